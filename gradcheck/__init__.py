@@ -1,0 +1,1 @@
+"""gradcheck: three independent opinions on a derivative, and the name of the mistake."""

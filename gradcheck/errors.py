@@ -1,0 +1,43 @@
+"""What can be wrong with a text: place, expectation, what came, and the cure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """One fault in one place of a file or an answer; lines and columns count from 1."""
+
+    message: str
+    cure: str = ""
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    source: str = ""
+    width: int = 1
+
+    def __str__(self) -> str:
+        """`file:line:column: message - cure`, then the source line with a caret under the place."""
+        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
+        head = f"{place}: {self.message}" if place else self.message
+        head += f" - {self.cure}" if self.cure else ""
+        if not self.source:
+            return head
+        return f"{head}\n    {self.source}\n    {' ' * (self.column - 1)}{'^' * max(self.width, 1)}"
+
+
+class GradcheckError(Exception):
+    """Root of every error that gradcheck raises on purpose."""
+
+
+class TextError(GradcheckError):
+    """A text (problem file, program, answer) that cannot be read; carries its complaints."""
+
+    def __init__(self, complaints: Sequence[Complaint]) -> None:
+        """Keep the complaints as records: a program may read them, a person the message."""
+        self.complaints = tuple(complaints)
+        super().__init__("\n".join(str(complaint) for complaint in self.complaints))
+
+
+class OutOfBudget(GradcheckError):
+    """A program asked for more steps, numbers or digits than its budget allows."""

@@ -1,0 +1,155 @@
+"""Ball: python-flint's arb, a midpoint and a proven radius, as a number that NumPy can carry."""
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import arb, ctx, fmpq
+
+from gradcheck.numbers.scalars import Scalar, Scalars, equip
+from gradcheck.ops.row import Composed, Op
+
+
+class Undecided(ArithmeticError):
+    """A comparison of two balls that overlap: only more precision can tell."""
+
+
+@contextmanager
+def precision(bits: int) -> Iterator[None]:
+    """Work with so many bits inside the block (flint's own setting, put back afterwards)."""
+    before = ctx.prec
+    ctx.prec = bits
+    try:
+        yield
+    finally:
+        ctx.prec = before
+
+
+class Ties:
+    """What to do when balls overlap at the end of patience: raise, or call it equal and count."""
+
+    __slots__ = ("count", "equal")
+
+    def __init__(self) -> None:
+        """Raise, nothing counted."""
+        self.equal = False
+        self.count = 0
+
+
+TIES = Ties()
+
+
+class Ball(Scalar):
+    """A real number known to lie within a ball; arithmetic keeps the promise."""
+
+    __slots__ = ("x",)
+    cell = "ball"
+
+    def __init__(self, x: Any) -> None:
+        """Wrap an arb, or anything `exact` reads."""
+        self.x = x if type(x) is arb else exact(x)
+
+    @classmethod
+    def elementwise(cls, row: Op, *args: Any) -> Any:
+        """The row's ball cell on the arbs inside; a composed cell works on Balls themselves."""
+        rule = row.ball
+        if isinstance(rule, Composed):
+            return rule.function(*(a if type(a) is Ball else Ball(a) for a in args))
+        return Ball(rule(*[a.x if type(a) is Ball else exact(a) for a in args]))  # type: ignore[misc]
+
+    def __repr__(self) -> str:
+        return f"Ball({self.x})"
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def _sign(self, other: Any) -> int:
+        """The sign of self - other, beyond doubt."""
+        difference = self.x - (other.x if type(other) is Ball else exact(other))
+        if difference > 0:
+            return 1
+        if difference < 0:
+            return -1
+        if difference == 0:
+            TIES.count += 1
+            return 0
+        if TIES.equal and not difference.mid().is_nan():
+            TIES.count += 1
+            return 0
+        if difference.is_nan():
+            raise ValueError("a comparison with a value that is not a number")
+        raise Undecided
+
+    def __lt__(self, other: Any) -> Any:
+        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) < 0
+
+    def __le__(self, other: Any) -> Any:
+        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) <= 0
+
+    def __gt__(self, other: Any) -> Any:
+        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) > 0
+
+    def __ge__(self, other: Any) -> Any:
+        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) >= 0
+
+    def __eq__(self, other: object) -> Any:
+        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) == 0
+
+    def __ne__(self, other: object) -> Any:
+        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) != 0
+
+    def __bool__(self) -> bool:
+        return self._sign(0) != 0
+
+    def conjugate(self) -> "Ball":
+        """Itself: the numbers here are real."""
+        return self
+
+
+equip(Ball)
+
+
+def exact(value: Any) -> arb:
+    """A plain number as a ball: integers and floats exactly, fractions to working precision."""
+    if isinstance(value, bool | np.bool_ | int | np.integer):
+        return arb(int(value))
+    if isinstance(value, Fraction):
+        return arb(fmpq(value.numerator, value.denominator))
+    if isinstance(value, float | np.floating):
+        return arb(float(value))
+    if isinstance(value, arb):
+        return value
+    raise TypeError(f"a real number was expected, {type(value).__name__} came")
+
+
+def balls(values: Any) -> Scalars:
+    """An array (or nested lists) of plain numbers, Fractions or arbs as an array of Balls."""
+    source = np.asarray(values, dtype=object)
+    out = np.empty(source.shape, dtype=object)
+    for index in np.ndindex(source.shape):
+        entry = source[index]
+        out[index] = entry if type(entry) is Ball else Ball(entry)
+    return out.view(Scalars)
+
+
+def arbs(values: Any) -> np.ndarray[Any, Any]:
+    """The arbs inside an array of Balls and plain numbers, as an object array."""
+    source = np.asarray(values, dtype=object)
+    out = np.empty(source.shape, dtype=object)
+    for index in np.ndindex(source.shape):
+        entry = source[index]
+        out[index] = entry.x if type(entry) is Ball else exact(entry)
+    return out
+
+
+def middle(ball: arb) -> float:
+    """The midpoint as the nearest float; nan for a ball that holds no number."""
+    return float(ball.mid()) if ball.is_finite() else math.nan
+
+
+def radius(ball: arb) -> float:
+    """The radius as a float, never rounded down to less than it is."""
+    return math.nextafter(float(ball.rad()), math.inf) if ball.is_finite() else math.inf

@@ -1,0 +1,94 @@
+"""SymPy expressions of our own making, evaluated in ball arithmetic.
+
+Only expressions that a row's `symbolic` cell built from our own symbols come here, never a text.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import sympy
+from flint import arb
+from sympy.printing.pycode import PythonCodePrinter
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "exp": arb.exp,
+    "log": arb.log,
+    "sqrt": arb.sqrt,
+    "sin": arb.sin,
+    "cos": arb.cos,
+    "tan": arb.tan,
+    "sec": arb.sec,
+    "csc": arb.csc,
+    "cot": arb.cot,
+    "asin": arb.asin,
+    "acos": arb.acos,
+    "atan": arb.atan,
+    "sinh": arb.sinh,
+    "cosh": arb.cosh,
+    "tanh": arb.tanh,
+    "sech": arb.sech,
+    "csch": arb.csch,
+    "coth": arb.coth,
+    "asinh": arb.asinh,
+    "acosh": arb.acosh,
+    "atanh": arb.atanh,
+    "erf": arb.erf,
+    "erfc": arb.erfc,
+    "gamma": arb.gamma,
+    "loggamma": arb.lgamma,
+    "digamma": arb.digamma,
+    "Abs": abs,
+    "sign": lambda x: x.sgn(),
+}
+
+
+class ArbPrinter(PythonCodePrinter):  # type: ignore[misc]
+    """Prints an expression as Python over arbs: numbers stay exact, arguments are balls."""
+
+    def _print_Rational(self, expr: sympy.Rational) -> str:  # noqa: N802 - SymPy's hook
+        return f"(arb({expr.p})/{expr.q})"
+
+    def _print_Float(self, expr: sympy.Float) -> str:  # noqa: N802
+        return f"arb({float(expr)!r})"
+
+    def _print_Pi(self, expr: sympy.Expr) -> str:  # noqa: N802
+        return "arb.pi()"
+
+    def _print_Exp1(self, expr: sympy.Expr) -> str:  # noqa: N802
+        return "arb.const_e()"
+
+    def _print_Pow(self, expr: sympy.Pow, **kwargs: Any) -> str:  # noqa: N802
+        base, exponent = expr.as_base_exp()
+        if exponent == sympy.Rational(1, 2):
+            return f"sqrt({self._ball(base)})"
+        power = str(exponent) if exponent.is_Integer else self._print(exponent)
+        return f"({self._ball(base)})**({power})"
+
+    def _print_Function(self, expr: sympy.Function) -> str:  # noqa: N802
+        name = type(expr).__name__
+        if name == "polygamma" and expr.args[0] == 0:
+            return f"digamma({self._ball(expr.args[1])})"
+        if name not in FUNCTIONS:
+            raise NotImplementedError(f"no ball counterpart for SymPy's {name}")
+        return f"{name}({', '.join(self._ball(arg) for arg in expr.args)})"
+
+    def _ball(self, expr: sympy.Expr) -> str:
+        text = self._print(expr)
+        return f"arb({text})" if expr.is_Integer else str(text)
+
+
+for _name in (*FUNCTIONS, "polygamma"):
+    setattr(ArbPrinter, f"_print_{_name}", ArbPrinter._print_Function)
+
+
+def compiled(
+    symbols: Sequence[sympy.Symbol], expr: sympy.Expr
+) -> Callable[..., arb]:
+    """The expression as a function of arbs, in the order of the symbols."""
+    if expr.is_Integer:
+        value = int(expr)
+        return lambda *args: arb(value)
+    function: Callable[..., arb] = sympy.lambdify(
+        list(symbols), expr, modules=[{"arb": arb, **FUNCTIONS}], printer=ArbPrinter
+    )
+    return function

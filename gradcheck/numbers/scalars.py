@@ -1,0 +1,161 @@
+"""What the two scalar kinds share: operators from the table of ops, and the array they live in.
+
+NumPy carries a program to scalars in an object array by itself. `Scalars` is a thin array class
+that answers what NumPy does not hand to objects (`logaddexp`, LAPACK, our own rows), and that
+keeps single numbers wrapped, so that every NumPy function finds its way back here.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+
+from gradcheck.ops import BY_FUNCTION, TABLE
+from gradcheck.ops.row import Composed, Op
+
+OPERATORS = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "divide",
+    "pow": "power",
+}
+NO_FLOAT = (
+    "this function casts its argument to a plain float, so the number's exact history would be "
+    "lost; write it with NumPy functions"
+)
+
+
+class Scalar:
+    """A number of an exact kind: subclasses say how an op's cell applies to their values."""
+
+    __slots__ = ()
+    cell: ClassVar[str]
+
+    @classmethod
+    def elementwise(cls, row: Op, *args: Any) -> Any:
+        """The op on scalars of this kind (and plain numbers)."""
+        raise NotImplementedError
+
+    def __float__(self) -> NoReturn:
+        raise TypeError(NO_FLOAT)
+
+    __int__ = __float__
+    __index__ = __float__
+
+
+def kind_of(array: Any) -> type[Scalar]:
+    """The scalar kind of the entries."""
+    for entry in array.flat:
+        if isinstance(entry, Scalar):
+            return type(entry)
+    raise TypeError("an object array without exact numbers")
+
+
+def equip(kind: type[Scalar]) -> None:
+    """Give a scalar kind its operators and NumPy's methods (`element.exp()`), from the table."""
+    for symbol, name in OPERATORS.items():
+        setattr(kind, f"__{symbol}__", _binary(kind, name, swapped=False))
+        setattr(kind, f"__r{symbol}__", _binary(kind, name, swapped=True))
+    for name in (n for n, row in TABLE.items() if row.elementwise and row.operands == 1):
+        setattr(kind, name, _unary(kind, name))
+    kind.__neg__ = _unary(kind, "negative")  # type: ignore[attr-defined]
+    kind.__abs__ = _unary(kind, "absolute")  # type: ignore[attr-defined]
+
+
+def _binary(kind: type[Scalar], name: str, swapped: bool) -> Callable[[Any, Any], Any]:
+    def operator(self: Any, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        pair = (other, self) if swapped else (self, other)
+        return kind.elementwise(TABLE[name], *pair)
+
+    return operator
+
+
+def _unary(kind: type[Scalar], name: str) -> Callable[[Any], Any]:
+    return lambda self: kind.elementwise(TABLE[name], self)
+
+
+class Scalars(np.ndarray[Any, Any]):
+    """An object array of exact numbers; reductions and indexing keep 0-d results wrapped."""
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        row = BY_FUNCTION.get(ufunc)
+        if row is not None and method == "__call__" and getattr(row, self.cell()) is not None:
+            return answer(row, inputs, {})
+        plain = [np.asarray(v) if isinstance(v, Scalars) else v for v in inputs]
+        outs = kwargs.pop("out", None)
+        if outs is not None:
+            kwargs["out"] = tuple(np.asarray(o) if isinstance(o, Scalars) else o for o in outs)
+        return wrap(getattr(ufunc, method)(*plain, **kwargs))
+
+    def __array_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
+        row = BY_FUNCTION.get(func)
+        if row is not None and getattr(row, self.cell()) is not None:
+            return answer(row, *row.normal(args, kwargs))
+        return wrap(super().__array_function__(func, types, args, dict(kwargs)))
+
+    def __getitem__(self, index: Any) -> Any:
+        return wrap(super().__getitem__(index))
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __float__(self) -> float:
+        raise TypeError(NO_FLOAT)
+
+    @property
+    def T(self) -> Any:  # noqa: N802 - NumPy's name
+        """The transpose."""
+        return self.transpose()
+
+    def cell(self) -> str:
+        """The column of the table that serves these entries."""
+        return kind_of(self).cell
+
+    @staticmethod
+    def __apply_op__(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> Any:
+        return answer(row, operands, params)
+
+
+def wrap(value: Any) -> Any:
+    """Exact numbers back into a `Scalars`; anything else as it is."""
+    if isinstance(value, Scalar):
+        box = np.empty((), dtype=object)
+        box[()] = value
+        return box.view(Scalars)
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return value.view(Scalars)
+    if isinstance(value, tuple | list):
+        return type(value)(map(wrap, value))
+    return value
+
+
+def answer(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> Any:
+    """A row's own cell on arrays of exact numbers; NumPy's code where the cell is empty."""
+    kind = kind_of(next(a for a in _flat(operands) if isinstance(a, Scalars)))
+    cell = getattr(row, kind.cell)
+    if cell is None:
+        return wrap(_by_numpy(row, operands, params))
+    if row.elementwise:
+        loop = np.frompyfunc(lambda *args: kind.elementwise(row, *args), len(operands), 1)
+        return wrap(loop(*(np.asarray(v, dtype=object) for v in operands)))
+    function = cell.function if isinstance(cell, Composed) else cell
+    return wrap(function(*operands, **params))
+
+
+def _by_numpy(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> Any:
+    """NumPy's function on object arrays; `forward` only serves rows that NumPy does not have."""
+    if row.arrange is None or row.function is row.forward:
+        return row.function(*operands, **params)
+    return row.function(list(operands), **params)
+
+
+def _flat(operands: tuple[Any, ...]) -> list[Any]:
+    found: list[Any] = []
+    for entry in operands:
+        found += _flat(tuple(entry)) if isinstance(entry, list | tuple) else [entry]
+    return found

@@ -1,0 +1,226 @@
+"""Symbolic: a scalar in straight-line form, with its concrete value.
+
+Every op makes one node: its row, its arguments, and the value here (a ball), so that `if x > 0`
+takes the branch really taken. SymPy differentiates one small expression a row, once; the chain rule
+multiplies along the line. Nothing is substituted back until somebody wants to read it.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import count
+from typing import Any
+
+import numpy as np
+import sympy
+from flint import arb
+
+from gradcheck.numbers.ball import TIES, Undecided, exact
+from gradcheck.numbers.closed import compiled
+from gradcheck.numbers.scalars import Scalar, Scalars, equip
+from gradcheck.ops.row import Composed, Op
+
+clock = count(1).__next__
+
+# The comparisons that the path has taken so far: (the difference, its sign); None: not kept.
+PATH: list[list[tuple["Symbolic", int]] | None] = [None]
+
+
+@dataclass(frozen=True)
+class Local:
+    """One op's closed form in its own arguments, and its derivative by each of them."""
+
+    value: Callable[..., arb]
+    slopes: tuple[Callable[..., arb], ...]
+
+
+class Symbolic(Scalar):
+    """A leaf (`atom` set), or an op on earlier numbers (`row`, `args`)."""
+
+    __slots__ = ("args", "atom", "local", "order", "row", "span", "value")
+    cell = "symbolic"
+
+    def __init__(
+        self,
+        value: arb,
+        *,
+        atom: sympy.Expr | None = None,
+        row: Op | None = None,
+        args: tuple[Any, ...] = (),
+        local: Local | None = None,
+    ) -> None:
+        """A node of the straight line; `atom` is the SymPy symbol or constant of a leaf."""
+        self.value = value
+        self.atom = atom
+        self.row = row
+        self.args = args
+        self.local = local
+        self.order = clock()
+        self.span: tuple[int, int] | None = None
+        if OBSERVER[0] is not None:
+            OBSERVER[0](self)
+
+    @classmethod
+    def elementwise(cls, row: Op, *args: Any) -> Any:
+        """The op as a new node; a composed cell works on the numbers themselves."""
+        rule = row.symbolic
+        if isinstance(rule, Composed):
+            return rule.function(*args)
+        args = tuple([a if type(a) is Symbolic else _constant(a) for a in args])
+        form = local(rule, tuple([_embedded(row, i, a) for i, a in enumerate(args)]))
+        value = form.value(*[a.value if type(a) is Symbolic else exact(a) for a in args])
+        return cls(value, row=row, args=args, local=form)
+
+    def __repr__(self) -> str:
+        return f"Symbolic({self.atom if self.row is None else self.row.name}, {self.value})"
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def _sign(self, other: Any) -> int:
+        """The sign of self - other at the point, noted as a condition of the path."""
+        theirs = other.value if type(other) is Symbolic else exact(other)
+        sign = _sign_of(self.value - theirs)
+        if PATH[0] is not None:
+            PATH[0].append((self if isinstance(other, int) and other == 0 else self - other, sign))  # type: ignore[operator]
+        return sign
+
+    def __lt__(self, other: Any) -> Any:
+        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) < 0
+
+    def __le__(self, other: Any) -> Any:
+        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) <= 0
+
+    def __gt__(self, other: Any) -> Any:
+        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) > 0
+
+    def __ge__(self, other: Any) -> Any:
+        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) >= 0
+
+    def __eq__(self, other: object) -> Any:
+        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) == 0
+
+    def __ne__(self, other: object) -> Any:
+        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) != 0
+
+    def __bool__(self) -> bool:
+        return self._sign(0) != 0
+
+    def conjugate(self) -> "Symbolic":
+        """Itself: the numbers here are real."""
+        return self
+
+
+equip(Symbolic)
+OBSERVER: list[Callable[[Symbolic], None] | None] = [None]
+
+
+def _sign_of(difference: arb) -> int:
+    if difference > 0 or difference < 0:
+        return 1 if difference > 0 else -1
+    if difference == 0 or (TIES.equal and not difference.mid().is_nan()):
+        TIES.count += 1
+        return 0
+    if difference.is_nan():
+        raise ValueError("a comparison with a value that is not a number")
+    raise Undecided
+
+
+def _constant(value: Any) -> Any:
+    """A plain number in a form that hashes and stays exact: int or Fraction."""
+    if isinstance(value, bool | np.bool_ | int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        if not np.isfinite(value):
+            raise ValueError("a constant that is not finite")
+        return Fraction(float(value))
+    if isinstance(value, Fraction):
+        return value
+    raise TypeError(f"a real number was expected, {type(value).__name__} came")
+
+
+def _embedded(row: Op, i: int, argument: Any) -> int | Fraction | None:
+    """A constant exponent belongs to the rule itself: x**3 has slope 3*x**2, not x**3*3/x."""
+    if row.name == "power" and i == 1 and type(argument) is not Symbolic:
+        return argument  # type: ignore[no-any-return]
+    return None
+
+
+@lru_cache(maxsize=4096)
+def local(rule: Callable[..., Any], constants: tuple[int | Fraction | None, ...]) -> Local:
+    """SymPy's closed form of a row's rule, and its derivatives by `sympy.diff`."""
+    symbols = [sympy.Symbol(f"u{i}", real=True) for i in range(len(constants))]
+    args = [s if c is None else number(c) for s, c in zip(symbols, constants, strict=True)]
+    expr = sympy.sympify(rule(*args))
+    slopes = [sympy.diff(expr, s) if c is None else sympy.Integer(0)
+              for s, c in zip(symbols, constants, strict=True)]  # fmt: skip
+    return Local(compiled(symbols, expr), tuple(compiled(symbols, slope) for slope in slopes))
+
+
+def number(value: int | Fraction) -> sympy.Rational:
+    """An exact constant as SymPy's."""
+    return sympy.Rational(value.numerator, value.denominator)
+
+
+def leaves(name: str, values: Any) -> Scalars:
+    """An array of leaves named `x`, or `x[0, 1]` where there are several, at the given values."""
+    source = np.asarray(values, dtype=object)
+    out = np.empty(source.shape, dtype=object)
+    for index in np.ndindex(source.shape):
+        label = f"{name}[{', '.join(map(str, index))}]" if index else name
+        out[index] = Symbolic(exact(source[index]), atom=sympy.Symbol(label, real=True))
+    return out.view(Scalars)
+
+
+def constants(values: Any) -> Scalars:
+    """An array of numbers that are not differentiated, kept exact."""
+    source = np.asarray(values, dtype=object)
+    out = np.empty(source.shape, dtype=object)
+    for index in np.ndindex(source.shape):
+        plain = _constant(source[index])
+        out[index] = Symbolic(exact(plain), atom=number(plain))
+    return out.view(Scalars)
+
+
+def line(roots: Iterable[Symbolic]) -> list[Symbolic]:
+    """Every number that the roots were made of, oldest first."""
+    seen: dict[int, Symbolic] = {}
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if id(node) not in seen:
+            seen[id(node)] = node
+            stack.extend(a for a in node.args if type(a) is Symbolic)
+    return sorted(seen.values(), key=lambda node: node.order)
+
+
+def gradient(seeds: Mapping[Symbolic, arb]) -> dict[Symbolic, arb]:
+    """d(sum of seed * root) by every number of the line, by SymPy's slopes and the chain rule."""
+    adjoint: dict[Symbolic, arb] = dict(seeds)
+    for node in reversed(line(seeds)):
+        if node.local is None or node not in adjoint:
+            continue
+        values = [a.value if type(a) is Symbolic else exact(a) for a in node.args]
+        for argument, slope in zip(node.args, node.local.slopes, strict=True):
+            if type(argument) is Symbolic:
+                piece = adjoint[node] * slope(*values)
+                adjoint[argument] = adjoint[argument] + piece if argument in adjoint else piece
+    return adjoint
+
+
+def written(root: Symbolic, most: int) -> sympy.Expr | None:
+    """The number as one SymPy expression of the leaves, or None where it would be too long."""
+    nodes = line([root])
+    if len(nodes) > most:
+        return None
+    text: dict[int, sympy.Expr] = {}
+    for node in nodes:
+        if node.atom is not None:
+            text[id(node)] = node.atom
+            continue
+        args = [text[id(a)] if type(a) is Symbolic else number(a) for a in node.args]
+        text[id(node)] = node.row.symbolic(*args)  # type: ignore[union-attr,operator]
+        if text[id(node)].count_ops() > most:
+            return None
+    return text[id(root)]

@@ -1,0 +1,226 @@
+"""One row an op: everything that gradcheck knows about a function stands in one record.
+
+Letters, once and for all: `g` is the cotangent that arrives, `y` the op's value, `x` (or `a, b`)
+its arguments; a VJP maps them to the cotangent that leaves, `g . dy/dx`. No VJP un-broadcasts:
+the engine fits every cotangent to its argument at the edge.
+"""
+
+import dis
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import CodeType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Vjp = Callable[..., Any]
+Name = Callable[[tuple[Any, ...], Mapping[str, Any]], str]
+
+inf = float("inf")
+
+
+class Interval(NamedTuple):
+    """An interval of the real line on which an op is smooth and defined."""
+
+    low: float
+    high: float
+
+
+class Example(NamedTuple):
+    """A call that shows the op at work: its text and the shapes (or values) of the names in it."""
+
+    text: str
+    inputs: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Composed:
+    """A cell that says the op in elementary terms of the number kind itself.
+
+    For an elementwise op the function maps scalars to a scalar; otherwise arrays to an array.
+    """
+
+    function: Callable[..., Any]
+
+
+Cell = Callable[..., Any] | Composed | None
+
+
+@dataclass(frozen=True, eq=False)
+class Op:
+    """One row: forward, VJPs, closed form, ball, domain, kinks and PyTorch's name.
+
+    `symbolic` and `ball` may be None: then NumPy's own code on object arrays is the counterpart.
+    `operands` is the number of leading arguments that are numbers (None: a sequence of them).
+    """
+
+    name: str
+    forward: Callable[..., Any]
+    vjps: tuple[Vjp | None, ...] | Vjp
+    function: Callable[..., Any]
+    symbolic: Cell = None
+    ball: Cell = None
+    domain: Interval | tuple[Interval, ...] = Interval(-inf, inf)
+    kinks: tuple[float, ...] | str = ()
+    grad_fn: str | Name = ""
+    elementwise: bool = True
+    operands: int | None = 1
+    params: tuple[str, ...] = ()
+    arrange: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]] | None = None
+    rounds: bool = True
+    school: tuple[str, ...] = ()
+    example: Example | None = None
+    _keeps: dict[tuple[bool, ...], tuple[tuple[bool, ...], bool]] = field(default_factory=dict)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Apply the op to whatever kind of number arrives."""
+        handler = _handler(args)
+        if handler is None:
+            return self.function(*args, **_spelled(kwargs))
+        operands, params = self.normal(args, kwargs)
+        return handler(self, operands, params)
+
+    def __repr__(self) -> str:
+        """The row's name."""
+        return f"<op {self.name}>"
+
+    def normal(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Split a call into operands and parameters; parameters are named and in NumPy's words."""
+        kwargs = _spelled(kwargs)
+        if self.arrange is not None:
+            return self.arrange(*args, **kwargs)
+        count = len(args) if self.operands is None else self.operands
+        if len(args) < count:
+            raise TypeError(f"{self.name} takes {count} arguments, {len(args)} came")
+        params = dict(zip(self.params, args[count:], strict=False))
+        if len(args) - count > len(self.params):
+            raise TypeError(f"{self.name} takes {count + len(self.params)} arguments at most")
+        for key, value in kwargs.items():
+            if key in self.params:
+                params[key] = value
+            elif not (value is None or value is np._NoValue):
+                raise TypeError(
+                    f"{self.name} does not take `{key}=` here; "
+                    f"it takes {', '.join(f'{name}=' for name in self.params) or 'no keywords'}"
+                )
+        return tuple(args[:count]), params
+
+    def vjp(self, position: int) -> Vjp | None:
+        """The rule for one operand; a single rule for all takes the position as its first word."""
+        if isinstance(self.vjps, tuple):
+            return self.vjps[position]
+        rule = self.vjps
+        return lambda *args, **kwargs: rule(position, *args, **kwargs)
+
+    def backward_name(self, operands: tuple[Any, ...], params: Mapping[str, Any]) -> str:
+        """The name PyTorch gives to the node, `MulBackward0`."""
+        if callable(self.grad_fn):
+            return self.grad_fn(operands, params)
+        return self.grad_fn or f"{self.name.title().replace('_', '')}Backward0"
+
+    def keeps(self, wanted: tuple[bool, ...]) -> tuple[tuple[bool, ...], bool]:
+        """Which operands, and whether `y`, the VJPs of the wanted operands read by value."""
+        found = self._keeps.get(wanted)
+        if found is None:
+            found = self._keeps[wanted] = self._reads(wanted)
+        return found
+
+    def _reads(self, wanted: tuple[bool, ...]) -> tuple[tuple[bool, ...], bool]:
+        if not isinstance(self.vjps, tuple):
+            positions, y = _reads_of(self.vjps, len(wanted), skip=1)
+            return tuple(i in positions for i in range(len(wanted))), y
+        read: set[int] = set()
+        reads_y = False
+        for rule, want in zip(self.vjps, wanted, strict=False):
+            if want and rule is not None:
+                positions, y = _reads_of(rule, len(wanted), skip=0)
+                read |= positions
+                reads_y |= y
+        return tuple(i in read for i in range(len(wanted))), reads_y
+
+    @cached_property
+    def cells(self) -> tuple[str, ...]:
+        """Names of the cells that could be wrong: forward, each VJP, symbolic, ball."""
+        rules = self.vjps if isinstance(self.vjps, tuple) else (self.vjps,)
+        numbered = [f"vjps[{i}]" for i, rule in enumerate(rules) if rule is not None]
+        scalar = [name for name in ("symbolic", "ball") if getattr(self, name) is not None]
+        return ("forward", *numbered, *scalar)
+
+
+TABLE: dict[str, Op] = {}
+BY_FUNCTION: dict[Callable[..., Any], Op] = {}
+SPELLINGS = {"dim": "axis", "keepdim": "keepdims", "correction": "ddof"}
+
+
+def op(
+    function: Callable[..., Any],
+    vjps: tuple[Vjp | None, ...] | Vjp,
+    *,
+    name: str = "",
+    forward: Callable[..., Any] | None = None,
+    also: Iterable[Callable[..., Any]] = (),
+    **cells: Any,
+) -> Op:
+    """Enter a row; `also` are further NumPy functions that mean the same op."""
+    name = name or function.__name__
+    if "operands" not in cells and "arrange" not in cells and isinstance(vjps, tuple):
+        cells["operands"] = len(vjps)
+    row = Op(name=name, forward=forward or function, vjps=vjps, function=function, **cells)
+    if name in TABLE:
+        raise ValueError(f"the op {name} has a row already")
+    TABLE[name] = row
+    for entry in (function, *also):
+        BY_FUNCTION[entry] = row
+    return row
+
+
+def _spelled(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Keyword arguments in NumPy's words: `dim` is `axis`."""
+    return {SPELLINGS.get(key, key): value for key, value in kwargs.items()}
+
+
+def _handler(args: Iterable[Any]) -> Callable[..., Any] | None:
+    """The `__apply_op__` of the first number kind among the arguments; looks inside sequences."""
+    for arg in args:
+        found = getattr(type(arg), "__apply_op__", None)
+        if found is None and type(arg) in (list, tuple):
+            found = _handler(arg)
+        if found is not None:
+            return found  # type: ignore[no-any-return]
+    return None
+
+
+_SHAPE_ONLY = {"shape", "ndim", "size", "dtype"}
+
+
+def _reads_of(rule: Vjp, operands: int, skip: int) -> tuple[set[int], bool]:
+    """Positions of the operands that a rule reads by value (not only their shape), and `y`.
+
+    Read off the rule's own bytecode: what is saved for backward follows from the row itself.
+    """
+    code: CodeType | None = getattr(rule, "__code__", None)
+    if code is None:
+        return set(range(operands)), True
+    names = code.co_varnames[: code.co_argcount][skip:]
+    read = _values_read(code) | set(code.co_cellvars)
+    positions = {i - 2 for i, name in enumerate(names) if i >= 2 and name in read}
+    if code.co_flags & 0x04 and code.co_varnames[code.co_argcount + code.co_kwonlyargcount] in read:
+        positions |= set(range(len(names) - 2, operands))
+    return {i for i in positions if i < operands}, len(names) > 1 and names[1] in read
+
+
+def _values_read(code: CodeType) -> set[str]:
+    """Local names that some instruction loads for more than their shape."""
+    loads: list[str | None] = []
+    read: set[str] = set()
+    for step in dis.get_instructions(code):
+        if step.opname == "LOAD_ATTR" and step.argval in _SHAPE_ONLY and loads:
+            loads[-1] = None
+        read |= {name for name in loads if name}
+        loads = []
+        if step.opname.startswith("LOAD_FAST"):
+            loads = list(step.argval) if isinstance(step.argval, tuple) else [step.argval]
+    return read | {name for name in loads if name}
