@@ -19,9 +19,7 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     if value.dtype.kind not in "fiub":
         raise TypeError(f"a tensor holds real numbers; numpy dtype {value.dtype} came")
     if requires_grad and value.dtype.kind != "f":
-        raise RuntimeError(
-            "Only Tensors of floating point and complex dtype can require gradients"
-        )
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return Tensor(value, requires_grad)
 
 
@@ -111,9 +109,7 @@ def _bare(g: Any) -> Any:
 def _alive(node: Node) -> tuple[Any, tuple[Any, ...]]:
     """The saved values as tensors that remember, so that the backward pass is itself recorded."""
     y, operands = saved(node)
-    live = tuple(
-        _revived(value, edge) for value, edge in zip(operands, node.edges, strict=True)
-    )
+    live = tuple(_revived(value, edge) for value, edge in zip(operands, node.edges, strict=True))
     return (None if y is None else Tensor(y, True, node)), live
 
 

@@ -8,7 +8,7 @@ from typing import Any
 class Mode:
     """The one piece of state of the tape: recording or not, an observer, a disturbance.
 
-    `observe(node, tensor)` sees each node as it is made; `disturb(op, y)` may alter each forward
+    `observe(node, tensor, operands)` sees each node as it is made; `disturb(op, y)` may alter each forward
     value, which is how rounding errors are sampled.
     """
 
@@ -17,7 +17,7 @@ class Mode:
     def __init__(self) -> None:
         """Recording, unobserved, undisturbed."""
         self.recording = True
-        self.observe: Callable[[Any, Any], None] | None = None
+        self.observe: Callable[[Any, Any, Any], None] | None = None
         self.disturb: Callable[[Any, Any], Any] | None = None
 
 
@@ -63,7 +63,7 @@ def is_grad_enabled() -> bool:
 
 @contextmanager
 def watched(
-    observe: Callable[[Any, Any], None] | None = None,
+    observe: Callable[[Any, Any, Any], None] | None = None,
     disturb: Callable[[Any, Any], Any] | None = None,
 ) -> Iterator[None]:
     """Let an observer see every node, or a disturbance alter every forward, inside the block."""

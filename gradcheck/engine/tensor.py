@@ -279,7 +279,9 @@ class Tensor:
         return apply(TABLE["getitem"], (self,), {"index": plain_index(index)})  # type: ignore[no-any-return]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._in_place(TABLE["setitem"], (value,), {"index": plain_index(index)}, "a view of a leaf")
+        self._in_place(
+            TABLE["setitem"], (value,), {"index": plain_index(index)}, "a view of a leaf"
+        )
 
     def zero_(self) -> "Tensor":
         """Fill with zeros, in place."""
@@ -372,7 +374,11 @@ def _hooked(hook: Callable[[Tensor], Tensor | None], g: Any) -> Any:
 
 def boxed(value: Any) -> Tensor:
     """A tensor around a bare value; a tensor as it is."""
-    return value if type(value) is Tensor else Tensor(value if hasattr(value, "dtype") else np.float64(value))
+    return (
+        value
+        if type(value) is Tensor
+        else Tensor(value if hasattr(value, "dtype") else np.float64(value))
+    )
 
 
 # -- recording -------------------------------------------------------------------------------
@@ -432,7 +438,7 @@ def _record(
     out._node = node
     out._tracked = True
     if MODE.observe is not None:
-        MODE.observe(node, out)
+        MODE.observe(node, out, operands)
 
 
 _ZERO = np.zeros(())

@@ -80,8 +80,9 @@ logsumexp = op(
     _logsumexp,
     name="logsumexp",
     vjps=(
-        lambda g, y, x, axis=None, keepdims=False: _opened(g, x, axis, keepdims)
-        * np.exp(x - _opened(y, x, axis, keepdims)),
+        lambda g, y, x, axis=None, keepdims=False: (
+            _opened(g, x, axis, keepdims) * np.exp(x - _opened(y, x, axis, keepdims))
+        ),
     ),
     symbolic=Composed(_logsumexp_defined),
     ball=Composed(_logsumexp_defined),

@@ -84,7 +84,9 @@ def _times_log(g, y, a, b):
 power = op(
     np.power,
     vjps=(
-        lambda g, y, a, b: g * b * a ** (b - 1) if _is_number(b) and b != 0 else _times_power(g, a, b),
+        lambda g, y, a, b: (
+            g * b * a ** (b - 1) if _is_number(b) and b != 0 else _times_power(g, a, b)
+        ),
         lambda g, y, a, b: _times_log(g, y, a, b),
     ),
     symbolic=operator.pow,

@@ -60,8 +60,9 @@ max = op(
     name="max",
     also=(np.amax,),
     vjps=(
-        lambda g, y, x, axis=None, keepdims=False: _spread(g, x.shape, axis, keepdims)
-        * _winners(y, x, axis, keepdims),
+        lambda g, y, x, axis=None, keepdims=False: (
+            _spread(g, x.shape, axis, keepdims) * _winners(y, x, axis, keepdims)
+        ),
     ),
     kinks="ties",
     grad_fn=lambda operands, params: "AmaxBackward0" if "axis" in params else "MaxBackward1",
@@ -77,8 +78,9 @@ min = op(
     name="min",
     also=(np.amin,),
     vjps=(
-        lambda g, y, x, axis=None, keepdims=False: _spread(g, x.shape, axis, keepdims)
-        * _winners(y, x, axis, keepdims),
+        lambda g, y, x, axis=None, keepdims=False: (
+            _spread(g, x.shape, axis, keepdims) * _winners(y, x, axis, keepdims)
+        ),
     ),
     kinks="ties",
     grad_fn=lambda operands, params: "AminBackward0" if "axis" in params else "MinBackward1",
@@ -102,8 +104,9 @@ def _without_each(x, axis, keepdims):
 prod = op(
     np.prod,
     vjps=(
-        lambda g, y, x, axis=None, keepdims=False: _spread(g, x.shape, axis, keepdims)
-        * _without_each(x, axis, keepdims),
+        lambda g, y, x, axis=None, keepdims=False: (
+            _spread(g, x.shape, axis, keepdims) * _without_each(x, axis, keepdims)
+        ),
     ),
     grad_fn=lambda operands, params: f"ProdBackward{int(params.get('axis') is not None)}",
     elementwise=False,

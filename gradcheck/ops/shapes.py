@@ -26,9 +26,7 @@ reshape = op(
 
 transpose = op(
     np.transpose,
-    vjps=(
-        lambda g, y, x, axes=None: np.transpose(g, None if axes is None else np.argsort(axes)),
-    ),
+    vjps=(lambda g, y, x, axes=None: np.transpose(g, None if axes is None else np.argsort(axes)),),
     grad_fn=lambda operands, params: "PermuteBackward0" if params.get("axes") else "TBackward0",
     elementwise=False,
     rounds=False,
@@ -50,7 +48,6 @@ broadcast_to = op(
     school=("expand",),
     example=Example("broadcast_to(a, (3, 2)) * b", {"a": (2,), "b": (3, 2)}),
 )
-
 
 
 getitem = op(

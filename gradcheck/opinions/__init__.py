@@ -1,0 +1,1 @@
+"""Opinions on a value and its derivative; they never import one another."""

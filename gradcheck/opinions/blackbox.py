@@ -1,0 +1,104 @@
+"""Finite differences of a program that only takes floats, and directions for large ones."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from gradcheck.opinions.opinion import (
+    Array, Case, Direction, NotScalar, Opinion, Slope, contracted, estimate, reason,
+)  # fmt: skip
+from gradcheck.opinions.scan import Slope as Scanned
+from gradcheck.opinions.scan import scan
+
+DIRECTIONS = 8
+ENTRIES = 400
+
+
+def black_box(case: Case, because: str) -> Opinion:
+    """Scan floats along every entry, or along random directions where there are many."""
+    try:
+        value = np.asarray(_value(case, case.floats()), dtype=np.float64)
+        found = _each(case) if case.size() <= ENTRIES else _some(case)
+    except NotScalar:
+        raise
+    except Exception as error:  # noqa: BLE001 - a user's program may raise anything
+        return Opinion("differences", abstains=reason(error))
+    bar = 4 * np.finfo(np.float64).eps * np.abs(value)
+    return Opinion(
+        "differences", estimate(value, bar), method=f"scanned floats ({because})", **found
+    )
+
+
+def directions(case: Case) -> list[dict[str, Array]]:
+    """Signed random directions through all wrt inputs at once, scaled to each input's size."""
+    rng = np.random.default_rng(case.seed + 1)
+    values = case.floats()
+    sizes = {n: float(np.sqrt(np.mean(values[n] ** 2))) or 1.0 for n in case.wrt}
+    return [
+        {n: sizes[n] * rng.standard_normal(values[n].shape) for n in case.wrt}
+        for _ in range(DIRECTIONS)
+    ]
+
+
+def _value(case: Case, inputs: Mapping[str, Array]) -> Any:
+    with np.errstate(all="ignore"):
+        return case.function("float", inputs)
+
+
+def _along(case: Case, along: Mapping[str, Array]) -> Callable[[float], float]:
+    """The contracted value as a function of a step along a direction."""
+    start = case.floats()
+
+    def at(step: float) -> float:
+        moved = {name: start[name] + step * u for name, u in along.items()}
+        out = contracted(_value(case, {**start, **moved}), case.cotangent)
+        if np.size(out) != 1:
+            raise NotScalar(f"the value has the shape {np.shape(out)}; a cotangent is needed")
+        return float(np.asarray(out).item())
+
+    return at
+
+
+def _each(case: Case) -> dict[str, Any]:
+    gradients, slopes = {}, {}
+    for name, values in case.floats().items():
+        if name not in case.wrt:
+            continue
+        found = np.empty(values.shape, dtype=object)
+        for index in np.ndindex(values.shape):
+            unit = np.zeros(values.shape)
+            unit[index] = 1.0
+            shifted = _shifted(_along(case, {name: unit}), float(values[index]))
+            found[index], slope = _ball(scan(shifted, float(values[index])))
+            if slope is not None:
+                slopes[name, index] = slope
+        gradients[name] = estimate(found)
+    return {"gradients": gradients, "slopes": slopes}
+
+
+def _shifted(along: Callable[[float], float], x: float) -> Callable[[float], float]:
+    """The same function in terms of the entry itself."""
+    return lambda at: along(at - x)
+
+
+def _some(case: Case) -> dict[str, Any]:
+    found = []
+    for along in directions(case):
+        slope, kind = _ball(scan(_along(case, along), 0.0, scale=1.0))
+        found.append(Direction(along, slope, kind))
+    return {"directions": tuple(found)}
+
+
+def _ball(seen: Scanned) -> tuple[arb, Slope | None]:
+    """A scanned slope as a ball; unresolved ones become balls that hold no number."""
+    known = math.isfinite(seen.value) and math.isfinite(seen.error)
+    ball = arb(seen.value, seen.error) if known else arb.nan()
+    if seen.kind in ("smooth", "unresolved"):
+        return ball, None
+    kind = {"vertical": "vertical", "undefined": "undefined"}.get(seen.kind, seen.kind)
+    return ball if kind == "one-sided" else arb.nan(), Slope(
+        kind, seen.left, seen.right, seen.detail
+    )

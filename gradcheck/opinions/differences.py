@@ -1,0 +1,210 @@
+"""Finite differences' opinion: in balls where the program takes them, else by scanning floats.
+
+In balls there is no rounding error to balance: steps of 2^-72 and 2^-80 of the input's own size
+leave a truncation error that the two one-sided slopes bound, and a kink, a jump or a vertical
+tangent shows in how they change from one step to the next.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from gradcheck.errors import OutOfBudget
+from gradcheck.numbers.ball import (
+    MADE, TIES, Undecided, arbs, balls, middle, precision, radius,
+)  # fmt: skip
+from gradcheck.numbers.scalars import Scalars
+from gradcheck.opinions.blackbox import black_box, directions
+from gradcheck.opinions.opinion import (
+    Array, Case, Direction, NotScalar, Opinion, Slope, contracted, estimate, reason,
+)  # fmt: skip
+
+START = 256
+PATIENCE = 4096
+STEPS = (64, 72, 80)
+TINY = arb(2) ** -50
+
+WORK = 3_000_000
+DIRECTIONS = 8
+
+Along = Callable[[arb], arb]
+Point = Mapping[str, Any]
+
+
+def differences(case: Case) -> Opinion:
+    """Value and gradients by central differences, each entry (or direction) with its bar."""
+    bits = START
+    while True:
+        try:
+            return _at(case, bits)
+        except (Undecided, TooWide):
+            bits *= 2
+        except NotScalar:
+            raise
+        except Exception as error:  # noqa: BLE001 - a user's program may raise anything
+            return black_box(case, reason(error))
+
+
+class TooWide(ArithmeticError):
+    """The balls came out too wide; more bits may help."""
+
+
+def _at(case: Case, bits: int) -> Opinion:
+    with precision(bits):
+        TIES.count, TIES.equal = 0, bits >= PATIENCE
+        try:
+            point = {name: balls(values) for name, values in case.inputs.items()}
+            before = MADE[0]
+            value, here = _value(case, point)
+            cost = MADE[0] - before
+            if cost * len(STEPS) * 4 * DIRECTIONS > WORK:
+                raise OutOfBudget("too many operations for ball arithmetic")
+            retry = bits < PATIENCE
+            few = cost * (4 * case.size() + 1) <= WORK
+            found = (_each if few else _some)(case, point, here, retry)
+        finally:
+            TIES.equal = False
+    method = f"balls of {bits} bits"
+    return Opinion("differences", estimate(value), ties=TIES.count, method=method, **found)
+
+
+def _each(case: Case, point: Point, here: arb, retry: bool) -> dict[str, Any]:
+    """The slope at every entry of every input."""
+    gradients: dict[str, Any] = {}
+    slopes: dict[tuple[str, tuple[int, ...]], Slope] = {}
+    for name in case.wrt:
+        found = np.empty(point[name].shape, dtype=object)
+        for index in np.ndindex(found.shape):
+            along = _along(case, point, {name: _unit(found.shape, index)})
+            at = np.asarray(point[name])[index].x
+            found[index], slope = slope_at(along, here, at, retry)
+            if slope is not None:
+                slopes[name, index] = slope
+        gradients[name] = estimate(found)
+    return {"gradients": gradients, "slopes": slopes}
+
+
+def _some(case: Case, point: Point, here: arb, retry: bool) -> dict[str, Any]:
+    """The slope along a few signed random directions, scaled to each input's own size."""
+    found = []
+    for along in directions(case):
+        slope, kind = slope_at(_along(case, point, along), here, arb(1), retry)
+        found.append(Direction(along, slope, kind))
+    return {"directions": tuple(found)}
+
+
+def _unit(shape: tuple[int, ...], index: tuple[int, ...]) -> Array:
+    u = np.zeros(shape)
+    u[index] = 1.0
+    return u
+
+
+def _value(case: Case, point: Point) -> tuple[Array, arb]:
+    out = case.function("ball", point)
+    root = contracted(out, None if case.cotangent is None else balls(case.cotangent))
+    if np.size(root) != 1:
+        raise NotScalar(f"the value has the shape {np.shape(out)}; a cotangent of it is needed")
+    return arbs(out), arbs(root).item()
+
+
+def _along(case: Case, point: Point, along: Mapping[str, Array]) -> Along:
+    """The scalar value as a function of a step along a direction; nan outside the domain."""
+    starts = {name: arbs(point[name]) for name in along}
+
+    def at(step: arb) -> arb:
+        moved = {name: _stepped(starts[name], u, step) for name, u in along.items()}
+        try:
+            return _value(case, {**point, **moved})[1]
+        except (ZeroDivisionError, ValueError):
+            return arb.nan()
+
+    return at
+
+
+def _stepped(start: Array, u: Array, step: arb) -> Scalars:
+    """start + step * u, touching only the entries where u is not zero."""
+    moved = start.copy()
+    for index in zip(*np.nonzero(u), strict=True) if u.ndim else [()]:
+        moved[index] = start[index] + step * float(u[index])
+    return balls(moved)
+
+
+def slope_at(f: Along, here: arb, x: arb, may_retry: bool) -> tuple[arb, Slope | None]:
+    """The derivative of f at step 0 with its bar; a Slope where f is not smooth there.
+
+    `here` is f(0), `x` the input (its size sets the steps). Raises TooWide while `may_retry`.
+    """
+    size = abs(x.mid()) if x.mid() != 0 else arb(1)
+    coarse, fine = (_one_sided(f, here, size, k) for k in STEPS[1:])
+    (left, right), (left1, right1) = fine, coarse
+    if left.is_finite() and right.is_finite() and left1.is_finite() and right1.is_finite():
+        return _two_sided(f, here, size, coarse, fine, may_retry)
+    if not here.is_finite() or not (left.is_finite() or right.is_finite()):
+        return arb.nan(), Slope("undefined", np.nan, np.nan, "no value around the point")
+    side = "right" if right.is_finite() else "left"
+    near, far = (right, right1) if side == "right" else (left, left1)
+    if not far.is_finite() or abs(near) > 4 * abs(far) + 1 or _diverges(f, here, size, side):
+        return arb.nan(), Slope("vertical", middle(left), middle(right), "vertical tangent")
+    bar = arb(0, radius(2 * (near - far)) + float(abs(2 * (near - far)).mid()))
+    return near + bar, Slope(
+        "one-sided", middle(left), middle(right), f"defined on the {side} only"
+    )
+
+
+def _one_sided(f: Along, here: arb, size: arb, k: int) -> tuple[arb, arb]:
+    """Left and right difference quotients at the step size * 2^-k."""
+    h = size * arb(2) ** -k
+    return (here - f(-h)) / h, (f(h) - here) / h
+
+
+def _diverges(f: Along, here: arb, size: arb, side: str) -> bool:
+    """Whether the one-sided slope keeps changing as the step shrinks (x log x at 0)."""
+    which = 1 if side == "right" else 0
+    far, mid, near = (_one_sided(f, here, size, k)[which] for k in STEPS)
+    first, second = abs(mid - far).mid(), abs(near - mid).mid()
+    return bool(second > TINY * abs(near).mid() and second > first / 2)
+
+
+def _two_sided(
+    f: Along,
+    here: arb,
+    size: arb,
+    coarse: tuple[arb, arb],
+    fine: tuple[arb, arb],
+    may_retry: bool,
+) -> tuple[arb, Slope | None]:
+    left, right = fine
+    central, before = (left + right) / 2, (coarse[0] + coarse[1]) / 2
+    gap, wide = abs(right - left), abs(coarse[1] - coarse[0])
+    tolerable = arb(2) ** -70 * (abs(central.mid()) + abs(here.mid()) / size)
+    if may_retry and central.rad() > tolerable:
+        raise TooWide
+    level = gap.mid() <= TINY * (abs(left) + abs(right)).mid() or gap.mid() <= wide.mid() / 8
+    if not level or _grows(left, coarse[0]) or _grows(right, coarse[1]):
+        return _broken(f, here, size, left, right, coarse)
+    bar = gap.mid() + gap.rad() + 2 * (abs(central - before).mid() + abs(central - before).rad())
+    return arb(central.mid(), central.rad() + bar), None
+
+
+def _grows(near: arb, far: arb) -> bool:
+    """Whether a one-sided slope more than doubles when the step shrinks to a 256th."""
+    return bool(abs(near).mid() > 2 * abs(far).mid() and abs(far).mid() > 0)
+
+
+def _broken(
+    f: Along, here: arb, size: arb, left: arb, right: arb, coarse: tuple[arb, arb]
+) -> tuple[arb, Slope]:
+    """A kink, a jump or a vertical tangent: told by how the slopes grow as the step shrinks."""
+    ratio = arb(2) ** (STEPS[2] - STEPS[1])
+    sides = ((abs(left).mid(), abs(coarse[0]).mid()), (abs(right).mid(), abs(coarse[1]).mid()))
+    if any(now > before * ratio / 2 for now, before in sides if before > 0):
+        rise = middle((right + left) * size * arb(2) ** -STEPS[2])
+        return arb.nan(), Slope("jump", np.nan, np.nan, f"the value jumps by {rise:.6g}")
+    if any(now > 2 * before for now, before in sides if before > 0) or any(
+        _diverges(f, here, size, side) for side in ("left", "right")
+    ):
+        return arb.nan(), Slope("vertical", middle(left), middle(right), "vertical tangent")
+    detail = f"slope {middle(left):.6g} on the left, {middle(right):.6g} on the right"
+    return arb.nan(), Slope("kink", middle(left), middle(right), detail)

@@ -1,0 +1,129 @@
+"""What an opinion is: a value and a gradient, each with an error bar, or an abstention."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from gradcheck.numbers.ball import exact, middle, radius
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One function at one point: what the three opinions are asked about.
+
+    `function(kind, inputs)` runs the user's program on numbers of a kind ("tensor", "symbolic",
+    "ball", "float"); `inputs` holds float arrays or object arrays of exact Fractions;
+    `cotangent` contracts a value that is not a scalar; `where()` says which part of the program's
+    text is being evaluated just now, as (start, end).
+    """
+
+    function: Callable[[str, Mapping[str, Any]], Any]
+    inputs: Mapping[str, Array]
+    wrt: tuple[str, ...]
+    cotangent: Array | None = None
+    seed: int = 0
+    where: Callable[[], tuple[int, int] | None] = lambda: None
+
+    def floats(self) -> dict[str, Array]:
+        """The inputs as float arrays."""
+        return {name: np.array(v, dtype=np.float64) for name, v in self.inputs.items()}
+
+    def size(self) -> int:
+        """How many entries are differentiated."""
+        return sum(np.size(self.inputs[name]) for name in self.wrt)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Numbers with error bars: an object array of balls, midpoint and radius."""
+
+    balls: Array
+
+    @property
+    def value(self) -> Array:
+        """The midpoints as floats."""
+        return _floats(self.balls, middle)
+
+    @property
+    def error(self) -> Array:
+        """The radii as floats."""
+        return _floats(self.balls, radius)
+
+    @property
+    def finite(self) -> bool:
+        """Whether every ball holds a number."""
+        return all(ball.is_finite() for ball in self.balls.flat)
+
+
+def estimate(values: Any, errors: Any = None) -> Estimate:
+    """An estimate from arbs, or from floats and their error bars."""
+    source = np.asarray(values, dtype=object)
+    bars = np.zeros(source.shape) if errors is None else np.broadcast_to(errors, source.shape)
+    out = np.empty(source.shape, dtype=object)
+    for index in np.ndindex(source.shape):
+        ball = exact(source[index])
+        out[index] = arb(ball.mid(), ball.rad() + arb(float(bars[index]))) if bars[index] else ball
+    return Estimate(out)
+
+
+def _floats(balls: Array, read: Callable[[arb], float]) -> Array:
+    return np.array([read(ball) for ball in balls.flat], dtype=np.float64).reshape(balls.shape)
+
+
+@dataclass(frozen=True)
+class Slope:
+    """What finite differences see at one entry where it is not simply smooth."""
+
+    kind: str
+    left: float
+    right: float
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Direction:
+    """A slope along one signed random direction through all the inputs at once."""
+
+    along: Mapping[str, Array]
+    slope: arb
+    kind: Slope | None = None
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """A value and a gradient by input name, with error bars; or the reason for abstaining.
+
+    `slopes` names the entries (input, index) that are not smooth; `directions` replaces
+    `gradients` where there are too many entries to look at one by one.
+    """
+
+    name: str
+    value: Estimate | None = None
+    gradients: Mapping[str, Estimate] = field(default_factory=dict)
+    abstains: str = ""
+    slopes: Mapping[tuple[str, tuple[int, ...]], Slope] = field(default_factory=dict)
+    directions: tuple[Direction, ...] = ()
+    closed: Mapping[str, Any] = field(default_factory=dict)
+    conditions: tuple[str, ...] = ()
+    ties: int = 0
+    method: str = ""
+
+
+def contracted(value: Any, cotangent: Array | None) -> Any:
+    """The scalar that is differentiated: the value itself, or its product with the cotangent."""
+    return value if cotangent is None else np.sum(value * cotangent)
+
+
+class NotScalar(ValueError):
+    """A value with several entries came without a cotangent."""
+
+
+def reason(error: BaseException) -> str:
+    """An abstention's words from whatever a program raised on an unusual kind of number."""
+    text = str(error).strip().split("\n")[0]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,136 @@
+"""The closed form's opinion: SymPy's slopes chained along the straight line, in ball arithmetic."""
+
+from typing import Any
+
+import numpy as np
+import sympy
+from flint import arb
+
+from gradcheck.errors import OutOfBudget
+from gradcheck.numbers import symbolic as line
+from gradcheck.numbers.ball import TIES, Undecided, exact, precision
+from gradcheck.numbers.scalars import Scalars
+from gradcheck.numbers.symbolic import OBSERVER, PATH, Symbolic, written
+from gradcheck.opinions.opinion import (
+    Array, Case, NotScalar, Opinion, contracted, estimate, reason,
+)  # fmt: skip
+
+START = 128
+PATIENCE = 2048
+NODES = 200_000
+READABLE = 120
+WRITTEN_OUT = 64
+
+
+def symbolic(case: Case, *, write: bool = True) -> Opinion:
+    """Value, gradients and closed forms of the path taken at the point, with proven error bars."""
+    bits = START
+    while True:
+        try:
+            return _at(case, bits, write)
+        except (Undecided, TooWide):
+            bits *= 2
+        except NotScalar:
+            raise
+        except Exception as error:  # noqa: BLE001 - a user's program may raise anything
+            return Opinion("symbolic", abstains=reason(error))
+
+
+class TooWide(ArithmeticError):
+    """The balls came out too wide; more bits may help."""
+
+
+def _at(case: Case, bits: int, write: bool) -> Opinion:
+    with precision(bits), _traced(bits >= PATIENCE) as path:
+        leaves = {
+            name: line.leaves(name, values) if name in case.wrt else line.constants(values)
+            for name, values in case.inputs.items()
+        }
+        out = case.function("symbolic", leaves)
+        value = np.asarray(out, dtype=object)
+        root = contracted(out, case.cotangent)
+        if np.size(root) != 1:
+            raise NotScalar(f"the value has the shape {value.shape}; a cotangent of it is needed")
+        end = np.asarray(root, dtype=object).item()
+        adjoint = line.gradient({end: arb(1)}) if isinstance(end, Symbolic) else {}
+        gradients = {name: _gathered(leaves[name], adjoint) for name in case.wrt}
+        if bits < PATIENCE and any(_wide(b) for g in gradients.values() for b in g.flat):
+            raise TooWide
+        return Opinion(
+            "symbolic",
+            value=estimate(_values(value)),
+            gradients={name: estimate(g) for name, g in gradients.items()},
+            closed=_closed(end, leaves, case.wrt) if write else {},
+            conditions=_conditions(path) if write else (),
+            ties=TIES.count,
+        )
+
+
+class _traced:  # noqa: N801 - a context manager, used as a word
+    """Keep the path's conditions, count ties, and stop when the line grows beyond its budget."""
+
+    def __init__(self, equal: bool) -> None:
+        self.path: list[tuple[Symbolic, int]] = []
+        self._equal = equal
+        self._nodes = 0
+
+    def __enter__(self) -> list[tuple[Symbolic, int]]:
+        PATH[0], OBSERVER[0] = self.path, self._count
+        TIES.count, TIES.equal = 0, self._equal
+        return self.path
+
+    def __exit__(self, *exc: object) -> None:
+        PATH[0] = OBSERVER[0] = None
+        TIES.equal = False
+
+    def _count(self, node: Symbolic) -> None:
+        self._nodes += 1
+        if self._nodes > NODES:
+            raise OutOfBudget(f"the closed form has more than {NODES} steps here")
+
+
+def _wide(ball: arb) -> bool:
+    return bool(ball.is_finite() and ball.rad() > 1e-25 * (abs(ball.mid()) + arb(1e-30)))
+
+
+def _values(out: Array) -> Array:
+    """The values of symbolic numbers (and of plain ones among them) as arbs."""
+    values = np.empty(out.shape, dtype=object)
+    for index in np.ndindex(out.shape):
+        entry = out[index]
+        values[index] = entry.value if isinstance(entry, Symbolic) else exact(entry)
+    return values
+
+
+def _gathered(leaves: Scalars, adjoint: dict[Symbolic, arb]) -> Array:
+    flat = [adjoint.get(leaf, arb(0)) for leaf in np.asarray(leaves).flat]
+    out = np.empty(len(flat), dtype=object)
+    out[:] = flat
+    return out.reshape(leaves.shape)
+
+
+def _closed(end: Any, leaves: dict[str, Scalars], wrt: tuple[str, ...]) -> dict[str, Any]:
+    """Closed forms as SymPy expressions by input name; None where they would not be readable."""
+    if not isinstance(end, Symbolic):
+        return {name: _each(leaves[name], lambda leaf: sympy.Integer(0)) for name in wrt}
+    whole = written(end, READABLE)
+    if whole is None or sum(np.size(leaves[name]) for name in wrt) > WRITTEN_OUT:
+        return dict.fromkeys(wrt)
+    return {name: _each(leaves[name], lambda leaf: sympy.diff(whole, leaf.atom)) for name in wrt}
+
+
+def _each(leaves: Scalars, form: Any) -> Any:
+    out = np.empty(leaves.shape, dtype=object)
+    for index in np.ndindex(leaves.shape):
+        out[index] = form(np.asarray(leaves)[index])
+    return out
+
+
+def _conditions(path: list[tuple[Symbolic, int]]) -> tuple[str, ...]:
+    """The comparisons that the path took, in words of the inputs, each once."""
+    found: dict[str, None] = {}
+    for difference, sign in path[:50]:
+        expr = written(difference, READABLE)
+        if expr is not None and not expr.is_number:
+            found[f"{expr} {'=' if sign == 0 else '>' if sign > 0 else '<'} 0"] = None
+    return tuple(found)
