@@ -7,6 +7,7 @@ gradients, entry by entry, each within its own error bar.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from flint import arb
 
 from gradcheck.opinions.differences import differences
 from gradcheck.opinions.local import Suspect, suspects
-from gradcheck.opinions.opinion import Case, Estimate, Opinion
+from gradcheck.numbers.ball import middle, radius
+from gradcheck.opinions.opinion import Array, Case, Estimate, Opinion
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
 
@@ -94,8 +96,9 @@ def read(case: Case, opinions: Sequence[Opinion]) -> Verdict:
         part = _part(name, given, size)
         parts[name] = part
         entries += part.entries
-    grave = _gravest(entry.verdict for entry in entries)
-    return Verdict(grave, _best_value(given), parts, by_name, tuple(entries))
+    entries += _along_directions(given)
+    grave = _gravest(e.verdict for e in (*entries, *parts.values()))
+    return Verdict(grave, _best_value(given), parts, by_name, tuple(entries), notes=_power(case, given))
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,9 @@ def _part(name: str, given: Sequence[Opinion], value_size: float) -> Part:
     best = next(
         (gradients[n] for n in ("symbolic", "differences", "reverse") if n in gradients), None
     )
+    if len(gradients) < 2:
+        checked = any(o.directions for o in given)
+        return Part(name, "agree" if checked else "undecided", best)
     level = max((_largest(g) for n, g in gradients.items() if n != "reverse"), default=0.0)
     slopes = {index: s for o in given for (part, index), s in o.slopes.items() if part == name}
     tied = sum(o.ties for o in given) > 0
@@ -164,6 +170,56 @@ def _entry(
         )
         return Entry(part, index, "kink", why, interval=(smooth, smooth))
     return Entry(part, index, "dissent", _spelled(finite), lonely)
+
+
+def _along_directions(given: Sequence[Opinion]) -> list[Entry]:
+    """Gradients against slopes along random directions, where entries are too many to look at."""
+    entries = []
+    for k, direction in enumerate(d for o in given for d in o.directions):
+        if direction.kind is not None and direction.kind.kind != "one-sided":
+            named = {"kink": "kink", "jump": "jump"}.get(direction.kind.kind, "undefined")
+            entries.append(Entry("", (k,), named, direction.kind.detail))
+            continue
+        slopes = {"differences": direction.slope}
+        for o in given:
+            if o.gradients:
+                slopes[o.name] = _slope_along(o.gradients, direction.along)
+        size = max(abs(middle(b)) for b in slopes.values())
+        entries.append(_entry("", (k,), slopes, None, _Scale(size, 0.0), tied=False))
+    return [entry for entry in entries if entry.verdict != "agree"]
+
+
+def _slope_along(gradients: Mapping[str, Estimate], along: Mapping[str, Array]) -> arb:
+    """gradient . direction, the rounding of the dot product included in the radius."""
+    total, bar = 0.0, 0.0
+    for name, u in along.items():
+        terms = gradients[name].value * u
+        total += float(np.sum(terms))
+        bar += float(np.sum(gradients[name].error * np.abs(u)))
+        bar += 16 * float(np.finfo(np.float64).eps) * float(np.sqrt(np.sum(terms**2)))
+    return arb(total, bar) if np.isfinite(total + bar) else arb.nan()
+
+
+def _power(case: Case, given: Sequence[Opinion]) -> tuple[str, ...]:
+    """What a check along random directions would have seen, stated in numbers.
+
+    A single wrong entry is off by delta * u along each direction; all K directions miss it only if
+    every |u| < bar / delta, whose probability is P(|N(0, s)| < bar / delta)^K.
+    """
+    found = [d for o in given for d in o.directions]
+    if not found:
+        return ()
+    bar = max(radius(d.slope) for d in found)
+    reverse_bars = [radius(_slope_along(o.gradients, d.along)) for o in given if o.gradients
+                    for d in found]  # fmt: skip
+    bar += max(reverse_bars, default=0.0)
+    miss = 1e-6 ** (1 / len(found))
+    size = min(float(np.sqrt(np.mean(np.square(u)))) for u in found[0].along.values())
+    least = bar / (size * NormalDist().inv_cdf((1 + miss) / 2))
+    return (
+        f"{case.size()} entries checked along {len(found)} random directions: any single wrong "
+        f"entry above {least:.1g} would have been seen with probability 1 - 1e-6",
+    )
 
 
 def _not_finite(

@@ -1,5 +1,6 @@
 """What NumPy's doors let through, and what is said where they do not: PyTorch's words, and ours."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,6 +17,14 @@ NON_LEAF_GRAD = (
     "access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. "
     "See github.com/pytorch/pytorch/pull/30531 for more information."
 )
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after "
+    "they have already been freed). Saved intermediate values of the graph are freed when you call "
+    ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the "
+    "graph a second time or if you need to access saved tensors after calling backward."
+)
+NO_TRUTH = "Boolean value of Tensor with no values is ambiguous"
+AMBIGUOUS = "Boolean value of Tensor with more than one value is ambiguous"
 NO_NUMPY = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
 NO_ARRAY = (
     f"{NO_NUMPY} A plain array would forget how the tensor was made: write np.stack([a, b]) for "
@@ -31,6 +40,11 @@ NO_DEEPCOPY = (
     "the moment.  If you were attempting to deepcopy a module, this may be because of a "
     "torch.nn.utils.weight_norm usage, see https://github.com/pytorch/pytorch/pull/103001"
 )
+
+SCALAR_TYPES = {
+    "float64": "Double", "float32": "Float", "float16": "Half", "int64": "Long", "int32": "Int",
+    "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool",
+}  # fmt: skip
 
 OPERATORS = {
     "add": "add",
@@ -57,6 +71,29 @@ PLAIN: set[Callable[..., Any]] = {
     np.equal, np.not_equal, np.logical_and, np.logical_or, np.logical_not, np.signbit,
     np.broadcast_shapes, np.array_repr, np.array_str, np.argwhere, np.flatnonzero, np.floor_divide,
 }  # fmt: skip
+
+
+def changed(value: Any, origin: str, now: int, version: int) -> str:
+    """PyTorch's words for a saved tensor that was overwritten, made by the node named `origin`."""
+    maker = "torch::autograd::CopySlices" if origin == "CopySlices" else bare_name(origin)
+    made = f", which is output 0 of {maker}," if maker else ""
+    return (
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: [torch.{kind(value)} {list(value.shape)}]{made} is at version {now}; expected "
+        f"version {version} instead. Hint: enable anomaly detection to find the operation that "
+        "failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, "
+        "check_nan=False)."
+    )
+
+
+def bare_name(node: str) -> str:
+    """`Mul` for `MulBackward0`."""
+    return re.sub(r"Backward\d*$", "", node)
+
+
+def kind(value: Any) -> str:
+    """`DoubleTensor`: what PyTorch calls an array of a dtype."""
+    return f"{SCALAR_TYPES.get(str(value.dtype), '').replace(' ', '')}Tensor"
 
 
 def without_defaults(kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -102,3 +139,16 @@ def refuse_as_grad(tensor: Any, value: Any, is_tensor: bool) -> None:
             f"'{list(tensor.shape)}'. Please ensure that the gradient and the tensor are the same "
             "size"
         )
+
+
+def index_error(error: IndexError, ndim: int) -> str:
+    """PyTorch's words for NumPy's complaint about an index."""
+    text = str(error)
+    if ndim == 0:
+        return (
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` "
+            "in C++ to convert a 0-dim tensor to a number"
+        )
+    if text.startswith("too many indices"):
+        return f"too many indices for tensor of dimension {ndim}"
+    return text.replace("for axis", "for dimension")

@@ -1,59 +1,108 @@
 """Whether operations are recorded, and who watches while they are."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ContextDecorator, contextmanager
-from typing import Any
+import threading
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from inspect import isgeneratorfunction
+from typing import Any, Self, overload
+
+Observe = Callable[[Any, Any, Any], None]
+Disturb = Callable[[Any, Any], Any]
 
 
-class Mode:
+class Mode(threading.local):
     """The one piece of state of the tape: recording or not, an observer, a disturbance.
 
-    `observe(node, tensor, operands)` sees each node as it is made; `disturb(op, y)` may alter each forward
-    value, which is how rounding errors are sampled.
+    `observe(node, tensor, operands)` sees each node as it is made; `disturb(op, y)` may alter each
+    forward value, which is how rounding errors are sampled. Every thread has a mode of its own.
     """
 
-    __slots__ = ("disturb", "observe", "recording")
-
-    def __init__(self) -> None:
-        """Recording, unobserved, undisturbed."""
-        self.recording = True
-        self.observe: Callable[[Any, Any, Any], None] | None = None
-        self.disturb: Callable[[Any, Any], Any] | None = None
+    recording: bool = True
+    observe: Observe | None = None
+    disturb: Disturb | None = None
 
 
 MODE = Mode()
 
 
-class _Recording(ContextDecorator):
+class Recording:
     """Set the recording flag for a block or a function, and put it back afterwards."""
 
     def __init__(self, flag: bool, at_once: bool = False) -> None:
+        """Remember the flag; `at_once` sets it without waiting for a block."""
         self._flag = flag
-        self._before: list[bool] = []
+        self._at_once = at_once
+        self._before: list[bool] = [MODE.recording]
         if at_once:
-            self.__enter__()
+            MODE.recording = flag
 
-    def __enter__(self) -> None:
-        self._before.append(MODE.recording)
-        MODE.recording = self._flag
+    def __enter__(self) -> Self:
+        if self._at_once:
+            self._at_once = False
+        else:
+            self._before.append(MODE.recording)
+            MODE.recording = self._flag
+        return self
 
     def __exit__(self, *exc: object) -> None:
         MODE.recording = self._before.pop()
 
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function with the flag set while it runs; a generator, while it is running."""
+        if self._at_once:
+            MODE.recording = self._before[0]
+        return _stepwise(function, self._flag) if isgeneratorfunction(function) else _whole(
+            function, self._flag
+        )
 
-def no_grad() -> _Recording:
+
+def _whole(function: Callable[..., Any], flag: bool) -> Callable[..., Any]:
+    @wraps(function)
+    def inside(*args: Any, **kwargs: Any) -> Any:
+        with Recording(flag):
+            return function(*args, **kwargs)
+
+    return inside
+
+
+def _stepwise(function: Callable[..., Any], flag: bool) -> Callable[..., Any]:
+    @wraps(function)
+    def inside(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        steps = function(*args, **kwargs)
+        answer = None
+        while True:
+            try:
+                with Recording(flag):
+                    value = steps.send(answer)
+            except StopIteration as end:
+                return end.value
+            answer = yield value
+
+    return inside
+
+
+@overload
+def no_grad(function: None = None) -> Recording: ...
+@overload
+def no_grad(function: Callable[..., Any]) -> Callable[..., Any]: ...
+def no_grad(function: Callable[..., Any] | None = None) -> Any:
     """Block or decorator inside which nothing is recorded."""
-    return _Recording(False)
+    return Recording(False) if function is None else Recording(False)(function)
 
 
-def enable_grad() -> _Recording:
+@overload
+def enable_grad(function: None = None) -> Recording: ...
+@overload
+def enable_grad(function: Callable[..., Any]) -> Callable[..., Any]: ...
+def enable_grad(function: Callable[..., Any] | None = None) -> Any:
     """Block or decorator inside which operations are recorded again."""
-    return _Recording(True)
+    return Recording(True) if function is None else Recording(True)(function)
 
 
-def set_grad_enabled(mode: bool) -> _Recording:
+def set_grad_enabled(mode: bool) -> Recording:
     """Switch recording on or off at once; as a block, put it back at the end."""
-    return _Recording(mode, at_once=True)
+    return Recording(mode, at_once=True)
 
 
 def is_grad_enabled() -> bool:
@@ -62,10 +111,7 @@ def is_grad_enabled() -> bool:
 
 
 @contextmanager
-def watched(
-    observe: Callable[[Any, Any, Any], None] | None = None,
-    disturb: Callable[[Any, Any], Any] | None = None,
-) -> Iterator[None]:
+def watched(observe: Observe | None = None, disturb: Disturb | None = None) -> Iterator[None]:
     """Let an observer see every node, or a disturbance alter every forward, inside the block."""
     before = MODE.observe, MODE.disturb
     MODE.observe, MODE.disturb = observe, disturb

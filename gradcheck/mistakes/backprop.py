@@ -1,59 +1,314 @@
-"""The backprop family: one of reverse mode's four verbs said wrong at one site.
-
-`site` is (node, i): the edge from an op to its i-th argument. A wrong pull gets the right cotangent
-and what it was made of; a wrong fit gets the cotangent before it is summed; a wrong accumulate gets
-what had arrived already and what arrives now.
-"""
+"""The backprop family: seed, pull, fit or accumulate said wrong at one site."""
 
 from typing import Any
 
 import numpy as np
 
-from gradcheck.engine.backward import Node, fit
-from gradcheck.mistakes.row import mistake
+from gradcheck.mistakes.row import Edge, Start, mistake
+from gradcheck.ops import TABLE
+
+PASSING = frozenset({"add", "subtract", "negative"})
+BINARY = frozenset({"add", "subtract", "multiply", "divide", "power", "matmul"})
+AS_LARGE = frozenset({"softmax", "log_softmax"})
+TURNABLE = frozenset({"multiply", "divide", "power", "matmul", "maximum", "minimum"})
 
 
-def _stretched(node: Node, i: int, g: Any) -> bool:
-    return bool(g.shape != node.forms[i][0])
+def _activation(e: Edge) -> bool:
+    """A function of one argument that keeps the shape."""
+    return e.op in AS_LARGE or (e.elementwise and len(e.operands) == 1 and e.op not in PASSING)
+
+
+def _factor(e: Edge) -> bool:
+    """A product, a quotient or a power: the pull multiplies by something."""
+    return e.elementwise and len(e.operands) == 2 and e.op not in PASSING
+
+
+def _matrices(e: Edge) -> bool:
+    return e.op == "matmul" and all(np.ndim(v) == 2 for v in e.operands)
+
+
+def _half_turned(e: Edge) -> Any:
+    """The matrix product with the other operand not transposed."""
+    return e.g @ e.operands[1] if e.i == 0 else e.operands[0] @ e.g
+
+
+def _count(e: Edge) -> float:
+    """How many entries were reduced to one."""
+    return float(e.right.size / max(np.size(e.g), 1))
 
 
 sign_error = mistake(
     "sign-error",
     verb="pull",
-    wrong=lambda right, node, i, g: -right,
+    wrong=lambda e: -e.right,
     says="The sign flipped on the way back through `{text}`.",
-    example=("sum(1 - x**2)", {"x": "2*x"}),
+    example=("sum(x - x**3)", {"x": "-1 - 3*x**2"}, {"x": (3,)}),
     common=0.9,
+    habit=False,
 )
 
-overwritten_not_accumulated = mistake(
-    "overwritten-not-accumulated",
-    verb="accumulate",
-    wrong=lambda held, g: g,
-    says="`{text}` is used more than once: the gradients of all its uses add up, here only one of "
-    "them is left.",
-    example=("sum(x * x + 3 * x)", {"x": "x + 0*x"}),
+loss_as_seed = mistake(
+    "seed-not-one",
+    verb="seed",
+    wrong=lambda s: s.g * s.value,
+    says="The way back starts with the value of the loss; it starts with 1, its derivative by "
+    "itself.",
+    example=("sum(x**2)", {"x": "2*x*sum(x**2)"}, {"x": (3,)}),
+    common=0.4,
+    habit=False,
+)
+
+
+def _has_cotangent(s: Start) -> bool:
+    return bool(np.any(np.asarray(s.g) != 1))
+
+
+cotangent_ignored = mistake(
+    "seed-not-one",
+    verb="seed",
+    where=_has_cotangent,
+    wrong=lambda s: np.ones_like(s.g),
+    says="The incoming cotangent was ignored: the way back started with ones.",
+    example=("x**2", {"x": "2*x"}, {"x": (3,)}),
+    common=0.5,
+    habit=False,
+)
+
+activation_dropped = mistake(
+    "chain-factor-dropped",
+    verb="pull",
+    where=_activation,
+    wrong=lambda e: e.g + 0 * e.right,
+    says="The derivative of `{text}` is missing: the cotangent passed through it unchanged.",
+    example=("sum(tanh(x)**2)", {"x": "2*tanh(x)"}, {"x": (3,)}),
     common=0.8,
 )
 
-broadcast_not_summed = mistake(
-    "broadcast-not-summed",
-    verb="fit",
-    where=_stretched,
-    wrong=lambda node, i, g: g,
-    says="`{text}` was broadcast: its gradient must be summed over the stretched axes.",
-    example=("sum((X + b)**2)", {"b": "2*(X + b)"}),
-    common=0.8,
+factor_dropped = mistake(
+    "chain-factor-dropped",
+    verb="pull",
+    where=_factor,
+    wrong=lambda e: e.g + 0 * e.right,
+    says="The cotangent passed through `{text}` unchanged: the factor of this step is missing.",
+    example=("sum(sin(x*v))", {"x": "cos(x*v)", "v": "cos(x*v)"}, {"x": (3,), "v": (3,)}),
+    common=0.6,
+    habit=False,
+)
+
+factor_twice = mistake(
+    "chain-factor-twice",
+    verb="pull",
+    where=_activation,
+    wrong=lambda e: e.rule(e.right, e.y, e.operands),
+    says="The derivative of `{text}` is in the answer twice.",
+    example=("sum(tanh(x)**2)", {"x": "2*tanh(x)*(1 - tanh(x)**2)**2"}, {"x": (3,)}),
+    common=0.4,
+)
+
+upstream_ignored = mistake(
+    "upstream-ignored",
+    verb="pull",
+    where=lambda e: bool(np.any(np.asarray(e.g) != 1)),
+    wrong=lambda e: e.rule(np.ones_like(e.g), e.y, e.operands),
+    says="At `{text}` only the local derivative is left: the cotangent that arrives multiplies it.",
+    example=("sum(tanh(x)**2)", {"x": "1 - tanh(x)**2"}, {"x": (3,)}),
+    common=0.6,
+)
+
+wrong_tensor = mistake(
+    "wrong-tensor-in-derivative",
+    verb="pull",
+    where=lambda e: e.elementwise and (len(e.operands) == 1 or (e.op == "power" and e.i == 0)),
+    wrong=lambda e: e.rule(e.g, e.x, (e.y, *e.operands[1:])),
+    says="The derivative of `{text}` is taken at the wrong tensor: its value and its argument "
+    "were mistaken for one another.",
+    example=("sum(tanh(x)**2)", {"x": "2*tanh(x)*(1 - x**2)"}, {"x": (3,)}),
+    common=0.6,
+)
+
+mask_of_upstream = mistake(
+    "mask-wrong",
+    verb="pull",
+    where=lambda e: e.op == "relu",
+    wrong=lambda e: e.g * (e.g > 0),
+    says="The mask at `{text}` looks at the sign of the cotangent; it is the sign of the argument.",
+    example=("sum(sin(3*relu(x)))", {"x": "3*cos(3*relu(x))*(cos(3*relu(x)) > 0)"}, {"x": (7,)}),
+    common=0.5,
+)
+
+mask_inverted = mistake(
+    "mask-wrong",
+    verb="pull",
+    where=lambda e: e.op in ("relu", "maximum", "minimum") or (e.op == "where" and e.i > 0),
+    wrong=lambda e: e.g - e.right,
+    says="The mask at `{text}` is the wrong way round: it lets through what did not pass.",
+    example=("sum(relu(x)**2 + relu(x))", {"x": "1.0*(x <= 0)"}, {"x": (7,)}),
+    common=0.45,
+)
+
+value_as_mask = mistake(
+    "mask-wrong",
+    verb="pull",
+    where=lambda e: e.op == "relu",
+    wrong=lambda e: e.g * e.y,
+    says="The cotangent is multiplied by the value of `{text}`; it belongs to a mask of 0 and 1.",
+    example=("sum(relu(x)**2)", {"x": "2*relu(x)**2"}, {"x": (7,)}),
+    common=0.5,
+)
+
+spread_to_all = mistake(
+    "mask-wrong",
+    verb="pull",
+    where=lambda e: e.op in ("max", "min"),
+    wrong=lambda e: TABLE["sum"].vjp(0)(e.g, e.y, e.x, **e.params),
+    says="The gradient of `{text}` goes to every entry; only the extreme one gets it.",
+    example=("max(x)", {"x": "1 + 0*x"}, {"x": (5,)}),
+    common=0.5,
+)
+
+diagonal_only = mistake(
+    "jacobian-diagonal-only",
+    verb="pull",
+    where=lambda e: e.op in AS_LARGE,
+    wrong=lambda e: e.g * (e.y * (1 - e.y) if e.op == "softmax" else 1 - np.exp(e.y)),
+    says="Every entry of `{text}` depends on every entry of its row: here only the diagonal of "
+    "the Jacobian was used.",
+    example=(
+        "sum(softmax(Z) * V)",
+        {"Z": "V * softmax(Z)*(1 - softmax(Z))"},
+        {"Z": (2, 3), "V": (2, 3)},
+    ),
+    common=0.5,
+)
+
+sum_for_mean = mistake(
+    "sum-for-mean",
+    verb="pull",
+    where=lambda e: e.op == "mean",
+    wrong=lambda e: e.right * _count(e),
+    says="`{text}` is a mean: the division by the number of entries is missing.",
+    example=("mean(x**2)", {"x": "2*x"}, {"x": (5,)}),
+    common=0.75,
 )
 
 mean_for_sum = mistake(
     "mean-for-sum",
     verb="pull",
-    where=lambda node, i, g: node.op.name == "sum",
-    wrong=lambda right, node, i, g: right / (right.size / max(np.size(g), 1)),
+    where=lambda e: e.op == "sum",
+    wrong=lambda e: e.right / _count(e),
     says="`{text}` is a sum, but the gradient was divided by the number of terms, as for a mean.",
-    example=("sum(x**2)", {"x": "2*x/3"}),
+    example=("sum(x**2)", {"x": "2*x/5"}, {"x": (5,)}),
     common=0.6,
 )
 
-_ = fit
+mean_twice = mistake(
+    "mean-for-sum",
+    verb="pull",
+    where=lambda e: e.op == "mean",
+    wrong=lambda e: e.right / _count(e),
+    says="The division by the number of entries of `{text}` was made twice.",
+    example=("mean(x**2)", {"x": "2*x/25"}, {"x": (5,)}),
+    common=0.5,
+)
+
+mean_over_batch = mistake(
+    "mean-for-sum",
+    verb="pull",
+    where=lambda e: _matrices(e) and e.i == 1,
+    wrong=lambda e: e.right / len(e.g),
+    says="The gradient at `{text}` was averaged over the rows; the product sums over them.",
+    example=(
+        "sum(tanh(X @ W))",
+        {"W": "X.T @ (1 - tanh(X @ W)**2) / 5"},
+        {"X": (5, 3), "W": (3, 2)},
+    ),
+    common=0.6,
+)
+
+factor_two = mistake(
+    "factor-two",
+    verb="pull",
+    wrong=lambda e: e.right * 2,
+    says="There is a factor of 2 too much on the way back through `{text}`.",
+    example=("sum(sin(x) + x**3)", {"x": "2*cos(x) + 3*x**2"}, {"x": (3,)}),
+    common=0.55,
+    habit=False,
+)
+
+factor_half = mistake(
+    "factor-two",
+    verb="pull",
+    wrong=lambda e: e.right / 2,
+    says="A factor of 2 is missing on the way back through `{text}`.",
+    example=("sum(sin(x) + x**3)", {"x": "cos(x)/2 + 3*x**2"}, {"x": (3,)}),
+    common=0.6,
+    habit=False,
+)
+
+transposed = mistake(
+    "transposed",
+    verb="pull",
+    where=_matrices,
+    wrong=lambda e: e.right.T,
+    says="The gradient at `{text}` is transposed.",
+    example=("sum(X @ W * V)", {"W": "V.T @ X"}, {"X": (5, 3), "W": (3, 2), "V": (5, 2)}),
+    common=0.7,
+    habit=False,
+)
+
+not_transposed = mistake(
+    "transposed",
+    verb="pull",
+    where=_matrices,
+    wrong=_half_turned,
+    says="On the way back through `{text}` the other operand is to be transposed.",
+    example=("sum(A @ x * V)", {"x": "A @ V"}, {"A": (3, 3), "x": (3, 2), "V": (3, 2)}),
+    common=0.6,
+)
+
+operands_swapped = mistake(
+    "operands-swapped",
+    verb="pull",
+    where=lambda e: e.op in TURNABLE,
+    wrong=lambda e: e.rule(e.g, e.y, e.operands[::-1]),
+    says="In the derivative of `{text}` the operands stand in each other's place.",
+    example=("sum(x * v * sin(v))", {"x": "x*sin(v)"}, {"x": (3,), "v": (3,)}),
+    common=0.5,
+)
+
+order_swapped = mistake(
+    "operands-swapped",
+    verb="pull",
+    where=_matrices,
+    wrong=lambda e: e.operands[1].T @ e.g if e.i == 0 else e.g @ e.operands[0].T,
+    says="The factors of the product behind `{text}` are in the wrong order.",
+    example=("sum(A @ x * V)", {"x": "V @ A.T"}, {"A": (3, 3), "x": (3, 3), "V": (3, 3)}),
+    common=0.5,
+)
+
+elementwise_product = mistake(
+    "elementwise-for-matmul",
+    verb="pull",
+    where=_matrices,
+    wrong=lambda e: e.g * e.operands[1] if e.i == 0 else e.operands[0] * e.g,
+    says="At `{text}` the entries were multiplied one by one: this wants a matrix product.",
+    example=("sum(X @ W * V)", {"W": "X * V"}, {"X": (5, 3), "W": (3, 1), "V": (5, 1)}),
+    common=0.4,
+)
+
+repeated_index = mistake(
+    "repeated-index-overwritten",
+    verb="pull",
+    where=lambda e: e.op == "getitem" and "index" in e.params,
+    wrong=lambda e: _assigned(e),
+    says="An index occurs more than once in `{text}`: its gradients add up, here only the last "
+    "one is left.",
+    example=("sum(x[[0, 2, 2]] * v)", {"x": "array([v[0], 0*v[0], v[2]])"}, {"x": (3,), "v": (3,)}),
+    common=0.6,
+)
+
+
+def _assigned(e: Edge) -> Any:
+    out = np.zeros(e.shape)
+    out[e.params["index"]] = e.g
+    return out

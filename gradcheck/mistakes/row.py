@@ -1,65 +1,104 @@
 """One row a mistake: what it does wrong, where it can happen, its words, and an example of both.
 
 Three families, because mistakes live in three places. In the *calculus* family a mistake is a wrong
-rule at one node of the expression, in tangent form: it maps a `Step` (values and derivatives of the
-arguments) to the wrong derivative. In the *backprop* family it is one of reverse mode's four verbs
-said wrong at one site. A mistake of the *whole* answer maps the right answer to a wrong one.
+rule at one node of the expression, in tangent form: it maps a `Step` to the wrong derivative. In
+the *backprop* family it is one of reverse mode's four verbs said wrong at one site: it maps an
+`Edge`, a `Meeting` or a `Start` to the wrong cotangent. A mistake of the *whole* answer maps the
+right answer to a wrong one.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
+from gradcheck.mistakes.step import Step
 
-Array = np.ndarray[Any, Any]
+__all__ = [
+    "CATALOGUE", "Edge", "Example", "Meeting", "Mistake", "Start", "Step", "Whole", "mistake",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Step:
-    """One node of the straight line at one point: y = op(u, v), with derivatives du and dv.
+class Edge:
+    """The way back from an op to its i-th operand: what a wrong pull or a wrong fit may read.
 
-    Derivatives are arrays over the differentiated entries; a constant argument has None instead.
-    `slope_at(z)` is the op's derivative by its first argument at another argument z; `apply(z)` its
-    value there; `x` is the variable itself where the line has only one.
+    `g` arrives (for a fit: after the pull), `right` is what the right verb makes of it, `y` and
+    `operands` are the op's value and arguments, `shape` is that of the operand; `rule(g, y,
+    operands)` is the op's own VJP, `shared` says that the operand has other uses too.
     """
 
     op: str
-    y: float
-    u: float
-    v: float
-    du: Array | None
-    dv: Array | None
-    fu: float
-    fv: float
-    x: float | None
-    dx: Array
-    u_is_variable: bool
-    slope_at: Callable[[float], float]
-    apply: Callable[[float], float]
+    i: int
+    g: Any
+    right: Any
+    y: Any
+    operands: tuple[Any, ...]
+    params: Mapping[str, Any]
+    shape: tuple[int, ...]
+    elementwise: bool
+    shared: bool
+    rule: Callable[..., Any]
 
     @property
-    def both(self) -> bool:
-        """Whether both arguments vary."""
-        return self.du is not None and self.dv is not None
+    def x(self) -> Any:
+        """The operand itself."""
+        return self.operands[self.i]
 
     @property
-    def right(self) -> Array:
-        """The chain rule: fu du + fv dv."""
-        total = np.zeros_like(self.dx)
-        if self.du is not None:
-            total = total + self.fu * self.du
-        if self.dv is not None:
-            total = total + self.fv * self.dv
-        return total
+    def other(self) -> Any:
+        """The other operand of a binary op."""
+        return self.operands[1 - self.i]
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """A place where paths meet: what had arrived already, and what arrives now."""
+
+    held: Any
+    g: Any
+
+
+@dataclass(frozen=True)
+class Start:
+    """The beginning of the way back: the right seed, and the program's value."""
+
+    g: Any
+    value: Any
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole answer: the right gradients, and what else a wrong one might be made of.
+
+    `value()` is the program's value; `second(name)` the second derivative by a scalar input;
+    `elsewhere(change)` the gradients where every input v is replaced by change(v); `sizes` are the
+    lengths of the inputs' axes and their products. `scalar` says that all inputs are numbers.
+    """
+
+    right: Mapping[str, Any]
+    inputs: Mapping[str, Any]
+    value: Callable[[], Any]
+    second: Callable[[str], Any]
+    elsewhere: Callable[[Callable[[Any], Any]], Mapping[str, Any]]
+    sizes: tuple[int, ...]
+
+    @property
+    def scalar(self) -> bool:
+        """Whether every differentiated input is a single number."""
+        return all(g.shape == () for g in self.right.values())
 
 
 @dataclass(frozen=True)
 class Example:
-    """A problem in one line and the answer that somebody who makes the mistake would give."""
+    """A problem in one line and the answer that somebody who makes the mistake would give.
+
+    `inputs` has the shapes of those that are not single numbers; a name that `answer` does not
+    mention and that is written in capitals or as `y_true` is given, not differentiated.
+    """
 
     program: str
     answer: Mapping[str, str]
+    inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +107,10 @@ class Mistake:
 
     `verb` is "derivative" (calculus), "seed", "pull", "fit", "accumulate" (backprop) or "answer"
     (the whole answer). `common` orders hypotheses that fit alike: how often it is seen, 0 to 1.
+    `operand` points at an argument of the node rather than at the node. `habit` says that the act
+    makes sense as a misconception, done at every site alike. `vague` is said only where no named
+    act fits: a factor 2 may come from anywhere. `says` may use {text}, the site; {u} and {v}, its
+    arguments; {du} and {dv}, their derivatives; {c}, a constant factor or exponent.
     """
 
     id: str
@@ -77,6 +120,9 @@ class Mistake:
     example: Example
     where: Callable[..., bool] = lambda *site: True
     common: float = 0.5
+    operand: int | None = None
+    habit: bool = True
+    vague: bool = False
 
     @property
     def family(self) -> str:
@@ -95,7 +141,7 @@ def mistake(
     verb: str,
     wrong: Callable[..., Any],
     says: str,
-    example: tuple[str, Mapping[str, str]],
+    example: tuple[Any, ...],
     **further: Any,
 ) -> Mistake:
     """Enter a row into the catalogue."""

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from flint import arb, ctx, fmpq
 
+from gradcheck.errors import GradcheckError
 from gradcheck.numbers.scalars import Scalar, Scalars, equip
 from gradcheck.ops.row import Composed, Op
 
 
-class Undecided(ArithmeticError):
+class Undecided(GradcheckError, ArithmeticError):
     """A comparison of two balls that overlap: only more precision can tell."""
 
 

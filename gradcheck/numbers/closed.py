@@ -10,6 +10,15 @@ import sympy
 from flint import arb
 from sympy.printing.pycode import PythonCodePrinter
 
+
+def polygamma(order: arb, x: arb) -> arb:
+    """The derivative of digamma of an integer order, by Hurwitz's zeta function."""
+    if order == 0:
+        return x.digamma()
+    sign = -1 if order.unique_fmpz() % 2 == 0 else 1
+    return sign * (order + 1).gamma() * (order + 1).zeta(x)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "exp": arb.exp,
     "log": arb.log,
@@ -23,6 +32,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "asin": arb.asin,
     "acos": arb.acos,
     "atan": arb.atan,
+    "atan2": arb.atan2,
     "sinh": arb.sinh,
     "cosh": arb.cosh,
     "tanh": arb.tanh,
@@ -36,7 +46,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "erfc": arb.erfc,
     "gamma": arb.gamma,
     "loggamma": arb.lgamma,
-    "digamma": arb.digamma,
+    "polygamma": polygamma,
+    "floor": arb.floor,
+    "ceiling": arb.ceil,
     "Abs": abs,
     "sign": lambda x: x.sgn(),
 }
@@ -66,8 +78,6 @@ class ArbPrinter(PythonCodePrinter):  # type: ignore[misc]
 
     def _print_Function(self, expr: sympy.Function) -> str:  # noqa: N802
         name = type(expr).__name__
-        if name == "polygamma" and expr.args[0] == 0:
-            return f"digamma({self._ball(expr.args[1])})"
         if name not in FUNCTIONS:
             raise NotImplementedError(f"no ball counterpart for SymPy's {name}")
         return f"{name}({', '.join(self._ball(arg) for arg in expr.args)})"
@@ -77,7 +87,7 @@ class ArbPrinter(PythonCodePrinter):  # type: ignore[misc]
         return f"arb({text})" if expr.is_Integer else str(text)
 
 
-for _name in (*FUNCTIONS, "polygamma"):
+for _name in FUNCTIONS:
     setattr(ArbPrinter, f"_print_{_name}", ArbPrinter._print_Function)
 
 

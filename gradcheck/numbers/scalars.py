@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from gradcheck.ops import BY_FUNCTION, TABLE
+from gradcheck.ops import BY_COMPOUND, BY_FUNCTION, TABLE
 from gradcheck.ops.row import Composed, Op
 
 OPERATORS = {
@@ -19,6 +19,15 @@ OPERATORS = {
     "mul": "multiply",
     "truediv": "divide",
     "pow": "power",
+    "mod": "remainder",
+}
+UNARY = {
+    "neg": "negative",
+    "pos": "positive",
+    "abs": "absolute",
+    "floor": "floor",
+    "ceil": "ceil",
+    "trunc": "trunc",
 }
 NO_FLOAT = (
     "this function casts its argument to a plain float, so the number's exact history would be "
@@ -44,14 +53,6 @@ class Scalar:
     __index__ = __float__
 
 
-def kind_of(array: Any) -> type[Scalar]:
-    """The scalar kind of the entries."""
-    for entry in array.flat:
-        if isinstance(entry, Scalar):
-            return type(entry)
-    raise TypeError("an object array without exact numbers")
-
-
 def equip(kind: type[Scalar]) -> None:
     """Give a scalar kind its operators and NumPy's methods (`element.exp()`), from the table."""
     for symbol, name in OPERATORS.items():
@@ -59,8 +60,8 @@ def equip(kind: type[Scalar]) -> None:
         setattr(kind, f"__r{symbol}__", _binary(kind, name, swapped=True))
     for name in (n for n, row in TABLE.items() if row.elementwise and row.operands == 1):
         setattr(kind, name, _unary(kind, name))
-    kind.__neg__ = _unary(kind, "negative")  # type: ignore[attr-defined]
-    kind.__abs__ = _unary(kind, "absolute")  # type: ignore[attr-defined]
+    for symbol, name in UNARY.items():
+        setattr(kind, f"__{symbol}__", _unary(kind, name))
 
 
 def _binary(kind: type[Scalar], name: str, swapped: bool) -> Callable[[Any, Any], Any]:
@@ -82,7 +83,10 @@ class Scalars(np.ndarray[Any, Any]):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         row = BY_FUNCTION.get(ufunc)
-        if row is not None and method == "__call__" and getattr(row, self.cell()) is not None:
+        kind = kind_among(inputs)
+        if kind is None and not kwargs:
+            return getattr(ufunc, method)(*map(plainly, inputs))
+        if row is not None and method == "__call__" and not kwargs and cell_of(row, kind):
             return answer(row, inputs, {})
         plain = [np.asarray(v) if isinstance(v, Scalars) else v for v in inputs]
         outs = kwargs.pop("out", None)
@@ -93,8 +97,10 @@ class Scalars(np.ndarray[Any, Any]):
     def __array_function__(
         self, func: Any, types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
+        if func in BY_COMPOUND:
+            return BY_COMPOUND[func](*args, **kwargs)
         row = BY_FUNCTION.get(func)
-        if row is not None and getattr(row, self.cell()) is not None:
+        if row is not None and cell_of(row, kind_among((*args, *kwargs.values()))):
             return answer(row, *row.normal(args, kwargs))
         return wrap(super().__array_function__(func, types, args, dict(kwargs)))
 
@@ -111,10 +117,6 @@ class Scalars(np.ndarray[Any, Any]):
     def T(self) -> Any:  # noqa: N802 - NumPy's name
         """The transpose."""
         return self.transpose()
-
-    def cell(self) -> str:
-        """The column of the table that serves these entries."""
-        return kind_of(self).cell
 
     @staticmethod
     def __apply_op__(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> Any:
@@ -136,22 +138,43 @@ def wrap(value: Any) -> Any:
 
 def answer(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> Any:
     """A row's own cell on arrays of exact numbers; NumPy's code where the cell is empty."""
-    kind = kind_of(next(a for a in _flat(operands) if isinstance(a, Scalars)))
-    cell = getattr(row, kind.cell)
+    kind = kind_among(operands)
+    if kind is None:
+        return row.forward(*map(plainly, operands), **params)
+    cell = cell_of(row, kind)
     if cell is None:
         return wrap(_by_numpy(row, operands, params))
     if row.elementwise:
-        loop = np.frompyfunc(lambda *args: kind.elementwise(row, *args), len(operands), 1)
+        filled = row.bound(params)
+        loop = np.frompyfunc(lambda *args: kind.elementwise(filled, *args), len(operands), 1)
         return wrap(loop(*(np.asarray(v, dtype=object) for v in operands)))
     function = cell.function if isinstance(cell, Composed) else cell
     return wrap(function(*operands, **params))
 
 
 def _by_numpy(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> Any:
-    """NumPy's function on object arrays; `forward` only serves rows that NumPy does not have."""
-    if row.arrange is None or row.function is row.forward:
-        return row.function(*operands, **params)
-    return row.function(list(operands), **params)
+    """NumPy's code on object arrays; `forward` takes operands and parameters apart."""
+    return (row.function if row.arrange is None else row.forward)(*operands, **params)
+
+
+def cell_of(row: Op, kind: type[Scalar] | None) -> Any:
+    """The row's counterpart for a scalar kind; None where NumPy's code on objects serves."""
+    return None if kind is None else getattr(row, kind.cell)
+
+
+def kind_among(operands: tuple[Any, ...]) -> type[Scalar] | None:
+    """The scalar kind of the first exact number; None where all numbers are plain."""
+    for array in _flat(operands):
+        if isinstance(array, Scalars):
+            for entry in array.flat:
+                if isinstance(entry, Scalar):
+                    return type(entry)
+    return None
+
+
+def plainly(value: Any) -> Any:
+    """An object array of plain numbers (a buffer of zeros) as an array of floats."""
+    return np.asarray(value, dtype=float) if isinstance(value, Scalars) else value
 
 
 def _flat(operands: tuple[Any, ...]) -> list[Any]:

@@ -142,8 +142,12 @@ def _constant(value: Any) -> Any:
 
 def _embedded(row: Op, i: int, argument: Any) -> int | Fraction | None:
     """A constant exponent belongs to the rule itself: x**3 has slope 3*x**2, not x**3*3/x."""
-    if row.name == "power" and i == 1 and type(argument) is not Symbolic:
+    if row.name != "power" or i != 1:
+        return None
+    if type(argument) is not Symbolic:
         return argument  # type: ignore[no-any-return]
+    if argument.atom is not None and argument.atom.is_Rational:
+        return Fraction(int(argument.atom.p), int(argument.atom.q))
     return None
 
 

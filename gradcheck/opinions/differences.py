@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from gradcheck.errors import OutOfBudget
+from gradcheck.errors import OutOfBudget, TextError
 from gradcheck.numbers.ball import (
     MADE, TIES, Undecided, arbs, balls, middle, precision, radius,
 )  # fmt: skip
@@ -117,7 +117,7 @@ def _along(case: Case, point: Point, along: Mapping[str, Array]) -> Along:
         moved = {name: _stepped(starts[name], u, step) for name, u in along.items()}
         try:
             return _value(case, {**point, **moved})[1]
-        except (ZeroDivisionError, ValueError):
+        except (ZeroDivisionError, ValueError, TextError):
             return arb.nan()
 
     return at

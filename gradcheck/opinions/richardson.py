@@ -1,119 +1,295 @@
-"""Difference quotients on a dyadic ladder of steps: their noise, their extrapolation, the choice.
+"""Difference quotients over a ladder of steps: their noise, their extrapolation, the choice.
 
-Arrays run over the rungs of one ladder, finest step first, each step twice the one before.
-A rung outside the domain is nan, and so is everything made from it.
+Arrays run over the rungs of one side's ladder, finest step first, each step about twice the last.
+A rung outside the domain of f is nan, and so is everything made from it.
 """
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 Rungs = NDArray[np.float64]
+Function = Callable[[float], float]
 
+INF, NAN = math.inf, math.nan
 EPS = 2.0**-52
+TINY = 2.0**-1074
 COLUMNS = 8
+WINDOW = 6
+GOLDEN = (math.sqrt(5) - 1) / 2
 SAFETY = 2.0
 
 
+@dataclass(frozen=True)
+class Samples:
+    """What is known of f near x: its values so far, how far to look, the length x is rounded on."""
+
+    f: Function
+    x: float
+    reach: float
+    length: float
+    seen: dict[float, float]
+
+    def __call__(self, t: float) -> float:
+        """f(t), asked once; nan wherever f has no finite real value."""
+        if t not in self.seen:
+            self.seen[t] = finite(self.f, t)
+        return self.seen[t]
+
+    def here(self) -> float:
+        """f(x)."""
+        return self(self.x)
+
+    def at(self, points: Iterable[float]) -> Rungs:
+        """F at several points."""
+        return np.array([self(float(t)) for t in points])
+
+    def largest(self) -> float:
+        """Largest |f| seen."""
+        return max(abs(y) for y in self.seen.values() if not math.isnan(y))
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side's samples f(x + sign h), finest first; the steps are those really taken."""
+
+    sign: int
+    steps: Rungs
+    values: Rungs
+
+
+@dataclass(frozen=True)
+class Rise:
+    """Where the scatter stands above the noise, how high there, and the plateau behind (or 0)."""
+
+    rung: int
+    scatter: float
+    plateau: float
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Value and bar of the chosen entry of a table, and its rung."""
+
+    value: float = np.nan
+    bar: float = np.inf
+    rung: int = 0
+
+
+def finite(f: Function, t: float) -> float:
+    """f(t), or nan if that or t itself is no finite real number."""
+    if not math.isfinite(t):
+        return NAN
+    try:
+        y = f(t)
+        value = NAN if isinstance(y, complex) else float(y)
+    except (ArithmeticError, ValueError):
+        return NAN
+    return value if math.isfinite(value) else NAN
+
+
+def ladder(samples: Samples) -> Rungs:
+    """Steps doubling from 8 ulp to the reach; without the middle where there are too many.
+
+    They are no powers of two: those would meet the binary rounding inside f always in one place,
+    and its noise would look like a slope.
+    """
+    if not math.isfinite(samples.x):
+        return np.array([])
+    finest = 8 * math.ulp(samples.length) if samples.length else 2.0**-60
+    low, high = math.frexp(finest)[1] - 1, math.frexp(samples.reach)[1] - 1
+    exponents = np.arange(low, high + 1.0)
+    if len(exponents) > 128:
+        exponents = np.concatenate((exponents[:64], [NAN], exponents[-60:]))
+    return 2.0**exponents * (1 + np.arange(len(exponents)) * GOLDEN % 1 / 4)
+
+
+def sampled(samples: Samples, sign: int, steps: Rungs) -> Side:
+    """F on one side of x, with the steps that the rounding of x ± h left."""
+    points = samples.x + sign * steps
+    return Side(sign, np.abs(points - samples.x), samples.at(points))
+
+
 def scatter(f0: float, steps: Rungs, values: Rungs) -> Rungs:
-    """Third divided difference on x, x + h, x + 2h, x + 4h, as the noise that would explain it."""
-    h = np.array([np.zeros(len(steps) - 2), steps[:-2], steps[1:-1], steps[2:]])
+    """Third divided difference over x and three rungs, as the noise in f that would explain it."""
+    h = np.array([np.zeros(len(steps) - 2), steps[:-2], steps[1:-1], steps[2:]]) / steps[1:-1]
     y = np.array([np.full(len(steps) - 2, f0), values[:-2], values[1:-1], values[2:]])
-    h = h / steps[1:-1]
-    weights = np.array(
-        [1 / np.prod([h[i] - h[j] for j in range(4) if j != i], axis=0) for i in range(4)]
-    )
-    return np.abs((weights * y).sum(axis=0)) / np.linalg.norm(weights, axis=0)
+    gaps = h[:, np.newaxis] - h
+    gaps[range(4), range(4)] = 1.0
+    weights = 1 / gaps.prod(axis=1)
+    scattered: Rungs = np.abs((weights * y).sum(axis=0)) / np.sqrt((weights**2).sum(axis=0))
+    return scattered
 
 
 def rounding(f0: float, values: Rungs) -> Rungs:
     """One unit in the last place of the larger of f(x) and f(x ± h), and never exactly nothing."""
-    return EPS * np.fmax(np.abs(values), abs(f0)) + 5e-324
+    return EPS * np.fmax(np.abs(values), abs(f0)) + TINY
 
 
-def flat_noise(*scatters: Rungs) -> float:
+def jump_at(f0: float, values: Rungs) -> float:
+    """f(x ± 0) - f(x) if all these rungs agree on it and it is more than rounding; else 0."""
+    rises = values - f0
+    size = float(rises[0])
+    steady = bool((np.abs(rises - size) <= 1e-3 * abs(size)).all())
+    return size if steady and abs(size) > 64 * float(rounding(f0, values[:1])[0]) else 0.0
+
+
+def power_at(f0: float, steps: Rungs, values: Rungs) -> float:
+    """The p < 1 of |f(x ± h) - f(x)| ~ h^p if all these rungs lie on that line; else 0."""
+    rises = (values - f0) * np.sign(values[0] - f0)
+    if not (rises > 64 * rounding(f0, values)).all():
+        return 0.0
+    across, up = np.log2(steps), np.log2(rises)
+    power, start = (float(c) for c in np.polyfit(across, up, 1))
+    bend = float(np.abs(up - start - power * across).max())
+    return power if 0.02 < power < 0.9995 and bend < min(0.02, (1 - power) / 2) else 0.0
+
+
+def quiet_noise(scatters: list[Rungs]) -> float:
     """Three times the median scatter of the finest rungs: deaf to whatever lies farther out."""
-    finest = np.concatenate([s[:8] for s in scatters])
-    return 3 * float(np.nanmedian(finest)) if np.isfinite(finest).any() else 0.0
-
-
-def onset(scatters: Rungs, floor: Rungs, noise: float) -> int | None:
-    """First rung whose scatter leaps out of all finer ones; a smooth f grows eightfold at most."""
-    before = np.concatenate(([0.0], np.fmax.accumulate(scatters)[:-1]))
-    leaps = scatters > 32 * np.fmax(np.fmax(before, floor), noise)
-    return int(np.argmax(leaps)) if leaps.any() else None
+    finest = np.concatenate([np.array([]), *(s[:8] for s in scatters)])
+    finest = finest[np.isfinite(finest)]
+    return 3 * float(np.median(finest)) if len(finest) else 0.0
 
 
 def plateaus(scatters: Rungs) -> Rungs:
-    """Noise on six rungs from each one up; nan where the scatter still grows as a smooth f makes it."""
-    six = np.lib.stride_tricks.sliding_window_view(scatters, 6)
+    """Noise that each six rungs tell of; nan where the scatter grows as it does for a smooth f."""
+    six = np.lib.stride_tricks.sliding_window_view(scatters, WINDOW)
     early, late = np.median(six[:, :3], axis=1), np.median(six[:, 3:], axis=1)
-    return np.where(late <= 6 * early, 3 * np.median(six, axis=1), np.nan)
+    level = np.where(late <= 4 * early, 3 * np.median(six, axis=1), np.nan)
+    return np.append(level, np.full(WINDOW - 1, np.nan))
 
 
-def noise_by_rung(f0: float, values: Rungs, flat: float) -> Rungs:
-    """Flat noise near x, growing with |f| farther out as a relative error would (to 64 ulp)."""
+def rise(scatters: Rungs, ulps: Rungs, noise: float) -> Rise | None:
+    """The first place where the scatter behaves as no smooth f makes it, if there is one.
+
+    For a smooth f it lies flat, then grows eightfold a rung. A leap out of all finer rungs, or a
+    second plateau above the first, is rounding that the finest rungs are too close to show, or a
+    kink, a jump, a pole, an oscillation.
+    """
+    finer = np.concatenate(([0.0], np.fmax.accumulate(scatters)[:-1]))
+    leaps = scatters > 32 * np.fmax(np.fmax(finer, ulps), noise)
+    flats = plateaus(scatters)
+    lifted = flats > 2 * noise
+    if not (leaps | lifted).any():
+        return None
+    first = int(np.argmax(leaps | lifted))
+    near = slice(first, first + WINDOW)
+    sharp = leaps[near] if leaps[near].any() else scatters[near] > flats[first] / 24
+    rung = first + int(np.argmax(sharp))
+    return Rise(rung, float(scatters[rung]), float(flats[first]) if lifted[first] else 0.0)
+
+
+def noise_by_rung(f0: float, values: Rungs, noise: float) -> Rungs:
+    """The noise near x, growing with |f| farther out as a relative error would (to 64 ulp)."""
     ulps = rounding(f0, values)
-    relative = np.clip(flat / np.fmax.reduce(ulps[:4], initial=5e-324), 1.0, 64.0)
-    return np.fmax(flat, relative * ulps)
+    relative = np.clip(noise / np.fmax.reduce(ulps[:4], initial=TINY), 1.0, 64.0)
+    louder: Rungs = np.fmax(noise, relative * ulps)
+    return louder
+
+
+def coarser(rungs: Rungs) -> Rungs:
+    """Every rung's next coarser neighbour; the coarsest has none."""
+    moved = np.empty_like(rungs)
+    moved[:-1], moved[-1] = rungs[1:], np.nan
+    return moved
 
 
 def tail(move: Rungs, noise: Rungs, rate: Rungs) -> Rungs:
-    """Bound on how far a sequence still has to go after its move on each rung.
+    """Bound on how far a sequence still has to go after its move to each rung.
 
     A sequence that shrinks its moves by the factor q has q/(1-q) of the last move left. The worst
-    factor of the last two is taken, never better than `rate`, one half where the moves drown in
-    noise. Nothing is promised to a sequence that does not shrink.
+    factor of the last two is taken, never better than `rate`; one half where the move drowns in
+    noise. Nothing is promised to a sequence that does not shrink, or has made one move only.
     """
-    last, second, third = np.abs(move), np.abs(shifted(move)), np.abs(shifted(shifted(move)))
-    factor = np.fmax(np.fmax(last / second, second / third), rate)
+    last = np.abs(move)
+    second = coarser(last)
+    factor = np.maximum(np.fmax(last / second, second / coarser(second)), rate)
     factor = np.where(last <= noise, 0.5, factor)
-    last = np.fmax(last, second * rate)
-    return np.where(factor < 0.9, last * factor / (1 - np.fmin(factor, 0.9)), np.inf)
+    reach = np.maximum(last, second * rate) * factor / (1 - np.minimum(factor, 0.9))
+    return np.where(factor < 0.9, reach, np.inf)
 
 
 def tableau(steps: Rungs, quotients: Rungs, noise: Rungs, power: int) -> tuple[Rungs, Rungs]:
-    """Neville's columns (column k has lost h^power ... h^(k power)) and their bars.
+    """Neville's columns (column k has lost h^power ... h^(k power)) and the bars of the entries.
 
     An entry's bar is what its parent column had left to go, its own correction, and its noise.
     """
-    columns, bars = [quotients], [np.full_like(quotients, np.inf)]
-    value, amplified, coarsest = quotients, noise, steps
+    value, heard, coarsest = quotients, noise, steps
+    columns, bars = [value], [np.full_like(value, np.inf)]
     for k in range(1, COLUMNS):
-        coarsest = shifted(coarsest)
+        coarsest = coarser(coarsest)
         weight = (coarsest / steps) ** power
-        move, coarser_noise = value - shifted(value), shifted(amplified)
-        left = tail(move, amplified + coarser_noise, 1 / weight)
-        bars[-1] = left + amplified if k == 1 else bars[-1]
+        move, heard_coarser = value - coarser(value), coarser(heard)
+        left = tail(move, heard + heard_coarser, 1 / weight)
+        if k == 1:
+            bars[0] = left + heard
         value = value + move / (weight - 1)
-        amplified = (weight * amplified + coarser_noise) / (weight - 1)
+        heard = (weight * heard + heard_coarser) / (weight - 1)
         columns.append(value)
-        bars.append(left + np.abs(move) / (weight - 1) + amplified)
-    return np.array(columns), np.array(bars)
+        bars.append(left + np.abs(move) / (weight - 1) + heard)
+    return np.array(columns), SAFETY * np.array(bars)
 
 
-def shifted(rungs: Rungs) -> Rungs:
-    """Every rung's next coarser neighbour; the coarsest has none."""
-    return np.append(rungs[1:], np.nan)
-
-
-def settle(steps: Rungs, quotients: Rungs, noise: Rungs, power: int) -> tuple[float, float, int]:
-    """Value, bar and rung of the smallest bar that no finer rung contradicts; (nan, inf, 0) if none.
+def settle(steps: Rungs, quotients: Rungs, noise: Rungs, power: int) -> Limit:
+    """The entry with the smallest bar that no finer rung contradicts.
 
     Far from x a table can converge beautifully to something else (|x| at 1e-9 has slope 0 for every
-    step above 1e-9): being refuted from nearer by is the only sign of it.
+    step above 1e-9); a contradiction from nearer by is the only sign of it. Where the two differ
+    little, the nearer one may as well be the victim of unheard rounding: the bar spans both.
     """
-    values, bars = tableau(steps, quotients, noise, power)
-    bars = SAFETY * np.where(np.isfinite(values) & np.isfinite(bars), bars, np.inf)
+    columns, bars = tableau(steps, quotients, noise, power)
+    bars = np.where(np.isfinite(columns) & np.isfinite(bars), bars, np.inf)
     best = bars.argmin(axis=0)[np.newaxis]
     bar = np.take_along_axis(bars, best, 0)[0]
-    value = np.where(np.isfinite(bar), np.take_along_axis(values, best, 0)[0], 0.0)
+    value = np.where(np.isfinite(bar), np.take_along_axis(columns, best, 0)[0], 0.0)
     apart = np.abs(value[:, np.newaxis] - value) > bar[:, np.newaxis] + bar
-    whole = bar
-    bar = np.where(np.triu(apart, 1).any(axis=0), np.inf, bar)
-    boldest, chosen = int(whole.argmin()), int(bar.argmin())
+    upheld = np.where(np.triu(apart, 1).any(axis=0), np.inf, bar)
+    boldest, chosen = int(bar.argmin()), int(upheld.argmin())
+    if np.isinf(upheld[chosen]):
+        return Limit()
     gap = abs(float(value[chosen] - value[boldest]))
-    if gap <= 1e-3 * abs(value[chosen]):
-        bar[chosen] += gap
-    if np.isinf(bar[chosen]):
-        return np.nan, np.inf, 0
-    return float(value[chosen]), float(bar[chosen]), chosen
+    spanned = gap if gap <= 1e-3 * abs(value[chosen]) else 0.0
+    return Limit(float(value[chosen]), float(bar[chosen]) + spanned, chosen)
+
+
+def slope_to(side: Side, f0: float) -> Rungs:
+    """Difference quotients from x to every rung."""
+    return side.sign * (side.values - f0) / side.steps
+
+
+def one_sided(side: Side, f0: float, noise: float, length: float) -> Limit:
+    """The one-sided derivative; errors run in h, h^2, ..."""
+    heard = 2 * noise_by_rung(f0, side.values, noise) / side.steps
+    found = settle(side.steps, slope_to(side, f0), heard, 1)
+    return conditioned(found, length / float(side.steps[found.rung]), abs(found.value))
+
+
+def two_sided(left: Side, right: Side, f0: float, noise: float, length: float) -> Limit:
+    """The derivative; errors run in h^2, h^4, ...; exact for a quadratic with unequal steps too."""
+    a, b = left.steps, right.steps
+    from_left, from_right = slope_to(left, f0), slope_to(right, f0)
+    quotients = (a * from_right + b * from_left) / (a + b)
+    largest = np.fmax(np.abs(left.values), np.abs(right.values))
+    heard = 2 * noise_by_rung(f0, largest, noise) / (a + b)
+    found = settle((a + b) / 2, quotients, heard, 2)
+    turn = abs(float(from_right[found.rung] - from_left[found.rung]))
+    return conditioned(found, length / float(b[found.rung]), abs(found.value) + turn)
+
+
+def conditioned(found: Limit, lengths_a_step: float, change: float) -> Limit:
+    """The bar widened by what one ulp of x, rounded away inside f, does to the slope unheard."""
+    unheard = EPS * (4 * abs(found.value) + lengths_a_step * change)
+    return Limit(found.value + 0.0, found.bar + unheard, found.rung)
+
+
+def meet(left: Side, right: Side, f0: float, noise: float, gap: float) -> bool:
+    """Whether the two slopes still differ by this gap on the finest rung that could tell."""
+    largest = np.fmax(np.abs(left.values), np.abs(right.values))
+    telling = 4 * noise_by_rung(f0, largest, noise) / right.steps < abs(gap) / 8
+    finest = int(np.argmax(telling))
+    apart = float(slope_to(right, f0)[finest] - slope_to(left, f0)[finest])
+    return not (telling.any() and abs(apart - gap) < abs(gap) / 2)

@@ -1,11 +1,10 @@
 """The derivative of a black box that takes and gives floats, with an error bar that holds.
 
-`scan` samples f at x ± h for every step h = 2^j of a ladder, names what it sees there, and where
-f is smooth extrapolates the difference quotients. `probe` is the cheap test before it.
+`scan` samples f at x ± h over a whole ladder of steps, names what it sees there, and where f is
+smooth extrapolates its difference quotients. `probe` is the cheap test that may save a scan.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -13,27 +12,47 @@ import numpy as np
 
 from gradcheck.opinions.richardson import (
     EPS,
+    GOLDEN,
+    INF,
+    NAN,
+    Function,
+    Limit,
+    Rise,
     Rungs,
-    flat_noise,
-    noise_by_rung,
-    onset,
-    plateaus,
+    Samples,
+    Side,
+    jump_at,
+    ladder,
+    meet,
+    one_sided,
+    power_at,
+    quiet_noise,
+    rise,
     rounding,
+    sampled,
     scatter,
-    settle,
+    slope_to,
+    two_sided,
 )
 
 Kind = Literal["smooth", "kink", "jump", "vertical", "one-sided", "undefined", "unresolved"]
-Function = Callable[[float], float]
+Trouble = Literal["", "outside", "rounding", "jump", "vertical"]
 
-NAN = float("nan")
-INF = float("inf")
-SMALL_STEP = 1e-6  # a step in f of less than this part of f is rounding, not a step of f's own
+SMALL_STEP = 1e-6  # f stepping by less than this part of itself may be rounding, not a step of f's
+DENIALS: dict[Trouble, Kind] = {
+    "rounding": "unresolved",
+    "jump": "jump",
+    "vertical": "vertical",
+}
 
 
 @dataclass(frozen=True)
 class Slope:
-    """The derivative of f at x as far as float64 samples of f can tell."""
+    """The derivative of f at x as far as float64 samples of f can tell.
+
+    `error` bounds |value - truth|; at a kink, where there is no value, the errors of `left` and
+    `right`; otherwise it is inf. An infinite one-sided derivative is ±inf, an unknown one nan.
+    """
 
     kind: Kind
     value: float = NAN
@@ -45,266 +64,216 @@ class Slope:
 
 
 @dataclass(frozen=True)
-class Side:
-    """Samples f(x + sign h), finest step first, and what is wrong with them ("" if nothing is)."""
+class Finding:
+    """What denies one side a slope ("" if nothing does), the infinite slope if any, the words."""
 
-    sign: int
-    steps: Rungs
-    values: Rungs
-    trouble: Literal["", "outside", "jump", "vertical"]
-    slope: float  # of an infinite one-sided derivative
-    detail: str
+    trouble: Trouble = ""
+    slope: float = NAN
+    detail: str = ""
 
 
 def scan(f: Function, x: float, *, scale: float | None = None) -> Slope:
-    """Derivative of f at x."""
-    seen: dict[float, float] = {}
-    sample = remembered(f, seen)
+    """The derivative of f at x, or why there is none.
+
+    Steps run from max(1, |x|) down to 8 ulp of x (2^-60 where x is 0). With `scale`, the length on
+    which f is known to vary, they run from there down to 8 ulp of the larger of |x| and `scale`:
+    the finest that f(t) = g(x0 + t u) can feel at t = 0 where `scale` moves x0 by about itself.
+    A kink or a jump nearer to x than about a hundred ulp counts as one at x.
+    """
+    x = float(x)
+    samples = Samples(f, x, scale or max(1.0, abs(x)), max(abs(x), scale or 0.0), {})
     with np.errstate(all="ignore"):
-        slope = look(sample, seen, float(x), scale)
-    return replace(slope, evaluations=len(seen))
+        slope = look(samples, ladder(samples))
+    return replace(slope, evaluations=len(samples.seen))
 
 
-def remembered(f: Function, seen: dict[float, float]) -> Function:
-    """F, asked once for each point; nan wherever it has no finite real value."""
-
-    def sample(t: float) -> float:
-        if not math.isfinite(t):
-            return NAN
-        if t not in seen:
-            seen[t] = finite(f, t)
-        return seen[t]
-
-    return sample
-
-
-def finite(f: Function, t: float) -> float:
-    """f(t), or nan if that is no finite real number or t itself is none."""
-    if not math.isfinite(t):
-        return NAN
-    try:
-        y = f(t)
-        value = NAN if isinstance(y, complex) else float(y)
-    except (ArithmeticError, ValueError):
-        return NAN
-    return value if math.isfinite(value) else NAN
-
-
-def ladder(x: float, scale: float | None) -> Rungs:
-    """Powers of two from the natural length of x down to 8 ulp of it."""
-    top = max(1.0, abs(x)) if scale is None else scale
-    if scale is not None:
-        bottom = 8 * math.ulp(max(abs(x), scale))
-    else:
-        bottom = 8 * math.ulp(x) if x else 2.0**-60
-    low, high = math.frexp(bottom)[1] - 1, math.frexp(top)[1] - 1
-    exponents = np.arange(low, high + 1.0)
-    if high - low > 128:
-        exponents = np.concatenate((exponents[:64], [NAN], exponents[-60:]))
-    jitter = 1 + 0.25 * (np.arange(len(exponents)) * 0.6180339887498949 % 1)
-    return 2.0**exponents * jitter
-
-
-def look(sample: Function, seen: dict[float, float], x: float, scale: float | None) -> Slope:
+def look(samples: Samples, steps: Rungs) -> Slope:
     """Name what the samples show around x, and take the slope where there is one."""
-    f0 = sample(x)
-    if math.isnan(f0):
+    if math.isnan(samples.here()):
         return Slope("undefined", detail="f(x) is not a finite number")
-    steps = ladder(x, scale)
     if len(steps) < 16:
         return Slope("unresolved", detail="the scale is too close to the resolution of x")
-    if {sample(float(x + s)) for s in np.concatenate((steps, -steps))} == {f0}:
+    if stands_still(samples, steps):
         steps = np.concatenate((steps, steps[-1] * 2.0 ** np.arange(1, 13)))
-    left, right = (side(sample, x, f0, sign, steps) for sign in (-1, 1))
-    if left.trouble == right.trouble == "outside":
-        return Slope("undefined", detail="f is not finite on either side of x")
-    flat = noise(sample, seen, x, f0, (left, right))
-    if math.isinf(flat):
-        return Slope("unresolved", detail="f jumps many times around x")
-    return verdict(f0, left, right, flat, seen, max(abs(x), scale or 0))
+    left, right = sampled(samples, -1, steps), sampled(samples, 1, steps)
+    findings = examine(samples, left), examine(samples, right)
+    sound = [s for s, found in zip((left, right), findings, strict=True) if not found.trouble]
+    noise = noise_near(samples, sound)
+    if math.isinf(noise):
+        return Slope("unresolved", detail="f jumps again and again around x")
+    return verdict(samples, (left, right), findings, noise)
 
 
-def side(sample: Function, x: float, f0: float, sign: int, steps: Rungs) -> Side:
-    """Sample one side of x and see whether f has a one-sided derivative there at all."""
-    points = x + sign * steps
-    values = np.array([sample(float(t)) for t in points])
-    taken = np.abs(points - x)
-    bare = Side(sign, taken, values, "", NAN, "")
-    if np.isnan(values[:4]).any():
-        return replace(bare, trouble="outside")
-    if (jump := jump_at(f0, values)) != 0:
-        hand = "+" if sign > 0 else "-"
-        return replace(bare, trouble="jump", detail=f"f(x{hand}0) - f(x) = {jump:.6g}")
-    if power := power_at(f0, taken, values):
-        hand = "+" if sign > 0 else "-"
-        slope = math.copysign(INF, sign * (values[0] - f0))
-        told = f"f(x{hand}h) - f(x) ~ h^{power:.3f}"
-        return replace(bare, trouble="vertical", slope=slope, detail=told)
-    return bare
+def stands_still(samples: Samples, steps: Rungs) -> bool:
+    """Whether every sample equals f(x): f is constant, or has lost its digits in a constant."""
+    points = samples.x + np.concatenate((steps, -steps))
+    return all(samples(float(t)) == samples.here() for t in points)
 
 
-def jump_at(f0: float, values: Rungs) -> float:
-    """f(x ± 0) - f(x) if that is the same number, not rounding, on the 12 finest rungs; else 0."""
-    rise = values[:12] - f0
-    size = float(np.median(rise))
-    steady = bool(np.ptp(rise) <= 1e-3 * abs(size))
-    return size if steady and abs(size) > 64 * float(rounding(f0, values[:1])[0]) else 0.0
+def examine(samples: Samples, side: Side) -> Finding:
+    """See whether f has a finite one-sided derivative on this side at all."""
+    f0, hand = samples.here(), "-+"[side.sign > 0]
+    if np.isnan(side.values[:4]).any():
+        return Finding("outside")
+    if jump := jump_at(f0, side.values[:12]):
+        small = abs(jump) <= SMALL_STEP * max(1.0, samples.largest())
+        return Finding("rounding" if small else "jump", NAN, f"f(x{hand}0) - f(x) = {jump:.6g}")
+    if power := power_at(f0, side.steps[:16], side.values[:16]):
+        slope = math.copysign(INF, side.sign * (side.values[0] - f0))
+        return Finding("vertical", slope, f"f(x{hand}h) - f(x) ~ h^{power:.3f}")
+    return Finding()
 
 
-def power_at(f0: float, steps: Rungs, values: Rungs) -> float:
-    """The p of |f(x ± h) - f(x)| ~ h^p if the 16 finest rungs fit one below 1; else 0."""
-    rise = values[:16] - f0
-    if np.isnan(rise).any() or abs(np.sign(rise).sum()) < 16:
-        return 0.0
-    if (np.abs(rise) <= 64 * rounding(f0, values[:16])).any():
-        return 0.0
-    across, up = np.log2(steps[:16]), np.log2(np.abs(rise))
-    power, start = np.polyfit(across, up, 1)
-    bend = float(np.abs(up - start - power * across).max())
-    return float(power) if 0.02 < power < 0.9995 and bend < min(0.02, (1 - power) / 2) else 0.0
-
-
-def noise(
-    sample: Function, seen: dict[float, float], x: float, f0: float, sides: tuple[Side, ...]
-) -> float:
-    """The flat noise of f near x, including what its finest rungs are too near to show.
+def noise_near(samples: Samples, sides: list[Side]) -> float:
+    """The noise of f near x, also where the finest rungs are too close to hear it; inf if gross.
 
     Rounding inside f makes a staircase. On one stair f looks perfectly smooth, with a slope that
-    says nothing; the next stair shows as a leap of the scatter, and bisection finds its height.
+    means nothing. The next stair shows as a rise of the scatter.
     """
-    sound = [s for s in sides if not s.trouble]
-    flat = flat_noise(*(scatter(f0, s.steps, s.values) for s in sound)) if sound else 0.0
-    flat = max(flat, EPS*abs(f0))
-    for s in sound:
-        sc = scatter(f0, s.steps, s.values)
-        floor = rounding(f0, s.values)[2:]
-        flats = np.append(plateaus(sc), np.full(5, np.nan))
-        for _ in range(8):
-            lift = flats > 2 * flat
-            leap = onset(sc, floor, flat)
-            gentle = int(np.argmax(lift)) if lift.any() else None
-            if gentle is None and leap is None:
+    scatters = [scatter(samples.here(), side.steps, side.values) for side in sides]
+    noise = max(quiet_noise(scatters), EPS * abs(samples.here()))
+    for side, scattered in zip(sides, scatters, strict=True):
+        ulps = rounding(samples.here(), side.values)[2:]
+        while found := rise(scattered, ulps, noise):
+            louder = noise_behind(samples, side, found, noise)
+            if louder <= noise:
                 break
-            j = min(len(sc) if gentle is None else gentle, len(sc) if leap is None else leap)
-            if j == gentle and flats[j] <= 16 * flat:
-                flat = flats[j]
-                continue
-            if j == gentle:
-                j += int(np.argmax(sc[j : j + 6] > flats[j] / 12))
-            ends = (x + s.sign * s.steps[j + 1], x + s.sign * s.steps[j + 2])
-            height, place = break_between(sample, float(ends[0]), float(ends[1]), f0, sc[j])
-            largest = max(1.0, max(abs(v) for v in seen.values() if v == v))
-            if height <= 16 * max(EPS * abs(f0), EPS * abs(sample(place))):
-                break
-            if height <= SMALL_STEP * largest:
-                flat = float(np.fmax(max(flat, 2 * height), np.fmax.reduce(flats[j:j+3])))
-            elif crowded(sample, x, s, place, height):
-                return INF
-            else:
-                break
-    return flat
+            noise = louder
+    return noise
 
 
-def break_between(
-    sample: Function, a: float, b: float, f0: float, sc: float
-) -> tuple[float, float]:
-    """Height and place of a discontinuity between a and b, found by halving; 0 if f is continuous.
+def noise_behind(samples: Samples, side: Side, found: Rise, noise: float) -> float:
+    """The noise that a rise of the scatter reveals: 0 if the rise is the shape of f."""
+    if 0 < found.plateau <= 16 * noise:
+        return found.plateau
+    height, place = break_behind(samples, side, found)
+    if height <= 16 * EPS * max(abs(samples.here()), abs(samples(place))):
+        return 0.0
+    if height <= SMALL_STEP * max(1.0, samples.largest()):
+        return max(2 * height, found.plateau if found.plateau <= 16 * height else 0.0)
+    return INF if crowded(samples, place, height) else 0.0
 
-    The half where f moves more is kept. The move shrinks with the interval unless f jumps.
+
+def break_behind(samples: Samples, side: Side, found: Rise) -> tuple[float, float]:
+    """Height and place of the discontinuity that made the scatter rise; 0 if f is continuous.
+
+    Halving keeps the half where f strays more from its slope so far, or strays first where it has
+    stood still so far. At a discontinuity the stray does not shrink with the interval.
     """
-    moves = [abs(sample(b) - sample(a))]
-    still = sample(a) == f0
-    while len(moves) < 48 and a != (m := (a + b) / 2) != b:
-        near, far = abs(sample(m) - sample(a)), abs(sample(b) - sample(m))
-        a, b = (a, m) if (near > 0 if still else near >= far) else (m, b)
-        moves.append(abs(sample(b) - sample(a)))
-    earlier = moves[-17:]
-    jump = moves[-1] > (earlier[0] * 2 ** ((1 - len(earlier)) / 4) if still else sc / 16)
-    return (moves[-1] if jump else 0.0), b
+    a, b = (float(samples.x + side.sign * side.steps[found.rung + k]) for k in (1, 2))
+    secant = (samples(a) - samples.here()) / (a - samples.x)
+
+    def stray(p: float, q: float) -> float:
+        return abs(samples(q) - samples(p) - secant * (q - p))
+
+    strays = [stray(a, b)]
+    while len(strays) < 48 and a != (m := (a + b) / 2) != b:
+        nearer = stray(a, m) >= stray(m, b) if secant else stray(a, m) > 0
+        a, b = (a, m) if nearer else (m, b)
+        strays.append(stray(a, b))
+    lately = strays[-17:]
+    shrunk = found.scatter / 16 if secant else lately[0] * 2.0 ** ((1 - len(lately)) / 4)
+    return (strays[-1] if strays[-1] > shrunk else 0.0), b
 
 
-def crowded(sample: Function, x: float, s: Side, place: float, height: float) -> bool:
-    """Whether jumps of about this height follow one another all the way out from the first."""
-    distance = abs(place - x)
-    if 27 * distance > s.steps[-1]:
+def crowded(samples: Samples, place: float, height: float) -> bool:
+    """Whether jumps of about this height follow one another beyond the first."""
+    distance = place - samples.x
+    if 27 * abs(distance) > samples.reach:
         return False
-    for stride in (1, 2, 4, 8):
-        points = [x + s.sign * stride * distance * (1.3 + 1.7 * i) for i in range(16)]
-        third = np.abs(np.diff([sample(t) for t in points], 3))
-        if np.nanmedian(third) > height / 8:
-            return True
-    return False
+    spread = distance * (1.3 + 1.7 * np.arange(16))
+    thirds = (np.abs(np.diff(samples.at(samples.x + k * spread), 3)) for k in (1, 2, 4, 8))
+    return any(np.count_nonzero(third > height / 8) > 6 for third in thirds)
 
 
 def verdict(
-    f0: float, left: Side, right: Side, flat: float, seen: dict[float, float], natural
+    samples: Samples, sides: tuple[Side, Side], findings: tuple[Finding, Finding], noise: float
 ) -> Slope:
-    """Combine the two sides."""
-    (lv, le), (rv, re) = one_sided(f0, left, flat), one_sided(f0, right, flat)
-    troubles = {left.trouble, right.trouble}
-    detail = "; ".join(s.detail for s in (left, right) if s.detail)
-    if "jump" in troubles:
-        return Slope("jump", left=lv, right=rv, detail=detail)
-    if "vertical" in troubles:
-        return Slope("vertical", left=lv, right=rv, detail=detail)
-    if "outside" in troubles:
-        v, e = (rv, re) if left.trouble else (lv, le)
-        hand = "right" if left.trouble else "left"
-        return bounded(
-            Slope("one-sided", v, e, lv, rv, f"f is defined to the {hand} of x only"),
-            left.steps[-1],
-            seen,
-        )
-    if math.isinf(le + re):
-        return Slope(
-            "unresolved", left=lv, right=rv, detail="the difference quotients do not settle"
-        )
-    if abs(lv - rv) > 2 * (le + re):
-        return Slope(
-            "kink",
-            error=max(le, re),
-            left=lv,
-            right=rv,
-            detail=f"slope {lv:.6g} to the left, {rv:.6g} to the right",
-        )
-    v, e = two_sided(f0, left, right, flat, natural)
-    if math.isinf(e):
-        return Slope(
-            "unresolved", left=lv, right=rv, detail="the difference quotients do not settle"
-        )
-    return bounded(
-        Slope("smooth", v, e, lv, rv, "the difference quotients settle"), left.steps[-1], seen
+    """Put the two sides together: what denies a slope first, then one side alone, then both."""
+    f0, troubles = samples.here(), [finding.trouble for finding in findings]
+    left, right = (
+        Limit(finding.slope) if finding.trouble else one_sided(side, f0, noise, samples.length)
+        for side, finding in zip(sides, findings, strict=True)
     )
+    detail = "; ".join(finding.detail for finding in findings if finding.detail)
+    found = Slope("unresolved", left=left.value, right=right.value, detail=detail)
+    for trouble, kind in DENIALS.items():
+        if trouble in troubles:
+            return replace(found, kind=kind)
+    if troubles == ["outside", "outside"]:
+        return replace(found, kind="undefined", detail="f is finite at x but not on either side")
+    if "outside" in troubles:
+        hand, limit = ("right", right) if troubles[0] else ("left", left)
+        detail = f"f is finite to the {hand} of x only"
+        return resolved(samples, replace(found, kind="one-sided", detail=detail), limit)
+    return joined(samples, sides, noise, replace(found, kind="smooth"), (left, right))
 
 
-def bounded(slope, scale, seen):
-    top = max(abs(v) for v in seen.values() if v == v)
-    if slope.error > max(abs(slope.value), (top + 2.3e-308) / scale):
-        return replace(
-            slope,
-            kind="unresolved",
-            value=NAN,
-            error=INF,
-            detail=f"error bar {slope.error:.1g} too wide",
-        )
-    return slope
+def joined(
+    samples: Samples,
+    sides: tuple[Side, Side],
+    noise: float,
+    found: Slope,
+    limits: tuple[Limit, Limit],
+) -> Slope:
+    """One slope where the one-sided ones agree; a kink where their gap is seen close to x too.
+
+    A gap that cannot be seen there may be unheard noise of one side: it only widens the bar.
+    """
+    (left, right), f0 = limits, samples.here()
+    if math.isinf(left.bar + right.bar):
+        return resolved(samples, found, Limit())
+    limit = two_sided(*sides, f0, noise, samples.length)
+    gap = right.value - left.value
+    if abs(gap) <= 2 * (left.bar + right.bar):
+        return resolved(samples, found, limit)
+    if meet(*sides, f0, noise, gap):
+        return resolved(samples, found, replace(limit, bar=limit.bar + abs(gap)))
+    detail = f"slope {left.value:.6g} to the left, {right.value:.6g} to the right"
+    return replace(found, kind="kink", error=max(left.bar, right.bar), detail=detail)
 
 
-def one_sided(f0: float, s: Side, flat: float) -> tuple[float, float]:
-    """One-sided derivative and bar."""
-    if s.trouble:
-        return (s.slope, INF)
-    quotients = s.sign * (s.values - f0) / s.steps
-    heard = 2 * noise_by_rung(f0, s.values, flat) / s.steps
-    return settle(s.steps, quotients, heard, 1)[:2]
+def resolved(samples: Samples, found: Slope, limit: Limit) -> Slope:
+    """The slope with its value, unless the bar leaves open what a secant of f would tell."""
+    if math.isinf(limit.bar):
+        return replace(found, kind="unresolved", detail="the difference quotients do not settle")
+    typical = samples.largest() / samples.reach + 2.0**-1000
+    if limit.bar > max(abs(limit.value), typical):
+        detail = f"noise leaves the slope uncertain by {limit.bar:.1g}"
+        return replace(found, kind="unresolved", detail=detail)
+    detail = found.detail or "the difference quotients settle"
+    return replace(found, value=limit.value, error=limit.bar, detail=detail)
 
 
-def two_sided(f0, left, right, flat, natural) -> tuple[float, float]:
-    """Central derivative and bar; exact for quadratics even where the two steps were rounded."""
-    a, b = left.steps, right.steps
-    quotients = (a / b * (right.values - f0) - b / a * (left.values - f0)) / (a + b)
-    largest = np.fmax(np.abs(left.values), np.abs(right.values))
-    heard = noise_by_rung(f0, largest, flat) * 2 / (a + b)
-    value, bar, rung = settle((a + b) / 2, quotients, heard, 2)
-    bend = abs((right.values - f0) / b - (f0 - left.values) / a)[rung]
-    return value, float(bar + EPS * bend * (natural / b[rung]) + 4 * EPS * abs(value))
+def probe(f: Function, x: float, claimed: float, *, scale: float | None = None) -> bool:
+    """Whether f, asked at eleven points, gives no reason to doubt that f'(x) is `claimed`.
+
+    Yes means: central differences at 2^-8, 2^-9 and 2^-10 of the natural length (`scale`, or |x|,
+    or 1) extrapolate to the claim within a bar of at most 1e-9 of it, and the slopes to either side
+    at 2^-20 and 2^-34 agree as closely as rounding lets them. So a claim off by more than 2e-9 of
+    itself passes only if the slope of f is another one within 2^-34 of x than without. A claim of
+    0 passes only where f stands still. No means: scan.
+    """
+    x = float(x)
+    length = scale or abs(x) or 1.0
+    samples = Samples(f, x, length, length, {})
+    with np.errstate(all="ignore"):
+        steps = length * 2.0 ** np.array([-34, -20, -10, -9, -8]) * (1 + GOLDEN / 4)
+        sides = sampled(samples, -1, steps), sampled(samples, 1, steps)
+        return plausible(*sides, samples.here(), claimed)
+
+
+def plausible(left: Side, right: Side, f0: float, claimed: float) -> bool:
+    """The test of `probe` on its two fine and three coarse rungs."""
+    if (left.values == f0).all() and (right.values == f0).all():
+        return claimed == 0
+    steps = (left.steps + right.steps) / 2
+    heard = 32 * rounding(f0, np.maximum(np.abs(left.values), np.abs(right.values))) / steps
+    from_left, from_right = slope_to(left, f0), slope_to(right, f0)
+    central = (from_left + from_right) / 2
+    once = central[2:4] + (central[2:4] - central[3:]) / 3
+    value = once[0] + (once[0] - once[1]) / 15
+    bar = abs(value - once[0]) + heard[2]
+    turn = abs(from_right[2] - from_left[2]) * steps[:2] / steps[2] + heard[:2]
+    near = (abs(from_left[:2] - value) <= turn) & (abs(from_right[:2] - value) <= turn)
+    return bool(near.all() and abs(value - claimed) <= bar <= 1e-9 * abs(claimed))

@@ -1,13 +1,16 @@
 """Sums, products, quotients and powers."""
 
 import operator
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+import sympy
 
-from gradcheck.ops.row import Interval, inf, op
+from gradcheck.ops.row import Composed, Interval, inf, op, plain_number
 
 
-def _is_number(x):
+def _is_number(x: Any) -> bool:
     return np.ndim(x) == 0 and not hasattr(x, "backward")
 
 
@@ -70,15 +73,20 @@ negative = op(
 )
 
 
-def _times_power(g, a, b):
-    """g b a^(b-1), and 0 where b is 0: 0/0 would say nan at a = 0."""
+def _times_power(g: Any, a: Any, b: Any) -> Any:
+    """The product g b a^(b-1), and 0 where b is 0: 0/0 would say nan at a = 0."""
     return np.where(np.equal(b, 0), 0.0, g * b * np.power(a, np.where(np.equal(b, 0), 1.0, b - 1)))
 
 
-def _times_log(g, y, a, b):
-    """g y log(a), and 0 where a is 0 and b is not negative: PyTorch's convention."""
+def _times_log(g: Any, y: Any, a: Any, b: Any) -> Any:
+    """The product g y log(a), and 0 where a = 0 <= b: PyTorch's convention."""
     flat = np.equal(a, 0) & np.greater_equal(b, 0)
     return np.where(flat, 0.0, g * y * np.log(np.where(flat, 1.0, a)))
+
+
+def _power_name(operands: tuple[Any, ...], params: Mapping[str, Any]) -> str:
+    """PyTorch tells apart which of the two is a plain number."""
+    return f"PowBackward{0 if plain_number(operands[1]) else 2 if plain_number(operands[0]) else 1}"
 
 
 power = op(
@@ -87,13 +95,22 @@ power = op(
         lambda g, y, a, b: (
             g * b * a ** (b - 1) if _is_number(b) and b != 0 else _times_power(g, a, b)
         ),
-        lambda g, y, a, b: _times_log(g, y, a, b),
+        _times_log,
     ),
     symbolic=operator.pow,
     ball=operator.pow,
     domain=(Interval(0, inf), Interval(-inf, inf)),
-    grad_fn=lambda operands, params: f"PowBackward{0 if _is_number(operands[1]) else 1}",
+    grad_fn=_power_name,
     school=("pow",),
+)
+
+float_power = op(
+    np.float_power,
+    vjps=power.vjps,
+    symbolic=lambda a, b: sympy.exp(b * sympy.log(a)),
+    ball=lambda a, b: (b * a.log()).exp(),
+    domain=(Interval(0, inf), Interval(-inf, inf)),
+    grad_fn=_power_name,
 )
 
 square = op(
@@ -111,4 +128,40 @@ reciprocal = op(
     ball=lambda x: 1 / x,
     domain=Interval(0, inf),
     grad_fn="ReciprocalBackward0",
+)
+
+positive = op(
+    np.positive,
+    vjps=(lambda g, y, x: g,),
+    symbolic=operator.pos,
+    ball=operator.pos,
+    rounds=False,
+)
+
+remainder = op(
+    np.remainder,
+    also=(np.mod,),
+    vjps=(
+        lambda g, y, a, b: g,
+        lambda g, y, a, b: -g * np.floor(a / b),
+    ),
+    symbolic=Composed(lambda a, b: a - b * np.floor(a / b)),
+    ball=Composed(lambda a, b: a - b * np.floor(a / b)),
+    domain=(Interval(-inf, inf), Interval(0, inf)),
+    kinks="multiples of b",
+    grad_fn=lambda operands, params: f"RemainderBackward{int(not plain_number(operands[1]))}",
+    school=("mod",),
+)
+
+fmod = op(
+    np.fmod,
+    vjps=(
+        lambda g, y, a, b: g,
+        lambda g, y, a, b: -g * np.trunc(a / b),
+    ),
+    symbolic=Composed(lambda a, b: a - b * np.trunc(a / b)),
+    ball=Composed(lambda a, b: a - b * np.trunc(a / b)),
+    domain=(Interval(-inf, inf), Interval(0, inf)),
+    kinks="multiples of b",
+    grad_fn=lambda operands, params: f"FmodBackward{int(not plain_number(operands[1]))}",
 )

@@ -1,12 +1,23 @@
 """Exponentials, logarithms and roots."""
 
 import math
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import sympy
 from flint import arb
 
-from gradcheck.ops.row import Interval, inf, op
+from gradcheck.ops.row import Composed, Interval, inf, op
+
+THIRD = Fraction(1, 3)
+
+
+def _x_log_y(a: Any, b: Any) -> Any:
+    """The product a log(b), and 0 where a is 0."""
+    flat = np.equal(a, 0)
+    return np.where(flat, 0.0, a * np.log(np.where(flat, 1.0, b)))
+
 
 exp = op(
     np.exp,
@@ -76,4 +87,58 @@ sqrt = op(
     ball=arb.sqrt,
     domain=Interval(0, inf),
     grad_fn="SqrtBackward0",
+)
+
+cbrt = op(
+    np.cbrt,
+    vjps=(lambda g, y, x: g / (3 * y * y),),
+    symbolic=Composed(lambda x: x**THIRD if x > 0 else -((-x) ** THIRD)),
+    ball=Composed(lambda x: x**THIRD if x > 0 else -((-x) ** THIRD)),
+    kinks=(0.0,),
+)
+
+hypot = op(
+    np.hypot,
+    vjps=(
+        lambda g, y, a, b: g * (a / y),
+        lambda g, y, a, b: g * (b / y),
+    ),
+    symbolic=lambda a, b: sympy.sqrt(a**2 + b**2),
+    ball=lambda a, b: (a * a + b * b).sqrt(),
+    grad_fn="HypotBackward0",
+)
+
+logaddexp = op(
+    np.logaddexp,
+    vjps=(
+        lambda g, y, a, b: g * np.exp(a - y),
+        lambda g, y, a, b: g * np.exp(b - y),
+    ),
+    symbolic=lambda a, b: sympy.log(sympy.exp(a) + sympy.exp(b)),
+    ball=lambda a, b: a + (b - a).exp().log1p(),
+    grad_fn="LogaddexpBackward0",
+)
+
+logaddexp2 = op(
+    np.logaddexp2,
+    vjps=(
+        lambda g, y, a, b: g * np.exp2(a - y),
+        lambda g, y, a, b: g * np.exp2(b - y),
+    ),
+    symbolic=lambda a, b: sympy.log(sympy.Integer(2) ** a + sympy.Integer(2) ** b) / sympy.log(2),
+    ball=lambda a, b: a + (arb(2) ** (b - a)).log1p() / arb(2).log(),
+    grad_fn="Logaddexp2Backward0",
+)
+
+xlogy = op(
+    _x_log_y,
+    name="xlogy",
+    vjps=(
+        lambda g, y, a, b: _x_log_y(g, np.where(np.equal(a, 0) & np.less_equal(b, 0), 1.0, b)),
+        lambda g, y, a, b: g * (a / b),
+    ),
+    symbolic=lambda a, b: a * sympy.log(b),
+    ball=lambda a, b: a * b.log(),
+    domain=(Interval(-inf, inf), Interval(0, inf)),
+    grad_fn="XlogyBackward0",
 )

@@ -1,39 +1,17 @@
 """Sums, means, products and extremes along axes."""
 
+from typing import Any
+
 import numpy as np
 
-from gradcheck.ops.row import Example, op
-
-
-def _axes(shape, axis):
-    if axis is None:
-        return tuple(range(len(shape)))
-    return tuple(k % len(shape) for k in (axis if isinstance(axis, tuple | list) else (axis,)))
-
-
-def _spread(g, shape, axis, keepdims):
-    """g with the reduced axes put back as ones, so that it broadcasts against `shape`."""
-    if keepdims or not shape:
-        return g
-    gone = _axes(shape, axis)
-    return np.reshape(g, tuple(1 if k in gone else n for k, n in enumerate(shape)))
-
-
-def _count(shape, axis):
-    return float(np.prod([shape[k] for k in _axes(shape, axis)], dtype=int))
-
-
-def _winners(y, x, axis, keepdims):
-    """An equal share for every entry that reaches the extreme: PyTorch's convention for amax."""
-    tied = np.equal(x, _spread(y, x.shape, axis, keepdims)) * 1.0
-    return tied / np.sum(tied, axis=axis, keepdims=True)
-
+from gradcheck.ops.axes import Axis, count, gathered, one_replaced, scattered, shares, spread
+from gradcheck.ops.row import Composed, Example, op
 
 sum = op(
     np.sum,
     vjps=(
         lambda g, y, x, axis=None, keepdims=False: np.broadcast_to(
-            _spread(g, x.shape, axis, keepdims), x.shape
+            spread(g, x.shape, axis, keepdims), x.shape
         ),
     ),
     grad_fn=lambda operands, params: f"SumBackward{int(params.get('axis') is not None)}",
@@ -46,7 +24,7 @@ mean = op(
     np.mean,
     vjps=(
         lambda g, y, x, axis=None, keepdims=False: np.broadcast_to(
-            _spread(g, x.shape, axis, keepdims) / _count(x.shape, axis), x.shape
+            spread(g, x.shape, axis, keepdims) / count(x.shape, axis), x.shape
         ),
     ),
     grad_fn=lambda operands, params: f"MeanBackward{int(params.get('axis') is not None)}",
@@ -61,7 +39,7 @@ max = op(
     also=(np.amax,),
     vjps=(
         lambda g, y, x, axis=None, keepdims=False: (
-            _spread(g, x.shape, axis, keepdims) * _winners(y, x, axis, keepdims)
+            spread(g, x.shape, axis, keepdims) * shares(y, x, axis, keepdims)
         ),
     ),
     kinks="ties",
@@ -79,7 +57,7 @@ min = op(
     also=(np.amin,),
     vjps=(
         lambda g, y, x, axis=None, keepdims=False: (
-            _spread(g, x.shape, axis, keepdims) * _winners(y, x, axis, keepdims)
+            spread(g, x.shape, axis, keepdims) * shares(y, x, axis, keepdims)
         ),
     ),
     kinks="ties",
@@ -92,24 +70,67 @@ min = op(
 )
 
 
-def _without_each(x, axis, keepdims):
-    """The product of all the others, for each entry; exact where entries are zero."""
-    zeros = np.equal(x, 0)
-    count = np.sum(zeros * 1.0, axis=axis, keepdims=True)
-    safe = np.where(zeros, 1.0, x)
-    rest = np.prod(safe, axis=axis, keepdims=True)
-    return np.where(np.greater(count - zeros, 0), 0.0, rest / safe)
+def _without_each(y: Any, x: Any, axis: Axis, keepdims: bool) -> Any:
+    """The product of all the others, for each entry; entry by entry where one of them is zero."""
+    if np.all(np.not_equal(x, 0)):
+        return spread(y, x.shape, axis, keepdims) / x
+    others = np.prod(one_replaced(gathered(x, axis)), axis=-1)
+    return scattered(others, x.shape, axis)
 
 
 prod = op(
     np.prod,
     vjps=(
         lambda g, y, x, axis=None, keepdims=False: (
-            _spread(g, x.shape, axis, keepdims) * _without_each(x, axis, keepdims)
+            spread(g, x.shape, axis, keepdims) * _without_each(y, x, axis, keepdims)
         ),
     ),
     grad_fn=lambda operands, params: f"ProdBackward{int(params.get('axis') is not None)}",
     elementwise=False,
     params=("axis", "keepdims"),
     example=Example("prod(a, axis=0) * b", {"a": (3, 2), "b": (2,)}),
+)
+
+nansum = op(
+    np.nansum,
+    vjps=(
+        lambda g, y, x, axis=None, keepdims=False: (
+            spread(g, x.shape, axis, keepdims) * np.logical_not(np.isnan(x))
+        ),
+    ),
+    symbolic=Composed(lambda x, axis=None, keepdims=False: np.sum(x, axis=axis, keepdims=keepdims)),
+    ball=Composed(lambda x, axis=None, keepdims=False: np.sum(x, axis=axis, keepdims=keepdims)),
+    grad_fn="NansumBackward0",
+    elementwise=False,
+    params=("axis", "keepdims"),
+    example=Example("nansum(a, axis=0) * b", {"a": (3, 2), "b": (2,)}),
+)
+
+
+def _logsumexp(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    """Shifted by the largest entry, so that nothing overflows."""
+    top = np.max(x, axis=axis, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    total = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
+    return total if keepdims else np.squeeze(total, axis=axis)
+
+
+def _logsumexp_defined(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    return np.log(np.sum(np.exp(x), axis=axis, keepdims=keepdims))
+
+
+logsumexp = op(
+    _logsumexp,
+    name="logsumexp",
+    vjps=(
+        lambda g, y, x, axis=None, keepdims=False: (
+            spread(g, x.shape, axis, keepdims) * np.exp(x - spread(y, x.shape, axis, keepdims))
+        ),
+    ),
+    symbolic=Composed(_logsumexp_defined),
+    ball=Composed(_logsumexp_defined),
+    grad_fn="LogsumexpBackward0",
+    elementwise=False,
+    params=("axis", "keepdims"),
+    example=Example("logsumexp(a, axis=1) * b", {"a": (2, 3), "b": (2,)}),
 )

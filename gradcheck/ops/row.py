@@ -7,8 +7,8 @@ the engine fits every cotangent to its argument at the edge.
 
 import dis
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -27,8 +27,14 @@ class Interval(NamedTuple):
     high: float
 
 
+REAL_LINE = Interval(-inf, inf)
+
+
 class Example(NamedTuple):
-    """A call that shows the op at work: its text and the shapes (or values) of the names in it."""
+    """A call that shows the op at work: its text, and the names in it.
+
+    A tuple is a shape to draw numbers for; a list is a constant.
+    """
 
     text: str
     inputs: Mapping[str, Any]
@@ -52,7 +58,8 @@ class Op:
     """One row: forward, VJPs, closed form, ball, domain, kinks and PyTorch's name.
 
     `symbolic` and `ball` may be None: then NumPy's own code on object arrays is the counterpart.
-    `operands` is the number of leading arguments that are numbers (None: a sequence of them).
+    `operands` is the number of leading arguments that are numbers (None: a sequence of them);
+    `params` names the arguments after them; `arrange` does both where NumPy's order is another.
     """
 
     name: str
@@ -61,7 +68,7 @@ class Op:
     function: Callable[..., Any]
     symbolic: Cell = None
     ball: Cell = None
-    domain: Interval | tuple[Interval, ...] = Interval(-inf, inf)
+    domain: Interval | tuple[Interval, ...] = REAL_LINE
     kinks: tuple[float, ...] | str = ()
     grad_fn: str | Name = ""
     elementwise: bool = True
@@ -72,14 +79,16 @@ class Op:
     school: tuple[str, ...] = ()
     example: Example | None = None
     _keeps: dict[tuple[bool, ...], tuple[tuple[bool, ...], bool]] = field(default_factory=dict)
+    _bound: dict[tuple[tuple[str, Any], ...], "Op"] = field(default_factory=dict)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Apply the op to whatever kind of number arrives."""
-        handler = _handler(args)
-        if handler is None:
+        handler = handler_of(args)
+        if handler is None and self.arrange is None:
             return self.function(*args, **_spelled(kwargs))
         operands, params = self.normal(args, kwargs)
-        return handler(self, operands, params)
+        handler = handler or handler_of(operands)
+        return handler(self, operands, params) if handler else self.forward(*operands, **params)
 
     def __repr__(self) -> str:
         """The row's name."""
@@ -141,6 +150,21 @@ class Op:
                 reads_y |= y
         return tuple(i in read for i in range(len(wanted))), reads_y
 
+    def bound(self, params: Mapping[str, Any]) -> "Op":
+        """The row with its parameters filled in: a function of its operands alone."""
+        if not params:
+            return self
+        key = tuple(sorted(params.items()))
+        if key not in self._bound:
+            self._bound[key] = replace(
+                self,
+                forward=partial(self.forward, **params),
+                symbolic=_filled(self.symbolic, params),
+                ball=_filled(self.ball, params),
+                _bound={},
+            )
+        return self._bound[key]
+
     @cached_property
     def cells(self) -> tuple[str, ...]:
         """Names of the cells that could be wrong: forward, each VJP, symbolic, ball."""
@@ -150,9 +174,33 @@ class Op:
         return ("forward", *numbered, *scalar)
 
 
+@dataclass(frozen=True, eq=False)
+class Compound:
+    """A function that gives several numbers: what it means in terms of rows, which give one."""
+
+    name: str
+    function: Callable[..., Any]
+    meaning: Callable[..., Any]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """NumPy's function on plain numbers, its meaning on every other kind."""
+        kwargs = _spelled(kwargs)
+        return (self.meaning if handler_of(args) else self.function)(*args, **kwargs)
+
+
 TABLE: dict[str, Op] = {}
 BY_FUNCTION: dict[Callable[..., Any], Op] = {}
-SPELLINGS = {"dim": "axis", "keepdim": "keepdims", "correction": "ddof"}
+COMPOUNDS: dict[str, Compound] = {}
+BY_COMPOUND: dict[Callable[..., Any], Compound] = {}
+SPELLINGS = {
+    "dim": "axis",
+    "dims": "axis",
+    "keepdim": "keepdims",
+    "correction": "ddof",
+    "unbiased": "ddof",
+    "shifts": "shift",
+    "p": "ord",
+}
 
 
 def op(
@@ -177,17 +225,41 @@ def op(
     return row
 
 
+def compound(function: Callable[..., Any], meaning: Callable[..., Any], name: str = "") -> Compound:
+    """Enter a function of several values."""
+    entry = Compound(name or function.__name__, function, meaning)
+    COMPOUNDS[entry.name] = BY_COMPOUND[function] = entry
+    return entry
+
+
+def by_shape(rule: Vjp) -> Vjp:
+    """Mark a rule that reads its operands' shapes only: nothing is saved for it."""
+    rule.by_shape = True  # type: ignore[attr-defined]
+    return rule
+
+
+def plain_number(operand: Any) -> bool:
+    """Whether an operand is a constant of the program's text, as PyTorch's names tell apart."""
+    return operand is None or type(operand) in (int, float)
+
+
+def _filled(cell: Cell, params: Mapping[str, Any]) -> Cell:
+    if isinstance(cell, Composed):
+        return Composed(partial(cell.function, **params))
+    return None if cell is None else partial(cell, **params)
+
+
 def _spelled(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Keyword arguments in NumPy's words: `dim` is `axis`."""
     return {SPELLINGS.get(key, key): value for key, value in kwargs.items()}
 
 
-def _handler(args: Iterable[Any]) -> Callable[..., Any] | None:
+def handler_of(args: Iterable[Any]) -> Callable[..., Any] | None:
     """The `__apply_op__` of the first number kind among the arguments; looks inside sequences."""
     for arg in args:
         found = getattr(type(arg), "__apply_op__", None)
         if found is None and type(arg) in (list, tuple):
-            found = _handler(arg)
+            found = handler_of(arg)
         if found is not None:
             return found  # type: ignore[no-any-return]
     return None
@@ -201,6 +273,8 @@ def _reads_of(rule: Vjp, operands: int, skip: int) -> tuple[set[int], bool]:
 
     Read off the rule's own bytecode: what is saved for backward follows from the row itself.
     """
+    if getattr(rule, "by_shape", False):
+        return set(), False
     code: CodeType | None = getattr(rule, "__code__", None)
     if code is None:
         return set(range(operands)), True
@@ -221,6 +295,6 @@ def _values_read(code: CodeType) -> set[str]:
             loads[-1] = None
         read |= {name for name in loads if name}
         loads = []
-        if step.opname.startswith("LOAD_FAST"):
+        if "LOAD_FAST" in step.opname:
             loads = list(step.argval) if isinstance(step.argval, tuple) else [step.argval]
     return read | {name for name in loads if name}

@@ -1,24 +1,32 @@
 """Functions that choose: absolute value, sign, larger, smaller, where. Kinks follow PyTorch."""
 
+from typing import Any
+
 import numpy as np
 
 from gradcheck.ops.row import Composed, Example, op
 
 
-def _share(a, b):
+def _share(a: Any, b: Any) -> Any:
     """1 where a wins, 1/2 where a and b tie: PyTorch's convention for maximum."""
     return np.where(np.equal(a, b), 0.5, np.where(np.greater(a, b), 1.0, 0.0))
 
 
+def _first(wins: Any, b: Any) -> Any:
+    """1 where the first wins or the second is not a number."""
+    return (wins | np.isnan(b)) * 1.0
+
+
 absolute = op(
     np.absolute,
+    also=(np.fabs,),
     vjps=(lambda g, y, x: g * np.sign(x),),  # 0 at x = 0
     symbolic=Composed(lambda x: -x if x < 0 else x),
     ball=Composed(lambda x: -x if x < 0 else x),
     kinks=(0.0,),
     grad_fn="AbsBackward0",
     rounds=False,
-    school=("abs",),
+    school=("abs", "fabs"),
 )
 
 sign = op(
@@ -58,6 +66,55 @@ minimum = op(
     rounds=False,
 )
 
+fmax = op(
+    np.fmax,
+    vjps=(
+        lambda g, y, a, b: g * _first(np.greater_equal(a, b), b),
+        lambda g, y, a, b: g * (1.0 - _first(np.greater_equal(a, b), b)),
+    ),
+    symbolic=Composed(lambda a, b: a if a >= b else b),
+    ball=Composed(lambda a, b: a if a >= b else b),
+    kinks="a = b",
+    grad_fn="FmaxBackward0",
+    rounds=False,
+)
+
+fmin = op(
+    np.fmin,
+    vjps=(
+        lambda g, y, a, b: g * _first(np.less_equal(a, b), b),
+        lambda g, y, a, b: g * (1.0 - _first(np.less_equal(a, b), b)),
+    ),
+    symbolic=Composed(lambda a, b: a if a <= b else b),
+    ball=Composed(lambda a, b: a if a <= b else b),
+    kinks="a = b",
+    grad_fn="FminBackward0",
+    rounds=False,
+)
+
+copysign = op(
+    np.copysign,
+    vjps=(
+        lambda g, y, a, b: g * np.sign(a) * np.where(np.signbit(b), -1.0, 1.0),
+        lambda g, y, a, b: g * 0.0,
+    ),
+    symbolic=Composed(lambda a, b: abs(a) if b >= 0 else -abs(a)),
+    ball=Composed(lambda a, b: abs(a) if b >= 0 else -abs(a)),
+    kinks="a = 0 or b = 0",
+    grad_fn="CopysignBackward0",
+    rounds=False,
+)
+
+heaviside = op(
+    np.heaviside,
+    vjps=(None, None),
+    symbolic=Composed(lambda a, b: b if a == 0 else 1 * (a > 0)),
+    ball=Composed(lambda a, b: b if a == 0 else 1 * (a > 0)),
+    kinks=(0.0,),
+    grad_fn="NotImplemented",
+    rounds=False,
+)
+
 where = op(
     np.where,
     vjps=(
@@ -69,4 +126,67 @@ where = op(
     elementwise=False,
     rounds=False,
     example=Example("where(a > 0, a * b, b)", {"a": (4,), "b": (4,)}),
+)
+
+
+def _bounded(
+    x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Numbers as bounds are parameters, arrays are operands: both are differentiated."""
+    bounds = {"low": min if a_min is None else a_min, "high": max if a_max is None else a_max}
+    sides = tuple(side for side, v in bounds.items() if np.ndim(v) or hasattr(v, "shape"))
+    fixed = {side: v for side, v in bounds.items() if side not in sides}
+    return (x, *(bounds[side] for side in sides)), fixed | {"sides": sides}
+
+
+def _ends(bounds: tuple[Any, ...], sides: tuple[str, ...], fixed: dict[str, Any]) -> list[Any]:
+    """The lower and the upper bound, wherever they stand; None where there is none."""
+    at = fixed | dict(zip(sides, bounds, strict=True))
+    return [at["low"], at["high"]]
+
+
+def _clip_rule(
+    index: int, g: Any, y: Any, x: Any, *bounds: Any, sides: tuple[str, ...], **fixed: Any
+) -> Any:
+    """1 inside and on the bounds; a bound has the gradient where it is taken."""
+    low, high = _ends(bounds, sides, fixed)
+    low = -np.inf if low is None else low
+    high = np.inf if high is None else high
+    if index == 0:
+        return np.where(np.greater_equal(x, low) & np.less_equal(x, high), g, 0.0)
+    if sides[index - 1] == "low":
+        return np.where(np.less(x, low) & np.less(low, high), g, 0.0)
+    return np.where(np.greater(x, high) | np.less(high, low), g, 0.0)
+
+
+def _clip_defined(x: Any, *bounds: Any, sides: tuple[str, ...], **fixed: Any) -> Any:
+    """The bound where x is beyond it; where they cross, the upper one."""
+    low, high = _ends(bounds, sides, fixed)
+    x = x if low is None else np.where(x < low, low, x)
+    return x if high is None else np.where(x > high, high, x)
+
+
+clip = op(
+    np.clip,
+    forward=lambda x, *bounds, sides, **fixed: np.clip(x, *_ends(bounds, sides, fixed)),
+    vjps=_clip_rule,
+    symbolic=Composed(_clip_defined),
+    ball=Composed(_clip_defined),
+    kinks="the bounds",
+    grad_fn=lambda operands, params: f"ClampBackward{int(not params['sides'])}",
+    elementwise=False,
+    operands=None,
+    arrange=_bounded,
+    rounds=False,
+    school=("clamp",),
+    example=Example("clip(a, -0.5, 0.5) * b", {"a": (4,), "b": (4,)}),
+)
+
+nan_to_num = op(
+    np.nan_to_num,
+    vjps=(lambda g, y, x: g * np.isfinite(x),),
+    symbolic=Composed(lambda x: x),
+    ball=Composed(lambda x: x),
+    grad_fn="NanToNumBackward0",
+    rounds=False,
 )

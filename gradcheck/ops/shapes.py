@@ -1,41 +1,147 @@
-"""Functions that move entries without changing them."""
+"""Functions that give the same entries another shape or order."""
+
+from typing import Any
 
 import numpy as np
 
 from gradcheck.ops.row import Example, op
 
 
-def _numbered(args):
+def _numbered(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """`reshape(2, 3)` and `reshape((2, 3))` mean the same."""
     return tuple(args[0]) if len(args) == 1 and isinstance(args[0], tuple | list) else tuple(args)
 
 
+def _shaped(x: Any, *shape: Any, **named: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    return (x,), {"shape": _numbered(shape or (named.get("shape", named.get("newshape")),))}
+
+
+def _ordered(x: Any, *axes: Any, **named: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    axes = axes if axes else (named.get("axes", named.get("axis")),)
+    return (x,), {"axes": None if axes == (None,) else _numbered(axes)}
+
+
+def _back(axes: Any) -> Any:
+    """The order of axes that undoes an order."""
+    return None if axes is None else tuple(int(k) for k in np.argsort(np.mod(axes, len(axes))))
+
+
+def _opposite(shift: Any) -> Any:
+    return tuple(-k for k in shift) if isinstance(shift, tuple | list) else -shift
+
+
 reshape = op(
     np.reshape,
+    forward=lambda x, shape: np.reshape(x, shape),  # noqa: PLW0108 - NumPy 2.0 says newshape=
     vjps=(lambda g, y, x, shape: np.reshape(g, x.shape),),
     grad_fn="ViewBackward0",
     elementwise=False,
     rounds=False,
-    arrange=lambda x, *shape, **named: (
-        (x,),
-        {"shape": _numbered(shape) if shape else named.get("shape", named.get("newshape"))},
-    ),
+    arrange=_shaped,
     school=("view",),
     example=Example("reshape(a, (3, 2)) * b", {"a": (2, 3), "b": (3, 2)}),
 )
 
-transpose = op(
-    np.transpose,
-    vjps=(lambda g, y, x, axes=None: np.transpose(g, None if axes is None else np.argsort(axes)),),
-    grad_fn=lambda operands, params: "PermuteBackward0" if params.get("axes") else "TBackward0",
+ravel = op(
+    np.ravel,
+    vjps=(lambda g, y, x: np.reshape(g, x.shape),),
+    grad_fn="ViewBackward0",
     elementwise=False,
     rounds=False,
-    arrange=lambda x, *axes, **named: (
-        (x,),
-        {"axes": _numbered(axes) if axes and axes != (None,) else named.get("axes")},
-    ),
-    school=("permute",),
+    school=("flatten",),
+    example=Example("ravel(a) * b", {"a": (2, 2), "b": (4,)}),
+)
+
+transpose = op(
+    np.transpose,
+    vjps=(lambda g, y, x, axes=None: np.transpose(g, _back(axes)),),
+    grad_fn="PermuteBackward0",
+    elementwise=False,
+    rounds=False,
+    arrange=_ordered,
+    school=("permute", "t"),
     example=Example("transpose(a) * b", {"a": (2, 3), "b": (3, 2)}),
+)
+
+swapaxes = op(
+    np.swapaxes,
+    vjps=(lambda g, y, x, axis1, axis2: np.swapaxes(g, axis1, axis2),),
+    grad_fn="TransposeBackward0",
+    elementwise=False,
+    rounds=False,
+    params=("axis1", "axis2"),
+    example=Example("swapaxes(a, 0, 1) * b", {"a": (2, 3), "b": (3, 2)}),
+)
+
+matrix_transpose = op(
+    np.matrix_transpose,
+    also=(np.linalg.matrix_transpose,),
+    vjps=(lambda g, y, x: np.swapaxes(g, -1, -2),),
+    grad_fn="TransposeBackward0",
+    elementwise=False,
+    rounds=False,
+    example=Example("matrix_transpose(a) * b", {"a": (2, 3), "b": (3, 2)}),
+)
+
+moveaxis = op(
+    np.moveaxis,
+    vjps=(lambda g, y, x, source, destination: np.moveaxis(g, destination, source),),
+    grad_fn="PermuteBackward0",
+    elementwise=False,
+    rounds=False,
+    params=("source", "destination"),
+    school=("movedim",),
+    example=Example("moveaxis(a, 0, 1) * b", {"a": (2, 3), "b": (3, 2)}),
+)
+
+expand_dims = op(
+    np.expand_dims,
+    vjps=(lambda g, y, x, axis: np.reshape(g, x.shape),),
+    grad_fn="UnsqueezeBackward0",
+    elementwise=False,
+    rounds=False,
+    params=("axis",),
+    school=("unsqueeze",),
+    example=Example("expand_dims(a, 0) * b", {"a": (3,), "b": (2, 3)}),
+)
+
+squeeze = op(
+    np.squeeze,
+    vjps=(lambda g, y, x, axis=None: np.reshape(g, x.shape),),
+    grad_fn=lambda operands, params: (
+        "SqueezeBackward" + {int: "1", tuple: "2"}.get(type(params.get("axis")), "0")
+    ),
+    elementwise=False,
+    rounds=False,
+    params=("axis",),
+    example=Example("squeeze(a) * b", {"a": (3, 1), "b": (3,)}),
+)
+
+atleast_1d = op(
+    np.atleast_1d,
+    vjps=(lambda g, y, x: np.reshape(g, x.shape),),
+    grad_fn="ViewBackward0",
+    elementwise=False,
+    rounds=False,
+    example=Example("atleast_1d(a) * b", {"a": (), "b": (1,)}),
+)
+
+atleast_2d = op(
+    np.atleast_2d,
+    vjps=(lambda g, y, x: np.reshape(g, x.shape),),
+    grad_fn="UnsqueezeBackward0",
+    elementwise=False,
+    rounds=False,
+    example=Example("atleast_2d(a) * b", {"a": (3,), "b": (1, 3)}),
+)
+
+atleast_3d = op(
+    np.atleast_3d,
+    vjps=(lambda g, y, x: np.reshape(g, x.shape),),
+    grad_fn="UnsqueezeBackward0",
+    elementwise=False,
+    rounds=False,
+    example=Example("atleast_3d(a) * b", {"a": (3,), "b": (1, 3, 1)}),
 )
 
 broadcast_to = op(
@@ -44,98 +150,9 @@ broadcast_to = op(
     grad_fn="ExpandBackward0",
     elementwise=False,
     rounds=False,
-    params=("shape",),
+    arrange=_shaped,
     school=("expand",),
     example=Example("broadcast_to(a, (3, 2)) * b", {"a": (2,), "b": (3, 2)}),
-)
-
-
-getitem = op(
-    lambda x, index: x[index],
-    name="getitem",
-    vjps=(lambda g, y, x, index: scatter(g, shape=x.shape, index=index),),
-    grad_fn="SelectBackward0",
-    elementwise=False,
-    rounds=False,
-    params=("index",),
-    example=Example("a[[0, 2, 2]] * b", {"a": (3,), "b": (3,)}),
-)
-
-
-def _scatter(g, shape, index):
-    out = np.zeros(shape, g.dtype)
-    np.add.at(out, index, g)
-    return out
-
-
-scatter = op(
-    _scatter,
-    name="scatter",
-    vjps=(lambda g, y, x, shape, index: g[index],),
-    elementwise=False,
-    rounds=False,
-    params=("shape", "index"),
-)
-
-
-def _written(x, value, index):
-    out = np.array(x)
-    out[index] = value
-    return out
-
-
-setitem = op(
-    _written,
-    name="setitem",
-    vjps=(
-        lambda g, y, x, value, index: _written(g, 0.0, index),
-        lambda g, y, x, value, index: g[index],
-    ),
-    grad_fn="CopySlices",
-    elementwise=False,
-    rounds=False,
-    params=("index",),
-)
-
-
-def _joined(index, g, y, *arrays, axis=0):
-    """The slice of g that came from array `index`."""
-    start = np.sum([a.shape[axis] for a in arrays[:index]], dtype=int)
-    where = [slice(None)] * g.ndim
-    where[axis] = slice(start, start + arrays[index].shape[axis])
-    return g[tuple(where)]
-
-
-concatenate = op(
-    np.concatenate,
-    forward=lambda *arrays, axis=0: np.concatenate(arrays, axis=axis),
-    vjps=_joined,
-    grad_fn="CatBackward0",
-    elementwise=False,
-    rounds=False,
-    operands=None,
-    arrange=lambda arrays, axis=0: (tuple(arrays), {"axis": axis}),
-    school=("cat",),
-    example=Example("concatenate([a, b]) * c", {"a": (2,), "b": (3,), "c": (5,)}),
-)
-
-
-def _unstacked(index, g, y, *arrays, axis=0):
-    where = [slice(None)] * g.ndim
-    where[axis] = index
-    return g[tuple(where)]
-
-
-stack = op(
-    np.stack,
-    forward=lambda *arrays, axis=0: np.stack(arrays, axis=axis),
-    vjps=_unstacked,
-    grad_fn="StackBackward0",
-    elementwise=False,
-    rounds=False,
-    operands=None,
-    arrange=lambda arrays, axis=0: (tuple(arrays), {"axis": axis}),
-    example=Example("stack([a, b]) * c", {"a": (2,), "b": (2,), "c": (2, 2)}),
 )
 
 copy = op(
@@ -146,4 +163,52 @@ copy = op(
     rounds=False,
     school=("clone",),
     example=Example("copy(a) * b", {"a": (3,), "b": (3,)}),
+)
+
+roll = op(
+    np.roll,
+    vjps=(lambda g, y, x, shift, axis=None: np.roll(g, _opposite(shift), axis=axis),),
+    grad_fn="RollBackward0",
+    elementwise=False,
+    rounds=False,
+    params=("shift", "axis"),
+    example=Example("roll(a, 1) * b", {"a": (4,), "b": (4,)}),
+)
+
+flip = op(
+    np.flip,
+    vjps=(lambda g, y, x, axis=None: np.flip(g, axis=axis),),
+    grad_fn="FlipBackward0",
+    elementwise=False,
+    rounds=False,
+    params=("axis",),
+    example=Example("flip(a, axis=1) * b", {"a": (2, 3), "b": (2, 3)}),
+)
+
+flipud = op(
+    np.flipud,
+    vjps=(lambda g, y, x: np.flipud(g),),
+    grad_fn="FlipBackward0",
+    elementwise=False,
+    rounds=False,
+    example=Example("flipud(a) * b", {"a": (3,), "b": (3,)}),
+)
+
+fliplr = op(
+    np.fliplr,
+    vjps=(lambda g, y, x: np.fliplr(g),),
+    grad_fn="FlipBackward0",
+    elementwise=False,
+    rounds=False,
+    example=Example("fliplr(a) * b", {"a": (2, 3), "b": (2, 3)}),
+)
+
+rot90 = op(
+    np.rot90,
+    vjps=(lambda g, y, x, k=1, axes=(0, 1): np.rot90(g, -k, axes=axes),),
+    grad_fn="Rot90Backward0",
+    elementwise=False,
+    rounds=False,
+    params=("k", "axes"),
+    example=Example("rot90(a) * b", {"a": (2, 3), "b": (3, 2)}),
 )

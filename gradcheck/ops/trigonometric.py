@@ -1,12 +1,32 @@
-"""Circular and hyperbolic functions and their inverses, the school's secants included."""
+"""Circular functions and their inverses, the school's secants included, and angles in degrees."""
+
+from typing import Any
 
 import numpy as np
 import sympy
 from flint import arb
 
-from gradcheck.ops.row import Interval, inf, op
+from gradcheck.ops.row import Composed, Interval, inf, op
 
 HALF_TURN = np.pi / 2
+
+
+def _inverse_square(a: Any, b: Any) -> Any:
+    """1 / (a^2 + b^2), and 0 at the origin: PyTorch's convention."""
+    square = a * a + b * b
+    return np.where(np.equal(square, 0), 0.0, 1 / np.where(np.equal(square, 0), 1.0, square))
+
+
+def _sinc_slope(y: Any, x: Any) -> Any:
+    """(cos(pi x) - y) / x, and 0 at 0."""
+    flat = np.equal(x, 0)
+    return np.where(flat, 0.0, (np.cos(np.pi * x) - y) / np.where(flat, 1.0, x))
+
+
+def _over(a: Any, b: Any) -> Any:
+    """Their quotient, and its limit 1 where b is 0."""
+    return a / b if b != 0 else 1 + a
+
 
 sin = op(
     np.sin,
@@ -60,59 +80,6 @@ arctan = op(
     ball=arb.atan,
     grad_fn="AtanBackward0",
     school=("atan",),
-)
-
-sinh = op(
-    np.sinh,
-    vjps=(lambda g, y, x: g * np.cosh(x),),
-    symbolic=sympy.sinh,
-    ball=arb.sinh,
-    grad_fn="SinhBackward0",
-)
-
-cosh = op(
-    np.cosh,
-    vjps=(lambda g, y, x: g * np.sinh(x),),
-    symbolic=sympy.cosh,
-    ball=arb.cosh,
-    grad_fn="CoshBackward0",
-)
-
-tanh = op(
-    np.tanh,
-    vjps=(lambda g, y, x: g * (1 - y**2),),
-    symbolic=sympy.tanh,
-    ball=arb.tanh,
-    grad_fn="TanhBackward0",
-)
-
-arcsinh = op(
-    np.arcsinh,
-    vjps=(lambda g, y, x: g / np.sqrt(x**2 + 1),),
-    symbolic=sympy.asinh,
-    ball=arb.asinh,
-    grad_fn="AsinhBackward0",
-    school=("asinh",),
-)
-
-arccosh = op(
-    np.arccosh,
-    vjps=(lambda g, y, x: g / np.sqrt(x**2 - 1),),
-    symbolic=sympy.acosh,
-    ball=arb.acosh,
-    domain=Interval(1, inf),
-    grad_fn="AcoshBackward0",
-    school=("acosh",),
-)
-
-arctanh = op(
-    np.arctanh,
-    vjps=(lambda g, y, x: g / (1 - x**2),),
-    symbolic=sympy.atanh,
-    ball=arb.atanh,
-    domain=Interval(-1, 1),
-    grad_fn="AtanhBackward0",
-    school=("atanh",),
 )
 
 sec = op(
@@ -171,58 +138,43 @@ acot = op(
     school=("arccot",),
 )
 
-sech = op(
-    lambda x: 1 / np.cosh(x),
-    name="sech",
-    vjps=(lambda g, y, x: -g * y * np.tanh(x),),
-    symbolic=sympy.sech,
-    ball=arb.sech,
+arctan2 = op(
+    np.arctan2,
+    vjps=(
+        lambda g, y, a, b: g * b * _inverse_square(a, b),
+        lambda g, y, a, b: -g * a * _inverse_square(a, b),
+    ),
+    symbolic=sympy.atan2,
+    ball=arb.atan2,
+    domain=(Interval(-inf, inf), Interval(0, inf)),
+    grad_fn="Atan2Backward0",
+    school=("atan2",),
 )
 
-csch = op(
-    lambda x: 1 / np.sinh(x),
-    name="csch",
-    vjps=(lambda g, y, x: -g * y / np.tanh(x),),
-    symbolic=sympy.csch,
-    ball=arb.csch,
-    domain=Interval(0, inf),
+sinc = op(
+    np.sinc,
+    vjps=(lambda g, y, x: g * _sinc_slope(y, x),),
+    symbolic=Composed(lambda x: _over(np.sin(np.radians(180 * x)), np.radians(180 * x))),
+    ball=arb.sinc_pi,
+    grad_fn="SincBackward0",
 )
 
-coth = op(
-    lambda x: 1 / np.tanh(x),
-    name="coth",
-    vjps=(lambda g, y, x: g * (1 - y**2),),
-    symbolic=sympy.coth,
-    ball=arb.coth,
-    domain=Interval(0, inf),
+radians = op(
+    np.radians,
+    also=(np.deg2rad,),
+    vjps=(lambda g, y, x: g * (np.pi / 180),),
+    symbolic=lambda x: x * sympy.pi / 180,
+    ball=lambda x: x * arb.pi() / 180,
+    grad_fn="Deg2RadBackward0",
+    school=("deg2rad",),
 )
 
-asech = op(
-    lambda x: np.arccosh(1 / x),
-    name="asech",
-    vjps=(lambda g, y, x: -g / (x * np.sqrt(1 - x**2)),),
-    symbolic=lambda x: sympy.acosh(1 / x),
-    ball=lambda x: (1 / x).acosh(),
-    domain=Interval(0, 1),
-    school=("arcsech",),
-)
-
-acsch = op(
-    lambda x: np.arcsinh(1 / x),
-    name="acsch",
-    vjps=(lambda g, y, x: -g / (np.absolute(x) * np.sqrt(1 + x**2)),),
-    symbolic=lambda x: sympy.asinh(1 / x),
-    ball=lambda x: (1 / x).asinh(),
-    domain=Interval(0, inf),
-    school=("arccsch",),
-)
-
-acoth = op(
-    lambda x: np.arctanh(1 / x),
-    name="acoth",
-    vjps=(lambda g, y, x: g / (1 - x**2),),
-    symbolic=lambda x: sympy.atanh(1 / x),
-    ball=lambda x: (1 / x).atanh(),
-    domain=Interval(1, inf),
-    school=("arccoth",),
+degrees = op(
+    np.degrees,
+    also=(np.rad2deg,),
+    vjps=(lambda g, y, x: g * (180 / np.pi),),
+    symbolic=lambda x: x * 180 / sympy.pi,
+    ball=lambda x: x * 180 / arb.pi(),
+    grad_fn="Rad2DegBackward0",
+    school=("rad2deg",),
 )

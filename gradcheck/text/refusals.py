@@ -3,6 +3,8 @@
 import ast
 from typing import NamedTuple
 
+from gradcheck.text.vocabulary import words
+
 
 class Refusal(NamedTuple):
     """What came, and its cure."""
@@ -68,8 +70,10 @@ NAMES: dict[str, Refusal] = {
     "isinstance": Refusal("`isinstance`", "inputs are what the problem declares: no need to test"),
     "type": Refusal("`type`", "inputs are what the problem declares: no need to test"),
 } | dict.fromkeys(
-    "eval exec compile open input getattr setattr delattr hasattr globals locals vars dir "
-    "breakpoint exit quit help object super memoryview bytes bytearray id hash callable".split(),
+    words(
+        "eval exec compile open input getattr setattr delattr hasattr globals locals vars dir "
+        "breakpoint exit quit help object super memoryview bytes bytearray id hash callable"
+    ),
     Refusal("a name of Python that reaches beyond the program", NO_WAY_OUT),
 )
 
@@ -88,7 +92,8 @@ SYNTAX: tuple[tuple[str, str], ...] = (
     ("expected ':'", "end the line with `:`"),
     ("too many nested parentheses", "split it up in assignments"),
     ("unterminated", "close the quote"),
-    ("print", "leave it out, or keep a value with `record(name=value)`"),
+    ("non-printable", "remove this character: it cannot be seen"),
+    ("call to 'print'", "leave it out, or keep a value with `record(name=value)`"),
 )
 SYNTAX_OTHERWISE = "write it as Python: `2*x`, `x**2`, `abs(x)`"
 

@@ -4,30 +4,36 @@ import difflib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text, as a set."""
+    return frozenset(text.split())
+
+
 # Spelled before a function or constant, these say nothing: `np.sin`, `torch.sin`, `F.relu`.
-PREFIXES = frozenset(
+PREFIXES = words(
     "np numpy np.linalg numpy.linalg np.special torch torch.linalg torch.special torch.nn "
     "torch.nn.functional torch.autograd torch.optim nn nn.functional F optim autograd math "
-    "linalg special scipy.special".split()
+    "linalg special scipy.special"
 )
 ROOTS = frozenset(prefix.split(".")[0] for prefix in PREFIXES)
 
 # Python's own functions that a program may call, in guarded form.
-BUILTINS = frozenset(
-    "range len enumerate zip abs min max sum int float bool list tuple sorted reversed".split()
+BUILTINS = words(
+    "range len enumerate zip abs min max sum int float bool list tuple sorted reversed"
 )
 # Names of types, where a function of the vocabulary takes one: `zeros(3, dtype=float)`.
 TYPES = frozenset({"float", "int", "bool"})
 
 # A word in quotes may say only how: these keywords, or this position of these functions.
-WORD_KEYWORDS = frozenset(
-    "reduction mode indexing ord p norm order dtype padding approximate side method".split()
+WORD_KEYWORDS = words(
+    "reduction mode indexing ord p norm order dtype padding approximate side method"
 )
 WORD_POSITIONS = {"einsum": 0, "norm": 1, "pad": 2, "qr": 1}
-WORDS = frozenset(
+WORDS = words(
     "sum mean none batchmean ij xy fro nuc reduced complete r raw constant edge reflect wrap "
     "symmetric circular replicate tanh same valid full left right linear lower higher nearest "
-    "midpoint float64 float32 int64 int32 bool float int C F A K".split()
+    "midpoint float64 float32 int64 int32 bool float int C F A K"
 )
 
 

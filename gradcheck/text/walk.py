@@ -4,13 +4,12 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
 from gradcheck.errors import Complaint, TextError
 from gradcheck.text.passage import Passage, where_is
 from gradcheck.text.refusals import NODES, OTHERWISE, Refusal
-from gradcheck.text.vocabulary import PREFIXES, ROOTS, Vocabulary
+from gradcheck.text.vocabulary import ROOTS, Vocabulary
 
 COMPLAINTS = 20
 LONGEST_NAME = 64
@@ -21,7 +20,8 @@ Rule: TypeAlias = "Callable[[Check, Any], None]"
 class Meaning(NamedTuple):
     """What a name, an attribute or a call turned out to be; the lowering follows it.
 
-    Roles: variable, constant, none, type · function, builtin, call, method, context.
+    Of a name or attribute: `variable`, `constant`, `newaxis`, `type`. Of a call: `function`
+    (`np.sin(x)`), `postfix` (`x.sin()`), `builtin`, `method`, `context`, or `call` of a variable.
     """
 
     role: str
@@ -39,9 +39,9 @@ class Check:
     helpers: frozenset[str] = frozenset()
     complaints: list[Complaint] = field(default_factory=list)
     meanings: dict[ast.AST, Meaning] = field(default_factory=dict)
-    literals: dict[ast.AST, Fraction] = field(default_factory=dict)
     loops: int = 0
-    inside: str = ""
+    blocks: int = 0
+    inside_helper: bool = False
 
     def visit(self, node: ast.AST) -> None:
         """Apply the rule of a node's kind; without one the node is refused."""
@@ -76,7 +76,7 @@ class Check:
         return frozenset().union(*self.scopes)
 
     def prefix(self, node: ast.expr) -> str:
-        """`np.linalg` where that is written before a dot and `np` is no variable, else nothing."""
+        """`np.linalg` where that stands before a dot and `np` is no variable, else nothing."""
         path = dotted(node)
         root = path.split(".")[0]
         return path if root in ROOTS and not self.is_variable(root) else ""
@@ -88,6 +88,13 @@ class Check:
         yield
         self.scopes.pop()
 
+    @contextmanager
+    def block(self, *, loop: bool = False) -> Iterator[None]:
+        """Be inside one more indented block, perhaps the body of a loop."""
+        self.blocks, self.loops = self.blocks + 1, self.loops + loop
+        yield
+        self.blocks, self.loops = self.blocks - 1, self.loops - loop
+
 
 def dotted(node: ast.expr) -> str:
     """`a.b.c` for a chain of attributes that starts with a name, else nothing."""
@@ -96,8 +103,3 @@ def dotted(node: ast.expr) -> str:
     if isinstance(node, ast.Attribute) and (before := dotted(node.value)):
         return f"{before}.{node.attr}"
     return ""
-
-
-def is_prefix(path: str) -> bool:
-    """Whether a dotted path is one that may stand before a function."""
-    return path in PREFIXES

@@ -1,0 +1,40 @@
+r"""Typed mathematics: a student's formula as text becomes a tree that is safe to compile.
+
+How a formula is read, where people differ:
+
+- `^` and `**` are the same power and group to the right: `2^3^2` is 2^(3^2).
+- A sign binds more loosely than a power: `-x^2` is -(x^2).
+- Factors side by side are a product of the same rank as `*`: `1/2x` is (1/2)*x, `a/b c` is (a/b)*c,
+  and `e^2x` is (e^2)*x. A calculator, Python and most graders read it so; a book that means 1/(2x)
+  draws a fraction bar, and so can a student: `\frac{1}{2x}` or `1/(2x)`.
+- A word is one name: `xy` is never split; it is refused with the advice to write x*y.
+- A function without brackets takes the factors that follow it, powers included, up to an operator,
+  a bracket or the next function: `sin 2x` is sin(2*x), `sin x^2` is sin(x^2), `cos 2x/3` is
+  cos(2*x)/3, `sin x cos x` is sin(x)*cos(x).
+- `sin^2 x` is (sin(x))^2; `sin^-1 x` is arcsin(x); `log` is the natural logarithm.
+- A root sign covers one factor with its power: `√2x` is sqrt(2)*x, `√x^2` is sqrt(x^2).
+- `X^T` is the transpose unless T is declared; `max(a, b)` is maximum(a, b).
+- `2e3` is 2000; where an input is called e, it is refused.
+- Bars that can be paired in more than one way are refused.
+
+Each such rule leaves a note where it was applied, and what was understood is always echoed.
+Text is never evaluated: the parser builds the tree node by node from a closed vocabulary.
+"""
+
+from gradcheck.answers.answer import Answer, Entries, Numbers, Plain, read_answer
+from gradcheck.answers.echo import echo
+from gradcheck.answers.formula import Formula, read_formula
+from gradcheck.answers.words import ALIASES, FUNCTIONS
+
+__all__ = [
+    "ALIASES",
+    "FUNCTIONS",
+    "Answer",
+    "Entries",
+    "Formula",
+    "Numbers",
+    "Plain",
+    "echo",
+    "read_answer",
+    "read_formula",
+]

@@ -1,0 +1,168 @@
+"""The place of the parser among the tokens: what comes, how deep it is, and the notes so far."""
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from gradcheck.answers.complaint import clipped, refused
+from gradcheck.answers.tokens import Token
+from gradcheck.answers.words import Meaning, Words
+from gradcheck.errors import TextError
+
+DEPTH = 64
+STARTERS = ("number", "name", "fraction", "frac", "root")
+START_SIGNS = ("(", "{", "|(", "√", "∛")
+SHOWN = {"|(": "|", "|)": "|", "^": "^", "root": "\\sqrt", "frac": "\\frac"}
+
+DECIMAL_COMMA = re.compile(r"(\d+)(,)(\d+)", re.ASCII)
+
+Node = TypeVar("Node", bound=ast.expr)
+
+
+@dataclass
+class Cursor:
+    """The tokens of a text and a place among them; `expression` reads one from there."""
+
+    text: str
+    tokens: list[Token]
+    words: Words
+    expression: Callable[["Cursor", int], ast.expr]
+    at: int = 0
+    depth: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def look(self, ahead: int = 0) -> Token:
+        """The token `ahead` places on; past the last one the end."""
+        place = self.at + ahead
+        if 0 <= place < len(self.tokens):
+            return self.tokens[place]
+        stop = self.tokens[-1].end if self.tokens else len(self.text)
+        return Token("end", "", stop, stop)
+
+    def step(self) -> Token:
+        """The token here; move past it."""
+        token = self.look()
+        self.at += 1
+        return token
+
+    def sees(self, *texts: str, ahead: int = 0) -> bool:
+        """Whether one of these signs is there."""
+        token = self.look(ahead)
+        return token.kind == "op" and token.text in texts
+
+    def takes(self, *texts: str) -> bool:
+        """Whether one of these signs is here; if so, move past it."""
+        found = self.sees(*texts)
+        self.at += found
+        return found
+
+    def value_starts(self) -> bool:
+        """Whether a factor can start here without a sign of its own."""
+        token = self.look()
+        return token.kind in STARTERS or (token.kind == "op" and token.text in START_SIGNS)
+
+    def meaning(self, ahead: int = 0) -> Meaning | None:
+        """What the word there means, if a known word is there."""
+        token = self.look(ahead)
+        return self.words.meaning(token.text) if token.kind == "name" else None
+
+    def function_comes(self) -> bool:
+        """Whether a function's name is here."""
+        meaning = self.meaning()
+        return bool(meaning and meaning.kind == "function")
+
+    def closes(self, opening: Token, closing: str) -> None:
+        """Move past the bracket that closes `opening`, or refuse."""
+        if self.takes(closing):
+            return
+        token = self.look()
+        if token.kind == "end":
+            shown = SHOWN.get(opening.text, opening.text)
+            raise self.refused(
+                opening, f"{shown} is never closed", f"add {SHOWN.get(closing, closing)}"
+            )
+        raise self.unexpected(
+            f"{SHOWN.get(closing, closing)} to close {SHOWN.get(opening.text, opening.text)}"
+        )
+
+    def deeper(self) -> None:
+        """One level down; the caller goes up again when it is done."""
+        self.depth += 1
+        if self.depth > DEPTH:
+            message = f"more than {DEPTH} levels of brackets, signs and powers"
+            raise self.refused(self.look(), message, "simplify it first")
+
+    def operand(self, node: ast.expr) -> ast.expr:
+        """The node, unless it is a listing: `(0,5)` and `[x + 1]` are no numbers."""
+        if isinstance(node, ast.Tuple):
+            raise self.comma(self.text.find(",", node.elts[0].end_col_offset or 0))
+        if isinstance(node, ast.List) and len(node.elts) == 1:
+            cure = "write round brackets to group"
+            raise refused(self.text, node.col_offset, "square brackets make a list", cure)
+        return node
+
+    def comma(self, at: int) -> TextError:
+        """The error for a comma: a decimal comma, or a list without its brackets."""
+        decimal = DECIMAL_COMMA.search(self.text, 0, len(self.text))
+        while decimal and decimal.start(2) != at:
+            decimal = DECIMAL_COMMA.search(self.text, decimal.end())
+        if decimal:
+            cure = f"decimals are written with a point: {decimal[1]}.{decimal[3]}"
+            return refused(self.text, at, "a comma inside a number", cure)
+        cure = "write lists in square brackets, decimals with a point"
+        return refused(self.text, at, "a comma that separates nothing", cure)
+
+    def node(self, node: Node, start: int) -> Node:
+        """The node with its place: from `start` to the end of the token just read."""
+        node.lineno = node.end_lineno = 1
+        node.col_offset = start
+        node.end_col_offset = max(self.look(-1).end, start)
+        return node
+
+    def note(self, note: str) -> None:
+        """Record a rule that was applied, once, with powers spelled as in the text."""
+        note = note if "**" in self.text else note.replace("**", "^")
+        if note not in self.notes:
+            self.notes.append(note)
+
+    def typed(self, start: int) -> str:
+        """The text from `start` to the end of the token just read, in short."""
+        return clipped(self.text[start : self.look(-1).end])
+
+    def refused(self, token: Token, message: str, cure: str = "") -> TextError:
+        """The error for a fault at a token."""
+        return refused(self.text, token.start, message, cure, max(token.end - token.start, 1))
+
+    def number_after_factor(self) -> TextError:
+        """The error for `x 2`."""
+        cure = "write * between them, or ^ for a power"
+        return self.refused(self.look(), "a number right after a factor", cure)
+
+    def unexpected(self, expected: str) -> TextError:
+        """The error for a token that cannot stand here."""
+        token = self.look()
+        if token.kind == "end":
+            return self.refused(token, f"the formula stops where {expected} is due", "finish it")
+        shown = self.text[token.start : token.end] or SHOWN.get(token.text, token.text)
+        return self.refused(
+            token, f"{shown} stands where {expected} is due", CURES.get(token.text, "")
+        )
+
+
+CURES = {
+    ")": "remove it, or open a bracket before it",
+    "]": "remove it, or open a bracket before it",
+    "}": "remove it, or open a bracket before it",
+    "*": "remove it, or write the missing factor",
+    "/": "remove it, or write the numerator",
+    "^": "write what is raised to the power",
+    ",": "write the missing part, and decimals with a point",
+    "&": "give one formula",
+    ";": "give one formula; rows are written [[a, b], [c, d]]",
+    ":": "a colon stands only in an index, as in x[0:2]",
+    "?": "leave it out",
+    ".": "write decimals as 0.5",
+    "=": "give only what stands right of the equals sign",
+}

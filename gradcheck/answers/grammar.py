@@ -1,0 +1,199 @@
+"""Precedence climbing over the tokens of a formula (Pratt 1973).
+
+From loose to tight: comparisons; + and -; *, / and @ together with factors written side by side;
+a sign; powers, which group to the right. So `-x^2` is -(x^2), `2^3^2` is 2^(3^2), and `1/2x` is
+(1/2)*x, as calculators, Python and most graders have it; textbooks that mean 1/(2x) draw a fraction
+bar. Each of these is noted where it is applied.
+"""
+
+import ast
+from collections.abc import Sequence
+
+from gradcheck.answers.bars import paired
+from gradcheck.answers.cursor import Cursor
+from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracketed, echo
+from gradcheck.answers.tokens import Token, tokenize
+from gradcheck.answers.values import READERS, suffixed
+from gradcheck.answers.words import Words
+
+BINARY: dict[str, tuple[int, type[ast.operator]]] = {
+    "+": (SUM, ast.Add),
+    "-": (SUM, ast.Sub),
+    "*": (PRODUCT, ast.Mult),
+    "/": (PRODUCT, ast.Div),
+    "@": (PRODUCT, ast.MatMult),
+}
+
+COMPARISON: dict[str, type[ast.cmpop]] = {
+    "<": ast.Lt,
+    "<=": ast.LtE,
+    ">": ast.Gt,
+    ">=": ast.GtE,
+    "==": ast.Eq,
+    "!=": ast.NotEq,
+}
+
+NEVER = {
+    "=": ("an equals sign", "give only what stands on its right"),
+    "'": ("primes are not read", "give the derivative itself, without derivative signs"),
+    "!": ("factorials are not read", "write gamma(n + 1), or the number"),
+    "%": ("percent signs are not read", "write 0.5 for fifty percent"),
+    "°": ("degrees are not read", "angles are in radians: write pi/180 times the degrees"),
+}
+
+
+def parse(text: str, words: Words) -> tuple[ast.Expression, list[str]]:
+    """The tree of a formula and the notes on how it was read."""
+    tokens = tokenize(text)
+    p = Cursor(text, tokens, words, expression)
+    if not tokens:
+        raise p.refused(p.look(), "nothing was typed", "give a formula or a number")
+    _never(p)
+    p.tokens = paired(tokens, words, text)
+    body = expression(p, 0)
+    if p.look().kind != "end":
+        raise p.comma(p.look().start) if p.sees(",") else p.unexpected("an operator or the end")
+    if isinstance(body, ast.Tuple):
+        p.operand(body)
+    return ast.Expression(body), p.notes
+
+
+def _never(p: Cursor) -> None:
+    """Refuse the signs that no formula has, an equals sign before all others."""
+    level, found = 0, dict[str, Token]()
+    for token in p.tokens:
+        if token.kind == "op":
+            level += (token.text in "([{") - (token.text in ")]}")
+            if token.text in NEVER and (token.text != "=" or level <= 0):
+                found.setdefault(token.text, token)
+    if found:
+        first = found.get("=") or min(found.values(), key=lambda token: token.start)
+        raise p.refused(first, *NEVER[first.text])
+
+
+def expression(p: Cursor, rank: int) -> ast.expr:
+    """One expression of operators that bind at least as tightly as `rank`."""
+    p.deeper()
+    start = p.look().start
+    left = _prefix(p)
+    while True:
+        grown = _grown(p, left, start, rank)
+        if grown is None:
+            p.depth -= 1
+            return left
+        left = grown
+
+
+def _grown(p: Cursor, left: ast.expr, start: int, rank: int) -> ast.expr | None:
+    """`left` with the operator that follows it, if one follows that binds tightly enough."""
+    token = p.look()
+    if token.kind == "op" and token.text in BINARY:
+        own, op = BINARY[token.text]
+        return _binary(p, left, start, op()) if own >= rank else None
+    if p.sees("^"):
+        return _power(p, left, start) if rank <= POWER else None
+    if token.kind == "op" and token.text in COMPARISON:
+        return _compare(p, left, start) if rank <= COMPARE else None
+    if p.value_starts():
+        return _side_by_side(p, left, start) if rank <= PRODUCT else None
+    return None
+
+
+def _binary(p: Cursor, left: ast.expr, start: int, op: ast.operator) -> ast.expr:
+    """A sum, difference, product or quotient."""
+    sign = p.step()
+    rank = BINARY[sign.text][0]
+    if sign.text == "/" and p.look().kind == "number" and _bare_exponent(p, ("number",), -2):
+        p.note(f"{p.typed(start)}{p.look().text} is read as ({echo(left)})/{p.look().text}")
+    right = p.operand(expression(p, rank + 1))
+    return p.node(ast.BinOp(p.operand(left), op, right), start)
+
+
+def _side_by_side(p: Cursor, left: ast.expr, start: int) -> ast.expr:
+    """A product without a sign; after a quotient or a bare exponent its reading is noted."""
+    token = p.look()
+    if token.kind == "number":
+        raise p.number_after_factor()
+    divided = _ends_with_quotient(p, left, start)
+    raised = not token.spaced and not p.function_comes() and token.kind == "name"
+    raised = raised and _bare_exponent(p, ("number", "name"), -1)
+    right = p.operand(expression(p, PRODUCT + 1))
+    if isinstance(left, ast.Attribute) or isinstance(right, ast.Attribute):
+        p.note("factors side by side are multiplied entry by entry; a matrix product is written @")
+    if divided or raised:
+        p.note(f"{p.typed(start)} is read as {bracketed(left, POWER + 1)}*{bracketed(right, UNARY)}")
+    return p.node(ast.BinOp(p.operand(left), ast.Mult(), right), start)
+
+
+def _ends_with_quotient(p: Cursor, left: ast.expr, start: int) -> bool:
+    """Whether `left` is a quotient typed with a slash and not in brackets."""
+    if not (isinstance(left, ast.BinOp) and isinstance(left.op, ast.Div)):
+        return False
+    if left.col_offset != start or left.end_col_offset != p.look(-1).end:
+        return False
+    between = range(left.left.end_col_offset or 0, left.right.col_offset)
+    return any(token.text == "/" and token.start in between for token in p.tokens)
+
+
+def _bare_exponent(p: Cursor, kinds: Sequence[str], last: int) -> bool:
+    """Whether the token at `last` is an exponent without brackets: x^2, x^-2."""
+    signed = p.sees("-", "+", ahead=last - 1)
+    return p.look(last).kind in kinds and p.sees("^", ahead=last - 1 - signed)
+
+
+def _power(p: Cursor, base: ast.expr, start: int) -> ast.expr:
+    """A power; a raised T that nobody declared is the transpose."""
+    p.step()
+    width = _transpose_comes(p)
+    if width:
+        p.at += width
+        p.note(f"{p.typed(start)} is read as the transpose {bracketed(base)}.T")
+        return p.node(ast.Attribute(p.operand(base), "T", ast.Load()), start)
+    first = p.look().start
+    exponent = p.operand(expression(p, UNARY))
+    power = p.node(ast.BinOp(p.operand(base), ast.Pow(), exponent), start)
+    tower = isinstance(exponent, ast.BinOp) and isinstance(exponent.op, ast.Pow)
+    if tower and exponent.col_offset == first:
+        p.note(f"{p.typed(start)} is read as {bracketed(base)}**({echo(exponent)})")
+    return power
+
+
+def _transpose_comes(p: Cursor) -> int:
+    """How many tokens the raised T here takes; 0 if there is none."""
+    braced = int(p.sees("{"))
+    token = p.look(braced)
+    raised = token.kind == "transpose" or (token.text == "T" and p.meaning(braced) is None)
+    return 1 + 2 * braced if raised and (not braced or p.sees("}", ahead=2)) else 0
+
+
+def _compare(p: Cursor, left: ast.expr, start: int) -> ast.expr:
+    """One comparison; a chain is refused."""
+    sign = p.step()
+    right = p.operand(expression(p, SUM))
+    if p.look().text in COMPARISON:
+        raise p.refused(p.look(), "a chain of comparisons", "compare once: where(x > 0, a, b)")
+    compare = ast.Compare(p.operand(left), [COMPARISON[sign.text]()], [right])
+    return p.node(compare, start)
+
+
+def _prefix(p: Cursor) -> ast.expr:
+    """A sign with its operand, or a value with its indices, methods and transposes."""
+    token = p.look()
+    if p.sees("-", "+"):
+        return _sign(p)
+    reader = READERS.get(token.text if token.kind == "op" else token.kind)
+    if reader is None:
+        raise p.unexpected("a number, a name or a bracket")
+    return suffixed(p, reader(p), token)
+
+
+def _sign(p: Cursor) -> ast.expr:
+    """A sign binds more loosely than a power: noted where a power follows it."""
+    sign = p.step()
+    first = p.look().start
+    operand = p.operand(expression(p, UNARY))
+    op = ast.USub() if sign.text == "-" else ast.UAdd()
+    power = isinstance(operand, ast.BinOp) and operand.col_offset == first
+    if power and sign.text == "-":
+        p.note(f"{p.typed(sign.start)} is read as -({echo(operand)})")
+    return p.node(ast.UnaryOp(op, operand), sign.start)

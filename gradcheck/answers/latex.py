@@ -1,0 +1,156 @@
+"""The LaTeX that students paste, command by command, into the same tokens as plain typing."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gradcheck.answers.complaint import refused
+
+if TYPE_CHECKING:
+    from gradcheck.answers.tokens import Scanner
+
+COMMAND = re.compile(r"\\([A-Za-z]+\*?|.)?", re.ASCII | re.DOTALL)
+BELOW = re.compile(r"\s*_\s*(?:([A-Za-z0-9])|\{\s*(\w+)\s*\})", re.ASCII)
+FONT = re.compile(r"\s*(?:\{\s*([A-Za-z][A-Za-z0-9_]*)\s*\}|([A-Za-z]))", re.ASCII)
+INDEX = re.compile(r"\s*\[\s*(?:(?P<number>\d{1,4})|(?P<name>[A-Za-z]))\s*\]", re.ASCII)
+DELIMITER = re.compile(r"\s*(?:(\\[lr]?vert\b|\|)|(\.)|\\?[()\[\]{}])", re.ASCII)
+
+BLANK = {*",;: !", "quad", "qquad", "displaystyle", "thinspace", "limits", "left*"}
+SIZES = {
+    stem + side: side for stem in ("big", "Big", "bigg", "Bigg") for side in ("", "l", "r")
+} | {"left": "l", "right": "r"}
+FRACTIONS = {"frac", "dfrac", "tfrac", "cfrac"}
+FONTS = {
+    "mathrm",
+    "mathbf",
+    "mathit",
+    "mathsf",
+    "operatorname",
+    "operatorname*",
+    "boldsymbol",
+    "bm",
+}
+
+SIGNS = {
+    "cdot": "*",
+    "times": "*",
+    "ast": "*",
+    "div": "/",
+    "le": "<=",
+    "leq": "<=",
+    "ge": ">=",
+    "geq": ">=",
+    "ne": "!=",
+    "neq": "!=",
+    "lt": "<",
+    "gt": ">",
+    "{": "(",
+    "}": ")",
+    "lbrace": "(",
+    "rbrace": ")",
+    "lbrack": "[",
+    "rbrack": "]",
+    "vert": "|",
+    "lvert": "|(",
+    "rvert": "|)",
+    "circ": "°",
+    "degree": "°",
+    "prime": "'",
+    "%": "%",
+}
+
+ADVICE = {
+    "partial": "give the derivative itself, without derivative signs",
+    "nabla": "give the derivative itself, without derivative signs",
+    "text": "give the formula alone, without words",
+    "mbox": "give the formula alone, without words",
+    "textrm": "give the formula alone, without words",
+    "sum": "write sum(...), or the terms",
+    "prod": "write prod(...), or the factors",
+    "int": "give the formula itself, without integral signs",
+    "lim": "give the formula itself, without limits",
+    "infty": "a derivative is a formula; infinity is not read",
+    "begin": "write a list of rows: [[a, b], [c, d]]",
+    "pm": "choose one sign: + or -",
+    "mp": "choose one sign: + or -",
+    "odot": "write * for the product entry by entry",
+    "|": "write norm(x), or sqrt(sum(x**2))",
+    "\\": "give one formula on one line",
+}
+
+
+def command(scanner: Scanner) -> None:
+    """Read the command that starts here and leave its tokens with the scanner."""
+    match = COMMAND.match(scanner.text, scanner.at, scanner.stop)
+    word = (match[1] if match else None) or ""
+    width = len(word) + 1
+    if word in ADVICE:
+        raise refused(scanner.text, scanner.at, f"\\{word} is not read here", ADVICE[word], width)
+    if word in BLANK:
+        scanner.at += width
+        scanner.spaced = True
+    elif word in SIGNS:
+        scanner.put("op", SIGNS[word], width)
+    elif word in SIZES:
+        _delimiter(scanner, SIZES[word], width)
+    elif word in FRACTIONS:
+        scanner.put("frac", word, width)
+        scanner.waiting.append(2)
+    elif word == "sqrt":
+        _root(scanner, width)
+    elif word in FONTS:
+        _font(scanner, word, width)
+    elif word in {"top", "intercal"}:
+        scanner.put("transpose", "T", width)
+    elif word.isalpha():
+        _word(scanner, word, width)
+    else:
+        raise refused(scanner.text, scanner.at, "a backslash without a command", "leave it out")
+
+
+def _delimiter(scanner: Scanner, side: str, width: int) -> None:
+    r"""`\left|` and `\right|` are bars that say which way they look; brackets stay as they are."""
+    match = DELIMITER.match(scanner.text, scanner.at + width, scanner.stop)
+    if not match or match[2]:
+        message = "a sized bracket without its bracket"
+        raise refused(scanner.text, scanner.at, message, "write ( or ) after it", width)
+    if match[1]:
+        scanner.put("op", {"l": "|(", "r": "|)"}.get(side, "|"), match.end() - scanner.at)
+    else:
+        scanner.at += width
+
+
+def _root(scanner: Scanner, width: int) -> None:
+    r"""`\sqrt{x}` is the function sqrt; `\sqrt[3]{x}` is a root with two arguments."""
+    index = INDEX.match(scanner.text, scanner.at + width, scanner.stop)
+    if not index:
+        scanner.put("name", "sqrt", width)
+        scanner.waiting.append(1)
+        return
+    after = index.end()
+    scanner.put("root", "sqrt", width)
+    scanner.put("op", "{", 0)
+    scanner.put(index.lastgroup or "", index[index.lastgroup or 0], after - scanner.at)
+    scanner.put("op", "}", 0)
+    scanner.waiting.append(1)
+
+
+def _font(scanner: Scanner, word: str, width: int) -> None:
+    r"""`\mathrm{e}` and `\operatorname{sech}` are just the name inside."""
+    match = FONT.match(scanner.text, scanner.at + width, scanner.stop)
+    if not match:
+        message = f"\\{word} around something that is not one name"
+        raise refused(scanner.text, scanner.at, message, "leave the font out", width)
+    _word(scanner, match[1] or match[2], match.end() - scanner.at)
+
+
+def _word(scanner: Scanner, word: str, width: int) -> None:
+    """A name with its subscript: Greek letters, functions, constants."""
+    below = BELOW.match(scanner.text, scanner.at + width, scanner.stop)
+    if below:
+        word, width = f"{word}_{below[1] or below[2]}", below.end() - scanner.at
+    if len(word) > 32:
+        message = f"a name of {len(word)} letters: at most 32 are read"
+        raise refused(scanner.text, scanner.at, message, "leave the backslash out", width)
+    scanner.put("name", word, width)

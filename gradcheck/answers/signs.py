@@ -1,0 +1,75 @@
+"""The signs outside ASCII that are read, and what is said about all others."""
+
+import unicodedata
+
+from gradcheck.answers.complaint import refused
+from gradcheck.errors import TextError
+
+SPELLED = (
+    dict.fromkeys("−–—‐‑", "-")
+    | dict.fromkeys("·×⋅∙∗•", "*")
+    | dict.fromkeys("÷∕⁄", "/")
+    | dict.fromkeys("′’ʹ", "'")
+    | {"≤": "<=", "≥": ">=", "≠": "!=", "√": "√", "∛": "∛", "°": "°"}
+)
+
+SPACES = "\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f"
+
+SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿⁱˣʸᵗᵏᵐ", "0123456789+-nixytkm", strict=True))
+SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True))
+
+QUOTIENTS = "1/2 1/3 2/3 1/4 3/4 1/5 2/5 3/5 4/5 1/6 5/6 1/8 3/8 5/8 7/8"
+FRACTIONS = {
+    char: (int(quotient[0]), int(quotient[2]))
+    for char, quotient in zip("½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞", QUOTIENTS.split(), strict=True)
+}
+
+LETTERS = "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩϵϕϑµς"
+SPELLINGS = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
+    "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega "
+    "epsilon phi theta mu sigma"
+)
+GREEK = dict(zip(LETTERS, SPELLINGS.split(), strict=True))
+
+LOOK_ALIKES = dict(
+    zip(
+        "асеһіјкорԛѕтухАВСЕНІЈКМОРЅТУХΑΒΕΖΗΙΚΜΝΟΡΤΥΧο",
+        "acehijkopqstyxABCEHIJKMOPSTYXABEZHIKMNOPTYXo",
+        strict=True,
+    )
+)
+
+ADVICE = {
+    "∂": "give the derivative itself, without derivative signs",
+    "∇": "give the derivative itself, without derivative signs",
+    "∞": "a derivative is a formula; infinity is not read",
+    "∑": "write sum(...), or the terms",
+    "∫": "give the formula itself, without integral signs",
+    "∏": "write prod(...), or the factors",
+    "‖": "write norm(x), or sqrt(sum(x**2))",
+    "±": "choose one sign: + or -",
+    "∓": "choose one sign: + or -",
+    "⊙": "write * for the product entry by entry",
+    "∘": "write * for the product entry by entry",
+    "≈": "give only what stands on its right",
+    "“": "leave the quotation marks out",
+    "”": "leave the quotation marks out",
+    "∜": "write x^(1/4)",
+}
+
+
+def foreign(text: str, at: int) -> TextError:
+    """The refusal of a character outside the tables, by its code point, with a hint."""
+    char = text[at]
+    name = unicodedata.name(char, "a control character")
+    cure = ADVICE.get(char) or _look_alike(char) or "write it in plain ASCII"
+    return refused(text, at, f"U+{ord(char):04X} ({name.lower()}) is not read here", cure)
+
+
+def _look_alike(char: str) -> str:
+    """The advice for a character that resembles an ASCII one, else nothing."""
+    plain = LOOK_ALIKES.get(char) or unicodedata.normalize("NFKC", char)
+    if plain.isascii() and plain.isprintable() and plain != char and plain.strip():
+        return f"it looks like {plain} but is another character: type {plain}"
+    return ""

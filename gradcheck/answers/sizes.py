@@ -1,0 +1,100 @@
+"""What a tree may weigh: no towers of literal exponents, no chain that exhausts a recursion."""
+
+import ast
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import NamedTuple
+
+from gradcheck.answers.complaint import refused
+
+HEIGHT, EXPONENT, MAGNITUDE = 128, 1_000, 30_000.0
+
+
+class Size(NamedTuple):
+    """A literal number as a float (perhaps infinite) and a bound on its decimal exponent."""
+
+    value: float
+    exponent: float
+
+
+def checked(tree: ast.Expression, text: str) -> None:
+    """Refuse a tree that is too high, or a literal power that is too large."""
+    if _height(tree.body) > HEIGHT:
+        message = f"a formula of more than {HEIGHT} steps in a row"
+        raise refused(text, 0, message, "simplify it first, or give numbers")
+    _size(tree.body, text)
+
+
+def _height(top: ast.AST) -> int:
+    """How many levels a tree has, without recursion."""
+    level, height = [top], 0
+    while level:
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        height += 1
+    return height
+
+
+def _size(node: ast.AST, text: str) -> Size | None:
+    """The size of a literal number; nothing for a tree with names in it. Every power is checked."""
+    parts = [_size(child, text) for child in ast.iter_child_nodes(node)]
+    if isinstance(node, ast.Constant):
+        return _number(node.value)
+    if isinstance(node, ast.UnaryOp) and parts[1]:
+        sign = -1 if isinstance(node.op, ast.USub) else 1
+        return Size(sign * parts[1].value, parts[1].exponent)
+    if isinstance(node, ast.BinOp):
+        left, _, right = parts
+        if isinstance(node.op, ast.Pow):
+            _power(node, left, right, text)
+        if left and right:
+            return _combined(node.op, left, right)
+    return None
+
+
+def _number(value: object) -> Size | None:
+    """The size of a constant, however many digits it has."""
+    if isinstance(value, bool) or not isinstance(value, int | Fraction):
+        return None
+    whole = Fraction(value)
+    if not whole:
+        return Size(0.0, 0.0)
+    exponent = math.log10(abs(whole.numerator)) - math.log10(whole.denominator)
+    return Size(_float(float, whole), abs(exponent))
+
+
+def _float(function: Callable[..., float], *arguments: object) -> float:
+    """The function's value, infinite where floats end and not-a-number where it has none."""
+    try:
+        value = function(*arguments)
+    except OverflowError:
+        return math.inf
+    except (ZeroDivisionError, ValueError):
+        return math.nan
+    return value if isinstance(value, float) else math.nan
+
+
+def _combined(op: ast.operator, left: Size, right: Size) -> Size:
+    """The size of a literal sum, product, quotient or power."""
+    a, b = left.value, right.value
+    if isinstance(op, ast.Pow):
+        return Size(_float(lambda: a**b), left.exponent * abs(b))
+    if isinstance(op, ast.Mult | ast.MatMult):
+        return Size(a * b, left.exponent + right.exponent)
+    if isinstance(op, ast.Div):
+        return Size(_float(lambda: a / b), left.exponent + right.exponent)
+    total = a + b if isinstance(op, ast.Add) else a - b
+    return Size(total, max(left.exponent, right.exponent) + 1)
+
+
+def _power(node: ast.BinOp, base: Size | None, exponent: Size | None, text: str) -> None:
+    """Literal exponents end at 1,000, and so do their towers."""
+    if exponent is None:
+        return
+    at, width = node.right.col_offset, (node.right.end_col_offset or 0) - node.right.col_offset
+    if not abs(exponent.value) <= EXPONENT:
+        message = f"an exponent beyond {EXPONENT:,}"
+        raise refused(text, at, message, "simplify it first", max(width, 1))
+    if base and base.exponent * abs(exponent.value) > MAGNITUDE:
+        message = "a number too long to be an answer"
+        raise refused(text, at, message, "simplify it first", max(width, 1))

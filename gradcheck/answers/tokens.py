@@ -1,0 +1,213 @@
+"""From typed text to tokens, each with its place; LaTeX commands are `latex`'s, signs are `signs`'.
+
+Limits: 2,000 characters, 500 tokens, names of 32 characters, numbers of 30 significant digits and
+a decimal exponent within 400. Nothing is normalised silently.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from gradcheck.answers import latex
+from gradcheck.answers.complaint import refused
+from gradcheck.answers.signs import (
+    FRACTIONS,
+    GREEK,
+    SPACES,
+    SPELLED,
+    SUBSCRIPTS,
+    SUPERSCRIPTS,
+    foreign,
+)
+
+LENGTH, TOKENS, NAME, DIGITS, EXPONENT = 2_000, 500, 32, 30, 400
+GROUP = -1
+
+PLAIN = re.compile(
+    rf"(?P<space>[ \t\r\n{SPACES}]+)"
+    r"|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:(?<=_)\{\w+\})?)"
+    r"|(?P<op>\*\*|<=|>=|==|!=|[-+*/@^()\[\]{},:.=<>|'!%;&?])",
+    re.ASCII,
+)
+SINGLE = re.compile(r"(?P<number>\d)|(?P<name>[A-Za-z])", re.ASCII)
+SUBSCRIPTED = re.compile(r"_(?:(\w+)|\{(\w+)\})", re.ASCII)
+OUTER = (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"))
+
+
+class Token(NamedTuple):
+    """A piece of the text: kind, plain spelling, place, and whether a blank precedes it."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+    spaced: bool = False
+
+
+@dataclass
+class Scanner:
+    """A place in the text, the tokens before it, and the LaTeX arguments still to come.
+
+    `waiting` is a stack: GROUP for an open brace, else how many arguments a command still needs.
+    """
+
+    text: str
+    at: int
+    stop: int
+    tokens: list[Token] = field(default_factory=list)
+    waiting: list[int] = field(default_factory=list)
+    spaced: bool = False
+
+    def put(self, kind: str, text: str, width: int) -> None:
+        """Append the token of `width` characters that starts here, and step over it."""
+        if len(self.tokens) >= TOKENS:
+            raise refused(
+                self.text, self.at, f"more than {TOKENS} signs and names", "simplify it first"
+            )
+        self.tokens.append(Token(kind, text, self.at, self.at + width, self.spaced))
+        self.at += width
+        self.spaced = False
+
+    def argument(self) -> bool:
+        """Whether an argument of a LaTeX command is due here."""
+        return bool(self.waiting) and self.waiting[-1] > 0
+
+    def served(self) -> None:
+        """Forget the commands that have got all their arguments."""
+        while self.waiting and self.waiting[-1] == 0:
+            self.waiting.pop()
+
+
+def tokenize(text: str) -> list[Token]:
+    """The tokens of a text; what cannot be one is refused where it stands."""
+    if len(text) > LENGTH:
+        cure = "simplify it first, or give numbers"
+        raise refused(text[:40], 0, f"{len(text)} characters: at most {LENGTH} are read", cure)
+    scanner = Scanner(text, *_inside(text))
+    while scanner.at < scanner.stop:
+        if scanner.argument():
+            _argument(scanner)
+        else:
+            _step(scanner)
+    return scanner.tokens
+
+
+def _inside(text: str) -> tuple[int, int]:
+    """Where the formula starts and stops between dollar signs or the like, if there are any."""
+    start, stop = len(text) - len(text.lstrip()), len(text.rstrip())
+    for left, right in OUTER:
+        wrapped = text.startswith(left, start) and text.endswith(right, start, stop)
+        if wrapped and stop - start >= len(left + right):
+            return start + len(left), stop - len(right)
+    return start, stop
+
+
+def _step(scanner: Scanner) -> None:
+    """Read whatever starts here."""
+    match = PLAIN.match(scanner.text, scanner.at, scanner.stop)
+    if match:
+        PLAIN_READERS[match.lastgroup or ""](scanner, match[0])
+        return
+    char = scanner.text[scanner.at]
+    if char == "\\":
+        latex.command(scanner)
+    elif char in SPELLED:
+        scanner.put("op", SPELLED[char], 1)
+    elif char in SUPERSCRIPTS:
+        _superscript(scanner)
+    elif char in FRACTIONS:
+        scanner.put("fraction", char, 1)
+    elif char == "ᵀ":
+        scanner.put("transpose", "T", 1)
+    elif char in GREEK:
+        _greek(scanner, char)
+    elif char == "$":
+        raise refused(scanner.text, scanner.at, "a dollar sign without its partner", "leave it out")
+    else:
+        raise foreign(scanner.text, scanner.at)
+
+
+def _argument(scanner: Scanner) -> None:
+    """One argument of a LaTeX command: a group in braces, or a single digit, letter or sign."""
+    if scanner.text[scanner.at].isspace():
+        scanner.at += 1
+        return
+    scanner.waiting[-1] -= 1
+    if scanner.text[scanner.at] == "{":
+        _operator(scanner, "{")
+        return
+    scanner.put("op", "{", 0)
+    match = SINGLE.match(scanner.text, scanner.at, scanner.stop)
+    if match:
+        scanner.put(match.lastgroup or "", match[0], 1)
+    else:
+        _step(scanner)
+    scanner.put("op", "}", 0)
+    scanner.served()
+
+
+def _space(scanner: Scanner, blanks: str) -> None:
+    """A blank is remembered: it tells `x (y)` from `x(y)`."""
+    scanner.at += len(blanks)
+    scanner.spaced = True
+
+
+def _number(scanner: Scanner, digits: str) -> None:
+    """A number within the limits on digits and exponent."""
+    mantissa, _, exponent = digits.lower().partition("e")
+    significant = len(mantissa.replace(".", "").lstrip("0"))
+    width = len(digits)
+    if significant > DIGITS:
+        message = f"a number of {significant} digits: at most {DIGITS} are read"
+        raise refused(scanner.text, scanner.at, message, "round it", width)
+    if len(exponent) > 5 or abs(int(exponent or 0)) > EXPONENT:
+        message = f"the exponent of {digits[:20]} is beyond {EXPONENT}"
+        raise refused(scanner.text, scanner.at, message, "write it as a formula", width)
+    scanner.put("number", digits, width)
+
+
+def _name(scanner: Scanner, word: str) -> None:
+    """A word with its subscript: `x_1`, `x_{1}` and `x₁` are all x_1."""
+    width = len(word)
+    below = ""
+    while scanner.at + width < scanner.stop and scanner.text[scanner.at + width] in SUBSCRIPTS:
+        below += SUBSCRIPTS[scanner.text[scanner.at + width]]
+        width += 1
+    name = word.replace("{", "").replace("}", "") + (f"_{below}" if below else "")
+    if len(name) > NAME:
+        message = f"a name of {len(name)} letters: at most {NAME} are read"
+        raise refused(scanner.text, scanner.at, message, "write * between factors", width)
+    scanner.put("name", name, width)
+
+
+def _greek(scanner: Scanner, char: str) -> None:
+    """A Greek letter is a name by itself, unless a subscript follows."""
+    below = SUBSCRIPTED.match(scanner.text, scanner.at + 1, scanner.stop)
+    _name(scanner, char + (below[0] if below else ""))
+
+
+def _operator(scanner: Scanner, sign: str) -> None:
+    """A sign; braces open and close arguments."""
+    scanner.put("op", "^" if sign == "**" else sign, len(sign))
+    if sign == "{":
+        scanner.waiting.append(GROUP)
+    if sign == "}" and scanner.waiting and scanner.waiting[-1] == GROUP:
+        scanner.waiting.pop()
+        scanner.served()
+
+
+def _superscript(scanner: Scanner) -> None:
+    """A run of raised signs is an exponent: x⁻¹ is x^{-1}."""
+    scanner.put("op", "^", 0)
+    scanner.put("op", "{", 0)
+    while scanner.at < scanner.stop and scanner.text[scanner.at] in SUPERSCRIPTS:
+        run = scanner.text[scanner.at : scanner.stop]
+        digits = len(run) - len(run.lstrip("⁰¹²³⁴⁵⁶⁷⁸⁹"))
+        plain = "".join(SUPERSCRIPTS[char] for char in run[: digits or 1])
+        kind = "number" if digits else "op" if plain in "+-" else "name"
+        scanner.put(kind, plain, digits or 1)
+    scanner.put("op", "}", 0)
+
+
+PLAIN_READERS = {"space": _space, "number": _number, "name": _name, "op": _operator}

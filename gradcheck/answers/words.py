@@ -1,0 +1,189 @@
+"""What a typed word means: a declared name, a constant, or a function under its NumPy name.
+
+A declared name always wins: an input may be called e, i, C or gamma.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from gradcheck.answers.signs import GREEK
+
+ALIASES = {
+    "ln": "log",
+    "lg": "log10",
+    "log_2": "log2",
+    "ld": "log2",
+    "lb": "log2",
+    "log_10": "log10",
+    "log_e": "log",
+    "asin": "arcsin",
+    "acos": "arccos",
+    "atan": "arctan",
+    "atan2": "arctan2",
+    "arctg": "arctan",
+    "tg": "tan",
+    "ctg": "cot",
+    "cotan": "cot",
+    "cosec": "csc",
+    "arcsec": "asec",
+    "arccsc": "acsc",
+    "arccosec": "acsc",
+    "arccot": "acot",
+    "arcctg": "acot",
+    "sh": "sinh",
+    "ch": "cosh",
+    "th": "tanh",
+    "cth": "coth",
+    "cosech": "csch",
+    "asinh": "arcsinh",
+    "arsinh": "arcsinh",
+    "argsinh": "arcsinh",
+    "acosh": "arccosh",
+    "arcosh": "arccosh",
+    "argcosh": "arccosh",
+    "atanh": "arctanh",
+    "artanh": "arctanh",
+    "argtanh": "arctanh",
+    "arcsech": "asech",
+    "arsech": "asech",
+    "arccsch": "acsch",
+    "arcsch": "acsch",
+    "arccoth": "acoth",
+    "arcoth": "acoth",
+    "abs": "absolute",
+    "fabs": "absolute",
+    "sgn": "sign",
+    "signum": "sign",
+    "sigma": "sigmoid",
+    "expit": "sigmoid",
+    "Gamma": "gamma",
+    "lgamma": "loggamma",
+    "gammaln": "loggamma",
+    "psi": "digamma",
+    "pow": "power",
+    "sub": "subtract",
+    "mul": "multiply",
+    "div": "divide",
+    "neg": "negative",
+    "amax": "max",
+    "amin": "min",
+    "mm": "matmul",
+    "mv": "matmul",
+    "t": "transpose",
+    "unsqueeze": "expand_dims",
+    "view": "reshape",
+    "permute": "transpose",
+    "cat": "concatenate",
+}
+"""Spellings and the NumPy names they stand for."""
+
+INVERSES = {
+    "sin": "arcsin",
+    "cos": "arccos",
+    "tan": "arctan",
+    "sec": "asec",
+    "csc": "acsc",
+    "cot": "acot",
+    "sinh": "arcsinh",
+    "cosh": "arccosh",
+    "tanh": "arctanh",
+    "sech": "asech",
+    "csch": "acsch",
+    "coth": "acoth",
+}
+
+UNARY = (
+    "exp exp2 expm1 log log2 log10 log1p sqrt cbrt square reciprocal negative absolute sign "
+    "erf erfc gamma loggamma digamma relu sigmoid softplus floor ceil"
+)
+BINARY = (
+    "maximum minimum power arctan2 hypot logaddexp add subtract multiply divide matmul dot outer"
+)
+ARRAYS = (
+    "sum mean prod max min norm transpose swapaxes reshape broadcast_to concatenate stack "
+    "expand_dims softmax log_softmax logsumexp"
+)
+
+ARITY = (
+    dict.fromkeys([*UNARY.split(), *INVERSES, *INVERSES.values()], 1)
+    | dict.fromkeys(BINARY.split(), 2)
+    | {"where": 3}
+)
+"""How many arguments a function takes; those that are not here take what they are given."""
+
+FUNCTIONS = frozenset(ARITY) | frozenset(ARRAYS.split())
+"""The functions the reader knows something about; a caller may accept fewer, or others."""
+
+LETTERS = {word: letter for letter, word in GREEK.items()}
+SUBSCRIPT = re.compile(r"(.+)_([0-9]+|[A-Za-z])")
+
+
+class Meaning(NamedTuple):
+    """What a word is ("name", "constant" or "function") and the identifier it stands for."""
+
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Words:
+    """The vocabulary of one problem: what its answers may use."""
+
+    names: frozenset[str]
+    functions: frozenset[str]
+    constants: frozenset[str]
+
+    def meaning(self, word: str) -> Meaning | None:
+        """A declared name, else a constant, else a function, else nothing."""
+        for spelling in _spellings(word):
+            if spelling in self.names:
+                return Meaning("name", spelling)
+        for spelling in _spellings(word):
+            if spelling in self.constants:
+                return Meaning("constant", spelling)
+        for spelling in _spellings(word):
+            function = self.function(spelling)
+            if function:
+                return Meaning("function", function)
+        return None
+
+    def function(self, word: str) -> str | None:
+        """The NumPy name of an accepted function, else nothing."""
+        named = ALIASES.get(word, word)
+        return next((name for name in (named, word) if name in self.functions), None)
+
+    def spellings(self) -> Iterator[str]:
+        """Every word that may be typed, names first."""
+        yield from self.names
+        yield from self.constants
+        yield from self.functions
+        yield from (short for short, name in ALIASES.items() if name in self.functions)
+
+
+def vocabulary(
+    names: Collection[str], functions: Collection[str], constants: Collection[str]
+) -> Words:
+    """The vocabulary made of these collections."""
+    return Words(frozenset(names), frozenset(functions), frozenset(constants))
+
+
+def _spellings(word: str) -> Iterator[str]:
+    """The identifiers a typed word may stand for: θ is theta or back, x_1 is x_1 or x1."""
+    yield word
+    head, below = word[0], word[1:]
+    if head in GREEK:
+        yield from _joined(GREEK[head], below)
+        if head == "λ":
+            yield from ("lam" + below, "lambda_" + below)
+    stem, *rest = word.split("_", 1)
+    if stem in LETTERS:
+        yield from _joined(LETTERS[stem], "_" + rest[0] if rest else "")
+    yield from _joined(*word.split("_", 1)) if "_" in word[1:] else ()
+
+
+def _joined(stem: str, below: str) -> Iterator[str]:
+    """A stem with its subscript, with and without the low line."""
+    yield stem + below
+    yield stem + below.lstrip("_")

@@ -1,0 +1,139 @@
+"""The commands. Everything heavy is imported inside a command, so that --help answers at once."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from gradcheck.problem import ProblemSet
+
+MALFORMED = 2
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Examples(click.Command):
+    """A command whose help ends with an example, as it would be typed."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Print the epilog line by line, unwrapped."""
+        if self.epilog:
+            formatter.write_paragraph()
+            with formatter.section("Example"):
+                for line in self.epilog.splitlines():
+                    formatter.write(f"  {line}\n")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="gradcheck")
+def main() -> None:
+    """Check derivatives with three independent opinions, and name the mistakes.
+
+    \b
+      gradcheck solve problems/first-derivatives.yaml
+      gradcheck grade problems/first-derivatives.yaml answers.yaml
+    """
+
+
+@main.command(cls=Examples, epilog="gradcheck solve problems/chain-rule.yaml --steps")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--problem", "only", metavar="ID", multiple=True, help="Only this problem.")
+@click.option("--steps", is_flag=True, help="Show the chain rule node by node.")
+@click.option("--json", "as_json", is_flag=True, help="JSON Lines on standard output.")
+def solve(paths: tuple[Path, ...], only: tuple[str, ...], steps: bool, as_json: bool) -> None:
+    """Ask reverse mode, the closed form and finite differences; say where they agree.
+
+    PATHS are problem files or directories of them. Exit code 0: all agree (or are kinks and the
+    like, said so), 2: malformed, 3: the opinions contradict each other.
+    """
+    from gradcheck.report.solving import solve_all  # noqa: PLC0415
+
+    sys.exit(solve_all(_sets(paths), frozenset(only), steps, as_json))
+
+
+@main.command(cls=Examples, epilog="gradcheck grade problems/chain-rule.yaml ada.yaml --json")
+@click.argument("problems", type=click.Path(exists=True, path_type=Path))
+@click.argument("answers", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="JSON Lines on standard output.")
+@click.option(
+    "--feedback",
+    type=click.Choice(["verdict", "class", "place", "full"]),
+    default="full",
+    show_default=True,
+    help="How much is told about a mistake.",
+)
+@click.option("--fail-under", type=float, metavar="F", help="Exit 1 if a student has less than F.")
+def grade(
+    problems: Path,
+    answers: tuple[Path, ...],
+    as_json: bool,
+    feedback: str,
+    fail_under: float | None,
+) -> None:
+    """Judge and diagnose answers: right, or wrong with a witness and the name of the mistake.
+
+    ANSWERS are YAML or JSON files, one a student, or directories of them. Exit code 0: all graded,
+    1: a student is under the threshold, 2: malformed problems, 3: some answers need review.
+    """
+    from gradcheck.report.grading import grade_all  # noqa: PLC0415
+
+    sets = _sets((problems,))
+    sys.exit(grade_all(sets, list(_files(answers, ANSWER_ENDINGS)), as_json, feedback, fail_under))
+
+
+@main.command(cls=Examples, epilog="gradcheck ops")
+def ops() -> None:
+    """List the functions that have a derivative, with their domains and kinks."""
+    from gradcheck.report.catalogues import print_ops  # noqa: PLC0415
+
+    print_ops()
+
+
+@main.command(cls=Examples, epilog="gradcheck mistakes")
+def mistakes() -> None:
+    """List the mistakes that can be named, with an example each."""
+    from gradcheck.report.catalogues import print_mistakes  # noqa: PLC0415
+
+    print_mistakes()
+
+
+@main.command(cls=Examples, epilog="gradcheck schema > problem-schema.json")
+def schema() -> None:
+    """Print the JSON Schema of problem files, for editors."""
+    import json  # noqa: PLC0415
+
+    from gradcheck.problem.model import schema as form  # noqa: PLC0415
+
+    click.echo(json.dumps(form(), indent=2))
+
+
+PROBLEM_ENDINGS = (".yaml", ".yml", ".json")
+ANSWER_ENDINGS = (".yaml", ".yml", ".json")
+
+
+def _files(paths: tuple[Path, ...], endings: tuple[str, ...]) -> Iterator[Path]:
+    """The files themselves, and those with such endings in directories, in order."""
+    for path in paths:
+        if path.is_dir():
+            yield from sorted(p for p in path.rglob("*") if p.suffix in endings and p.is_file())
+        else:
+            yield path
+
+
+def _sets(paths: tuple[Path, ...]) -> "list[ProblemSet]":
+    """All problem sets; every malformed file is complained of before anything runs."""
+    from gradcheck.errors import GradcheckError  # noqa: PLC0415
+    from gradcheck.problem import load  # noqa: PLC0415
+
+    sets, complaints = [], []
+    for file in _files(paths, PROBLEM_ENDINGS):
+        try:
+            sets.append(load(file))
+        except (GradcheckError, OSError) as error:
+            complaints.append(str(error))
+    if complaints or not sets:
+        click.echo("\n".join(complaints) or "no problem files there", err=True)
+        sys.exit(MALFORMED)
+    return sets

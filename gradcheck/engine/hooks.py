@@ -1,0 +1,121 @@
+"""Hooks: what looks at a gradient on its way, and may replace it."""
+
+from collections.abc import Callable
+from typing import Any, Self
+from weakref import ref
+
+from gradcheck.engine import advice
+from gradcheck.engine.state import State
+from gradcheck.engine.tape import Leaf, Node, Step
+
+
+class Removable:
+    """The handle of a hook; `remove()` takes the hook off again, and so does the end of a block."""
+
+    def __init__(self, hooks: list[Callable[[Any], Any]], call: Callable[[Any], Any]) -> None:
+        """Remember where the hook hangs."""
+        self._hooks, self._call = hooks, call
+
+    def remove(self) -> None:
+        """Take the hook off; twice does no harm."""
+        if self._call in self._hooks:
+            self._hooks.remove(self._call)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+class Keeper:
+    """retain_grad's hook: adds what arrives to the tensor's own `.grad`; always the last hook."""
+
+    def __init__(self, tensor: "Hooked") -> None:
+        """Hold the tensor weakly: the graph keeps no value alive for this."""
+        self.tensor = ref(tensor)
+
+    def __call__(self, g: Any) -> Any:
+        """Keep g and pass it on."""
+        tensor = self.tensor()
+        if tensor is not None:
+            new = g if isinstance(g, State) else type(tensor)(g)
+            tensor._grad = new if tensor._grad is None else tensor._grad + new  # type: ignore[operator]
+        return g
+
+
+class Hooked(State):
+    """The part of a tensor on which hooks hang."""
+
+    __slots__ = ()
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether a non-leaf keeps its gradient."""
+        self._settle()
+        return self._node is not None and _keeper(self._node, self) is not None
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of a non-leaf in `.grad`."""
+        if not self.requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self._node is not None and not self.retains_grad:
+            _hooks(self._node).append(Keeper(self))
+
+    def register_hook(self, hook: Callable[[Any], Any]) -> Removable:
+        """Call `hook(gradient)` before the gradient goes on; what it returns replaces it."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        step = self._step()
+        if isinstance(step, Leaf):
+            self._leaf = lambda: step  # a hook must outlive the graphs that pass here
+        hooks = _hooks(step)
+        last = len(hooks)
+        while last and isinstance(hooks[last - 1], Keeper):
+            last -= 1
+
+        def call(g: Any) -> Any:
+            return _answered(hook, g, type(self))
+
+        hooks.insert(last, call)
+        return Removable(hooks, call)
+
+
+def move_keeper(tensor: State, before: Node | None) -> None:
+    """A tensor that got a new node keeps the gradient of what it holds now."""
+    keeper = None if before is None else _keeper(before, tensor)
+    if keeper is not None and before is not None and tensor._node is not None:
+        _hooks(before).remove(keeper)
+        _hooks(tensor._node).append(keeper)
+
+
+def _hooks(step: Step) -> list[Callable[[Any], Any]]:
+    if step.hooks is None:
+        step.hooks = []
+    return step.hooks
+
+
+def _keeper(node: Node, tensor: State) -> Keeper | None:
+    """The keeper that hangs on the node for this tensor."""
+    for hook in node.hooks or ():
+        if isinstance(hook, Keeper) and hook.tensor() is tensor:
+            return hook
+    return None
+
+
+def _answered(hook: Callable[[Any], Any], g: Any, box: type[State]) -> Any:
+    """The hook's answer in place of g, if it gave one that fits."""
+    answer = hook(g if isinstance(g, State) else box(g))
+    if answer is None:
+        return g
+    if not isinstance(answer, State):
+        raise TypeError(f"expected Variable, but hook returned '{type(answer).__name__}'")
+    name = getattr(hook, "__name__", type(hook).__name__)
+    if answer.dtype != g.dtype:
+        raise RuntimeError(
+            f"hook '{name}' has changed the type of value (was torch.{advice.kind(g)} got "
+            f"torch.{advice.kind(answer)})"
+        )
+    if answer.shape != g.shape:
+        raise RuntimeError(f"hook '{name}' has changed the size of value")
+    return answer if isinstance(g, State) else answer._value

@@ -1,0 +1,129 @@
+"""What a tensor holds: its value, its place on the tape, its gradient, and the count of writes."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any, Self
+from weakref import ref
+
+import numpy as np
+
+from gradcheck.engine import advice
+from gradcheck.engine.tape import Leaf, Node, Step
+
+
+class State:
+    """The slots of a tensor, and what can be read from them.
+
+    `_cell` is [version, name of the last recorded write] and is shared by all tensors that look
+    at the same memory; `_view` says of a view whose memory it looks at; `_leaf()` is the end of
+    the edges that lead here, if there are any.
+    """
+
+    __slots__ = (
+        "__weakref__", "_cell", "_grad", "_leaf", "_node", "_tracked", "_value", "_view",
+    )  # fmt: skip
+
+    def __init__(self, value: Any, tracked: bool = False, node: Node | None = None) -> None:
+        """Wrap a NumPy value; users call `tensor(...)`."""
+        self._value = value
+        self._tracked = tracked
+        self._node = node
+        self._cell: list[Any] = [0, ""]
+        self._grad: Self | None = None
+        self._leaf: Callable[[], Leaf | None] | None = None
+        self._view: Any = None
+
+    def _settle(self) -> None:
+        """A view follows what has been written to the memory it looks at."""
+        if self._view is not None:
+            self._view.settle(self)
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients are asked for."""
+        self._settle()
+        return self._tracked
+
+    @requires_grad.setter
+    def requires_grad(self, flag: bool) -> None:
+        self.requires_grad_(flag)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Ask for gradients (or no longer), in place; leaves only."""
+        if not requires_grad and not self.is_leaf:
+            raise RuntimeError(advice.NOT_A_LEAF)
+        if requires_grad and self._value.dtype.kind != "f":
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        self._tracked = requires_grad
+        return self
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node that made this tensor; None for a leaf."""
+        self._settle()
+        return self._node and self._node.face
+
+    @property
+    def is_leaf(self) -> bool:
+        """Made by the user, or not tracked."""
+        self._settle()
+        return self._node is None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the axes."""
+        return self._value.shape  # type: ignore[no-any-return]
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self._value.ndim  # type: ignore[no-any-return]
+
+    @property
+    def size(self) -> int:
+        """Number of entries (NumPy's `size`)."""
+        return self._value.size  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's dtype."""
+        return self._value.dtype  # type: ignore[no-any-return]
+
+    @property
+    def _version(self) -> int:
+        """How many in-place operations have touched this memory."""
+        return self._cell[0]  # type: ignore[no-any-return]
+
+    @property
+    def grad(self) -> Self | None:
+        """The accumulated gradient; None before backward and after clearing."""
+        if self._grad is None and not self.is_leaf and not self.retains_grad:
+            warnings.warn(advice.NON_LEAF_GRAD, UserWarning, stacklevel=2)
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Self | None) -> None:
+        if value is not None:
+            advice.refuse_as_grad(self, value, isinstance(value, State))
+        self._grad = value
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether a non-leaf will keep its gradient."""
+        return False
+
+    def _step(self) -> Step:
+        """The end of the edge that leads here: the node, or the leaf's accumulator."""
+        self._settle()
+        if self._node is not None:
+            return self._node
+        leaf = self._leaf() if self._leaf is not None else None
+        if leaf is None:
+            leaf = Leaf(self)
+            self._leaf = ref(leaf)
+        return leaf
+
+    def _share(self) -> None:
+        """Give a number an address, so that two tensors can look at one memory."""
+        if not isinstance(self._value, np.ndarray):
+            self._value = np.array(self._value)

@@ -1,0 +1,194 @@
+"""The tape: nodes, their edges and what they keep; the one place where an op is recorded."""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradcheck.engine import advice
+from gradcheck.engine.recording import MODE
+from gradcheck.ops.row import Op
+
+if TYPE_CHECKING:
+    from gradcheck.engine.state import State
+
+Hook = Callable[[Any], Any]
+Form = tuple[tuple[int, ...], np.dtype[Any]] | None
+Watch = tuple[int, list[Any], int]
+
+NUMBER: Form = ((), np.dtype(np.float64))
+
+clock = count(1).__next__
+
+
+class Node:
+    """One op on the tape: its row, the edges to its operands' nodes, and what its VJPs will read.
+
+    `forms[i]` is the (shape, dtype) of operand i, None for a plain number; `edges[i]` is None for
+    a constant; `watch` has (operand, or -1 for the value, its version cell, the version that was
+    saved), and is None where nothing was saved.
+    """
+
+    __slots__ = (
+        "__weakref__", "edges", "forms", "hooks", "op", "operands", "order", "params", "span",
+        "watch", "y",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        op: Op,
+        edges: tuple["Step | None", ...],
+        forms: tuple[Form, ...],
+        operands: tuple[Any, ...],
+        params: Mapping[str, Any],
+        y: Any,
+        watch: tuple[Watch, ...] | None,
+    ) -> None:
+        """Keep the record; nothing is computed."""
+        self.op = op
+        self.edges = edges
+        self.forms = forms
+        self.operands: tuple[Any, ...] | None = operands
+        self.params = params
+        self.y = y
+        self.watch = watch
+        self.hooks: list[Hook] | None = None
+        self.span: tuple[int, int] | None = None
+        self.order = clock()
+
+    def name(self) -> str:
+        """PyTorch's name of the node, `MulBackward0`."""
+        stand_ins = self.operands if self.operands is not None else self.forms
+        return self.op.backward_name(stand_ins, self.params)
+
+    def __repr__(self) -> str:
+        """`<MulBackward0 object>`, as PyTorch prints a node."""
+        return f"<{self.name()} object at {id(self):#x}>"
+
+    @property
+    def next_functions(self) -> tuple[tuple["Step | None", int], ...]:
+        """The nodes that backward visits next, one pair an operand; (None, 0) for a constant.
+
+        PyTorch knows no operand where a condition or a plain exponent stands.
+        """
+        power = self.op.name == "power"
+        return tuple(
+            (None, 0) if edge is None else seen_from_outside(edge)
+            for i, edge in enumerate(self.edges)
+            if edge or not (self.op.vjp(i) is None or (power and self.forms[i] is None))
+        )
+
+    def release(self) -> None:
+        """Forget the saved values (not the edges): they were wanted once."""
+        if self.watch is not None:
+            self.operands = self.y = None
+            self.watch = ()
+
+
+class Leaf:
+    """PyTorch's AccumulateGrad: the end of a path, where a gradient lands in `.grad`."""
+
+    __slots__ = ("__weakref__", "hooks", "order", "variable")
+    edges: tuple["Step | None", ...] = ()
+    next_functions: tuple[Any, ...] = ()
+
+    def __init__(self, variable: Any) -> None:
+        """Remember the leaf tensor itself."""
+        self.variable = variable
+        self.hooks: list[Hook] | None = None
+        self.order = clock()
+
+    def name(self) -> str:
+        """PyTorch's name of the node."""
+        return "AccumulateGrad"
+
+    def __repr__(self) -> str:
+        """As PyTorch prints it."""
+        return f"<AccumulateGrad object at {id(self):#x}>"
+
+
+Step = Node | Leaf
+
+OUTPUT = "output"
+"""The row of one output of an op that has several; outside, only the op itself is seen."""
+
+
+def seen_from_outside(step: Step) -> tuple[Step, int]:
+    """The op that made a value, and which of its outputs the value is."""
+    if type(step) is Node and step.op.name == OUTPUT and step.edges[0] is not None:
+        return step.edges[0], step.params["index"]
+    return step, 0
+
+
+def saved(node: Node) -> tuple[Any, tuple[Any, ...]]:
+    """The value and the operands that the node kept, if they are still there and unchanged."""
+    operands = node.operands
+    if operands is None:
+        raise RuntimeError(advice.FREED)
+    if node.watch:
+        for i, cell, version in node.watch:
+            if cell[0] != version:
+                raise RuntimeError(_changed(node, i, cell, version))
+    return node.y, operands
+
+
+def _changed(node: Node, i: int, cell: list[Any], version: int) -> str:
+    """PyTorch's words for a saved tensor (operand i, or the value: -1) that was overwritten."""
+    value = node.y if i < 0 else (node.operands or ())[i]
+    maker = node if i < 0 else node.edges[i]
+    origin = cell[1] if i >= 0 and cell[1] else maker.name() if isinstance(maker, Node) else ""
+    return advice.changed(value, origin, cell[0], version)
+
+
+# -- recording -----------------------------------------------------------------------------------
+
+
+def record(
+    row: Op,
+    operands: tuple[Any, ...],
+    params: Mapping[str, Any],
+    values: list[Any],
+    wanted: tuple[bool, ...],
+    out: "State",
+) -> None:
+    """Put the node of `out` on the tape, with just the values that its VJPs will read."""
+    keep, keep_y = row.keeps(wanted)
+    forms = tuple([form(value) for value in values])
+    watch = [
+        (i, t._cell, t._cell[0])
+        for i, t in enumerate(operands)
+        if keep[i] and hasattr(t, "_cell")
+    ]
+    if keep_y:
+        watch.append((-1, out._cell, out._cell[0]))
+    out._node = node = Node(
+        row,
+        tuple([(t._node or t._step()) if want else None for t, want in zip(operands, wanted, strict=True)]),
+        forms,
+        tuple([v if kept else blank(v) for v, kept in zip(values, keep, strict=True)]),
+        params,
+        out._value if keep_y else None,
+        tuple(watch) if keep_y or True in keep else None,
+    )
+    out._tracked = True
+    if MODE.observe is not None:
+        MODE.observe(node, out, operands)
+
+
+def form(value: Any) -> Form:
+    """Shape and dtype of an operand; None for a number of the program's text."""
+    if type(value) is np.float64:
+        return NUMBER
+    return (value.shape, value.dtype) if hasattr(value, "dtype") else None
+
+
+def blank(value: Any) -> Any:
+    """A value that no VJP reads, without its memory: only shape and dtype are left of an array."""
+    return _blank(value.shape, value.dtype) if type(value) is np.ndarray else value
+
+
+@lru_cache(maxsize=4096)
+def _blank(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    return np.broadcast_to(np.zeros((), dtype), shape)

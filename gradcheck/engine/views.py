@@ -1,0 +1,169 @@
+"""Views: tensors that look at another tensor's memory, and follow when it is written.
+
+A view remembers its base and the path of rows that leads from the base to it. A write through a
+view is a write to a region of the base (PyTorch's CopySlices): the base gets a new node, and every
+view of it is derived anew, when it is next asked for, from what the base has become.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engine.backward import unbroadcast
+from gradcheck.engine.hooks import move_keeper
+from gradcheck.engine.recording import MODE
+from gradcheck.engine.state import State
+from gradcheck.engine.tape import blank, record
+from gradcheck.ops import TABLE
+from gradcheck.ops.row import Op
+
+Path = tuple[tuple[Op, Mapping[str, Any]], ...]
+
+MOVES = {
+    "getitem", "reshape", "ravel", "transpose", "swapaxes", "moveaxis", "squeeze", "expand_dims",
+    "broadcast_to", "diagonal", "flip",
+}  # fmt: skip
+
+
+class View:
+    """Whose memory a view looks at (`base`, never a view itself), along which path.
+
+    `seen` is the base's node when the view's own node was made; `origin` says how the view came
+    about, where that forbids writing: "no_grad", or "Unbind 1" for the second of several outputs.
+    """
+
+    __slots__ = ("base", "origin", "path", "seen")
+
+    def __init__(self, base: State, path: Path, origin: str = "") -> None:
+        """A view of the base as it is now."""
+        self.base = base
+        self.path = path
+        self.seen = base._node
+        self.origin = origin
+
+    def settle(self, view: State) -> None:
+        """Bring the view's node up to date with the base."""
+        if self.base._tracked:
+            view._tracked = True
+        if self.base._node is not self.seen:
+            self.seen = self.base._node
+            before = view._node
+            _derive(AS_STRIDED, (self.base,), {"path": self.path}, view)
+            move_keeper(view, before)
+
+
+def forward(row: Op, x: State, params: Mapping[str, Any]) -> Any:
+    """The value of a row that moves entries: as a view, also where NumPy copies a number out."""
+    x._share()
+    y = row.forward(x._value, **params)
+    if row.name != "getitem" or isinstance(y, np.ndarray):
+        return y
+    alias = _look(row, x._value, params)
+    return alias if np.array_equal(alias, y, equal_nan=True) else y
+
+
+def link(out: State, operands: tuple[Any, ...], row: Op, params: Mapping[str, Any]) -> None:
+    """Make `out` a view if its memory is that of an operand."""
+    y = out._value
+    if type(y) is not np.ndarray or y.base is None:
+        return
+    for x in operands:
+        if isinstance(x, State) and type(x._value) is np.ndarray and np.may_share_memory(x._value, y):
+            base, path = (x._view.base, x._view.path) if x._view else (x, ())
+            origin = "" if MODE.recording else "no_grad"
+            out._view = View(base, (*path, (row, params)), origin)
+            out._cell = x._cell
+
+
+def write_through(view: State, written: State) -> None:
+    """Let the base's node say that the region behind the view now holds `written`."""
+    base, path = view._view.base, view._view.path
+    before = base._node
+    _derive(COPY_SLICES, (base, written), {"path": path}, base)
+    move_keeper(base, before)
+
+
+def _derive(row: Op, operands: tuple[State, ...], params: Mapping[str, Any], out: State) -> None:
+    """Record a node for a value that is in memory already."""
+    values = [blank(t._value) for t in operands]
+    wanted = tuple([t._tracked for t in operands])
+    record(row, operands, params, values, wanted, out)
+
+
+# -- rows of the engine itself: moves along a path -------------------------------------------------
+
+
+def _through(x: Any, path: Path) -> Any:
+    """What a path shows of x."""
+    for row, params in path:
+        x = _look(row, x, params)
+    return x
+
+
+def _look(row: Op, x: Any, params: Mapping[str, Any]) -> Any:
+    """One step of a path, as a view of an array."""
+    if hasattr(x, "__apply_op__"):
+        return x.__apply_op__(row, (x,), params)
+    if row.name == "getitem" and _is_basic(params["index"]):
+        index = params["index"] if isinstance(params["index"], tuple) else (params["index"],)
+        return x[index if Ellipsis in index else (*index, ...)]
+    return row.forward(x, **params)
+
+
+def _is_basic(index: Any) -> bool:
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(
+        isinstance(part, int | np.integer | slice) or part is None or part is Ellipsis
+        for part in parts
+    )
+
+
+def _back(g: Any, shape: tuple[int, ...], path: Path) -> Any:
+    """g taken back along a path, step by step, by the rows' own VJPs."""
+    stages = [np.broadcast_to(0.0, shape)]
+    for row, params in path:
+        stages.append(_look(row, stages[-1], params))
+    for (row, params), stage in zip(reversed(path), reversed(stages[:-1]), strict=True):
+        rule = row.vjp(0)
+        g = unbroadcast(rule(g, None, stage, **params), stage.shape) if rule else g * 0.0
+    return g
+
+
+def _overwritten(x: Any, value: Any, path: Path) -> Any:
+    """A copy of x whose region behind the path holds the value."""
+    if hasattr(x, "__apply_op__"):
+        return x.__apply_op__(COPY_SLICES, (x, value), {"path": path})
+    places = _through(np.arange(x.size).reshape(x.shape), path)
+    out = np.array(x, order="C", subok=True).reshape(-1)
+    out[places] = value
+    return out.reshape(x.shape)
+
+
+AS_STRIDED = Op(
+    name="as_strided",
+    forward=lambda x, path: _through(x, path),
+    function=lambda x, path: _through(x, path),
+    vjps=(lambda g, y, x, path: _back(g, x.shape, path),),
+    grad_fn="AsStridedBackward0",
+    elementwise=False,
+    rounds=False,
+    params=("path",),
+)
+
+COPY_SLICES = Op(
+    name="copy_slices",
+    forward=_overwritten,
+    function=_overwritten,
+    vjps=(
+        lambda g, y, x, value, path: _overwritten(g, 0.0, path),
+        lambda g, y, x, value, path: _through(g, path),
+    ),
+    grad_fn="CopySlices",
+    elementwise=False,
+    rounds=False,
+    operands=2,
+    params=("path",),
+)
+
+MOVING = frozenset(row for name, row in TABLE.items() if name in MOVES)

@@ -1,0 +1,1 @@
+"""Submissions in, answers judged, a ledger of results."""

@@ -1,0 +1,153 @@
+"""The chain rule, and the sign, gone wrong."""
+
+from gradcheck.mistakes.row import mistake
+from gradcheck.mistakes.step import (
+    Step, call, composite, function, inner_is_variable, term,
+)  # fmt: skip
+
+SIGNED = {
+    "sin", "cos", "tan", "sec", "csc", "cot", "arccos", "acsc", "acot",
+    "sinh", "cosh", "tanh", "sech", "csch", "coth",
+}  # fmt: skip
+
+
+def _bare(s: Step, i: int) -> bool:
+    """The i-th term of a sum is the bare variable: no node of its own could carry the sign."""
+    return term(s) and s.both and s.variable[i]
+
+
+sign_error = mistake(
+    "sign-error",
+    verb="derivative",
+    where=lambda s: True,
+    wrong=lambda s: -s.right,
+    says="The sign of the derivative of `{text}` is the wrong way round.",
+    example=("x**3 + 2*sin(x)", {"x": "3*x**2 - 2*cos(x)"}),
+    common=0.9,
+    habit=False,
+)
+
+sign_of_function = mistake(
+    "sign-error",
+    verb="derivative",
+    where=lambda s: function(s) and s.op in SIGNED,
+    wrong=lambda s: -s.right,
+    says="The derivative of the function in `{text}` has the other sign.",
+    example=("x*sin(x) + cos(3*x)", {"x": "sin(x) - x*cos(x) + 3*sin(3*x)"}),
+    common=0.9,
+)
+
+sign_of_first_term = mistake(
+    "sign-error",
+    verb="derivative",
+    where=lambda s: _bare(s, 0),
+    wrong=lambda s: s.fv * s.dv - s.fu * s.du,
+    says="The derivative of the term {u} has the wrong sign in `{text}`.",
+    example=("x + sin(x)", {"x": "-1 + cos(x)"}),
+    common=0.9,
+    habit=False,
+)
+
+sign_of_second_term = mistake(
+    "sign-error",
+    verb="derivative",
+    where=lambda s: _bare(s, 1),
+    wrong=lambda s: s.fu * s.du - s.fv * s.dv,
+    says="The derivative of the term {v} has the wrong sign in `{text}`.",
+    example=("sin(x) - x", {"x": "cos(x) + 1"}),
+    common=0.9,
+    habit=False,
+)
+
+missing_inner_derivative = mistake(
+    "missing-inner-derivative",
+    verb="derivative",
+    where=composite,
+    wrong=lambda s: s.fw * s.dx,
+    says="In `{text}` the derivative of the inside is missing: the chain rule multiplies by "
+    "{dw}, the derivative of {w}.",
+    example=("sin(x**2)", {"x": "cos(x**2)"}),
+    common=1.0,
+)
+
+outer_not_differentiated = mistake(
+    "outer-not-differentiated",
+    verb="derivative",
+    where=composite,
+    wrong=lambda s: s.y * s.dw,
+    says="In `{text}` only the inside was differentiated: the outer function has a derivative too.",
+    example=("cos(2*x)", {"x": "2*cos(2*x)"}),
+    common=0.4,
+)
+
+function_kept = mistake(
+    "not-differentiated",
+    verb="derivative",
+    where=lambda s: call(s) and inner_is_variable(s),
+    wrong=lambda s: s.y * s.dx,
+    says="`{text}` stands in the answer as it is: it has not been differentiated.",
+    example=("x**2 + sin(x)", {"x": "2*x + sin(x)"}),
+    common=0.4,
+)
+
+outer_at_inner_derivative = mistake(
+    "outer-at-inner-derivative",
+    verb="derivative",
+    where=composite,
+    wrong=lambda s: s.slope(s.dw),
+    says="In `{text}` the outer derivative is taken at {dw}; it belongs at {w}, times {dw}.",
+    example=("sin(x**3)", {"x": "cos(3*x**2)"}),
+    common=0.45,
+)
+
+outer_at_inner_derivative_times = mistake(
+    "outer-at-inner-derivative",
+    verb="derivative",
+    where=composite,
+    wrong=lambda s: s.slope(s.dw) * s.dw,
+    says="In `{text}` the outer derivative is taken at {dw}; it belongs at {w}.",
+    example=("sin(x**3)", {"x": "cos(3*x**2)*3*x**2"}),
+    common=0.4,
+)
+
+outer_at_variable = mistake(
+    "outer-at-variable",
+    verb="derivative",
+    where=composite,
+    wrong=lambda s: s.slope(s.x) * s.dw,
+    says="In `{text}` the outer derivative is taken at the bare variable; it belongs at {w}.",
+    example=("cos(2*x)", {"x": "-2*sin(x)"}),
+    common=0.5,
+)
+
+outer_at_variable_alone = mistake(
+    "outer-at-variable",
+    verb="derivative",
+    where=composite,
+    wrong=lambda s: s.slope(s.x) * s.dx,
+    says="`{text}` was differentiated as if its inside were the bare variable: keep {w} inside, "
+    "and multiply by {dw}.",
+    example=("cos(x**2)", {"x": "-sin(x)"}),
+    common=0.35,
+)
+
+derivative_put_inside = mistake(
+    "derivative-put-inside",
+    verb="derivative",
+    where=composite,
+    wrong=lambda s: s.slope(s.w * s.dw),
+    says="In `{text}` the inner derivative {dw} got inside the function: it multiplies outside.",
+    example=("sin(x**2)", {"x": "cos(2*x**3)"}),
+    common=0.35,
+)
+
+inner_replaced = mistake(
+    "derivative-put-inside",
+    verb="derivative",
+    where=composite,
+    wrong=lambda s: s.apply(s.dw),
+    says="In `{text}` the inside was replaced by its derivative {dw}: differentiate the outer "
+    "function as well, keep {w} inside, and multiply by {dw}.",
+    example=("sin(x**3)", {"x": "sin(3*x**2)"}),
+    common=0.35,
+)

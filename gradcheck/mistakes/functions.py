@@ -1,0 +1,174 @@
+"""The derivative of a named function remembered wrongly, or its antiderivative instead.
+
+Tables map an op to wrong slopes as functions of its argument w and value y.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gradcheck.mistakes.row import mistake
+from gradcheck.mistakes.step import Step, function, inner_is_variable, over
+
+Slopes = Mapping[str, tuple[Callable[[Any, Any], Any], ...]]
+
+CONFUSED: Slopes = {
+    "sin": (lambda w, y: 1 / np.cos(w),),
+    "cos": (lambda w, y: 1 / np.sin(w),),
+    "tan": (lambda w, y: 1 / np.cos(w), lambda w, y: y / np.cos(w), lambda w, y: 1 / np.sin(w) ** 2),
+    "cot": (lambda w, y: 1 / np.sin(w), lambda w, y: -y / np.sin(w), lambda w, y: 1 / np.cos(w) ** 2),
+    "sec": (lambda w, y: y**2, lambda w, y: np.tan(w), lambda w, y: np.tan(w) ** 2),
+    "csc": (lambda w, y: -(y**2), lambda w, y: -1 / np.tan(w), lambda w, y: -1 / np.tan(w) ** 2),
+    "sinh": (lambda w, y: np.cos(w),),
+    "cosh": (lambda w, y: -np.sin(w),),
+    "tanh": (lambda w, y: 1 - y, lambda w, y: 1 + y**2, lambda w, y: 1 / np.cosh(w)),
+    "sigmoid": (lambda w, y: 1 - y, lambda w, y: y**2, lambda w, y: y * (1 + y)),
+    "sqrt": (lambda w, y: 2 / y, lambda w, y: 1 / (2 * w)),
+    "erf": (lambda w, y: np.exp(-(w**2)),),
+    "exp": (lambda w, y: 1 / w,),
+}
+LOGARITHMS: Slopes = {
+    "log": (lambda w, y: w, lambda w, y: 1 / y, lambda w, y: y, lambda w, y: -1 / w**2),
+}
+INVERSES: Slopes = {
+    "arctan": (
+        lambda w, y: 1 / (1 - w**2),
+        lambda w, y: 1 / np.sqrt(1 + w**2),
+        lambda w, y: 1 / (1 + w),
+        lambda w, y: -1 / np.sin(w) ** 2,
+        lambda w, y: 1 / np.cos(y),
+    ),
+    "arcsin": (
+        lambda w, y: 1 / np.sqrt(1 + w**2),
+        lambda w, y: 1 / (1 - w**2),
+        lambda w, y: 1 / (1 + w**2),
+        lambda w, y: -np.cos(w) / np.sin(w) ** 2,
+        lambda w, y: np.cos(y),
+    ),
+    "arccos": (
+        lambda w, y: -1 / np.sqrt(1 + w**2),
+        lambda w, y: -1 / (1 - w**2),
+        lambda w, y: 1 / (1 + w**2),
+        lambda w, y: np.sin(w) / np.cos(w) ** 2,
+        lambda w, y: -np.sin(y),
+    ),
+}
+ANTIDERIVATIVES: Mapping[str, Callable[[Any, Any], Any]] = {
+    "sin": lambda w, y: -np.cos(w),
+    "cos": lambda w, y: np.sin(w),
+    "exp": lambda w, y: y,
+    "log": lambda w, y: w * y - w,
+    "sinh": lambda w, y: np.cosh(w),
+    "cosh": lambda w, y: np.sinh(w),
+    "tan": lambda w, y: -np.log(np.abs(np.cos(w))),
+    "sqrt": lambda w, y: w * y * 2 / 3,
+    "square": lambda w, y: w**3 / 3,
+    "reciprocal": lambda w, y: np.log(np.abs(w)),
+}
+
+
+def _slope(table: Slopes, k: int) -> Callable[[Step], Any]:
+    return lambda s: table[s.op][k](s.w, s.y) * s.dw
+
+
+def _has(table: Slopes, k: int) -> Callable[[Step], bool]:
+    return lambda s: function(s) and len(table.get(s.op, ())) > k
+
+
+def _has_root(k: int) -> Callable[[Step], bool]:
+    """As `_has`; a root counts as a power elsewhere, but its slope is remembered as a function's."""
+    return lambda s: not s.both and len(CONFUSED.get(s.op, ())) > k
+
+
+WRONG_FUNCTION = "The derivative of the function in `{text}` is another one: look it up again."
+for _k, _example in enumerate(
+    (
+        ("tan(3*x)", {"x": "3*sec(3*x)"}),
+        ("x + tan(x)", {"x": "1 + sec(x)*tan(x)"}),
+        ("tanh(x)", {"x": "1/cosh(x)"}),
+    )
+):
+    mistake(
+        "wrong-function-derivative",
+        verb="derivative",
+        where=_has_root(_k),
+        wrong=_slope(CONFUSED, _k),
+        says=WRONG_FUNCTION,
+        example=_example,
+        common=0.4,
+    )
+
+log_of_inner_derivative = mistake(
+    "log-derivative-wrong",
+    verb="derivative",
+    where=lambda s: s.op == "log",
+    wrong=lambda s: over((s.dw != 0) * 1.0, s.dw),
+    says="The derivative of `{text}` is u'/u with u = {u}: here the inside was only turned over.",
+    example=("log(x**3)", {"x": "1 / (3*x**2)"}),
+    common=0.4,
+)
+for _k, _example in enumerate(
+    (
+        ("log(x**3)", {"x": "x**3 * 3*x**2"}),
+        ("log(x**3)", {"x": "3*x**2 / log(x**3)"}),
+        ("x**2 + log(x)", {"x": "2*x + log(x)"}),
+        ("log(x**3)", {"x": "-3*x**2 / x**6"}),
+    )
+):
+    mistake(
+        "log-derivative-wrong",
+        verb="derivative",
+        where=_has(LOGARITHMS, _k),
+        wrong=_slope(LOGARITHMS, _k),
+        says="The derivative of `{text}` is u'/u with u = {u}.",
+        example=_example,
+        common=0.4 if _k != 2 else 0.2,
+    )
+
+for _k, _example in enumerate(
+    (
+        ("arctan(2*x)", {"x": "2 / (1 - 4*x**2)"}),
+        ("arctan(2*x)", {"x": "2 / sqrt(1 + 4*x**2)"}),
+        ("arctan(2*x)", {"x": "2 / (1 + 2*x)"}),
+        ("arcsin(x/2)", {"x": "-cos(x/2) / (2*sin(x/2)**2)"}),
+        ("arcsin(x/2)", {"x": "cos(arcsin(x/2)) / 2"}),
+    )
+):
+    mistake(
+        "inverse-function-derivative-wrong",
+        verb="derivative",
+        where=_has(INVERSES, _k),
+        wrong=_slope(INVERSES, _k),
+        says="The derivative of the inverse function in `{text}` is another one: (arcsin u)' is "
+        "u'/sqrt(1 - u^2), (arctan u)' is u'/(1 + u^2).",
+        example=_example,
+        common=0.4,
+    )
+
+
+def _known(s: Step) -> bool:
+    """A node whose antiderivative everybody knows: a power of the variable, or a table entry."""
+    bare = not s.both and not s.summed and inner_is_variable(s)
+    constant_below = s.op == "divide" and s.du is None
+    return bare and (s.op in ANTIDERIVATIVES or constant_below or (s.op == "power" and s.dv is None))
+
+
+def _integrated(s: Step) -> Any:
+    """The antiderivative: x^(n+1)/(n+1), c log x, or what the table has."""
+    if s.op == "power":
+        return np.power(s.u, s.n + 1) / (s.n + 1) * s.dx
+    if s.op == "divide":
+        return s.u * np.log(np.abs(s.v)) * s.dx
+    return ANTIDERIVATIVES[s.op](s.w, s.y) * s.dx
+
+
+integrated_term = mistake(
+    "integrated-instead",
+    verb="derivative",
+    where=_known,
+    wrong=_integrated,
+    says="`{text}` was integrated: a derivative is asked for.",
+    example=("x**3 + 2*sin(x)", {"x": "x**4/4 - 2*cos(x)"}),
+    common=0.5,
+)

@@ -1,0 +1,156 @@
+"""Powers and exponentials gone wrong."""
+
+import numpy as np
+
+from gradcheck.mistakes.row import mistake
+from gradcheck.mistakes.step import Step, exponential, power
+
+BASES = {"exp2": 2.0, "log2": 2.0, "log10": 10.0}
+
+
+def _log_of_base(s: Step) -> object:
+    return np.log(BASES.get(s.op, s.u))
+
+
+def _base_not_e(s: Step) -> bool:
+    return exponential(s) and s.op != "exp"
+
+
+def _tower(s: Step) -> bool:
+    """Base and exponent both vary."""
+    return s.op == "power" and s.both
+
+
+power_coefficient_missing = mistake(
+    "power-coefficient-missing",
+    verb="derivative",
+    where=power,
+    wrong=lambda s: np.power(s.u, s.n - 1) * s.du,
+    says="The exponent {c} of `{text}` comes down as a factor: here it is missing.",
+    example=("x**4", {"x": "x**3"}),
+    common=0.7,
+)
+
+power_not_reduced = mistake(
+    "power-not-reduced",
+    verb="derivative",
+    where=power,
+    wrong=lambda s: s.n * np.power(s.u, s.n) * s.du,
+    says="The exponent of `{text}` came down as a factor, but is not reduced by one.",
+    example=("x**4", {"x": "4*x**4"}),
+    common=0.6,
+)
+
+power_increased = mistake(
+    "power-increased",
+    verb="derivative",
+    where=power,
+    wrong=lambda s: s.n * np.power(s.u, s.n + 1) * s.du,
+    says="The exponent of `{text}` went up by one: differentiating takes it down by one.",
+    example=("x**4", {"x": "4*x**5"}),
+    common=0.45,
+)
+
+power_rule_on_exponential = mistake(
+    "power-rule-on-exponential",
+    verb="derivative",
+    where=exponential,
+    wrong=lambda s: s.w * s.apply(s.w - 1) * s.dw,
+    says="In `{text}` the variable is in the exponent: the power rule does not hold here, an "
+    "exponential keeps its exponent.",
+    example=("exp(3*x)", {"x": "3*3*x*exp(3*x - 1)"}),
+    common=0.6,
+)
+
+power_rule_on_exponential_alone = mistake(
+    "power-rule-on-exponential",
+    verb="derivative",
+    where=exponential,
+    wrong=lambda s: s.w * s.apply(s.w - 1) * s.dx,
+    says="In `{text}` the variable is in the exponent: the power rule does not hold here, an "
+    "exponential keeps its exponent.",
+    example=("exp(3*x)", {"x": "3*x*exp(3*x - 1)"}),
+    common=0.6,
+)
+
+power_rule_on_variable_exponent = mistake(
+    "power-rule-on-exponential",
+    verb="derivative",
+    where=_tower,
+    wrong=lambda s: s.v * np.power(s.u, s.v - 1) * s.du,
+    says="In `{text}` the exponent varies too, so that the power rule is only half of it: take "
+    "the logarithm first.",
+    example=("x**x", {"x": "x*x**(x - 1)"}),
+    common=0.6,
+)
+
+exponential_rule_on_variable_base = mistake(
+    "exponential-rule-on-variable-base",
+    verb="derivative",
+    where=_tower,
+    wrong=lambda s: s.y * np.log(s.u) * s.dv,
+    says="In `{text}` the base varies too, so that the rule for a^v is only half of it: take the "
+    "logarithm first.",
+    example=("x**x", {"x": "x**x * log(x)"}),
+    common=0.5,
+)
+
+exponential_rule_on_power = mistake(
+    "exponential-rule-on-variable-base",
+    verb="derivative",
+    where=power,
+    wrong=lambda s: s.y * np.log(s.u) * s.du,
+    says="`{text}` is a power, its exponent is constant: the power rule, not that of a^x.",
+    example=("x**4", {"x": "x**4 * log(x)"}),
+    common=0.25,
+)
+
+exponent_of_e_changed = mistake(
+    "exponent-of-e-changed",
+    verb="derivative",
+    where=lambda s: s.op == "exp",
+    wrong=lambda s: s.dw * np.exp(s.w - 1),
+    says="`{text}` keeps its exponent when it is differentiated; here it was reduced by one.",
+    example=("exp(3*x)", {"x": "3*exp(3*x - 1)"}),
+    common=0.4,
+)
+
+log_of_base_missing = mistake(
+    "log-of-base-missing",
+    verb="derivative",
+    where=_base_not_e,
+    wrong=lambda s: s.y * s.dw,
+    says="The base of `{text}` is not e: the factor log(base) is missing.",
+    example=("2**x", {"x": "2**x"}),
+    common=0.6,
+)
+
+log_of_base_missing_below = mistake(
+    "log-of-base-missing",
+    verb="derivative",
+    where=lambda s: s.op in ("log2", "log10"),
+    wrong=lambda s: s.dw / s.w,
+    says="The base of `{text}` is not e: the derivative is divided by log(base), which is missing.",
+    example=("log10(x)", {"x": "1/x"}),
+    common=0.6,
+)
+
+log_of_base_misplaced = mistake(
+    "log-of-base-misplaced",
+    verb="derivative",
+    where=_base_not_e,
+    wrong=lambda s: s.y * s.dw / _log_of_base(s),
+    says="log(base) multiplies the derivative of `{text}`: here it divides.",
+    example=("2**x", {"x": "2**x / log(2)"}),
+    common=0.3,
+)
+
+log_of_base_misplaced_above = mistake(
+    "log-of-base-misplaced",
+    verb="derivative",
+    where=lambda s: s.op in ("log2", "log10"),
+    wrong=lambda s: s.dw / s.w * _log_of_base(s),
+    says="log(base) divides the derivative of `{text}`: here it multiplies.",
+    example=("log10(x)", {"x": "log(10)/x"}),
+    common=0.3,
+)

@@ -1,0 +1,133 @@
+"""The quotient rule gone wrong: u / v, where v varies."""
+
+from gradcheck.mistakes.row import mistake
+from gradcheck.mistakes.step import Step, over, quotient
+
+RULE = "the quotient rule is (u'v - uv') / v^2 with u = {u}, v = {v}"
+
+
+def _reciprocal(s: Step) -> bool:
+    """A constant over something that varies."""
+    return (s.op == "divide" and s.du is None) or s.op == "reciprocal"
+
+
+quotient_plus = mistake(
+    "quotient-plus",
+    verb="derivative",
+    where=quotient,
+    wrong=lambda s: (s.du * s.v + s.u * s.dv) / s.v**2,
+    says=f"In the derivative of `{{text}}` stands a plus where a minus belongs: {RULE}.",
+    example=("sin(x) / x", {"x": "(cos(x)*x + sin(x)) / x**2"}),
+    common=0.6,
+)
+
+quotient_swapped = mistake(
+    "quotient-swapped",
+    verb="derivative",
+    where=quotient,
+    wrong=lambda s: -s.right,
+    says=f"The two terms in the numerator of the derivative of `{{text}}` are swapped: {RULE}.",
+    example=("sin(x) / x", {"x": "(sin(x) - cos(x)*x) / x**2"}),
+    common=0.55,
+)
+
+quotient_of_derivatives = mistake(
+    "quotient-of-derivatives",
+    verb="derivative",
+    where=quotient,
+    wrong=lambda s: over(s.du, s.dv),
+    says=f"`{{text}}` was differentiated above and below by itself: {RULE}.",
+    example=("sin(x) / x**2", {"x": "cos(x) / (2*x)"}),
+    common=0.6,
+)
+
+denominator_not_squared = mistake(
+    "denominator-not-squared",
+    verb="derivative",
+    where=quotient,
+    wrong=lambda s: s.right * s.v,
+    says=f"The denominator in the derivative of `{{text}}` is not squared: {RULE}.",
+    example=("sin(x) / x", {"x": "(cos(x)*x - sin(x)) / x"}),
+    common=0.6,
+)
+
+denominator_of_constant_not_squared = mistake(
+    "denominator-not-squared",
+    verb="derivative",
+    where=_reciprocal,
+    wrong=lambda s: s.fw * s.w * s.dw,
+    says="The denominator in the derivative of `{text}` is not squared: (1/v)' is -v' / v^2.",
+    example=("1 / (x**2 + 1)", {"x": "-2*x / (x**2 + 1)"}),
+    common=0.5,
+)
+
+numerator_squared = mistake(
+    "numerator-squared",
+    verb="derivative",
+    where=quotient,
+    wrong=lambda s: (s.du * s.v - s.u * s.dv) / s.u**2,
+    says=f"The derivative of `{{text}}` is divided by the square of the numerator: {RULE}.",
+    example=("sin(x) / x", {"x": "(cos(x)*x - sin(x)) / sin(x)**2"}),
+    common=0.4,
+)
+
+lost_quotient_term = mistake(
+    "lost-quotient-term",
+    verb="derivative",
+    where=quotient,
+    wrong=lambda s: s.fu * s.du,
+    says=f"The second term of the derivative of `{{text}}` is missing: {RULE}.",
+    example=("sin(x) / x", {"x": "cos(x) / x"}),
+    common=0.5,
+)
+
+lost_first_quotient_term = mistake(
+    "lost-quotient-term",
+    verb="derivative",
+    where=quotient,
+    wrong=lambda s: s.fv * s.dv,
+    says=f"The first term of the derivative of `{{text}}` is missing: {RULE}.",
+    example=("sin(x) / x", {"x": "-sin(x) / x**2"}),
+    common=0.5,
+)
+
+denominator_forgotten = mistake(
+    "denominator-forgotten",
+    verb="derivative",
+    where=quotient,
+    wrong=lambda s: s.right * s.v**2,
+    says=f"The derivative of `{{text}}` is not divided at all: {RULE}.",
+    example=("sin(x) / x", {"x": "cos(x)*x - sin(x)"}),
+    common=0.45,
+)
+
+denominator_of_constant_forgotten = mistake(
+    "denominator-forgotten",
+    verb="derivative",
+    where=_reciprocal,
+    wrong=lambda s: s.fw * s.w**2 * s.dw,
+    says="The derivative of `{text}` is not divided at all: (1/v)' is -v' / v^2.",
+    example=("1 / (x**2 + 1)", {"x": "-2*x"}),
+    common=0.3,
+)
+
+reciprocal_sign_lost = mistake(
+    "reciprocal-sign-lost",
+    verb="derivative",
+    where=_reciprocal,
+    wrong=lambda s: -s.right,
+    says="The minus of (1/v)' = -v' / v^2 was lost at `{text}`.",
+    example=("1 / (x**2 + 1)", {"x": "2*x / (x**2 + 1)**2"}),
+    common=0.7,
+)
+
+reciprocal_differentiated_below = mistake(
+    "quotient-of-derivatives",
+    verb="derivative",
+    where=_reciprocal,
+    wrong=lambda s: over(s.c * (s.dw != 0), s.dw),
+    says="In `{text}` only the denominator was differentiated, where it stands: (1/v)' is "
+    "-v' / v^2.",
+    example=("3 / (x**2 + 1)", {"x": "3 / (2*x)"}),
+    common=0.35,
+)

@@ -1,0 +1,170 @@
+"""Sums, constants and coefficients gone wrong."""
+
+import numpy as np
+
+from gradcheck.mistakes.row import mistake
+from gradcheck.mistakes.step import Step, inner_is_variable, power, product, term
+
+
+def _constant_factor(s: Step) -> bool:
+    """c u, u c, or u / c."""
+    return not s.both and not s.summed and (
+        s.op == "multiply" or (s.op == "divide" and s.dv is None)
+    )  # fmt: skip
+
+
+def _constant_term(s: Step) -> bool:
+    return term(s) and not s.both
+
+
+def _sign_of_constant(s: Step) -> int:
+    return -1 if s.op == "subtract" and s.dv is None else 1
+
+
+constant_factor_lost = mistake(
+    "constant-factor-lost",
+    verb="derivative",
+    where=_constant_factor,
+    wrong=lambda s: s.dw,
+    says="The constant factor of `{text}` was lost: it stays in front of the derivative.",
+    example=("x**2 + 3*sin(x)", {"x": "2*x + cos(x)"}),
+    common=0.85,
+)
+
+constant_kept = mistake(
+    "constant-kept",
+    verb="derivative",
+    where=_constant_term,
+    wrong=lambda s: s.right + _sign_of_constant(s) * s.c * s.dx,
+    says="The constant in `{text}` was kept: its derivative is 0.",
+    example=("x**2 + 7", {"x": "2*x + 7"}),
+    common=0.6,
+)
+
+constant_as_variable = mistake(
+    "constant-as-variable",
+    verb="derivative",
+    where=_constant_term,
+    wrong=lambda s: s.right + _sign_of_constant(s) * s.dx,
+    says="The constant in `{text}` was differentiated to 1: its derivative is 0.",
+    example=("sin(x) + 7", {"x": "cos(x) + 1"}),
+    common=0.35,
+)
+
+factor_as_variable = mistake(
+    "constant-as-variable",
+    verb="derivative",
+    where=lambda s: s.op == "multiply" and not s.both and not s.summed,
+    wrong=lambda s: s.right + s.w * s.dx,
+    says="The constant in `{text}` was differentiated to 1, as if it varied: a constant factor "
+    "just stays.",
+    example=("pi*x**2", {"x": "x**2 + 2*pi*x"}),
+    common=0.3,
+)
+
+first_term_lost = mistake(
+    "term-lost",
+    verb="derivative",
+    where=lambda s: term(s) and s.both,
+    wrong=lambda s: s.fv * s.dv,
+    says="The derivative of {u} is missing: every term of `{whole}` has one.",
+    example=("x**2 + sin(x)", {"x": "cos(x)"}),
+    common=0.6,
+    operand=0,
+    habit=False,
+)
+
+second_term_lost = mistake(
+    "term-lost",
+    verb="derivative",
+    where=lambda s: term(s) and s.both,
+    wrong=lambda s: s.fu * s.du,
+    says="The derivative of {v} is missing: every term of `{whole}` has one.",
+    example=("x**2 + sin(x)", {"x": "2*x"}),
+    common=0.6,
+    operand=1,
+    habit=False,
+)
+
+factor_one_more = mistake(
+    "coefficient-slip",
+    verb="derivative",
+    where=lambda s: s.op == "multiply" and _constant_factor(s),
+    wrong=lambda s: (s.c + 1) * s.dw,
+    says="The coefficient of the derivative of `{text}` is off.",
+    example=("3*sin(x)", {"x": "4*cos(x)"}),
+    common=0.2,
+    habit=False,
+)
+
+factor_one_less = mistake(
+    "coefficient-slip",
+    verb="derivative",
+    where=lambda s: s.op == "multiply" and _constant_factor(s),
+    wrong=lambda s: (s.c - 1) * s.dw,
+    says="The coefficient of the derivative of `{text}` is off.",
+    example=("3*sin(x)", {"x": "2*cos(x)"}),
+    common=0.2,
+    habit=False,
+)
+
+factor_twice = mistake(
+    "coefficient-slip",
+    verb="derivative",
+    where=_constant_factor,
+    wrong=lambda s: s.fw * s.right,
+    says="The constant factor of `{text}` is in the answer twice.",
+    example=("3*sin(x)", {"x": "9*cos(x)"}),
+    common=0.3,
+)
+
+exponent_one_less = mistake(
+    "coefficient-slip",
+    verb="derivative",
+    where=power,
+    wrong=lambda s: (s.n - 1) * np.power(s.u, s.n - 1) * s.du,
+    says="The factor that comes down from the exponent of `{text}` is {c} itself, not one less.",
+    example=("x**4", {"x": "3*x**3"}),
+    common=0.35,
+)
+
+exponent_one_more = mistake(
+    "coefficient-slip",
+    verb="derivative",
+    where=power,
+    wrong=lambda s: (s.n + 1) * np.power(s.u, s.n - 1) * s.du,
+    says="The factor that comes down from the exponent of `{text}` is {c} itself, not one more.",
+    example=("x**4", {"x": "5*x**3"}),
+    common=0.2,
+)
+
+sum_of_derivatives = mistake(
+    "sum-of-derivatives",
+    verb="derivative",
+    where=product,
+    wrong=lambda s: s.du + s.dv,
+    says="`{text}` is a product, but the derivatives of its factors were added as in a sum: "
+    "each is to be multiplied by the other factor.",
+    example=("x**3 * sin(x)", {"x": "3*x**2 + cos(x)"}),
+    common=0.35,
+)
+
+sum_with_constant = mistake(
+    "sum-of-derivatives",
+    verb="derivative",
+    where=lambda s: s.op == "multiply" and not s.both and not s.summed and inner_is_variable(s),
+    wrong=lambda s: s.dw,
+    says="`{text}` is a product: it was differentiated as if it were a sum, 0 + 1.",
+    example=("cos(2*x)", {"x": "-sin(2*x)"}),
+    common=0.25,
+)
+
+product_rule_on_sum = mistake(
+    "product-rule-on-sum",
+    verb="derivative",
+    where=lambda s: term(s) and s.both,
+    wrong=lambda s: s.v * s.du + s.u * s.dv,
+    says="`{text}` is a sum: differentiate each term and add; this is the product rule.",
+    example=("x**2 + sin(x)", {"x": "2*x*sin(x) + x**2*cos(x)"}),
+    common=0.15,
+)

@@ -1,0 +1,54 @@
+"""What reductions share: which axes are gone, and how a cotangent is spread over them again."""
+
+from typing import Any
+
+import numpy as np
+
+Axis = int | tuple[int, ...] | None
+
+
+def gone(shape: tuple[int, ...], axis: Axis) -> tuple[int, ...]:
+    """The axes that a reduction takes away, counted from the front."""
+    if axis is None:
+        return tuple(range(len(shape)))
+    return tuple(k % len(shape) for k in (axis if isinstance(axis, tuple | list) else (axis,)))
+
+
+def spread(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool) -> Any:
+    """A reduction's g (or y) with the lost axes as ones, so that it broadcasts against `shape`."""
+    if keepdims or not shape:
+        return g
+    lost = gone(shape, axis)
+    return np.reshape(g, tuple(1 if k in lost else n for k, n in enumerate(shape)))
+
+
+def count(shape: tuple[int, ...], axis: Axis) -> float:
+    """How many entries go into each value."""
+    return float(np.prod([shape[k] for k in gone(shape, axis)], dtype=int))
+
+
+def shares(y: Any, x: Any, axis: Axis, keepdims: bool) -> Any:
+    """An equal share for every entry that reaches the extreme y: PyTorch's convention for amax."""
+    tied = np.equal(x, spread(y, x.shape, axis, keepdims)) * 1.0
+    return tied / np.sum(tied, axis=axis, keepdims=True)
+
+
+def gathered(x: Any, axis: Axis) -> Any:
+    """The reduced axes moved to the end and made one."""
+    lost = gone(x.shape, axis)
+    kept = tuple(n for k, n in enumerate(x.shape) if k not in lost)
+    last = tuple(range(len(kept), len(x.shape)))
+    return np.reshape(np.moveaxis(x, lost, last), (*kept, int(count(x.shape, axis))))
+
+
+def scattered(v: Any, shape: tuple[int, ...], axis: Axis) -> Any:
+    """What `gathered` did, undone: v in the given shape."""
+    lost = gone(shape, axis)
+    kept = tuple(n for k, n in enumerate(shape) if k not in lost)
+    last = tuple(range(len(kept), len(shape)))
+    return np.moveaxis(np.reshape(v, (*kept, *(shape[k] for k in lost))), last, lost)
+
+
+def one_replaced(x: Any) -> Any:
+    """For each entry of the last axis, all of them with that one replaced by 1."""
+    return np.where(np.eye(x.shape[-1], dtype=bool), 1.0, np.expand_dims(x, -2))

@@ -1,0 +1,233 @@
+"""What NumPy leaves to LAPACK: determinants, inverses, linear systems, the Cholesky factor.
+
+The exact kinds have no LAPACK. The closed form eliminates (or expands by minors), the balls use the
+recurrence of Faddeev and LeVerrier and an LDL factorisation: four ways that share no step.
+"""
+
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from gradcheck.ops.row import Composed, Example, compound, op
+
+Matrix = np.ndarray[Any, Any]
+
+
+def _turned(m: Any) -> Any:
+    return np.swapaxes(m, -1, -2)
+
+
+def _without(n: int, k: int) -> Any:
+    return np.array([i for i in range(n) if i != k], dtype=int)
+
+
+def _minor(a: Any, i: int, j: int) -> Any:
+    """The matrix without row i and column j."""
+    n = a.shape[-1]
+    return a[..., _without(n, i)[:, None], _without(n, j)]
+
+
+def _cofactors(a: Any) -> Any:
+    """The signed determinants of the minors: the derivative of det, also where a is singular."""
+    n = a.shape[-1]
+    rows = [
+        np.stack([(-1) ** (i + j) * np.linalg.det(_minor(a, i, j)) for j in range(n)], axis=-1)
+        for i in range(n)
+    ]
+    return np.stack(rows, axis=-2)
+
+
+def _det_rule(g: Any, y: Any, a: Any) -> Any:
+    """The inverse, turned and times det(a); the cofactors themselves where det(a) is 0."""
+    if np.any(np.equal(y, 0)):
+        return _each_matrix(g) * _cofactors(a)
+    return _each_matrix(g * y) * _turned(np.linalg.inv(a))
+
+
+def _each_matrix(g: Any) -> Any:
+    """One number a matrix, laid so that it multiplies the whole of it."""
+    return np.reshape(g, (*g.shape, 1, 1))
+
+
+def _stacked(rule: Callable[[Matrix], Any]) -> Callable[[Any], Any]:
+    """A rule for one matrix, applied to each of a stack."""
+
+    def of_stack(a: Any) -> Any:
+        a = np.asarray(a, dtype=object)
+        found = [rule(m) for m in a.reshape(-1, *a.shape[-2:])]
+        return np.array(found, dtype=object).reshape(a.shape[:-2] + np.shape(found[0]))
+
+    return of_stack
+
+
+def _det_by_minors(a: Matrix) -> Any:
+    """Expansion by rows from the last: one minor for each set of columns, no division."""
+    minors: dict[tuple[int, ...], Any] = {(): 1}
+    for row in reversed(range(len(a))):
+        larger: dict[tuple[int, ...], Any] = {}
+        for columns in combinations(range(len(a)), len(a) - row):
+            pairs = ((columns[:k] + columns[k + 1 :], c) for k, c in enumerate(columns))
+            terms = [(-1) ** k * a[row, c] * minors[rest] for k, (rest, c) in enumerate(pairs)]
+            larger[columns] = sum(terms[1:], terms[0])
+        minors = larger
+    return next(iter(minors.values()))
+
+
+def _magnitude(entry: Any) -> float:
+    """How large an entry is here, for the choice of a pivot only."""
+    return abs(float(getattr(entry, "value", entry)))
+
+
+def _inverse_by_elimination(a: Matrix) -> Matrix:
+    """Gauss and Jordan, with the largest entry of each column as its pivot."""
+    n = len(a)
+    work = np.concatenate([a, np.eye(n, dtype=int).astype(object)], axis=1)
+    for k in range(n):
+        best = max(range(k, n), key=lambda i: _magnitude(work[i, k]))
+        work[[k, best]] = work[[best, k]]
+        work[k] = work[k] / work[k, k]
+        for i in range(n):
+            if i != k:
+                work[i] = work[i] - work[i, k] * work[k]
+    return work[:, n:]
+
+
+def _characteristic(a: Matrix) -> tuple[Any, Matrix]:
+    """Faddeev and LeVerrier: the determinant and the adjugate, by products and traces alone."""
+    n = len(a)
+    unit = np.eye(n, dtype=int).astype(object)
+    m, c = unit, -np.trace(a)
+    for k in range(2, n + 1):
+        m = a @ m + c * unit
+        c = -np.trace(a @ m) / k
+    return (-1) ** n * c, (-1) ** (n - 1) * m
+
+
+def _inverse_by_adjugate(a: Matrix) -> Any:
+    determinant, adjugate = _characteristic(a)
+    return adjugate / determinant
+
+
+def _log_of_square(determinant: Any) -> Any:
+    """The logarithm of |d| without a branch: half that of the square."""
+    return np.log(determinant * determinant) / 2
+
+
+det = op(
+    np.linalg.det,
+    vjps=(_det_rule,),
+    symbolic=Composed(_stacked(_det_by_minors)),
+    ball=Composed(_stacked(lambda a: _characteristic(a)[0])),
+    grad_fn="LinalgDetBackward0",
+    elementwise=False,
+    example=Example("det(a) * b", {"a": (3, 3), "b": ()}),
+)
+
+logabsdet = op(
+    lambda a: np.linalg.slogdet(a)[1],
+    name="logabsdet",
+    vjps=(lambda g, y, a: _each_matrix(g) * _turned(np.linalg.inv(a)),),
+    symbolic=Composed(_stacked(lambda a: _log_of_square(_det_by_minors(a)))),
+    ball=Composed(_stacked(lambda a: _log_of_square(_characteristic(a)[0]))),
+    kinks="singular",
+    grad_fn="LinalgSlogdetBackward0",
+    elementwise=False,
+    example=Example("logabsdet(a) * b", {"a": (3, 3), "b": ()}),
+)
+
+signdet = op(
+    lambda a: np.linalg.slogdet(a)[0],
+    name="signdet",
+    vjps=(lambda g, y, a: np.zeros(a.shape),),
+    symbolic=Composed(_stacked(lambda a: np.sign(_det_by_minors(a)))),
+    ball=Composed(_stacked(lambda a: np.sign(_characteristic(a)[0]))),
+    kinks="singular",
+    grad_fn="LinalgSlogdetBackward0",
+    elementwise=False,
+    rounds=False,
+    example=Example("signdet(a) * b", {"a": (3, 3), "b": ()}),
+)
+
+slogdet = compound(
+    np.linalg.slogdet,
+    lambda a: type(np.linalg.slogdet(np.eye(1)))(signdet(a), logabsdet(a)),
+)
+
+inv = op(
+    np.linalg.inv,
+    vjps=(lambda g, y, a: -(_turned(y) @ g @ _turned(y)),),
+    symbolic=Composed(_stacked(_inverse_by_elimination)),
+    ball=Composed(_stacked(_inverse_by_adjugate)),
+    grad_fn="LinalgInvExBackward0",
+    elementwise=False,
+    school=("inverse",),
+    example=Example("inv(a) * b", {"a": (3, 3), "b": (3, 3)}),
+)
+
+
+def _outer_of(g: Any, y: Any, b: Any) -> Any:
+    """The product g y^T, where b was one vector or a matrix of columns."""
+    return g[..., :, None] * y[..., None, :] if b.ndim == 1 else g @ _turned(y)
+
+
+solve = op(
+    np.linalg.solve,
+    vjps=(
+        lambda g, y, a, b: -_outer_of(np.linalg.solve(_turned(a), g), y, b),
+        lambda g, y, a, b: np.linalg.solve(_turned(a), g),
+    ),
+    symbolic=Composed(lambda a, b: _stacked(_inverse_by_elimination)(a) @ b),
+    ball=Composed(lambda a, b: _stacked(_inverse_by_adjugate)(a) @ b),
+    grad_fn="LinalgSolveExBackward0",
+    elementwise=False,
+    example=Example("solve(a, b) * c", {"a": (3, 3), "b": (3,), "c": (3,)}),
+)
+
+
+def _symmetric(a: Any) -> Any:
+    return (a + _turned(a)) / 2
+
+
+def _cholesky_rule(g: Any, y: Any) -> Any:
+    """L^-T (lower half of L^T g) L^-1, made symmetric."""
+    half = np.tril(np.ones(y.shape[-2:])) - np.eye(y.shape[-1]) / 2
+    back = np.linalg.inv(y)
+    return _symmetric(_turned(back) @ ((_turned(y) @ g) * half) @ back)
+
+
+def _cholesky_by_rows(a: Matrix) -> Matrix:
+    """Row by row: what is left of each entry, divided by the pivot above it."""
+    low = np.zeros(a.shape, dtype=object)
+    for i in range(len(a)):
+        for j in range(i + 1):
+            rest = a[i, j] - sum(low[i, k] * low[j, k] for k in range(j))
+            low[i, j] = np.sqrt(rest) if i == j else rest / low[j, j]
+    return low
+
+
+def _cholesky_by_columns(a: Matrix) -> Matrix:
+    """The LDL factors, column by column, and then the roots of D."""
+    rest, low = a.copy(), np.zeros(a.shape, dtype=object)
+    for k in range(len(a)):
+        pivot = rest[k, k]
+        column = rest[:, k] / pivot
+        low[k:, k] = column[k:] * np.sqrt(pivot)
+        rest = rest - pivot * np.multiply.outer(column, column)
+    return low
+
+
+cholesky = op(
+    np.linalg.cholesky,
+    forward=lambda a: np.linalg.cholesky(_symmetric(a)),
+    vjps=(lambda g, y, a: _cholesky_rule(g, y),),
+    symbolic=Composed(_stacked(lambda a: _cholesky_by_rows(_symmetric(a)))),
+    ball=Composed(_stacked(lambda a: _cholesky_by_columns(_symmetric(a)))),
+    grad_fn="LinalgCholeskyExBackward0",
+    elementwise=False,
+    example=Example(
+        "cholesky(a @ transpose(a) + unit) * b",
+        {"a": (2, 2), "b": (2, 2), "unit": [[1.0, 0.0], [0.0, 1.0]]},
+    ),
+)

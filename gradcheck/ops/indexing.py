@@ -1,0 +1,193 @@
+"""Functions that pick entries, and `scatter`, which sends a cotangent back to where they were."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gradcheck.ops.row import Example, Op, op
+
+
+def _places(shape: tuple[int, ...]) -> Any:
+    """The number of each entry, laid out as the entries are."""
+    return np.arange(np.prod(shape, dtype=int)).reshape(shape)
+
+
+def _sent_back(g: Any, shape: tuple[int, ...], places: Any) -> Any:
+    """Every cotangent to the entry it came from; where several came from one, they add."""
+    size = int(np.prod(shape, dtype=int))
+    return np.reshape(scatter(g, shape=(size,), index=(places,)), shape)
+
+
+def _index_name(operands: tuple[Any, ...], params: Mapping[str, Any]) -> str:
+    """PyTorch takes an index apart from left to right; arrays and masks come last of all."""
+    index = params["index"]
+    parts = index if isinstance(index, tuple) else (index,)
+    if any(isinstance(part, np.ndarray | list | bool) for part in parts):
+        return "IndexBackward0"
+    if isinstance(index, slice):
+        return "SliceBackward0"
+    told = [part for part in parts if part is not Ellipsis and part != slice(None)]
+    if not told:
+        return "AliasBackward0"
+    return {type(None): "Unsqueeze", slice: "Slice"}.get(type(told[-1]), "Select") + "Backward0"
+
+
+def _basic(index: Any) -> bool:
+    """Whether an index is made of integers, slices, None and `...` only: no entry comes twice."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(p is None or p is Ellipsis or isinstance(p, int | slice) for p in parts)
+
+
+def _scattered(g: Any, shape: tuple[int, ...], index: Any) -> Any:
+    out = np.zeros(shape, g.dtype)
+    if _basic(index):
+        out[index] = g
+    else:
+        np.add.at(out, index, g)
+    return out
+
+
+def _written(x: Any, value: Any, index: Any) -> Any:
+    out = np.array(x)
+    out[index] = value
+    return out
+
+
+def _position(indices: Any) -> Any:
+    """Integers as NumPy's functions take them, out of a list or a tensor of integers."""
+    return np.asarray(indices)
+
+
+getitem = op(
+    lambda x, index: x[index],
+    name="getitem",
+    vjps=(lambda g, y, x, index: scatter(g, shape=x.shape, index=index),),
+    grad_fn=_index_name,
+    elementwise=False,
+    rounds=False,
+    params=("index",),
+    example=Example("a[[0, 2, 2]] * b", {"a": (3,), "b": (3,)}),
+)
+
+scatter: Op = op(
+    _scattered,
+    name="scatter",
+    vjps=(lambda g, y, x, shape, index: g[index],),
+    grad_fn="IndexPutBackward0",
+    elementwise=False,
+    rounds=False,
+    params=("shape", "index"),
+    example=Example("scatter(a, (2, 2), (1,)) * b", {"a": (2,), "b": (2, 2)}),
+)
+
+setitem: Op = op(
+    _written,
+    name="setitem",
+    vjps=(
+        lambda g, y, x, value, index: setitem(g, 0.0, index),
+        lambda g, y, x, value, index: g[index],
+    ),
+    grad_fn="CopySlices",
+    elementwise=False,
+    rounds=False,
+    params=("index",),
+    example=Example("setitem(a, 2 * b, 1) * c", {"a": (2, 3), "b": (3,), "c": (2, 3)}),
+)
+
+take = op(
+    np.take,
+    vjps=(
+        lambda g, y, x, indices, axis=None: _sent_back(
+            g, x.shape, np.take(_places(x.shape), indices, axis=axis)
+        ),
+    ),
+    grad_fn=lambda operands, params: (
+        f"{'Take' if params['axis'] is None else 'IndexSelect'}Backward0"
+    ),
+    elementwise=False,
+    rounds=False,
+    arrange=lambda x, indices, axis=None: ((x,), {"indices": _position(indices), "axis": axis}),
+    example=Example("take(a, [0, 2, 2]) * b", {"a": (3,), "b": (3,)}),
+)
+
+take_along_axis = op(
+    np.take_along_axis,
+    vjps=(
+        lambda g, y, x, indices, axis: _sent_back(
+            g, x.shape, np.take_along_axis(_places(x.shape), indices, axis)
+        ),
+    ),
+    grad_fn="GatherBackward0",
+    elementwise=False,
+    rounds=False,
+    arrange=lambda x, indices, axis=-1: ((x,), {"indices": _position(indices), "axis": axis}),
+    example=Example("take_along_axis(a, [[1], [0]], 1) * b", {"a": (2, 3), "b": (2, 1)}),
+)
+
+diagonal = op(
+    np.diagonal,
+    vjps=(
+        lambda g, y, x, offset=0, axis1=0, axis2=1: _sent_back(
+            g, x.shape, np.diagonal(_places(x.shape), offset, axis1, axis2)
+        ),
+    ),
+    grad_fn="DiagonalBackward0",
+    elementwise=False,
+    rounds=False,
+    params=("offset", "axis1", "axis2"),
+    example=Example("diagonal(a) * b", {"a": (2, 3), "b": (2,)}),
+)
+
+diag = op(
+    np.diag,
+    vjps=(
+        lambda g, y, x, k=0: (
+            np.diagonal(g, k)
+            if x.ndim == 1
+            else _sent_back(g, x.shape, np.diag(_places(x.shape), k))
+        ),
+    ),
+    grad_fn=lambda operands, params: (
+        "DiagonalBackward0_copy" if np.ndim(operands[0]) == 2 else "DiagEmbedBackward0"
+    ),
+    elementwise=False,
+    rounds=False,
+    params=("k",),
+    example=Example("diag(a) * b", {"a": (2,), "b": (2, 2)}),
+)
+
+trace = op(
+    np.trace,
+    vjps=(
+        lambda g, y, x, offset=0, axis1=0, axis2=1: _sent_back(
+            np.expand_dims(g, -1) * np.ones((*g.shape, 1)),
+            x.shape,
+            np.diagonal(_places(x.shape), offset, axis1, axis2),
+        ),
+    ),
+    grad_fn="TraceBackward0",
+    elementwise=False,
+    params=("offset", "axis1", "axis2"),
+    example=Example("trace(a) * b", {"a": (2, 3), "b": ()}),
+)
+
+tril = op(
+    np.tril,
+    vjps=(lambda g, y, x, k=0: np.tril(g, k),),
+    grad_fn="TrilBackward0",
+    elementwise=False,
+    rounds=False,
+    params=("k",),
+    example=Example("tril(a) * b", {"a": (3, 3), "b": (3, 3)}),
+)
+
+triu = op(
+    np.triu,
+    vjps=(lambda g, y, x, k=0: np.triu(g, k),),
+    grad_fn="TriuBackward0",
+    elementwise=False,
+    rounds=False,
+    params=("k",),
+    example=Example("triu(a) * b", {"a": (3, 3), "b": (3, 3)}),
+)

@@ -1,0 +1,214 @@
+"""Functions that put arrays together, repeat them, pad them and cut them apart."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcheck.ops.indexing import _places, _sent_back
+from gradcheck.ops.row import Example, by_shape, compound, op
+
+Shape = tuple[int, ...]
+
+
+def _slab(g: Any, axis: int, start: int, stop: int) -> Any:
+    """The entries of g from start to stop along an axis."""
+    where = [slice(None)] * g.ndim
+    where[axis] = slice(start, stop)
+    return g[tuple(where)]
+
+
+def _joined(index: int, g: Any, arrays: tuple[Any, ...], axis: int, lifted: Any) -> Any:
+    """The slab of g that came from array `index`, in that array's shape."""
+    widths = [lifted(a.shape)[axis] for a in arrays]
+    start = sum(widths[:index])
+    return np.reshape(_slab(g, axis, start, start + widths[index]), arrays[index].shape)
+
+
+def _shaped(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Plain numbers and lists among the arrays as arrays: they have shapes then."""
+    return tuple(a if hasattr(a, "shape") else np.asarray(a) for a in arrays)
+
+
+def _sequence(arrays: Any, axis: int = 0) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    return _shaped(tuple(arrays)), {"axis": axis}
+
+
+def _one_axis(shape: Shape) -> Shape:
+    return shape or (1,)
+
+
+def _two_axes(shape: Shape) -> Shape:
+    return (1,) * (2 - len(shape)) + shape
+
+
+def _as_column(shape: Shape) -> Shape:
+    return shape if len(shape) > 1 else (*(shape or (1,)), 1)
+
+
+def _three_axes(shape: Shape) -> Shape:
+    return (1, *(shape or (1,)), 1) if len(shape) < 2 else shape + (1,) * (3 - len(shape))
+
+
+def _joining_rule(axis: Callable[[Any], int], lifted: Callable[[Shape], Shape]) -> Any:
+    """The rule of a function that lifts its arrays to shapes and joins them along an axis."""
+    return by_shape(lambda index, g, y, *arrays: _joined(index, g, arrays, axis(g), lifted))
+
+
+concatenate = op(
+    np.concatenate,
+    forward=lambda *arrays, axis=0: np.concatenate(arrays, axis=axis),
+    vjps=by_shape(
+        lambda index, g, y, *arrays, axis=0: (
+            _joined(index, g, arrays, axis, lambda shape: shape)
+            if axis is not None
+            else _joined(index, g, arrays, 0, lambda shape: (int(np.prod(shape, dtype=int)),))
+        )
+    ),
+    grad_fn="CatBackward0",
+    elementwise=False,
+    rounds=False,
+    operands=None,
+    arrange=_sequence,
+    school=("cat", "concat"),
+    example=Example("concatenate([a, b]) * c", {"a": (2,), "b": (3,), "c": (5,)}),
+)
+
+stack = op(
+    np.stack,
+    forward=lambda *arrays, axis=0: np.stack(arrays, axis=axis),
+    vjps=by_shape(lambda index, g, y, *arrays, axis=0: np.take(g, index, axis=axis)),
+    grad_fn="StackBackward0",
+    elementwise=False,
+    rounds=False,
+    operands=None,
+    arrange=_sequence,
+    example=Example("stack([a, b]) * c", {"a": (2,), "b": (2,), "c": (2, 2)}),
+)
+
+hstack = op(
+    np.hstack,
+    forward=lambda *arrays: np.hstack(arrays),
+    vjps=_joining_rule(lambda g: 0 if g.ndim == 1 else 1, _one_axis),
+    grad_fn="CatBackward0",
+    elementwise=False,
+    rounds=False,
+    operands=None,
+    arrange=lambda arrays: (_shaped(tuple(arrays)), {}),
+    example=Example("hstack([a, b]) * c", {"a": (2,), "b": (), "c": (3,)}),
+)
+
+vstack = op(
+    np.vstack,
+    forward=lambda *arrays: np.vstack(arrays),
+    vjps=_joining_rule(lambda g: 0, _two_axes),
+    grad_fn="CatBackward0",
+    elementwise=False,
+    rounds=False,
+    operands=None,
+    arrange=lambda arrays: (_shaped(tuple(arrays)), {}),
+    example=Example("vstack([a, b]) * c", {"a": (2,), "b": (2, 2), "c": (3, 2)}),
+)
+
+column_stack = op(
+    np.column_stack,
+    forward=lambda *arrays: np.column_stack(arrays),
+    vjps=_joining_rule(lambda g: 1, _as_column),
+    grad_fn="CatBackward0",
+    elementwise=False,
+    rounds=False,
+    operands=None,
+    arrange=lambda arrays: (_shaped(tuple(arrays)), {}),
+    example=Example("column_stack([a, b]) * c", {"a": (2,), "b": (2, 2), "c": (2, 3)}),
+)
+
+dstack = op(
+    np.dstack,
+    forward=lambda *arrays: np.dstack(arrays),
+    vjps=_joining_rule(lambda g: 2, _three_axes),
+    grad_fn="CatBackward0",
+    elementwise=False,
+    rounds=False,
+    operands=None,
+    arrange=lambda arrays: (_shaped(tuple(arrays)), {}),
+    example=Example("dstack([a, b]) * c", {"a": (2,), "b": (2,), "c": (1, 2, 2)}),
+)
+
+tile = op(
+    np.tile,
+    vjps=(lambda g, y, x, reps: _sent_back(g, x.shape, np.tile(_places(x.shape), reps)),),
+    grad_fn="RepeatBackward0",
+    elementwise=False,
+    rounds=False,
+    arrange=lambda x, *reps, **named: ((x,), named or {"reps": reps if len(reps) > 1 else reps[0]}),
+    example=Example("tile(a, 2) * b", {"a": (2,), "b": (4,)}),
+)
+
+repeat = op(
+    np.repeat,
+    vjps=(
+        lambda g, y, x, repeats, axis=None: _sent_back(
+            g, x.shape, np.repeat(_places(x.shape), repeats, axis=axis)
+        ),
+    ),
+    grad_fn="ViewBackward0",
+    elementwise=False,
+    rounds=False,
+    params=("repeats", "axis"),
+    school=("repeat_interleave",),
+    example=Example("repeat(a, 2) * b", {"a": (2,), "b": (4,)}),
+)
+
+
+def _padding(
+    x: Any, pad_width: Any, mode: str = "constant", constant_values: float = 0.0
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Only constants around: other modes are refused, with what to write instead."""
+    if mode != "constant":
+        raise TypeError(
+            f"pad follows mode='constant' only; build mode='{mode}' with np.concatenate"
+        )
+    return (x,), {"pad_width": pad_width, "constant_values": constant_values}
+
+
+def _unpadded(g: Any, shape: Shape, pad_width: Any) -> Any:
+    """The middle of g, without what stands around it."""
+    before = np.broadcast_to(pad_width, (len(shape), 2))[:, 0]
+    return g[tuple(slice(int(b), int(b) + n) for b, n in zip(before, shape, strict=True))]
+
+
+pad = op(
+    np.pad,
+    forward=lambda x, pad_width, constant_values: np.pad(
+        x, pad_width, constant_values=constant_values
+    ),
+    vjps=(lambda g, y, x, pad_width, constant_values: _unpadded(g, x.shape, pad_width),),
+    grad_fn="ConstantPadNdBackward0",
+    elementwise=False,
+    rounds=False,
+    arrange=_padding,
+    example=Example("pad(a, 1) * b", {"a": (2,), "b": (4,)}),
+)
+
+
+def _pieces(x: Any, sections: Any, axis: int, cut: Callable[..., Any]) -> list[Any]:
+    """The pieces of x along an axis, each a slice of it, where NumPy's `cut` would cut."""
+    bounds = [
+        (k[0], k[-1] + 1) if len(k) else (0, 0) for k in cut(np.arange(x.shape[axis]), sections)
+    ]
+    return [_slab(x, axis, int(start), int(stop)) for start, stop in bounds]
+
+
+split = compound(
+    np.split,
+    lambda x, indices_or_sections, axis=0: _pieces(x, indices_or_sections, axis, np.split),
+)
+array_split = compound(
+    np.array_split,
+    lambda x, indices_or_sections, axis=0: _pieces(x, indices_or_sections, axis, np.array_split),
+)
+hsplit = compound(
+    np.hsplit, lambda x, sections: _pieces(x, sections, 0 if x.ndim == 1 else 1, np.split)
+)
+vsplit = compound(np.vsplit, lambda x, sections: _pieces(x, sections, 0, np.split))
+dsplit = compound(np.dsplit, lambda x, sections: _pieces(x, sections, 2, np.split))

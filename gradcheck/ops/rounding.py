@@ -1,0 +1,87 @@
+"""Functions that round: flat between the jumps, so their gradient is zero."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy
+from flint import arb
+
+from gradcheck.ops.row import Composed, Example, op
+
+
+def _flat(kind: Any) -> Any:
+    """A SymPy function with the derivative that SymPy leaves open: zero between the jumps."""
+    slope = {"fdiff": lambda self, argindex=1: sympy.S.Zero}
+    return type(kind)(kind.__name__, (kind,), slope)
+
+
+def _nearest(x: Any) -> Any:
+    """The nearest integer; of two, the even one."""
+    n = np.floor(x + 0.5)
+    return n - 1 if n - x == 0.5 and np.floor(n / 2) * 2 != n else n
+
+
+def _to_places(x: Any, decimals: int = 0) -> Any:
+    """The nearest multiple of a power of ten."""
+    scale = Fraction(10) ** decimals
+    return _nearest(x * scale) / scale
+
+
+floor = op(
+    np.floor,
+    vjps=(lambda g, y, x: g * 0.0,),
+    symbolic=_flat(sympy.floor),
+    ball=arb.floor,
+    kinks="integers",
+    grad_fn="FloorBackward0",
+    rounds=False,
+    example=Example("a * floor(3 * a)", {"a": (3,)}),
+)
+
+ceil = op(
+    np.ceil,
+    vjps=(lambda g, y, x: g * 0.0,),
+    symbolic=_flat(sympy.ceiling),
+    ball=arb.ceil,
+    kinks="integers",
+    grad_fn="CeilBackward0",
+    rounds=False,
+    example=Example("a * ceil(3 * a)", {"a": (3,)}),
+)
+
+trunc = op(
+    np.trunc,
+    also=(np.fix,),
+    vjps=(lambda g, y, x: g * 0.0,),
+    symbolic=Composed(lambda x: np.floor(x) if x >= 0 else np.ceil(x)),
+    ball=Composed(lambda x: np.floor(x) if x >= 0 else np.ceil(x)),
+    kinks="integers",
+    grad_fn="TruncBackward0",
+    rounds=False,
+    school=("fix",),
+    example=Example("a * trunc(3 * a)", {"a": (3,)}),
+)
+
+rint = op(
+    np.rint,
+    vjps=(lambda g, y, x: g * 0.0,),
+    symbolic=Composed(_nearest),
+    ball=Composed(_nearest),
+    kinks="half-integers",
+    grad_fn="RoundBackward0",
+    rounds=False,
+    example=Example("a * rint(3 * a)", {"a": (3,)}),
+)
+
+round = op(
+    np.round,
+    vjps=(lambda g, y, x, decimals=0: g * 0.0,),
+    symbolic=Composed(_to_places),
+    ball=Composed(_to_places),
+    kinks="half-integers",
+    grad_fn=lambda operands, params: f"RoundBackward{int(bool(params.get('decimals')))}",
+    params=("decimals",),
+    rounds=False,
+    example=Example("a * round(3 * a)", {"a": (3,)}),
+)

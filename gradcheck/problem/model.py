@@ -1,0 +1,72 @@
+"""The form of a problem file: what pydantic checks, and what editors complete from."""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
+Numbers = float | list[Any]
+
+
+class Strict(BaseModel):
+    """Unknown keys are mistakes, and nothing is guessed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class InputModel(Strict):
+    """An input drawn by its shape, or given by value and not differentiated."""
+
+    shape: list[Annotated[int, Field(ge=0, le=100_000)]] | None = Field(
+        None, description="drawn inside the program's domain, from a generator seeded by the id"
+    )
+    value: Numbers | None = Field(None, description="a number or nested lists")
+    requires_grad: bool = Field(True, description="false: a constant of the problem")
+
+
+class WrongModel(Strict):
+    """A wrong answer and the mistake that must be named in it."""
+
+    answer: dict[str, Any]
+    mistake: str
+
+
+class ProblemModel(Strict):
+    """One problem."""
+
+    id: Id = Field(description="unique in the set: letters, digits, . _ -")
+    title: str = ""
+    prompt: str = Field("", description="Markdown, shown to the student")
+    inputs: dict[str, InputModel | Numbers] = Field(description="name: value, or {shape: [...]}")
+    program: str = Field(description="NumPy and PyTorch spellings; the last expression is the value")
+    wrt: list[str] | None = Field(None, description="default: every input that requires grad")
+    cotangent: Numbers | None = Field(None, description="needed where the value is not a scalar")
+    points: Annotated[float, Field(ge=0)] = Field(1.0, description="what the problem is worth")
+    weights: dict[str, Annotated[float, Field(ge=0)]] = Field(
+        default_factory=dict, description="how the points are shared among parts; default: evenly"
+    )
+    ask: dict[str, str] | None = Field(None, description="part: expression read after the program")
+    right: list[dict[str, Any]] = Field(default_factory=list, description="answers judged right")
+    wrong: list[WrongModel] = Field(default_factory=list, description="answers judged wrong")
+
+
+class SetModel(Strict):
+    """A set of problems."""
+
+    title: str = ""
+    credit: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(
+        default_factory=dict, description="mistake id: share of the points that remains"
+    )
+    problems: list[ProblemModel] = Field(min_length=1)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of problem files: a set, or one problem at the top level."""
+    whole, single = SetModel.model_json_schema(), ProblemModel.model_json_schema()
+    definitions = {**whole.pop("$defs", {}), **single.pop("$defs", {})}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "gradcheck problem file",
+        "anyOf": [whole, single],
+        "$defs": definitions,
+    }

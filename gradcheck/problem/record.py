@@ -1,0 +1,109 @@
+"""A problem as the rest of gradcheck sees it: frozen, checked, ready to be run on any number kind."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import FrameType
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from gradcheck.kinds import KINDS
+from gradcheck.opinions.opinion import Array, Case
+from gradcheck.text import Budget, Outcome, Program, locate, run
+
+Point = Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class Input:
+    """One input: its exact values (an object array of Fractions), or only a shape to be drawn."""
+
+    name: str
+    value: Array | None
+    shape: tuple[int, ...]
+    requires_grad: bool
+
+    @property
+    def varies(self) -> bool:
+        """Whether a formula is compared at other values of this input too."""
+        return self.requires_grad or self.value is None
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing to be answered: a gradient by an input, or an expression read at the end."""
+
+    name: str
+    weight: float
+    ask: Program | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One problem, checked."""
+
+    id: str
+    title: str
+    prompt: str
+    inputs: Mapping[str, Input]
+    program: Program
+    wrt: tuple[str, ...]
+    parts: tuple[Part, ...]
+    cotangent: Array | None = None
+    points: float = 1.0
+    credit: Mapping[str, float] = field(default_factory=dict)
+    right: tuple[Mapping[str, Any], ...] = ()
+    wrong: tuple[tuple[Mapping[str, Any], str], ...] = ()
+    file: str = ""
+    line: int = 0
+
+    @cached_property
+    def seed(self) -> int:
+        """The generator's seed: the same id draws the same numbers everywhere."""
+        return crc32(self.id.encode())
+
+    def part(self, name: str) -> Part | None:
+        """The part of that name."""
+        return next((part for part in self.parts if part.name == name), None)
+
+    def case(self, point: Point) -> Case:
+        """The question for the three opinions at one point."""
+        return Case(self.value_on, point, self.wrt, self.cotangent, self.seed, executing)
+
+    def value_on(self, kind: str, inputs: Mapping[str, Any]) -> Any:
+        """The program's value on numbers of a kind; raises TextError or OutOfBudget."""
+        return self.outcome_on(kind, inputs).value
+
+    def outcome_on(self, kind: str, inputs: Mapping[str, Any]) -> Outcome:
+        """The value and all variables after a run on numbers of a kind."""
+        number_kind = KINDS[kind]
+        own = {name: _as_kind(kind, inputs[name]) for name in self.inputs}
+        return run(self.program, own, number_kind, Budget(), context=number_kind.contexts)
+
+
+@dataclass(frozen=True)
+class ProblemSet:
+    """The problems of one file."""
+
+    title: str
+    problems: tuple[Problem, ...]
+    file: str = ""
+
+
+def _as_kind(kind: str, value: Any) -> Any:
+    """Float arrays as NumPy scalars where they have no axes; other kinds as they come."""
+    return np.asarray(value)[()] if kind == "float" else value
+
+
+def executing() -> tuple[int, int] | None:
+    """The part of the program's text that is being evaluated just now."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        span = locate(frame)
+        if span is not None:
+            return span
+        frame = frame.f_back
+    return None

@@ -1,0 +1,78 @@
+"""pytest collects problem sets: every problem is a test of its key and of its own self-tests.
+
+Loaded by every pytest run on the machine, so nothing heavy is imported before a set is found.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from gradcheck.problem import Problem
+
+ENDINGS = (".gradcheck.yaml", ".gradcheck.yml")
+
+
+class ProblemFailed(Exception):
+    """A problem whose key is in doubt, or whose self-tests do not come out."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The ini option `gradcheck_problems`: paths under which every YAML file is a problem set."""
+    parser.addini("gradcheck_problems", "paths of gradcheck problem sets", type="linelist")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "ProblemFile | None":
+    """A problem set by its ending, or by the ini option."""
+    under = [parent.config.rootpath / path for path in parent.config.getini("gradcheck_problems")]
+    listed = file_path.suffix in (".yaml", ".yml") and any(
+        path == file_path or path in file_path.parents for path in under
+    )
+    if listed or file_path.name.endswith(ENDINGS):
+        return ProblemFile.from_parent(parent, path=file_path)
+    return None
+
+
+class ProblemFile(pytest.File):
+    """One problem set."""
+
+    def collect(self) -> "Iterator[ProblemItem]":
+        """One item a problem; a malformed file fails with its complaints."""
+        from gradcheck.errors import GradcheckError  # noqa: PLC0415
+        from gradcheck.problem import load  # noqa: PLC0415
+
+        try:
+            problems = load(self.path).problems
+        except GradcheckError as error:
+            raise self.CollectError(str(error)) from None
+        for problem in problems:
+            yield ProblemItem.from_parent(self, name=problem.id, problem=problem)
+
+
+class ProblemItem(pytest.Item):
+    """One problem: its opinions agree, and its `right:` and `wrong:` answers come out."""
+
+    def __init__(self, *, problem: "Problem", **kwargs: Any) -> None:
+        """Remember the problem."""
+        super().__init__(**kwargs)
+        self.problem = problem
+
+    def runtest(self) -> None:
+        """Raise ProblemFailed with everything that is wrong with the problem."""
+        from gradcheck.grading.selftest import faults  # noqa: PLC0415
+
+        found = faults(self.problem)
+        if found:
+            raise ProblemFailed("\n".join(map(str, found)))
+
+    def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
+        """The faults alone; a traceback only for what nobody expected."""
+        if isinstance(excinfo.value, ProblemFailed):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """File, line and name for pytest's listing."""
+        return self.path, max(self.problem.line - 1, 0), f"problem {self.name}"

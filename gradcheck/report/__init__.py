@@ -1,0 +1,1 @@
+"""All words: tables, carets, pages. No arithmetic here."""

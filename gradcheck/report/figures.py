@@ -1,0 +1,43 @@
+"""Numbers as people and programs read them."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcheck.opinions.opinion import Estimate
+
+
+def plain(value: float) -> str:
+    """A number in at most ten significant digits."""
+    return "nan" if math.isnan(value) else f"{value:.10g}"
+
+
+def bar(error: float) -> str:
+    """An error bar in one digit; nothing for infinity but the sign for it."""
+    return f"± {error:.0e}" if math.isfinite(error) else "± inf"
+
+
+def nested(array: Any) -> Any:
+    """Nested lists for JSON; numbers that are not finite become null."""
+    array = np.asarray(array)
+    if array.ndim:
+        return [nested(entry) for entry in array]
+    number = float(array)
+    return number if math.isfinite(number) else None
+
+
+def nested_text(array: Any) -> Any:
+    """Nested lists of strings (closed forms), a single string for a scalar."""
+    if array is None:
+        return None
+    array = np.asarray(array, dtype=object)
+    if array.ndim:
+        return [nested_text(entry) for entry in array]
+    return str(array.item())
+
+
+def numbers(estimate: Estimate) -> dict[str, Any]:
+    """`{"value": ..., "error": ...}`, the error the largest of all entries."""
+    error = float(np.max(estimate.error, initial=0.0))
+    return {"value": nested(estimate.value), "error": error if math.isfinite(error) else None}

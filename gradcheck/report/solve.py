@@ -1,0 +1,187 @@
+"""What `gradcheck solve` says: a report for people, and one line of JSON a problem."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from gradcheck.opinions.opinion import Opinion
+from gradcheck.problem import Problem
+from gradcheck.report.figures import bar, nested, nested_text, numbers, plain
+from gradcheck.report.underline import underlined
+from gradcheck.steps import Steps
+from gradcheck.verdict import Entry, Verdict
+
+ORDER = ("reverse", "symbolic", "differences")
+HEADS = {"reverse": "reverse mode", "symbolic": "closed form", "differences": "differences"}
+STYLES = {
+    "agree": "green",
+    "kink": "yellow",
+    "unstable-forward": "yellow",
+    "undecided": "yellow",
+    "jump": "magenta",
+    "undefined": "magenta",
+    "dissent": "bold red",
+}
+MEANINGS = {
+    "agree": "all three within their error bars",
+    "kink": "no derivative here: the one-sided slopes differ",
+    "unstable-forward": "the formula loses its digits in float64; the gradient is not to blame",
+    "undecided": "the opinions cannot tell: see the reasons",
+    "jump": "the value jumps here",
+    "undefined": "no finite derivative here",
+    "dissent": "the opinions contradict each other: gradcheck itself is wrong somewhere",
+}
+ENTRIES = 12
+
+
+def problem_report(problem: Problem, verdict: Verdict, derivation: Steps | None) -> RenderableType:
+    """One problem: its program, the value, a table of opinions a part, the verdict, the steps."""
+    head = Text(problem.id, style="bold")
+    if problem.title:
+        head.append(f"  {problem.title}", style="not bold dim")
+    blocks: list[RenderableType] = [head, Padding(Text(problem.program.source.rstrip()), (0, 4))]
+    value = verdict.value
+    if value is not None and value.balls.ndim == 0:
+        blocks.append(Text(f"  value  {plain(float(value.value))}"))
+    blocks.append(Padding(_table(problem, verdict), (0, 2)))
+    blocks += _closed_forms(verdict)
+    blocks += [Padding(line, (0, 2)) for line in _findings(problem, verdict)]
+    if derivation is not None:
+        blocks.append(Padding(_derivation(derivation), (0, 2)))
+    return Group(*blocks, Text(""))
+
+
+def _table(problem: Problem, verdict: Verdict) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
+    table.add_column("part", style="bold")
+    for name in ORDER:
+        table.add_column(HEADS[name], justify="right")
+    table.add_column("verdict")
+    for name, part in verdict.parts.items():
+        indices = list(np.ndindex(problem.inputs[name].shape)) if name in problem.inputs else [()]
+        for k, index in enumerate(indices[:ENTRIES]):
+            label = f"d/d{name}" + (f"[{', '.join(map(str, index))}]" if index else "")
+            cells = [_cell(verdict.opinions[o], name, index) for o in ORDER]
+            entry = next((e for e in part.entries if e.index == index), None)
+            said = entry.verdict if entry else part.verdict if not part.entries else "agree"
+            table.add_row(label, *cells, Text(said, style=STYLES[said]))
+            if k == ENTRIES - 1 and len(indices) > ENTRIES:
+                table.add_row("", f"... {len(indices) - ENTRIES} more", "", "", "")
+    return table
+
+
+def _cell(opinion: Opinion, part: str, index: tuple[int, ...]) -> Text:
+    if opinion.abstains:
+        return Text("abstains", style="dim")
+    if part not in opinion.gradients:
+        return Text("by directions", style="dim")
+    estimate = opinion.gradients[part]
+    slope = opinion.slopes.get((part, index))
+    if slope is not None and slope.kind != "one-sided":
+        return Text(f"{plain(slope.left)} | {plain(slope.right)}")
+    text = Text(plain(float(estimate.value[index])))
+    text.append(f" {bar(float(estimate.error[index]))}", style="dim")
+    return text
+
+
+def _closed_forms(verdict: Verdict) -> list[RenderableType]:
+    """The closed forms of scalar parts and short arrays, with the conditions of the path."""
+    found: list[RenderableType] = []
+    opinion = verdict.opinions["symbolic"]
+    for name, form in opinion.closed.items():
+        if form is None or np.size(form) > ENTRIES:
+            continue
+        form = np.asarray(form, dtype=object)
+        for index in np.ndindex(form.shape):
+            label = f"d/d{name}" + (f"[{', '.join(map(str, index))}]" if index else "")
+            found.append(Text(f"  {label} = {form[index]}"))
+    if opinion.conditions and found:
+        found.append(Text(f"  where {', '.join(opinion.conditions[:6])}", style="dim"))
+    return found
+
+
+def _findings(problem: Problem, verdict: Verdict) -> Iterable[RenderableType]:
+    said = verdict.verdict
+    yield Text.assemble((said, STYLES[said]), f"  {MEANINGS[said]}")
+    for entry in verdict.entries[:ENTRIES]:
+        yield Text(f"  {_where(entry)}: {entry.why}{_interval(entry)}", style="dim")
+    for suspect in verdict.suspects[:1]:
+        yield Text(f"  first op whose own rule is off: {suspect.op}, cell {suspect.cell}")
+        for line in underlined(problem.program.source, suspect.span):
+            yield Text(line)
+    for name, opinion in verdict.opinions.items():
+        if opinion.abstains:
+            yield Text(f"  {HEADS[name]} abstains: {opinion.abstains}", style="dim")
+    for note in verdict.notes:
+        yield Text(f"  {note}", style="dim")
+
+
+def _where(entry: Entry) -> str:
+    index = f"[{', '.join(map(str, entry.index))}]" if entry.index else ""
+    return f"{entry.part or 'value'}{index}"
+
+
+def _interval(entry: Entry) -> str:
+    if entry.interval is None:
+        return ""
+    return f"; every slope in [{plain(entry.interval[0])}, {plain(entry.interval[1])}] is a subgradient"
+
+
+def _derivation(derivation: Steps) -> Text:
+    text = Text("the values, from the inputs up\n", style="dim")
+    if derivation.left_out:
+        text.append(f"  ... {derivation.left_out} steps before\n", style="dim")
+    for step in derivation.forward:
+        text.append(f"  {_equation(step.name, step.formula, step.value)}\n", style="not dim")
+    text.append("the chain rule, from the value down\n", style="dim")
+    for step in derivation.backward:
+        text.append(f"  {_equation(step.name, step.formula, step.value)}\n", style="not dim")
+    return text
+
+
+def _equation(name: str, formula: str, value: float) -> str:
+    shown = plain(value)
+    return f"{name} = {formula}" if formula == shown else f"{name} = {formula} = {shown}"
+
+
+def summary(verdicts: Mapping[str, str]) -> Text:
+    """One line for a whole run."""
+    counts: dict[str, int] = {}
+    for said in verdicts.values():
+        counts[said] = counts.get(said, 0) + 1
+    words = ", ".join(f"{count} {said}" for said, count in counts.items())
+    return Text(f"{len(verdicts)} problems: {words}")
+
+
+def json_line(problem: Problem, verdict: Verdict) -> str:
+    """The contract's line of `solve --json`."""
+    value = None if verdict.value is None else nested(verdict.value.value)
+    line: dict[str, Any] = {"problem": problem.id, "verdict": verdict.verdict, "value": value}
+    line["parts"] = {name: _json_part(verdict, name) for name in verdict.parts}
+    notes = [f"{_where(e)}: {e.why}" for e in verdict.entries if e.why] + list(verdict.notes)
+    if notes:
+        line["notes"] = notes
+    return json.dumps(line, ensure_ascii=False, allow_nan=False)
+
+
+def _json_part(verdict: Verdict, name: str) -> dict[str, Any]:
+    part = verdict.parts[name]
+    closed = verdict.opinions["symbolic"].closed.get(name)
+    found: dict[str, Any] = {"verdict": part.verdict, "closed_form": nested_text(closed)}
+    for key in ORDER:
+        opinion = verdict.opinions[key]
+        if opinion.abstains:
+            found[key] = {"abstains": opinion.abstains}
+        elif name in opinion.gradients:
+            found[key] = numbers(opinion.gradients[name])
+        else:
+            found[key] = {"directions": len(opinion.directions)}
+    if part.interval is not None:
+        found["interval"] = list(part.interval)
+    return found

@@ -1,0 +1,52 @@
+"""`gradcheck solve`, from problem sets to the terminal."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from gradcheck.errors import GradcheckError
+from gradcheck.opinions.opinion import NotScalar
+from gradcheck.problem import Problem, ProblemSet
+from gradcheck.problem.draw import given_point
+from gradcheck.report.solve import json_line, problem_report, summary
+from gradcheck.steps import Steps, steps
+from gradcheck.verdict import Verdict, consult
+
+AGREE, MALFORMED, DISSENT = 0, 2, 3
+
+
+def solve_all(
+    sets: Sequence[ProblemSet], only: frozenset[str], with_steps: bool, as_json: bool
+) -> int:
+    """Solve every chosen problem and print it; the exit code of the command."""
+    out, err = Console(highlight=False), Console(stderr=True, highlight=False)
+    chosen = [p for s in sets for p in s.problems if not only or p.id in only]
+    if not chosen:
+        err.print(f"no problem is called {', '.join(sorted(only))}", markup=False)
+        return MALFORMED
+    said: dict[str, str] = {}
+    broken = False
+    for problem in chosen:
+        try:
+            verdict = consult(problem.case(given_point(problem)))
+            derivation = steps(problem) if with_steps and not as_json else None
+        except (GradcheckError, NotScalar) as error:
+            err.print(f"{problem.file}: {problem.id}: {error}", markup=False)
+            broken = True
+            continue
+        said[problem.id] = verdict.verdict
+        _print(out, problem, verdict, derivation, as_json)
+    if not as_json and len(said) > 1:
+        out.print(summary(said))
+    if broken:
+        return MALFORMED
+    return DISSENT if "dissent" in said.values() else AGREE
+
+
+def _print(
+    out: Console, problem: Problem, verdict: Verdict, derivation: Steps | None, as_json: bool
+) -> None:
+    if as_json:
+        print(json_line(problem, verdict), flush=True)  # noqa: T201
+    else:
+        out.print(problem_report(problem, verdict, derivation))

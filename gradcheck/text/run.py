@@ -1,0 +1,141 @@
+"""Running a checked program with one kind of number."""
+
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import FunctionType, MappingProxyType, TracebackType
+from typing import Any
+
+import numpy as np
+
+from gradcheck.errors import Complaint, GradcheckError, OutOfBudget, TextError
+from gradcheck.text.budget import Budget, Meter
+from gradcheck.text.builtin import Builtins
+from gradcheck.text.guards import Function, Guards, Kind
+from gradcheck.text.lower import LAST
+from gradcheck.text.passage import Where
+from gradcheck.text.program import Program
+from gradcheck.text.spans import MARK, SPANS
+
+NOTHING: Mapping[str, Function] = MappingProxyType({})
+START: Where = (1, 1, 0, 0)
+
+# What went wrong, and what to do about it; first match first.
+CURES: tuple[tuple[type[BaseException], str], ...] = (
+    (NameError, "give it a value first, on every path"),
+    (ZeroDivisionError, "choose inputs for which this is not zero"),
+    (IndexError, "count from 0, up to the length in `.shape`"),
+    (AttributeError, "plain numbers and lists know less than tensors"),
+    (Exception, "look at the shapes and kinds of the values here"),
+)
+TOO_MUCH: dict[type[BaseException], str] = {
+    MemoryError: "this does not fit into memory",
+    RecursionError: "this is nested too deep",
+}
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+LONGEST_MESSAGE = 300
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run came to: the value of its last expression, and all variables at the end."""
+
+    value: Any
+    names: Mapping[str, Any]
+
+
+def run(
+    program: Program,
+    inputs: Mapping[str, Any],
+    kind: Kind,
+    budget: Budget,
+    *,
+    context: Mapping[str, Function] = NOTHING,
+) -> Outcome:
+    """Run a program; `context` has the functions of this run alone (`record`, `no_grad`).
+
+    What a program changes in place it changes in the inputs: pass copies. What goes wrong in it
+    is a TextError or OutOfBudget at its place; other errors of gradcheck's pass as they are.
+    """
+    meter = Meter(budget)
+    try:
+        namespace = _namespace(program, inputs, kind, meter, context)
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            warnings.simplefilter("ignore", DeprecationWarning)
+            exec(program.code, namespace)  # noqa: S102  # every node was checked and lowered
+        meter.measure(namespace.get(LAST))
+    except (OutOfBudget, MemoryError, RecursionError) as error:
+        raise OutOfBudget(str(_complaint(program, error))) from error
+    except GradcheckError:
+        raise
+    except Exception as error:
+        raise TextError([_complaint(program, error)]) from error
+    return Outcome(namespace.get(LAST), _variables(namespace))
+
+
+def _namespace(
+    program: Program,
+    inputs: Mapping[str, Any],
+    kind: Kind,
+    meter: Meter,
+    context: Mapping[str, Function],
+) -> dict[str, Any]:
+    """All that the lowered program can name: its inputs, and meanings under dotted names."""
+
+    def find(name: str) -> Function:
+        return guards.function(name, context[name] if name in context else kind.function(name))
+
+    guards = Guards(meter, kind.literal)
+    return {
+        **inputs,
+        **guards.namespace(),
+        **Builtins(guards, find).namespace(),
+        **{f"fn.{name}": find(name) for name in program.functions},
+        **{f"constant.{name}": kind.constant(name) for name in program.constants},
+        **{f"literal.{at}": kind.literal(value) for at, value in enumerate(program.literals)},
+        SPANS: program.spans,
+        "__builtins__": {},
+    }
+
+
+def _variables(namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """The program's own variables, without its helpers."""
+    return {
+        name: value
+        for name, value in namespace.items()
+        if "." not in name and name != "__builtins__" and not _is_helper(value)
+    }
+
+
+def _is_helper(value: Any) -> bool:
+    """Whether a value is a function that a program defined."""
+    return isinstance(value, FunctionType) and value.__code__.co_filename == MARK
+
+
+def _complaint(program: Program, error: BaseException) -> Complaint:
+    """What went wrong, at its place in the program; our own errors bring their cure along."""
+    message, _, own = _message(error).partition(" - ")
+    cure = own or next((cure for kind, cure in CURES if isinstance(error, kind)), "")
+    return program.passage.complaint(message, cure, _place(error.__traceback__))
+
+
+def _message(error: BaseException) -> str:
+    """The error's own first line, without addresses of memory."""
+    known = TOO_MUCH.get(type(error))
+    lines = ADDRESS.sub("", str(error)).strip().splitlines()
+    return known or (lines[0][:LONGEST_MESSAGE] if lines else type(error).__name__)
+
+
+def _place(traceback: TracebackType | None) -> Where:
+    """The innermost place of the program that a traceback went through."""
+    where = START
+    while traceback:
+        code = traceback.tb_frame.f_code
+        if code.co_filename == MARK:
+            line, end_line, start, end = list(code.co_positions())[traceback.tb_lasti // 2]
+            line = line or traceback.tb_lineno
+            where = (line, end_line or line, start or 0, end or 0)
+        traceback = traceback.tb_next
+    return where
