@@ -107,7 +107,7 @@ class NumberKind:
             return self._made(MAKERS[name])
         if name in QUESTIONS:
             return self._asked(QUESTIONS[name])
-        row = TABLE[name]
+        row = TABLE[ALIASES.get(name, name)]
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if any(map(self._is_number_like, args)):

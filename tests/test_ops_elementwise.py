@@ -1,5 +1,7 @@
 """Every elementwise row against PyTorch: value, gradient, second derivative, closed form, ball."""
 
+import math
+
 import numpy as np
 import pytest
 from flint import arb
@@ -12,6 +14,24 @@ from gradcheck.ops import TABLE
 torch = pytest.importorskip("torch")
 F = torch.nn.functional
 op = TABLE.__getitem__
+
+
+class Psi(torch.autograd.Function):
+    """log gamma (n = -1), digamma, and its derivatives: PyTorch's own trigamma has 10 digits."""
+
+    @staticmethod
+    def forward(ctx, n, x):
+        """By PyTorch's accurate functions: lgamma, digamma and Hurwitz's zeta."""
+        ctx.n, ctx.x = n, x
+        if n < 1:
+            return torch.digamma(x) if n == 0 else torch.lgamma(x)
+        return (-1) ** (n + 1) * math.factorial(n) * torch.special.zeta(n + 1.0, x)
+
+    @staticmethod
+    def backward(ctx, g):
+        """The next one of the family."""
+        return None, g * Psi.apply(ctx.n + 1, ctx.x)
+
 
 # ours (by its NumPy name where it has one), PyTorch's, and the interval to draw from
 UNARY = {
@@ -43,7 +63,7 @@ UNARY = {
     "radians": (np.radians, torch.deg2rad, (-180, 180)),
     "degrees": (np.degrees, torch.rad2deg, (-3, 3)),
     "rad2deg": (np.rad2deg, torch.rad2deg, (-3, 3)),
-    "digamma": (op("digamma"), torch.digamma, (0.2, 8)),
+    "digamma": (op("digamma"), lambda x: Psi.apply(0, x), (0.2, 8)),
     "elu": (op("elu"), F.elu, (-2, 2)),
     "elu(1.7)": (lambda x: op("elu")(x, alpha=1.7), lambda x: F.elu(x, alpha=1.7), (-2, 2)),
     "erf": (op("erf"), torch.erf, (-2, 2)),
@@ -52,7 +72,7 @@ UNARY = {
     "exp2": (np.exp2, torch.exp2, (-2, 2)),
     "expm1": (np.expm1, torch.expm1, (-2, 2)),
     "floor": (np.floor, torch.floor, (-3, 3)),
-    "gamma": (op("gamma"), lambda x: torch.exp(torch.lgamma(x)), (0.3, 5)),
+    "gamma": (op("gamma"), lambda x: torch.exp(Psi.apply(-1, x)), (0.3, 5)),
     "gelu": (op("gelu"), F.gelu, (-3, 3)),
     "gelu(tanh)": (
         lambda x: op("gelu")(x, approximate="tanh"),
@@ -66,13 +86,12 @@ UNARY = {
     "log10": (np.log10, torch.log10, (0.1, 4)),
     "log1p": (np.log1p, torch.log1p, (-0.9, 4)),
     "log2": (np.log2, torch.log2, (0.1, 4)),
-    "loggamma": (op("loggamma"), torch.lgamma, (0.2, 6)),
+    "loggamma": (op("loggamma"), lambda x: Psi.apply(-1, x), (0.2, 6)),
     "logsigmoid": (op("logsigmoid"), F.logsigmoid, (-4, 4)),
     "mish": (op("mish"), F.mish, (-3, 3)),
     "nan_to_num": (np.nan_to_num, torch.nan_to_num, (-3, 3)),
     "negative": (np.negative, torch.neg, (-2, 2)),
-    "polygamma(0)": (lambda x: op("polygamma")(0, x), torch.digamma, (0.3, 8)),
-    "polygamma(2)": (lambda x: op("polygamma")(2, x), lambda x: torch.polygamma(2, x), (0.3, 8)),
+    "polygamma(2)": (lambda x: op("polygamma")(2, x), lambda x: Psi.apply(2, x), (0.3, 8)),
     "positive": (np.positive, torch.positive, (-2, 2)),
     "x**3": (lambda x: x**3, lambda x: x**3, (-2, 2)),
     "x**-2": (lambda x: x**-2, lambda x: x**-2, (0.3, 2)),
@@ -117,14 +136,21 @@ BINARY = {
     "minimum": (np.minimum, torch.minimum, (-2, 2), (-2, 2)),
     "fmod": (np.fmod, torch.fmod, (-5, 5), (0.5, 2)),
     "remainder": (np.remainder, torch.remainder, (-5, 5), (0.5, 2)),
-    "remainder<0": (lambda a, b: a % b, lambda a, b: a % b, (-5, 5), (-2, -0.5)),
+    "remainder<0": (np.mod, torch.remainder, (-5, 5), (-2, -0.5)),
     "hypot": (np.hypot, torch.hypot, (-2, 2), (-2, 2)),
     "logaddexp": (np.logaddexp, torch.logaddexp, (-3, 3), (-3, 3)),
     "logaddexp2": (np.logaddexp2, torch.logaddexp2, (-3, 3), (-3, 3)),
     "xlogy": (op("xlogy"), torch.xlogy, (-2, 2), (0.2, 3)),
 }
 SINGLE = ((), (3,), (2, 3))
-PAIRS = (((), ()), ((3,), (3,)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((), (2, 3)), ((2, 1, 2), (3, 1)))
+PAIRS = (
+    ((), ()),
+    ((3,), (3,)),
+    ((2, 3), (3,)),
+    ((2, 1), (1, 3)),
+    ((), (2, 3)),
+    ((2, 1, 2), (3, 1)),
+)
 
 
 def drawn(rng, shape, low, high):
@@ -137,7 +163,7 @@ def near(mine, hers, case=""):
     hers = np.asarray(hers)
     mine = np.asarray(mine, dtype=float)
     assert mine.shape == hers.shape, case
-    scale = np.max(np.abs(hers), initial=1e-300)
+    scale = np.max(np.abs(hers), initial=1e-2)
     np.testing.assert_allclose(mine, hers, rtol=1e-12, atol=1e-12 * scale, err_msg=case)
 
 
@@ -186,7 +212,7 @@ def same_second_derivatives(ours, theirs, values, rng):
     t = sum(torch.sum(d * torch.tensor(w)) for d, w in zip(twice, weights, strict=True))
     expected = hers_by(t, hers, None, again=False)
     for i, (d, e) in enumerate(zip(mine_by(s, mine, None, again=False), expected, strict=True)):
-        near(d.detach().numpy(), e.detach().numpy(), f"second derivative {i}")
+        near(d.detach().numpy(), e.numpy(force=True), f"second derivative {i}")
 
 
 def same_in_exact_numbers(ours, theirs, values, rng):
@@ -250,7 +276,7 @@ def test_exact_numbers(name, shapes):
 
 
 def test_table_is_covered():
-    """Every elementwise row of the table is compared here; heaviside has no derivative to compare."""
+    """Every elementwise row is compared here; heaviside has no derivative to compare."""
     named = {name.split("(")[0].split("<")[0] for name in (*UNARY, *BINARY)}
     spelled = {s for n in named if n in TABLE for s in TABLE[n].school} | {"arccosh"}
     rows = {name for name, row in TABLE.items() if row.elementwise}

@@ -92,7 +92,8 @@ def _product(words: Words, pieces: list[str]) -> str:
 
 def _close(words: Words, word: str, called: bool) -> str:
     """The nearest spelling, or what may be used."""
-    near = difflib.get_close_matches(word, sorted(set(words.spellings())), n=1, cutoff=0.76)
+    likely = sorted(s for s in set(words.spellings()) if abs(len(s) - len(word)) <= 2)
+    near = difflib.get_close_matches(word, likely, n=1, cutoff=0.76)
     if near:
         return f"did you mean {near[0]}?"
     if called:

@@ -17,7 +17,7 @@ from gradcheck.answers.words import Words
 
 OPENERS, CLOSERS = ("(", "[", "{", "|("), (")", "]", "}", "|)")
 VALUES = ("number", "name", "fraction", "frac", "root")
-DEEPEST = 8
+DEEPEST = 4
 OPEN, CLOSE, OTHER = "|(", "|)", ""
 
 
@@ -52,6 +52,8 @@ class Path:
 def paired(tokens: Sequence[Token], words: Words, text: str) -> list[Token]:
     """The tokens with every bar replaced by an opening or a closing one."""
     result = list(tokens)
+    if not any(token.text == "|" for token in tokens):
+        return result
     for level in _levels(tokens, words):
         bars = [item.place for item in level if item.bar]
         if bars:

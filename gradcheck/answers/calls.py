@@ -10,6 +10,7 @@ import re
 
 from gradcheck.answers.cursor import Cursor
 from gradcheck.answers.echo import POWER, UNARY, echo
+from gradcheck.answers.numerals import number
 from gradcheck.answers.tokens import Token
 from gradcheck.answers.words import ARITY, INVERSES
 
@@ -31,7 +32,7 @@ def application(p: Cursor, token: Token, function: str) -> ast.expr:
     """A function's name has just been read: its power and its arguments follow."""
     _told(p, token, function)
     exponent = _exponent(p, token, function) if p.sees("^") else None
-    if exponent is not None and _is_minus_one(exponent):
+    if exponent is not None and number(exponent) == -1:
         inverse = _inverse(p, token, function)
         call = _applied(p, token, inverse)
         p.note(f"{token.text}^-1 is read as the inverse function {inverse}, not as 1/{token.text}")
@@ -46,7 +47,6 @@ def called(p: Cursor, token: Token, function: str, first: list[ast.expr]) -> ast
     """A call whose opening bracket is here; `first` holds the value before a method."""
     opening = p.step()
     args, keywords = list(first), list[ast.keyword]()
-    p.deeper()
     while not p.sees(")"):
         keyword = _keyword(p)
         if keyword:
@@ -55,11 +55,13 @@ def called(p: Cursor, token: Token, function: str, first: list[ast.expr]) -> ast
             args.append(argument(p))
         if not p.takes(","):
             break
-    p.depth -= 1
     p.closes(opening, ")")
     if function in LARGER and len(args) == 2 and not first and not keywords:
         p.note(f"{token.text} of two arguments is read as {LARGER[function]}")
         function = LARGER[function]
+    if function in LARGER and len(args) == 2 and first and not keywords:
+        keywords.append(p.node(ast.keyword("axis", args[1]), args[1].col_offset))
+        args.pop()
     _counted(p, token, function, args, keywords)
     return _call(p, token, function, args, keywords)
 
@@ -106,16 +108,7 @@ def _exponent(p: Cursor, token: Token, function: str) -> ast.expr:
             token, f"{token.text} needs its arguments first", f"write {token.text}(x)^2"
         )
     p.step()
-    p.deeper()
-    exponent = p.expression(p, UNARY)
-    p.depth -= 1
-    return exponent
-
-
-def _is_minus_one(node: ast.expr) -> bool:
-    """Whether this is the exponent of an inverse function."""
-    minus = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
-    return minus and isinstance(node.operand, ast.Constant) and node.operand.value == 1  # type: ignore[attr-defined]
+    return p.expression(p, UNARY)
 
 
 def _inverse(p: Cursor, token: Token, function: str) -> str:
@@ -147,25 +140,17 @@ def _applied(p: Cursor, token: Token, function: str) -> ast.expr:
 
 def _bare(p: Cursor, token: Token, function: str) -> ast.expr:
     """The function with an argument that stands without brackets."""
-    p.deeper()
+    start = p.look().start
     inner, plain = _bare_argument(p, token)
-    p.depth -= 1
     call = _call(p, token, function, [inner], [])
+    typed = f"{token.text} {p.typed(start)}"
     if not plain or (function in {"sqrt", "cbrt"} and isinstance(inner, ast.BinOp)):
-        p.note(f"{p.typed(token.start)} is read as {echo(call)}")
-    if p.sees("*", "/", "@"):
-        _ended(p, token, call)
+        p.note(f"{typed} is read as {echo(call)}")
+    follows = p.look(1)
+    if p.sees("*", "/", "@") and follows.kind in {"number", "name"} and not p.function_comes(1):
+        after = f"{p.look().text}{follows.text}"
+        p.note(f"{typed}{after} is read as {echo(call)}{after}")
     return call
-
-
-def _ended(p: Cursor, token: Token, call: ast.expr) -> None:
-    """An operator ends a bare argument; noted unless a function or a bracket follows it."""
-    sign = p.step().text
-    follows = p.look()
-    if not p.function_comes() and follows.kind in {"number", "name"}:
-        typed = p.text[token.start : follows.end]
-        p.note(f"{typed} is read as {echo(call)}{sign}{follows.text}")
-    p.at -= 1
 
 
 def _bare_argument(p: Cursor, token: Token) -> tuple[ast.expr, bool]:
@@ -220,10 +205,7 @@ def _keyword(p: Cursor) -> ast.keyword | None:
         raise p.refused(token, f"{token.text}= is not known here", "known are axis= and keepdims=")
     p.at += 2
     value = argument(p)
-    keyword = ast.keyword(KEYWORDS[token.text], value)
-    keyword.lineno = keyword.end_lineno = 1
-    keyword.col_offset, keyword.end_col_offset = token.start, p.look(-1).end
-    return keyword
+    return p.node(ast.keyword(KEYWORDS[token.text], value), token.start)
 
 
 def _counted(

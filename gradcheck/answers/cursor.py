@@ -11,14 +11,14 @@ from gradcheck.answers.tokens import Token
 from gradcheck.answers.words import Meaning, Words
 from gradcheck.errors import TextError
 
-DEPTH = 64
+DEPTH, HEIGHT = 64, 128
 STARTERS = ("number", "name", "fraction", "frac", "root")
 START_SIGNS = ("(", "{", "|(", "√", "∛")
 SHOWN = {"|(": "|", "|)": "|", "^": "^", "root": "\\sqrt", "frac": "\\frac"}
 
 DECIMAL_COMMA = re.compile(r"(\d+)(,)(\d+)", re.ASCII)
 
-Node = TypeVar("Node", bound=ast.expr)
+Node = TypeVar("Node", bound=ast.expr | ast.keyword)
 
 
 @dataclass
@@ -32,6 +32,7 @@ class Cursor:
     at: int = 0
     depth: int = 0
     notes: list[str] = field(default_factory=list)
+    heights: dict[int, int] = field(default_factory=dict)
 
     def look(self, ahead: int = 0) -> Token:
         """The token `ahead` places on; past the last one the end."""
@@ -68,9 +69,9 @@ class Cursor:
         token = self.look(ahead)
         return self.words.meaning(token.text) if token.kind == "name" else None
 
-    def function_comes(self) -> bool:
-        """Whether a function's name is here."""
-        meaning = self.meaning()
+    def function_comes(self, ahead: int = 0) -> bool:
+        """Whether a function's name is there."""
+        meaning = self.meaning(ahead)
         return bool(meaning and meaning.kind == "function")
 
     def closes(self, opening: Token, closing: str) -> None:
@@ -110,15 +111,24 @@ class Cursor:
             decimal = DECIMAL_COMMA.search(self.text, decimal.end())
         if decimal:
             cure = f"decimals are written with a point: {decimal[1]}.{decimal[3]}"
+            cure += f", thousands as {decimal[1]}{decimal[3]}" if len(decimal[3]) == 3 else ""
             return refused(self.text, at, "a comma inside a number", cure)
         cure = "write lists in square brackets, decimals with a point"
         return refused(self.text, at, "a comma that separates nothing", cure)
 
     def node(self, node: Node, start: int) -> Node:
-        """The node with its place: from `start` to the end of the token just read."""
+        """The node with its place: from `start` to the end of the token just read.
+
+        No tree grows higher than a recursion over it can bear.
+        """
         node.lineno = node.end_lineno = 1
         node.col_offset = start
         node.end_col_offset = max(self.look(-1).end, start)
+        below = (self.heights.get(id(child), 0) for child in ast.iter_child_nodes(node))
+        self.heights[id(node)] = 1 + max(below, default=0)
+        if self.heights[id(node)] > HEIGHT:
+            message = f"a formula of more than {HEIGHT} steps in a row"
+            raise self.refused(self.look(), message, "simplify it first, or give numbers")
         return node
 
     def note(self, note: str) -> None:
@@ -147,7 +157,9 @@ class Cursor:
             return self.refused(token, f"the formula stops where {expected} is due", "finish it")
         shown = self.text[token.start : token.end] or SHOWN.get(token.text, token.text)
         return self.refused(
-            token, f"{shown} stands where {expected} is due", CURES.get(token.text, "")
+            token,
+            f"{shown} stands where {expected} is due",
+            CURES.get(token.text, "leave it out, or write what is missing"),
         )
 
 

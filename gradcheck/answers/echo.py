@@ -29,12 +29,13 @@ LONGEST_DECIMAL = 20
 
 def echo(node: ast.AST) -> str:
     """The text of a tree."""
-    return echo(node.body) if isinstance(node, ast.Expression) else _written(node)[0]
+    inner = node.body if isinstance(node, ast.Expression) else node
+    return WRITERS[type(inner)](inner)[0]
 
 
 def bracketed(node: ast.AST, rank: int = ATOM) -> str:
     """The text of a tree, in brackets if it binds more loosely than `rank`."""
-    text, own = _written(node)
+    text, own = WRITERS[type(node)](node)
     return text if own >= rank else f"({text})"
 
 
@@ -60,11 +61,6 @@ def _places(denominator: int) -> int | None:
     while denominator % 5 == 0:
         denominator, fives = denominator // 5, fives + 1
     return max(twos, fives) if denominator == 1 else None
-
-
-def _written(node: ast.AST) -> tuple[str, int]:
-    """The text of a node and how tightly it binds."""
-    return WRITERS[type(node)](node)
 
 
 def _name(node: ast.Name) -> tuple[str, int]:
@@ -99,9 +95,12 @@ def _call(node: ast.Call) -> tuple[str, int]:
 
 
 def _subscript(node: ast.Subscript) -> tuple[str, int]:
-    many = isinstance(node.slice, ast.Tuple) and len(node.slice.elts) > 1
-    index = echo(node.slice)
-    return f"{bracketed(node.value)}[{index[1:-1] if many else index}]", ATOM
+    owner = bracketed(node.value)
+    owner = f"({owner})" if isinstance(node.value, ast.Constant) else owner
+    if not isinstance(node.slice, ast.Tuple):
+        return f"{owner}[{echo(node.slice)}]", ATOM
+    listed = ", ".join(map(echo, node.slice.elts))
+    return f"{owner}[{listed}{',' if len(node.slice.elts) == 1 else ''}]", ATOM
 
 
 def _slice(node: ast.Slice) -> tuple[str, int]:
@@ -119,7 +118,9 @@ def _list(node: ast.List) -> tuple[str, int]:
 
 
 def _attribute(node: ast.Attribute) -> tuple[str, int]:
-    return f"{bracketed(node.value)}.{node.attr}", ATOM
+    """The point of `2.T` would belong to the number."""
+    owner = bracketed(node.value)
+    return f"({owner}).{node.attr}" if owner.isdigit() else f"{owner}.{node.attr}", ATOM
 
 
 WRITERS: dict[type[ast.AST], Callable[..., tuple[str, int]]] = {

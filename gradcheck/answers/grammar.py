@@ -121,7 +121,9 @@ def _side_by_side(p: Cursor, left: ast.expr, start: int) -> ast.expr:
     if isinstance(left, ast.Attribute) or isinstance(right, ast.Attribute):
         p.note("factors side by side are multiplied entry by entry; a matrix product is written @")
     if divided or raised:
-        p.note(f"{p.typed(start)} is read as {bracketed(left, POWER + 1)}*{bracketed(right, UNARY)}")
+        p.note(
+            f"{p.typed(start)} is read as {bracketed(left, POWER + 1)}*{bracketed(right, UNARY)}"
+        )
     return p.node(ast.BinOp(p.operand(left), ast.Mult(), right), start)
 
 

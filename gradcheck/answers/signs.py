@@ -53,6 +53,8 @@ ADVICE = {
     "⊙": "write * for the product entry by entry",
     "∘": "write * for the product entry by entry",
     "≈": "give only what stands on its right",
+    '"': "leave the quotation marks out",
+    "`": "leave the quotation marks out",
     "“": "leave the quotation marks out",
     "”": "leave the quotation marks out",
     "∜": "write x^(1/4)",

@@ -155,6 +155,12 @@ def _space(scanner: Scanner, blanks: str) -> None:
 
 def _number(scanner: Scanner, digits: str) -> None:
     """A number within the limits on digits and exponent."""
+    _within_limits(scanner, digits)
+    scanner.put("number", digits, len(digits))
+
+
+def _within_limits(scanner: Scanner, digits: str) -> None:
+    """Refuse a number with too many digits or too large an exponent."""
     mantissa, _, exponent = digits.lower().partition("e")
     significant = len(mantissa.replace(".", "").lstrip("0"))
     width = len(digits)
@@ -164,7 +170,6 @@ def _number(scanner: Scanner, digits: str) -> None:
     if len(exponent) > 5 or abs(int(exponent or 0)) > EXPONENT:
         message = f"the exponent of {digits[:20]} is beyond {EXPONENT}"
         raise refused(scanner.text, scanner.at, message, "write it as a formula", width)
-    scanner.put("number", digits, width)
 
 
 def _name(scanner: Scanner, word: str) -> None:
@@ -205,6 +210,8 @@ def _superscript(scanner: Scanner) -> None:
         run = scanner.text[scanner.at : scanner.stop]
         digits = len(run) - len(run.lstrip("⁰¹²³⁴⁵⁶⁷⁸⁹"))
         plain = "".join(SUPERSCRIPTS[char] for char in run[: digits or 1])
+        if digits:
+            _within_limits(scanner, plain)
         kind = "number" if digits else "op" if plain in "+-" else "name"
         scanner.put(kind, plain, digits or 1)
     scanner.put("op", "}", 0)

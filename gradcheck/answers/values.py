@@ -133,7 +133,7 @@ def _radical(p: Cursor) -> ast.expr:
     name = p.node(ast.Name(function, ast.Load()), sign.start)
     factor = p.look()
     if not p.value_starts():
-        raise p.unexpected("what is under the root")
+        raise p.refused(factor, "a root sign without what is under it", "write √(...)")
     inner = p.operand(p.expression(p, POWER))
     call = p.node(ast.Call(name, [inner], []), sign.start)
     if isinstance(inner, ast.BinOp) and inner.col_offset == factor.start:

@@ -5,7 +5,7 @@ A declared name always wins: an input may be called e, i, C or gamma.
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gradcheck.answers.signs import GREEK
@@ -71,7 +71,6 @@ ALIASES = {
     "amin": "min",
     "mm": "matmul",
     "mv": "matmul",
-    "t": "transpose",
     "unsqueeze": "expand_dims",
     "view": "reshape",
     "permute": "transpose",
@@ -134,9 +133,16 @@ class Words:
     names: frozenset[str]
     functions: frozenset[str]
     constants: frozenset[str]
+    met: dict[str, Meaning | None] = field(default_factory=dict, compare=False, repr=False)
 
     def meaning(self, word: str) -> Meaning | None:
-        """A declared name, else a constant, else a function, else nothing."""
+        """A declared name, else a constant, else a function, else nothing; remembered."""
+        if word not in self.met:
+            self.met[word] = self._found(word)
+        return self.met[word]
+
+    def _found(self, word: str) -> Meaning | None:
+        """The meaning of a word met for the first time."""
         for spelling in _spellings(word):
             if spelling in self.names:
                 return Meaning("name", spelling)

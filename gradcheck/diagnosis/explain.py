@@ -1,75 +1,90 @@
 """Keep the mistakes that reproduce an answer at every point; say one, several, or none."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
-from gradcheck.diagnosis.making import Made, Prepared, close
-from gradcheck.mistakes import Mistake
+from gradcheck.diagnosis.closeness import equal
+from gradcheck.diagnosis.hypothesis import Diagnosis, Hypothesis, ranked
+from gradcheck.diagnosis.making import Made, Prepared
+from gradcheck.diagnosis.matching import Given, fitting, given, tables
+from gradcheck.diagnosis.remarks import remarks
+from gradcheck.diagnosis.slips import slips
+from gradcheck.diagnosis.twos import two_mistakes
+from gradcheck.mistakes.whole import integrated_instead
 from gradcheck.opinions.opinion import Array
 
-
-@dataclass(frozen=True)
-class Hypothesis:
-    """One mistake that would give just this answer, and where in the program it was made."""
-
-    mistake: Mistake
-    span: tuple[int, int] | None
-    everywhere: bool = False
+MOST_PAIRS = 4
 
 
-@dataclass(frozen=True)
-class Diagnosis:
-    """`unique` (one mistake fits), `torn` (several: all are said), or `unnamed`."""
-
-    certainty: str
-    hypotheses: tuple[Hypothesis, ...] = ()
-    remarks: tuple[str, ...] = ()
-
-
-def explain(prepared: Prepared, part: str, answer: Sequence[Array | None]) -> Diagnosis:
+def explain(
+    prepared: Prepared,
+    part: str,
+    answer: Sequence[Array | None],
+    *,
+    slopes: Sequence[float | None] | None = None,
+    slack: float = 0.0,
+) -> Diagnosis:
     """Name what gives this answer to one part, from its values at the prepared points.
 
     `answer[k]` is the answer at point k, or None where it is not known (a number typed for one
-    point says nothing of the others). A right answer must not come here.
+    point says nothing of the others). `slopes` are the derivatives of the answer by the part's
+    input, where they are known: an antiderivative is told by them. `slack` is half a unit of the
+    last digit of a rounded number. The fewest mistakes win: one, made at a site or, as a
+    misconception, at every site; a factor of the whole answer or of a term; two mistakes. Of a
+    right answer nothing is said.
     """
-    fitting = [made for made in prepared.made if _fits(made, part, answer)]
-    single = [made for made in fitting if not made.everywhere] or fitting
-    merged = _merged(single)
-    if not merged:
-        return Diagnosis("unnamed", remarks=_remarks(prepared, part, answer))
-    return Diagnosis("unique" if len({h.mistake.id for h in merged}) == 1 else "torn", merged)
+    wanted = given(answer, slack)
+    if wanted is None or _right(prepared, part, wanted):
+        return Diagnosis("unnamed")
+    said = remarks(prepared, part, wanted)
+    with np.errstate(all="ignore"):
+        for found in _by_cost(prepared, part, wanted, slopes):
+            first, beneath = ranked(found, prepared.scalar)
+            if first:
+                certainty = "unique" if len({h.ids for h in first}) == 1 else "torn"
+                return Diagnosis(certainty, first, said, beneath)
+    return Diagnosis("unnamed", remarks=said)
 
 
-def _fits(made: Made, part: str, answer: Sequence[Array | None]) -> bool:
-    known = [(a, g[part]) for a, g in zip(answer, made.at, strict=True) if a is not None]
-    return bool(known) and all(close(a, g) for a, g in known)
+def _right(prepared: Prepared, part: str, wanted: Given) -> bool:
+    right = [prepared.right[k][part] for k in wanted.points]
+    flat = [a.reshape(wanted.shape) for a in wanted.flat]
+    return all(equal(a, r, wanted.slack) for a, r in zip(flat, right, strict=True))
 
 
-def _merged(fitting: Sequence[Made]) -> tuple[Hypothesis, ...]:
-    """One hypothesis a mistake id, commonest first; several sites of one id keep the first."""
-    found: dict[str, Hypothesis] = {}
-    for made in sorted(fitting, key=lambda m: -m.mistake.common):
-        found.setdefault(made.mistake.id, Hypothesis(made.mistake, made.span, made.everywhere))
-    return tuple(found.values())
+def _by_cost(
+    prepared: Prepared, part: str, wanted: Given, slopes: Sequence[float | None] | None
+) -> Iterable[Sequence[Hypothesis]]:
+    """Hypotheses that fit, those of equal cost together, cheapest first."""
+    fits = [prepared.made[n] for n in fitting(tables(prepared, part).get(wanted.shape), wanted)]
+    named = [made for made in fits if not made.mistake.vague]
+    integrated = _integrated(prepared, wanted, slopes)
+    yield [_hypothesis(made) for made in named] + integrated
+    yield [_hypothesis(made) for made in fits]
+    yield slips(prepared, part, wanted)
+    pairs = two_mistakes(prepared, part, wanted)
+    yield pairs if len({h.ids for h in pairs}) <= MOST_PAIRS else []
 
 
-def _remarks(prepared: Prepared, part: str, answer: Sequence[Array | None]) -> tuple[str, ...]:
-    """What can be said without guessing: shape, constant ratio, which entries."""
-    known = [(a, g[part]) for a, g in zip(answer, prepared.right, strict=True) if a is not None]
-    if not known:
-        return ()
-    given, right = known[0]
-    if np.shape(given) != np.shape(right):
-        return (f"the gradient has the shape {np.shape(right)}, the answer {np.shape(given)}",)
-    found = []
-    ratios = np.concatenate([np.ravel(a / r) for a, r in known if np.all(r != 0)] or [np.array([])])
-    if ratios.size and np.allclose(ratios, ratios[0], rtol=1e-9):
-        found.append(f"the answer is {ratios[0]:.6g} times the gradient")
-    off = [
-        index for index in np.ndindex(right.shape) if not close(given[index], right[index])
-    ]
-    if right.ndim and len(off) < right.size:
-        found.append(f"only the entries {', '.join(str(list(i)) for i in off[:6])} are off")
-    return tuple(found)
+def _hypothesis(made: Made) -> Hypothesis:
+    return Hypothesis(made.mistake, made.span, made.everywhere, made.texts)
+
+
+def _integrated(
+    prepared: Prepared, wanted: Given, slopes: Sequence[float | None] | None
+) -> list[Hypothesis]:
+    """The answer is an antiderivative: its slope is the program's value at every known point."""
+    known = (
+        []
+        if slopes is None
+        else [(s, prepared.values[k]) for k, s in enumerate(slopes) if s is not None]
+    )
+    if known and wanted.shape == () and all(_same(s, v) for s, v in known):
+        return [Hypothesis(integrated_instead, None)]
+    return []
+
+
+def _same(slope: float, value: Any) -> bool:
+    return equal(np.asarray(slope), np.asarray(value))

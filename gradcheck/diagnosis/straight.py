@@ -1,47 +1,50 @@
-"""The straight line of a program at one point, in floats, ready for wrong rules."""
+"""The straight line of a program in floats, at several points at once, ready for wrong rules."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from flint import arb
 
-from gradcheck.mistakes.row import Mistake, Step
 from gradcheck.numbers import symbolic as numbers
 from gradcheck.numbers.ball import exact, middle, precision
 from gradcheck.numbers.symbolic import OBSERVER, Symbolic
+from gradcheck.ops.row import Op
 from gradcheck.opinions.opinion import Array, Case, contracted
 
 BITS = 64
-Span = tuple[int, int] | None
-Place = tuple[Span, str]
+NODES = 3000
+Span = tuple[Any, ...] | None
 
 
 @dataclass(frozen=True)
-class Line:
-    """Nodes oldest first, ending in the scalar that is differentiated; entries of all wrt inputs.
-
-    `steps[k]` is the node's `Step` without derivatives; `places` groups nodes by what the reader
-    sees: the same op at the same place of the text.
-    """
+class Traced:
+    """One run of a program on symbolic numbers: its nodes, oldest first, and the leaves."""
 
     nodes: tuple[Symbolic, ...]
-    index: Mapping[int, int]
-    entries: Mapping[int, int]
-    places: Mapping[Place, tuple[int, ...]]
+    leaves: Mapping[int, int]
     shapes: Mapping[str, tuple[int, ...]]
-    floats: tuple[tuple[float, float, float, float, float], ...]
+    entries: Array
 
-    @property
-    def size(self) -> int:
-        """How many entries are differentiated."""
-        return len(self.entries)
+    @cached_property
+    def form(self) -> tuple[Any, ...]:
+        """What two runs have in common when they took the same path."""
+        place = {id(node): k for k, node in enumerate(self.nodes)}
+        return tuple(
+            (
+                node.row.name if node.row is not None else self.leaves.get(id(node), -1),
+                node.span if node.row is not None else None,
+                tuple(place[id(a)] if type(a) is Symbolic else None for a in node.args),
+            )
+            for node in self.nodes
+        )
 
 
-def trace(case: Case) -> Line | None:
-    """The line of the path taken at the case's point; None where the value does not depend on it."""
+def trace(case: Case) -> Traced | None:
+    """The line of the path taken at the point; None where the value is a constant."""
+    before = OBSERVER[0]
     OBSERVER[0] = lambda node: setattr(node, "span", case.where())
     try:
         with precision(BITS):
@@ -51,124 +54,177 @@ def trace(case: Case) -> Line | None:
             }
             root = contracted(case.function("symbolic", leaves), case.cotangent)
             end = np.asarray(root, dtype=object).item()
-            if not isinstance(end, Symbolic):
-                return None
-            nodes = tuple(numbers.line([end]))
-            floats = tuple(map(_floats, nodes))
     finally:
-        OBSERVER[0] = None
+        OBSERVER[0] = before
+    if not isinstance(end, Symbolic):
+        return None
     flat = [leaf for name in case.wrt for leaf in np.asarray(leaves[name]).flat]
-    places: dict[Place, list[int]] = defaultdict(list)
-    for k, node in enumerate(nodes):
-        if node.row is not None:
-            places[node.span, node.row.name].append(k)
-    return Line(
-        nodes,
-        {id(node): k for k, node in enumerate(nodes)},
+    return Traced(
+        tuple(numbers.line([end])),
         {id(leaf): k for k, leaf in enumerate(flat)},
-        {place: tuple(found) for place, found in places.items()},
         {name: leaves[name].shape for name in case.wrt},
-        floats,
+        np.array([middle(leaf.value) for leaf in flat]),
     )
 
 
-def _floats(node: Symbolic) -> tuple[float, float, float, float, float]:
-    """y, u, v, dy/du, dy/dv of a node as floats."""
-    if node.local is None:
-        return middle(node.value), np.nan, np.nan, 0.0, 0.0
-    args = [a.value if type(a) is Symbolic else exact(a) for a in node.args]
-    slopes = [middle(slope(*args)) for slope in node.local.slopes] + [0.0]
-    values = [middle(a) for a in args] + [np.nan]
-    return middle(node.value), values[0], values[1], slopes[0], slopes[1]
+@dataclass(frozen=True, eq=False)
+class Line:
+    """The same path at P points: for node k its op, arguments, and floats of shape (P,).
 
-
-Wrong = Callable[[Step], Any]
-
-
-def tangents(line: Line, wrong: Mapping[int, Wrong]) -> Array | None:
-    """d(root)/d(entries) by the forward chain rule, with wrong rules at some nodes.
-
-    None where a wrong rule gives no number (a logarithm of a negative, say).
+    `args[k]` holds node numbers, None for a literal; `f[k]` the slopes by each argument; `u`, `v`
+    the first two arguments; `entry[k]` which differentiated entry a leaf is, else None; `x` the
+    entries' values, (P, size).
     """
-    size = line.size
-    basis = np.eye(size)
-    found: list[Array | None] = []
-    for k, node in enumerate(line.nodes):
-        entry = line.entries.get(id(node))
-        if node.local is None:
-            found.append(basis[entry] if entry is not None else None)
-            continue
-        d = [found[line.index[id(a)]] if type(a) is Symbolic else None for a in node.args]
-        if k not in wrong and all(part is None for part in d):
-            found.append(None)
-            continue
-        step = _step(line, k, d, basis)
-        with np.errstate(all="ignore"):
-            found.append(wrong[k](step) if k in wrong else step.right)
-    end = found[-1]
-    if end is None:
-        return np.zeros(size)
-    end = np.asarray(end, dtype=float)
-    return end if end.shape == (size,) and bool(np.all(np.isfinite(end))) else None
+
+    nodes: tuple[Symbolic, ...]
+    rows: tuple[Op | None, ...]
+    spans: tuple[Span, ...]
+    args: tuple[tuple[int | None, ...], ...]
+    entry: tuple[int | None, ...]
+    y: Array
+    u: Array
+    v: Array
+    f: tuple[tuple[Array, ...], ...]
+    x: Array
+    shapes: Mapping[str, tuple[int, ...]]
+
+    @property
+    def size(self) -> int:
+        """How many entries are differentiated."""
+        return int(self.x.shape[1])
+
+    @cached_property
+    def scalar(self) -> bool:
+        """Whether every differentiated input is a single number."""
+        return all(shape == () for shape in self.shapes.values())
+
+    @cached_property
+    def above(self) -> tuple[int, ...]:
+        """For each node, as bits, the nodes that it is made of."""
+        found: list[int] = []
+        for args in self.args:
+            bits = 0
+            for a in args:
+                if a is not None:
+                    bits |= found[a] | 1 << a
+            found.append(bits)
+        return tuple(found)
+
+    @cached_property
+    def tangents(self) -> list[Array | None]:
+        """The right derivative of every node by every entry, (P, size); None for a constant."""
+        found: list[Array | None] = []
+        for k in range(len(self.nodes)):
+            found.append(self.chained(k, found))
+        return found
+
+    def chained(self, k: int, d: Sequence[Array | None]) -> Array | None:
+        """The chain rule at node k."""
+        entry = self.entry[k]
+        if entry is not None:
+            out = np.zeros(self.x.shape)
+            out[:, entry] = 1.0
+            return out
+        total: Array | None = None
+        for a, f in zip(self.args[k], self.f[k], strict=False):
+            part = d[a] if a is not None else None
+            if part is not None:
+                total = f[:, None] * part if total is None else total + f[:, None] * part
+        return total
+
+    @cached_property
+    def adjoints(self) -> Array:
+        """The root's derivative by every node, (N, P)."""
+        found = np.zeros(self.y.shape)
+        found[-1] = 1.0
+        for k in range(len(self.nodes) - 1, -1, -1):
+            for a, f in zip(self.args[k], self.f[k], strict=False):
+                if a is not None:
+                    found[a] += found[k] * f
+        return found
+
+    @cached_property
+    def single(self) -> tuple[Array, ...]:
+        """For each node 1 for the entries it is made of; nan where several are of one input."""
+        entries = [
+            sum(1 << e for e in [self.entry[k]] if e is not None) for k in range(len(self.nodes))
+        ]
+        for k, args in enumerate(self.args):
+            for a in args:
+                entries[k] |= entries[a] if a is not None else 0
+        cache: dict[int, Array] = {}
+        for bits in set(entries):
+            cache[bits] = self._ones(bits)
+        return tuple(cache[bits] for bits in entries)
+
+    def _ones(self, bits: int) -> Array:
+        out = np.array([float(bits >> e & 1) for e in range(self.size)])
+        start = 0
+        for shape in self.shapes.values():
+            count = int(np.prod(shape, dtype=int))
+            if out[start : start + count].sum() > 1:
+                out[start : start + count] = np.nan
+            start += count
+        return out
+
+    def split(self, flat: Array) -> list[dict[str, Array]]:
+        """Flat gradients (P, size) by point and input name."""
+        out: list[dict[str, Array]] = []
+        for row in flat:
+            named, start = {}, 0
+            for name, shape in self.shapes.items():
+                count = int(np.prod(shape, dtype=int))
+                named[name] = row[start : start + count].reshape(shape)
+                start += count
+            out.append(named)
+        return out
 
 
-def _step(line: Line, k: int, d: list[Array | None], basis: Array) -> Step:
-    node = line.nodes[k]
-    y, u, v, fu, fv = line.floats[k]
-    du, dv = d[0], d[1] if len(d) > 1 else None
-    single = line.size == 1
-    leaf = next(n for n in line.nodes if id(n) in line.entries) if single else None
-    return Step(
-        op=node.row.name if node.row is not None else "",
-        y=y,
-        u=u,
-        v=v,
-        du=du,
-        dv=dv,
-        fu=fu,
-        fv=fv,
-        x=middle(leaf.value) if leaf is not None else None,
-        dx=_ones(du if du is not None else dv, basis),
-        u_is_variable=id(node.args[0]) in line.entries,
-        slope_at=lambda z: _at(node, node.local.slopes[0], z),  # type: ignore[union-attr]
-        apply=lambda z: _at(node, node.local.value, z),  # type: ignore[union-attr]
+def align(runs: Sequence[Traced]) -> Line:
+    """Runs that took the same path, as one line over their points."""
+    floats = [[_floats(node) for node in run.nodes] for run in runs]
+    first = runs[0]
+    place = {id(node): k for k, node in enumerate(first.nodes)}
+    count = range(len(first.nodes))
+    column = lambda i: np.array([[point[k][i] for point in floats] for k in count])  # noqa: E731
+    slopes = [[point[k][3] for point in floats] for k in count]
+    return Line(
+        nodes=first.nodes,
+        rows=tuple(node.row for node in first.nodes),
+        spans=tuple(node.span if node.row is not None else None for node in first.nodes),
+        args=tuple(
+            tuple(place[id(a)] if type(a) is Symbolic else None for a in node.args)
+            for node in first.nodes
+        ),
+        entry=tuple(first.leaves.get(id(node)) for node in first.nodes),
+        y=column(0),
+        u=column(1),
+        v=column(2),
+        f=tuple(tuple(np.array(s) for s in zip(*of_node, strict=True)) for of_node in slopes),
+        x=np.array([run.entries for run in runs]),
+        shapes=first.shapes,
     )
 
 
-def _ones(d: Array | None, basis: Array) -> Array:
-    """1 for every entry that the argument depends on: the derivative of a bare variable."""
-    return np.ones(len(basis)) if d is None else (d != 0).astype(float)
+def _floats(node: Symbolic) -> tuple[float, float, float, tuple[float, ...]]:
+    """y, u, v, and the slopes by each argument, as floats."""
+    if node.local is None:
+        return middle(node.value), np.nan, np.nan, ()
+    args = [a.value if type(a) is Symbolic else exact(a) for a in node.args]
+    values = [*(middle(a) for a in args), np.nan, np.nan]
+    slopes = tuple(middle(slope(*args)) for slope in node.local.slopes)
+    return middle(node.value), values[0], values[1], slopes
 
 
-def _at(node: Symbolic, function: Callable[..., arb], z: float) -> float:
-    rest = [a.value if type(a) is Symbolic else exact(a) for a in node.args[1:]]
-    return middle(function(arb(z), *rest))
-
-
-def applies(line: Line, row: Mistake, k: int, d: list[Array | None]) -> bool:
-    """Whether the mistake can happen at node k."""
-    return bool(row.where(_step(line, k, d, np.eye(line.size))))
-
-
-def right_tangents(line: Line) -> list[Array | None]:
-    """The right derivative of every node."""
-    found: list[Array | None] = []
-    basis = np.eye(line.size)
-    for k, node in enumerate(line.nodes):
-        entry = line.entries.get(id(node))
-        if node.local is None:
-            found.append(basis[entry] if entry is not None else None)
-            continue
-        d = [found[line.index[id(a)]] if type(a) is Symbolic else None for a in node.args]
-        found.append(None if all(p is None for p in d) else _step(line, k, d, basis).right)
-    return found
-
-
-def split(line: Line, flat: Array) -> dict[str, Array]:
-    """The entries of one flat gradient by input name."""
-    out, start = {}, 0
-    for name, shape in line.shapes.items():
-        count = int(np.prod(shape, dtype=int))
-        out[name] = flat[start : start + count].reshape(shape)
-        start += count
-    return out
+def lines(cases: Sequence[Case]) -> list[tuple[list[int], Line]]:
+    """The lines of all cases, those on the same path together: (case numbers, line)."""
+    groups: dict[tuple[Any, ...], list[tuple[int, Traced]]] = defaultdict(list)
+    for k, case in enumerate(cases):
+        try:
+            run = trace(case)
+        except Exception:  # noqa: BLE001 - a program that exact numbers cannot run has no line
+            return []
+        if run is None or not 1 < len(run.nodes) <= NODES:
+            return []
+        groups[run.form].append((k, run))
+    return [([k for k, _ in found], align([run for _, run in found])) for found in groups.values()]

@@ -1,0 +1,33 @@
+"""The engine: reverse mode on NumPy arrays, with PyTorch's semantics."""
+
+from gradcheck.engine.autograd import backward, grad, tensor
+from gradcheck.engine.function import Function, once_differentiable
+from gradcheck.engine.modules import CrossEntropyLoss, Linear, MSELoss
+from gradcheck.engine.optimizers import SGD, Adam
+from gradcheck.engine.recording import (
+    enable_grad,
+    is_grad_enabled,
+    no_grad,
+    set_grad_enabled,
+    watched,
+)
+from gradcheck.engine.tensor import Tensor
+
+__all__ = [
+    "SGD",
+    "Adam",
+    "CrossEntropyLoss",
+    "Function",
+    "Linear",
+    "MSELoss",
+    "Tensor",
+    "backward",
+    "enable_grad",
+    "grad",
+    "is_grad_enabled",
+    "no_grad",
+    "once_differentiable",
+    "set_grad_enabled",
+    "tensor",
+    "watched",
+]

@@ -25,10 +25,53 @@ FREED = (
 )
 NO_TRUTH = "Boolean value of Tensor with no values is ambiguous"
 AMBIGUOUS = "Boolean value of Tensor with more than one value is ambiguous"
+LEAF_WRITTEN = "a leaf Variable that requires grad is being used in an in-place operation."
+CLONE_FIRST = "refer to a single memory location. Please clone() the tensor before performing the operation."
+OVERLAP = (
+    f"unsupported operation: some elements of the input tensor and the written-to tensor {CLONE_FIRST}"
+)
+OVERLAP_ITSELF = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single "
+    "memory location. Please clone() the tensor before performing the operation."
+)
+NO_GRAD_VIEW = (
+    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
+    "code by moving both the view and the inplace either both inside the no_grad block (if you "
+    "don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
+)
 NO_NUMPY = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
 NO_ARRAY = (
     f"{NO_NUMPY} A plain array would forget how the tensor was made: write np.stack([a, b]) for "
     "np.array([a, b]), and build results instead of filling a buffer."
+)
+NO_BACKWARD = (
+    "You must implement either the backward or vjp method for your custom autograd.Function to use "
+    "it with backward mode AD."
+)
+NO_FORWARD = "You must implement the forward function for custom autograd.Function."
+BOTH_RULES = (
+    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
+    "implement one of them."
+)
+LEGACY = (
+    "Legacy autograd function with non-static forward method is deprecated. Please use new-style "
+    "autograd function with static forward method. (Example: "
+    "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+)
+NO_COPY = (
+    "a copy of a tensor that requires grad would forget how it was made (PyTorch only warns); write "
+    "t.clone() to stay on the tape, or t.detach().clone() to leave it"
+)
+CYCLE = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter "
+    "and its gradient which can cause a memory leak. We recommend using autograd.grad when "
+    "creating the graph to avoid this. If you have to use this function, make sure to reset the "
+    ".grad fields of your parameters to None after use to break the cycle and avoid the leak."
+)
+MATERIALIZE = (
+    "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+    "allow_unused=False."
 )
 NO_FLOAT = (
     "A tensor that requires grad would become a plain number here and its gradient be lost "
@@ -46,15 +89,6 @@ SCALAR_TYPES = {
     "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool",
 }  # fmt: skip
 
-OPERATORS = {
-    "add": "add",
-    "sub": "subtract",
-    "mul": "multiply",
-    "truediv": "divide",
-    "pow": "power",
-    "matmul": "matmul",
-}
-UNARY = {"neg": "negative", "abs": "absolute"}
 REDUCTIONS: dict[Any, str] = {
     np.add: "sum",
     np.multiply: "prod",
@@ -86,6 +120,27 @@ def changed(value: Any, origin: str, now: int, version: int) -> str:
     )
 
 
+def forbidden_view(origin: str) -> str:
+    """Why a view of this origin ("no_grad", or "Unbind 1") must not be written."""
+    if origin == "no_grad":
+        return NO_GRAD_VIEW
+    maker, output = origin.split()
+    if maker == "Function":
+        return (
+            f"Output 0 of {output} is a view and is being modified inplace. This view was created "
+            "inside a custom Function (or because an input was returned as-is) and the autograd "
+            "logic to handle view+inplace would override the custom backward associated with the "
+            "custom Function, leading to incorrect gradients. This behavior is forbidden. You can "
+            "fix this by cloning the output of the custom Function."
+        )
+    return (
+        f"Output {output} of {maker} is a view and is being modified inplace. This view is the "
+        "output of a function that returns multiple views. Such functions do not allow the output "
+        "views to be modified inplace. You should replace the inplace operation by an out-of-place "
+        "one."
+    )
+
+
 def bare_name(node: str) -> str:
     """`Mul` for `MulBackward0`."""
     return re.sub(r"Backward\d*$", "", node)
@@ -93,7 +148,12 @@ def bare_name(node: str) -> str:
 
 def kind(value: Any) -> str:
     """`DoubleTensor`: what PyTorch calls an array of a dtype."""
-    return f"{SCALAR_TYPES.get(str(value.dtype), '').replace(' ', '')}Tensor"
+    return f"{scalar_type(value)}Tensor"
+
+
+def scalar_type(value: Any) -> str:
+    """`Double`: what PyTorch calls the dtype of an array."""
+    return SCALAR_TYPES.get(str(value.dtype), str(value.dtype))
 
 
 def without_defaults(kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,21 +186,6 @@ def unknown(function: Callable[..., Any]) -> str:
     )
 
 
-def refuse_as_grad(tensor: Any, value: Any, is_tensor: bool) -> None:
-    """PyTorch's checks on `t.grad = value`; raises TypeError or RuntimeError."""
-    if not is_tensor:
-        raise TypeError(
-            "assigned grad expected to be a Tensor or None but got grad of type "
-            f"{type(value).__name__}"
-        )
-    if value.shape != tensor.shape:
-        raise RuntimeError(
-            f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
-            f"'{list(tensor.shape)}'. Please ensure that the gradient and the tensor are the same "
-            "size"
-        )
-
-
 def index_error(error: IndexError, ndim: int) -> str:
     """PyTorch's words for NumPy's complaint about an index."""
     text = str(error)
@@ -152,3 +197,92 @@ def index_error(error: IndexError, ndim: int) -> str:
     if text.startswith("too many indices"):
         return f"too many indices for tensor of dimension {ndim}"
     return text.replace("for axis", "for dimension")
+
+
+def unused(index: int) -> str:
+    """PyTorch's words for an input that the outputs do not depend on."""
+    return (
+        f"The differentiated Tensor at index {index} appears to not have been used in the graph. "
+        "Set allow_unused=True if this is the desired behavior."
+    )
+
+
+def no_graph(index: int) -> str:
+    """PyTorch's words for an output that nothing leads back from."""
+    return f"element {index} of tensors does not require grad and does not have a grad_fn"
+
+
+def ragged(data: Any) -> ValueError | None:
+    """PyTorch's complaint about nested lists of unequal lengths, if that is what they are."""
+
+    def lengths(entry: Any, depth: int) -> ValueError | None:
+        if not isinstance(entry, list | tuple) or not entry:
+            return None
+        first = entry[0]
+        for other in entry if isinstance(first, list | tuple) else ():
+            if not isinstance(other, list | tuple) or len(other) != len(first):
+                came = len(other) if isinstance(other, list | tuple) else "a number"
+                return ValueError(
+                    f"expected sequence of length {len(first)} at dim {depth} (got {came})"
+                )
+        return next(filter(None, (lengths(other, depth + 1) for other in entry)), None)
+
+    return lengths(data, 1)
+
+
+def not_numbers(data: Any, value: Any) -> Exception:
+    """PyTorch's complaint about data that is no array of real numbers."""
+    if isinstance(data, np.ndarray):
+        return TypeError(
+            f"can't convert np.ndarray of type numpy.{value.dtype.type.__name__}. The only "
+            "supported types are: float64, float32, float16, int64, int32, int16, int8, uint64, "
+            "uint32, uint16, uint8, and bool."
+        )
+    if isinstance(data, str):
+        return TypeError("new(): invalid data type 'str'")
+    if value.dtype.kind == "c":
+        return TypeError(f"a tensor holds real numbers; numpy dtype {value.dtype} came")
+    odd = data
+    while isinstance(odd, list | tuple) and odd:
+        odd = odd[0]
+    return RuntimeError(f"Could not infer dtype of {type(odd).__name__}")
+
+
+def refuse_as_grad(tensor: Any, value: Any, is_tensor: bool) -> None:
+    """PyTorch's checks on `t.grad = value`; raises TypeError or RuntimeError."""
+    if not is_tensor:
+        raise TypeError(
+            "assigned grad expected to be a Tensor or None but got grad of type "
+            f"{type(value).__name__}"
+        )
+    if value is tensor:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if value.shape != tensor.shape:
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
+            f"'{list(tensor.shape)}'. Please ensure that the gradient and the tensor are the same "
+            "size"
+        )
+    if value.dtype != tensor.dtype:
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{c_name(value)}' to a tensor with "
+            f"grad_dtype '{scalar_type(tensor)}'. The gradient must match the tensor's grad_dtype "
+            "(defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with "
+            "a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging "
+            "the dtypes of a tensor and its gradient may break downstream systems that assume they "
+            "match."
+        )
+
+
+def c_name(value: Any) -> str:
+    """`double`: PyTorch's name of a dtype in C++."""
+    return {"Long": "long int"}.get(scalar_type(value), scalar_type(value).lower())
+
+
+def not_instantiated(cls: type) -> str:
+    """PyTorch's warning for `Fn()`."""
+    return (
+        f"{cls} should not be instantiated. Methods on autograd functions are all static, so you "
+        "should invoke them on the class itself. Instantiating an autograd function will raise an "
+        "error in a future version of PyTorch."
+    )

@@ -1,39 +1,71 @@
 """`tensor`, `backward` and `grad`: where a user meets the tape."""
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from gradcheck.engine.backward import Leaf, Node, Step, saved, walk
-from gradcheck.engine.recording import MODE
-from gradcheck.engine.tensor import Tensor, boxed
+from gradcheck.engine import advice, methods
+from gradcheck.engine.backward import walk
+from gradcheck.engine.recording import Recording
+from gradcheck.engine.tape import Leaf, Node, Step, saved
+from gradcheck.engine.tensor import Tensor, apply, bare, boxed, tracked
+from gradcheck.ops import TABLE
+
+NUMBERS = "fiub"
 
 
 def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     """A leaf from numbers, nested lists or an array (copied); float64 unless given otherwise.
 
-    Raises RuntimeError in PyTorch's words when integers are asked for gradients.
+    Raises TypeError, ValueError or RuntimeError in PyTorch's words for what is no array of real
+    numbers, and for integers that are asked for gradients.
     """
-    value = np.array(data._value if isinstance(data, Tensor) else data, dtype=dtype)
-    if value.dtype.kind not in "fiub":
-        raise TypeError(f"a tensor holds real numbers; numpy dtype {value.dtype} came")
+    if tracked(data):
+        raise TypeError(advice.NO_COPY)
+    value = _array(bare(data) if isinstance(data, Tensor) else data, dtype)
     if requires_grad and value.dtype.kind != "f":
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    return Tensor(value, requires_grad)
+    return Tensor(value[()], bool(requires_grad))
+
+
+def _array(data: Any, dtype: Any) -> Any:
+    if type(data) in (list, tuple) and any(type(entry) is str for entry in data):
+        raise ValueError("too many dimensions 'str'")
+    try:
+        value = np.array(data, dtype=dtype)
+    except ValueError as error:
+        raise advice.ragged(data) or error from None
+    if value.dtype.kind not in NUMBERS:
+        raise advice.not_numbers(data, value)
+    return value
 
 
 def backward(
-    tensors: Sequence[Tensor],
-    gradients: Sequence[Any],
+    tensors: Tensor | Sequence[Tensor],
+    gradients: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    inputs: Any = None,
 ) -> None:
-    """Add d(tensors)/d(leaf), contracted with the gradients, to the `.grad` of every leaf."""
-    roots = [_root(i, t, g) for i, (t, g) in enumerate(zip(tensors, gradients, strict=True))]
-    for step, g in _run(roots, retain_graph, create_graph, None).items():
-        if isinstance(step, Leaf):
-            _deposit(step.variable, g, create_graph)
+    """Add d(tensors)/d(leaf), contracted with the gradients, to the `.grad` of every leaf.
+
+    With `inputs` only those tensors get a gradient. Raises RuntimeError in PyTorch's words.
+    """
+    only = None
+    if inputs is not None:
+        wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+        if not wanted:
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+        only = {t._step(): t for t in wanted}
+    if create_graph:
+        warnings.warn(advice.CYCLE, UserWarning, stacklevel=3)
+    landed = _run(_roots(tensors, gradients), retain_graph, create_graph, only and set(only))
+    for step, g in landed.items():
+        target = step.variable if isinstance(step, Leaf) else (only or {}).get(step)
+        if target is not None:
+            _deposit(target, g, create_graph)
 
 
 def grad(
@@ -49,35 +81,45 @@ def grad(
 
     Raises RuntimeError in PyTorch's words: not tracked, unused without `allow_unused`.
     """
-    ends = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+    if materialize_grads and allow_unused is False:
+        raise ValueError(advice.MATERIALIZE)
     wrt = [inputs] if isinstance(inputs, Tensor) else list(inputs)
-    given = list(grad_outputs) if isinstance(grad_outputs, list | tuple) else [grad_outputs]
-    roots = [_root(i, t, g) for i, (t, g) in enumerate(zip(ends, given * len(ends), strict=False))]
+    if not wrt:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    roots = _roots(outputs, grad_outputs)
     if not all(t.requires_grad for t in wrt):
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     landed = _run(roots, retain_graph, create_graph, {t._step() for t in wrt})
     found = [landed.get(t._step()) for t in wrt]
-    if not (allow_unused or materialize_grads) and None in [g if g is None else 0 for g in found]:
-        index = next(i for i, g in enumerate(found) if g is None)
-        raise RuntimeError(
-            f"The differentiated Tensor at index {index} appears to not have been used in the "
-            "graph. Set allow_unused=True if this is the desired behavior."
-        )
-    if materialize_grads:
-        found = [np.zeros(t.shape, t.dtype) if g is None else g for t, g in zip(wrt, found)]
+    for index, g in enumerate(found):
+        if g is None and materialize_grads:
+            found[index] = np.zeros(wrt[index].shape, wrt[index].dtype)
+        elif g is None and not allow_unused:
+            raise RuntimeError(advice.unused(index))
     return tuple(None if g is None else boxed(g) for g in found)
 
 
-def _root(index: int, t: Tensor, gradient: Any) -> tuple[Step, Any]:
-    """The step to start from and its seed; PyTorch's complaints where there is none."""
-    if not t.requires_grad:
-        raise RuntimeError(
-            f"element {index} of tensors does not require grad and does not have a grad_fn"
-        )
+def _roots(tensors: Tensor | Sequence[Tensor], gradients: Any) -> list[tuple[Step, Any]]:
+    """The steps to start from and their seeds; PyTorch's complaints where there are none."""
+    ends = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    given = list(gradients) if isinstance(gradients, list | tuple) else [gradients]
+    if gradients is None:
+        given = [None] * len(ends)
+    if len(given) != len(ends):
+        raise RuntimeError(f"got {len(ends)} tensors and {len(given)} gradients")
+    seeds = [_seed(i, t, g) for i, (t, g) in enumerate(zip(ends, given, strict=True))]
+    for i, t in enumerate(ends):
+        if not t.requires_grad:
+            raise RuntimeError(advice.no_graph(i))
+    return [(t._step(), g) for t, g in zip(ends, seeds, strict=True)]
+
+
+def _seed(index: int, t: Tensor, gradient: Any) -> Any:
+    """The cotangent at an output: 1 for a scalar, or what is given, in the output's dtype."""
     if gradient is None:
-        if t.size != 1:
+        if t.requires_grad and t.size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        return t._step(), np.ones(t.shape, t.dtype)[()]
+        return np.ones(t.shape, t.dtype)[()]
     g = gradient if isinstance(gradient, Tensor) else np.asarray(gradient, dtype=t.dtype)[()]
     if g.shape != t.shape:
         raise RuntimeError(
@@ -85,7 +127,7 @@ def _root(index: int, t: Tensor, gradient: Any) -> tuple[Step, Any]:
             f"torch.Size({list(g.shape)}) and output[{index}] has a shape of "
             f"torch.Size({list(t.shape)})."
         )
-    return t._step(), g
+    return g if g.dtype == t.dtype else methods.to(boxed(g), t.dtype)
 
 
 def _run(
@@ -96,41 +138,47 @@ def _run(
 ) -> dict[Step, Any]:
     """Walk the tape: on bare arrays, or on tensors when the walk itself is to be recorded."""
     retain = create_graph if retain_graph is None else retain_graph
-    if create_graph:
-        live = [(step, boxed(g)) for step, g in roots]
-        return walk(live, retain=retain, read=_alive, only=only)
-    return walk([(step, _bare(g)) for step, g in roots], retain=retain, only=only)
-
-
-def _bare(g: Any) -> Any:
-    return g._value if isinstance(g, Tensor) else g
+    with Recording(create_graph):
+        if create_graph:
+            live = [(step, boxed(g)) for step, g in roots]
+            return walk(live, retain=retain, read=_alive, only=only)
+        return walk([(step, bare(g)) for step, g in roots], retain=retain, only=only)
 
 
 def _alive(node: Node) -> tuple[Any, tuple[Any, ...]]:
     """The saved values as tensors that remember, so that the backward pass is itself recorded."""
     y, operands = saved(node)
-    live = tuple(_revived(value, edge) for value, edge in zip(operands, node.edges, strict=True))
-    return (None if y is None else Tensor(y, True, node)), live
+    cells = {i: cell for i, cell, _ in node.watch or ()}
+    live = tuple(
+        _revived(value, edge, cells.get(i))
+        for i, (value, edge) in enumerate(zip(operands, node.edges, strict=False))
+    )
+    return (_revived(y, node, cells.get(-1)) if hasattr(y, "dtype") else y), live
 
 
-def _revived(value: Any, edge: Step | None) -> Any:
+def _revived(value: Any, edge: Step | None, cell: list[Any] | None) -> Any:
+    """A saved value with its place on the tape, and the version of its memory."""
     if edge is None:
         return value
-    return edge.variable if isinstance(edge, Leaf) else Tensor(value, True, edge)
+    twin = Tensor(value, True, edge if isinstance(edge, Node) else None)
+    if isinstance(edge, Leaf):
+        twin._leaf = lambda: edge
+    if cell is not None:
+        twin._cell = cell
+    return twin
 
 
-def _deposit(leaf: Tensor, g: Any, create_graph: bool) -> None:
+def _deposit(target: Tensor, g: Any, create_graph: bool) -> None:
     """Add g to `.grad`: into the same tensor object, as PyTorch does."""
-    held = leaf._grad
+    held = target._grad
     if create_graph:
-        leaf._grad = boxed(g) if held is None else held + boxed(g)
-        return
-    value = _bare(g)
-    if held is None:
-        leaf._grad = Tensor(np.array(value))
+        target._grad = apply(TABLE["copy"], (g,), {}) if held is None else held + g
+    elif held is None:
+        target._grad = Tensor(np.array(bare(g))[()])
     else:
         held._share()
-        np.add(held._value, value, out=held._value, casting="same_kind")
+        np.add(held._value, bare(g), out=held._value, casting="same_kind")
+        held._cell[0] += 1
 
 
 def _backward_method(
@@ -138,12 +186,14 @@ def _backward_method(
     gradient: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    inputs: Any = None,
 ) -> None:
     """Add d(self)/d(leaf), contracted with `gradient`, to the `.grad` of every leaf.
 
     Raises RuntimeError in PyTorch's words: no graph, not a scalar, wrong shape, graph freed.
     """
-    backward([self], [gradient], retain_graph, create_graph)
+    given = None if gradient is None else [gradient]
+    backward([self], given, retain_graph, create_graph, inputs)
 
 
-Tensor.backward = _backward_method  # type: ignore[attr-defined]
+Tensor.backward = _backward_method

@@ -21,6 +21,17 @@ class Mode(threading.local):
     recording: bool = True
     observe: Observe | None = None
     disturb: Disturb | None = None
+    plain: bool = True
+    """Recording, and nobody watches: the usual case, in one look."""
+
+    def set(self, recording: bool, observe: Observe | None, disturb: Disturb | None) -> None:
+        """Change the mode of this thread."""
+        self.recording, self.observe, self.disturb = recording, observe, disturb
+        self.plain = recording and observe is None and disturb is None
+
+    def record(self, flag: bool) -> None:
+        """Switch recording on or off."""
+        self.set(flag, self.observe, self.disturb)
 
 
 MODE = Mode()
@@ -35,23 +46,23 @@ class Recording:
         self._at_once = at_once
         self._before: list[bool] = [MODE.recording]
         if at_once:
-            MODE.recording = flag
+            MODE.record(flag)
 
     def __enter__(self) -> Self:
         if self._at_once:
             self._at_once = False
         else:
             self._before.append(MODE.recording)
-            MODE.recording = self._flag
+            MODE.record(self._flag)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        MODE.recording = self._before.pop()
+        MODE.record(self._before.pop())
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function with the flag set while it runs; a generator, while it is running."""
         if self._at_once:
-            MODE.recording = self._before[0]
+            MODE.record(self._before[0])
         return _stepwise(function, self._flag) if isgeneratorfunction(function) else _whole(
             function, self._flag
         )
@@ -114,8 +125,8 @@ def is_grad_enabled() -> bool:
 def watched(observe: Observe | None = None, disturb: Disturb | None = None) -> Iterator[None]:
     """Let an observer see every node, or a disturbance alter every forward, inside the block."""
     before = MODE.observe, MODE.disturb
-    MODE.observe, MODE.disturb = observe, disturb
+    MODE.set(MODE.recording, observe, disturb)
     try:
         yield
     finally:
-        MODE.observe, MODE.disturb = before
+        MODE.set(MODE.recording, *before)

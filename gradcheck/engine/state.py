@@ -8,7 +8,7 @@ from weakref import ref
 import numpy as np
 
 from gradcheck.engine import advice
-from gradcheck.engine.tape import Leaf, Node, Step
+from gradcheck.engine.tape import Leaf, Node, Step, seen_from_outside
 
 
 class State:
@@ -61,7 +61,7 @@ class State:
     def grad_fn(self) -> Node | None:
         """The node that made this tensor; None for a leaf."""
         self._settle()
-        return self._node and self._node.face
+        return self._node and seen_from_outside(self._node)[0]  # type: ignore[return-value]
 
     @property
     def is_leaf(self) -> bool:

@@ -60,7 +60,9 @@ class Node:
 
     def name(self) -> str:
         """PyTorch's name of the node, `MulBackward0`."""
-        stand_ins = self.operands if self.operands is not None else self.forms
+        stand_ins = self.operands
+        if stand_ins is None:
+            stand_ins = tuple(None if known is None else _blank(*known) for known in self.forms)
         return self.op.backward_name(stand_ins, self.params)
 
     def __repr__(self) -> str:

@@ -31,7 +31,6 @@ class Tensor(Convertible, Hooked):
     __array_priority__ = 1000
 
     backward: ClassVar[Callable[..., None]]  # attached by `autograd`, as operators by `methods`
-    T: Any
 
     def detach(self) -> Self:
         """The same memory without the memory of how it was made."""
@@ -134,6 +133,8 @@ def apply(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> Tens
 # -- the same for one and two operands -----------------------------------------------------------
 
 NONE: Mapping[str, Any] = {}
+ONE = (True,)
+NEITHER = (False, False)
 OPERATOR: dict[Callable[..., Any], Callable[..., Any]] = {
     np.add: operator.add,
     np.subtract: operator.sub,
@@ -146,64 +147,61 @@ OPERATOR: dict[Callable[..., Any], Callable[..., Any]] = {
 
 def apply_to_one(row: Op, x: Tensor) -> Tensor:
     """`apply` for an elementwise op of one operand."""
-    if x._view is not None or MODE.disturb is not None:
+    if x._view is not None or not (x._tracked and MODE.plain):
         return apply(row, (x,), NONE)
-    value = x._value
-    y = OPERATOR.get(row.forward, row.forward)(value)
-    out = Tensor(y if type(y) is float64 or type(y) is ndarray else _solid(y))
-    if x._tracked and MODE.recording:
-        keep, keep_y = row.keeps((True,))
-        kept = keep[0]
-        watch: tuple[Any, ...] | None = ((0, x._cell, x._cell[0]),) if kept else None
-        if keep_y:
-            watch = (*(watch or ()), (-1, out._cell, 0))
-        out._tracked = True
-        out._node = Node(
-            row,
-            (x._node or x._step(),),
-            (NUMBER if type(value) is float64 else form(value),),
-            (value if kept else blank(value),),
-            NONE,
-            y if keep_y else None,
-            watch,
-        )
-        if MODE.observe is not None:
-            MODE.observe(out._node, out, (x,))
+    u = x._value
+    y = OPERATOR.get(row.forward, row.forward)(u)
+    out = Tensor(y if type(y) is float64 or type(y) is ndarray else _solid(y), True)
+    (keep,), keep_y = row.keeps(ONE)
+    watch: tuple[Any, ...] | None = ((0, x._cell, x._cell[0]),) if keep else None
+    if keep_y:
+        watch = (*(watch or ()), (-1, out._cell, 0))
+    out._node = Node(
+        row,
+        (x._node or x._step(),),
+        (NUMBER if type(u) is float64 else form(u),),
+        (u if keep or type(u) is float64 else blank(u),),
+        NONE,
+        y if keep_y else None,
+        watch,
+    )
     return out
 
 
 def apply_to_two(row: Op, a: Any, b: Any) -> Tensor:
-    """`apply` for an elementwise op of two operands, at least one of them a tensor."""
+    """`apply` for an elementwise op of two operands."""
     ours, theirs = type(a) is Tensor, type(b) is Tensor
-    if MODE.disturb is not None or (ours and a._view) or (theirs and b._view):
+    if not MODE.plain or (ours and a._view is not None) or (theirs and b._view is not None):
         return apply(row, (a, b), NONE)
-    u = a._value if ours else _constant(a)
-    v = b._value if theirs else _constant(b)
+    u = a._value if ours else a if type(a) is float else _constant(a)
+    v = b._value if theirs else b if type(b) is float else _constant(b)
     y = OPERATOR.get(row.forward, row.forward)(u, v)
     out = Tensor(y if type(y) is float64 or type(y) is ndarray else _solid(y))
-    want_u, want_v = ours and a._tracked, theirs and b._tracked
-    if (want_u or want_v) and MODE.recording:
-        (keep_u, keep_v), keep_y = row.keeps((want_u, want_v))
-        watch: tuple[Any, ...] | None = None
-        if keep_u or keep_v or keep_y:
-            watch = ((0, a._cell, a._cell[0]),) if keep_u and ours else ()
-            if keep_v and theirs:
-                watch = (*watch, (1, b._cell, b._cell[0]))
-            if keep_y:
-                watch = (*watch, (-1, out._cell, 0))
-        out._tracked = True
-        out._node = Node(
-            row,
-            ((a._node or a._step()) if want_u else None, (b._node or b._step()) if want_v else None),
-            (
-                NUMBER if type(u) is float64 else form(u),
-                NUMBER if type(v) is float64 else form(v),
-            ),
-            (u if keep_u else blank(u), v if keep_v else blank(v)),
-            NONE,
-            y if keep_y else None,
-            watch,
-        )
-        if MODE.observe is not None:
-            MODE.observe(out._node, out, (a, b))
+    wanted = ours and a._tracked, theirs and b._tracked
+    if wanted == NEITHER:
+        return out
+    (keep_u, keep_v), keep_y = row.keeps(wanted)
+    watch: tuple[Any, ...] | None = None
+    if keep_u or keep_v or keep_y:
+        watch = ((0, a._cell, a._cell[0]),) if keep_u and ours else ()
+        if keep_v and theirs:
+            watch = (*watch, (1, b._cell, b._cell[0]))
+        if keep_y:
+            watch = (*watch, (-1, out._cell, 0))
+    out._tracked = True
+    out._node = Node(
+        row,
+        (
+            (a._node or a._step()) if wanted[0] else None,
+            (b._node or b._step()) if wanted[1] else None,
+        ),
+        (NUMBER if type(u) is float64 else form(u), NUMBER if type(v) is float64 else form(v)),
+        (
+            u if keep_u or type(u) is not ndarray else blank(u),
+            v if keep_v or type(v) is not ndarray else blank(v),
+        ),
+        NONE,
+        y if keep_y else None,
+        watch,
+    )
     return out

@@ -21,16 +21,20 @@ from gradcheck.ops.row import Op
 Path = tuple[tuple[Op, Mapping[str, Any]], ...]
 
 MOVES = {
-    "getitem", "reshape", "ravel", "transpose", "swapaxes", "moveaxis", "squeeze", "expand_dims",
-    "broadcast_to", "diagonal", "flip",
+    "getitem", "reshape", "ravel", "transpose", "swapaxes", "matrix_transpose", "moveaxis",
+    "squeeze", "expand_dims", "broadcast_to", "diagonal", "atleast_1d", "atleast_2d", "atleast_3d",
 }  # fmt: skip
+"""The rows that give a view; where NumPy gives one for another row (flip), PyTorch copies."""
+
+FOREIGN = "Function"
 
 
 class View:
     """Whose memory a view looks at (`base`, never a view itself), along which path.
 
     `seen` is the base's node when the view's own node was made; `origin` says how the view came
-    about, where that forbids writing: "no_grad", or "Unbind 1" for the second of several outputs.
+    about, where that forbids writing: "no_grad", "Unbind 1" for the second of several outputs,
+    "Function FnBackward" for what a user's function made of its argument's memory.
     """
 
     __slots__ = ("base", "origin", "path", "seen")
@@ -44,6 +48,8 @@ class View:
 
     def settle(self, view: State) -> None:
         """Bring the view's node up to date with the base."""
+        if self.origin.startswith(FOREIGN):
+            return
         if self.base._tracked:
             view._tracked = True
         if self.base._node is not self.seen:
@@ -64,16 +70,19 @@ def forward(row: Op, x: State, params: Mapping[str, Any]) -> Any:
 
 
 def link(out: State, operands: tuple[Any, ...], row: Op, params: Mapping[str, Any]) -> None:
-    """Make `out` a view if its memory is that of an operand."""
+    """Make `out` a view if its memory is that of an operand; a copy, if its row gives no views."""
     y = out._value
-    if type(y) is not np.ndarray or y.base is None:
+    if type(y) is not np.ndarray:
         return
     for x in operands:
-        if isinstance(x, State) and type(x._value) is np.ndarray and np.may_share_memory(x._value, y):
-            base, path = (x._view.base, x._view.path) if x._view else (x, ())
-            origin = "" if MODE.recording else "no_grad"
-            out._view = View(base, (*path, (row, params)), origin)
-            out._cell = x._cell
+        if not (isinstance(x, State) and np.may_share_memory(x._value, y)):
+            continue
+        if row not in MOVING:
+            out._value = np.array(y)
+            continue
+        base, path = (x._view.base, x._view.path) if x._view else (x, ())
+        out._view = View(base, (*path, (row, params)), "" if MODE.recording else "no_grad")
+        out._cell = x._cell
 
 
 def write_through(view: State, written: State) -> None:
@@ -105,16 +114,17 @@ def _look(row: Op, x: Any, params: Mapping[str, Any]) -> Any:
     """One step of a path, as a view of an array."""
     if hasattr(x, "__apply_op__"):
         return x.__apply_op__(row, (x,), params)
-    if row.name == "getitem" and _is_basic(params["index"]):
+    if row.name == "getitem" and is_basic(params["index"]):
         index = params["index"] if isinstance(params["index"], tuple) else (params["index"],)
         return x[index if Ellipsis in index else (*index, ...)]
     return row.forward(x, **params)
 
 
-def _is_basic(index: Any) -> bool:
+def is_basic(index: Any) -> bool:
+    """Whether NumPy answers the index with a view: numbers, slices, `...` and None only."""
     parts = index if isinstance(index, tuple) else (index,)
     return all(
-        isinstance(part, int | np.integer | slice) or part is None or part is Ellipsis
+        (isinstance(part, int | np.integer | slice) and not isinstance(part, bool)) or part is None or part is Ellipsis
         for part in parts
     )
 

@@ -1,4 +1,4 @@
-"""The derivative of a named function remembered wrongly, or its antiderivative instead.
+"""The derivative of a named function remembered wrongly.
 
 Tables map an op to wrong slopes as functions of its argument w and value y.
 """
@@ -9,15 +9,23 @@ from typing import Any
 import numpy as np
 
 from gradcheck.mistakes.row import mistake
-from gradcheck.mistakes.step import Step, function, inner_is_variable, over
+from gradcheck.mistakes.step import Step, function, over
 
 Slopes = Mapping[str, tuple[Callable[[Any, Any], Any], ...]]
 
 CONFUSED: Slopes = {
     "sin": (lambda w, y: 1 / np.cos(w),),
     "cos": (lambda w, y: 1 / np.sin(w),),
-    "tan": (lambda w, y: 1 / np.cos(w), lambda w, y: y / np.cos(w), lambda w, y: 1 / np.sin(w) ** 2),
-    "cot": (lambda w, y: 1 / np.sin(w), lambda w, y: -y / np.sin(w), lambda w, y: 1 / np.cos(w) ** 2),
+    "tan": (
+        lambda w, y: 1 / np.cos(w),
+        lambda w, y: y / np.cos(w),
+        lambda w, y: 1 / np.sin(w) ** 2,
+    ),
+    "cot": (
+        lambda w, y: 1 / np.sin(w),
+        lambda w, y: -y / np.sin(w),
+        lambda w, y: 1 / np.cos(w) ** 2,
+    ),
     "sec": (lambda w, y: y**2, lambda w, y: np.tan(w), lambda w, y: np.tan(w) ** 2),
     "csc": (lambda w, y: -(y**2), lambda w, y: -1 / np.tan(w), lambda w, y: -1 / np.tan(w) ** 2),
     "sinh": (lambda w, y: np.cos(w),),
@@ -53,18 +61,6 @@ INVERSES: Slopes = {
         lambda w, y: np.sin(w) / np.cos(w) ** 2,
         lambda w, y: -np.sin(y),
     ),
-}
-ANTIDERIVATIVES: Mapping[str, Callable[[Any, Any], Any]] = {
-    "sin": lambda w, y: -np.cos(w),
-    "cos": lambda w, y: np.sin(w),
-    "exp": lambda w, y: y,
-    "log": lambda w, y: w * y - w,
-    "sinh": lambda w, y: np.cosh(w),
-    "cosh": lambda w, y: np.sinh(w),
-    "tan": lambda w, y: -np.log(np.abs(np.cos(w))),
-    "sqrt": lambda w, y: w * y * 2 / 3,
-    "square": lambda w, y: w**3 / 3,
-    "reciprocal": lambda w, y: np.log(np.abs(w)),
 }
 
 
@@ -145,30 +141,3 @@ for _k, _example in enumerate(
         example=_example,
         common=0.4,
     )
-
-
-def _known(s: Step) -> bool:
-    """A node whose antiderivative everybody knows: a power of the variable, or a table entry."""
-    bare = not s.both and not s.summed and inner_is_variable(s)
-    constant_below = s.op == "divide" and s.du is None
-    return bare and (s.op in ANTIDERIVATIVES or constant_below or (s.op == "power" and s.dv is None))
-
-
-def _integrated(s: Step) -> Any:
-    """The antiderivative: x^(n+1)/(n+1), c log x, or what the table has."""
-    if s.op == "power":
-        return np.power(s.u, s.n + 1) / (s.n + 1) * s.dx
-    if s.op == "divide":
-        return s.u * np.log(np.abs(s.v)) * s.dx
-    return ANTIDERIVATIVES[s.op](s.w, s.y) * s.dx
-
-
-integrated_term = mistake(
-    "integrated-instead",
-    verb="derivative",
-    where=_known,
-    wrong=_integrated,
-    says="`{text}` was integrated: a derivative is asked for.",
-    example=("x**3 + 2*sin(x)", {"x": "x**4/4 - 2*cos(x)"}),
-    common=0.5,
-)

@@ -95,6 +95,7 @@ factor_one_more = mistake(
     example=("3*sin(x)", {"x": "4*cos(x)"}),
     common=0.2,
     habit=False,
+    vague=True,
 )
 
 factor_one_less = mistake(
@@ -106,6 +107,7 @@ factor_one_less = mistake(
     example=("3*sin(x)", {"x": "2*cos(x)"}),
     common=0.2,
     habit=False,
+    vague=True,
 )
 
 factor_twice = mistake(
@@ -126,6 +128,7 @@ exponent_one_less = mistake(
     says="The factor that comes down from the exponent of `{text}` is {c} itself, not one less.",
     example=("x**4", {"x": "3*x**3"}),
     common=0.35,
+    vague=True,
 )
 
 exponent_one_more = mistake(
@@ -136,6 +139,17 @@ exponent_one_more = mistake(
     says="The factor that comes down from the exponent of `{text}` is {c} itself, not one more.",
     example=("x**4", {"x": "5*x**3"}),
     common=0.2,
+    vague=True,
+)
+
+coefficient_slip = mistake(
+    "coefficient-slip",
+    verb="answer",
+    wrong=lambda w: (),
+    says="The derivative of `{text}` is {factor} times what it should be: check its coefficient.",
+    example=("x**3 + 2*sin(x)", {"x": "7*x**2/2 + 2*cos(x)"}),
+    common=0.3,
+    vague=True,
 )
 
 sum_of_derivatives = mistake(

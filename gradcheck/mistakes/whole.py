@@ -119,6 +119,7 @@ at_another_point = mistake(
     "turned.",
     example=("x**3 + 2*sin(x)", {"x": "2 + 0*x"}),
     common=0.2,
+    vague=True,
 )
 
 factor_two = mistake(

@@ -155,4 +155,6 @@ def middle(ball: arb) -> float:
 
 def radius(ball: arb) -> float:
     """The radius as a float, never rounded down to less than it is."""
+    if ball.is_exact():
+        return 0.0 if ball.is_finite() else math.inf
     return math.nextafter(float(ball.rad()), math.inf) if ball.is_finite() else math.inf

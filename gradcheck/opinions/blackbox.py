@@ -8,7 +8,16 @@ import numpy as np
 from flint import arb
 
 from gradcheck.opinions.opinion import (
-    Array, Case, Direction, NotScalar, Opinion, Slope, contracted, estimate, reason,
+    Array,
+    Case,
+    Direction,
+    Estimate,
+    NotScalar,
+    Opinion,
+    Slope,
+    contracted,
+    estimate,
+    reason,
 )  # fmt: skip
 from gradcheck.opinions.scan import Slope as Scanned
 from gradcheck.opinions.scan import scan
@@ -21,15 +30,17 @@ def black_box(case: Case, because: str) -> Opinion:
     """Scan floats along every entry, or along random directions where there are many."""
     try:
         value = np.asarray(_value(case, case.floats()), dtype=np.float64)
-        found = _each(case) if case.size() <= ENTRIES else _some(case)
+        bars = 4 * np.finfo(np.float64).eps * np.abs(value)
+        value_known, method = estimate(value, bars), f"scanned floats ({because})"
+        if case.size() > ENTRIES:
+            found = tuple(slope_along(case, along) for along in directions(case))
+            return Opinion("differences", value_known, directions=found, method=method)
+        gradients, slopes = _each(case)
     except NotScalar:
         raise
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
         return Opinion("differences", abstains=reason(error))
-    bar = 4 * np.finfo(np.float64).eps * np.abs(value)
-    return Opinion(
-        "differences", estimate(value, bar), method=f"scanned floats ({because})", **found
-    )
+    return Opinion("differences", value_known, gradients, slopes=slopes, method=method)
 
 
 def directions(case: Case) -> list[dict[str, Array]]:
@@ -41,6 +52,12 @@ def directions(case: Case) -> list[dict[str, Array]]:
         {n: sizes[n] * rng.standard_normal(values[n].shape) for n in case.wrt}
         for _ in range(DIRECTIONS)
     ]
+
+
+def slope_along(case: Case, along: Mapping[str, Array]) -> Direction:
+    """The slope of the program along one direction, by scanning floats."""
+    slope, kind = _ball(scan(_along(case, along), 0.0, scale=1.0))
+    return Direction(along, slope, kind)
 
 
 def _value(case: Case, inputs: Mapping[str, Array]) -> Any:
@@ -62,21 +79,21 @@ def _along(case: Case, along: Mapping[str, Array]) -> Callable[[float], float]:
     return at
 
 
-def _each(case: Case) -> dict[str, Any]:
+def _each(case: Case) -> tuple[dict[str, Estimate], dict[tuple[str, tuple[int, ...]], Slope]]:
+    """The slope at every entry of every wrt input."""
     gradients, slopes = {}, {}
-    for name, values in case.floats().items():
-        if name not in case.wrt:
-            continue
-        found = np.empty(values.shape, dtype=object)
-        for index in np.ndindex(values.shape):
-            unit = np.zeros(values.shape)
+    start = case.floats()
+    for name in case.wrt:
+        found = np.empty(start[name].shape, dtype=object)
+        for index in np.ndindex(found.shape):
+            unit = np.zeros(found.shape)
             unit[index] = 1.0
-            shifted = _shifted(_along(case, {name: unit}), float(values[index]))
-            found[index], slope = _ball(scan(shifted, float(values[index])))
+            at = float(start[name][index])
+            found[index], slope = _ball(scan(_shifted(_along(case, {name: unit}), at), at))
             if slope is not None:
                 slopes[name, index] = slope
         gradients[name] = estimate(found)
-    return {"gradients": gradients, "slopes": slopes}
+    return gradients, slopes
 
 
 def _shifted(along: Callable[[float], float], x: float) -> Callable[[float], float]:
@@ -84,21 +101,11 @@ def _shifted(along: Callable[[float], float], x: float) -> Callable[[float], flo
     return lambda at: along(at - x)
 
 
-def _some(case: Case) -> dict[str, Any]:
-    found = []
-    for along in directions(case):
-        slope, kind = _ball(scan(_along(case, along), 0.0, scale=1.0))
-        found.append(Direction(along, slope, kind))
-    return {"directions": tuple(found)}
-
-
 def _ball(seen: Scanned) -> tuple[arb, Slope | None]:
     """A scanned slope as a ball; unresolved ones become balls that hold no number."""
     known = math.isfinite(seen.value) and math.isfinite(seen.error)
-    ball = arb(seen.value, seen.error) if known else arb.nan()
+    ball = arb(seen.value, seen.error) if known else arb(0, math.inf)
     if seen.kind in ("smooth", "unresolved"):
         return ball, None
-    kind = {"vertical": "vertical", "undefined": "undefined"}.get(seen.kind, seen.kind)
-    return ball if kind == "one-sided" else arb.nan(), Slope(
-        kind, seen.left, seen.right, seen.detail
-    )
+    slope = Slope(seen.kind, seen.left, seen.right, seen.detail)
+    return (ball if seen.kind == "one-sided" else arb.nan()), slope

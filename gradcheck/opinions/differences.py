@@ -13,12 +13,27 @@ from flint import arb
 
 from gradcheck.errors import OutOfBudget, TextError
 from gradcheck.numbers.ball import (
-    MADE, TIES, Undecided, arbs, balls, middle, precision, radius,
+    MADE,
+    TIES,
+    Undecided,
+    arbs,
+    balls,
+    middle,
+    precision,
+    radius,
 )  # fmt: skip
 from gradcheck.numbers.scalars import Scalars
 from gradcheck.opinions.blackbox import black_box, directions
 from gradcheck.opinions.opinion import (
-    Array, Case, Direction, NotScalar, Opinion, Slope, contracted, estimate, reason,
+    Array,
+    Case,
+    Direction,
+    NotScalar,
+    Opinion,
+    Slope,
+    contracted,
+    estimate,
+    reason,
 )  # fmt: skip
 
 START = 256
@@ -124,7 +139,7 @@ def _along(case: Case, point: Point, along: Mapping[str, Array]) -> Along:
 
 
 def _stepped(start: Array, u: Array, step: arb) -> Scalars:
-    """start + step * u, touching only the entries where u is not zero."""
+    """Start + step * u, touching only the entries where u is not zero."""
     moved = start.copy()
     for index in zip(*np.nonzero(u), strict=True) if u.ndim else [()]:
         moved[index] = start[index] + step * float(u[index])

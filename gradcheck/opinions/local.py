@@ -4,7 +4,7 @@ The forward value is compared with both exact kinds; each VJP, at the cotangent 
 with a ball difference of that one op along a random direction; then fitting and accumulation.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,9 +21,10 @@ from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.opinions.reverse import recorded
 
-BITS = 256
-STEP = arb(2) ** -60
+BITS = 384
+STEP = arb(2) ** -100
 TOLERANCE = 1e-7
+SMALLEST = float(np.finfo(np.float64).smallest_normal)
 
 
 @dataclass(frozen=True)
@@ -38,31 +39,68 @@ class Suspect:
 
 @dataclass(frozen=True)
 class _Site:
+    """One op of the tape with everything it was given and gave."""
+
     node: Node
     operands: tuple[Any, ...]
     y: Array
 
 
+@dataclass(frozen=True)
+class _Replay:
+    """A forward and a backward pass: sites in order, what arrived where, and each fitted piece."""
+
+    sites: tuple[_Site, ...]
+    arrived: Mapping[Step, Any]
+    pieces: Mapping[tuple[Step, int], tuple[Any, Any]]
+
+
 def suspects(case: Case) -> tuple[Suspect, ...]:
-    """The faults found op by op, first in reverse order first; empty where none shows."""
-    try:
-        sites, arrived, pieces = _replayed(case)
-        found = list(_checked(sites, arrived, pieces))
-    except Exception:  # noqa: BLE001 - a program that is already in dissent may break anywhere
+    """The faults found op by op, last op first, one a cell; empty where none shows."""
+    replay = _replayed(case)
+    if replay is None:
         return ()
-    unique = {(s.op, s.cell): s for s in reversed(found)}
-    return tuple(s for s in found if unique.get((s.op, s.cell)) is s)
+    first: dict[tuple[str, str], Suspect] = {}
+    with precision(BITS), np.errstate(all="ignore"):
+        for site in reversed(replay.sites):
+            for check in (_forward, _pulls):
+                for suspect in _safely(check, site, replay):
+                    first.setdefault((suspect.op, suspect.cell), suspect)
+        for suspect in _joins(replay):
+            first.setdefault((suspect.op, suspect.cell), suspect)
+    return tuple(first.values())
 
 
-def _replayed(case: Case) -> tuple[list[_Site], dict[Step, Any], dict[tuple[Step, int], Any]]:
-    """The tape with all operands, the cotangent at every node, and every fitted piece."""
+def extremes(case: Case) -> tuple[str, ...]:
+    """The ops at which float64 runs out of range: 0, or no finite number, where there is one."""
+    replay = _replayed(case)
+    if replay is None:
+        return ()
+    found: dict[str, None] = {}
+    with precision(BITS), np.errstate(all="ignore"):
+        for site in replay.sites:
+            for words in _safely(_out_of_range, site, replay):
+                found[words] = None
+    return tuple(found)
+
+
+def _safely(check: Callable[..., Iterator[Any]], site: _Site, replay: _Replay) -> list[Any]:
+    """What one check finds; nothing where an op cannot be run by itself on exact numbers."""
+    try:
+        return list(check(site, replay))
+    except Exception:  # noqa: BLE001 - the program is in dissent already, and may break anywhere
+        return []
+
+
+def _replayed(case: Case) -> _Replay | None:
+    """The tape of the case, with all its operands and cotangents; None where there is none."""
     sites: list[_Site] = []
+    arrived: dict[Step, Any] = {}
+    pieces: dict[tuple[Step, int], tuple[Any, Any]] = {}
 
     def observe(node: Node, out: Tensor, operands: Any) -> None:
-        sites.append(_Site(node, tuple(map(bare, operands)), np.asarray(out._value)))
-
-    arrived: dict[Step, Any] = {}
-    pieces: dict[tuple[Step, int], Any] = {}
+        node.span = case.where()
+        sites.append(_Site(node, tuple(map(bare, operands)), np.asarray(bare(out))))
 
     def noted_pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
         arrived[node] = g
@@ -72,69 +110,88 @@ def _replayed(case: Case) -> tuple[list[_Site], dict[Step, Any], dict[tuple[Step
         pieces[node, i] = (g, RIGHT.fit(node, i, g))
         return pieces[node, i][1]
 
-    with watched(observe=observe), np.errstate(all="ignore"):
-        out, seed, _ = recorded(case)
-        if out is None:
-            return [], {}, {}
-        walk([(out._step(), seed)], verbs=replace(RIGHT, pull=noted_pull, fit=noted_fit))
-    return sites, arrived, pieces
+    try:
+        with watched(observe=observe), np.errstate(all="ignore"):
+            out, seed, _ = recorded(case)
+            if out is None:
+                return None
+            verbs = replace(RIGHT, pull=noted_pull, fit=noted_fit)
+            landed = walk([(out._step(), seed)], verbs=verbs)
+    except Exception:  # noqa: BLE001 - a wrong op may break the pass itself
+        return None
+    return _Replay(tuple(sites), {**landed, **arrived}, pieces)
 
 
-def _checked(
-    sites: list[_Site], arrived: Mapping[Step, Any], pieces: Mapping[tuple[Step, int], Any]
-) -> Iterator[Suspect]:
-    with precision(BITS):
-        for site in reversed(sites):
-            yield from _forward(site)
-            if site.node in arrived:
-                yield from _pulls(site, arrived[site.node], pieces)
-        yield from _joins(sites, arrived, pieces)
+# -- the value of one op -------------------------------------------------------------------------
 
 
-def _forward(site: _Site) -> Iterator[Suspect]:
+def _forward(site: _Site, replay: _Replay) -> Iterator[Suspect]:
     """Float, ball and closed form of one op's value."""
-    row, params = site.node.op, site.node.params
-    exact = [middle(b) for b in arbs(_on_balls(site, site.operands)).flat]
-    leaves = [line.constants(v) for v in site.operands] if _numeric(site) else None
-    forms = {"forward": site.y.ravel().tolist(), "ball": exact}
-    if leaves is not None:
-        values = np.asarray(answer(row, tuple(leaves), params), dtype=object).ravel()
-        forms["symbolic"] = [
-            middle(v.value) if isinstance(v, Symbolic) else float(v) for v in values
-        ]
-    off = _lonely({name: np.array(v, dtype=float) for name, v in forms.items()})
+    row = site.node.op
+    forms = {"forward": site.y.ravel(), "ball": _floats(_on_balls(site, site.operands))}
+    if _numeric(site):
+        leaves = tuple(map(line.constants, site.operands))
+        forms["symbolic"] = _floats(_values(answer(row, leaves, site.node.params)))
+    off = _odd({name: np.array(v, dtype=float) for name, v in forms.items()}, _largest(site.y))
     if off:
         yield Suspect(row.name, off, site.node.span, f"the value of {row.name} differs in `{off}`")
 
 
-def _pulls(site: _Site, g: Any, pieces: Mapping[tuple[Step, int], Any]) -> Iterator[Suspect]:
-    """Each VJP against a ball difference, and against the closed form's slopes."""
-    rng = np.random.default_rng(0)
+def _out_of_range(site: _Site, replay: _Replay) -> Iterator[str]:
+    """Zero or not finite in float64 where the exact value, or cotangent, is neither."""
     row = site.node.op
-    slopes = _slopes(site, g)
-    for i, edge in enumerate(site.node.edges):
-        if edge is None or (site.node, i) not in pieces:
-            continue
-        raw, fitted = pieces[site.node, i]
-        shape = np.shape(site.operands[i])
-        right = _sized(raw, shape)
-        u = rng.standard_normal(shape)
-        three = {"vjp": float(np.sum(right * u)), "ball": _directional(site, g, i, u)}
+    for now, exact in zip(site.y.ravel(), arbs(_on_balls(site, site.operands)).flat, strict=True):
+        if exact.is_finite() and exact != 0 and not SMALLEST <= abs(float(now)) < np.inf:
+            yield f"{row.name} leaves the range of float64"
+            break
+    for i, raw, g in _pulled(site, replay):
+        u = _probe(site.operands[i])
+        if not np.any(np.abs(np.asarray(raw)) >= SMALLEST) and _directional(site, g, i, u) != 0:
+            yield f"the derivative of {row.name} leaves the range of float64"
+
+
+# -- the VJPs of one op --------------------------------------------------------------------------
+
+
+def _pulls(site: _Site, replay: _Replay) -> Iterator[Suspect]:
+    """Each VJP against a ball difference, and against the closed form's slopes."""
+    row, span = site.node.op, site.node.span
+    slopes: list[Array] | None = None
+    for i, raw, g in _pulled(site, replay):
+        if slopes is None and _numeric(site):
+            slopes = _slopes(site, g)
+        right = _summed(raw, np.shape(site.operands[i]))
+        u = _probe(site.operands[i])
+        three = {"vjp": float(np.sum(right * u)), "ball": middle(_directional(site, g, i, u))}
         if slopes is not None:
             three["symbolic"] = float(np.sum(slopes[i] * u))
-        off = _lonely({name: np.array([v]) for name, v in three.items()})
+        off = _odd({n: np.array([v]) for n, v in three.items()}, float(np.max(np.abs(right * u))))
         if off:
-            cell = f"vjps[{i}]" if off == "vjp" else off
-            yield Suspect(row.name, cell, site.node.span, f"{three}")
-        elif np.shape(fitted) != shape or not np.allclose(fitted, right, rtol=1e-9, atol=0):
-            yield Suspect("engine", "fit", site.node.span, f"{np.shape(raw)} fitted to {shape}")
+            yield Suspect(row.name, f"vjps[{i}]" if off == "vjp" else off, span, f"{three}")
+        fitted = replay.pieces[site.node, i][1]
+        if np.shape(fitted) != right.shape or not np.allclose(fitted, right, equal_nan=True):
+            yield Suspect("engine", "fit", span, f"{np.shape(raw)} fitted to {right.shape}")
 
 
-def _sized(g: Any, shape: tuple[int, ...]) -> Array:
-    """g summed to a shape: the definition of un-broadcasting, entry by entry."""
+def _pulled(site: _Site, replay: _Replay) -> Iterator[tuple[int, Any, Any]]:
+    """Each operand that was pulled to: its position, the raw piece, and the cotangent there."""
+    for i in range(len(site.node.edges)):
+        if (site.node, i) in replay.pieces:
+            yield i, replay.pieces[site.node, i][0], replay.arrived[site.node]
+
+
+def _probe(operand: Any) -> Array:
+    """A signed random direction, entry by entry of the operand's own size."""
+    size = np.abs(np.asarray(operand, dtype=np.float64))
+    draws = np.random.default_rng(0).standard_normal(size.shape)
+    return np.asarray(draws * np.where(size > 0, size, 1.0))
+
+
+def _summed(g: Any, shape: tuple[int, ...]) -> Array:
+    """A cotangent summed to a shape: the definition of un-broadcasting, entry by entry."""
     out = np.zeros(shape)
     g = np.asarray(g)
-    if g.ndim < len(shape):
+    if g.ndim < len(shape) or g.size < out.size:
         return np.broadcast_to(g, shape)
     for index in np.ndindex(g.shape):
         tail = index[g.ndim - len(shape) :]
@@ -142,55 +199,21 @@ def _sized(g: Any, shape: tuple[int, ...]) -> Array:
     return out
 
 
-def _joins(
-    sites: list[_Site], arrived: Mapping[Step, Any], pieces: Mapping[tuple[Step, int], Any]
-) -> Iterator[Suspect]:
-    """What arrived at a node is the sum of what its users sent."""
-    sent: dict[Step, Any] = {}
-    for (node, i), (_, fitted) in pieces.items():
-        edge = node.edges[i]
-        if edge is not None:
-            sent[edge] = sent.get(edge, 0) + np.asarray(fitted)
-    for site in sites:
-        node = site.node
-        if node in sent and node in arrived and not np.allclose(sent[node], arrived[node]):
-            yield Suspect("engine", "accumulate", node.span, "paths that meet do not add up")
-
-
-def _numeric(site: _Site) -> bool:
-    return all(np.asarray(v).dtype.kind in "fiub" for v in site.operands)
-
-
-def _on_balls(site: _Site, operands: tuple[Any, ...]) -> Any:
-    lifted = tuple(
-        v
-        if np.asarray(v).dtype.kind == "b"
-        else balls(v)
-        if not isinstance(v, np.ndarray) or v.dtype != object
-        else v
-        for v in operands
-    )
-    return answer(site.node.op, lifted, site.node.params)
-
-
-def _directional(site: _Site, g: Any, i: int, u: Array) -> float:
-    """g . (f(x + hu) - f(x - hu)) / 2h of this one op, in balls."""
-    weights = np.broadcast_to(g, site.y.shape)
+def _directional(site: _Site, g: Any, i: int, u: Array) -> arb:
+    """The product g . (f(x + hu) - f(x - hu)) / 2h of this one op, in balls."""
+    weights = arbs(np.broadcast_to(g, site.y.shape))
 
     def at(step: arb) -> arb:
         moved = list(site.operands)
-        start = arbs(balls(moved[i]))
-        moved[i] = balls(start + step * arbs(u))
+        moved[i] = balls(arbs(balls(moved[i])) + step * arbs(u))
         value = arbs(_on_balls(site, tuple(moved)))
-        return sum((a * b for a, b in zip(value.flat, arbs(weights).flat, strict=True)), arb(0))
+        return sum((a * b for a, b in zip(value.flat, weights.flat, strict=True)), arb(0))
 
-    return middle((at(STEP) - at(-STEP)) / (2 * STEP))
+    return (at(STEP) - at(-STEP)) / (2 * STEP)
 
 
-def _slopes(site: _Site, g: Any) -> list[Array] | None:
+def _slopes(site: _Site, g: Any) -> list[Array]:
     """The closed form's cotangents of this one op."""
-    if not _numeric(site):
-        return None
     leaves = [line.leaves(f"x{i}", v) for i, v in enumerate(site.operands)]
     values = np.asarray(answer(site.node.op, tuple(leaves), site.node.params), dtype=object)
     seeds: dict[Symbolic, arb] = {}
@@ -206,14 +229,68 @@ def _slopes(site: _Site, g: Any) -> list[Array] | None:
     ]
 
 
-def _lonely(values: Mapping[str, Array]) -> str:
+# -- where paths meet ----------------------------------------------------------------------------
+
+
+def _joins(replay: _Replay) -> Iterator[Suspect]:
+    """What arrived at a step is the sum of what its users sent."""
+    sent: dict[Step, Any] = {}
+    for (node, i), (_, fitted) in replay.pieces.items():
+        edge = node.edges[i]
+        if edge is not None:
+            sent[edge] = sent.get(edge, 0) + np.asarray(fitted)
+    for step, total in sent.items():
+        if step in replay.arrived and not np.allclose(total, replay.arrived[step], equal_nan=True):
+            span = getattr(step, "span", None)
+            yield Suspect("engine", "accumulate", span, "paths that meet do not add up")
+
+
+# -- numbers -------------------------------------------------------------------------------------
+
+
+def _numeric(site: _Site) -> bool:
+    return all(np.asarray(v).dtype.kind in "fiu" for v in site.operands)
+
+
+def _on_balls(site: _Site, operands: tuple[Any, ...]) -> Any:
+    """The op on balls; conditions stay what they are."""
+    lifted = tuple(_lifted(v) for v in operands)
+    return answer(site.node.op, lifted, site.node.params)
+
+
+def _lifted(value: Any) -> Any:
+    kind = np.asarray(value).dtype.kind
+    return value if kind == "b" or (kind == "O" and isinstance(value, np.ndarray)) else balls(value)
+
+
+def _values(values: Any) -> Array:
+    out = np.asarray(values, dtype=object)
+    plain = np.empty(out.shape, dtype=object)
+    for index in np.ndindex(out.shape):
+        entry = out[index]
+        plain[index] = entry.value if isinstance(entry, Symbolic) else entry
+    return plain
+
+
+def _floats(values: Any) -> list[float]:
+    return [middle(ball) for ball in arbs(values).flat]
+
+
+def _largest(values: Any) -> float:
+    """The largest finite size, which cancellation inside an op is measured against."""
+    sizes = np.abs(np.asarray(values, dtype=float))
+    return float(np.max(sizes, initial=0.0, where=np.isfinite(sizes)))
+
+
+def _odd(values: Mapping[str, Array], size: float) -> str:
     """The one of three that differs from the two others; of two, the first that is named."""
-    names = list(values)
+    plain = {name: np.where(np.isfinite(v), v, np.nan) for name, v in values.items()}
+    names = list(plain)
+    near = 1e-12 * size
     close = {
-        (a, b): np.allclose(values[a], values[b], rtol=TOLERANCE, atol=1e-12, equal_nan=True)
-        for a in names
-        for b in names
-        if a < b
+        (a, b): np.allclose(plain[a], plain[b], rtol=TOLERANCE, atol=near, equal_nan=True)
+        for k, a in enumerate(names)
+        for b in names[k + 1 :]
     }
     if all(close.values()):
         return ""

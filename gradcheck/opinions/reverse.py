@@ -15,8 +15,8 @@ from gradcheck.engine.autograd import tensor
 from gradcheck.engine.backward import RIGHT, Leaf, Node, Verbs, pull, walk
 from gradcheck.engine.recording import watched
 from gradcheck.engine.tensor import Tensor, bare
-from gradcheck.ops.row import Op
 from gradcheck.opinions.opinion import Array, Case, NotScalar, Opinion, estimate, reason
+from gradcheck.ops.row import Op
 
 SAMPLES = 4
 SAFETY = 8.0
@@ -24,7 +24,7 @@ EPSILON = float(np.finfo(np.float64).eps)
 
 
 def reverse(case: Case, samples: int = SAMPLES) -> Opinion:
-    """Value and gradients by the tape, with error bars; abstains where the program refuses tensors."""
+    """Value and gradients by the tape, with bars; abstains where the program refuses tensors."""
     try:
         with np.errstate(all="ignore"):
             value, gradients = once(case)
@@ -105,8 +105,12 @@ def _disturbed(case: Case, rng: Any) -> tuple[Array, Mapping[str, Array]]:
 
 
 def _bar(value: Array, runs: list[Array]) -> Array:
-    """The largest deviation of the disturbed runs, with a safety factor; nan becomes infinite."""
+    """The largest deviation of the disturbed runs, with a safety factor; infinite if none is told.
+
+    A run that left the domain (arccos of 1 and one unit of rounding) tells nothing.
+    """
     with np.errstate(all="ignore"):
-        spread = np.max([np.abs(run - value) for run in runs], axis=0)
-    bar = SAFETY * spread + 2 * EPSILON * np.abs(value)
+        deviations = np.array([np.abs(run - value) for run in runs])
+        deviations[~np.isfinite(deviations)] = np.nan
+        bar = SAFETY * np.fmax.reduce(deviations, axis=0) + 2 * EPSILON * np.abs(value)
     return np.where(np.isfinite(bar), bar, np.inf)

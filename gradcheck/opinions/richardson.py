@@ -17,7 +17,7 @@ Function = Callable[[float], float]
 INF, NAN = math.inf, math.nan
 EPS = 2.0**-52
 TINY = 2.0**-1074
-COLUMNS = 8
+COLUMNS = 6
 WINDOW = 6
 GOLDEN = (math.sqrt(5) - 1) / 2
 SAFETY = 2.0
@@ -72,11 +72,10 @@ class Rise:
 
 @dataclass(frozen=True)
 class Limit:
-    """Value and bar of the chosen entry of a table, and its rung."""
+    """The value that a table of difference quotients tends to, and its bar."""
 
-    value: float = np.nan
-    bar: float = np.inf
-    rung: int = 0
+    value: float = NAN
+    bar: float = INF
 
 
 def finite(f: Function, t: float) -> float:
@@ -129,12 +128,13 @@ def rounding(f0: float, values: Rungs) -> Rungs:
     return EPS * np.fmax(np.abs(values), abs(f0)) + TINY
 
 
-def jump_at(f0: float, values: Rungs) -> float:
-    """f(x ± 0) - f(x) if all these rungs agree on it and it is more than rounding; else 0."""
+def jump_at(f0: float, steps: Rungs, values: Rungs) -> float:
+    """f(x ± 0) - f(x) if all these rungs lie on a line from there, more than rounding; else 0."""
     rises = values - f0
+    rises = rises - steps * (rises[-1] - rises[0]) / (steps[-1] - steps[0])
     size = float(rises[0])
     steady = bool((np.abs(rises - size) <= 1e-3 * abs(size)).all())
-    return size if steady and abs(size) > 64 * float(rounding(f0, values[:1])[0]) else 0.0
+    return size if steady and abs(size) > 64 * float(rounding(f0, values).max()) else 0.0
 
 
 def power_at(f0: float, steps: Rungs, values: Rungs) -> float:
@@ -234,7 +234,7 @@ def tableau(steps: Rungs, quotients: Rungs, noise: Rungs, power: int) -> tuple[R
     return np.array(columns), SAFETY * np.array(bars)
 
 
-def settle(steps: Rungs, quotients: Rungs, noise: Rungs, power: int) -> Limit:
+def settle(steps: Rungs, quotients: Rungs, noise: Rungs, unheard: Rungs, power: int) -> Limit:
     """The entry with the smallest bar that no finer rung contradicts.
 
     Far from x a table can converge beautifully to something else (|x| at 1e-9 has slope 0 for every
@@ -242,18 +242,18 @@ def settle(steps: Rungs, quotients: Rungs, noise: Rungs, power: int) -> Limit:
     little, the nearer one may as well be the victim of unheard rounding: the bar spans both.
     """
     columns, bars = tableau(steps, quotients, noise, power)
-    bars = np.where(np.isfinite(columns) & np.isfinite(bars), bars, np.inf)
+    bars = np.where(np.isfinite(columns) & np.isfinite(bars), bars + unheard, INF)
     best = bars.argmin(axis=0)[np.newaxis]
     bar = np.take_along_axis(bars, best, 0)[0]
     value = np.where(np.isfinite(bar), np.take_along_axis(columns, best, 0)[0], 0.0)
     apart = np.abs(value[:, np.newaxis] - value) > bar[:, np.newaxis] + bar
-    upheld = np.where(np.triu(apart, 1).any(axis=0), np.inf, bar)
+    upheld = np.where(np.triu(apart, 1).any(axis=0), INF, bar)
     boldest, chosen = int(bar.argmin()), int(upheld.argmin())
     if np.isinf(upheld[chosen]):
         return Limit()
     gap = abs(float(value[chosen] - value[boldest]))
     spanned = gap if gap <= 1e-3 * abs(value[chosen]) else 0.0
-    return Limit(float(value[chosen]), float(bar[chosen]) + spanned, chosen)
+    return Limit(float(value[chosen]) + 0.0, float(bar[chosen]) + spanned)
 
 
 def slope_to(side: Side, f0: float) -> Rungs:
@@ -263,9 +263,10 @@ def slope_to(side: Side, f0: float) -> Rungs:
 
 def one_sided(side: Side, f0: float, noise: float, length: float) -> Limit:
     """The one-sided derivative; errors run in h, h^2, ..."""
+    quotients = slope_to(side, f0)
     heard = 2 * noise_by_rung(f0, side.values, noise) / side.steps
-    found = settle(side.steps, slope_to(side, f0), heard, 1)
-    return conditioned(found, length / float(side.steps[found.rung]), abs(found.value))
+    unheard = misplaced(length / side.steps, quotients, 0 * quotients)
+    return settle(side.steps, quotients, heard, unheard, 1)
 
 
 def two_sided(left: Side, right: Side, f0: float, noise: float, length: float) -> Limit:
@@ -275,15 +276,14 @@ def two_sided(left: Side, right: Side, f0: float, noise: float, length: float) -
     quotients = (a * from_right + b * from_left) / (a + b)
     largest = np.fmax(np.abs(left.values), np.abs(right.values))
     heard = 2 * noise_by_rung(f0, largest, noise) / (a + b)
-    found = settle((a + b) / 2, quotients, heard, 2)
-    turn = abs(float(from_right[found.rung] - from_left[found.rung]))
-    return conditioned(found, length / float(b[found.rung]), abs(found.value) + turn)
+    unheard = misplaced(2 * length / (a + b), quotients, from_right - from_left)
+    return settle((a + b) / 2, quotients, heard, unheard, 2)
 
 
-def conditioned(found: Limit, lengths_a_step: float, change: float) -> Limit:
-    """The bar widened by what one ulp of x, rounded away inside f, does to the slope unheard."""
-    unheard = EPS * (4 * abs(found.value) + lengths_a_step * change)
-    return Limit(found.value + 0.0, found.bar + unheard, found.rung)
+def misplaced(lengths_a_step: Rungs, slope: Rungs, turn: Rungs) -> Rungs:
+    """What an ulp of x, rounded away inside f with no noise to tell of it, does to a slope."""
+    lost: Rungs = 4 * np.abs(slope) + lengths_a_step * (np.abs(slope) + np.abs(turn))
+    return EPS * lost
 
 
 def meet(left: Side, right: Side, f0: float, noise: float, gap: float) -> bool:

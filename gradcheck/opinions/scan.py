@@ -115,7 +115,7 @@ def examine(samples: Samples, side: Side) -> Finding:
     f0, hand = samples.here(), "-+"[side.sign > 0]
     if np.isnan(side.values[:4]).any():
         return Finding("outside")
-    if jump := jump_at(f0, side.values[:12]):
+    if jump := jump_at(f0, side.steps[:12], side.values[:12]):
         small = abs(jump) <= SMALL_STEP * max(1.0, samples.largest())
         return Finding("rounding" if small else "jump", NAN, f"f(x{hand}0) - f(x) = {jump:.6g}")
     if power := power_at(f0, side.steps[:16], side.values[:16]):

@@ -12,7 +12,13 @@ from gradcheck.numbers.ball import TIES, Undecided, exact, precision
 from gradcheck.numbers.scalars import Scalars
 from gradcheck.numbers.symbolic import OBSERVER, PATH, Symbolic, written
 from gradcheck.opinions.opinion import (
-    Array, Case, NotScalar, Opinion, contracted, estimate, reason,
+    Array,
+    Case,
+    NotScalar,
+    Opinion,
+    contracted,
+    estimate,
+    reason,
 )  # fmt: skip
 
 START = 128

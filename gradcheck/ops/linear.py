@@ -39,7 +39,9 @@ def _rank(operand: Any) -> int:
 
 def _product_name(operands: tuple[Any, ...], params: Mapping[str, Any]) -> str:
     ranks = (_rank(operands[0]), _rank(operands[1]))
-    names = {(1, 1): "Dot", (2, 1): "Mv", (2, 2): "Mm", (1, 2): "Squeeze4", (3, 3): "Bmm"}
+    if ranks == (1, 2):
+        return "SqueezeBackward4"
+    names = {(1, 1): "Dot", (2, 1): "Mv", (2, 2): "Mm", (3, 3): "Bmm"}
     return f"{names.get(ranks, 'UnsafeView')}Backward0"
 
 
@@ -140,7 +142,7 @@ tensordot = op(
     grad_fn="ViewBackward0",
     elementwise=False,
     params=("axes",),
-    example=Example("tensordot(a, b, 1) * c", {"a": (2, 3), "b": (3, 2), "c": (2, 2)}),
+    example=Example("tensordot(a, b, axes=1) * c", {"a": (2, 3), "b": (3, 2), "c": (2, 2)}),
 )
 
 dot = op(

@@ -15,8 +15,8 @@ REDUCTIONS: dict[str, Callable[[Any], Any]] = {
     "sum": np.sum,
     "none": lambda losses: losses,
 }
-# PyTorch's bounds: no logarithm below -100, no slope of a probability's logarithm beyond 1e12.
-LEAST, LEAST_PRODUCT = math.exp(-100), 1e-12
+# PyTorch's bounds: no logarithm below -100, no p (1 - p) below 1e-12 (in single precision).
+LEAST, LEAST_PRODUCT = math.exp(-100), float(np.float32(1e-12))
 
 
 def _reduced(losses: Any, reduction: str) -> Any:
@@ -134,7 +134,7 @@ binary_cross_entropy = _pair(
     loss=lambda p, t: -(t * _bounded_log(p) + (1 - t) * _bounded_log(1 - p)),
     slopes=(
         lambda p, t: (p - t) / np.maximum(p * (1 - p), LEAST_PRODUCT),
-        lambda p, t: _bounded_log(1 - p) - _bounded_log(p),
+        lambda p, t: np.log(1 - p) - np.log(p),
     ),
     defined=lambda p, t: t * np.log(1 / p - 1) - np.log(1 - p),
     domain=(Interval(0, 1), Interval(-inf, inf)),

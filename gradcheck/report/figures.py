@@ -8,14 +8,16 @@ import numpy as np
 from gradcheck.opinions.opinion import Estimate
 
 
-def plain(value: float) -> str:
-    """A number in at most ten significant digits."""
-    return "nan" if math.isnan(value) else f"{value:.10g}"
+def plain(value: float, digits: int = 10) -> str:
+    """A number in at most so many significant digits."""
+    return "nan" if math.isnan(value) else f"{value:.{digits}g}"
 
 
 def bar(error: float) -> str:
-    """An error bar in one digit; nothing for infinity but the sign for it."""
-    return f"± {error:.0e}" if math.isfinite(error) else "± inf"
+    """An error bar in one digit; a number that is exactly so has none."""
+    if error == 0:
+        return "exact"
+    return f"±{error:.0e}" if math.isfinite(error) else "±inf"
 
 
 def nested(array: Any) -> Any:

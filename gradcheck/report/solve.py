@@ -10,11 +10,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from gradcheck.derivation import Stage, Steps, Walked
 from gradcheck.opinions.opinion import Opinion
 from gradcheck.problem import Problem
 from gradcheck.report.figures import bar, nested, nested_text, numbers, plain
 from gradcheck.report.underline import underlined
-from gradcheck.steps import Steps
 from gradcheck.verdict import Entry, Verdict
 
 ORDER = ("reverse", "symbolic", "differences")
@@ -38,9 +38,13 @@ MEANINGS = {
     "dissent": "the opinions contradict each other: gradcheck itself is wrong somewhere",
 }
 ENTRIES = 12
+SHOWN_ENTRIES = 6
+READABLE = 160
 
 
-def problem_report(problem: Problem, verdict: Verdict, derivation: Steps | None) -> RenderableType:
+def problem_report(
+    problem: Problem, verdict: Verdict, derivation: Steps | Walked | None
+) -> RenderableType:
     """One problem: its program, the value, a table of opinions a part, the verdict, the steps."""
     head = Text(problem.id, style="bold")
     if problem.title:
@@ -53,15 +57,16 @@ def problem_report(problem: Problem, verdict: Verdict, derivation: Steps | None)
     blocks += _closed_forms(verdict)
     blocks += [Padding(line, (0, 2)) for line in _findings(problem, verdict)]
     if derivation is not None:
-        blocks.append(Padding(_derivation(derivation), (0, 2)))
+        write = _derivation if isinstance(derivation, Steps) else _walked
+        blocks.append(Padding(write(derivation), (0, 2)))
     return Group(*blocks, Text(""))
 
 
 def _table(problem: Problem, verdict: Verdict) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
-    table.add_column("part", style="bold")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("part", style="bold", no_wrap=True)
     for name in ORDER:
-        table.add_column(HEADS[name], justify="right")
+        table.add_column(HEADS[name], justify="right", no_wrap=True)
     table.add_column("verdict")
     for name, part in verdict.parts.items():
         indices = list(np.ndindex(problem.inputs[name].shape)) if name in problem.inputs else [()]
@@ -85,7 +90,7 @@ def _cell(opinion: Opinion, part: str, index: tuple[int, ...]) -> Text:
     slope = opinion.slopes.get((part, index))
     if slope is not None and slope.kind != "one-sided":
         return Text(f"{plain(slope.left)} | {plain(slope.right)}")
-    text = Text(plain(float(estimate.value[index])))
+    text = Text(plain(float(estimate.value[index]), 8))
     text.append(f" {bar(float(estimate.error[index]))}", style="dim")
     return text
 
@@ -95,12 +100,13 @@ def _closed_forms(verdict: Verdict) -> list[RenderableType]:
     found: list[RenderableType] = []
     opinion = verdict.opinions["symbolic"]
     for name, form in opinion.closed.items():
-        if form is None or np.size(form) > ENTRIES:
+        if form is None or np.size(form) > SHOWN_ENTRIES:
             continue
         form = np.asarray(form, dtype=object)
         for index in np.ndindex(form.shape):
             label = f"d/d{name}" + (f"[{', '.join(map(str, index))}]" if index else "")
-            found.append(Text(f"  {label} = {form[index]}"))
+            line = f"  {label} = {form[index]}"
+            found.append(Text(line if len(line) <= READABLE else f"  {label} = ... (in --json)"))
     if opinion.conditions and found:
         found.append(Text(f"  where {', '.join(opinion.conditions[:6])}", style="dim"))
     return found
@@ -143,6 +149,26 @@ def _derivation(derivation: Steps) -> Text:
     for step in derivation.backward:
         text.append(f"  {_equation(step.name, step.formula, step.value)}\n", style="not dim")
     return text
+
+
+def _walked(derivation: Walked) -> Text:
+    text = Text("the values, from the inputs up\n", style="dim")
+    for stage in derivation.forward:
+        text.append(f"  {stage.name} = {stage.text}", style="not dim")
+        text.append(f"  {_array(stage)}  {stage.node}\n", style="dim")
+    text.append("the cotangents, from the value down\n", style="dim")
+    for stage in derivation.backward:
+        text.append(f"  {stage.name}", style="not dim")
+        text.append(f"  {_array(stage)}  through {stage.node}\n", style="dim")
+    return text
+
+
+def _array(stage: Stage) -> str:
+    """The shape, and the entries where they fit on a line."""
+    value = stage.value
+    if value.size > SHOWN_ENTRIES:
+        return f"of shape {value.shape}"
+    return np.array2string(value, precision=6, separator=", ").replace("\n", "")
 
 
 def _equation(name: str, formula: str, value: float) -> str:

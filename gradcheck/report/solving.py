@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from gradcheck.errors import GradcheckError
+from gradcheck.derivation import Steps, Walked, derive
+from gradcheck.errors import GradcheckError, TextError
 from gradcheck.opinions.opinion import NotScalar
 from gradcheck.problem import Problem, ProblemSet
+from gradcheck.problem.domain import check_value
 from gradcheck.problem.draw import given_point
 from gradcheck.report.solve import json_line, problem_report, summary
-from gradcheck.steps import Steps, steps
 from gradcheck.verdict import Verdict, consult
 
 AGREE, MALFORMED, DISSENT = 0, 2, 3
@@ -28,10 +29,12 @@ def solve_all(
     broken = False
     for problem in chosen:
         try:
-            verdict = consult(problem.case(given_point(problem)))
-            derivation = steps(problem) if with_steps and not as_json else None
+            point = given_point(problem)
+            check_value(problem, point)
+            verdict = consult(problem.case(point))
+            derivation = derive(problem) if with_steps and not as_json else None
         except (GradcheckError, NotScalar) as error:
-            err.print(f"{problem.file}: {problem.id}: {error}", markup=False)
+            err.print(_placed(problem, error), markup=False, soft_wrap=True)
             broken = True
             continue
         said[problem.id] = verdict.verdict
@@ -43,8 +46,15 @@ def solve_all(
     return DISSENT if "dissent" in said.values() else AGREE
 
 
+def _placed(problem: Problem, error: Exception) -> str:
+    """The complaint with its place; the problem's own where it has none."""
+    if isinstance(error, TextError) and any(c.line for c in error.complaints):
+        return str(error)
+    return f"{problem.file}:{problem.line}:1: {problem.id}: {error}"
+
+
 def _print(
-    out: Console, problem: Problem, verdict: Verdict, derivation: Steps | None, as_json: bool
+    out: Console, problem: Problem, verdict: Verdict, derivation: Steps | Walked | None, as_json: bool
 ) -> None:
     if as_json:
         print(json_line(problem, verdict), flush=True)  # noqa: T201

@@ -9,7 +9,7 @@ from gradcheck.errors import OutOfBudget
 from gradcheck.text.shapes import Count, Shape, broadcast, count_nested, size_of
 
 # An entry of a list takes this many times as long to look at as an element of an array.
-LIST_ENTRY = 50
+LIST_ENTRY = 20
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,13 @@ class Meter:
 
     def listed(self, entries: int) -> None:
         """Count the entries of a list, before it is made or gone through."""
+        self.room(entries)
+        self.spend(LIST_ENTRY * entries)
+
+    def room(self, entries: int) -> None:
+        """Refuse a list that would have too many entries."""
         if entries > self.budget.entries:
             raise over("entries in one list", self.budget.entries, "make it shorter")
-        self.spend(LIST_ENTRY * entries)
 
     def spend(self, elements: int) -> None:
         """Count elements."""
@@ -73,13 +77,12 @@ class Meter:
         if self.total > self.budget.total:
             raise over("elements made altogether", self.budget.total, "loop less, on less")
 
-    def measure(self, value: Any) -> int:
-        """The entries of lists in lists, counted; refused if those or their arrays are many."""
+    def measure(self, value: Any) -> None:
+        """Count the entries of lists in lists; refused if those or their arrays are many."""
         most = Count(self.budget.entries, self.budget.elements)
         count = count_nested(value, most)
         self.listed(count.entries)
         self.expect(count.elements)
-        return count.entries
 
     def pair(self, a: Shape, b: Shape) -> None:
         """Refuse an operation between two arrays that broadcasts too far."""

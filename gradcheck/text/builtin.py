@@ -94,7 +94,7 @@ BUILTIN: dict[str, Function] = {
     "range": Builtins.numbers,
     "len": lambda own, values: length(values),
     "enumerate": lambda own, *args, **kwargs: enumerate(*args, **kwargs),
-    "zip": lambda own, *args, **kwargs: zip(*args, **kwargs),
+    "zip": lambda own, *lists, strict=False: zip(*lists, strict=strict),
     "abs": Builtins.absolute,
     "min": lambda own, *args, **kwargs: own.extreme("min", args, kwargs),
     "max": lambda own, *args, **kwargs: own.extreme("max", args, kwargs),

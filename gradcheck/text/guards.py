@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import prod
 from types import FunctionType
 from typing import Any, Protocol
@@ -15,7 +16,7 @@ import numpy as np
 
 from gradcheck.text.budget import Meter, over
 from gradcheck.text.shapes import broadcast, shape_as_array, shape_of
-from gradcheck.text.sizes import Size, estimate, multiplied
+from gradcheck.text.sizes import Size, elementwise, estimate, multiplied
 
 Function = Callable[..., Any]
 
@@ -89,7 +90,7 @@ class Guards:
                 return plain(a, b)
             return self.operate(name, a, b)
 
-        return guarded
+        return partial(self.operate, name) if name == "power" else guarded
 
     def operate(self, name: str, a: Any, b: Any, place: int = 0) -> Any:
         """An operator between two values; in place of the first where `place` is 1."""
@@ -106,6 +107,8 @@ class Guards:
         if name == "power":
             self._exponent(b)
         made = OPERATIONS[name][place](a, b)
+        if isinstance(made, complex):
+            raise ValueError("a negative number to a fractional power is not real")
         self.meter.charge(made)
         return made
 
@@ -136,13 +139,14 @@ class Guards:
             raise TypeError(f"a text cannot take part in `{name}` - leave it out")
         if name == "multiply" and (isinstance(a, int) or isinstance(b, int)):
             many, times = (b, a) if isinstance(a, int) else (a, b)
-            self.meter.listed(len(many) * max(times, 0))
+            self.meter.room(len(many) * max(times, 0))
+        elif name == "add":
+            self.meter.room(sum(shape_as_array(each)[0] for each in (a, b) if shape_as_array(each)))
         else:
-            self.meter.listed(self.meter.measure(a) + self.meter.measure(b))
-        if name == "matmul":
-            self.meter.expect(*multiplied((a, b), {}))
-        else:
-            self.meter.pair(shape_as_array(a), shape_as_array(b))
+            self.meter.measure(a)
+            self.meter.measure(b)
+        sizes = (multiplied if name == "matmul" else elementwise)((a, b), {})
+        self.meter.expect(*sizes)
 
     def chain(self, names: tuple[str, ...], *sides: Any) -> Any:
         """`a < b < c`: the first comparison that fails, or the last."""
@@ -168,7 +172,8 @@ class Guards:
     def item(self, owner: Any, key: Any) -> Any:
         """`x[i]`."""
         made = owner[self.index(owner, key)]
-        self.meter.charge(made)
+        if not isinstance(owner, SEQUENCES) or isinstance(key, slice):
+            self.meter.charge(made)
         return made
 
     def index(self, owner: Any, key: Any) -> Any:
@@ -183,15 +188,24 @@ class Guards:
         return key
 
     def each(self, values: Iterable[Any]) -> Iterator[Any]:
+        """The items of a loop, counted; what is no list fails here, in its place."""
+        return self._turns(iter(values))
+
+    def _turns(self, values: Iterator[Any]) -> Iterator[Any]:
         """The items of a loop, counted."""
         for value in values:
             self.meter.step()
             yield value
 
-    def turn(self, test: Any) -> Any:
+    def last(self, value: Any) -> Any:
+        """The value of the program, for whoever will look at all of it."""
+        self.meter.measure(value)
+        return value
+
+    def turn(self, test: Any) -> bool:
         """The test of a `while`, counted."""
         self.meter.step()
-        return test
+        return bool(test)
 
     def call(self, callee: Any, /, *args: Any, **kwargs: Any) -> Any:
         """A helper of the program, or a layer that a variable holds."""
@@ -204,7 +218,11 @@ class Guards:
 
     def method(self, owner: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
         """`x.backward(...)`."""
-        self.fits(name, (owner, *args), kwargs)
+        if isinstance(owner, list):
+            self.fits(name, args, kwargs)
+            self.meter.room(len(owner) + sum(prod(shape_as_array(each)[:1]) for each in args))
+        else:
+            self.fits(name, (owner, *args), kwargs)
         return self.counted(getattr(owner, name), args, kwargs)
 
     def function(self, name: str, plain: Function) -> Function:
@@ -246,7 +264,9 @@ OTHERS: dict[str, Function] = {
     "index": Guards.index,
     "slice": lambda guards, *bounds: slice(*bounds),
     "each": Guards.each,
+    "last": Guards.last,
     "turn": Guards.turn,
+    "truth": lambda guards, test: bool(test),
     "call": Guards.call,
     "method": Guards.method,
 }

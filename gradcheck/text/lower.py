@@ -8,7 +8,7 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from gradcheck.text.vocabulary import Vocabulary
 from gradcheck.text.walk import Meaning
@@ -37,22 +37,23 @@ OPERATORS: dict[type[ast.AST], str] = {
 }
 
 
-@dataclass
-class Lowered:
-    """The lowered tree, the dotted names in it, and the decimal numbers it looks up."""
+class Lowered(NamedTuple):
+    """The lowered tree, the dotted names in it, and the decimal numbers it looks up by place."""
 
     tree: ast.Module
-    needs: set[tuple[str, str]] = field(default_factory=set)
-    literals: list[Fraction] = field(default_factory=list)
+    needs: frozenset[tuple[str, str]]
+    literals: tuple[Fraction, ...]
 
 
 def lower(tree: ast.Module, meanings: Mapping[ast.AST, Meaning], vocabulary: Vocabulary) -> Lowered:
     """The tree in plain calls; `tree` itself is used up."""
-    lowered = Lowered(tree)
-    _keep_last(tree)
-    lowered.tree = _Lower(lowered, meanings, vocabulary).visit(tree)
-    ast.fix_missing_locations(lowered.tree)
-    return lowered
+    walk = _Lower(meanings, vocabulary)
+    lowered: ast.Module = walk.visit(tree)
+    _keep_last(lowered)
+    ast.fix_missing_locations(lowered)
+    names = (node.id for node in ast.walk(lowered) if isinstance(node, ast.Name))
+    dotted = (tuple(name.split(".")) for name in names if "." in name and name != LAST)
+    return Lowered(lowered, frozenset((table, name) for table, name in dotted), (*walk.literals,))
 
 
 def _keep_last(tree: ast.Module) -> None:
@@ -60,8 +61,8 @@ def _keep_last(tree: ast.Module) -> None:
     for index in reversed(range(len(tree.body))):
         statement = tree.body[index]
         if isinstance(statement, ast.Expr):
-            target = ast.Name(LAST, ast.Store())
-            kept = ast.Assign([target], statement.value)
+            last = _guard(statement.value, "last", statement.value)
+            kept = ast.Assign([ast.Name(LAST, ast.Store())], last)
             tree.body[index] = ast.copy_location(kept, statement)
             return
 
@@ -70,15 +71,13 @@ def _keep_last(tree: ast.Module) -> None:
 class _Lower(ast.NodeTransformer):
     """One method a kind of node; every new node takes the place of the old one."""
 
-    lowered: Lowered
     meanings: Mapping[ast.AST, Meaning]
     vocabulary: Vocabulary
+    literals: list[Fraction] = field(default_factory=list)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         """A variable stays; a constant and a type are looked up under names of their own."""
         role, name = self.meanings.get(node, Meaning("variable"))
-        if role == "constant":
-            self.lowered.constants.add(name)
         return node if role == "variable" else _at(node, _name(f"{role}.{name}"))
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
@@ -86,18 +85,17 @@ class _Lower(ast.NodeTransformer):
         role, name = self.meanings.get(node, Meaning("variable"))
         if role == "newaxis":
             return _at(node, ast.Constant(None))
-        if role == "constant":
-            self.lowered.constants.add(name)
-            return _at(node, _name(f"constant.{name}"))
-        return self.generic_visit(node)
+        return (
+            _at(node, _name(f"constant.{name}")) if role == "constant" else self.generic_visit(node)
+        )
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         """A decimal number is made by the number kind, from its exact value."""
         value: object = node.value
         if not isinstance(value, Fraction):
             return node
-        self.lowered.literals.append(value)
-        return _at(node, _name(f"literal.{len(self.lowered.literals) - 1}"))
+        self.literals.append(value)
+        return _at(node, _name(f"literal.{len(self.literals) - 1}"))
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         """`a + b` is guard.add(a, b)."""
@@ -151,12 +149,25 @@ class _Lower(ast.NodeTransformer):
         """So does a comprehension."""
         self.generic_visit(node)
         node.iter = _guard(node.iter, "each", node.iter)
+        node.ifs = [_guard(test, "truth", test) for test in node.ifs]
         return node
 
     def visit_While(self, node: ast.While) -> ast.AST:
         """And `while`."""
         self.generic_visit(node)
         node.test = _guard(node.test, "turn", node.test)
+        return node
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        """A branch is taken in the place of its test."""
+        self.generic_visit(node)
+        node.test = _guard(node.test, "truth", node.test)
+        return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        """Here too."""
+        self.generic_visit(node)
+        node.test = _guard(node.test, "truth", node.test)
         return node
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
@@ -173,7 +184,7 @@ class _Lower(ast.NodeTransformer):
             case "method" | "postfix":
                 owner = node.func.value if isinstance(node.func, ast.Attribute) else node.func
                 args.insert(0, self.visit(owner))
-                func = self._function(name) if role == "postfix" else "guard.method"
+                func = f"fn.{name}" if role == "postfix" else "guard.method"
                 args[1:1] = [ast.Constant(name)] if role == "method" else []
             case "call":
                 func = "guard.call"
@@ -181,15 +192,10 @@ class _Lower(ast.NodeTransformer):
             case "builtin":
                 func = f"builtin.{name}"
             case _:
-                func = self._function(name)
+                func = f"fn.{name}"
         if role in ("function", "postfix", "builtin"):
             self._rename(keywords)
         return _at(node, ast.Call(_name(func), args, keywords))
-
-    def _function(self, name: str) -> str:
-        """The name that a function of the vocabulary is looked up under."""
-        self.lowered.functions.add(name)
-        return f"fn.{name}"
 
     def _rename(self, keywords: list[ast.keyword]) -> None:
         """`dim` is `axis`."""

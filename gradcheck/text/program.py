@@ -1,6 +1,7 @@
 """A program that was checked: from a text, or from the tree of an answer."""
 
 import ast
+import warnings
 from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,14 +23,12 @@ NODE = TypeVar("NODE", bound=ast.AST)
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A checked program, compiled, with the names that a number kind gives meanings to."""
+    """A checked program, compiled; `needs` are the tables and names that its run must look up."""
 
     passage: Passage
-    vocabulary: Vocabulary
     tree: ast.Module
     code: CodeType
-    functions: frozenset[str]
-    constants: frozenset[str]
+    needs: frozenset[tuple[str, str]]
     literals: tuple[Fraction, ...]
     spans: Spans
 
@@ -37,6 +36,11 @@ class Program:
     def source(self) -> str:
         """The text of the program."""
         return self.passage.source
+
+    @property
+    def functions(self) -> frozenset[str]:
+        """The functions of the vocabulary that the program calls, by their own names."""
+        return frozenset(name for table, name in self.needs if table == "fn")
 
 
 def check_program(
@@ -83,16 +87,8 @@ def _checked(
     if check.complaints:
         raise TextError(check.complaints)
     lowered = lower(used_up, check.meanings, vocabulary)
-    return Program(
-        passage,
-        vocabulary,
-        tree,
-        _compiled(lowered, passage),
-        frozenset(lowered.functions),
-        frozenset(lowered.constants),
-        tuple(lowered.literals),
-        Spans(passage),
-    )
+    code = _compiled(lowered, passage)
+    return Program(passage, tree, code, lowered.needs, lowered.literals, Spans(passage))
 
 
 def _walk(
@@ -118,7 +114,9 @@ def _walk(
 def _compiled(lowered: Lowered, passage: Passage) -> CodeType:
     """The code of a lowered tree; what only Python's compiler sees is told like the rest."""
     try:
-        return compile(lowered.tree, MARK, "exec", dont_inherit=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return compile(lowered.tree, MARK, "exec", dont_inherit=True)
     except SyntaxError as error:
         line, start = error.lineno or 1, (error.offset or 1) - 1
         where = (line, line, start, start + 1)

@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FunctionType, MappingProxyType, TracebackType
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcheck.errors import Complaint, GradcheckError, OutOfBudget, TextError
 from gradcheck.text.budget import Budget, Meter
-from gradcheck.text.builtin import Builtins
+from gradcheck.text.builtin import TYPE, Builtins
 from gradcheck.text.guards import Function, Guards, Kind
 from gradcheck.text.lower import LAST
 from gradcheck.text.passage import Where
@@ -65,7 +65,6 @@ def run(
             warnings.simplefilter("ignore", RuntimeWarning)
             warnings.simplefilter("ignore", DeprecationWarning)
             exec(program.code, namespace)  # noqa: S102  # every node was checked and lowered
-        meter.measure(namespace.get(LAST))
     except (OutOfBudget, MemoryError, RecursionError) as error:
         raise OutOfBudget(str(_complaint(program, error))) from error
     except GradcheckError:
@@ -88,16 +87,16 @@ def _namespace(
         return guards.function(name, context[name] if name in context else kind.function(name))
 
     guards = Guards(meter, kind.literal)
-    return {
-        **inputs,
-        **guards.namespace(),
-        **Builtins(guards, find).namespace(),
-        **{f"fn.{name}": find(name) for name in program.functions},
-        **{f"constant.{name}": kind.constant(name) for name in program.constants},
-        **{f"literal.{at}": kind.literal(value) for at, value in enumerate(program.literals)},
-        SPANS: program.spans,
-        "__builtins__": {},
+    tables: dict[str, Callable[[str], Any]] = {
+        "guard": guards.named,
+        "builtin": Builtins(guards, find).named,
+        "fn": find,
+        "constant": kind.constant,
+        "literal": lambda at: kind.literal(program.literals[int(at)]),
+        "type": TYPE.__getitem__,
     }
+    needs = {f"{table}.{name}": tables[table](name) for table, name in program.needs}
+    return {**inputs, **needs, SPANS: program.spans, "__builtins__": {}}
 
 
 def _variables(namespace: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,8 +31,11 @@ Estimate = Callable[[Args, Named], Size]
 
 
 def estimate(name: str, args: Args, kwargs: Named) -> Size:
-    """The size of what a function makes of its arguments."""
-    return ESTIMATES.get(name, elementwise)(args, kwargs)
+    """The size of what a function makes; arguments that make no sense might fit each with each."""
+    try:
+        return ESTIMATES.get(name, elementwise)(args, kwargs)
+    except (IndexError, TypeError, ValueError):
+        return outer(args, kwargs)
 
 
 def elementwise(args: Args, kwargs: Named) -> Size:
@@ -181,12 +184,12 @@ def einsum(args: Args, kwargs: Named) -> Size:
     """`einsum("ij,jk->ik", a, b)`: the letters of the result; all letters."""
     if not args or not isinstance(args[0], str):
         return outer(args, kwargs)
-    left, _, right = args[0].replace(" ", "").partition("->")
+    left, arrow, right = args[0].replace(" ", "").partition("->")
     lengths: dict[str, int] = {}
     dots: list[Shape] = []
     for letters, operand in zip(left.split(","), args[1:], strict=False):
         dots.append(_read_letters(letters, shape_as_array(operand), lengths))
-    if not right:
+    if not arrow:
         right = "".join(each for each in lengths if left.count(each) == 1)
     rest = prod(broadcast(*dots))
     made = prod(lengths.get(each, 1) for each in right)

@@ -25,7 +25,10 @@ SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)\\u(d[89ab][\da-f]{2})\\u(d[c-f][\da
 
 # What the parser's own words contain, and what to do about it; first match first.
 CURES = (
-    ("mapping values are not allowed", "put a text that contains `: ` in quotes"),
+    (
+        "mapping values are not allowed",
+        "put a text that contains `: ` in quotes, or indent all keys alike",
+    ),
     ("escape", "a backslash in \"...\" starts an escape: double it, or write '...'"),
     ("block", "indent the entries of one list or mapping alike"),
     ("end of stream", "close the quote or the bracket"),
@@ -92,6 +95,8 @@ def _refuse_syntax(reader: "_Reader", error: yaml.YAMLError) -> NoReturn:
     problem = str(getattr(error, "problem", "")) or "a character that may not stand here"
     cure = next(cure for words, cure in CURES if words in problem)
     spot = Spot(mark.line + 1, mark.column + 1) if mark else Spot(1, 1)
+    if spot.line > len(reader.lines):
+        spot = Spot(len(reader.lines), len(reader.lines[-1]) + 1)
     reader.complain(spot, f"not readable as YAML: {problem}", cure)
     raise TextError(reader.complaints)
 

@@ -1,0 +1,144 @@
+"""One entry of a value or a gradient, as several opinions give it: the pattern of their balls."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from flint import arb
+
+from gradcheck.numbers.ball import middle, radius
+from gradcheck.opinions.opinion import Estimate, Slope
+
+TIGHT = 1e-4
+DIGITS_LOST = 1e-8
+SEEN_AS = {"jump": "jump", "vertical": "undefined", "undefined": "undefined"}
+
+Index = tuple[int, ...]
+Balls = Mapping[str, arb]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The verdict on one entry of one part (or of the value: part "").
+
+    `lonely` is the opinion that differs from the others; `tie` says that it may do so only because
+    the point is where two branches meet.
+    """
+
+    part: str
+    index: Index
+    verdict: str
+    why: str = ""
+    lonely: str = ""
+    interval: tuple[float, float] | None = None
+    tie: bool = False
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What counts as large: the whole part, and the value over the input; and whether any tie."""
+
+    part: float = 0.0
+    value: float = 0.0
+    tied: bool = False
+
+
+def compared(
+    part: str, estimates: Mapping[str, Estimate], slopes: Mapping[Index, Slope], scale: Scale
+) -> tuple[Entry, ...]:
+    """Every entry on which something is to be said."""
+    shapes = {name: e.balls.shape for name, e in estimates.items()}
+    if len(set(shapes.values())) > 1:
+        return (Entry(part, (), "dissent", f"shapes differ: {shapes}", odd_shape(shapes)),)
+    return tuple(_entries(part, estimates, slopes, scale))
+
+
+def _entries(
+    part: str, estimates: Mapping[str, Estimate], slopes: Mapping[Index, Slope], scale: Scale
+) -> Iterator[Entry]:
+    shape = next((e.balls.shape for e in estimates.values()), ())
+    for index in np.ndindex(shape):
+        balls = {name: e.balls[index] for name, e in estimates.items()}
+        entry = entry_of(part, index, balls, slopes.get(index), scale)
+        if entry.verdict != "agree" or entry.why:
+            yield entry
+
+
+def entry_of(part: str, index: Index, balls: Balls, slope: Slope | None, scale: Scale) -> Entry:
+    """The verdict on one number that several opinions give."""
+    if slope is not None and slope.kind == "kink":
+        interval = (min(slope.left, slope.right), max(slope.left, slope.right))
+        return Entry(part, index, "kink", slope.detail, interval=interval)
+    if slope is not None and slope.kind in SEEN_AS:
+        return Entry(part, index, SEEN_AS[slope.kind], slope.detail)
+    known = {name: ball for name, ball in balls.items() if ball.mid().is_finite()}
+    if len(known) < len(balls):
+        return _not_finite(part, index, balls, known)
+    lonely = odd_ball(known)
+    if lonely is None:
+        return _agreed(part, index, known, scale)
+    if scale.tied and "differences" in known:
+        return _at_a_tie(part, index, known, lonely)
+    return Entry(part, index, "dissent", spelled(known), lonely)
+
+
+def _not_finite(part: str, index: Index, balls: Balls, known: Balls) -> Entry:
+    """Nobody has a number: undefined. Only reverse mode has none: float64 loses it on its way."""
+    without = [name for name in balls if name not in known]
+    words = f"no finite number in {', '.join(without)}"
+    if without == ["reverse"] and len(known) == 2 and odd_ball(known) is None:
+        return Entry(part, index, "unstable-forward", f"{words}: {spelled(known)}", "reverse")
+    return Entry(part, index, "undefined", words)
+
+
+def _at_a_tie(part: str, index: Index, balls: Balls, lonely: str) -> Entry:
+    """Two branches meet: the closed form follows one of them, reverse mode its convention."""
+    if lonely == "symbolic":
+        why = "the closed form is one branch's at a tie"
+        return Entry(part, index, "agree", why, lonely, tie=True)
+    smooth = middle(balls["differences"])
+    why = f"kinks cancel here: the slope is {smooth:.6g}, reverse mode's convention gives another"
+    return Entry(part, index, "kink", why, lonely, (smooth, smooth), tie=True)
+
+
+def _agreed(part: str, index: Index, balls: Balls, scale: Scale) -> Entry:
+    """All overlap; but do the bars say anything, and does the float keep its digits?"""
+    exact = [ball for name, ball in balls.items() if name != "reverse"]
+    size = max(abs(float(exact[0].mid())), scale.part, scale.value, 1e-300)
+    tight = [name for name, ball in balls.items() if radius(ball) <= TIGHT * size]
+    if "reverse" in balls and len(exact) == 2 and len(tight) >= 2:
+        floated = float(balls["reverse"].mid())
+        if abs(floated - float(exact[0].mid())) > DIGITS_LOST * size:
+            why = f"float64 gives {floated:.6g}: {spelled(balls)}"
+            return Entry(part, index, "unstable-forward", why)
+    if len(tight) >= 2:
+        return Entry(part, index, "agree")
+    return Entry(part, index, "undecided", f"error bars too wide: {spelled(balls)}")
+
+
+def odd_ball(balls: Balls) -> str | None:
+    """Who overlaps with nobody while the others agree; "several" if no one can be singled out."""
+    apart = [pair for pair in combinations(balls, 2) if not balls[pair[0]].overlaps(balls[pair[1]])]
+    if not apart:
+        return None
+    blamed = [name for name in balls if all(name in pair for pair in apart)]
+    return blamed[0] if len(blamed) == 1 and len(balls) > 2 else "several"
+
+
+def odd_shape(shapes: Mapping[str, Index]) -> str:
+    """Whose shape differs from the others'."""
+    counts = list(shapes.values())
+    odd = [name for name, shape in shapes.items() if counts.count(shape) == 1]
+    return odd[0] if len(odd) == 1 else "several"
+
+
+def spelled(balls: Balls) -> str:
+    """Every opinion's number with its bar."""
+    return ", ".join(f"{name} {ball.str(8)}" for name, ball in balls.items())
+
+
+def largest(estimate: Estimate) -> float:
+    """The largest finite size of an estimate's entries."""
+    finite = [abs(float(ball.mid())) for ball in estimate.balls.flat if ball.mid().is_finite()]
+    return max(finite, default=0.0)

@@ -1,0 +1,17 @@
+"""When two gradients are the same but for rounding."""
+
+from typing import Any
+
+import numpy as np
+
+RELATIVE = 1e-8
+ABSOLUTE = 1e-11  # of the largest entry
+
+
+def equal(a: Any, b: Any, slack: float = 0.0) -> bool:
+    """Equal shapes, and entries equal to rounding (relative to b and to its largest entry)."""
+    if np.shape(a) != np.shape(b):
+        return False
+    size = np.abs(b)
+    allowed = RELATIVE * size + ABSOLUTE * float(np.max(size, initial=0.0)) + slack
+    return bool(np.all(np.abs(np.asarray(a) - b) <= allowed))

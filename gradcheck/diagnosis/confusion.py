@@ -1,0 +1,88 @@
+"""Make it, find it: every prepared mistake given back as an answer, and what is said of it."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradcheck.diagnosis.explain import explain
+from gradcheck.diagnosis.hypothesis import Diagnosis
+from gradcheck.diagnosis.making import Made, Prepared
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """How many mistakes were made, and how many were named.
+
+    `named` has the mistake's id among the hypotheses of fewest mistakes (in either family's
+    words), `shown` among those that a student is told, `alone` has no other id beside it. `ties`
+    counts the ids that were named together; `missed` are the acts that were not named, with what
+    was said instead. Rows marked vague give way to a plainer name and are counted aside.
+    """
+
+    made: int
+    named: int
+    shown: int
+    alone: int
+    vague: int
+    ties: Counter[tuple[str, ...]]
+    missed: tuple[tuple[Made, str, Diagnosis], ...]
+
+    def __add__(self, other: "Confusion") -> "Confusion":
+        """Of two problems together."""
+        return Confusion(
+            self.made + other.made,
+            self.named + other.named,
+            self.shown + other.shown,
+            self.alone + other.alone,
+            self.vague + other.vague,
+            self.ties + other.ties,
+            self.missed + other.missed,
+        )
+
+
+NOTHING = Confusion(0, 0, 0, 0, 0, Counter(), ())
+
+
+def confusion(prepared: Prepared, family: str = "") -> Confusion:
+    """Each visible mistake of a family (or of all) given as the answer to each part it changes."""
+    total = NOTHING
+    for made in prepared.made:
+        if not family or made.mistake.family == family:
+            for part in prepared.right[0]:
+                total += _one(prepared, made, part)
+    return total
+
+
+def _one(prepared: Prepared, made: Made, part: str) -> Confusion:
+    answer = [g[part] for g in made.at]
+    if not all(np.all(np.isfinite(a)) for a in answer):
+        return NOTHING
+    found = explain(prepared, part, answer)
+    if found == Diagnosis("unnamed"):  # the part is right: the mistake shows in another one
+        return NOTHING
+    if made.mistake.vague:
+        return Confusion(0, 0, 0, 0, 1, Counter(), ())
+    told = {h.mistake.id for h in found.hypotheses if h.with_ is None}
+    all_of_them = told | {h.mistake.id for h in found.beneath if h.with_ is None}
+    named = made.mistake.id in all_of_them
+    ties = Counter([tuple(sorted(all_of_them))] if len(all_of_them) > 1 else [])
+    missed = () if named else ((made, part, found),)
+    alone = all_of_them == {made.mistake.id}
+    return Confusion(1, int(named), int(made.mistake.id in told), int(alone), 0, ties, missed)
+
+
+def summary(found: Sequence[tuple[str, Confusion]], most: int = 12) -> str:
+    """One line a problem, then the ids that are most often named together."""
+    total = sum((each for _, each in found), NOTHING)
+    rows = [f"{'problem':42}{'made':>6}{'named':>8}{'told':>8}{'alone':>8}"]
+    rows += [_row(name, each) for name, each in (*found, ("all", total))]
+    rows += [f"{count:5}  {', '.join(ids)}" for ids, count in total.ties.most_common(most)]
+    return "\n".join(rows)
+
+
+def _row(name: str, each: Confusion) -> str:
+    share = lambda n: f"{n / max(each.made, 1):8.1%}"  # noqa: E731
+    label = name.replace("\n", "; ")[:40]
+    return f"{label:42}{each.made:6}{share(each.named)}{share(each.shown)}{share(each.alone)}"

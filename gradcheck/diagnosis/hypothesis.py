@@ -1,0 +1,76 @@
+"""What a diagnosis says: hypotheses in order, and how certain it is of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gradcheck.diagnosis.straight import Span
+from gradcheck.mistakes import Mistake
+
+PREFERRED = {True: ("calculus", "whole"), False: ("backprop", "whole")}
+HABIT = 0.5  # of those who make a mistake once, so many make it every time
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One mistake that would give just this answer, and where in the program it was made.
+
+    `span` is the largest stretch of the text on which it makes no difference where; None for the
+    whole answer, and for a mistake made `everywhere`. `with_` is a second mistake, made together
+    with this one. `texts` is what the words may mention (see `words`).
+    """
+
+    mistake: Mistake
+    span: Span
+    everywhere: bool = False
+    texts: Mapping[str, Any] = field(default_factory=dict)
+    with_: "Hypothesis | None" = None
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the mistakes, one or two."""
+        return (self.mistake.id, *(self.with_.ids if self.with_ else ()))
+
+    @property
+    def common(self) -> float:
+        """How often this is seen: at every site less often, of two mistakes both together."""
+        here = self.mistake.common * (HABIT if self.everywhere else 1.0)
+        return here * (self.with_.common if self.with_ else 1.0)
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """`unique` (one mistake fits), `torn` (several: all are said), or `unnamed`.
+
+    `hypotheses` are in the words that suit the problem: calculus for numbers, backprop for
+    tensors. `beneath` fit as well, in the other family's words; nobody needs to be told both.
+    """
+
+    certainty: str
+    hypotheses: tuple[Hypothesis, ...] = ()
+    remarks: tuple[str, ...] = ()
+    beneath: tuple[Hypothesis, ...] = ()
+
+
+def ranked(
+    found: Sequence[Hypothesis], scalar: bool
+) -> tuple[tuple[Hypothesis, ...], tuple[Hypothesis, ...]]:
+    """One hypothesis an id, the commonest first: those of the preferred family, then the others."""
+    best: dict[tuple[str, ...], Hypothesis] = {}
+    for each in sorted(found, key=lambda h: _order(h, scalar)):
+        best.setdefault(each.ids, each)
+    ordered = sorted(best.values(), key=lambda h: -h.common)
+    preferred = tuple(h for h in ordered if _preferred(h, scalar))
+    others = tuple(h for h in ordered if not _preferred(h, scalar))
+    return (preferred, others) if preferred else (others, ())
+
+
+def _preferred(h: Hypothesis, scalar: bool) -> bool:
+    own = h.mistake.family in PREFERRED[scalar]
+    return own and (h.with_ is None or _preferred(h.with_, scalar))
+
+
+def _order(h: Hypothesis, scalar: bool) -> tuple[Any, ...]:
+    """Of one id: the preferred family, at a site, at the largest site, the commonest."""
+    width = h.span[-1] - h.span[-2] if h.span is not None else -1
+    return (not _preferred(h, scalar), h.everywhere, -width, -h.mistake.common)

@@ -1,0 +1,217 @@
+"""What a problem and its points could never reveal, and what they could never tell apart.
+
+The mistakes are made once at the problem's own points and once at generic ones: what shows only
+at the latter is hidden by the values, what shows at neither by the shapes or by the program.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gradcheck.diagnosis.closeness import equal
+from gradcheck.diagnosis.making import Act, Acts, collect, fingerprint, invisible, width
+from gradcheck.diagnosis.straight import Span
+from gradcheck.engine.recording import watched
+from gradcheck.engine.tensor import bare
+from gradcheck.mistakes import Mistake
+from gradcheck.opinions.opinion import Case
+from gradcheck.opinions.reverse import recorded
+
+ROWS = 5
+OTHER_VALUES = "use other values: at these the mistakes give the same numbers"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Mistakes that cannot be seen (`kind` "invisible"), or not be told apart ("alike").
+
+    `cure` says what to change; it is empty where no choice of values would help. `count` is the
+    number of sites.
+    """
+
+    kind: str
+    mistakes: tuple[Mistake, ...]
+    span: Span
+    cure: str = ""
+    count: int = 1
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the mistakes."""
+        return tuple(sorted({row.id for row in self.mistakes}))
+
+
+def blind(cases: Sequence[Case], families: Sequence[str] = ()) -> tuple[Finding, ...]:
+    """What no answer to this problem, at these points, could show; with a cure where there is one.
+
+    A mistake that no values and no shapes could show (the sign of a zero, the kept exponential) is
+    not one, and is left out. `families` limits the catalogue; without it, calculus for numbers and
+    backprop for tensors.
+    """
+    with np.errstate(all="ignore"):
+        acts = collect(cases)
+        generic = collect([_shaken(case, k) for k, case in enumerate(cases)])
+        causes = [cure for case in cases for cure in _causes(case)]
+        wanted = families or _families(acts)
+        hidden = _hidden(acts, generic, causes, wanted)
+        alike = _alike(acts, generic, wanted)
+    return (*hidden, *alike)
+
+
+def _families(acts: Acts) -> tuple[str, ...]:
+    scalar = all(g.shape == () for g in acts.right[0].values())
+    return ("calculus", "whole") if scalar else ("backprop", "whole")
+
+
+def _shaken(case: Case, seed: int) -> Case:
+    """The same problem at a point drawn near its own: no value is special any more."""
+    rng = np.random.default_rng(seed)
+    inputs = {
+        name: v * (1 + 0.3 * rng.uniform(-1, 1, v.shape)) + 0.1 * rng.uniform(-1, 1, v.shape)
+        for name, v in case.floats().items()
+    }
+    cotangent = None if case.cotangent is None else rng.normal(size=np.shape(case.cotangent))
+    return replace(case, inputs=inputs, cotangent=cotangent)
+
+
+# -- invisible ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Cause:
+    """A reason for blindness that can be read off a case, whom it blinds, and its cure."""
+
+    ids: frozenset[str]
+    cure: str
+
+
+def _hidden(
+    acts: Acts, generic: Acts, causes: Sequence[_Cause], families: Sequence[str]
+) -> Iterator[Finding]:
+    groups: dict[tuple[str, Span, str], list[Mistake]] = defaultdict(list)
+    for key, act in acts.found.items():
+        if act.mistake.family in families and invisible(act.at, acts.right):
+            cure = _cure(act, generic.found.get(key), generic, causes)
+            if cure:
+                groups[act.mistake.id, act.span, cure].append(act.mistake)
+    for act in _only_elsewhere(acts, generic, families):
+        known = [cause.cure for cause in causes if act.mistake.id in cause.ids]
+        if known:
+            groups[act.mistake.id, act.span, known[0]].append(act.mistake)
+    for (_, span, cure), rows in groups.items():
+        yield Finding("invisible", (rows[0],), span, cure, len(rows))
+
+
+def _only_elsewhere(acts: Acts, generic: Acts, families: Sequence[str]) -> Iterator[Act]:
+    """Acts that cannot even be made here, but are seen at generic values."""
+    for key, act in generic.found.items():
+        if key not in acts.found and act.mistake.family in families:
+            if not invisible(act.at, generic.right):
+                yield act
+
+
+def _cure(act: Act, elsewhere: Act | None, generic: Acts, causes: Sequence[_Cause]) -> str:
+    """What would show the act: a known cause, other values, or nothing at all."""
+    if _never_made(act):
+        return ""
+    constant = _constant_of_one(act)
+    if constant:
+        return constant
+    known = [cause.cure for cause in causes if act.mistake.id in cause.ids]
+    shows = elsewhere is not None and not invisible(elsewhere.at, generic.right)
+    if known:
+        return known[0]
+    return "use other values: at these the mistake changes nothing" if shows else ""
+
+
+def _never_made(act: Act) -> bool:
+    return not any(np.all(np.isfinite(g)) for at in act.at for g in at.values())
+
+
+def _constant_of_one(act: Act) -> str:
+    c = act.made().texts.get("c")
+    if isinstance(c, str) and c in ("1", "1.0"):
+        return "use a constant other than 1: a factor or exponent of 1 cannot be seen to be missing"
+    return ""
+
+
+ONE_ROW = frozenset(
+    "broadcast-not-summed broadcast-averaged summed-over-wrong-axis mean-for-sum sum-for-mean "
+    "elementwise-for-matmul operands-swapped".split()
+)
+TURNED = frozenset({"transposed", "operands-swapped", "summed-over-wrong-axis"})
+SEEDED = frozenset({"seed-not-one", "upstream-ignored", "chain-factor-dropped"})
+MASKED = frozenset({"mask-wrong", "chain-factor-dropped"})
+
+
+def _causes(case: Case) -> Iterator[_Cause]:
+    shapes = {name: np.shape(v) for name, v in case.inputs.items()}
+    ones = sorted(name for name, shape in shapes.items() if 1 in shape)
+    if ones:
+        axes = ", ".join(f"{name} {shapes[name]}" for name in ones)
+        yield _Cause(ONE_ROW, f"use {ROWS} rows (or columns), not 1: {axes}")
+    for name, v in case.floats().items():
+        if v.ndim == 2 and v.shape[0] == v.shape[1] and v.size > 1 and equal(v, v.T):
+            yield _Cause(TURNED, f"use a matrix {name} that is not symmetric")
+    if case.cotangent is not None and np.ptp(case.cotangent) == 0:
+        yield _Cause(
+            SEEDED, "use a cotangent with entries of different size and sign, not all alike"
+        )
+    if _all_pass(case):
+        yield _Cause(MASKED, "let some arguments of relu be negative: here all of them pass")
+
+
+def _all_pass(case: Case) -> bool:
+    """Whether some relu's arguments are all positive."""
+    found: list[bool] = []
+
+    def observe(node: Any, out: Any, operands: Any) -> None:
+        if node.op.name == "relu":
+            found.append(bool(np.all(bare(operands[0]) > 0)))
+
+    with watched(observe=observe):
+        recorded(case)
+    return any(found)
+
+
+# -- alike -------------------------------------------------------------------------------------
+
+
+def _alike(acts: Acts, generic: Acts, families: Sequence[str]) -> Iterator[Finding]:
+    """Groups of visible acts with different ids and the same numbers in every part."""
+    for group in _groups(acts, families):
+        rows = {act.mistake.id: act.mistake for _, act in group}
+        if len(rows) > 1:
+            widest = max((act.span for _, act in group), key=width)
+            cure = _two(group) or (OTHER_VALUES if _apart(group, generic) else "")
+            yield Finding("alike", tuple(rows.values()), widest, cure, len(group))
+
+
+def _groups(acts: Acts, families: Sequence[str]) -> list[list[tuple[Any, Act]]]:
+    found: dict[Any, list[tuple[Any, Act]]] = defaultdict(list)
+    for key, act in acts.found.items():
+        named = act.mistake.family in families and not act.mistake.vague and not act.everywhere
+        if named and not _never_made(act) and not invisible(act.at, acts.right):
+            found[fingerprint(act.at)].append((key, act))
+    return list(found.values())
+
+
+def _apart(group: Sequence[tuple[Any, Act]], generic: Acts) -> bool:
+    """Whether other values tell the ids of the group apart."""
+    prints: dict[str, set[Any]] = defaultdict(set)
+    for key, act in group:
+        if key in generic.found:
+            prints[act.mistake.id].add(fingerprint(generic.found[key].at))
+    return bool(prints) and not set.intersection(*prints.values())
+
+
+def _two(group: Sequence[tuple[Any, Act]]) -> str:
+    """An exponent of 2 makes coincidences: the coefficient that is missing is a factor of two."""
+    ids = {act.mistake.id for _, act in group}
+    constants = {act.made().texts.get("c") for _, act in group}
+    if "2" in constants and "power-coefficient-missing" in ids:
+        return "use an exponent other than 2"
+    return ""

@@ -1,0 +1,230 @@
+"""The backprop family: each verb said wrong at each site of the tape."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engine.backward import RIGHT, Leaf, Node, Step, Verbs, reachable, walk
+from gradcheck.engine.recording import watched
+from gradcheck.engine.tensor import bare
+from gradcheck.mistakes import Edge, Meeting, Mistake, Start
+from gradcheck.opinions.opinion import Array, Case
+from gradcheck.opinions.reverse import recorded
+
+Key = tuple[Any, ...]
+Span = tuple[Any, ...] | None
+Gradients = Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The step at which a site lies, and all steps whose cotangents a mistake there changes."""
+
+    step: int
+    below: frozenset[int]
+
+    def apart(self, other: "Reach") -> bool:
+        """Whether neither mistake changes what the other one sees."""
+        return self.step not in other.below and other.step not in self.below
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """Where a verb is said: an edge (node, i), a meeting (step, -1), or the start (root, -1).
+
+    `key` finds the same site on the tape of another point.
+    """
+
+    step: Step
+    i: int
+    key: Key
+    span: Span
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """A verb said wrong at a site (None: everywhere), and the gradients that come of it."""
+
+    key: Key
+    mistake: Mistake
+    site: Site | None
+    span: Span
+    gradients: Gradients
+
+    @property
+    def reach(self) -> Reach | None:
+        """What the mistake changes; None where it is made everywhere."""
+        if self.site is None:
+            return None
+        step, i = self.site.step, self.site.i
+        target = step if i < 0 else step.edges[i]
+        assert target is not None
+        return Reach(step.order, frozenset(below.order for below in reachable([target])))
+
+
+@dataclass(frozen=True, eq=False)
+class Tape:
+    """One run of a program on tensors: the root with its seed, the leaves, and what was computed."""
+
+    case: Case
+    root: Step
+    seed: Any
+    value: Any
+    leaves: Mapping[str, Any]
+    nodes: Sequence[Node]
+    values: Mapping[Node, tuple[Any, tuple[Any, ...]]]
+    uses: Mapping[Step, int]
+
+
+def record(case: Case) -> Tape | None:
+    """The tape of the program at the point; None where nothing was recorded."""
+    nodes: list[Node] = []
+    values: dict[Node, tuple[Any, tuple[Any, ...]]] = {}
+
+    def observe(node: Node, out: Any, operands: Any) -> None:
+        node.span = case.where()
+        nodes.append(node)
+        values[node] = np.array(bare(out)), tuple(np.array(bare(v)) for v in operands)
+
+    with watched(observe=observe):
+        out, seed, leaves = recorded(case)
+    if out is None:
+        return None
+    root = out._step()
+    uses = Counter(edge for node in nodes for edge in node.edges if edge is not None)
+    return Tape(case, root, seed, np.asarray(bare(out)), leaves, nodes, values, uses)
+
+
+def acts(tape: Tape, rows: Sequence[Mistake]) -> Iterator[Made]:
+    """Every row at every site where it can happen, then at all of them together."""
+    edges = _edges(tape)
+    for n, row in enumerate(rows):
+        sites = _sites(tape, row, edges)
+        for site in sites:
+            yield from _made(tape, row, [site], (n, *site.key))
+        if row.habit and len(sites) > 1:
+            yield from _made(tape, row, sites, (n, "everywhere"))
+
+
+def _edges(tape: Tape) -> dict[str, list[tuple[Site, Edge]]]:
+    """All edges as the right backward pass sees them, for a pull and for a fit."""
+    found: dict[str, list[tuple[Site, Edge]]] = {"pull": [], "fit": []}
+    again: Counter[Key] = Counter()
+
+    def pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
+        right = RIGHT.pull(node, i, g, y, operands)
+        again[node.span, node.op.name, i] += 1
+        key = (node.span, node.op.name, i, again[node.span, node.op.name, i])
+        site = Site(node, i, key, node.span)
+        found["pull"].append((site, _edge(tape, node, i, g, right)))
+        found["fit"].append((site, _edge(tape, node, i, right, RIGHT.fit(node, i, right))))
+        return right
+
+    walk([(tape.root, tape.seed)], verbs=replace(RIGHT, pull=pull), retain=True)
+    return found
+
+
+def _edge(tape: Tape, node: Node, i: int, g: Any, right: Any) -> Edge:
+    y, operands = tape.values[node]
+    rule = node.op.vjp(i)
+    edge = node.edges[i]
+
+    def said(g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
+        assert rule is not None
+        return rule(g, y, *operands, **node.params)
+
+    return Edge(
+        op=node.op.name,
+        i=i,
+        g=g,
+        right=right,
+        y=y,
+        operands=operands,
+        params=node.params,
+        shape=node.forms[i][0],
+        elementwise=node.op.elementwise,
+        shared=edge is not None and tape.uses[edge] > 1,
+        rule=said,
+    )
+
+
+def _sites(
+    tape: Tape, row: Mistake, edges: Mapping[str, Sequence[tuple[Site, Edge]]]
+) -> list[Site]:
+    if row.verb == "seed":
+        site = Site(tape.root, -1, ("start",), getattr(tape.root, "span", None))
+        return [site] if row.where(Start(tape.seed, tape.value)) else []
+    if row.verb == "accumulate":
+        return list(_meetings(tape))
+    return [site for site, edge in edges[row.verb] if _can(row, edge)]
+
+
+def _can(row: Mistake, edge: Edge) -> bool:
+    """Whether the row can happen at the edge; a wrong cotangent that does not exist cannot."""
+    try:
+        return bool(row.where(edge))
+    except (ValueError, TypeError, IndexError):
+        return False
+
+
+def _meetings(tape: Tape) -> Iterator[Site]:
+    """Steps that more than one edge leads to."""
+    again: Counter[Key] = Counter()
+    names = {id(leaf): name for name, leaf in tape.leaves.items()}
+    for step, count in tape.uses.items():
+        if count > 1:
+            span = getattr(step, "span", None)
+            label = names.get(id(step.variable)) if isinstance(step, Leaf) else step.op.name
+            again[span, label] += 1
+            yield Site(step, -1, (span, label, again[span, label]), span)
+
+
+def _made(tape: Tape, row: Mistake, sites: Sequence[Site], key: Key) -> Iterator[Made]:
+    verbs = _said_wrong(tape, row, {(site.step, site.i) for site in sites})
+    try:
+        landed = walk([(tape.root, tape.seed)], verbs=verbs, retain=True)
+    except (ValueError, TypeError, IndexError):
+        return  # the wrong cotangent does not fit any further: such code would not have run
+    found = {id(step.variable): g for step, g in landed.items() if isinstance(step, Leaf)}
+    gradients = {
+        name: np.array(found.get(id(tape.leaves[name]), np.zeros(tape.leaves[name].shape)), float)
+        for name in tape.case.wrt
+    }
+    only = sites[0] if len(sites) == 1 else None
+    yield Made(key, row, only, only.span if only else None, gradients)
+
+
+def _said_wrong(tape: Tape, row: Mistake, sites: set[tuple[Step, int]]) -> Verbs:
+    """The four verbs, one of them said wrong at the given sites."""
+
+    def seed(step: Step, g: Any) -> Any:
+        return row.wrong(Start(g, tape.value)) if (step, -1) in sites else g
+
+    def pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
+        right = RIGHT.pull(node, i, g, y, operands)
+        return row.wrong(_edge(tape, node, i, g, right)) if (node, i) in sites else right
+
+    def fit(node: Node, i: int, g: Any) -> Any:
+        right = _fit(node, i, g)
+        return row.wrong(_edge(tape, node, i, g, right)) if (node, i) in sites else right
+
+    def accumulate(step: Step, held: Any, g: Any) -> Any:
+        right = RIGHT.accumulate(step, held, g)
+        return row.wrong(Meeting(held, g)) if (step, -1) in sites else right
+
+    right = replace(RIGHT, fit=_fit)
+    said = {"seed": seed, "pull": pull, "fit": fit, "accumulate": accumulate}[row.verb]
+    return replace(right, **{row.verb: said})  # type: ignore[arg-type]
+
+
+def _fit(node: Node, i: int, g: Any) -> Any:
+    """The right fit; a cotangent that broadcasting cannot have made goes on as it is."""
+    shape = node.forms[i][0]
+    try:
+        fits = np.broadcast_shapes(shape, g.shape) == g.shape
+    except ValueError:
+        fits = False
+    return RIGHT.fit(node, i, g) if fits else g

@@ -1,0 +1,100 @@
+"""Two mistakes in one answer, within a budget; asked for only where no single one fits."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gradcheck.diagnosis.hypothesis import Hypothesis
+from gradcheck.diagnosis.making import Made, Prepared
+from gradcheck.diagnosis.matching import Given, fitting, pairs, tables
+from gradcheck.mistakes import Mistake, whole
+from gradcheck.opinions.opinion import Array
+
+CANDIDATES = 2000
+
+
+def two_mistakes(prepared: Prepared, part: str, wanted: Given) -> list[Hypothesis]:
+    """Pairs that give the answer: two wrong rules, two wrong verbs, or one of them and a factor."""
+    if wanted.slack:
+        return []
+    found = [
+        *_two_rules(prepared, part, wanted),
+        *_one_and_the_whole(prepared, part, wanted),
+        *_two_verbs(prepared, part, wanted),
+    ]
+    return sorted(found, key=lambda h: -h.common)
+
+
+def _pair(a: Made, b: Made) -> Hypothesis:
+    """The commoner of the two first."""
+    first, second = sorted((a, b), key=lambda made: (-made.mistake.common, made.mistake.id))
+    return Hypothesis(first.mistake, first.span, first.everywhere, first.texts, _alone(second))
+
+
+def _alone(made: Made) -> Hypothesis:
+    return Hypothesis(made.mistake, made.span, made.everywhere, made.texts)
+
+
+def _two_rules(prepared: Prepared, part: str, wanted: Given) -> Iterator[Hypothesis]:
+    """Two wrong rules at two nodes, from the prepared table."""
+    if np.shape(prepared.right[0][part]) != wanted.shape:
+        return
+    seen = set()
+    for n in fitting(pairs(prepared, part), wanted):
+        i, j = sorted(prepared.pairs[part][0][n])
+        if (i, j) not in seen:
+            seen.add((i, j))
+            yield _pair(prepared.made[i], prepared.made[j])
+
+
+def _one_and_the_whole(prepared: Prepared, part: str, wanted: Given) -> Iterator[Hypothesis]:
+    """A mistake, and then a sign, a factor of two or a transposition of the whole answer."""
+    found = tables(prepared, part)
+    for factor, row in ((-1.0, whole.whole_sign), (2.0, whole.factor_two), (0.5, whole.factor_two)):
+        for n in fitting(found.get(wanted.shape), wanted, wanted.flat / factor):
+            yield from _with(prepared.made[n], row)
+    if len(wanted.shape) == 2:
+        turned = wanted.flat.reshape(-1, *wanted.shape).swapaxes(1, 2).reshape(len(wanted.flat), -1)
+        for n in fitting(found.get(wanted.shape[::-1]), wanted, turned):
+            yield from _with(prepared.made[n], whole.transposed)
+
+
+def _with(made: Made, row: Mistake) -> Iterator[Hypothesis]:
+    """A mistake and one of the whole answer, unless the first is of the whole answer as well."""
+    if made.mistake.family != "whole" and made.mistake.id != row.id:
+        yield _pair(made, Made(row, None, made.at))
+
+
+def _two_verbs(prepared: Prepared, part: str, wanted: Given) -> Iterator[Hypothesis]:
+    """Two wrong verbs apart from one another: what they add to the gradient adds up.
+
+    Sums of two are found by sorting one number for each, a random projection.
+    """
+    right = np.array([np.ravel(prepared.right[k][part]) for k in wanted.points])
+    found = tables(prepared, part).get(wanted.shape)
+    if found is None or right.shape != wanted.flat.shape:
+        return
+    rows = [r for r, n in enumerate(found.who) if prepared.made[n].reach is not None][:CANDIDATES]
+    change = found.flat[rows][:, wanted.points] - right
+    keep = np.isfinite(change).all(axis=(1, 2)) & np.any(change != 0, axis=(1, 2))
+    who, change = found.who[rows][keep], change[keep]
+    for i, j in _sums(change, wanted.flat - right):
+        a, b = prepared.made[who[i]], prepared.made[who[j]]
+        if a.reach is not None and b.reach is not None and a.reach.apart(b.reach):
+            yield _pair(a, b)
+
+
+def _sums(change: Array, wanted: Array) -> Iterator[tuple[int, int]]:
+    """Pairs of rows that add up to what is wanted."""
+    direction = np.random.default_rng(0).normal(size=wanted.shape)
+    along = np.tensordot(change, direction, 2)
+    order = np.argsort(along)
+    target = float(np.vdot(wanted, direction)) - along
+    room = 1e-9 * (np.max(np.abs(along), initial=0.0) + abs(float(np.vdot(wanted, direction))))
+    low = np.searchsorted(along[order], target - room)
+    high = np.searchsorted(along[order], target + room, side="right")
+    allowed = 1e-8 * np.abs(wanted) + 1e-9 * np.max(np.abs(wanted))
+    for i in np.nonzero(high > low)[0]:
+        for j in order[low[i] : high[i]]:
+            if i < j and np.all(np.abs(change[i] + change[j] - wanted) <= allowed):
+                yield int(i), int(j)

@@ -1,0 +1,42 @@
+"""The sentence that a hypothesis says, with the student's own expressions filled in."""
+
+from collections import defaultdict
+from typing import Any
+
+from gradcheck.diagnosis.hypothesis import Hypothesis
+
+EVERYWHERE = " It happened at every such place."
+PLAIN = {
+    "text": "the expression",
+    "whole": "the sum",
+    "u": "u",
+    "v": "v",
+    "w": "the inside",
+    "du": "u'",
+    "dv": "v'",
+    "dw": "its derivative",
+    "c": "the constant",
+    "factor": "a constant",
+}
+
+
+def words(hypothesis: Hypothesis, source: str = "") -> str:
+    """What to tell the student; `source` is the program's text, into which the spans point."""
+    texts = defaultdict(str, PLAIN)
+    for name, text in {**hypothesis.texts, "text": hypothesis.span}.items():
+        said = _read(text, source)
+        if said:
+            texts[name] = said
+    sentence = hypothesis.mistake.says.format_map(texts).replace(
+        "`the expression`", "the expression"
+    )
+    sentence = sentence.replace("`the sum`", "the sum")
+    sentence += EVERYWHERE if hypothesis.everywhere else ""
+    return f"{sentence} And: {words(hypothesis.with_, source)}" if hypothesis.with_ else sentence
+
+
+def _read(text: Any, source: str) -> str:
+    """A span of the source, or words that are ready."""
+    if isinstance(text, tuple):
+        return source[text[-2] : text[-1]]
+    return text or ""

@@ -1,0 +1,181 @@
+"""Writing in place: the value changes where it lies, the version is counted, the node replaced."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engine import advice, views
+from gradcheck.engine.conversions import bare
+from gradcheck.engine.hooks import move_keeper
+from gradcheck.engine.recording import MODE
+from gradcheck.engine.tensor import Tensor, apply, tracked
+from gradcheck.ops import TABLE
+from gradcheck.ops.row import Op
+
+KINDS = "buif"
+
+
+def write(
+    t: Tensor, row: Op, others: tuple[Any, ...], params: Mapping[str, Any], assigns: bool = False
+) -> Tensor:
+    """Replace the value by row(t, *others), bump the version, and take over the node.
+
+    An assignment takes any number into its own dtype; arithmetic only within its kind.
+    """
+    recorded = MODE.recording and any(map(tracked, (t, *others)))
+    if recorded:
+        refuse_if_leaf(t)
+    if not assigns:
+        _refuse_overlap(t, others)
+    before = _as_it_was(t, row, others) if recorded else t
+    result = apply(row, (before, *others), params)
+    _refuse_misfit(t, result, assigns)
+    t._share()
+    if not t._value.flags.writeable:
+        raise RuntimeError(advice.OVERLAP_ITSELF)
+    t._value[...] = result._value
+    t._cell[0] += 1
+    if recorded:
+        _take_over(t, result)
+    return t
+
+
+def set_item(t: Tensor, index: Any, value: Any) -> None:
+    """`t[index] = value`; nothing happens where the value lies there already (`t[0] += 1`)."""
+    index = bare(index)
+    if MODE.recording and (tracked(t) or tracked(value)):
+        refuse_if_leaf(t, region=views.is_basic(index))
+    if isinstance(value, Tensor) and _same_place(t._value[index], value._value):
+        return
+    write(t, TABLE["setitem"], (value,), {"index": index}, assigns=True)
+
+
+def refuse_if_leaf(t: Tensor, region: bool = False) -> None:
+    """PyTorch's refusals of a recorded write; raises RuntimeError."""
+    view = t._view
+    if view is not None:
+        if view.origin:
+            raise RuntimeError(advice.forbidden_view(view.origin))
+        if view.base._tracked and view.base._node is None:
+            raise RuntimeError(f"a view of {advice.LEAF_WRITTEN}")
+    if t._tracked and t._node is None:
+        raise RuntimeError(("a view of " if region else "") + advice.LEAF_WRITTEN)
+    if t.dtype.kind != "f":
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+
+
+def _as_it_was(t: Tensor, row: Op, others: tuple[Any, ...]) -> Tensor:
+    """The tensor before the write, for its node: with a copy of the value if a VJP will read it."""
+    wanted = tuple(map(tracked, (t, *others)))
+    keep, _ = row.keeps(wanted)
+    return Tensor(np.array(t._value) if keep[0] else t._value, t._tracked, t._node)
+
+
+def _refuse_overlap(t: Tensor, others: tuple[Any, ...]) -> None:
+    """An operand that lies partly where is written has no defined value; raises RuntimeError."""
+    for other in map(bare, others):
+        if isinstance(other, np.ndarray) and isinstance(t._value, np.ndarray):
+            if np.shares_memory(t._value, other) and not _same_place(t._value, other):
+                raise RuntimeError(advice.OVERLAP)
+
+
+def _same_place(a: Any, b: Any) -> bool:
+    """Whether two arrays are one region of memory, seen alike."""
+    if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
+        return False
+    return _layout(a) == _layout(b)
+
+
+def _layout(a: Any) -> tuple[Any, ...]:
+    return a.__array_interface__["data"], a.shape, a.strides, a.dtype
+
+
+def _refuse_misfit(t: Tensor, result: Tensor, assigns: bool) -> None:
+    if result.shape != t.shape:
+        raise RuntimeError(
+            f"output with shape {list(t.shape)} doesn't match the broadcast shape "
+            f"{list(result.shape)}"
+        )
+    if not assigns and KINDS.index(result.dtype.kind) > KINDS.index(t.dtype.kind):
+        raise RuntimeError(
+            f"result type {advice.scalar_type(result)} can't be cast to the desired output type "
+            f"{advice.scalar_type(t)}"
+        )
+
+
+def _take_over(t: Tensor, result: Tensor) -> None:
+    """The tensor is now what the result's node made; a view hands that on to its base."""
+    if t._view is not None:
+        views.write_through(t, result)
+        return
+    before, node = t._node, result._node
+    t._node, t._tracked = node, True
+    move_keeper(t, before)
+    if node is not None:
+        t._cell[1] = node.name()
+        if node.y is not None:
+            node.y = t._value
+            kept = tuple(entry for entry in node.watch or () if entry[0] >= 0)
+            node.watch = (*kept, (-1, t._cell, t._cell[0]))
+
+
+# -- rows of the engine itself: values that are put in the place of others -------------------------
+
+
+def _replaced(name: str, grad_fn: str, count: int) -> Op:
+    """A row whose value is the last operand (or the parameter), in the shape of the first."""
+    stay = lambda x, value: np.broadcast_to(np.asarray(value), x.shape).astype(x.dtype)
+    return Op(
+        name=name,
+        forward=stay,
+        function=stay,
+        vjps=(lambda g, y, x, value: g * 0.0, lambda g, y, x, value: g)[:count],
+        grad_fn=grad_fn,
+        elementwise=False,
+        rounds=False,
+        operands=count,
+        params=("value",)[: 2 - count],
+    )
+
+
+ZERO = _replaced("zero", "ZeroBackward0", 1)
+FILL = _replaced("fill", "FillBackward2", 1)
+FILL_WITH = _replaced("fill_with", "FillBackward3", 2)
+COPY_FROM = _replaced("copy_from", "CopyBackwards", 2)
+
+
+def zero_(t: Tensor) -> Tensor:
+    """Fill with zeros, in place."""
+    return write(t, ZERO, (), {"value": 0.0}, assigns=True)
+
+
+def fill_(t: Tensor, value: Any) -> Tensor:
+    """Fill with one number, in place."""
+    if not isinstance(value, Tensor):
+        return write(t, FILL, (), {"value": value}, assigns=True)
+    if value.ndim:
+        raise RuntimeError(
+            "fill_ only supports 0-dimension value tensor but got tensor with "
+            f"{value.ndim} dimensions."
+        )
+    return write(t, FILL_WITH, (value,), {}, assigns=True)
+
+
+def copy_(t: Tensor, source: Any) -> Tensor:
+    """Copy the entries of another tensor, broadcast and cast, in place."""
+    if not isinstance(source, Tensor):
+        raise TypeError(
+            f"copy_(): argument 'other' (position 1) must be Tensor, not {type(source).__name__}"
+        )
+    return write(t, COPY_FROM, (source,), {}, assigns=True)
+
+
+def add_(t: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
+    """`t += alpha * other`."""
+    return write(t, TABLE["add"], (other if alpha == 1 else other * alpha,), {})
+
+
+def sub_(t: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
+    """`t -= alpha * other`."""
+    return write(t, TABLE["subtract"], (other if alpha == 1 else other * alpha,), {})

@@ -1,0 +1,165 @@
+"""The operators and methods of a tensor, all from the table of ops."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engine import inplace
+from gradcheck.engine.tensor import Tensor, apply, apply_to_one, apply_to_two
+from gradcheck.ops import TABLE
+from gradcheck.ops.row import COMPOUNDS, Compound, Op
+
+OPERATORS = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "divide",
+    "pow": "power",
+    "matmul": "matmul",
+    "mod": "remainder",
+}
+UNARY = {"neg": "negative", "abs": "absolute"}
+WRITES: dict[str, Callable[..., Any]] = {
+    "zero_": inplace.zero_,
+    "fill_": inplace.fill_,
+    "copy_": inplace.copy_,
+    "add_": inplace.add_,
+    "sub_": inplace.sub_,
+    "__setitem__": inplace.set_item,
+}
+PLAIN: dict[str, Callable[..., Any]] = {
+    "argmax": np.argmax,
+    "argmin": np.argmin,
+    "argsort": np.argsort,
+    "any": np.any,
+    "all": np.all,
+}
+
+
+def _operator(row: Op, swapped: bool) -> Callable[[Tensor, Any], Tensor]:
+    run = apply_to_two if row.elementwise else lambda row, a, b: apply(row, (a, b), {})
+    if swapped:
+        return lambda self, other: run(row, other, self)
+    return lambda self, other: run(row, self, other)
+
+
+def _unary(row: Op) -> Callable[..., Tensor]:
+    """A row of one operand; further arguments take the long way, where they are named."""
+
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return row(self, *args, **kwargs) if args or kwargs else apply_to_one(row, self)
+
+    return method
+
+
+def _method(row: Op | Compound) -> Callable[..., Any]:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return row(self, *args, **kwargs)
+
+    return method
+
+
+def _named(method: Callable[..., Any], name: str, row: str) -> Callable[..., Any]:
+    method.__name__ = name
+    method.__doc__ = f"`{row}` of this tensor and the further arguments."
+    return method
+
+
+def _augmented(row: Op) -> Callable[[Tensor, Any], Tensor]:
+    """`t += other`."""
+    return lambda self, other: inplace.write(self, row, (other,), {})
+
+
+def _writing(row: Op) -> Callable[..., Tensor]:
+    """`t.row_(...)`: the same op, in place."""
+
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        operands, params = row.normal((self, *args), kwargs)
+        return inplace.write(self, row, operands[1:], params)
+
+    return method
+
+
+def _reading(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose answer has no derivative, on the bare value."""
+    return lambda self, *args, **kwargs: function(self._value, *args, **kwargs)
+
+
+CAST = Op(
+    name="cast",
+    forward=lambda x, dtype: x.astype(dtype),
+    function=lambda x, dtype: x.astype(dtype),
+    vjps=(lambda g, y, x, dtype: g,),  # fitting brings the cotangent back to the operand's dtype
+    grad_fn="ToCopyBackward0",
+    rounds=False,
+    params=("dtype",),
+)
+CASTS = {"double": np.float64, "float": np.float32, "half": np.float16, "long": np.int64,
+         "int": np.int32, "bool": np.bool_}  # fmt: skip
+
+
+def to(t: Tensor, dtype: Any) -> Tensor:
+    """The tensor in another dtype; itself where it has that dtype already."""
+    kind = np.dtype(dtype)
+    if kind == t.dtype:
+        return t
+    return apply(CAST, (t,), {"dtype": kind}) if kind.kind == "f" else Tensor(t._value.astype(kind))
+
+
+def _casting(dtype: Any) -> Callable[[Tensor], Tensor]:
+    return lambda self: to(self, dtype)
+
+
+def turned(t: Tensor) -> Tensor:
+    """`t.T`: the axes in reverse order."""
+    return apply(TABLE["transpose"], (t,), {})
+
+
+def turned_stack(t: Tensor) -> Tensor:
+    """`t.mT`: the last two axes exchanged."""
+    if t.ndim < 2:
+        raise RuntimeError(
+            "tensor.mT is only supported on matrices or batches of matrices. Got "
+            f"{t.ndim}-D tensor."
+        )
+    return apply(TABLE["swapaxes"], (t,), {"axis1": -1, "axis2": -2})
+
+
+def _give(name: str, method: Any) -> None:
+    if not hasattr(Tensor, name) or name.startswith("__"):
+        setattr(Tensor, name, method)
+
+
+def equip() -> None:
+    """Give Tensor what the table offers; a name that Tensor has already stays."""
+    for name, write in WRITES.items():
+        _give(name, write)
+    for symbol, name in OPERATORS.items():
+        if name in TABLE:
+            _give(f"__{symbol}__", _operator(TABLE[name], swapped=False))
+            _give(f"__r{symbol}__", _operator(TABLE[name], swapped=True))
+            _give(f"__i{symbol}__", _augmented(TABLE[name]))
+    for symbol, name in UNARY.items():
+        _give(f"__{symbol}__", _unary(TABLE[name]))
+    for name, row in TABLE.items():
+        quick = row.elementwise and row.operands == 1 and row.arrange is None
+        for spelling in (name, *row.school):
+            _give(spelling, _named(_unary(row) if quick else _method(row), spelling, name))
+            if row.elementwise:
+                _give(f"{spelling}_", _named(_writing(row), f"{spelling}_", name))
+    for name, compound in COMPOUNDS.items():
+        _give(name, _named(_method(compound), name, name))
+    for name, dtype in CASTS.items():
+        _give(name, _named(_casting(dtype), name, str(np.dtype(dtype))))
+    for name in ("to", "astype"):
+        _give(name, to)
+    _give("T", property(turned))
+    _give("mT", property(turned_stack))
+    _give("numel", lambda self: self.size)
+    _give("dim", lambda self: self.ndim)
+    for name, function in PLAIN.items():
+        _give(name, _named(_reading(function), name, name))
+
+
+equip()

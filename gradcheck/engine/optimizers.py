@@ -1,0 +1,115 @@
+"""`SGD` and `Adam`, with PyTorch's update formulas."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engine import advice
+from gradcheck.engine.inplace import copy_
+from gradcheck.engine.modules import clear
+from gradcheck.engine.recording import no_grad
+from gradcheck.engine.tensor import Tensor
+
+
+class Optimizer:
+    """Parameters that are moved along their gradients; subclasses say by how much."""
+
+    def __init__(self, params: Iterable[Tensor], lr: float, weight_decay: float) -> None:
+        """Raises TypeError or ValueError in PyTorch's words."""
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, "
+                f"but got torch.{advice.kind(params)}"
+            )
+        self.params = list(params)
+        _expect(bool(self.params), "optimizer got an empty parameter list")
+        for p in self.params:
+            if not isinstance(p, Tensor):
+                raise TypeError(
+                    "optimizer can only optimize Tensors, but one of the params is "
+                    f"{type(p).__name__}"
+                )
+            _expect(p.is_leaf or p.retains_grad, "can't optimize a non-leaf Tensor")
+        _expect(lr >= 0, f"Invalid learning rate: {lr}")
+        _expect(weight_decay >= 0, f"Invalid weight_decay value: {weight_decay}")
+        self.lr, self.weight_decay = lr, weight_decay
+        self.state: dict[int, dict[str, Any]] = {}
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients."""
+        clear(self.params, set_to_none)
+
+    def step(self) -> None:
+        """Move every parameter that has a gradient, in place."""
+        with no_grad():
+            for index, p in enumerate(self.params):
+                if p._grad is not None:
+                    g = p._grad._value + self.weight_decay * p._value
+                    state = self.state.setdefault(index, {})
+                    copy_(p, Tensor(p._value - self.lr * self._direction(g, state)))
+
+    def _direction(self, g: Any, state: dict[str, Any]) -> Any:
+        """Where to, in units of the learning rate; `state` is the parameter's own memory."""
+        raise NotImplementedError
+
+
+class SGD(Optimizer):
+    """p -= lr v, with v = momentum v + (1 - dampening) g; Nesterov looks one step ahead."""
+
+    def __init__(
+        self,
+        params: Iterable[Tensor],
+        lr: float = 1e-3,
+        momentum: float = 0.0,
+        dampening: float = 0.0,
+        weight_decay: float = 0.0,
+        nesterov: bool = False,
+    ) -> None:
+        """Raises TypeError or ValueError in PyTorch's words."""
+        super().__init__(params, lr, weight_decay)
+        _expect(momentum >= 0, f"Invalid momentum value: {momentum}")
+        _expect(
+            not nesterov or (momentum > 0 and dampening == 0),
+            "Nesterov momentum requires a momentum and zero dampening",
+        )
+        self.momentum, self.dampening, self.nesterov = momentum, dampening, nesterov
+
+    def _direction(self, g: Any, state: dict[str, Any]) -> Any:
+        if not self.momentum:
+            return g
+        v = state.get("velocity")
+        v = np.array(g) if v is None else self.momentum * v + (1 - self.dampening) * g
+        state["velocity"] = v
+        return g + self.momentum * v if self.nesterov else v
+
+
+class Adam(Optimizer):
+    """p -= lr m / (sqrt(v) + eps), with running means of g and g**2 freed of their bias."""
+
+    def __init__(
+        self,
+        params: Iterable[Tensor],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ) -> None:
+        """Raises TypeError or ValueError in PyTorch's words."""
+        super().__init__(params, lr, weight_decay)
+        _expect(eps >= 0, f"Invalid epsilon value: {eps}")
+        for index, beta in enumerate(betas):
+            _expect(0 <= beta < 1, f"Invalid beta parameter at index {index}: {beta}")
+        self.betas, self.eps = betas, eps
+
+    def _direction(self, g: Any, state: dict[str, Any]) -> Any:
+        first, second = self.betas
+        state["step"] = n = state.get("step", 0) + 1
+        state["m"] = m = first * state.get("m", 0.0) + (1 - first) * g
+        state["v"] = v = second * state.get("v", 0.0) + (1 - second) * g * g
+        return m / (1 - first**n) / (np.sqrt(v / (1 - second**n)) + self.eps)
+
+
+def _expect(condition: bool, complaint: str) -> None:
+    if not condition:
+        raise ValueError(complaint)

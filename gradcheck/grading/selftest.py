@@ -1,0 +1,89 @@
+"""A set's self-tests: its `right:` entries must be judged right, its `wrong:` ones wrong and named."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gradcheck.errors import GradcheckError
+from gradcheck.grading.judging import Judgement, judge
+from gradcheck.problem import Problem, ProblemSet
+from gradcheck.reference import Key, key
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A self-test that does not come out: what was expected of an answer, and what came."""
+
+    problem: str
+    part: str
+    answer: Any
+    expected: str
+    came: str
+
+
+def self_test(problem_set: ProblemSet) -> list[Fault]:
+    """The self-tests of a set that do not come out; a problem with entries needs a key."""
+    return [fault for problem in problem_set.problems for fault in _of(problem)]
+
+
+def faults(ready: Key) -> list[Fault]:
+    """The self-tests of one prepared problem that do not come out."""
+    entries = [(entry, None) for entry in ready.problem.right]
+    return [f for entry, id in [*entries, *ready.problem.wrong] for f in _entry(ready, entry, id)]
+
+
+def _of(problem: Problem) -> list[Fault]:
+    if not problem.right and not problem.wrong:
+        return []
+    try:
+        return faults(key(problem))
+    except (GradcheckError, ValueError) as error:
+        return [Fault(problem.id, "", None, "a key to judge by", str(error))]
+
+
+def _entry(ready: Key, entry: Mapping[str, Any], mistake: str | None) -> Iterator[Fault]:
+    """The faults of one entry; without a mistake it is to be right."""
+    judged = {}
+    for name, answer in entry.items():
+        part = ready.problem.part(name)
+        if part is None:
+            yield Fault(ready.problem.id, name, answer, "a part of the problem", "no such part")
+        else:
+            judged[name] = judge(ready, part, answer)
+    yield from _not_right(judged) if mistake is None else _not_named(judged, mistake)
+
+
+def _not_right(judged: Mapping[str, Judgement]) -> Iterator[Fault]:
+    """Every part of a right answer is right."""
+    for said in judged.values():
+        if said.verdict != "right":
+            yield _fault(said, "right")
+
+
+def _not_named(judged: Mapping[str, Judgement], mistake: str) -> Iterator[Fault]:
+    """A wrong answer is wrong in at least one part, and the mistake is named wherever it is."""
+    expected = f"wrong: {mistake}"
+    if judged and all(said.verdict == "right" for said in judged.values()):
+        yield _fault(next(iter(judged.values())), expected)
+    for said in judged.values():
+        if said.verdict != "right" and mistake not in _named(said):
+            yield _fault(said, expected)
+
+
+def _fault(said: Judgement, expected: str) -> Fault:
+    return Fault(said.problem, said.part, said.answer, expected, _came(said))
+
+
+def _named(said: Judgement) -> tuple[str, ...]:
+    if said.verdict != "wrong" or said.diagnosis is None:
+        return ()
+    return tuple(hypothesis.mistake.id for hypothesis in said.diagnosis.hypotheses)
+
+
+def _came(said: Judgement) -> str:
+    """The verdict and what was named, or else why not."""
+    named = ", ".join(_named(said))
+    if named or said.verdict != "wrong":
+        return f"{said.verdict}: {named}" if named else "; ".join((said.verdict, *said.remarks))
+    remarks = said.diagnosis.remarks if said.diagnosis else ()
+    return "; ".join(("wrong, unnamed", *said.remarks, *remarks))

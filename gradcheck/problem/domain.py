@@ -1,0 +1,57 @@
+"""Whether a problem's program has a value at its point at all; if not, where it is lost."""
+
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engine.autograd import tensor
+from gradcheck.engine.recording import watched
+from gradcheck.engine.tensor import bare
+from gradcheck.errors import TextError
+from gradcheck.ops.row import Interval, Op
+from gradcheck.problem.record import Point, Problem, executing
+
+
+def check_value(problem: Problem, point: Point) -> None:
+    """Raise TextError where the program fails at the point, or where a finite value is first lost."""
+    lost: list[tuple[Op, tuple[int, int] | None]] = []
+
+    def look(row: Op, y: Any) -> Any:
+        if not lost and not np.all(np.isfinite(y)):
+            lost.append((row, executing()))
+        return y
+
+    inputs = {
+        name: tensor(np.array(value, dtype=np.float64), requires_grad=name in problem.wrt)
+        for name, value in point.items()
+    }
+    with watched(disturb=look):
+        value = bare(problem.value_on("tensor", inputs))
+    if value is None:
+        raise TextError([_complaint(problem, None, "the program ends without a value", _LAST)])
+    if not np.all(np.isfinite(np.asarray(value, dtype=np.float64))):
+        row, span = lost[0] if lost else (None, None)
+        name = row.name if row else "the program"
+        raise TextError([_complaint(problem, span, f"{name} has no finite value here", _cure(row))])
+
+
+_LAST = "let the last line be an expression: the value"
+
+
+def _cure(row: Op | None) -> str:
+    """Inputs inside the op's domain, where the row states one."""
+    domain = row.domain if row is not None else None
+    if isinstance(domain, Interval) and domain != Interval(-np.inf, np.inf):
+        return f"choose inputs that keep its argument between {domain.low:g} and {domain.high:g}"
+    return "choose inputs at which the program has a finite value"
+
+
+def _complaint(problem: Problem, span: tuple[int, int] | None, words: str, cure: str) -> Any:
+    """A complaint at a span of the program's text, as a line and a column of the file."""
+    passage = problem.program.passage
+    start, end = span or (0, 1)
+    line = passage.source.count("\n", 0, start) + 1
+    first = passage.starts[line - 1]
+    width = len(passage.lines[line - 1][start - first : end - first].encode())
+    left = len(passage.lines[line - 1][: start - first].encode())
+    return passage.complaint(words, cure, (line, line, left, left + width))

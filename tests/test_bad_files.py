@@ -1,0 +1,70 @@
+"""Bad problem files: one clear message with line and column, exit code 2, and no traceback."""
+
+import pytest
+from click.testing import CliRunner
+
+from gradcheck.cli import main
+
+HEAD = "id: p\ninputs: {x: 2.0}\n"
+
+CASES = {
+    "unknown key": (HEAD + "program: x\nanswer: 3\n", "4:1", "`answer` is not a key here"),
+    "missing key": ("id: p\ninputs: {x: 2.0}\n", "1:1", "`program` is missing"),
+    "wrong type": ("id: p\ninputs: 5\nprogram: x\n", "2:9", "inputs"),
+    "bad id": ("id: a b\ninputs: {x: 2.0}\nprogram: x\n", "1:5", "id"),
+    "unknown name": (HEAD + "program: x + y\n", "3:14", "`y` is not known here"),
+    "did you mean": (HEAD + "program: sni(x)\n", "3:10", "did you mean `sin`"),
+    "syntax": (HEAD + "program: x + * 2\n", "3:14", "not readable as Python"),
+    "import": (HEAD + "program: __import__('os')\n", "3:10", "`__import__`"),
+    "attribute": (HEAD + "program: x.__class__\n", "3:", "__class__"),
+    "subclasses": (HEAD + "program: ().__class__.__base__.__subclasses__()\n", "3:", "__"),
+    "open": (HEAD + "program: open('/etc/hostname')\n", "3:", "open"),
+    "ragged": ("id: p\ninputs: {x: [[1, 2], [3]]}\nprogram: sum(x)\n", "2:", "equal lengths"),
+    "shapes": (
+        "id: p\ninputs: {a: [1.0, 2.0], b: [1.0, 2.0, 3.0]}\nprogram: sum(a * b)\n",
+        "3:14",
+        "shapes",
+    ),
+    "log of a negative": ("id: p\ninputs: {x: -2.0}\nprogram: log(x)\n", "3:10", "log has no finite value"),
+    "endless": (HEAD + "program: |\n  while x > 0:\n      y = x\n  y\n", "4:", "steps"),
+    "tower": (HEAD + "program: x**10**10\n", "3:", ""),
+    "alias bomb": (
+        "a: &a [1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a]\nc: [*b,*b,*b,*b]\n",
+        "1:",
+        "",
+    ),
+    "ten megabytes": ("id: p\n# " + "x" * 10_000_000, "1:1", "10,000,008 bytes"),
+    "tag": ("id: !!python/object/apply:os.system [ls]\n", "1:", "tag"),
+    "twice": (HEAD + "program: x\nprogram: x\n", "4:1", "program"),
+    "no cotangent": ("id: p\ninputs: {x: [1.0, 2.0]}\nprogram: x**2\n", "", "cotangent"),
+    "not an input": (HEAD + "program: x**2\nwrt: [z]\n", "4:", "`z` is not an input"),
+    "empty": ("", "", ""),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bad_file(name, tmp_path):
+    """The message names the place, says what is wrong, and the exit code is 2."""
+    text, place, phrase = CASES[name]
+    file = tmp_path / "set.yaml"
+    file.write_text(text)
+    result = CliRunner().invoke(main, ["solve", str(file)], env={"COLUMNS": "300"})
+    said = result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    assert "Traceback" not in said
+    assert phrase in said
+    assert result.exit_code == 2
+    assert f"set.yaml:{place}" in said
+
+
+def test_all_faults_of_a_file_are_told_at_once(tmp_path):
+    """Three faults in two problems come out together, each at its line."""
+    file = tmp_path / "set.yaml"
+    file.write_text(
+        "problems:\n"
+        "  - {id: a, inputs: {x: 1.5}, program: x + y}\n"
+        "  - {id: b, inputs: {x: 1.5}, program: foo(x) + z}\n"
+    )
+    said = CliRunner().invoke(main, ["solve", str(file)]).output
+    assert all(f"set.yaml:{line}:" in said for line in (2, 3))
+    assert all(f"`{name}`" in said for name in ("y", "foo", "z"))

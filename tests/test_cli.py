@@ -1,0 +1,183 @@
+"""The commands as a user runs them: output, exit codes, and what `--help` costs."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gradcheck.cli import main
+
+CHAIN = """
+id: chain
+inputs: {w: 3.0, x: 2.0, b: 1.0}
+program: |
+  z = w * x
+  y = z + b
+  loss = y**2
+  loss
+"""
+SINE = """
+id: cubic-plus-sine
+inputs: {x: 2.0}
+program: x**3 + 2*sin(x)
+points: 2
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path):
+    """Write a text into a file and give its path."""
+
+    def write(text: str, name: str = "set.yaml") -> str:
+        path = tmp_path / name
+        path.write_text(text)
+        return str(path)
+
+    return write
+
+
+def run(*words: str) -> Result:
+    """One command, its output kept apart."""
+    return CliRunner().invoke(main, list(words), env={"COLUMNS": "120", "NO_COLOR": "1"})
+
+
+def test_solve_shows_the_chain_rule_with_the_programs_names(file):
+    """`--steps` writes each derivative with the intermediate names and its value."""
+    result = run("solve", file(CHAIN), "--steps")
+    assert result.exit_code == 0
+    assert "dloss/dy = 2*y = 14" in result.output
+    assert "dloss/dw = dloss/dz * x = 28" in result.output
+    assert "agree" in result.output
+
+
+def test_solve_json_follows_the_contract(file):
+    """One line a problem: value, closed form, and each opinion with its error bar."""
+    result = run("solve", file(SINE), "--json")
+    line = json.loads(result.output)
+    part = line["parts"]["x"]
+    assert line["problem"] == "cubic-plus-sine"
+    assert line["verdict"] == part["verdict"] == "agree"
+    assert line["value"] == pytest.approx(9.818594853651364, rel=1e-15)
+    assert part["closed_form"] == "3*x**2 + 2*cos(x)"
+    for opinion in ("reverse", "symbolic", "differences"):
+        assert part[opinion]["value"] == pytest.approx(11.167706326905716, rel=1e-14)
+        assert 0 <= part[opinion]["error"] < 1e-12
+
+
+def test_solve_json_of_a_kink_has_its_interval(file):
+    """At the corner of abs every slope between -1 and 1 is a subgradient."""
+    text = "id: corner\ninputs: {x: 0.0}\nprogram: abs(x)\n"
+    line = json.loads(run("solve", file(text), "--json").output)
+    assert line["verdict"] == "kink"
+    assert line["parts"]["x"]["interval"] == [-1.0, 1.0]
+
+
+def test_solve_takes_directories_and_single_problems(file, tmp_path):
+    """A directory means all its files; `--problem` picks one."""
+    file(CHAIN, "a.yaml")
+    file(SINE, "b.yaml")
+    both = run("solve", str(tmp_path))
+    assert both.exit_code == 0
+    assert "chain" in both.output
+    assert "cubic-plus-sine" in both.output
+    assert "chain" not in run("solve", str(tmp_path), "--problem", "cubic-plus-sine").output
+    assert run("solve", str(tmp_path), "--problem", "nothing").exit_code == 2
+
+
+def test_grade_names_the_mistake_and_proves_it(file):
+    """A flipped sign is wrong with a witness, named, and pointed at."""
+    answers = "student: ada\nanswers:\n  cubic-plus-sine: {x: 3x^2 - 2cos x}\n"
+    result = run("grade", file(SINE), file(answers, "ada.yaml"), "--json")
+    line = json.loads(result.output)
+    assert result.exit_code == 0
+    assert (line["verdict"], line["score"], line["points"]) == ("wrong", 0.0, 2.0)
+    assert line["understood"] == "3*x**2 - 2*cos(x)"
+    assert line["mistakes"][0]["id"] == "sign-error"
+    assert line["certainty"] == "unique"
+    x = line["witness"]["at"]["x"]
+    import math
+
+    assert line["witness"]["expected"] == pytest.approx(3 * x**2 + 2 * math.cos(x), rel=1e-12)
+    assert line["witness"]["yours"] == pytest.approx(3 * x**2 - 2 * math.cos(x), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        ("3x^2 + 2cos x", "right"),
+        ("2*cos(x) + 3*x*x", "right"),
+        ("3x² + 2·cos(x)", "right"),
+        (r"'$3x^{2}+2\cos x$'", "right"),
+        ("11.1677", "right"),
+        ("11.17", "right"),
+        ("11.2", "right"),
+        ("11.18", "wrong"),
+        ("3x^2 + 2cos x + 1e-9", "wrong"),
+        ("3x^2 + 2cosx", "invalid"),
+        ("__import__('os')", "invalid"),
+        ("null", "missing"),
+    ],
+)
+def test_grade_judges(file, answer, verdict):
+    """Right in any form, wrong by the smallest term, invalid where it cannot be read."""
+    answers = f"student: ada\nanswers:\n  cubic-plus-sine:\n    x: {answer}\n"
+    line = json.loads(run("grade", file(SINE), file(answers, "ada.yaml"), "--json").output)
+    assert line["verdict"] == verdict
+    assert line["score"] == (2.0 if verdict == "right" else 0.0)
+
+
+def test_grade_says_which_students_are_under_a_threshold(file):
+    """`--fail-under` turns a low total into exit code 1."""
+    answers = file("student: ada\nanswers: {}\n", "ada.yaml")
+    assert run("grade", file(SINE), answers, "--fail-under", "1").exit_code == 1
+    assert run("grade", file(SINE), answers).exit_code == 0
+
+
+def test_one_unreadable_submission_does_not_stop_the_batch(file):
+    """The others are graded, the file is named, and the exit code asks for review."""
+    good = file("student: ada\nanswers: {cubic-plus-sine: 3x^2 + 2cos x}\n", "ada.yaml")
+    bad = file("answers: [", "bob.yaml")
+    result = run("grade", file(SINE), bad, good, "--json")
+    assert result.exit_code == 3
+    assert "bob.yaml" in result.stderr
+    assert json.loads(result.stdout)["verdict"] == "right"
+
+
+@pytest.mark.parametrize("command", ["solve", "grade", "lint", "ops", "mistakes", "schema"])
+def test_every_command_has_help_with_an_example(command):
+    """`--help` ends with a line that can be typed."""
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert f"gradcheck {command}" in result.output.split("Example")[-1]
+
+
+def test_catalogues_are_printed():
+    """`ops` and `mistakes` list the tables; `schema` is JSON."""
+    assert "arctan" in run("ops").output
+    assert "sign-error" in run("mistakes").output
+    assert json.loads(run("schema").output)["title"] == "gradcheck problem file"
+
+
+def test_help_imports_neither_sympy_nor_numpy():
+    """`gradcheck --help` answers before anything heavy is loaded."""
+    program = (
+        "import sys\n"
+        "sys.argv = ['gradcheck', '--help']\n"
+        "from gradcheck.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "sys.exit(bool({'numpy', 'sympy', 'flint', 'rich'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert done.returncode == 0
+    assert b"solve" in done.stdout
+
+
+def test_colour_is_for_terminals_only(file):
+    """Piped output carries no escape sequences."""
+    done = subprocess.run(
+        [sys.executable, "-m", "gradcheck", "solve", file(SINE)], capture_output=True, check=True
+    )
+    assert b"\x1b" not in done.stdout

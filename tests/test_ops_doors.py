@@ -1,0 +1,187 @@
+"""The three doors of every row (NumPy's name, the op itself, the method), and what rows save."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from gradcheck.engine.autograd import tensor
+from gradcheck.engine.tensor import Tensor
+from gradcheck.ops import BY_COMPOUND, BY_FUNCTION, COMPOUNDS, TABLE
+from gradcheck.ops.row import Op
+
+SEQUENCES = {"concatenate", "stack", "hstack", "vstack", "column_stack", "dstack"}
+# the first word is not a number: not a method of the tensor
+WORDS = {"einsum", "polygamma", "where"}
+
+
+def program(name):
+    """The example of a row as a text, with tensors for its names."""
+    row = TABLE[name]
+    rng = np.random.default_rng(0)
+    if row.example is None:
+        letters = "ab"[: row.operands]
+        text, shapes = f"{name}({', '.join(letters)})", dict.fromkeys(letters, (2,))
+    else:
+        text, shapes = row.example.text, dict(row.example.inputs)
+    low, high = (1.1, 1.4) if name.startswith(("ac", "as", "arccosh")) else (0.2, 0.8)
+    return text, {
+        key: np.array(size)
+        if isinstance(size, list)
+        else tensor(rng.uniform(low, high, size), requires_grad=True)
+        for key, size in shapes.items()
+    }
+
+
+def ops_of(text, names):
+    """Names of the ops on the tape of a text's value."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        value = eval(text, {**TABLE, **names})  # noqa: S307 - a text of the table itself
+    found, stack = set(), [value.grad_fn]
+    while stack:
+        node = stack.pop()
+        if node is not None and hasattr(node, "op"):
+            found.add(node.op.name)
+            stack += [edge for edge, _ in node.next_functions]
+    return found
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_op_itself(name):
+    """The op called by its name puts itself on the tape."""
+    text, values = program(name)
+    assert name in ops_of(text, values)
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [(f, row.name) for f, row in BY_FUNCTION.items() if f.__name__ in dir(np) + dir(np.linalg)],
+)
+def test_numpy_name(function, name):
+    """NumPy's own function, called on tensors, reaches the row."""
+    text, values = program(name)
+    assert name in ops_of(text, {**values, name: function})
+
+
+@pytest.mark.parametrize("name", sorted(set(TABLE) - SEQUENCES - WORDS))
+def test_method(name):
+    """A tensor has the row as a method, under its school names too."""
+    text, values = program(name)
+    for spelling in (name, *TABLE[name].school):
+        method = getattr(Tensor, spelling)
+        if callable(method):
+            assert name in ops_of(
+                text, {**values, name: lambda x, *a, m=method, **k: m(x, *a, **k)}
+            )
+
+
+@pytest.mark.parametrize(
+    ("call", "pieces"),
+    [
+        (lambda x: COMPOUNDS["split"](x, 2, axis=1), [[0, 1], [2, 3]]),
+        (lambda x: COMPOUNDS["split"](x, [1, 3], axis=1), [[0], [1, 2], [3]]),
+        (lambda x: COMPOUNDS["array_split"](x, 3, axis=1), [[0, 1], [2], [3]]),
+        (lambda x: COMPOUNDS["hsplit"](x, 4), [[0], [1], [2], [3]]),
+    ],
+)
+def test_pieces_of_a_split(call, pieces):
+    """Each piece is a slice, and sends its cotangent back to where it was cut out."""
+    x = tensor(np.arange(8.0).reshape(2, 4), requires_grad=True)
+    found = call(x)
+    assert [piece.detach().numpy()[0].tolist() for piece in found] == pieces
+    np.sum(found[0] * 3).backward()
+    expected = np.zeros((2, 4))
+    expected[:, pieces[0]] = 3
+    np.testing.assert_array_equal(x.grad.numpy(), expected)
+
+
+def test_slogdet():
+    """Its logarithm is differentiated (the inverse, turned); its sign has gradient zero."""
+    m = tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    found = COMPOUNDS["slogdet"](m)
+    assert found.sign.item() == -1
+    assert found.logabsdet.item() == pytest.approx(np.log(2), rel=1e-14)
+    (found.sign + found.logabsdet).backward()
+    np.testing.assert_allclose(m.grad.numpy(), [[-2, 1.5], [1, -0.5]], rtol=1e-13)
+
+
+def test_compounds_are_found_by_function():
+    """NumPy's function leads to its entry: what an array class asks in `__array_function__`."""
+    assert {f.__name__ for f in BY_COMPOUND} == set(COMPOUNDS)
+
+
+def test_spellings():
+    """PyTorch's dim, keepdim, correction, unbiased and p stand for NumPy's parameters."""
+    x = np.array([[1.0, 2.0], [4.0, 8.0]])
+    t = tensor(x, requires_grad=True)
+    assert t.sum(dim=0, keepdim=True).shape == (1, 2)
+    assert t.var(unbiased=True).item() == pytest.approx(np.var(x, ddof=1))
+    assert t.std(correction=1).item() == pytest.approx(np.std(x, ddof=1))
+    assert t.norm(p=1, dim=0).tolist() == [5, 10]
+    assert TABLE["sum"](x, dim=0).tolist() == [5, 10]
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda x: np.linalg.norm(x, 2), "singular values"),
+        (lambda x: np.linalg.norm(x[0], 0), "counts the entries"),
+        (lambda x: np.pad(x, 1, mode="reflect"), "mode='constant' only"),
+        (lambda x: np.einsum(x, [0, 1], [1, 0]), "subscripts as a text"),
+        (lambda x: TABLE["mse_loss"](x, x, reduction="max"), "'mean', 'sum' or 'none'"),
+        (lambda x: np.sum(x, where=[True, False]), "does not take `where=`"),
+    ],
+)
+def test_refusals_say_what_to_write(call, says):
+    """What has no derivative here is refused with a reason."""
+    with pytest.raises(TypeError, match=says):
+        call(tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted", "kept"),
+    [
+        ("add", (True, True), ((False, False), False)),
+        ("subtract", (True, True), ((False, False), False)),
+        ("multiply", (True, False), ((False, True), False)),
+        ("divide", (True, False), ((False, True), False)),
+        ("divide", (False, True), ((True, True), False)),
+        ("matmul", (True, False), ((False, True), False)),
+        ("exp", (True,), ((False,), True)),
+        ("log", (True,), ((True,), False)),
+        ("sqrt", (True,), ((False,), True)),
+        ("sigmoid", (True,), ((False,), True)),
+        ("sum", (True,), ((False,), False)),
+        ("mean", (True,), ((False,), False)),
+        ("reshape", (True,), ((False,), False)),
+        ("getitem", (True,), ((False,), False)),
+        ("cumsum", (True,), ((False,), False)),
+        ("take", (True,), ((False,), False)),
+        ("diff", (True,), ((False,), False)),
+        ("trace", (True,), ((False,), False)),
+        ("concatenate", (True, True), ((False, False), False)),
+        ("stack", (True, False), ((False, False), False)),
+        ("hstack", (True, False), ((False, False), False)),
+        ("where", (False, True, True), ((True, False, False), False)),
+        ("softmax", (True,), ((False,), True)),
+        ("log_softmax", (True,), ((False,), True)),
+        ("inv", (True,), ((False,), True)),
+        ("cholesky", (True,), ((False,), True)),
+        ("floor", (True,), ((False,), False)),
+        ("max", (True,), ((True,), True)),
+    ],
+)
+def test_what_is_saved(name, wanted, kept):
+    """A node keeps what the VJPs of its tracked operands read, and nothing else."""
+    assert TABLE[name].keeps(wanted) == kept
+
+
+def test_bound_parameters():
+    """A row with its parameters filled in is a function of operands, one and the same each time."""
+    row = TABLE["leaky_relu"]
+    half = row.bound({"negative_slope": 0.5})
+    assert isinstance(half, Op)
+    assert half is row.bound({"negative_slope": 0.5})
+    assert row.bound({}) is row
+    assert half.forward(-2.0) == -1.0

@@ -1,0 +1,272 @@
+"""The exact cells of the table, against mpmath and against the float forward."""
+
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from mpmath import mp
+
+from gradcheck.numbers.ball import Ball, arbs, balls, exact, middle, precision
+from gradcheck.numbers.scalars import Scalars
+from gradcheck.numbers.symbolic import PATH, Symbolic, constants, leaves
+from gradcheck.ops import COMPOUNDS, TABLE
+
+
+def nearest(x):
+    """The nearest integer, of two the even one."""
+    n = mp.floor(x + 0.5)
+    return n - 1 if n - x == 0.5 and n % 2 else n
+
+
+def selu(x):
+    alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+    return scale * (x if x > 0 else alpha * mp.expm1(x))
+
+
+# every elementwise row in mpmath's words
+MPMATH = {
+    "absolute": abs,
+    "acot": lambda x: mp.pi / 2 - mp.atan(x),
+    "acoth": mp.acoth,
+    "acsc": mp.acsc,
+    "acsch": mp.acsch,
+    "add": lambda a, b: a + b,
+    "arccos": mp.acos,
+    "arccosh": mp.acosh,
+    "arcsin": mp.asin,
+    "arcsinh": mp.asinh,
+    "arctan": mp.atan,
+    "arctan2": mp.atan2,
+    "arctanh": mp.atanh,
+    "asec": mp.asec,
+    "asech": mp.asech,
+    "cbrt": lambda x: mp.sign(x) * mp.root(abs(x), 3),
+    "ceil": mp.ceil,
+    "copysign": lambda a, b: abs(a) * mp.sign(b),
+    "cos": mp.cos,
+    "cosh": mp.cosh,
+    "cot": mp.cot,
+    "coth": mp.coth,
+    "csc": mp.csc,
+    "csch": mp.csch,
+    "degrees": mp.degrees,
+    "digamma": mp.digamma,
+    "divide": lambda a, b: a / b,
+    "elu": lambda x: x if x > 0 else mp.expm1(x),
+    "erf": mp.erf,
+    "erfc": mp.erfc,
+    "exp": mp.exp,
+    "exp2": lambda x: mp.power(2, x),
+    "expm1": mp.expm1,
+    "float_power": mp.power,
+    "floor": mp.floor,
+    "fmax": max,
+    "fmin": min,
+    "fmod": lambda a, b: mp.sign(a) * mp.fmod(abs(a), abs(b)),
+    "gamma": mp.gamma,
+    "gelu": lambda x: x * mp.ncdf(x),
+    "hardtanh": lambda x: max(-1, min(1, x)),
+    "heaviside": lambda a, b: mpmath.mpf(a > 0),
+    "hypot": mp.hypot,
+    "leaky_relu": lambda x: x if x > 0 else mpmath.mpf(0.01) * x,
+    "log": mp.log,
+    "log10": mp.log10,
+    "log1p": mp.log1p,
+    "log2": lambda x: mp.log(x, 2),
+    "logaddexp": lambda a, b: mp.log(mp.exp(a) + mp.exp(b)),
+    "logaddexp2": lambda a, b: mp.log(mp.power(2, a) + mp.power(2, b), 2),
+    "loggamma": mp.loggamma,
+    "logsigmoid": lambda x: -mp.log(1 + mp.exp(-x)),
+    "maximum": max,
+    "minimum": min,
+    "mish": lambda x: x * mp.tanh(mp.log(1 + mp.exp(x))),
+    "multiply": lambda a, b: a * b,
+    "nan_to_num": lambda x: x,
+    "negative": lambda x: -x,
+    "polygamma": lambda x: mp.polygamma(3, x),
+    "positive": lambda x: x,
+    "power": mp.power,
+    "radians": mp.radians,
+    "reciprocal": lambda x: 1 / x,
+    "relu": lambda x: max(x, 0),
+    "relu6": lambda x: min(max(x, 0), 6),
+    "remainder": lambda a, b: a - b * mp.floor(a / b),
+    "rint": nearest,
+    "round": nearest,
+    "sec": mp.sec,
+    "sech": mp.sech,
+    "selu": selu,
+    "sigmoid": lambda x: 1 / (1 + mp.exp(-x)),
+    "sign": mp.sign,
+    "silu": lambda x: x / (1 + mp.exp(-x)),
+    "sin": mp.sin,
+    "sinc": mp.sincpi,
+    "sinh": mp.sinh,
+    "softplus": lambda x: mp.log(1 + mp.exp(x)),
+    "softsign": lambda x: x / (1 + abs(x)),
+    "sqrt": mp.sqrt,
+    "square": lambda x: x * x,
+    "subtract": lambda a, b: a - b,
+    "tan": mp.tan,
+    "tanh": mp.tanh,
+    "trunc": lambda x: mp.sign(x) * mp.floor(abs(x)),
+    "xlogy": lambda a, b: a * mp.log(b),
+}
+ELEMENTWISE = sorted(name for name, row in TABLE.items() if row.elementwise)
+COMPOSED = sorted(name for name, row in TABLE.items() if not row.elementwise)
+
+
+def intervals(row):
+    """The domain of each operand, cut to where numbers are drawn."""
+    domains = row.domain if type(row.domain) is tuple else (row.domain,) * row.operands
+    return [(max(low, -2.5), min(high, max(low, -2.5) + 5)) for low, high in domains]
+
+
+def points(name, count=4):
+    """Operands spread over the domain of the row."""
+    rng = np.random.default_rng(sum(map(ord, name)))
+    return [
+        low + (high - low) * rng.uniform(0.04, 0.96, count) for low, high in intervals(TABLE[name])
+    ]
+
+
+def applied(name, operands):
+    """The row on its operands; polygamma is asked for its third."""
+    return TABLE[name](3, *operands) if name == "polygamma" else TABLE[name](*operands)
+
+
+def numbers(array):
+    """The balls inside an array of exact or plain numbers."""
+    return [exact(e.x if type(e) is Ball else e.value if type(e) is Symbolic else e)
+            for e in np.asarray(array, dtype=object).flat]  # fmt: skip
+
+
+@pytest.mark.parametrize("lift", [balls, constants])
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_cell_has_25_digits(name, lift):
+    """At 128 bits a cell agrees with mpmath to 1e-25, and its ball is no wider than that."""
+    operands = points(name)
+    with precision(128), mp.workdps(40):
+        found = numbers(applied(name, [lift(v) for v in operands]))
+        for ball, *at in zip(found, *operands, strict=True):
+            expected = mpmath.mpf(MPMATH[name](*map(mpmath.mpf, at)))
+            mine = mpmath.mpf(ball.mid().str(35, radius=False))
+            assert abs(mine - expected) <= 1e-25 * max(1, abs(expected)), at
+            assert float(ball.rad()) <= 1e-25 * max(1, abs(expected)), at
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_forward_is_the_same_function(name):
+    """The float forward agrees with mpmath to 1e-13."""
+    operands = points(name, 25)
+    found = np.asarray(applied(name, operands))
+    expected = [float(MPMATH[name](*map(mpmath.mpf, at))) for at in zip(*operands, strict=True)]
+    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
+
+
+def drawn(name):
+    """The example of a row: its text, and its names drawn (or as they stand)."""
+    example = TABLE[name].example
+    rng = np.random.default_rng(sum(map(ord, name)))
+    low, high = (0.1, 0.9) if name == "binary_cross_entropy" else (-2, 2)
+    return example.text, {
+        key: np.array(size) if isinstance(size, list) else rng.uniform(low, high, size)
+        for key, size in example.inputs.items()
+    }
+
+
+def run(text, values):
+    """One of the table's own examples, over its own names."""
+    return eval(text, {**TABLE, **values})  # noqa: S307 - a text of the table itself
+
+
+@pytest.mark.parametrize("lift", [balls, constants])
+@pytest.mark.parametrize("name", COMPOSED)
+def test_example_on_exact_numbers(name, lift):
+    """Every row that is not elementwise has an example, with one value for every kind of number."""
+    text, values = drawn(name)
+    expected = np.asarray(run(text, values), dtype=float)
+    with precision(128):
+        found = run(text, {key: lift(v) for key, v in values.items()})
+    assert isinstance(found, Scalars)
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(
+        [middle(x) for x in numbers(found)], expected.ravel(), rtol=1e-12, atol=1e-13
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "value"),
+    [
+        ("sinc", 0.0, 1.0),
+        ("rint", 2.5, 2.0),
+        ("rint", 3.5, 4.0),
+        ("rint", -0.5, 0.0),
+        ("trunc", -1.5, -1.0),
+        ("relu6", 6.0, 6.0),
+        ("cbrt", -8.0, -2.0),
+    ],
+)
+def test_special_places(name, at, value):
+    """Removable singularities, halves and bends have their values on both scalar kinds."""
+    with precision(128):
+        assert [middle(b) for b in numbers(TABLE[name](balls(at)))] == [value]
+        assert [middle(b) for b in numbers(TABLE[name](constants(at)))] == [value]
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 6])
+@pytest.mark.parametrize("lift", [balls, constants])
+def test_linear_algebra_of_fractions(n, lift):
+    """Hilbert matrices: determinant and inverse are known fractions, found to 25 digits."""
+    hilbert = [[Fraction(1, i + j + 1) for j in range(n)] for i in range(n)]
+    with precision(256), mp.workdps(60):
+        a = _lifted(hilbert, lift)
+        inverse = (
+            mpmath.matrix([[mpmath.mpf(1) / (i + j + 1) for j in range(n)] for i in range(n)]) ** -1
+        )
+        known = [inverse[i, j] for i in range(n) for j in range(n)]
+        for found, expected in zip(numbers(np.linalg.inv(a)), known, strict=True):
+            assert abs(mpmath.mpf(found.str(45, radius=False)) - expected) < 1e-25 * abs(expected)
+        (d,) = numbers(np.linalg.det(a))
+        assert abs(mpmath.mpf(d.str(45, radius=False)) * mpmath.det(inverse) - 1) < 1e-25
+
+
+def _lifted(rows, lift):
+    if lift is balls:
+        return balls(rows)
+    return constants(np.array([[1] * len(rows)] * len(rows))) * np.array(rows, dtype=object)
+
+
+def test_pivots_leave_no_condition():
+    """Elimination looks at the size of a pivot without making it a condition of the path."""
+    PATH[0] = []
+    try:
+        np.linalg.inv(leaves("a", [[0.0, 1.0], [2.0, 3.0]]))
+        np.linalg.det(leaves("a", [[0.0, 1.0], [2.0, 3.0]]))
+        np.linalg.slogdet(leaves("a", [[1.0, 1.0], [2.0, 3.0]])).logabsdet.item()
+        conditions = len(PATH[0])
+    finally:
+        PATH[0] = None
+    assert conditions == 2  # the sign of the determinant: d > 0, d < 0
+
+
+def test_writing_into_a_buffer():
+    """`out=`, `+=` and item assignment land in the array that is written to, zeros included."""
+    x = balls([1.0, 2.0, 3.0])
+    buffer = np.zeros_like(x)
+    buffer[1:] = x[1:]
+    buffer += x
+    np.add(buffer, x, out=buffer)
+    assert [middle(b) for b in arbs(buffer)] == [2.0, 6.0, 9.0]
+    np.testing.assert_array_equal(np.exp(np.zeros_like(x)), np.ones(3))
+
+
+@pytest.mark.parametrize("name", COMPOUNDS)
+def test_compound_on_exact_numbers(name):
+    """Functions of several values give exact arrays, equal to NumPy's on floats."""
+    arguments = {"slogdet": ()}.get(name, (2,))
+    values = np.random.default_rng(1).uniform(0.5, 2, (2, 2, 2) if name == "dsplit" else (2, 2))
+    expected = COMPOUNDS[name](values, *arguments)
+    for found, piece in zip(COMPOUNDS[name](balls(values), *arguments), expected, strict=True):
+        np.testing.assert_allclose([middle(b) for b in numbers(found)], np.ravel(piece), rtol=1e-13)

@@ -1,0 +1,94 @@
+"""The names of the checked language; and plain NumPy as a number kind, for the other tests."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.text import Budget, Outcome, Vocabulary, check_program, run
+from gradcheck.text.vocabulary import listing, nearest, words
+
+VOCABULARY = Vocabulary(
+    functions=words(
+        "sin cos exp log sqrt sum mean max min abs maximum minimum where clip prod cumsum zeros "
+        "ones full eye arange linspace array stack concatenate reshape transpose einsum matmul "
+        "dot inner outer kron tensordot norm inv det solve tile repeat pad diag meshgrid take "
+        "convolve broadcast_to vander diff split matrix_power arcsin power multiply divide add "
+        "record argmax"
+    ),
+    constants=frozenset({"pi", "e"}),
+    attributes=frozenset({"T", "shape", "ndim", "size", "grad"}),
+    assignable=frozenset({"grad"}),
+    methods=frozenset({"item", "append", "extend"}),
+    contexts=frozenset({"no_grad"}),
+    aliases={"ln": "log", "asin": "arcsin"},
+    keyword_aliases={"dim": "axis", "keepdim": "keepdims"},
+)
+CONTEXT: dict[str, Callable[..., Any]] = {
+    "no_grad": nullcontext,
+    "record": lambda **entries: None,
+}
+
+
+class PlainNumPy:
+    """float64 and NumPy's own functions."""
+
+    def literal(self, value: Fraction) -> np.float64:
+        """The nearest float64."""
+        return np.float64(float(value))
+
+    def constant(self, name: str) -> float:
+        """NumPy's constant of that name."""
+        return float(getattr(np, name))
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """NumPy's function of that name."""
+        found: Callable[..., Any] = getattr(np, name, None) or getattr(np.linalg, name)
+        return found
+
+
+class Exact(PlainNumPy):
+    """Numbers that are fractions, to see that nothing went through a float."""
+
+    def literal(self, value: Fraction) -> Any:
+        """The fraction itself."""
+        return value
+
+
+def outcome(
+    text: str, budget: Budget | None = None, kind: PlainNumPy | None = None, **inputs: Any
+) -> Outcome:
+    """Check and run a program with plain NumPy."""
+    program = check_program(text, declared=inputs, vocabulary=VOCABULARY)
+    return run(program, inputs, kind or PlainNumPy(), budget or Budget(), context=CONTEXT)
+
+
+def value(text: str, budget: Budget | None = None, **inputs: Any) -> Any:
+    """The value of a program run with plain NumPy."""
+    return outcome(text, budget, **inputs).value
+
+
+@pytest.mark.parametrize(
+    ("spelled", "known"),
+    [("log", "log"), ("ln", "log"), ("asin", "arcsin"), ("arcsin", "arcsin"), ("lgo", None)],
+)
+def test_an_alias_stands_for_the_function_that_the_kind_knows(
+    spelled: str, known: str | None
+) -> None:
+    """School's spellings lead to NumPy's names, unknown ones nowhere."""
+    assert VOCABULARY.function(spelled) == known
+
+
+def test_the_nearest_name_is_offered_whatever_its_case() -> None:
+    """A typing slip or a capital letter finds the name that was meant; nonsense finds none."""
+    assert nearest("Sin", {"sin", "cos"}) == "did you mean `sin`?"
+    assert nearest("qqqq", {"sin", "cos"}) == ""
+
+
+def test_a_long_list_of_names_is_cut() -> None:
+    """Names come in order, and end in dots where there are more than anybody reads."""
+    assert listing({"b", "a"}) == "`a`, `b`"
+    assert listing(map(str, range(9)), most=2) == "`0`, `1`, ..."

@@ -1,0 +1,292 @@
+"""YAML 1.2's core schema with places, and all that is refused of YAML."""
+
+import copy
+import json
+import pickle
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gradcheck.errors import Complaint, TextError
+from gradcheck.text import WrittenFloat, read_decimal, read_yaml
+
+CORE = [
+    ("", None),
+    ("~", None),
+    ("null", None),
+    ("nULL", "nULL"),
+    ("true", True),
+    ("FALSE", False),
+    ("NO", "NO"),
+    ("yes", "yes"),
+    ("on", "on"),
+    ("12", 12),
+    ("-7", -7),
+    ("+3", 3),
+    ("0o17", 15),
+    ("0xFF", 255),
+    ("0123", "0123"),
+    ("007.5", "007.5"),
+    ("1_000", "1_000"),
+    ("0b11", "0b11"),
+    ("12:30", "12:30"),
+    ("190:20:30", "190:20:30"),
+    ("2001-01-01", "2001-01-01"),
+    ("1e3", 1000.0),
+    ("-2.5E-1", -0.25),
+    (".5", 0.5),
+    ("5.", 5.0),
+    ("3x^2", "3x^2"),
+    ("1e", "1e"),
+    ("'12'", "12"),
+    ('"true"', "true"),
+    ("<<", "<<"),
+    ("=", "="),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), CORE)
+def test_plain_scalars_follow_the_core_schema_of_yaml_1_2(text: str, expected: object) -> None:
+    """The specification's table 10.3.2, but leading zeros stay texts; no type of YAML 1.1."""
+    found = read_yaml(f"key: {text}").root.value
+    assert isinstance(found, dict)
+    assert found == {"key": expected}
+    assert type(found["key"]) is type(expected) or isinstance(found["key"], WrittenFloat)
+
+
+def test_a_float_remembers_the_decimal_number_that_was_written() -> None:
+    """0.1 is a float64 that knows it means one tenth, also after copying and pickling."""
+    tenth = read_yaml("0.1").value
+    assert tenth == 0.1
+    for again in (tenth, copy.deepcopy(tenth), pickle.loads(pickle.dumps(tenth))):
+        assert isinstance(again, WrittenFloat)
+        assert again.exact == Fraction(1, 10)
+
+
+@pytest.mark.parametrize("text", ["12", ".5", "5.", "1_000.25", "2.5e-3", "1e308", "5e-324"])
+def test_a_decimal_is_read_exactly(text: str) -> None:
+    """Python's Fraction reads the same digits to the same number."""
+    assert read_decimal(text) == Fraction(text.replace("_", ""))
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase"),
+    [
+        ("1" * 40 + ".0", "41 digits"),
+        ("1e401", "exponent beyond 400"),
+        ("1e-" + "9" * 30, "exponent beyond 400"),
+        ("1e309", "too large"),
+        ("1e-330", "too small"),
+        ("1.2.3", "not a decimal number"),
+        (".", "not a decimal number"),
+    ],
+)
+def test_numbers_that_nobody_means_are_refused(text: str, phrase: str) -> None:
+    """Digits, exponent and float64's range bound what a number may be."""
+    with pytest.raises(ValueError, match=phrase):
+        read_decimal(text)
+
+
+PROBLEM = """\
+title: The chain rule   # a comment
+problems:
+  - id: cubic
+    inputs: {x: 2.0, "y": [1, 0.5]}
+    program: |
+
+      y = x**2
+        z
+    prompt: 'It''s'
+"""
+
+PLACES = [
+    (("title",), (1, 8), (1, 1)),
+    (("problems",), (3, 3), (2, 1)),
+    (("problems", 0), (3, 5), (3, 5)),
+    (("problems", 0, "inputs", "x"), (4, 17), (4, 14)),
+    (("problems", 0, "inputs", "y", 1), (4, 31), (4, 31)),
+    (("problems", 0, "program"), (5, 14), (5, 5)),
+    (("problems", 0, "missing", "deeper"), (3, 5), (3, 5)),
+    (("problems", 7), (3, 3), (2, 1)),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "key"), PLACES)
+def test_every_value_and_key_has_its_line_and_column(
+    path: tuple[str | int, ...], value: tuple[int, int], key: tuple[int, int]
+) -> None:
+    """Places count from 1; what is missing has the place of what should hold it."""
+    document = read_yaml(PROBLEM)
+    assert document.place(path) == value
+    assert document.place(path, key=True) == key
+
+
+@pytest.mark.parametrize(
+    ("path", "origin"),
+    [
+        (("problems", 0, "program"), (6, 7)),
+        (("problems", 0, "prompt"), (9, 14)),
+        (("title",), (1, 8)),
+    ],
+)
+def test_the_first_character_of_a_text_is_found_inside_blocks_and_quotes(
+    path: tuple[str | int, ...], origin: tuple[int, int]
+) -> None:
+    """A block's text begins on the next line, at the block's margin; a quoted one at its quote."""
+    assert read_yaml(PROBLEM).origin(path) == origin
+
+
+def test_a_block_with_an_explicit_margin_keeps_its_spaces() -> None:
+    """The digit after `|` says where the margin is, whatever the first line looks like."""
+    document = read_yaml("a:\n  b: |2\n      x\n    y\n")
+    assert document.value == {"a": {"b": "  x\ny\n"}}
+    assert document.origin(("a", "b")) == (3, 5)
+
+
+def test_a_scalar_keeps_its_own_spelling() -> None:
+    """What a student typed is echoed as typed."""
+    assert read_yaml("x: 0.30").written(("x",)) == "0.30"
+
+
+def test_a_complaint_shows_the_line_with_a_caret() -> None:
+    """Readers of the parsed file point into it."""
+    complaint = read_yaml(PROBLEM, "set.yaml").complaint(
+        ("problems", 0, "inputs", "x"), "too cold", "warm it", key=False
+    )
+    assert str(complaint) == (
+        "set.yaml:4:17: too cold - warm it\n"
+        '        inputs: {x: 2.0, "y": [1, 0.5]}\n' + " " * 20 + "^^^"
+    )
+
+
+def test_keys_are_texts_as_written() -> None:
+    """A mapping's keys name things: `12` and `1e3` are names here."""
+    assert read_yaml("12: a\n1e3: b\ntrue: c\n50: d").value == {
+        "12": "a",
+        "1e3": "b",
+        "true": "c",
+        "50": "d",
+    }
+
+
+BOMB = "a: &a [x, x]\n" + "".join(
+    f"{key}: &{key} [*{before}, *{before}]\n"
+    for before, key in zip("abcdef", "bcdefg", strict=True)
+)
+
+REFUSED = [
+    (BOMB, 1, 4, "the anchor `&a`"),
+    ("x: *x", 1, 4, "the alias `*x`"),
+    ("x: &y 1", 1, 4, "the anchor `&y`"),
+    ("a: 1\nb: 2\na: 3", 3, 1, "line 1"),
+    ('{"a": 1, "a": 2}', 1, 10, "twice"),
+    ("a: 1\n'a': 2", 2, 1, "twice"),
+    ('!!python/object/apply:os.system ["x"]', 1, 1, "the tag"),
+    ("a: !!str 1", 1, 4, "the tag"),
+    ("a: !mine 1", 1, 4, "the tag"),
+    ("[" * 60 + "]" * 60, 1, 52, "levels deep"),
+    ("- " * 60, 1, 103, "levels deep"),
+    ("a: 1\n---\nb: 2", 2, 1, "second document"),
+    ("a:\tb", 1, 3, "a tab"),
+    ("a:\n\tb: 1", 2, 1, "a tab"),
+    ("a: .inf", 1, 4, "not a finite number"),
+    ("a: -.INF", 1, 4, "not a finite number"),
+    ("a: .nan", 1, 4, "not a finite number"),
+    ("a: " + "1" * 41, 1, 4, "41 digits"),
+    ("a: 1e999", 1, 4, "exponent"),
+    ("a: 1e350", 1, 4, "too large"),
+    ("ab\x07", 1, 3, "U+0007"),
+    ("ok\n\ud800", 2, 1, "U+D800"),
+    ("[a]: 1", 1, 1, "no plain text"),
+    ("{[a]: 1}", 1, 2, "no plain text"),
+    ("a: @x", 1, 4, "quotes"),
+    ("a: `x`", 1, 4, "quotes"),
+    ("a: |x|", 1, 5, "quotes"),
+    ("a: b: c", 1, 5, "quotes"),
+    ('a: "x', 1, 6, "close the quote"),
+    ('a: "\\q"', 1, 5, "double it"),
+    ("- a\nb: 1", 2, 1, "readable"),
+    ("[1, 2", 1, 6, "readable"),
+    ("%YAML 9.0\n---\na", 1, 1, "readable"),
+    ("- 1\n" * 100_001, 100_000, 3, "values"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "column", "phrase"), REFUSED)
+def test_what_is_refused_has_place_reason_and_cure(
+    text: str, line: int, column: int, phrase: str
+) -> None:
+    """The first complaint stands where the fault is and says what to do."""
+    with pytest.raises(TextError) as caught:
+        read_yaml(text, "f.yaml")
+    first = caught.value.complaints[0]
+    assert (first.file, first.line, first.column) == ("f.yaml", line, column)
+    assert phrase in f"{first.message} - {first.cure}"
+    assert first.cure
+
+
+def test_every_fault_gets_its_own_complaint() -> None:
+    """Reading goes on after a fault that does not hide the rest."""
+    with pytest.raises(TextError) as caught:
+        read_yaml("a: .inf\nb: *x\nb: 1e999\nc: @")
+    assert [complaint.line for complaint in caught.value.complaints] == [1, 2, 3, 3, 4]
+
+
+def test_complaints_stop_where_nobody_reads_on() -> None:
+    """A file of faults gets twenty complaints."""
+    with pytest.raises(TextError) as caught:
+        read_yaml("- *x\n" * 1000)
+    assert len(caught.value.complaints) == 20
+
+
+def test_bytes_must_be_utf_8_and_few() -> None:
+    """A byte that is no UTF-8 is placed; a file beyond the limit is not looked at."""
+    with pytest.raises(TextError, match="2:2: this is not UTF-8"):
+        read_yaml("a: é\n".encode() + b"b\xff")
+    with pytest.raises(TextError, match="11 bytes, at most 10"):
+        read_yaml(b"x" * 11, limit=10)
+    assert read_yaml("\ufeffa: ü".encode()).value == {"a": "ü"}
+
+
+def test_json_is_yaml() -> None:
+    """What Python's json writes, tabs, escapes and all, comes back the same."""
+    value = {"a": [1, 2.5, None, True], "ü\U0001f600": 'tab\t quote" slash/ \\ud83d', "e": {}}
+    for written in (
+        json.dumps(value),
+        json.dumps(value, indent="\t"),
+        json.dumps(value, separators=(",", ":")),
+        json.dumps(value, ensure_ascii=False),
+    ):
+        assert read_yaml(written).value == value
+
+
+JSON_LIKE = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**39), 10**39)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@settings(deadline=None, derandomize=True, max_examples=100)
+@given(JSON_LIKE)
+def test_anything_in_json_comes_back(value: object) -> None:
+    """json.dumps and read_yaml are inverse, whatever the texts contain."""
+    assert read_yaml(json.dumps([value])).value == [value]
+
+
+@settings(deadline=None, derandomize=True, max_examples=300)
+@given(st.text(alphabet="ab:-[]{},&*!|>'\"%@#?~ \n01.e\\\t\u2028é", max_size=60))
+def test_no_text_raises_anything_but_a_text_error(text: str) -> None:
+    """Whatever is typed is read, or refused with a place inside the text."""
+    complaints: tuple[Complaint, ...] = ()
+    try:
+        read_yaml(text)
+    except TextError as error:
+        complaints = error.complaints
+    assert all(complaint.line >= 1 and complaint.column >= 1 for complaint in complaints)
