@@ -83,6 +83,19 @@ def grade(
     sys.exit(grade_all(sets, list(_files(answers, ANSWER_ENDINGS)), as_json, feedback, fail_under))
 
 
+@main.command(cls=Examples, epilog="gradcheck lint problems/chain-rule.yaml")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--self-tests-only", is_flag=True, help="Only run the sets' right: and wrong: entries.")
+def lint(paths: tuple[Path, ...], self_tests_only: bool) -> None:
+    """Say which mistakes a problem could never reveal or tell apart, and run its self-tests.
+
+    Exit code 0: clean, 1: findings, 2: malformed.
+    """
+    from gradcheck.report.linting import lint_all  # noqa: PLC0415
+
+    sys.exit(lint_all(_sets(paths), self_tests_only))
+
+
 @main.command(cls=Examples, epilog="gradcheck ops")
 def ops() -> None:
     """List the functions that have a derivative, with their domains and kinks."""

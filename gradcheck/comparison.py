@@ -103,7 +103,7 @@ def _at_a_tie(part: str, index: Index, balls: Balls, lonely: str) -> Entry:
 
 
 def _agreed(part: str, index: Index, balls: Balls, scale: Scale) -> Entry:
-    """All overlap; but do the bars say anything, and does the float keep its digits?"""
+    """All overlap: asks whether the bars say anything and the float keeps its digits."""
     exact = [ball for name, ball in balls.items() if name != "reverse"]
     size = max(abs(float(exact[0].mid())), scale.part, scale.value, 1e-300)
     tight = [name for name, ball in balls.items() if radius(ball) <= TIGHT * size]

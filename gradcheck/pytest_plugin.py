@@ -62,8 +62,12 @@ class ProblemItem(pytest.Item):
     def runtest(self) -> None:
         """Raise ProblemFailed with everything that is wrong with the problem."""
         from gradcheck.grading.selftest import faults  # noqa: PLC0415
+        from gradcheck.reference import NoKey, key  # noqa: PLC0415
 
-        found = faults(self.problem)
+        try:
+            found = faults(key(self.problem))
+        except NoKey as error:
+            raise ProblemFailed(str(error)) from None
         if found:
             raise ProblemFailed("\n".join(map(str, found)))
 

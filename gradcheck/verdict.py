@@ -23,7 +23,7 @@ __all__ = ["VERDICTS", "Entry", "Part", "Verdict", "consult", "read"]
 VERDICTS = ("agree", "kink", "unstable-forward", "undecided", "jump", "undefined", "dissent")
 MORE_SAMPLES = 32
 BEST = ("symbolic", "differences", "reverse")
-BEST_VALUE = ("differences", "symbolic", "reverse")
+BEST_AT_A_TIE = BEST_VALUE = ("differences", "symbolic", "reverse")
 ASIDE = 1e-3
 
 
@@ -87,7 +87,8 @@ def read(case: Case, opinions: Sequence[Opinion]) -> Verdict:
 
 def _part(name: str, given: Sequence[Opinion], value_size: float) -> Part:
     gradients = {o.name: o.gradients[name] for o in given if name in o.gradients}
-    best = next((gradients[n] for n in BEST if n in gradients), None)
+    tied = any(o.ties for o in given)
+    best = next((gradients[n] for n in (BEST_AT_A_TIE if tied else BEST) if n in gradients), None)
     if len(gradients) < 2:
         checked = any(o.directions for o in given)
         return Part(name, "agree" if checked else "undecided", best)
@@ -95,8 +96,7 @@ def _part(name: str, given: Sequence[Opinion], value_size: float) -> Part:
     slopes: dict[tuple[int, ...], Slope] = {
         index: slope for o in given for (part, index), slope in o.slopes.items() if part == name
     }
-    scale = Scale(level, value_size, tied=any(o.ties for o in given))
-    entries = compared(name, gradients, slopes, scale)
+    entries = compared(name, gradients, slopes, Scale(level, value_size, tied))
     return Part(name, _gravest(e.verdict for e in entries), best, entries)
 
 

@@ -16,10 +16,10 @@ def case(
     seed: int = 0,
     **inputs: Any,
 ) -> Case:
-    """The question about f at the named inputs; all of them are differentiated by default."""
+    """The question about f at its inputs, in order; all are differentiated by default."""
 
     def function(kind: str, given: Mapping[str, Any]) -> Any:
-        return f(**{n: v[()] if kind == "float" else v for n, v in given.items()})
+        return f(*(given[n][()] if kind == "float" else given[n] for n in inputs))
 
     arrays = {name: np.array(v, dtype=np.float64) for name, v in inputs.items()}
     weights = None if cotangent is None else np.asarray(cotangent, dtype=np.float64)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.ops import TABLE
 from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.reverse import once
+from gradcheck.ops import TABLE
 
 MARK = "<program of a test>"
 SPELLINGS = {name: row for row in TABLE.values() for name in (row.name, *row.school)}

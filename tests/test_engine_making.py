@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_engine_oracle import double, same, table, torch
+from tests.test_engine_oracle import double, same, table, torch
 
 from gradcheck.engine import tensor
 

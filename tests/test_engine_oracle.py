@@ -20,13 +20,15 @@ Snippet = Callable[[Any], Any]
 
 @contextmanager
 def double() -> Iterator[None]:
-    """PyTorch with float64 as its default dtype."""
-    before = torch.get_default_dtype()
+    """PyTorch with float64 as its default dtype, and every warning each time."""
+    before, always = torch.get_default_dtype(), torch.is_warn_always_enabled()
     torch.set_default_dtype(torch.float64)
+    torch.set_warn_always(True)
     try:
         yield
     finally:
         torch.set_default_dtype(before)
+        torch.set_warn_always(always)
 
 
 def _leaf(m: Any) -> Callable[..., Any]:

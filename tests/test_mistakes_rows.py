@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from test_diagnosis_corpus import POINTS, case, evaluated, names_of
 
-from gradcheck.diagnosis import explain, prepare, words
+from gradcheck.diagnosis import explain, prepare
 from gradcheck.mistakes import CATALOGUE, Mistake
 from gradcheck.opinions.opinion import Case
 

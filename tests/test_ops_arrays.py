@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 L = torch.linalg
 op = TABLE.__getitem__
 
-from test_ops_elementwise import (  # noqa: E402 - after PyTorch was found
+from tests.test_ops_elementwise import (  # noqa: E402 - after PyTorch was found
     drawn,
     same_gradients,
     same_in_exact_numbers,

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 F = torch.nn.functional
 op = TABLE.__getitem__
 
-from test_ops_elementwise import (  # noqa: E402 - after PyTorch was found
+from tests.test_ops_elementwise import (  # noqa: E402 - after PyTorch was found
     drawn,
     same_gradients,
     same_in_exact_numbers,

@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_text_vocabulary import value
 
 from gradcheck.errors import OutOfBudget
 from gradcheck.text import Budget
 from gradcheck.text.shapes import Count, broadcast, count_nested, integers, shape_as_array
 from gradcheck.text.sizes import ESTIMATES, estimate
+from tests.test_text_vocabulary import value
 
 LONG = np.ones(100_000)
 DOUBLING = "l = [0]\nfor i in range(99):\n    l = "

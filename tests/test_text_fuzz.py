@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from test_text_vocabulary import CONTEXT, VOCABULARY, PlainNumPy
 
 from gradcheck.errors import OutOfBudget, TextError
 from gradcheck.text import Budget, check_program, run
 from gradcheck.text.vocabulary import words
+from tests.test_text_vocabulary import CONTEXT, VOCABULARY, PlainNumPy
 
 SMALL = Budget(
     steps=300, depth=9, elements=2_000, entries=500, total=50_000, products=50_000, bits=300
@@ -31,14 +31,16 @@ PROGRAMS = [
 TOKENS = [
     *sorted(
         words(
-            "x m y sin np torch . .sin( .__class__ .grad ( ) [ ] , : ; = == != += -= @= ** * / // % @ + - "
-            "~ & | ^ < > is None not and or if else for in while def f return with no_grad() import lambda "
-            "del try: except: class yield await async global * ** 'a' f'{x}' 1 0 -1 0.5 1e9 10**9 1e400 2j "
-            "... _ __import__('os') None True range(9) append .T .shape [0] [None] [:,None] : := -> @ # \\ "
-            "repeat tile zeros outer array inv reshape pad sum max len list print é ｘ θ \x00"
+            """
+            x m y sin np torch . .sin( .__class__ .grad ( ) [ ] , : ; = == != += -= @= ** * / // %
+            @ + - ~ & | ^ < > is None not and or if else for in while def f return with no_grad()
+            import lambda del try: except: class yield await async global 'a' f'{x}' 1 0 -1 0.5 1e9
+            10**9 1e400 2j ... _ __import__('os') True range(9) append .T .shape [0] [None] [:,None]
+            := -> # \\ repeat tile zeros outer array inv reshape pad sum max len list print é ｘ θ
+            """
         )
     ),
-    *("\n", "\n    ", "    ", " ", "\t"),
+    *("\n", "\n    ", "    ", " ", "\t", "\0"),
 ]
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_text_vocabulary import CONTEXT, VOCABULARY, Exact, PlainNumPy, outcome, value
 
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.text import Budget, check_expression, check_program, locate, run
+from tests.test_text_vocabulary import CONTEXT, VOCABULARY, Exact, PlainNumPy, outcome, value
 
 X = np.array([1.0, 2.0, 3.0])
 M = np.arange(6.0).reshape(2, 3)

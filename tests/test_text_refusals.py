@@ -1,11 +1,15 @@
 """Everything the checked language refuses: one row each, with its place and its cure."""
 
+import ast
+import sys
+
 import pytest
-from test_text_vocabulary import VOCABULARY
 
 from gradcheck.errors import TextError
 from gradcheck.text import Vocabulary, check_program
+from gradcheck.text.lowered import strangers
 from gradcheck.text.refusals import NAMES, NODES
+from tests.test_text_vocabulary import VOCABULARY
 
 # A text in which `x` and `y` are declared; line and column of the fault; words of the complaint.
 REFUSED = [
@@ -306,3 +310,26 @@ def test_dunder_names_are_refused_even_where_a_vocabulary_offers_them() -> None:
     for text in ("__import__()", "x.__class__", "x.__subclasses__()", "x.__class__ = x"):
         with pytest.raises(TextError, match="begins with `_`"):
             check_program(text, declared=("x",), vocabulary=careless)
+
+
+def test_what_is_compiled_is_looked_at_once_more() -> None:
+    """Nodes that the lowering removes, and hidden names, are strangers to the lowered tree."""
+    for text in (
+        "a + b",
+        "a[1:2]",
+        "lambda: a",
+        "import a",
+        "a.__b__",
+        "__a__",
+        "f(_a=1)",
+        "a += 1",
+    ):
+        assert list(strangers(ast.parse(text)))
+    assert not list(strangers(ast.parse("for _ in f(a):\n    b[i] = g(-a, k=[1, (2,)]).T")))
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="the syntax is new in Python 3.12")
+def test_type_parameters_are_refused() -> None:
+    """`def f[T: g()](x)` hides an expression."""
+    with pytest.raises(TextError, match="annotation"):
+        check_program("def f[T: g()](x):\n    return x", declared=(), vocabulary=VOCABULARY)

@@ -83,6 +83,6 @@ def summary(found: Sequence[tuple[str, Confusion]], most: int = 12) -> str:
 
 
 def _row(name: str, each: Confusion) -> str:
-    share = lambda n: f"{n / max(each.made, 1):8.1%}"  # noqa: E731
     label = name.replace("\n", "; ")[:40]
-    return f"{label:42}{each.made:6}{share(each.named)}{share(each.shown)}{share(each.alone)}"
+    shares = (n / max(each.made, 1) for n in (each.named, each.shown, each.alone))
+    return f"{label:42}{each.made:6}" + "".join(f"{share:8.1%}" for share in shares)

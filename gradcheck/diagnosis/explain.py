@@ -8,7 +8,7 @@ import numpy as np
 from gradcheck.diagnosis.closeness import equal
 from gradcheck.diagnosis.hypothesis import Diagnosis, Hypothesis, ranked
 from gradcheck.diagnosis.making import Made, Prepared
-from gradcheck.diagnosis.matching import Given, fitting, given, tables
+from gradcheck.diagnosis.matching import Given, fitting, given
 from gradcheck.diagnosis.remarks import remarks
 from gradcheck.diagnosis.slips import slips
 from gradcheck.diagnosis.twos import two_mistakes
@@ -58,7 +58,7 @@ def _by_cost(
     prepared: Prepared, part: str, wanted: Given, slopes: Sequence[float | None] | None
 ) -> Iterable[Sequence[Hypothesis]]:
     """Hypotheses that fit, those of equal cost together, cheapest first."""
-    fits = [prepared.made[n] for n in fitting(tables(prepared, part).get(wanted.shape), wanted)]
+    fits = [prepared.made[n] for n in fitting(prepared.tables[part].get(wanted.shape), wanted)]
     named = [made for made in fits if not made.mistake.vague]
     integrated = _integrated(prepared, wanted, slopes)
     yield [_hypothesis(made) for made in named] + integrated

@@ -25,18 +25,20 @@ FUNCTIONS: Mapping[str, Callable[[Array, Array], Array]] = {
 
 
 def antiderivative(line: Line) -> Array | None:
-    """Values (P,) of the program's antiderivative by its one variable; None where it is no sum of
-    functions of a x + b.
-    """  # fmt: skip
+    """Values (P,) of the program's antiderivative by its one variable.
+
+    None where it is not a sum of functions of a x + b.
+    """
     return _of(line, len(line.nodes) - 1) if line.size == 1 else None
 
 
 def _of(line: Line, k: int) -> Array | None:
     if line.tangents[k] is None:
-        return line.y[k] * line.x[:, 0]
-    if line.rows[k] is None:
-        return line.x[:, 0] ** 2 / 2
-    name, args = line.rows[k].name, line.args[k]  # type: ignore[union-attr]
+        return np.asarray(line.y[k] * line.x[:, 0])
+    row, args = line.rows[k], line.args[k]
+    if row is None:
+        return np.asarray(line.x[:, 0] ** 2 / 2)
+    name = row.name
     parts = [_argument(line, k, i) for i in range(len(args))]
     constant = [a is None or line.tangents[a] is None for a in args]
     if name in ("add", "subtract", "negative"):
@@ -55,11 +57,12 @@ def _argument(line: Line, k: int, i: int) -> Array | None:
 
 
 def _combined(name: str, parts: list[Array | None]) -> Array | None:
-    if any(part is None for part in parts):
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
         return None
     if name == "negative":
-        return -parts[0]  # type: ignore[operator]
-    return parts[0] + parts[1] if name == "add" else parts[0] - parts[1]  # type: ignore[operator]
+        return -known[0]
+    return known[0] + known[1] if name == "add" else known[0] - known[1]
 
 
 def _of_linear(line: Line, k: int, name: str, constant: list[bool]) -> Array | None:

@@ -108,9 +108,9 @@ def _hidden(
 def _only_elsewhere(acts: Acts, generic: Acts, families: Sequence[str]) -> Iterator[Act]:
     """Acts that cannot even be made here, but are seen at generic values."""
     for key, act in generic.found.items():
-        if key not in acts.found and act.mistake.family in families:
-            if not invisible(act.at, generic.right):
-                yield act
+        wanted = key not in acts.found and act.mistake.family in families
+        if wanted and not invisible(act.at, generic.right):
+            yield act
 
 
 def _cure(act: Act, elsewhere: Act | None, generic: Acts, causes: Sequence[_Cause]) -> str:
@@ -139,8 +139,15 @@ def _constant_of_one(act: Act) -> str:
 
 
 ONE_ROW = frozenset(
-    "broadcast-not-summed broadcast-averaged summed-over-wrong-axis mean-for-sum sum-for-mean "
-    "elementwise-for-matmul operands-swapped".split()
+    [
+        "broadcast-not-summed",
+        "broadcast-averaged",
+        "summed-over-wrong-axis",
+        "mean-for-sum",
+        "sum-for-mean",
+        "elementwise-for-matmul",
+        "operands-swapped",
+    ]
 )
 TURNED = frozenset({"transposed", "operands-swapped", "summed-over-wrong-axis"})
 SEEDED = frozenset({"seed-not-one", "upstream-ignored", "chain-factor-dropped"})

@@ -10,6 +10,7 @@ import numpy as np
 from gradcheck.diagnosis import tangent, tape
 from gradcheck.diagnosis.closeness import equal
 from gradcheck.diagnosis.integral import antiderivative
+from gradcheck.diagnosis.matching import Table, by_shape, table
 from gradcheck.diagnosis.straight import Line, Span, lines
 from gradcheck.diagnosis.tape import Gradients
 from gradcheck.diagnosis.whole import answers
@@ -58,9 +59,20 @@ class Prepared:
         return all(g.shape == () for g in self.right[0].values())
 
     @cached_property
-    def tables(self) -> dict[str, Any]:
-        """What matching keeps, by part."""
-        return {}
+    def tables(self) -> dict[str, dict[tuple[int, ...], Table]]:
+        """The made gradients of each part, by shape, ready to be compared."""
+        return {
+            part: by_shape([[g[part] for g in m.at] for m in self.made]) for part in self.right[0]
+        }
+
+    @cached_property
+    def pair_tables(self) -> dict[str, Table]:
+        """The prepared pairs of each part, likewise."""
+        return {
+            part: table(np.arange(len(who)), flat)
+            for part, (who, flat) in self.pairs.items()
+            if len(who)
+        }
 
 
 def prepare(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> Prepared:
@@ -72,13 +84,15 @@ def prepare(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
     with np.errstate(all="ignore"):
         acts = collect(cases, catalogue)
         made = _distinct([act for act in acts.found.values() if not invisible(act.at, acts.right)])
-        return Prepared(
+        prepared = Prepared(
             acts.right,
             tuple(act.made() for act in made),
             acts.values,
             _pairs(made, acts.paths, acts.right),
             _terms(acts.paths, acts.right),
         )
+        _ = prepared.tables, prepared.pair_tables  # made now, not at the first answer
+        return prepared
 
 
 Paths = Sequence[tuple[list[int], Line]]
@@ -86,7 +100,7 @@ Paths = Sequence[tuple[list[int], Line]]
 
 @dataclass(eq=False)
 class Act:
-    """A mistake at a site, collected over the points; the right gradient where it does not occur."""
+    """A mistake at a site, collected over the points; right where it does not occur."""
 
     mistake: Mistake
     span: Span
@@ -193,7 +207,7 @@ def invisible(at: Sequence[Gradients], right: Sequence[Gradients]) -> bool:
 
 
 def _distinct(found: Sequence[Act]) -> list[Act]:
-    """One act for each mistake and each set of numbers: single before everywhere, then the largest."""
+    """One act for each mistake and each set of numbers: at one site, then the largest."""
     kept: dict[Any, Act] = {}
     for each in sorted(found, key=lambda f: (f.everywhere, -width(f.span))):
         kept.setdefault((each.mistake.id, each.mistake.family, fingerprint(each.at)), each)
@@ -229,7 +243,7 @@ def _pairs(
     table = tangent.pairs(line, [act for _, act in at], PAIRED)
     if table is None:
         return {}
-    first, second = np.nonzero(np.isfinite(table).all(axis=2).any(axis=2))
+    first, second = np.nonzero(np.any(np.all(np.isfinite(table), axis=2), axis=2))
     numbers = np.array([n for n, _ in at])
     who = np.stack([numbers[first], numbers[second]], axis=1)
     flat = table[first, second]
@@ -244,7 +258,7 @@ def _pairs(
 def _terms(
     paths: Paths, right: tuple[Gradients, ...]
 ) -> tuple[tuple[Span, tuple[Gradients, ...]], ...]:
-    """What each term of the sum at the root adds to the gradient, where all points are on one path."""
+    """What each term of the sum at the root adds, where all points are on one path."""
     if len(paths) != 1 or len(paths[0][0]) != len(right):
         return ()
     line = paths[0][1]

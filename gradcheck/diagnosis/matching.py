@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from gradcheck.diagnosis.closeness import ABSOLUTE, RELATIVE
-from gradcheck.diagnosis.making import Prepared
 from gradcheck.opinions.opinion import Array
 
 
@@ -19,24 +18,6 @@ class Table:
     who: Array
     flat: Array
     allowed: Array
-
-
-def tables(prepared: Prepared, part: str) -> dict[tuple[int, ...], Table]:
-    """The made gradients of a part by shape; kept, for the next answer will want them too."""
-    if part not in prepared.tables:
-        rows: dict[tuple[int, ...], list[int]] = defaultdict(list)
-        for n, made in enumerate(prepared.made):
-            shapes = {np.shape(g[part]) for g in made.at}
-            if len(shapes) == 1:
-                rows[shapes.pop()].append(n)
-        prepared.tables[part] = {
-            shape: table(
-                np.array(who),
-                np.array([[np.ravel(g[part]) for g in prepared.made[n].at] for n in who]),
-            )
-            for shape, who in rows.items()
-        }
-    return prepared.tables[part]  # type: ignore[no-any-return]
 
 
 def table(who: Array, flat: Array) -> Table:
@@ -50,13 +31,17 @@ def table(who: Array, flat: Array) -> Table:
     return Table(who, flat, RELATIVE * size + ABSOLUTE * largest)
 
 
-def pairs(prepared: Prepared, part: str) -> Table | None:
-    """The prepared pairs of two wrong rules, as rows; kept as well."""
-    key = f"{part}: two mistakes"
-    if key not in prepared.tables:
-        who, flat = prepared.pairs.get(part, (np.zeros((0, 2), dtype=int), np.zeros((0, 1, 1))))
-        prepared.tables[key] = table(np.arange(len(who)), flat) if len(who) else None
-    return prepared.tables[key]  # type: ignore[no-any-return]
+def by_shape(arrays: Sequence[Sequence[Any]]) -> dict[tuple[int, ...], Table]:
+    """Rows of arrays (one a point) in tables by their shape; a row of mixed shapes is left out."""
+    rows: dict[tuple[int, ...], list[int]] = defaultdict(list)
+    for n, row in enumerate(arrays):
+        shapes = {np.shape(a) for a in row}
+        if len(shapes) == 1:
+            rows[shapes.pop()].append(n)
+    return {
+        shape: table(np.array(who), np.array([[np.ravel(a) for a in arrays[n]] for n in who]))
+        for shape, who in rows.items()
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,4 +71,5 @@ def fitting(found: Table | None, wanted: Given, flat: Array | None = None) -> Ar
     wanted_flat = wanted.flat if flat is None else flat
     off = np.abs(found.flat[:, wanted.points] - wanted_flat)
     fits = (off <= found.allowed[:, wanted.points] + wanted.slack).all(axis=(1, 2))
-    return found.who[fits]
+    who: Array = found.who[fits]
+    return who

@@ -10,6 +10,7 @@ import numpy as np
 from gradcheck.diagnosis.straight import Line, Span
 from gradcheck.mistakes.step import Step
 from gradcheck.opinions.opinion import Array
+from gradcheck.ops.row import Op
 
 Wrong = Callable[[Step], Any]
 Key = tuple[Any, ...]
@@ -60,29 +61,18 @@ def step(line: Line, ks: Sequence[int], d: Tangents, summed: bool = False) -> St
     assert row is not None
     at = list(ks)
     args = [line.args[k] for k in at]
-    wide = lambda a: a[at][:, None, :, None]  # noqa: E731 - (node, hypothesis, point, entry)
-    u, v = wide(line.u), wide(line.v)
+    u, v = _wide(line.u[at]), _wide(line.v[at])
     du, dv = _tangents(args, 0, d), _tangents(args, 1, d)
-    first = 0 if dv is None else 1
-
-    def arguments(z: Any) -> tuple[Any, ...]:
-        return (z,) if len(args[0]) == 1 else ((z, v) if first == 0 else (u, z))
-
-    def slope(z: Any) -> Any:
-        rule = row.vjp(first)
-        assert rule is not None
-        return rule(np.float64(1.0), row.forward(*arguments(z)), *arguments(z))
-
     slopes = [line.f[k] for k in at]
+    by_v = [s[1] if len(s) > 1 else np.zeros_like(s[0]) for s in slopes]
+    slope, apply = _again(row, len(args[0]), 0 if dv is None else 1, u, v)
     return Step(
         op=row.name,
-        y=wide(line.y),
+        y=_wide(line.y[at]),
         u=u,
         v=v,
-        fu=np.array([s[0] for s in slopes])[:, None, :, None],
-        fv=np.array([s[1] if len(s) > 1 else np.zeros_like(s[0]) for s in slopes])[
-            :, None, :, None
-        ],
+        fu=_wide(np.array([s[0] for s in slopes])),
+        fv=_wide(np.array(by_v)),
         du=du,
         dv=dv,
         x=line.x[None, None],
@@ -90,8 +80,29 @@ def step(line: Line, ks: Sequence[int], d: Tangents, summed: bool = False) -> St
         variable=(_is_leaf(line, args, 0), _is_leaf(line, args, 1)),
         summed=summed,
         slope=slope,
-        apply=lambda z: row.forward(*arguments(z)),
+        apply=apply,
     )
+
+
+def _wide(numbers: Array) -> Array:
+    """Axes (node, hypothesis, point, entry) for numbers by node and point."""
+    return numbers[:, None, :, None]
+
+
+def _again(
+    row: Op, count: int, varying: int, u: Array, v: Array
+) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """The op's slope by its varying argument, and its value, at another value of that argument."""
+
+    def arguments(z: Any) -> tuple[Any, ...]:
+        return (z,) if count == 1 else ((z, v) if varying == 0 else (u, z))
+
+    def slope(z: Any) -> Any:
+        rule = row.vjp(varying)
+        assert rule is not None
+        return rule(np.float64(1.0), row.forward(*arguments(z)), *arguments(z))
+
+    return slope, lambda z: row.forward(*arguments(z))
 
 
 def _tangents(args: Sequence[tuple[int | None, ...]], i: int, d: Tangents) -> Array | None:
@@ -134,4 +145,5 @@ def shifted(line: Line, place: Place, wrong: Wrong) -> Array:
     change = (wrong(s) - s.right)[:, 0] * line.adjoints[list(place.ks)][:, :, None]
     root = line.tangents[-1]
     assert root is not None
-    return root + change.sum(axis=0)
+    made: Array = root + change.sum(axis=0)
+    return made

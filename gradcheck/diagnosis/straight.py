@@ -4,15 +4,15 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcheck.numbers import symbolic as numbers
 from gradcheck.numbers.ball import exact, middle, precision
 from gradcheck.numbers.symbolic import OBSERVER, Symbolic
-from gradcheck.ops.row import Op
 from gradcheck.opinions.opinion import Array, Case, contracted
+from gradcheck.ops.row import Op
 
 BITS = 64
 NODES = 3000
@@ -185,9 +185,7 @@ def align(runs: Sequence[Traced]) -> Line:
     floats = [[_floats(node) for node in run.nodes] for run in runs]
     first = runs[0]
     place = {id(node): k for k, node in enumerate(first.nodes)}
-    count = range(len(first.nodes))
-    column = lambda i: np.array([[point[k][i] for point in floats] for k in count])  # noqa: E731
-    slopes = [[point[k][3] for point in floats] for k in count]
+    by_node = list(zip(*floats, strict=True))
     return Line(
         nodes=first.nodes,
         rows=tuple(node.row for node in first.nodes),
@@ -197,23 +195,34 @@ def align(runs: Sequence[Traced]) -> Line:
             for node in first.nodes
         ),
         entry=tuple(first.leaves.get(id(node)) for node in first.nodes),
-        y=column(0),
-        u=column(1),
-        v=column(2),
-        f=tuple(tuple(np.array(s) for s in zip(*of_node, strict=True)) for of_node in slopes),
+        y=np.array([[here.y for here in points] for points in by_node]),
+        u=np.array([[here.u for here in points] for points in by_node]),
+        v=np.array([[here.v for here in points] for points in by_node]),
+        f=tuple(
+            tuple(np.array(slope) for slope in zip(*(here.f for here in points), strict=True))
+            for points in by_node
+        ),
         x=np.array([run.entries for run in runs]),
         shapes=first.shapes,
     )
 
 
-def _floats(node: Symbolic) -> tuple[float, float, float, tuple[float, ...]]:
-    """y, u, v, and the slopes by each argument, as floats."""
+class _Floats(NamedTuple):
+    """A node at one point: its value, first two arguments, and slopes by each argument."""
+
+    y: float
+    u: float
+    v: float
+    f: tuple[float, ...]
+
+
+def _floats(node: Symbolic) -> _Floats:
     if node.local is None:
-        return middle(node.value), np.nan, np.nan, ()
+        return _Floats(middle(node.value), np.nan, np.nan, ())
     args = [a.value if type(a) is Symbolic else exact(a) for a in node.args]
     values = [*(middle(a) for a in args), np.nan, np.nan]
     slopes = tuple(middle(slope(*args)) for slope in node.local.slopes)
-    return middle(node.value), values[0], values[1], slopes
+    return _Floats(middle(node.value), values[0], values[1], slopes)
 
 
 def lines(cases: Sequence[Case]) -> list[tuple[list[int], Line]]:

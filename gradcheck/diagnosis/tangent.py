@@ -57,7 +57,7 @@ def _span(line: Line, row: Mistake, place: Place) -> Span:
 
 
 def pairs(line: Line, singles: Sequence[Act], most: int) -> Array | None:
-    """The derivative (B, B, P, size) of each act on top of each other one; None beyond `most` numbers.
+    """The derivative (B, B, P, size) of each act on top of each other one, `most` numbers at most.
 
     Only a pair where the second is not inside the first is made in that order; the rest is nan.
     """
@@ -128,27 +128,17 @@ def texts(line: Line, act: Act) -> Mapping[str, Any]:
     if act.place is None:
         return {}
     k = act.place.ks[0]
-    found: dict[str, Any] = {"whole": act.place.span}
-    for letter, a in zip("uv", line.args[k], strict=False):
-        label = _label(line, k, a, letter)
-        if label is not None:
-            found[letter] = label
-    if line.size == 1:
-        found |= {
-            f"d{letter}": form
-            for letter, a in zip("uv", line.args[k], strict=False)
-            if a is not None and (form := _derivative(line, a))
-        }
+    args = dict(zip("uv", line.args[k], strict=False))
+    found = {letter: _label(line, k, a, letter) for letter, a in args.items()}
+    found |= {f"d{letter}": _derivative(line, a) for letter, a in args.items()}
     varying = [
-        l
-        for l, a in zip("uv", line.args[k], strict=False)
-        if a is not None and line.tangents[a] is not None
+        letter for letter, a in args.items() if a is not None and line.tangents[a] is not None
     ]
-    if len(varying) == 1 and varying[0] in found:
-        found["w"] = found[varying[0]]
-        found |= {"c": found[l] for l in "uv" if l != varying[0] and l in found}
-        found |= {"dw": found[d] for d in [f"d{varying[0]}"] if d in found}
-    return found
+    if len(varying) == 1:
+        w = varying[0]
+        found |= {"w": found[w], "dw": found[f"d{w}"]}
+        found["c"] = found.get("v" if w == "u" else "u")
+    return {"whole": act.place.span} | {name: text for name, text in found.items() if text}
 
 
 def _label(line: Line, k: int, a: int | None, letter: str) -> Any:
@@ -159,8 +149,10 @@ def _label(line: Line, k: int, a: int | None, letter: str) -> Any:
     return line.spans[a] if atom is None else str(atom)
 
 
-def _derivative(line: Line, a: int) -> str:
+def _derivative(line: Line, a: int | None) -> str:
     """The derivative of a node by the one variable, written out, or "" where it would be long."""
+    if a is None or line.size != 1:
+        return ""
     whole = written(line.nodes[a], READABLE)
     symbols = [] if whole is None else sorted(whole.free_symbols, key=str)
     variables = [s for s in symbols if str(s) in line.shapes]

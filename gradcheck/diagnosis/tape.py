@@ -67,7 +67,7 @@ class Made:
 
 @dataclass(frozen=True, eq=False)
 class Tape:
-    """One run of a program on tensors: the root with its seed, the leaves, and what was computed."""
+    """One run of a program on tensors: root and seed, the leaves, and all that was computed."""
 
     case: Case
     root: Step
@@ -144,7 +144,7 @@ def _edge(tape: Tape, node: Node, i: int, g: Any, right: Any) -> Edge:
         y=y,
         operands=operands,
         params=node.params,
-        shape=node.forms[i][0],
+        shape=_shape(node, i),
         elementwise=node.op.elementwise,
         shared=edge is not None and tape.uses[edge] > 1,
         rule=said,
@@ -222,9 +222,15 @@ def _said_wrong(tape: Tape, row: Mistake, sites: set[tuple[Step, int]]) -> Verbs
 
 def _fit(node: Node, i: int, g: Any) -> Any:
     """The right fit; a cotangent that broadcasting cannot have made goes on as it is."""
-    shape = node.forms[i][0]
+    shape = _shape(node, i)
     try:
         fits = np.broadcast_shapes(shape, g.shape) == g.shape
     except ValueError:
         fits = False
     return RIGHT.fit(node, i, g) if fits else g
+
+
+def _shape(node: Node, i: int) -> tuple[int, ...]:
+    form = node.forms[i]
+    assert form is not None  # only tracked operands have edges
+    return tuple(form[0])

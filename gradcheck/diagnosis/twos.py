@@ -6,7 +6,7 @@ import numpy as np
 
 from gradcheck.diagnosis.hypothesis import Hypothesis
 from gradcheck.diagnosis.making import Made, Prepared
-from gradcheck.diagnosis.matching import Given, fitting, pairs, tables
+from gradcheck.diagnosis.matching import Given, fitting
 from gradcheck.mistakes import Mistake, whole
 from gradcheck.opinions.opinion import Array
 
@@ -40,7 +40,7 @@ def _two_rules(prepared: Prepared, part: str, wanted: Given) -> Iterator[Hypothe
     if np.shape(prepared.right[0][part]) != wanted.shape:
         return
     seen = set()
-    for n in fitting(pairs(prepared, part), wanted):
+    for n in fitting(prepared.pair_tables.get(part), wanted):
         i, j = sorted(prepared.pairs[part][0][n])
         if (i, j) not in seen:
             seen.add((i, j))
@@ -49,7 +49,7 @@ def _two_rules(prepared: Prepared, part: str, wanted: Given) -> Iterator[Hypothe
 
 def _one_and_the_whole(prepared: Prepared, part: str, wanted: Given) -> Iterator[Hypothesis]:
     """A mistake, and then a sign, a factor of two or a transposition of the whole answer."""
-    found = tables(prepared, part)
+    found = prepared.tables[part]
     for factor, row in ((-1.0, whole.whole_sign), (2.0, whole.factor_two), (0.5, whole.factor_two)):
         for n in fitting(found.get(wanted.shape), wanted, wanted.flat / factor):
             yield from _with(prepared.made[n], row)
@@ -71,7 +71,7 @@ def _two_verbs(prepared: Prepared, part: str, wanted: Given) -> Iterator[Hypothe
     Sums of two are found by sorting one number for each, a random projection.
     """
     right = np.array([np.ravel(prepared.right[k][part]) for k in wanted.points])
-    found = tables(prepared, part).get(wanted.shape)
+    found = prepared.tables[part].get(wanted.shape)
     if found is None or right.shape != wanted.flat.shape:
         return
     rows = [r for r, n in enumerate(found.who) if prepared.made[n].reach is not None][:CANDIDATES]

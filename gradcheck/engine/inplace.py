@@ -27,7 +27,7 @@ def write(
     if recorded:
         refuse_if_leaf(t)
     if not assigns:
-        _refuse_overlap(t, others)
+        _refuse_overlap(t._value, others)
     before = _as_it_was(t, row, others) if recorded else t
     result = apply(row, (before, *others), params)
     _refuse_misfit(t, result, assigns)
@@ -46,8 +46,12 @@ def set_item(t: Tensor, index: Any, value: Any) -> None:
     index = bare(index)
     if MODE.recording and (tracked(t) or tracked(value)):
         refuse_if_leaf(t, region=views.is_basic(index))
-    if isinstance(value, Tensor) and _same_place(t._value[index], value._value):
-        return
+    if isinstance(value, Tensor):
+        t._share()
+        region = t._value[index]
+        if _same_place(region, value._value):
+            return
+        _refuse_overlap(region, (value,))
     write(t, TABLE["setitem"], (value,), {"index": index}, assigns=True)
 
 
@@ -72,12 +76,12 @@ def _as_it_was(t: Tensor, row: Op, others: tuple[Any, ...]) -> Tensor:
     return Tensor(np.array(t._value) if keep[0] else t._value, t._tracked, t._node)
 
 
-def _refuse_overlap(t: Tensor, others: tuple[Any, ...]) -> None:
-    """An operand that lies partly where is written has no defined value; raises RuntimeError."""
+def _refuse_overlap(region: Any, others: tuple[Any, ...]) -> None:
+    """What is read must not lie partly where is written; raises RuntimeError."""
     for other in map(bare, others):
-        if isinstance(other, np.ndarray) and isinstance(t._value, np.ndarray):
-            if np.shares_memory(t._value, other) and not _same_place(t._value, other):
-                raise RuntimeError(advice.OVERLAP)
+        arrays = isinstance(other, np.ndarray) and isinstance(region, np.ndarray)
+        if arrays and np.shares_memory(region, other) and not _same_place(region, other):
+            raise RuntimeError(advice.OVERLAP)
 
 
 def _same_place(a: Any, b: Any) -> bool:
@@ -106,18 +110,17 @@ def _refuse_misfit(t: Tensor, result: Tensor, assigns: bool) -> None:
 
 def _take_over(t: Tensor, result: Tensor) -> None:
     """The tensor is now what the result's node made; a view hands that on to its base."""
+    before, node = t._node, result._node
+    if node is not None and node.y is not None:
+        node.y = t._value
+        kept = tuple(entry for entry in node.watch or () if entry[0] >= 0)
+        node.watch = (*kept, (-1, t._cell, t._cell[0]))
     if t._view is not None:
         views.write_through(t, result)
-        return
-    before, node = t._node, result._node
-    t._node, t._tracked = node, True
-    move_keeper(t, before)
-    if node is not None:
+    elif node is not None:
+        t._node, t._tracked = node, True
         t._cell[1] = node.name()
-        if node.y is not None:
-            node.y = t._value
-            kept = tuple(entry for entry in node.watch or () if entry[0] >= 0)
-            node.watch = (*kept, (-1, t._cell, t._cell[0]))
+        move_keeper(t, before)
 
 
 # -- rows of the engine itself: values that are put in the place of others -------------------------

@@ -18,6 +18,13 @@ Hook = Callable[[Any], Any]
 Form = tuple[tuple[int, ...], np.dtype[Any]] | None
 Watch = tuple[int, list[Any], int]
 
+MOVES = {
+    "getitem", "reshape", "ravel", "transpose", "swapaxes", "matrix_transpose", "moveaxis",
+    "squeeze", "expand_dims", "broadcast_to", "diagonal", "atleast_1d", "atleast_2d", "atleast_3d",
+    "as_strided",
+}  # fmt: skip
+"""The rows that give a view; where NumPy gives one for another row (flip), PyTorch copies."""
+
 NUMBER: Form = ((), np.dtype(np.float64))
 
 clock = count(1).__next__
@@ -73,8 +80,11 @@ class Node:
     def next_functions(self) -> tuple[tuple["Step | None", int], ...]:
         """The nodes that backward visits next, one pair an operand; (None, 0) for a constant.
 
-        PyTorch knows no operand where a condition or a plain exponent stands.
+        PyTorch knows no operand where a condition or a plain exponent stands; a write through a
+        view shows the operands of what was written.
         """
+        if self.op.name == "copy_slices" and isinstance(self.edges[1], Node):
+            return ((self.edges[0], 0), *self.edges[1].next_functions[1:])
         power = self.op.name == "power"
         return tuple(
             (None, 0) if edge is None else seen_from_outside(edge)
@@ -140,7 +150,9 @@ def _changed(node: Node, i: int, cell: list[Any], version: int) -> str:
     """PyTorch's words for a saved tensor (operand i, or the value: -1) that was overwritten."""
     value = node.y if i < 0 else (node.operands or ())[i]
     maker = node if i < 0 else node.edges[i]
-    origin = cell[1] if i >= 0 and cell[1] else maker.name() if isinstance(maker, Node) else ""
+    origin = maker.name() if isinstance(maker, Node) else ""
+    if i >= 0 and cell[1]:  # the write has given the operand another node
+        origin = "AsStrided" if isinstance(maker, Node) and maker.op.name in MOVES else cell[1]
     return advice.changed(value, origin, cell[0], version)
 
 

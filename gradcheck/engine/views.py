@@ -14,17 +14,11 @@ from gradcheck.engine.backward import unbroadcast
 from gradcheck.engine.hooks import move_keeper
 from gradcheck.engine.recording import MODE
 from gradcheck.engine.state import State
-from gradcheck.engine.tape import blank, record
+from gradcheck.engine.tape import MOVES, blank, record
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import Op
 
 Path = tuple[tuple[Op, Mapping[str, Any]], ...]
-
-MOVES = {
-    "getitem", "reshape", "ravel", "transpose", "swapaxes", "matrix_transpose", "moveaxis",
-    "squeeze", "expand_dims", "broadcast_to", "diagonal", "atleast_1d", "atleast_2d", "atleast_3d",
-}  # fmt: skip
-"""The rows that give a view; where NumPy gives one for another row (flip), PyTorch copies."""
 
 FOREIGN = "Function"
 
@@ -63,6 +57,8 @@ def forward(row: Op, x: State, params: Mapping[str, Any]) -> Any:
     """The value of a row that moves entries: as a view, also where NumPy copies a number out."""
     x._share()
     y = row.forward(x._value, **params)
+    if row.name == "diagonal":
+        y.flags.writeable = x._value.flags.writeable
     if row.name != "getitem" or isinstance(y, np.ndarray):
         return y
     alias = _look(row, x._value, params)
@@ -90,6 +86,7 @@ def write_through(view: State, written: State) -> None:
     base, path = view._view.base, view._view.path
     before = base._node
     _derive(COPY_SLICES, (base, written), {"path": path}, base)
+    base._cell[1] = COPY_SLICES.grad_fn
     move_keeper(base, before)
 
 

@@ -8,11 +8,19 @@ from gradcheck.mistakes import (
     powers,
     products,
     quotients,
+    selecting,
     sums,
     whole,
 )
 from gradcheck.mistakes.row import (
-    CATALOGUE, Edge, Example, Meeting, Mistake, Start, Step, Whole,
+    CATALOGUE,
+    Edge,
+    Example,
+    Meeting,
+    Mistake,
+    Start,
+    Step,
+    Whole,
 )  # fmt: skip
 
 __all__ = [
@@ -31,6 +39,7 @@ __all__ = [
     "powers",
     "products",
     "quotients",
+    "selecting",
     "sums",
     "whole",
 ]

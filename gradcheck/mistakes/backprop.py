@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from gradcheck.mistakes.row import Edge, Start, mistake
-from gradcheck.ops import TABLE
 
 PASSING = frozenset({"add", "subtract", "negative"})
 BINARY = frozenset({"add", "subtract", "multiply", "divide", "power", "matmul"})
@@ -124,46 +123,6 @@ wrong_tensor = mistake(
     "were mistaken for one another.",
     example=("sum(tanh(x)**2)", {"x": "2*tanh(x)*(1 - x**2)"}, {"x": (3,)}),
     common=0.6,
-)
-
-mask_of_upstream = mistake(
-    "mask-wrong",
-    verb="pull",
-    where=lambda e: e.op == "relu",
-    wrong=lambda e: e.g * (e.g > 0),
-    says="The mask at `{text}` looks at the sign of the cotangent; it is the sign of the argument.",
-    example=("sum(sin(3*relu(x)))", {"x": "3*cos(3*relu(x))*(cos(3*relu(x)) > 0)"}, {"x": (7,)}),
-    common=0.5,
-)
-
-mask_inverted = mistake(
-    "mask-wrong",
-    verb="pull",
-    where=lambda e: e.op in ("relu", "maximum", "minimum") or (e.op == "where" and e.i > 0),
-    wrong=lambda e: e.g - e.right,
-    says="The mask at `{text}` is the wrong way round: it lets through what did not pass.",
-    example=("sum(relu(x)**2 + relu(x))", {"x": "1.0*(x <= 0)"}, {"x": (7,)}),
-    common=0.45,
-)
-
-value_as_mask = mistake(
-    "mask-wrong",
-    verb="pull",
-    where=lambda e: e.op == "relu",
-    wrong=lambda e: e.g * e.y,
-    says="The cotangent is multiplied by the value of `{text}`; it belongs to a mask of 0 and 1.",
-    example=("sum(relu(x)**2)", {"x": "2*relu(x)**2"}, {"x": (7,)}),
-    common=0.5,
-)
-
-spread_to_all = mistake(
-    "mask-wrong",
-    verb="pull",
-    where=lambda e: e.op in ("max", "min"),
-    wrong=lambda e: TABLE["sum"].vjp(0)(e.g, e.y, e.x, **e.params),
-    says="The gradient of `{text}` goes to every entry; only the extreme one gets it.",
-    example=("max(x)", {"x": "1 + 0*x"}, {"x": (5,)}),
-    common=0.5,
 )
 
 diagonal_only = mistake(
@@ -295,20 +254,3 @@ elementwise_product = mistake(
     example=("sum(X @ W * V)", {"W": "X * V"}, {"X": (5, 3), "W": (3, 1), "V": (5, 1)}),
     common=0.4,
 )
-
-repeated_index = mistake(
-    "repeated-index-overwritten",
-    verb="pull",
-    where=lambda e: e.op == "getitem" and "index" in e.params,
-    wrong=lambda e: _assigned(e),
-    says="An index occurs more than once in `{text}`: its gradients add up, here only the last "
-    "one is left.",
-    example=("sum(x[[0, 2, 2]] * v)", {"x": "array([v[0], 0*v[0], v[2]])"}, {"x": (3,), "v": (3,)}),
-    common=0.6,
-)
-
-
-def _assigned(e: Edge) -> Any:
-    out = np.zeros(e.shape)
-    out[e.params["index"]] = e.g
-    return out

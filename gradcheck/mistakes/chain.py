@@ -2,7 +2,12 @@
 
 from gradcheck.mistakes.row import mistake
 from gradcheck.mistakes.step import (
-    Step, call, composite, function, inner_is_variable, term,
+    Step,
+    call,
+    composite,
+    function,
+    inner_is_variable,
+    term,
 )  # fmt: skip
 
 SIGNED = {

@@ -73,7 +73,7 @@ def _has(table: Slopes, k: int) -> Callable[[Step], bool]:
 
 
 def _has_root(k: int) -> Callable[[Step], bool]:
-    """As `_has`; a root counts as a power elsewhere, but its slope is remembered as a function's."""
+    """As `_has`; elsewhere a root is a power, but its slope is remembered as a function's."""
     return lambda s: not s.both and len(CONFUSED.get(s.op, ())) > k
 
 

@@ -136,7 +136,7 @@ CATALOGUE: list[Mistake] = []
 
 
 def mistake(
-    id: str,  # noqa: A002 - the word users see
+    id: str,
     *,
     verb: str,
     wrong: Callable[..., Any],

@@ -125,6 +125,6 @@ def term(s: Step) -> bool:
 
 
 def over(a: Any, b: Any) -> Array:
-    """a / b, and 0 where both are 0: an entry that is not in a quotient has no part in it."""
+    """The quotient a / b, and 0 where both are 0: there the entry has no part in it."""
     a, b = np.broadcast_arrays(a, b)
     return np.where((a == 0) & (b == 0), 0.0, a / np.where((a == 0) & (b == 0), 1.0, b))

@@ -7,7 +7,7 @@ from gradcheck.mistakes.step import Step, inner_is_variable, power, product, ter
 
 
 def _constant_factor(s: Step) -> bool:
-    """c u, u c, or u / c."""
+    """A constant in front, behind, or below: c u, u c, u / c."""
     return not s.both and not s.summed and (
         s.op == "multiply" or (s.op == "divide" and s.dv is None)
     )  # fmt: skip

@@ -196,7 +196,11 @@ def _two_sided(
     tolerable = arb(2) ** -70 * (abs(central.mid()) + abs(here.mid()) / size)
     if may_retry and central.rad() > tolerable:
         raise TooWide
-    level = gap.mid() <= TINY * (abs(left) + abs(right)).mid() or gap.mid() <= wide.mid() / 8
+    level = (
+        gap.mid() <= TINY * (abs(left) + abs(right)).mid()
+        or gap.mid() <= wide.mid() / 8
+        or gap.mid() <= gap.rad()
+    )
     if not level or _grows(left, coarse[0]) or _grows(right, coarse[1]):
         return _broken(f, here, size, left, right, coarse)
     bar = gap.mid() + gap.rad() + 2 * (abs(central - before).mid() + abs(central - before).rad())
@@ -205,7 +209,7 @@ def _two_sided(
 
 def _grows(near: arb, far: arb) -> bool:
     """Whether a one-sided slope more than doubles when the step shrinks to a 256th."""
-    return bool(abs(near).mid() > 2 * abs(far).mid() and abs(far).mid() > 0)
+    return bool(abs(near) > 2 * abs(far) and abs(far).mid() > 0)
 
 
 def _broken(

@@ -6,6 +6,7 @@ with a ball difference of that one op along a random direction; then fitting and
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from gradcheck.opinions.reverse import recorded
 BITS = 384
 STEP = arb(2) ** -100
 TOLERANCE = 1e-7
+EXACT = ("ball", "symbolic")
 SMALLEST = float(np.finfo(np.float64).smallest_normal)
 
 
@@ -128,6 +130,8 @@ def _replayed(case: Case) -> _Replay | None:
 def _forward(site: _Site, replay: _Replay) -> Iterator[Suspect]:
     """Float, ball and closed form of one op's value."""
     row = site.node.op
+    if not _finite(*site.operands):
+        return
     forms = {"forward": site.y.ravel(), "ball": _floats(_on_balls(site, site.operands))}
     if _numeric(site):
         leaves = tuple(map(line.constants, site.operands))
@@ -158,11 +162,13 @@ def _pulls(site: _Site, replay: _Replay) -> Iterator[Suspect]:
     row, span = site.node.op, site.node.span
     slopes: list[Array] | None = None
     for i, raw, g in _pulled(site, replay):
+        if not _finite(*site.operands, site.y, g):
+            continue
         if slopes is None and _numeric(site):
             slopes = _slopes(site, g)
         right = _summed(raw, np.shape(site.operands[i]))
         u = _probe(site.operands[i])
-        three = {"vjp": float(np.sum(right * u)), "ball": middle(_directional(site, g, i, u))}
+        three = {"vjp": float(np.sum(right * u)), "ball": _float(_directional(site, g, i, u))}
         if slopes is not None:
             three["symbolic"] = float(np.sum(slopes[i] * u))
         off = _odd({n: np.array([v]) for n, v in three.items()}, float(np.max(np.abs(right * u))))
@@ -273,7 +279,17 @@ def _values(values: Any) -> Array:
 
 
 def _floats(values: Any) -> list[float]:
-    return [middle(ball) for ball in arbs(values).flat]
+    return [_float(ball) for ball in arbs(values).flat]
+
+
+def _float(ball: arb) -> float:
+    """The midpoint; nan where there is no number, or none that float64 can hold."""
+    size = abs(middle(ball))
+    return middle(ball) if SMALLEST <= size < np.inf or ball == 0 else np.nan
+
+
+def _finite(*values: Any) -> bool:
+    return all(np.all(np.isfinite(np.asarray(v, dtype=float))) for v in values)
 
 
 def _largest(values: Any) -> float:
@@ -283,16 +299,17 @@ def _largest(values: Any) -> float:
 
 
 def _odd(values: Mapping[str, Array], size: float) -> str:
-    """The one of three that differs from the two others; of two, the first that is named."""
-    plain = {name: np.where(np.isfinite(v), v, np.nan) for name, v in values.items()}
-    names = list(plain)
+    """The one of three that differs from the two others; of two, the first that is named.
+
+    Entries without an exact number are not judged.
+    """
+    known = np.all([np.isfinite(v) for n, v in values.items() if n in EXACT], axis=0)
     near = 1e-12 * size
     close = {
-        (a, b): np.allclose(plain[a], plain[b], rtol=TOLERANCE, atol=near, equal_nan=True)
-        for k, a in enumerate(names)
-        for b in names[k + 1 :]
+        pair: np.allclose(values[pair[0]][known], values[pair[1]][known], TOLERANCE, near)
+        for pair in combinations(values, 2)
     }
     if all(close.values()):
         return ""
-    blamed = [n for n in names if not any(ok for pair, ok in close.items() if n in pair)]
+    blamed = [n for n in values if not any(ok for pair, ok in close.items() if n in pair)]
     return blamed[0] if blamed else ""

@@ -105,6 +105,7 @@ hypot = op(
     ),
     symbolic=lambda a, b: sympy.sqrt(a**2 + b**2),
     ball=lambda a, b: (a * a + b * b).sqrt(),
+    kinks="a = b = 0",
     grad_fn="HypotBackward0",
 )
 

@@ -28,7 +28,7 @@ def _each(function: Callable[[float], float], pole: float) -> Callable[..., Any]
             return math.inf
 
     loop = np.frompyfunc(guarded, 1, 1)
-    return lambda x: np.asarray(loop(x), dtype=float)[()]
+    return lambda x: np.asarray(loop(x), dtype=np.result_type(x, 0.0))[()]
 
 
 def _digamma(x: float) -> float:

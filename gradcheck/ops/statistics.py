@@ -159,5 +159,7 @@ average = op(
     elementwise=False,
     operands=2,
     arrange=_weighted,
-    example=Example("average(a, axis=0, weights=[1.0, 2.0, 3.0]) * b", {"a": (3, 2), "b": (2,)}),
+    example=Example(
+        "average(a, axis=0, weights=w) * b", {"a": (3, 2), "b": (2,), "w": [1.0, 2.0, 3.0]}
+    ),
 )

@@ -58,3 +58,14 @@ def catalogue() -> Iterable[tuple[str, str, str, str]]:
     for row in CATALOGUE:
         answer = "; ".join(f"{name}: {text}" for name, text in row.example.answer.items())
         yield row.id, row.family, f"{row.example.program} → {answer}", row.says
+
+
+def markdown_mistakes() -> str:
+    """The catalogue as the README's table: one line an id, the example of its first row."""
+    lines = ["| mistake | family | for example |", "| --- | --- | --- |"]
+    seen: set[tuple[str, str]] = set()
+    for mistake, family, example, _ in catalogue():
+        if (mistake, family) not in seen:
+            seen.add((mistake, family))
+            lines.append(f"| `{mistake}` | {family} | `{example.replace('|', chr(92) + '|')}` |")
+    return "\n".join(lines)

@@ -11,8 +11,10 @@ from typing import TypeVar
 from gradcheck.errors import TextError
 from gradcheck.text.expressions import EXPRESSIONS
 from gradcheck.text.lower import Lowered, lower
+from gradcheck.text.lowered import strangers
 from gradcheck.text.parse import check_depth, parse
-from gradcheck.text.passage import Passage
+from gradcheck.text.passage import Passage, where_is
+from gradcheck.text.refusals import OTHERWISE
 from gradcheck.text.spans import MARK, Spans
 from gradcheck.text.statements import STATEMENTS, assigned
 from gradcheck.text.vocabulary import Vocabulary
@@ -113,6 +115,9 @@ def _walk(
 
 def _compiled(lowered: Lowered, passage: Passage) -> CodeType:
     """The code of a lowered tree; what only Python's compiler sees is told like the rest."""
+    found = [passage.complaint(*OTHERWISE, where_is(node)) for node in strangers(lowered.tree)]
+    if found:
+        raise TextError(found[:1])
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

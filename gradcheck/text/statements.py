@@ -157,8 +157,9 @@ def define(check: Check, node: ast.FunctionDef) -> None:
     good_name(check, node, node.name)
     for decorator in node.decorator_list:
         check.refuse(decorator, DECORATOR)
-    if node.returns:
-        check.refuse(node.returns, ANNOTATION)
+    for annotation in (node.returns, *getattr(node, "type_params", [])):
+        if annotation:
+            check.refuse(annotation, ANNOTATION)
     _parameters(check, node.args)
     names = {each.arg for each in node.args.args} | assigned(node.body)
     with check.scope(names), check.block():

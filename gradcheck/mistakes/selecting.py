@@ -1,0 +1,74 @@
+"""The backprop family at ops that choose entries: masks, extremes and indices gone wrong."""
+
+from typing import Any
+
+import numpy as np
+
+from gradcheck.mistakes.row import Edge, mistake
+from gradcheck.ops import TABLE
+
+
+def _spread(e: Edge) -> Any:
+    """The pull of a sum in place of that of an extreme."""
+    rule = TABLE["sum"].vjp(0)
+    assert rule is not None
+    return rule(e.g, e.y, e.x, **e.params)
+
+
+def _assigned(e: Edge) -> Any:
+    """The cotangent written to its places, where it should be added."""
+    out = np.zeros(e.shape)
+    out[e.params["index"]] = e.g
+    return out
+
+
+mask_of_upstream = mistake(
+    "mask-wrong",
+    verb="pull",
+    where=lambda e: e.op == "relu",
+    wrong=lambda e: e.g * (e.g > 0),
+    says="The mask at `{text}` looks at the sign of the cotangent; it is the sign of the argument.",
+    example=("sum(sin(3*relu(x)))", {"x": "3*cos(3*relu(x))*(cos(3*relu(x)) > 0)"}, {"x": (7,)}),
+    common=0.5,
+)
+
+mask_inverted = mistake(
+    "mask-wrong",
+    verb="pull",
+    where=lambda e: e.op in ("relu", "maximum", "minimum") or (e.op == "where" and e.i > 0),
+    wrong=lambda e: e.g - e.right,
+    says="The mask at `{text}` is the wrong way round: it lets through what did not pass.",
+    example=("sum(relu(x)**2 + relu(x))", {"x": "1.0*(x <= 0)"}, {"x": (7,)}),
+    common=0.45,
+)
+
+value_as_mask = mistake(
+    "mask-wrong",
+    verb="pull",
+    where=lambda e: e.op == "relu",
+    wrong=lambda e: e.g * e.y,
+    says="The cotangent is multiplied by the value of `{text}`; it belongs to a mask of 0 and 1.",
+    example=("sum(relu(x)**2)", {"x": "2*relu(x)**2"}, {"x": (7,)}),
+    common=0.5,
+)
+
+spread_to_all = mistake(
+    "mask-wrong",
+    verb="pull",
+    where=lambda e: e.op in ("max", "min"),
+    wrong=_spread,
+    says="The gradient of `{text}` goes to every entry; only the extreme one gets it.",
+    example=("max(x)", {"x": "1 + 0*x"}, {"x": (5,)}),
+    common=0.5,
+)
+
+repeated_index = mistake(
+    "repeated-index-overwritten",
+    verb="pull",
+    where=lambda e: e.op == "getitem" and "index" in e.params,
+    wrong=_assigned,
+    says="An index occurs more than once in `{text}`: its gradients add up, here only the last "
+    "one is left.",
+    example=("sum(x[[0, 2, 2]] * v)", {"x": "array([v[0], 0*v[0], v[2]])"}, {"x": (3,), "v": (3,)}),
+    common=0.6,
+)

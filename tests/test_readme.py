@@ -1,0 +1,32 @@
+"""The README says what is so: its outputs, its problem, its test, its table."""
+
+import re
+
+import pytest
+
+from gradcheck.grading.selftest import self_test
+from gradcheck.problem import load_text
+from tests.readme import README, rendered
+
+TEXT = README.read_text()
+BLOCKS = re.findall(r"```(\w+)\n(.*?)```", TEXT, re.DOTALL)
+
+
+def test_outputs_and_tables_are_current():
+    """Every shown command prints just what the README shows; the table is the catalogue."""
+    assert rendered(TEXT) == TEXT
+
+
+@pytest.mark.parametrize("text", [text for kind, text in BLOCKS if kind == "yaml" and "id:" in text])
+def test_problems_are_sound(text):
+    """Each problem loads, and its own right and wrong answers come out."""
+    assert self_test(load_text(text)) == []
+
+
+def test_the_pytest_example_passes():
+    """The example test runs as it stands."""
+    (code,) = [text for kind, text in BLOCKS if kind == "python"]
+    names: dict[str, object] = {}
+    exec(compile(code, "README.md", "exec"), names)
+    names["test_softmax"]()
+    assert callable(names["softmax_backward"])
