@@ -29,7 +29,7 @@ class Examples(click.Command):
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="gradcheck")
 def main() -> None:
-    """Check derivatives with three independent opinions, and name the mistakes.
+    r"""Check derivatives with three independent opinions, and name the mistakes.
 
     \b
       gradcheck solve problems/first-derivatives.yaml
@@ -85,7 +85,7 @@ def grade(
 
 @main.command(cls=Examples, epilog="gradcheck lint problems/chain-rule.yaml")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option("--self-tests-only", is_flag=True, help="Only run the sets' right: and wrong: entries.")
+@click.option("--self-tests-only", is_flag=True, help="Only run the right: and wrong: entries.")
 def lint(paths: tuple[Path, ...], self_tests_only: bool) -> None:
     """Say which mistakes a problem could never reveal or tell apart, and run its self-tests.
 

@@ -59,7 +59,7 @@ def _entries(
 ) -> Iterator[Entry]:
     shape = next((e.balls.shape for e in estimates.values()), ())
     for index in np.ndindex(shape):
-        balls = {name: e.balls[index] for name, e in estimates.items()}
+        balls: Balls = {name: e.balls[index] for name, e in estimates.items()}  # type: ignore[misc]
         entry = entry_of(part, index, balls, slopes.get(index), scale)
         if entry.verdict != "agree" or entry.why:
             yield entry

@@ -130,7 +130,7 @@ def _strays(
     """How far a probe of some entries strays from the slope, beyond the bar of both."""
 
     def stray(name: str, entries: Array) -> float:
-        u = np.zeros(np.size(case.inputs[name]))
+        u: Array = np.zeros(np.size(case.inputs[name]))
         u[entries] = rng.uniform(0.5, 1.5, len(entries)) * rng.choice([-1.0, 1.0], len(entries))
         u = u.reshape(np.shape(case.inputs[name]))
         seen = slope_along(case, {name: u})

@@ -81,7 +81,7 @@ def read(case: Case, opinions: Sequence[Opinion]) -> Verdict:
         *(entry for part in parts.values() for entry in part.entries),
         *along_directions(given),
     )
-    grave = _gravest(e.verdict for e in (*entries, *parts.values()))
+    grave = _gravest([e.verdict for e in entries] + [part.verdict for part in parts.values()])
     return Verdict(grave, _value(given), parts, by_name, entries, notes=power(case, given))
 
 
@@ -130,7 +130,7 @@ def _with(found: Verdict, changed: Callable[[Entry], Entry]) -> Verdict:
         grave = _gravest(e.verdict for e in entries) if entries else part.verdict
         parts[name] = replace(part, entries=entries, verdict=grave)
     entries = tuple(map(changed, found.entries))
-    grave = _gravest(e.verdict for e in (*entries, *parts.values()))
+    grave = _gravest([e.verdict for e in entries] + [part.verdict for part in parts.values()])
     return replace(found, verdict=grave, parts=parts, entries=entries)
 
 

@@ -25,7 +25,11 @@ CASES = {
         "3:14",
         "shapes",
     ),
-    "log of a negative": ("id: p\ninputs: {x: -2.0}\nprogram: log(x)\n", "3:10", "log has no finite value"),
+    "log of a negative": (
+        "id: p\ninputs: {x: -2.0}\nprogram: log(x)\n",
+        "3:10",
+        "log has no finite value",
+    ),
     "endless": (HEAD + "program: |\n  while x > 0:\n      y = x\n  y\n", "4:", "steps"),
     "tower": (HEAD + "program: x**10**10\n", "3:", ""),
     "alias bomb": (

@@ -1,6 +1,7 @@
 """The commands as a user runs them: output, exit codes, and what `--help` costs."""
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -98,8 +99,6 @@ def test_grade_names_the_mistake_and_proves_it(file):
     assert line["mistakes"][0]["id"] == "sign-error"
     assert line["certainty"] == "unique"
     x = line["witness"]["at"]["x"]
-    import math
-
     assert line["witness"]["expected"] == pytest.approx(3 * x**2 + 2 * math.cos(x), rel=1e-12)
     assert line["witness"]["yours"] == pytest.approx(3 * x**2 - 2 * math.cos(x), rel=1e-12)
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_diagnosis_corpus import case, drawn, mlp
 
 from gradcheck.diagnosis import Prepared, explain, prepare
 from gradcheck.diagnosis.confusion import confusion
+from tests.test_diagnosis_corpus import case, drawn, mlp
 
 # fault -> the ids of which one must be named in every part that the fault changes.
 FAULTS: Mapping[str, set[str]] = {

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from test_diagnosis_corpus import case, drawn, mlp, school
 
 from gradcheck.diagnosis.lint import Finding, blind
+from tests.test_diagnosis_corpus import case, drawn, mlp, school
 
 
 def of(findings: tuple[Finding, ...], kind: str) -> dict[str, str]:

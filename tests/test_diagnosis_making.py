@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import sympy
-from test_diagnosis_corpus import POINTS, SCHOOL, TENSORS, case, drawn, evaluated, mlp, school
 
 from gradcheck.diagnosis import Prepared, explain, prepare, words
 from gradcheck.diagnosis.confusion import NOTHING, confusion, summary
 from gradcheck.diagnosis.hypothesis import Hypothesis
+from tests.test_diagnosis_corpus import POINTS, SCHOOL, TENSORS, case, drawn, evaluated, mlp, school
 
 TENSOR_CASES = {**TENSORS, "mlp 5": mlp(5), "mlp 1": mlp(1)}
 

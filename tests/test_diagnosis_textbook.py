@@ -6,10 +6,10 @@ Each line was worked out by hand: function, wrong derivative, the mistakes that 
 import re
 
 import pytest
-from test_diagnosis_corpus import evaluated, school
 
 from gradcheck.diagnosis import explain, prepare
 from gradcheck.diagnosis.hypothesis import Diagnosis
+from tests.test_diagnosis_corpus import evaluated, school
 
 TABLE = """
 x**3 + 2*sin(x)      | 3*x**2 - 2*cos(x)                     | sign-error

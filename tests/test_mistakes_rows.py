@@ -4,11 +4,11 @@ import re
 
 import numpy as np
 import pytest
-from test_diagnosis_corpus import POINTS, case, evaluated, names_of
 
 from gradcheck.diagnosis import explain, prepare
 from gradcheck.mistakes import CATALOGUE, Mistake
 from gradcheck.opinions.opinion import Case
+from tests.test_diagnosis_corpus import POINTS, case, evaluated, names_of
 
 LABELS = [f"{k}-{row.verb}-{row.id}" for k, row in enumerate(CATALOGUE)]
 # Rows whose example another, equally plain mistake explains as well.

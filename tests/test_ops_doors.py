@@ -37,7 +37,7 @@ def ops_of(text, names):
     """Names of the ops on the tape of a text's value."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        value = eval(text, {**TABLE, **names})  # noqa: S307 - a text of the table itself
+        value = eval(text, {**TABLE, **names})
     found, stack = set(), [value.grad_fn]
     while stack:
         node = stack.pop()
@@ -86,7 +86,7 @@ def test_single_precision_stays(name):
     }
     small = {k: v.astype(np.float32) if isinstance(v, np.ndarray) else v for k, v in small.items()}
     with np.errstate(all="ignore"):
-        value = eval(text, {**TABLE, **small})  # noqa: S307 - a text of the table itself
+        value = eval(text, {**TABLE, **small})
         assert value.dtype == np.float32
         if name != "heaviside":
             np.sum(value).backward()

@@ -17,7 +17,7 @@ def test_outputs_and_tables_are_current():
     assert rendered(TEXT) == TEXT
 
 
-@pytest.mark.parametrize("text", [text for kind, text in BLOCKS if kind == "yaml" and "id:" in text])
+@pytest.mark.parametrize("text", [t for kind, t in BLOCKS if kind == "yaml" and "id:" in t])
 def test_problems_are_sound(text):
     """Each problem loads, and its own right and wrong answers come out."""
     assert self_test(load_text(text)) == []

@@ -103,7 +103,7 @@ def _embedded(argument: Any) -> Any:
 
 
 def _forward(node: Symbolic, named: Mapping[int, str]) -> Step:
-    expr = node.row.symbolic(*_symbols(node, named))  # type: ignore[union-attr,operator]
+    expr = numbers.form_of(node.row)(*_symbols(node, named))
     return Step(named[id(node)], str(expr), middle(node.value))
 
 
@@ -128,7 +128,7 @@ def _backward(
     for user, i in users.get(id(node), []):
         symbols = _symbols(user, named)
         dummy = sympy.Symbol("u", real=True)
-        local = user.row.symbolic(*[dummy if k == i else s for k, s in enumerate(symbols)])  # type: ignore[union-attr,operator]
+        local = numbers.form_of(user.row)(*[dummy if k == i else s for k, s in enumerate(symbols)])
         slope = str(sympy.diff(local, dummy).subs(dummy, symbols[i]))
         terms.append(_term(named[id(end)], named[id(user)], slope, user is end))
     value = middle(adjoint[node])
@@ -151,4 +151,5 @@ def _simple(text: str) -> bool:
 
 def _constant(node: Symbolic, wrt: tuple[str, ...]) -> bool:
     """Whether a leaf is a constant of the problem: nothing is derived by it."""
-    return node.atom is not None and (node.atom.is_number or str(node.atom).split("[")[0] not in wrt)
+    atom = node.atom
+    return atom is not None and (atom.is_number or str(atom).split("[")[0] not in wrt)

@@ -51,9 +51,9 @@ def accumulate(node: Step, held: Any, g: Any) -> Any:
 
 def unbroadcast(g: Any, shape: tuple[int, ...]) -> Any:
     """Sum g over the axes that broadcasting added or stretched; the adjoint of broadcast_to."""
-    if len(g.shape) < len(shape) or g.size < np.prod(shape, dtype=int):
-        return np.broadcast_to(g, shape)
     extra = len(g.shape) - len(shape)
+    if extra < 0 or any(m == 1 != n for n, m in zip(shape, g.shape[extra:], strict=True)):
+        return np.broadcast_to(g, shape)
     axes = tuple(range(extra)) + tuple(
         extra + k for k, n in enumerate(shape) if n == 1 and g.shape[extra + k] != 1
     )

@@ -28,6 +28,8 @@ WRITES: dict[str, Callable[..., Any]] = {
     "sub_": inplace.sub_,
     "__setitem__": inplace.set_item,
 }
+SAME_SHAPE = {"clip"}
+"""Rows with an in-place twin that are not called elementwise, because they have parameters."""
 PLAIN: dict[str, Callable[..., Any]] = {
     "argmax": np.argmax,
     "argmin": np.argmin,
@@ -146,7 +148,7 @@ def equip() -> None:
         quick = row.elementwise and row.operands == 1 and row.arrange is None
         for spelling in (name, *row.school):
             _give(spelling, _named(_unary(row) if quick else _method(row), spelling, name))
-            if row.elementwise:
+            if row.elementwise or name in SAME_SHAPE:
                 _give(f"{spelling}_", _named(_writing(row), f"{spelling}_", name))
     for name, compound in COMPOUNDS.items():
         _give(name, _named(_method(compound), name, name))

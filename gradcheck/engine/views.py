@@ -133,7 +133,7 @@ def _back(g: Any, shape: tuple[int, ...], path: Path) -> Any:
         stages.append(_look(row, stages[-1], params))
     for (row, params), stage in zip(reversed(path), reversed(stages[:-1]), strict=True):
         rule = row.vjp(0)
-        g = unbroadcast(rule(g, None, stage, **params), stage.shape) if rule else g * 0.0
+        g = unbroadcast(rule(g, None, stage, **params), stage.shape) 
     return g
 
 

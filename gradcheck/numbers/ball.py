@@ -1,7 +1,7 @@
 """Ball: python-flint's arb, a midpoint and a proven radius, as a number that NumPy can carry."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
@@ -130,22 +130,20 @@ def exact(value: Any) -> arb:
 
 def balls(values: Any) -> Scalars:
     """An array (or nested lists) of plain numbers, Fractions or arbs as an array of Balls."""
-    source = np.asarray(values, dtype=object)
-    out = np.empty(source.shape, dtype=object)
-    for index in np.ndindex(source.shape):
-        entry = source[index]
-        out[index] = entry if type(entry) is Ball else Ball(entry)
-    return out.view(Scalars)
+    return _each(values, lambda entry: entry if type(entry) is Ball else Ball(entry)).view(Scalars)
 
 
 def arbs(values: Any) -> np.ndarray[Any, Any]:
     """The arbs inside an array of Balls and plain numbers, as an object array."""
+    return _each(values, lambda entry: entry.x if type(entry) is Ball else exact(entry))
+
+
+def _each(values: Any, convert: Callable[[Any], Any]) -> np.ndarray[Any, Any]:
+    """An object array of the same shape, each entry converted."""
     source = np.asarray(values, dtype=object)
-    out = np.empty(source.shape, dtype=object)
-    for index in np.ndindex(source.shape):
-        entry = source[index]
-        out[index] = entry.x if type(entry) is Ball else exact(entry)
-    return out
+    out = np.empty(source.size, dtype=object)
+    out[:] = [convert(entry) for entry in source.flat]
+    return out.reshape(source.shape)
 
 
 def middle(ball: arb) -> float:

@@ -15,7 +15,7 @@ def polygamma(order: arb, x: arb) -> arb:
     """The derivative of digamma of an integer order, by Hurwitz's zeta function."""
     if order == 0:
         return x.digamma()
-    sign = -1 if order.unique_fmpz() % 2 == 0 else 1
+    sign = -1 if int(float(order)) % 2 == 0 else 1
     return sign * (order + 1).gamma() * (order + 1).zeta(x)
 
 

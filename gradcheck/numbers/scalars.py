@@ -95,7 +95,7 @@ class Scalars(np.ndarray[Any, Any]):
         return wrap(getattr(ufunc, method)(*plain, **kwargs))
 
     def __array_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+        self, func: Any, types: Any, args: Any, kwargs: Mapping[str, Any]
     ) -> Any:
         if func in BY_COMPOUND:
             return BY_COMPOUND[func](*args, **kwargs)

@@ -83,7 +83,8 @@ class Symbolic(Scalar):
         theirs = other.value if type(other) is Symbolic else exact(other)
         sign = _sign_of(self.value - theirs)
         if PATH[0] is not None:
-            PATH[0].append((self if isinstance(other, int) and other == 0 else self - other, sign))  # type: ignore[operator]
+            difference = self if isinstance(other, int) and other == 0 else self - other
+            PATH[0].append((difference, sign))
         return sign
 
     def __lt__(self, other: Any) -> Any:
@@ -162,6 +163,13 @@ def local(rule: Callable[..., Any], constants: tuple[int | Fraction | None, ...]
     return Local(compiled(symbols, expr), tuple(compiled(symbols, slope) for slope in slopes))
 
 
+def form_of(row: Op | None) -> Callable[..., Any]:
+    """A row's closed form as a function of SymPy expressions."""
+    if row is None or row.symbolic is None or isinstance(row.symbolic, Composed):
+        raise TypeError("no closed form of its own")
+    return row.symbolic
+
+
 def number(value: int | Fraction) -> sympy.Rational:
     """An exact constant as SymPy's."""
     return sympy.Rational(value.numerator, value.denominator)
@@ -224,7 +232,7 @@ def written(root: Symbolic, most: int) -> sympy.Expr | None:
             text[id(node)] = node.atom
             continue
         args = [text[id(a)] if type(a) is Symbolic else number(a) for a in node.args]
-        text[id(node)] = node.row.symbolic(*args)  # type: ignore[union-attr,operator]
+        text[id(node)] = form_of(node.row)(*args)
         if text[id(node)].count_ops() > most:
             return None
     return text[id(root)]

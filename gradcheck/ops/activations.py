@@ -7,7 +7,7 @@ import numpy as np
 import sympy
 from flint import arb
 
-from gradcheck.ops.reductions import _logsumexp, _logsumexp_defined
+from gradcheck.ops.reductions import plain_logsumexp, shifted_logsumexp
 from gradcheck.ops.row import Composed, Example, op
 from gradcheck.ops.special import erfc
 
@@ -214,7 +214,7 @@ def _softmax_defined(x: Any, axis: int = -1) -> Any:
 
 
 def _log_softmax_defined(x: Any, axis: int = -1) -> Any:
-    return x - _logsumexp_defined(x, axis, keepdims=True)
+    return x - plain_logsumexp(x, axis, keepdims=True)
 
 
 softmax = op(
@@ -230,7 +230,7 @@ softmax = op(
 )
 
 log_softmax = op(
-    lambda x, axis=-1: x - _logsumexp(x, axis, keepdims=True),
+    lambda x, axis=-1: x - shifted_logsumexp(x, axis, keepdims=True),
     name="log_softmax",
     vjps=(lambda g, y, x, axis=-1: g - np.exp(y) * np.sum(g, axis=axis, keepdims=True),),
     symbolic=Composed(_log_softmax_defined),

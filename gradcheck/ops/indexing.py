@@ -8,12 +8,12 @@ import numpy as np
 from gradcheck.ops.row import Example, Op, op
 
 
-def _places(shape: tuple[int, ...]) -> Any:
+def places(shape: tuple[int, ...]) -> Any:
     """The number of each entry, laid out as the entries are."""
     return np.arange(np.prod(shape, dtype=int)).reshape(shape)
 
 
-def _sent_back(g: Any, shape: tuple[int, ...], places: Any) -> Any:
+def sent_back(g: Any, shape: tuple[int, ...], places: Any) -> Any:
     """Every cotangent to the entry it came from; where several came from one, they add."""
     size = int(np.prod(shape, dtype=int))
     return np.reshape(scatter(g, shape=(size,), index=(places,)), shape)
@@ -98,8 +98,8 @@ setitem: Op = op(
 take = op(
     np.take,
     vjps=(
-        lambda g, y, x, indices, axis=None: _sent_back(
-            g, x.shape, np.take(_places(x.shape), indices, axis=axis)
+        lambda g, y, x, indices, axis=None: sent_back(
+            g, x.shape, np.take(places(x.shape), indices, axis=axis)
         ),
     ),
     grad_fn=lambda operands, params: (
@@ -114,8 +114,8 @@ take = op(
 take_along_axis = op(
     np.take_along_axis,
     vjps=(
-        lambda g, y, x, indices, axis: _sent_back(
-            g, x.shape, np.take_along_axis(_places(x.shape), indices, axis)
+        lambda g, y, x, indices, axis: sent_back(
+            g, x.shape, np.take_along_axis(places(x.shape), indices, axis)
         ),
     ),
     grad_fn="GatherBackward0",
@@ -128,8 +128,8 @@ take_along_axis = op(
 diagonal = op(
     np.diagonal,
     vjps=(
-        lambda g, y, x, offset=0, axis1=0, axis2=1: _sent_back(
-            g, x.shape, np.diagonal(_places(x.shape), offset, axis1, axis2)
+        lambda g, y, x, offset=0, axis1=0, axis2=1: sent_back(
+            g, x.shape, np.diagonal(places(x.shape), offset, axis1, axis2)
         ),
     ),
     grad_fn="DiagonalBackward0",
@@ -143,9 +143,7 @@ diag = op(
     np.diag,
     vjps=(
         lambda g, y, x, k=0: (
-            np.diagonal(g, k)
-            if x.ndim == 1
-            else _sent_back(g, x.shape, np.diag(_places(x.shape), k))
+            np.diagonal(g, k) if x.ndim == 1 else sent_back(g, x.shape, np.diag(places(x.shape), k))
         ),
     ),
     grad_fn=lambda operands, params: (
@@ -160,10 +158,10 @@ diag = op(
 trace = op(
     np.trace,
     vjps=(
-        lambda g, y, x, offset=0, axis1=0, axis2=1: _sent_back(
+        lambda g, y, x, offset=0, axis1=0, axis2=1: sent_back(
             np.expand_dims(g, -1) * np.ones((*g.shape, 1)),
             x.shape,
-            np.diagonal(_places(x.shape), offset, axis1, axis2),
+            np.diagonal(places(x.shape), offset, axis1, axis2),
         ),
     ),
     grad_fn="TraceBackward0",

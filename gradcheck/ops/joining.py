@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.ops.indexing import _places, _sent_back
+from gradcheck.ops.indexing import places, sent_back
 from gradcheck.ops.row import Example, by_shape, compound, op
 
 Shape = tuple[int, ...]
@@ -136,7 +136,7 @@ dstack = op(
 
 tile = op(
     np.tile,
-    vjps=(lambda g, y, x, reps: _sent_back(g, x.shape, np.tile(_places(x.shape), reps)),),
+    vjps=(lambda g, y, x, reps: sent_back(g, x.shape, np.tile(places(x.shape), reps)),),
     grad_fn="RepeatBackward0",
     elementwise=False,
     rounds=False,
@@ -147,8 +147,8 @@ tile = op(
 repeat = op(
     np.repeat,
     vjps=(
-        lambda g, y, x, repeats, axis=None: _sent_back(
-            g, x.shape, np.repeat(_places(x.shape), repeats, axis=axis)
+        lambda g, y, x, repeats, axis=None: sent_back(
+            g, x.shape, np.repeat(places(x.shape), repeats, axis=axis)
         ),
     ),
     grad_fn="ViewBackward0",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.ops.activations import sigmoid
-from gradcheck.ops.reductions import _logsumexp, _logsumexp_defined, logsumexp
+from gradcheck.ops.reductions import logsumexp, plain_logsumexp, shifted_logsumexp
 from gradcheck.ops.row import Composed, Example, Interval, inf, op
 
 REDUCTIONS: dict[str, Callable[[Any], Any]] = {
@@ -227,7 +227,7 @@ nll_loss = op(
 
 cross_entropy = op(
     lambda x, *given, target=None, reduction: _spent(
-        _logs(x, _logsumexp), given, target, reduction
+        _logs(x, shifted_logsumexp), given, target, reduction
     ),
     name="cross_entropy",
     vjps=(
@@ -241,12 +241,12 @@ cross_entropy = op(
     ),
     symbolic=Composed(
         lambda x, *given, target=None, reduction: _spent(
-            _logs(x, _logsumexp_defined), given, target, reduction
+            _logs(x, plain_logsumexp), given, target, reduction
         )
     ),
     ball=Composed(
         lambda x, *given, target=None, reduction: _spent(
-            _logs(x, _logsumexp_defined), given, target, reduction
+            _logs(x, plain_logsumexp), given, target, reduction
         )
     ),
     grad_fn=_loss_name,

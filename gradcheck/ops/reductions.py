@@ -107,7 +107,7 @@ nansum = op(
 )
 
 
-def _logsumexp(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+def shifted_logsumexp(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     """Shifted by the largest entry, so that nothing overflows."""
     top = np.max(x, axis=axis, keepdims=True)
     top = np.where(np.isfinite(top), top, 0.0)
@@ -115,20 +115,20 @@ def _logsumexp(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     return total if keepdims else np.squeeze(total, axis=axis)
 
 
-def _logsumexp_defined(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+def plain_logsumexp(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     return np.log(np.sum(np.exp(x), axis=axis, keepdims=keepdims))
 
 
 logsumexp = op(
-    _logsumexp,
+    shifted_logsumexp,
     name="logsumexp",
     vjps=(
         lambda g, y, x, axis=None, keepdims=False: (
             spread(g, x.shape, axis, keepdims) * np.exp(x - spread(y, x.shape, axis, keepdims))
         ),
     ),
-    symbolic=Composed(_logsumexp_defined),
-    ball=Composed(_logsumexp_defined),
+    symbolic=Composed(plain_logsumexp),
+    ball=Composed(plain_logsumexp),
     grad_fn="LogsumexpBackward0",
     elementwise=False,
     params=("axis", "keepdims"),

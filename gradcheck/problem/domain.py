@@ -13,7 +13,7 @@ from gradcheck.problem.record import Point, Problem, executing
 
 
 def check_value(problem: Problem, point: Point) -> None:
-    """Raise TextError where the program fails at the point, or where a finite value is first lost."""
+    """Raise TextError where the program fails at the point, or where it loses a finite value."""
     lost: list[tuple[Op, tuple[int, int] | None]] = []
 
     def look(row: Op, y: Any) -> Any:

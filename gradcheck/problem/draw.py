@@ -12,8 +12,8 @@ import numpy as np
 
 from gradcheck.errors import GradcheckError
 from gradcheck.opinions.opinion import Array
-from gradcheck.opinions.symbolic import symbolic
 from gradcheck.opinions.reverse import reverse
+from gradcheck.opinions.symbolic import symbolic
 from gradcheck.problem.record import Input, Point, Problem
 
 SCALES = ((-2.0, 2.0), (0.1, 2.0), (-1.0, 1.0), (0.05, 0.95), (1.05, 4.0), (-6.0, 6.0), (2.0, 30.0))
@@ -40,7 +40,7 @@ def further_points(problem: Problem, count: int) -> list[Point]:
     paths: dict[tuple[str, ...], int] = {}
     for point in _candidates(fixed, varying, rng, TRIES * count):
         path = _path(problem, point)
-        if path is None or paths.get(path, 0) >= max(2, count // 2) and len(paths) > 1:
+        if path is None or (paths.get(path, 0) >= max(2, count // 2) and len(paths) > 1):
             continue
         paths[path] = paths.get(path, 0) + 1
         points.append(point)

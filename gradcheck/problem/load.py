@@ -1,5 +1,6 @@
 """Problem files into problems: every fault with its place, what was expected, and the cure."""
 
+import ast
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -16,10 +17,6 @@ from gradcheck.problem.record import Input, Part, Problem, ProblemSet
 from gradcheck.text import Document, Program, check_program, read_yaml
 
 PathTo = tuple[str | int, ...]
-READABLE_TYPES = {
-    "missing": "is missing",
-    "extra_forbidden": "is not a key here",
-}
 
 
 def load(path: str | Path) -> ProblemSet:
@@ -60,7 +57,7 @@ def _validated(document: Document, single: bool) -> SetModel:
 
 
 def _complaints(document: Document, error: ValidationError) -> list[Complaint]:
-    """pydantic's findings in our words, each at its place; one a place."""
+    """The findings of pydantic in our words, each at its place; one a place."""
     found: dict[PathTo, Complaint] = {}
     for fault in error.errors():
         path = _real(document, fault["loc"])
@@ -98,7 +95,8 @@ def _repeated(
     for k, problem in enumerate(problems):
         if problem.id in seen:
             path = (*base, k, "id")
-            found.append(document.complaint(path, f"the id `{problem.id}` is used twice", "rename it"))
+            words = f"the id `{problem.id}` is used twice"
+            found.append(document.complaint(path, words, "rename it"))
         seen.add(problem.id)
     return found
 
@@ -139,13 +137,12 @@ class _Reader:
         )
 
     def _complain(self, path: PathTo, words: str, cure: str, *, key: bool = False) -> None:
-        self.complaints.append(
-            self.document.complaint((*self.at, *path), words, cure, key=key)
-        )
+        self.complaints.append(self.document.complaint((*self.at, *path), words, cure, key=key))
 
     def _input(self, name: str, value: Any) -> Input:
         if not name.isidentifier() or name.startswith("_"):
-            self._complain(("inputs", name), f"`{name}` is not a name", "use letters and digits", key=True)
+            cure = "use letters and digits"
+            self._complain(("inputs", name), f"`{name}` is not a name", cure, key=True)
         if not isinstance(value, InputModel):
             array = self._array(("inputs", name))
             return Input(name, array, array.shape, True)
@@ -161,7 +158,8 @@ class _Reader:
         value: Any = self.document.node((*self.at, *path)).value
         shape = _shape(value)
         if shape is None:
-            self._complain(path, "numbers in nested lists of equal lengths were expected", "even them out")
+            words = "numbers in nested lists of equal lengths were expected"
+            self._complain(path, words, "even them out")
             return np.zeros((), dtype=object)
         out = np.empty(shape, dtype=object)
         for index in np.ndindex(shape):
@@ -194,7 +192,8 @@ class _Reader:
             return tracked
         for k, name in enumerate(self.model.wrt):
             if name not in inputs:
-                self._complain(("wrt", k), f"`{name}` is not an input", f"one of {', '.join(inputs)}")
+                cure = f"one of {', '.join(inputs)}"
+                self._complain(("wrt", k), f"`{name}` is not an input", cure)
             elif not inputs[name].requires_grad:
                 self._complain(("wrt", k), f"`{name}` does not require grad", "drop it here")
         return tuple(self.model.wrt)
@@ -205,7 +204,8 @@ class _Reader:
         names = list(self.model.ask or wrt)
         for name in self.model.weights:
             if name not in names:
-                self._complain(("weights", name), f"`{name}` is not a part", f"one of {', '.join(names)}", key=True)
+                cure = f"one of {', '.join(names)}"
+                self._complain(("weights", name), f"`{name}` is not a part", cure, key=True)
         total = sum(self.model.weights.get(name, 1.0) for name in names) or 1.0
         share = {name: self.model.weights.get(name, 1.0) / total for name in names}
         if self.model.ask is None:
@@ -218,8 +218,6 @@ class _Reader:
 
 
 def _assigned(program: Program) -> set[str]:
-    import ast  # noqa: PLC0415
-
     return {n.id for n in ast.walk(program.tree) if isinstance(n, ast.Name)}
 
 
@@ -238,7 +236,6 @@ def _shape(value: Any) -> tuple[int, ...] | None:
 
 def exact_number(value: Any) -> Fraction:
     """One tenth for 0.1: the number that was written, not the float nearest to it."""
-    return value.exact if hasattr(value, "exact") else Fraction(repr(value) if isinstance(value, float) else value)
-
-
-_ = READABLE_TYPES
+    if hasattr(value, "exact"):
+        return Fraction(value.exact)
+    return Fraction(repr(value) if isinstance(value, float) else value)

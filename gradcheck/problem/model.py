@@ -38,7 +38,7 @@ class ProblemModel(Strict):
     title: str = ""
     prompt: str = Field("", description="Markdown, shown to the student")
     inputs: dict[str, InputModel | Numbers] = Field(description="name: value, or {shape: [...]}")
-    program: str = Field(description="NumPy and PyTorch spellings; the last expression is the value")
+    program: str = Field(description="NumPy and PyTorch spellings; the last line is the value")
     wrt: list[str] | None = Field(None, description="default: every input that requires grad")
     cotangent: Numbers | None = Field(None, description="needed where the value is not a scalar")
     points: Annotated[float, Field(ge=0)] = Field(1.0, description="what the problem is worth")

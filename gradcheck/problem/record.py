@@ -1,4 +1,4 @@
-"""A problem as the rest of gradcheck sees it: frozen, checked, ready to be run on any number kind."""
+"""A problem as the rest of gradcheck sees it: frozen, checked, ready for any number kind."""
 
 import sys
 from collections.abc import Mapping

@@ -17,7 +17,8 @@ def print_ops() -> None:
     for head in ("op", "also", "domain", "kinks", "counterparts"):
         table.add_column(head, overflow="fold")
     for row in sorted(TABLE.values(), key=lambda row: row.name):
-        table.add_row(row.name, ", ".join(row.school), _domain(row), _kinks(row), _counterparts(row))
+        cells = (", ".join(row.school), _domain(row), _kinks(row), _counterparts(row))
+        table.add_row(row.name, *cells)
     Console(highlight=False).print(table)
 
 

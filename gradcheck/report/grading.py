@@ -60,7 +60,7 @@ def grade_all(
             bar.advance(task)
             source = sources[judgement.problem]
             if as_json:
-                print(json_line(judgement, source, feedback), flush=True)  # noqa: T201
+                print(json_line(judgement, source, feedback), flush=True)
             else:
                 _show(out, judgement, source, feedback)
     totals = _totals(judgements)

@@ -40,7 +40,7 @@ def lint_all(sets: Sequence[ProblemSet], self_tests_only: bool) -> int:
 
 
 def _advisable(ready: Key) -> list[Finding]:
-    """The findings for which there is a cure: what no values could show is no fault of the problem."""
+    """The findings that have a cure: what no values could show is no fault of the problem."""
     cases = [ready.case(k) for k in range(min(DIAGNOSTIC, len(ready.points)))]
     return [finding for finding in blind(cases) if finding.cure]
 
@@ -56,8 +56,8 @@ def _fault(fault: Fault) -> Text:
 def _finding(problem: Problem, finding: Finding) -> Text:
     """`cannot reveal ...` or `cannot tell ... apart`, where, and the cure."""
     names = ", ".join(finding.ids)
-    head = f"  cannot reveal {names}" if finding.kind == "invisible" else f"  cannot tell apart {names}"
-    text = Text(f"{head}: {finding.cure}", style="yellow")
+    what = "cannot reveal" if finding.kind == "invisible" else "cannot tell apart"
+    text = Text(f"  {what} {names}: {finding.cure}", style="yellow")
     for line in underlined(problem.program.source, finding.span, indent="      "):
         text.append(f"\n{line}", style="not yellow")
     return text

@@ -57,8 +57,8 @@ def problem_report(
     blocks += _closed_forms(verdict)
     blocks += [Padding(line, (0, 2)) for line in _findings(problem, verdict)]
     if derivation is not None:
-        write = _derivation if isinstance(derivation, Steps) else _walked
-        blocks.append(Padding(write(derivation), (0, 2)))
+        steps = _derivation(derivation) if isinstance(derivation, Steps) else _walked(derivation)
+        blocks.append(Padding(steps, (0, 2)))
     return Group(*blocks, Text(""))
 
 
@@ -102,10 +102,10 @@ def _closed_forms(verdict: Verdict) -> list[RenderableType]:
     for name, form in opinion.closed.items():
         if form is None or np.size(form) > SHOWN_ENTRIES:
             continue
-        form = np.asarray(form, dtype=object)
-        for index in np.ndindex(form.shape):
+        entries = np.asarray(form, dtype=object)
+        for index in np.ndindex(entries.shape):
             label = f"d/d{name}" + (f"[{', '.join(map(str, index))}]" if index else "")
-            line = f"  {label} = {form[index]}"
+            line = f"  {label} = {entries[index]}"
             found.append(Text(line if len(line) <= READABLE else f"  {label} = ... (in --json)"))
     if opinion.conditions and found:
         found.append(Text(f"  where {', '.join(opinion.conditions[:6])}", style="dim"))
@@ -136,7 +136,8 @@ def _where(entry: Entry) -> str:
 def _interval(entry: Entry) -> str:
     if entry.interval is None:
         return ""
-    return f"; every slope in [{plain(entry.interval[0])}, {plain(entry.interval[1])}] is a subgradient"
+    low, high = map(plain, entry.interval)
+    return f"; every slope in [{low}, {high}] is a subgradient"
 
 
 def _derivation(derivation: Steps) -> Text:

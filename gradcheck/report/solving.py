@@ -54,9 +54,13 @@ def _placed(problem: Problem, error: Exception) -> str:
 
 
 def _print(
-    out: Console, problem: Problem, verdict: Verdict, derivation: Steps | Walked | None, as_json: bool
+    out: Console,
+    problem: Problem,
+    verdict: Verdict,
+    derivation: Steps | Walked | None,
+    as_json: bool,
 ) -> None:
     if as_json:
-        print(json_line(problem, verdict), flush=True)  # noqa: T201
+        print(json_line(problem, verdict), flush=True)
     else:
         out.print(problem_report(problem, verdict, derivation))
