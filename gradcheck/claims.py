@@ -1,24 +1,28 @@
 """A claimed gradient judged against the opinions: entry by entry, each with its own tolerance.
 
-The tolerance is the reference's error bar, the rounding error that float64 itself makes on this
+The tolerance is the reference's error bar, the rounding error that floats themselves make on this
 gradient, and a floor `rtol`; it never grows with the number of entries.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from flint import arb
 
-from gradcheck.numbers.ball import arbs, exact, middle
-from gradcheck.opinions.opinion import Array, Direction, Estimate
+from gradcheck.large import dot, locate
+from gradcheck.numbers.ball import middle, radius
+from gradcheck.opinions.opinion import Array, Case, Direction, Estimate
 from gradcheck.verdict import Entry, Verdict
 
 RTOL = 1e-9
 NOISE = 4.0
 FLOOR = 1e-13
+PROVEN = 1e-20
+EPSILON = float(np.finfo(np.float64).eps)
 Index = tuple[int, ...]
+Arrays = Mapping[str, Array]
 
 
 @dataclass(frozen=True)
@@ -36,12 +40,17 @@ class Off:
 
 @dataclass(frozen=True)
 class Judged:
-    """One part of a claim: the entries that are out, and words on shape where that is wrong."""
+    """One part of a claim: the entries that are out, and words on shape where that is wrong.
+
+    `sensitivity` is the widest tolerance; `lossy` says that the formula is right, proven in ball
+    arithmetic, and that only floats lose its digits.
+    """
 
     part: str
     off: tuple[Off, ...] = ()
     shape: str = ""
     sensitivity: float = 0.0
+    lossy: bool = False
 
     @property
     def right(self) -> bool:
@@ -49,56 +58,114 @@ class Judged:
         return not self.off and not self.shape
 
 
-def judge(verdict: Verdict, claims: Mapping[str, Any], rtol: float = RTOL) -> tuple[Judged, ...]:
-    """Every claimed gradient against the best reference the verdict has."""
-    gradients = {name: verdict.parts[name].gradient for name in claims}
-    if any(g is None for g in gradients.values()):
-        return _by_directions(verdict, claims, rtol)
-    return tuple(_part(verdict, name, claims[name], rtol) for name in claims)
+@dataclass(frozen=True)
+class Grain:
+    """The rounding of a claim: its unit, how far it moves by it, and what it is without it."""
+
+    unit: float = EPSILON
+    moves: Arrays | None = None
+    exact: Arrays | None = None
+
+    @property
+    def coarse(self) -> float:
+        """How much coarser than float64."""
+        return self.unit / EPSILON
 
 
-def _part(verdict: Verdict, name: str, claim: Any, rtol: float) -> Judged:
-    reference = verdict.parts[name].gradient
-    assert reference is not None
-    wrong_shape = _shape(name, claim, reference.balls.shape)
-    if wrong_shape:
-        return wrong_shape
-    given = arbs(claim)
-    noise = _noise(verdict, name, reference)
-    level = float(np.max(np.abs(np.nan_to_num(reference.value)), initial=0.0))
-    kinks = {e.index: e for e in verdict.parts[name].entries if e.interval is not None}
-    off = []
-    widest = 0.0
-    for index in np.ndindex(given.shape):
-        ball = reference.balls[index]
-        bar = max(rtol * abs(middle(ball)), NOISE * noise[index], FLOOR * level)
-        widest = max(widest, bar)
-        found = _entry(name, index, given[index], ball, bar, kinks.get(index))
-        if found is not None:
-            off.append(found)
-    return Judged(name, tuple(off), sensitivity=widest)
+def judge(
+    verdict: Verdict,
+    claims: Mapping[str, Any],
+    rtol: float = RTOL,
+    *,
+    case: Case | None = None,
+    grain: Grain = Grain(),
+) -> tuple[Judged, ...]:
+    """Every claimed gradient against the best reference the verdict has.
+
+    With the `case`, a disagreement along directions is located by masked probes.
+    """
+    references = {name: verdict.parts[name].gradient for name in claims}
+    shaped = tuple(_shape(name, claims[name], verdict) for name in claims)
+    wrong = tuple(judged for judged in shaped if judged is not None)
+    if any(reference is None for reference in references.values()):
+        return wrong or _by_directions(verdict, claims, rtol * grain.coarse, case)
+    return tuple(
+        judged or _part(verdict, name, np.asarray(claims[name]), rtol, grain)
+        for name, judged in zip(claims, shaped, strict=True)
+    )
 
 
-def _shape(name: str, claim: Any, shape: Index) -> Judged | None:
+def _shape(name: str, claim: Any, verdict: Verdict) -> Judged | None:
+    expected = _shape_of(name, verdict)
     if claim is None:
-        return Judged(name, shape=f"no gradient came (None); an array of shape {shape} was expected")
-    if np.shape(claim) != shape:
-        return Judged(name, shape=f"has the shape {np.shape(claim)}; its argument has {shape}")
+        words = f"no gradient came (None); an array of shape {expected} was expected"
+        return Judged(name, shape=words)
+    if expected is not None and np.shape(claim) != expected:
+        return Judged(name, shape=f"has the shape {np.shape(claim)}; its argument has {expected}")
     return None
 
 
-def _entry(
-    name: str, index: Index, given: arb, ball: arb, bar: float, kink: Entry | None
-) -> Off | None:
-    if kink is not None and kink.interval is not None:
-        low, high = kink.interval
-        inside = low - 1e-12 <= middle(given) <= high + 1e-12
-        return None if inside else Off(name, index, middle(given), np.nan, 0.0, 0.0, (low, high))
-    if not ball.is_finite():
+def _shape_of(name: str, verdict: Verdict) -> Index | None:
+    reference = verdict.parts[name].gradient
+    if reference is not None:
+        return np.shape(reference.balls)
+    along = (d.along[name] for o in verdict.opinions.values() for d in o.directions)
+    return next((np.shape(u) for u in along), None)
+
+
+def _part(verdict: Verdict, name: str, claim: Array, rtol: float, grain: Grain) -> Judged:
+    reference = verdict.parts[name].gradient
+    assert reference is not None
+    bars = _bars(verdict, name, reference, rtol, grain)
+    kinks = {e.index: e for e in verdict.parts[name].entries if e.interval is not None}
+    given = claim.astype(np.float64)
+    found = [
+        _entry(Off(name, index, *_sides(given, reference, index), float(bars[index])), kinks)
+        for index in np.ndindex(given.shape)
+    ]
+    off = tuple(entry for entry in found if entry is not None)
+    lossy = bool(off) and all(_proven(entry, reference, grain) for entry in off)
+    widest = float(np.max(bars, initial=0.0))
+    return Judged(name, () if lossy else off, sensitivity=widest, lossy=lossy)
+
+
+def _bars(verdict: Verdict, name: str, reference: Estimate, rtol: float, grain: Grain) -> Array:
+    """The tolerance of every entry."""
+    values = np.abs(np.nan_to_num(reference.value))
+    noise = NOISE * grain.coarse * _noise(verdict, name, reference)
+    floor = FLOOR * grain.coarse * np.max(values, initial=0.0)
+    bars = np.maximum.reduce([max(rtol, 64 * grain.unit) * values, noise, floor + 0 * values])
+    moves = (grain.moves or {}).get(name)
+    return bars if moves is None or moves.shape != bars.shape else np.maximum(bars, moves)
+
+
+def _sides(given: Array, reference: Estimate, index: Index) -> tuple[float, float, float]:
+    """What was claimed, what is expected, and the bar of that."""
+    ball = reference.balls[index]
+    return float(given[index]), middle(ball), radius(ball)
+
+
+def _entry(off: Off, kinks: Mapping[Index, Entry]) -> Off | None:
+    """The entry if it is out: of its tolerance, or of a kink's interval."""
+    interval = kinks[off.index].interval if off.index in kinks else None
+    if interval is not None:
+        low, high = interval
+        slack = max(off.tolerance, 1e-12 * max(abs(low), abs(high)))
+        inside = low - slack <= off.claimed <= high + slack
+        return None if inside else replace(off, expected=np.nan, error=0.0, interval=interval)
+    if not np.isfinite(off.expected):
         return None
-    if given.is_finite() and given.overlaps(arb(ball.mid(), ball.rad() + arb(bar))):
-        return None
-    return Off(name, index, middle(given), middle(ball), float(ball.rad()), bar)
+    return None if abs(off.claimed - off.expected) <= off.error + off.tolerance else off
+
+
+def _proven(off: Off, reference: Estimate, grain: Grain) -> bool:
+    """Whether the formula itself, in balls, gives the reference at this entry."""
+    exact = (grain.exact or {}).get(off.part)
+    if exact is None or exact.shape != reference.balls.shape or off.interval is not None:
+        return False
+    ball, right = exact[off.index], reference.balls[off.index]
+    near = arb(right.mid(), right.rad() + PROVEN * abs(right.mid()))
+    return bool(ball.is_finite() and ball.overlaps(near) and ball.rad() <= 1e-9 * abs(right.mid()))
 
 
 def _noise(verdict: Verdict, name: str, reference: Estimate) -> Array:
@@ -109,26 +176,39 @@ def _noise(verdict: Verdict, name: str, reference: Estimate) -> Array:
     return np.nan_to_num(opinion.gradients[name].error, posinf=0.0)
 
 
-def _by_directions(verdict: Verdict, claims: Mapping[str, Any], rtol: float) -> tuple[Judged, ...]:
+# -- by directions -------------------------------------------------------------------------------
+
+
+def _by_directions(
+    verdict: Verdict, claims: Mapping[str, Any], rtol: float, case: Case | None
+) -> tuple[Judged, ...]:
     """A large claim: its slope along each random direction against the differences' slope."""
-    found = []
-    for k, direction in enumerate(verdict.opinions["differences"].directions):
-        total, size = _dot(claims, direction)
-        bar = rtol * size
-        if not total.overlaps(arb(direction.slope.mid(), direction.slope.rad() + arb(bar))):
-            off = Off(
-                "", (k,), middle(total), middle(direction.slope), float(direction.slope.rad()), bar
-            )
-            found.append(off)
-    parts = [Judged(name) for name in claims]
-    return (Judged("every input along a direction", tuple(found)), *parts) if found else tuple(parts)
+    found = [
+        off
+        for k, direction in enumerate(verdict.opinions["differences"].directions)
+        if (off := _along(k, direction, claims, rtol)) is not None
+    ]
+    parts = tuple(Judged(name) for name in claims)
+    if not found:
+        return parts
+    where = None if case is None else locate(case, claims)
+    if where is None:
+        return (Judged("every input along a direction", tuple(found)), *parts)
+    error = radius(where.slope)
+    off = Off(where.part, where.index, where.given, middle(where.slope), error, error)
+    return tuple(Judged(n, (off,) if n == where.part else ()) for n in claims)
 
 
-def _dot(claims: Mapping[str, Any], direction: Direction) -> tuple[arb, float]:
-    """The claim's slope along a direction, and the size of its largest single term."""
-    total, size = arb(0), 0.0
+def _along(k: int, direction: Direction, claims: Mapping[str, Any], rtol: float) -> Off | None:
+    total, bar = 0.0, 0.0
     for name, u in direction.along.items():
-        terms = np.asarray(claims[name], dtype=np.float64) * u
-        total += exact(float(np.sum(terms)))
-        size = max(size, float(np.sqrt(np.sum(terms**2))))
-    return total, size
+        terms = np.asarray(claims[name], dtype=np.float64)
+        part, rounding = dot(terms, u)
+        total += part
+        bar = max(bar, rtol * float(np.sqrt(np.sum((terms * u) ** 2)))) + rounding
+    slope = direction.slope
+    if not slope.is_finite():
+        return None
+    if np.isfinite(total) and abs(total - middle(slope)) <= radius(slope) + bar:
+        return None
+    return Off("", (k,), total, middle(slope), radius(slope), bar)

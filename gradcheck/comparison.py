@@ -104,7 +104,7 @@ def _at_a_tie(part: str, index: Index, balls: Balls, lonely: str) -> Entry:
 
 def _agreed(part: str, index: Index, balls: Balls, scale: Scale) -> Entry:
     """All overlap: asks whether the bars say anything and the float keeps its digits."""
-    exact = [ball for name, ball in balls.items() if name != "reverse"]
+    exact = sorted((ball for name, ball in balls.items() if name != "reverse"), key=radius)
     size = max(abs(float(exact[0].mid())), scale.part, scale.value, 1e-300)
     tight = [name for name, ball in balls.items() if radius(ball) <= TIGHT * size]
     if "reverse" in balls and len(exact) == 2 and len(tight) >= 2:

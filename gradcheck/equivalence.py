@@ -5,28 +5,40 @@ to 30 digits at every point counts as equal. A ball that is too wide asks for mo
 for a guess; where precision runs out the outcome is undecided.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import arb, fmpq
+from flint import arb
 
+from gradcheck.errors import GradcheckError
 from gradcheck.numbers.ball import Undecided, precision
 
 Array = np.ndarray[Any, Any]
-BITS = (128, 256, 1024, 4096)
-DIGITS = 1e-30
-LEAST = 1e-60
-At = Callable[[int], Array]
+Values = arb | Array
+At = Callable[[int], Values]
+
+BITS = (128, 320, 1024, 4096)
+CONFIRMED = 512  # bits at which the last point is looked at again: a term of 1e-40 is a term
+DIGITS = 100  # bits: 30 digits
+NOTHING = 1e-90  # where both are zero there are no digits to agree
+PRINTED = 10**11  # a number of more digits came out of a program, with its rounding error
+ROUNDING = 1e-12  # of such a number, relative
+DOUBTFUL = 1e-6  # relative; an error bar beyond it excuses nothing
+
+
+class NoValue(GradcheckError):
+    """The answer has no value at a point, beyond doubt; the message says which piece of it."""
 
 
 @dataclass(frozen=True)
 class Outcome:
     """How an answer compares: `equal`, `different`, `shape`, `narrower` domain, or `undecided`.
 
-    `point` and `index` say where it was seen, `yours` and `expected` what stood there.
+    `point` and `index` say where it was seen, `yours` and `expected` what stood there (`yours` is
+    None where the answer has no value), `why` what is to be said of it.
     """
 
     kind: str
@@ -35,92 +47,184 @@ class Outcome:
     yours: arb | None = None
     expected: arb | None = None
     rounded: bool = False
+    why: str = ""
 
 
 def compare(answers: Sequence[At], references: Sequence[At]) -> Outcome:
-    """An answer and its reference at several points; each maps a number of bits to arrays of arbs.
+    """An answer and its reference at several points; each maps a number of bits to arbs.
 
-    The first proven difference decides; an answer that has no value where the reference has one is
-    `narrower`, if it is equal everywhere else.
+    The first proven difference decides. An answer that is equal at some points and has no value at
+    others, where the reference has one, is `narrower`; one that has no value anywhere is different.
     """
-    weaker: Outcome | None = None
-    for k, (answer, reference) in enumerate(zip(answers, references, strict=True)):
-        found = _at_point(k, answer, reference)
-        if found.kind in ("different", "shape"):
-            return found
-        if found.kind != "equal" and (weaker is None or found.kind == "undecided"):
-            weaker = found
-    return weaker or Outcome("equal")
+    found: list[Outcome] = []
+    with precision(BITS[0]):
+        for k, (answer, reference) in enumerate(zip(answers, references, strict=True)):
+            found.append(_seen(k, BITS[0], answer, reference))
+            if found[-1].kind in ("different", "shape"):
+                return found[-1]
+    for k, outcome in enumerate(found):
+        if outcome.kind == "undecided":
+            found[k] = _climbed(k, answers[k], references[k], outcome)
+            if found[k].kind in ("different", "shape", "undecided"):
+                return found[k]
+    return _together(found) or _confirmed(len(found) - 1, answers[-1], references[-1])
 
 
-def _at_point(k: int, answer: At, reference: At) -> Outcome:
-    last = Outcome("undecided", k)
+def _climbed(k: int, answer: At, reference: At, last: Outcome) -> Outcome:
+    """One point with more and more bits, until it is decided or patience ends."""
+    for bits in BITS[1:]:
+        with precision(bits):
+            last = _seen(k, bits, answer, reference)
+        if last.kind != "undecided":
+            break
+    return last
+
+
+def _together(found: Sequence[Outcome]) -> Outcome | None:
+    """What points without a value come to; None where the answer has one at all of them."""
+    lost = [outcome for outcome in found if outcome.kind == "narrower"]
+    if not lost:
+        return None
+    return lost[0] if len(lost) < len(found) else replace(lost[0], kind="different")
+
+
+def _confirmed(k: int, answer: At, reference: At) -> Outcome:
+    """Equal; unless many more digits at one point prove the difference after all."""
+    with precision(CONFIRMED):
+        last = _seen(k, CONFIRMED, answer, reference)
+    return last if last.kind == "different" else Outcome("equal")
+
+
+def _seen(k: int, bits: int, answer: At, reference: At) -> Outcome:
+    """One point at one precision."""
+    try:
+        expected = reference(bits)
+        yours = answer(bits)
+    except Undecided:
+        return Outcome("undecided", k)
+    except NoValue as error:
+        return Outcome("narrower", k, expected=_first(expected), why=str(error))
+    if type(yours) is arb and type(expected) is arb:
+        return Outcome(_pair(yours, expected), k, (), yours, expected)
+    mine, due = np.asarray(yours, dtype=object), np.asarray(expected, dtype=object)
+    if mine.shape != due.shape:
+        return Outcome("shape", k, why=_shapes(yours, expected))
+    return _entries(k, mine, due)
+
+
+def _pair(yours: arb, expected: arb) -> str:
+    """Two balls: proven different, equal to 30 digits, or neither yet."""
+    if not (yours.is_finite() and expected.is_finite()):
+        return "undecided"
+    if not yours.overlaps(expected):
+        return "different"
+    return "equal" if _sharp(yours) and _sharp(expected) else "undecided"
+
+
+def _sharp(ball: arb) -> bool:
+    return bool(ball.rel_accuracy_bits() >= DIGITS or ball.rad() < NOTHING)
+
+
+def _entries(k: int, yours: Array, expected: Array) -> Outcome:
+    """All entries of one point: the first difference, else the first doubt, else equal."""
+    doubt = None
+    for index in np.ndindex(expected.shape):
+        a: Any = yours[index]
+        b: Any = expected[index]
+        kind = _pair(a, b)
+        if kind == "different":
+            return Outcome(kind, k, index, a, b)
+        if kind == "undecided" and doubt is None:
+            doubt = Outcome(kind, k, index, a, b)
+    return doubt or Outcome("equal", k)
+
+
+def _first(expected: Values) -> arb | None:
+    return expected if isinstance(expected, arb) else next(iter(expected.flat), None)
+
+
+def _shapes(yours: Values, expected: Values) -> str:
+    mine, due = (_worded(np.asarray(values, dtype=object).shape) for values in (yours, expected))
+    return f"the answer is {mine}, the gradient {due}"
+
+
+def _worded(shape: tuple[int, ...]) -> str:
+    return f"an array of shape {shape}" if shape else "a single number"
+
+
+# -- numbers at the given point ------------------------------------------------------------------
+
+
+def compare_numbers(numbers: At, half_units: Array, reference: At, noise: Array) -> Outcome:
+    """Numbers that were given for one point, against the reference there.
+
+    `half_units` are half a unit of the last typed digit (None: given exactly); `noise` is
+    float64's own error on the entry, which excuses numbers that a program printed in full.
+    """
+    last = Outcome("undecided")
     for bits in BITS:
         with precision(bits):
             try:
-                yours, expected = answer(bits), reference(bits)
+                yours, expected = (
+                    np.asarray(at(bits), dtype=object) for at in (numbers, reference)
+                )
             except Undecided:
                 continue
-        if np.shape(yours) != np.shape(expected):
-            return Outcome("shape", k)
-        last = _entries(k, yours, expected)
-        if last.kind in ("equal", "different") or (last.kind == "narrower" and bits > BITS[0]):
+            except NoValue as error:
+                return Outcome("different", why=str(error))
+            if yours.shape != expected.shape:
+                return Outcome("shape", why=_shapes(yours, expected))
+            last = _judged(yours, half_units, expected, noise)
+        if last.kind != "undecided":
             return last
     return last
 
 
-def _entries(k: int, yours: Array, expected: Array) -> Outcome:
-    """All entries of one point at one precision: the first difference, or the weakest agreement."""
-    weaker = Outcome("equal", k)
-    for index in np.ndindex(np.shape(expected)):
-        a, b = yours[index], expected[index]
-        if a.is_finite() and b.is_finite():
-            if not a.overlaps(b):
-                return Outcome("different", k, index, a, b)
-            if not (_sharp(a, b) and _sharp(b, a)):
-                weaker = Outcome("undecided", k, index, a, b)
-        elif b.is_finite() and weaker.kind == "equal":
-            weaker = Outcome("narrower", k, index, a, b)
-    return weaker
+def _judged(yours: Array, half_units: Array, expected: Array, noise: Array) -> Outcome:
+    """Every entry: equal, within its last digit, different, or too close to say."""
+    level = max((abs(ball.mid()) for ball in expected.flat), default=arb(0))
+    doubt, rounded = None, False
+    for index in np.ndindex(expected.shape):
+        a: Any = yours[index]
+        b: Any = expected[index]
+        half: Any = half_units[index]
+        kind = _pair(a, b)
+        if kind == "different" and half is not None:
+            kind = _within(a, b, _room(a, half, float(noise[index]), level))
+            rounded |= kind == "rounded" and not _printed(a, half)
+        if kind == "different":
+            return Outcome(kind, 0, index, a, b)
+        if kind == "undecided" and doubt is None:
+            doubt = Outcome(kind, 0, index, a, b)
+    return doubt or Outcome("equal", rounded=rounded)
 
 
-def _sharp(ball: arb, other: arb) -> bool:
-    size = max(abs(float(ball.mid())), abs(float(other.mid())), LEAST)
-    return bool(ball.rad() <= arb(DIGITS) * arb(size))
+def _within(yours: arb, expected: arb, room: arb) -> str:
+    """Whether a typed number lies off by no more than its room; just at its edge counts."""
+    off = abs(yours - expected)
+    return "different" if off > room else "rounded"
 
 
-def compare_numbers(
-    values: Array, half_units: Array, reference: Array, noise: Array
-) -> Outcome:
-    """Typed numbers against the reference at the given point.
+def _room(yours: arb, half_unit: Fraction, noise: float, level: arb) -> arb:
+    """How far off a typed number may lie: half its last digit, or float64's own error.
 
-    `values` are Fractions; `half_units` half a unit of the last typed digit (None: exact, typed as
-    an integer); `noise` is float64's own error on the entry, for numbers that a program printed.
+    A typed zero shows no digit, so it may only be off by what a program's zero would be.
     """
-    if values.shape != reference.shape:
-        return Outcome("shape")
-    rounded = False
-    for index in np.ndindex(reference.shape):
-        ball, typed = reference[index], _rational(values[index])
-        if not ball.is_finite():
-            return Outcome("undecided", 0, index, typed, ball)
-        if typed.overlaps(ball) and ball.rad() < arb(1e-25) * (abs(ball.mid()) + arb(LEAST)):
-            continue
-        room = _room(half_units[index], values[index], float(noise[index]))
-        if not typed.overlaps(arb(ball.mid(), ball.rad() + arb(room))):
-            return Outcome("different", 0, index, typed, ball)
-        rounded = True
-    return Outcome("equal", rounded=rounded)
+    half = arb(half_unit.numerator) / half_unit.denominator
+    size = abs(yours.mid())
+    if size == 0:
+        return arb.min(arb(4 * noise), level * ROUNDING)
+    printed = arb.min(arb(4 * noise) + size * ROUNDING, size * DOUBTFUL)
+    return arb.max(half, printed) if _printed(yours, half_unit) else half
 
 
-def _room(half_unit: Fraction | None, value: Fraction, noise: float) -> float:
-    """How far a typed number may lie off: half its last digit; float noise if it has many digits."""
-    if half_unit is None:
-        return 0.0
-    digits = abs(value) / half_unit if half_unit else Fraction(0)
-    printed = digits > 10**11
-    return max(float(half_unit) * (1 + 1e-12), 4 * noise + 1e-12 * abs(float(value)) if printed else 0.0)
+def _printed(yours: arb, half_unit: Fraction) -> bool:
+    """Whether a number has so many digits that a program must have printed it."""
+    return bool(abs(yours.mid()) * half_unit.denominator > half_unit.numerator * PRINTED)
 
 
-def _rational(value: Fraction) -> arb:
-    return arb(fmpq(value.numerator, value.denominator))
+def sides(values: Sequence[arb]) -> Iterator[int]:
+    """On which side of zero numbers lie; those that touch it lie on none."""
+    for value in values:
+        if value > 0 or value < 0:
+            yield 1 if value > 0 else -1

@@ -17,7 +17,7 @@ from gradcheck.numbers.scalars import Scalar, Scalars, wrap
 from gradcheck.numbers.symbolic import Symbolic, constants
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import SPELLINGS
-from gradcheck.text.vocabulary import Vocabulary
+from gradcheck.text.vocabulary import Vocabulary, words
 
 # Arrays from nothing, and questions whose answer has no derivative.
 MAKERS: dict[str, Callable[..., Any]] = {
@@ -46,16 +46,18 @@ CONSTANTS: dict[str, tuple[float, sympy.Expr, Callable[[], arb]]] = {
     "pi": (float(np.pi), sympy.pi, arb.pi),
     "e": (float(np.e), sympy.E, arb.const_e),
 }
-ALIASES = {
-    spelling: name for name, row in TABLE.items() for spelling in row.school
-} | {"abs": "absolute", "ln": "log", "max": "max", "min": "min", "neg": "negative"}
+ALIASES = {spelling: name for name, row in TABLE.items() for spelling in row.school} | {
+    "abs": "absolute",
+    "ln": "log",
+    "max": "max",
+    "min": "min",
+    "neg": "negative",
+}
 INTERNAL = frozenset({"getitem", "setitem", "scatter"})
-TENSOR_ATTRIBUTES = frozenset(
-    "T grad grad_fn is_leaf requires_grad shape ndim dtype size retains_grad".split()
-)
-TENSOR_METHODS = frozenset(
+TENSOR_ATTRIBUTES = words("T grad grad_fn is_leaf requires_grad shape ndim dtype size retains_grad")
+TENSOR_METHODS = words(
     "backward detach item retain_grad requires_grad_ zero_ tolist step zero_grad parameters "
-    "add_ sub_ mul_ div_ fill_ copy_".split()
+    "add_ sub_ mul_ div_ fill_ copy_"
 )
 
 VOCABULARY = Vocabulary(
@@ -96,7 +98,7 @@ class NumberKind:
         return self.lift(value)
 
     def constant(self, name: str) -> Any:
-        """pi or e."""
+        """The constant pi or e."""
         return self.named(name)
 
     def function(self, name: str) -> Callable[..., Any]:
@@ -136,12 +138,12 @@ class NumberKind:
         return values if self.is_own(values) else self.lift(values)
 
     def _made(self, maker: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda *args, **kwargs: maker(*args, **kwargs)
+        return maker
 
     def _asked(self, question: Callable[..., Any]) -> Callable[..., Any]:
         if self.name == "tensor":
             return lambda *args, **kwargs: question(*map(bare, args), **kwargs)
-        return lambda *args, **kwargs: question(*args, **kwargs)
+        return question
 
 
 def _floats(value: Any) -> Any:

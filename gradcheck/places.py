@@ -1,51 +1,49 @@
 """Which expression of a user's Python file is being evaluated just now."""
 
+import inspect
 import linecache
 import sys
+from collections.abc import Callable
 from functools import lru_cache
-from pathlib import Path
 from types import CodeType, FrameType
+from typing import Any
 
-import numpy as np
-
-_HERE = str(Path(__file__).parent)
-_NUMPY = str(Path(np.__file__).parent)
+Span = tuple[int, int]
 
 
-def here() -> tuple[str, int, int] | None:
-    """(file, start, end) of the innermost expression outside gradcheck and NumPy, as offsets."""
+def file_of(f: Callable[..., Any]) -> str:
+    """The file that a function was written in; nothing where it has none."""
+    try:
+        return inspect.getfile(inspect.unwrap(f))
+    except TypeError:
+        return ""
+
+
+def here(file: str) -> Span | None:
+    """The innermost expression of the file under evaluation, as offsets into its text."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith((_HERE, _NUMPY)):
-            return _place(frame.f_code, frame.f_lasti)
+        if frame.f_code.co_filename == file:
+            return _span(frame.f_code, frame.f_lasti)
         frame = frame.f_back
     return None
 
 
+def text_of(file: str) -> str:
+    """The whole text of a user's file, into which `here` points."""
+    return "".join(linecache.getlines(file)) if file else ""
+
+
 @lru_cache(maxsize=4096)
-def _place(code: CodeType, instruction: int) -> tuple[str, int, int] | None:
-    positions = list(code.co_positions())[instruction // 2]
-    lines = _lines(code.co_filename)
-    if None in positions or not lines:
+def _span(code: CodeType, instruction: int) -> Span | None:
+    first, last, left, right = list(code.co_positions())[instruction // 2]
+    lines = linecache.getlines(code.co_filename)
+    if first is None or last is None or left is None or right is None or last > len(lines):
         return None
-    first, last, left, right = positions
-    assert first and last and left is not None and right is not None
-    if last > len(lines):
-        return None
-    return code.co_filename, _offset(lines, first, left), _offset(lines, last, right)
+    return _offset(lines, first, left), _offset(lines, last, right)
 
 
 def _offset(lines: list[str], line: int, column: int) -> int:
     """The character offset of a line and a column, which Python counts in UTF-8 bytes."""
     before = lines[line - 1].encode()[:column].decode(errors="ignore")
     return sum(map(len, lines[: line - 1])) + len(before)
-
-
-def _lines(file: str) -> list[str]:
-    return linecache.getlines(file)
-
-
-def text_of(file: str) -> str:
-    """The whole text of a user's file, into which `here` points."""
-    return "".join(_lines(file))

@@ -1,27 +1,72 @@
 """The key to a problem: its points, the verdict at each, and the gradients at any precision."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from gradcheck.diagnosis import Prepared, prepare
+from gradcheck.equivalence import Array, At, Values
 from gradcheck.errors import GradcheckError
-from gradcheck.opinions.opinion import Array, Case
-from gradcheck.opinions.symbolic import gradients_at
-from gradcheck.problem.draw import further_points, given_point
+from gradcheck.numbers.ball import arbs
+from gradcheck.opinions.differences import differences
+from gradcheck.opinions.opinion import Case, Opinion
+from gradcheck.opinions.reverse import reverse
+from gradcheck.opinions.symbolic import gradients_at, symbolic
+from gradcheck.problem.draw import (
+    SMALL,
+    far_points,
+    further_points,
+    given_point,
+    path_at,
+    points_near,
+)
 from gradcheck.problem.record import Point, Problem
-from gradcheck.verdict import Verdict, consult
+from gradcheck.verdict import Verdict, consult, read
 
-POINTS = 10
+POINTS = 8
+FAR = 3
+RESERVE = 24
 DIAGNOSTIC = 4
 GOOD = ("agree", "unstable-forward")
 
 
 class NoKey(GradcheckError):
     """A problem whose own gradient is not beyond doubt is not graded."""
+
+
+@dataclass(frozen=True, eq=False)
+class Spot:
+    """A point of a problem; its arbs and gradients are remembered for the next answer."""
+
+    problem: Problem
+    point: Point
+    inputs: dict[int, dict[str, Array]] = field(default_factory=dict)
+    gradients: dict[int, Mapping[str, Values]] = field(default_factory=dict)
+
+    def arbs(self, bits: int) -> dict[str, Array]:
+        """The inputs as object arrays of arbs, at the precision that is set."""
+        if bits not in self.inputs:
+            self.inputs[bits] = {name: arbs(value) for name, value in self.point.items()}
+        return self.inputs[bits]
+
+    def gradient(self, part: str) -> At:
+        """The part's gradient here, as a function of the number of bits."""
+
+        def at(bits: int) -> Values:
+            if bits not in self.gradients:
+                self.gradients[bits] = _bare(gradients_at(self.problem.case(self.point), bits))
+            return self.gradients[bits][part]
+
+        return at
+
+    @cached_property
+    def inside(self) -> bool:
+        """Whether the point lies in the program's domain and at no kink."""
+        return path_at(self.problem, self.point, write=False) is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,19 +81,26 @@ class Key:
         """The question at point k."""
         return self.problem.case(self.points[k])
 
-    def reference(self, k: int, part: str) -> Callable[[int], Array]:
+    @cached_property
+    def spots(self) -> tuple[Spot, ...]:
+        """The points at which every formula is compared."""
+        return tuple(Spot(self.problem, point) for point in self.points)
+
+    def reference(self, k: int, part: str) -> At:
         """The part's gradient at point k, as a function of the number of bits."""
-
-        def at(bits: int) -> Array:
-            if (k, bits) not in self._known:
-                self._known[k, bits] = gradients_at(self.case(k), bits)
-            return self._known[k, bits][part]
-
-        return at
+        return self.spots[k].gradient(part)
 
     @cached_property
-    def _known(self) -> dict[tuple[int, int], Mapping[str, Array]]:
-        return {}
+    def reserve(self) -> tuple[Spot, ...]:
+        """More points, on all scales, for answers whose pieces change their rule somewhere."""
+        usual = further_points(self.problem, POINTS + RESERVE)[POINTS:]
+        far = far_points(self.problem, RESERVE)[FAR:]
+        return tuple(Spot(self.problem, point) for point in (*far, *usual))
+
+    def near(self, numbers: Sequence[Fraction]) -> Iterator[Spot]:
+        """Points close to numbers that an answer mentions, perhaps outside the domain."""
+        for point in points_near(self.problem, numbers):
+            yield Spot(self.problem, point)
 
     @cached_property
     def mistaken(self) -> Prepared:
@@ -64,19 +116,60 @@ class Key:
 
 
 def key(problem: Problem) -> Key:
-    """Draw the points and consult the three opinions at each; raises NoKey on anything doubtful.
+    """Draw the points and consult the opinions at each; raises NoKey on anything doubtful.
 
     A formula is compared where the opinions agree; a further point that turns out to be a kink, or
     undecided, is left out. The given point must stand.
     """
+    if any(part.ask is not None for part in problem.parts):
+        raise NoKey(
+            f"{problem.id}: parts under `ask:` are not gradients; they cannot be judged yet"
+        )
     first = given_point(problem)
-    verdicts, points = [], []
-    for k, point in enumerate([first, *further_points(problem, POINTS - 1)]):
-        verdict = consult(problem.case(point), write=False)
-        if verdict.verdict == "dissent" or (k == 0 and verdict.verdict not in GOOD):
-            why = "; ".join(e.why for e in verdict.entries[:2])
-            raise NoKey(f"{problem.id}: {verdict.verdict} at the given point: {why}")
+    points, verdicts = [first], [_given(problem, first)]
+    usual, far = further_points(problem, POINTS - 1), far_points(problem, FAR)
+    for point in (*usual, *far):
+        verdict = _further(problem, point, len(points) == 1, point in far)
         if verdict.verdict in GOOD:
-            verdicts.append(verdict)
             points.append(point)
+            verdicts.append(verdict)
     return Key(problem, tuple(points), tuple(verdicts))
+
+
+def _given(problem: Problem, point: Point) -> Verdict:
+    """The verdict at the given point, which must be good."""
+    verdict = consult(problem.case(point), write=False)
+    silent = verdict.opinions["symbolic"].abstains
+    if verdict.verdict not in GOOD or silent:
+        why = "; ".join(e.why for e in verdict.entries[:2] if e.why) or silent
+        raise NoKey(f"{problem.id}: {verdict.verdict} at the given point: {why}")
+    return verdict
+
+
+def _further(problem: Problem, point: Point, fully: bool, far: bool) -> Verdict:
+    """The verdict at another point; a dissent at a usual one is never passed over.
+
+    A small problem is asked about fully everywhere; of a large one the closed form is held against
+    reverse mode. Far away float64 may overflow: there the closed form is held against differences.
+    """
+    case = problem.case(point)
+    if far:
+        return read(case, [symbolic(case, write=False), differences(case)])
+    quick = None if fully or case.size() <= SMALL else _quickly(case)
+    if quick is not None and quick.verdict in GOOD:
+        return quick
+    verdict = consult(case, write=False)
+    if verdict.verdict == "dissent":
+        why = "; ".join(e.why for e in verdict.entries[:2])
+        raise NoKey(f"{problem.id}: the opinions dissent at another point: {why}")
+    return verdict
+
+
+def _quickly(case: Case) -> Verdict:
+    opinions: list[Opinion] = [reverse(case), symbolic(case, write=False)]
+    return read(case, opinions)
+
+
+def _bare(gradients: Mapping[str, Any]) -> dict[str, Values]:
+    """Gradients as object arrays of arbs; a single number as a bare arb."""
+    return {name: g if g.shape else g.item() for name, g in gradients.items()}

@@ -25,6 +25,7 @@ MORE_SAMPLES = 32
 BEST = ("symbolic", "differences", "reverse")
 BEST_AT_A_TIE = BEST_VALUE = ("differences", "symbolic", "reverse")
 ASIDE = 1e-3
+NOTHING = 1e-20
 
 
 @dataclass(frozen=True)
@@ -72,12 +73,13 @@ def read(case: Case, opinions: Sequence[Opinion]) -> Verdict:
     by_name = {opinion.name: opinion for opinion in opinions}
     if len(given) < 2:
         why = "; ".join(f"{o.name} abstains: {o.abstains}" for o in opinions if o.abstains)
-        parts = {name: Part(name, "undecided", None) for name in case.wrt}
+        alone = given[0].gradients if given else {}
+        parts = {name: Part(name, "undecided", alone.get(name)) for name in case.wrt}
         return Verdict("undecided", _value(given), parts, by_name, notes=(why,))
     values = {o.name: o.value for o in given if o.value is not None}
     parts = {name: _part(name, given, _size(case, given)) for name in case.wrt}
     entries = (
-        *compared("", values, {}, Scale()),
+        *compared("", values, {}, Scale(max(map(largest, values.values())), _least(case))),
         *(entry for part in parts.values() for entry in part.entries),
         *along_directions(given),
     )
@@ -165,7 +167,13 @@ def _size(case: Case, given: Sequence[Opinion]) -> float:
     """|value| / max(1, |x|): the natural size of a slope, where the slope itself vanishes."""
     value = max((largest(o.value) for o in given if o.value is not None), default=0.0)
     inputs = [float(np.max(np.abs(v), initial=0.0)) for v in case.floats().values()]
-    return value / max([1.0, *inputs])
+    return max(value / max([1.0, *inputs]), _least(case))
+
+
+def _least(case: Case) -> float:
+    """What is nothing beside the inputs: a value or slope that cancels to less is zero."""
+    inputs = [float(np.max(np.abs(v), initial=0.0)) for v in case.floats().values()]
+    return NOTHING * min(1.0, max(inputs, default=1.0) or 1.0)
 
 
 def _value(given: Sequence[Opinion]) -> Estimate | None:

@@ -13,7 +13,7 @@ def of(findings: tuple[Finding, ...], kind: str) -> dict[str, str]:
 
 
 def test_batch_of_one_hides_means_and_sums() -> None:
-    """With one row a mean is a sum: the mistakes of both are invisible, and more rows are the cure."""
+    """With one row a mean is a sum: the mistakes of both are hidden, more rows are the cure."""
     hidden = of(blind(drawn(*mlp(1), points=1)), "invisible")
     for name in ("mean-for-sum", "sum-for-mean", "broadcast-averaged", "summed-over-wrong-axis"):
         assert hidden[name].startswith("use 5 rows")

@@ -3,8 +3,6 @@
 Each line was worked out by hand: function, wrong derivative, the mistakes that explain it.
 """
 
-import re
-
 import pytest
 
 from gradcheck.diagnosis import explain, prepare
@@ -15,7 +13,7 @@ TABLE = """
 x**3 + 2*sin(x)      | 3*x**2 - 2*cos(x)                     | sign-error
 x**4 - 3*cos(x)      | 4*x**3 - 3*sin(x)                     | sign-error
 5*x**2 - exp(x)      | 10*x + exp(x)                         | sign-error
-cos(2*x)             | -sin(2*x)                             | missing-inner-derivative constant-factor-lost
+cos(2*x)             | -sin(2*x)      | missing-inner-derivative constant-factor-lost
 sin(x**3)            | cos(x**3)                             | missing-inner-derivative
 (x**2 + 3*x)**5      | 5*(x**2 + 3*x)**4                     | missing-inner-derivative
 exp(x**2)            | exp(x**2)                             | missing-inner-derivative
@@ -34,7 +32,7 @@ x**3 * sin(x)        | 3*x**2*sin(x)                         | lost-product-term
 x**3 * sin(x)        | x**3*cos(x)                           | lost-product-term
 x**3 * sin(x)        | 3*x**2*sin(x) - x**3*cos(x)           | product-rule-minus sign-error
 x**3 * sin(x)        | 3*x**2 + cos(x)                       | sum-of-derivatives
-cos(x) / x**2        | (-x**2*sin(x) + 2*x*cos(x))/x**4      | quotient-plus
+cos(x) / x**2        | (-x**2*sin(x) + 2*x*cos(x))/x**4      | quotient-plus sign-error
 cos(x) / x**2        | (x**2*sin(x) + 2*x*cos(x))/x**4       | quotient-swapped sign-error
 cos(x) / x**2        | -sin(x)/(2*x)                         | quotient-of-derivatives
 cos(x) / x**3        | (-x**3*sin(x) - 3*x**2*cos(x))/x**3   | denominator-not-squared
@@ -69,7 +67,7 @@ x**2*y + y**3        | x**2 + 3*y**2                         | wrong-variable
 LINES = [tuple(cell.strip() for cell in line.split("|")) for line in TABLE.strip().splitlines()]
 
 TWO = """
-x**3 * sin(x) + cos(4*x) | 3*x**2*cos(x) - sin(4*x)  | product-of-derivatives missing-inner-derivative
+x**3*sin(x) + cos(4*x) | 3*x**2*cos(x) - sin(4*x) | product-of-derivatives missing-inner-derivative
 x**5 + sin(x**2)         | x**4 - 2*x*cos(x**2)      | power-coefficient-missing sign-error
 sin(x**3)                | -cos(x**3)                | missing-inner-derivative sign-error
 exp(cos(x**3))           | exp(cos(x**3))*sin(x**3)  | missing-inner-derivative sign-error
@@ -85,14 +83,14 @@ def diagnosed(text: str, answer: str) -> Diagnosis:
 
 @pytest.mark.parametrize(("text", "answer", "ids"), LINES, ids=[f"{a}: {b}" for a, b, _ in LINES])
 def test_textbook_mistake_is_named(text: str, answer: str, ids: str) -> None:
-    """The first expected id leads, and what else is expected stands beside it."""
+    """The expected ids are among those that fit with a single mistake."""
     found = diagnosed(text, answer)
     named = [h.mistake.id for h in found.hypotheses]
     assert set(ids.split()) <= set(named), named
     assert found.hypotheses[0].with_ is None
 
 
-UNIQUE = [line for line in LINES if line[2] in {"product-of-derivatives", "quotient-plus"}]
+UNIQUE = [line for line in LINES if line[2] in {"product-of-derivatives", "numerator-squared"}]
 
 
 @pytest.mark.parametrize(("text", "answer", "mistake"), UNIQUE)
@@ -152,7 +150,8 @@ def test_right_answers_in_other_forms(text: str) -> None:
     sympy = pytest.importorskip("sympy")
     x, y = sympy.symbols("x y", positive=True)
     words = {name: getattr(sympy, name) for name in ("sin", "cos", "tan", "exp", "log", "sqrt")}
-    function = eval(re.sub("arc", "a", text), {**words, "atan": sympy.atan, "x": x, "y": y})  # noqa: S307
+    space = {**words, "arctan": sympy.atan, "x": x, "y": y}
+    function = eval(text, space)
     right = sympy.lambdify((x, y), sympy.factor(sympy.diff(function, x)), "math")
     cases = school(text)
     values = [right(float(c.inputs["x"]), float(c.inputs.get("y", 0.0))) for c in cases]

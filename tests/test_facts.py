@@ -6,7 +6,7 @@ import pytest
 from gradcheck.engine.autograd import grad, tensor
 from gradcheck.engine.tensor import Tensor
 from gradcheck.verdict import Verdict, consult
-from tests.cases import case
+from cases import case
 
 
 def leaf(values: object) -> Tensor:

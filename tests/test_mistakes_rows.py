@@ -1,17 +1,17 @@
 """Every row of the catalogue proves itself on its own example."""
 
 import re
+from functools import cache
 
 import numpy as np
 import pytest
 
-from gradcheck.diagnosis import explain, prepare
+from gradcheck.diagnosis import Prepared, explain, prepare
 from gradcheck.mistakes import CATALOGUE, Mistake
 from gradcheck.opinions.opinion import Case
 from tests.test_diagnosis_corpus import POINTS, case, evaluated, names_of
 
 LABELS = [f"{k}-{row.verb}-{row.id}" for k, row in enumerate(CATALOGUE)]
-# Rows whose example another, equally plain mistake explains as well.
 FIELDS = {"text", "whole", "u", "v", "w", "du", "dv", "dw", "c", "factor"}
 
 
@@ -33,11 +33,17 @@ def cases_of(row: Mistake) -> list[Case]:
     return found
 
 
+@cache
+def prepared_of(row: Mistake) -> Prepared:
+    """The row's example with every mistake made in it."""
+    return prepare(cases_of(row))
+
+
 @pytest.mark.parametrize("row", CATALOGUE, ids=LABELS)
 def test_example_is_wrong_and_named(row: Mistake) -> None:
     """The example's answer is not the gradient, and diagnosis names the row's id for it."""
     cases = cases_of(row)
-    prepared = prepare(cases)
+    prepared = prepared_of(row)
     for part, text in row.example.answer.items():
         answer = [evaluated(text, c.inputs) for c in cases]
         assert not all(
@@ -55,7 +61,7 @@ def test_example_is_wrong_and_named(row: Mistake) -> None:
 @pytest.mark.parametrize("row", CATALOGUE, ids=LABELS)
 def test_right_answer_is_never_diagnosed(row: Mistake) -> None:
     """Nothing is said of the gradient itself."""
-    prepared = prepare(cases_of(row))
+    prepared = prepared_of(row)
     for part in prepared.right[0]:
         found = explain(prepared, part, [r[part] for r in prepared.right])
         assert (found.certainty, found.hypotheses, found.remarks) == ("unnamed", (), ())

@@ -81,10 +81,11 @@ def test_single_precision_stays(name):
     """A row of float32 operands has a float32 value and float32 gradients (float_power: double)."""
     text, values = program(name)
     small = {
-        key: v if isinstance(v, np.ndarray) else tensor(v.detach(), np.float32, requires_grad=True)
+        key: tensor(v.detach(), np.float32, requires_grad=True)
+        if isinstance(v, Tensor)
+        else v.astype(np.float32 if v.dtype.kind == "f" else v.dtype)
         for key, v in values.items()
     }
-    small = {k: v.astype(np.float32) if isinstance(v, np.ndarray) else v for k, v in small.items()}
     with np.errstate(all="ignore"):
         value = eval(text, {**TABLE, **small})
         assert value.dtype == np.float32

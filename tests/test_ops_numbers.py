@@ -188,7 +188,7 @@ def test_example_on_exact_numbers(name, lift):
     text, values = drawn(name)
     expected = np.asarray(run(text, values), dtype=float)
     with precision(128):
-        found = run(text, {key: lift(v) for key, v in values.items()})
+        found = run(text, {k: lift(v) if v.dtype.kind == "f" else v for k, v in values.items()})
     assert isinstance(found, Scalars)
     assert found.shape == expected.shape
     np.testing.assert_allclose(

@@ -94,6 +94,7 @@ BOMBS = [
     ("z = zeros((1000, 1000))\nz[[0] * 10**5] += 1", 2, "elements"),
     ("array_split = 1\nsplit(y, 10**12)", 2, "elements"),
     ("diff(y[:3], 10**9)", 1, "multiplications"),
+    ("round(y[0], 10**9)", 1, "multiplications"),
     ("convolve(ones(10**6), ones(10**6))", 1, "multiplications"),
     ("z = ones((1200, 1200))\nz @ z", 2, "multiplications"),
     ("inv(ones((1200, 1200)))", 1, "multiplications"),

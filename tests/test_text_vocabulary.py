@@ -17,7 +17,7 @@ VOCABULARY = Vocabulary(
         "ones full eye arange linspace array stack concatenate reshape transpose einsum matmul "
         "dot inner outer kron tensordot norm inv det solve tile repeat pad diag meshgrid take "
         "convolve broadcast_to vander diff split matrix_power arcsin power multiply divide add "
-        "record argmax"
+        "record argmax round"
     ),
     constants=frozenset({"pi", "e"}),
     attributes=frozenset({"T", "shape", "ndim", "size", "grad"}),

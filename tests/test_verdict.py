@@ -7,7 +7,7 @@ from gradcheck.numbers.ball import middle
 from gradcheck.opinions.opinion import Opinion, Slope, estimate
 from gradcheck.ops import TABLE
 from gradcheck.verdict import consult, read
-from tests.cases import case
+from cases import case
 
 INF = float("inf")
 

@@ -16,6 +16,7 @@ from gradcheck.mistakes.whole import integrated_instead
 from gradcheck.opinions.opinion import Array
 
 MOST_PAIRS = 4
+NO_NUMBER = "the answer is infinite, or no number, where the gradient is one"
 
 
 def explain(
@@ -36,10 +37,12 @@ def explain(
     right answer nothing is said.
     """
     wanted = given(answer, slack)
-    if wanted is None or _right(prepared, part, wanted):
-        return Diagnosis("unnamed")
-    said = remarks(prepared, part, wanted)
     with np.errstate(all="ignore"):
+        if wanted is None or _right(prepared, part, wanted):
+            return Diagnosis("unnamed")
+        if not np.all(np.isfinite(wanted.flat)):
+            return Diagnosis("unnamed", remarks=(NO_NUMBER,))
+        said = remarks(prepared, part, wanted)
         for found in _by_cost(prepared, part, wanted, slopes):
             first, beneath = ranked(found, prepared.scalar)
             if first:

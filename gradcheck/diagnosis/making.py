@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from gradcheck.opinions.opinion import Array, Case
 from gradcheck.opinions.reverse import once
 
 PAIRED = 3_000_000  # numbers: the budget of the table of two mistakes
+NUMBERS = 20_000_000  # and of all gradients that are kept
+FEWEST = 20
 
 
 @dataclass(frozen=True)
@@ -161,9 +164,12 @@ def _backprop(
     right: tuple[Gradients, ...],
     rows: Sequence[Mistake],
 ) -> None:
+    """The commonest first; of a very large problem not all can be kept."""
+    most = max(NUMBERS // (cases[0].size() * len(cases) + 1), FEWEST)
+    ordered = sorted(rows, key=lambda row: -row.common)
     for k, case in enumerate(cases):
         recorded = tape.record(case)
-        for act in tape.acts(recorded, rows) if recorded is not None else ():
+        for act in islice(tape.acts(recorded, ordered), most) if recorded is not None else ():
             key = ("backprop", *act.key)
             new = Act(act.mistake, act.span, list(right), act.site is None, act.reach)
             found.setdefault(key, new).at[k] = act.gradients

@@ -1,10 +1,10 @@
 """What can be said of a wrong answer without guessing: shape, ratio, which entries, how near."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gradcheck.diagnosis.closeness import equal
+from gradcheck.diagnosis.closeness import off
 from gradcheck.diagnosis.making import Prepared
 from gradcheck.diagnosis.matching import Given
 from gradcheck.opinions.opinion import Array
@@ -37,10 +37,8 @@ def _ratio(pairs: Sequence[tuple[Array, Array]]) -> str:
     if right.size < 2 or not np.any(right) or not np.all(np.isfinite(given)):
         return ""
     k = float(np.vdot(right, given) / np.vdot(right, right))
-    off = np.max(np.abs(given - k * right), initial=0.0)
-    return (
-        f"the answer is {k:.6g} times the gradient" if off <= 1e-9 * np.max(np.abs(given)) else ""
-    )
+    fits = np.max(np.abs(given - k * right)) <= 1e-9 * np.max(np.abs(given))
+    return f"the answer is {k:.6g} times the gradient" if fits else ""
 
 
 def _offset(pairs: Sequence[tuple[Array, Array]]) -> str:
@@ -55,47 +53,43 @@ def _offset(pairs: Sequence[tuple[Array, Array]]) -> str:
 
 def _near(pairs: Sequence[tuple[Array, Array]]) -> str:
     """Whether the answer is almost right, as a rounded one would be."""
-    off = max(float(np.max(np.abs(a - r), initial=0.0)) for a, r in pairs)
+    apart = max(float(np.max(np.abs(a - r), initial=0.0)) for a, r in pairs)
     level = max(float(np.max(np.abs(r), initial=0.0)) for _, r in pairs)
-    if not 0 < off <= NEAR * level:
+    if not 0 < apart <= NEAR * level:
         return ""
-    return f"the answer is within {off / level:.1g} of the gradient, relatively: was it rounded?"
+    return f"the answer is within {apart / level:.1g} of the gradient, relatively: was it rounded?"
 
 
 def _entries(given: Array, right: Array, slack: float) -> str:
     """Which entries are off, where not all of them are, and what they have in common."""
-    off = [k for k in np.ndindex(right.shape) if not equal(given[k], right[k], slack)]
-    if not right.ndim or not off or len(off) == right.size:
+    here = np.asarray(off(given, right, slack))
+    count = int(here.sum())
+    if not right.ndim or count in (0, right.size):
         return ""
-    common = _in_common(off, right)
-    listed = ", ".join(str(list(k)) for k in off[:LISTED])
-    more = f" and {len(off) - LISTED} more" if len(off) > LISTED else ""
-    return f"only {common} {'is' if len(off) == 1 else 'are'} off" if common else (
-        f"only the entries {listed}{more} are off"
-    )  # fmt: skip
+    common = _in_common(here, right)
+    if common:
+        return f"only {common} {'is' if count == 1 else 'are'} off"
+    listed = ", ".join(str(list(map(int, k))) for k in np.argwhere(here)[:LISTED])
+    more = f" and {count - LISTED} more" if count > LISTED else ""
+    return f"only the entries {listed}{more} are off"
 
 
-def _in_common(off: Sequence[Index], right: Array) -> str:
-    """A row, a column, the diagonal, the positive or the negative entries; "" for none of these."""
-    here = np.zeros(right.shape, dtype=bool)
-    for index in off:
-        here[index] = True
-    if len(off) == 1:
-        return f"the entry {list(off[0])}"
-    if right.ndim == 2:
-        for axis, name in ((0, "row"), (1, "column")):
-            lines = {k[axis] for k in off}
-            if len(lines) == 1 and len(off) == right.shape[1 - axis]:
-                return f"the entries of {name} {lines.pop()}"
-        if right.shape[0] == right.shape[1] and np.array_equal(
-            here, np.eye(len(right), dtype=bool)
-        ):
-            return "the entries on the diagonal"
-        if right.shape[0] == right.shape[1] and np.array_equal(
-            here, ~np.eye(len(right), dtype=bool)
-        ):
-            return "the entries off the diagonal"
-    for sign, name in ((right > 0, "positive"), (right < 0, "negative")):
-        if np.array_equal(here, sign):
-            return f"the entries where the gradient is {name}"
+def _in_common(here: Array, right: Array) -> str:
+    """One entry, a row, a column, the diagonal, a sign; "" for none of these."""
+    if here.sum() == 1:
+        return f"the entry {list(map(int, np.argwhere(here)[0]))}"
+    for name, mask in _patterns(right):
+        if np.array_equal(here, mask):
+            return f"the entries {name}"
     return ""
+
+
+def _patterns(right: Array) -> Iterator[tuple[str, Array]]:
+    if right.ndim == 2:
+        at = np.indices(right.shape)
+        for axis, name in ((0, "row"), (1, "column")):
+            yield from ((f"of {name} {k}", at[axis] == k) for k in range(right.shape[axis]))
+        yield "on the diagonal", at[0] == at[1]
+        yield "off the diagonal", at[0] != at[1]
+    yield "where the gradient is positive", right > 0
+    yield "where the gradient is negative", right < 0

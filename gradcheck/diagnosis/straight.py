@@ -4,10 +4,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcheck.errors import OutOfBudget
 from gradcheck.numbers import symbolic as numbers
 from gradcheck.numbers.ball import exact, middle, precision
 from gradcheck.numbers.symbolic import OBSERVER, Symbolic
@@ -43,9 +45,19 @@ class Traced:
 
 
 def trace(case: Case) -> Traced | None:
-    """The line of the path taken at the point; None where the value is a constant."""
+    """The line of the path taken at the point; None where the value is a constant.
+
+    Raises OutOfBudget where it is longer than anybody would differentiate by hand.
+    """
     before = OBSERVER[0]
-    OBSERVER[0] = lambda node: setattr(node, "span", case.where())
+    made = count(1)
+
+    def observe(node: Symbolic) -> None:
+        node.span = case.where()
+        if next(made) > NODES:
+            raise OutOfBudget(f"the line has more than {NODES} steps here")
+
+    OBSERVER[0] = observe
     try:
         with precision(BITS):
             leaves = {
@@ -161,10 +173,10 @@ class Line:
         out = np.array([float(bits >> e & 1) for e in range(self.size)])
         start = 0
         for shape in self.shapes.values():
-            count = int(np.prod(shape, dtype=int))
-            if out[start : start + count].sum() > 1:
-                out[start : start + count] = np.nan
-            start += count
+            end = start + int(np.prod(shape, dtype=int))
+            if out[start:end].sum() > 1:
+                out[start:end] = np.nan
+            start = end
         return out
 
     def split(self, flat: Array) -> list[dict[str, Array]]:
@@ -173,9 +185,9 @@ class Line:
         for row in flat:
             named, start = {}, 0
             for name, shape in self.shapes.items():
-                count = int(np.prod(shape, dtype=int))
-                named[name] = row[start : start + count].reshape(shape)
-                start += count
+                end = start + int(np.prod(shape, dtype=int))
+                named[name] = row[start:end].reshape(shape)
+                start = end
             out.append(named)
         return out
 
@@ -233,7 +245,7 @@ def lines(cases: Sequence[Case]) -> list[tuple[list[int], Line]]:
             run = trace(case)
         except Exception:  # noqa: BLE001 - a program that exact numbers cannot run has no line
             return []
-        if run is None or not 1 < len(run.nodes) <= NODES:
+        if run is None or len(run.nodes) < 2:
             return []
         groups[run.form].append((k, run))
     return [([k for k, _ in found], align([run for _, run in found])) for found in groups.values()]

@@ -224,7 +224,7 @@ def _fit(node: Node, i: int, g: Any) -> Any:
     """The right fit; a cotangent that broadcasting cannot have made goes on as it is."""
     shape = _shape(node, i)
     try:
-        fits = np.broadcast_shapes(shape, g.shape) == g.shape
+        fits = g.shape == shape or np.broadcast_shapes(shape, g.shape) == g.shape
     except ValueError:
         fits = False
     return RIGHT.fit(node, i, g) if fits else g

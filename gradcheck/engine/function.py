@@ -96,10 +96,10 @@ def _own(cls: type[Function], out: Any, args: tuple[Any, ...], ctx: Context) -> 
         return out
     view = out._view
     if view is None and (out._tracked or any(out is arg for arg in args)):
-        view = View(out, ())
+        view = View(out, None)
     if view is not None:
         out = out.detach()
-        out._view = View(view.base, view.path, f"{FOREIGN} {cls.__name__}Backward")
+        out._view = View(view.base, view.path, f"{FOREIGN} {cls.__name__}")
     return out
 
 

@@ -18,7 +18,8 @@ from gradcheck.engine.tape import MOVES, blank, record
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import Op
 
-Path = tuple[tuple[Op, Mapping[str, Any]], ...]
+Path = tuple[Any, Op, Mapping[str, Any]] | None
+"""The last step of a path, and the path before it: as short to extend as to begin."""
 
 FOREIGN = "Function"
 
@@ -28,7 +29,7 @@ class View:
 
     `seen` is the base's node when the view's own node was made; `origin` says how the view came
     about, where that forbids writing: "no_grad", "Unbind 1" for the second of several outputs,
-    "Function FnBackward" for what a user's function made of its argument's memory.
+    "Function Fn" for what a user's function made of its argument's memory.
     """
 
     __slots__ = ("base", "origin", "path", "seen")
@@ -76,8 +77,8 @@ def link(out: State, operands: tuple[Any, ...], row: Op, params: Mapping[str, An
         if row not in MOVING:
             out._value = np.array(y)
             continue
-        base, path = (x._view.base, x._view.path) if x._view else (x, ())
-        out._view = View(base, (*path, (row, params)), "" if MODE.recording else "no_grad")
+        base, path = (x._view.base, x._view.path) if x._view else (x, None)
+        out._view = View(base, (path, row, params), "" if MODE.recording else "no_grad")
         out._cell = x._cell
 
 
@@ -100,9 +101,18 @@ def _derive(row: Op, operands: tuple[State, ...], params: Mapping[str, Any], out
 # -- rows of the engine itself: moves along a path -------------------------------------------------
 
 
+def _steps(path: Path) -> list[tuple[Op, Mapping[str, Any]]]:
+    """The steps of a path, from the base on."""
+    steps = []
+    while path is not None:
+        path, row, params = path
+        steps.append((row, params))
+    return steps[::-1]
+
+
 def _through(x: Any, path: Path) -> Any:
     """What a path shows of x."""
-    for row, params in path:
+    for row, params in _steps(path):
         x = _look(row, x, params)
     return x
 
@@ -128,12 +138,14 @@ def is_basic(index: Any) -> bool:
 
 def _back(g: Any, shape: tuple[int, ...], path: Path) -> Any:
     """g taken back along a path, step by step, by the rows' own VJPs."""
+    steps = _steps(path)
     stages = [np.broadcast_to(0.0, shape)]
-    for row, params in path:
+    for row, params in steps:
         stages.append(_look(row, stages[-1], params))
-    for (row, params), stage in zip(reversed(path), reversed(stages[:-1]), strict=True):
+    for (row, params), stage in zip(reversed(steps), reversed(stages[:-1]), strict=True):
         rule = row.vjp(0)
-        g = unbroadcast(rule(g, None, stage, **params), stage.shape) 
+        if rule is not None:
+            g = unbroadcast(rule(g, None, stage, **params), stage.shape)
     return g
 
 

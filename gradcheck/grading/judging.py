@@ -1,30 +1,36 @@
 """One answer judged: right, wrong with a witness, invalid, or for review; then diagnosed."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from flint import arb
 
 from gradcheck.answers import Entries, Formula, Numbers, Plain, read_answer
 from gradcheck.diagnosis import Diagnosis, explain
-from gradcheck.equivalence import Outcome, compare, compare_numbers
+from gradcheck.equivalence import Array, Outcome, compare, compare_numbers
 from gradcheck.errors import GradcheckError, OutOfBudget, TextError
-from gradcheck.kinds import ALIASES, FORMULAS, KINDS
-from gradcheck.numbers.ball import arbs, balls, middle, precision
-from gradcheck.opinions.opinion import Array
+from gradcheck.grading.breaks import further_sides
+from gradcheck.grading.scoring import share
+from gradcheck.grading.values import NotOneNumber, Readings, floats, readings
+from gradcheck.kinds import ALIASES, FORMULAS
+from gradcheck.numbers.ball import middle, precision
 from gradcheck.problem.record import Part
-from gradcheck.reference import DIAGNOSTIC, Key
-from gradcheck.text import Budget, Program, check_expression, run
+from gradcheck.reference import DIAGNOSTIC, Key, Spot
 
-BITS = 128
+FEWEST = 3  # points at which a formula must have been compared before it is called right
+FUNCTIONS = FORMULAS.functions | frozenset(ALIASES)
+STEP = Fraction(1, 2**40)  # to both sides, for the slope of an answer
+WIDTH = 2.0**-39
+FINE = 256  # bits for it
 
 
 @dataclass(frozen=True)
 class Witness:
-    """A point at which the answer is proven to be another one."""
+    """A point at which the answer is proven to be another one; None: no value there."""
 
     at: Mapping[str, Any]
     yours: float | None
@@ -47,172 +53,197 @@ class Judgement:
     diagnosis: Diagnosis | None = None
     witness: Witness | None = None
     remarks: tuple[str, ...] = ()
-    tags: tuple[str, ...] = field(default_factory=tuple)
+    tags: tuple[str, ...] = ()
 
 
-Readable = Formula | Numbers | Plain | Entries
+@dataclass(frozen=True, eq=False)
+class _Compared:
+    """How an answer compares, at which points, and its values at those of the diagnosis."""
+
+    outcome: Outcome
+    spots: tuple[Spot, ...]
+    values: tuple[Array | None, ...] = ()
+    slack: float = 0.0
 
 
-def judge(key: Key, part: Part, answer: Any, student: str = "") -> Judgement:
+def judge(
+    key: Key, part: Part, answer: Any, student: str = "", *, diagnose: bool = True
+) -> Judgement:
     """Judge one answer to one part; never raises on what a student typed."""
     worth = key.problem.points * part.weight
     base = Judgement(student, key.problem.id, part.name, answer, "", 0.0, worth)
     if answer is None:
-        return _said(base, "missing")
+        return replace(base, verdict="missing")
     try:
-        read = read_answer(answer, names=key.problem.inputs, functions=_FUNCTIONS)
+        read = read_answer(answer, names=key.problem.inputs, functions=FUNCTIONS)
+        ready = None if isinstance(read, Plain) else readings(key.problem, read)
     except TextError as error:
-        return _said(base, "invalid", remarks=(str(error),))
-    base = _said(base, "", understood=_understood(read), remarks=tuple(getattr(read, "notes", ())))
+        return replace(base, verdict="invalid", remarks=(str(error),))
+    base = replace(base, understood=_understood(read), remarks=_notes(read))
+    if ready is None:
+        return _said(base, "wrong", "a number or a formula is due, no other kind of value")
     try:
-        outcome, values = _compared(key, part.name, read)
-    except (TextError, OutOfBudget) as error:
-        return _said(base, "wrong", remarks=(f"cannot be evaluated: {error}",))
-    except GradcheckError as error:
-        return _said(base, "needs-review", remarks=(str(error),))
-    return _from_outcome(base, key, part.name, outcome, values)
+        found = _compared(key, part.name, ready)
+    except (NotOneNumber, TextError) as error:
+        return _said(base, "wrong", f"the answer cannot be evaluated: {error}")
+    except (OutOfBudget, GradcheckError) as error:
+        return _said(base, "needs-review", str(error))
+    judged = _from_outcome(base, key, found)
+    wanted = diagnose and judged.verdict == "wrong"
+    return _diagnosed(judged, key, ready, found) if wanted else judged
 
 
-_FUNCTIONS = FORMULAS.functions | frozenset(ALIASES)
+def _said(base: Judgement, verdict: str, remark: str) -> Judgement:
+    return replace(base, verdict=verdict, remarks=(*base.remarks, remark))
 
 
-def _said(base: Judgement, verdict: str, **further: Any) -> Judgement:
-    return Judgement(**{**vars(base), "verdict": verdict, **further})
+def _notes(read: Any) -> tuple[str, ...]:
+    """How ambiguous spellings were read, each once."""
+    formulas = read.formulas if isinstance(read, Entries) else (read,)
+    notes = (note for formula in formulas for note in getattr(formula, "notes", ()))
+    return tuple(dict.fromkeys(notes))
 
 
-def _understood(read: Readable) -> str:
+def _understood(read: Formula | Numbers | Plain | Entries) -> str:
     if isinstance(read, Formula):
         return read.understood
     if isinstance(read, Entries):
-        return "[" + ", ".join(f.understood for f in read.formulas) + "]"
+        return _nested([f.understood for f in read.formulas], read.shape)
     if isinstance(read, Numbers):
-        return f"numbers of the shape {read.shape}" if read.shape else str(float(read.values[0]))
+        return _nested([_decimal(value) for value in read.values], read.shape)
     return str(read.value)
 
 
-def _compared(key: Key, part: str, read: Readable) -> tuple[Outcome, list[Array | None]]:
-    """The outcome, and the answer's values at the diagnostic points."""
-    unknown: list[Array | None] = [None] * (min(DIAGNOSTIC, len(key.points)) - 1)
-    if isinstance(read, Plain):
-        return Outcome("shape"), [None, *unknown]
-    if isinstance(read, Numbers):
-        return _numbers(key, part, read), [_array(read), *unknown]
-    functions = [_Evaluated(key, k, _programs(key, read)) for k in range(len(key.points))]
+def _nested(entries: list[str], shape: tuple[int, ...]) -> str:
+    """Entries in brackets, as a list is typed; of many the shape."""
+    if not shape:
+        return entries[0]
+    if len(entries) > 64:
+        return f"numbers of the shape {shape}"
+    step = len(entries) // shape[0] if shape[0] else 0
+    rows = (entries[k * step : (k + 1) * step] for k in range(shape[0]))
+    return "[" + ", ".join(_nested(row, shape[1:]) for row in rows) + "]"
+
+
+def _decimal(value: Fraction) -> str:
+    return str(value.numerator) if value.denominator == 1 else repr(float(value))
+
+
+# -- comparing -----------------------------------------------------------------------------------
+
+
+def _compared(key: Key, part: str, ready: Readings) -> _Compared:
+    """Numbers at the given point; formulas at every point, and where their pieces change."""
+    if not any(key.problem.inputs[name].varies for name in ready.names & key.problem.inputs.keys()):
+        return _numbers(key, part, ready)
+    answers = [ready.at(spot) for spot in key.spots]
     references = [key.reference(k, part) for k in range(len(key.points))]
-    outcome = compare(functions, references)
+    outcome = compare(answers, references)
+    spots = key.spots
     if outcome.kind == "equal":
-        return outcome, []
-    return outcome, [_floats(f) for f in functions[:DIAGNOSTIC]]
+        more = further_sides(key, ready)
+        spots = (*spots, *more)
+        if more:
+            beyond = [spot.gradient(part) for spot in more]
+            outcome = compare([*answers, *map(ready.at, more)], [*references, *beyond])
+        if outcome.kind == "equal" and len(key.points) < FEWEST:
+            outcome = Outcome("undecided", why="too few points of the domain were found")
+        return _Compared(outcome, spots)
+    return _Compared(outcome, spots, tuple(floats(at) for at in answers[:DIAGNOSTIC]))
 
 
-def _numbers(key: Key, part: str, read: Numbers) -> Outcome:
-    with precision(BITS):
-        reference = key.reference(0, part)(BITS)
-        values, units = _objects(read.values, read.shape), _objects(read.half_units, read.shape)
-        return compare_numbers(values, units, reference, np.asarray(key.noise(part)))
+def _numbers(key: Key, part: str, ready: Readings) -> _Compared:
+    """An answer that says nothing about other points than the given one."""
+    answer = ready.at(key.spots[0])
+    noise = np.asarray(key.noise(part))
+    outcome = compare_numbers(answer, ready.half_units, key.reference(0, part), noise)
+    unknown = (None,) * (min(DIAGNOSTIC, len(key.points)) - 1)
+    slack = max((float(half) for half in ready.half_units.flat if half is not None), default=0.0)
+    return _Compared(outcome, key.spots, (floats(answer), *unknown), slack)
 
 
-def _objects(entries: Any, shape: tuple[int, ...]) -> Array:
-    out = np.empty(len(entries), dtype=object)
-    out[:] = entries
-    return out.reshape(shape)
+# -- what is said --------------------------------------------------------------------------------
 
 
-def _array(read: Numbers) -> Array:
-    return np.array([float(v) for v in read.values]).reshape(read.shape)
-
-
-def _programs(key: Key, read: Formula | Entries) -> Array:
-    formulas = _objects(read.formulas, read.shape) if isinstance(read, Entries) else read
-    checked = np.frompyfunc(lambda formula: _program(key, formula), 1, 1)
-    return np.asarray(checked(formulas), dtype=object)
-
-
-def _program(key: Key, formula: Formula) -> Program:
-    return check_expression(
-        formula.tree, declared=key.problem.inputs, vocabulary=FORMULAS, source=formula.text
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _Evaluated:
-    """The answer at one point, as a function of the number of bits."""
-
-    key: Key
-    k: int
-    programs: Array
-
-    def __call__(self, bits: int) -> Array:
-        point = {name: balls(value) for name, value in self.key.points[self.k].items()}
-        if self.programs.ndim == 0:
-            return self._one(self.programs.item(), point)
-        out = np.empty(self.programs.shape, dtype=object)
-        for index in np.ndindex(out.shape):
-            value = self._one(self.programs[index], point)
-            if value.shape:
-                raise TextError([])
-            out[index] = value.item()
-        return out
-
-    def _one(self, program: Program, point: Mapping[str, Any]) -> Array:
-        value = run(program, dict(point), KINDS["ball"], Budget()).value
-        return arbs(value)
-
-
-def _floats(function: _Evaluated) -> Array | None:
-    with precision(BITS):
-        values = function(BITS)
-    floats = np.array([middle(v) for v in values.flat]).reshape(values.shape)
-    return floats if np.all(np.isfinite(floats)) else None
-
-
-def _from_outcome(
-    base: Judgement, key: Key, part: str, outcome: Outcome, values: list[Array | None]
-) -> Judgement:
+def _from_outcome(base: Judgement, key: Key, found: _Compared) -> Judgement:
+    """The verdict, its tags and its witness; what a right answer earns."""
+    outcome = found.outcome
     if outcome.kind == "equal":
         tags = ("rounded",) if outcome.rounded else ()
-        return _said(base, "right", score=base.points, tags=tags)
+        left = share(key.problem.credit, tags, None) if tags else 1.0
+        return replace(base, verdict="right", score=base.points * left, tags=tags)
     if outcome.kind == "undecided":
-        why = "the precision ran out before the answer could be told from the gradient"
-        return _said(base, "needs-review", remarks=(*base.remarks, why))
-    diagnosis = explain(key.mistaken, part, values)
-    remarks = (*base.remarks, *_outcome_words(outcome))
-    credit = _credit(key, diagnosis)
-    return _said(
+        why = outcome.why or "precision ran out before the answer was told from the gradient"
+        return _said(base, "needs-review", why)
+    tags = (outcome.kind,) if outcome.kind in ("narrower", "shape") else ()
+    return replace(
         base,
-        "wrong",
-        score=base.points * credit,
-        diagnosis=diagnosis,
-        witness=_witness(key, part, outcome),
-        remarks=remarks,
-        tags=(outcome.kind,) if outcome.kind in ("narrower", "shape") else (),
+        verdict="wrong",
+        score=base.points * share(key.problem.credit, tags, None),
+        witness=_witness(found),
+        remarks=(*base.remarks, *_outcome_words(outcome)),
+        tags=tags,
     )
+
+
+def _diagnosed(judged: Judgement, key: Key, ready: Readings, found: _Compared) -> Judgement:
+    """A wrong answer with what gives just it, and what that leaves of the points."""
+    diagnosis = _diagnosis(key, judged.part, ready, found)
+    left = share(key.problem.credit, judged.tags, diagnosis)
+    return replace(judged, diagnosis=diagnosis, score=judged.points * left)
+
+
+def _diagnosis(key: Key, part: str, ready: Readings, found: _Compared) -> Diagnosis:
+    """What gives just this answer; an answer with too small a domain has no mistake but that."""
+    if found.outcome.kind == "narrower":
+        return Diagnosis("unnamed")
+    slopes = tuple(_slopes(key, part, ready))
+    return explain(key.mistaken, part, found.values, slopes=slopes, slack=found.slack)
+
+
+def _slopes(key: Key, part: str, ready: Readings) -> Iterator[float | None]:
+    """The derivative of a formula by the part's single input, at the points of the diagnosis."""
+    moving = part in key.problem.inputs and not key.problem.inputs[part].shape
+    for spot in key.spots[:DIAGNOSTIC] if moving and ready.lines and ready.names else ():
+        above, below = (_ball(ready, _moved(spot, part, step)) for step in (STEP, -STEP))
+        with precision(FINE):
+            yield None if above is None or below is None else middle((above - below) / WIDTH)
+
+
+def _ball(ready: Readings, spot: Spot) -> arb | None:
+    """A scalar answer at a point; None where it has no value."""
+    try:
+        with precision(FINE):
+            found = ready.at(spot)(FINE)
+    except GradcheckError:
+        return None
+    return found if isinstance(found, arb) and found.is_finite() else None
+
+
+def _moved(spot: Spot, name: str, step: Fraction) -> Spot:
+    moved = np.array(spot.point[name].item() + step, dtype=object)
+    return Spot(spot.problem, {**spot.point, name: moved})
 
 
 def _outcome_words(outcome: Outcome) -> tuple[str, ...]:
     if outcome.kind == "narrower":
-        return ("the answer has no value at a point where the gradient has one",)
-    return ("the answer has another shape than the gradient",) if outcome.kind == "shape" else ()
+        return (f"right where it has a value, but {outcome.why} where the gradient has one",)
+    if outcome.kind == "different" and outcome.yours is None and outcome.why:
+        return (f"{outcome.why} at any point that was tried",)
+    return (outcome.why,) if outcome.why else ()
 
 
-def _credit(key: Key, diagnosis: Diagnosis) -> float:
-    """The share of the points that the set leaves for these mistakes: the least of those that fit."""
-    shares = [key.problem.credit.get(h.mistake.id, 0.0) for h in diagnosis.hypotheses]
-    return min(shares, default=0.0)
-
-
-def _witness(key: Key, part: str, outcome: Outcome) -> Witness | None:
-    if outcome.yours is None or outcome.expected is None:
+def _witness(found: _Compared) -> Witness | None:
+    outcome = found.outcome
+    if outcome.expected is None:
         return None
-    point = key.points[outcome.point]
-    at = {name: _shown(value) for name, value in point.items()}
-    yours, expected = middle(outcome.yours), middle(outcome.expected)
-    return Witness(
-        at,
-        yours if math.isfinite(yours) else None,
-        expected if math.isfinite(expected) else None,
-        outcome.index,
-    )
+    at = {name: _shown(value) for name, value in found.spots[outcome.point].point.items()}
+    return Witness(at, _finite(outcome.yours), _finite(outcome.expected), outcome.index)
+
+
+def _finite(ball: arb | None) -> float | None:
+    found = math.nan if ball is None else middle(ball)
+    return found if math.isfinite(found) else None
 
 
 def _shown(value: Array) -> Any:

@@ -1,4 +1,4 @@
-"""A set's self-tests: its `right:` entries must be judged right, its `wrong:` ones wrong and named."""
+"""A set tests itself: its `right:` entries must be judged right, its `wrong:` ones be named."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

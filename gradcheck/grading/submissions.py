@@ -38,9 +38,7 @@ def _read(file: Path) -> Submission | Unreadable:
         return Unreadable(str(file), str(error))
     if not isinstance(value, dict) or not isinstance(value.get("answers"), dict):
         return Unreadable(str(file), f"{file}: `answers:` with a problem id a line was expected")
-    answers = {
-        str(problem): _by_part(given) for problem, given in value["answers"].items()
-    }
+    answers = {str(problem): _by_part(given) for problem, given in value["answers"].items()}
     return Submission(str(value.get("student", file.stem)), answers, str(file))
 
 

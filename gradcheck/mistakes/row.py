@@ -127,11 +127,17 @@ class Mistake:
     @property
     def family(self) -> str:
         """The place where the mistake lives."""
-        if self.verb in ("seed", "pull", "fit", "accumulate"):
-            return "backprop"
-        return "whole" if self.verb == "answer" else "calculus"
+        return FAMILIES.get(self.verb, "training")
 
 
+FAMILIES = {
+    "derivative": "calculus",
+    "seed": "backprop",
+    "pull": "backprop",
+    "fit": "backprop",
+    "accumulate": "backprop",
+    "answer": "whole",
+}
 CATALOGUE: list[Mistake] = []
 
 

@@ -53,7 +53,7 @@ integrated_instead = mistake(
     verb="answer",
     wrong=lambda w: (),
     says="This is an antiderivative: the derivative of the answer is `{text}` itself.",
-    example=("x*exp(x)", {"x": "(x - 1)*exp(x)"}),
+    example=("x**2 * exp(x)", {"x": "(x**2 - 2*x + 2)*exp(x)"}),
     common=0.6,
 )
 

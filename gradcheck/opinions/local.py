@@ -148,9 +148,10 @@ def _out_of_range(site: _Site, replay: _Replay) -> Iterator[str]:
         if exact.is_finite() and exact != 0 and not SMALLEST <= abs(float(now)) < np.inf:
             yield f"{row.name} leaves the range of float64"
             break
-    for i, raw, g in _pulled(site, replay):
-        u = _probe(site.operands[i])
-        if not np.any(np.abs(np.asarray(raw)) >= SMALLEST) and _directional(site, g, i, u) != 0:
+    for i, raw, g in _pulled(site, replay) if _numeric(site) else ():
+        exact = _slopes(site, g)[i]
+        small = ~(np.abs(_summed(raw, exact.shape)) >= SMALLEST)
+        if any(slope.is_finite() and slope != 0 for slope in exact[small].flat):
             yield f"the derivative of {row.name} leaves the range of float64"
 
 
@@ -170,8 +171,10 @@ def _pulls(site: _Site, replay: _Replay) -> Iterator[Suspect]:
         u = _probe(site.operands[i])
         three = {"vjp": float(np.sum(right * u)), "ball": _float(_directional(site, g, i, u))}
         if slopes is not None:
-            three["symbolic"] = float(np.sum(slopes[i] * u))
-        off = _odd({n: np.array([v]) for n, v in three.items()}, float(np.max(np.abs(right * u))))
+            three["symbolic"] = _float(sum((a * b for a, b in zip(slopes[i].flat, arbs(u).flat,
+                                                                  strict=True)), arb(0)))  # fmt: skip
+        size = _largest(raw) * _largest(u) * np.size(raw)
+        off = _odd({n: np.array([v]) for n, v in three.items()}, size)
         if off:
             yield Suspect(row.name, f"vjps[{i}]" if off == "vjp" else off, span, f"{three}")
         fitted = replay.pieces[site.node, i][1]
@@ -228,9 +231,7 @@ def _slopes(site: _Site, g: Any) -> list[Array]:
             seeds[entry] = seeds.get(entry, arb(0)) + arb(float(weight))
     adjoint = line.gradient(seeds)
     return [
-        np.array([middle(adjoint.get(leaf, arb(0))) for leaf in np.asarray(x).flat]).reshape(
-            x.shape
-        )
+        arbs(np.array([adjoint.get(leaf, arb(0)) for leaf in np.asarray(x).flat]).reshape(x.shape))
         for x in leaves
     ]
 

@@ -183,14 +183,6 @@ def rise(scatters: Rungs, ulps: Rungs, noise: float) -> Rise | None:
     return Rise(rung, float(scatters[rung]), float(flats[first]) if lifted[first] else 0.0)
 
 
-def noise_by_rung(f0: float, values: Rungs, noise: float) -> Rungs:
-    """The noise near x, growing with |f| farther out as a relative error would (to 64 ulp)."""
-    ulps = rounding(f0, values)
-    relative = np.clip(noise / np.fmax.reduce(ulps[:4], initial=TINY), 1.0, 64.0)
-    louder: Rungs = np.fmax(noise, relative * ulps)
-    return louder
-
-
 def coarser(rungs: Rungs) -> Rungs:
     """Every rung's next coarser neighbour; the coarsest has none."""
     moved = np.empty_like(rungs)
@@ -247,7 +239,10 @@ def settle(steps: Rungs, quotients: Rungs, noise: Rungs, unheard: Rungs, power: 
     bar = np.take_along_axis(bars, best, 0)[0]
     value = np.where(np.isfinite(bar), np.take_along_axis(columns, best, 0)[0], 0.0)
     apart = np.abs(value[:, np.newaxis] - value) > bar[:, np.newaxis] + bar
-    upheld = np.where(np.triu(apart, 1).any(axis=0), INF, bar)
+    miss = np.abs(quotients[:, np.newaxis] - value)
+    near = np.fmax(miss.diagonal(), np.append(miss.diagonal(1), np.nan))
+    stray = miss > near + bar + SAFETY * noise[:, np.newaxis]
+    upheld = np.where(np.triu(apart | stray, 1).any(axis=0), INF, bar)
     boldest, chosen = int(bar.argmin()), int(upheld.argmin())
     if np.isinf(upheld[chosen]):
         return Limit()
@@ -264,8 +259,8 @@ def slope_to(side: Side, f0: float) -> Rungs:
 def one_sided(side: Side, f0: float, noise: float, length: float) -> Limit:
     """The one-sided derivative; errors run in h, h^2, ..."""
     quotients = slope_to(side, f0)
-    heard = 2 * noise_by_rung(f0, side.values, noise) / side.steps
-    unheard = misplaced(length / side.steps, quotients, 0 * quotients)
+    heard = 2 * np.fmax(noise, rounding(f0, side.values)) / side.steps
+    unheard = misplaced(length / side.steps, quotients)
     return settle(side.steps, quotients, heard, unheard, 1)
 
 
@@ -275,21 +270,21 @@ def two_sided(left: Side, right: Side, f0: float, noise: float, length: float) -
     from_left, from_right = slope_to(left, f0), slope_to(right, f0)
     quotients = (a * from_right + b * from_left) / (a + b)
     largest = np.fmax(np.abs(left.values), np.abs(right.values))
-    heard = 2 * noise_by_rung(f0, largest, noise) / (a + b)
-    unheard = misplaced(2 * length / (a + b), quotients, from_right - from_left)
+    heard = 2 * np.fmax(noise, rounding(f0, largest)) / (a + b)
+    unheard = misplaced(2 * length / (a + b), quotients)
     return settle((a + b) / 2, quotients, heard, unheard, 2)
 
 
-def misplaced(lengths_a_step: Rungs, slope: Rungs, turn: Rungs) -> Rungs:
+def misplaced(lengths_a_step: Rungs, slope: Rungs) -> Rungs:
     """What an ulp of x, rounded away inside f with no noise to tell of it, does to a slope."""
-    lost: Rungs = 4 * np.abs(slope) + lengths_a_step * (np.abs(slope) + np.abs(turn))
-    return EPS * lost
+    lost: Rungs = EPS * (4 + lengths_a_step) * np.abs(slope)
+    return lost
 
 
 def meet(left: Side, right: Side, f0: float, noise: float, gap: float) -> bool:
     """Whether the two slopes still differ by this gap on the finest rung that could tell."""
     largest = np.fmax(np.abs(left.values), np.abs(right.values))
-    telling = 4 * noise_by_rung(f0, largest, noise) / right.steps < abs(gap) / 8
+    telling = 4 * np.fmax(noise, rounding(f0, largest)) / right.steps < abs(gap) / 8
     finest = int(np.argmax(telling))
     apart = float(slope_to(right, f0)[finest] - slope_to(left, f0)[finest])
     return not (telling.any() and abs(apart - gap) < abs(gap) / 2)

@@ -122,7 +122,7 @@ take_along_axis = op(
     elementwise=False,
     rounds=False,
     arrange=lambda x, indices, axis=-1: ((x,), {"indices": _position(indices), "axis": axis}),
-    example=Example("take_along_axis(a, [[1], [0]], 1) * b", {"a": (2, 3), "b": (2, 1)}),
+    example=Example("take_along_axis(a, i, 1) * b", {"a": (2, 3), "b": (2, 1), "i": [[1], [0]]}),
 )
 
 diagonal = op(

@@ -1,60 +1,61 @@
 """Points inside a program's own domain, drawn from a generator that the problem's id seeds.
 
 Numbers are short decimals, so that a witness reads well; several scales are tried, and a point is
-kept only where the value and every gradient are finite and nothing is at a kink.
+kept only where the value and every gradient are finite and nothing is at a kink. Where the program
+branches, the points are dealt evenly among the paths found.
 """
 
-from collections.abc import Iterator
+import ast
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from gradcheck.errors import GradcheckError
-from gradcheck.opinions.opinion import Array
+from gradcheck.opinions.opinion import Array, Opinion
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.problem.record import Input, Point, Problem
 
-SCALES = ((-2.0, 2.0), (0.1, 2.0), (-1.0, 1.0), (0.05, 0.95), (1.05, 4.0), (-6.0, 6.0), (2.0, 30.0))
+Scale = tuple[float, float]
+Path = tuple[str, ...]
+
+SCALES: tuple[Scale, ...] = (
+    (-2.0, 2.0),
+    (0.1, 2.0),
+    (-1.0, 1.0),
+    (0.05, 0.95),
+    (1.05, 4.0),
+    (-6.0, 6.0),
+    (2.0, 30.0),
+)
+# Small, large, and far away: for terms that hide behind others in the middle of the line.
+FAR: tuple[Scale, ...] = (
+    (0.001, 0.01),
+    (20.0, 60.0),
+    (-60.0, -20.0),
+    (-0.01, -0.001),
+    (100.0, 1000.0),
+    (-1000.0, -100.0),
+)
+OFFSETS = (1.0, 0.1, 0.01)  # how near to a number in the program's text
 TRIES = 12
+PLACES = 10_000  # decimals are drawn to four places where two would be too coarse
+SMALL = 4  # entries: programs that are looked at long enough to find rare paths
+EXPLORED = {True: 60, False: 16}
+NEARBY = 8
 
 
 def given_point(problem: Problem) -> Point:
     """The point that the file states; inputs given only by shape are drawn to fit."""
     fixed = {name: i.value for name, i in problem.inputs.items() if i.value is not None}
-    if len(fixed) == len(problem.inputs):
-        return {name: value for name, value in fixed.items() if value is not None}
     drawn = [i for i in problem.inputs.values() if i.value is None]
-    return _first(problem, fixed, drawn, np.random.default_rng(problem.seed))
-
-
-def further_points(problem: Problem, count: int) -> list[Point]:
-    """Other points for comparing formulas: what is differentiated or drawn varies."""
-    fixed = {n: i.value for n, i in problem.inputs.items() if not i.varies and i.value is not None}
-    varying = [i for i in problem.inputs.values() if i.varies]
-    if not varying:
-        return []
-    rng = np.random.default_rng(problem.seed + 1)
-    points: list[Point] = []
-    paths: dict[tuple[str, ...], int] = {}
-    for point in _candidates(fixed, varying, rng, TRIES * count):
-        path = _path(problem, point)
-        if path is None or (paths.get(path, 0) >= max(2, count // 2) and len(paths) > 1):
-            continue
-        paths[path] = paths.get(path, 0) + 1
-        points.append(point)
-        if len(points) == count:
-            break
-    return points
-
-
-def _first(
-    problem: Problem, fixed: dict[str, Any], drawn: list[Input], rng: np.random.Generator
-) -> Point:
-    """The first point that lies inside the domain."""
-    for point in _candidates(fixed, drawn, rng, TRIES * len(SCALES)):
-        if _path(problem, point) is not None:
+    if not drawn:
+        return fixed
+    rng = np.random.default_rng(problem.seed)
+    for point in _candidates(fixed, drawn, rng, _repeated(SCALES, TRIES * len(SCALES))):
+        if path_at(problem, point) is not None:
             return point
     raise GradcheckError(
         f"{problem.id}: no point inside the program's domain was found for "
@@ -62,33 +63,129 @@ def _first(
     )
 
 
-def _candidates(
-    fixed: dict[str, Any], drawn: list[Input], rng: np.random.Generator, count: int
-) -> Iterator[Point]:
-    for k in range(count):
-        scale = SCALES[k % len(SCALES)]
-        yield {**fixed, **{i.name: decimals(rng, scale, i.shape) for i in drawn}}
+def further_points(problem: Problem, count: int) -> list[Point]:
+    """Other points for comparing formulas: what is differentiated or drawn varies."""
+    fixed, varying = _split(problem)
+    if not varying:
+        return []
+    explored = EXPLORED[_size(varying) <= SMALL]
+    found: dict[Path, list[Point]] = {}
+    for n, point in enumerate(_all_candidates(problem, fixed, varying, TRIES * count)):
+        path = path_at(problem, point, write=n == 0 or any(found))
+        if path is not None:
+            found.setdefault(path, []).append(point)
+        if _enough(found, count, n + 1 >= explored):
+            break
+    return _dealt(list(found.values()), count)
 
 
-def decimals(rng: np.random.Generator, scale: tuple[float, float], shape: tuple[int, ...]) -> Array:
-    """Uniform numbers of two decimals in an interval, as exact Fractions."""
-    low, high = scale
-    numbers = rng.integers(round(low * 100), round(high * 100), size=shape, endpoint=True)
-    out = np.empty(shape, dtype=object)
-    for index in np.ndindex(shape):
-        cents = int(np.asarray(numbers)[index])
-        out[index] = Fraction(cents if cents else 7, 100)
-    return out
+def far_points(problem: Problem, count: int) -> list[Point]:
+    """Points on unusual scales, where they lie in the domain; of small problems only."""
+    fixed, varying = _split(problem)
+    if not varying or _size(varying) > SMALL:
+        return []
+    rng = np.random.default_rng(problem.seed + 2)
+    tried = _candidates(fixed, varying, rng, _repeated(FAR, 2 * len(FAR)))
+    found = [point for point in tried if path_at(problem, point, write=False) is not None]
+    return found[:count]
 
 
-def _path(problem: Problem, point: Point) -> tuple[str, ...] | None:
-    """The comparisons taken at a point; None outside the domain or at a tie."""
-    found = symbolic(problem.case(point))
+def points_near(problem: Problem, numbers: Sequence[Fraction]) -> Iterator[Point]:
+    """Points at which inputs lie close to numbers that stand in some text, on both sides."""
+    fixed, varying = _split(problem)
+    rng = np.random.default_rng(problem.seed + 3)
+    scales = [
+        (float(number) - offset, float(number) + offset)
+        for offset in OFFSETS
+        for number in numbers
+        for _ in range(2)
+    ]
+    yield from _candidates(fixed, varying, rng, scales)
+
+
+def path_at(problem: Problem, point: Point, *, write: bool = True) -> Path | None:
+    """The comparisons taken at a point; None outside the domain or at a tie.
+
+    Without `write` all paths look alike.
+    """
+    found = symbolic(problem.case(point), write=write)
     if found.abstains:
         found = reverse(problem.case(point), samples=1)
         return () if not found.abstains and _finite(found) else None
     return found.conditions if found.ties == 0 and _finite(found) else None
 
 
-def _finite(opinion: Any) -> bool:
-    return bool(opinion.value.finite) and all(g.finite for g in opinion.gradients.values())
+def decimals(rng: np.random.Generator, scale: Scale, shape: tuple[int, ...]) -> Array:
+    """Uniform numbers of two decimals (or four, in a narrow interval), as exact Fractions."""
+    low, high = scale
+    units = 100 if high - low >= 0.5 else PLACES
+    numbers = rng.integers(round(low * units), round(high * units), size=shape, endpoint=True)
+    out = np.empty(shape, dtype=object)
+    for index in np.ndindex(shape):
+        out[index] = Fraction(int(np.asarray(numbers)[index]) or 7, units)
+    return out
+
+
+def _split(problem: Problem) -> tuple[dict[str, Any], list[Input]]:
+    """The inputs that stay as they are, and those that vary."""
+    fixed = {n: i.value for n, i in problem.inputs.items() if not i.varies and i.value is not None}
+    return fixed, [i for i in problem.inputs.values() if i.varies]
+
+
+def _size(varying: Sequence[Input]) -> int:
+    return sum(int(np.prod(i.shape)) for i in varying)
+
+
+def _all_candidates(
+    problem: Problem, fixed: Mapping[str, Any], varying: Sequence[Input], count: int
+) -> Iterator[Point]:
+    """The usual scales; every now and then a point close to a number in the program's text."""
+    near = points_near(problem, typed_numbers(problem.program.tree))
+    rng = np.random.default_rng(problem.seed + 1)
+    for n, point in enumerate(_candidates(fixed, varying, rng, _repeated(SCALES, count))):
+        yield point
+        if n % len(SCALES) == len(SCALES) - 1:
+            yield from (found for found, _ in zip(near, range(NEARBY), strict=False))
+
+
+def typed_numbers(tree: ast.AST) -> list[Fraction]:
+    """The numbers in a text that no usual scale comes close to by itself, with both signs."""
+    found: dict[Fraction, None] = {}
+    for node in ast.walk(tree):
+        value: object = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(value, int | Fraction) and not isinstance(value, bool):
+            found |= {Fraction(value): None, -Fraction(value): None}
+    return [value for value in found if 2 < abs(value) < 10**9][:NEARBY]
+
+
+def _candidates(
+    fixed: Mapping[str, Any],
+    drawn: Sequence[Input],
+    rng: np.random.Generator,
+    scales: Sequence[Scale],
+) -> Iterator[Point]:
+    for scale in scales:
+        yield {**fixed, **{i.name: decimals(rng, scale, i.shape) for i in drawn}}
+
+
+def _repeated(scales: Sequence[Scale], count: int) -> list[Scale]:
+    return [scales[k % len(scales)] for k in range(count)]
+
+
+def _enough(found: Mapping[Path, Sequence[Point]], count: int, explored: bool) -> bool:
+    """Enough points; of a program that branches, also a fair look at its paths."""
+    if sum(map(len, found.values())) < count:
+        return False
+    return explored or not any(found) or len(found) >= count
+
+
+def _dealt(groups: Sequence[Sequence[Point]], count: int) -> list[Point]:
+    """Points from each group in turn."""
+    longest = max(map(len, groups), default=0)
+    dealt = [group[n] for n in range(longest) for group in groups if n < len(group)]
+    return dealt[:count]
+
+
+def _finite(opinion: Opinion) -> bool:
+    finite = opinion.value is not None and opinion.value.finite
+    return finite and all(g.finite for g in opinion.gradients.values())

@@ -1,13 +1,25 @@
 """The message of a failed assertion: argument, entry, numbers with error bars, mistake, place."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from gradcheck.claims import Judged, Off
-from gradcheck.diagnosis import Diagnosis
+from gradcheck.diagnosis import Diagnosis, words
 from gradcheck.report.underline import underlined
 from gradcheck.verdict import Verdict
 
 SHOWN = 5
+PASSED = {
+    "agree": "the opinions agree",
+    "kink": "the point is a kink: any slope of its interval counts as right",
+    "unstable-forward": "the function itself loses digits in float64 here; its gradient is right",
+    "undecided": "only one opinion could be formed; the gradient given agrees with it",
+}
+FAILED = {
+    "undecided": "no gradient could be established",
+    "jump": "the function jumps at this point: it has no gradient there",
+    "undefined": "the function has no finite slope at this point",
+    "dissent": "gradcheck's own opinions differ: this is a fault of gradcheck, please report it",
+}
 
 
 def message(
@@ -17,74 +29,85 @@ def message(
     faults: Sequence[str],
     source: str,
 ) -> str:
-    """What the check found, in the order of likely causes; empty lines between the findings."""
+    """What the check found, in the order of likely causes, and what it could not have seen."""
+    wrong = [part for part in judged if not part.right]
     blocks = [f"  {fault}" for fault in faults]
-    if verdict.verdict not in ("agree", "kink", "unstable-forward"):
-        blocks.append(_unsound(verdict))
-    for part in judged:
-        if not part.right:
-            blocks.append(_wrong(part, diagnoses.get(part.part), source))
-    notes = [f"  note: {note}" for note in verdict.notes if note]
-    head = "the gradient is not right" if blocks else verdict.verdict
-    return "\n".join([head, *blocks, *notes])
+    blocks += [line for part in wrong for line in _wrong(part, diagnoses.get(part.part), source)]
+    unsound = verdict.verdict in FAILED and not judged
+    if unsound:
+        blocks += _unsound(verdict)
+    head = PASSED.get(verdict.verdict, "")
+    if blocks:
+        head = FAILED[verdict.verdict] if unsound and not faults else "the gradient is not right"
+    return "\n".join([head, *blocks, *_unseen(verdict, judged)])
 
 
-def _unsound(verdict: Verdict) -> str:
+def _unsound(verdict: Verdict) -> Iterator[str]:
     """Why no gradient could be established, and whom the pattern blames."""
-    lines = [f"  verdict: {verdict.verdict}"]
+    yield f"  verdict: {verdict.verdict}"
     for entry in [e for e in verdict.entries if e.verdict == verdict.verdict][:SHOWN]:
-        lines.append(f"    {_entry_name(entry.part or 'value', entry.index)}: {entry.why}")
+        yield f"    {_name(entry.part or 'value', entry.index)}: {entry.why}"
     for suspect in verdict.suspects[:1]:
-        lines.append(f"    first op whose own rule is off: {suspect.op}, cell {suspect.cell}")
+        yield f"    first op whose own rule is off: {suspect.op}, cell {suspect.cell}"
     for name, opinion in verdict.opinions.items():
         if opinion.abstains:
-            lines.append(f"    {name} abstains: {opinion.abstains}")
-    return "\n".join(lines)
+            yield f"    {name} abstains: {opinion.abstains}"
 
 
-def _wrong(part: Judged, diagnosis: Diagnosis | None, source: str) -> str:
+def _wrong(part: Judged, diagnosis: Diagnosis | None, source: str) -> Iterator[str]:
     if part.shape:
-        lines = [f"  d/d{part.part}: {part.shape}"]
+        yield f"  d/d{part.part}: {part.shape}"
+    elif len(part.off) == 1:
+        yield f"  d/d{part.part}: one entry is out:"
     else:
-        lines = [f"  d/d{part.part}: {len(part.off)} entries are out; the largest:"]
-        lines += [_off(off) for off in sorted(part.off, key=_distance, reverse=True)[:SHOWN]]
+        yield f"  d/d{part.part}: {len(part.off)} entries are out; the largest:"
+    for off in sorted(part.off, key=_distance, reverse=True)[:SHOWN]:
+        yield _off(off)
     if diagnosis is not None:
-        lines += _named(diagnosis, source)
-    if part.sensitivity:
-        lines.append(f"    an entry off by less than {part.sensitivity:.1g} would not have been seen")
-    return "\n".join(lines)
+        yield from _named(diagnosis, source)
 
 
 def _distance(off: Off) -> float:
-    return abs(off.claimed - off.expected) if off.interval is None else float("inf")
+    distance = abs(off.claimed - off.expected)
+    return distance if distance >= 0 else float("inf")
 
 
 def _off(off: Off) -> str:
-    name = _entry_name(off.part, off.index)
+    head = f"    {_name(off.part, off.index)}  claimed {off.claimed:.10g}"
     if off.interval is not None:
         low, high = off.interval
-        return f"    {name}  claimed {off.claimed:.10g}  outside the kink's interval [{low:g}, {high:g}]"
+        return f"{head}  outside the kink's interval [{low:g}, {high:g}]"
     return (
-        f"    {name}  claimed {off.claimed:.10g}  expected {off.expected:.10g} ± {off.error:.1g}  "
-        f"(tolerance {off.tolerance:.1g})"
+        f"{head}  expected {off.expected:.10g} ± {off.error:.1g}  (tolerance {off.tolerance:.1g})"
     )
 
 
-def _entry_name(part: str, index: tuple[int, ...]) -> str:
+def _name(part: str, index: tuple[int, ...]) -> str:
     return f"{part}[{', '.join(map(str, index))}]" if index else part
 
 
-def _named(diagnosis: Diagnosis, source: str) -> list[str]:
+def _named(diagnosis: Diagnosis, source: str) -> Iterator[str]:
     """The mistakes that give just this gradient, with the line they were made on underlined."""
-    lines = []
-    several = len(diagnosis.hypotheses) > 1
+    perhaps = "perhaps " if len(diagnosis.hypotheses) > 1 else ""
     for hypothesis in diagnosis.hypotheses:
-        text = _text(source, hypothesis.span)
-        words = hypothesis.mistake.says.replace("{text}", text)
-        lines.append(f"    {'perhaps ' if several else ''}{hypothesis.mistake.id}: {words}")
-        lines += underlined(source, hypothesis.span)
-    return lines + [f"    {remark}" for remark in diagnosis.remarks]
+        yield f"    {perhaps}{' and '.join(hypothesis.ids)}: {words(hypothesis, source)}"
+        if hypothesis.span is not None:
+            yield from underlined(source, (hypothesis.span[-2], hypothesis.span[-1]))
+    for remark in diagnosis.remarks:
+        yield f"    {remark}"
 
 
-def _text(source: str, span: tuple[int, int] | None) -> str:
-    return source[span[0] : span[1]] if span and source else "the expression"
+def _unseen(verdict: Verdict, judged: Sequence[Judged]) -> Iterator[str]:
+    """What this check could not have seen."""
+    for part in judged:
+        if part.sensitivity and part.right:
+            least = f"{part.sensitivity:.1g}"
+            yield f"  d/d{part.part}: an entry off by less than {least} would not have been seen"
+        if part.lossy:
+            yield f"  d/d{part.part}: the formula is right, but loses digits in float64 here"
+    widest = max((part.sensitivity for part in judged if not part.right), default=0.0)
+    if widest:
+        yield f"  not seen: entries off by less than {widest:.1g}, and what is wrong at other points"
+    for note in verdict.notes:
+        if note:
+            yield f"  note: {note}"

@@ -54,7 +54,9 @@ def grade_all(
     sources = {name: ready.problem.program.source for name, ready in keys.items()}
     judgements: list[Judgement] = []
     with Progress(console=err, transient=True, disable=as_json or len(submissions) < 20) as bar:
-        task = bar.add_task("grading", total=len(submissions) * sum(len(k.problem.parts) for k in keys.values()))
+        task = bar.add_task(
+            "grading", total=len(submissions) * sum(len(k.problem.parts) for k in keys.values())
+        )
         for judgement in grade(keys, submissions):
             judgements.append(judgement)
             bar.advance(task)
@@ -66,7 +68,11 @@ def grade_all(
     totals = _totals(judgements)
     if not as_json:
         out.print(_table(totals))
-    if doubtful or len(submissions) < len(read) or any(j.verdict == "needs-review" for j in judgements):
+    if (
+        doubtful
+        or len(submissions) < len(read)
+        or any(j.verdict == "needs-review" for j in judgements)
+    ):
         return REVIEW
     low = fail_under is not None and any(got < fail_under for got, _ in totals.values())
     return UNDER if low else GRADED

@@ -142,6 +142,12 @@ def passed(args: Args, kwargs: Named) -> Size:
     return Size(_size(args[:1]), passes * max(_size(args[:1]), 1000))
 
 
+def ordered(args: Args, kwargs: Named) -> Size:
+    """`polygamma(n, x)`, `round(x, n)`: work that grows with n, not with the result."""
+    order = max(integers(*args, *kwargs.values()), default=0)
+    return Size(elementwise(args, kwargs).elements, order * 10_000)
+
+
 def transformed(args: Args, kwargs: Named) -> Size:
     """`fft(x, n)`: the transformed axis may be lengthened to n."""
     return Size(_size(args[:1]) * max(integers(*args[1:2], kwargs.get("n")), default=1))
@@ -252,13 +258,17 @@ ROWS: tuple[tuple[Estimate, str], ...] = (
     (taken, "take take_along_axis gather index_select compress"),
     (divided, "split array_split tensor_split chunk hsplit vsplit"),
     (passed, "diff"),
+    (ordered, "polygamma round"),
     (transformed, "fft ifft rfft irfft"),
     (multiplied, "matmul mm mv bmm vecdot"),
     (dotted, "dot inner vdot"),
     (contracted, "tensordot"),
     (einsum, "einsum"),
-    (cubic, "inv det slogdet logdet solve cholesky svd svdvals eig eigh eigvals eigvalsh qr pinv"),
-    (cubic, "lstsq matrix_rank multi_dot expm matrix_exp"),
+    (
+        cubic,
+        "inv det slogdet logdet solve cholesky svd svdvals eig eigh eigvals eigvalsh qr pinv signdet",
+    ),
+    (cubic, "lstsq matrix_rank multi_dot expm matrix_exp logabsdet"),
     (powered, "matrix_power"),
     (gram, "cov corrcoef cdist"),
 )

@@ -1,0 +1,43 @@
+"""Points: what a wrong answer still earns, and what a rounded one loses."""
+
+from collections.abc import Mapping, Sequence
+
+from gradcheck.diagnosis import Diagnosis, Hypothesis
+
+# The share of a part's points that remains, by mistake id, or by a tag of the answer. A set's
+# `credit:` has the last word. A mistake that is not here earns nothing; nor does one that nobody
+# could name.
+CREDIT: Mapping[str, float] = {
+    "rounded": 1.0,  # within half a unit of the last typed digit
+    "narrower": 0.5,  # right, but without a value where the gradient has one
+}
+
+
+def share(credit: Mapping[str, float], tags: Sequence[str], diagnosis: Diagnosis | None) -> float:
+    """What is left of the points: by the answer's tags, or else by its mistakes.
+
+    Where several mistakes fit, the most generous counts: nobody loses points over a doubt.
+    """
+    table = {**CREDIT, **credit}
+    tagged = [table[tag] for tag in tags if tag in table]
+    if tagged:
+        return min(tagged)
+    found = diagnosis.hypotheses if diagnosis else ()
+    return max((_earned(table, hypothesis) for hypothesis in found), default=0.0)
+
+
+def _earned(table: Mapping[str, float], hypothesis: Hypothesis) -> float:
+    """Two mistakes made together cost both shares."""
+    earned = 1.0
+    for mistake in hypothesis.ids:
+        earned *= table.get(mistake, 0.0)
+    return earned
+
+
+def totals(scores: Sequence[tuple[str, float, float]]) -> dict[str, tuple[float, float]]:
+    """Students and their sums, from (student, score, points), in the order they first come."""
+    found: dict[str, tuple[float, float]] = {}
+    for student, score, points in scores:
+        got, worth = found.get(student, (0.0, 0.0))
+        found[student] = (got + score, worth + points)
+    return found

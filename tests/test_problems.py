@@ -1,0 +1,109 @@
+"""The shipped problem sets: an instructor can hand them out as they are."""
+
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from gradcheck.grading.selftest import faults, self_test
+from gradcheck.mistakes import CATALOGUE
+from gradcheck.problem import Problem, load, load_text
+from gradcheck.reference import Key, key
+
+FILES = sorted((Path(__file__).parent.parent / "problems").glob("*.yaml"))
+SETS = {file.stem: load(file) for file in FILES}
+PROBLEMS = {f"{name}.{p.id}": p for name, set_ in SETS.items() for p in set_.problems}
+each_problem = pytest.mark.parametrize("name", PROBLEMS)
+prepared = cache(key)
+
+
+@each_problem
+def test_the_three_opinions_agree(name: str) -> None:
+    """At the given point all three opinions agree, none abstains, and there are further points."""
+    ready: Key = prepared(PROBLEMS[name])
+    assert ready.verdicts[0].verdict == "agree"
+    assert [o.name for o in ready.verdicts[0].opinions.values() if o.abstains] == []
+    assert len(ready.points) >= 5
+
+
+@each_problem
+def test_the_self_tests_come_out(name: str) -> None:
+    """Right answers are judged right; in wrong ones the mistake is named."""
+    assert faults(prepared(PROBLEMS[name])) == []
+
+
+@each_problem
+def test_a_problem_is_ready_to_hand_out(name: str) -> None:
+    """There is a title, a prompt, points to earn, a right answer to all parts and a wrong one."""
+    problem: Problem = PROBLEMS[name]
+    assert problem.title
+    assert problem.prompt
+    assert problem.points > 0
+    assert any(set(entry) == {part.name for part in problem.parts} for entry in problem.right)
+    assert problem.wrong
+
+
+def test_there_are_ten_sets_of_about_eighty_problems() -> None:
+    """A course: ten titled sets, each long enough for a sheet."""
+    assert len(SETS) == 10
+    assert len(PROBLEMS) >= 80
+    assert all(set_.title and len(set_.problems) >= 8 for set_ in SETS.values())
+
+
+def test_ids_are_unique_over_all_sets() -> None:
+    """One gradebook holds the whole course."""
+    ids = Counter(problem.id for problem in PROBLEMS.values())
+    assert [id for id, count in ids.items() if count > 1] == []
+
+
+def test_every_mistake_of_a_derivative_occurs() -> None:
+    """Every mistake that is not one of the training loop is named somewhere in the course."""
+    known = {row.id for row in CATALOGUE if row.family != "training"}
+    used = {mistake for problem in PROBLEMS.values() for _, mistake in problem.wrong}
+    assert known - used == set()
+    assert used - known == set()
+
+
+SMALL = """
+id: cubic
+inputs: {x: 2.0, y: 3.0}
+program: x**3 + y**2
+"""
+
+
+@pytest.mark.parametrize(
+    ("entries", "part", "expected", "came"),
+    [
+        ("right: [{x: 3x^2, y: 3y}]", "y", "right", "wrong"),
+        ("right: [{x: 3x^2 +}]", "x", "right", "invalid"),
+        ("right: [{z: 1}]", "z", "a part of the problem", "no such part"),
+        ("wrong: [{answer: {x: 3x^2}, mistake: sign-error}]", "x", "wrong: sign-error", "right"),
+        ("wrong: [{answer: {x: x^2}, mistake: sign-error}]", "x", "wrong: sign-error", "power-co"),
+        ("wrong: [{answer: {x: 3x^}, mistake: sign-error}]", "x", "wrong: sign-error", "invalid"),
+        ("wrong: [{answer: {x: 91.7}, mistake: sign-error}]", "x", "wrong: sign-error", "unnamed"),
+    ],
+)
+def test_a_fault_says_what_was_expected_and_what_came(
+    entries: str, part: str, expected: str, came: str
+) -> None:
+    """One fault for the part that does not come out, and none for the others."""
+    (fault,) = self_test(load_text(SMALL + entries))
+    assert (fault.problem, fault.part, fault.expected) == ("cubic", part, expected)
+    assert came in fault.came
+
+
+def test_entries_that_come_out_give_no_faults() -> None:
+    """A wrong answer may be right in the parts where its mistake is not made."""
+    entries = (
+        "right: [{x: 12}]\nwrong: [{answer: {x: x^2, y: 2y}, mistake: power-coefficient-missing}]"
+    )
+    assert self_test(load_text(SMALL + entries)) == []
+
+
+def test_self_tests_without_a_key_are_a_fault() -> None:
+    """A problem at a kink cannot judge its own entries; one without entries has nothing to say."""
+    kink = "id: kink\ninputs: {x: 0.0}\nprogram: abs(x)\n"
+    (fault,) = self_test(load_text(kink + "right: [{x: 1}]"))
+    assert (fault.problem, fault.expected) == ("kink", "a key to judge by")
+    assert self_test(load_text(kink)) == []
