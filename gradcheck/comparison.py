@@ -94,6 +94,9 @@ def _not_finite(part: str, index: Index, balls: Balls, known: Balls) -> Entry:
 
 def _at_a_tie(part: str, index: Index, balls: Balls, lonely: str) -> Entry:
     """Two branches meet: the closed form follows one of them, reverse mode its convention."""
+    if not part:
+        why = f"a comparison cannot be decided, and the value hangs on it: {spelled(balls)}"
+        return Entry(part, index, "undecided", why, lonely, tie=True)
     if lonely == "symbolic":
         why = "the closed form is one branch's at a tie"
         return Entry(part, index, "agree", why, lonely, tie=True)

@@ -10,6 +10,7 @@ from gradcheck.numbers.ball import arbs, balls, precision
 from gradcheck.opinions.opinion import Array
 
 Backward = Callable[..., Any]
+Again = Callable[[list[Any]], Any]  # a claim made anew, at other arguments
 DISTURBED = 4
 UNITS = 8.0
 SAFETY = 1.5
@@ -65,7 +66,7 @@ def not_linear(backward: Backward, call: Call, rng: np.random.Generator) -> list
     return []
 
 
-def shaken(gradients: Callable[[list[Any]], Any], call: Call) -> dict[str, Array]:
+def shaken(gradients: Again, call: Call) -> dict[str, Array]:
     """How far a claim moves when its arguments move by a few units of rounding.
 
     What a formula loses by cancellation, and what no formula could know of the argument, shows

@@ -26,6 +26,7 @@ BEST = ("symbolic", "differences", "reverse")
 BEST_AT_A_TIE = BEST_VALUE = ("differences", "symbolic", "reverse")
 ASIDE = 1e-3
 NOTHING = 1e-20
+BLAMABLE = {"reverse", "several"}
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def read(case: Case, opinions: Sequence[Opinion]) -> Verdict:
     values = {o.name: o.value for o in given if o.value is not None}
     parts = {name: _part(name, given, _size(case, given)) for name in case.wrt}
     entries = (
-        *compared("", values, {}, Scale(max(map(largest, values.values())), _least(case))),
+        *compared("", values, {}, _value_scale(case, given)),
         *(entry for part in parts.values() for entry in part.entries),
         *along_directions(given),
     )
@@ -107,13 +108,13 @@ def _part(name: str, given: Sequence[Opinion], value_size: float) -> Part:
 
 def _blamed(case: Case, found: Verdict) -> Verdict:
     """A dissent with its suspects, unless float64 ran out of range and no op is off by itself."""
-    alone = [e for e in found.entries if e.lonely in ("reverse", "several") and not e.tie]
+    alone = [e for e in found.entries if e.lonely in BLAMABLE and not (e.tie and e.part)]
     if found.verdict != "dissent" and not alone:
         return found
     guilty = suspects(case)
     if guilty:
         found = _with(found, lambda e: replace(e, verdict="dissent") if e in alone else e)
-    elif _lonely(found) <= {"reverse", "several"} and (out := extremes(case)):
+    elif _lonely(found) <= BLAMABLE and (out := extremes(case)):
         found = _with(found, lambda e: _out_of_range(e, out[0]) if e in alone else e)
     if found.verdict != "dissent":
         return found
@@ -168,6 +169,11 @@ def _size(case: Case, given: Sequence[Opinion]) -> float:
     value = max((largest(o.value) for o in given if o.value is not None), default=0.0)
     inputs = [float(np.max(np.abs(v), initial=0.0)) for v in case.floats().values()]
     return max(value / max([1.0, *inputs]), _least(case))
+
+
+def _value_scale(case: Case, given: Sequence[Opinion]) -> Scale:
+    level = max((largest(o.value) for o in given if o.value is not None), default=0.0)
+    return Scale(level, _least(case), tied=any(o.ties for o in given))
 
 
 def _least(case: Case) -> float:

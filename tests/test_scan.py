@@ -98,6 +98,11 @@ def runge_slope(x: mpf) -> mpf:
     return -50 * x / (1 + 25 * x * x) ** 2
 
 
+def swinging(speed: float) -> Function:
+    """X sin(log |x|), whose secants at 0 swing for ever."""
+    return lambda x: x * math.sin(speed * math.log(abs(x))) if x else 0.0
+
+
 def wave(frequency: float) -> Function:
     """A sine of that frequency."""
     return lambda x: math.sin(frequency * x)
@@ -325,15 +330,21 @@ def test_a_bar_is_no_wider_than_it_must_be(name: str, bar: float) -> None:
     assert scan(case.f, case.x).error < bar
 
 
-@pytest.mark.parametrize("name", ["(1 - cos x)/x² at 1e-7", "floor(1000 x)", "noise 1"])
-def test_never_a_guess(name: str) -> None:
-    """Stairs that may be rounding or may be meant, and noise without end, stay unresolved."""
-    f, x = {
-        "(1 - cos x)/x² at 1e-7": (versine, 1e-7),
-        "floor(1000 x)": (lambda x: float(math.floor(1000 * x)), 0.52),
-        "noise 1": (noisy(1.0), 1.0),
-    }[name]
-    slope = scan(f, x)
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [
+        (versine, 1e-7),
+        (lambda x: math.floor(1000 * x), 0.52),
+        (noisy(1.0), 1.0),
+        *((swinging(speed), 0.0) for speed in (0.4, 1.0, 2.0, 3.0)),
+        (lambda x: swinging(1.0)(x - 1), 1.0),
+        (lambda x: x * math.log(-math.log(abs(x))) if x else 0.0, 0.0),
+        (lambda x: abs(x) ** 0.9997, 0.0),
+    ],
+)
+def test_never_a_guess(f: Function, x: float) -> None:
+    """Stairs that may be meant, noise without end, slopes that never settle: unresolved."""
+    slope = scan(f, x, scale=0.25)
     assert (slope.kind, slope.error) == ("unresolved", math.inf)
     assert math.isnan(slope.value)
 

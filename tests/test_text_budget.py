@@ -158,6 +158,7 @@ HOMEWORK = [
     "losses = []\nfor i in range(5000):\n    losses.append(((X @ w - y)**2).mean())\nsum(losses)",
     "((X[:, None, :] - X[None])**2).sum(axis=2).mean()",
     "X[arange(50), [0] * 50].sum() + X[X > 0].sum() + einsum('ij,kj->ik', X, X).sum()",
+    "z = ones((2000, 2000))\nz[z > 0].sum() + z[..., [0, 1]].sum() + z[None, 3, [0] * 9].sum()",
     "n = 1\nfor i in range(1, 101):\n    n = n * i\nn",
     "(1 + w / 10**4)**10**4",
     "matrix_power(X.T @ X / 100, 50).sum() + inv(X.T @ X + eye(3)).sum()",

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from gradcheck.answers.complaint import clipped, refused
 from gradcheck.answers.tokens import Token
+from gradcheck.answers.trees import children
 from gradcheck.answers.words import Meaning, Words
 from gradcheck.errors import TextError
 
@@ -124,9 +125,9 @@ class Cursor:
         node.lineno = node.end_lineno = 1
         node.col_offset = start
         node.end_col_offset = max(self.look(-1).end, start)
-        below = (self.heights.get(id(child), 0) for child in ast.iter_child_nodes(node))
-        self.heights[id(node)] = 1 + max(below, default=0)
-        if self.heights[id(node)] > HEIGHT:
+        height = 1 + max([self.heights.get(id(child), 0) for child in children(node)], default=0)
+        self.heights[id(node)] = height
+        if height > HEIGHT:
             message = f"a formula of more than {HEIGHT} steps in a row"
             raise self.refused(self.look(), message, "simplify it first, or give numbers")
         return node

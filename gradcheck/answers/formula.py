@@ -10,6 +10,7 @@ from gradcheck.answers.echo import echo
 from gradcheck.answers.grammar import parse
 from gradcheck.answers.numerals import half_unit
 from gradcheck.answers.sizes import checked
+from gradcheck.answers.trees import alike
 from gradcheck.answers.words import Words, vocabulary
 from gradcheck.errors import TextError
 
@@ -54,7 +55,7 @@ def _faithful(tree: ast.Expression, understood: str, words: Words, text: str) ->
     except TextError:
         message = "written out in full, the formula is too long"
         raise refused(text, 0, message, "simplify it first, or give numbers") from None
-    if ast.dump(again) != ast.dump(tree):
+    if not alike(again, tree):
         raise refused(
             text, 0, "the formula can be read in two ways", "write * and brackets in full"
         )

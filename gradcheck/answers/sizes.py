@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from gradcheck.answers.complaint import refused
+from gradcheck.answers.trees import children
 
 EXPONENT, MAGNITUDE = 1_000, 30_000.0
 
@@ -25,18 +26,21 @@ def checked(tree: ast.Expression, text: str) -> None:
 
 def _size(node: ast.AST, text: str) -> Size | None:
     """The size of a literal number; nothing for a tree with names in it. Every power is checked."""
-    parts = [_size(child, text) for child in ast.iter_child_nodes(node)]
     if isinstance(node, ast.Constant):
         return _number(node.value)
-    if isinstance(node, ast.UnaryOp) and parts[1]:
+    if isinstance(node, ast.UnaryOp):
+        inner = _size(node.operand, text)
         sign = -1 if isinstance(node.op, ast.USub) else 1
-        return Size(sign * parts[1].value, parts[1].exponent)
+        return inner and Size(sign * inner.value, inner.exponent)
     if isinstance(node, ast.BinOp):
-        left, _, right = parts
+        left, right = _size(node.left, text), _size(node.right, text)
         if isinstance(node.op, ast.Pow):
             _power(node, left, right, text)
         if left and right:
             return _combined(node.op, left, right)
+        return None
+    for child in children(node):
+        _size(child, text)
     return None
 
 

@@ -6,6 +6,7 @@ A declared name always wins: an input may be called e, i, C or gamma.
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from gradcheck.answers.signs import GREEK
@@ -133,13 +134,19 @@ class Words:
     names: frozenset[str]
     functions: frozenset[str]
     constants: frozenset[str]
-    met: dict[str, Meaning | None] = field(default_factory=dict, compare=False, repr=False)
+    met: dict[str, Meaning] = field(default_factory=dict, compare=False, repr=False)
 
     def meaning(self, word: str) -> Meaning | None:
-        """A declared name, else a constant, else a function, else nothing; remembered."""
-        if word not in self.met:
-            self.met[word] = self._found(word)
-        return self.met[word]
+        """A declared name, else a constant, else a function, else nothing.
+
+        Only what has a meaning is remembered: strangers think of any number of words.
+        """
+        known = self.met.get(word)
+        if known is None:
+            known = self._found(word)
+            if known is not None:
+                self.met[word] = known
+        return known
 
     def _found(self, word: str) -> Meaning | None:
         """The meaning of a word met for the first time."""
@@ -171,8 +178,13 @@ class Words:
 def vocabulary(
     names: Collection[str], functions: Collection[str], constants: Collection[str]
 ) -> Words:
-    """The vocabulary made of these collections."""
-    return Words(frozenset(names), frozenset(functions), frozenset(constants))
+    """The vocabulary made of these collections; the same one for the same collections."""
+    return _made(frozenset(names), frozenset(functions), frozenset(constants))
+
+
+@lru_cache(maxsize=256)
+def _made(names: frozenset[str], functions: frozenset[str], constants: frozenset[str]) -> Words:
+    return Words(names, functions, constants)
 
 
 def _spellings(word: str) -> Iterator[str]:

@@ -38,7 +38,7 @@ def pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
 
 def fit(node: Node, i: int, g: Any) -> Any:
     """The cotangent in the operand's own shape and dtype: what was broadcast is summed."""
-    shape, dtype = node.forms[i]
+    shape, dtype = node.forms[i]  # type: ignore[misc]
     if g.shape != shape:
         g = unbroadcast(g, shape)
     return g if g.dtype is dtype or g.dtype == dtype else g.astype(dtype)
@@ -52,12 +52,14 @@ def accumulate(node: Step, held: Any, g: Any) -> Any:
 def unbroadcast(g: Any, shape: tuple[int, ...]) -> Any:
     """Sum g over the axes that broadcasting added or stretched; the adjoint of broadcast_to."""
     extra = len(g.shape) - len(shape)
-    if extra < 0 or any(m == 1 != n for n, m in zip(shape, g.shape[extra:], strict=True)):
+    if extra > 0:
+        g = g.sum(axis=tuple(range(extra)) if extra > 1 else 0)
+        if g.shape == shape:
+            return g
+    if extra < 0 or any(m == 1 != n for n, m in zip(shape, g.shape, strict=True)):
         return np.broadcast_to(g, shape)
-    axes = tuple(range(extra)) + tuple(
-        extra + k for k, n in enumerate(shape) if n == 1 and g.shape[extra + k] != 1
-    )
-    return np.reshape(np.sum(g, axis=axes), shape)
+    stretched = tuple(k for k, n in enumerate(shape) if n == 1 != g.shape[k])
+    return g.sum(axis=stretched, keepdims=True)
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,8 @@ def walk(
                 heappush(waiting, (-edge.order, edge))
         if not retain:
             node.release()
-    landed.update((leaf, hooked(leaf, g)) for leaf, g in arrived.items())
+    for leaf, g in arrived.items():
+        landed[leaf] = hooked(leaf, g) if leaf.hooks else g
     return landed
 
 

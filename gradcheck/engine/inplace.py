@@ -28,7 +28,7 @@ def write(
         refuse_if_leaf(t)
     if not assigns:
         _refuse_overlap(t._value, others)
-    before = _as_it_was(t, row, others) if recorded else t
+    before = _as_it_was(t, row, others) if recorded else t.detach()
     result = apply(row, (before, *others), params)
     _refuse_misfit(t, result, assigns)
     t._share()

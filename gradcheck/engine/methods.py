@@ -7,6 +7,7 @@ import numpy as np
 
 from gradcheck.engine import inplace
 from gradcheck.engine.tensor import Tensor, apply, apply_to_one, apply_to_two
+from gradcheck.engine.views import MOVING
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import COMPOUNDS, Compound, Op
 
@@ -40,26 +41,31 @@ PLAIN: dict[str, Callable[..., Any]] = {
 
 
 def _operator(row: Op, swapped: bool) -> Callable[[Tensor, Any], Tensor]:
-    run = apply_to_two if row.elementwise else lambda row, a, b: apply(row, (a, b), {})
     if swapped:
-        return lambda self, other: run(row, other, self)
-    return lambda self, other: run(row, self, other)
+        return lambda self, other: apply_to_two(row, other, self)
+    return lambda self, other: apply_to_two(row, self, other)
 
 
 def _unary(row: Op) -> Callable[..., Tensor]:
     """A row of one operand; further arguments take the long way, where they are named."""
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        return row(self, *args, **kwargs) if args or kwargs else apply_to_one(row, self)
+        if args or kwargs:
+            return apply(row, *row.normal((self, *args), kwargs))
+        return apply_to_one(row, self)
 
     return method
 
 
-def _method(row: Op | Compound) -> Callable[..., Any]:
+def _method(row: Op) -> Callable[..., Any]:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        return row(self, *args, **kwargs)
+        return apply(row, *row.normal((self, *args), kwargs))
 
     return method
+
+
+def _several(compound: Compound) -> Callable[..., Any]:
+    return lambda self, *args, **kwargs: compound(self, *args, **kwargs)
 
 
 def _named(method: Callable[..., Any], name: str, row: str) -> Callable[..., Any]:
@@ -145,13 +151,13 @@ def equip() -> None:
     for symbol, name in UNARY.items():
         _give(f"__{symbol}__", _unary(TABLE[name]))
     for name, row in TABLE.items():
-        quick = row.elementwise and row.operands == 1 and row.arrange is None
+        quick = row.operands == 1 and row.arrange is None and row not in MOVING
         for spelling in (name, *row.school):
             _give(spelling, _named(_unary(row) if quick else _method(row), spelling, name))
             if row.elementwise or name in SAME_SHAPE:
                 _give(f"{spelling}_", _named(_writing(row), f"{spelling}_", name))
     for name, compound in COMPOUNDS.items():
-        _give(name, _named(_method(compound), name, name))
+        _give(name, _named(_several(compound), name, name))
     for name, dtype in CASTS.items():
         _give(name, _named(_casting(dtype), name, str(np.dtype(dtype))))
     for name in ("to", "astype"):

@@ -6,9 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engine import advice
-from gradcheck.engine.inplace import copy_
 from gradcheck.engine.modules import clear
-from gradcheck.engine.recording import no_grad
 from gradcheck.engine.tensor import Tensor
 
 
@@ -41,13 +39,15 @@ class Optimizer:
         clear(self.params, set_to_none)
 
     def step(self) -> None:
-        """Move every parameter that has a gradient, in place."""
-        with no_grad():
-            for index, p in enumerate(self.params):
-                if p._grad is not None:
-                    g = p._grad._value + self.weight_decay * p._value
-                    state = self.state.setdefault(index, {})
-                    copy_(p, Tensor(p._value - self.lr * self._direction(g, state)))
+        """Move every parameter that has a gradient: an unrecorded write in place."""
+        for index, p in enumerate(self.params):
+            if p._grad is not None:
+                p._share()
+                g = p._grad._value
+                if self.weight_decay:
+                    g = g + self.weight_decay * p._value
+                p._value -= self.lr * self._direction(g, self.state.setdefault(index, {}))
+                p._cell[0] += 1
 
     def _direction(self, g: Any, state: dict[str, Any]) -> Any:
         """Where to, in units of the learning rate; `state` is the parameter's own memory."""

@@ -169,24 +169,29 @@ def record(
 ) -> None:
     """Put the node of `out` on the tape, with just the values that its VJPs will read."""
     keep, keep_y = row.keeps(wanted)
-    forms = tuple([form(value) for value in values])
-    watch = [
-        (i, t._cell, t._cell[0])
-        for i, t in enumerate(operands)
-        if keep[i] and hasattr(t, "_cell")
-    ]
+    edges: list[Step | None] = []
+    forms: list[Form] = []
+    watch: list[Watch] = []
+    for i, t in enumerate(operands):
+        value = values[i]
+        forms.append(form(value))
+        edges.append((t._node or t._step()) if wanted[i] else None)
+        if not keep[i]:
+            values[i] = blank(value)
+        elif hasattr(t, "_cell"):
+            watch.append((i, t._cell, t._cell[0]))
     if keep_y:
         watch.append((-1, out._cell, out._cell[0]))
-    out._node = node = Node(
+    node = Node(
         row,
-        tuple([(t._node or t._step()) if want else None for t, want in zip(operands, wanted, strict=True)]),
-        forms,
-        tuple([v if kept else blank(v) for v, kept in zip(values, keep, strict=True)]),
+        tuple(edges),
+        tuple(forms),
+        tuple(values),
         params,
         out._value if keep_y else None,
         tuple(watch) if keep_y or True in keep else None,
     )
-    out._tracked = True
+    out._node, out._tracked = node, True
     if MODE.observe is not None:
         MODE.observe(node, out, operands)
 

@@ -2,8 +2,8 @@
 
 Plain NumPy functions reach it through `__array_ufunc__` and `__array_function__`; both look the
 function up in the table of ops. `apply` runs an op's forward on bare values and, if anything is
-tracked, records it; `apply_to_one` and `apply_to_two` do the same for the elementwise ops of one
-and two operands, of which most programs are made, without the loops.
+tracked, records it; `apply_to_one` and `apply_to_two` do the same without loops for the ops of one
+and two operands, of which most programs are made.
 """
 
 import operator
@@ -21,7 +21,9 @@ from gradcheck.engine.tape import NUMBER, Node, Step, blank, form, record
 from gradcheck.ops import BY_FUNCTION, TABLE
 from gradcheck.ops.row import BY_COMPOUND, Op
 
-__all__ = ["Tensor", "apply", "apply_to_one", "apply_to_two", "bare", "boxed", "tracked"]
+__all__ = [
+    "Tensor", "apply", "apply_to_any", "apply_to_one", "apply_to_two", "bare", "boxed", "tracked",
+]  # fmt: skip
 
 
 class Tensor(Convertible, Hooked):
@@ -109,6 +111,16 @@ def _constant(value: Any) -> Any:
 
 def apply(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> Tensor:
     """Run an op's forward on bare values and, if anything is tracked, put a node on the tape."""
+    if MODE.plain and row not in views.MOVING:
+        if len(operands) == 2:
+            return apply_to_two(row, *operands, params)
+        if len(operands) == 1 and type(operands[0]) is Tensor:
+            return apply_to_one(row, operands[0], params)
+    return apply_to_any(row, operands, params)
+
+
+def apply_to_any(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> Tensor:
+    """`apply` for every row, any number of operands, views, observers and disturbances."""
     for t in operands:
         if type(t) is Tensor and t._view is not None:
             t._view.settle(t)
@@ -130,7 +142,7 @@ def apply(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> Tens
     return out
 
 
-# -- the same for one and two operands -----------------------------------------------------------
+# -- the same for one and two operands, without the loops ------------------------------------------
 
 NONE: Mapping[str, Any] = {}
 ONE = (True,)
@@ -145,38 +157,45 @@ OPERATOR: dict[Callable[..., Any], Callable[..., Any]] = {
 """Python's operators do what these functions do, and faster on single numbers."""
 
 
-def apply_to_one(row: Op, x: Tensor) -> Tensor:
-    """`apply` for an elementwise op of one operand."""
-    if x._view is not None or not (x._tracked and MODE.plain):
-        return apply(row, (x,), NONE)
+def apply_to_one(row: Op, x: Tensor, params: Mapping[str, Any] = NONE) -> Tensor:
+    """`apply` for a row of one operand that gives no view."""
+    if x._view is not None or not MODE.plain:
+        return apply_to_any(row, (x,), params)
     u = x._value
-    y = OPERATOR.get(row.forward, row.forward)(u)
-    out = Tensor(y if type(y) is float64 or type(y) is ndarray else _solid(y), True)
+    y = row.forward(u, **params) if params else OPERATOR.get(row.forward, row.forward)(u)
+    out = Tensor(y if type(y) is float64 or type(y) is ndarray else _solid(y))
+    if type(y) is ndarray and not row.elementwise:
+        views.link(out, (x,), row, params)
+    if not x._tracked:
+        return out
     (keep,), keep_y = row.keeps(ONE)
     watch: tuple[Any, ...] | None = ((0, x._cell, x._cell[0]),) if keep else None
     if keep_y:
         watch = (*(watch or ()), (-1, out._cell, 0))
+    out._tracked = True
     out._node = Node(
         row,
         (x._node or x._step(),),
         (NUMBER if type(u) is float64 else form(u),),
         (u if keep or type(u) is float64 else blank(u),),
-        NONE,
-        y if keep_y else None,
+        params,
+        out._value if keep_y else None,
         watch,
     )
     return out
 
 
-def apply_to_two(row: Op, a: Any, b: Any) -> Tensor:
-    """`apply` for an elementwise op of two operands."""
+def apply_to_two(row: Op, a: Any, b: Any, params: Mapping[str, Any] = NONE) -> Tensor:
+    """`apply` for a row of two operands that gives no view."""
     ours, theirs = type(a) is Tensor, type(b) is Tensor
     if not MODE.plain or (ours and a._view is not None) or (theirs and b._view is not None):
-        return apply(row, (a, b), NONE)
+        return apply_to_any(row, (a, b), params)
     u = a._value if ours else a if type(a) is float else _constant(a)
     v = b._value if theirs else b if type(b) is float else _constant(b)
-    y = OPERATOR.get(row.forward, row.forward)(u, v)
+    y = row.forward(u, v, **params) if params else OPERATOR.get(row.forward, row.forward)(u, v)
     out = Tensor(y if type(y) is float64 or type(y) is ndarray else _solid(y))
+    if type(y) is ndarray and not row.elementwise:
+        views.link(out, (a, b), row, params)
     wanted = ours and a._tracked, theirs and b._tracked
     if wanted == NEITHER:
         return out
@@ -200,8 +219,8 @@ def apply_to_two(row: Op, a: Any, b: Any) -> Tensor:
             u if keep_u or type(u) is not ndarray else blank(u),
             v if keep_v or type(v) is not ndarray else blank(v),
         ),
-        NONE,
-        y if keep_y else None,
+        params,
+        out._value if keep_y else None,
         watch,
     )
     return out

@@ -63,7 +63,7 @@ def forward(row: Op, x: State, params: Mapping[str, Any]) -> Any:
     if row.name != "getitem" or isinstance(y, np.ndarray):
         return y
     alias = _look(row, x._value, params)
-    return alias if np.array_equal(alias, y, equal_nan=True) else y
+    return alias if alias.shape == () and (alias[()] == y or y != y) else y  # noqa: PLR0124 - nan
 
 
 def link(out: State, operands: tuple[Any, ...], row: Op, params: Mapping[str, Any]) -> None:
@@ -72,7 +72,9 @@ def link(out: State, operands: tuple[Any, ...], row: Op, params: Mapping[str, An
     if type(y) is not np.ndarray:
         return
     for x in operands:
-        if not (isinstance(x, State) and np.may_share_memory(x._value, y)):
+        if not isinstance(x, State) or (y.base is None and y is not x._value):
+            continue
+        if not np.may_share_memory(x._value, y):
             continue
         if row not in MOVING:
             out._value = np.array(y)

@@ -75,10 +75,12 @@ def readings(problem: Problem, read: Formula | Entries | Numbers) -> Readings:
         numbers = boxed([exact_number(value) for value in read.values], read.shape)
         return Readings(numbers, frozenset(), boxed(read.half_units, read.shape))
     if isinstance(read, Formula):
-        return Readings(_piece(problem, read), names(read), boxed([read.half_unit], ()))
-    pieces = boxed([_piece(problem, formula) for formula in read.formulas], read.shape)
-    mentioned = frozenset[str]().union(*map(names, read.formulas))
-    return Readings(pieces, mentioned, boxed([f.half_unit for f in read.formulas], read.shape))
+        piece = _piece(problem, read)
+        return Readings(piece, names(piece), boxed([read.half_unit], ()))
+    pieces = [_piece(problem, formula) for formula in read.formulas]
+    mentioned = frozenset[str]().union(*map(names, pieces))
+    half_units = boxed([formula.half_unit for formula in read.formulas], read.shape)
+    return Readings(boxed(pieces, read.shape), mentioned, half_units)
 
 
 def boxed(entries: Sequence[Any], shape: tuple[int, ...]) -> Array:
@@ -93,9 +95,11 @@ def exact_number(value: Fraction) -> Callable[[], arb]:
     return lambda: exact(value)
 
 
-def names(formula: Formula) -> frozenset[str]:
-    """All the names in a formula."""
-    return frozenset(n.id for n in ast.walk(formula.tree) if isinstance(n, ast.Name))
+def names(piece: Piece) -> frozenset[str]:
+    """All the names in a piece: of inputs, and perhaps of functions."""
+    if isinstance(piece, StraightLine):
+        return frozenset(name for name, _ in piece.leaves)
+    return frozenset(n.id for n in ast.walk(piece.tree) if isinstance(n, ast.Name))
 
 
 def _piece(problem: Problem, formula: Formula) -> Piece:

@@ -25,7 +25,9 @@ from gradcheck.opinions.reverse import recorded
 BITS = 384
 STEP = arb(2) ** -100
 TOLERANCE = 1e-7
+ROUNDING = 1e-13  # of an op's operands and value: what float64 may lose inside of it
 EXACT = ("ball", "symbolic")
+DIGITS = 2.0**-49  # of the result itself: a basic operation loses a sixteenth of this
 SMALLEST = float(np.finfo(np.float64).smallest_normal)
 
 
@@ -74,14 +76,14 @@ def suspects(case: Case) -> tuple[Suspect, ...]:
 
 
 def extremes(case: Case) -> tuple[str, ...]:
-    """The ops at which float64 runs out of range: 0, or no finite number, where there is one."""
+    """The ops at which float64 runs out of range, or loses digits, though the op is right."""
     replay = _replayed(case)
     if replay is None:
         return ()
     found: dict[str, None] = {}
     with precision(BITS), np.errstate(all="ignore"):
         for site in replay.sites:
-            for words in _safely(_out_of_range, site, replay):
+            for words in _safely(_limits, site, replay):
                 found[words] = None
     return tuple(found)
 
@@ -136,23 +138,32 @@ def _forward(site: _Site, replay: _Replay) -> Iterator[Suspect]:
     if _numeric(site):
         leaves = tuple(map(line.constants, site.operands))
         forms["symbolic"] = _floats(_values(answer(row, leaves, site.node.params)))
-    off = _odd({name: np.array(v, dtype=float) for name, v in forms.items()}, _largest(site.y))
+    size = max(1.0, _largest(site.y), *map(_largest, site.operands))
+    off = _odd({name: np.array(v, dtype=float) for name, v in forms.items()}, size)
     if off:
         yield Suspect(row.name, off, site.node.span, f"the value of {row.name} differs in `{off}`")
 
 
-def _out_of_range(site: _Site, replay: _Replay) -> Iterator[str]:
-    """Zero or not finite in float64 where the exact value, or cotangent, is neither."""
+def _limits(site: _Site, replay: _Replay) -> Iterator[str]:
+    """What float64 makes of the exact value, or cotangent, of one op."""
     row = site.node.op
-    for now, exact in zip(site.y.ravel(), arbs(_on_balls(site, site.operands)).flat, strict=True):
-        if exact.is_finite() and exact != 0 and not SMALLEST <= abs(float(now)) < np.inf:
-            yield f"{row.name} leaves the range of float64"
-            break
+    for words in _lost(site.y, arbs(_on_balls(site, site.operands))):
+        yield f"{row.name} {words}"
     for i, raw, g in _pulled(site, replay) if _numeric(site) else ():
         exact = _slopes(site, g)[i]
-        small = ~(np.abs(_summed(raw, exact.shape)) >= SMALLEST)
-        if any(slope.is_finite() and slope != 0 for slope in exact[small].flat):
-            yield f"the derivative of {row.name} leaves the range of float64"
+        for words in _lost(_summed(raw, exact.shape), exact):
+            yield f"the derivative of {row.name} {words}"
+
+
+def _lost(floats: Array, exact: Array) -> Iterator[str]:
+    """Zero or not finite where there is a number; or its digits gone."""
+    for now, ball in zip(np.asarray(floats).flat, exact.flat, strict=True):
+        if not ball.is_finite() or ball == 0:
+            continue
+        if not SMALLEST <= abs(float(now)) < np.inf:
+            yield "leaves the range of float64"
+        elif abs(arb(float(now)) - ball) > DIGITS * abs(ball):
+            yield "loses digits in float64"
 
 
 # -- the VJPs of one op --------------------------------------------------------------------------
@@ -161,7 +172,7 @@ def _out_of_range(site: _Site, replay: _Replay) -> Iterator[str]:
 def _pulls(site: _Site, replay: _Replay) -> Iterator[Suspect]:
     """Each VJP against a ball difference, and against the closed form's slopes."""
     row, span = site.node.op, site.node.span
-    slopes: list[Array] | None = None
+    slopes: list[Array] | None = None  # of arbs
     for i, raw, g in _pulled(site, replay):
         if not _finite(*site.operands, site.y, g):
             continue
@@ -171,10 +182,9 @@ def _pulls(site: _Site, replay: _Replay) -> Iterator[Suspect]:
         u = _probe(site.operands[i])
         three = {"vjp": float(np.sum(right * u)), "ball": _float(_directional(site, g, i, u))}
         if slopes is not None:
-            three["symbolic"] = _float(sum((a * b for a, b in zip(slopes[i].flat, arbs(u).flat,
-                                                                  strict=True)), arb(0)))  # fmt: skip
-        size = _largest(raw) * _largest(u) * np.size(raw)
-        off = _odd({n: np.array([v]) for n, v in three.items()}, size)
+            three["symbolic"] = _float(sum((slopes[i] * arbs(u)).flat, arb(0)))
+        size = max(_largest(raw) * np.size(raw), _largest(g) * max(1.0, _largest(site.y)))
+        off = _odd({n: np.array([v]) for n, v in three.items()}, size * max(1.0, _largest(u)))
         if off:
             yield Suspect(row.name, f"vjps[{i}]" if off == "vjp" else off, span, f"{three}")
         fitted = replay.pieces[site.node, i][1]
@@ -209,7 +219,7 @@ def _summed(g: Any, shape: tuple[int, ...]) -> Array:
 
 
 def _directional(site: _Site, g: Any, i: int, u: Array) -> arb:
-    """The product g . (f(x + hu) - f(x - hu)) / 2h of this one op, in balls."""
+    """The product g . (f(x + hu) - f(x - hu)) / 2h of this op, in balls; nan at a kink of it."""
     weights = arbs(np.broadcast_to(g, site.y.shape))
 
     def at(step: arb) -> arb:
@@ -218,7 +228,9 @@ def _directional(site: _Site, g: Any, i: int, u: Array) -> arb:
         value = arbs(_on_balls(site, tuple(moved)))
         return sum((a * b for a, b in zip(value.flat, weights.flat, strict=True)), arb(0))
 
-    return (at(STEP) - at(-STEP)) / (2 * STEP)
+    left, here, right = at(-STEP), at(arb(0)), at(STEP)
+    sharp = abs(right + left - 2 * here) > STEP * TOLERANCE * (abs(right - left) + STEP)
+    return arb.nan() if sharp else (right - left) / (2 * STEP)
 
 
 def _slopes(site: _Site, g: Any) -> list[Array]:
@@ -305,7 +317,7 @@ def _odd(values: Mapping[str, Array], size: float) -> str:
     Entries without an exact number are not judged.
     """
     known = np.all([np.isfinite(v) for n, v in values.items() if n in EXACT], axis=0)
-    near = 1e-12 * size
+    near = ROUNDING * size
     close = {
         pair: np.allclose(values[pair[0]][known], values[pair[1]][known], TOLERANCE, near)
         for pair in combinations(values, 2)

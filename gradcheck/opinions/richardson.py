@@ -1,4 +1,4 @@
-"""Difference quotients over a ladder of steps: their noise, their extrapolation, the choice.
+"""A ladder of samples on each side of x and what it tells: jumps, powers, noise, slopes.
 
 Arrays run over the rungs of one side's ladder, finest step first, each step about twice the last.
 A rung outside the domain of f is nan, and so is everything made from it.
@@ -44,7 +44,7 @@ class Samples:
         return self(self.x)
 
     def at(self, points: Iterable[float]) -> Rungs:
-        """F at several points."""
+        """Values at several points."""
         return np.array([self(float(t)) for t in points])
 
     def largest(self) -> float:
@@ -107,7 +107,7 @@ def ladder(samples: Samples) -> Rungs:
 
 
 def sampled(samples: Samples, sign: int, steps: Rungs) -> Side:
-    """F on one side of x, with the steps that the rounding of x ± h left."""
+    """One side of x sampled, with the steps that the rounding of x ± h left."""
     points = samples.x + sign * steps
     return Side(sign, np.abs(points - samples.x), samples.at(points))
 
@@ -146,6 +146,16 @@ def power_at(f0: float, steps: Rungs, values: Rungs) -> float:
     power, start = (float(c) for c in np.polyfit(across, up, 1))
     bend = float(np.abs(up - start - power * across).max())
     return power if 0.02 < power < 0.9995 and bend < min(0.02, (1 - power) / 2) else 0.0
+
+
+def restless(f0: float, steps: Rungs, values: Rungs) -> bool:
+    """Whether the quotients move as much from each of these 25 rungs to the next as from any other.
+
+    Noise makes them move more and more towards x, smoothness less and less.
+    """
+    quotients = (values - f0) / steps
+    moves = np.median(np.abs(np.diff(quotients)).reshape(4, 6), axis=1)
+    return bool(moves.max() <= 4 * moves.min() and moves.min() > 64 * EPS * np.abs(quotients).max())
 
 
 def quiet_noise(scatters: list[Rungs]) -> float:
@@ -239,10 +249,7 @@ def settle(steps: Rungs, quotients: Rungs, noise: Rungs, unheard: Rungs, power: 
     bar = np.take_along_axis(bars, best, 0)[0]
     value = np.where(np.isfinite(bar), np.take_along_axis(columns, best, 0)[0], 0.0)
     apart = np.abs(value[:, np.newaxis] - value) > bar[:, np.newaxis] + bar
-    miss = np.abs(quotients[:, np.newaxis] - value)
-    near = np.fmax(miss.diagonal(), np.append(miss.diagonal(1), np.nan))
-    stray = miss > near + bar + SAFETY * noise[:, np.newaxis]
-    upheld = np.where(np.triu(apart | stray, 1).any(axis=0), INF, bar)
+    upheld = np.where(np.triu(apart, 1).any(axis=0), INF, bar)
     boldest, chosen = int(bar.argmin()), int(upheld.argmin())
     if np.isinf(upheld[chosen]):
         return Limit()
@@ -281,10 +288,9 @@ def misplaced(lengths_a_step: Rungs, slope: Rungs) -> Rungs:
     return lost
 
 
-def meet(left: Side, right: Side, f0: float, noise: float, gap: float) -> bool:
-    """Whether the two slopes still differ by this gap on the finest rung that could tell."""
+def gap_seen(left: Side, right: Side, f0: float, noise: float, gap: float) -> bool:
+    """Whether the slopes to both sides differ by this gap on the finest rung that could tell."""
     largest = np.fmax(np.abs(left.values), np.abs(right.values))
     telling = 4 * np.fmax(noise, rounding(f0, largest)) / right.steps < abs(gap) / 8
-    finest = int(np.argmax(telling))
-    apart = float(slope_to(right, f0)[finest] - slope_to(left, f0)[finest])
-    return not (telling.any() and abs(apart - gap) < abs(gap) / 2)
+    apart = (slope_to(right, f0) - slope_to(left, f0))[int(np.argmax(telling))]
+    return bool(telling.any() and abs(apart - gap) < abs(gap) / 2)

@@ -21,12 +21,13 @@ from gradcheck.opinions.richardson import (
     Rungs,
     Samples,
     Side,
+    gap_seen,
     jump_at,
     ladder,
-    meet,
     one_sided,
     power_at,
     quiet_noise,
+    restless,
     rise,
     rounding,
     sampled,
@@ -36,11 +37,12 @@ from gradcheck.opinions.richardson import (
 )
 
 Kind = Literal["smooth", "kink", "jump", "vertical", "one-sided", "undefined", "unresolved"]
-Trouble = Literal["", "outside", "rounding", "jump", "vertical"]
+Trouble = Literal["", "outside", "rounding", "restless", "jump", "vertical"]
 
 SMALL_STEP = 1e-6  # f stepping by less than this part of itself may be rounding, not a step of f's
 DENIALS: dict[Trouble, Kind] = {
     "rounding": "unresolved",
+    "restless": "unresolved",
     "jump": "jump",
     "vertical": "vertical",
 }
@@ -78,7 +80,7 @@ def scan(f: Function, x: float, *, scale: float | None = None) -> Slope:
     Steps run from max(1, |x|) down to 8 ulp of x (2^-60 where x is 0). With `scale`, the length on
     which f is known to vary, they run from there down to 8 ulp of the larger of |x| and `scale`:
     the finest that f(t) = g(x0 + t u) can feel at t = 0 where `scale` moves x0 by about itself.
-    A kink or a jump nearer to x than about a hundred ulp counts as one at x.
+    A kink or a jump nearer to x than about a hundred ulp may count as one at x.
     """
     x = float(x)
     samples = Samples(f, x, scale or max(1.0, abs(x)), max(abs(x), scale or 0.0), {})
@@ -121,6 +123,8 @@ def examine(samples: Samples, side: Side) -> Finding:
     if power := power_at(f0, side.steps[:16], side.values[:16]):
         slope = math.copysign(INF, side.sign * (side.values[0] - f0))
         return Finding("vertical", slope, f"f(x{hand}h) - f(x) ~ h^{power:.3f}")
+    if len(side.steps) > 24 and restless(f0, side.steps[:25], side.values[:25]):
+        return Finding("restless", NAN, f"(f(x{hand}h) - f(x))/h does not settle")
     return Finding()
 
 
@@ -227,7 +231,7 @@ def joined(
     gap = right.value - left.value
     if abs(gap) <= 2 * (left.bar + right.bar):
         return resolved(samples, found, limit)
-    if meet(*sides, f0, noise, gap):
+    if not gap_seen(*sides, f0, noise, gap):
         return resolved(samples, found, replace(limit, bar=limit.bar + abs(gap)))
     detail = f"slope {left.value:.6g} to the left, {right.value:.6g} to the right"
     return replace(found, kind="kink", error=max(left.bar, right.bar), detail=detail)

@@ -16,7 +16,9 @@ CUBIC = 0.044715
 
 
 def _stable_sigmoid(x: Any) -> Any:
-    return 0.5 * (1 + np.tanh(0.5 * x))
+    """Every digit in both tails: 1 + tanh would lose them on the left."""
+    e = np.exp(-np.absolute(x))
+    return np.where(np.greater_equal(x, 0), 1.0, e) / (1 + e)
 
 
 relu = op(
@@ -168,15 +170,15 @@ def _bent(x: Any) -> Any:
 def _gelu(x: Any, approximate: str = "none") -> Any:
     """The input times the normal distribution function, or times its approximation by tanh."""
     if approximate == "tanh":
-        return 0.5 * x * (1 + np.tanh(_bent(x)))
+        return x * _stable_sigmoid(2 * _bent(x))
     return 0.5 * x * erfc(x * -math.sqrt(0.5))
 
 
 def _gelu_slope(x: Any, approximate: str) -> Any:
     if approximate == "tanh":
-        t = np.tanh(_bent(x))
         bend = math.sqrt(2 / math.pi) * (1 + 3 * CUBIC * x**2)
-        return 0.5 * (1 + t) + 0.5 * x * (1 - t**2) * bend
+        right, left = sigmoid(2 * _bent(x)), sigmoid(-2 * _bent(x))
+        return right + 2 * x * right * left * bend
     return 0.5 * erfc(x * -math.sqrt(0.5)) + x * np.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)
 
 

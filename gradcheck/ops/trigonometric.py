@@ -130,7 +130,7 @@ acsc = op(
 )
 
 acot = op(
-    lambda x: np.pi / 2 - np.arctan(x),
+    lambda x: np.arctan2(1.0, x),
     name="acot",
     vjps=(lambda g, y, x: -g / (1 + x**2),),
     symbolic=lambda x: sympy.pi / 2 - sympy.atan(x),

@@ -107,7 +107,7 @@ def _unseen(verdict: Verdict, judged: Sequence[Judged]) -> Iterator[str]:
             yield f"  d/d{part.part}: the formula is right, but loses digits in float64 here"
     widest = max((part.sensitivity for part in judged if not part.right), default=0.0)
     if widest:
-        yield f"  not seen: entries off by less than {widest:.1g}, and what is wrong at other points"
+        yield f"  not seen: entries off by less than {widest:.1g}, and faults at other points"
     for note in verdict.notes:
         if note:
             yield f"  note: {note}"

@@ -1,12 +1,14 @@
 """`gradcheck ops` and `gradcheck mistakes`: the catalogues, read off their tables."""
 
 import math
-from collections.abc import Iterable
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
-from gradcheck.mistakes import CATALOGUE
+from gradcheck.diagnosis import Hypothesis, words
+from gradcheck.mistakes import CATALOGUE, Mistake
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import Interval, Op
 
@@ -31,7 +33,7 @@ def _domain(row: Op) -> str:
 def _interval(interval: Interval) -> str:
     low, high = interval
     if math.isinf(low) and math.isinf(high):
-        return ""
+        return "ℝ"
     return f"({low:.4g}, {high:.4g})".replace("inf", "∞")
 
 
@@ -45,28 +47,35 @@ def _counterparts(row: Op) -> str:
 
 
 def print_mistakes() -> None:
-    """One line a mistake: id, family, an example of it, the words for the student."""
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
-    for head in ("mistake", "family", "for example", "words"):
-        table.add_column(head, overflow="fold")
-    for mistake, family, example, words in catalogue():
-        table.add_row(mistake, family, example, words)
-    Console(highlight=False).print(table)
+    """Every mistake by family: its id, an example of it, the words for the student."""
+    out = Console(highlight=False)
+    family = ""
+    for row in ordered():
+        if row.family != family:
+            family = row.family
+            out.print(Text(f"{family}\n", style="bold underline"))
+        out.print(Text(row.id, style="bold"))
+        out.print(Padding(Text(f"{row.example.program}  answered  {answered(row)}"), (0, 4)))
+        out.print(Padding(Text(words(Hypothesis(row, None)), style="dim"), (0, 4, 1, 4)))
 
 
-def catalogue() -> Iterable[tuple[str, str, str, str]]:
-    """Every mistake with its family, its example and its words."""
-    for row in CATALOGUE:
-        answer = "; ".join(f"{name}: {text}" for name, text in row.example.answer.items())
-        yield row.id, row.family, f"{row.example.program} → {answer}", row.says
+def ordered() -> list[Mistake]:
+    """The catalogue by family and id; several rows of one id keep their order."""
+    return sorted(CATALOGUE, key=lambda row: (row.family, row.id))
+
+
+def answered(row: Mistake) -> str:
+    """The example's answer, as it would be typed."""
+    return "; ".join(f"{name}: {text}" for name, text in row.example.answer.items())
 
 
 def markdown_mistakes() -> str:
     """The catalogue as the README's table: one line an id, the example of its first row."""
     lines = ["| mistake | family | for example |", "| --- | --- | --- |"]
     seen: set[tuple[str, str]] = set()
-    for mistake, family, example, _ in catalogue():
-        if (mistake, family) not in seen:
-            seen.add((mistake, family))
-            lines.append(f"| `{mistake}` | {family} | `{example.replace('|', chr(92) + '|')}` |")
+    for row in ordered():
+        if (row.id, row.family) not in seen:
+            seen.add((row.id, row.family))
+            example = f"{row.example.program} → {answered(row)}".replace("|", "\\|")
+            lines.append(f"| `{row.id}` | {row.family} | `{example}` |")
     return "\n".join(lines)

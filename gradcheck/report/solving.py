@@ -5,15 +5,17 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from gradcheck.derivation import Steps, Walked, derive
+from gradcheck.diagnosis.lint import blind
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.opinions.opinion import NotScalar
 from gradcheck.problem import Problem, ProblemSet
 from gradcheck.problem.domain import check_value
-from gradcheck.problem.draw import given_point
+from gradcheck.problem.draw import further_points, given_point
 from gradcheck.report.solve import json_line, problem_report, summary
 from gradcheck.verdict import Verdict, consult
 
 AGREE, MALFORMED, DISSENT = 0, 2, 3
+FEW = 10
 
 
 def solve_all(
@@ -39,11 +41,22 @@ def solve_all(
             continue
         said[problem.id] = verdict.verdict
         _print(out, problem, verdict, derivation, as_json)
+        if not as_json and len(chosen) <= FEW:
+            _warn(out, problem)
     if not as_json and len(said) > 1:
         out.print(summary(said))
     if broken:
         return MALFORMED
     return DISSENT if "dissent" in said.values() else AGREE
+
+
+def _warn(out: Console, problem: Problem) -> None:
+    """One line where lint would have something to say."""
+    cases = [problem.case(point) for point in (given_point(problem), *further_points(problem, 3))]
+    count = sum(bool(finding.cure) for finding in blind(cases))
+    if count:
+        words = f"lint: {count} findings; `gradcheck lint {problem.file}` tells them\n"
+        out.print(words, style="yellow", markup=False)
 
 
 def _placed(problem: Problem, error: Exception) -> str:

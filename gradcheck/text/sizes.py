@@ -264,11 +264,8 @@ ROWS: tuple[tuple[Estimate, str], ...] = (
     (dotted, "dot inner vdot"),
     (contracted, "tensordot"),
     (einsum, "einsum"),
-    (
-        cubic,
-        "inv det slogdet logdet solve cholesky svd svdvals eig eigh eigvals eigvalsh qr pinv signdet",
-    ),
-    (cubic, "lstsq matrix_rank multi_dot expm matrix_exp logabsdet"),
+    (cubic, "inv det slogdet logdet logabsdet signdet solve cholesky svd svdvals eig eigh eigvals"),
+    (cubic, "eigvalsh qr pinv lstsq matrix_rank multi_dot expm matrix_exp"),
     (powered, "matrix_power"),
     (gram, "cov corrcoef cdist"),
 )

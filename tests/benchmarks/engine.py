@@ -1,0 +1,173 @@
+"""The engine's speed: a chain of scalar ops and one training step, beside what others take.
+
+Contestants take turns, so that a busy machine slows them alike; the ratios are those of the medians
+of the rounds, and the time told is the least of all rounds.
+"""
+
+import importlib
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engine import SGD, Tensor, tensor
+
+Run = Callable[[], Any]
+
+ROUNDS = 40
+LINKS = 100
+SIZES = (64, 64, 64, 10)
+BATCH = 32
+
+
+def main() -> None:
+    """Print every ratio."""
+    told("a chain of 300 ops: sin, times a number, plus a number", chains(by_numbers))
+    told("a chain of 300 ops: sin, times the leaf, plus the leaf", chains(by_leaf))
+    told("a step of a 64-64-64-10 tanh network on 32 rows", networks())
+
+
+def told(title: str, contestants: dict[str, Run]) -> None:
+    """One table: the least time, and how the medians compare with ours."""
+    times = measured(contestants)
+    ours = statistics.median(times["gradcheck"])
+    print(title)
+    for name, seconds in times.items():
+        ratio = statistics.median(seconds) / ours
+        print(f"  {name:<22}{1e6 * min(seconds):>10.1f} us{ratio:>8.2f} x")
+
+
+def measured(contestants: dict[str, Run]) -> dict[str, list[float]]:
+    """Seconds a run, each contestant in turn, round after round."""
+    times: dict[str, list[float]] = {name: [] for name in contestants}
+    for run in contestants.values():
+        run()
+    for _ in range(ROUNDS):
+        for name, run in contestants.items():
+            for _ in range(3):
+                start = time.perf_counter()
+                run()
+                times[name].append(time.perf_counter() - start)
+    return times
+
+
+def peer(module: str) -> Any:
+    """A library that may or may not be here."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        print(f"  ({module} is not installed)")
+        return None
+
+
+# -- chains ----------------------------------------------------------------------------------------
+
+
+def by_numbers(x: Any, sin: Callable[[Any], Any]) -> Any:
+    """Sine, times 1.1, plus 0.3, a hundred times."""
+    y = x
+    for _ in range(LINKS):
+        y = sin(y) * 1.1 + 0.3
+    return y
+
+
+def by_leaf(x: Any, sin: Callable[[Any], Any]) -> Any:
+    """Sine, times x, plus x, a hundred times."""
+    y = x
+    for _ in range(LINKS):
+        y = sin(y) * x + x
+    return y
+
+
+def chains(chain: Callable[..., Any]) -> dict[str, Run]:
+    """Forward and backward through one chain."""
+
+    def ours() -> None:
+        chain(tensor(0.5, requires_grad=True), Tensor.sin).backward()
+
+    runs: dict[str, Run] = {"gradcheck": ours}
+    if torch := peer("torch"):
+        torch.set_num_threads(1)
+
+        def eager() -> None:
+            x = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
+            chain(x, torch.sin).backward()
+
+        runs["torch eager"] = eager
+    if hips := peer("autograd"):
+        sin = peer("autograd.numpy").sin
+        gradient = hips.grad(lambda x: chain(x, sin))
+        runs["HIPS autograd"] = lambda: gradient(0.5)
+    return runs
+
+
+# -- a network -------------------------------------------------------------------------------------
+
+
+def networks() -> dict[str, Run]:
+    """One step: forward, mean squared error, backward, descent."""
+    rng = np.random.default_rng(0)
+    x, target = rng.standard_normal((BATCH, SIZES[0])), rng.standard_normal((BATCH, SIZES[-1]))
+    weights = [
+        w
+        for n, m in zip(SIZES, SIZES[1:], strict=False)
+        for w in (rng.standard_normal((n, m)) / 8, np.zeros(m))
+    ]
+    runs: dict[str, Run] = {"gradcheck": _by_tape(x, target, weights)}
+    runs["NumPy by hand"] = _by_hand(x, target, weights)
+    if torch := peer("torch"):
+        runs["torch eager"] = _by_torch(torch, x, target, weights)
+    return runs
+
+
+def _by_tape(x: Any, target: Any, weights: list[Any]) -> Run:
+    leaves = [tensor(w, requires_grad=True) for w in weights]
+    descent = SGD(leaves, lr=1e-3)
+
+    def step() -> None:
+        w1, b1, w2, b2, w3, b3 = leaves
+        h = np.tanh(x @ w1 + b1)
+        h = np.tanh(h @ w2 + b2)
+        loss = ((h @ w3 + b3 - target) ** 2).mean()
+        loss.backward()
+        descent.step()
+        descent.zero_grad()
+
+    return step
+
+
+def _by_torch(torch: Any, x: Any, target: Any, weights: list[Any]) -> Run:
+    leaves = [torch.tensor(w, requires_grad=True) for w in weights]
+    x, target = torch.tensor(x), torch.tensor(target)
+    descent = torch.optim.SGD(leaves, lr=1e-3)
+
+    def step() -> None:
+        w1, b1, w2, b2, w3, b3 = leaves
+        h = torch.tanh(x @ w1 + b1)
+        h = torch.tanh(h @ w2 + b2)
+        loss = ((h @ w3 + b3 - target) ** 2).mean()
+        loss.backward()
+        descent.step()
+        descent.zero_grad()
+
+    return step
+
+
+def _by_hand(x: Any, target: Any, weights: list[Any]) -> Run:
+    leaves = [w.copy() for w in weights]
+
+    def step() -> None:
+        w1, b1, w2, b2, w3, b3 = leaves
+        h1 = np.tanh(x @ w1 + b1)
+        h2 = np.tanh(h1 @ w2 + b2)
+        error = h2 @ w3 + b3 - target
+        g3 = error * (2 / error.size)
+        g2 = (g3 @ w3.T) * (1 - h2 * h2)
+        g1 = (g2 @ w2.T) * (1 - h1 * h1)
+        gradients = [x.T @ g1, g1.sum(0), h1.T @ g2, g2.sum(0), h2.T @ g3, g3.sum(0)]
+        for leaf, g in zip(leaves, gradients, strict=True):
+            leaf -= 1e-3 * g
+
+    return step

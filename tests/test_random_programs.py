@@ -1,0 +1,42 @@
+"""A right program is never accused: random programs from the table of ops at random points."""
+
+import os
+
+import numpy as np
+import pytest
+from random_programs import random_case
+
+from gradcheck.verdict import consult
+
+FAST = 150
+SWEEP = int(os.environ.get("GRADCHECK_SWEEP", "10000"))
+UNDECIDED = 0.01
+
+
+def verdicts(seeds):
+    """The verdict on each seed's program, and the programs of those in dissent."""
+    counts, wrong = {}, []
+    with np.errstate(all="ignore"):
+        for seed in seeds:
+            program, question = random_case(seed)
+            found = consult(question, write=False)
+            counts[found.verdict] = counts.get(found.verdict, 0) + 1
+            if found.verdict == "dissent":
+                wrong.append((seed, program, found.entries[:2]))
+    return counts, wrong
+
+
+def test_random_programs_are_not_accused():
+    """No dissent on programs composed of right ops, and next to none left undecided."""
+    counts, wrong = verdicts(range(FAST))
+    assert not wrong
+    assert counts.get("undecided", 0) <= max(2, UNDECIDED * FAST)
+    assert counts["agree"] > FAST / 2
+
+
+@pytest.mark.sweep
+def test_many_random_programs_are_not_accused():
+    """The same of as many as GRADCHECK_SWEEP says."""
+    counts, wrong = verdicts(range(FAST, FAST + SWEEP))
+    assert not wrong
+    assert counts.get("undecided", 0) < UNDECIDED * SWEEP
