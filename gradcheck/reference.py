@@ -128,8 +128,8 @@ def key(problem: Problem) -> Key:
     first = given_point(problem)
     points, verdicts = [first], [_given(problem, first)]
     usual, far = further_points(problem, POINTS - 1), far_points(problem, FAR)
-    for point in (*usual, *far):
-        verdict = _further(problem, point, len(points) == 1, point in far)
+    for is_far, point in ((is_far, p) for is_far, ps in ((False, usual), (True, far)) for p in ps):
+        verdict = _further(problem, point, len(points) == 1, is_far)
         if verdict.verdict in GOOD:
             points.append(point)
             verdicts.append(verdict)

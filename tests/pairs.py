@@ -27,7 +27,7 @@ tanh(x)                  | atan(2*x)              | 1/(1 + exp(-x))        | log
 sqrt(x - 8)*exp(x)       | x**12*sin(x)           | 10**6*x**2/2 - cos(x)  | sin(x)**2*cos(x)
 exp(sin(x))              | (x**2 - 1)**3*(x + 2)  | x*log(x) - x           | sin(3*x)/x
 x/(1 + x**2)**2          | asin(x/20)             | sinh(x)*cosh(x)        | 2**x*x**2
-exp(x)/(1 + x)           | log(x)/x               | cos(x**2 + 1)          | (1 - cos(x))/(1 + cos(x))
+exp(x)/(1 + x)           | log(x)/x               | cos(x**2 + 1)          | sin(x)/(1 + cos(x))
 sqrt(x)*(x - 1)          | tan(x/2)               | atan(1/x)              | log(sin(x) + 2)
 (x + 1/x)**4             | exp(2*x)*sin(3*x)      | x**(5/2) - x**(1/3)    | log(x + sqrt(1 + x**2))
 (3*x - 2)**7             | sin(sin(x))            | exp(exp(-x))           | x**3*log(x)**2
@@ -54,7 +54,7 @@ REWRITINGS: tuple[Callable[[sympy.Expr], sympy.Expr], ...] = (
     lambda e: sympy.expand(e.rewrite(sympy.exp)),
     lambda e: e.replace(lambda p: p.is_Pow and not p.exp.is_number, _as_exponential),
     lambda e: sympy.collect(sympy.expand(e), X),
-    lambda e: sympy.horner(e),
+    sympy.horner,
     sympy.radsimp,
     lambda e: e + sympy.sin(X) ** 2 + sympy.cos(X) ** 2 - 1,
     lambda e: e * sympy.exp(X) * sympy.exp(-X, evaluate=False),
@@ -76,7 +76,7 @@ class Pair:
 def pairs(count: int, seed: int = 0) -> Iterator[Pair]:
     """Half right, half wrong, in equal shares for each of many functions."""
     rng = random.Random(seed)
-    share, functions = 20, _functions(rng, count // 20 + 1)
+    share, functions = 20, _functions(rng, count // 20 + count // 100 + 1)
     for function in functions:
         probes = _probes(function)
         if len(probes) < 4:
@@ -161,9 +161,7 @@ def _wrongs(
     return list(found.values())
 
 
-def _attempt(
-    rewrite: Callable[[sympy.Expr], sympy.Expr], expr: sympy.Expr
-) -> sympy.Expr | None:
+def _attempt(rewrite: Callable[[sympy.Expr], sympy.Expr], expr: sympy.Expr) -> sympy.Expr | None:
     """The rewriting, if it is short, real, and made of functions that a student knows."""
     try:
         form = rewrite(expr)

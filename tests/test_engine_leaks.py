@@ -9,7 +9,6 @@ import pytest
 from gradcheck.engine import grad, tensor
 
 ND = np.array([2.0, 3.0])
-CURES = r"np\.|detach|item|sequence|\.clone|refer|broadcast|float"
 
 
 def leaf():
@@ -18,13 +17,13 @@ def leaf():
 
 
 REFUSED = {
-    "asarray": lambda t: np.asarray(t),
-    "asanyarray": lambda t: np.asanyarray(t),
-    "array": lambda t: np.array(t),
+    "asarray": np.asarray,
+    "asanyarray": np.asanyarray,
+    "array": np.array,
     "array_of_entries": lambda t: np.array([t[0], t[1]]),
     "array_of_rows": lambda t: np.array([t, t]),
     "array_typed": lambda t: np.array([t[0], t[1]], dtype=float),
-    "ascontiguousarray": lambda t: np.ascontiguousarray(t),
+    "ascontiguousarray": np.ascontiguousarray,
     "buffer": lambda t: operator.setitem(np.zeros(2), slice(None), t),
     "buffer_entry": lambda t: operator.setitem(np.zeros(2), 0, t[0]),
     "buffer_mask": lambda t: operator.setitem(np.zeros(2), np.array([True, True]), t),
@@ -37,21 +36,21 @@ REFUSED = {
     "mean_of_list": lambda t: np.mean([t[0], t[1]]),
     "sum_of_list": lambda t: np.sum([t, t]),
     "sum_of_generator": lambda t: np.fromiter((e for e in t), dtype=float),
-    "method_dot": lambda t: ND.dot(t),
+    "method_dot": ND.dot,
     "full": lambda t: np.full(3, t[0]),
     "full_like": lambda t: np.full_like(ND, t[0]),
-    "vectorize": lambda t: np.vectorize(lambda v: v * 2)(t),
+    "vectorize": np.vectorize(lambda v: v * 2),
     "r_": lambda t: np.r_[t],
     "c_": lambda t: np.c_[t],
     "random_normal": lambda t: np.random.default_rng(0).normal(t),
-    "random_legacy": lambda t: np.random.normal(t),
+    "random_legacy": np.random.normal,
     "linspace": lambda t: np.linspace(t[0], 1.0, 3),
     "arange": lambda t: np.arange(t[0]),
     "add_at": lambda t: np.add.at(np.zeros(2), [0, 1], t),
     "out": lambda t: np.maximum(t, 0, out=np.zeros(2)),
     "out_plain": lambda t: np.greater(t, 0, out=np.zeros(2, bool)),
     "where_keyword": lambda t: np.exp(t, where=np.array([True, False])),
-    "accumulate": lambda t: np.add.accumulate(t),
+    "accumulate": np.add.accumulate,
     "outer": lambda t: np.multiply.outer(t, t),
     "reduceat": lambda t: np.add.reduceat(t, [0]),
     "array_plus_in_place": lambda t: operator.iadd(np.zeros(2), t),
@@ -59,11 +58,11 @@ REFUSED = {
     "assert_allclose": lambda t: np.testing.assert_allclose(t, ND),
     "piecewise": lambda t: np.piecewise(t, [t > 1], [lambda v: v, 0.0]),
     "unknown_ufunc": lambda t: np.nextafter(t, 1.0),
-    "unknown_function": lambda t: np.fft.fft(t),
+    "unknown_function": np.fft.fft,
     "copyto": lambda t: np.copyto(np.zeros(2), t),
     "put": lambda t: np.put(np.zeros(2), [0, 1], t),
     "numpy": lambda t: t.numpy(),
-    "copied": lambda t: tensor(t),
+    "copied": tensor,
     "copied_list": lambda t: tensor([t[0], t[1]]),
     "struct": lambda t: np.float64(t[0]),
     "round": lambda t: round(t[0]),
@@ -79,8 +78,10 @@ def test_what_would_forget_raises(way):
         way(leaf())
 
 
-@pytest.mark.parametrize("name", ["asarray", "buffer", "float", "math_sin", "mean_of_list", "r_",
-                                  "add_at", "out", "array_plus_in_place", "unknown_function"])  # fmt: skip
+ADVISED = ["asarray", "buffer", "float", "math_sin", "mean_of_list", "r_", "add_at", "out"]
+
+
+@pytest.mark.parametrize("name", [*ADVISED, "array_plus_in_place", "unknown_function"])
 def test_the_message_says_what_to_write(name):
     """The advice names a form that keeps the gradient."""
     with pytest.raises((TypeError, RuntimeError), match=r"np\.|detach"):
@@ -99,19 +100,19 @@ TAKEN = {
     "number_minus": (lambda t: np.float64(2) - t, -np.ones(2)),
     "number_over": (lambda t: np.float64(2) / t, -2 / np.array([0.5, 1.5]) ** 2),
     "python_power": (lambda t: 2**t, 2 ** np.array([0.5, 1.5]) * np.log(2)),
-    "python_sum": (lambda t: sum(t), np.ones(2)),
+    "python_sum": (sum, np.ones(2)),
     "python_sum_of_list": (lambda t: sum([t, t]), np.full(2, 2.0)),
     "python_max": (lambda t: max(t[1], 0), np.array([0.0, 1.0])),
     "python_min": (lambda t: min(t[0], t[1]), np.array([1.0, 0.0])),
     "python_abs": (lambda t: abs(-t), np.ones(2)),
     "in_place_array": (lambda t: operator.iadd(t * 1, ND), np.ones(2)),
     "in_place_times": (lambda t: operator.imul(t * 1, ND), ND),
-    "reduce": (lambda t: np.add.reduce(t), np.ones(2)),
-    "reduce_multiply": (lambda t: np.multiply.reduce(t), np.array([1.5, 0.5])),
-    "reduce_maximum": (lambda t: np.maximum.reduce(t), np.array([0.0, 1.0])),
+    "reduce": (np.add.reduce, np.ones(2)),
+    "reduce_multiply": (np.multiply.reduce, np.array([1.5, 0.5])),
+    "reduce_maximum": (np.maximum.reduce, np.array([0.0, 1.0])),
     "stack": (lambda t: np.stack([t[0] * 2, t[1]]), np.array([2.0, 1.0])),
     "concatenate": (lambda t: np.concatenate([t, ND, t * 2]), np.full(2, 3.0)),
-    "mean": (lambda t: np.mean(t), np.full(2, 0.5)),
+    "mean": (np.mean, np.full(2, 0.5)),
     "dot": (lambda t: np.dot(ND, t), ND),
     "outer": (lambda t: np.outer(ND, t), np.full(2, 5.0)),
     "where": (lambda t: np.where(t > 1, t, 0.0), np.array([0.0, 1.0])),
@@ -120,7 +121,7 @@ TAKEN = {
     "array_masked_by": (lambda t: ND[np.greater(t, 1)] * t[1], np.array([0.0, 3.0])),
     "loop": (lambda t: sum(t[i] * ND[i] for i in range(2)), ND),
     "iterated": (lambda t: sum(a * b for a, b in zip(t, ND, strict=True)), ND),
-    "unpacked": (lambda t: (lambda a, b: a * b)(*t), np.array([1.5, 0.5])),
+    "unpacked": (lambda t: operator.mul(*t), np.array([1.5, 0.5])),
 }
 
 

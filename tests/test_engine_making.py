@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.test_engine_oracle import double, same, table, torch
 
 from gradcheck.engine import tensor
+from tests.test_engine_oracle import double, same, table, torch
 
 inf, nan = math.inf, math.nan
 

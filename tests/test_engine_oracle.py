@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import gradcheck.engine as engine
+from gradcheck import engine
 from gradcheck.engine.tensor import Tensor
 
 torch = pytest.importorskip("torch")
@@ -64,6 +64,11 @@ def theirs() -> Any:
     )
     m.leaf = _leaf(m)
     return m
+
+
+def of(*data: Any) -> Callable[[Callable[..., Any]], Snippet]:
+    """A snippet of leaves: `of(2.0)(lambda m, s: ...)`."""
+    return lambda function: lambda m: function(m, *map(m.leaf, data))
 
 
 def told(snippet: Snippet, m: Any) -> Any:

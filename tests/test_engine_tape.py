@@ -6,23 +6,27 @@ import weakref
 
 import numpy as np
 import pytest
-from tests.test_engine_oracle import same, table
 
 from gradcheck.engine import grad, is_grad_enabled, no_grad, tensor, watched
 from gradcheck.engine.backward import RIGHT, Verbs, walk
 from gradcheck.engine.tape import Leaf, Node
 from gradcheck.engine.tensor import apply_to_any, apply_to_one, apply_to_two
 from gradcheck.ops import TABLE
+from tests.test_engine_oracle import same, table
 
 DEEP = 100_000
 
 
-@pytest.mark.parametrize("grown", [lambda y: y * 1.0, lambda y: y.sin(), lambda y: y[None][0]])
-def test_a_long_chain(grown):
+@pytest.mark.parametrize(
+    ("grown", "steps"),
+    [(lambda y: y * 1.0, DEEP), (lambda y: y.sin(), DEEP), (lambda y: y[None][0], DEEP // 10)],
+    ids=["product", "sine", "view"],
+)
+def test_a_long_chain(grown, steps):
     """A hundred thousand ops go forward and back, and their graph is freed, without recursion."""
     x = tensor(0.5, requires_grad=True)
     y = x
-    for _ in range(DEEP):
+    for _ in range(steps):
         y = grown(y)
     nodes = weakref.ref(y.grad_fn)
     y.backward()
@@ -36,12 +40,11 @@ def test_a_long_chain(grown):
 
 
 def test_a_long_chain_is_freed_before_backward():
-    """Deleting an unused graph of a hundred thousand saved values overflows nothing."""
+    """Deleting an unused graph of a hundred thousand saved arrays overflows nothing."""
     x = tensor(np.ones(2), requires_grad=True)
     y = x
     for _ in range(DEEP):
-        y = y * y
-        y = y.detach() * x if y._node is None else y
+        y = y * x
     first = weakref.ref(x._leaf())
     gc.disable()
     try:
@@ -51,7 +54,6 @@ def test_a_long_chain_is_freed_before_backward():
         gc.enable()
 
 
-@pytest.mark.filterwarnings("ignore:overflow")
 def test_a_long_chain_differentiated_twice():
     """create_graph through two thousand ops: d2/dx2 of x**n by n - 1 products is exact."""
     x = tensor(1.0, requires_grad=True)

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from cases import case
 
 from gradcheck.engine.autograd import grad, tensor
 from gradcheck.engine.tensor import Tensor
 from gradcheck.verdict import Verdict, consult
-from cases import case
 
 
 def leaf(values: object) -> Tensor:

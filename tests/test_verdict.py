@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from cases import case
 
 from gradcheck.numbers.ball import middle
 from gradcheck.opinions.opinion import Opinion, Slope, estimate
 from gradcheck.ops import TABLE
 from gradcheck.verdict import consult, read
-from cases import case
 
 INF = float("inf")
 

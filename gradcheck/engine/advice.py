@@ -26,9 +26,9 @@ FREED = (
 NO_TRUTH = "Boolean value of Tensor with no values is ambiguous"
 AMBIGUOUS = "Boolean value of Tensor with more than one value is ambiguous"
 LEAF_WRITTEN = "a leaf Variable that requires grad is being used in an in-place operation."
-CLONE_FIRST = "refer to a single memory location. Please clone() the tensor before performing the operation."
 OVERLAP = (
-    f"unsupported operation: some elements of the input tensor and the written-to tensor {CLONE_FIRST}"
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+    "single memory location. Please clone() the tensor before performing the operation."
 )
 OVERLAP_ITSELF = (
     "unsupported operation: more than one element of the written-to tensor refers to a single "
@@ -60,8 +60,8 @@ LEGACY = (
     "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
 )
 NO_COPY = (
-    "a copy of a tensor that requires grad would forget how it was made (PyTorch only warns); write "
-    "t.clone() to stay on the tape, or t.detach().clone() to leave it"
+    "a copy of a tensor that requires grad would forget how it was made (PyTorch only warns); "
+    "write t.clone() to stay on the tape, or t.detach().clone() to leave it"
 )
 CYCLE = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter "

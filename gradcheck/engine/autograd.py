@@ -53,22 +53,24 @@ def backward(
 
     With `inputs` only those tensors get a gradient. Raises RuntimeError in PyTorch's words.
     """
-    only = None
-    if inputs is not None:
-        wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
-        if not wanted:
-            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-        only = {t._step(): t for t in wanted}
+    targets = _targets(inputs)
     if create_graph:
         warnings.warn(advice.CYCLE, UserWarning, stacklevel=3)
-    landed = _run(_roots(tensors, gradients), retain_graph, create_graph, only and set(only))
+    only = None if inputs is None else set(targets)
+    landed = _run(_roots(tensors, gradients), retain_graph, create_graph, only)
     for step, g in landed.items():
-        target = step.variable if isinstance(step, Leaf) else (only or {}).get(step)
-        if target is not None:
-            _deposit(target, g, create_graph)
+        _deposit(step.variable if isinstance(step, Leaf) else targets[step], g, create_graph)
 
 
-def grad(
+def _targets(inputs: Any) -> dict[Step, Tensor]:
+    """The tensors that `backward(inputs=...)` gives a gradient to, by their steps."""
+    wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs or ())
+    if inputs is not None and not wanted:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    return {t._step(): t for t in wanted}
+
+
+def grad(  # noqa: PLR0917 - PyTorch's signature
     outputs: Tensor | Sequence[Tensor],
     inputs: Tensor | Sequence[Tensor],
     grad_outputs: Any = None,
@@ -174,7 +176,7 @@ def _deposit(target: Tensor, g: Any, create_graph: bool) -> None:
     if create_graph:
         target._grad = apply(TABLE["copy"], (g,), {}) if held is None else held + g
     elif held is None:
-        target._grad = Tensor(np.array(bare(g))[()])
+        target._grad = Tensor(np.array(bare(g)))
     else:
         held._share()
         np.add(held._value, bare(g), out=held._value, casting="same_kind")

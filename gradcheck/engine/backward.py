@@ -27,7 +27,7 @@ def seed(root: Step, g: Any) -> Any:
 
 
 def pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
-    """g . dy/dx_i: the cotangent of operand i, before it is fitted."""
+    """G . dy/dx_i: the cotangent of operand i, before it is fitted."""
     rules = node.op.vjps
     rule = rules[i] if type(rules) is tuple else node.op.vjp(i)
     if rule is None:
@@ -76,7 +76,7 @@ RIGHT = Verbs()
 Read = Callable[[Node], tuple[Any, tuple[Any, ...]]]
 
 
-def walk(
+def walk(  # noqa: PLR0912 - one loop: this is where the time goes
     roots: list[tuple[Step, Any]],
     *,
     verbs: Verbs = RIGHT,

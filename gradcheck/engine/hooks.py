@@ -39,8 +39,9 @@ class Keeper:
         """Keep g and pass it on."""
         tensor = self.tensor()
         if tensor is not None:
-            new = g if isinstance(g, State) else type(tensor)(g)
-            tensor._grad = new if tensor._grad is None else tensor._grad + new  # type: ignore[operator]
+            held: Any = tensor._grad
+            new: Any = g if isinstance(g, State) else type(tensor)(g)
+            tensor._grad = new if held is None else held + new
         return g
 
 

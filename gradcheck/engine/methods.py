@@ -65,7 +65,10 @@ def _method(row: Op) -> Callable[..., Any]:
 
 
 def _several(compound: Compound) -> Callable[..., Any]:
-    return lambda self, *args, **kwargs: compound(self, *args, **kwargs)
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return compound(self, *args, **kwargs)
+
+    return method
 
 
 def _named(method: Callable[..., Any], name: str, row: str) -> Callable[..., Any]:

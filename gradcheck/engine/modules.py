@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engine.autograd import tensor
-from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.engine.tensor import Tensor, apply, bare
 from gradcheck.ops import TABLE
 
 REDUCTIONS = ("mean", "sum", "none")
@@ -39,7 +39,7 @@ class Linear:
     def _parameter(self, name: str, numbers: Any, shape: tuple[int, ...]) -> Tensor:
         values = np.asarray(bare(numbers), dtype=np.float64)
         if values.shape != shape:
-            raise ValueError(f"{name} of {self!r} has the shape {shape}; {values.shape} came")
+            raise ValueError(f"the {name} of this layer has the shape {shape}; {values.shape} came")
         return tensor(values, requires_grad=True)
 
     def __call__(self, x: Any) -> Tensor:
@@ -50,8 +50,8 @@ class Linear:
                 f"mat1 and mat2 shapes cannot be multiplied ({rows}x{x.shape[-1]} and "
                 f"{self.in_features}x{self.out_features})"
             )
-        product = x @ self.weight.T
-        return product if self.bias is None else product + self.bias
+        product = apply(TABLE["matmul"], (x, np.transpose(self.weight)), {})
+        return product if self.bias is None else apply(TABLE["add"], (product, self.bias), {})
 
     forward = __call__
 

@@ -57,7 +57,7 @@ class Optimizer:
 class SGD(Optimizer):
     """p -= lr v, with v = momentum v + (1 - dampening) g; Nesterov looks one step ahead."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - PyTorch's signature
         self,
         params: Iterable[Tensor],
         lr: float = 1e-3,

@@ -92,7 +92,8 @@ class Writer(NamedTuple):
 
 def _writer(array: Any) -> Writer:
     """PyTorch's way to write these numbers; zeros, nan and inf have no say in the width."""
-    form, deciding = (str, array)
+    form: Callable[[Any], str] = str
+    deciding = array
     if array.dtype.kind == "f":
         form, deciding = _float_form(array), array[np.isfinite(array) & (array != 0)]
     width = max((len(form(v)) for v in deciding.ravel()), default=1)

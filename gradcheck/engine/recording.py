@@ -63,8 +63,10 @@ class Recording:
         """The function with the flag set while it runs; a generator, while it is running."""
         if self._at_once:
             MODE.record(self._before[0])
-        return _stepwise(function, self._flag) if isgeneratorfunction(function) else _whole(
-            function, self._flag
+        return (
+            _stepwise(function, self._flag)
+            if isgeneratorfunction(function)
+            else _whole(function, self._flag)
         )
 
 

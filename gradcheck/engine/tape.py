@@ -43,7 +43,7 @@ class Node:
         "watch", "y",
     )  # fmt: skip
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - by position: it is called for every op
         self,
         op: Op,
         edges: tuple["Step | None", ...],
@@ -159,7 +159,7 @@ def _changed(node: Node, i: int, cell: list[Any], version: int) -> str:
 # -- recording -----------------------------------------------------------------------------------
 
 
-def record(
+def record(  # noqa: PLR0917 - likewise
     row: Op,
     operands: tuple[Any, ...],
     params: Mapping[str, Any],

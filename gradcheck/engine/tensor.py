@@ -17,7 +17,7 @@ from gradcheck.engine import advice, views
 from gradcheck.engine.conversions import Convertible, bare
 from gradcheck.engine.hooks import Hooked
 from gradcheck.engine.recording import MODE
-from gradcheck.engine.tape import NUMBER, Node, Step, blank, form, record
+from gradcheck.engine.tape import NUMBER, Node, blank, form, record
 from gradcheck.ops import BY_FUNCTION, TABLE
 from gradcheck.ops.row import BY_COMPOUND, Op
 
@@ -164,7 +164,7 @@ def apply_to_one(row: Op, x: Tensor, params: Mapping[str, Any] = NONE) -> Tensor
     u = x._value
     y = row.forward(u, **params) if params else OPERATOR.get(row.forward, row.forward)(u)
     out = Tensor(y if type(y) is float64 or type(y) is ndarray else _solid(y))
-    if type(y) is ndarray and not row.elementwise:
+    if not row.elementwise and type(y) is ndarray and (y.base is not None or y is u):
         views.link(out, (x,), row, params)
     if not x._tracked:
         return out
@@ -194,7 +194,7 @@ def apply_to_two(row: Op, a: Any, b: Any, params: Mapping[str, Any] = NONE) -> T
     v = b._value if theirs else b if type(b) is float else _constant(b)
     y = row.forward(u, v, **params) if params else OPERATOR.get(row.forward, row.forward)(u, v)
     out = Tensor(y if type(y) is float64 or type(y) is ndarray else _solid(y))
-    if type(y) is ndarray and not row.elementwise:
+    if not row.elementwise and type(y) is ndarray and (y.base is not None or y is u or y is v):
         views.link(out, (a, b), row, params)
     wanted = ours and a._tracked, theirs and b._tracked
     if wanted == NEITHER:

@@ -132,14 +132,15 @@ def _look(row: Op, x: Any, params: Mapping[str, Any]) -> Any:
 def is_basic(index: Any) -> bool:
     """Whether NumPy answers the index with a view: numbers, slices, `...` and None only."""
     parts = index if isinstance(index, tuple) else (index,)
-    return all(
-        (isinstance(part, int | np.integer | slice) and not isinstance(part, bool)) or part is None or part is Ellipsis
-        for part in parts
-    )
+    return all(part is None or part is Ellipsis or _is_place(part) for part in parts)
+
+
+def _is_place(part: Any) -> bool:
+    return isinstance(part, int | np.integer | slice) and not isinstance(part, bool)
 
 
 def _back(g: Any, shape: tuple[int, ...], path: Path) -> Any:
-    """g taken back along a path, step by step, by the rows' own VJPs."""
+    """G taken back along a path, step by step, by the rows' own VJPs."""
     steps = _steps(path)
     stages = [np.broadcast_to(0.0, shape)]
     for row, params in steps:
@@ -163,8 +164,8 @@ def _overwritten(x: Any, value: Any, path: Path) -> Any:
 
 AS_STRIDED = Op(
     name="as_strided",
-    forward=lambda x, path: _through(x, path),
-    function=lambda x, path: _through(x, path),
+    forward=_through,
+    function=_through,
     vjps=(lambda g, y, x, path: _back(g, x.shape, path),),
     grad_fn="AsStridedBackward0",
     elementwise=False,

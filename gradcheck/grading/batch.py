@@ -9,6 +9,8 @@ from gradcheck.grading.submissions import Submission
 from gradcheck.problem import Problem, ProblemSet
 from gradcheck.reference import Key, NoKey, key
 
+REMEMBERED = 10_000  # judgements: students type the same answers
+
 
 @dataclass(frozen=True)
 class Doubtful:
@@ -23,10 +25,15 @@ def prepare(sets: Sequence[ProblemSet]) -> tuple[dict[str, Key], list[Doubtful]]
     keys: dict[str, Key] = {}
     doubtful = []
     for problem in (p for s in sets for p in s.problems):
+        if problem.id in keys:
+            doubtful.append(Doubtful(problem.id, f"{problem.id}: the id is used in two files"))
+            continue
         try:
             keys[problem.id] = key(problem)
-        except (NoKey, GradcheckError, ValueError) as error:
+        except NoKey as error:
             doubtful.append(Doubtful(problem.id, str(error)))
+        except (GradcheckError, ValueError, ArithmeticError) as error:
+            doubtful.append(Doubtful(problem.id, f"{problem.id}: {error}"))
     return keys, doubtful
 
 
@@ -40,6 +47,8 @@ def grade(keys: dict[str, Key], submissions: Iterable[Submission]) -> Iterator[J
                 answer = given.get(part.name, given.get("") if _single(ready.problem) else None)
                 again = (name, part.name, f"{type(answer).__name__} {answer!r}")
                 if again not in known:
+                    if len(known) >= REMEMBERED:
+                        known.clear()
                     known[again] = judge(ready, part, answer)
                 yield replace(known[again], student=submission.student)
 
@@ -55,6 +64,7 @@ def strangers(keys: dict[str, Key], submission: Submission) -> list[str]:
         if name not in keys:
             found.append(name)
             continue
-        parts = {part.name for part in keys[name].problem.parts} | {""}
-        found += [f"{name}.{part}" for part in given if part not in parts]
+        problem = keys[name].problem
+        parts = {part.name for part in problem.parts} | ({""} if _single(problem) else set())
+        found += [f"{name}.{part}".rstrip(".") for part in given if part not in parts]
     return found

@@ -6,6 +6,7 @@ tangent shows in how they change from one step to the next.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,7 @@ DIRECTIONS = 8
 
 Along = Callable[[arb], arb]
 Point = Mapping[str, Any]
+Pair = tuple[arb, arb]  # of the left and of the right
 
 
 def differences(case: Case) -> Opinion:
@@ -146,64 +148,65 @@ def _stepped(start: Array, u: Array, step: arb) -> Scalars:
     return balls(moved)
 
 
+@dataclass(frozen=True)
+class _Line:
+    """A function of a step, its value at step 0, and the size of the input that is stepped."""
+
+    f: Along
+    here: arb
+    size: arb
+
+    def slopes(self, k: int) -> tuple[arb, arb]:
+        """Left and right difference quotients at the step size * 2^-k."""
+        h = self.size * arb(2) ** -k
+        return (self.here - self.f(-h)) / h, (self.f(h) - self.here) / h
+
+    def diverges(self, side: int) -> bool:
+        """Whether one side's slope keeps changing as the step shrinks (x log x at 0)."""
+        far, mid, near = (self.slopes(k)[side] for k in STEPS)
+        first, second = abs(mid - far).mid(), abs(near - mid).mid()
+        return bool(second > TINY * abs(near).mid() and second > first / 2)
+
+
 def slope_at(f: Along, here: arb, x: arb, may_retry: bool) -> tuple[arb, Slope | None]:
     """The derivative of f at step 0 with its bar; a Slope where f is not smooth there.
 
     `here` is f(0), `x` the input (its size sets the steps). Raises TooWide while `may_retry`.
     """
-    size = abs(x.mid()) if x.mid() != 0 else arb(1)
-    coarse, fine = (_one_sided(f, here, size, k) for k in STEPS[1:])
-    (left, right), (left1, right1) = fine, coarse
-    if left.is_finite() and right.is_finite() and left1.is_finite() and right1.is_finite():
-        return _two_sided(f, here, size, coarse, fine, may_retry)
-    if not here.is_finite() or not (left.is_finite() or right.is_finite()):
+    line = _Line(f, here, abs(x.mid()) if x.mid() != 0 else arb(1))
+    coarse, fine = (line.slopes(k) for k in STEPS[1:])
+    if all(slope.is_finite() for slope in (*coarse, *fine)):
+        return _two_sided(line, coarse, fine, may_retry)
+    return _one_sided(line, coarse, fine)
+
+
+def _one_sided(line: _Line, coarse: Pair, fine: Pair) -> tuple[arb, Slope | None]:
+    """The slope of the only side on which f is defined."""
+    left, right = map(middle, fine)
+    if not line.here.is_finite() or not (fine[0].is_finite() or fine[1].is_finite()):
         return arb.nan(), Slope("undefined", np.nan, np.nan, "no value around the point")
-    side = "right" if right.is_finite() else "left"
-    near, far = (right, right1) if side == "right" else (left, left1)
-    if not far.is_finite() or abs(near) > 4 * abs(far) + 1 or _diverges(f, here, size, side):
-        return arb.nan(), Slope("vertical", middle(left), middle(right), "vertical tangent")
-    bar = arb(0, radius(2 * (near - far)) + float(abs(2 * (near - far)).mid()))
-    return near + bar, Slope(
-        "one-sided", middle(left), middle(right), f"defined on the {side} only"
-    )
+    side = 1 if fine[1].is_finite() else 0
+    near, far = fine[side], coarse[side]
+    if not far.is_finite() or abs(near) > 4 * abs(far) + 1 or line.diverges(side):
+        return arb.nan(), Slope("vertical", left, right, "vertical tangent")
+    change = 2 * abs(near - far)
+    words = f"defined on the {('left', 'right')[side]} only"
+    return near + arb(0, radius(change) + middle(change)), Slope("one-sided", left, right, words)
 
 
-def _one_sided(f: Along, here: arb, size: arb, k: int) -> tuple[arb, arb]:
-    """Left and right difference quotients at the step size * 2^-k."""
-    h = size * arb(2) ** -k
-    return (here - f(-h)) / h, (f(h) - here) / h
-
-
-def _diverges(f: Along, here: arb, size: arb, side: str) -> bool:
-    """Whether the one-sided slope keeps changing as the step shrinks (x log x at 0)."""
-    which = 1 if side == "right" else 0
-    far, mid, near = (_one_sided(f, here, size, k)[which] for k in STEPS)
-    first, second = abs(mid - far).mid(), abs(near - mid).mid()
-    return bool(second > TINY * abs(near).mid() and second > first / 2)
-
-
-def _two_sided(
-    f: Along,
-    here: arb,
-    size: arb,
-    coarse: tuple[arb, arb],
-    fine: tuple[arb, arb],
-    may_retry: bool,
-) -> tuple[arb, Slope | None]:
+def _two_sided(line: _Line, coarse: Pair, fine: Pair, may_retry: bool) -> tuple[arb, Slope | None]:
+    """The central slope where both sides come together as the step shrinks."""
     left, right = fine
     central, before = (left + right) / 2, (coarse[0] + coarse[1]) / 2
-    gap, wide = abs(right - left), abs(coarse[1] - coarse[0])
-    tolerable = arb(2) ** -70 * (abs(central.mid()) + abs(here.mid()) / size)
+    tolerable = arb(2) ** -70 * (abs(central.mid()) + abs(line.here.mid()) / line.size)
     if may_retry and central.rad() > tolerable:
         raise TooWide
-    level = (
-        gap.mid() <= TINY * (abs(left) + abs(right)).mid()
-        or gap.mid() <= wide.mid() / 8
-        or gap.mid() <= gap.rad()
-    )
-    if not level or _grows(left, coarse[0]) or _grows(right, coarse[1]):
-        return _broken(f, here, size, left, right, coarse)
-    bar = gap.mid() + gap.rad() + 2 * (abs(central - before).mid() + abs(central - before).rad())
+    gap, wide = abs(right - left), abs(coarse[1] - coarse[0])
+    close = max(TINY * (abs(left) + abs(right)).mid(), wide.mid() / 8, gap.rad())
+    if gap.mid() > close or any(map(_grows, fine, coarse)):
+        return _broken(line, coarse, fine)
+    change = abs(central - before)
+    bar = gap.mid() + gap.rad() + 2 * (change.mid() + change.rad())
     return arb(central.mid(), central.rad() + bar), None
 
 
@@ -212,18 +215,15 @@ def _grows(near: arb, far: arb) -> bool:
     return bool(abs(near) > 2 * abs(far) and abs(far).mid() > 0)
 
 
-def _broken(
-    f: Along, here: arb, size: arb, left: arb, right: arb, coarse: tuple[arb, arb]
-) -> tuple[arb, Slope]:
+def _broken(line: _Line, coarse: Pair, fine: Pair) -> tuple[arb, Slope]:
     """A kink, a jump or a vertical tangent: told by how the slopes grow as the step shrinks."""
     ratio = arb(2) ** (STEPS[2] - STEPS[1])
-    sides = ((abs(left).mid(), abs(coarse[0]).mid()), (abs(right).mid(), abs(coarse[1]).mid()))
-    if any(now > before * ratio / 2 for now, before in sides if before > 0):
-        rise = middle((right + left) * size * arb(2) ** -STEPS[2])
+    left, right = map(middle, fine)
+    sizes = [(abs(now).mid(), abs(was).mid()) for now, was in zip(fine, coarse, strict=True)]
+    if any(now > was * ratio / 2 for now, was in sizes if was > 0):
+        rise = middle((fine[1] + fine[0]) * line.size * arb(2) ** -STEPS[2])
         return arb.nan(), Slope("jump", np.nan, np.nan, f"the value jumps by {rise:.6g}")
-    if any(now > 2 * before for now, before in sides if before > 0) or any(
-        _diverges(f, here, size, side) for side in ("left", "right")
-    ):
-        return arb.nan(), Slope("vertical", middle(left), middle(right), "vertical tangent")
-    detail = f"slope {middle(left):.6g} on the left, {middle(right):.6g} on the right"
-    return arb.nan(), Slope("kink", middle(left), middle(right), detail)
+    if any(now > 2 * was for now, was in sizes if was > 0) or any(map(line.diverges, (0, 1))):
+        return arb.nan(), Slope("vertical", left, right, "vertical tangent")
+    detail = f"slope {left:.6g} on the left, {right:.6g} on the right"
+    return arb.nan(), Slope("kink", left, right, detail)

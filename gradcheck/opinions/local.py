@@ -5,27 +5,44 @@ with a ball difference of that one op along a random direction; then fitting and
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from flint import arb
 
-from gradcheck.engine.backward import RIGHT, Node, Step, pull, walk
-from gradcheck.engine.recording import watched
-from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.engine.backward import Step
 from gradcheck.numbers import symbolic as line
-from gradcheck.numbers.ball import arbs, balls, middle, precision
+from gradcheck.numbers.ball import arbs, middle, precision
 from gradcheck.numbers.scalars import answer
 from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.opinion import Array, Case
-from gradcheck.opinions.reverse import recorded
+from gradcheck.opinions.replay import (
+    Replay,
+    Site,
+    directional,
+    largest,
+    numeric,
+    on_balls,
+    probe,
+    pulled,
+    replayed,
+    slopes_of,
+    summed,
+)
 
 BITS = 384
-STEP = arb(2) ** -100
 TOLERANCE = 1e-7
 ROUNDING = 1e-13  # of an op's operands and value: what float64 may lose inside of it
+UNSUITED = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    NotImplementedError,
+    TypeError,
+    ValueError,
+)
 EXACT = ("ball", "symbolic")
 DIGITS = 2.0**-49  # of the result itself: a basic operation loses a sixteenth of this
 SMALLEST = float(np.finfo(np.float64).smallest_normal)
@@ -41,27 +58,9 @@ class Suspect:
     detail: str
 
 
-@dataclass(frozen=True)
-class _Site:
-    """One op of the tape with everything it was given and gave."""
-
-    node: Node
-    operands: tuple[Any, ...]
-    y: Array
-
-
-@dataclass(frozen=True)
-class _Replay:
-    """A forward and a backward pass: sites in order, what arrived where, and each fitted piece."""
-
-    sites: tuple[_Site, ...]
-    arrived: Mapping[Step, Any]
-    pieces: Mapping[tuple[Step, int], tuple[Any, Any]]
-
-
 def suspects(case: Case) -> tuple[Suspect, ...]:
     """The faults found op by op, last op first, one a cell; empty where none shows."""
-    replay = _replayed(case)
+    replay = replayed(case)
     if replay is None:
         return ()
     first: dict[tuple[str, str], Suspect] = {}
@@ -77,7 +76,7 @@ def suspects(case: Case) -> tuple[Suspect, ...]:
 
 def extremes(case: Case) -> tuple[str, ...]:
     """The ops at which float64 runs out of range, or loses digits, though the op is right."""
-    replay = _replayed(case)
+    replay = replayed(case)
     if replay is None:
         return ()
     found: dict[str, None] = {}
@@ -88,103 +87,86 @@ def extremes(case: Case) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _safely(check: Callable[..., Iterator[Any]], site: _Site, replay: _Replay) -> list[Any]:
+def _safely(check: Callable[..., Iterator[Any]], site: Site, replay: Replay) -> list[Any]:
     """What one check finds; nothing where an op cannot be run by itself on exact numbers."""
     try:
         return list(check(site, replay))
-    except Exception:  # noqa: BLE001 - the program is in dissent already, and may break anywhere
+    except UNSUITED:
         return []
-
-
-def _replayed(case: Case) -> _Replay | None:
-    """The tape of the case, with all its operands and cotangents; None where there is none."""
-    sites: list[_Site] = []
-    arrived: dict[Step, Any] = {}
-    pieces: dict[tuple[Step, int], tuple[Any, Any]] = {}
-
-    def observe(node: Node, out: Tensor, operands: Any) -> None:
-        node.span = case.where()
-        sites.append(_Site(node, tuple(map(bare, operands)), np.asarray(bare(out))))
-
-    def noted_pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
-        arrived[node] = g
-        return pull(node, i, g, y, operands)
-
-    def noted_fit(node: Node, i: int, g: Any) -> Any:
-        pieces[node, i] = (g, RIGHT.fit(node, i, g))
-        return pieces[node, i][1]
-
-    try:
-        with watched(observe=observe), np.errstate(all="ignore"):
-            out, seed, _ = recorded(case)
-            if out is None:
-                return None
-            verbs = replace(RIGHT, pull=noted_pull, fit=noted_fit)
-            landed = walk([(out._step(), seed)], verbs=verbs)
-    except Exception:  # noqa: BLE001 - a wrong op may break the pass itself
-        return None
-    return _Replay(tuple(sites), {**landed, **arrived}, pieces)
 
 
 # -- the value of one op -------------------------------------------------------------------------
 
 
-def _forward(site: _Site, replay: _Replay) -> Iterator[Suspect]:
+def _forward(site: Site, replay: Replay) -> Iterator[Suspect]:
     """Float, ball and closed form of one op's value."""
     row = site.node.op
-    if not _finite(*site.operands):
+    if not _finite(*site.operands) or _signed_zero(site):
         return
-    forms = {"forward": site.y.ravel(), "ball": _floats(_on_balls(site, site.operands))}
-    if _numeric(site):
+    forms = {"forward": site.y.ravel(), "ball": _floats(on_balls(site, site.operands))}
+    if numeric(site):
         leaves = tuple(map(line.constants, site.operands))
         forms["symbolic"] = _floats(_values(answer(row, leaves, site.node.params)))
-    size = max(1.0, _largest(site.y), *map(_largest, site.operands))
-    off = _odd({name: np.array(v, dtype=float) for name, v in forms.items()}, size)
+    off = _odd({name: np.array(v, dtype=float) for name, v in forms.items()}, _size(site))
     if off:
         yield Suspect(row.name, off, site.node.span, f"the value of {row.name} differs in `{off}`")
 
 
-def _limits(site: _Site, replay: _Replay) -> Iterator[str]:
+def _limits(site: Site, replay: Replay) -> Iterator[str]:
     """What float64 makes of the exact value, or cotangent, of one op."""
     row = site.node.op
-    for words in _lost(site.y, arbs(_on_balls(site, site.operands))):
+    if _signed_zero(site):
+        yield f"{row.name} meets a negative zero"
+    for words in _lost(site.y, arbs(on_balls(site, site.operands)), _size(site)):
         yield f"{row.name} {words}"
-    for i, raw, g in _pulled(site, replay) if _numeric(site) else ():
-        exact = _slopes(site, g)[i]
-        for words in _lost(_summed(raw, exact.shape), exact):
+    for i, raw, g in pulled(site, replay) if numeric(site) else ():
+        exact = slopes_of(site, g)[i]
+        for words in _lost(summed(raw, exact.shape), exact, _size_of_pull(site, raw, g)):
             yield f"the derivative of {row.name} {words}"
 
 
-def _lost(floats: Array, exact: Array) -> Iterator[str]:
-    """Zero or not finite where there is a number; or its digits gone."""
+def _lost(floats: Array, exact: Array, size: float) -> Iterator[str]:
+    """Zero or not finite where there is a number; or digits gone, by no more than rounding can."""
     for now, ball in zip(np.asarray(floats).flat, exact.flat, strict=True):
         if not ball.is_finite() or ball == 0:
             continue
+        off = abs(arb(float(now)) - ball)
+        if np.isfinite(now) and off > ROUNDING * size:
+            continue
         if not SMALLEST <= abs(float(now)) < np.inf:
             yield "leaves the range of float64"
-        elif abs(arb(float(now)) - ball) > DIGITS * abs(ball):
+        elif off > DIGITS * abs(ball):
             yield "loses digits in float64"
+
+
+def _size(site: Site) -> float:
+    """The largest number that an op may meet inside, as far as can be told from outside."""
+    return max(1.0, largest(site.y), *map(largest, site.operands))
+
+
+def _size_of_pull(site: Site, raw: Any, g: Any) -> float:
+    return max(largest(raw) * np.size(raw), largest(g) * max(1.0, largest(site.y)))
 
 
 # -- the VJPs of one op --------------------------------------------------------------------------
 
 
-def _pulls(site: _Site, replay: _Replay) -> Iterator[Suspect]:
+def _pulls(site: Site, replay: Replay) -> Iterator[Suspect]:
     """Each VJP against a ball difference, and against the closed form's slopes."""
     row, span = site.node.op, site.node.span
     slopes: list[Array] | None = None  # of arbs
-    for i, raw, g in _pulled(site, replay):
+    for i, raw, g in pulled(site, replay):
         if not _finite(*site.operands, site.y, g):
             continue
-        if slopes is None and _numeric(site):
-            slopes = _slopes(site, g)
-        right = _summed(raw, np.shape(site.operands[i]))
-        u = _probe(site.operands[i])
-        three = {"vjp": float(np.sum(right * u)), "ball": _float(_directional(site, g, i, u))}
+        if slopes is None and numeric(site):
+            slopes = slopes_of(site, g)
+        right = summed(raw, np.shape(site.operands[i]))
+        u = probe(site.operands[i])
+        three = {"vjp": float(np.sum(right * u)), "ball": _float(directional(site, g, i, u))}
         if slopes is not None:
             three["symbolic"] = _float(sum((slopes[i] * arbs(u)).flat, arb(0)))
-        size = max(_largest(raw) * np.size(raw), _largest(g) * max(1.0, _largest(site.y)))
-        off = _odd({n: np.array([v]) for n, v in three.items()}, size * max(1.0, _largest(u)))
+        size = _size_of_pull(site, raw, g)
+        off = _odd({n: np.array([v]) for n, v in three.items()}, size * max(1.0, largest(u)))
         if off:
             yield Suspect(row.name, f"vjps[{i}]" if off == "vjp" else off, span, f"{three}")
         fitted = replay.pieces[site.node, i][1]
@@ -192,66 +174,10 @@ def _pulls(site: _Site, replay: _Replay) -> Iterator[Suspect]:
             yield Suspect("engine", "fit", span, f"{np.shape(raw)} fitted to {right.shape}")
 
 
-def _pulled(site: _Site, replay: _Replay) -> Iterator[tuple[int, Any, Any]]:
-    """Each operand that was pulled to: its position, the raw piece, and the cotangent there."""
-    for i in range(len(site.node.edges)):
-        if (site.node, i) in replay.pieces:
-            yield i, replay.pieces[site.node, i][0], replay.arrived[site.node]
-
-
-def _probe(operand: Any) -> Array:
-    """A signed random direction, entry by entry of the operand's own size."""
-    size = np.abs(np.asarray(operand, dtype=np.float64))
-    draws = np.random.default_rng(0).standard_normal(size.shape)
-    return np.asarray(draws * np.where(size > 0, size, 1.0))
-
-
-def _summed(g: Any, shape: tuple[int, ...]) -> Array:
-    """A cotangent summed to a shape: the definition of un-broadcasting, entry by entry."""
-    out = np.zeros(shape)
-    g = np.asarray(g)
-    if g.ndim < len(shape) or g.size < out.size:
-        return np.broadcast_to(g, shape)
-    for index in np.ndindex(g.shape):
-        tail = index[g.ndim - len(shape) :]
-        out[tuple(0 if n == 1 else k for k, n in zip(tail, shape, strict=True))] += g[index]
-    return out
-
-
-def _directional(site: _Site, g: Any, i: int, u: Array) -> arb:
-    """The product g . (f(x + hu) - f(x - hu)) / 2h of this op, in balls; nan at a kink of it."""
-    weights = arbs(np.broadcast_to(g, site.y.shape))
-
-    def at(step: arb) -> arb:
-        moved = list(site.operands)
-        moved[i] = balls(arbs(balls(moved[i])) + step * arbs(u))
-        value = arbs(_on_balls(site, tuple(moved)))
-        return sum((a * b for a, b in zip(value.flat, weights.flat, strict=True)), arb(0))
-
-    left, here, right = at(-STEP), at(arb(0)), at(STEP)
-    sharp = abs(right + left - 2 * here) > STEP * TOLERANCE * (abs(right - left) + STEP)
-    return arb.nan() if sharp else (right - left) / (2 * STEP)
-
-
-def _slopes(site: _Site, g: Any) -> list[Array]:
-    """The closed form's cotangents of this one op."""
-    leaves = [line.leaves(f"x{i}", v) for i, v in enumerate(site.operands)]
-    values = np.asarray(answer(site.node.op, tuple(leaves), site.node.params), dtype=object)
-    seeds: dict[Symbolic, arb] = {}
-    for entry, weight in zip(values.ravel(), np.broadcast_to(g, values.shape).ravel(), strict=True):
-        if isinstance(entry, Symbolic):
-            seeds[entry] = seeds.get(entry, arb(0)) + arb(float(weight))
-    adjoint = line.gradient(seeds)
-    return [
-        arbs(np.array([adjoint.get(leaf, arb(0)) for leaf in np.asarray(x).flat]).reshape(x.shape))
-        for x in leaves
-    ]
-
-
 # -- where paths meet ----------------------------------------------------------------------------
 
 
-def _joins(replay: _Replay) -> Iterator[Suspect]:
+def _joins(replay: Replay) -> Iterator[Suspect]:
     """What arrived at a step is the sum of what its users sent."""
     sent: dict[Step, Any] = {}
     for (node, i), (_, fitted) in replay.pieces.items():
@@ -265,21 +191,6 @@ def _joins(replay: _Replay) -> Iterator[Suspect]:
 
 
 # -- numbers -------------------------------------------------------------------------------------
-
-
-def _numeric(site: _Site) -> bool:
-    return all(np.asarray(v).dtype.kind in "fiu" for v in site.operands)
-
-
-def _on_balls(site: _Site, operands: tuple[Any, ...]) -> Any:
-    """The op on balls; conditions stay what they are."""
-    lifted = tuple(_lifted(v) for v in operands)
-    return answer(site.node.op, lifted, site.node.params)
-
-
-def _lifted(value: Any) -> Any:
-    kind = np.asarray(value).dtype.kind
-    return value if kind == "b" or (kind == "O" and isinstance(value, np.ndarray)) else balls(value)
 
 
 def _values(values: Any) -> Array:
@@ -305,10 +216,10 @@ def _finite(*values: Any) -> bool:
     return all(np.all(np.isfinite(np.asarray(v, dtype=float))) for v in values)
 
 
-def _largest(values: Any) -> float:
-    """The largest finite size, which cancellation inside an op is measured against."""
-    sizes = np.abs(np.asarray(values, dtype=float))
-    return float(np.max(sizes, initial=0.0, where=np.isfinite(sizes)))
+def _signed_zero(site: Site) -> bool:
+    """Whether an operand holds -0.0, which only floats tell from 0 (arctan2 does)."""
+    arrays = (np.asarray(v, dtype=float) for v in site.operands)
+    return any(bool(np.any((v == 0) & np.signbit(v))) for v in arrays)
 
 
 def _odd(values: Mapping[str, Array], size: float) -> str:

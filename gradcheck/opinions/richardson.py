@@ -181,9 +181,9 @@ def rise(scatters: Rungs, ulps: Rungs, noise: float) -> Rise | None:
     kink, a jump, a pole, an oscillation.
     """
     finer = np.concatenate(([0.0], np.fmax.accumulate(scatters)[:-1]))
-    leaps = scatters > 32 * np.fmax(np.fmax(finer, ulps), noise)
+    leaps = scatters > 32 * np.fmax(finer, np.fmax(ulps, noise))
     flats = plateaus(scatters)
-    lifted = flats > 2 * noise
+    lifted = flats > 2 * np.fmax(np.append(ulps[WINDOW - 1 :], ulps[1 - WINDOW :]), noise)
     if not (leaps | lifted).any():
         return None
     first = int(np.argmax(leaps | lifted))

@@ -63,15 +63,15 @@ def problem_report(
 
 
 def _table(problem: Problem, verdict: Verdict) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("part", style="bold", no_wrap=True)
     for name in ORDER:
         table.add_column(HEADS[name], justify="right", no_wrap=True)
-    table.add_column("verdict")
+    table.add_column("verdict", no_wrap=True, min_width=7)
     for name, part in verdict.parts.items():
         indices = list(np.ndindex(problem.inputs[name].shape)) if name in problem.inputs else [()]
         for k, index in enumerate(indices[:ENTRIES]):
-            label = f"d/d{name}" + (f"[{', '.join(map(str, index))}]" if index else "")
+            label = f"d/d{name}" + (f"[{','.join(map(str, index))}]" if index else "")
             cells = [_cell(verdict.opinions[o], name, index) for o in ORDER]
             entry = next((e for e in part.entries if e.index == index), None)
             said = entry.verdict if entry else part.verdict if not part.entries else "agree"
@@ -90,7 +90,7 @@ def _cell(opinion: Opinion, part: str, index: tuple[int, ...]) -> Text:
     slope = opinion.slopes.get((part, index))
     if slope is not None and slope.kind != "one-sided":
         return Text(f"{plain(slope.left)} | {plain(slope.right)}")
-    text = Text(plain(float(estimate.value[index]), 8))
+    text = Text(plain(float(estimate.value[index]), 6 if index else 10))
     text.append(f" {bar(float(estimate.error[index]))}", style="dim")
     return text
 
@@ -116,7 +116,8 @@ def _findings(problem: Problem, verdict: Verdict) -> Iterable[RenderableType]:
     said = verdict.verdict
     yield Text.assemble((said, STYLES[said]), f"  {MEANINGS[said]}")
     for entry in verdict.entries[:ENTRIES]:
-        yield Text(f"  {_where(entry)}: {entry.why}{_interval(entry)}", style="dim")
+        words = f"{entry.why}{_interval(entry)}{_convention(verdict, entry)}"
+        yield Text(f"  {_where(entry)}: {words}", style="dim")
     for suspect in verdict.suspects[:1]:
         yield Text(f"  first op whose own rule is off: {suspect.op}, cell {suspect.cell}")
         for line in underlined(problem.program.source, suspect.span):
@@ -138,6 +139,14 @@ def _interval(entry: Entry) -> str:
         return ""
     low, high = map(plain, entry.interval)
     return f"; every slope in [{low}, {high}] is a subgradient"
+
+
+def _convention(verdict: Verdict, entry: Entry) -> str:
+    """At a kink: the slope that reverse mode, like PyTorch, takes there."""
+    reverse = verdict.opinions["reverse"]
+    if entry.interval is None or entry.part not in reverse.gradients:
+        return ""
+    return f"; PyTorch takes {plain(float(reverse.gradients[entry.part].value[entry.index]))}"
 
 
 def _derivation(derivation: Steps) -> Text:
