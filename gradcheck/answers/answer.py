@@ -58,8 +58,12 @@ def read_answer(
 ) -> Answer:
     """The answer in a value: bool and None are plain, strings formulas, the rest numbers."""
 
+    known: dict[str, Formula] = {}
+
     def read(text: str) -> Formula:
-        return read_formula(text, names=names, functions=functions, constants=constants)
+        if text not in known:
+            known[text] = read_formula(text, names=names, functions=functions, constants=constants)
+        return known[text]
 
     if value is None or isinstance(value, bool):
         return Plain(value)

@@ -15,7 +15,7 @@ from gradcheck.equivalence import Array, Outcome, compare, compare_numbers
 from gradcheck.errors import GradcheckError, OutOfBudget, TextError
 from gradcheck.grading.breaks import further_sides
 from gradcheck.grading.scoring import share
-from gradcheck.grading.values import NotOneNumber, Readings, floats, readings
+from gradcheck.grading.values import NotNumbers, Readings, floats, readings
 from gradcheck.kinds import ALIASES, FORMULAS
 from gradcheck.numbers.ball import middle, precision
 from gradcheck.problem.record import Part
@@ -23,6 +23,8 @@ from gradcheck.reference import DIAGNOSTIC, Key, Spot
 
 FEWEST = 3  # points at which a formula must have been compared before it is called right
 FUNCTIONS = FORMULAS.functions | frozenset(ALIASES)
+# A verdict stands whatever happens to its explanation: nothing stops a batch.
+FAILURES = (GradcheckError, ArithmeticError, LookupError, TypeError, ValueError)
 STEP = Fraction(1, 2**40)  # to both sides, for the slope of an answer
 WIDTH = 2.0**-39
 FINE = 256  # bits for it
@@ -84,7 +86,7 @@ def judge(
         return _said(base, "wrong", "a number or a formula is due, no other kind of value")
     try:
         found = _compared(key, part.name, ready)
-    except (NotOneNumber, TextError) as error:
+    except (NotNumbers, TextError) as error:
         return _said(base, "wrong", f"the answer cannot be evaluated: {error}")
     except (OutOfBudget, GradcheckError) as error:
         return _said(base, "needs-review", str(error))
@@ -198,7 +200,11 @@ def _diagnosis(key: Key, part: str, ready: Readings, found: _Compared) -> Diagno
     if found.outcome.kind == "narrower":
         return Diagnosis("unnamed")
     slopes = tuple(_slopes(key, part, ready))
-    return explain(key.mistaken, part, found.values, slopes=slopes, slack=found.slack)
+    known = tuple(v if v is not None and v.size else None for v in found.values)
+    try:
+        return explain(key.mistaken, part, known, slopes=slopes, slack=found.slack)
+    except FAILURES as error:
+        return Diagnosis("unnamed", remarks=(f"the diagnosis failed: {error}",))
 
 
 def _slopes(key: Key, part: str, ready: Readings) -> Iterator[float | None]:

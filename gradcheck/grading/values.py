@@ -4,6 +4,7 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -19,21 +20,27 @@ from gradcheck.problem import Problem
 from gradcheck.reference import Spot
 from gradcheck.text import Budget, Program, check_expression, run
 
-# Far beyond any answer, and quick to reach: a stranger's formula gets no more.
-BUDGET = Budget(
-    steps=1_000,
-    elements=100_000,
-    entries=10_000,
-    total=1_000_000,
-    products=2_000_000,
-    bits=5_000,
-    exponent=2_000,
-)
 PATIENCE = 1_024  # bits; an array's entry that is no number even then is looked at with floats
 
 
-class NotOneNumber(GradcheckError):
-    """An entry of a list of formulas came out as an array."""
+class NotNumbers(GradcheckError):
+    """A formula came out as something else than the numbers that are due in its place."""
+
+
+def budget(problem: Problem) -> Budget:
+    """What an answer's formula may use: far beyond any answer to this problem, and soon reached."""
+    entries = sum(prod(entry.shape) for entry in problem.inputs.values())
+    elements = min(max(100, 4 * entries**2), max(10_000, 8 * entries))
+    return Budget(
+        steps=500,
+        depth=1,
+        elements=elements,
+        entries=elements,
+        total=40 * elements,
+        products=100 * elements,
+        bits=5_000,
+        exponent=2_000,
+    )
 
 
 Piece = StraightLine | Program
@@ -118,7 +125,7 @@ def _values(pieces: Any, spot: Spot, bits: int) -> Values:
     for index in np.ndindex(out.shape):
         out[index] = _value(pieces[index], spot, bits)
         if not isinstance(out[index], arb):
-            raise NotOneNumber(f"entry {list(index)} is {np.shape(out[index])}, not one number")
+            raise NotNumbers(f"entry {list(index)} has the shape {np.shape(out[index])}")
     return out if out.shape else out.item()
 
 
@@ -130,10 +137,18 @@ def _value(piece: Any, spot: Spot, bits: int) -> Values:
         number: arb = piece()
         return number
     inputs = {name: balls(value) for name, value in spot.point.items()}
-    found = arbs(run(piece, inputs, KINDS["ball"], BUDGET).value)
+    found = _as_numbers(run(piece, inputs, KINDS["ball"], budget(spot.problem)).value)
     if bits >= PATIENCE:
         _refuse_lost(piece, spot, found)
     return found if found.shape else found.item()
+
+
+def _as_numbers(value: Any) -> Array:
+    """What a formula came to, as arbs; other things, and ragged lists of numbers, are refused."""
+    try:
+        return arbs(value)
+    except (TypeError, ValueError):
+        raise NotNumbers("the formula gives no array of numbers") from None
 
 
 def _refuse_lost(program: Program, spot: Spot, found: Array) -> None:
@@ -142,7 +157,9 @@ def _refuse_lost(program: Program, spot: Spot, found: Array) -> None:
     if not lost:
         return
     inputs = {name: np.array(value, dtype=float)[()] for name, value in spot.point.items()}
-    plain = np.asarray(run(program, inputs, KINDS["float"], BUDGET).value, dtype=float)
+    plain = np.asarray(
+        run(program, inputs, KINDS["float"], budget(spot.problem)).value, dtype=float
+    )
     for index in lost:
         if plain.shape == found.shape and not np.isfinite(plain[index]):
             entry = f"entry {list(index)}" if index else "it"

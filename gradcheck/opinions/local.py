@@ -115,9 +115,10 @@ def _forward(site: Site, replay: Replay) -> Iterator[Suspect]:
 def _limits(site: Site, replay: Replay) -> Iterator[str]:
     """What float64 makes of the exact value, or cotangent, of one op."""
     row = site.node.op
-    if _signed_zero(site):
-        yield f"{row.name} meets a negative zero"
-    for words in _lost(site.y, arbs(on_balls(site, site.operands)), _size(site)):
+    exact = arbs(on_balls(site, site.operands))
+    if _signed_zero(site) and not np.allclose(site.y.ravel(), _floats(exact), equal_nan=True):
+        yield f"{row.name} tells -0 from 0 in float64"
+    for words in _lost(site.y, exact, _size(site)):
         yield f"{row.name} {words}"
     for i, raw, g in pulled(site, replay) if numeric(site) else ():
         exact = slopes_of(site, g)[i]
@@ -128,12 +129,12 @@ def _limits(site: Site, replay: Replay) -> Iterator[str]:
 def _lost(floats: Array, exact: Array, size: float) -> Iterator[str]:
     """Zero or not finite where there is a number; or digits gone, by no more than rounding can."""
     for now, ball in zip(np.asarray(floats).flat, exact.flat, strict=True):
-        if not ball.is_finite() or ball == 0:
+        if not ball.is_finite() or ball == arb(float(now)):
             continue
         off = abs(arb(float(now)) - ball)
         if np.isfinite(now) and off > ROUNDING * size:
             continue
-        if not SMALLEST <= abs(float(now)) < np.inf:
+        if ball != 0 and not SMALLEST <= abs(float(now)) < np.inf:
             yield "leaves the range of float64"
         elif off > DIGITS * abs(ball):
             yield "loses digits in float64"
@@ -164,7 +165,7 @@ def _pulls(site: Site, replay: Replay) -> Iterator[Suspect]:
         u = probe(site.operands[i])
         three = {"vjp": float(np.sum(right * u)), "ball": _float(directional(site, g, i, u))}
         if slopes is not None:
-            three["symbolic"] = _float(sum((slopes[i] * arbs(u)).flat, arb(0)))
+            three["symbolic"] = _float(sum(np.ravel(slopes[i]) * arbs(u).ravel(), arb(0)))
         size = _size_of_pull(site, raw, g)
         off = _odd({n: np.array([v]) for n, v in three.items()}, size * max(1.0, largest(u)))
         if off:

@@ -2,8 +2,8 @@
 
 Everything is counted: reading the answer, comparing it, finding the witness. No answer comes twice.
 The contestants take turns, answer by answer, so that a busy machine slows them alike. A peer that
-is not installed is left out. Math-Verify gets LaTeX, its own tongue, and both peers SymPy's own
-derivative, which they need not derive.
+is not installed is left out. Math-Verify gets LaTeX, its own tongue, and both peers the
+derivative, found and read beforehand.
 """
 
 import importlib
@@ -30,7 +30,7 @@ def main() -> None:
     """Print answers per second, ratios and mistakes, for short answers and for all."""
     logging.disable(logging.CRITICAL)
     sample = list(pairs(COUNT, seed=SEED))
-    contestants = {"gradcheck": gradcheck(sample), **peers()}
+    contestants = {"gradcheck": gradcheck(sample), **peers(sample)}
     seconds, mistakes = measured(contestants, sample)
     short = [n for n, pair in enumerate(sample) if len(pair.answer) <= LONG]
     told(f"{len(short)} answers of at most {LONG} characters", seconds, mistakes, short)
@@ -86,12 +86,12 @@ def gradcheck(sample: list[Pair]) -> Judge:
     return says
 
 
-def peers() -> dict[str, Judge]:
+def peers(sample: list[Pair]) -> dict[str, Judge]:
     """The other checkers that are installed."""
-    found: dict[str, Judge] = {"sympy.simplify": simplified}
+    found: dict[str, Judge] = {"sympy.simplify": simplified(sample)}
     verifier = module("math_verify")
     if verifier is not None:
-        found["Math-Verify"] = lambda pair: verified(verifier, pair)
+        found["Math-Verify"] = verified(verifier, sample)
     return found
 
 
@@ -103,14 +103,21 @@ def module(name: str) -> Any:
         return None
 
 
-def verified(verifier: Any, pair: Pair) -> bool:
-    """Math-Verify's verdict on the LaTeX of both sides; the reference is not timed twice."""
-    reference = verifier.parse(f"${pair.reference}$")
-    return bool(verifier.verify(reference, verifier.parse(f"${pair.latex}$")))
+def verified(verifier: Any, sample: list[Pair]) -> Judge:
+    """Math-Verify's verdict on the LaTeX of an answer; references are read beforehand."""
+    read = {pair.reference: verifier.parse(f"${pair.reference}$") for pair in sample}
+    return lambda pair: bool(
+        verifier.verify(read[pair.reference], verifier.parse(f"${pair.latex}$"))
+    )
 
 
-def simplified(pair: Pair) -> bool:
+def simplified(sample: list[Pair]) -> Judge:
     """Whether SymPy simplifies the difference to zero; the texts are our own."""
     names = {"x": X, "e": sympy.E}
-    reference = sympy.diff(sympy.sympify(pair.program, locals=names), X)
-    return bool(sympy.simplify(sympy.sympify(pair.answer, locals=names) - reference) == 0)
+    known = {p.program: sympy.diff(sympy.sympify(p.program, locals=names), X) for p in sample}
+
+    def says(pair: Pair) -> bool:
+        answer = sympy.sympify(pair.answer, locals=names)
+        return bool(sympy.simplify(answer - known[pair.program]) == 0)
+
+    return says

@@ -1,0 +1,108 @@
+"""How a value follows from the leaves: what the program did, without saying with which numbers.
+
+A form is what one line of the program asked NumPy to do, so that it can be asked again with exact
+numbers. A leaf that is stepped becomes a new root: each version is a variable of its own.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Union
+
+import numpy as np
+
+from gradcheck.errors import GradcheckError
+from gradcheck.kinds import KINDS, NumberKind
+
+Array = np.ndarray[Any, Any]
+How = Callable[[NumberKind], Callable[..., Any]]
+Span = tuple[int, int] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Root:
+    """A leaf as it is between two writes: `owner` is whose, `value` what it held."""
+
+    owner: Any
+    value: Array
+    version: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """One thing done: `how(kind)` is the function, `args` hold forms and plain values."""
+
+    how: How
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    span: Span = None
+    name: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Lost:
+    """A value whose history is not followed, and why."""
+
+    why: str
+
+
+Term = Union[Form, Root, Lost]  # noqa: UP007 - used in isinstance as well
+
+
+def in_order(top: Term) -> list[Term]:
+    """Every term below one, each after those that it needs; no recursion, for loops are long."""
+    done: dict[int, Term] = {}
+    waiting: list[tuple[Term, bool]] = [(top, False)]
+    while waiting:
+        term, ready = waiting.pop()
+        if id(term) in done:
+            continue
+        if ready or not isinstance(term, Form):
+            done[id(term)] = term
+            continue
+        waiting.append((term, True))
+        waiting += [(each, False) for each in _terms((*term.args, *term.kwargs.values()))]
+    return list(done.values())
+
+
+def roots(top: Term) -> list[Root]:
+    """The versions of leaves that a value depends on."""
+    return [term for term in in_order(top) if isinstance(term, Root)]
+
+
+def evaluate(
+    top: Term, kind: str, given: Mapping[Root, Any], at: Callable[[Span], None] = lambda span: None
+) -> Any:
+    """The value of a form on numbers of a kind; `at` hears which part of the text is evaluated."""
+    numbers = KINDS[kind]
+    known: dict[int, Any] = {}
+    for term in in_order(top):
+        if isinstance(term, Lost):
+            raise GradcheckError(term.why)
+        if isinstance(term, Root):
+            known[id(term)] = given[term]
+            continue
+        at(term.span)
+        args = [_filled(each, known, numbers) for each in term.args]
+        named = {name: _filled(each, known, numbers) for name, each in term.kwargs.items()}
+        known[id(term)] = term.how(numbers)(*args, **named)
+    return known[id(top)]
+
+
+def _terms(values: Any) -> Iterator[Term]:
+    """The terms among some values, and in the lists among them."""
+    for value in values:
+        if isinstance(value, Form | Root | Lost):
+            yield value
+        elif type(value) in (list, tuple):
+            yield from _terms(value)
+
+
+def _filled(value: Any, known: Mapping[int, Any], kind: NumberKind) -> Any:
+    """Terms by their values; arrays of floats as numbers of the kind."""
+    if isinstance(value, Form | Root | Lost):
+        return known[id(value)]
+    if type(value) in (list, tuple):
+        return type(value)(_filled(each, known, kind) for each in value)
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        return kind.lift(value)
+    return value
