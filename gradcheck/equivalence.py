@@ -21,7 +21,7 @@ Values = arb | Array
 At = Callable[[int], Values]
 
 BITS = (128, 320, 1024, 4096)
-CONFIRMED = 512  # bits at which the last point is looked at again: a term of 1e-40 is a term
+CONFIRMED = 1536  # bits at which the last point is looked at again: a term of 1e-400 is a term
 DIGITS = 100  # bits: 30 digits
 NOTHING = 1e-90  # where both are zero there are no digits to agree
 PRINTED = 10**11  # a number of more digits came out of a program, with its rounding error

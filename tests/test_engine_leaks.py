@@ -39,6 +39,10 @@ REFUSED = {
     "method_dot": ND.dot,
     "full": lambda t: np.full(3, t[0]),
     "full_like": lambda t: np.full_like(ND, t[0]),
+    "full_like_itself": lambda t: np.full_like(t, t[0]),
+    "full_like_named": lambda t: np.full_like(t, fill_value=t[0]),
+    "divmod": lambda t: divmod(t, 2.0),
+    "getattr_data": lambda t: t.data,
     "vectorize": np.vectorize(lambda v: v * 2),
     "r_": lambda t: np.r_[t],
     "c_": lambda t: np.c_[t],
@@ -74,7 +78,7 @@ REFUSED = {
 @pytest.mark.parametrize("way", REFUSED.values(), ids=REFUSED)
 def test_what_would_forget_raises(way):
     """Ways that lose the gradient without a word in other libraries raise here."""
-    with pytest.raises((TypeError, ValueError, RuntimeError)):
+    with pytest.raises((TypeError, ValueError, RuntimeError, AttributeError)):
         way(leaf())
 
 
@@ -105,6 +109,8 @@ TAKEN = {
     "python_max": (lambda t: max(t[1], 0), np.array([0.0, 1.0])),
     "python_min": (lambda t: min(t[0], t[1]), np.array([1.0, 0.0])),
     "python_abs": (lambda t: abs(-t), np.ones(2)),
+    "floored": (lambda t: t * (t // 1), np.array([0.0, 1.0])),
+    "floored_by": (lambda t: t * (2 // t), np.array([4.0, 1.0])),
     "in_place_array": (lambda t: operator.iadd(t * 1, ND), np.ones(2)),
     "in_place_times": (lambda t: operator.imul(t * 1, ND), ND),
     "reduce": (np.add.reduce, np.ones(2)),

@@ -27,6 +27,8 @@ TRICKY = [
     ("x**2/2", "1.5", "x", "right"),
     ("x**2/2", "1.5", "x + 1e-6", "wrong"),
     ("x**2/2", "1.5", "x + 1e-40", "wrong"),
+    ("x**2/2", "1.5", "x + 1e-399", "wrong"),
+    ("x**2/2", "1.5", "x^(1 + 1e-399)", "wrong"),
     ("arctan(x) + arctan(1/x)", "1.5", "0*x", "right"),
     ("-arctan(1/x)", "1.5", "1/(1 + x^2)", "right"),
     ("exp(x) + 2", "1.5", "e^x", "right"),
@@ -123,10 +125,16 @@ def test_a_wider_or_pointwise_gap_is_no_fault(answer, tag):
 
 @pytest.mark.parametrize(
     "answer",
-    ["x + sqrt(sin(x)^2 + cos(x)^2 - 1)", "x + 1/(sin(x)^2 + cos(x)^2 - 1)", "e^(e^(e^(e^(x^2+9))))"],
+    [
+        "x + e^(-10^9*x^2)",
+        "x + 0.5(tanh(10^9*x)^2 - 1)",
+        "x + sqrt(sin(x)^2 + cos(x)^2 - 1)",
+        "x + 1/(sin(x)^2 + cos(x)^2 - 1)",
+        "e^(e^(e^(e^(x^2+9))))",
+    ],
 )
 def test_where_precision_runs_out_a_person_decides(answer):
-    """Zero that no number of digits proves to be zero, under a root or a fraction bar."""
+    """A zero that no digits prove, under a root or a bar; a term too small ever to be seen."""
     found = judged(scalar("x**2/2"), answer)
     assert found.verdict == "needs-review"
     assert found.remarks

@@ -211,7 +211,7 @@ def test_totals():
 
 
 def test_answer_files(tmp_path: Path):
-    """YAML and JSON, a bare answer for a one-part problem, the file's name for a nameless student."""
+    """YAML and JSON; a bare answer for a one-part problem; a file without a name gives its own."""
     (tmp_path / "ada.yaml").write_text("answers: {line: 6x, two: {x: 2x y, y: x^2}}\n")
     (tmp_path / "bob.json").write_text('{\n\t"student": 17, "answers": {"line": {"x": 12.0}}}')
     (tmp_path / "cy.yaml").write_text("answers: [1, 2]\n")
@@ -267,12 +267,8 @@ def test_the_line_of_json():
     ready = scalar("x**3 + 2*sin(x)", 2)
     source = ready.problem.program.source
     line = json.loads(json_line(judged(ready, "3x^2 - 2cos x"), source, "full"))
-    assert (
-        list(line)
-        == (
-            "student problem part answer understood verdict score points mistakes certainty witness"
-        ).split()
-    )
+    keys = "student problem part answer understood verdict score points mistakes certainty witness"
+    assert " ".join(line) == keys
     mistake = line["mistakes"][0]
     assert mistake["id"] == "sign-error"
     assert source[mistake["start"] : mistake["end"]] == mistake["text"]

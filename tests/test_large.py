@@ -60,8 +60,6 @@ def test_nine_thousand_parameters_agree_with_a_stated_power():
         ("w2", one_off),
         ("w3", lambda g: -g),
         ("b2", lambda g: g[::-1]),
-        ("w1", lambda g: g.T),
-        ("b3", lambda g: 0 * g),
     ],
 )
 def test_a_wrong_backward_of_thousands_is_caught(name, change):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engine import inplace
-from gradcheck.engine.tensor import Tensor, apply, apply_to_one, apply_to_two
+from gradcheck.engine.tensor import Tensor, apply, apply_to_one, apply_to_two, bare, boxed, tracked
 from gradcheck.engine.views import MOVING
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import COMPOUNDS, Compound, Op
@@ -122,6 +122,13 @@ def _casting(dtype: Any) -> Callable[[Tensor], Tensor]:
     return lambda self: to(self, dtype)
 
 
+def floored(a: Any, b: Any) -> Tensor:
+    """`a // b`: flat where it is differentiated at all; integers stay integers."""
+    if tracked(a) or tracked(b):
+        return apply(TABLE["floor"], (apply_to_two(TABLE["divide"], a, b),), {})
+    return boxed(np.floor_divide(bare(a), bare(b)))
+
+
 def turned(t: Tensor) -> Tensor:
     """`t.T`: the axes in reverse order."""
     return apply(TABLE["transpose"], (t,), {})
@@ -165,6 +172,8 @@ def equip() -> None:
         _give(name, _named(_casting(dtype), name, str(np.dtype(dtype))))
     for name in ("to", "astype"):
         _give(name, to)
+    _give("__floordiv__", floored)
+    _give("__rfloordiv__", lambda self, other: floored(other, self))
     _give("T", property(turned))
     _give("mT", property(turned_stack))
     _give("numel", lambda self: self.size)

@@ -75,6 +75,8 @@ class Tensor(Convertible, Hooked):
     def __array_function__(
         self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
+        if function is np.full_like:  # the number that fills must not lose its gradient
+            return function(bare(args[0]), *args[1:], **kwargs)
         if function in advice.PLAIN:
             return function(*map(bare, args), **kwargs)
         if function in BY_COMPOUND:

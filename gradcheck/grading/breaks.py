@@ -39,6 +39,21 @@ def further_sides(key: Key, ready: Readings) -> tuple[Spot, ...]:
     return tuple(found)
 
 
+def unseen(ready: Readings, spots: Sequence[Spot]) -> str:
+    """A piece of the answer that has no influence at any of the points, as it was typed; or ""."""
+    for line in ready.lines:
+        left: set[str] | None = None
+        for spot in spots:
+            with precision(BITS):
+                hidden = line.hidden(spot.arbs(BITS), BITS)
+            left = hidden if left is None else left & hidden
+            if not left:
+                break
+        if left:
+            return min(left)
+    return ""
+
+
 def _candidates(key: Key, lines: Sequence[StraightLine]) -> Iterator[Spot]:
     """The problem's reserve, then points close to the numbers that the answer mentions."""
     yield from key.reserve

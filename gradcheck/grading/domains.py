@@ -81,6 +81,27 @@ def _beyond_one(x: arb) -> arb:
     return abs(x) - 1
 
 
+def _lost(a: arb, b: arb) -> bool:
+    """Two terms of which one is too small beside the other ever to be seen."""
+    small, large = (a, b) if abs(a.mid()) < abs(b.mid()) else (b, a)
+    return bool(small != 0 and abs(small) * UNSEEN < abs(large))
+
+
+def _saturated(x: arb) -> bool:
+    """So far out that the function is at its limit, to more digits than are ever compared."""
+    return bool(abs(x) > SATURATED)
+
+
+UNSEEN = arb(2) ** 1400
+SATURATED = 1000
+# Where a piece of a formula has no influence that could be seen.
+HIDDEN: dict[str, Rule] = {
+    "add": _lost,
+    "subtract": _lost,
+    "logaddexp": lambda a, b: _saturated(a - b),
+} | dict.fromkeys(words("tanh erf erfc sigmoid softplus log1p expm1"), _saturated)
+
+
 # What is zero where the function changes its rule.
 KNOTS: dict[str, Rule] = (
     dict.fromkeys(words("absolute sign relu relu6 hardtanh leaky_relu elu selu cbrt"), _itself)

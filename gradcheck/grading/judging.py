@@ -13,7 +13,7 @@ from gradcheck.answers import Entries, Formula, Numbers, Plain, read_answer
 from gradcheck.diagnosis import Diagnosis, explain
 from gradcheck.equivalence import Array, Outcome, compare, compare_numbers
 from gradcheck.errors import GradcheckError, OutOfBudget, TextError
-from gradcheck.grading.breaks import further_sides
+from gradcheck.grading.breaks import further_sides, unseen
 from gradcheck.grading.scoring import share
 from gradcheck.grading.values import NotNumbers, Readings, floats, readings
 from gradcheck.kinds import ALIASES, FORMULAS
@@ -148,10 +148,19 @@ def _compared(key: Key, part: str, ready: Readings) -> _Compared:
         if more:
             beyond = [spot.gradient(part) for spot in more]
             outcome = compare([*answers, *map(ready.at, more)], [*references, *beyond])
-        if outcome.kind == "equal" and len(key.points) < FEWEST:
-            outcome = Outcome("undecided", why="too few points of the domain were found")
+        outcome = _doubted(outcome, key, ready, spots)
         return _Compared(outcome, spots)
     return _Compared(outcome, spots, tuple(floats(at) for at in answers[:DIAGNOSTIC]))
+
+
+def _doubted(outcome: Outcome, key: Key, ready: Readings, spots: tuple[Spot, ...]) -> Outcome:
+    """Equal; unless the points could not have shown a difference."""
+    if outcome.kind != "equal":
+        return outcome
+    if len(key.points) < FEWEST:
+        return Outcome("undecided", why="too few points of the domain were found")
+    piece = unseen(ready, spots)
+    return Outcome("undecided", why=f"`{piece}` is too far out to be seen") if piece else outcome
 
 
 def _numbers(key: Key, part: str, ready: Readings) -> _Compared:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from flint import arb
 
 from gradcheck.equivalence import Array, NoValue
-from gradcheck.grading.domains import KNOTS, OUTSIDE
+from gradcheck.grading.domains import HIDDEN, KNOTS, OUTSIDE
 from gradcheck.kinds import CONSTANTS, FORMULAS
 from gradcheck.numbers.ball import Ball, Undecided, exact
 from gradcheck.ops import TABLE
@@ -100,9 +100,7 @@ class StraightLine:
 
     def value(self, point: Mapping[str, Array], bits: int) -> arb:
         """The value at a point of arbs, at the precision set; NoValue where there is none."""
-        values = self._slots(point, bits)
-        for rule, args in self.plain:
-            values.append(rule(*[values[i] for i in args]))
+        values = self._all(point, bits)
         end: arb = values[self.end]
         if not end.is_finite():
             self._refuse(values, self.end)
@@ -110,15 +108,27 @@ class StraightLine:
 
     def knots(self, point: Mapping[str, Array], bits: int) -> list[arb]:
         """What must be zero where a piece of the formula changes its rule, at a point."""
-        values = self._slots(point, bits)
-        for rule, args in self.plain:
-            values.append(rule(*[values[i] for i in args]))
+        values = self._all(point, bits)
         return [knot(*[values[i] for i in args]) for knot, args in self.knotted]
 
-    def _slots(self, point: Mapping[str, Array], bits: int) -> list[Any]:
+    def hidden(self, point: Mapping[str, Array], bits: int) -> set[str]:
+        """The pieces, as they were typed, that have no influence to be seen at a point."""
+        values = self._all(point, bits)
+        return {
+            self.text[slice(*step.place)]
+            for step in self.steps
+            if step.name in HIDDEN and HIDDEN[step.name](*[values[i] for i in step.args])
+        }
+
+    def _all(self, point: Mapping[str, Array], bits: int) -> list[Any]:
+        """What is in every slot at a point."""
         if bits not in self.known:
             self.known[bits] = [_number(number) for number in self.numbers]
-        return [point[name][index] for name, index in self.leaves] + self.known[bits]
+        values: list[Any] = [point[name][index] for name, index in self.leaves]
+        values += self.known[bits]
+        for rule, args in self.plain:
+            values.append(rule(*[values[i] for i in args]))
+        return values
 
     def _refuse(self, values: list[Any], slot: int) -> None:
         """Raise NoValue if the innermost piece that failed lies beyond doubt outside its domain."""

@@ -22,6 +22,8 @@ from gradcheck.ops.row import Op
 SAMPLES = 4
 UNITS = 8.0
 SAFETY = 1.5
+LINEAR = 1e-3
+HUMBLE = 16.0
 EPSILON = float(np.finfo(np.float64).eps)
 
 
@@ -109,10 +111,12 @@ def _disturbed(case: Case, rng: Any) -> tuple[Array, Mapping[str, Array]]:
 def _bar(value: Array, runs: list[Array]) -> Array:
     """The largest deviation of the disturbed runs, with a safety factor; infinite if none is told.
 
-    A run that left the domain (arccos of 1 and one unit of rounding) tells nothing.
+    A run that left the domain (arccos of 1 and one unit of rounding) tells nothing. Where rounding
+    moves more than a thousandth of the number, few samples say little of how far it can go.
     """
     with np.errstate(all="ignore"):
         deviations = np.array([np.abs(run - value) for run in runs])
         deviations[~np.isfinite(deviations)] = np.nan
         bar = SAFETY * np.fmax.reduce(deviations, axis=0) + 2 * EPSILON * np.abs(value)
+        bar = np.where(bar > LINEAR * np.abs(value), HUMBLE * bar, bar)
     return np.where(np.isfinite(bar), bar, np.inf)

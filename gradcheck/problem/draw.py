@@ -8,6 +8,7 @@ branches, the points are dealt evenly among the paths found.
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -80,14 +81,14 @@ def further_points(problem: Problem, count: int) -> list[Point]:
 
 
 def far_points(problem: Problem, count: int) -> list[Point]:
-    """Points on unusual scales, where they lie in the domain; of small problems only."""
+    """Points on unusual scales, where they lie in the domain."""
     fixed, varying = _split(problem)
-    if not varying or _size(varying) > SMALL:
+    if not varying:
         return []
     rng = np.random.default_rng(problem.seed + 2)
     tried = _candidates(fixed, varying, rng, _repeated(FAR, 2 * len(FAR)))
-    found = [point for point in tried if path_at(problem, point, write=False) is not None]
-    return found[:count]
+    inside = (point for point in tried if path_at(problem, point, write=False) is not None)
+    return list(islice(inside, count))
 
 
 def points_near(problem: Problem, numbers: Sequence[Fraction]) -> Iterator[Point]:

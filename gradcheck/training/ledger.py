@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.mistakes.row import Clear, Deposit, Write
+from gradcheck.mistakes.training import Clear, Deposit, Write
 from gradcheck.training.forms import Span
 
 Array = np.ndarray[Any, Any]

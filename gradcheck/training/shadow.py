@@ -5,14 +5,13 @@ exact kinds of number can be asked the same.
 """
 
 import operator
-import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradcheck.engine.tensor import Tensor
-from gradcheck.training.forms import Form, How, Root, Term
+from gradcheck.training.forms import How, Term
 
 if TYPE_CHECKING:
     from gradcheck.training.recorder import Recorder
@@ -213,10 +212,8 @@ def _binary(symbol: str, swapped: bool) -> Callable[[Shadow, Any], Any]:
 
     def method(self: Shadow, other: Any) -> Any:
         pair = (other, self) if swapped else (self, other)
-        with warnings.catch_warnings():
-            return self.home.made(
-                plain(*map(self.home.bare, pair)), lambda kind: plain, pair, name=symbol
-            )
+        made = plain(*map(self.home.bare, pair))
+        return self.home.made(made, lambda kind: plain, pair, name=symbol)
 
     return method
 
@@ -256,4 +253,3 @@ def _equip() -> None:
 
 
 _equip()
-__all__ = ["Form", "Root", "Shadow"]

@@ -1,0 +1,159 @@
+"""A program with backward calls, run once on the engine: events, ledger, and what is asked."""
+
+import ast
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engine.recording import watched
+from gradcheck.engine.autograd import tensor
+from gradcheck.errors import GradcheckError
+from gradcheck.ops.row import Op
+from gradcheck.problem.draw import SCALES, decimals
+from gradcheck.problem.record import Part, Point, Problem
+from gradcheck.text import Budget, run
+from gradcheck.training.asked import Value, plainly
+from gradcheck.training.layers import Layer, context
+from gradcheck.training.ledger import RIGHT, Entry, Verbs
+from gradcheck.training.recorder import Called, Recorder
+from gradcheck.training.shadow import Shadow
+
+STARTS = frozenset({"backward", "grad", "record", "step"})
+TRIES = 8
+SAMPLES = 4
+UNITS = 8.0
+EPSILON = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """What one run left: its events, its ledger, the answers to what is asked.
+
+    `together` is the number of gradients that the fullest window added up; `notes` are PyTorch's
+    warnings.
+    """
+
+    calls: tuple[Called, ...]
+    entries: tuple[Entry, ...]
+    values: Mapping[str, Value]
+    together: int = 1
+    notes: tuple[str, ...] = ()
+
+
+def is_training(problem: Problem) -> bool:
+    """Whether a problem asks what is read at the end, or its program goes back by itself."""
+    if any(part.ask is not None for part in problem.parts):
+        return True
+    called = (n.func for n in ast.walk(problem.program.tree) if isinstance(n, ast.Call))
+    return any(
+        isinstance(func, ast.Attribute) and func.attr in STARTS - {"grad"}
+        or isinstance(func, ast.Name) and func.id in STARTS and func.id not in problem.inputs
+        for func in called
+    )
+
+
+def point_of(problem: Problem) -> Point:
+    """The given point; inputs given by shape are drawn until everything asked is finite."""
+    fixed = {name: i.value for name, i in problem.inputs.items() if i.value is not None}
+    drawn = [i for i in problem.inputs.values() if i.value is None]
+    if not drawn:
+        return fixed
+    rng = np.random.default_rng(problem.seed)
+    for scale in SCALES[:TRIES]:
+        point = {**fixed, **{i.name: decimals(rng, scale, i.shape) for i in drawn}}
+        if all(map(_finite, trace(problem, point).values.values())):
+            return point
+    raise GradcheckError(f"{problem.id}: no point was found at which everything asked is finite")
+
+
+def trace(
+    problem: Problem, point: Point, verbs: Verbs = RIGHT, *, together: int = 1
+) -> Trace:
+    """Run the program on the engine; raises TextError or OutOfBudget, as any program does."""
+    home = Recorder(verbs, together)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        names = _names(problem, point, home)
+        values = {part.name: _value(part, names, home) for part in problem.parts}
+    notes = tuple(dict.fromkeys(str(w.message) for w in caught))
+    fullest = max(home.fullest, 1)
+    return Trace(tuple(home.calls), tuple(home.entries), values, fullest, notes)
+
+
+def _names(problem: Problem, point: Point, home: Recorder) -> dict[str, Any]:
+    """All variables after the run; leaves get their names from them."""
+    inputs = {name: _input(problem, name, point[name], home) for name in problem.inputs}
+    outcome = run(problem.program, inputs, home, Budget(), context=context(home))
+    for name, value in outcome.names.items():
+        _christen(name, value)
+    for k, leaf in enumerate(home.leaves):
+        leaf.name = leaf.name or f"leaf {k + 1}"
+    return {**outcome.names, "recorded": SimpleNamespace(**home.recorded)}
+
+
+def _input(problem: Problem, name: str, value: Any, home: Recorder) -> Shadow:
+    if problem.inputs[name].requires_grad:
+        return home.leaf(value, name)
+    return Shadow(home, tensor(np.array(value, dtype=np.float64)))
+
+
+def _christen(name: str, value: Any) -> None:
+    """Name leaves after the variables that hold them."""
+    if isinstance(value, Shadow) and not value.name:
+        value.name = name
+    elif isinstance(value, Layer):
+        for own in ("weight", "bias"):
+            if getattr(value, own) is not None:
+                getattr(value, own).name = f"{name}.{own}"
+    elif isinstance(value, list | tuple):
+        for k, each in enumerate(value):
+            _christen(f"{name}[{k}]", each)
+
+
+def _value(part: Part, names: Mapping[str, Any], home: Recorder) -> Value:
+    """What a part reads: its expression, or the `.grad` of the input it is named after."""
+    if part.ask is None:
+        return plainly(names[part.name].grad)
+    found = run(part.ask, names, home, Budget(), context=context(home))
+    return plainly(found.value)
+
+
+def _finite(value: Value) -> bool:
+    if isinstance(value, list):
+        return all(map(_finite, value))
+    return not isinstance(value, np.ndarray) or bool(np.all(np.isfinite(value)))
+
+
+# -- how exact the answers are ---------------------------------------------------------------------
+
+
+def noise(problem: Problem, point: Point, right: Trace) -> dict[str, Any]:
+    """What float64 loses on each number asked: the run is repeated, slightly disturbed."""
+    rng = np.random.default_rng(problem.seed)
+
+    def disturb(row: Op, y: Any) -> Any:
+        if not row.rounds or np.asarray(y).dtype.kind != "f":
+            return y
+        return y * (1 + UNITS * EPSILON * rng.uniform(-1, 1, np.shape(y)))
+
+    runs: list[Mapping[str, Value]] = []
+    for _ in range(SAMPLES):
+        with watched(disturb=disturb):
+            runs.append(trace(problem, point).values)
+    return {name: _spread(value, [r[name] for r in runs]) for name, value in right.values.items()}
+
+
+def _spread(value: Value, runs: Sequence[Value]) -> Any:
+    """The largest deviation, entry by entry; lists of lists as they are."""
+    if isinstance(value, list):
+        columns = zip(*[r if isinstance(r, list) else value for r in runs], strict=False)
+        return [_spread(v, list(c)) for v, c in zip(value, columns, strict=False)]
+    if not isinstance(value, np.ndarray):
+        return 0.0
+    alike = [r for r in runs if isinstance(r, np.ndarray) and r.shape == value.shape]
+    off = np.max([np.abs(r - value) for r in alike], axis=0, initial=0.0)
+    return off + 4 * EPSILON * np.abs(value)
