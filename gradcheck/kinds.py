@@ -54,16 +54,22 @@ ALIASES = {spelling: name for name, row in TABLE.items() for spelling in row.sch
     "neg": "negative",
 }
 INTERNAL = frozenset({"getitem", "setitem", "scatter"})
-TENSOR_ATTRIBUTES = words("T grad grad_fn is_leaf requires_grad shape ndim dtype size retains_grad")
+TENSOR_ATTRIBUTES = words(
+    "T grad grad_fn is_leaf requires_grad shape ndim dtype size retains_grad weight bias"
+)
 TENSOR_METHODS = words(
     "backward detach item retain_grad requires_grad_ zero_ tolist step zero_grad parameters "
-    "add_ sub_ mul_ div_ fill_ copy_"
+    "add_ sub_ mul_ div_ fill_ copy_ name"
 )
+# A run that is recorded gives these their meaning; elsewhere a layer is a function of its input.
+RECORDED_WORDS = words("record grad SGD Adam Linear MSELoss CrossEntropyLoss")
+LOSSES = {"MSELoss": "mse_loss", "CrossEntropyLoss": "cross_entropy"}
 
 VOCABULARY = Vocabulary(
     functions=(frozenset(TABLE) - INTERNAL)
     | frozenset(MAKERS)
     | frozenset(QUESTIONS)
+    | RECORDED_WORDS
     | {"array", "tensor", "asarray"},
     constants=frozenset(CONSTANTS),
     attributes=TENSOR_ATTRIBUTES,
@@ -75,7 +81,7 @@ VOCABULARY = Vocabulary(
 )
 # Answers are formulas: no tape, no loops, no memory.
 FORMULAS = Vocabulary(
-    functions=VOCABULARY.functions,
+    functions=VOCABULARY.functions - RECORDED_WORDS,
     constants=VOCABULARY.constants,
     attributes=frozenset({"T", "shape", "ndim", "size"}),
     aliases=ALIASES,
@@ -109,6 +115,10 @@ class NumberKind:
             return self._made(MAKERS[name])
         if name in QUESTIONS:
             return self._asked(QUESTIONS[name])
+        if name in LOSSES:
+            return _loss(TABLE[LOSSES[name]])
+        if name in RECORDED_WORDS:
+            return _unrecorded(name)
         row = TABLE[ALIASES.get(name, name)]
 
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -144,6 +154,20 @@ class NumberKind:
         if self.name == "tensor":
             return lambda *args, **kwargs: question(*map(bare, args), **kwargs)
         return question
+
+
+def _loss(row: Callable[..., Any]) -> Callable[..., Any]:
+    """`MSELoss()`: the row as a function of two arguments."""
+    return lambda reduction="mean": lambda a, b: row(a, b, reduction=reduction)
+
+
+def _unrecorded(name: str) -> Callable[..., Any]:
+    """What has a meaning only where backward calls are recorded."""
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise TypeError(f"`{name}` needs a program that calls `backward` - call it, or leave it")
+
+    return refuse
 
 
 def _floats(value: Any) -> Any:

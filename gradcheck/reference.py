@@ -25,6 +25,7 @@ from gradcheck.problem.draw import (
     points_near,
 )
 from gradcheck.problem.record import Point, Problem
+from gradcheck.training import Asked, is_training, prepared
 from gradcheck.verdict import Verdict, consult, read
 
 POINTS = 8
@@ -76,6 +77,7 @@ class Key:
     problem: Problem
     points: tuple[Point, ...]
     verdicts: tuple[Verdict, ...]
+    asked: Asked | None = None
 
     def case(self, k: int) -> Case:
         """The question at point k."""
@@ -121,10 +123,8 @@ def key(problem: Problem) -> Key:
     A formula is compared where the opinions agree; a further point that turns out to be a kink, or
     undecided, is left out. The given point must stand.
     """
-    if any(part.ask is not None for part in problem.parts):
-        raise NoKey(
-            f"{problem.id}: parts under `ask:` are not gradients; they cannot be judged yet"
-        )
+    if is_training(problem):
+        return _asked(problem)
     first = given_point(problem)
     points, verdicts = [first], [_given(problem, first)]
     usual, far = further_points(problem, POINTS - 1), far_points(problem, FAR)
@@ -134,6 +134,16 @@ def key(problem: Problem) -> Key:
             points.append(point)
             verdicts.append(verdict)
     return Key(problem, tuple(points), tuple(verdicts))
+
+
+def _asked(problem: Problem) -> Key:
+    """The key to a program that goes back by itself: one point, a verdict for each event."""
+    found = prepared(problem)
+    for event in found.events:
+        if event.verdict.verdict not in GOOD:
+            why = "; ".join([*(e.why for e in event.verdict.entries[:2]), *event.verdict.notes])
+            raise NoKey(f"{problem.id}: {event.verdict.verdict} at {event.event.label}: {why}")
+    return Key(problem, (found.point,), tuple(e.verdict for e in found.events), found)
 
 
 def _given(problem: Problem, point: Point) -> Verdict:

@@ -210,7 +210,6 @@ def test_a_wrong_cell_is_a_dissent(name):
         assert trial.verdict.verdict == "dissent", (trial.cell, trial.slip, trial.verdict)
 
 
-@pytest.mark.xfail(strict=True, reason="numbers.scalars runs row.forward for these on exact kinds")
 @pytest.mark.parametrize("name", SHARED)
 def test_a_shift_of_a_shared_forward_is_a_dissent(name):
     """A wrong value is seen also where the row itself is called, as the checked language does."""

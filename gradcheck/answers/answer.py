@@ -57,7 +57,6 @@ def read_answer(
     constants: Collection[str] = ("pi", "e"),
 ) -> Answer:
     """The answer in a value: bool and None are plain, strings formulas, the rest numbers."""
-
     known: dict[str, Formula] = {}
 
     def read(text: str) -> Formula:

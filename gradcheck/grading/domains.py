@@ -41,6 +41,8 @@ def _no_power(base: arb, exponent: arb) -> bool:
 
 OUTSIDE: dict[str, Rule] = {
     "divide": lambda a, b: b == 0,
+    "remainder": lambda a, b: b == 0,
+    "fmod": lambda a, b: b == 0,
     "reciprocal": _is_zero,
     "power": _no_power,
     "float_power": _no_power,

@@ -13,6 +13,7 @@ from gradcheck.answers import Entries, Formula, Numbers, Plain, read_answer
 from gradcheck.diagnosis import Diagnosis, explain
 from gradcheck.equivalence import Array, Outcome, compare, compare_numbers
 from gradcheck.errors import GradcheckError, OutOfBudget, TextError
+from gradcheck.grading.asked import judge_asked
 from gradcheck.grading.breaks import further_sides, unseen
 from gradcheck.grading.scoring import share
 from gradcheck.grading.values import NotNumbers, Readings, floats, readings
@@ -20,6 +21,7 @@ from gradcheck.kinds import ALIASES, FORMULAS
 from gradcheck.numbers.ball import middle, precision
 from gradcheck.problem.record import Part
 from gradcheck.reference import DIAGNOSTIC, Key, Spot
+from gradcheck.training import Asked
 
 FEWEST = 3  # points at which a formula must have been compared before it is called right
 FUNCTIONS = FORMULAS.functions | frozenset(ALIASES)
@@ -76,6 +78,8 @@ def judge(
     base = Judgement(student, key.problem.id, part.name, answer, "", 0.0, worth)
     if answer is None:
         return replace(base, verdict="missing")
+    if key.asked is not None:
+        return _asked(base, key, key.asked, diagnose)
     try:
         read = read_answer(answer, names=key.problem.inputs, functions=FUNCTIONS)
         ready = None if isinstance(read, Plain) else readings(key.problem, read)
@@ -93,6 +97,28 @@ def judge(
     judged = _from_outcome(base, key, found)
     wanted = diagnose and judged.verdict == "wrong"
     return _diagnosed(judged, key, ready, found) if wanted else judged
+
+
+def _asked(base: Judgement, key: Key, asked: Asked, diagnose: bool) -> Judgement:
+    """An answer to what is read at the end of a program."""
+    found = judge_asked(key, asked, base.part, base.answer)
+    judged = replace(
+        base,
+        verdict=found.verdict,
+        understood=found.understood,
+        remarks=found.remarks,
+        tags=found.tags,
+    )
+    if found.verdict == "right":
+        left = share(key.problem.credit, found.tags, None) if found.tags else 1.0
+        return replace(judged, score=base.points * left)
+    if found.expected is not None:
+        at = {name: _shown(value) for name, value in asked.point.items()}
+        judged = replace(judged, witness=Witness(at, found.yours, found.expected, found.index))
+    if found.verdict != "wrong" or not diagnose:
+        return judged
+    left = share(key.problem.credit, found.tags, found.diagnosis)
+    return replace(judged, diagnosis=found.diagnosis, score=base.points * left)
 
 
 def _said(base: Judgement, verdict: str, remark: str) -> Judgement:

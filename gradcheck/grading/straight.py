@@ -306,9 +306,10 @@ def _lifted(function: Rule) -> Rule:
     """A rule on Balls as a rule on arbs; where a ball holds no number, neither does the result."""
 
     def rule(*args: arb) -> arb:
-        if not all(arg.is_finite() for arg in args):
+        try:
+            found = function(*map(Ball, args))
+        except ValueError:
             return arb("nan")
-        found = function(*map(Ball, args))
         return found.x if type(found) is Ball else exact(found)
 
     return rule
@@ -363,7 +364,9 @@ def _place(node: ast.expr) -> int:
 def _call(line: _Line, node: ast.Call) -> _Ref:
     name = FORMULAS.function(node.func.id) if isinstance(node.func, ast.Name) else None
     row = TABLE.get(name or "")
-    if name is None or row is None or node.keywords or len(node.args) != row.operands:
+    if name is None or row is None or row.params or row.arrange:
+        raise _Beyond
+    if node.keywords or len(node.args) != row.operands:
         raise _Beyond
     args = tuple([line.number_at(arg) for arg in node.args])
     if name == CHOICE:

@@ -63,6 +63,11 @@ class Ball(Scalar):
             return rule.function(*(a if type(a) is Ball else Ball(a) for a in args))
         return Ball(rule(*[a.x if type(a) is Ball else exact(a) for a in args]))  # type: ignore[misc]
 
+    @classmethod
+    def exactly(cls, value: Any) -> "Ball":
+        """A plain number as a ball."""
+        return cls(value)
+
     def __repr__(self) -> str:
         return f"Ball({self.x})"
 

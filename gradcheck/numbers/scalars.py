@@ -46,6 +46,11 @@ class Scalar:
         """The op on scalars of this kind (and plain numbers)."""
         raise NotImplementedError
 
+    @classmethod
+    def exactly(cls, value: Any) -> Any:
+        """A plain number as a constant of this kind."""
+        raise NotImplementedError
+
     def __float__(self) -> NoReturn:
         raise TypeError(NO_FLOAT)
 
@@ -143,18 +148,30 @@ def answer(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> Any
         return row.forward(*map(plainly, operands), **params)
     cell = cell_of(row, kind)
     if cell is None:
-        return wrap(_by_numpy(row, operands, params))
+        return lifted(kind, _by_numpy(row, operands, params))
     if row.elementwise:
         filled = row.bound(params)
         loop = np.frompyfunc(lambda *args: kind.elementwise(filled, *args), len(operands), 1)
-        return wrap(loop(*(np.asarray(v, dtype=object) for v in operands)))
+        return lifted(kind, loop(*(np.asarray(v, dtype=object) for v in operands)))
     function = cell.function if isinstance(cell, Composed) else cell
-    return wrap(function(*operands, **params))
+    return lifted(kind, function(*operands, **params))
+
+
+def lifted(kind: type[Scalar], value: Any) -> Any:
+    """A result with its plain numbers (a bound of clip, a padded zero) made exact ones too."""
+    if isinstance(value, tuple | list):
+        return type(value)(lifted(kind, entry) for entry in value)
+    array = np.asarray(value, dtype=object)
+    if all(isinstance(entry, kind) for entry in array.flat):
+        return wrap(value)
+    out = np.empty(array.size, dtype=object)
+    out[:] = [e if isinstance(e, kind) else kind.exactly(e) for e in array.flat]
+    return out.reshape(array.shape).view(Scalars)
 
 
 def _by_numpy(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> Any:
-    """NumPy's code on object arrays; `forward` takes operands and parameters apart."""
-    return (row.function if row.arrange is None else row.forward)(*operands, **params)
+    """NumPy's code on object arrays."""
+    return (row.respelled or row.function)(*operands, **params)
 
 
 def cell_of(row: Op, kind: type[Scalar] | None) -> Any:

@@ -72,6 +72,14 @@ class Symbolic(Scalar):
         value = form.value(*[a.value if type(a) is Symbolic else exact(a) for a in args])
         return cls(value, row=row, args=args, local=form)
 
+    @classmethod
+    def exactly(cls, value: Any) -> Any:
+        """A plain number as a constant leaf; what is not finite stays as it is."""
+        if isinstance(value, float | np.floating) and not np.isfinite(value):
+            return value
+        plain = _constant(value)
+        return cls(exact(plain), atom=number(plain))
+
     def __repr__(self) -> str:
         return f"Symbolic({self.atom if self.row is None else self.row.name}, {self.value})"
 

@@ -59,7 +59,8 @@ class Op:
 
     `symbolic` and `ball` may be None: then NumPy's own code on object arrays is the counterpart.
     `operands` is the number of leading arguments that are numbers (None: a sequence of them);
-    `params` names the arguments after them; `arrange` does both where NumPy's order is another.
+    `params` names the arguments after them; `arrange` does both where NumPy's order is another, and
+    `respelled` is then the NumPy call that exact kinds make in its stead: a cell beside `forward`.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Op:
     operands: int | None = 1
     params: tuple[str, ...] = ()
     arrange: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]] | None = None
+    respelled: Callable[..., Any] | None = None
     rounds: bool = True
     school: tuple[str, ...] = ()
     example: Example | None = None
@@ -216,6 +218,8 @@ def op(
     name = name or function.__name__
     if "operands" not in cells and "arrange" not in cells and isinstance(vjps, tuple):
         cells["operands"] = len(vjps)
+    if "arrange" in cells:
+        cells.setdefault("respelled", forward or function)
     row = Op(name=name, forward=forward or function, vjps=vjps, function=function, **cells)
     if name in TABLE:
         raise ValueError(f"the op {name} has a row already")

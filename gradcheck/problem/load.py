@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from gradcheck.kinds import VOCABULARY
 from gradcheck.opinions.opinion import Array
 from gradcheck.problem.model import InputModel, ProblemModel, SetModel
 from gradcheck.problem.record import Input, Part, Problem, ProblemSet
-from gradcheck.text import Document, Program, check_program, read_yaml
+from gradcheck.text import Document, Program, Vocabulary, check_program, read_yaml
 
 PathTo = tuple[str | int, ...]
 
@@ -169,13 +170,19 @@ class _Reader:
             out[index] = exact_number(entry)
         return out
 
-    def _program(self, path: PathTo, source: str, declared: Sequence[str]) -> Program | None:
+    def _program(
+        self,
+        path: PathTo,
+        source: str,
+        declared: Sequence[str],
+        vocabulary: Vocabulary = VOCABULARY,
+    ) -> Program | None:
         line, column = self.document.origin((*self.at, *path))
         try:
             return check_program(
                 source,
                 declared=declared,
-                vocabulary=VOCABULARY,
+                vocabulary=vocabulary,
                 file=self.document.file,
                 line=line,
                 column=column,
@@ -211,14 +218,29 @@ class _Reader:
         if self.model.ask is None:
             return tuple(Part(name, share[name]) for name in names)
         known = (*inputs, *(_assigned(program) if program else ()), "recorded")
+        asking = _asking(program)
         return tuple(
-            Part(name, share[name], self._program(("ask", name), text, known))
+            Part(name, share[name], self._program(("ask", name), text, known, asking))
             for name, text in self.model.ask.items()
         )
 
 
 def _assigned(program: Program) -> set[str]:
-    return {n.id for n in ast.walk(program.tree) if isinstance(n, ast.Name)}
+    names = (n for n in ast.walk(program.tree) if isinstance(n, ast.Name))
+    return {n.id for n in names if isinstance(n.ctx, ast.Store)}
+
+
+def _asking(program: Program | None) -> Vocabulary:
+    """The vocabulary of `ask:`: what the program recorded may be read of `recorded`."""
+    calls = [n for n in ast.walk(program.tree) if isinstance(n, ast.Call)] if program else []
+    recorded = {
+        keyword.arg
+        for call in calls
+        if isinstance(call.func, ast.Name) and call.func.id == "record"
+        for keyword in call.keywords
+        if keyword.arg
+    }
+    return replace(VOCABULARY, attributes=VOCABULARY.attributes | recorded)
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:

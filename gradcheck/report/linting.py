@@ -27,7 +27,7 @@ def lint_all(sets: Sequence[ProblemSet], self_tests_only: bool) -> int:
             found += 1
             continue
         lines = [_fault(fault) for fault in faults(ready)]
-        if not self_tests_only:
+        if not self_tests_only and ready.asked is None:
             lines += [_finding(problem, finding) for finding in _advisable(ready)]
         if lines:
             out.print(Text(problem.id, style="bold"))

@@ -12,6 +12,8 @@ from gradcheck.problem import Problem, ProblemSet
 from gradcheck.problem.domain import check_value
 from gradcheck.problem.draw import further_points, given_point
 from gradcheck.report.solve import json_line, problem_report, summary
+from gradcheck.report.training import training_line, training_report, verdict_of
+from gradcheck.training import Asked, is_training, prepared
 from gradcheck.verdict import Verdict, consult
 
 AGREE, MALFORMED, DISSENT = 0, 2, 3
@@ -31,6 +33,11 @@ def solve_all(
     broken = False
     for problem in chosen:
         try:
+            if is_training(problem):
+                asked = prepared(problem)
+                said[problem.id] = verdict_of(asked)
+                _print_training(out, problem, asked, with_steps, as_json)
+                continue
             point = given_point(problem)
             check_value(problem, point)
             verdict = consult(problem.case(point))
@@ -48,6 +55,16 @@ def solve_all(
     if broken:
         return MALFORMED
     return DISSENT if "dissent" in said.values() else AGREE
+
+
+def _print_training(
+    out: Console, problem: Problem, asked: Asked, with_steps: bool, as_json: bool
+) -> None:
+    """A program that goes back by itself: its events and its ledger."""
+    if as_json:
+        print(training_line(problem, asked), flush=True)
+    else:
+        out.print(training_report(problem, asked, with_steps))
 
 
 def _warn(out: Console, problem: Problem) -> None:

@@ -1,21 +1,19 @@
 """Programs that call `backward` themselves: events, the ledger of `.grad`, and their mistakes."""
 
-from gradcheck.training.asked import Value, same, shown
-from gradcheck.training.events import Event, Judged, judged
-from gradcheck.training.making import Diagnosing, diagnosing
-from gradcheck.training.trace import Trace, is_training, point_of, trace
+from gradcheck.training.asked import Value, kind_of, shown
+from gradcheck.training.events import Event, Judged
+from gradcheck.training.prepared import Asked, prepared
+from gradcheck.training.trace import Trace, is_training, trace
 
 __all__ = [
-    "Diagnosing",
+    "Asked",
     "Event",
     "Judged",
     "Trace",
     "Value",
-    "diagnosing",
     "is_training",
-    "judged",
-    "point_of",
-    "same",
+    "kind_of",
+    "prepared",
     "shown",
     "trace",
 ]

@@ -62,7 +62,12 @@ def departs(a: Value, b: Value, slack: float = 0.0) -> int | None:
     if np.ndim(a) == 0 or len(a) != len(b):
         return None
     pairs = zip(a, b, strict=True)
-    return next((k for k, (x, y) in enumerate(pairs) if not same(x, y, slack)), None)
+    return next((k for k, (x, y) in enumerate(pairs) if not same(_box(x), _box(y), slack)), None)
+
+
+def _box(value: Any) -> Any:
+    """A number out of an array as an array again."""
+    return np.asarray(value) if isinstance(value, np.number) else value
 
 
 def shown(value: Value) -> Any:

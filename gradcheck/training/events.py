@@ -30,6 +30,11 @@ class Event:
     names: Mapping[str, Root] = field(default_factory=dict)
     why: str = ""
 
+    @property
+    def label(self) -> str:
+        """What the event is called, counted as a reader does."""
+        return f"backward call {self.number + 1}"
+
 
 @dataclass(frozen=True, eq=False)
 class Judged:

@@ -120,15 +120,17 @@ class Recorder:
 
     def becomes_leaf(self, shadow: Shadow) -> Shadow:
         """Gradients are asked for from here on."""
-        if shadow not in self.leaves:
+        if not self._is_leaf(shadow):
             self.leaves.append(shadow)
             shadow.term = Root(shadow, _array(shadow))
         return shadow
 
+    def _is_leaf(self, shadow: Shadow) -> bool:
+        return any(leaf is shadow for leaf in self.leaves)
+
     def no_leaf(self, shadow: Shadow) -> None:
         """Gradients are asked for no longer."""
-        if shadow in self.leaves:
-            self.leaves.remove(shadow)
+        self.leaves = [leaf for leaf in self.leaves if leaf is not shadow]
         shadow.term = None
 
     def untold(self, t: Tensor) -> Term | None:
@@ -168,7 +170,7 @@ class Recorder:
         )
         wrt = list(inputs) if type(inputs) in (list, tuple) else [inputs]
         pairs = [(x, g) for x, g in zip(wrt, found, strict=True) if g is not None]
-        arrived = {x: np.array(bare(g)) for x, g in pairs if x in self.leaves}
+        arrived = {x: np.array(bare(g)) for x, g in pairs if self._is_leaf(x)}
         why = "" if len(arrived) == len(pairs) else "the gradient by an intermediate value"
         if isinstance(outputs, Shadow):
             self._called(outputs, grad_outputs, arrived, why)

@@ -1,0 +1,37 @@
+"""A problem with events, ready for grading: its trace, how exact it is, and every event judged."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from gradcheck.problem.record import Point, Problem
+from gradcheck.training.events import Judged, judged
+from gradcheck.training.making import Diagnosing, diagnosing
+from gradcheck.training.plain import check_plain
+from gradcheck.training.trace import Trace, noise, point_of, trace
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """The answers to what is asked, `noise` being what float64 loses on each number."""
+
+    problem: Problem
+    point: Point
+    trace: Trace
+    noise: Mapping[str, Any]
+    events: tuple[Judged, ...]
+
+    @cached_property
+    def mistaken(self) -> Diagnosing:
+        """The program with every mistake of the training loop made in it."""
+        return diagnosing(self.problem, self.point, self.trace)
+
+
+def prepared(problem: Problem) -> Asked:
+    """Run a program, judge its events; raises GradcheckError where the program cannot be run."""
+    point = point_of(problem)
+    right = trace(problem, point)
+    check_plain(problem, point, right)
+    events = tuple(judged(call) for call in right.calls)
+    return Asked(problem, point, right, noise(problem, point, right), events)
