@@ -138,7 +138,7 @@ def odd_shape(shapes: Mapping[str, Index]) -> str:
 
 def spelled(balls: Balls) -> str:
     """Every opinion's number with its bar."""
-    return ", ".join(f"{name} {ball.str(8)}" for name, ball in balls.items())
+    return ", ".join(f"{name} {ball.str(15)}" for name, ball in balls.items())
 
 
 def largest(estimate: Estimate) -> float:

@@ -35,7 +35,7 @@ class Clear:
 class Write:
     """A step of a leaf: what it held, what it is to hold, and how far the step before moved it.
 
-    `window` gradients are added up in `.grad`, of `together` in the fullest window.
+    `window` gradients came since the step before, `together` in the fullest such window.
     """
 
     before: Any

@@ -56,7 +56,7 @@ def _meaning(asked: Asked, said: str) -> str:
 def _table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in columns:
-        table.add_column(name, no_wrap=name != "holds")
+        table.add_column(name, no_wrap=True)
     return table
 
 
@@ -98,7 +98,7 @@ def _short(value: Any) -> str:
     if value is None:
         return "None"
     if isinstance(value, np.ndarray) and value.size > SHORT:
-        return f"numbers of the shape {value.shape}"
+        return f"of shape {value.shape}"
     if isinstance(value, np.ndarray):
         return plain(float(value)) if not value.shape else _listed(value.tolist())
     return str(value)

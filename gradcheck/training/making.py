@@ -44,7 +44,9 @@ class Diagnosing:
             found = _distinct(fits)
             if found:
                 certainty = "unique" if len(found) == 1 else "torn"
-                return Diagnosis(certainty, tuple(found), (*said, *_facts(fits)))
+                steps = any(entry.verb == "step" for entry in self.right.entries)
+                facts = _facts(fits) if steps or len(found) > 1 else ()
+                return Diagnosis(certainty, tuple(found), (*said, *facts))
         return Diagnosis("unnamed", remarks=said)
 
     def blind(self) -> list[Mistake]:
@@ -107,7 +109,14 @@ def _departing(answer: Value, right: Value, slack: float) -> tuple[str, ...]:
     return () if first is None else (f"the trace departs at entry {first}, counted from 0",)
 
 
+# What is true of mistakes whatever the numbers are: of one alone, or of several that fit alike.
 FACTS: Mapping[frozenset[str], str] = {
+    frozenset({"missing-zero-grad"}): "under plain SGD, never clearing takes the same steps as "
+    "momentum 1",
+    frozenset({"unscaled-accumulation"}): "under plain SGD, not dividing by k takes the same steps "
+    "as a learning rate k times as large",
+    frozenset({"unscaled-accumulation", "counted-twice"}): "with two micro-batches, not dividing "
+    "by two is counting each twice: no number tells the two apart",
     frozenset({"missing-zero-grad", "counted-twice"}): "two equal gradients added up are one "
     "counted twice: no number tells the two apart here",
     frozenset({"step-before-backward", "zeroed-before-step"}): "after a single step both leave "

@@ -210,8 +210,8 @@ class Recorder:
             held.zero_()
         else:
             leaf.t.grad = None
+        self.windows[leaf] = 0
         if held is not None:
-            self.windows[leaf] = 0
             self._entered("clear", leaf, None, None if not to_zero else np.zeros(leaf.shape))
 
     def written(
@@ -237,6 +237,7 @@ class Recorder:
         window = self.windows.get(leaf, 0)
         value = self.verbs.write(Write(before, after, previous, window, self.together))
         self.previous[leaf] = after - before
+        self.windows[leaf] = 0
         if value is not after:
             with no_grad():
                 leaf.t.copy_(tensor(np.asarray(value)))
