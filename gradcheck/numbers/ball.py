@@ -71,9 +71,6 @@ class Ball(Scalar):
     def __repr__(self) -> str:
         return f"Ball({self.x})"
 
-    def __hash__(self) -> int:
-        return id(self)
-
     def _sign(self, other: Any) -> int:
         """The sign of self - other, beyond doubt."""
         difference = self.x - (other.x if type(other) is Ball else exact(other))
@@ -90,31 +87,6 @@ class Ball(Scalar):
         if difference.is_nan():
             raise ValueError("a comparison with a value that is not a number")
         raise Undecided
-
-    def __lt__(self, other: Any) -> Any:
-        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) < 0
-
-    def __le__(self, other: Any) -> Any:
-        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) <= 0
-
-    def __gt__(self, other: Any) -> Any:
-        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) > 0
-
-    def __ge__(self, other: Any) -> Any:
-        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) >= 0
-
-    def __eq__(self, other: object) -> Any:
-        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) == 0
-
-    def __ne__(self, other: object) -> Any:
-        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) != 0
-
-    def __bool__(self) -> bool:
-        return self._sign(0) != 0
-
-    def conjugate(self) -> "Ball":
-        """Itself: the numbers here are real."""
-        return self
 
 
 equip(Ball)

@@ -51,6 +51,38 @@ class Scalar:
         """A plain number as a constant of this kind."""
         raise NotImplementedError
 
+    def _sign(self, other: Any) -> int:
+        """The sign of self - other, beyond doubt."""
+        raise NotImplementedError
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __lt__(self, other: Any) -> Any:
+        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) < 0
+
+    def __le__(self, other: Any) -> Any:
+        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) <= 0
+
+    def __gt__(self, other: Any) -> Any:
+        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) > 0
+
+    def __ge__(self, other: Any) -> Any:
+        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) >= 0
+
+    def __eq__(self, other: object) -> Any:
+        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) == 0
+
+    def __ne__(self, other: object) -> Any:
+        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) != 0
+
+    def __bool__(self) -> bool:
+        return self._sign(0) != 0
+
+    def conjugate(self) -> "Scalar":
+        """Itself: the numbers here are real."""
+        return self
+
     def __float__(self) -> NoReturn:
         raise TypeError(NO_FLOAT)
 

@@ -83,9 +83,6 @@ class Symbolic(Scalar):
     def __repr__(self) -> str:
         return f"Symbolic({self.atom if self.row is None else self.row.name}, {self.value})"
 
-    def __hash__(self) -> int:
-        return id(self)
-
     def _sign(self, other: Any) -> int:
         """The sign of self - other at the point, noted as a condition of the path."""
         theirs = other.value if type(other) is Symbolic else exact(other)
@@ -94,31 +91,6 @@ class Symbolic(Scalar):
             difference = self if isinstance(other, int) and other == 0 else self - other
             PATH[0].append((difference, sign))
         return sign
-
-    def __lt__(self, other: Any) -> Any:
-        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) < 0
-
-    def __le__(self, other: Any) -> Any:
-        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) <= 0
-
-    def __gt__(self, other: Any) -> Any:
-        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) > 0
-
-    def __ge__(self, other: Any) -> Any:
-        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) >= 0
-
-    def __eq__(self, other: object) -> Any:
-        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) == 0
-
-    def __ne__(self, other: object) -> Any:
-        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) != 0
-
-    def __bool__(self) -> bool:
-        return self._sign(0) != 0
-
-    def conjugate(self) -> "Symbolic":
-        """Itself: the numbers here are real."""
-        return self
 
 
 equip(Symbolic)

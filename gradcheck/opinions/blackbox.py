@@ -49,7 +49,7 @@ def directions(case: Case) -> list[dict[str, Array]]:
     values = case.floats()
     sizes = {n: float(np.sqrt(np.mean(values[n] ** 2))) or 1.0 for n in case.wrt}
     return [
-        {n: sizes[n] * rng.standard_normal(values[n].shape) for n in case.wrt}
+        {n: np.asarray(sizes[n] * rng.standard_normal(values[n].shape)) for n in case.wrt}
         for _ in range(DIRECTIONS)
     ]
 

@@ -93,10 +93,10 @@ def _each(case: Case, point: Point, here: arb, retry: bool) -> dict[str, Any]:
     slopes: dict[tuple[str, tuple[int, ...]], Slope] = {}
     for name in case.wrt:
         found = np.empty(point[name].shape, dtype=object)
+        entries: Any = arbs(point[name])
         for index in np.ndindex(found.shape):
             along = _along(case, point, {name: _unit(found.shape, index)})
-            at = np.asarray(point[name])[index].x
-            found[index], slope = slope_at(along, here, at, retry)
+            found[index], slope = slope_at(along, here, entries[index], retry)
             if slope is not None:
                 slopes[name, index] = slope
         gradients[name] = estimate(found)
