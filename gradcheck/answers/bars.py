@@ -17,7 +17,7 @@ from gradcheck.answers.words import Words
 
 OPENERS, CLOSERS = ("(", "[", "{", "|("), (")", "]", "}", "|)")
 VALUES = ("number", "name", "fraction", "frac", "root")
-DEEPEST = 4
+DEEPEST, MOST = 4, 100
 OPEN, CLOSE, OTHER = "|(", "|)", ""
 
 
@@ -52,15 +52,18 @@ class Path:
 def paired(tokens: Sequence[Token], words: Words, text: str) -> list[Token]:
     """The tokens with every bar replaced by an opening or a closing one."""
     result = list(tokens)
-    if not any(token.text == "|" for token in tokens):
+    bars = [token for token in tokens if token.text == "|"]
+    if not bars:
         return result
+    if len(bars) > MOST:
+        raise refused(text, bars[MOST].start, f"more than {MOST} bars", "write abs(...) instead")
     for level in _levels(tokens, words):
-        bars = [item.place for item in level if item.bar]
-        if bars:
+        places = [item.place for item in level if item.bar]
+        if places:
             sides = _sides(level, tokens, text)
-            for place, side in zip(bars, sides, strict=True):
+            for place, side in zip(places, sides, strict=True):
                 result[place] = result[place]._replace(text=side)
-            _not_a_norm(bars, sides, tokens, text)
+            _not_a_norm(places, sides, tokens, text)
     return result
 
 

@@ -158,5 +158,3 @@ def _each(yours: list[Any], due: list[Any], noise: Any) -> Iterator[Found]:
     for k, (mine, expected) in enumerate(zip(yours, due, strict=True)):
         lost = noise[k] if isinstance(noise, list) else 0.0
         yield _compared(_Read(mine, 0.0, ""), expected, lost)
-
-

@@ -13,7 +13,8 @@ from flint import arb
 from gradcheck.answers import Entries, Formula, Numbers
 from gradcheck.equivalence import Array, At, NoValue, Values
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.straight import StraightLine, straight
+from gradcheck.grading.straight import StraightLine
+from gradcheck.grading.straighten import straight
 from gradcheck.kinds import FORMULAS, KINDS
 from gradcheck.numbers.ball import arbs, balls, exact, middle, precision
 from gradcheck.problem import Problem

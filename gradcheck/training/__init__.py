@@ -2,7 +2,7 @@
 
 from gradcheck.training.asked import Value, kind_of, shown
 from gradcheck.training.events import Event, Judged
-from gradcheck.training.prepared import Asked, prepared
+from gradcheck.training.preparing import Asked, prepared
 from gradcheck.training.trace import Trace, is_training, trace
 
 __all__ = [

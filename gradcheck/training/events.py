@@ -135,4 +135,3 @@ class _Place:
 
     def get(self) -> Span:
         return self.span
-

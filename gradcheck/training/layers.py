@@ -92,9 +92,7 @@ def context(home: Recorder) -> Mapping[str, Callable[..., Any]]:
         "CrossEntropyLoss": lambda **kwargs: Loss(
             home, "CrossEntropyLoss", modules.CrossEntropyLoss(**kwargs)
         ),
-        "SGD": lambda params, *args, **kwargs: _stepper(
-            home, optimizers.SGD, params, args, kwargs
-        ),
+        "SGD": lambda params, *args, **kwargs: _stepper(home, optimizers.SGD, params, args, kwargs),
         "Adam": lambda params, *args, **kwargs: _stepper(
             home, optimizers.Adam, params, args, kwargs
         ),

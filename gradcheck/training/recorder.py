@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcheck.engine.autograd import grad as engine_grad
 from gradcheck.engine.autograd import tensor
+from gradcheck.engine.inplace import copy_, zero_
 from gradcheck.engine.recording import no_grad
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.kinds import KINDS
@@ -58,7 +59,7 @@ class Recorder:
         return KINDS["tensor"].literal(value)
 
     def constant(self, name: str) -> Any:
-        """pi or e."""
+        """The constants pi and e."""
         return KINDS["tensor"].constant(name)
 
     def function(self, name: str) -> Callable[..., Any]:
@@ -196,7 +197,7 @@ class Recorder:
             leaf.t.grad = tensor(total)
         else:
             with no_grad():
-                held.copy_(tensor(total))
+                copy_(held, tensor(total))
         self.windows[leaf] = self.windows.get(leaf, 0) + 1
         self.fullest = max(self.fullest, self.windows[leaf])
         self._entered("add", leaf, g, total, len(self.calls) - 1)
@@ -207,7 +208,7 @@ class Recorder:
         if held is not None and not self.verbs.clear(Clear(bare(held))):
             return
         if held is not None and to_zero:
-            held.zero_()
+            zero_(held)
         else:
             leaf.t.grad = None
         self.windows[leaf] = 0
@@ -240,7 +241,7 @@ class Recorder:
         self.windows[leaf] = 0
         if value is not after:
             with no_grad():
-                leaf.t.copy_(tensor(np.asarray(value)))
+                copy_(leaf.t, tensor(np.asarray(value)))
         leaf.term = Root(leaf, _array(leaf), root.version + 1)
         self._entered("step", leaf, np.asarray(value) - before, _array(leaf))
 

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradcheck.engine import inplace
+from gradcheck.engine.methods import turned
 from gradcheck.engine.tensor import Tensor
+from gradcheck.numbers.scalars import Scalars
 from gradcheck.training.forms import How, Term
 
 if TYPE_CHECKING:
@@ -100,7 +103,7 @@ class Shadow:
     @property
     def T(self) -> Any:  # noqa: N802 - NumPy's name
         """The transpose."""
-        return self.home.made(self.t.T, lambda kind: operator.attrgetter("T"), (self,))
+        return self.home.made(turned(self.t), lambda kind: operator.attrgetter("T"), (self,))
 
     # -- what is done ----------------------------------------------------------------------------
 
@@ -142,17 +145,19 @@ class Shadow:
         if self.of is not None and self.of.t.grad is self.t:
             self.home.clear(self.of, to_zero=True)
             return self
-        return self.home.written(self, self.t.zero_, _filler(0.0), ())
+        return self.home.written(self, lambda: inplace.zero_(self.t), _filler(0.0), ())
 
     def fill_(self, value: Any) -> "Shadow":
         """Fill with one number."""
         number = value.item() if isinstance(value, Shadow) else value
-        return self.home.written(self, lambda: self.t.fill_(number), _filler(number), ())
+        return self.home.written(self, lambda: inplace.fill_(self.t, number), _filler(number), ())
 
     def copy_(self, source: Any) -> "Shadow":
         """Take over the entries of another tensor."""
         how: How = lambda kind: lambda x, y: y + x * 0.0
-        return self.home.written(self, lambda: self.t.copy_(self.home.bare(source)), how, (source,))
+        return self.home.written(
+            self, lambda: inplace.copy_(self.t, self.home.bare(source)), how, (source,)
+        )
 
     def __getitem__(self, index: Any) -> Any:
         bare = self.home.bare(index)
@@ -163,7 +168,7 @@ class Shadow:
         bare, plain = self.home.bare(index), self.home.plain(index)
 
         def write() -> None:
-            self.t[bare] = self.home.bare(value)
+            inplace.set_item(self.t, bare, self.home.bare(value))
 
         self.home.written(self, write, lambda kind: _assigning(kind, plain), (value,))
 
@@ -201,7 +206,11 @@ def _assigning(kind: Any, index: Any) -> Callable[..., Any]:
         changed = kind.function("copy")(x)
         if kind.name == "tensor" and not isinstance(changed, Tensor):
             changed = Tensor(np.array(changed))
-        changed[index] = value
+        if isinstance(changed, Scalars):
+            plain = np.asarray(value, dtype=object)
+            np.asarray(changed)[index] = plain if plain.shape else plain.item()
+        else:
+            changed[index] = value
         return changed
 
     return assigned

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.engine.recording import watched
 from gradcheck.engine.autograd import tensor
+from gradcheck.engine.recording import watched
 from gradcheck.errors import GradcheckError
 from gradcheck.ops.row import Op
 from gradcheck.problem.draw import SCALES, decimals
@@ -22,7 +22,8 @@ from gradcheck.training.ledger import RIGHT, Entry, Verbs
 from gradcheck.training.recorder import Called, Recorder
 from gradcheck.training.shadow import Shadow
 
-STARTS = frozenset({"backward", "grad", "record", "step"})
+METHODS = frozenset({"backward", "step"})
+WORDS = frozenset({"grad", "record", "SGD", "Adam", "Linear"})
 TRIES = 8
 SAMPLES = 4
 UNITS = 8.0
@@ -48,12 +49,15 @@ def is_training(problem: Problem) -> bool:
     """Whether a problem asks what is read at the end, or its program goes back by itself."""
     if any(part.ask is not None for part in problem.parts):
         return True
-    called = (n.func for n in ast.walk(problem.program.tree) if isinstance(n, ast.Call))
-    return any(
-        isinstance(func, ast.Attribute) and func.attr in STARTS - {"grad"}
-        or isinstance(func, ast.Name) and func.id in STARTS and func.id not in problem.inputs
-        for func in called
-    )
+    calls = (n.func for n in ast.walk(problem.program.tree) if isinstance(n, ast.Call))
+    return any(_starts(func, problem) for func in calls)
+
+
+def _starts(func: ast.expr, problem: Problem) -> bool:
+    """Whether what is called is one of the words of a program that goes back by itself."""
+    if isinstance(func, ast.Attribute):
+        return func.attr in METHODS
+    return isinstance(func, ast.Name) and func.id in WORDS and func.id not in problem.inputs
 
 
 def point_of(problem: Problem) -> Point:
@@ -70,9 +74,7 @@ def point_of(problem: Problem) -> Point:
     raise GradcheckError(f"{problem.id}: no point was found at which everything asked is finite")
 
 
-def trace(
-    problem: Problem, point: Point, verbs: Verbs = RIGHT, *, together: int = 1
-) -> Trace:
+def trace(problem: Problem, point: Point, verbs: Verbs = RIGHT, *, together: int = 1) -> Trace:
     """Run the program on the engine; raises TextError or OutOfBudget, as any program does."""
     home = Recorder(verbs, together)
     with warnings.catch_warnings(record=True) as caught:

@@ -1,0 +1,205 @@
+"""Each backward call is judged by three opinions; the ledger says what they put into `.grad`."""
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from gradcheck.cli import main
+from gradcheck.engine.tensor import Tensor
+from gradcheck.errors import GradcheckError
+from gradcheck.ops import TABLE
+from gradcheck.problem import Problem, load_text
+from gradcheck.reference import NoKey, key
+from gradcheck.training import is_training, prepared
+from gradcheck.training.forms import Form, Root, evaluate
+from gradcheck.training.recorder import Recorder
+
+LOOP = """
+for step in range(2):
+    loss = exp(w * w)
+    loss.backward()
+    with no_grad():
+        w -= 0.1 * w.grad
+    w.grad = None
+"""
+
+
+def problem(program: str, ask: str = "{tracked: w.requires_grad}", w: Any = 0.5) -> Problem:
+    """A program in one number w."""
+    lines = "\n".join(f"  {line}" for line in program.strip().splitlines())
+    text = f"id: p\ninputs: {{w: {w}}}\nprogram: |\n{lines}\nask: {ask}\n"
+    return load_text(text).problems[0]
+
+
+def test_an_event_is_a_function_of_the_leaves_of_that_moment() -> None:
+    """exp(w²): after a step of -0.1·2w·exp(w²) the second event is the same function elsewhere."""
+    found = prepared(problem(LOOP))
+    second = 0.5 - 0.1 * 2 * 0.5 * math.exp(0.25)
+    slopes = [float(e.verdict.parts["w"].gradient.value) for e in found.events]
+    assert [float(e.event.case.inputs["w"]) for e in found.events] == pytest.approx([0.5, second])
+    assert slopes == pytest.approx([2 * w * math.exp(w * w) for w in (0.5, second)], rel=1e-14)
+    for event in found.events:
+        assert {o.name for o in event.verdict.opinions.values() if not o.abstains} == {
+            "reverse",
+            "symbolic",
+            "differences",
+        }
+
+
+def test_the_ledger_tells_who_added_what() -> None:
+    """Added, stepped, cleared, in this order, twice; amounts and what is held after each."""
+    entries = prepared(
+        problem(
+            "for k in range(2):\n    (w**2).backward()\n    with no_grad():\n"
+            "        w -= 0.25 * w.grad\n    w.grad = None",
+            w=2.0,
+        )
+    ).trace.entries
+    said = [(e.verb, e.event, None if e.amount is None else float(e.amount)) for e in entries]
+    assert said == [
+        ("add", 0, 4.0), ("step", None, -1.0), ("clear", None, None),
+        ("add", 1, 2.0), ("step", None, -0.5), ("clear", None, None),
+    ]  # fmt: skip
+    assert [None if e.total is None else float(e.total) for e in entries] == [
+        4.0, 1.0, None, 2.0, 0.5, None,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("slip", [lambda g: g * 1.001, lambda g: g + 0.01, lambda g: -g])
+def test_a_falsified_vjp_makes_its_events_dissent(slip: Any) -> None:
+    """Only the event that passes through the op; its suspect is that op."""
+    row = TABLE["exp"]
+    right = row.vjps
+    object.__setattr__(row, "vjps", (lambda g, y, x: slip(g * y),))
+    try:
+        found = prepared(problem("(w**3).backward()\nexp(w).backward()"))
+    finally:
+        object.__setattr__(row, "vjps", right)
+    assert [e.verdict.verdict for e in found.events] == ["agree", "dissent"]
+    assert found.events[1].verdict.suspects[0].op == "exp"
+
+
+def test_a_falsified_vjp_stops_grading_and_solving(tmp_path: Any) -> None:
+    """No key for the problem, and exit code 3 from `solve`."""
+    row = TABLE["sin"]
+    right = row.vjps
+    file = tmp_path / "p.yaml"
+    file.write_text("id: p\ninputs: {w: 0.5}\nprogram: sin(w).backward()\nask: {g: w.grad}\n")
+    object.__setattr__(row, "vjps", (lambda g, y, x: g,))
+    try:
+        with pytest.raises(NoKey, match="dissent at backward call 1"):
+            key(problem("sin(w).backward()"))
+        assert CliRunner().invoke(main, ["solve", str(file)]).exit_code == 3
+    finally:
+        object.__setattr__(row, "vjps", right)
+    assert CliRunner().invoke(main, ["solve", str(file)]).exit_code == 0
+
+
+def test_what_lands_in_the_ledger_must_be_the_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A deposit that is not what the opinions find is a dissent, though they agree."""
+    right = Tensor.backward
+
+    def doubled(self: Tensor, *args: Any, **kwargs: Any) -> None:
+        right(self, *args, **kwargs)
+        for leaf in leaves:
+            leaf.t.grad = leaf.t.grad * 2
+
+    leaves: list[Any] = []
+    becomes = Recorder.becomes_leaf
+    monkeypatch.setattr(
+        Recorder, "becomes_leaf", lambda self, s: leaves.append(s) or becomes(self, s)
+    )
+    monkeypatch.setattr(Tensor, "backward", doubled)
+    monkeypatch.setattr("gradcheck.training.preparing.check_plain", lambda *args: None)
+    (event,) = prepared(problem("(w**2).backward()")).events
+    assert event.verdict.verdict == "dissent"
+    assert "what the engine added to w.grad is not this gradient" in event.verdict.notes
+
+
+def test_a_recorded_run_that_differs_from_the_engine_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The same program without forms is the witness: a wrong form cannot pass alone."""
+    monkeypatch.setattr(
+        "gradcheck.training.shadow.Shadow.__rsub__", lambda self, other: self - other
+    )
+    with pytest.raises(GradcheckError, match="differ on g"):
+        prepared(problem("(1 - w)**3\n((1 - w)**3).backward()", "{g: w.grad}"))
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("(w**3).backward(create_graph=True)", "not followed beyond reverse mode"),
+        ("g = grad(w**3, w, create_graph=True)[0]\n(g**2).backward()", "not followed"),
+        ("y = w**2\nz = y**3\ng = grad(z, y)[0]", "intermediate value"),
+    ],
+)
+def test_what_cannot_be_judged_says_so(program: str, words: str) -> None:
+    """Gradients of gradients and of intermediate values are undecided, and not graded."""
+    with pytest.raises(NoKey, match=words):
+        key(problem(program))
+
+
+def test_a_graph_older_than_a_step_has_two_versions_of_its_leaf() -> None:
+    """3w before the step and w² after it: both are variables of the event, and add up."""
+    program = "y = 3 * w\nwith no_grad():\n    w -= 0.25\n(y + w * w).backward()"
+    (event,) = prepared(problem(program, "{g: w.grad}")).events
+    assert event.verdict.verdict == "agree"
+    values = {name: float(part.gradient.value) for name, part in event.verdict.parts.items()}
+    assert values == pytest.approx({"w": 0.5, "w (version 0)": 3.0})
+
+
+def test_a_kink_at_an_event_is_a_kink() -> None:
+    """|w| stepped onto 0: no key, for the slope there is a convention."""
+    program = "abs(w).backward()\nwith no_grad():\n    w -= 0.5\nabs(w).backward()"
+    found = prepared(problem(program))
+    assert [e.verdict.verdict for e in found.events] == ["agree", "kink"]
+
+
+def test_programs_that_go_back_are_told_from_formulas() -> None:
+    """A call of backward, step, grad or record makes events; a plain formula has none."""
+    plain = load_text("id: p\ninputs: {w: 1.0}\nprogram: w**2\n").problems[0]
+    implied = load_text("id: p\ninputs: {w: 3.0}\nprogram: (w**2).backward()\n").problems[0]
+    assert not is_training(plain)
+    assert is_training(implied)
+    assert float(prepared(implied).trace.values["w"]) == 6.0
+
+
+def test_forms_are_evaluated_without_recursion() -> None:
+    """A loop of 5000 turns is a form 5000 deep."""
+    root = Root(None, np.array(0.0))
+    term: Any = root
+    for _ in range(5000):
+        term = Form(lambda kind: lambda x: x + 1.0, (term,))
+    assert evaluate(term, "float", {root: np.float64(2.0)}) == 5002.0
+
+
+def test_the_contracts_examples() -> None:
+    """two-backwards holds 16; the loop without its zero_grad is the contract's own mistake."""
+    text = """
+id: two-backwards
+inputs: {x: 2.0}
+program: |
+  (x**2).backward()
+  (x**3).backward()
+ask: {x.grad: x.grad}
+"""
+    assert float(prepared(load_text(text).problems[0]).trace.values["x.grad"]) == 16.0
+
+
+def test_solve_shows_the_ledger_and_says_it_in_json() -> None:
+    """`--steps` prints the ledger; `--json` has the parts, the events and the ledger."""
+    args = ["solve", "problems/training.yaml", "--problem", "training-two-backwards"]
+    shown = CliRunner().invoke(main, [*args, "--steps"]).output
+    assert "backward call 2" in shown
+    assert "ledger" in shown
+    line = json.loads(CliRunner().invoke(main, [*args, "--json"]).output)
+    assert line["verdict"] == "agree"
+    assert line["parts"]["x.grad"]["answer"] == 16.0
+    assert [entry["holds"] for entry in line["ledger"]] == [4.0, 16.0]
+    assert [event["verdict"] for event in line["events"]] == ["agree", "agree"]

@@ -1,0 +1,160 @@
+"""Mistakes of the training loop, made by replaying it, are found again in the trace alone."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.grading.judging import judge
+from gradcheck.mistakes.training import TRAINING
+from gradcheck.problem import load, load_text
+from gradcheck.reference import Key, key
+from gradcheck.training.asked import same
+
+FILE = Path(__file__).parent.parent / "problems" / "training.yaml"
+SHIPPED = {problem.id: problem for problem in load(FILE).problems}
+IDS = {
+    "missing-zero-grad",
+    "overwritten-grad",
+    "unscaled-accumulation",
+    "scaled-twice",
+    "partial-window",
+    "step-before-backward",
+    "zeroed-before-step",
+    "counted-twice",
+}
+LOOP = """
+id: loop
+inputs: {w: [1.0, -2.0]}
+program: |
+  for step in range(%d):
+      loss = (w**2).sum()
+      loss.backward()
+      record(norm=norm(w.grad))
+      with no_grad():
+          w -= 0.1 * w.grad
+      w.grad = None
+ask: {norms: recorded.norm}
+"""
+
+
+@cache
+def ready(name: str) -> Key:
+    """A shipped problem's key."""
+    return key(SHIPPED[name])
+
+
+def named(key_: Key, part: str, answer: Any) -> tuple[str, set[str], tuple[str, ...]]:
+    """The verdict on an answer, the mistakes named, and what else is said."""
+    judged = judge(key_, key_.problem.part(part), answer)
+    assert judged.diagnosis is None or judged.verdict == "wrong"
+    found = judged.diagnosis
+    ids = {h.mistake.id for h in found.hypotheses} if found else set()
+    return judged.verdict, ids, found.remarks if found else ()
+
+
+def test_the_family_is_complete() -> None:
+    """The eight mistakes of the contract, each in words that do not blame."""
+    assert {row.id for row in TRAINING} == IDS
+    assert all(row.family == "training" and row.says.endswith(".") for row in TRAINING)
+
+
+def test_every_mistake_is_shipped() -> None:
+    """Each occurs as a wrong answer of the shipped set."""
+    used = {mistake for problem in SHIPPED.values() for _, mistake in problem.wrong}
+    assert used == IDS
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_mistake_made_is_found_again(name: str) -> None:
+    """From any part that it changes, at every place: by name, or in a tie of equal answers."""
+    made = [r for r in ready(name).asked.mistaken.replays if r.site is None]
+    assert made
+    for replay in made:
+        for part, value in replay.values.items():
+            right = ready(name).asked.trace.values[part]
+            if same(value, right) or not isinstance(value, np.ndarray):
+                continue
+            verdict, ids, _ = named(ready(name), part, value.tolist())
+            assert verdict == "wrong"
+            assert replay.mistake.id in ids
+            for other in made:
+                if other.mistake.id in ids:
+                    ties = [r for r in made if r.mistake.id == other.mistake.id]
+                    assert any(same(r.values[part], value) for r in ties)
+
+
+def test_the_running_sum_of_gradients() -> None:
+    """Without clearing, g_t becomes Σ g_s along the perturbed path: w, g by hand, five steps."""
+    w, total, norms = np.array([1.0, -2.0]), np.zeros(2), []
+    for _ in range(5):
+        total = total + 2 * w
+        norms.append(float(np.sqrt(total @ total)))
+        w = w - 0.1 * total
+    verdict, ids, remarks = named(ready("training-five-steps"), "norms", norms)
+    assert (verdict, ids) == ("wrong", {"missing-zero-grad"})
+    assert "the trace departs at entry 1, counted from 0" in remarks
+    assert any("momentum 1" in remark for remark in remarks)
+
+
+def test_one_step_hides_what_two_steps_show() -> None:
+    """After one step a missing clearing has changed nothing, and the answer is right."""
+    (once,) = load_text(LOOP % 1).problems
+    assert named(key(once), "norms", [2 * 5**0.5])[0] == "right"
+    assert "missing-zero-grad" not in {r.mistake.id for r in key(once).asked.mistaken.replays}
+
+
+def test_a_tie_that_is_a_fact_is_said() -> None:
+    """The first trace of two steps is the same, whether the step found nothing or the old one."""
+    (twice,) = load_text(LOOP % 2).problems
+    verdict, ids, remarks = named(key(twice), "norms", [20**0.5, 20**0.5])
+    assert (verdict, ids) == ("wrong", {"step-before-backward", "zeroed-before-step"})
+    assert any("no number tells the two apart" in remark for remark in remarks)
+
+
+def test_one_forgotten_clearing() -> None:
+    """A clearing left out once, at the second step, is still a missing clearing."""
+    w, g, norms = np.array([1.0, -2.0]), np.zeros(2), []
+    for step in range(5):
+        g = 2 * w + (g if step == 2 else 0)
+        norms.append(float(np.sqrt(g @ g)))
+        w = w - 0.1 * g
+    verdict, ids, _ = named(ready("training-five-steps"), "norms", norms)
+    assert verdict == "wrong"
+    assert "missing-zero-grad" in ids
+
+
+def test_what_nobody_does_is_not_named() -> None:
+    """An answer that no mistake gives is wrong and unnamed."""
+    verdict, ids, _ = named(ready("training-two-backwards"), "x.grad", 17)
+    assert (verdict, ids) == ("wrong", set())
+
+
+@pytest.mark.parametrize(
+    ("problem", "part", "answer", "verdict"),
+    [
+        ("training-graph", "z came from", "<MulBackward0 object at 0x7f3a>", "right"),
+        ("training-graph", "z came from", "AddBackward0", "wrong"),
+        ("training-graph", "w came from", "None", "right"),
+        ("training-graph", "w came from", "0", "wrong"),
+        ("training-graph", "w is a leaf", "True", "right"),
+        ("training-graph", "w is a leaf", False, "wrong"),
+        ("training-graph", "dw", "tensor(28., grad_fn=<MulBackward0>)", "right"),
+        ("training-graph", "dw", "None", "wrong"),
+        ("training-graph", "dw", "2 +", "invalid"),
+        ("training-graph", "dw", None, "missing"),
+        ("training-shapes", "W", "(3, 2)", "right"),
+        ("training-shapes", "W", [2, 3], "wrong"),
+        ("training-shapes", "db", "tensor([1.6625, -0.7000])", "right"),
+        ("training-shapes", "db", [1.6625], "wrong"),
+        ("training-intermediate", "y", 10, "wrong"),
+        ("training-detach", "tracked", "false", "right"),
+        ("training-five-steps", "norms", "[4.472, 3.578, 2.862, 2.290, 1.832]", "right"),
+        ("training-five-steps", "norms", [4.472, 3.578, 2.862, 2.290, 1.833], "wrong"),
+    ],
+)
+def test_answers_are_judged_by_kind(problem: str, part: str, answer: Any, verdict: str) -> None:
+    """Truth values, None, names, shapes and printed tensors are read for what they are."""
+    assert named(ready(problem), part, answer)[0] == verdict
