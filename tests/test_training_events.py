@@ -137,6 +137,7 @@ def test_a_recorded_run_that_differs_from_the_engine_is_refused(
         ("(w**3).backward(create_graph=True)", "not followed beyond reverse mode"),
         ("g = grad(w**3, w, create_graph=True)[0]\n(g**2).backward()", "not followed"),
         ("y = w**2\nz = y**3\ng = grad(z, y)[0]", "intermediate value"),
+        ("y = w * array([1.0, 2.0])\nz = y[0]\ny += 1\n(z * w).backward()", "through a view"),
     ],
 )
 def test_what_cannot_be_judged_says_so(program: str, words: str) -> None:
@@ -162,12 +163,20 @@ def test_a_kink_at_an_event_is_a_kink() -> None:
 
 
 def test_programs_that_go_back_are_told_from_formulas() -> None:
-    """A call of backward, step, grad or record makes events; a plain formula has none."""
+    """A call of backward makes events; a plain formula has none."""
     plain = load_text("id: p\ninputs: {w: 1.0}\nprogram: w**2\n").problems[0]
     implied = load_text("id: p\ninputs: {w: 3.0}\nprogram: (w**2).backward()\n").problems[0]
     assert not is_training(plain)
     assert is_training(implied)
     assert float(prepared(implied).trace.values["w"]) == 6.0
+
+
+def test_words_of_a_recorded_run_need_a_backward_call() -> None:
+    """`record` in a plain formula is refused in words, at its place."""
+    text = "id: p\ninputs: {w: 1.0}\nprogram: |\n  record(w=w)\n  w**2\n"
+    (plain,) = load_text(text).problems
+    with pytest.raises(GradcheckError, match="4:3: `record` needs a program that calls"):
+        plain.value_on("float", {"w": np.array(1.0)})
 
 
 def test_forms_are_evaluated_without_recursion() -> None:

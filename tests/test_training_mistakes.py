@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gradcheck.grading.judging import judge
+from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem import load, load_text
 from gradcheck.reference import Key, key
@@ -59,6 +60,17 @@ def test_the_family_is_complete() -> None:
     """The eight mistakes of the contract, each in words that do not blame."""
     assert {row.id for row in TRAINING} == IDS
     assert all(row.family == "training" and row.says.endswith(".") for row in TRAINING)
+
+
+@pytest.mark.parametrize("row", TRAINING, ids=[row.id for row in TRAINING])
+def test_a_rows_example_is_wrong_and_named(row: Mistake) -> None:
+    """The example's answer, worked out by hand, is wrong and has the row's name."""
+    ((asked, answer),) = row.example.answer.items()
+    lines = "\n".join(f"  {line}" for line in row.example.program.splitlines())
+    text = f"id: example\ninputs: {{w: 1.3}}\nprogram: |\n{lines}\nask: {{{asked}: {asked}}}\n"
+    verdict, ids, _ = named(key(load_text(text).problems[0]), asked, answer)
+    assert verdict == "wrong"
+    assert row.id in ids
 
 
 def test_every_mistake_is_shipped() -> None:

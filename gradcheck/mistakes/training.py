@@ -48,12 +48,16 @@ class Write:
 TRAINING: list[Mistake] = []
 
 
-def _row(id: str, verb: str, *wrong: Any, says: str, example: tuple[str, Any], **more: Any) -> None:
-    """Enter a row; `wrong` are the ways in which the verb can be said wrong."""
-    program, answer = example
-    TRAINING.append(
-        Mistake(id, verb, lambda: wrong, says, Example(program, {"w.grad": answer}), **more)
-    )
+def _row(
+    id: str, verb: str, *wrong: Any, says: str, example: tuple[str, str, str], common: float
+) -> None:
+    """Enter a row; `wrong` are the ways in which the verb can be said wrong.
+
+    The example is a program in w, what is asked at its end, and the wrong answer in the first w.
+    """
+    program, asked, answer = example
+    shown = Example(program, {asked: answer})
+    TRAINING.append(Mistake(id, verb, lambda: wrong, says, shown, common=common))
 
 
 def _added(d: Deposit, g: Any) -> Any:
@@ -68,6 +72,9 @@ def _complete(w: Write) -> bool:
     return w.window >= w.together
 
 
+TWICE = """(w**2).backward()
+(w**3).backward()
+"""
 LOOP = """for step in range(3):
     loss = (w**2).sum()
     loss.backward()
@@ -92,7 +99,7 @@ _row(
     lambda c: False,
     says="The gradients of earlier steps are still in `.grad`: it was not cleared between steps, "
     "and backward adds.",
-    example=(LOOP, "4.88*w"),
+    example=(LOOP, "w.grad", "4.48*w"),
     common=0.95,
 )
 _row(
@@ -100,7 +107,7 @@ _row(
     "deposit",
     lambda d: d.g,
     says="Only the last gradient is left: backward adds to `.grad`, it does not replace it.",
-    example=("(w**2).backward()\n(w**3).backward()\n", "3*w**2"),
+    example=(TWICE, "w.grad", "3*w**2"),
     common=0.8,
 )
 _row(
@@ -108,7 +115,7 @@ _row(
     "deposit",
     lambda d: _added(d, d.g * d.divisor) if d.together > 1 else None,
     says="The gradients of the micro-batches were added, but not divided by their number.",
-    example=(WINDOWS, ""),
+    example=(WINDOWS, "w.grad", "-1.6*w"),
     common=0.8,
 )
 _row(
@@ -116,7 +123,7 @@ _row(
     "deposit",
     lambda d: _added(d, d.g / d.divisor) if d.together > 1 else None,
     says="The gradients of the micro-batches were divided by their number twice.",
-    example=(WINDOWS, ""),
+    example=(WINDOWS, "w.grad", "1.38125*w"),
     common=0.5,
 )
 _row(
@@ -127,7 +134,7 @@ _row(
     lambda w: w.after if _complete(w) else _scaled(w, w.window / w.together),
     says="The last window has fewer micro-batches than the others; it was left out, or weighed "
     "as if it were full.",
-    example=(WINDOWS, ""),
+    example=(WINDOWS, "w", "0.21*w"),
     common=0.4,
 )
 _row(
@@ -135,7 +142,7 @@ _row(
     "write",
     lambda w: w.before + w.previous,
     says="Each step was taken with the gradient of the step before: the step came before backward.",
-    example=(LOOP, ""),
+    example=(LOOP, "w.grad", "1.6*w"),
     common=0.5,
 )
 _row(
@@ -143,7 +150,7 @@ _row(
     "write",
     lambda w: w.before,
     says="Nothing moved: the gradient was cleared between backward and the step, which found none.",
-    example=(LOOP, ""),
+    example=(LOOP, "w.grad", "2*w"),
     common=0.6,
 )
 _row(
@@ -151,6 +158,6 @@ _row(
     "deposit",
     lambda d: _added(d, 2 * d.g),
     says="A gradient was counted twice.",
-    example=("(w**2).backward()\n(w**3).backward()\n", "4*w + 6*w**2"),
+    example=(TWICE, "w.grad", "4*w + 6*w**2"),
     common=0.3,
 )

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from gradcheck.diagnosis import Hypothesis, words
 from gradcheck.mistakes import CATALOGUE, Mistake
+from gradcheck.mistakes.training import TRAINING
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import Interval, Op
 
@@ -50,12 +51,13 @@ def print_mistakes() -> None:
     """Every mistake by family: its id, an example of it, the words for the student."""
     out = Console(highlight=False)
     family = ""
-    for row in ordered():
+    for row in (*ordered(), *TRAINING):
         if row.family != family:
             family = row.family
             out.print(Text(f"{family}\n", style="bold underline"))
         out.print(Text(row.id, style="bold"))
-        out.print(Padding(Text(f"{row.example.program}  answered  {answered(row)}"), (0, 4)))
+        program = row.example.program.rstrip()
+        out.print(Padding(Text(f"{program}  answered  {answered(row)}"), (0, 4)))
         out.print(Padding(Text(words(Hypothesis(row, None)), style="dim"), (0, 4, 1, 4)))
 
 

@@ -15,7 +15,7 @@ def plain(value: float, digits: int = 10) -> str:
 
 def bar(error: float) -> str:
     """An error bar in one digit; a number that is exactly so has none."""
-    if error == 0:
+    if error < 1e-300:
         return "exact"
     return f"±{error:.0e}" if math.isfinite(error) else "±inf"
 

@@ -79,7 +79,8 @@ def _ledger(asked: Asked) -> Table:
     for entry in asked.trace.entries[:MOST_LINES]:
         by = "" if entry.event is None else asked.events[entry.event].event.label
         name = entry.leaf.name if entry.verb == "step" else f"{entry.leaf.name}.grad"
-        cells = (_short(entry.amount), _short(entry.total))
+        amount = "" if entry.amount is None else _short(entry.amount)
+        cells = (amount, _short(entry.total))
         table.add_row(VERBS[entry.verb], name, by, *cells)
     if len(asked.trace.entries) > MOST_LINES:
         table.add_row(f"... {len(asked.trace.entries) - MOST_LINES} more", "", "", "", "")

@@ -17,6 +17,7 @@ from gradcheck.training.recorder import Called
 from gradcheck.verdict import VERDICTS, Verdict, consult
 
 RELATIVE = 1e-9
+VIEWS = "a value changed behind the program's back (a write through a view): it is not followed"
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +78,8 @@ def judged(called: Called) -> Judged:
         verdict = consult(_scaled(found.case, called), write=False)
     except (GradcheckError, ValueError, ArithmeticError) as error:
         return Judged(found, _silent(str(error)))
+    if _strayed(called, verdict):
+        return Judged(found, _silent(VIEWS))
     why = _off(found, called, verdict)
     if why and VERDICTS.index(verdict.verdict) < VERDICTS.index("dissent"):
         verdict = replace(verdict, verdict="dissent", notes=(*verdict.notes, why))
@@ -90,6 +93,16 @@ def _scaled(case: Case, called: Called) -> Case:
     factor = float(called.cotangent)
     inner = case.function
     return replace(case, function=lambda kind, inputs: inner(kind, inputs) * factor)
+
+
+def _strayed(called: Called, verdict: Verdict) -> bool:
+    """Whether the form has another value than the program had: it was not followed to the end."""
+    if verdict.value is None or verdict.verdict == "dissent":
+        return False
+    factor = 1.0 if called.value.shape or called.cotangent is None else float(called.cotangent)
+    due = verdict.value.value
+    room = RELATIVE * np.max(np.abs(due), initial=0.0) + 1e-12 + verdict.value.error
+    return bool(np.any(np.abs(called.value * factor - due) > room))
 
 
 def _off(found: Event, called: Called, verdict: Verdict) -> str:

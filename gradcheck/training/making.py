@@ -49,11 +49,6 @@ class Diagnosing:
                 return Diagnosis(certainty, tuple(found), (*said, *facts))
         return Diagnosis("unnamed", remarks=said)
 
-    def blind(self) -> list[Mistake]:
-        """Mistakes that change none of the answers."""
-        shown = {r.mistake.id for r in self.replays}
-        return [row for row in TRAINING if row.id not in shown]
-
 
 def diagnosing(problem: Problem, point: Point, right: Trace) -> Diagnosing:
     """Replay the program with every mistake; what changes no answer is left out."""

@@ -243,7 +243,7 @@ class Recorder:
             with no_grad():
                 copy_(leaf.t, tensor(np.asarray(value)))
         leaf.term = Root(leaf, _array(leaf), root.version + 1)
-        self._entered("step", leaf, np.asarray(value) - before, _array(leaf))
+        self._entered("step", leaf, np.array(np.asarray(value) - before), _array(leaf))
 
     def _entered(
         self,
