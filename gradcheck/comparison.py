@@ -12,6 +12,7 @@ from gradcheck.opinions.opinion import Estimate, Slope
 
 TIGHT = 1e-4
 DIGITS_LOST = 1e-8
+UNDERFLOW = 2.3e-308  # the least normal float64
 SEEN_AS = {"jump": "jump", "vertical": "undefined", "undefined": "undefined"}
 
 Index = tuple[int, ...]
@@ -78,6 +79,9 @@ def entry_of(part: str, index: Index, balls: Balls, slope: Slope | None, scale: 
     lonely = odd_ball(known)
     if lonely is None:
         return _agreed(part, index, known, scale)
+    if lonely == "reverse" and all(abs(ball.mid()) < UNDERFLOW for ball in known.values()):
+        why = f"float64 underflows: {spelled(known)}"
+        return Entry(part, index, "unstable-forward", why)
     if scale.tied and "differences" in known:
         return _at_a_tie(part, index, known, lonely)
     return Entry(part, index, "dissent", spelled(known), lonely)
@@ -121,11 +125,17 @@ def _agreed(part: str, index: Index, balls: Balls, scale: Scale) -> Entry:
 
 
 def odd_ball(balls: Balls) -> str | None:
-    """Who overlaps with nobody while the others agree; "several" if no one can be singled out."""
+    """Who overlaps with nobody while the others agree; "several" if no one can be singled out.
+
+    Where both exact kinds agree and reverse mode differs from only one of them (the other's ball is
+    wide), it is reverse mode that differs.
+    """
     apart = [pair for pair in combinations(balls, 2) if not balls[pair[0]].overlaps(balls[pair[1]])]
     if not apart:
         return None
     blamed = [name for name in balls if all(name in pair for pair in apart)]
+    if len(balls) > 2 and len(blamed) == 2 and "reverse" in blamed:
+        return "reverse"
     return blamed[0] if len(blamed) == 1 and len(balls) > 2 else "several"
 
 

@@ -41,6 +41,8 @@ def bracketed(node: ast.AST, rank: int = ATOM) -> str:
 
 def decimal(value: Fraction) -> str:
     """A decimal fraction exactly: plainly if that is short, else with an exponent."""
+    if value < 0:
+        return f"-{decimal(-value)}"
     places = _places(value.denominator)
     if places is None:
         return f"({value.numerator}/{value.denominator})"

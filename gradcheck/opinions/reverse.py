@@ -25,7 +25,6 @@ SAFETY = 1.5
 LINEAR = 1e-3
 HUMBLE = 16.0
 EPSILON = float(np.finfo(np.float64).eps)
-TINY = float(np.finfo(np.float64).tiny)  # what underflow may have swallowed
 
 
 def reverse(case: Case, samples: int = SAMPLES) -> Opinion:
@@ -118,6 +117,6 @@ def _bar(value: Array, runs: list[Array]) -> Array:
     with np.errstate(all="ignore"):
         deviations = np.array([np.abs(run - value) for run in runs])
         deviations[~np.isfinite(deviations)] = np.nan
-        bar = SAFETY * np.fmax.reduce(deviations, axis=0) + 2 * EPSILON * np.abs(value) + TINY
+        bar = SAFETY * np.fmax.reduce(deviations, axis=0) + 2 * EPSILON * np.abs(value)
         bar = np.where(bar > LINEAR * np.abs(value), HUMBLE * bar, bar)
     return np.where(np.isfinite(bar), bar, np.inf)
