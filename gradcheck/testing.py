@@ -92,6 +92,7 @@ def assert_gradient(
     at: Extra = (),
 ) -> Result:
     """As `check`, but raises GradientError, which says what is wrong, where and by how much."""
+    __tracebackhide__ = True
     return _raised(check(f, *args, gradient=gradient, wrt=wrt, seed=seed, rtol=rtol, at=at))
 
 
@@ -124,10 +125,12 @@ def assert_vjp(
             claims.append(claim)
             faults += bad
         faults += not_linear(backward, each, rng)
+    __tracebackhide__ = True
     return _raised(_found(forward, cases, claims, rtol, tuple(dict.fromkeys(faults))))
 
 
 def _raised(result: Result) -> Result:
+    __tracebackhide__ = True
     if not result.ok:
         raise GradientError(result.message, result)
     return result

@@ -78,7 +78,8 @@ def _warn(out: Console, problem: Problem) -> None:
 
 def _placed(problem: Problem, error: Exception) -> str:
     """The complaint with its place; the problem's own where it has none."""
-    if isinstance(error, TextError) and any(c.line for c in error.complaints):
+    placed = isinstance(error, TextError) and any(c.line for c in error.complaints)
+    if placed or (problem.file and str(error).startswith(problem.file)):
         return str(error)
     return f"{problem.file}:{problem.line}:1: {problem.id}: {error}"
 
