@@ -86,14 +86,16 @@ def grade(
 @main.command(cls=Examples, epilog="gradcheck lint problems/chain-rule.yaml")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--self-tests-only", is_flag=True, help="Only run the right: and wrong: entries.")
-def lint(paths: tuple[Path, ...], self_tests_only: bool) -> None:
+@click.option("--confusion", is_flag=True, help="Make every mistake and say how it is named.")
+def lint(paths: tuple[Path, ...], self_tests_only: bool, confusion: bool) -> None:
     """Say which mistakes a problem could never reveal or tell apart, and run its self-tests.
 
     Exit code 0: clean, 1: findings, 2: malformed.
     """
-    from gradcheck.report.linting import lint_all  # noqa: PLC0415
+    from gradcheck.report.linting import lint_all, print_confusion  # noqa: PLC0415
 
-    sys.exit(lint_all(_sets(paths), self_tests_only))
+    sets = _sets(paths)
+    sys.exit(print_confusion(sets) if confusion else lint_all(sets, self_tests_only))
 
 
 @main.command(cls=Examples, epilog="gradcheck ops")

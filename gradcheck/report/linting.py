@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
+from gradcheck.diagnosis.confusion import confusion, summary
 from gradcheck.diagnosis.lint import Finding, blind
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.selftest import Fault, faults
@@ -37,6 +38,17 @@ def lint_all(sets: Sequence[ProblemSet], self_tests_only: bool) -> int:
     count = sum(len(s.problems) for s in sets)
     out.print(f"{count} problems, {found} findings")
     return FINDINGS if found else CLEAN
+
+
+def print_confusion(sets: Sequence[ProblemSet]) -> int:
+    """Every mistake made on purpose in every problem, and how often each was named as what."""
+    found = []
+    for problem in (p for s in sets for p in s.problems):
+        ready = key(problem)
+        if ready.asked is None:
+            found.append((problem.id, confusion(ready.mistaken)))
+    Console(highlight=False).print(summary(found), markup=False, soft_wrap=True)
+    return CLEAN
 
 
 def _advisable(ready: Key) -> list[Finding]:
