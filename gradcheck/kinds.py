@@ -9,7 +9,6 @@ import numpy as np
 import sympy
 from flint import arb
 
-from gradcheck.engine.autograd import grad, tensor
 from gradcheck.engine.recording import enable_grad, no_grad
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.numbers.ball import Ball, balls
@@ -207,4 +206,3 @@ KINDS: dict[str, NumberKind] = {
         "symbolic", constants, _symbol, lambda v: isinstance(v, Scalars | Scalar), _PLAIN
     ),
 }
-_ = grad, tensor
