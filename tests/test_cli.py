@@ -126,6 +126,7 @@ def test_grade_judges(file, answer, verdict):
     line = json.loads(run("grade", file(SINE), file(answers, "ada.yaml"), "--json").output)
     assert line["verdict"] == verdict
     assert line["score"] == (2.0 if verdict == "right" else 0.0)
+    assert ("mistakes" in line) == (verdict == "wrong"), "only a wrong answer is diagnosed"
 
 
 def test_grade_says_which_students_are_under_a_threshold(file):
