@@ -10,7 +10,7 @@ import pytest
 from gradcheck.engine import grad, is_grad_enabled, no_grad, tensor, watched
 from gradcheck.engine.backward import RIGHT, Verbs, walk
 from gradcheck.engine.tape import Leaf, Node
-from gradcheck.engine.tensor import apply_to_any, apply_to_one, apply_to_two
+from gradcheck.engine.tensor import QUICKLY, apply_to_any
 from gradcheck.ops import TABLE
 from tests.test_engine_oracle import same, table
 
@@ -155,19 +155,19 @@ ELEMENTWISE = [row for row in TABLE.values() if row.elementwise and row.arrange 
 
 @pytest.mark.parametrize("row", [r for r in ELEMENTWISE if r.operands == 1], ids=lambda r: r.name)
 def test_one_operand_quickly_is_the_same(row):
-    """`apply_to_one` records just what `apply_to_any` records."""
+    """The function made for a row records just what `apply_to_any` records."""
     for x, _ in _operands():
         if hasattr(x, "_node"):
             with np.errstate(all="ignore"):
-                assert _record_of(apply_to_one(row, x)) == _record_of(apply_to_any(row, (x,), {}))
+                assert _record_of(QUICKLY[row](x)) == _record_of(apply_to_any(row, (x,), {}))
 
 
 @pytest.mark.parametrize("row", [r for r in ELEMENTWISE if r.operands == 2], ids=lambda r: r.name)
 def test_two_operands_quickly_are_the_same(row):
-    """`apply_to_two` records just what `apply_to_any` records."""
+    """The function made for a row records just what `apply_to_any` records."""
     for a, b in _operands():
         with np.errstate(all="ignore"):
-            assert _record_of(apply_to_two(row, a, b)) == _record_of(apply_to_any(row, (a, b), {}))
+            assert _record_of(QUICKLY[row](a, b)) == _record_of(apply_to_any(row, (a, b), {}))
 
 
 # -- the four verbs --------------------------------------------------------------------------------

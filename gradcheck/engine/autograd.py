@@ -8,12 +8,13 @@ import numpy as np
 
 from gradcheck.engine import advice, methods
 from gradcheck.engine.backward import walk
-from gradcheck.engine.recording import Recording
+from gradcheck.engine.recording import MODE
 from gradcheck.engine.tape import Leaf, Node, Step, saved
 from gradcheck.engine.tensor import Tensor, apply, bare, boxed, tracked
 from gradcheck.ops import TABLE
 
 NUMBERS = "fiub"
+ONE = np.float64(1.0)
 
 
 def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
@@ -119,6 +120,8 @@ def _roots(tensors: Tensor | Sequence[Tensor], gradients: Any) -> list[tuple[Ste
 def _seed(index: int, t: Tensor, gradient: Any) -> Any:
     """The cotangent at an output: 1 for a scalar, or what is given, in the output's dtype."""
     if gradient is None:
+        if type(t._value) is np.float64:
+            return ONE
         if t.requires_grad and t.size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         return np.ones(t.shape, t.dtype)[()]
@@ -140,11 +143,15 @@ def _run(
 ) -> dict[Step, Any]:
     """Walk the tape: on bare arrays, or on tensors when the walk itself is to be recorded."""
     retain = create_graph if retain_graph is None else retain_graph
-    with Recording(create_graph):
+    before = MODE.recording
+    MODE.record(create_graph)
+    try:
         if create_graph:
             live = [(step, boxed(g)) for step, g in roots]
             return walk(live, retain=retain, read=_alive, only=only)
         return walk([(step, bare(g)) for step, g in roots], retain=retain, only=only)
+    finally:
+        MODE.record(before)
 
 
 def _alive(node: Node) -> tuple[Any, tuple[Any, ...]]:
@@ -176,7 +183,7 @@ def _deposit(target: Tensor, g: Any, create_graph: bool) -> None:
     if create_graph:
         target._grad = apply(TABLE["copy"], (g,), {}) if held is None else held + g
     elif held is None:
-        target._grad = Tensor(np.array(bare(g)))
+        target._grad = Tensor(g if type(g) is np.float64 else np.array(bare(g)))
     else:
         held._share()
         np.add(held._value, bare(g), out=held._value, casting="same_kind")

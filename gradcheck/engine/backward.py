@@ -7,7 +7,7 @@ the functions below; a mistake is one of them said wrong at one site.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, heappushpop
 from typing import Any
 
 import numpy as np
@@ -91,7 +91,7 @@ def walk(  # noqa: PLR0912 - one loop: this is where the time goes
     or changed.
     """
     say_pull, say_fit, say_accumulate = verbs.pull, verbs.fit, verbs.accumulate
-    fits_rightly = say_fit is fit
+    pulls_rightly, fits_rightly = say_pull is pull, say_fit is fit
     arrived: dict[Step, Any] = {}
     landed: dict[Step, Any] = {}
     for root, g in roots:
@@ -100,36 +100,58 @@ def walk(  # noqa: PLR0912 - one loop: this is where the time goes
     waiting = [(-root.order, root) for root in arrived if type(root) is Node]
     heapify(waiting)
     above = None if only is None else _above(only, arrived)
-    while waiting:
-        node = heappop(waiting)[1]
+    node: Any = _latest(waiting, None) if waiting else None
+    while node is not None:
         g = arrived.pop(node)
+        ahead = None
         if node.hooks:
             g = hooked(node, g)
         if only is not None and node in only:
             landed[node] = g
-        if above is not None and node not in above:
-            continue
-        y, operands = read(node)
-        for i, edge in enumerate(node.edges):
-            if edge is None or not (above is None or edge in above or edge in only):  # type: ignore[operator]
-                continue
-            piece = say_pull(node, i, g, y, operands)
-            if piece is None:
-                continue
-            if not (fits_rightly and type(piece) is float64 and node.forms[i] is NUMBER):
-                piece = say_fit(node, i, piece)
-            held = arrived.get(edge)
-            if held is not None:
-                arrived[edge] = say_accumulate(edge, held, piece)
-                continue
-            arrived[edge] = piece
-            if type(edge) is Node:
-                heappush(waiting, (-edge.order, edge))
-        if not retain:
-            node.release()
+        if above is None or node in above:
+            y, operands = (node.y, node.operands) if node.watch is None else read(node)
+            rules, forms = node.op.vjps, node.forms
+            plainly = (
+                pulls_rightly and type(rules) is tuple and not node.params and None not in rules
+            )
+            for i, edge in enumerate(node.edges):
+                if edge is None or not (above is None or edge in above or edge in only):  # type: ignore[operator]
+                    continue
+                if plainly:
+                    piece = rules[i](g, y, *operands)
+                else:
+                    piece = say_pull(node, i, g, y, operands)
+                    if piece is None:
+                        continue
+                if not fits_rightly:
+                    piece = say_fit(node, i, piece)
+                elif type(piece) is not float64 or forms[i] is not NUMBER:
+                    shape, dtype = forms[i]
+                    if piece.shape != shape or piece.dtype is not dtype:
+                        piece = fit(node, i, piece)
+                held = arrived.get(edge)
+                if held is not None:
+                    arrived[edge] = say_accumulate(edge, held, piece)
+                    continue
+                arrived[edge] = piece
+                if type(edge) is Node:
+                    if ahead is not None:
+                        heappush(waiting, (-edge.order, edge))
+                    else:
+                        ahead = edge
+            if not retain and node.watch is not None:
+                node.release()
+        node = _latest(waiting, ahead) if waiting else ahead
     for leaf, g in arrived.items():
         landed[leaf] = hooked(leaf, g) if leaf.hooks else g
     return landed
+
+
+def _latest(waiting: list[tuple[int, Node]], ahead: Node | None) -> Node:
+    """Take the latest node of those that wait (a heap) and the one just come to."""
+    if ahead is None:
+        return heappop(waiting)[1]
+    return heappushpop(waiting, (-ahead.order, ahead))[1]
 
 
 def hooked(step: Step, g: Any) -> Any:

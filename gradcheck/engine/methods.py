@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engine import inplace
-from gradcheck.engine.tensor import Tensor, apply, apply_to_one, apply_to_two, bare, boxed, tracked
-from gradcheck.engine.views import MOVING
+from gradcheck.engine.quick import QUICKLY
+from gradcheck.engine.tensor import Tensor, apply, bare, boxed, tracked
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import COMPOUNDS, Compound, Op
 
@@ -41,18 +41,19 @@ PLAIN: dict[str, Callable[..., Any]] = {
 
 
 def _operator(row: Op, swapped: bool) -> Callable[[Tensor, Any], Tensor]:
-    if swapped:
-        return lambda self, other: apply_to_two(row, other, self)
-    return lambda self, other: apply_to_two(row, self, other)
+    quick = QUICKLY[row]
+    return (lambda self, other: quick(other, self)) if swapped else quick
 
 
 def _unary(row: Op) -> Callable[..., Tensor]:
-    """A row of one operand; further arguments take the long way, where they are named."""
+    """A row of one operand; further arguments are named first."""
+    quick = QUICKLY[row]
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         if args or kwargs:
-            return apply(row, *row.normal((self, *args), kwargs))
-        return apply_to_one(row, self)
+            (x,), params = row.normal((self, *args), kwargs)
+            return quick(x, params)
+        return quick(self)
 
     return method
 
@@ -125,7 +126,7 @@ def _casting(dtype: Any) -> Callable[[Tensor], Tensor]:
 def floored(a: Any, b: Any) -> Tensor:
     """`a // b`: flat where it is differentiated at all; integers stay integers."""
     if tracked(a) or tracked(b):
-        return apply(TABLE["floor"], (apply_to_two(TABLE["divide"], a, b),), {})
+        return apply(TABLE["floor"], (apply(TABLE["divide"], (a, b), {}),), {})
     return boxed(np.floor_divide(bare(a), bare(b)))
 
 
@@ -161,7 +162,7 @@ def equip() -> None:
     for symbol, name in UNARY.items():
         _give(f"__{symbol}__", _unary(TABLE[name]))
     for name, row in TABLE.items():
-        quick = row.operands == 1 and row.arrange is None and row not in MOVING
+        quick = row in QUICKLY and row.operands == 1
         for spelling in (name, *row.school):
             _give(spelling, _named(_unary(row) if quick else _method(row), spelling, name))
             if row.elementwise or name in SAME_SHAPE:

@@ -10,6 +10,12 @@ from typing import Any, Self, overload
 Observe = Callable[[Any, Any, Any], None]
 Disturb = Callable[[Any, Any], Any]
 
+UNUSUAL: list[None] = []
+"""One entry a thread that does not record, or is watched: where it is empty, no mode need be read.
+
+An entry too many (a thread that ended inside a block) costs time and nothing else.
+"""
+
 
 class Mode(threading.local):
     """The one piece of state of the tape: recording or not, an observer, a disturbance.
@@ -21,13 +27,16 @@ class Mode(threading.local):
     recording: bool = True
     observe: Observe | None = None
     disturb: Disturb | None = None
-    plain: bool = True
-    """Recording, and nobody watches: the usual case, in one look."""
+    usual: bool = True
 
     def set(self, recording: bool, observe: Observe | None, disturb: Disturb | None) -> None:
         """Change the mode of this thread."""
         self.recording, self.observe, self.disturb = recording, observe, disturb
-        self.plain = recording and observe is None and disturb is None
+        before, self.usual = self.usual, recording and observe is None and disturb is None
+        if before and not self.usual:
+            UNUSUAL.append(None)
+        elif self.usual and not before:
+            UNUSUAL.pop()
 
     def record(self, flag: bool) -> None:
         """Switch recording on or off."""

@@ -25,7 +25,8 @@ MOVES = {
 }  # fmt: skip
 """The rows that give a view; where NumPy gives one for another row (flip), PyTorch copies."""
 
-NUMBER: Form = ((), np.dtype(np.float64))
+NUMBER_TYPE = np.dtype(np.float64)
+NUMBER: Form = ((), NUMBER_TYPE)
 
 clock = count(1).__next__
 
@@ -206,6 +207,18 @@ def form(value: Any) -> Form:
 def blank(value: Any) -> Any:
     """A value that no VJP reads, without its memory: only shape and dtype are left of an array."""
     return _blank(value.shape, value.dtype) if type(value) is np.ndarray else value
+
+
+def stand_in(value: Any) -> tuple[Form, Any]:
+    """The form of an operand, and its blank."""
+    if type(value) is np.ndarray and value.dtype is NUMBER_TYPE:
+        return _of_floats(value.shape)
+    return form(value), blank(value)
+
+
+@lru_cache(maxsize=4096)
+def _of_floats(shape: tuple[int, ...]) -> tuple[Form, Any]:
+    return (shape, NUMBER_TYPE), _blank(shape, NUMBER_TYPE)
 
 
 @lru_cache(maxsize=4096)

@@ -1,5 +1,7 @@
 """What reductions share: which axes are gone, and how a cotangent is spread over them again."""
 
+from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,15 +18,27 @@ def gone(shape: tuple[int, ...], axis: Axis) -> tuple[int, ...]:
 
 def spread(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool) -> Any:
     """A reduction's g (or y) with the lost axes as ones, so that it broadcasts against `shape`."""
-    if keepdims or not shape:
+    if keepdims or axis is None or not shape:
         return g
     lost = gone(shape, axis)
     return np.reshape(g, tuple(1 if k in lost else n for k, n in enumerate(shape)))
 
 
+def repeated(g: Any, shape: tuple[int, ...]) -> Any:
+    """What broadcasts against a shape, in this shape."""
+    if isinstance(g, np.ndarray | np.float64):
+        return g * _ones(shape)  # much faster than broadcast_to, and the same to the last bit
+    return np.broadcast_to(g, shape)
+
+
+@lru_cache(maxsize=4096)
+def _ones(shape: tuple[int, ...]) -> Any:
+    return np.broadcast_to(1.0, shape)
+
+
 def count(shape: tuple[int, ...], axis: Axis) -> float:
     """How many entries go into each value."""
-    return float(np.prod([shape[k] for k in gone(shape, axis)], dtype=int))
+    return float(prod(shape) if axis is None else prod(shape[k] for k in gone(shape, axis)))
 
 
 def shares(y: Any, x: Any, axis: Axis, keepdims: bool) -> Any:

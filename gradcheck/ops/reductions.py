@@ -4,13 +4,22 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.ops.axes import Axis, count, gathered, one_replaced, scattered, shares, spread
+from gradcheck.ops.axes import (
+    Axis,
+    count,
+    gathered,
+    one_replaced,
+    repeated,
+    scattered,
+    shares,
+    spread,
+)
 from gradcheck.ops.row import Composed, Example, op
 
 sum = op(
     np.sum,
     vjps=(
-        lambda g, y, x, axis=None, keepdims=False: np.broadcast_to(
+        lambda g, y, x, axis=None, keepdims=False: repeated(
             spread(g, x.shape, axis, keepdims), x.shape
         ),
     ),
@@ -23,7 +32,7 @@ sum = op(
 mean = op(
     np.mean,
     vjps=(
-        lambda g, y, x, axis=None, keepdims=False: np.broadcast_to(
+        lambda g, y, x, axis=None, keepdims=False: repeated(
             spread(g, x.shape, axis, keepdims) / count(x.shape, axis), x.shape
         ),
     ),
