@@ -34,6 +34,15 @@ def test_random_programs_are_not_accused():
     assert counts["agree"] > FAST / 2
 
 
+def test_an_infinite_slope_on_the_way_is_nobodys_fault():
+    """A tie behind 0**v: an op without a finite derivative at that place excuses reverse mode."""
+    _, question = random_case(18_674)
+    with np.errstate(all="ignore"):
+        found = consult(question, write=False)
+    assert found.verdict == "undefined"
+    assert any("no finite derivative" in entry.why for entry in found.entries)
+
+
 @pytest.mark.sweep
 def test_many_random_programs_are_not_accused():
     """The same of as many as GRADCHECK_SWEEP says."""

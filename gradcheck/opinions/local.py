@@ -122,6 +122,8 @@ def _limits(site: Site, replay: Replay) -> Iterator[str]:
         yield f"{row.name} {words}"
     for i, raw, g in pulled(site, replay) if numeric(site) else ():
         exact = slopes_of(site, g)[i]
+        if _finite(g) and not _finite(raw) and not all(ball.is_finite() for ball in exact.flat):
+            yield f"{row.name} has no finite derivative here, and the chain rule goes through it"
         for words in _lost(summed(raw, exact.shape), exact, _size_of_pull(site, raw, g)):
             yield f"the derivative of {row.name} {words}"
 

@@ -11,7 +11,7 @@ from gradcheck.engine.backward import RIGHT, Node, Step, pull, walk
 from gradcheck.engine.recording import watched
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.numbers import symbolic as line
-from gradcheck.numbers.ball import arbs, balls
+from gradcheck.numbers.ball import TIES, arbs, balls
 from gradcheck.numbers.scalars import answer
 from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.opinion import Array, Case
@@ -99,7 +99,7 @@ def summed(g: Any, shape: tuple[int, ...]) -> Array:
 
 
 def directional(site: Site, g: Any, i: int, u: Array) -> arb:
-    """The product g . (f(x + hu) - f(x - hu)) / 2h of this op, in balls; nan at a kink of it."""
+    """The product g . (f(x + hu) - f(x - hu)) / 2h of this op, in balls; nan at a kink or a tie."""
     weights = arbs(np.broadcast_to(g, site.y.shape))
 
     def at(step: arb) -> arb:
@@ -108,10 +108,12 @@ def directional(site: Site, g: Any, i: int, u: Array) -> arb:
         value = arbs(on_balls(site, tuple(moved)))
         return sum((a * b for a, b in zip(value.flat, weights.flat, strict=True)), arb(0))
 
-    left, here, right = at(-STEP), at(arb(0)), at(STEP)
+    TIES.count = 0
+    here, tied = at(arb(0)), TIES.count
+    left, right = at(-STEP), at(STEP)
     size = largest(g) * max(1.0, largest(site.y))
     sharp = abs(right + left - 2 * here) > STRAIGHT * (abs(right - left) + STEP * size)
-    return arb.nan() if sharp else (right - left) / (2 * STEP)
+    return arb.nan() if sharp or tied else (right - left) / (2 * STEP)
 
 
 def slopes_of(site: Site, g: Any) -> list[Array]:
