@@ -270,3 +270,15 @@ def test_compound_on_exact_numbers(name):
     expected = COMPOUNDS[name](values, *arguments)
     for found, piece in zip(COMPOUNDS[name](balls(values), *arguments), expected, strict=True):
         np.testing.assert_allclose([middle(b) for b in numbers(found)], np.ravel(piece), rtol=1e-13)
+
+
+@pytest.mark.parametrize("n", range(4))
+@pytest.mark.parametrize("x", [-0.25, -7.6, -1023.25, -1e9 - 0.25])
+def test_polygamma_left_of_zero_is_reflected(n, x):
+    """By DLMF 5.15.6 in fifty digits; a walk up to the positive numbers would take for ever."""
+    with mpmath.workdps(50):
+        z = mpmath.mpf(x)
+        slope = mpmath.pi * mpmath.diff(lambda t: mpmath.cot(mpmath.pi * t), z, n)
+        due = (-1) ** n * mpmath.psi(n, 1 - z) - slope
+    found = float(TABLE["polygamma"](n, np.float64(x)))
+    assert found == pytest.approx(float(due), rel=1e-11)

@@ -11,6 +11,7 @@ from gradcheck.engine.hooks import move_keeper
 from gradcheck.engine.recording import MODE
 from gradcheck.engine.tensor import Tensor, apply, tracked
 from gradcheck.ops import TABLE
+from gradcheck.ops.indexing import is_basic
 from gradcheck.ops.row import Op
 
 KINDS = "buif"
@@ -45,7 +46,7 @@ def set_item(t: Tensor, index: Any, value: Any) -> None:
     """`t[index] = value`; nothing happens where the value lies there already (`t[0] += 1`)."""
     index = bare(index)
     if MODE.recording and (tracked(t) or tracked(value)):
-        refuse_if_leaf(t, region=views.is_basic(index))
+        refuse_if_leaf(t, region=is_basic(index))
     if isinstance(value, Tensor):
         t._share()
         region = t._value[index]

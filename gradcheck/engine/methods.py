@@ -130,6 +130,11 @@ def floored(a: Any, b: Any) -> Tensor:
     return boxed(np.floor_divide(bare(a), bare(b)))
 
 
+def chosen(t: Tensor, condition: Any, other: Any) -> Tensor:
+    """`t.where(condition, other)`: t where the condition holds, else the other."""
+    return apply(TABLE["where"], (condition, t, other), {})
+
+
 def turned(t: Tensor) -> Tensor:
     """`t.T`: the axes in reverse order."""
     return apply(TABLE["transpose"], (t,), {})
@@ -161,6 +166,7 @@ def equip() -> None:
             _give(f"__i{symbol}__", _augmented(TABLE[name]))
     for symbol, name in UNARY.items():
         _give(f"__{symbol}__", _unary(TABLE[name]))
+    _give("where", chosen)
     for name, row in TABLE.items():
         quick = row in QUICKLY and row.operands == 1
         for spelling in (name, *row.school):

@@ -25,6 +25,9 @@ MOVES = {
 }  # fmt: skip
 """The rows that give a view; where NumPy gives one for another row (flip), PyTorch copies."""
 
+PARAMETERS = {"power": (0, 1), "subtract": (0,), "remainder": (1,), "fmod": (1,)}
+COMMUTING = ("add", "multiply")
+
 NUMBER_TYPE = np.dtype(np.float64)
 NUMBER: Form = ((), NUMBER_TYPE)
 
@@ -81,17 +84,23 @@ class Node:
     def next_functions(self) -> tuple[tuple["Step | None", int], ...]:
         """The nodes that backward visits next, one pair an operand; (None, 0) for a constant.
 
-        PyTorch knows no operand where a condition or a plain exponent stands; a write through a
-        view shows the operands of what was written.
+        PyTorch knows no operand where a condition stands, or a number that is a parameter to it
+        (PARAMETERS); it puts a number behind the tensor that is added or multiplied; a write
+        through a view shows the operands of what was written.
         """
         if self.op.name == "copy_slices" and isinstance(self.edges[1], Node):
             return ((self.edges[0], 0), *self.edges[1].next_functions[1:])
-        power = self.op.name == "power"
-        return tuple(
+        found = [
             (None, 0) if edge is None else seen_from_outside(edge)
             for i, edge in enumerate(self.edges)
-            if edge or not (self.op.vjp(i) is None or (power and self.forms[i] is None))
-        )
+            if edge or not (self.op.vjp(i) is None or self._is_parameter(i))
+        ]
+        if self.op.name in COMMUTING and self.forms[0] is None:
+            found.reverse()
+        return tuple(found)
+
+    def _is_parameter(self, i: int) -> bool:
+        return self.forms[i] is None and i in PARAMETERS.get(self.op.name, ())
 
     def release(self) -> None:
         """Forget the saved values (not the edges): they were wanted once."""

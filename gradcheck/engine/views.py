@@ -16,6 +16,7 @@ from gradcheck.engine.recording import MODE
 from gradcheck.engine.state import State
 from gradcheck.engine.tape import MOVES, blank, record
 from gradcheck.ops import TABLE
+from gradcheck.ops.indexing import is_basic
 from gradcheck.ops.row import Op
 
 Path = tuple[Any, Op, Mapping[str, Any]] | None
@@ -127,16 +128,6 @@ def _look(row: Op, x: Any, params: Mapping[str, Any]) -> Any:
         index = params["index"] if isinstance(params["index"], tuple) else (params["index"],)
         return x[index if Ellipsis in index else (*index, ...)]
     return row.forward(x, **params)
-
-
-def is_basic(index: Any) -> bool:
-    """Whether NumPy answers the index with a view: numbers, slices, `...` and None only."""
-    parts = index if isinstance(index, tuple) else (index,)
-    return all(part is None or part is Ellipsis or _is_place(part) for part in parts)
-
-
-def _is_place(part: Any) -> bool:
-    return isinstance(part, int | np.integer | slice) and not isinstance(part, bool)
 
 
 def _back(g: Any, shape: tuple[int, ...], path: Path) -> Any:

@@ -33,7 +33,9 @@ subtract = op(
     ),
     symbolic=operator.sub,
     ball=operator.sub,
-    grad_fn="SubBackward0",
+    grad_fn=lambda operands, params: (
+        "RsubBackward1" if plain_number(operands[0]) else "SubBackward0"
+    ),
     school=("sub",),
 )
 

@@ -81,6 +81,17 @@ scatter: Op = op(
     example=Example("scatter(a, (2, 2), (1,)) * b", {"a": (2,), "b": (2, 2)}),
 )
 
+
+def is_basic(index: Any) -> bool:
+    """Whether NumPy answers the index with a view: numbers, slices, `...` and None only."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(part is None or part is Ellipsis or _is_place(part) for part in parts)
+
+
+def _is_place(part: Any) -> bool:
+    return isinstance(part, int | np.integer | slice) and not isinstance(part, bool)
+
+
 setitem: Op = op(
     _written,
     name="setitem",
@@ -88,7 +99,9 @@ setitem: Op = op(
         lambda g, y, x, value, index: setitem(g, 0.0, index),
         lambda g, y, x, value, index: g[index],
     ),
-    grad_fn="CopySlices",
+    grad_fn=lambda operands, params: (
+        "CopySlices" if is_basic(params["index"]) else "IndexPutBackward0"
+    ),
     elementwise=False,
     rounds=False,
     params=("index",),

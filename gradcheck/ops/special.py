@@ -36,28 +36,41 @@ def _digamma(x: float) -> float:
     if x == 0 or (x < 0 and x == math.floor(x)):
         return math.nan
     if x < 0:
-        return _digamma(1 - x) - math.pi / math.tan(math.pi * x)
+        return _digamma(1 - x) - _cotangents_slope(x, 0)
     below = 0.0
     while x < FAR:
         below += 1 / x
         x += 1
-    tail = sum(b / (2 * k * x ** (2 * k)) for k, b in enumerate(BERNOULLI, start=1))
+    tail = sum(b / (2 * k) * x ** -(2 * k) for k, b in enumerate(BERNOULLI, start=1))
     return math.log(x) - 1 / (2 * x) - tail - below
 
 
+def _cotangents_slope(x: float, n: int) -> float:
+    """Pi times the n-th derivative of cot(pi x); not finite at an integer."""
+    near = x - round(x)  # exact: pi x itself would lose the digits of a large x
+    c = 1 / math.tan(math.pi * near) if near else math.nan
+    of_c = [0.0, 1.0]  # a polynomial in cot(pi x), whose slope is -pi (1 + cot^2)
+    for _ in range(n):
+        slope = [k * a for k, a in enumerate(of_c)][1:]
+        of_c = [-a - b for a, b in zip([*slope, 0.0, 0.0], [0.0, 0.0, *slope], strict=True)]
+    return math.pi ** (n + 1) * sum(a * c**k for k, a in enumerate(of_c))
+
+
 def _polygamma(x: float, n: int) -> float:
-    """The n-th derivative of digamma, likewise."""
+    """The n-th derivative of digamma, likewise (reflection: DLMF 5.15.6)."""
     if n == 0:
         return _digamma(x)
+    if x < 0:
+        return float((-1) ** n * _polygamma(1 - x, n) - _cotangents_slope(x, n))
     below = 0.0
     while x < FAR + n:
         below += math.factorial(n) / x ** (n + 1)
         x += 1
     tail = sum(
-        b * math.factorial(2 * k + n - 1) / (math.factorial(2 * k) * x ** (2 * k + n))
+        b * math.factorial(2 * k + n - 1) / math.factorial(2 * k) * x ** -(2 * k + n)
         for k, b in enumerate(BERNOULLI, start=1)
     )
-    head = math.factorial(n - 1) / x**n + math.factorial(n) / (2 * x ** (n + 1))
+    head = math.factorial(n - 1) * x**-n + math.factorial(n) / 2 * x ** -(n + 1)
     return float((-1) ** (n + 1) * (head + tail + below))
 
 

@@ -3,6 +3,7 @@
 import ast
 import re
 
+from gradcheck.text.differing import refuse_differing
 from gradcheck.text.names import good_name, is_prefix, unknown, unknown_attribute, unknown_member
 from gradcheck.text.refusals import Refusal
 from gradcheck.text.vocabulary import (
@@ -20,6 +21,7 @@ UNPACKING = Refusal("a `**`", "write the arguments out one by one")
 
 def call(check: Check, node: ast.Call) -> None:
     """A call of a function by name, as a method, or of a variable that holds a layer."""
+    refuse_differing(check, node)
     meaning = _callee(check, node.func)
     if meaning:
         check.meanings[node] = meaning

@@ -36,6 +36,9 @@ OPERATORS: dict[type[ast.AST], str] = {
     ast.GtE: "greater_equal",
 }
 
+# Where the owner of a method stands among the arguments, if not first: `x.where(condition, y)`.
+OWNERS_PLACE = {"where": 1}
+
 
 class Lowered(NamedTuple):
     """The lowered tree, the dotted names in it, and the decimal numbers it looks up by place."""
@@ -183,7 +186,7 @@ class _Lower(ast.NodeTransformer):
         match role:
             case "method" | "postfix":
                 owner = node.func.value if isinstance(node.func, ast.Attribute) else node.func
-                args.insert(0, self.visit(owner))
+                args.insert(OWNERS_PLACE.get(name, 0), self.visit(owner))
                 func = f"fn.{name}" if role == "postfix" else "guard.method"
                 args[1:1] = [ast.Constant(name)] if role == "method" else []
             case "call":
