@@ -280,3 +280,10 @@ def test_the_value_of_a_verdict_is_the_best_known():
     """Not float64's value but the ball's."""
     found = consult(case(lambda x: (1 - np.cos(x)) / x**2, x=1e-9))
     assert middle(found.value.balls.item()) == pytest.approx(0.5, rel=1e-15)
+
+
+def test_a_staircase_finer_than_the_step_is_flat():
+    """Between two integers ceil is flat, though 10^24 of them lie between 0 and 1."""
+    found = consult(case(lambda x: np.ceil(x * 1e24) + x, x=1 / 3))
+    assert found.verdict == "agree"
+    assert found.parts["x"].gradient.value == 1.0

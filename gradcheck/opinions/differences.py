@@ -40,6 +40,7 @@ from gradcheck.opinions.opinion import (
 START = 256
 PATIENCE = 4096
 STEPS = (64, 72, 80)
+FINER = (264, 272, 280)
 TINY = arb(2) ** -50
 
 WORK = 3_000_000
@@ -50,12 +51,15 @@ Point = Mapping[str, Any]
 Pair = tuple[arb, arb]  # of the left and of the right
 
 
-def differences(case: Case) -> Opinion:
-    """Value and gradients by central differences, each entry (or direction) with its bar."""
-    bits = START
+def differences(case: Case, steps: tuple[int, int, int] = STEPS) -> Opinion:
+    """Value and gradients by central differences, each entry (or direction) with its bar.
+
+    `steps` are the powers of two by which the steps are smaller than the input.
+    """
+    bits = max(START, 3 * steps[-1])
     while True:
         try:
-            return _at(case, bits)
+            return _at(case, bits, steps)
         except (Undecided, TooWide):
             bits *= 2
         except NotScalar:
@@ -68,7 +72,7 @@ class TooWide(ArithmeticError):
     """The balls came out too wide; more bits may help."""
 
 
-def _at(case: Case, bits: int) -> Opinion:
+def _at(case: Case, bits: int, steps: tuple[int, int, int]) -> Opinion:
     with precision(bits):
         TIES.count, TIES.equal = 0, bits >= PATIENCE
         try:
@@ -80,14 +84,16 @@ def _at(case: Case, bits: int) -> Opinion:
                 raise OutOfBudget("too many operations for ball arithmetic")
             retry = bits < PATIENCE
             few = cost * (4 * case.size() + 1) <= WORK
-            found = (_each if few else _some)(case, point, here, retry)
+            found = (_each if few else _some)(case, point, here, retry, steps)
         finally:
             TIES.equal = False
     method = f"balls of {bits} bits"
     return Opinion("differences", estimate(value), ties=TIES.count, method=method, **found)
 
 
-def _each(case: Case, point: Point, here: arb, retry: bool) -> dict[str, Any]:
+def _each(
+    case: Case, point: Point, here: arb, retry: bool, steps: tuple[int, int, int]
+) -> dict[str, Any]:
     """The slope at every entry of every input."""
     gradients: dict[str, Any] = {}
     slopes: dict[tuple[str, tuple[int, ...]], Slope] = {}
@@ -96,18 +102,20 @@ def _each(case: Case, point: Point, here: arb, retry: bool) -> dict[str, Any]:
         entries: Any = arbs(point[name])
         for index in np.ndindex(found.shape):
             along = _along(case, point, {name: _unit(found.shape, index)})
-            found[index], slope = slope_at(along, here, entries[index], retry)
+            found[index], slope = slope_at(along, here, entries[index], retry, steps)
             if slope is not None:
                 slopes[name, index] = slope
         gradients[name] = estimate(found)
     return {"gradients": gradients, "slopes": slopes}
 
 
-def _some(case: Case, point: Point, here: arb, retry: bool) -> dict[str, Any]:
+def _some(
+    case: Case, point: Point, here: arb, retry: bool, steps: tuple[int, int, int]
+) -> dict[str, Any]:
     """The slope along a few signed random directions, scaled to each input's own size."""
     found = []
     for along in directions(case):
-        slope, kind = slope_at(_along(case, point, along), here, arb(1), retry)
+        slope, kind = slope_at(_along(case, point, along), here, arb(1), retry, steps)
         found.append(Direction(along, slope, kind))
     return {"directions": tuple(found)}
 
@@ -150,11 +158,12 @@ def _stepped(start: Array, u: Array, step: arb) -> Scalars:
 
 @dataclass(frozen=True)
 class _Line:
-    """A function of a step, its value at step 0, and the size of the input that is stepped."""
+    """A function of a step, its value at step 0, the size of the input that is stepped, by what."""
 
     f: Along
     here: arb
     size: arb
+    steps: tuple[int, int, int]
 
     def slopes(self, k: int) -> tuple[arb, arb]:
         """Left and right difference quotients at the step size * 2^-k."""
@@ -163,18 +172,20 @@ class _Line:
 
     def diverges(self, side: int) -> bool:
         """Whether one side's slope keeps changing as the step shrinks (x log x at 0)."""
-        far, mid, near = (self.slopes(k)[side] for k in STEPS)
+        far, mid, near = (self.slopes(k)[side] for k in self.steps)
         first, second = abs(mid - far).mid(), abs(near - mid).mid()
         return bool(second > TINY * abs(near).mid() and second > first / 2)
 
 
-def slope_at(f: Along, here: arb, x: arb, may_retry: bool) -> tuple[arb, Slope | None]:
+def slope_at(
+    f: Along, here: arb, x: arb, may_retry: bool, steps: tuple[int, int, int] = STEPS
+) -> tuple[arb, Slope | None]:
     """The derivative of f at step 0 with its bar; a Slope where f is not smooth there.
 
     `here` is f(0), `x` the input (its size sets the steps). Raises TooWide while `may_retry`.
     """
-    line = _Line(f, here, abs(x.mid()) if x.mid() != 0 else arb(1))
-    coarse, fine = (line.slopes(k) for k in STEPS[1:])
+    line = _Line(f, here, abs(x.mid()) if x.mid() != 0 else arb(1), steps)
+    coarse, fine = (line.slopes(k) for k in steps[1:])
     if all(slope.is_finite() for slope in (*coarse, *fine)):
         return _two_sided(line, coarse, fine, may_retry)
     return _one_sided(line, coarse, fine)
@@ -217,11 +228,11 @@ def _grows(near: arb, far: arb) -> bool:
 
 def _broken(line: _Line, coarse: Pair, fine: Pair) -> tuple[arb, Slope]:
     """A kink, a jump or a vertical tangent: told by how the slopes grow as the step shrinks."""
-    ratio = arb(2) ** (STEPS[2] - STEPS[1])
+    ratio = arb(2) ** (line.steps[2] - line.steps[1])
     left, right = map(middle, fine)
     sizes = [(abs(now).mid(), abs(was).mid()) for now, was in zip(fine, coarse, strict=True)]
     if any(now > was * ratio / 2 for now, was in sizes if was > 0):
-        rise = middle((fine[1] + fine[0]) * line.size * arb(2) ** -STEPS[2])
+        rise = middle((fine[1] + fine[0]) * line.size * arb(2) ** -line.steps[2])
         return arb.nan(), Slope("jump", np.nan, np.nan, f"the value jumps by {rise:.6g}")
     if any(now > 2 * was for now, was in sizes if was > 0) or any(map(line.diverges, (0, 1))):
         return arb.nan(), Slope("vertical", left, right, "vertical tangent")
