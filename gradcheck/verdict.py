@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcheck.comparison import Entry, Scale, compared, largest
 from gradcheck.large import along_directions, located, power
-from gradcheck.opinions.differences import FINER, differences
+from gradcheck.opinions.differences import closer, differences
 from gradcheck.opinions.local import Suspect, extremes, suspects
 from gradcheck.opinions.opinion import Case, Estimate, Opinion, Slope
 from gradcheck.opinions.reverse import reverse
@@ -63,19 +63,26 @@ def consult(case: Case, *, write: bool = True) -> Verdict:
     found = read(case, opinions)
     if found.verdict == "dissent" and _lonely(found) == {"reverse"}:
         found = read(case, [reverse(case, MORE_SAMPLES), *opinions[1:]])
-    if found.verdict == "dissent" and _lonely(found) == {"differences"}:
+    if _staircase(found, opinions[-1]):
         found = _closer(case, opinions, found)
     if any(entry.tie for entry in found.entries):
         found = _beside_the_tie(case, found)
     return _blamed(case, found)
 
 
+def _staircase(found: Verdict, seen: Opinion) -> bool:
+    """Whether the differences alone see another slope, or see one go wild."""
+    if found.verdict == "dissent":
+        return _lonely(found) == {"differences"}
+    return any(slope.kind == "vertical" for slope in seen.slopes.values())
+
+
 def _closer(case: Case, opinions: Sequence[Opinion], found: Verdict) -> Verdict:
-    """Steps of 2^-280: a staircase of tiny steps has the slope of a ramp until one looks closer."""
+    """The differences with smaller steps, where that brings agreement."""
     if not opinions[-1].method.startswith("balls"):
         return found
-    closer = read(case, [*opinions[:-1], differences(case, FINER)])
-    return found if closer.verdict == "dissent" else closer
+    now = read(case, [*opinions[:-1], closer(case, opinions[-1])])
+    return now if now.verdict == "agree" else found
 
 
 def read(case: Case, opinions: Sequence[Opinion]) -> Verdict:

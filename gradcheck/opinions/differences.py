@@ -40,7 +40,6 @@ from gradcheck.opinions.opinion import (
 START = 256
 PATIENCE = 4096
 STEPS = (64, 72, 80)
-FINER = (264, 272, 280)
 TINY = arb(2) ** -50
 
 WORK = 3_000_000
@@ -66,6 +65,17 @@ def differences(case: Case, steps: tuple[int, int, int] = STEPS) -> Opinion:
             raise
         except Exception as error:  # noqa: BLE001 - a user's program may raise anything
             return black_box(case, reason(error))
+
+
+def closer(case: Case, seen: Opinion) -> Opinion:
+    """The same with steps so much smaller as the largest number seen is large.
+
+    A staircase (`ceil(1e24*x)`) has the slope of a ramp until a step is less than a stair.
+    """
+    found = [e.value for e in (seen.value, *seen.gradients.values()) if e is not None]
+    top = max(float(np.max(np.abs(v), initial=1.0, where=np.isfinite(v))) for v in found)
+    by = int(np.log2(top)) + STEPS[-1]
+    return differences(case, (STEPS[0] + by, STEPS[1] + by, STEPS[2] + by))
 
 
 class TooWide(ArithmeticError):
