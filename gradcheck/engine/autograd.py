@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engine import advice, methods
+from gradcheck.engine.anomaly import verbs
 from gradcheck.engine.backward import walk
 from gradcheck.engine.recording import MODE
 from gradcheck.engine.tape import Leaf, Node, Step, saved
@@ -148,8 +149,9 @@ def _run(
     try:
         if create_graph:
             live = [(step, boxed(g)) for step, g in roots]
-            return walk(live, retain=retain, read=_alive, only=only)
-        return walk([(step, bare(g)) for step, g in roots], retain=retain, only=only)
+            return walk(live, verbs=verbs(), retain=retain, read=_alive, only=only)
+        seeds = [(step, bare(g)) for step, g in roots]
+        return walk(seeds, verbs=verbs(), retain=retain, only=only)
     finally:
         MODE.record(before)
 

@@ -93,14 +93,21 @@ class Node:
         found = [
             (None, 0) if edge is None else seen_from_outside(edge)
             for i, edge in enumerate(self.edges)
-            if edge or not (self.op.vjp(i) is None or self._is_parameter(i))
+            if self._is_seen(i)
         ]
         if self.op.name in COMMUTING and self.forms[0] is None:
             found.reverse()
         return tuple(found)
 
-    def _is_parameter(self, i: int) -> bool:
-        return self.forms[i] is None and i in PARAMETERS.get(self.op.name, ())
+    def place(self, i: int) -> int:
+        """Which output of PyTorch's backward function belongs to operand i."""
+        return sum(map(self._is_seen, range(i)))
+
+    def _is_seen(self, i: int) -> bool:
+        if self.edges[i] is not None:
+            return True
+        number = self.forms[i] is None and i in PARAMETERS.get(self.op.name, ())
+        return not (number or self.op.vjp(i) is None)
 
     def release(self) -> None:
         """Forget the saved values (not the edges): they were wanted once."""
