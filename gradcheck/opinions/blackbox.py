@@ -82,18 +82,25 @@ def _along(case: Case, along: Mapping[str, Array]) -> Callable[[float], float]:
 def _each(case: Case) -> tuple[dict[str, Estimate], dict[tuple[str, tuple[int, ...]], Slope]]:
     """The slope at every entry of every wrt input."""
     gradients, slopes = {}, {}
-    start = case.floats()
     for name in case.wrt:
-        found = np.empty(start[name].shape, dtype=object)
+        found = np.empty(np.shape(case.inputs[name]), dtype=object)
         for index in np.ndindex(found.shape):
-            unit = np.zeros(found.shape)
-            unit[index] = 1.0
-            at = float(start[name][index])
-            found[index], slope = _ball(scan(_shifted(_along(case, {name: unit}), at), at))
+            found[index], slope = _ball(scan(*of_entry(case, name, index)))
             if slope is not None:
                 slopes[name, index] = slope
         gradients[name] = estimate(found)
     return gradients, slopes
+
+
+def of_entry(
+    case: Case, name: str, index: tuple[int, ...]
+) -> tuple[Callable[[float], float], float]:
+    """The contracted value as a function of one entry of an input, and where that entry stands."""
+    values = np.asarray(case.inputs[name])
+    unit = np.zeros(values.shape)
+    unit[index] = 1.0
+    at = float(values[index])
+    return _shifted(_along(case, {name: unit}), at), at
 
 
 def _shifted(along: Callable[[float], float], x: float) -> Callable[[float], float]:

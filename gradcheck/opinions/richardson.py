@@ -72,10 +72,11 @@ class Rise:
 
 @dataclass(frozen=True)
 class Limit:
-    """The value that a table of difference quotients tends to, and its bar."""
+    """The value that a table of difference quotients tends to, its bar, the steps it is made of."""
 
     value: float = NAN
     bar: float = INF
+    steps: tuple[float, float] = (NAN, NAN)
 
 
 def finite(f: Function, t: float) -> float:
@@ -255,7 +256,8 @@ def settle(steps: Rungs, quotients: Rungs, noise: Rungs, unheard: Rungs, power: 
         return Limit()
     gap = abs(float(value[chosen] - value[boldest]))
     spanned = gap if gap <= 1e-3 * abs(value[chosen]) else 0.0
-    return Limit(float(value[chosen]) + 0.0, float(bar[chosen]) + spanned)
+    used = float(steps[chosen]), float(steps[chosen + best[0, chosen]])
+    return Limit(float(value[chosen]) + 0.0, float(bar[chosen]) + spanned, used)
 
 
 def slope_to(side: Side, f0: float) -> Rungs:

@@ -54,6 +54,7 @@ class Slope:
 
     `error` bounds |value - truth|; at a kink, where there is no value, the errors of `left` and
     `right`; otherwise it is inf. An infinite one-sided derivative is ±inf, an unknown one nan.
+    `steps` are the finest and the coarsest step whose quotients make up the value.
     """
 
     kind: Kind
@@ -63,6 +64,7 @@ class Slope:
     right: float = NAN
     detail: str = ""
     evaluations: int = 0
+    steps: tuple[float, float] = (NAN, NAN)
 
 
 @dataclass(frozen=True)
@@ -246,7 +248,7 @@ def resolved(samples: Samples, found: Slope, limit: Limit) -> Slope:
         detail = f"noise leaves the slope uncertain by {limit.bar:.1g}"
         return replace(found, kind="unresolved", detail=detail)
     detail = found.detail or "the difference quotients settle"
-    return replace(found, value=limit.value, error=limit.bar, detail=detail)
+    return replace(found, value=limit.value, error=limit.bar, detail=detail, steps=limit.steps)
 
 
 def probe(f: Function, x: float, claimed: float, *, scale: float | None = None) -> bool:
