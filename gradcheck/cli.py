@@ -1,5 +1,6 @@
 """The commands. Everything heavy is imported inside a command, so that --help answers at once."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from gradcheck.problem import ProblemSet
 
 MALFORMED = 2
+BROKEN = 70  # a fault of our own: sysexits' EX_SOFTWARE
+LONGEST = 300
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -26,7 +29,26 @@ class Examples(click.Command):
                     formatter.write(f"  {line}\n")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Careful(click.Group):
+    """Commands that end with a sentence, whatever happens: no traceback reaches a user."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; what nobody foresaw is our fault, and said to be."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise
+        except Exception as error:
+            if os.environ.get("GRADCHECK_TRACEBACK"):
+                raise
+            words = " ".join(str(error).split())[:LONGEST]
+            click.echo(f"a fault of gradcheck itself: {type(error).__name__}: {words}", err=True)
+            cure = "please report it with the files; GRADCHECK_TRACEBACK=1 shows where it happened"
+            click.echo(cure, err=True)
+            sys.exit(BROKEN)
+
+
+@click.group(cls=Careful, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="gradcheck")
 def main() -> None:
     r"""Check derivatives with three independent opinions, and name the mistakes.
@@ -41,16 +63,26 @@ def main() -> None:
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--problem", "only", metavar="ID", multiple=True, help="Only this problem.")
 @click.option("--steps", is_flag=True, help="Show the chain rule node by node.")
+@click.option(
+    "--plot",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Draw recorded series, errors against steps, and graphs into DIR.",
+)
 @click.option("--json", "as_json", is_flag=True, help="JSON Lines on standard output.")
-def solve(paths: tuple[Path, ...], only: tuple[str, ...], steps: bool, as_json: bool) -> None:
+def solve(
+    paths: tuple[Path, ...], only: tuple[str, ...], steps: bool, plot: Path | None, as_json: bool
+) -> None:
     """Ask reverse mode, the closed form and finite differences; say where they agree.
 
     PATHS are problem files or directories of them. Exit code 0: all agree (or are kinks and the
-    like, said so), 2: malformed, 3: the opinions contradict each other.
+    like, said so), 2: malformed, 3: the opinions contradict each other. Pictures (SVG) need the
+    extra `plot`; a graph's text (DOT) does not.
     """
-    from gradcheck.report.solving import solve_all  # noqa: PLC0415
+    sets = _sets(paths)
+    from gradcheck.report.solving import How, solve_all  # noqa: PLC0415
 
-    sys.exit(solve_all(_sets(paths), frozenset(only), steps, as_json))
+    sys.exit(solve_all(sets, frozenset(only), How(steps, as_json, plot)))
 
 
 @main.command(cls=Examples, epilog="gradcheck grade problems/chain-rule.yaml ada.yaml --json")
@@ -77,9 +109,9 @@ def grade(
     ANSWERS are YAML or JSON files, one a student, or directories of them. Exit code 0: all graded,
     1: a student is under the threshold, 2: malformed problems, 3: some answers need review.
     """
+    sets = _sets((problems,))
     from gradcheck.report.grading import grade_all  # noqa: PLC0415
 
-    sets = _sets((problems,))
     sys.exit(grade_all(sets, list(_files(answers, ANSWER_ENDINGS)), as_json, feedback, fail_under))
 
 
@@ -92,9 +124,9 @@ def lint(paths: tuple[Path, ...], self_tests_only: bool, confusion: bool) -> Non
 
     Exit code 0: clean, 1: findings, 2: malformed.
     """
+    sets = _sets(paths)
     from gradcheck.report.linting import lint_all, print_confusion  # noqa: PLC0415
 
-    sets = _sets(paths)
     sys.exit(print_confusion(sets) if confusion else lint_all(sets, self_tests_only))
 
 

@@ -188,3 +188,35 @@ def test_colour_is_for_terminals_only(file):
         [sys.executable, "-m", "gradcheck", "solve", file(SINE)], capture_output=True, check=True
     )
     assert b"\x1b" not in done.stdout
+
+
+def test_a_fault_of_ours_ends_with_a_sentence(file, monkeypatch):
+    """What nobody foresaw is said in two lines with an exit code of its own; no traceback."""
+    import gradcheck.report.solving  # noqa: PLC0415
+
+    def broken(*_: object) -> None:
+        raise KeyError("nobody foresaw this")
+
+    monkeypatch.setattr(gradcheck.report.solving, "solve_all", broken)
+    result = run("solve", file(SINE))
+    assert result.exit_code == 70
+    assert "a fault of gradcheck itself: KeyError: 'nobody foresaw this'" in result.output
+    assert "GRADCHECK_TRACEBACK=1" in result.output
+    assert "Traceback" not in result.output
+
+
+REFUSED_BY_TENSORS = """
+id: chosen
+inputs: {x: [0.3, 0.7]}
+program: where(x, x, 2*x).sum()
+"""
+
+
+@pytest.mark.parametrize("command", ["solve", "lint"])
+def test_an_abstention_is_told_and_nothing_breaks(file, command):
+    """Where reverse mode abstains, two opinions agree, lint says why it is silent."""
+    result = run(command, file(REFUSED_BY_TENSORS))
+    assert result.exit_code == 0
+    assert "derivative for where is not implemented" in result.output
+    if command == "solve":
+        assert "the two opinions that were formed" in result.output

@@ -46,10 +46,10 @@ def test_a_problem_is_ready_to_hand_out(name: str) -> None:
     assert problem.wrong
 
 
-def test_there_are_eleven_sets_of_about_a_hundred_problems() -> None:
-    """A course: eleven titled sets, each long enough for a sheet."""
-    assert len(SETS) == 11
-    assert len(PROBLEMS) >= 80
+def test_there_are_twelve_sets_of_more_than_a_hundred_problems() -> None:
+    """A course: twelve titled sets, each long enough for a sheet."""
+    assert len(SETS) == 12
+    assert len(PROBLEMS) >= 110
     assert all(set_.title and len(set_.problems) >= 8 for set_ in SETS.values())
 
 
@@ -64,7 +64,7 @@ def test_every_mistake_occurs() -> None:
     known = {row.id for row in (*CATALOGUE, *TRAINING)}
     used = {mistake for problem in PROBLEMS.values() for _, mistake in problem.wrong}
     assert known - used == set()
-    assert used - known == set()
+    assert used - known <= {"unnamed"}  # a program may be wrong in a way that nobody foresaw
 
 
 SMALL = """

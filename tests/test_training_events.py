@@ -136,14 +136,63 @@ def test_a_recorded_run_that_differs_from_the_engine_is_refused(
     [
         ("(w**3).backward(create_graph=True)", "not followed beyond reverse mode"),
         ("g = grad(w**3, w, create_graph=True)[0]\n(g**2).backward()", "not followed"),
-        ("y = w**2\nz = y**3\ng = grad(z, y)[0]", "intermediate value"),
         ("y = w * array([1.0, 2.0])\nz = y[0]\ny += 1\n(z * w).backward()", "through a view"),
     ],
 )
 def test_what_cannot_be_judged_says_so(program: str, words: str) -> None:
-    """Gradients of gradients and of intermediate values are undecided, and not graded."""
+    """Gradients of gradients, and writes behind the program's back, are undecided: not graded."""
     with pytest.raises(NoKey, match=words):
         key(problem(program))
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("y = w**2\nz = y**3 + w\ng = grad(z, y)[0]", {"y": 3 * 0.5**4, "w": 1.0}),
+        ("u = w**2\nv = u * w\ng = grad(v * u, [u, v, w])", {"w": 5 * 0.5**4}),
+        ("g = grad([w**2, w * array([1.0, 2.0])], w, [3.0, [1.0, -1.0]])", {"w": 2.0}),
+        ("y = sin(w)\ny.retain_grad()\n(y**2).backward()", {"w": math.sin(1.0)}),
+    ],
+)
+def test_an_intermediate_value_is_a_variable(program: str, expected: dict[str, float]) -> None:
+    """By hand: dz/dy = 3y², w held fast; d(u v)/dw = 5w⁴; 3·2w + 1 - 2; d sin²w/dw = sin 2w."""
+    (event,) = prepared(problem(program)).events
+    assert event.verdict.verdict == "agree"
+    found = {name: float(part.gradient.value) for name, part in event.verdict.parts.items()}
+    assert found == pytest.approx(expected)
+
+
+ASKED_ALONE = "y = w**2\ng = grad(exp(y), y)[0]"
+KEPT = "y = w**2\ny.retain_grad()\nexp(y).backward()"
+
+
+@pytest.mark.parametrize(
+    ("program", "op", "verdict"),
+    [
+        (ASKED_ALONE, "exp", "dissent"),
+        (ASKED_ALONE, "power", "agree"),
+        (KEPT, "exp", "dissent"),
+        (KEPT, "power", "dissent"),
+    ],
+)
+def test_the_way_to_an_intermediate_value_is_judged(program: str, op: str, verdict: str) -> None:
+    """A falsified op on the way from the value to y dissents; below y, where nobody went, not."""
+    row = TABLE[op]
+    right = row.vjps
+    slip = lambda rule: lambda *args, **kwargs: 1.001 * rule(*args, **kwargs)
+    object.__setattr__(row, "vjps", tuple(map(slip, right)))
+    try:
+        (event,) = prepared(problem(program)).events
+    finally:
+        object.__setattr__(row, "vjps", right)
+    assert event.verdict.verdict == verdict
+
+
+def test_what_an_intermediate_value_keeps_is_in_the_ledger() -> None:
+    """With y = 2w and z = y + 3 at w = 1: dz²/dz = 10 is kept, and dz²/dw = 20."""
+    program = "y = 2 * w\nz = y + 3\nz.retain_grad()\n(z**2).backward()"
+    entries = prepared(problem(program, w=1.0)).trace.entries
+    assert {entry.leaf.name: float(entry.total) for entry in entries} == {"z": 10.0, "w": 20.0}
 
 
 def test_a_graph_older_than_a_step_has_two_versions_of_its_leaf() -> None:

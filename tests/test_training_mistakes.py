@@ -13,6 +13,7 @@ from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem import load, load_text
 from gradcheck.reference import Key, key
 from gradcheck.training.asked import same
+from gradcheck.training.sites import EVERYWHERE
 
 FILE = Path(__file__).parent.parent / "problems" / "training.yaml"
 SHIPPED = {problem.id: problem for problem in load(FILE).problems}
@@ -82,7 +83,7 @@ def test_every_mistake_is_shipped() -> None:
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_mistake_made_is_found_again(name: str) -> None:
     """From any part that it changes, at every place: by name, or in a tie of equal answers."""
-    made = [r for r in ready(name).asked.mistaken.replays if r.site is None]
+    made = [r for r in ready(name).asked.mistaken.replays if r.site == EVERYWHERE]
     assert made
     for replay in made:
         for part, value in replay.values.items():
@@ -170,3 +171,116 @@ def test_what_nobody_does_is_not_named() -> None:
 def test_answers_are_judged_by_kind(problem: str, part: str, answer: Any, verdict: str) -> None:
     """Truth values, None, names, shapes and printed tensors are read for what they are."""
     assert named(ready(problem), part, answer)[0] == verdict
+
+
+# -- where it was made -----------------------------------------------------------------------------
+
+
+def placed(key_: Key, part: str, answer: Any) -> dict[str, tuple[str, bool]]:
+    """The mistakes named: the statement that each points at, and whether it was made everywhere."""
+    found = judge(key_, key_.problem.part(part), answer).diagnosis
+    source = key_.problem.program.source
+    return {
+        h.mistake.id: (source[slice(*h.span)] if h.span else "", h.everywhere)
+        for h in found.hypotheses
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "answer", "mistake", "statement"),
+    [
+        ("five-steps", "norms", [4.472, 8.050, 10.018, 9.982, 7.950], "missing-zero-grad",
+         "w.grad = None"),
+        ("momentum", "w", [0.8, 0.26, -0.638], "missing-zero-grad", "optimizer.zero_grad()"),
+        ("two-backwards", "x.grad", 12, "overwritten-grad", "(x**3).backward()"),
+        ("two-backwards", "x.grad", 20, "counted-twice", "(x**2).backward()"),
+        ("micro-batches", "norms", [1.98346, 2.35956], "unscaled-accumulation",
+         "loss = criterion(model(X[i]), Y[i]) / 4"),
+        ("last-window", "w", [0.6, 0.6], "partial-window", "w -= 0.1 * w.grad"),
+        ("five-steps", "norms", [4.472, 4.472, 4.472, 4.472, 4.472], "zeroed-before-step",
+         "w -= 0.1 * w.grad"),
+        ("micro-batches", "bias", [-0.31494, 0.29908], "step-before-backward",
+         "optimizer.step()"),
+    ],
+)  # fmt: skip
+def test_a_mistake_has_its_place(
+    name: str, part: str, answer: Any, mistake: str, statement: str
+) -> None:
+    """The clearing, the backward call, the division or the step at which it was made."""
+    assert placed(ready(f"training-{name}"), part, answer) == {mistake: (statement, False)}
+
+
+def test_a_mistake_made_in_several_places_points_at_none() -> None:
+    """Both gradients counted twice, 8 + 24: every such place, and no underline."""
+    assert placed(ready("training-two-backwards"), "x.grad", 32) == {"counted-twice": ("", True)}
+
+
+TWO = """
+id: two
+inputs: {w: 1.0, v: 2.0}
+program: |
+  opt = SGD([w, v], lr=0.1)
+  for step in range(4):
+      (w**2 + 2 * v**2).backward()
+      record(w=w.grad, v=v.grad)
+      opt.step()
+      opt.zero_grad()
+ask: {w: recorded.w, v: recorded.v}
+"""
+CLEARED_TWICE = """
+id: twice
+inputs: {w: 1.0}
+program: |
+  for step in range(3):
+      (w**2).backward()
+      w.grad = None
+      (w**3).backward()
+      record(g=w.grad)
+      w.grad.zero_()
+ask: {g: recorded.g}
+"""
+
+
+def test_one_occasion_is_all_leaves_at_once() -> None:
+    """`zero_grad` left out once, the second time: 2, 1.6, then 1.28 on top, then 0.768 by hand."""
+    w, held, gradients = 1.0, 0.0, []
+    for step in range(4):
+        held = 2 * w + (held if step == 2 else 0.0)
+        gradients.append(held)
+        w -= 0.1 * held
+    (problem,) = load_text(TWO).problems
+    verdict, ids, remarks = named(key(problem), "w", gradients)
+    assert (verdict, ids) == ("wrong", {"missing-zero-grad"})
+    assert "missing-zero-grad: only the 2nd time of 4" in remarks
+
+
+def test_one_leaf_alone_is_told_from_a_slip() -> None:
+    """In `.grad` of v nothing was ever cleared: a habit with one parameter, not three slips."""
+    v, held, gradients = 2.0, 0.0, []
+    for _ in range(4):
+        held += 4 * v
+        gradients.append(held)
+        v -= 0.1 * held
+    (problem,) = load_text(TWO).problems
+    asked = key(problem).asked
+    alone = [r for r in asked.mistaken.replays if r.site.leaf is not None]
+    fits = [r for r in alone if same(np.array(gradients), r.values["v"])]
+    assert [asked.mistaken.names[r.site.leaf] for r in fits] == ["v"]
+    assert all(same(r.values["w"], asked.trace.values["w"]) for r in fits)
+
+
+def test_one_place_of_several() -> None:
+    """Of two clearings the first is never done: 2w + 3w² each time, and that line is shown."""
+    (problem,) = load_text(CLEARED_TWICE).problems
+    found = placed(key(problem), "g", [5, 5, 5])
+    assert found == {"missing-zero-grad": ("w.grad = None", False)}
+
+
+def test_an_innocent_loop_with_the_same_steps_is_named() -> None:
+    """Four times the gradient is four times the rate under SGD, and no matter under Adam."""
+    _, _, remarks = named(ready("training-micro-batches"), "norms", [1.98346, 2.35956])
+    assert any("a learning rate 4 times as large" in remark for remark in remarks)
+    doubled = [10.0499, 7.8367, 6.1427, 4.8814]
+    _, ids, remarks = named(ready("training-adam"), "norms", doubled)
+    assert ids == {"counted-twice"}
+    assert any("under Adam" in remark for remark in remarks)

@@ -62,6 +62,85 @@ MORE = {
         "    size = norm(w.grad)\n    if size > 1:\n        w.grad *= 1 / size\n"
         "    with no_grad():\n        w -= 0.1 * w.grad\n    record(g=w.grad, size=size)\n"
     ),
+    "momentum and decay": (
+        "opt = SGD([w], lr=0.1, momentum=0.9, dampening=0.2, weight_decay=0.05)\n"
+        "for k in range(5):\n    opt.zero_grad()\n    loss = (w**2 * w + w**2).sum()\n"
+        "    loss.backward()\n    opt.step()\n    record(w=w.detach(), g=w.grad)\n"
+    ),
+    "adam on two": (
+        "v = tensor([[0.3, -0.1], [0.2, 0.4]], requires_grad=True)\n"
+        "opt = Adam([w, v], lr=0.05, weight_decay=0.01)\n"
+        "for k in range(4):\n    loss = ((v @ w - 1)**2).sum() + (w * w).mean()\n"
+        "    opt.zero_grad()\n    loss.backward()\n    opt.step()\n"
+        "    record(loss=loss.item(), w=w.detach(), v=v.detach())\n"
+    ),
+    "classes": (
+        "model = Linear(2, 3, seed=5)\ncriterion = CrossEntropyLoss()\n"
+        "opt = Adam(model.parameters(), lr=0.1)\nlabels = tensor([2, 0, 1, 2])\n"
+        "X = torch.stack([w, 2 * w, w * w, w - 1]).detach()\n"
+        "for k in range(3):\n    opt.zero_grad()\n    loss = criterion(model(X), labels)\n"
+        "    loss.backward()\n    opt.step()\n    record(loss=loss.item(), b=model.bias.grad)\n"
+    ),
+    "a last window of one": (
+        "opt = SGD([w], lr=0.05)\nfor i in range(7):\n    loss = ((w - i)**2).sum() / 3\n"
+        "    loss.backward()\n    if i % 3 == 2 or i == 6:\n        record(g=w.grad)\n"
+        "        opt.step()\n        opt.zero_grad()\n        record(w=w.detach())\n"
+    ),
+    "two losses": (
+        "h = torch.tanh(w * 3)\nfirst = (h**2).sum()\nsecond = (h * w).sum()\n"
+        "first.backward(retain_graph=True)\nrecord(g=w.grad)\nsecond.backward()\n"
+        "record(g=w.grad)\n"
+    ),
+    "truncated": (
+        "h = torch.zeros(2)\nfor t in range(6):\n    h = torch.tanh(w * h + t / 5)\n"
+        "    if t % 2 == 1:\n        h.sum().backward()\n        record(g=w.grad, h=h.detach())\n"
+        "        h = h.detach()\n"
+    ),
+    "written without data": (
+        "for k in range(3):\n    w.grad = None\n    (w**4 / 4).sum().backward()\n"
+        "    with torch.no_grad():\n        w.sub_(0.1 * w.grad)\n        w.mul_(0.9)\n"
+        "        w.copy_(w + 0.01)\n    record(w=w.detach(), g=w.grad)\n"
+    ),
+    "clipped together": (
+        "v = tensor(2.0, requires_grad=True)\nfor k in range(3):\n"
+        "    loss = (v * w**3).sum() + v**2\n    loss.backward()\n"
+        "    size = torch.sqrt((w.grad**2).sum() + v.grad**2)\n    with no_grad():\n"
+        "        for p in [w, v]:\n            p -= 0.1 * p.grad * (1 / size).clamp(max=1.0)\n"
+        "            p.grad = None\n    record(size=size, w=w.detach(), v=v.detach())\n"
+    ),
+    "a rate that decays": (
+        "rate = 0.3\nfor k in range(5):\n    (torch.exp(w) - w).sum().backward()\n"
+        "    with no_grad():\n        w -= rate * w.grad\n    w.grad.zero_()\n"
+        "    rate = rate * 0.5 if k % 2 == 1 else rate\n    record(w=w.detach(), rate=rate)\n"
+    ),
+    "recurrent": (
+        "U = tensor([[0.4, -0.3], [0.1, 0.6]], requires_grad=True)\n"
+        "for epoch in range(2):\n    h = torch.zeros(2)\n    loss = 0.0\n    for t in range(4):\n"
+        "        h = torch.tanh(U @ h + w * (t - 1.5))\n"
+        "        loss = loss + ((h - 0.5)**2).mean()\n"
+        "    loss.backward()\n    record(gU=U.grad, gw=w.grad, loss=loss.item())\n"
+        "    with no_grad():\n        for p in [U, w]:\n            p -= 0.2 * p.grad\n"
+        "            p.grad.zero_()\n"
+    ),
+    "momentum by hand": (
+        "m = torch.zeros(2)\nfor k in range(4):\n    (w**2 + w**3 / 3).sum().backward()\n"
+        "    with no_grad():\n        m = 0.8 * m + w.grad\n        w -= 0.1 * m\n"
+        "    w.grad = None\n    record(w=w.detach(), m=m)\n"
+    ),
+    "by an intermediate": (
+        "y = w**2\nz = (y * w).sum()\ng = grad(z, [y, w], retain_graph=True)\n"
+        "record(by_y=g[0], by_w=g[1])\ny.retain_grad()\nz.backward()\n"
+        "record(kept=y.grad, leaf=w.grad)\n"
+    ),
+    "several outputs": (
+        "u = w**2\nv = torch.sin(w)\ng = grad([u, v], [w], [tensor([1.0, 2.0]), w.detach()])\n"
+        "record(g=g[0])\n"
+    ),
+    "average of weights": (
+        "mean = w.detach().clone()\nopt = SGD([w], lr=0.2)\nfor k in range(4):\n"
+        "    opt.zero_grad()\n    (w * w).sum().backward()\n    opt.step()\n"
+        "    mean = 0.5 * mean + 0.5 * w.detach()\n    record(mean=mean)\n"
+    ),
     "branch": (
         "for k in range(4):\n    w.grad = None\n    if (w * w).sum().item() > 2:\n"
         "        loss = (w**2).sum()\n    else:\n        loss = torch.exp(w).sum()\n"

@@ -9,6 +9,7 @@ import numpy as np
 from gradcheck.diagnosis.explain import explain
 from gradcheck.diagnosis.hypothesis import Diagnosis
 from gradcheck.diagnosis.making import Made, Prepared
+from gradcheck.mistakes import Mistake
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Confusion:
     alone: int
     vague: int
     ties: Counter[tuple[str, ...]]
-    missed: tuple[tuple[Made, str, Diagnosis], ...]
+    missed: tuple[tuple[Mistake, str, Diagnosis], ...]
 
     def __add__(self, other: "Confusion") -> "Confusion":
         """Of two problems together."""
@@ -62,15 +63,20 @@ def _one(prepared: Prepared, made: Made, part: str) -> Confusion:
     found = explain(prepared, part, answer)
     if found == Diagnosis("unnamed"):  # the part is right: the mistake shows in another one
         return NOTHING
-    if made.mistake.vague:
+    return counted(made.mistake, part, found)
+
+
+def counted(mistake: Mistake, part: str, found: Diagnosis) -> Confusion:
+    """One mistake made, and what was said of the answer to a part."""
+    if mistake.vague:
         return Confusion(0, 0, 0, 0, 1, Counter(), ())
     told = {h.mistake.id for h in found.hypotheses if h.with_ is None}
     all_of_them = told | {h.mistake.id for h in found.beneath if h.with_ is None}
-    named = made.mistake.id in all_of_them
+    named = mistake.id in all_of_them
     ties = Counter([tuple(sorted(all_of_them))] if len(all_of_them) > 1 else [])
-    missed = () if named else ((made, part, found),)
-    alone = all_of_them == {made.mistake.id}
-    return Confusion(1, int(named), int(made.mistake.id in told), int(alone), 0, ties, missed)
+    missed = () if named else ((mistake, part, found),)
+    alone = all_of_them == {mistake.id}
+    return Confusion(1, int(named), int(mistake.id in told), int(alone), 0, ties, missed)
 
 
 def summary(found: Sequence[tuple[str, Confusion]], most: int = 12) -> str:

@@ -29,7 +29,8 @@ class Finding:
     """Mistakes that cannot be seen (`kind` "invisible"), or not be told apart ("alike").
 
     `cure` says what to change; it is empty where no choice of values would help. `count` is the
-    number of sites.
+    number of sites; `why` the fact of mathematics behind it, where there is one. A mistake of
+    `kind` "fact" gives the answers of something that is no mistake, which `why` then names.
     """
 
     kind: str
@@ -37,6 +38,7 @@ class Finding:
     span: Span
     cure: str = ""
     count: int = 1
+    why: str = ""
 
     @property
     def ids(self) -> tuple[str, ...]:

@@ -15,9 +15,10 @@ from gradcheck.diagnosis.matching import Table, by_shape, table
 from gradcheck.diagnosis.straight import Line, Span, lines
 from gradcheck.diagnosis.tape import Gradients
 from gradcheck.diagnosis.whole import answers
+from gradcheck.errors import GradcheckError
 from gradcheck.mistakes import CATALOGUE, Mistake
 from gradcheck.mistakes.whole import integrated_instead
-from gradcheck.opinions.opinion import Array, Case
+from gradcheck.opinions.opinion import Array, Case, reason
 from gradcheck.opinions.reverse import once
 
 PAIRED = 3_000_000  # numbers: the budget of the table of two mistakes
@@ -131,7 +132,7 @@ class Acts:
 
 def collect(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> Acts:
     """All acts, also those that change nothing and those that give the same numbers."""
-    runs = [once(case) for case in cases]
+    runs = [_run(case) for case in cases]
     right = tuple(gradients for _, gradients in runs)
     paths = lines(cases)
     found: dict[Any, Act] = {}
@@ -141,6 +142,15 @@ def collect(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
     if any(row is integrated_instead for row in catalogue):
         _integrated(found, paths, right)
     return Acts(found, right, tuple(value for value, _ in runs), paths)
+
+
+def _run(case: Case) -> tuple[Array, Gradients]:
+    """The right value and gradients; raises GradcheckError where reverse mode abstains."""
+    try:
+        return once(case)
+    except Exception as error:
+        why = f"no mistake can be made where reverse mode abstains: {reason(error)}"
+        raise GradcheckError(why) from error
 
 
 def _calculus(

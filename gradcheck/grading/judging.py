@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +15,7 @@ from gradcheck.equivalence import Array, Outcome, compare, compare_numbers
 from gradcheck.errors import GradcheckError, OutOfBudget, TextError
 from gradcheck.grading.asked import judge_asked
 from gradcheck.grading.breaks import further_sides, unseen
+from gradcheck.grading.programs import judge_program
 from gradcheck.grading.scoring import share
 from gradcheck.grading.values import NotNumbers, Readings, floats, readings
 from gradcheck.kinds import ALIASES, FORMULAS
@@ -22,7 +23,9 @@ from gradcheck.numbers.ball import middle, precision
 from gradcheck.problem.record import Part
 from gradcheck.reference import DIAGNOSTIC, Key, Spot
 from gradcheck.training import Asked
+from gradcheck.training.student import LONGEST
 
+SHOWN = 200  # characters of a program that is too long to be read
 FEWEST = 3  # points at which a formula must have been compared before it is called right
 FUNCTIONS = FORMULAS.functions | frozenset(ALIASES)
 # A verdict stands whatever happens to its explanation: nothing stops a batch.
@@ -44,7 +47,7 @@ class Witness:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What is said of one answer."""
+    """What is said of one answer; `places` are those of mistakes in an answer that is a program."""
 
     student: str
     problem: str
@@ -58,6 +61,7 @@ class Judgement:
     witness: Witness | None = None
     remarks: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    places: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +83,7 @@ def judge(
     if answer is None:
         return replace(base, verdict="missing")
     if key.asked is not None:
-        return _asked(base, key, key.asked, diagnose)
+        return _asked(base, key, key.asked, part, diagnose)
     try:
         read = read_answer(answer, names=key.problem.inputs, functions=FUNCTIONS)
         ready = None if isinstance(read, Plain) else readings(key.problem, read)
@@ -99,26 +103,41 @@ def judge(
     return _diagnosed(judged, key, ready, found) if wanted else judged
 
 
-def _asked(base: Judgement, key: Key, asked: Asked, diagnose: bool) -> Judgement:
-    """An answer to what is read at the end of a program."""
-    found = judge_asked(key, asked, base.part, base.answer)
+def _asked(base: Judgement, key: Key, asked: Asked, part: Part, diagnose: bool) -> Judgement:
+    """An answer to what is read at the end of a program; or a program, of which it is read."""
+    if part.form == "program":
+        found = judge_program(asked, part, base.answer, diagnose=diagnose)
+        base = replace(base, answer=_as_read(base.answer))
+    else:
+        found = judge_asked(key, asked, base.part, base.answer)
     judged = replace(
         base,
         verdict=found.verdict,
         understood=found.understood,
         remarks=found.remarks,
         tags=found.tags,
+        places=found.places,
     )
     if found.verdict == "right":
         left = share(key.problem.credit, found.tags, None) if found.tags else 1.0
         return replace(judged, score=base.points * left)
     if found.expected is not None:
-        at = {name: _shown(value) for name, value in asked.point.items()}
-        judged = replace(judged, witness=Witness(at, found.yours, found.expected, found.index))
+        point = asked.point if found.point is None else found.point
+        at = {name: _shown(value) for name, value in point.items()}
+        yours = found.yours if found.yours is None or math.isfinite(found.yours) else None
+        judged = replace(judged, witness=Witness(at, yours, found.expected, found.index))
     if found.verdict != "wrong" or not diagnose:
         return judged
     left = share(key.problem.credit, found.tags, found.diagnosis)
     return replace(judged, diagnosis=found.diagnosis, score=base.points * left)
+
+
+def _as_read(answer: Any) -> Any:
+    """A program with the ends of lines that its places count; the start of one that is too long."""
+    if not isinstance(answer, str):
+        return answer
+    text = answer.replace("\r\n", "\n").replace("\r", "\n")
+    return f"{text[:SHOWN]}..." if len(text) > LONGEST else text
 
 
 def _said(base: Judgement, verdict: str, remark: str) -> Judgement:

@@ -9,6 +9,8 @@ from gradcheck.grading.judging import Judgement, judge
 from gradcheck.problem import Problem, ProblemSet
 from gradcheck.reference import Key, key
 
+UNNAMED = "unnamed"
+
 
 @dataclass(frozen=True)
 class Fault:
@@ -61,7 +63,10 @@ def _not_right(judged: Mapping[str, Judgement]) -> Iterator[Fault]:
 
 
 def _not_named(judged: Mapping[str, Judgement], mistake: str) -> Iterator[Fault]:
-    """A wrong answer is wrong in at least one part, and the mistake is named wherever it is."""
+    """A wrong answer is wrong in at least one part, and the mistake is named wherever it is.
+
+    The mistake `unnamed` stands for none: the answer is wrong, and no mistake may be named.
+    """
     expected = f"wrong: {mistake}"
     if judged and all(said.verdict == "right" for said in judged.values()):
         yield _fault(next(iter(judged.values())), expected)
@@ -77,12 +82,14 @@ def _fault(said: Judgement, expected: str) -> Fault:
 def _named(said: Judgement) -> tuple[str, ...]:
     if said.verdict != "wrong" or said.diagnosis is None:
         return ()
+    if said.diagnosis.certainty == UNNAMED:
+        return (UNNAMED,)
     return tuple(hypothesis.mistake.id for hypothesis in said.diagnosis.hypotheses)
 
 
 def _came(said: Judgement) -> str:
     """The verdict and what was named, or else why not."""
-    named = ", ".join(_named(said))
+    named = ", ".join(id for id in _named(said) if id != UNNAMED)
     if named or said.verdict != "wrong":
         return f"{said.verdict}: {named}" if named else "; ".join((said.verdict, *said.remarks))
     remarks = said.diagnosis.remarks if said.diagnosis else ()

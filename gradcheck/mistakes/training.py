@@ -12,32 +12,37 @@ from gradcheck.mistakes.row import Example, Mistake
 
 @dataclass(frozen=True, eq=False)
 class Deposit:
-    """A gradient g arrives where `held` is held (None: nothing).
+    """A gradient g of the `leaf`-th leaf arrives where `held` is held (None: nothing).
 
-    `divisor` is the k of `loss / k` (1 where the loss is not divided), `together` the number of
-    gradients that the fullest window adds up.
+    `divisor` is the k of `loss / k` (1 where the loss is not divided), `loss` where that stands in
+    the text, `together` the number of gradients that the fullest window adds up.
     """
 
+    leaf: int
     held: Any
     g: Any
     divisor: float
     together: int
+    loss: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Clear:
-    """A clearing of what is held."""
+    """A clearing of what is held for the `leaf`-th leaf."""
 
+    leaf: int
     held: Any
 
 
 @dataclass(frozen=True, eq=False)
 class Write:
-    """A step of a leaf: what it held, what it is to hold, and how far the step before moved it.
+    """A step of the `leaf`-th leaf: what it held, what it is to hold.
 
-    `window` gradients came since the step before, `together` in the fullest such window.
+    `previous` is how far the step before would have moved it; `window` gradients came since then,
+    `together` in the fullest such window.
     """
 
+    leaf: int
     before: Any
     after: Any
     previous: Any
@@ -46,18 +51,20 @@ class Write:
 
 
 TRAINING: list[Mistake] = []
+ROUNDING = 1e-9
 
 
 def _row(
-    id: str, verb: str, *wrong: Any, says: str, example: tuple[str, str, str], common: float
+    id: str, verb: str, *wrong: Any, says: str, example: tuple[str, str, str], **further: Any
 ) -> None:
     """Enter a row; `wrong` are the ways in which the verb can be said wrong.
 
     The example is a program in w, what is asked at its end, and the wrong answer in the first w.
+    With an `operand` a row points at the loss rather than at the backward call.
     """
     program, asked, answer = example
     shown = Example(program, {asked: answer})
-    TRAINING.append(Mistake(id, verb, lambda: wrong, says, shown, common=common))
+    TRAINING.append(Mistake(id, verb, lambda: wrong, says, shown, **further))
 
 
 def _added(d: Deposit, g: Any) -> Any:
@@ -72,25 +79,26 @@ def _complete(w: Write) -> bool:
     return w.window >= w.together
 
 
+def _share(d: Deposit) -> float:
+    """The number of gradients that are added up, if the loss is divided by it; else 1."""
+    return d.divisor if abs(d.divisor - d.together) < ROUNDING else 1.0
+
+
 TWICE = """(w**2).backward()
 (w**3).backward()
 """
-LOOP = """for step in range(3):
-    loss = (w**2).sum()
-    loss.backward()
-    with no_grad():
-        w -= 0.1 * w.grad
-    if step < 2:
-        w.grad = None
+LOOP = """opt = SGD([w], lr=0.1)
+for k in range(3):
+    opt.zero_grad()
+    (w**2).backward()
+    opt.step()
 """
-WINDOWS = """for i in range(5):
-    loss = (i + 1) * (w**2).sum() / 2
-    loss.backward()
-    if i % 2 == 1 or i == 4:
-        with no_grad():
-            w -= 0.1 * w.grad
-        if i < 4:
-            w.grad = None
+WINDOWS = """opt = SGD([w], lr=0.1)
+for k in range(4):
+    (1.5 * w**2 / 3).backward()
+    if k % 3 == 2 or k == 3:
+        opt.step()
+        opt.zero_grad()
 """
 
 _row(
@@ -113,18 +121,20 @@ _row(
 _row(
     "unscaled-accumulation",
     "deposit",
-    lambda d: _added(d, d.g * d.divisor) if d.together > 1 else None,
+    lambda d: _added(d, d.g * _share(d)),
     says="The gradients of the micro-batches were added, but not divided by their number.",
-    example=(WINDOWS, "w.grad", "-1.6*w"),
+    example=(WINDOWS, "w", "0.07*w"),
     common=0.8,
+    operand=0,
 )
 _row(
     "scaled-twice",
     "deposit",
-    lambda d: _added(d, d.g / d.divisor) if d.together > 1 else None,
+    lambda d: _added(d, d.g / _share(d)),
     says="The gradients of the micro-batches were divided by their number twice.",
-    example=(WINDOWS, "w.grad", "1.38125*w"),
+    example=(WINDOWS, "w", "0.87*w"),
     common=0.5,
+    operand=0,
 )
 _row(
     "partial-window",
@@ -134,7 +144,7 @@ _row(
     lambda w: w.after if _complete(w) else _scaled(w, w.window / w.together),
     says="The last window has fewer micro-batches than the others; it was left out, or weighed "
     "as if it were full.",
-    example=(WINDOWS, "w", "0.21*w"),
+    example=(WINDOWS, "w", "0.7*w"),
     common=0.4,
 )
 _row(

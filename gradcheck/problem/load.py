@@ -13,11 +13,18 @@ from pydantic import ValidationError
 from gradcheck.errors import Complaint, TextError
 from gradcheck.kinds import VOCABULARY
 from gradcheck.opinions.opinion import Array
-from gradcheck.problem.model import InputModel, ProblemModel, SetModel
+from gradcheck.problem.model import InputModel, ProblemModel, ProgramModel, SetModel
 from gradcheck.problem.record import Input, Part, Problem, ProblemSet
 from gradcheck.text import Document, Program, Vocabulary, check_program, read_yaml
 
 PathTo = tuple[str | int, ...]
+
+# By what pydantic calls the place (an `expression` is an entry of `ask:`), or else the fault.
+CURES: Mapping[str | int, str] = {
+    "id": "use letters, digits, `.`, `_` and `-`",
+    "expression": "write an expression as a text, or {form: program, read: ...}",
+    "literal_error": "write `form: program`, or the expression alone",
+}
 
 
 def load(path: str | Path) -> ProblemSet:
@@ -70,8 +77,7 @@ def _complaints(document: Document, error: ValidationError) -> list[Complaint]:
             words, cure = f"`{fault['loc'][-1]}` is missing", f"add `{fault['loc'][-1]}:`"
         else:
             words, cure = f"`{name}`: {fault['msg'][0].lower()}{fault['msg'][1:]}", ""
-            if fault["loc"][-1] == "id":
-                cure = "use letters, digits, `.`, `_` and `-`"
+            cure = CURES.get(fault["loc"][-1], CURES.get(fault["type"], ""))
         found.setdefault(path, document.complaint(path, words, cure, key=extra))
     return list(found.values())
 
@@ -219,10 +225,15 @@ class _Reader:
             return tuple(Part(name, share[name]) for name in names)
         known = (*inputs, *(_assigned(program) if program else ()), "recorded")
         asking = _asking(program)
-        return tuple(
-            Part(name, share[name], self._program(("ask", name), text, known, asking))
-            for name, text in self.model.ask.items()
-        )
+        parts = []
+        for name, asked in self.model.ask.items():
+            if isinstance(asked, ProgramModel):
+                read = self._program(("ask", name, "read"), asked.read, known, asking)
+                parts.append(Part(name, share[name], read, asked.form))
+            else:
+                read = self._program(("ask", name), asked, known, asking)
+                parts.append(Part(name, share[name], read))
+        return tuple(parts)
 
 
 def _assigned(program: Program) -> set[str]:

@@ -1,8 +1,8 @@
 """The form of a problem file: what pydantic checks, and what editors complete from."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag
 
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
 Numbers = float | list[Any]
@@ -24,8 +24,26 @@ class InputModel(Strict):
     requires_grad: bool = Field(True, description="false: a constant of the problem")
 
 
+class ProgramModel(Strict):
+    """A part whose answer is a program: it is run, and what it leaves is read."""
+
+    form: Literal["program"] = Field(description="the answer is a text in the checked language")
+    read: str = Field(description="expression read after the reference and after the answer")
+
+
+def _form(asked: Any) -> str:
+    """Which of the two ways to ask: an expression, or a mapping that says the form."""
+    return "program" if isinstance(asked, dict | ProgramModel) else "expression"
+
+
+Ask = Annotated[
+    Annotated[str, Tag("expression")] | Annotated[ProgramModel, Tag("program")],
+    Discriminator(_form),
+]
+
+
 class WrongModel(Strict):
-    """A wrong answer and the mistake that must be named in it."""
+    """A wrong answer and the mistake that must be named in it; `unnamed` where none can be."""
 
     answer: dict[str, Any]
     mistake: str
@@ -45,7 +63,9 @@ class ProblemModel(Strict):
     weights: dict[str, Annotated[float, Field(ge=0)]] = Field(
         default_factory=dict, description="how the points are shared among parts; default: evenly"
     )
-    ask: dict[str, str] | None = Field(None, description="part: expression read after the program")
+    ask: dict[str, Ask] | None = Field(
+        None, description="part: expression read after the program, or {form: program, read: ...}"
+    )
     right: list[dict[str, Any]] = Field(default_factory=list, description="answers judged right")
     wrong: list[WrongModel] = Field(default_factory=list, description="answers judged wrong")
 

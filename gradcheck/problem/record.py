@@ -34,11 +34,15 @@ class Input:
 
 @dataclass(frozen=True)
 class Part:
-    """One thing to be answered: a gradient by an input, or an expression read at the end."""
+    """One thing to be answered: a gradient by an input, or an expression read at the end.
+
+    `form` is what is typed: a "value", or a "program" after which the expression is read.
+    """
 
     name: str
     weight: float
     ask: Program | None = None
+    form: str = "value"
 
 
 @dataclass(frozen=True, eq=False)

@@ -57,7 +57,8 @@ def print_mistakes() -> None:
             out.print(Text(f"{family}\n", style="bold underline"))
         out.print(Text(row.id, style="bold"))
         program = row.example.program.rstrip()
-        out.print(Padding(Text(f"{program}  answered  {answered(row)}"), (0, 4)))
+        gap = "\n" if "\n" in program else "  "
+        out.print(Padding(Text(f"{program}{gap}answered  {answered(row)}"), (0, 4)))
         out.print(Padding(Text(words(Hypothesis(row, None)), style="dim"), (0, 4, 1, 4)))
 
 
@@ -75,9 +76,15 @@ def markdown_mistakes() -> str:
     """The catalogue as the README's table: one line an id, the example of its first row."""
     lines = ["| mistake | family | for example |", "| --- | --- | --- |"]
     seen: set[tuple[str, str]] = set()
-    for row in ordered():
+    for row in (*ordered(), *TRAINING):
         if (row.id, row.family) not in seen:
             seen.add((row.id, row.family))
-            example = f"{row.example.program} → {answered(row)}".replace("|", "\\|")
+            example = f"{_on_a_line(row.example.program)} → {answered(row)}".replace("|", "\\|")
             lines.append(f"| `{row.id}` | {row.family} | `{example}` |")
     return "\n".join(lines)
+
+
+def _on_a_line(program: str) -> str:
+    """A program of several lines in one, to be read, not to be run."""
+    lines = [line.strip() for line in program.strip().splitlines()]
+    return "; ".join(lines).replace(":;", ":")

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gradcheck.diagnosis import words
+from gradcheck.diagnosis import Hypothesis, words
 from gradcheck.grading.batch import grade, prepare, strangers
 from gradcheck.grading.judging import Judgement
 from gradcheck.grading.scoring import totals
@@ -15,7 +15,7 @@ from gradcheck.grading.submissions import Submission, Unreadable, latest, read_s
 from gradcheck.problem import ProblemSet
 from gradcheck.reference import Key
 from gradcheck.report.figures import plain
-from gradcheck.report.judgements import json_line
+from gradcheck.report.judgements import json_line, line_of
 from gradcheck.report.underline import underlined
 
 GRADED, UNDER, MALFORMED, REVIEW = 0, 1, 2, 3
@@ -27,6 +27,8 @@ STYLES = {
     "needs-review": "magenta",
 }
 LONGEST_VALUE = 40
+# Tags that say enough: of such answers no mistake is missed.
+SPEAKING = frozenset({"narrower", "failed", "stopped", "one-point"})
 
 
 def grade_all(
@@ -138,11 +140,19 @@ def _named(judgement: Judgement, source: str, feedback: str) -> list[str]:
         name = " and ".join(hypothesis.ids)
         lines.append(f"{name}: {words(hypothesis, source)}" if feedback == "full" else name)
         if feedback in ("place", "full"):
-            place = hypothesis.span[-2:] if hypothesis.span else None
-            lines += underlined(source, place, indent="    ")
-    if diagnosis.certainty == "unnamed" and "narrower" not in judgement.tags:
+            lines += _underlined(judgement, hypothesis, source)
+    if diagnosis.certainty == "unnamed" and not SPEAKING & set(judgement.tags):
         lines.append("no mistake of the catalogue gives this answer")
     return [*lines, *diagnosis.remarks]
+
+
+def _underlined(judgement: Judgement, hypothesis: Hypothesis, source: str) -> list[str]:
+    """The line in which a mistake stands: of the problem's program, or of the student's own."""
+    own = judgement.places.get(hypothesis.mistake.id)
+    if own is not None:
+        line = line_of(judgement.answer, own[0])
+        return [f"  line {line}:", *underlined(judgement.answer, own, indent="    ")]
+    return underlined(source, hypothesis.span[-2:] if hypothesis.span else None, indent="    ")
 
 
 def _table(sums: dict[str, tuple[float, float]]) -> Table:

@@ -22,7 +22,10 @@ def json_line(judgement: Judgement, source: str, feedback: str) -> str:
     }
     diagnosis = judgement.diagnosis if feedback != "verdict" else None
     if diagnosis is not None:
-        line["mistakes"] = [_mistake(h, source, feedback) for h in diagnosis.hypotheses]
+        line["mistakes"] = [
+            _mistake(h, source, feedback) | _placed(judgement, h, feedback)
+            for h in diagnosis.hypotheses
+        ]
         line["certainty"] = diagnosis.certainty
     if judgement.witness is not None and feedback != "verdict":
         line["witness"] = _witness(judgement.witness)
@@ -54,6 +57,23 @@ def _mistake(hypothesis: Hypothesis, source: str, feedback: str) -> dict[str, An
     if feedback == "full":
         found["says"] = words(hypothesis, source)
     return found | ({"with": list(hypothesis.ids[1:])} if hypothesis.with_ else {})
+
+
+def _placed(judgement: Judgement, hypothesis: Hypothesis, feedback: str) -> dict[str, Any]:
+    """Where a mistake stands in an answer that is a program."""
+    place = judgement.places.get(hypothesis.mistake.id)
+    if place is None or feedback not in ("place", "full"):
+        return {}
+    start, end = place
+    line = line_of(judgement.answer, start)
+    said = {"says": f"{words(hypothesis, '')} (line {line})"} if feedback == "full" else {}
+    where = {"start": None, "end": None, "answer_start": start, "answer_end": end, "line": line}
+    return {**said, **where}
+
+
+def line_of(text: str, offset: int) -> int:
+    """The line of a text, counted from 1, in which a character stands."""
+    return text.count("\n", 0, offset) + 1
 
 
 def _witness(witness: Witness) -> dict[str, Any]:

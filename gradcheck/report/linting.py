@@ -12,8 +12,12 @@ from gradcheck.grading.selftest import Fault, faults
 from gradcheck.problem import Problem, ProblemSet
 from gradcheck.reference import DIAGNOSTIC, Key, key
 from gradcheck.report.underline import underlined
+from gradcheck.training.lint import blind as of_the_loop
+from gradcheck.training.lint import confused
+from gradcheck.training.points import programs
 
 CLEAN, FINDINGS = 0, 1
+SHOWN = 60
 
 
 def lint_all(sets: Sequence[ProblemSet], self_tests_only: bool) -> int:
@@ -28,13 +32,15 @@ def lint_all(sets: Sequence[ProblemSet], self_tests_only: bool) -> int:
             found += 1
             continue
         lines = [_fault(fault) for fault in faults(ready)]
-        if not self_tests_only and ready.asked is None:
-            lines += [_finding(problem, finding) for finding in _advisable(ready)]
+        findings = () if self_tests_only else _findings(ready)
+        lines += [_finding(problem, finding) for finding in findings if finding.cure]
+        lines += [] if self_tests_only else _copied(ready)
+        found += len(lines)
+        lines += [_fact(finding) for finding in findings if finding.why and not finding.cure]
         if lines:
             out.print(Text(problem.id, style="bold"))
             for line in lines:
                 out.print(line)
-        found += len(lines)
     count = sum(len(s.problems) for s in sets)
     out.print(f"{count} problems, {found} findings")
     return FINDINGS if found else CLEAN
@@ -45,21 +51,35 @@ def print_confusion(sets: Sequence[ProblemSet]) -> int:
     found = []
     for problem in (p for s in sets for p in s.problems):
         ready = key(problem)
-        if ready.asked is None:
-            found.append((problem.id, confusion(ready.mistaken)))
+        made = confusion(ready.mistaken) if ready.asked is None else confused(ready.asked)
+        found.append((problem.id, made))
     Console(highlight=False).print(summary(found), markup=False, soft_wrap=True)
     return CLEAN
 
 
-def _advisable(ready: Key) -> list[Finding]:
-    """The findings that have a cure: what no values could show is no fault of the problem."""
-    cases = [ready.case(k) for k in range(min(DIAGNOSTIC, len(ready.points)))]
-    return [finding for finding in blind(cases) if finding.cure]
+def _findings(ready: Key) -> tuple[Finding, ...]:
+    """What no answer could show; what has no cure is no fault of the problem."""
+    if ready.asked is not None:
+        return of_the_loop(ready.asked)
+    try:
+        return blind([ready.case(k) for k in range(min(DIAGNOSTIC, len(ready.points)))])
+    except GradcheckError as error:
+        return (Finding("invisible", (), None, why=str(error)),)
+
+
+def _copied(ready: Key) -> list[Text]:
+    """Programs that are compared at the given point alone: its numbers may be copied."""
+    if ready.asked is None or not programs(ready.problem) or ready.asked.elsewhere:
+        return []
+    words = "a program of nothing but the right numbers would pass: give an input by its shape"
+    return [Text(f"  {words}", style="yellow")]
 
 
 def _fault(fault: Fault) -> Text:
+    typed = str(fault.answer)
+    answer = repr(fault.answer) if "\n" not in typed else f"`{typed[:SHOWN].splitlines()[0]} ...`"
     return Text(
-        f"  self-test: {fault.part} answered {fault.answer!r}: expected {fault.expected}, "
+        f"  self-test: {fault.part} answered {answer}: expected {fault.expected}, "
         f"came {fault.came}",
         style="red",
     )
@@ -69,7 +89,18 @@ def _finding(problem: Problem, finding: Finding) -> Text:
     """`cannot reveal ...` or `cannot tell ... apart`, where, and the cure."""
     names = ", ".join(finding.ids)
     what = "cannot reveal" if finding.kind == "invisible" else "cannot tell apart"
-    text = Text(f"  {what} {names}: {finding.cure}", style="yellow")
+    why = f" ({finding.why})" if finding.why else ""
+    text = Text(f"  {what} {names}: {finding.cure}{why}", style="yellow")
     for line in underlined(problem.program.source, finding.span, indent="      "):
         text.append(f"\n{line}", style="not yellow")
     return text
+
+
+def _fact(finding: Finding) -> Text:
+    """What is so in every such problem: said, and not counted."""
+    names = ", ".join(finding.ids)
+    if finding.kind == "fact":
+        words = f"{names} gives the answers of {finding.why}"
+    else:
+        words = f"{names}: {finding.why}" if names else finding.why
+    return Text(f"  {words}", style="dim")

@@ -42,6 +42,14 @@ SHOWN_ENTRIES = 6
 READABLE = 160
 
 
+def _meaning(verdict: Verdict) -> str:
+    """What a verdict means; of an opinion that abstains it says nothing."""
+    abstain = any(opinion.abstains for opinion in verdict.opinions.values())
+    if abstain and verdict.verdict == "agree":
+        return "the two opinions that were formed are within their error bars"
+    return MEANINGS[verdict.verdict]
+
+
 def problem_report(
     problem: Problem, verdict: Verdict, derivation: Steps | Walked | None
 ) -> RenderableType:
@@ -114,7 +122,7 @@ def _closed_forms(verdict: Verdict) -> list[RenderableType]:
 
 def _findings(problem: Problem, verdict: Verdict) -> Iterable[RenderableType]:
     said = verdict.verdict
-    yield Text.assemble((said, STYLES[said]), f"  {MEANINGS[said]}")
+    yield Text.assemble((said, STYLES[said]), f"  {_meaning(verdict)}")
     for entry in verdict.entries[:ENTRIES]:
         words = f"{entry.why}{_interval(entry)}{_convention(verdict, entry)}"
         yield Text(f"  {_where(entry)}: {words}", style="dim")

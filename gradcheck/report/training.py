@@ -89,6 +89,7 @@ def _ledger(asked: Asked) -> Table:
 
 def _answers(asked: Asked) -> Table:
     table = _table("part", "answer")
+    table.columns[0].min_width = max(map(len, asked.trace.values), default=0)
     for name, value in asked.trace.values.items():
         table.add_row(Text(name, style="bold"), _short(value))
     return table
@@ -102,6 +103,8 @@ def _short(value: Any) -> str:
         return f"of shape {value.shape}"
     if isinstance(value, np.ndarray):
         return plain(float(value)) if not value.shape else _listed(value.tolist())
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_short, value)) + "]"
     return str(value)
 
 

@@ -59,10 +59,15 @@ def departs(a: Value, b: Value, slack: float = 0.0) -> int | None:
     """The first entry of a trace at which it is not the other one; None where none is told."""
     if not isinstance(a, np.ndarray | list) or not isinstance(b, np.ndarray | list):
         return None
-    if np.ndim(a) == 0 or len(a) != len(b):
+    if not (_listing(a) and _listing(b)) or len(a) != len(b):
         return None
     pairs = zip(a, b, strict=True)
     return next((k for k, (x, y) in enumerate(pairs) if not same(_box(x), _box(y), slack)), None)
+
+
+def _listing(value: Any) -> bool:
+    """Whether a value has entries."""
+    return isinstance(value, list) or value.ndim > 0
 
 
 def _box(value: Any) -> Any:

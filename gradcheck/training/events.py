@@ -4,7 +4,7 @@ An event is a function of the leaves as they are at that moment. The closed form
 differences never see the tape; what the engine added to the ledger must be what they find.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcheck.errors import GradcheckError
 from gradcheck.opinions.opinion import Case
-from gradcheck.training.forms import Array, Lost, Root, Span, evaluate, in_order, roots
+from gradcheck.training.forms import Array, Lost, Root, Span, cut, evaluate, in_order, roots
 from gradcheck.training.recorder import Called
 from gradcheck.verdict import VERDICTS, Verdict, consult
 
@@ -70,7 +70,22 @@ def event(called: Called) -> Event:
 
 
 def judged(called: Called) -> Judged:
-    """The three opinions on one event, held against what the engine added to the ledger."""
+    """The three opinions on one event; of several questions in it, the one with the worst end."""
+    answers = map(_answered, _questions(called))
+    return max(answers, key=lambda each: VERDICTS.index(each.verdict.verdict))
+
+
+def _questions(called: Called) -> Iterator[Called]:
+    """What arrived at the leaves; what arrived at each intermediate value, taken as a variable."""
+    if called.arrived or not called.within:
+        yield called
+    for each in called.within:
+        term = cut(called.term, each.at, each.root)
+        yield replace(called, term=term, arrived={each.root.owner: each.g}, within=())
+
+
+def _answered(called: Called) -> Judged:
+    """The three opinions on one question, held against what the engine found."""
     found = event(called)
     if found.case is None:
         return Judged(found, _silent(found.why))
@@ -107,15 +122,15 @@ def _strayed(called: Called, verdict: Verdict) -> bool:
 
 def _off(found: Event, called: Called, verdict: Verdict) -> str:
     """What the ledger got and the opinions do not find; "" where all is well."""
-    due: dict[str, Array] = {}
+    due: dict[Any, Array] = {}
     for name, root in found.names.items():
         part = verdict.parts[name].gradient
         if part is None:
             continue
-        owner = root.owner.name
+        owner = root.owner
         due[owner] = due.get(owner, np.zeros(root.value.shape)) + part.value
     for leaf, g in called.arrived.items():
-        expected = due.get(leaf.name)
+        expected = due.get(leaf)
         if expected is None:
             continue
         room = RELATIVE * np.max(np.abs(expected), initial=0.0) + 1e-12
@@ -128,7 +143,7 @@ def _named(called: Called) -> dict[str, Root]:
     """The leaves of an event by name; further versions of one leaf get a number."""
     names: dict[str, Root] = {}
     for root in sorted(roots(called.term), key=lambda r: -r.version):
-        name = root.owner.name or "leaf"
+        name = root.owner.name or "an intermediate value"
         names[name if name not in names else f"{name} (version {root.version})"] = root
     return names
 

@@ -5,7 +5,7 @@ numbers. A leaf that is stepped becomes a new root: each version is a variable o
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Union
 
 import numpy as np
@@ -88,6 +88,31 @@ def evaluate(
     return known[id(top)]
 
 
+def cut(top: Term, at: Term | None, root: Root) -> Term:
+    """The same form with one of its values in it as a variable of its own."""
+    done: dict[int, Any] = {}
+    for term in in_order(top):
+        done[id(term)] = root if term is at else _rebuilt(term, done)
+    return done[id(top)]  # type: ignore[no-any-return]
+
+
+def _rebuilt(term: Term, known: Mapping[int, Any]) -> Term:
+    """A form over the new versions of what it needs."""
+    if not isinstance(term, Form):
+        return term
+    named = {name: _put(each, known) for name, each in term.kwargs.items()}
+    return replace(term, args=tuple(_put(each, known) for each in term.args), kwargs=named)
+
+
+def _put(value: Any, known: Mapping[int, Any]) -> Any:
+    """Terms by what is known for them, in lists too."""
+    if isinstance(value, Form | Root | Lost):
+        return known[id(value)]
+    if type(value) in (list, tuple):
+        return type(value)(_put(each, known) for each in value)
+    return value
+
+
 def _terms(values: Any) -> Iterator[Term]:
     """The terms among some values, and in the lists among them."""
     for value in values:
@@ -99,10 +124,32 @@ def _terms(values: Any) -> Iterator[Term]:
 
 def _filled(value: Any, known: Mapping[int, Any], kind: NumberKind) -> Any:
     """Terms by their values; arrays of floats as numbers of the kind."""
-    if isinstance(value, Form | Root | Lost):
-        return known[id(value)]
     if type(value) in (list, tuple):
         return type(value)(_filled(each, known, kind) for each in value)
     if isinstance(value, np.ndarray) and value.dtype.kind == "f":
         return kind.lift(value)
-    return value
+    return _put(value, known)
+
+
+# -- what a form is ------------------------------------------------------------------------------
+
+
+def picking(how: How, k: int) -> How:
+    """One of several results."""
+    return lambda kind: lambda *args, **kwargs: how(kind)(*args, **kwargs)[k]
+
+
+def divisor(term: Term | None) -> float:
+    """The k of `loss / k`, or of `loss * (1 / k)`; 1 where the loss is not divided."""
+    if not isinstance(term, Form) or len(term.args) != 2:
+        return 1.0
+    first, second = map(_number, term.args)
+    if term.name in ("truediv", "divide") and second:
+        return second
+    factor = first or second
+    return 1.0 / factor if term.name in ("mul", "multiply") and factor else 1.0
+
+
+def _number(value: Any) -> float | None:
+    plain = isinstance(value, int | float | np.ndarray) and np.ndim(value) == 0
+    return float(value) if plain else None

@@ -4,14 +4,24 @@ Three verbs keep it. Said right, they are PyTorch's; a mistake of the training l
 said wrong.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradcheck.engine.autograd import tensor
+from gradcheck.engine.inplace import copy_, zero_
+from gradcheck.engine.recording import no_grad
+from gradcheck.engine.tensor import bare
 from gradcheck.mistakes.training import Clear, Deposit, Write
-from gradcheck.training.forms import Span
+from gradcheck.problem.record import executing
+from gradcheck.training.forms import Form, Root, Span, Term, divisor
+
+if TYPE_CHECKING:
+    from gradcheck.training.shadow import Shadow
+
+MOST_KEPT = 64
 
 Array = np.ndarray[Any, Any]
 
@@ -44,3 +54,121 @@ class Verbs:
 
 
 RIGHT = Verbs()
+
+
+def totals(entries: Iterable[Entry], verb: str) -> list[Any]:
+    """What was held after each line of a verb."""
+    return [entry.total for entry in entries if entry.verb == verb]
+
+
+@dataclass(eq=False)
+class Ledger:
+    """Who holds a `.grad`, and what was done to it.
+
+    `together` is the number of gradients that the fullest window adds up, once that is known.
+    """
+
+    verbs: Verbs = RIGHT
+    together: int = 1
+    leaves: list["Shadow"] = field(default_factory=list)
+    keeping: list["Shadow"] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+    windows: dict["Shadow", int] = field(default_factory=dict)
+    previous: dict["Shadow", Array] = field(default_factory=dict)
+    fullest: int = 0
+    holders: int = 0
+    idle_clears: int = 0
+
+    # -- who holds a `.grad` ---------------------------------------------------------------------
+
+    def becomes_leaf(self, shadow: "Shadow") -> "Shadow":
+        """Gradients are asked for from here on."""
+        if not self.is_leaf(shadow):
+            self.leaves.append(shadow)
+            shadow.term = Root(shadow, array(shadow))
+            self._numbered(shadow)
+        return shadow
+
+    def keeps(self, shadow: "Shadow") -> None:
+        """An intermediate value keeps its gradient from here on."""
+        if len(self.keeping) < MOST_KEPT and not any(each is shadow for each in self.keeping):
+            self.keeping.append(shadow)
+            self._numbered(shadow)
+
+    def _numbered(self, shadow: "Shadow") -> None:
+        shadow.number, self.holders = self.holders, self.holders + 1
+
+    def is_leaf(self, shadow: "Shadow") -> bool:
+        """Whether gradients are asked for, of a value that was not computed."""
+        return any(leaf is shadow for leaf in self.leaves)
+
+    def no_leaf(self, shadow: "Shadow") -> None:
+        """Gradients are asked for no longer."""
+        self.leaves = [leaf for leaf in self.leaves if leaf is not shadow]
+        shadow.term = None
+
+    # -- the three verbs -------------------------------------------------------------------------
+
+    def deposit(self, leaf: "Shadow", g: Array, loss: Term | None, event: int) -> None:
+        """A gradient arrives, from a loss that went back."""
+        held, place = leaf.t.grad, loss.span if isinstance(loss, Form) else None
+        before = None if held is None else np.array(bare(held))
+        arriving = Deposit(leaf.number, before, g, divisor(loss), self.together, place)
+        total = np.asarray(self.verbs.deposit(arriving))
+        if held is None:
+            leaf.t.grad = tensor(total)
+        else:
+            with no_grad():
+                copy_(held, tensor(total))
+        self.windows[leaf] = self.windows.get(leaf, 0) + 1
+        self.fullest = max(self.fullest, self.windows[leaf])
+        self._entered("add", leaf, g, total, event)
+
+    def clear(self, leaf: "Shadow", to_zero: bool) -> None:
+        """`.grad = None`, `.grad.zero_()`, `zero_grad()`."""
+        held = leaf.t.grad
+        if held is None:
+            self.idle_clears += 1
+            return
+        if not self.verbs.clear(Clear(leaf.number, bare(held))):
+            return
+        if to_zero:
+            zero_(held)
+        else:
+            leaf.t.grad = None
+        self.windows[leaf] = 0
+        self._entered("clear", leaf, None, np.zeros(leaf.shape) if to_zero else None)
+
+    def stepped(self, leaf: "Shadow") -> None:
+        """A leaf holds something else now: the ledger's step, and a new version of the leaf."""
+        root = leaf.term
+        if not isinstance(root, Root):
+            return
+        before, after = root.value, array(leaf)
+        previous = self.previous.get(leaf, np.zeros(before.shape))
+        window = self.windows.get(leaf, 0)
+        step = Write(leaf.number, before, after, previous, window, self.together)
+        value = self.verbs.write(step)
+        self.previous[leaf] = after - before
+        self.windows[leaf] = 0
+        if value is not after:
+            with no_grad():
+                copy_(leaf.t, tensor(np.asarray(value)))
+        leaf.term = Root(leaf, array(leaf), root.version + 1)
+        self._entered("step", leaf, np.array(np.asarray(value) - before), array(leaf))
+
+    def _entered(
+        self,
+        verb: str,
+        leaf: "Shadow",
+        amount: Array | None,
+        total: Array | None,
+        event: int | None = None,
+    ) -> None:
+        copy = None if total is None else np.array(total)
+        self.entries.append(Entry(verb, leaf, amount, copy, executing(), event))
+
+
+def array(shadow: "Shadow") -> Array:
+    """The numbers of a tensor, copied."""
+    return np.array(bare(shadow.t))

@@ -1,125 +1,155 @@
 """The training loop with one verb of the ledger said wrong, and what an answer owes to it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import GradcheckError
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
-from gradcheck.problem.record import Point, Problem
+from gradcheck.problem.record import Point, Problem, executing
 from gradcheck.training.asked import Value, departs, same
-from gradcheck.training.ledger import RIGHT, Verbs
+from gradcheck.training.facts import innocent, reason
+from gradcheck.training.forms import Span
+from gradcheck.training.ledger import RIGHT, Entry, Verbs
+from gradcheck.training.sites import EVERYWHERE, Sayings, Site, sayings, sites, statement
 from gradcheck.training.trace import Trace, trace
 
-MOST_SITES = 12
+ORDINALS = {1: "1st", 2: "2nd", 3: "3rd"}
 
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """The answers of somebody who makes a mistake: at every place, or at the `site`-th alone."""
+    """The run of somebody who makes a mistake at a site.
+
+    `places` are the statements at which the wrong verb came to something else than the right one.
+    """
 
     mistake: Mistake
+    site: Site
     values: Mapping[str, Value]
-    site: int | None = None
+    entries: tuple[Entry, ...]
+    places: tuple[Span, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Diagnosing:
     """A program with every mistake of the training loop made in it."""
 
+    problem: Problem
+    point: Point
     right: Trace
-    replays: tuple[Replay, ...] = field(default=())
+    replays: tuple[Replay, ...] = ()
+    said: dict[Replay, tuple[str, ...]] = field(default_factory=dict)
 
+    @np.errstate(all="ignore")
     def explain(self, part: str, answer: Value, slack: float = 0.0) -> Diagnosis:
-        """Name what gives this answer: a mistake made everywhere, or else one made once."""
-        said = _departing(answer, self.right.values[part], slack)
-        for everywhere in (True, False):
-            fits = [
-                r
-                for r in self.replays
-                if (r.site is None) == everywhere and same(answer, r.values[part], slack)
-            ]
-            found = _distinct(fits)
-            if found:
-                certainty = "unique" if len(found) == 1 else "torn"
-                steps = any(entry.verb == "step" for entry in self.right.entries)
-                facts = _facts(fits) if steps or len(found) > 1 else ()
-                return Diagnosis(certainty, tuple(found), (*said, *facts))
-        return Diagnosis("unnamed", remarks=said)
+        """Name what gives this answer: a misconception, or else a slip made once."""
+        departing = _departing(answer, self.right.values[part], slack)
+        fits = [r for r in self.replays if same(answer, r.values[part], slack)]
+        if not fits:
+            return Diagnosis("unnamed", remarks=departing)
+        cheapest = min(replay.site.cost for replay in fits)
+        found = _distinct([r for r in fits if r.site.cost == cheapest])
+        certainty = "unique" if len(found) == 1 else "torn"
+        hypotheses = tuple(map(_hypothesis, found))
+        return Diagnosis(certainty, hypotheses, (*departing, *self._remarks(found)))
+
+    def _remarks(self, found: Sequence[Sequence[Replay]]) -> Iterator[str]:
+        """On which occasion alone; why several fit; which innocent loop takes the same steps."""
+        for fits in found:
+            yield from self._alone(fits)
+        ids = {fits[0].mistake.id for fits in found}
+        yield from (why for why, _ in reason(ids))
+        for fits in found:
+            if fits[0].site == EVERYWHERE:
+                yield from self._innocent(fits[0])
+
+    def _innocent(self, replay: Replay) -> tuple[str, ...]:
+        if replay not in self.said:
+            found = innocent(self.problem, self.point, self.right, replay.entries)
+            words = f"{replay.mistake.id} takes the same steps as {found.name}" if found else ""
+            self.said[replay] = (words,) if words else ()
+        return self.said[replay]
+
+    def _alone(self, fits: Sequence[Replay]) -> Iterator[str]:
+        """Which time alone, or which leaf's; nothing where several would do."""
+        site = fits[0].site
+        if len({each.site for each in fits}) > 1:
+            return
+        if site.leaf is not None:
+            yield f"{fits[0].mistake.id}: with {self.names[site.leaf]} alone"
+        if site.occasion is not None:
+            last = sayings(fits[0].mistake.verb, self.right.entries)[-1].occasion
+            nth, count = site.occasion + 1, 1 + (last or 0)
+            yield f"{fits[0].mistake.id}: only the {ORDINALS.get(nth, f'{nth}th')} time of {count}"
+
+    @cached_property
+    def names(self) -> Mapping[int, str]:
+        """What the leaves are called."""
+        return {entry.leaf.number: entry.leaf.name for entry in self.right.entries}
 
 
+@np.errstate(all="ignore")
 def diagnosing(problem: Problem, point: Point, right: Trace) -> Diagnosing:
     """Replay the program with every mistake; what changes no answer is left out."""
     made = []
-    for replay in _replays(problem, point, right):
-        differs = (not same(v, right.values[name]) for name, v in replay.values.items())
-        if any(differs):
-            made.append(replay)
-    return Diagnosing(right, tuple(made))
-
-
-def _replays(problem: Problem, point: Point, right: Trace) -> Iterator[Replay]:
     for row in TRAINING:
-        for way in row.wrong():
-            for site in (None, *range(_sites(row.verb, right))):
-                verbs = _said_wrong(row.verb, way, site)
-                try:
-                    values = trace(problem, point, verbs, together=right.together).values
-                except GradcheckError:
-                    continue
-                yield Replay(row, values, site)
+        for site in sites(row.verb, right.entries):
+            for replay in replays(problem, point, right, row, site):
+                if any(not same(v, right.values[name]) for name, v in replay.values.items()):
+                    made.append(replay)
+    return Diagnosing(problem, point, right, tuple(made))
 
 
-def _sites(verb: str, right: Trace) -> int:
-    """How often a verb is said, where saying it wrong just once is looked at."""
-    names = {"deposit": "add", "clear": "clear", "write": "step"}
-    count = sum(entry.verb == names[verb] for entry in right.entries)
-    return count if 1 < count <= MOST_SITES else 0
+def replays(
+    problem: Problem, point: Point, right: Trace, row: Mistake, site: Site = EVERYWHERE
+) -> Iterator[Replay]:
+    """The program with a mistake made at a site, in each of the ways to make it."""
+    for way in row.wrong():
+        spans: list[Span] = []
+        verbs = _said_wrong(row, way, site, spans)
+        try:
+            found = trace(problem, point, verbs, together=right.together)
+        except GradcheckError:
+            continue
+        places = tuple(dict.fromkeys(statement(problem.program, span) for span in spans))
+        yield Replay(row, site, found.values, found.entries, places)
 
 
-def _said_wrong(verb: str, way: Callable[[Any], Any], site: int | None) -> Verbs:
-    """The verbs with one of them said wrong, every time or the `site`-th time only."""
-    right = getattr(RIGHT, verb)
-    said = 0
+def _said_wrong(row: Mistake, way: Callable[[Any], Any], site: Site, spans: list[Span]) -> Verbs:
+    """The verbs with one of them said wrong at a site; `spans` hears where that matters."""
+    right, counter = getattr(RIGHT, row.verb), Sayings()
 
     def wrong(argument: Any) -> Any:
-        nonlocal said
-        said += 1
-        return way(argument) if site in (None, said - 1) else right(argument)
+        due, here = right(argument), counter.next(executing(), argument.leaf)
+        if not site.covers(here):
+            return due
+        came = way(argument)
+        if not np.array_equal(came, due):
+            spans.append(here.place if row.operand is None else argument.loss)
+        return came
 
-    return replace(RIGHT, **{verb: wrong})
+    return replace(RIGHT, **{row.verb: wrong})
 
 
-def _distinct(fits: list[Replay]) -> list[Hypothesis]:
-    """One hypothesis a mistake, the commonest first."""
-    rows = {replay.mistake.id: replay for replay in fits}
-    ordered = sorted(rows.values(), key=lambda r: -r.mistake.common)
-    return [Hypothesis(r.mistake, None) for r in ordered]
+def _distinct(fits: Sequence[Replay]) -> list[list[Replay]]:
+    """The replays that fit, mistake by mistake, the commonest first."""
+    rows = sorted(dict.fromkeys(r.mistake for r in fits), key=lambda row: -row.common)
+    return [[r for r in fits if r.mistake is row] for row in rows]
+
+
+def _hypothesis(fits: Sequence[Replay]) -> Hypothesis:
+    """A mistake at the one statement where it was made; of several none is pointed at."""
+    places = {place for replay in fits for place in replay.places}
+    everywhere = len(places) > 1 and fits[0].site == EVERYWHERE
+    return Hypothesis(fits[0].mistake, places.pop() if len(places) == 1 else None, everywhere)
 
 
 def _departing(answer: Value, right: Value, slack: float) -> tuple[str, ...]:
     first = departs(answer, right, slack)
     return () if first is None else (f"the trace departs at entry {first}, counted from 0",)
-
-
-# What is true of mistakes whatever the numbers are: of one alone, or of several that fit alike.
-FACTS: Mapping[frozenset[str], str] = {
-    frozenset({"missing-zero-grad"}): "under plain SGD, never clearing takes the same steps as "
-    "momentum 1",
-    frozenset({"unscaled-accumulation"}): "under plain SGD, not dividing by k takes the same steps "
-    "as a learning rate k times as large",
-    frozenset({"unscaled-accumulation", "counted-twice"}): "with two micro-batches, not dividing "
-    "by two is counting each twice: no number tells the two apart",
-    frozenset({"missing-zero-grad", "counted-twice"}): "two equal gradients added up are one "
-    "counted twice: no number tells the two apart here",
-    frozenset({"step-before-backward", "zeroed-before-step"}): "after a single step both leave "
-    "the parameters where they were: no number tells the two apart here",
-}
-
-
-def _facts(fits: list[Replay]) -> tuple[str, ...]:
-    """Why several mistakes give one answer, where that is a fact of mathematics."""
-    ids = {replay.mistake.id for replay in fits}
-    return tuple(words for pair, words in FACTS.items() if pair <= ids)

@@ -1,30 +1,42 @@
 """A recorded run: tensors with their forms, the events, and the ledger."""
 
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from gradcheck.engine.autograd import grad as engine_grad
 from gradcheck.engine.autograd import tensor
-from gradcheck.engine.inplace import copy_, zero_
-from gradcheck.engine.recording import no_grad
+from gradcheck.engine.recording import enable_grad
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.kinds import KINDS
-from gradcheck.mistakes.training import Clear, Deposit, Write
 from gradcheck.problem.record import executing
-from gradcheck.training.forms import Array, Form, How, Lost, Root, Span, Term
-from gradcheck.training.ledger import RIGHT, Entry, Verbs
+from gradcheck.training.forms import Array, Form, How, Lost, Root, Span, Term, picking
+from gradcheck.training.ledger import Ledger, array
 from gradcheck.training.shadow import Shadow
 
 NOT_FOLLOWED = "a gradient of a gradient (create_graph) is not followed beyond reverse mode"
 
 
 @dataclass(frozen=True, eq=False)
+class Within:
+    """The gradient g of an intermediate value: `at` is its form, `root` the value as a variable."""
+
+    root: Root
+    at: Term
+    g: Array
+
+
+@dataclass(frozen=True, eq=False)
 class Called:
-    """One backward call: the value it started from, the cotangent, and what arrived where."""
+    """One backward call: the value it started from, the cotangent, and what arrived where.
+
+    `arrived` is what came to the leaves, `within` what came to intermediate values.
+    """
 
     number: int
     term: Term
@@ -33,24 +45,15 @@ class Called:
     arrived: Mapping[Shadow, Array]
     span: Span
     why: str = ""
+    within: tuple[Within, ...] = ()
 
 
 @dataclass(eq=False)
-class Recorder:
-    """What a run leaves behind, and the number kind that its program runs on.
+class Recorder(Ledger):
+    """What a run leaves behind, and the number kind that its program runs on."""
 
-    `together` is the number of gradients that the fullest window adds up, once that is known.
-    """
-
-    verbs: Verbs = RIGHT
-    together: int = 1
-    leaves: list[Shadow] = field(default_factory=list)
     calls: list[Called] = field(default_factory=list)
-    entries: list[Entry] = field(default_factory=list)
     recorded: dict[str, list[Any]] = field(default_factory=dict)
-    windows: dict[Shadow, int] = field(default_factory=dict)
-    previous: dict[Shadow, Array] = field(default_factory=dict)
-    fullest: int = 0
 
     # -- the number kind -------------------------------------------------------------------------
 
@@ -89,7 +92,7 @@ class Recorder:
                 term = Form(how, tuple(map(self.plain, args)), named, executing(), name)
             return Shadow(self, value, term)
         if type(value) in (list, tuple):
-            picks = [_picking(how, k) for k in range(len(value))]
+            picks = [picking(how, k) for k in range(len(value))]
             return type(value)(
                 self.made(v, pick, args, kwargs, name) for v, pick in zip(value, picks, strict=True)
             )
@@ -106,7 +109,7 @@ class Recorder:
     def plain(self, value: Any) -> Any:
         """Terms in the place of tracked shadows, arrays in the place of others."""
         if isinstance(value, Shadow):
-            return _array(value) if value.term is None else value.term
+            return array(value) if value.term is None else value.term
         if type(value) in (list, tuple):
             return type(value)(map(self.plain, value))
         return value
@@ -118,21 +121,6 @@ class Recorder:
         found = Shadow(self, tensor(np.array(values, dtype=np.float64), requires_grad=True))
         found.name = name
         return self.becomes_leaf(found)
-
-    def becomes_leaf(self, shadow: Shadow) -> Shadow:
-        """Gradients are asked for from here on."""
-        if not self._is_leaf(shadow):
-            self.leaves.append(shadow)
-            shadow.term = Root(shadow, _array(shadow))
-        return shadow
-
-    def _is_leaf(self, shadow: Shadow) -> bool:
-        return any(leaf is shadow for leaf in self.leaves)
-
-    def no_leaf(self, shadow: Shadow) -> None:
-        """Gradients are asked for no longer."""
-        self.leaves = [leaf for leaf in self.leaves if leaf is not shadow]
-        shadow.term = None
 
     def untold(self, t: Tensor) -> Term | None:
         """The term of a tensor that the engine made by itself."""
@@ -149,20 +137,21 @@ class Recorder:
         inputs: Any,
     ) -> None:
         """Let the engine go back with empty `.grad`s; then deposit what arrived."""
-        held = {leaf: leaf.t.grad for leaf in self.leaves}
-        for leaf in held:
-            leaf.t.grad = None
+        held = {each: each.t.grad for each in (*self.leaves, *self.keeping)}
+        for each in held:
+            each.t.grad = None
         try:
             shadow.t.backward(self.bare(gradient), retain_graph, create_graph, self.bare(inputs))
-            found = {leaf: leaf.t.grad for leaf in held}
+            found = {each: each.t.grad for each in held}
         finally:
-            for leaf, before in held.items():
-                leaf.t.grad = before
-        arrived = {leaf: np.array(bare(g)) for leaf, g in found.items() if g is not None}
+            for each, before in held.items():
+                each.t.grad = before
+        arrived = {each: np.array(bare(g)) for each, g in found.items() if g is not None}
         self._called(shadow, gradient, arrived, NOT_FOLLOWED if create_graph else "")
-        divisor = _divisor(shadow.term)
-        for leaf, g in arrived.items():
-            self._deposit(leaf, g, divisor)
+        for each, g in arrived.items():
+            self.deposit(each, g, shadow.term, self.calls[-1].number)
+        if not retain_graph:
+            self.keeping = [each for each in self.keeping if each not in arrived]
 
     def grad(self, outputs: Any, inputs: Any, grad_outputs: Any = None, **kwargs: Any) -> Any:
         """`grad(outputs, inputs)`: an event that leaves the ledger alone."""
@@ -171,49 +160,38 @@ class Recorder:
         )
         wrt = list(inputs) if type(inputs) in (list, tuple) else [inputs]
         pairs = [(x, g) for x, g in zip(wrt, found, strict=True) if g is not None]
-        arrived = {x: np.array(bare(g)) for x, g in pairs if self._is_leaf(x)}
-        why = "" if len(arrived) == len(pairs) else "the gradient by an intermediate value"
-        if isinstance(outputs, Shadow):
-            self._called(outputs, grad_outputs, arrived, why)
+        arrived = {x: np.array(bare(g)) for x, g in pairs}
+        several = type(outputs) in (list, tuple)
+        top = self._together(outputs, grad_outputs) if several else outputs
+        self._called(top, None if several else grad_outputs, arrived, "")
         return tuple(None if g is None else Shadow(self, g, self.untold(g)) for g in found)
+
+    def _together(self, outputs: Any, gradients: Any) -> Any:
+        """Several outputs as one number: the sum of all, each contracted with its gradient."""
+        listed = type(gradients) in (list, tuple)
+        given = gradients if listed else [gradients] * len(outputs)
+        with enable_grad():
+            pairs = zip(outputs, given, strict=True)
+            pieces = [y if g is None else self.function("sum")(y * g) for y, g in pairs]
+            return reduce(operator.add, pieces)
 
     def _called(
         self, shadow: Shadow, gradient: Any, arrived: Mapping[Shadow, Array], why: str
     ) -> None:
         term = shadow.term if shadow.term is not None else Lost("not tracked")
-        value = _array(shadow)
+        value = array(shadow)
         given = None if gradient is None else np.array(bare(self.bare(gradient)), dtype=np.float64)
         if given is not None:
             given = given.reshape(value.shape)
+        leaves = {each: g for each, g in arrived.items() if self.is_leaf(each)}
+        within = tuple(
+            Within(Root(each, array(each)), each.term, g)
+            for each, g in arrived.items()
+            if each not in leaves and each.term is not None
+        )
         number = len(self.calls)
-        self.calls.append(Called(number, term, value, given, arrived, executing(), why))
-
-    def _deposit(self, leaf: Shadow, g: Array, divisor: float) -> None:
-        held = leaf.t.grad
-        before = None if held is None else np.array(bare(held))
-        total = self.verbs.deposit(Deposit(before, g, divisor, self.together))
-        total = g if total is None else np.asarray(total)
-        if held is None:
-            leaf.t.grad = tensor(total)
-        else:
-            with no_grad():
-                copy_(held, tensor(total))
-        self.windows[leaf] = self.windows.get(leaf, 0) + 1
-        self.fullest = max(self.fullest, self.windows[leaf])
-        self._entered("add", leaf, g, total, len(self.calls) - 1)
-
-    def clear(self, leaf: Shadow, to_zero: bool) -> None:
-        """`.grad = None`, `.grad.zero_()`, `zero_grad()`."""
-        held = leaf.t.grad
-        if held is not None and not self.verbs.clear(Clear(bare(held))):
-            return
-        if held is not None and to_zero:
-            zero_(held)
-        else:
-            leaf.t.grad = None
-        self.windows[leaf] = 0
-        if held is not None:
-            self._entered("clear", leaf, None, None if not to_zero else np.zeros(leaf.shape))
+        call = Called(number, term, value, given, leaves, executing(), why, within)
+        self.calls.append(call)
 
     def written(
         self, shadow: Shadow, write: Callable[[], Any], how: How, others: tuple[Any, ...]
@@ -227,34 +205,6 @@ class Recorder:
             form = Form(how, (old, *map(self.plain, others)), {}, executing())
             shadow.term = form
         return shadow
-
-    def stepped(self, leaf: Shadow) -> None:
-        """A leaf holds something else now: the ledger's step, and a new version of the leaf."""
-        root = leaf.term
-        if not isinstance(root, Root):
-            return
-        before, after = root.value, _array(leaf)
-        previous = self.previous.get(leaf, np.zeros(before.shape))
-        window = self.windows.get(leaf, 0)
-        value = self.verbs.write(Write(before, after, previous, window, self.together))
-        self.previous[leaf] = after - before
-        self.windows[leaf] = 0
-        if value is not after:
-            with no_grad():
-                copy_(leaf.t, tensor(np.asarray(value)))
-        leaf.term = Root(leaf, _array(leaf), root.version + 1)
-        self._entered("step", leaf, np.array(np.asarray(value) - before), _array(leaf))
-
-    def _entered(
-        self,
-        verb: str,
-        leaf: Shadow,
-        amount: Array | None,
-        total: Array | None,
-        event: int | None = None,
-    ) -> None:
-        copy = None if total is None else np.array(total)
-        self.entries.append(Entry(verb, leaf, amount, copy, executing(), event))
 
     def record(self, **values: Any) -> None:
         """`record(norm=...)`: one entry of a trace a call."""
@@ -271,25 +221,3 @@ def snapshot(value: Any) -> Any:
     if type(value) is list:
         return [snapshot(each) for each in value]
     return np.array(value) if isinstance(value, np.ndarray) else value
-
-
-def _array(shadow: Shadow) -> Array:
-    return np.array(bare(shadow.t))
-
-
-def _picking(how: How, k: int) -> How:
-    """One of several results."""
-    return lambda kind: lambda *args, **kwargs: how(kind)(*args, **kwargs)[k]
-
-
-def _divisor(term: Term | None) -> float:
-    """The k of `loss / k`, or of `loss * (1 / k)`; 1 where the loss is not divided."""
-    if not isinstance(term, Form) or len(term.args) != 2 or np.ndim(term.args[1]) != 0:
-        return 1.0
-    if isinstance(term.args[1], int | float | np.ndarray):
-        number = float(term.args[1])
-        if term.name in ("truediv", "divide") and number:
-            return number
-        if term.name in ("mul", "multiply") and number:
-            return 1.0 / number
-    return 1.0

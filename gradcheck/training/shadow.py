@@ -28,14 +28,14 @@ WRITES = {"add_": "add", "sub_": "sub", "mul_": "mul", "div_": "truediv"}
 class Shadow:
     """One tensor of a recorded run."""
 
-    __slots__ = ("home", "name", "of", "t", "term")
+    __slots__ = ("home", "name", "number", "of", "t", "term")
     __array_ufunc__ = None  # an array on the left asks us first
 
     def __init__(self, home: "Recorder", t: Tensor, term: Term | None = None) -> None:
-        """`of` is the leaf whose `.grad` this is; `name` what a leaf is called."""
+        """`of` is whose `.grad` this is; what holds a `.grad` has a `name` and a `number`."""
         self.home, self.t, self.term = home, t, term
         self.of: Shadow | None = None
-        self.name = ""
+        self.name, self.number = "", -1
 
     # -- what is read ----------------------------------------------------------------------------
 
@@ -132,6 +132,8 @@ class Shadow:
     def retain_grad(self) -> None:
         """Keep the gradient of a non-leaf."""
         self.t.retain_grad()
+        if not self.t.is_leaf:
+            self.home.keeps(self)
 
     def requires_grad_(self, flag: bool = True) -> "Shadow":
         """Ask for gradients, or no longer."""

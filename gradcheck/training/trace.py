@@ -23,6 +23,7 @@ from gradcheck.training.recorder import Called, Recorder
 from gradcheck.training.shadow import Shadow
 
 METHODS = frozenset({"backward", "step"})
+ROOMY = Budget()
 TRIES = 8
 SAMPLES = 4
 UNITS = 8.0
@@ -34,7 +35,7 @@ class Trace:
     """What one run left: its events, its ledger, the answers to what is asked.
 
     `together` is the number of gradients that the fullest window added up; `notes` are PyTorch's
-    warnings.
+    warnings; `idle_clears` counts the clearings that found nothing.
     """
 
     calls: tuple[Called, ...]
@@ -42,6 +43,7 @@ class Trace:
     values: Mapping[str, Value]
     together: int = 1
     notes: tuple[str, ...] = ()
+    idle_clears: int = 0
 
 
 def is_training(problem: Problem) -> bool:
@@ -61,7 +63,7 @@ def point_of(problem: Problem) -> Point:
     rng = np.random.default_rng(problem.seed)
     for scale in SCALES[:TRIES]:
         point = {**fixed, **{i.name: decimals(rng, scale, i.shape) for i in drawn}}
-        if all(map(_finite, trace(problem, point).values.values())):
+        if all(map(finite, trace(problem, point).values.values())):
             return point
     raise GradcheckError(f"{problem.id}: no point was found at which everything asked is finite")
 
@@ -71,21 +73,26 @@ def trace(problem: Problem, point: Point, verbs: Verbs = RIGHT, *, together: int
     home = Recorder(verbs, together)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        names = _names(problem, point, home)
-        values = {part.name: _value(part, names, home) for part in problem.parts}
+        names = names_after(problem, point, home)
+        values = {part.name: read_part(part, names, home) for part in problem.parts}
     notes = tuple(dict.fromkeys(str(w.message) for w in caught))
     fullest = max(home.fullest, 1)
-    return Trace(tuple(home.calls), tuple(home.entries), values, fullest, notes)
+    calls, entries = tuple(home.calls), tuple(home.entries)
+    return Trace(calls, entries, values, fullest, notes, home.idle_clears)
 
 
-def _names(problem: Problem, point: Point, home: Recorder) -> dict[str, Any]:
+def names_after(
+    problem: Problem, point: Point, home: Recorder, budget: Budget = ROOMY
+) -> dict[str, Any]:
     """All variables after the run; leaves get their names from them."""
     inputs = {name: _input(problem, name, point[name], home) for name in problem.inputs}
-    outcome = run(problem.program, inputs, home, Budget(), context=context(home))
+    outcome = run(problem.program, inputs, home, budget, context=context(home))
     for name, value in outcome.names.items():
         _christen(name, value)
     for k, leaf in enumerate(home.leaves):
         leaf.name = leaf.name or f"leaf {k + 1}"
+    for entry in home.entries:
+        entry.leaf.name = entry.leaf.name or "an intermediate value"
     return {**outcome.names, "recorded": SimpleNamespace(**home.recorded)}
 
 
@@ -95,30 +102,33 @@ def _input(problem: Problem, name: str, value: Any, home: Recorder) -> Shadow:
     return Shadow(home, tensor(np.array(value, dtype=np.float64)))
 
 
-def _christen(name: str, value: Any) -> None:
-    """Name leaves after the variables that hold them."""
+def _christen(name: str, value: Any, depth: int = 2) -> None:
+    """Name leaves after the variables that hold them, or the lists; those may hold themselves."""
     if isinstance(value, Shadow) and not value.name:
         value.name = name
     elif isinstance(value, Layer):
         for own in ("weight", "bias"):
             if getattr(value, own) is not None:
                 getattr(value, own).name = f"{name}.{own}"
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, list | tuple) and depth:
         for k, each in enumerate(value):
-            _christen(f"{name}[{k}]", each)
+            _christen(f"{name}[{k}]", each, depth - 1)
 
 
-def _value(part: Part, names: Mapping[str, Any], home: Recorder) -> Value:
+def read_part(
+    part: Part, names: Mapping[str, Any], home: Recorder, budget: Budget = ROOMY
+) -> Value:
     """What a part reads: its expression, or the `.grad` of the input it is named after."""
     if part.ask is None:
         return plainly(names[part.name].grad)
-    found = run(part.ask, names, home, Budget(), context=context(home))
+    found = run(part.ask, names, home, budget, context=context(home))
     return plainly(found.value)
 
 
-def _finite(value: Value) -> bool:
+def finite(value: Value) -> bool:
+    """Whether all numbers among a value are finite."""
     if isinstance(value, list):
-        return all(map(_finite, value))
+        return all(map(finite, value))
     return not isinstance(value, np.ndarray) or bool(np.all(np.isfinite(value)))
 
 

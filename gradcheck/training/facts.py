@@ -1,0 +1,124 @@
+"""What is true of mistakes whatever the numbers are: who gives the same answers, and why.
+
+Each fact is looked up or made, never taken on trust: an innocent loop that takes the same steps as
+a mistake is run beside it.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gradcheck.errors import GradcheckError
+from gradcheck.mistakes.training import Write
+from gradcheck.problem.record import Point, Problem
+from gradcheck.training.asked import Value, same
+from gradcheck.training.ledger import RIGHT, Entry, Verbs, totals
+from gradcheck.training.trace import Trace, trace
+
+VISIBLE = 1e-6
+ALL_THE_SAME = "the right loop: how large all gradients are together does not matter, as under Adam"
+
+# Mistakes that give the same numbers: why, and what change of the program would tell them apart.
+TIES: Mapping[frozenset[str], tuple[str, str]] = {
+    frozenset({"unscaled-accumulation", "counted-twice"}): (
+        "with two micro-batches, not dividing by two is counting each twice: no number tells the "
+        "two apart",
+        "accumulate three micro-batches or more",
+    ),
+    frozenset({"missing-zero-grad", "counted-twice"}): (
+        "two equal gradients added up are one counted twice: no number tells the two apart here",
+        "let the gradients differ from step to step",
+    ),
+    frozenset({"overwritten-grad", "scaled-twice"}): (
+        "of equal gradients, each divided by their number, the last one is their sum divided once "
+        "more: no number tells the two apart here",
+        "let the gradients of the micro-batches differ",
+    ),
+    frozenset({"step-before-backward", "zeroed-before-step"}): (
+        "after a single step both leave the parameters where they were: no number tells the two "
+        "apart here",
+        "take another step",
+    ),
+}
+
+
+def reason(ids: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Why several mistakes give one answer, and the cure, where that is a fact of mathematics."""
+    return (said for pair, said in TIES.items() if pair <= set(ids))
+
+
+@dataclass(frozen=True, eq=False)
+class Innocent:
+    """A loop without a mistake that takes the same steps as a mistaken one; `name` says which."""
+
+    name: str
+    values: Mapping[str, Value]
+
+
+@np.errstate(all="ignore")
+def innocent(
+    problem: Problem, point: Point, right: Trace, made: Sequence[Entry]
+) -> Innocent | None:
+    """Who takes the same steps as the ledger of a mistaken run, if anybody does."""
+    moved, due = totals(made, "step"), totals(right.entries, "step")
+    if not moved or not due:
+        return None
+    if near(moved, due):
+        return Innocent(ALL_THE_SAME, right.values) if _scaled(right, made) else None
+    for name, verbs in _others(right, made):
+        try:
+            found = trace(problem, point, verbs, together=right.together)
+        except GradcheckError:
+            continue
+        if near(moved, totals(found.entries, "step")):
+            return Innocent(name, found.values)
+    return None
+
+
+def _scaled(right: Trace, made: Sequence[Entry]) -> bool:
+    """Whether all gradients of a run are those of the right one times a factor."""
+    due, came = totals(right.entries, "add"), totals(made, "add")
+    if not due or len(due) != len(came):
+        return False
+    factor = _factor(came[0], due[0])
+    return near(came, [np.asarray(factor * each) for each in due]) and not near(came, due)
+
+
+def _others(right: Trace, made: Sequence[Entry]) -> Iterator[tuple[str, Verbs]]:
+    """The right loop with momentum 1, and with the learning rate of the first mistaken step."""
+    yield "adding momentum 1", replace(RIGHT, write=_gathering())
+    due, came = (next(e.amount for e in run if e.verb == "step") for run in (right.entries, made))
+    factor = _factor(came, due)
+    if factor:
+        words = f"{factor:.4g} times" if factor > 1 else f"1/{1 / factor:.4g}"
+        faster = lambda w: w.before + factor * (w.after - w.before)
+        yield f"a learning rate {words} as large", replace(RIGHT, write=faster)
+
+
+def _gathering() -> Callable[[Write], Any]:
+    """A write that moves each leaf by all its steps so far."""
+    velocity: dict[int, Any] = defaultdict(float)
+
+    def write(w: Write) -> Any:
+        velocity[w.leaf] = velocity[w.leaf] + (w.after - w.before)
+        return w.before + velocity[w.leaf]
+
+    return write
+
+
+def _factor(came: Any, due: Any) -> float:
+    """How many times one array is another, by least squares; 0 where it is no multiple."""
+    size = float(np.sum(due * due)) if came.shape == due.shape else 0.0
+    factor = float(np.sum(came * due)) / size if size else 0.0
+    return factor if near(came, np.asarray(factor * due)) and factor > 0 else 0.0
+
+
+def near(a: Value, b: Value) -> bool:
+    """Whether two values are the same to the digits that anybody types."""
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(near, a, b))
+    size = float(np.max(np.abs(b), initial=0.0)) if isinstance(b, np.ndarray) else 0.0
+    return same(a, b, VISIBLE * size)

@@ -1,0 +1,130 @@
+"""What a training problem cannot reveal, or not tell apart: every mistake made, nothing asked.
+
+The ledger of a mistaken run is held against the right one: where the answers are the same and the
+ledger is not, something more must be asked; where the ledger is the same too, no question helps.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from gradcheck.diagnosis.confusion import NOTHING, Confusion, counted
+from gradcheck.diagnosis.lint import Finding
+from gradcheck.mistakes import Mistake
+from gradcheck.mistakes.training import TRAINING
+from gradcheck.training.asked import Value, same
+from gradcheck.training.facts import innocent, near, reason
+from gradcheck.training.ledger import Entry, totals
+from gradcheck.training.making import Replay, replays
+from gradcheck.training.preparing import Asked
+
+# What to ask for, by what differs in the ledger: (the gradients, the parameters).
+ASK: Mapping[tuple[bool, bool], str] = {
+    (True, True): "ask for the gradient, or for the parameters, in each step as well",
+    (True, False): "ask for the gradient as well, or for its norm, each time",
+    (False, True): "ask for the parameters as well, after the last step",
+}
+ANOTHER_STEP = "take another step: what was not cleared shows in the gradient that comes after it"
+
+
+@np.errstate(all="ignore")
+def blind(asked: Asked) -> tuple[Finding, ...]:
+    """What no answer to a training problem could show; without a cure, what is true of any."""
+    if not any(map(_numeric, asked.trace.values.values())):
+        return ()
+    made = [
+        replay
+        for row in TRAINING
+        for replay in replays(asked.problem, asked.point, asked.trace, row)
+        if _could_be_made(asked, replay)
+    ]
+    seen = [replay for replay in made if not _same(replay, asked.trace.values)]
+    hidden = [r for r in made if all(r.mistake is not other.mistake for other in seen)]
+    return (*_hidden(asked, hidden), *_alike(seen), *_innocents(asked, seen))
+
+
+def _numeric(value: Value) -> bool:
+    """Whether numbers are asked for: flags, names and shapes say nothing of the ledger."""
+    return any(map(_numeric, value)) if isinstance(value, list) else isinstance(value, np.ndarray)
+
+
+def _could_be_made(asked: Asked, replay: Replay) -> bool:
+    """Whether there is a place for the mistake; a clearing of nothing is one."""
+    return bool(replay.places) or (replay.mistake.verb == "clear" and asked.trace.idle_clears > 0)
+
+
+def _same(replay: Replay, values: Mapping[str, Value]) -> bool:
+    return all(near(value, values[part]) for part, value in replay.values.items())
+
+
+def _hidden(asked: Asked, made: Sequence[Replay]) -> Iterator[Finding]:
+    """Mistakes that leave every answer as it is, one finding each."""
+    firsts: dict[Mistake, Replay] = {}
+    for replay in made:
+        firsts.setdefault(replay.mistake, replay)
+    for replay in firsts.values():
+        cure = ASK.get(_differing(replay.entries, asked.trace.entries), ANOTHER_STEP)
+        yield Finding("invisible", (replay.mistake,), _place(replay), cure, 1, _why(asked, replay))
+
+
+def _why(asked: Asked, replay: Replay) -> str:
+    """The fact by which a mistake takes the right steps."""
+    found = innocent(asked.problem, asked.point, asked.trace, replay.entries)
+    return f"it takes the same steps as {found.name}" if found else ""
+
+
+def _alike(seen: Sequence[Replay]) -> Iterator[Finding]:
+    """Mistakes with the same answers in every part; a tie that is a fact has its reason."""
+    for first, *others in _groups(seen):
+        rows = {replay.mistake.id: replay.mistake for replay in (first, *others)}
+        if len(rows) > 1:
+            cure = _telling(first, others)
+            (why, other), *_ = [*([] if cure else reason(rows)), ("", "")]
+            yield Finding("alike", tuple(rows.values()), None, cure or other, len(rows), why)
+
+
+def _groups(seen: Sequence[Replay]) -> list[list[Replay]]:
+    found: list[list[Replay]] = []
+    for replay in seen:
+        group = next((g for g in found if _same(replay, g[0].values)), None)
+        if group is None:
+            found.append([replay])
+        else:
+            group.append(replay)
+    return found
+
+
+def _telling(first: Replay, others: Sequence[Replay]) -> str:
+    """What to ask for, to tell mistakes of equal answers apart; "" where no question would."""
+    pairs = [_differing(first.entries, o.entries) for o in others if o.mistake is not first.mistake]
+    return next((ASK[pair] for pair in pairs if any(pair)), "")
+
+
+def _differing(some: Sequence[Entry], others: Sequence[Entry]) -> tuple[bool, bool]:
+    """Whether two ledgers differ in the gradients, and in the parameters."""
+    gradients, parameters = (
+        not near(totals(some, verb), totals(others, verb)) for verb in ("add", "step")
+    )
+    return gradients, parameters
+
+
+def _innocents(asked: Asked, seen: Sequence[Replay]) -> Iterator[Finding]:
+    """Mistakes whose answers are those of a loop without one."""
+    for replay in seen:
+        found = innocent(asked.problem, asked.point, asked.trace, replay.entries)
+        if found and _same(replay, found.values):
+            yield Finding("fact", (replay.mistake,), _place(replay), "", 1, found.name)
+
+
+def confused(asked: Asked) -> Confusion:
+    """Every mistake made everywhere and once, each part that it changes given as the answer."""
+    total = NOTHING
+    for replay in asked.mistaken.replays:
+        for part, value in replay.values.items():
+            if not same(value, asked.trace.values[part]):
+                total += counted(replay.mistake, part, asked.mistaken.explain(part, value))
+    return total
+
+
+def _place(replay: Replay) -> tuple[int, int] | None:
+    return replay.places[0] if len(replay.places) == 1 else None
