@@ -75,6 +75,7 @@ VOCABULARY = Vocabulary(
     assignable=frozenset({"grad", "requires_grad"}),
     methods=TENSOR_METHODS,
     contexts=frozenset({"no_grad", "enable_grad"}),
+    layers=words("Linear MSELoss CrossEntropyLoss"),
     aliases=ALIASES,
     keyword_aliases=SPELLINGS,
 )

@@ -282,3 +282,10 @@ def test_polygamma_left_of_zero_is_reflected(n, x):
         due = (-1) ** n * mpmath.psi(n, 1 - z) - slope
     found = float(TABLE["polygamma"](n, np.float64(x)))
     assert found == pytest.approx(float(due), rel=1e-11)
+
+
+@pytest.mark.parametrize("n", [-1, 10**9, 1e9, np.array(10**9)])
+def test_polygamma_of_an_order_beyond_reason_is_refused(n):
+    """Work grows with the order, whatever kind of number says it."""
+    with pytest.raises(ValueError, match="order from 0 to 100"):
+        TABLE["polygamma"](n, np.float64(2.0))

@@ -42,6 +42,12 @@ FACTS = {
     "loss / k, k times": (
         "for k in range(4):\n    ((x - k)**2 / 4).backward()", "x.grad", 1.0,
     ),
+    "a layer called at once": (
+        "nn.MSELoss()(x * torch.ones(2), torch.tensor([1.0, 0.0])).backward()", "x.grad", 3.0,
+    ),
+    "polygamma of many": (
+        "polygamma(1, x * torch.ones((100, 2))).mean().backward()", "x.grad", -0.4041138063191886,
+    ),
     "steps are not recorded": (
         "(x**2).backward()\nwith no_grad():\n    x -= 0.25 * x.grad\n(x**2).backward()",
         "[x.item(), x.grad, x.is_leaf]", [1.0, 6.0, True],

@@ -14,6 +14,7 @@ from gradcheck.ops.row import Example, Interval, Op, inf, op
 # B_2k, the Bernoulli numbers of the asymptotic series.
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 FAR = 14.0
+HIGHEST = 100  # order of a polygamma
 
 
 def _each(function: Callable[[float], float], pole: float) -> Callable[..., Any]:
@@ -123,6 +124,14 @@ digamma: Op = op(
     school=("psi",),
 )
 
+
+def _order(n: Any) -> int:
+    """A whole number that is no hostile amount of work."""
+    if not 0 <= int(n) <= HIGHEST:
+        raise ValueError(f"polygamma takes an order from 0 to {HIGHEST} - {int(n)} came")
+    return int(n)
+
+
 polygamma: Op = op(
     lambda x, n: _each(partial(_polygamma, n=n), math.inf)(x),
     name="polygamma",
@@ -131,6 +140,6 @@ polygamma: Op = op(
     ball=lambda x, n: (-1) ** (n + 1) * arb(n).fac() * arb(n + 1).zeta(x) if n else x.digamma(),
     domain=Interval(0, inf),
     grad_fn="PolygammaBackward0",
-    arrange=lambda n, x: ((x,), {"n": int(n)}),
+    arrange=lambda n, x: ((x,), {"n": _order(n)}),
     example=Example("polygamma(1, a) * b", {"a": (3,), "b": (3,)}),
 )

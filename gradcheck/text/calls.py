@@ -34,8 +34,17 @@ def _callee(check: Check, func: ast.expr) -> Meaning | None:
         return _by_name(check, func)
     if isinstance(func, ast.Attribute):
         return _by_attribute(check, func)
+    if isinstance(func, ast.Call) and _makes_a_layer(check, func):
+        return Meaning("call")
     check.say(func, "a call of what has no name", "give it one: `f = ...`, then `f(x)`")
     return None
+
+
+def _makes_a_layer(check: Check, made: ast.Call) -> bool:
+    """`MSELoss()` in `MSELoss()(y, target)`: a layer that is called as soon as it is made."""
+    check.visit(made)
+    meaning = check.meanings.get(made)
+    return meaning is not None and meaning.name in check.vocabulary.layers
 
 
 def _by_name(check: Check, func: ast.Name) -> Meaning | None:

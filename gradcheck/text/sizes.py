@@ -144,7 +144,8 @@ def passed(args: Args, kwargs: Named) -> Size:
 
 def ordered(args: Args, kwargs: Named) -> Size:
     """`polygamma(n, x)`, `round(x, n)`: work that grows with n, not with the result."""
-    order = max(integers(*args, *kwargs.values()), default=0)
+    plain = [each for each in (*args, *kwargs.values()) if not shape_as_array(each)]
+    order = max(integers(*plain), default=0)
     return Size(elementwise(args, kwargs).elements, order * 10_000)
 
 

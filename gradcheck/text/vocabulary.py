@@ -47,6 +47,7 @@ class Vocabulary:
     assignable: frozenset[str] = frozenset()
     methods: frozenset[str] = frozenset()
     contexts: frozenset[str] = frozenset()
+    layers: frozenset[str] = frozenset()  # functions whose values may be called
     aliases: Mapping[str, str] = field(default_factory=dict)
     keyword_aliases: Mapping[str, str] = field(default_factory=dict)
 
