@@ -10,9 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.errors import OutOfBudget
 from gradcheck.ops.row import Composed, Example, compound, op
 
 Matrix = np.ndarray[Any, Any]
+
+LARGEST = 20  # the ball recurrence takes n^4 products: a second here, a minute at 60
 
 
 def _turned(m: Any) -> Any:
@@ -56,6 +59,8 @@ def _stacked(rule: Callable[[Matrix], Any]) -> Callable[[Any], Any]:
 
     def of_stack(a: Any) -> Any:
         a = np.asarray(a, dtype=object)
+        if a.shape[-1] > LARGEST:
+            raise OutOfBudget(f"matrices of more than {LARGEST} rows in exact numbers")
         found = [rule(m) for m in a.reshape(-1, *a.shape[-2:])]
         return np.array(found, dtype=object).reshape(a.shape[:-2] + np.shape(found[0]))
 
