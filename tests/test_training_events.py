@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy
 from click.testing import CliRunner
 
 from gradcheck.cli import main
@@ -135,7 +136,6 @@ def test_a_recorded_run_that_differs_from_the_engine_is_refused(
     ("program", "words"),
     [
         ("(w**3).backward(create_graph=True)", "not followed beyond reverse mode"),
-        ("g = grad(w**3, w, create_graph=True)[0]\n(g**2).backward()", "not followed"),
         ("y = w * array([1.0, 2.0])\nz = y[0]\ny += 1\n(z * w).backward()", "through a view"),
     ],
 )
@@ -160,6 +160,54 @@ def test_an_intermediate_value_is_a_variable(program: str, expected: dict[str, f
     assert event.verdict.verdict == "agree"
     found = {name: float(part.gradient.value) for name, part in event.verdict.parts.items()}
     assert found == pytest.approx(expected)
+
+
+# A program in w = 0.5, and the gradient of its last event, by hand.
+SECOND = {
+    "(g,) = grad(w**3, w, create_graph=True)\n(g**2).backward()": 4.5,
+    "(g,) = grad(exp(2 * w), w, create_graph=True)\n(h,) = grad(g, w)": 4 * math.e,
+    "(g,) = grad(w**3, w, 2.0, create_graph=True)\n(g * w).backward()": 4.5,
+    "y = w**2\n(g,) = grad(y**3, y, create_graph=True)\ng.backward()": 12 * 0.5**3,
+    "(a,) = grad(w**5, w, create_graph=True)\n(b,) = grad(a, w, create_graph=True)\n"
+    "b.backward()": 60 * 0.5**2,
+    "x = w * array([1.0, 2.0])\n(g,) = grad((x**3).sum(), x, create_graph=True)\n"
+    "(g**2).sum().backward()": 4 * 9 * 0.5**3 * (1 + 16),
+}
+
+
+@pytest.mark.parametrize("program", SECOND)
+def test_a_gradient_can_be_differentiated_again(program: str) -> None:
+    """The tape, the line and the balls each differentiate twice in their own way."""
+    events = prepared(problem(program)).events
+    assert [event.verdict.verdict for event in events] == ["agree"] * len(events)
+    (part,) = events[-1].verdict.parts.values()
+    assert float(part.gradient.value) == pytest.approx(SECOND[program], rel=1e-12)
+    assert all(not o.abstains for event in events for o in event.verdict.opinions.values())
+
+
+@pytest.mark.parametrize("cell", ["vjps", "symbolic", "ball"])
+def test_a_slip_in_a_second_derivative_dissents(cell: str) -> None:
+    """Each opinion's own cell of exp, falsified, is contradicted where exp' is differentiated."""
+    row = TABLE["exp"]
+    right = getattr(row, cell)
+    off = lambda rule: lambda *args: rule(*args) * 1.001
+    wrong = (
+        tuple(map(off, right))
+        if cell == "vjps"
+        else (
+            (lambda x: sympy.exp(sympy.Rational(1001, 1000) * x))
+            if cell == "symbolic"
+            else (lambda x: (x * 1.001).exp())
+        )
+    )
+    object.__setattr__(row, cell, wrong)
+    try:
+        events = prepared(
+            problem("(g,) = grad(exp(2 * w), w, create_graph=True)\n(g * w).backward()")
+        ).events
+    finally:
+        object.__setattr__(row, cell, right)
+    assert events[-1].verdict.verdict == "dissent"
 
 
 ASKED_ALONE = "y = w**2\ng = grad(exp(y), y)[0]"

@@ -37,6 +37,10 @@ FACTS = {
     "grad leaves .grad alone": (
         "(x**2).backward()\n(g,) = grad(x**3, x)", "[x.grad, g]", [4.0, 12.0],
     ),
+    "a gradient's own graph": (
+        "(g,) = grad(x**3, x, create_graph=True)\n(h,) = grad(g, x)", "[g.item(), h]",
+        [12.0, 12.0],
+    ),
     "detached: one path less": ("(x.detach() * x).backward()", "x.grad", 2.0),
     "a cotangent scales": ("(x**2).backward(torch.tensor(10.0))", "x.grad", 40.0),
     "loss / k, k times": (

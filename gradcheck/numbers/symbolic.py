@@ -6,7 +6,7 @@ multiplies along the line. Nothing is substituted back until somebody wants to r
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import count
@@ -199,6 +199,37 @@ def gradient(seeds: Mapping[Symbolic, arb]) -> dict[Symbolic, arb]:
                 piece = adjoint[node] * slope(*values)
                 adjoint[argument] = adjoint[argument] + piece if argument in adjoint else piece
     return adjoint
+
+
+def slopes(seeds: Mapping[Symbolic, Any]) -> dict[Symbolic, Any]:
+    """The same, each gradient being a number of the line: it can be differentiated again."""
+    adjoint: dict[Symbolic, Any] = dict(seeds)
+    for node in reversed(line(seeds)):
+        if node.row is None or node not in adjoint:
+            continue
+        for i, argument in enumerate(node.args):
+            if type(argument) is Symbolic and not _is_constant(argument):
+                row = _slope_row(node.row, form_of(node.row), i)
+                piece = adjoint[node] * Symbolic.elementwise(row, *node.args)
+                adjoint[argument] = adjoint[argument] + piece if argument in adjoint else piece
+    return adjoint
+
+
+def _is_constant(leaf: Symbolic) -> bool:
+    return leaf.atom is not None and bool(leaf.atom.is_number)
+
+
+@lru_cache(maxsize=4096)
+def _slope_row(row: Op, form: Callable[..., Any], i: int) -> Op:
+    """The derivative of a row's closed form by its i-th argument, as a row of the line."""
+
+    def slope(*args: Any) -> Any:
+        symbols = [sympy.Symbol(f"s{k}", real=True) for k in range(len(args))]
+        kept = [a if a.is_Rational else s for s, a in zip(symbols, args, strict=True)]
+        expr = sympy.diff(sympy.sympify(form(*kept)), symbols[i])
+        return expr.xreplace(dict(zip(symbols, args, strict=True)))
+
+    return replace(row, symbolic=slope, _keeps={}, _bound={})
 
 
 def written(root: Symbolic, most: int) -> sympy.Expr | None:

@@ -6,12 +6,14 @@ numbers. A leaf that is stepped becomes a new root: each version is a variable o
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Union
 
 import numpy as np
 
 from gradcheck.errors import GradcheckError
 from gradcheck.kinds import KINDS, NumberKind
+from gradcheck.training.slopes import WAYS
 
 Array = np.ndarray[Any, Any]
 How = Callable[[NumberKind], Callable[..., Any]]
@@ -36,6 +38,11 @@ class Form:
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     span: Span = None
     name: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Slope(Form):
+    """The gradient of one value by another: `args` are y, x, and the cotangent or None."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,12 +77,24 @@ def roots(top: Term) -> list[Root]:
 
 
 def evaluate(
-    top: Term, kind: str, given: Mapping[Root, Any], at: Callable[[Span], None] = lambda span: None
+    top: Term,
+    kind: str,
+    given: Mapping[Root, Any],
+    at: Callable[[Span], None] = lambda span: None,
+    *,
+    instead: tuple[Term, Any] | None = None,
+    outer: int = 0,
 ) -> Any:
-    """The value of a form on numbers of a kind; `at` hears which part of the text is evaluated."""
-    numbers = KINDS[kind]
-    known: dict[int, Any] = {}
+    """The value of a form on numbers of a kind; `at` hears which part of the text is evaluated.
+
+    `instead` is a term that has another value than the one that would follow; `outer` counts the
+    gradients around this one.
+    """
+    numbers, outer = KINDS[kind], max(outer, height(top))
+    known: dict[int, Any] = {} if instead is None else {id(instead[0]): instead[1]}
     for term in in_order(top):
+        if id(term) in known:
+            continue
         if isinstance(term, Lost):
             raise GradcheckError(term.why)
         if isinstance(term, Root):
@@ -84,8 +103,35 @@ def evaluate(
         at(term.span)
         args = [_filled(each, known, numbers) for each in term.args]
         named = {name: _filled(each, known, numbers) for name, each in term.kwargs.items()}
+        if isinstance(term, Slope):
+            y, x, g = args
+            again = partial(_again, term, kind, given, at, outer)
+            known[id(term)] = WAYS[kind](y, x, g, again, outer - height(term))
+            continue
         known[id(term)] = term.how(numbers)(*args, **named)
     return known[id(top)]
+
+
+def _again(  # noqa: PLR0917 - all but the last are given when it is made
+    term: Slope,
+    kind: str,
+    given: Mapping[Root, Any],
+    at: Callable[[Span], None],
+    outer: int,
+    x: Any,
+) -> Any:
+    """What is differentiated, for another value of what it is differentiated by."""
+    return evaluate(term.args[0], kind, given, at, instead=(term.args[1], x), outer=outer)
+
+
+def height(top: Term) -> int:
+    """How many gradients of gradients a value is made of."""
+    found: dict[int, int] = {}
+    for term in in_order(top):
+        below = _terms((*term.args, *term.kwargs.values())) if isinstance(term, Form) else ()
+        found[id(term)] = max((found[id(each)] for each in below), default=0)
+        found[id(term)] += isinstance(term, Slope)
+    return found[id(top)]
 
 
 def cut(top: Term, at: Term | None, root: Root) -> Term:

@@ -13,13 +13,17 @@ from gradcheck.engine.autograd import grad as engine_grad
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.recording import enable_grad
 from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.errors import GradcheckError
 from gradcheck.kinds import KINDS
 from gradcheck.problem.record import executing
-from gradcheck.training.forms import Array, Form, How, Lost, Root, Span, Term, picking
+from gradcheck.training.forms import Array, Form, How, Lost, Root, Slope, Span, Term, picking
 from gradcheck.training.ledger import Ledger, array
 from gradcheck.training.shadow import Shadow
 
-NOT_FOLLOWED = "a gradient of a gradient (create_graph) is not followed beyond reverse mode"
+NOT_FOLLOWED = (
+    "what backward(create_graph=True) leaves is not followed beyond reverse mode: "
+    "`grad(y, x, create_graph=True)` is"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +168,18 @@ class Recorder(Ledger):
         several = type(outputs) in (list, tuple)
         top = self._together(outputs, grad_outputs) if several else outputs
         self._called(top, None if several else grad_outputs, arrived, "")
-        return tuple(None if g is None else Shadow(self, g, self.untold(g)) for g in found)
+        cotangent = None if several or grad_outputs is None else self.plain(grad_outputs)
+        return tuple(self._slope(top, x, g, cotangent) for x, g in zip(wrt, found, strict=True))
+
+    def _slope(self, y: Shadow, x: Shadow, g: Tensor | None, cotangent: Any) -> Shadow | None:
+        """A gradient that `grad` gave; of one that can be differentiated, how it came about."""
+        if g is None:
+            return None
+        if not g.requires_grad or y.term is None or x.term is None:
+            return Shadow(self, g, self.untold(g))
+        return Shadow(
+            self, g, Slope(_by_slope, (y.term, x.term, cotangent), {}, executing(), "grad")
+        )
 
     def _together(self, outputs: Any, gradients: Any) -> Any:
         """Several outputs as one number: the sum of all, each contracted with its gradient."""
@@ -210,6 +225,10 @@ class Recorder(Ledger):
         """`record(norm=...)`: one entry of a trace a call."""
         for name, value in values.items():
             self.recorded.setdefault(name, []).append(snapshot(value))
+
+
+def _by_slope(kind: Any) -> Any:
+    raise GradcheckError("a slope is taken by the kind itself")
 
 
 def snapshot(value: Any) -> Any:
