@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck import places
+from gradcheck.kinds import KINDS
 from gradcheck.opinions.opinion import Array, Case
 
 REFUSED = "complex numbers are not followed here; give the real and the imaginary part apart"
@@ -53,7 +54,9 @@ class Call:
         args = self.fresh()
         for name, i in self._placed():
             args[i] = inputs[name][()] if kind == "float" else inputs[name]
-        return self.function(*args)
+        value = self.function(*args)
+        several = isinstance(value, list | tuple) and len(value) > 0
+        return KINDS[kind].function("array")(list(value)) if several else value
 
     def _placed(self) -> list[tuple[str, int]]:
         return list(zip(self.labels, self.wrt, strict=True))

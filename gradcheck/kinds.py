@@ -9,13 +9,13 @@ import numpy as np
 import sympy
 from flint import arb
 
-from gradcheck.engine.recording import enable_grad, no_grad
+from gradcheck.engine.recording import MODE, enable_grad, no_grad
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.numbers.ball import Ball, balls
 from gradcheck.numbers.scalars import Scalar, Scalars, wrap
 from gradcheck.numbers.symbolic import Symbolic, constants
 from gradcheck.ops import TABLE
-from gradcheck.ops.row import SPELLINGS
+from gradcheck.ops.row import SPELLINGS, Op
 from gradcheck.text.vocabulary import Vocabulary, words
 
 # Arrays from nothing, and questions whose answer has no derivative.
@@ -126,7 +126,19 @@ class NumberKind:
                 return row(*args, **kwargs)
             return row(*map(self._lifted, args[:1]), *args[1:], **kwargs)
 
-        return call
+        return self._rounded(row, call) if self.name == "tensor" else call
+
+    @staticmethod
+    def _rounded(row: Op, call: Callable[..., Any]) -> Callable[..., Any]:
+        """A constant is rounded too: where rounding is sampled, the tape does not see sinh(7)."""
+
+        def rounded(*args: Any, **kwargs: Any) -> Any:
+            value = call(*args, **kwargs)
+            if MODE.disturb is None or not isinstance(value, float | np.ndarray):
+                return value
+            return MODE.disturb(row, value)
+
+        return rounded
 
     def _is_number_like(self, value: Any) -> bool:
         if type(value) in (list, tuple):

@@ -193,7 +193,8 @@ def _judged(case: Case, verdict: Verdict, claim: _Claim, rtol: float) -> tuple[J
     first = judge(verdict, claim.gradients, rtol, case=case, grain=Grain(unit))
     if claim.again is None or not any(part.off for part in first):
         return first
-    moves = shaken(claim.again, claim.call)
+    with np.errstate(invalid="ignore"):  # a claim may be infinite
+        moves = shaken(claim.again, claim.call)
     for bits in PRECISIONS if unit == EPSILON else ():
         exact = in_balls(claim.again, claim.call, bits)
         found = judge(verdict, claim.gradients, rtol, case=case, grain=Grain(unit, moves, exact))
@@ -206,7 +207,7 @@ def _diagnosed(
     cases: Sequence[Case], claims: Sequence[_Claim], judged: Sequence[Judged]
 ) -> dict[str, Diagnosis]:
     """What mistake gives just these gradients; nothing where the tape cannot follow."""
-    wrong = [part.part for part in judged if not part.right and part.part in claims[0].gradients]
+    wrong = [part.part for part in judged if _explicable(part) and part.part in claims[0].gradients]
     if not wrong or cases[0].size() > DIAGNOSED:
         return {}
     try:
@@ -217,6 +218,11 @@ def _diagnosed(
         part: explain(prepared, part, [_floats(claim.gradients[part]) for claim in claims])
         for part in wrong
     }
+
+
+def _explicable(part: Judged) -> bool:
+    """Whether it is wrong where there is one right answer: at a kink there are many."""
+    return bool(part.shape) or any(off.interval is None for off in part.off)
 
 
 def _floats(claim: Any) -> Array | None:

@@ -128,6 +128,8 @@ def _blamed(case: Case, found: Verdict) -> Verdict:
     alone = [e for e in found.entries if e.lonely in BLAMABLE and not (e.tie and e.part)]
     if found.verdict != "dissent" and not alone:
         return found
+    if _lonely(found) == {"reverse"} and found.opinions["reverse"].method:
+        return _with(found, lambda e: _off_the_tape(e, found) if e.lonely == "reverse" else e)
     guilty = suspects(case)
     if guilty:
         found = _with(found, lambda e: replace(e, verdict="dissent") if e in alone else e)
@@ -136,6 +138,11 @@ def _blamed(case: Case, found: Verdict) -> Verdict:
     if found.verdict != "dissent":
         return found
     return replace(found, suspects=guilty, notes=(*found.notes, *located(case, found.opinions)))
+
+
+def _off_the_tape(entry: Entry, found: Verdict) -> Entry:
+    why = f"{found.opinions['reverse'].method}, and their gradient is lost: {entry.why}"
+    return replace(entry, verdict="undecided", why=why)
 
 
 def _out_of_range(entry: Entry, words: str) -> Entry:

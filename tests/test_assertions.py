@@ -266,3 +266,30 @@ def test_bad_conduct_is_told(words, forward, backward):
     """What a function does beside giving a result is a fault, in words."""
     with pytest.raises(GradientError, match=words):
         assert_vjp(forward, backward, X5)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [lambda x: [x[0] ** 2, x[1]], lambda x: (x, x**2), lambda x: [[x[0], x[1]], [x[1], x[0] * 2]]],
+)
+def test_a_list_of_results_is_an_array(f):
+    """A function may give a list or a tuple of equal shapes: no opinion is lost, none dissents."""
+    assert assert_gradient(f, np.array([0.5, -2.0])).verdict == "agree"
+
+
+def test_no_mistake_is_named_for_a_claim_at_a_kink():
+    """At a kink many answers are right: of one outside the interval no mistake is guessed."""
+    with pytest.raises(GradientError) as caught:
+        assert_vjp(
+            lambda x: np.maximum(x, 0),
+            lambda g, x: g * (x >= 0) * np.where(x == 0, 2, 1),
+            np.array([0.0, 1.0, -1.0]),
+        )
+    assert "outside the kink's interval" in str(caught.value)
+    assert not caught.value.result.diagnoses
+
+
+def test_an_infinite_claim_is_wrong_without_a_warning():
+    """A claim that is not finite is out, and nothing else is raised for it."""
+    with pytest.raises(GradientError):
+        assert_vjp(np.sum, lambda g, x: np.full(3, np.inf), np.array([1.0, 2.0, 3.0]))

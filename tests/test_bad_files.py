@@ -42,6 +42,34 @@ CASES = {
     "twice": (HEAD + "program: x\nprogram: x\n", "4:1", "program"),
     "no cotangent": ("id: p\ninputs: {x: [1.0, 2.0]}\nprogram: x**2\n", "", "cotangent"),
     "not an input": (HEAD + "program: x**2\nwrt: [z]\n", "4:", "`z` is not an input"),
+    "a cotangent of another shape": (
+        "id: p\ninputs: {x: [1.0, 2.0, 3.0]}\nprogram: x**2\ncotangent: [1, 2]\n",
+        "1:1",
+        "the cotangent has the shape (2,), the value (3,)",
+    ),
+    "a cotangent of a number": (
+        "id: p\ninputs: {x: [1.0, 2.0]}\nprogram: sum(x)\ncotangent: [1, 2]\n",
+        "1:1",
+        "the cotangent has the shape (2,), the value ()",
+    ),
+    "a name that is Python's": (
+        "id: p\ninputs: {True: 2.0}\nprogram: True**2\n",
+        "2:10",
+        "`True` is not a name",
+    ),
+    "nothing differentiated": (HEAD + "program: x\nwrt: []\n", "4:6", "no input"),
+    "differentiated twice": (HEAD + "program: x\nwrt: [x, x]\n", "4:10", "stands here twice"),
+    "an input written in place": (
+        HEAD + "program: |\n  x += 1\n  x\n",
+        "4:3",
+        "give the result a name of its own",
+    ),
+    "no value of an input": ("id: p\ninputs: {x: }\nprogram: 1\n", "2:13", "nested lists of"),
+    "half an axis": (
+        "id: p\ninputs: {x: {shape: [2.5]}}\nprogram: sum(x)\n",
+        "2:22",
+        "a whole number was expected",
+    ),
     "empty": ("", "", ""),
 }
 

@@ -9,6 +9,7 @@ import sympy
 from gradcheck.diagnosis import Made, Prepared, explain, prepare, words
 from gradcheck.diagnosis.confusion import NOTHING, confusion, summary
 from gradcheck.diagnosis.hypothesis import Hypothesis
+from gradcheck.diagnosis.making import fingerprint
 from gradcheck.ops import TABLE
 from tests.test_diagnosis_corpus import POINTS, SCHOOL, TENSORS, case, drawn, evaluated, mlp, school
 
@@ -134,3 +135,10 @@ def test_long_programs_leave_the_line_to_the_tape() -> None:
     assert {made.mistake.family for made in prepared.made} == {"backprop", "whole"}
     found = explain(prepared, "w", [prepared.right[0]["w"] * 10_000])
     assert "sum-for-mean" in {h.mistake.id for h in found.hypotheses}
+
+
+def test_a_fingerprint_of_numbers_at_the_ends_of_the_floats():
+    """Numbers below 1e-308 and those that are not finite have a fingerprint, without a warning."""
+    numbers = np.array([1e-320, np.inf, np.nan, 0.0, -1e308])
+    assert fingerprint(({"x": numbers},)) == fingerprint(({"x": numbers.copy()},))
+    assert fingerprint(({"x": numbers},)) != fingerprint(({"x": -numbers},))

@@ -53,6 +53,15 @@ def _only_nonleaf(m):
         lambda m, x, s: ((x * s).sum().backward(inputs=[x]), x.grad, s.grad)
     ),
     only_nonleaf=_only_nonleaf,
+    only_nonleaf_unused=of(2.0, 3.0)(
+        lambda m, s, u: [
+            (u.backward(inputs=[y]), y.retains_grad, (y * y).backward(), y.grad) for y in [s * 2]
+        ]
+    ),
+    no_longer_asked_for=of(2.0)(
+        lambda m, s: [(s.requires_grad_(False), y.backward(), s.grad) for y in [s * s]]
+    ),
+    only_constant=of(2.0)(lambda m, s: (s * 2).backward(inputs=[m.tensor(1.0)])),
     only_nothing=of(1.0)(lambda m, s: (s * 2).backward(inputs=[])),
     accumulates=of(1.0)(
         lambda m, s: ((s * 2).backward(), (s * 3).backward(), s.grad, s.grad._version)

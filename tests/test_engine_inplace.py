@@ -228,6 +228,10 @@ def _step(m, w):
         for d in [y.detach()]
     ],
     number=lambda m: [(s.detach().add_(1), s, s._version) for s in [m.tensor(1.0)]],
+    entry=lambda m: [
+        (operator.setitem(x, 0, operator.iadd(x[0], 1)), x, x._version)
+        for x in [m.tensor([1.0, 2.0])]
+    ],
     number_viewed=lambda m: [(s.reshape(1).add_(1), s) for s in [m.tensor(1.0)]],
     entry_follows=lambda m: [(y.zero_(), e) for y in [m.tensor([1.0, 2.0])] for e in [y[0]]],
     entry_writes=lambda m: [(y[1][0].add_(5), y) for y in [m.tensor([[1.0, 2.0], [3.0, 4.0]])]],

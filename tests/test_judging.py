@@ -17,6 +17,7 @@ from gradcheck.grading.submissions import Submission, Unreadable, latest, read_s
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.problem import load_text
 from gradcheck.reference import NoKey, key
+from gradcheck.report.grading import grade_all
 from gradcheck.report.judgements import json_line
 from tests.grading_cases import judged, keyed, scalar
 
@@ -331,3 +332,64 @@ def test_tensor_numbers_with_noise():
     assert judged(keyed(text), "exp(x)/sum(exp(x)) - y").verdict == "right"
     assert judged(keyed(text), "softmax(x) - y").verdict == "right"
     assert judged(keyed(text), "softmax(x)").verdict == "wrong"
+
+
+@pytest.mark.parametrize("answer", ["np.array([1, 4, 16])", "[1, 4, 16]*1", "2*[0.5, 2, 8]"])
+def test_a_list_that_is_calculated_with_is_a_vector(answer):
+    """A list times a number is taken entry by entry, as a vector is, and is judged."""
+    assert judged(keyed(ROW), answer).verdict == "right"
+
+
+@pytest.mark.parametrize("answer", ["1.5e400", "1e400", "-2.5*10^400"])
+def test_a_number_beyond_the_floats_is_judged(answer):
+    """A number that no float can hold is wrong, and stops nothing."""
+    assert judged(keyed(LINE), answer).verdict == "wrong"
+
+
+def test_a_fault_of_ours_stops_no_batch(monkeypatch):
+    """Where judging itself breaks, the one answer goes to review."""
+    monkeypatch.setattr("gradcheck.grading.judging._compared", lambda *_: {}["never"])
+    found = judged(keyed(LINE), "6x")
+    assert found.verdict == "needs-review"
+    assert "fault of gradcheck" in found.remarks[-1]
+
+
+@pytest.mark.parametrize(
+    ("program", "answer", "verdict"),
+    [
+        ("abs(x - pi + cos(x))", "(1 - sin(x))*sign(x - pi)", "wrong"),
+        ("abs(x - pi + cos(x))", "(1 - sin(x))*sign(x - pi + cos(x))", "right"),
+        ("abs(x - 0.5)", "sign(x - 0.501)", "wrong"),
+        ("abs(x - 0.5)", "|x - 0.5|/(x - 0.5)", "right"),
+        ("x*abs(x)", "2 sqrt(x^2)", "right"),
+        ("x**2", "2x + relu(x - 5000)", "wrong"),
+    ],
+)
+def test_both_sides_close_to_each_knot_of_the_answer_are_visited(program, answer, verdict):
+    """An answer whose rule changes a little beside the place where the gradient's does is wrong."""
+    problem = keyed(f"id: lg\ninputs: {{x: -0.19}}\nprogram: {program}\n")
+    assert judged(problem, answer).verdict == verdict
+
+
+def test_a_power_of_what_is_zero_but_for_rounding():
+    """Where the base of a whole power is a ball around zero, the power is one too."""
+    problem = keyed("id: p9\ninputs: {x: 2.0}\nprogram: log(x/2)**4 + x\n")
+    assert judged(problem, "4(ln x - ln 2)^3/x + 1").verdict == "right"
+
+
+def test_answers_to_a_problem_in_doubt_were_asked(tmp_path, capsys):
+    """Of an answer to a problem that cannot be graded it is not said that nobody asked."""
+    kink = "{id: kink, inputs: {x: 0.0}, program: abs(x)}"
+    line = "{id: line, inputs: {x: 1.0}, program: 2*x}"
+    sets = [load_text(f"problems: [{kink}, {line}]")]
+    file = tmp_path / "ada.yaml"
+    file.write_text("student: ada\nanswers: {kink: 1, line: 2, other: 3}\n")
+    assert grade_all(sets, [file], False, "full", None) == 3
+    said = capsys.readouterr().err
+    assert "`kink` is not graded" in said
+    assert "`other` was not asked" in said
+
+
+def test_the_absolute_value_as_sympy_prints_it():
+    """`Abs(x)`, which students paste from SymPy, is |x|."""
+    assert judged(keyed(LINE), "2a sign(x) Abs(x)").verdict == "right"

@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from gradcheck.errors import OutOfBudget
 from gradcheck.grading.selftest import faults, self_test
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem import Problem, load, load_text
+from gradcheck.problem.draw import given_point
 from gradcheck.reference import Key, key
+from gradcheck.verdict import consult
 
 FILES = sorted((Path(__file__).parent.parent / "problems").glob("*.yaml"))
 SETS = {file.stem: load(file) for file in FILES}
@@ -109,3 +112,21 @@ def test_self_tests_without_a_key_are_a_fault() -> None:
     (fault,) = self_test(load_text(kink + "right: [{x: 1}]"))
     assert (fault.problem, fault.expected) == ("kink", "a key to judge by")
     assert self_test(load_text(kink)) == []
+
+
+def test_a_loop_that_converges_at_the_given_point_may_not_run_on_elsewhere():
+    """A program may take 50 times as many steps at other points as at the given one, or 1,000."""
+    text = "x = a\n  while abs(x*x - a) > 1e-12:\n      x = (x + a/x)/2\n  x"
+    problem = load_text(f"id: root\ninputs: {{a: 5.0}}\nprogram: |\n  {text}\n").problems[0]
+    assert problem.value_on("float", {"a": 9.0}) == pytest.approx(3.0, abs=1e-12)
+    with pytest.raises(OutOfBudget, match="more than 1,000 steps"):
+        problem.value_on("float", {"a": -5.0})
+
+
+def test_a_list_as_the_value_is_an_array():
+    """A program that ends in a list has the array of it as its value, and the opinions agree."""
+    text = "id: row\ninputs: {x: 0.5}\nprogram: '[x, x**2]'\ncotangent: [1.0, 2.0]\n"
+    problem = load_text(text).problems[0]
+    verdict = consult(problem.case(given_point(problem)))
+    assert verdict.verdict == "agree"
+    assert float(verdict.parts["x"].gradient.value) == 3.0

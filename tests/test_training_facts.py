@@ -109,3 +109,18 @@ def test_an_error_of_pytorch_comes_out_with_its_place(name: str, tmp_path: Path)
     assert code == 2
     assert words in said
     assert f":{line}:" in said.split("fact.json", 1)[1]
+
+
+NORMS = {"m.norm(1)": 10.0, "m.norm(2)": 30**0.5, "m.norm()": 30**0.5, "m.norm(3)": 100 ** (1 / 3),
+         "m.norm(1, 0).sum()": 10.0, "m.norm(p=1, dim=1).max()": 7.0}  # fmt: skip
+
+
+@pytest.mark.parametrize("call", NORMS)
+def test_the_method_norm_is_pytorchs(call: str, tmp_path: Path) -> None:
+    """Of [[1, -2], [3, 4]]: all entries are one vector, unless an axis is given."""
+    inputs = {"m": [[1.0, -2.0], [3.0, 4.0]]}
+    path = tmp_path / "norm.json"
+    path.write_text(json.dumps({"id": "norm", "inputs": inputs, "program": call}))
+    result = CliRunner().invoke(main, ["solve", str(path), "--json"])
+    assert result.exit_code == 0
+    assert json.loads(result.output)["value"] == pytest.approx(NORMS[call], rel=1e-14)

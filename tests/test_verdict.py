@@ -287,3 +287,16 @@ def test_a_staircase_finer_than_the_step_is_flat():
     found = consult(case(lambda x: np.ceil(x * 1e24) + x, x=1 / 3))
     assert found.verdict == "agree"
     assert found.parts["x"].gradient.value == 1.0
+
+
+def test_a_number_taken_out_of_a_tensor_is_not_our_fault():
+    """`tolist` drops the history in silence, as PyTorch's does: reverse mode's 0 is no dissent."""
+    found = consult(case(lambda x: np.sum(np.array([t**2 for t in x.tolist()])), x=[1.0, 2.0]))
+    assert found.verdict == "undecided"
+    assert "their gradient is lost" in found.parts["x"].entries[0].why
+
+
+def test_a_number_that_only_decides_is_no_loss():
+    """`item` in a condition leaves the tape, and nothing with it."""
+    found = consult(case(lambda x: x * x if x.item() > 1 else x, x=2.0))
+    assert found.verdict == "agree"

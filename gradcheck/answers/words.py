@@ -55,6 +55,7 @@ ALIASES = {
     "arcoth": "acoth",
     "abs": "absolute",
     "fabs": "absolute",
+    "Abs": "absolute",
     "sgn": "sign",
     "signum": "sign",
     "sigma": "sigmoid",

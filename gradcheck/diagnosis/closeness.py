@@ -17,4 +17,5 @@ def off(a: Any, b: Any, slack: float = 0.0) -> Any:
     """Which entries differ by more than rounding; one that is no number does."""
     size = np.abs(b)
     allowed = RELATIVE * size + ABSOLUTE * np.max(size, initial=0.0) + slack
-    return ~(np.abs(np.asarray(a) - b) <= allowed)
+    with np.errstate(invalid="ignore"):
+        return ~(np.abs(np.asarray(a) - b) <= allowed)

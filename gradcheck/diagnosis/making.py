@@ -240,7 +240,8 @@ def fingerprint(at: Sequence[Gradients]) -> tuple[Any, ...]:
     arrays = [g for gradients in at for g in gradients.values()]
     flat = np.concatenate([np.ravel(g) for g in arrays])
     exponent = np.floor(np.log10(np.abs(flat), where=flat != 0, out=np.zeros(flat.shape)))
-    digits = np.where(np.isfinite(flat), np.round(flat / 10.0**exponent, 8), np.nan)
+    with np.errstate(all="ignore"):  # numbers that are not finite, and those below 1e-308
+        digits = np.where(np.isfinite(flat), np.round(flat / 10.0**exponent, 8), np.nan)
     return (tuple(g.shape for g in arrays), (digits + 0.0).tobytes(), exponent.tobytes())
 
 

@@ -62,6 +62,8 @@ def backward(
     landed = _run(_roots(tensors, gradients), retain_graph, create_graph, only)
     for step, g in landed.items():
         _deposit(step.variable if isinstance(step, Leaf) else targets[step], g, create_graph)
+    for t in targets.values():
+        t.retain_grad()
 
 
 def _targets(inputs: Any) -> dict[Step, Tensor]:
@@ -69,6 +71,8 @@ def _targets(inputs: Any) -> dict[Step, Tensor]:
     wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs or ())
     if inputs is not None and not wanted:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    if not all(t.requires_grad for t in wanted):
+        raise RuntimeError(advice.NO_RETAINING)
     return {t._step(): t for t in wanted}
 
 
@@ -182,6 +186,8 @@ def _revived(value: Any, edge: Step | None, cell: list[Any] | None) -> Any:
 def _deposit(target: Tensor, g: Any, create_graph: bool) -> None:
     """Add g to `.grad`: into the same tensor object, as PyTorch does."""
     held = target._grad
+    if not target._tracked:  # it was asked for when the graph was made, and is no longer
+        return
     if create_graph:
         target._grad = apply(TABLE["copy"], (g,), {}) if held is None else held + g
     elif held is None:

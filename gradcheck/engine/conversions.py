@@ -12,6 +12,9 @@ from gradcheck.engine import advice
 from gradcheck.engine.printing import show
 from gradcheck.engine.state import State
 
+TAKEN = [0]
+"""How often plain numbers were taken out of tracked tensors, as PyTorch allows in silence."""
+
 
 class Convertible(State):
     """The part of a tensor that leaves the tape."""
@@ -24,10 +27,12 @@ class Convertible(State):
             raise RuntimeError(
                 f"a Tensor with {self._value.size} elements cannot be converted to Scalar"
             )
+        TAKEN[0] += self._tracked
         return self._value.item()
 
     def tolist(self) -> Any:
         """Nested lists of Python numbers."""
+        TAKEN[0] += self._tracked
         return self._value.tolist()
 
     def numpy(self) -> Any:

@@ -59,7 +59,7 @@ class Hooked(State):
     def retain_grad(self) -> None:
         """Keep the gradient of a non-leaf in `.grad`."""
         if not self.requires_grad:
-            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+            raise RuntimeError(advice.NO_RETAINING)
         if self._node is not None and not self.retains_grad:
             _hooks(self._node).append(Keeper(self))
 

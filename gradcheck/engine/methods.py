@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.engine import inplace
+from gradcheck.engine import advice, inplace
 from gradcheck.engine.quick import QUICKLY
 from gradcheck.engine.tensor import Tensor, apply, bare, boxed, tracked
 from gradcheck.ops import TABLE
@@ -29,6 +29,14 @@ WRITES: dict[str, Callable[..., Any]] = {
     "sub_": inplace.sub_,
     "__setitem__": inplace.set_item,
 }
+DIFFERING = (
+    dict.fromkeys(("std", "var"), advice.DIVISOR)
+    | dict.fromkeys(("max", "min", "median", "sort"), advice.PAIRS)
+    | dict.fromkeys(("split", "array_split"), advice.PARTS)
+)
+"""Methods that mean what NumPy means by them, and therefore do not take PyTorch's `dim=`."""
+TORCHS = {"dim", "keepdim"}
+DIVISORS = {"correction", "unbiased", "ddof"}
 SAME_SHAPE = {"clip"}
 """Rows with an in-place twin that are not called elementwise, because they have parameters."""
 PLAIN: dict[str, Callable[..., Any]] = {
@@ -70,6 +78,19 @@ def _several(compound: Compound) -> Callable[..., Any]:
         return compound(self, *args, **kwargs)
 
     return method
+
+
+def _in_numpys_words(method: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The method; refused where PyTorch's word for an axis asks for PyTorch's other meaning."""
+    if name not in DIFFERING:
+        return method
+
+    def careful(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if kwargs and TORCHS & kwargs.keys() and not DIVISORS & kwargs.keys():
+            raise TypeError(f"{name}(dim=): {DIFFERING[name]}")
+        return method(self, *args, **kwargs)
+
+    return careful
 
 
 def _named(method: Callable[..., Any], name: str, row: str) -> Callable[..., Any]:
@@ -125,14 +146,60 @@ def _casting(dtype: Any) -> Callable[[Tensor], Tensor]:
 
 def floored(a: Any, b: Any) -> Tensor:
     """`a // b`: flat where it is differentiated at all; integers stay integers."""
-    if tracked(a) or tracked(b):
-        return apply(TABLE["floor"], (apply(TABLE["divide"], (a, b), {}),), {})
-    return boxed(np.floor_divide(bare(a), bare(b)))
+    exact = boxed(np.floor_divide(bare(a), bare(b)))
+    if not (tracked(a) or tracked(b)):
+        return exact
+    flat = apply(TABLE["floor"], (apply(TABLE["divide"], (a, b), {}),), {})
+    flat._value = exact._value  # a / b is rounded, up to the next integer too: -3 / 0.3
+    return flat
 
 
 def chosen(t: Tensor, condition: Any, other: Any) -> Tensor:
     """`t.where(condition, other)`: t where the condition holds, else the other."""
     return apply(TABLE["where"], (condition, t, other), {})
+
+
+def transposed(t: Tensor, *axes: Any, **named: Any) -> Tensor:
+    """`t.transpose(1, 0)`; two axes of more are exchanged, where NumPy's order says nothing."""
+    if len(axes) == 2 and t.ndim > 2:
+        return apply(TABLE["swapaxes"], (t,), {"axis1": axes[0], "axis2": axes[1]})
+    if len(axes) == 2 == t.ndim and [k % 2 for k in axes] == [0, 1]:
+        raise TypeError(advice.TWO_AXES)
+    return apply(TABLE["transpose"], *TABLE["transpose"].normal((t, *axes), named))
+
+
+def length(t: Tensor, p: Any = None, *args: Any, **named: Any) -> Tensor:
+    """`t.norm(p, dim)` of all entries, as PyTorch has it; `ord=` is np.linalg.norm's."""
+    return TABLE["norm"](t, None, *args, **{"p": p} | named)  # type: ignore[no-any-return]
+
+
+def crossed(t: Tensor, other: Any, axis: int | None = None, *, dim: int | None = None) -> Tensor:
+    """`t.cross(other)`: over PyTorch's axis, the first of length 3, unless one is given."""
+    axis = dim if axis is None else axis
+    if axis is None:
+        axis = t.shape.index(3) if 3 in t.shape else -1
+    return TABLE["cross"](t, other, axis=axis)  # type: ignore[no-any-return]
+
+
+def nth(t: Tensor, n: int) -> Tensor:
+    """`t.polygamma(n)`."""
+    return TABLE["polygamma"](n, t)  # type: ignore[no-any-return]
+
+
+def inverted(t: Tensor) -> Tensor:
+    """`t.reciprocal()`: of integers in floats, where np.reciprocal says 0."""
+    return apply(TABLE["reciprocal"], (t if t.dtype.kind == "f" else to(t, np.float64),), {})
+
+
+OWN = {
+    "where": chosen,
+    "transpose": transposed,
+    "norm": length,
+    "cross": crossed,
+    "polygamma": nth,
+    "reciprocal": inverted,
+}
+"""Methods whose arguments stand in another order, or mean something else, than the function's."""
 
 
 def turned(t: Tensor) -> Tensor:
@@ -166,15 +233,17 @@ def equip() -> None:
             _give(f"__i{symbol}__", _augmented(TABLE[name]))
     for symbol, name in UNARY.items():
         _give(f"__{symbol}__", _unary(TABLE[name]))
-    _give("where", chosen)
+    for name, own in OWN.items():
+        _give(name, own)
     for name, row in TABLE.items():
         quick = row in QUICKLY and row.operands == 1
         for spelling in (name, *row.school):
-            _give(spelling, _named(_unary(row) if quick else _method(row), spelling, name))
+            method = _in_numpys_words(_unary(row) if quick else _method(row), spelling)
+            _give(spelling, _named(method, spelling, name))
             if row.elementwise or name in SAME_SHAPE:
                 _give(f"{spelling}_", _named(_writing(row), f"{spelling}_", name))
     for name, compound in COMPOUNDS.items():
-        _give(name, _named(_several(compound), name, name))
+        _give(name, _named(_in_numpys_words(_several(compound), name), name, name))
     for name, dtype in CASTS.items():
         _give(name, _named(_casting(dtype), name, str(np.dtype(dtype))))
     for name in ("to", "astype"):

@@ -46,6 +46,8 @@ class State:
 
     @requires_grad.setter
     def requires_grad(self, flag: bool) -> None:
+        if flag and not self.is_leaf:
+            raise RuntimeError(advice.NOT_A_LEAF.split(". If")[0] + ".")
         self.requires_grad_(flag)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:

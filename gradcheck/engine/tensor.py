@@ -64,7 +64,8 @@ class Tensor(Convertible, Hooked):
             return quick(*inputs) if quick is not None else apply_to_any(row, inputs, {})
         if method == "reduce" and ufunc in advice.REDUCTIONS:
             row = TABLE[advice.REDUCTIONS[ufunc]]
-            return row(*inputs, **{"axis": 0} | advice.without_defaults(kwargs))
+            axis = {"axis": kwargs.pop("axis", 0)}  # None is not the default here: it says all
+            return row(*inputs, **axis | advice.without_defaults(kwargs))
         if row is None and ufunc in advice.PLAIN and not kwargs.get("out"):
             return getattr(ufunc, method)(*map(bare, inputs), **kwargs)
         if row is None or method != "__call__" or advice.without_defaults(kwargs):

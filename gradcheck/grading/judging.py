@@ -30,6 +30,7 @@ FEWEST = 3  # points at which a formula must have been compared before it is cal
 FUNCTIONS = FORMULAS.functions | frozenset(ALIASES)
 # A verdict stands whatever happens to its explanation: nothing stops a batch.
 FAILURES = (GradcheckError, ArithmeticError, LookupError, TypeError, ValueError)
+OURS = "a fault of gradcheck itself"
 STEP = Fraction(1, 2**40)  # to both sides, for the slope of an answer
 WIDTH = 2.0**-39
 FINE = 256  # bits for it
@@ -83,7 +84,10 @@ def judge(
     if answer is None:
         return replace(base, verdict="missing")
     if key.asked is not None:
-        return _asked(base, key, key.asked, part, diagnose)
+        try:
+            return _asked(base, key, key.asked, part, diagnose)
+        except FAILURES as error:
+            return _said(base, "needs-review", f"{OURS}: {error}")
     try:
         read = read_answer(answer, names=key.problem.inputs, functions=FUNCTIONS)
         ready = None if isinstance(read, Plain) else readings(key.problem, read)
@@ -98,6 +102,8 @@ def judge(
         return _said(base, "wrong", f"the answer cannot be evaluated: {error}")
     except (OutOfBudget, GradcheckError) as error:
         return _said(base, "needs-review", str(error))
+    except FAILURES as error:
+        return _said(base, "needs-review", f"{OURS}: {error}")
     judged = _from_outcome(base, key, found)
     wanted = diagnose and judged.verdict == "wrong"
     return _diagnosed(judged, key, ready, found) if wanted else judged
@@ -173,7 +179,15 @@ def _nested(entries: list[str], shape: tuple[int, ...]) -> str:
 
 
 def _decimal(value: Fraction) -> str:
-    return str(value.numerator) if value.denominator == 1 else repr(float(value))
+    return str(value.numerator) if value.denominator == 1 else repr(_float(value))
+
+
+def _float(value: Fraction) -> float:
+    """The nearest float; an infinity beyond them all."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 # -- comparing -----------------------------------------------------------------------------------
@@ -212,9 +226,10 @@ def _numbers(key: Key, part: str, ready: Readings) -> _Compared:
     """An answer that says nothing about other points than the given one."""
     answer = ready.at(key.spots[0])
     noise = np.asarray(key.noise(part))
-    outcome = compare_numbers(answer, ready.half_units, key.reference(0, part), noise)
+    halves = np.broadcast_to(ready.half_units, ready.half_units.shape or noise.shape)
+    outcome = compare_numbers(answer, halves, key.reference(0, part), noise)
     unknown = (None,) * (min(DIAGNOSTIC, len(key.points)) - 1)
-    slack = max((float(half) for half in ready.half_units.flat if half is not None), default=0.0)
+    slack = max((_float(half) for half in ready.half_units.flat if half is not None), default=0.0)
     return _Compared(outcome, key.spots, (floats(answer), *unknown), slack)
 
 

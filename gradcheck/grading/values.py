@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
@@ -114,8 +115,20 @@ def _piece(problem: Problem, formula: Formula) -> Piece:
     """A formula of single numbers as a straight line, any other as a checked program."""
     shapes = {name: entry.shape for name, entry in problem.inputs.items()}
     return straight(formula.tree, formula.text, shapes) or check_expression(
-        formula.tree, declared=problem.inputs, vocabulary=FORMULAS, source=formula.text
+        _vectors(formula.tree), declared=problem.inputs, vocabulary=FORMULAS, source=formula.text
     )
+
+
+def _vectors(tree: ast.Expression) -> ast.Expression:
+    """The same formula: a list that is calculated with is an array, so 2*[1, 2] is [2, 4]."""
+    tree = deepcopy(tree)
+    for node in ast.walk(tree):
+        for field in ("left", "right", "operand"):
+            inner = getattr(node, field, None)
+            if isinstance(inner, ast.List):
+                name = ast.copy_location(ast.Name("array", ast.Load()), inner)
+                setattr(node, field, ast.copy_location(ast.Call(name, [inner], []), inner))
+    return tree
 
 
 def _values(pieces: Any, spot: Spot, bits: int) -> Values:

@@ -14,6 +14,7 @@ import numpy as np
 
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.backward import RIGHT, Leaf, Node, Verbs, pull, walk
+from gradcheck.engine.conversions import TAKEN
 from gradcheck.engine.recording import watched
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.opinions.opinion import Array, Case, NotScalar, Opinion, estimate, reason
@@ -27,11 +28,16 @@ HUMBLE = 16.0
 EPSILON = float(np.finfo(np.float64).eps)
 
 
+LEAVES_THE_TAPE = "plain numbers are taken out of tensors (.item(), .tolist())"
+
+
 def reverse(case: Case, samples: int = SAMPLES) -> Opinion:
     """Value and gradients by the tape, with bars; abstains where the program refuses tensors."""
     try:
         with np.errstate(all="ignore"):
+            before = TAKEN[0]
             value, gradients = once(case)
+            taken = TAKEN[0] > before
             rng = np.random.default_rng(case.seed)
             runs = [_disturbed(case, rng) for _ in range(samples)]
     except NotScalar:
@@ -40,6 +46,7 @@ def reverse(case: Case, samples: int = SAMPLES) -> Opinion:
         return Opinion("reverse", abstains=reason(error))
     return Opinion(
         "reverse",
+        method=LEAVES_THE_TAPE if taken else "",
         value=estimate(value, _bar(value, [run[0] for run in runs])),
         gradients={
             name: estimate(g, _bar(g, [run[1][name] for run in runs]))

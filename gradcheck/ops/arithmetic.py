@@ -55,7 +55,7 @@ divide = op(
     np.divide,
     vjps=(
         lambda g, y, a, b: g / b,
-        lambda g, y, a, b: -g * a / b**2,
+        lambda g, y, a, b: -g * ((a / b) / b),
     ),
     symbolic=operator.truediv,
     ball=operator.truediv,

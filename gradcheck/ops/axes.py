@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+SMALL = 1_000_000
+"""The most entries of an array that is n times as large as the gradient it is made for."""
+
 Axis = int | tuple[int, ...] | None
 
 
@@ -66,3 +69,14 @@ def scattered(v: Any, shape: tuple[int, ...], axis: Axis) -> Any:
 def one_replaced(x: Any) -> Any:
     """For each entry of the last axis, all of them with that one replaced by 1."""
     return np.where(np.eye(x.shape[-1], dtype=bool), 1.0, np.expand_dims(x, -2))
+
+
+def squared_fits(x: Any) -> bool:
+    """Whether every entry of the last axis may be laid beside all of them."""
+    return bool(x.size * x.shape[-1] <= SMALL)
+
+
+def before_each(x: Any) -> Any:
+    """For each entry of the last axis, the product of those before it."""
+    first = np.ones((*x.shape[:-1], 1))
+    return np.concatenate([first, np.cumprod(x[..., :-1], axis=-1)], axis=-1)

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from gradcheck.errors import OutOfBudget
+from gradcheck.ops.axes import one_replaced
 from gradcheck.ops.row import Composed, Example, compound, op
 
 Matrix = np.ndarray[Any, Any]
 
+MINORS = 12  # rows; beyond, the n^2 minors of a singular matrix take minutes
 LARGEST = 20  # the ball recurrence takes n^4 products: a second here, a minute at 60
 
 
@@ -35,11 +37,20 @@ def _minor(a: Any, i: int, j: int) -> Any:
 def _cofactors(a: Any) -> Any:
     """The signed determinants of the minors: the derivative of det, also where a is singular."""
     n = a.shape[-1]
+    if n > MINORS and isinstance(a, np.ndarray):
+        return _cofactors_by_singular_values(a)
     rows = [
         np.stack([(-1) ** (i + j) * np.linalg.det(_minor(a, i, j)) for j in range(n)], axis=-1)
         for i in range(n)
     ]
     return np.stack(rows, axis=-2)
+
+
+def _cofactors_by_singular_values(a: Any) -> Any:
+    """The same of A = U S V^T: det(U V^T) U S' V^T, each s' the product of the other s."""
+    u, s, v = np.linalg.svd(a)
+    others = np.prod(one_replaced(s), axis=-1)
+    return np.linalg.det(u @ v)[..., None, None] * ((u * others[..., None, :]) @ v)
 
 
 def _det_rule(g: Any, y: Any, a: Any) -> Any:
@@ -177,11 +188,18 @@ def _outer_of(g: Any, y: Any, b: Any) -> Any:
     return g[..., :, None] * y[..., None, :] if b.ndim == 1 else g @ _turned(y)
 
 
+def _solved(a: Any, g: Any, b: Any) -> Any:
+    """The solution for every vector of g where b was one vector, for the columns of g elsewhere."""
+    if b.ndim > 1 or a.ndim == 2:
+        return np.linalg.solve(a, g)
+    return np.linalg.solve(a, g[..., None])[..., 0]
+
+
 solve = op(
     np.linalg.solve,
     vjps=(
-        lambda g, y, a, b: -_outer_of(np.linalg.solve(_turned(a), g), y, b),
-        lambda g, y, a, b: np.linalg.solve(_turned(a), g),
+        lambda g, y, a, b: -_outer_of(_solved(_turned(a), g, b), y, b),
+        lambda g, y, a, b: _solved(_turned(a), g, b),
     ),
     symbolic=Composed(lambda a, b: _stacked(_inverse_by_elimination)(a) @ b),
     ball=Composed(lambda a, b: _stacked(_inverse_by_adjugate)(a) @ b),

@@ -231,6 +231,15 @@ kron = op(
     example=Example("kron(a, b) * c", {"a": (2, 2), "b": (1, 2), "c": (2, 4)}),
 )
 
+
+def _crossed(a: Any, b: Any, axis: int = -1) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Vectors of three entries; NumPy's products in the plane are refused, as PyTorch does."""
+    lengths = [np.shape(v)[axis] for v in (a, b)]
+    if lengths != [3, 3]:
+        raise TypeError(f"cross takes vectors of 3 entries along axis {axis}, not of {lengths}")
+    return (a, b), {"axis": axis}
+
+
 cross = op(
     np.cross,
     also=(np.linalg.cross,),
@@ -240,7 +249,7 @@ cross = op(
     ),
     grad_fn="LinalgCrossBackward0",
     elementwise=False,
-    arrange=lambda a, b, axis=-1: ((a, b), {"axis": axis}),
+    arrange=_crossed,
     operands=2,
     example=Example("cross(a, b) * c", {"a": (3,), "b": (3,), "c": (3,)}),
 )

@@ -129,6 +129,15 @@ def _bounded_log(p: Any) -> Any:
     return np.log(np.maximum(p, LEAST))
 
 
+def _alike(a: Any, b: Any, reduction: str = "mean") -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Input and target of one shape (or a number): PyTorch refuses here what it would broadcast."""
+    if np.ndim(a) and np.ndim(b) and np.shape(a) != np.shape(b):
+        raise ValueError(
+            f"Target size ({np.shape(b)}) must be the same as input size ({np.shape(a)})"
+        )
+    return (a, b), {"reduction": reduction}
+
+
 binary_cross_entropy = _pair(
     "binary_cross_entropy",
     loss=lambda p, t: -(t * _bounded_log(p) + (1 - t) * _bounded_log(1 - p)),
@@ -140,6 +149,8 @@ binary_cross_entropy = _pair(
     domain=(Interval(0, 1), Interval(-inf, inf)),
     grad_fn="BinaryCrossEntropyBackward0",
     school=("bce_loss",),
+    arrange=_alike,
+    operands=2,
 )
 
 binary_cross_entropy_with_logits = _pair(
@@ -148,15 +159,30 @@ binary_cross_entropy_with_logits = _pair(
     slopes=(lambda z, t: sigmoid(z) - t, lambda z, t: -z),
     defined=lambda z, t: t * np.log(1 + np.exp(-z)) + (1 - t) * np.log(1 + np.exp(z)),
     grad_fn="BinaryCrossEntropyWithLogitsBackward0",
+    arrange=_alike,
+    operands=2,
 )
 
 
 def _classified(
     x: Any, target: Any, reduction: str = "mean"
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Class numbers are a parameter; class probabilities are an operand, and differentiated."""
+    """Class numbers are a parameter; class probabilities are an operand, and differentiated.
+
+    Raises ValueError or IndexError where a target is missing, too many, or no class.
+    """
     target = target if hasattr(target, "dtype") else np.asarray(target)
-    if target.dtype.kind in "iu":
+    shape, numbers = np.shape(x), target.dtype.kind in "iu"
+    axis = _classes(shape)
+    wanted = shape[:axis] + shape[axis + 1 :] if numbers else shape
+    if np.shape(target) != wanted:
+        raise ValueError(
+            f"the target has the shape {np.shape(target)}, but {wanted} was expected: class "
+            "numbers (integers) for each sample, or a probability for each entry"
+        )
+    if numbers:
+        for label in np.ravel(target)[np.ravel((target < 0) | (target >= shape[axis]))]:
+            raise IndexError(f"Target {label} is out of bounds.")
         return (x,), {"target": np.asarray(target), "reduction": reduction}
     return (x, target), {"reduction": reduction}
 

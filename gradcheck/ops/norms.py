@@ -1,4 +1,4 @@
-"""Norms of vectors and matrices, by NumPy's `ord=` (PyTorch: `p=`)."""
+"""Norms of vectors and matrices by NumPy's `ord=`, and of all entries by PyTorch's `p=`."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -12,11 +12,16 @@ from gradcheck.ops.row import Composed, Example, op
 Axes = int | tuple[int, ...] | None
 
 
-def _lengths(x: Any, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> Any:
+def _lengths(
+    x: Any, ord: Any = None, axis: Axes = None, keepdims: bool = False, *, p: Any = None
+) -> Any:
     """The call with its defaults: over one axis a vector's norm, over two a matrix's.
 
-    Raises TypeError for the norms of matrices that need their singular values, and for a count.
+    With `p=` the entries of all axes are one vector's. Raises TypeError for the norms of matrices
+    that need their singular values, and for a count.
     """
+    if p is not None:
+        x, ord = _as_vector(x, p, axis, keepdims)
     flat = axis is None and ord is None
     many = np.ndim(x) if axis is None else np.size(axis)
     if not flat and many == 2 and ord not in (None, "fro", 1, -1, np.inf, -np.inf):
@@ -27,6 +32,20 @@ def _lengths(x: Any, ord: Any = None, axis: Axes = None, keepdims: bool = False)
     if ord == 0:
         raise TypeError("norm(..., ord=0) counts the entries that are not zero: no derivative")
     return (x,), {"ord": ord, "axis": axis, "keepdims": keepdims}
+
+
+def _as_vector(x: Any, p: Any, axis: Axes, keepdims: bool) -> tuple[Any, Any]:
+    """The operand and its order where PyTorch's `p=` is meant."""
+    if np.ndim(x) == 1 or (axis is not None and np.size(axis) == 1):
+        return x, p
+    if p in (2, "fro"):
+        return x, None
+    if axis is None and not keepdims:
+        return np.ravel(x), p
+    raise TypeError(
+        f"norm(..., p={p!r}) over several axes is the norm of all their entries: reshape these to "
+        "one axis first; np.linalg.norm(x, ord) is the norm of a matrix"
+    )
 
 
 def _of_matrix(shape: tuple[int, ...], ord: Any, axis: Axes) -> bool:

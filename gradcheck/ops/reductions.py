@@ -6,6 +6,7 @@ import numpy as np
 
 from gradcheck.ops.axes import (
     Axis,
+    before_each,
     count,
     gathered,
     one_replaced,
@@ -13,6 +14,7 @@ from gradcheck.ops.axes import (
     scattered,
     shares,
     spread,
+    squared_fits,
 )
 from gradcheck.ops.row import Composed, Example, op
 
@@ -83,8 +85,14 @@ def _without_each(y: Any, x: Any, axis: Axis, keepdims: bool) -> Any:
     """The product of all the others, for each entry; entry by entry where one of them is zero."""
     if np.all(np.not_equal(x, 0)):
         return spread(y, x.shape, axis, keepdims) / x
-    others = np.prod(one_replaced(gathered(x, axis)), axis=-1)
-    return scattered(others, x.shape, axis)
+    return scattered(_others(gathered(x, axis)), x.shape, axis)
+
+
+def _others(x: Any) -> Any:
+    """The product of all others on the last axis: at once, or of those before and those after."""
+    if squared_fits(x):
+        return np.prod(one_replaced(x), axis=-1)
+    return before_each(x) * np.flip(before_each(np.flip(x, axis=-1)), axis=-1)
 
 
 prod = op(

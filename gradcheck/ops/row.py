@@ -106,7 +106,7 @@ class Op:
         count = len(args) if self.operands is None else self.operands
         if len(args) < count:
             raise TypeError(f"{self.name} takes {count} arguments, {len(args)} came")
-        params = dict(zip(self.params, args[count:], strict=False))
+        params = _spelled(dict(zip(self.params, args[count:], strict=False)))
         if len(args) - count > len(self.params):
             raise TypeError(f"{self.name} takes {count + len(self.params)} arguments at most")
         for key, value in kwargs.items():
@@ -201,7 +201,7 @@ SPELLINGS = {
     "correction": "ddof",
     "unbiased": "ddof",
     "shifts": "shift",
-    "p": "ord",
+    "diagonal": "k",
 }
 
 
@@ -254,8 +254,11 @@ def _filled(cell: Cell, params: Mapping[str, Any]) -> Cell:
 
 
 def _spelled(kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Keyword arguments in NumPy's words: `dim` is `axis`."""
-    return {SPELLINGS.get(key, key): value for key, value in kwargs.items()}
+    """Keyword arguments in NumPy's words: `dim` is `axis`, and several axes are a tuple."""
+    spelled = {SPELLINGS.get(key, key): value for key, value in kwargs.items()}
+    if type(spelled.get("axis")) is list:
+        spelled["axis"] = tuple(spelled["axis"])
+    return spelled
 
 
 def handler_of(args: Iterable[Any]) -> Callable[..., Any] | None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.ops.axes import one_replaced
+from gradcheck.ops.axes import before_each, one_replaced, squared_fits
 from gradcheck.ops.row import Example, op
 
 
@@ -20,12 +20,23 @@ def _product_rule(g: Any, y: Any, x: Any, axis: int | None) -> Any:
     if np.all(np.not_equal(x, 0)):
         return _from_the_end(g * y, axis) / x
     axis = 0 if axis is None else axis
-    others = np.triu(np.cumprod(one_replaced(np.moveaxis(x, axis, -1)), axis=-1))
-    return np.moveaxis(np.sum(others * np.expand_dims(np.moveaxis(g, axis, -1), -2), -1), -1, axis)
+    x, g = np.moveaxis(x, axis, -1), np.moveaxis(g, axis, -1)
+    if not squared_fits(x):
+        return np.moveaxis(before_each(x) * _later_products(g, x), -1, axis)
+    others = np.triu(np.cumprod(one_replaced(x), axis=-1))
+    return np.moveaxis(np.sum(others * np.expand_dims(g, -2), -1), -1, axis)
+
+
+def _later_products(g: Any, x: Any) -> Any:
+    """The sum over j from each entry on of g_j times the product of what stands between."""
+    sums = [g[..., -1]]
+    for i in reversed(range(x.shape[-1] - 1)):
+        sums.append(g[..., i] + x[..., i + 1] * sums[-1])
+    return np.stack(sums[::-1], axis=-1)
 
 
 def _undifferenced(g: Any, n: int, axis: int) -> Any:
-    """Each difference goes to its two neighbours, n times."""
+    """Each difference goes to its two neighbours, n times (as many as there were entries)."""
     for _ in range(n):
         nothing = np.zeros([1 if k == axis % g.ndim else m for k, m in enumerate(g.shape)])
         g = np.concatenate([nothing, g], axis=axis) - np.concatenate([g, nothing], axis=axis)
@@ -60,7 +71,7 @@ cumprod = op(
 
 diff = op(
     np.diff,
-    vjps=(lambda g, y, x, n=1, axis=-1: _undifferenced(g, n, axis),),
+    vjps=(lambda g, y, x, n=1, axis=-1: _undifferenced(g, min(n, x.shape[axis]), axis),),
     grad_fn="SubBackward0",
     elementwise=False,
     params=("n", "axis"),

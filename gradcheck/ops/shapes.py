@@ -12,13 +12,19 @@ def _numbered(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(args[0]) if len(args) == 1 and isinstance(args[0], tuple | list) else tuple(args)
 
 
-def _shaped(x: Any, *shape: Any, **named: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    return (x,), {"shape": _numbered(shape or (named.get("shape", named.get("newshape")),))}
+def _shaped(
+    x: Any, *sizes: Any, shape: Any = None, newshape: Any = None, order: str = "C"
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if order != "C":
+        raise TypeError(f"reshape follows rows only - transpose first instead of order='{order}'")
+    return (x,), {"shape": _numbered(sizes or (newshape if shape is None else shape,))}
 
 
-def _ordered(x: Any, *axes: Any, **named: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    axes = axes if axes else (named.get("axes", named.get("axis")),)
-    return (x,), {"axes": None if axes == (None,) else _numbered(axes)}
+def _ordered(
+    x: Any, *order: Any, axes: Any = None, axis: Any = None
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    order = order or (axis if axes is None else axes,)
+    return (x,), {"axes": None if order == (None,) else _numbered(order)}
 
 
 def _back(axes: Any) -> Any:

@@ -34,7 +34,9 @@ def _each(function: Callable[[float], float], pole: float) -> Callable[..., Any]
 
 def _digamma(x: float) -> float:
     """The logarithmic derivative of gamma: reflection, recurrence, asymptotic series."""
-    if x == 0 or (x < 0 and x == math.floor(x)):
+    if x == 0:
+        return math.copysign(math.inf, -x)
+    if x < 0 and x == math.floor(x):
         return math.nan
     if x < 0:
         return _digamma(1 - x) - _cotangents_slope(x, 0)
@@ -61,6 +63,8 @@ def _polygamma(x: float, n: int) -> float:
     """The n-th derivative of digamma, likewise (reflection: DLMF 5.15.6)."""
     if n == 0:
         return _digamma(x)
+    if not (abs(x) ** (n + 1)):  # 0, or so near that the power of its inverse is infinite
+        return math.inf if n % 2 else -math.inf
     if x < 0:
         return float((-1) ** n * _polygamma(1 - x, n) - _cotangents_slope(x, n))
     below = 0.0

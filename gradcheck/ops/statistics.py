@@ -12,6 +12,11 @@ from gradcheck.ops.axes import Axis, count, gathered, shares, spread
 from gradcheck.ops.row import Composed, Example, op
 
 
+def _freedom(shape: tuple[int, ...], axis: Axis, ddof: float) -> Any:
+    """The divisor n - ddof, where 0 gives what NumPy gives: inf or nan."""
+    return np.float64(count(shape, axis) - ddof)
+
+
 def _centred(x: Any, axis: Axis) -> Any:
     return x - np.mean(x, axis=axis, keepdims=True)
 
@@ -20,7 +25,7 @@ def _std_slope(y: Any, x: Any, axis: Axis, ddof: float, keepdims: bool) -> Any:
     """(x - mean) / ((n - ddof) y), and 0 where all entries are equal: PyTorch's convention."""
     y = spread(y, x.shape, axis, keepdims)
     flat = np.equal(y, 0)
-    slope = _centred(x, axis) / ((count(x.shape, axis) - ddof) * np.where(flat, 1.0, y))
+    slope = _centred(x, axis) / (_freedom(x.shape, axis, ddof) * np.where(flat, 1.0, y))
     return np.where(flat, 0.0, slope)
 
 
@@ -55,7 +60,7 @@ var = op(
     vjps=(
         lambda g, y, x, axis=None, ddof=0, keepdims=False: (
             spread(g, x.shape, axis, keepdims)
-            * (2 / (count(x.shape, axis) - ddof))
+            * (2 / _freedom(x.shape, axis, ddof))
             * _centred(x, axis)
         ),
     ),

@@ -7,7 +7,7 @@ import numpy as np
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.recording import watched
 from gradcheck.engine.tensor import bare
-from gradcheck.errors import TextError
+from gradcheck.errors import Complaint, TextError
 from gradcheck.ops.row import Interval, Op
 from gradcheck.problem.record import Point, Problem, executing
 
@@ -29,10 +29,21 @@ def check_value(problem: Problem, point: Point) -> None:
         value = bare(problem.value_on("tensor", inputs))
     if value is None:
         raise TextError([_complaint(problem, None, "the program ends without a value", _LAST)])
+    _check_cotangent(problem, np.shape(value))
     if not np.all(np.isfinite(np.asarray(value, dtype=np.float64))):
         row, span = lost[0] if lost else (None, None)
         name = row.name if row else "the program"
         raise TextError([_complaint(problem, span, f"{name} has no finite value here", _cure(row))])
+
+
+def _check_cotangent(problem: Problem, shape: tuple[int, ...]) -> None:
+    """Raise TextError where there is a cotangent of another shape than the value."""
+    came = None if problem.cotangent is None else problem.cotangent.shape
+    if came in (None, shape):
+        return
+    words = f"{problem.id}: the cotangent has the shape {came}, the value {shape}"
+    cure = "give one number for each entry of the value"
+    raise TextError([Complaint(words, cure, problem.file, problem.line, 1)])
 
 
 _LAST = "let the last line be an expression: the value"

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,23 @@ CURES: Mapping[str | int, str] = {
     "id": "use letters, digits, `.`, `_` and `-`",
     "expression": "write an expression as a text, or {form: program, read: ...}",
     "literal_error": "write `form: program`, or the expression alone",
+    "model_type": "write `x: 2.0`, `x: [1.0, 2.0]` or `x: {shape: [3, 2]}`",
+    "too_short": "write at least one",
+    "list_type": "write `[...]`, or lines that begin with `- `",
+    "string_type": "put it in quotes, or write it as a block after `|`",
 }
+# In our words what pydantic says of a value, by its kind of fault.
+DUE: Mapping[str, str] = {
+    "model_type": "a number, nested lists of numbers, or a mapping was expected",
+    "string_type": "a text was expected",
+    "list_type": "a list was expected",
+    "dict_type": "a mapping was expected",
+    "too_short": "an empty list came",
+    "float_parsing": "a number was expected",
+    "int_from_float": "a whole number was expected",
+}
+# An input may be a number, a list or a mapping: of a mapping, only what is wrong in it is said.
+MEMBERS = frozenset({"float_type", "list_type"})
 
 
 def load(path: str | Path) -> ProblemSet:
@@ -75,8 +92,12 @@ def _complaints(document: Document, error: ValidationError) -> list[Complaint]:
             words, cure = f"`{name}` is not a key here", "remove it, or see `gradcheck schema`"
         elif fault["type"] == "missing":
             words, cure = f"`{fault['loc'][-1]}` is missing", f"add `{fault['loc'][-1]}:`"
+        elif fault["type"] in MEMBERS and isinstance(document.node(path).value, dict):
+            continue
         else:
-            words, cure = f"`{name}`: {fault['msg'][0].lower()}{fault['msg'][1:]}", ""
+            label = f"entry {name}" if isinstance(name, int) else f"`{name}`"
+            said = DUE.get(fault["type"]) or f"{fault['msg'][0].lower()}{fault['msg'][1:]}"
+            words = f"{label}: {said}"
             cure = CURES.get(fault["loc"][-1], CURES.get(fault["type"], ""))
         found.setdefault(path, document.complaint(path, words, cure, key=extra))
     return list(found.values())
@@ -147,8 +168,8 @@ class _Reader:
         self.complaints.append(self.document.complaint((*self.at, *path), words, cure, key=key))
 
     def _input(self, name: str, value: Any) -> Input:
-        if not name.isidentifier() or name.startswith("_"):
-            cure = "use letters and digits"
+        if not name.isidentifier() or name.startswith("_") or iskeyword(name):
+            cure = "choose another" if iskeyword(name) else "use letters and digits"
             self._complain(("inputs", name), f"`{name}` is not a name", cure, key=True)
         if not isinstance(value, InputModel):
             array = self._array(("inputs", name))
@@ -203,8 +224,12 @@ class _Reader:
             if not tracked and self.model.ask is None:
                 self._complain(("inputs",), "no input requires grad", "let one do so", key=True)
             return tracked
+        if not self.model.wrt and self.model.ask is None:
+            self._complain(("wrt",), "no input is differentiated", "name one, or leave `wrt:` out")
         for k, name in enumerate(self.model.wrt):
-            if name not in inputs:
+            if name in self.model.wrt[:k]:
+                self._complain(("wrt", k), f"`{name}` stands here twice", "keep one")
+            elif name not in inputs:
                 cure = f"one of {', '.join(inputs)}"
                 self._complain(("wrt", k), f"`{name}` is not an input", cure)
             elif not inputs[name].requires_grad:

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import FrameType
 from typing import Any
@@ -10,6 +10,7 @@ from zlib import crc32
 
 import numpy as np
 
+from gradcheck.errors import GradcheckError
 from gradcheck.kinds import KINDS
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.text import Budget, Outcome, Program, locate, run
@@ -19,6 +20,7 @@ Point = Mapping[str, Array]
 FLOATS = Budget()
 EXACT = Budget(elements=50_000, total=2_000_000, products=2_000_000)
 """A scalar of an exact kind takes a thousand times as long as an entry of a float array."""
+PATIENCE, LEAST = 50, 1_000  # times the steps at the given point; steps that any program may take
 
 
 @dataclass(frozen=True)
@@ -82,15 +84,37 @@ class Problem:
         return Case(self.value_on, point, self.wrt, self.cotangent, self.seed, executing)
 
     def value_on(self, kind: str, inputs: Mapping[str, Any]) -> Any:
-        """The program's value on numbers of a kind; raises TextError or OutOfBudget."""
-        return self.outcome_on(kind, inputs).value
+        """The program's value on numbers of a kind, a list as an array.
+
+        Raises TextError or OutOfBudget.
+        """
+        value = self.outcome_on(kind, inputs).value
+        several = isinstance(value, list | tuple) and len(value) > 0
+        return KINDS[kind].function("array")(value) if several else value
 
     def outcome_on(self, kind: str, inputs: Mapping[str, Any]) -> Outcome:
         """The value and all variables after a run on numbers of a kind."""
         number_kind = KINDS[kind]
         own = {name: _as_kind(kind, inputs[name]) for name in self.inputs}
-        budget = FLOATS if kind in ("tensor", "float") else EXACT
+        budget = replace(FLOATS if kind in ("tensor", "float") else EXACT, steps=self.patience)
         return run(self.program, own, number_kind, budget, context=number_kind.contexts)
+
+    @cached_property
+    def patience(self) -> int:
+        """How many steps the program may take at any point: far more than at the given one.
+
+        A loop that converges there may never end elsewhere.
+        """
+        given = {name: i.value for name, i in self.inputs.items() if i.value is not None}
+        if len(given) < len(self.inputs):
+            return FLOATS.steps
+        kind = KINDS["float"]
+        own = {name: np.array(value, dtype=float)[()] for name, value in given.items()}
+        try:
+            used = run(self.program, own, kind, FLOATS, context=kind.contexts).steps
+        except GradcheckError:
+            return FLOATS.steps
+        return min(FLOATS.steps, max(LEAST, PATIENCE * used))
 
 
 @dataclass(frozen=True)

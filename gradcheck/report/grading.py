@@ -27,6 +27,7 @@ STYLES = {
     "needs-review": "magenta",
 }
 LONGEST_VALUE = 40
+BEYOND = "a number beyond 1e308"  # a gradient has a value at every point
 # Tags that say enough: of such answers no mistake is missed.
 SPEAKING = frozenset({"narrower", "failed", "stopped", "one-point"})
 
@@ -46,7 +47,8 @@ def grade_all(
         _notice(err, f"not graded: {entry.why}")
     if not keys:
         return MALFORMED
-    submissions, all_readable = _submissions(files, keys, err)
+    ungraded = frozenset(entry.problem for entry in doubtful)
+    submissions, all_readable = _submissions(files, keys, ungraded, err)
     said = []
     for judgement in grade(keys, submissions):
         said.append(judgement)
@@ -65,7 +67,7 @@ def grade_all(
 
 
 def _submissions(
-    files: Sequence[Path], keys: dict[str, Key], err: Console
+    files: Sequence[Path], keys: dict[str, Key], ungraded: frozenset[str], err: Console
 ) -> tuple[list[Submission], bool]:
     """The submissions that count, and whether all files could be read; notices on the way."""
     read = read_submissions(files)
@@ -76,7 +78,8 @@ def _submissions(
         _notice(err, notice)
     for submission in submissions:
         for name in strangers(keys, submission):
-            _notice(err, f"{submission.file}: `{name}` was not asked")
+            why = "is not graded" if name in ungraded else "was not asked"
+            _notice(err, f"{submission.file}: `{name}` {why}")
     return submissions, not any(isinstance(r, Unreadable) for r in read)
 
 
@@ -117,6 +120,8 @@ def _witness(judgement: Judgement) -> list[str]:
 def _apart(yours: float | None, expected: float | None) -> tuple[str, str]:
     """Two numbers in as many digits as tell them apart."""
     mine, due = _number(yours, 10), _number(expected, 10)
+    if expected is None:
+        return mine, BEYOND
     return (mine, due) if mine != due else (_number(yours, 17), _number(expected, 17))
 
 

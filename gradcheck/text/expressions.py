@@ -6,6 +6,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from gradcheck.text.calls import call
+from gradcheck.text.differing import refuse_picked
 from gradcheck.text.names import attribute, good_name, name
 from gradcheck.text.refusals import OPERATORS, OTHERWISE, Refusal
 from gradcheck.text.walk import Check, Rule
@@ -90,6 +91,7 @@ def conditional(check: Check, node: ast.IfExp) -> None:
 
 def subscript(check: Check, node: ast.Subscript) -> None:
     """`x[i]`, `x[a:b, ..., None]`, `x[mask]`."""
+    refuse_picked(check, node.value)
     check.visit(node.value)
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     for part in parts:

@@ -37,7 +37,9 @@ OPERATORS: dict[type[ast.AST], str] = {
 }
 
 # Where the owner of a method stands among the arguments, if not first: `x.where(condition, y)`.
-OWNERS_PLACE = {"where": 1}
+OWNERS_PLACE = {"where": 1, "polygamma": 1}
+# What the first argument of PyTorch's own method is called: `x.norm(1)` is of all entries.
+SECOND = {"norm": "p"}
 
 
 class Lowered(NamedTuple):
@@ -189,6 +191,8 @@ class _Lower(ast.NodeTransformer):
                 args.insert(OWNERS_PLACE.get(name, 0), self.visit(owner))
                 func = f"fn.{name}" if role == "postfix" else "guard.method"
                 args[1:1] = [ast.Constant(name)] if role == "method" else []
+                if role == "postfix" and name in SECOND and len(args) > 1:
+                    keywords.insert(0, ast.keyword(SECOND[name], args.pop(1)))
             case "call":
                 func = "guard.call"
                 args.insert(0, self.visit(node.func))

@@ -29,6 +29,9 @@ CURES: tuple[tuple[type[BaseException], str], ...] = (
     (AttributeError, "plain numbers and lists know less than tensors"),
     (Exception, "look at the shapes and kinds of the values here"),
 )
+SAID: tuple[tuple[str, str], ...] = (
+    ("in-place operation", "give the result a name of its own: `y = x + 1` for `x += 1`"),
+)
 TOO_MUCH: dict[type[BaseException], str] = {
     MemoryError: "this does not fit into memory",
     RecursionError: "this is nested too deep",
@@ -39,10 +42,11 @@ LONGEST_MESSAGE = 300
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run came to: the value of its last expression, and all variables at the end."""
+    """What a run came to: its last expression's value, all variables at the end, the steps."""
 
     value: Any
     names: Mapping[str, Any]
+    steps: int = 0
 
 
 def run(
@@ -71,7 +75,7 @@ def run(
         raise
     except Exception as error:
         raise TextError([_complaint(program, error)]) from error
-    return Outcome(namespace.get(LAST), _variables(namespace))
+    return Outcome(namespace.get(LAST), _variables(namespace), meter.steps)
 
 
 def _namespace(
@@ -116,7 +120,8 @@ def _is_helper(value: Any) -> bool:
 def _complaint(program: Program, error: BaseException) -> Complaint:
     """What went wrong, at its place in the program; our own errors bring their cure along."""
     message, _, own = _message(error).partition(" - ")
-    cure = own or next((cure for kind, cure in CURES if isinstance(error, kind)), "")
+    said = own or next((cure for words, cure in SAID if words in message), "")
+    cure = said or next((cure for kind, cure in CURES if isinstance(error, kind)), "")
     return program.passage.complaint(message, cure, _place(error.__traceback__))
 
 

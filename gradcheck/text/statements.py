@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Sequence
 
+from gradcheck.text.differing import refuse_picked
 from gradcheck.text.expressions import BINARY, plain_target, target_names
 from gradcheck.text.names import good_name
 from gradcheck.text.refusals import OPERATORS, OTHERWISE, PLAIN_DEF, Refusal
@@ -27,6 +28,8 @@ def assign(check: Check, node: ast.Assign) -> None:
     """`y = x**2`, `a, b = pair`, `x[0] = 1`, `w.grad = None`."""
     check.visit(node.value)
     for target in node.targets:
+        if isinstance(target, ast.Tuple | ast.List):
+            refuse_picked(check, node.value)
         _target(check, target)
 
 
