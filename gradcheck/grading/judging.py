@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from gradcheck.answers import Entries, Formula, Numbers, Plain, read_answer
+from gradcheck.answers import Plain, read_answer
 from gradcheck.diagnosis import Diagnosis, explain
 from gradcheck.equivalence import Array, Outcome, compare, compare_numbers
 from gradcheck.errors import GradcheckError, OutOfBudget, TextError
@@ -17,6 +17,7 @@ from gradcheck.grading.asked import judge_asked
 from gradcheck.grading.breaks import further_sides, unseen
 from gradcheck.grading.programs import judge_program
 from gradcheck.grading.scoring import share
+from gradcheck.grading.understood import nearest, notes, understood
 from gradcheck.grading.values import NotNumbers, Readings, floats, readings
 from gradcheck.kinds import ALIASES, FORMULAS
 from gradcheck.numbers.ball import middle, precision
@@ -93,7 +94,7 @@ def judge(
         ready = None if isinstance(read, Plain) else readings(key.problem, read)
     except TextError as error:
         return replace(base, verdict="invalid", remarks=(str(error),))
-    base = replace(base, understood=_understood(read), remarks=_notes(read))
+    base = replace(base, understood=understood(read), remarks=notes(read))
     if ready is None:
         return _said(base, "wrong", "a number or a formula is due, no other kind of value")
     try:
@@ -150,46 +151,6 @@ def _said(base: Judgement, verdict: str, remark: str) -> Judgement:
     return replace(base, verdict=verdict, remarks=(*base.remarks, remark))
 
 
-def _notes(read: Any) -> tuple[str, ...]:
-    """How ambiguous spellings were read, each once."""
-    formulas = read.formulas if isinstance(read, Entries) else (read,)
-    notes = (note for formula in formulas for note in getattr(formula, "notes", ()))
-    return tuple(dict.fromkeys(notes))
-
-
-def _understood(read: Formula | Numbers | Plain | Entries) -> str:
-    if isinstance(read, Formula):
-        return read.understood
-    if isinstance(read, Entries):
-        return _nested([f.understood for f in read.formulas], read.shape)
-    if isinstance(read, Numbers):
-        return _nested([_decimal(value) for value in read.values], read.shape)
-    return str(read.value)
-
-
-def _nested(entries: list[str], shape: tuple[int, ...]) -> str:
-    """Entries in brackets, as a list is typed; of many the shape."""
-    if not shape:
-        return entries[0]
-    if len(entries) > 64:
-        return f"numbers of the shape {shape}"
-    step = len(entries) // shape[0] if shape[0] else 0
-    rows = (entries[k * step : (k + 1) * step] for k in range(shape[0]))
-    return "[" + ", ".join(_nested(row, shape[1:]) for row in rows) + "]"
-
-
-def _decimal(value: Fraction) -> str:
-    return str(value.numerator) if value.denominator == 1 else repr(_float(value))
-
-
-def _float(value: Fraction) -> float:
-    """The nearest float; an infinity beyond them all."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
-
-
 # -- comparing -----------------------------------------------------------------------------------
 
 
@@ -229,7 +190,7 @@ def _numbers(key: Key, part: str, ready: Readings) -> _Compared:
     halves = np.broadcast_to(ready.half_units, ready.half_units.shape or noise.shape)
     outcome = compare_numbers(answer, halves, key.reference(0, part), noise)
     unknown = (None,) * (min(DIAGNOSTIC, len(key.points)) - 1)
-    slack = max((_float(half) for half in ready.half_units.flat if half is not None), default=0.0)
+    slack = max((nearest(half) for half in ready.half_units.flat if half is not None), default=0.0)
     return _Compared(outcome, key.spots, (floats(answer), *unknown), slack)
 
 
