@@ -300,3 +300,10 @@ def test_a_number_that_only_decides_is_no_loss():
     """`item` in a condition leaves the tape, and nothing with it."""
     found = consult(case(lambda x: x * x if x.item() > 1 else x, x=2.0))
     assert found.verdict == "agree"
+
+
+def test_a_square_of_what_is_zero_but_for_rounding_is_zero():
+    """(log x - log 2)^2 + x at 2: a ball around zero can be squared."""
+    found = consult(case(lambda x: (np.log(x) - np.log(2.0)) ** 2 + x, x=2.0))
+    assert found.verdict == "agree"
+    assert found.parts["x"].gradient.value == pytest.approx(1.0)

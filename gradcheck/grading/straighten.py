@@ -32,16 +32,6 @@ FOLDED: dict[str, Callable[[Fraction, Fraction], Any]] = {
     "divide": operator.truediv,
     "power": operator.pow,
 }
-
-
-def _raised(a: arb, b: arb) -> arb:
-    """A power; flint itself finds no number where the base lies around zero."""
-    whole = b.is_exact() and b.is_integer() and b > 0
-    if whole and a.is_finite() and a.mid() == 0:
-        return arb(0, a.abs_upper() ** b)
-    return a**b
-
-
 # Enclosures need no decision where the ops' own cells ask which side it is.
 ENCLOSED: dict[str, Rule] = {
     "absolute": abs,
@@ -51,7 +41,6 @@ ENCLOSED: dict[str, Rule] = {
     "fmax": arb.max,
     "fmin": arb.min,
     "relu": lambda x: arb.max(x, arb(0)),
-    "power": _raised,
 }
 
 

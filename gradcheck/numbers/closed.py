@@ -10,6 +10,8 @@ import sympy
 from flint import arb
 from sympy.printing.pycode import PythonCodePrinter
 
+from gradcheck.ops.arithmetic import raised
+
 
 def polygamma(order: arb, x: arb) -> arb:
     """The derivative of digamma of an integer order, by Hurwitz's zeta function."""
@@ -73,8 +75,9 @@ class ArbPrinter(PythonCodePrinter):  # type: ignore[misc]
         base, exponent = expr.as_base_exp()
         if exponent == sympy.Rational(1, 2):
             return f"sqrt({self._ball(base)})"
-        power = str(exponent) if exponent.is_Integer else self._print(exponent)
-        return f"({self._ball(base)})**({power})"
+        if exponent.is_Integer:
+            return f"raised({self._ball(base)}, {exponent})"
+        return f"({self._ball(base)})**({self._print(exponent)})"
 
     def _print_Function(self, expr: sympy.Function) -> str:  # noqa: N802
         name = type(expr).__name__
@@ -97,6 +100,9 @@ def compiled(symbols: Sequence[sympy.Symbol], expr: sympy.Expr) -> Callable[...,
         value = int(expr)
         return lambda *args: arb(value)
     function: Callable[..., arb] = sympy.lambdify(
-        list(symbols), expr, modules=[{"arb": arb, **FUNCTIONS}], printer=ArbPrinter
+        list(symbols),
+        expr,
+        modules=[{"arb": arb, "raised": raised, **FUNCTIONS}],
+        printer=ArbPrinter,
     )
     return function

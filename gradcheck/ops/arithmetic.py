@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import sympy
+from flint import arb
 
 from gradcheck.ops.row import Composed, Interval, inf, op, plain_number
 
@@ -91,6 +92,15 @@ def _power_name(operands: tuple[Any, ...], params: Mapping[str, Any]) -> str:
     return f"PowBackward{0 if plain_number(operands[1]) else 2 if plain_number(operands[0]) else 1}"
 
 
+def raised(a: arb, b: Any) -> arb:
+    """A power of a ball; flint itself finds no number where the base lies around zero."""
+    found: arb = a**b
+    if found.is_finite() or not a.is_finite() or a.mid() != 0:
+        return found
+    whole = type(b) is int or (b.is_exact() and b.is_integer())
+    return arb(0, a.abs_upper() ** b) if whole and b > 0 else found
+
+
 power = op(
     np.power,
     vjps=(
@@ -100,7 +110,7 @@ power = op(
         _times_log,
     ),
     symbolic=operator.pow,
-    ball=operator.pow,
+    ball=raised,
     domain=(Interval(0, inf), Interval(-inf, inf)),
     grad_fn=_power_name,
     school=("pow",),
