@@ -1,7 +1,7 @@
 """Figures that come out alike every time: their look, and how they become SVG.
 
 Only this module and the three that draw need matplotlib; of it they use figures alone, so that
-nothing of a session's own plots is touched.
+nothing of a program's own plots is touched.
 """
 
 import textwrap
@@ -54,7 +54,7 @@ RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 @contextmanager
 def look() -> Iterator[None]:
-    """Our settings, whatever a session has set for its own plots."""
+    """Our settings, whatever a program has set for its own plots."""
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(LOOK)
