@@ -54,3 +54,14 @@ def test_it_is_off_after_the_block():
             program(x).backward()
         set_detect_anomaly(False)
         program(x).backward()
+
+
+def test_a_block_that_is_not_entered_changes_nothing():
+    """As PyTorch's: made, but not entered, it only warns."""
+    x = tensor([0.0], requires_grad=True)
+    with pytest.warns(UserWarning, match="Anomaly Detection"):
+        block = detect_anomaly()
+    with np.errstate(all="ignore"):
+        PROGRAMS["sqrt"][0](x).backward()
+        with block, pytest.raises(RuntimeError, match="SqrtBackward0"):
+            PROGRAMS["sqrt"][0](x).backward()

@@ -1,6 +1,5 @@
 """Anomaly detection: backward stops at the first function that gives nan, and names it."""
 
-import threading
 import warnings
 from dataclasses import replace
 from typing import Any, Self
@@ -8,21 +7,13 @@ from typing import Any, Self
 import numpy as np
 
 from gradcheck.engine.backward import RIGHT, Node, Verbs, pull
+from gradcheck.engine.recording import MODE
 from gradcheck.engine.tensor import bare
 
 SLOW = (
     "Anomaly Detection has been enabled. This mode will increase the runtime and should only be "
     "enabled for debugging."
 )
-
-
-class State(threading.local):
-    """Whether backward looks for nan, in this thread."""
-
-    on: bool = False
-
-
-STATE = State()
 
 
 class set_detect_anomaly:  # noqa: N801 - PyTorch's name
@@ -32,26 +23,31 @@ class set_detect_anomaly:  # noqa: N801 - PyTorch's name
         """Warns, as PyTorch does, that backward gets slower."""
         if mode:
             warnings.warn(SLOW, UserWarning, stacklevel=2)
-        self._before, STATE.on = STATE.on, mode and check_nan
+        self._before, MODE.wary = MODE.wary, mode and check_nan
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        STATE.on = self._before
+        MODE.wary = self._before
 
 
 class detect_anomaly(set_detect_anomaly):  # noqa: N801 - likewise
-    """The block in which backward looks for nan."""
+    """The block in which backward looks for nan; nothing before it is entered."""
 
     def __init__(self, check_nan: bool = True) -> None:
-        """Switched on until the end of the block."""
+        """Warns at once, looks for nan inside."""
         super().__init__(True, check_nan)
+        MODE.wary, self._wanted = self._before, MODE.wary
+
+    def __enter__(self) -> Self:
+        self._before, MODE.wary = MODE.wary, self._wanted
+        return self
 
 
 def verbs() -> Verbs:
     """The four verbs as backward is to say them now."""
-    return WARY if STATE.on else RIGHT
+    return WARY if MODE.wary else RIGHT
 
 
 def _pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:

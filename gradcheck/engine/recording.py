@@ -28,6 +28,8 @@ class Mode(threading.local):
     observe: Observe | None = None
     disturb: Disturb | None = None
     usual: bool = True
+    wary: bool = False
+    """Whether backward looks for nan (see `anomaly`)."""
 
     def set(self, recording: bool, observe: Observe | None, disturb: Disturb | None) -> None:
         """Change the mode of this thread."""

@@ -50,17 +50,13 @@ def _without_axis(most: int) -> Callable[[ast.Call], bool]:
     return lambda call: len(call.args) <= most and not _keywords(call) & {"dim", "axis"}
 
 
-def _of_all_entries(place: int) -> Callable[[ast.Call], bool]:
-    """An order of a norm, in its place, by which NumPy would mean the norm of a matrix."""
-
-    def meant(call: ast.Call) -> bool:
-        named = {keyword.arg: keyword.value for keyword in call.keywords}
-        orders = [*call.args[place : place + 1], *(named[k] for k in named if k == "ord")]
-        axes = [*call.args[place + 1 : place + 2], *(named[k] for k in named if k in AXES)]
-        harmless = all(isinstance(k, ast.Constant) and k.value in HARMLESS for k in orders)
-        return not harmless and (not axes or isinstance(axes[0], ast.Tuple | ast.List))
-
-    return meant
+def _of_all_entries(call: ast.Call) -> bool:
+    """A norm with an order by which NumPy would mean the norm of a matrix."""
+    named = {keyword.arg: keyword.value for keyword in call.keywords}
+    orders = [*call.args[1:2], *(named[k] for k in named if k == "ord")]
+    axes = [*call.args[2:3], *(named[k] for k in named if k in AXES)]
+    harmless = all(isinstance(k, ast.Constant) and k.value in HARMLESS for k in orders)
+    return not harmless and (not axes or isinstance(axes[0], ast.Tuple | ast.List))
 
 
 def _unturned(call: ast.Call) -> bool:
@@ -100,7 +96,7 @@ DIFFERING: Mapping[str, Differing] = {
         _always, "PyTorch takes the length of a part, NumPy the number of parts: `np.split`"
     ),
     "transpose": Differing(_more_than_one, SWAP),
-    "norm": Differing(_of_all_entries(1), NORM),
+    "norm": Differing(_of_all_entries, NORM),
     "cross": Differing(_without_axis(2), CROSS),
     "softmax": SOFTMAX,
     "log_softmax": SOFTMAX,
