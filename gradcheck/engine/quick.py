@@ -34,6 +34,7 @@ OPERATOR: dict[Callable[..., Any], Callable[..., Any]] = {
     np.subtract: operator.sub,
     np.multiply: operator.mul,
     np.divide: operator.truediv,
+    np.matmul: operator.matmul,
     np.negative: operator.neg,
 }
 """Python's operators do what these functions do, and faster on single numbers."""

@@ -29,7 +29,13 @@ def spread(g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool) -> Any:
 
 def repeated(g: Any, shape: tuple[int, ...]) -> Any:
     """What broadcasts against a shape, in this shape."""
-    if isinstance(g, np.ndarray | np.float64):
+    if type(g) is np.float64:
+        if not shape:
+            return g
+        full = np.empty(shape)
+        full.fill(g)
+        return full
+    if isinstance(g, np.ndarray):
         return g * _ones(shape)  # much faster than broadcast_to, and the same to the last bit
     return np.broadcast_to(g, shape)
 

@@ -31,8 +31,17 @@ sum = op(
     example=Example("sum(a, axis=0) * b", {"a": (3, 2), "b": (2,)}),
 )
 
+
+def _mean(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    """NumPy's mean, without the detours that other dtypes ask for."""
+    if type(x) is np.ndarray and x.dtype == np.float64 and x.size:
+        return np.add.reduce(x, axis=axis, keepdims=keepdims) / count(x.shape, axis)
+    return np.mean(x, axis=axis, keepdims=keepdims)
+
+
 mean = op(
     np.mean,
+    forward=_mean,
     vjps=(
         lambda g, y, x, axis=None, keepdims=False: repeated(
             spread(g, x.shape, axis, keepdims) / count(x.shape, axis), x.shape
