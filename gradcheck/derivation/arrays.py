@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engine.autograd import tensor
-from gradcheck.engine.backward import RIGHT, Leaf, Node, walk
+from gradcheck.engine.backward import RIGHT, walk
+from gradcheck.engine.tape import Leaf, Node
 from gradcheck.engine.recording import watched
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.opinions.opinion import Array

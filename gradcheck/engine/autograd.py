@@ -9,7 +9,7 @@ import numpy as np
 from gradcheck.engine import advice, methods
 from gradcheck.engine.anomaly import verbs
 from gradcheck.engine.backward import walk
-from gradcheck.engine.recording import MODE
+from gradcheck.engine.recording import Recording
 from gradcheck.engine.tape import Leaf, Node, Step, saved
 from gradcheck.engine.tensor import Tensor, apply, bare, boxed, tracked
 from gradcheck.ops import TABLE
@@ -61,7 +61,10 @@ def backward(
     only = None if inputs is None else set(targets)
     landed = _run(_roots(tensors, gradients), retain_graph, create_graph, only)
     for step, g in landed.items():
-        _deposit(step.variable if isinstance(step, Leaf) else targets[step], g, create_graph)
+        if isinstance(step, Leaf):
+            _deposit(step.variable, g, create_graph, own=not step.hooks)
+        else:
+            _deposit(targets[step], g, create_graph, own=False)
     for t in targets.values():
         t.retain_grad()
 
@@ -110,16 +113,22 @@ def grad(  # noqa: PLR0917 - PyTorch's signature
 def _roots(tensors: Tensor | Sequence[Tensor], gradients: Any) -> list[tuple[Step, Any]]:
     """The steps to start from and their seeds; PyTorch's complaints where there are none."""
     ends = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    if gradients is None and len(ends) == 1 and type(ends[0]._value) is np.float64:
+        return [(_source(0, ends[0]), ONE)]
     given = list(gradients) if isinstance(gradients, list | tuple) else [gradients]
     if gradients is None:
         given = [None] * len(ends)
     if len(given) != len(ends):
         raise RuntimeError(f"got {len(ends)} tensors and {len(given)} gradients")
     seeds = [_seed(i, t, g) for i, (t, g) in enumerate(zip(ends, given, strict=True))]
-    for i, t in enumerate(ends):
-        if not t.requires_grad:
-            raise RuntimeError(advice.no_graph(i))
-    return [(t._step(), g) for t, g in zip(ends, seeds, strict=True)]
+    return [(_source(i, t), g) for i, (t, g) in enumerate(zip(ends, seeds, strict=True))]
+
+
+def _source(index: int, t: Tensor) -> Step:
+    """The step that made an output."""
+    if not t.requires_grad:
+        raise RuntimeError(advice.no_graph(index))
+    return t._step()
 
 
 def _seed(index: int, t: Tensor, gradient: Any) -> Any:
@@ -148,16 +157,12 @@ def _run(
 ) -> dict[Step, Any]:
     """Walk the tape: on bare arrays, or on tensors when the walk itself is to be recorded."""
     retain = create_graph if retain_graph is None else retain_graph
-    before = MODE.recording
-    MODE.record(create_graph)
-    try:
-        if create_graph:
-            live = [(step, boxed(g)) for step, g in roots]
-            return walk(live, verbs=verbs(), retain=retain, read=_alive, only=only)
-        seeds = [(step, bare(g)) for step, g in roots]
+    if not create_graph:
+        seeds = [(step, g._value if type(g) is Tensor else g) for step, g in roots]
         return walk(seeds, verbs=verbs(), retain=retain, only=only)
-    finally:
-        MODE.record(before)
+    live = [(step, boxed(g)) for step, g in roots]
+    with Recording(True):
+        return walk(live, verbs=verbs(), retain=retain, read=_alive, only=only)
 
 
 def _alive(node: Node) -> tuple[Any, tuple[Any, ...]]:
@@ -183,15 +188,16 @@ def _revived(value: Any, edge: Step | None, cell: list[Any] | None) -> Any:
     return twin
 
 
-def _deposit(target: Tensor, g: Any, create_graph: bool) -> None:
-    """Add g to `.grad`: into the same tensor object, as PyTorch does."""
+def _deposit(target: Tensor, g: Any, create_graph: bool, own: bool) -> None:
+    """Add g to `.grad`: into the same tensor object, as PyTorch does; `own` memory is kept."""
     held = target._grad
     if not target._tracked:  # it was asked for when the graph was made, and is no longer
         return
     if create_graph:
         target._grad = apply(TABLE["copy"], (g,), {}) if held is None else held + g
     elif held is None:
-        target._grad = Tensor(g if type(g) is np.float64 else np.array(bare(g)))
+        mine = type(g) is np.float64 or (own and type(g) is np.ndarray)
+        target._grad = Tensor(g if mine else np.array(bare(g)))
     else:
         held._share()
         np.add(held._value, bare(g), out=held._value, casting="same_kind")

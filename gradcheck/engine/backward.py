@@ -11,14 +11,9 @@ from heapq import heapify, heappop, heappush, heappushpop
 from typing import Any
 
 import numpy as np
-from numpy import float64
+from numpy import float64, ndarray
 
 from gradcheck.engine.tape import NUMBER, Leaf, Node, Step, saved
-
-__all__ = [
-    "RIGHT", "Leaf", "Node", "Step", "Verbs",
-    "accumulate", "fit", "pull", "reachable", "saved", "seed", "unbroadcast", "walk",
-]  # fmt: skip
 
 
 def seed(root: Step, g: Any) -> Any:
@@ -87,20 +82,20 @@ def walk(  # noqa: PLR0912 - one loop: this is where the time goes
     """Cotangents of the leaves (or of the steps in `only`), from seeded roots.
 
     The latest node goes first: operands are older than their op, so everything has arrived at a
-    node when its turn comes. Raises RuntimeError, in PyTorch's words, where saved values are gone
-    or changed.
+    node when its turn comes. What lands at a leaf is in memory of its own. Raises RuntimeError, in
+    PyTorch's words, where saved values are gone or changed.
     """
     say_pull, say_fit, say_accumulate = verbs.pull, verbs.fit, verbs.accumulate
     pulls_rightly, fits_rightly = say_pull is pull, say_fit is fit
     arrived: dict[Step, Any] = {}
     landed: dict[Step, Any] = {}
     for root, g in roots:
-        start = verbs.seed(root, g)
+        start = verbs.seed(root, g if type(root) is Node else _own(g))
         arrived[root] = say_accumulate(root, arrived[root], start) if root in arrived else start
     waiting = [(-root.order, root) for root in arrived if type(root) is Node]
     heapify(waiting)
     above = None if only is None else _above(only, arrived)
-    node: Any = _latest(waiting, None) if waiting else None
+    node: Node | None = _latest(waiting, None) if waiting else None
     while node is not None:
         g = arrived.pop(node)
         ahead = None
@@ -133,18 +128,29 @@ def walk(  # noqa: PLR0912 - one loop: this is where the time goes
                 if held is not None:
                     arrived[edge] = say_accumulate(edge, held, piece)
                     continue
-                arrived[edge] = piece
                 if type(edge) is Node:
+                    arrived[edge] = piece
                     if ahead is not None:
                         heappush(waiting, (-edge.order, edge))
                     else:
                         ahead = edge
+                elif plainly and piece is not g and (
+                    type(piece) is not ndarray or piece.base is None
+                ):
+                    arrived[edge] = piece
+                else:
+                    arrived[edge] = _own(piece)
             if not retain and node.watch is not None:
                 node.release()
         node = _latest(waiting, ahead) if waiting else ahead
     for leaf, g in arrived.items():
         landed[leaf] = hooked(leaf, g) if leaf.hooks else g
     return landed
+
+
+def _own(g: Any) -> Any:
+    """The cotangent in memory of its own."""
+    return g.copy() if type(g) is ndarray else g
 
 
 def _latest(waiting: list[tuple[int, Node]], ahead: Node | None) -> Node:

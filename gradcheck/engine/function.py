@@ -147,7 +147,10 @@ def _row(cls: type[Function], args: tuple[Any, ...], outputs: tuple[Any, ...]) -
 
     def rule(position: int, g: Any, ctx: Any) -> Any:
         if last[0] is not g or position <= last[1]:
-            last[2] = _gradients(cls, ctx, _parts(g), known, shapes)
+            parts = _parts(g)
+            alive = any(isinstance(part, Tensor) for part in parts.values())
+            with Recording(MODE.recording and alive):
+                last[2] = _gradients(cls, ctx, parts, known, shapes)
         last[0], last[1] = g, position
         answer = last[2][position]
         if position == final:

@@ -5,6 +5,7 @@ from typing import Any, Self
 from weakref import ref
 
 from gradcheck.engine import advice
+from gradcheck.engine.recording import Recording
 from gradcheck.engine.state import State
 from gradcheck.engine.tape import Leaf, Node, Step
 
@@ -105,8 +106,12 @@ def _keeper(node: Node, tensor: State) -> Keeper | None:
 
 
 def _answered(hook: Callable[[Any], Any], g: Any, box: type[State]) -> Any:
-    """The hook's answer in place of g, if it gave one that fits."""
-    answer = hook(g if isinstance(g, State) else box(g))
+    """The hook's answer in place of g, if it gave one that fits; bare cotangents go unrecorded."""
+    if isinstance(g, State):
+        answer = hook(g)
+    else:
+        with Recording(False):
+            answer = hook(box(g))
     if answer is None:
         return g
     if not isinstance(answer, State):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from gradcheck.engine.backward import Step
+from gradcheck.engine.tape import Step
 from gradcheck.numbers import symbolic as line
 from gradcheck.numbers.ball import arbs, middle, precision
 from gradcheck.numbers.scalars import answer

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from gradcheck.engine.backward import RIGHT, Node, Step, pull, walk
+from gradcheck.engine.backward import RIGHT, pull, walk
+from gradcheck.engine.tape import Node, Step
 from gradcheck.engine.recording import watched
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.numbers import symbolic as line

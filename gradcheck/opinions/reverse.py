@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engine.autograd import tensor
-from gradcheck.engine.backward import RIGHT, Leaf, Node, Verbs, pull, walk
+from gradcheck.engine.backward import RIGHT, Verbs, pull, walk
+from gradcheck.engine.tape import Leaf, Node
 from gradcheck.engine.conversions import TAKEN
 from gradcheck.engine.recording import watched
 from gradcheck.engine.tensor import Tensor, bare
