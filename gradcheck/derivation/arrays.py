@@ -7,8 +7,8 @@ import numpy as np
 
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.backward import RIGHT, walk
-from gradcheck.engine.tape import Leaf, Node
 from gradcheck.engine.recording import watched
+from gradcheck.engine.tape import Leaf, Node
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.opinions.opinion import Array
 from gradcheck.problem.draw import given_point

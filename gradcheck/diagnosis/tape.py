@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engine.backward import RIGHT, Verbs, reachable, walk
-from gradcheck.engine.tape import Leaf, Node, Step
 from gradcheck.engine.recording import watched
+from gradcheck.engine.tape import Leaf, Node, Step
 from gradcheck.engine.tensor import bare
 from gradcheck.mistakes import Edge, Meeting, Mistake, Start
 from gradcheck.opinions.opinion import Array, Case

@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 
 from gradcheck.engine.backward import RIGHT, Verbs, pull
-from gradcheck.engine.tape import Node
 from gradcheck.engine.recording import MODE
+from gradcheck.engine.tape import Node
 from gradcheck.engine.tensor import bare
 
 SLOW = (

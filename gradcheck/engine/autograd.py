@@ -9,10 +9,10 @@ import numpy as np
 from gradcheck.engine import advice, methods
 from gradcheck.engine.anomaly import verbs
 from gradcheck.engine.backward import walk
+from gradcheck.engine.landing import land
 from gradcheck.engine.recording import Recording
 from gradcheck.engine.tape import Leaf, Node, Step, saved
-from gradcheck.engine.tensor import Tensor, apply, bare, boxed, tracked
-from gradcheck.ops import TABLE
+from gradcheck.engine.tensor import Tensor, bare, boxed, tracked
 
 NUMBERS = "fiub"
 ONE = np.float64(1.0)
@@ -60,11 +60,7 @@ def backward(
         warnings.warn(advice.CYCLE, UserWarning, stacklevel=3)
     only = None if inputs is None else set(targets)
     landed = _run(_roots(tensors, gradients), retain_graph, create_graph, only)
-    for step, g in landed.items():
-        if isinstance(step, Leaf):
-            _deposit(step.variable, g, create_graph, own=not step.hooks)
-        else:
-            _deposit(targets[step], g, create_graph, own=False)
+    land(landed, targets, create_graph)
     for t in targets.values():
         t.retain_grad()
 
@@ -113,8 +109,6 @@ def grad(  # noqa: PLR0917 - PyTorch's signature
 def _roots(tensors: Tensor | Sequence[Tensor], gradients: Any) -> list[tuple[Step, Any]]:
     """The steps to start from and their seeds; PyTorch's complaints where there are none."""
     ends = [tensors] if isinstance(tensors, Tensor) else list(tensors)
-    if gradients is None and len(ends) == 1 and type(ends[0]._value) is np.float64:
-        return [(_source(0, ends[0]), ONE)]
     given = list(gradients) if isinstance(gradients, list | tuple) else [gradients]
     if gradients is None:
         given = [None] * len(ends)
@@ -188,22 +182,6 @@ def _revived(value: Any, edge: Step | None, cell: list[Any] | None) -> Any:
     return twin
 
 
-def _deposit(target: Tensor, g: Any, create_graph: bool, own: bool) -> None:
-    """Add g to `.grad`: into the same tensor object, as PyTorch does; `own` memory is kept."""
-    held = target._grad
-    if not target._tracked:  # it was asked for when the graph was made, and is no longer
-        return
-    if create_graph:
-        target._grad = apply(TABLE["copy"], (g,), {}) if held is None else held + g
-    elif held is None:
-        mine = type(g) is np.float64 or (own and type(g) is np.ndarray)
-        target._grad = Tensor(g if mine else np.array(bare(g)))
-    else:
-        held._share()
-        np.add(held._value, bare(g), out=held._value, casting="same_kind")
-        held._cell[0] += 1
-
-
 def _backward_method(
     self: Tensor,
     gradient: Any = None,
@@ -215,6 +193,9 @@ def _backward_method(
 
     Raises RuntimeError in PyTorch's words: no graph, not a scalar, wrong shape, graph freed.
     """
+    if gradient is inputs is None and not create_graph and type(self._value) is np.float64:
+        land(walk([(_source(0, self), ONE)], verbs=verbs(), retain=bool(retain_graph)), {}, False)
+        return
     given = None if gradient is None else [gradient]
     backward([self], given, retain_graph, create_graph, inputs)
 

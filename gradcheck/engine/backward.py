@@ -11,9 +11,9 @@ from heapq import heapify, heappop, heappush, heappushpop
 from typing import Any
 
 import numpy as np
-from numpy import float64, ndarray
+from numpy import add, float64, ndarray
 
-from gradcheck.engine.tape import NUMBER, Leaf, Node, Step, saved
+from gradcheck.engine.tape import NUMBER, Node, Step, saved
 
 
 def seed(root: Step, g: Any) -> Any:
@@ -48,12 +48,13 @@ def unbroadcast(g: Any, shape: tuple[int, ...]) -> Any:
     """Sum g over the axes that broadcasting added or stretched; the adjoint of broadcast_to."""
     extra = len(g.shape) - len(shape)
     if extra > 0:
-        g = g.sum(axis=tuple(range(extra)) if extra > 1 else 0)
+        axes = tuple(range(extra)) if extra > 1 else 0
+        g = add.reduce(g, axis=axes) if type(g) is ndarray else g.sum(axis=axes)
         if g.shape == shape:
             return g
     if extra < 0 or any(m == 1 != n for n, m in zip(shape, g.shape, strict=True)):
         return np.broadcast_to(g, shape)
-    stretched = tuple(k for k, n in enumerate(shape) if n == 1 != g.shape[k])
+    stretched = tuple([k for k, n in enumerate(shape) if n == 1 != g.shape[k]])
     return g.sum(axis=stretched, keepdims=True)
 
 
@@ -87,32 +88,31 @@ def walk(  # noqa: PLR0912 - one loop: this is where the time goes
     """
     say_pull, say_fit, say_accumulate = verbs.pull, verbs.fit, verbs.accumulate
     pulls_rightly, fits_rightly = say_pull is pull, say_fit is fit
-    arrived: dict[Step, Any] = {}
+    arrived = _seeded(roots, verbs)
     landed: dict[Step, Any] = {}
-    for root, g in roots:
-        start = verbs.seed(root, g if type(root) is Node else _own(g))
-        arrived[root] = say_accumulate(root, arrived[root], start) if root in arrived else start
     waiting = [(-root.order, root) for root in arrived if type(root) is Node]
     heapify(waiting)
     above = None if only is None else _above(only, arrived)
     node: Node | None = _latest(waiting, None) if waiting else None
     while node is not None:
         g = arrived.pop(node)
-        ahead = None
+        ahead: Node | None = None
         if node.hooks:
             g = hooked(node, g)
         if only is not None and node in only:
             landed[node] = g
         if above is None or node in above:
-            y, operands = (node.y, node.operands) if node.watch is None else read(node)
-            rules, forms = node.op.vjps, node.forms
+            y, operands = (node.y, node.operands or ()) if node.watch is None else read(node)
+            rules: Any = node.op.vjps
             plainly = (
                 pulls_rightly and type(rules) is tuple and not node.params and None not in rules
             )
             for i, edge in enumerate(node.edges):
                 if edge is None or not (above is None or edge in above or edge in only):  # type: ignore[operator]
                     continue
-                if plainly:
+                if plainly and len(operands) == 2:
+                    piece = rules[i](g, y, operands[0], operands[1])
+                elif plainly:
                     piece = rules[i](g, y, *operands)
                 else:
                     piece = say_pull(node, i, g, y, operands)
@@ -120,37 +120,42 @@ def walk(  # noqa: PLR0912 - one loop: this is where the time goes
                         continue
                 if not fits_rightly:
                     piece = say_fit(node, i, piece)
-                elif type(piece) is not float64 or forms[i] is not NUMBER:
-                    shape, dtype = forms[i]
+                elif type(piece) is not float64 or node.forms[i] is not NUMBER:
+                    shape, dtype = node.forms[i]  # type: ignore[misc]
                     if piece.shape != shape or piece.dtype is not dtype:
                         piece = fit(node, i, piece)
                 held = arrived.get(edge)
                 if held is not None:
                     arrived[edge] = say_accumulate(edge, held, piece)
-                    continue
-                if type(edge) is Node:
+                elif type(edge) is Node:
                     arrived[edge] = piece
                     if ahead is not None:
                         heappush(waiting, (-edge.order, edge))
                     else:
                         ahead = edge
-                elif plainly and piece is not g and (
-                    type(piece) is not ndarray or piece.base is None
-                ):
-                    arrived[edge] = piece
                 else:
-                    arrived[edge] = _own(piece)
+                    arrived[edge] = _own(piece, plainly and piece is not g)
             if not retain and node.watch is not None:
                 node.release()
         node = _latest(waiting, ahead) if waiting else ahead
-    for leaf, g in arrived.items():
-        landed[leaf] = hooked(leaf, g) if leaf.hooks else g
-    return landed
+    return landed | {leaf: hooked(leaf, g) if leaf.hooks else g for leaf, g in arrived.items()}
 
 
-def _own(g: Any) -> Any:
-    """The cotangent in memory of its own."""
-    return g.copy() if type(g) is ndarray else g
+def _seeded(roots: list[tuple[Step, Any]], verbs: Verbs) -> dict[Step, Any]:
+    """The cotangents to begin with; one root may stand there twice."""
+    arrived: dict[Step, Any] = {}
+    for root, g in roots:
+        start = verbs.seed(root, g if type(root) is Node else _own(g))
+        held = arrived.get(root)
+        arrived[root] = start if held is None else verbs.accumulate(root, held, start)
+    return arrived
+
+
+def _own(g: Any, fresh: bool = False) -> Any:
+    """The cotangent in memory of its own: copied, unless it was made afresh and is no view."""
+    if type(g) is not ndarray or (fresh and g.base is None):
+        return g
+    return g.copy()
 
 
 def _latest(waiting: list[tuple[int, Node]], ahead: Node | None) -> Node:

@@ -14,7 +14,7 @@ import numpy as np
 from gradcheck.engine import advice
 from gradcheck.engine.context import Context
 from gradcheck.engine.recording import MODE, Recording
-from gradcheck.engine.tape import OUTPUT, Node, form
+from gradcheck.engine.tape import OUTPUT, Node, form, noted
 from gradcheck.engine.tensor import Tensor, boxed, tracked
 from gradcheck.engine.views import FOREIGN, View
 from gradcheck.ops.row import Op
@@ -119,7 +119,7 @@ def _record(
     live: list[bool],
 ) -> None:
     """One node for the function; its outputs point to it, directly or through their own nodes."""
-    node = Node(
+    node = noted(
         _row(cls, args, outputs),
         tuple(t._step() if tracked(t) else None for t in args),
         tuple(form(t._value) if isinstance(t, Tensor) else None for t in args),
@@ -195,7 +195,7 @@ def _output(node: Node, k: int) -> Node:
         elementwise=False,
         params=("index",),
     )
-    return Node(row, (node,), (((), None),), (None,), {"index": k}, None, None)  # type: ignore[arg-type]
+    return noted(row, (node,), (((), None),), (None,), {"index": k}, None, None)  # type: ignore[arg-type]
 
 
 def _parts(g: Any) -> dict[int, Any]:

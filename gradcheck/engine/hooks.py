@@ -1,5 +1,6 @@
 """Hooks: what looks at a gradient on its way, and may replace it."""
 
+import warnings
 from collections.abc import Callable
 from typing import Any, Self
 from weakref import ref
@@ -50,6 +51,19 @@ class Hooked(State):
     """The part of a tensor on which hooks hang."""
 
     __slots__ = ()
+
+    @property
+    def grad(self) -> Self | None:
+        """The accumulated gradient; None before backward and after clearing."""
+        if self._grad is None and not self.is_leaf and not self.retains_grad:
+            warnings.warn(advice.NON_LEAF_GRAD, UserWarning, stacklevel=2)
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Self | None) -> None:
+        if value is not None:
+            advice.refuse_as_grad(self, value, isinstance(value, State))
+        self._grad = value
 
     @property
     def retains_grad(self) -> bool:

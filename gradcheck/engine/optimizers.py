@@ -1,5 +1,6 @@
 """`SGD` and `Adam`, with PyTorch's update formulas."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
@@ -32,7 +33,7 @@ class Optimizer:
         _expect(lr >= 0, f"Invalid learning rate: {lr}")
         _expect(weight_decay >= 0, f"Invalid weight_decay value: {weight_decay}")
         self.lr, self.weight_decay = lr, weight_decay
-        self.state: dict[int, dict[str, Any]] = {}
+        self.state: defaultdict[int, dict[str, Any]] = defaultdict(dict)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients."""
@@ -42,15 +43,16 @@ class Optimizer:
         """Move every parameter that has a gradient: an unrecorded write in place."""
         for index, p in enumerate(self.params):
             if p._grad is not None:
-                p._share()
+                if type(p._value) is not np.ndarray:
+                    p._share()
                 g = p._grad._value
                 if self.weight_decay:
                     g = g + self.weight_decay * p._value
-                p._value -= self.lr * self._direction(g, self.state.setdefault(index, {}))
+                p._value -= self.lr * self._direction(g, index)
                 p._cell[0] += 1
 
-    def _direction(self, g: Any, state: dict[str, Any]) -> Any:
-        """Where to, in units of the learning rate; `state` is the parameter's own memory."""
+    def _direction(self, g: Any, index: int) -> Any:
+        """Where to, in units of the learning rate; `state[index]` is the parameter's memory."""
         raise NotImplementedError
 
 
@@ -75,9 +77,10 @@ class SGD(Optimizer):
         )
         self.momentum, self.dampening, self.nesterov = momentum, dampening, nesterov
 
-    def _direction(self, g: Any, state: dict[str, Any]) -> Any:
+    def _direction(self, g: Any, index: int) -> Any:
         if not self.momentum:
             return g
+        state = self.state[index]
         v = state.get("velocity")
         v = np.array(g) if v is None else self.momentum * v + (1 - self.dampening) * g
         state["velocity"] = v
@@ -102,8 +105,9 @@ class Adam(Optimizer):
             _expect(0 <= beta < 1, f"Invalid beta parameter at index {index}: {beta}")
         self.betas, self.eps = betas, eps
 
-    def _direction(self, g: Any, state: dict[str, Any]) -> Any:
+    def _direction(self, g: Any, index: int) -> Any:
         first, second = self.betas
+        state = self.state[index]
         state["step"] = n = state.get("step", 0) + 1
         state["m"] = m = first * state.get("m", 0.0) + (1 - first) * g
         state["v"] = v = second * state.get("v", 0.0) + (1 - second) * g * g

@@ -14,9 +14,10 @@ from numpy import float64, ndarray
 
 from gradcheck.engine import views
 from gradcheck.engine.recording import UNUSUAL
-from gradcheck.engine.tape import NUMBER, Node, stand_in
-from gradcheck.engine.tensor import QUICKLY, Tensor, apply_to_any, constant, solid
-from gradcheck.ops import TABLE
+from gradcheck.engine.state import State, step_of, wrapped
+from gradcheck.engine.tape import NUMBER, Node, noted, stand_in
+from gradcheck.engine.tensor import QUICKLY, SWIFTLY, Tensor, apply_to_any, constant, solid
+from gradcheck.ops import BY_FUNCTION, TABLE
 from gradcheck.ops.row import Op
 
 __all__ = ["QUICKLY", "of_one", "of_two"]
@@ -46,7 +47,8 @@ def of_one(row: Op) -> Quick:
     (keep,), keep_y = row.keeps(ONE)
     may_look = not row.elementwise
 
-    def quick(x: Tensor, params: Mapping[str, Any] = NONE) -> Tensor:
+    def quick(t: Any, params: Mapping[str, Any] = NONE) -> Tensor:
+        x: State = t
         if UNUSUAL or x._view is not None:
             return apply_to_any(row, (x,), params)
         u = x._value
@@ -64,11 +66,10 @@ def of_one(row: Op) -> Quick:
             form, blank = stand_in(u)
             forms, kept = (form,), u if keep else blank
         watch = ((0, x._cell, x._cell[0]),) if keep else None
-        node = Node(row, (x._node or x._step(),), forms, (kept,), params, None, watch)
-        out = Tensor(y, True, node)
+        node = noted(row, (step_of(x),), forms, (kept,), params, None, watch)
+        out: Tensor = wrapped(Tensor, y, True, node)
         if keep_y:
-            node.y = y
-            node.watch = (*(watch or ()), (-1, out._cell, 0))
+            _keep(node, y, out)
         return out
 
     return quick
@@ -77,25 +78,31 @@ def of_one(row: Op) -> Quick:
 def of_two(row: Op) -> Quick:
     """`apply_to_any` for a row of two operands and no parameters that gives no view."""
     named, swift = row.forward, OPERATOR.get(row.forward, row.forward)
-    both, first, second = row.keeps(BOTH), row.keeps(FIRST), row.keeps(SECOND)
+    both, first, second = ((*kept, y) for kept, y in map(row.keeps, (BOTH, FIRST, SECOND)))
     may_look = not row.elementwise
 
     def quick(a: Any, b: Any) -> Tensor:
-        ours, theirs = type(a) is Tensor, type(b) is Tensor
-        if UNUSUAL or (ours and a._view is not None) or (theirs and b._view is not None):
+        left: State | None = a if type(a) is Tensor else None
+        right: State | None = b if type(b) is Tensor else None
+        if (
+            UNUSUAL
+            or (left is not None and left._view is not None)
+            or (right is not None and right._view is not None)
+        ):
             return apply_to_any(row, (a, b), NONE)
-        u = a._value if ours else a if type(a) in READY else constant(a)
-        v = b._value if theirs else b if type(b) in READY else constant(b)
+        u = left._value if left is not None else a if type(a) in READY else constant(a)
+        v = right._value if right is not None else b if type(b) in READY else constant(b)
         y = (swift if row.forward is named else row.forward)(u, v)
         if type(y) is not float64 and (type(y) is not ndarray or may_look):
             y = solid(y)
             if may_look and (_looks(y, u) or _looks(y, v)):
                 return apply_to_any(row, (a, b), NONE)
-        left, right = ours and a._tracked, theirs and b._tracked
-        if left:
-            (keep_u, keep_v), keep_y = both if right else first
-        elif right:
-            (keep_u, keep_v), keep_y = second
+        start = step_of(left) if left is not None and left._tracked else None
+        other = step_of(right) if right is not None and right._tracked else None
+        if start is not None:
+            keep_u, keep_v, keep_y = both if other is not None else first
+        elif other is not None:
+            keep_u, keep_v, keep_y = second
         else:
             return Tensor(y)
         if type(u) is float64 and (type(v) is float64 or type(v) is float):
@@ -105,21 +112,25 @@ def of_two(row: Op) -> Quick:
             forms, kept = (form_u, form_v), (u if keep_u else blank_u, v if keep_v else blank_v)
         watch: tuple[Any, ...] | None = None
         if keep_u or keep_v:
-            watch = ((0, a._cell, a._cell[0]),) if keep_u and ours else ()
-            if keep_v and theirs:
-                watch = (*watch, (1, b._cell, b._cell[0]))
-        edges = (
-            (a._node or a._step()) if left else None,
-            (b._node or b._step()) if right else None,
-        )
-        node = Node(row, edges, forms, kept, NONE, None, watch)
-        out = Tensor(y, True, node)
+            seen_u = (0, left._cell, left._cell[0]) if keep_u and left is not None else None
+            if keep_v and right is not None:
+                seen_v = (1, right._cell, right._cell[0])
+                watch = (seen_v,) if seen_u is None else (seen_u, seen_v)
+            else:
+                watch = () if seen_u is None else (seen_u,)
+        node = noted(row, (start, other), forms, kept, NONE, None, watch)
+        out: Tensor = wrapped(Tensor, y, True, node)
         if keep_y:
-            node.y = y
-            node.watch = (*(watch or ()), (-1, out._cell, 0))
+            _keep(node, y, out)
         return out
 
     return quick
+
+
+def _keep(node: Node, y: Any, out: State) -> None:
+    """The value itself is among what the node saves."""
+    node.y = y
+    node.watch = (*(node.watch or ()), (-1, out._cell, 0))
 
 
 def _looks(y: Any, u: Any) -> bool:
@@ -133,3 +144,4 @@ def _ordinary(row: Op) -> bool:
 
 QUICKLY.update({row: of_one(row) for row in TABLE.values() if _ordinary(row) and row.operands == 1})
 QUICKLY.update({row: of_two(row) for row in TABLE.values() if _ordinary(row) and row.operands == 2})
+SWIFTLY.update({f: QUICKLY[row] for f, row in BY_FUNCTION.items() if row in QUICKLY})

@@ -1,6 +1,5 @@
 """What a tensor holds: its value, its place on the tape, its gradient, and the count of writes."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Self
 from weakref import ref
@@ -8,7 +7,7 @@ from weakref import ref
 import numpy as np
 
 from gradcheck.engine import advice
-from gradcheck.engine.tape import Leaf, Node, Step, seen_from_outside
+from gradcheck.engine.tape import Leaf, Node, Step, ended, seen_from_outside
 
 
 class State:
@@ -96,36 +95,35 @@ class State:
         """How many in-place operations have touched this memory."""
         return self._cell[0]  # type: ignore[no-any-return]
 
-    @property
-    def grad(self) -> Self | None:
-        """The accumulated gradient; None before backward and after clearing."""
-        if self._grad is None and not self.is_leaf and not self.retains_grad:
-            warnings.warn(advice.NON_LEAF_GRAD, UserWarning, stacklevel=2)
-        return self._grad
-
-    @grad.setter
-    def grad(self, value: Self | None) -> None:
-        if value is not None:
-            advice.refuse_as_grad(self, value, isinstance(value, State))
-        self._grad = value
-
-    @property
-    def retains_grad(self) -> bool:
-        """Whether a non-leaf will keep its gradient."""
-        return False
-
     def _step(self) -> Step:
-        """The end of the edge that leads here: the node, or the leaf's accumulator."""
-        self._settle()
-        if self._node is not None:
-            return self._node
-        leaf = self._leaf() if self._leaf is not None else None
-        if leaf is None:
-            leaf = Leaf(self)
-            self._leaf = ref(leaf)
-        return leaf
+        """The end of the edge that leads here."""
+        return step_of(self)
 
     def _share(self) -> None:
         """Give a number an address, so that two tensors can look at one memory."""
         if not isinstance(self._value, np.ndarray):
             self._value = np.array(self._value)
+
+
+def wrapped(kind: type[Any], value: Any, tracked: bool, node: Node | None) -> Any:
+    """A tensor of that kind; `kind(value, tracked, node)` without the detour of a call."""
+    t: State = kind.__new__(kind)  # type: ignore[call-overload]
+    t._value = value
+    t._tracked = tracked
+    t._node = node
+    t._cell = [0, ""]
+    t._grad = t._leaf = t._view = None
+    return t
+
+
+def step_of(t: State) -> Step:
+    """The end of the edge that leads to a tensor: its node, or the leaf's accumulator."""
+    if t._view is not None:
+        t._view.settle(t)
+    if t._node is not None:
+        return t._node
+    leaf = t._leaf() if t._leaf is not None else None
+    if leaf is None:
+        leaf = ended(t)
+        t._leaf = ref(leaf)
+    return leaf

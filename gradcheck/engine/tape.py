@@ -6,6 +6,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy import ndarray
 
 from gradcheck.engine import advice
 from gradcheck.engine.recording import MODE
@@ -31,7 +32,12 @@ COMMUTING = ("add", "multiply")
 NUMBER_TYPE = np.dtype(np.float64)
 NUMBER: Form = ((), NUMBER_TYPE)
 
-clock = count(1).__next__
+CLOCK = count(1)
+
+SHAPES = 4096
+"""How many shapes are remembered."""
+FLOATS: dict[tuple[int, ...], tuple[Form, Any]] = {}
+"""Form and blank of a float64 array, by its shape."""
 
 
 class Node:
@@ -47,27 +53,16 @@ class Node:
         "watch", "y",
     )  # fmt: skip
 
-    def __init__(  # noqa: PLR0917 - by position: it is called for every op
-        self,
-        op: Op,
-        edges: tuple["Step | None", ...],
-        forms: tuple[Form, ...],
-        operands: tuple[Any, ...],
-        params: Mapping[str, Any],
-        y: Any,
-        watch: tuple[Watch, ...] | None,
-    ) -> None:
-        """Keep the record; nothing is computed."""
-        self.op = op
-        self.edges = edges
-        self.forms = forms
-        self.operands: tuple[Any, ...] | None = operands
-        self.params = params
-        self.y = y
-        self.watch = watch
-        self.hooks: list[Hook] | None = None
-        self.span: tuple[int, int] | None = None
-        self.order = clock()
+    op: Op
+    edges: tuple["Step | None", ...]
+    forms: tuple[Form, ...]
+    operands: tuple[Any, ...] | None
+    params: Mapping[str, Any]
+    y: Any
+    watch: tuple[Watch, ...] | None
+    hooks: list[Hook] | None
+    span: tuple[int, int] | None
+    order: int
 
     def name(self) -> str:
         """PyTorch's name of the node, `MulBackward0`."""
@@ -123,11 +118,9 @@ class Leaf:
     edges: tuple["Step | None", ...] = ()
     next_functions: tuple[Any, ...] = ()
 
-    def __init__(self, variable: Any) -> None:
-        """Remember the leaf tensor itself."""
-        self.variable = variable
-        self.hooks: list[Hook] | None = None
-        self.order = clock()
+    variable: Any
+    hooks: list[Hook] | None
+    order: int
 
     def name(self) -> str:
         """PyTorch's name of the node."""
@@ -176,6 +169,38 @@ def _changed(node: Node, i: int, cell: list[Any], version: int) -> str:
 # -- recording -----------------------------------------------------------------------------------
 
 
+def noted(  # noqa: PLR0917 - by position: it is called for every op
+    op: Op,
+    edges: tuple[Step | None, ...],
+    forms: tuple[Form, ...],
+    operands: tuple[Any, ...],
+    params: Mapping[str, Any],
+    y: Any,
+    watch: tuple[Watch, ...] | None,
+) -> Node:
+    """A node with its record; nothing is computed."""
+    node: Node = Node.__new__(Node)
+    node.op = op
+    node.edges = edges
+    node.forms = forms
+    node.operands = operands
+    node.params = params
+    node.y = y
+    node.watch = watch
+    node.hooks = node.span = None
+    node.order = next(CLOCK)
+    return node
+
+
+def ended(variable: Any) -> Leaf:
+    """The end of the paths to a leaf tensor."""
+    leaf: Leaf = Leaf.__new__(Leaf)
+    leaf.variable = variable
+    leaf.hooks = None
+    leaf.order = next(CLOCK)
+    return leaf
+
+
 def record(  # noqa: PLR0917 - likewise
     row: Op,
     operands: tuple[Any, ...],
@@ -199,7 +224,7 @@ def record(  # noqa: PLR0917 - likewise
             watch.append((i, t._cell, t._cell[0]))
     if keep_y:
         watch.append((-1, out._cell, out._cell[0]))
-    node = Node(
+    node = noted(
         row,
         tuple(edges),
         tuple(forms),
@@ -222,21 +247,24 @@ def form(value: Any) -> Form:
 
 def blank(value: Any) -> Any:
     """A value that no VJP reads, without its memory: only shape and dtype are left of an array."""
-    return _blank(value.shape, value.dtype) if type(value) is np.ndarray else value
+    return _blank(value.shape, value.dtype) if type(value) is ndarray else value
 
 
 def stand_in(value: Any) -> tuple[Form, Any]:
     """The form of an operand, and its blank."""
-    if type(value) is np.ndarray and value.dtype is NUMBER_TYPE:
-        return _of_floats(value.shape)
+    if type(value) is ndarray and value.dtype is NUMBER_TYPE:
+        shape = value.shape
+        return FLOATS.get(shape) or _of_floats(shape)
     return form(value), blank(value)
 
 
-@lru_cache(maxsize=4096)
 def _of_floats(shape: tuple[int, ...]) -> tuple[Form, Any]:
-    return (shape, NUMBER_TYPE), _blank(shape, NUMBER_TYPE)
+    if len(FLOATS) > SHAPES:
+        FLOATS.clear()
+    known = FLOATS[shape] = (shape, NUMBER_TYPE), _blank(shape, NUMBER_TYPE)
+    return known
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=SHAPES)
 def _blank(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     return np.broadcast_to(np.zeros((), dtype), shape)

@@ -8,8 +8,8 @@ import numpy as np
 from flint import arb
 
 from gradcheck.engine.backward import RIGHT, pull, walk
-from gradcheck.engine.tape import Node, Step
 from gradcheck.engine.recording import watched
+from gradcheck.engine.tape import Node, Step
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.numbers import symbolic as line
 from gradcheck.numbers.ball import TIES, arbs, balls

@@ -14,9 +14,9 @@ import numpy as np
 
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.backward import RIGHT, Verbs, pull, walk
-from gradcheck.engine.tape import Leaf, Node
 from gradcheck.engine.conversions import TAKEN
 from gradcheck.engine.recording import watched
+from gradcheck.engine.tape import Leaf, Node
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.opinions.opinion import Array, Case, NotScalar, Opinion, estimate, reason
 from gradcheck.ops.row import Op

@@ -35,7 +35,8 @@ sum = op(
 def _mean(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     """NumPy's mean, without the detours that other dtypes ask for."""
     if type(x) is np.ndarray and x.dtype == np.float64 and x.size:
-        return np.add.reduce(x, axis=axis, keepdims=keepdims) / count(x.shape, axis)
+        total: Any = np.add.reduce(x, axis, keepdims=keepdims)  # type: ignore[call-overload]
+        return total / (x.size if axis is None else count(x.shape, axis))
     return np.mean(x, axis=axis, keepdims=keepdims)
 
 
@@ -43,8 +44,10 @@ mean = op(
     np.mean,
     forward=_mean,
     vjps=(
-        lambda g, y, x, axis=None, keepdims=False: repeated(
-            spread(g, x.shape, axis, keepdims) / count(x.shape, axis), x.shape
+        lambda g, y, x, axis=None, keepdims=False: (
+            repeated(g / x.size, x.shape)
+            if axis is None
+            else repeated(spread(g, x.shape, axis, keepdims) / count(x.shape, axis), x.shape)
         ),
     ),
     grad_fn=lambda operands, params: f"MeanBackward{int(params.get('axis') is not None)}",

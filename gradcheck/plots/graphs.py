@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engine.backward import pull, walk
-from gradcheck.engine.tape import Leaf, Node, Step, saved
 from gradcheck.engine.recording import watched
+from gradcheck.engine.tape import Leaf, Node, Step, saved
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.reverse import recorded

@@ -1,0 +1,2 @@
+from gradcheck.engine.state cimport State, wrapped
+from gradcheck.engine.tape cimport Leaf

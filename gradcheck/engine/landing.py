@@ -1,0 +1,39 @@
+"""Where gradients land: `.grad` of the leaves."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy import float64, ndarray
+
+from gradcheck.engine.state import State, wrapped
+from gradcheck.engine.tape import Leaf, Step
+from gradcheck.engine.tensor import Tensor, apply, bare
+from gradcheck.ops import TABLE
+
+__all__ = ["land"]
+
+
+def land(landed: Mapping[Step, Any], targets: Mapping[Step, State], create_graph: bool) -> None:
+    """Add what a walk brought to the `.grad` of the leaves, and of the tensors of other steps."""
+    for step, g in landed.items():
+        if isinstance(step, Leaf):
+            _deposit(step.variable, g, create_graph, not step.hooks)
+        else:
+            _deposit(targets[step], g, create_graph, False)
+
+
+def _deposit(target: State, g: Any, create_graph: bool, own: bool) -> None:
+    """Add g to `.grad`: into the same tensor object, as PyTorch does; `own` memory is kept."""
+    held: Any = target._grad
+    if not target._tracked:  # it was asked for when the graph was made, and is no longer
+        return
+    if create_graph:
+        target._grad = apply(TABLE["copy"], (g,), {}) if held is None else held + g
+    elif held is None:
+        mine = type(g) is float64 or (own and type(g) is ndarray)
+        target._grad = wrapped(Tensor, g if mine else np.array(bare(g)), False, None)
+    else:
+        held._share()
+        np.add(held._value, bare(g), out=held._value, casting="same_kind")
+        held._cell[0] += 1

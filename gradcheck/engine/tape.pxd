@@ -1,0 +1,23 @@
+cimport cython
+
+@cython.final
+cdef class Node:
+    cdef object __weakref__
+    cdef public object op, params, y, hooks, span, order
+    cdef public tuple edges, forms, operands, watch
+
+    cpdef release(self)
+
+@cython.final
+cdef class Leaf:
+    cdef object __weakref__
+    cdef public object variable, hooks, order
+
+cdef dict FLOATS
+
+cpdef Node noted(
+    object op, tuple edges, tuple forms, tuple operands, object params, object y, tuple watch
+)
+cpdef Leaf ended(object variable)
+cpdef tuple saved(Node node)
+cpdef tuple stand_in(object value)
