@@ -4,7 +4,7 @@ The tolerance is the reference's error bar, the rounding error that floats thems
 gradient, and a floor `rtol`; it never grows with the number of entries.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,12 +14,15 @@ from flint import arb
 from gradcheck.large import dot, locate
 from gradcheck.numbers.ball import middle, radius
 from gradcheck.opinions.opinion import Array, Case, Direction, Estimate
+from gradcheck.subgradients import neighbours, ridges, spelled
 from gradcheck.verdict import Entry, Verdict
 
 RTOL = 1e-9
 NOISE = 4.0
 FLOOR = 1e-13
 PROVEN = 1e-20
+LIKE = 1e-6
+"""How near, beside the largest entry, a claim follows the gradient of a point beside a kink."""
 EPSILON = float(np.finfo(np.float64).eps)
 Index = tuple[int, ...]
 Arrays = Mapping[str, Array]
@@ -42,6 +45,7 @@ class Off:
 class Judged:
     """One part of a claim: the entries that are out, and words on shape where that is wrong.
 
+    `together` says of entries at a kink that they are possible one by one but not together;
     `sensitivity` is the widest tolerance; `lossy` says that the formula is right, proven in ball
     arithmetic, and that only floats lose its digits.
     """
@@ -49,13 +53,14 @@ class Judged:
     part: str
     off: tuple[Off, ...] = ()
     shape: str = ""
+    together: str = ""
     sensitivity: float = 0.0
     lossy: bool = False
 
     @property
     def right(self) -> bool:
         """Nothing is out."""
-        return not self.off and not self.shape
+        return not (self.off or self.shape or self.together)
 
 
 @dataclass(frozen=True)
@@ -89,10 +94,13 @@ def judge(
     wrong = tuple(judged for judged in shaped if judged is not None)
     if any(reference is None for reference in references.values()):
         return wrong or _by_directions(verdict, claims, rtol * grain.coarse, case)
-    return tuple(
+    parts = tuple(
         judged or _part(verdict, name, np.asarray(claims[name]), rtol, grain)
         for name, judged in zip(claims, shaped, strict=True)
     )
+    if case is None:
+        return parts
+    return _at_kinks(verdict, claims, parts, rtol * grain.coarse, case)
 
 
 def _shape(name: str, claim: Any, verdict: Verdict) -> Judged | None:
@@ -116,8 +124,10 @@ def _shape_of(name: str, verdict: Verdict) -> Index | None:
 def _part(verdict: Verdict, name: str, claim: Array, rtol: float, grain: Grain) -> Judged:
     reference = verdict.parts[name].gradient
     assert reference is not None
-    bars = _bars(verdict, name, reference, rtol, grain)
     kinks = {e.index: e for e in verdict.parts[name].entries if e.interval is not None}
+    bars = np.array(_bars(verdict, name, reference, rtol, grain))
+    for index, kink in kinks.items():
+        bars[index] = _slack(kink, float(bars[index]), max(rtol, 64 * grain.unit))
     given = claim.astype(np.float64)
     found = [
         _entry(Off(name, index, *_sides(given, reference, index), float(bars[index])), kinks)
@@ -139,6 +149,16 @@ def _bars(verdict: Verdict, name: str, reference: Estimate, rtol: float, grain: 
     return bars if moves is None or moves.shape != bars.shape else np.maximum(bars, moves)
 
 
+def _slack(kink: Entry, bar: float, rtol: float) -> float:
+    """The tolerance at a kink: what is large beside it is no rounding but the other branch.
+
+    Where kinks cancel in this entry alone (`tie`) conventions differ, and nothing is tightened.
+    """
+    low, high = kink.interval or (0.0, 0.0)
+    size = max(abs(low), abs(high))
+    return max(bar if kink.tie else min(bar, (high - low) / 1000), rtol * size)
+
+
 def _sides(given: Array, reference: Estimate, index: Index) -> tuple[float, float, float]:
     """What was claimed, what is expected, and the bar of that."""
     ball = reference.balls[index]
@@ -150,8 +170,7 @@ def _entry(off: Off, kinks: Mapping[Index, Entry]) -> Off | None:
     interval = kinks[off.index].interval if off.index in kinks else None
     if interval is not None:
         low, high = interval
-        slack = max(off.tolerance, 1e-12 * max(abs(low), abs(high)))
-        inside = low - slack <= off.claimed <= high + slack
+        inside = low - off.tolerance <= off.claimed <= high + off.tolerance
         return None if inside else replace(off, expected=np.nan, error=0.0, interval=interval)
     if not np.isfinite(off.expected):
         return None
@@ -174,6 +193,63 @@ def _noise(verdict: Verdict, name: str, reference: Estimate) -> Array:
     if opinion is None or opinion.abstains or name not in opinion.gradients:
         return np.zeros(reference.balls.shape)
     return np.nan_to_num(opinion.gradients[name].error, posinf=0.0)
+
+
+# -- at kinks --------------------------------------------------------------------------------------
+
+
+def _at_kinks(
+    verdict: Verdict, claims: Mapping[str, Any], parts: tuple[Judged, ...], rtol: float, case: Case
+) -> tuple[Judged, ...]:
+    """Entries outside their interval may follow a branch; those inside may not go together."""
+    if any(off.interval is not None for part in parts for off in part.off):
+        near = tuple(neighbours(case))
+        parts = tuple(
+            replace(part, off=tuple(off for off in part.off if not _followed(off, near)))
+            for part in parts
+        )
+    if all(part.right for part in parts):
+        return _together(verdict, claims, parts, rtol, case)
+    return parts
+
+
+def _followed(off: Off, near: Iterable[Arrays]) -> bool:
+    """Whether the entry at a kink is that of some gradient beside the point."""
+    return off.interval is not None and any(
+        abs(off.claimed - float(g[off.part][off.index]))
+        <= LIKE * float(np.max(np.abs(g[off.part])))
+        for g in near
+    )
+
+
+def _together(
+    verdict: Verdict, claims: Mapping[str, Any], parts: tuple[Judged, ...], rtol: float, case: Case
+) -> tuple[Judged, ...]:
+    """Entries that are each possible at a kink, judged along the directions that are smooth."""
+    for k, ridge in enumerate(ridges(case, verdict)):
+        direction = ridge.direction
+        off = _along(k, direction, claims, rtol) if set(direction.along) <= set(claims) else None
+        if off is not None and ridge.certain() and not _all_followed(claims, direction, case):
+            words = (
+                f"at this kink the function is smooth along {spelled(direction)}, with the slope "
+                f"{off.expected:.10g}; the entries, each possible alone, say {off.claimed:.10g}"
+            )
+            return tuple(
+                replace(part, together=words) if part.part in direction.along else part
+                for part in parts
+            )
+    return parts
+
+
+def _all_followed(claims: Mapping[str, Any], direction: Direction, case: Case) -> bool:
+    """Whether all the entries that move are those of one gradient beside the point."""
+    return any(
+        all(
+            np.all(np.abs(np.asarray(claims[n]) - g[n])[u != 0] <= LIKE * np.max(np.abs(g[n])))
+            for n, u in direction.along.items()
+        )
+        for g in neighbours(case)
+    )
 
 
 # -- by directions -------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def directions(case: Case) -> list[dict[str, Array]]:
 
 def slope_along(case: Case, along: Mapping[str, Array]) -> Direction:
     """The slope of the program along one direction, by scanning floats."""
-    slope, kind = _ball(scan(_along(case, along), 0.0, scale=1.0))
+    slope, kind = _ball(scan(line(case, along), 0.0, scale=1.0))
     return Direction(along, slope, kind)
 
 
@@ -65,7 +65,7 @@ def _value(case: Case, inputs: Mapping[str, Array]) -> Any:
         return case.function("float", inputs)
 
 
-def _along(case: Case, along: Mapping[str, Array]) -> Callable[[float], float]:
+def line(case: Case, along: Mapping[str, Array]) -> Callable[[float], float]:
     """The contracted value as a function of a step along a direction."""
     start = case.floats()
 
@@ -100,7 +100,7 @@ def of_entry(
     unit = np.zeros(values.shape)
     unit[index] = 1.0
     at = float(values[index])
-    return _shifted(_along(case, {name: unit}), at), at
+    return _shifted(line(case, {name: unit}), at), at
 
 
 def _shifted(along: Callable[[float], float], x: float) -> Callable[[float], float]:

@@ -55,8 +55,8 @@ def _unsound(verdict: Verdict) -> Iterator[str]:
 
 
 def _wrong(part: Judged, diagnosis: Diagnosis | None, source: str) -> Iterator[str]:
-    if part.shape:
-        yield f"  d/d{part.part}: {part.shape}"
+    if part.shape or part.together:
+        yield f"  d/d{part.part}: {part.shape or part.together}"
     elif len(part.off) == 1:
         yield f"  d/d{part.part}: one entry is out:"
     else:
