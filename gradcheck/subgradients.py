@@ -10,7 +10,7 @@ every subgradient has its slope (Rockafellar, Convex Analysis, theorem 25.6).
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 
@@ -23,10 +23,10 @@ from gradcheck.verdict import Verdict
 NEIGHBOURS = 48
 BESIDE = 1e-10
 """How many points beside a kink are asked, and how near they are, in units of the inputs."""
-MOST = 8
-"""How many entries at a kink are tried in pairs."""
-TOGETHER = 4
-"""How many are tried all together, with every choice of signs."""
+MOST = 24
+"""How many entries at kinks of one curvature are looked at."""
+TOGETHER = 5
+"""How large a family of kinks may be for every choice among them to be tried."""
 SURE = 1e-6
 """The widest bar, relative to the rises of the kinks, that settles anything."""
 GLANCE = 1e-5
@@ -47,11 +47,18 @@ class _Kink:
     rise: float
 
 
+Signed = Sequence[tuple[_Kink, float]]
+
+
 @dataclass(frozen=True)
 class Ridge:
-    """A smooth direction with its slope; `certain()` looks whether every subgradient has it."""
+    """A smooth direction with its slope; `certain()` looks whether every subgradient has it.
+
+    `rise` is the least rise of the kinks that meet here.
+    """
 
     direction: Direction
+    rise: float
     certain: Callable[[], bool]
 
 
@@ -64,25 +71,61 @@ def ridges(case: Case, verdict: Verdict) -> Iterator[Ridge]:
     """
     kinks = _kinks(verdict)
     for bent in (1, -1):
-        for chosen in _choices([kink for kink in kinks if kink.rise * bent > 0]):
-            least = min(abs(kink.rise) for kink in chosen)
-            for signs in product((1.0, -1.0), repeat=len(chosen) - 1):
-                along = _moved(case, chosen, (1.0, *signs))
+        alike = [kink for kink in kinks if kink.rise * bent > 0][:MOST]
+        least = min((abs(kink.rise) for kink in alike), default=0.0)
+        for family in _families(case, alike, least):
+            for chosen in _choices(family):
+                along = _moved(case, chosen, least)
                 if _breaks(case, along, least):
                     continue
                 found = slope_along(case, along)
                 settled = found.slope.is_finite() and found.slope.rad() <= SURE * least
                 if found.kind is None and settled:
-                    yield Ridge(found, partial(_bends, case, chosen, bent, least))
+                    yield Ridge(found, least, partial(_bends, case, chosen, bent, least))
+
+
+def _families(case: Case, kinks: Sequence[_Kink], least: float) -> list[Signed]:
+    """Entries that meet in a kink, with signs: what moving both does is not what each does.
+
+    The signs are those with which they meet; moved so, they leave the branches equal.
+    """
+    step = _step(case)
+
+    def at(*moved: tuple[_Kink, float]) -> float:
+        return line(case, _moved(case, moved, least))(step) if moved else line(case, {})(step)
+
+    def meet(one: tuple[_Kink, float], other: tuple[_Kink, float]) -> bool:
+        return abs(at(one, other) - at(one) - at(other) + at()) > GLANCED * least * step
+
+    left, found = list(kinks), []
+    while left:
+        family = [(left.pop(0), 1.0)]
+        for member in family:
+            met = [(k, s) for k in left for s in (member[1], -member[1]) if meet(member, (k, s))]
+            signs = dict(reversed(met))
+            family += signs.items()
+            left = [kink for kink in left if kink not in signs]
+        found.append(family)
+    return [family for family in found if len(family) > 1]
+
+
+def _choices(family: Signed) -> Iterator[Signed]:
+    """Every few of a family, or where it is large the pairs and all together."""
+    if len(family) > TOGETHER:
+        yield family
+    for count in range(2, 1 + (len(family) if len(family) <= TOGETHER else 2)):
+        yield from combinations(family, count)
+
+
+def _step(case: Case) -> float:
+    sizes = [float(np.max(np.abs(v), initial=0.0)) for v in case.floats().values()]
+    return GLANCE * max([1.0, *sizes])
 
 
 def _breaks(case: Case, along: Mapping[str, Array], least: float) -> bool:
     """A glance: whether the slopes of two short steps differ as at a kink."""
-    at = line(case, along)
-    sizes = [float(np.max(np.abs(v), initial=0.0)) for v in case.floats().values()]
-    step = GLANCE * max([1.0, *sizes])
-    left, here, right = at(-step), at(0.0), at(step)
-    return not abs(left - 2 * here + right) <= GLANCED * least * step
+    at, step = line(case, along), _step(case)
+    return not abs(at(-step) - 2 * at(0.0) + at(step)) <= GLANCED * least * step
 
 
 def _kinks(verdict: Verdict) -> list[_Kink]:
@@ -91,16 +134,17 @@ def _kinks(verdict: Verdict) -> list[_Kink]:
     return [kink for kink in rises if np.isfinite(kink.rise)]
 
 
-def _bends(case: Case, chosen: Sequence[_Kink], bent: int, least: float) -> bool:
+def _bends(case: Case, chosen: Signed, bent: int, least: float) -> bool:
     """Whether the slope to one side is sublinear (superlinear) in the direction, as far as seen.
 
     Only then do subgradients reach it along every direction; otherwise kinks cancel in it.
     """
     rng = np.random.default_rng(case.seed)
+    kinks = [kink for kink, _ in chosen]
     for _ in range(SAMPLES):
-        weights = rng.standard_normal((2, len(chosen)))
+        weights = rng.standard_normal((2, len(kinks)))
         one, other, both = (
-            _to_the_right(slope_along(case, _moved(case, chosen, w)))
+            _to_the_right(slope_along(case, _moved(case, tuple(zip(kinks, w, strict=True)), least)))
             for w in (*weights, weights.sum(axis=0))
         )
         if not (one + other - both) * bent >= -SURE * least:
@@ -115,19 +159,10 @@ def _to_the_right(seen: Direction) -> float:
     return middle(seen.slope) if seen.slope.is_finite() else np.nan
 
 
-def _choices(kinks: Sequence[_Kink]) -> Iterator[Sequence[_Kink]]:
-    if len(kinks) <= TOGETHER:
-        for count in range(2, len(kinks) + 1):
-            yield from combinations(kinks, count)
-    else:
-        yield from combinations(kinks[:MOST], 2)
-
-
-def _moved(case: Case, chosen: Sequence[_Kink], weights: Sequence[float]) -> dict[str, Array]:
+def _moved(case: Case, chosen: Signed, least: float) -> dict[str, Array]:
     """The direction that moves every entry by its weight over its rise (the least rise by 1)."""
-    least = min(abs(kink.rise) for kink in chosen)
     along: dict[str, Array] = {}
-    for kink, weight in zip(chosen, weights, strict=True):
+    for kink, weight in chosen:
         u = along.setdefault(kink.part, np.zeros(np.shape(case.inputs[kink.part])))
         u[kink.index] = weight * least / abs(kink.rise)
     return along

@@ -34,6 +34,7 @@ RIGHT = {
     "maximum: the first": (np.maximum, lambda c, x, y: both_tied(c, x, y, 1, 0), (X, Y)),
     "maximum: a mixture": (np.maximum, lambda c, x, y: both_tied(c, x, y, 0.3, 0.7), (X, Y)),
     "max: the first": (np.max, lambda c, z: c * np.eye(4)[np.argmax(z)], (Z,)),
+    "max of nine: evenly": (np.max, lambda c, z: c * np.full(9, 1 / 9), (np.ones(9),)),
     "max: evenly": (np.max, lambda c, z: c * (z == z.max()) / np.sum(z == z.max()), (Z,)),
     "distance": (
         lambda x, y: np.abs(x - y),
@@ -74,6 +75,7 @@ WRONG = {
         lambda c, z: c[:, None] * (z == z.max(axis=1, keepdims=True)),
         (POOL,),
     ),
+    "max of nine: every maximum": (np.max, lambda c, z: c * (z == z.max()), (np.ones(9),)),
     "distance: signs that do not match": (
         lambda x, y: np.abs(x - y),
         lambda c, x, y: (c * np.where(x == y, 1, np.sign(x - y)), 0 * c),
