@@ -1,3 +1,4 @@
+# C types for quick.py, where it is compiled (see setup.py).
 from gradcheck.engine.state cimport State, step_of, wrapped
 from gradcheck.engine.tape cimport Node, noted, stand_in
 

@@ -1,3 +1,4 @@
+# C types for state.py, where it is compiled (see setup.py).
 from gradcheck.engine.tape cimport Leaf, Node, ended
 
 cdef class State:

@@ -1,3 +1,4 @@
+# C types for tape.py, where it is compiled (see setup.py).
 cimport cython
 
 @cython.final
