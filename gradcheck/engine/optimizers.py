@@ -8,6 +8,7 @@ import numpy as np
 
 from gradcheck.engine import advice
 from gradcheck.engine.modules import clear
+from gradcheck.engine.state import moved
 from gradcheck.engine.tensor import Tensor
 
 
@@ -42,14 +43,10 @@ class Optimizer:
     def step(self) -> None:
         """Move every parameter that has a gradient: an unrecorded write in place."""
         for index, p in enumerate(self.params):
-            if p._grad is not None:
-                if type(p._value) is not np.ndarray:
-                    p._share()
-                g = p._grad._value
-                if self.weight_decay:
-                    g = g + self.weight_decay * p._value
-                p._value -= self.lr * self._direction(g, index)
-                p._cell[0] += 1
+            g = p._grad
+            if g is not None:
+                by = g._value + self.weight_decay * p._value if self.weight_decay else g._value
+                moved(p, self.lr * self._direction(by, index))
 
     def _direction(self, g: Any, index: int) -> Any:
         """Where to, in units of the learning rate; `state[index]` is the parameter's memory."""

@@ -9,3 +9,4 @@ cdef class State:
 
 cpdef object step_of(State t)
 cpdef object wrapped(type kind, object value, bint tracked, Node node)
+cpdef object moved(State t, object by)

@@ -116,6 +116,14 @@ def wrapped(kind: type[Any], value: Any, tracked: bool, node: Node | None) -> An
     return t
 
 
+def moved(t: State, by: Any) -> None:
+    """An unrecorded write into the tensor's memory: it loses `by`."""
+    if type(t._value) is not np.ndarray:
+        t._share()
+    t._value -= by
+    t._cell[0] += 1
+
+
 def step_of(t: State) -> Step:
     """The end of the edge that leads to a tensor: its node, or the leaf's accumulator."""
     if t._view is not None:
