@@ -216,10 +216,14 @@ def _at_kinks(
 def _followed(off: Off, near: Iterable[Arrays]) -> bool:
     """Whether the entry at a kink is that of some gradient beside the point."""
     return off.interval is not None and any(
-        abs(off.claimed - float(g[off.part][off.index]))
-        <= LIKE * float(np.max(np.abs(g[off.part])))
-        for g in near
+        _like(off.claimed, g[off.part])[off.index] for g in near
     )
+
+
+def _like(claim: Any, gradient: Array) -> Array:
+    """Which entries of a claim are a gradient's."""
+    apart = np.abs(np.asarray(claim, dtype=np.float64) - gradient)
+    return np.asarray(apart <= LIKE * np.max(np.abs(gradient), initial=0.0))
 
 
 def _together(
@@ -246,10 +250,7 @@ def _together(
 def _all_followed(claims: Mapping[str, Any], direction: Direction, case: Case) -> bool:
     """Whether all the entries that move are those of one gradient beside the point."""
     return any(
-        all(
-            np.all(np.abs(np.asarray(claims[n]) - g[n])[u != 0] <= LIKE * np.max(np.abs(g[n])))
-            for n, u in direction.along.items()
-        )
+        all(np.all(_like(claims[n], g[n])[u != 0]) for n, u in direction.along.items())
         for g in neighbours(case)
     )
 

@@ -9,7 +9,7 @@ every subgradient has its slope (Rockafellar, Convex Analysis, theorem 25.6).
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import combinations
 
 import numpy as np
@@ -23,7 +23,7 @@ from gradcheck.verdict import Verdict
 NEIGHBOURS = 48
 BESIDE = 1e-10
 """How many points beside a kink are asked, and how near they are, in units of the inputs."""
-MOST = 24
+MOST = 16
 """How many entries at kinks of one curvature are looked at."""
 TOGETHER = 5
 """How large a family of kinks may be for every choice among them to be tried."""
@@ -91,8 +91,9 @@ def _families(case: Case, kinks: Sequence[_Kink], least: float) -> list[Signed]:
     """
     step = _step(case)
 
+    @cache
     def at(*moved: tuple[_Kink, float]) -> float:
-        return line(case, _moved(case, moved, least))(step) if moved else line(case, {})(step)
+        return line(case, _moved(case, moved, least))(step)
 
     def meet(one: tuple[_Kink, float], other: tuple[_Kink, float]) -> bool:
         return abs(at(one, other) - at(one) - at(other) + at()) > GLANCED * least * step

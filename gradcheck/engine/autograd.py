@@ -152,7 +152,7 @@ def _run(
     """Walk the tape: on bare arrays, or on tensors when the walk itself is to be recorded."""
     retain = create_graph if retain_graph is None else retain_graph
     if not create_graph:
-        seeds = [(step, g._value if type(g) is Tensor else g) for step, g in roots]
+        seeds = [(step, bare(g)) for step, g in roots]
         return walk(seeds, verbs=verbs(), retain=retain, only=only)
     live = [(step, boxed(g)) for step, g in roots]
     with Recording(True):

@@ -45,8 +45,8 @@ class Optimizer:
         for index, p in enumerate(self.params):
             g = p._grad
             if g is not None:
-                by = g._value + self.weight_decay * p._value if self.weight_decay else g._value
-                moved(p, self.lr * self._direction(by, index))
+                slope = g._value + self.weight_decay * p._value if self.weight_decay else g._value
+                moved(p, self.lr * self._direction(slope, index))
 
     def _direction(self, g: Any, index: int) -> Any:
         """Where to, in units of the learning rate; `state[index]` is the parameter's memory."""

@@ -16,8 +16,8 @@ from gradcheck.engine import views
 from gradcheck.engine.recording import UNUSUAL
 from gradcheck.engine.state import State, step_of, wrapped
 from gradcheck.engine.tape import NUMBER, Node, noted, stand_in
-from gradcheck.engine.tensor import QUICKLY, SWIFTLY, Tensor, apply_to_any, constant, solid
-from gradcheck.ops import BY_FUNCTION, TABLE
+from gradcheck.engine.tensor import QUICKLY, Tensor, apply_to_any, constant, solid
+from gradcheck.ops import TABLE
 from gradcheck.ops.row import Op
 
 __all__ = ["QUICKLY", "of_one", "of_two"]
@@ -144,4 +144,3 @@ def _ordinary(row: Op) -> bool:
 
 QUICKLY.update({row: of_one(row) for row in TABLE.values() if _ordinary(row) and row.operands == 1})
 QUICKLY.update({row: of_two(row) for row in TABLE.values() if _ordinary(row) and row.operands == 2})
-SWIFTLY.update({f: QUICKLY[row] for f, row in BY_FUNCTION.items() if row in QUICKLY})

@@ -18,12 +18,10 @@ from gradcheck.engine.tape import record
 from gradcheck.ops import BY_FUNCTION, TABLE
 from gradcheck.ops.row import BY_COMPOUND, Op
 
-__all__ = ["QUICKLY", "SWIFTLY", "Tensor", "apply", "apply_to_any", "bare", "boxed", "tracked"]
+__all__ = ["QUICKLY", "Tensor", "apply", "apply_to_any", "bare", "boxed", "tracked"]
 
 QUICKLY: dict[Op, Callable[..., "Tensor"]] = {}
 """The functions of `quick`, which is above this module, by their rows."""
-SWIFTLY: dict[Callable[..., Any], Callable[..., "Tensor"]] = {}
-"""The same by NumPy's functions."""
 
 
 class Tensor(Convertible, Hooked):
@@ -60,9 +58,9 @@ class Tensor(Convertible, Hooked):
             yield entry
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if not kwargs and method == "__call__" and ufunc in SWIFTLY:
-            return SWIFTLY[ufunc](*inputs)
         row = BY_FUNCTION.get(ufunc)
+        if row in QUICKLY and not kwargs and method == "__call__":
+            return QUICKLY[row](*inputs)
         if method == "reduce" and ufunc in advice.REDUCTIONS:
             row = TABLE[advice.REDUCTIONS[ufunc]]
             axis = {"axis": kwargs.pop("axis", 0)}  # None is not the default here: it says all
