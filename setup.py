@@ -7,6 +7,7 @@ GRADCHECK_PURE=1 leaves it so.
 import os
 from pathlib import Path
 
+import numpy
 from Cython.Build import cythonize
 from setuptools import setup
 from setuptools.command.build_ext import build_ext
@@ -40,5 +41,10 @@ def compiled() -> list[object]:
 setup(
     ext_modules=compiled(),
     cmdclass={"build_ext": AllOrNone},
-    options={"build_ext": {"parallel": True}},
+    options={
+        "build_ext": {
+            "parallel": True,
+            "include_dirs": numpy.get_include(),
+        }
+    },
 )

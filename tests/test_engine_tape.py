@@ -135,7 +135,8 @@ def _record_of(t):
     if node is None:
         return (t._tracked,)
     values = [np.asarray(v).tolist() for v in node.operands or ()]
-    kept = [(i, cell is not None, version) for i, cell, version in node.watch or ()]
+    watch = node.watch or ()
+    kept = [*watch[::3], *watch[2::3], *map(type, watch[1::3])]
     return (
         t._tracked, node.op.name, [type(e) for e in node.edges], node.forms, values,
         dict(node.params), np.asarray(node.y).tolist(), node.watch is None, kept,

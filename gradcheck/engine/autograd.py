@@ -11,7 +11,7 @@ from gradcheck.engine.anomaly import verbs
 from gradcheck.engine.backward import walk
 from gradcheck.engine.landing import land
 from gradcheck.engine.recording import Recording
-from gradcheck.engine.tape import Leaf, Node, Step, saved
+from gradcheck.engine.tape import Leaf, Node, Step, saved, watched_cells
 from gradcheck.engine.tensor import Tensor, bare, boxed, tracked
 
 NUMBERS = "fiub"
@@ -162,7 +162,7 @@ def _run(
 def _alive(node: Node) -> tuple[Any, tuple[Any, ...]]:
     """The saved values as tensors that remember, so that the backward pass is itself recorded."""
     y, operands = saved(node)
-    cells = {i: cell for i, cell, _ in node.watch or ()}
+    cells = watched_cells(node)
     live = tuple(
         _revived(value, edge, cells.get(i))
         for i, (value, edge) in enumerate(zip(operands, node.edges, strict=False))

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy import add, float64, ndarray
 
-from gradcheck.engine.tape import NUMBER, Node, Step, saved
+from gradcheck.engine import arrays
+from gradcheck.engine.tape import NUMBER, Form, Leaf, Node, Step, expect_saved
 
 
 def seed(root: Step, g: Any) -> Any:
@@ -49,7 +50,7 @@ def unbroadcast(g: Any, shape: tuple[int, ...]) -> Any:
     extra = len(g.shape) - len(shape)
     if extra > 0:
         axes = tuple(range(extra)) if extra > 1 else 0
-        g = add.reduce(g, axis=axes) if type(g) is ndarray else g.sum(axis=axes)
+        g = add.reduce(g, axes) if type(g) is ndarray else g.sum(axis=axes)
         if g.shape == shape:
             return g
     if extra < 0 or any(m == 1 != n for n, m in zip(shape, g.shape, strict=True)):
@@ -69,26 +70,29 @@ class Verbs:
 
 
 RIGHT = Verbs()
-Read = Callable[[Node], tuple[Any, tuple[Any, ...]]]
+Roots = list[tuple[Step, Any]]
+Waiting = list[tuple[int, Node]]
+Read = Callable[[Node], tuple[Any, tuple[Any, ...]]] | None
 
 
 def walk(  # noqa: PLR0912 - one loop: this is where the time goes
-    roots: list[tuple[Step, Any]],
+    roots: Roots,
     *,
     verbs: Verbs = RIGHT,
     retain: bool = False,
-    read: Read = saved,
+    read: Read = None,
     only: set[Step] | None = None,
 ) -> dict[Step, Any]:
     """Cotangents of the leaves (or of the steps in `only`), from seeded roots.
 
     The latest node goes first: operands are older than their op, so everything has arrived at a
-    node when its turn comes. What lands at a leaf is in memory of its own. Raises RuntimeError, in
+    node when its turn comes. What lands at a leaf is in memory of its own. `read(node)` gives the
+    value and the operands where they are not to be as they were saved. Raises RuntimeError, in
     PyTorch's words, where saved values are gone or changed.
     """
     say_pull, say_fit, say_accumulate = verbs.pull, verbs.fit, verbs.accumulate
     pulls_rightly, fits_rightly = say_pull is pull, say_fit is fit
-    arrived = _seeded(roots, verbs)
+    arrived: dict[Step, Any] = _seeded(roots, verbs)
     landed: dict[Step, Any] = {}
     waiting = [(-root.order, root) for root in arrived if type(root) is Node]
     heapify(waiting)
@@ -102,28 +106,38 @@ def walk(  # noqa: PLR0912 - one loop: this is where the time goes
         if only is not None and node in only:
             landed[node] = g
         if above is None or node in above:
-            y, operands = (node.y, node.operands or ()) if node.watch is None else read(node)
-            rules: Any = node.op.vjps
-            plainly = (
-                pulls_rightly and type(rules) is tuple and not node.params and None not in rules
-            )
-            for i, edge in enumerate(node.edges):
+            if node.watch is not None:
+                expect_saved(node)
+            y = node.y
+            operands: tuple[Any, ...] = node.operands or ()
+            if read is not None and node.watch is not None:
+                y, operands = read(node)
+            vjps: Any = node.op.vjps
+            plainly: bool = pulls_rightly and type(vjps) is tuple and not node.params
+            rules: tuple[Any, ...] = vjps if plainly else ()
+            edges: tuple[Step | None, ...] = node.edges
+            forms: tuple[Form, ...] = node.forms
+            for i in range(len(edges)):
+                edge = edges[i]
                 if edge is None or not (above is None or edge in above or edge in only):  # type: ignore[operator]
                     continue
-                if plainly and len(operands) == 2:
-                    piece = rules[i](g, y, operands[0], operands[1])
-                elif plainly:
-                    piece = rules[i](g, y, *operands)
-                else:
+                rule = rules[i] if plainly else None
+                if rule is None:
                     piece = say_pull(node, i, g, y, operands)
                     if piece is None:
                         continue
+                elif len(operands) == 2:
+                    piece = rule(g, y, operands[0], operands[1])
+                elif len(operands) == 1:
+                    piece = rule(g, y, operands[0])
+                else:
+                    piece = rule(g, y, *operands)
                 if not fits_rightly:
                     piece = say_fit(node, i, piece)
-                elif type(piece) is not float64 or node.forms[i] is not NUMBER:
-                    shape, dtype = node.forms[i]  # type: ignore[misc]
-                    if piece.shape != shape or piece.dtype is not dtype:
-                        piece = fit(node, i, piece)
+                elif type(piece) is float64 and forms[i] is NUMBER:
+                    pass
+                elif not arrays.has_form(piece, forms[i]):
+                    piece = fit(node, i, piece)
                 held = arrived.get(edge)
                 if held is not None:
                     arrived[edge] = say_accumulate(edge, held, piece)
@@ -138,10 +152,13 @@ def walk(  # noqa: PLR0912 - one loop: this is where the time goes
             if not retain and node.watch is not None:
                 node.release()
         node = _latest(waiting, ahead) if waiting else ahead
-    return landed | {leaf: hooked(leaf, g) if leaf.hooks else g for leaf, g in arrived.items()}
+    for step, g in arrived.items():
+        leaf: Leaf = step  # type: ignore[assignment]
+        landed[leaf] = hooked(leaf, g) if leaf.hooks else g
+    return landed
 
 
-def _seeded(roots: list[tuple[Step, Any]], verbs: Verbs) -> dict[Step, Any]:
+def _seeded(roots: Roots, verbs: Verbs) -> dict[Step, Any]:
     """The cotangents to begin with; one root may stand there twice."""
     arrived: dict[Step, Any] = {}
     for root, g in roots:
@@ -153,12 +170,12 @@ def _seeded(roots: list[tuple[Step, Any]], verbs: Verbs) -> dict[Step, Any]:
 
 def _own(g: Any, fresh: bool = False) -> Any:
     """The cotangent in memory of its own: copied, unless it was made afresh and is no view."""
-    if type(g) is not ndarray or (fresh and g.base is None):
+    if type(g) is not ndarray or (fresh and not arrays.looks_on(g)):
         return g
     return g.copy()
 
 
-def _latest(waiting: list[tuple[int, Node]], ahead: Node | None) -> Node:
+def _latest(waiting: Waiting, ahead: Node | None) -> Node:
     """Take the latest node of those that wait (a heap) and the one just come to."""
     if ahead is None:
         return heappop(waiting)[1]

@@ -115,8 +115,8 @@ def _take_over(t: Tensor, result: Tensor) -> None:
     before, node = t._node, result._node
     if node is not None and node.y is not None:
         node.y = t._value
-        kept = tuple(entry for entry in node.watch or () if entry[0] >= 0)
-        node.watch = (*kept, (-1, t._cell, t._cell[0]))
+        kept = (node.watch or ())[:-3]  # what was saved of the value stands last
+        node.watch = (*kept, -1, t._cell, t._cell[0])
     if t._view is not None:
         views.write_through(t, result)
     elif node is not None:

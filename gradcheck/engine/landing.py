@@ -1,24 +1,25 @@
-"""Where gradients land: `.grad` of the leaves."""
+"""Where gradients land: `.grad` of the leaves; how they are used up and cleared away."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy import float64, ndarray
 
-from gradcheck.engine.state import State, wrapped
+from gradcheck.engine.state import State, moved, wrapped
 from gradcheck.engine.tape import Leaf, Step
 from gradcheck.engine.tensor import Tensor, apply, bare
 from gradcheck.ops import TABLE
 
-__all__ = ["land"]
+__all__ = ["clear", "descend", "land"]
 
 
 def land(landed: Mapping[Step, Any], targets: Mapping[Step, State], create_graph: bool) -> None:
     """Add what a walk brought to the `.grad` of the leaves, and of the tensors of other steps."""
     for step, g in landed.items():
-        if isinstance(step, Leaf):
-            _deposit(step.variable, g, create_graph, not step.hooks)
+        if type(step) is Leaf:
+            leaf: Leaf = step
+            _deposit(leaf.variable, g, create_graph, not leaf.hooks)
         else:
             _deposit(targets[step], g, create_graph, False)
 
@@ -37,3 +38,20 @@ def _deposit(target: State, g: Any, create_graph: bool, own: bool) -> None:
         held._share()
         np.add(held._value, bare(g), out=held._value, casting="same_kind")
         held._cell[0] += 1
+
+
+def descend(parameters: Iterable[State], rate: Any) -> None:
+    """Every parameter that has a gradient loses `rate` times it: an unrecorded write in place."""
+    for p in parameters:
+        t: State = p
+        g: State | None = t._grad
+        if g is not None:
+            moved(t, rate * g._value)
+
+
+def clear(parameters: Iterable[State], set_to_none: bool) -> None:
+    """zero_grad: drop every `.grad`, or fill it with zeros."""
+    for p in parameters:
+        t: State = p
+        held: Any = t._grad
+        t._grad = None if set_to_none or held is None else held.detach().zero_()

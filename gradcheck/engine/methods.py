@@ -58,10 +58,10 @@ def _unary(row: Op) -> Callable[..., Tensor]:
     quick = QUICKLY[row]
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        if args or kwargs:
-            (x,), params = row.normal((self, *args), kwargs)
-            return quick(x, params)
-        return quick(self)
+        if not args and not kwargs:
+            return quick(self)
+        (x,), params = row.normal((self, *args), kwargs)
+        return quick(x, params)
 
     return method
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engine.autograd import tensor
+from gradcheck.engine.landing import clear
 from gradcheck.engine.tensor import Tensor, apply, bare
 from gradcheck.ops import TABLE
 
@@ -129,12 +130,3 @@ class CrossEntropyLoss(_Loss):
                 f"{'Double' if labels.dtype == np.float64 else labels.dtype}"
             )
         return TABLE["cross_entropy"](given, target, reduction=self.reduction)  # type: ignore[no-any-return]
-
-
-def clear(parameters: Any, set_to_none: bool) -> None:
-    """zero_grad: drop every `.grad`, or fill it with zeros."""
-    for p in parameters:
-        if set_to_none or p._grad is None:
-            p._grad = None
-        else:
-            p._grad = p._grad.detach().zero_()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engine import advice
-from gradcheck.engine.modules import clear
+from gradcheck.engine.landing import clear, descend
 from gradcheck.engine.state import moved
 from gradcheck.engine.tensor import Tensor
 
@@ -73,6 +73,13 @@ class SGD(Optimizer):
             "Nesterov momentum requires a momentum and zero dampening",
         )
         self.momentum, self.dampening, self.nesterov = momentum, dampening, nesterov
+
+    def step(self) -> None:
+        """Move every parameter that has a gradient."""
+        if self.momentum or self.weight_decay:
+            super().step()
+        else:
+            descend(self.params, self.lr)
 
     def _direction(self, g: Any, index: int) -> Any:
         if not self.momentum:

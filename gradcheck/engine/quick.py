@@ -13,11 +13,19 @@ import numpy as np
 from numpy import float64, ndarray
 
 from gradcheck.engine import views
+from gradcheck.engine import arrays
 from gradcheck.engine.recording import UNUSUAL
 from gradcheck.engine.state import State, step_of, wrapped
 from gradcheck.engine.tape import NUMBER, Node, noted, stand_in
-from gradcheck.engine.tensor import QUICKLY, Tensor, apply_to_any, constant, solid
-from gradcheck.ops import TABLE
+from gradcheck.engine.tensor import (
+    QUICK_UFUNCS,
+    QUICKLY,
+    Tensor,
+    apply_to_any,
+    constant,
+    solid,
+)
+from gradcheck.ops import BY_FUNCTION, TABLE
 from gradcheck.ops.row import Op
 
 __all__ = ["QUICKLY", "of_one", "of_two"]
@@ -27,7 +35,6 @@ Quick = Callable[..., Tensor]
 NONE: Mapping[str, Any] = {}
 ONE = (True,)
 BOTH, FIRST, SECOND = (True, True), (True, False), (False, True)
-READY = frozenset({float, ndarray, float64})
 A_NUMBER = (NUMBER,)
 TWO_NUMBERS, NUMBER_FIRST = (NUMBER, NUMBER), (NUMBER, None)
 OPERATOR: dict[Callable[..., Any], Callable[..., Any]] = {
@@ -52,12 +59,14 @@ def of_one(row: Op) -> Quick:
         if UNUSUAL or x._view is not None:
             return apply_to_any(row, (x,), params)
         u = x._value
-        forward = swift if row.forward is named else row.forward
+        forward = row.forward
+        if forward is named:
+            forward = swift
         y = forward(u, **params) if params else forward(u)
-        if type(y) is not float64 and (type(y) is not ndarray or may_look):
+        if type(y) is not ndarray and type(y) is not float64:
             y = solid(y)
-            if may_look and _looks(y, u):
-                return apply_to_any(row, (x,), params)
+        if may_look and _looks(y, u):
+            return apply_to_any(row, (x,), params)
         if not x._tracked:
             return Tensor(y)
         if type(u) is float64:
@@ -65,7 +74,7 @@ def of_one(row: Op) -> Quick:
         else:
             form, blank = stand_in(u)
             forms, kept = (form,), u if keep else blank
-        watch = ((0, x._cell, x._cell[0]),) if keep else None
+        watch = (0, x._cell, x._cell[0]) if keep else None
         node = noted(row, (step_of(x),), forms, (kept,), params, None, watch)
         out: Tensor = wrapped(Tensor, y, True, node)
         if keep_y:
@@ -90,13 +99,18 @@ def of_two(row: Op) -> Quick:
             or (right is not None and right._view is not None)
         ):
             return apply_to_any(row, (a, b), NONE)
-        u = left._value if left is not None else a if type(a) in READY else constant(a)
-        v = right._value if right is not None else b if type(b) in READY else constant(b)
-        y = (swift if row.forward is named else row.forward)(u, v)
-        if type(y) is not float64 and (type(y) is not ndarray or may_look):
+        u = a if left is None else left._value
+        v = b if right is None else right._value
+        if type(u) is list or type(u) is tuple:
+            u = constant(u)
+        if type(v) is list or type(v) is tuple:
+            v = constant(v)
+        forward = row.forward
+        y = swift(u, v) if forward is named else forward(u, v)
+        if type(y) is not ndarray and type(y) is not float64:
             y = solid(y)
-            if may_look and (_looks(y, u) or _looks(y, v)):
-                return apply_to_any(row, (a, b), NONE)
+        if may_look and (_looks(y, u) or _looks(y, v)):
+            return apply_to_any(row, (a, b), NONE)
         start = step_of(left) if left is not None and left._tracked else None
         other = step_of(right) if right is not None and right._tracked else None
         if start is not None:
@@ -112,12 +126,14 @@ def of_two(row: Op) -> Quick:
             forms, kept = (form_u, form_v), (u if keep_u else blank_u, v if keep_v else blank_v)
         watch: tuple[Any, ...] | None = None
         if keep_u or keep_v:
-            seen_u = (0, left._cell, left._cell[0]) if keep_u and left is not None else None
-            if keep_v and right is not None:
-                seen_v = (1, right._cell, right._cell[0])
-                watch = (seen_v,) if seen_u is None else (seen_u, seen_v)
+            of_u: State | None = left if keep_u else None
+            of_v: State | None = right if keep_v else None
+            if of_u is None:
+                watch = () if of_v is None else (1, of_v._cell, of_v._cell[0])
+            elif of_v is None:
+                watch = (0, of_u._cell, of_u._cell[0])
             else:
-                watch = () if seen_u is None else (seen_u,)
+                watch = (0, of_u._cell, of_u._cell[0], 1, of_v._cell, of_v._cell[0])
         node = noted(row, (start, other), forms, kept, NONE, None, watch)
         out: Tensor = wrapped(Tensor, y, True, node)
         if keep_y:
@@ -130,12 +146,13 @@ def of_two(row: Op) -> Quick:
 def _keep(node: Node, y: Any, out: State) -> None:
     """The value itself is among what the node saves."""
     node.y = y
-    node.watch = (*(node.watch or ()), (-1, out._cell, 0))
+    seen = -1, out._cell, 0
+    node.watch = seen if node.watch is None else node.watch + seen
 
 
 def _looks(y: Any, u: Any) -> bool:
     """Whether a value may lie in an operand's memory."""
-    return type(y) is ndarray and (y.base is not None or y is u)
+    return type(y) is ndarray and (y is u or arrays.looks_on(y))
 
 
 def _ordinary(row: Op) -> bool:
@@ -144,3 +161,4 @@ def _ordinary(row: Op) -> bool:
 
 QUICKLY.update({row: of_one(row) for row in TABLE.values() if _ordinary(row) and row.operands == 1})
 QUICKLY.update({row: of_two(row) for row in TABLE.values() if _ordinary(row) and row.operands == 2})
+QUICK_UFUNCS.update({f: QUICKLY[row] for f, row in BY_FUNCTION.items() if row in QUICKLY})

@@ -1,5 +1,6 @@
 # C types for tape.py, where it is compiled (see setup.py).
 cimport cython
+from gradcheck.engine cimport arrays
 
 @cython.final
 cdef class Node:
@@ -15,10 +16,13 @@ cdef class Leaf:
     cdef public object variable, hooks, order
 
 cdef dict FLOATS
+cdef object CLOCK
 
 cpdef Node noted(
     object op, tuple edges, tuple forms, tuple operands, object params, object y, tuple watch
 )
 cpdef Leaf ended(object variable)
 cpdef tuple saved(Node node)
+@cython.locals(watch=tuple, cell=list, k=cython.Py_ssize_t)
+cpdef expect_saved(Node node)
 cpdef tuple stand_in(object value)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from gradcheck.engine import advice
+from gradcheck.engine import arrays
 from gradcheck.engine.recording import MODE
 from gradcheck.ops.row import Op
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 Hook = Callable[[Any], Any]
 Form = tuple[tuple[int, ...], np.dtype[Any]] | None
-Watch = tuple[int, list[Any], int]
 
 MOVES = {
     "getitem", "reshape", "ravel", "transpose", "swapaxes", "matrix_transpose", "moveaxis",
@@ -44,8 +44,8 @@ class Node:
     """One op on the tape: its row, the edges to its operands' nodes, and what its VJPs will read.
 
     `forms[i]` is the (shape, dtype) of operand i, None for a plain number; `edges[i]` is None for
-    a constant; `watch` has (operand, or -1 for the value, its version cell, the version that was
-    saved), and is None where nothing was saved.
+    a constant; `watch` has the operand (-1 for the value), its version cell and the version that
+    was saved, one operand behind the other, and is None where nothing was saved.
     """
 
     __slots__ = (
@@ -59,7 +59,7 @@ class Node:
     operands: tuple[Any, ...] | None
     params: Mapping[str, Any]
     y: Any
-    watch: tuple[Watch, ...] | None
+    watch: tuple[Any, ...] | None
     hooks: list[Hook] | None
     span: tuple[int, int] | None
     order: int
@@ -146,14 +146,25 @@ def seen_from_outside(step: Step) -> tuple[Step, int]:
 
 def saved(node: Node) -> tuple[Any, tuple[Any, ...]]:
     """The value and the operands that the node kept, if they are still there and unchanged."""
-    operands = node.operands
-    if operands is None:
+    expect_saved(node)
+    return node.y, node.operands or ()
+
+
+def expect_saved(node: Node) -> None:
+    """Raise RuntimeError, in PyTorch's words, where saved values are gone or changed."""
+    if node.operands is None:
         raise RuntimeError(advice.FREED)
-    if node.watch:
-        for i, cell, version in node.watch:
-            if cell[0] != version:
-                raise RuntimeError(_changed(node, i, cell, version))
-    return node.y, operands
+    watch = node.watch or ()
+    for k in range(0, len(watch), 3):
+        cell: list[Any] = watch[k + 1]
+        if cell[0] != watch[k + 2]:
+            raise RuntimeError(_changed(node, watch[k], cell, watch[k + 2]))
+
+
+def watched_cells(node: Node) -> dict[int, list[Any]]:
+    """The version cells of the operands that were saved (-1: of the value)."""
+    watch = node.watch or ()
+    return dict(zip(watch[::3], watch[1::3], strict=True))
 
 
 def _changed(node: Node, i: int, cell: list[Any], version: int) -> str:
@@ -176,7 +187,7 @@ def noted(  # noqa: PLR0917 - by position: it is called for every op
     operands: tuple[Any, ...],
     params: Mapping[str, Any],
     y: Any,
-    watch: tuple[Watch, ...] | None,
+    watch: tuple[Any, ...] | None,
 ) -> Node:
     """A node with its record; nothing is computed."""
     node: Node = Node.__new__(Node)
@@ -213,7 +224,7 @@ def record(  # noqa: PLR0917 - likewise
     keep, keep_y = row.keeps(wanted)
     edges: list[Step | None] = []
     forms: list[Form] = []
-    watch: list[Watch] = []
+    watch: list[Any] = []
     for i, t in enumerate(operands):
         value = values[i]
         forms.append(form(value))
@@ -221,9 +232,9 @@ def record(  # noqa: PLR0917 - likewise
         if not keep[i]:
             values[i] = blank(value)
         elif hasattr(t, "_cell"):
-            watch.append((i, t._cell, t._cell[0]))
+            watch += i, t._cell, t._cell[0]
     if keep_y:
-        watch.append((-1, out._cell, out._cell[0]))
+        watch += -1, out._cell, out._cell[0]
     node = noted(
         row,
         tuple(edges),
@@ -252,8 +263,8 @@ def blank(value: Any) -> Any:
 
 def stand_in(value: Any) -> tuple[Form, Any]:
     """The form of an operand, and its blank."""
-    if type(value) is ndarray and value.dtype is NUMBER_TYPE:
-        shape = value.shape
+    if arrays.of_type(value, NUMBER_TYPE):
+        shape = arrays.shape_of(value)
         return FLOATS.get(shape) or _of_floats(shape)
     return form(value), blank(value)
 

@@ -22,6 +22,8 @@ __all__ = ["QUICKLY", "Tensor", "apply", "apply_to_any", "bare", "boxed", "track
 
 QUICKLY: dict[Op, Callable[..., "Tensor"]] = {}
 """The functions of `quick`, which is above this module, by their rows."""
+QUICK_UFUNCS: dict[Any, Callable[..., "Tensor"]] = {}
+"""The same by NumPy's functions."""
 
 
 class Tensor(Convertible, Hooked):
@@ -58,9 +60,10 @@ class Tensor(Convertible, Hooked):
             yield entry
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        quick = QUICK_UFUNCS.get(ufunc)
+        if quick is not None and not kwargs and method == "__call__":
+            return quick(*inputs)
         row = BY_FUNCTION.get(ufunc)
-        if row in QUICKLY and not kwargs and method == "__call__":
-            return QUICKLY[row](*inputs)
         if method == "reduce" and ufunc in advice.REDUCTIONS:
             row = TABLE[advice.REDUCTIONS[ufunc]]
             axis = {"axis": kwargs.pop("axis", 0)}  # None is not the default here: it says all

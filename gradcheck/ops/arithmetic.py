@@ -76,9 +76,9 @@ negative = op(
 )
 
 
-def _one_less(a: Any, b: Any) -> Any:
-    """The power a^(b-1) to a number b; squares, the commonest, need none."""
-    return a if b == 2 else a ** (b - 1)
+def _slope(a: Any, b: Any) -> Any:
+    """The slope b a^(b-1) to a number b; squares are the commonest."""
+    return a + a if b == 2 else b * a ** (b - 1)
 
 
 def _times_power(g: Any, a: Any, b: Any) -> Any:
@@ -110,7 +110,7 @@ power = op(
     np.power,
     vjps=(
         lambda g, y, a, b: (
-            g * (b * _one_less(a, b)) if _is_number(b) and b != 0 else _times_power(g, a, b)
+            g * _slope(a, b) if _is_number(b) and b != 0 else _times_power(g, a, b)
         ),
         _times_log,
     ),

@@ -10,17 +10,13 @@ from gradcheck.ops.indexing import scatter
 from gradcheck.ops.row import Example, op
 
 
-def _turned(m: Any) -> Any:
-    return m.swapaxes(-1, -2)
-
-
 def _left(g: Any, y: Any, a: Any, b: Any) -> Any:
     """The product g . b^T, for every mixture of vectors, matrices and stacks of matrices."""
     if b.ndim == 1:
         return g[..., None] * b if a.ndim > 1 else g * b
     if a.ndim == 1:
         return np.sum(g[..., None, :] * b, axis=-1)
-    return g @ _turned(b)
+    return g @ b.mT
 
 
 def _right(g: Any, y: Any, a: Any, b: Any) -> Any:
@@ -29,7 +25,7 @@ def _right(g: Any, y: Any, a: Any, b: Any) -> Any:
         return a[:, None] * g[..., None, :] if b.ndim > 1 else g * a
     if b.ndim == 1:
         return np.sum(a * g[..., None], axis=tuple(range(a.ndim - 1)))
-    return _turned(a) @ g
+    return a.mT @ g
 
 
 def _rank(operand: Any) -> int:
