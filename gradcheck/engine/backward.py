@@ -7,14 +7,17 @@ the functions below; a mistake is one of them said wrong at one site.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush, heappushpop
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 import numpy as np
 from numpy import add, float64, ndarray
 
-from gradcheck.engine import arrays
+from gradcheck.engine import native
 from gradcheck.engine.tape import NUMBER, Form, Leaf, Node, Step, expect_saved
+from gradcheck.ops.row import passed
+
+Shape = tuple[int, ...]
 
 
 def seed(root: Step, g: Any) -> Any:
@@ -35,7 +38,7 @@ def pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
 def fit(node: Node, i: int, g: Any) -> Any:
     """The cotangent in the operand's own shape and dtype: what was broadcast is summed."""
     shape, dtype = node.forms[i]  # type: ignore[misc]
-    if g.shape != shape:
+    if not native.has_shape(g, shape):
         g = unbroadcast(g, shape)
     return g if g.dtype is dtype or g.dtype == dtype else g.astype(dtype)
 
@@ -45,14 +48,17 @@ def accumulate(node: Step, held: Any, g: Any) -> Any:
     return held + g
 
 
-def unbroadcast(g: Any, shape: tuple[int, ...]) -> Any:
+def unbroadcast(g: Any, shape: Shape) -> Any:
     """Sum g over the axes that broadcasting added or stretched; the adjoint of broadcast_to."""
-    extra = len(g.shape) - len(shape)
+    extra = g.ndim - len(shape)
     if extra > 0:
         axes = tuple(range(extra)) if extra > 1 else 0
         g = add.reduce(g, axes) if type(g) is ndarray else g.sum(axis=axes)
-        if g.shape == shape:
-            return g
+        extra = 0
+    return g if native.has_shape(g, shape) else _unstretched(g, shape, extra)
+
+
+def _unstretched(g: Any, shape: Shape, extra: int) -> Any:
     if extra < 0 or any(m == 1 != n for n, m in zip(shape, g.shape, strict=True)):
         return np.broadcast_to(g, shape)
     stretched = tuple([k for k, n in enumerate(shape) if n == 1 != g.shape[k]])
@@ -71,7 +77,6 @@ class Verbs:
 
 RIGHT = Verbs()
 Roots = list[tuple[Step, Any]]
-Waiting = list[tuple[int, Node]]
 Read = Callable[[Node], tuple[Any, tuple[Any, ...]]] | None
 
 
@@ -97,10 +102,11 @@ def walk(  # noqa: PLR0912 - one loop: this is where the time goes
     waiting = [(-root.order, root) for root in arrived if type(root) is Node]
     heapify(waiting)
     above = None if only is None else _above(only, arrived)
-    node: Node | None = _latest(waiting, None) if waiting else None
+    node: Node | None = heappop(waiting)[1] if waiting else None
+    g = None if node is None else arrived.pop(node)
     while node is not None:
-        g = arrived.pop(node)
         ahead: Node | None = None
+        coming: Any = None
         if node.hooks:
             g = hooked(node, g)
         if only is not None and node in only:
@@ -122,7 +128,9 @@ def walk(  # noqa: PLR0912 - one loop: this is where the time goes
                 if edge is None or not (above is None or edge in above or edge in only):  # type: ignore[operator]
                     continue
                 rule = rules[i] if plainly else None
-                if rule is None:
+                if rule is passed:
+                    piece = g
+                elif rule is None:
                     piece = say_pull(node, i, g, y, operands)
                     if piece is None:
                         continue
@@ -136,26 +144,35 @@ def walk(  # noqa: PLR0912 - one loop: this is where the time goes
                     piece = say_fit(node, i, piece)
                 elif type(piece) is float64 and forms[i] is NUMBER:
                     pass
-                elif not arrays.has_form(piece, forms[i]):
+                elif not native.has_form(piece, forms[i]):
                     piece = fit(node, i, piece)
+                if edge is ahead:
+                    coming = say_accumulate(edge, coming, piece)
+                    continue
                 held = arrived.get(edge)
                 if held is not None:
                     arrived[edge] = say_accumulate(edge, held, piece)
-                elif type(edge) is Node:
-                    arrived[edge] = piece
-                    if ahead is not None:
-                        heappush(waiting, (-edge.order, edge))
-                    else:
-                        ahead = edge
-                else:
+                elif type(edge) is not Node:
                     arrived[edge] = _own(piece, plainly and piece is not g)
+                elif ahead is None:
+                    ahead, coming = edge, piece
+                else:
+                    arrived[edge] = piece
+                    heappush(waiting, (-edge.order, edge))
             if not retain and node.watch is not None:
                 node.release()
-        node = _latest(waiting, ahead) if waiting else ahead
+        node, g = ahead, coming
+        if waiting and (node is None or waiting[0][0] < -node.order):
+            if node is not None:
+                arrived[node] = g
+                heappush(waiting, (-node.order, node))
+            node = heappop(waiting)[1]
+            g = arrived.pop(node)
     for step, g in arrived.items():
         leaf: Leaf = step  # type: ignore[assignment]
-        landed[leaf] = hooked(leaf, g) if leaf.hooks else g
-    return landed
+        if leaf.hooks:
+            arrived[step] = hooked(leaf, g)
+    return landed | arrived if landed else arrived
 
 
 def _seeded(roots: Roots, verbs: Verbs) -> dict[Step, Any]:
@@ -170,16 +187,9 @@ def _seeded(roots: Roots, verbs: Verbs) -> dict[Step, Any]:
 
 def _own(g: Any, fresh: bool = False) -> Any:
     """The cotangent in memory of its own: copied, unless it was made afresh and is no view."""
-    if type(g) is not ndarray or (fresh and not arrays.looks_on(g)):
+    if type(g) is not ndarray or (fresh and not native.looks_on(g)):
         return g
     return g.copy()
-
-
-def _latest(waiting: Waiting, ahead: Node | None) -> Node:
-    """Take the latest node of those that wait (a heap) and the one just come to."""
-    if ahead is None:
-        return heappop(waiting)[1]
-    return heappushpop(waiting, (-ahead.order, ahead))[1]
 
 
 def hooked(step: Step, g: Any) -> Any:

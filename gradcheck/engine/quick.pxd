@@ -1,5 +1,5 @@
 # C types for quick.py, where it is compiled (see setup.py).
-from gradcheck.engine cimport arrays
+from gradcheck.engine cimport native
 from gradcheck.engine.state cimport State, step_of, wrapped
 from gradcheck.engine.tape cimport Node, noted, stand_in
 

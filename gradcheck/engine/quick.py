@@ -13,7 +13,7 @@ import numpy as np
 from numpy import float64, ndarray
 
 from gradcheck.engine import views
-from gradcheck.engine import arrays
+from gradcheck.engine import native
 from gradcheck.engine.recording import UNUSUAL
 from gradcheck.engine.state import State, step_of, wrapped
 from gradcheck.engine.tape import NUMBER, Node, noted, stand_in
@@ -152,7 +152,7 @@ def _keep(node: Node, y: Any, out: State) -> None:
 
 def _looks(y: Any, u: Any) -> bool:
     """Whether a value may lie in an operand's memory."""
-    return type(y) is ndarray and (y is u or arrays.looks_on(y))
+    return type(y) is ndarray and (y is u or native.looks_on(y))
 
 
 def _ordinary(row: Op) -> bool:

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from typing import Any, Self
-from weakref import ref
 
 import numpy as np
+from numpy import ndarray
 
-from gradcheck.engine import advice
+from gradcheck.engine import advice, native
 from gradcheck.engine.tape import Leaf, Node, Step, ended, seen_from_outside
 
 
@@ -118,7 +118,7 @@ def wrapped(kind: type[Any], value: Any, tracked: bool, node: Node | None) -> An
 
 def moved(t: State, by: Any) -> None:
     """An unrecorded write into the tensor's memory: it loses `by`."""
-    if type(t._value) is not np.ndarray:
+    if type(t._value) is not ndarray:
         t._share()
     t._value -= by
     t._cell[0] += 1
@@ -130,8 +130,8 @@ def step_of(t: State) -> Step:
         t._view.settle(t)
     if t._node is not None:
         return t._node
-    leaf = t._leaf() if t._leaf is not None else None
+    leaf = None if t._leaf is None else native.referent(t._leaf)
     if leaf is None:
         leaf = ended(t)
-        t._leaf = ref(leaf)
+        t._leaf = native.weak(leaf)
     return leaf

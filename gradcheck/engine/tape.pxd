@@ -1,6 +1,6 @@
 # C types for tape.py, where it is compiled (see setup.py).
 cimport cython
-from gradcheck.engine cimport arrays
+from gradcheck.engine cimport native
 
 @cython.final
 cdef class Node:
@@ -15,8 +15,8 @@ cdef class Leaf:
     cdef object __weakref__
     cdef public object variable, hooks, order
 
-cdef dict FLOATS
-cdef object CLOCK
+cdef list RECENT
+cdef object CLOCK, NUMBER_TYPE, ndarray
 
 cpdef Node noted(
     object op, tuple edges, tuple forms, tuple operands, object params, object y, tuple watch
@@ -25,4 +25,5 @@ cpdef Leaf ended(object variable)
 cpdef tuple saved(Node node)
 @cython.locals(watch=tuple, cell=list, k=cython.Py_ssize_t)
 cpdef expect_saved(Node node)
+@cython.locals(spot=cython.Py_ssize_t, known=tuple)
 cpdef tuple stand_in(object value)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from gradcheck.engine import advice
-from gradcheck.engine import arrays
+from gradcheck.engine import native
 from gradcheck.engine.recording import MODE
 from gradcheck.ops.row import Op
 
@@ -34,10 +34,8 @@ NUMBER: Form = ((), NUMBER_TYPE)
 
 CLOCK = count(1)
 
-SHAPES = 4096
-"""How many shapes are remembered."""
-FLOATS: dict[tuple[int, ...], tuple[Form, Any]] = {}
-"""Form and blank of a float64 array, by its shape."""
+RECENT: list[Any] = [None] * native.SPOTS
+"""Form and blank of the float64 arrays seen last, each at its shape's spot."""
 
 
 class Node:
@@ -263,19 +261,15 @@ def blank(value: Any) -> Any:
 
 def stand_in(value: Any) -> tuple[Form, Any]:
     """The form of an operand, and its blank."""
-    if arrays.of_type(value, NUMBER_TYPE):
-        shape = arrays.shape_of(value)
-        return FLOATS.get(shape) or _of_floats(shape)
-    return form(value), blank(value)
-
-
-def _of_floats(shape: tuple[int, ...]) -> tuple[Form, Any]:
-    if len(FLOATS) > SHAPES:
-        FLOATS.clear()
-    known = FLOATS[shape] = (shape, NUMBER_TYPE), _blank(shape, NUMBER_TYPE)
+    if not native.of_type(value, NUMBER_TYPE):
+        return form(value), blank(value)
+    spot = native.spot(value)
+    known: tuple[Any, Any] | None = RECENT[spot]
+    if known is None or not native.has_form(value, known[0]):
+        known = RECENT[spot] = form(value), blank(value)
     return known
 
 
-@lru_cache(maxsize=SHAPES)
+@lru_cache(maxsize=4096)
 def _blank(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     return np.broadcast_to(np.zeros((), dtype), shape)

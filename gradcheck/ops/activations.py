@@ -8,7 +8,7 @@ import sympy
 from flint import arb
 
 from gradcheck.ops.reductions import plain_logsumexp, shifted_logsumexp
-from gradcheck.ops.row import Composed, Example, op
+from gradcheck.ops.row import Composed, Example, op, passed
 from gradcheck.ops.special import erfc
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
@@ -281,7 +281,7 @@ layer_norm = op(
     vjps=(
         lambda g, y, x, weight, bias, axis, eps: _layer_norm_rule(g, x, weight, axis, eps),
         lambda g, y, x, weight, bias, axis, eps: g * _standard(x, axis, eps)[0],
-        lambda g, y, x, weight, bias, axis, eps: g,
+        passed,
     ),
     symbolic=Composed(_layer_norm_defined),
     ball=Composed(_layer_norm_defined),

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.ops.row import Example, op
+from gradcheck.ops.row import Example, op, passed
 
 
 def _numbered(args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -152,7 +152,7 @@ atleast_3d = op(
 
 broadcast_to = op(
     np.broadcast_to,
-    vjps=(lambda g, y, x, shape: g,),
+    vjps=(passed,),
     grad_fn="ExpandBackward0",
     elementwise=False,
     rounds=False,
@@ -163,7 +163,7 @@ broadcast_to = op(
 
 copy = op(
     np.copy,
-    vjps=(lambda g, y, x: g,),
+    vjps=(passed,),
     grad_fn="CloneBackward0",
     elementwise=False,
     rounds=False,

@@ -1,0 +1,49 @@
+# native.py in C, for the modules that are compiled (see setup.py).
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF
+from cpython.weakref cimport PyWeakref_CheckRef, PyWeakref_GetRef, PyWeakref_NewRef
+from numpy cimport PyArray_BASE, PyArray_DESCR, PyArray_DIMS, PyArray_NDIM, ndarray, npy_intp
+
+cdef inline Py_ssize_t spot(object a):
+    cdef npy_intp* sizes = PyArray_DIMS(a)
+    cdef int k, ndim = PyArray_NDIM(a)
+    cdef size_t mixed = ndim
+    for k in range(ndim):
+        mixed = mixed * 31 + <size_t>sizes[k] + (<size_t>sizes[k] >> 6)
+    return mixed & 63
+
+cdef inline bint has_shape(object a, tuple shape):
+    if type(a) is not ndarray:
+        return a.shape == shape
+    cdef npy_intp* sizes = PyArray_DIMS(a)
+    cdef int k, ndim = PyArray_NDIM(a)
+    if ndim != len(shape):
+        return False
+    for k in range(ndim):
+        if sizes[k] != <npy_intp>shape[k]:
+            return False
+    return True
+
+cdef inline bint of_type(object a, object dtype):
+    return type(a) is ndarray and <object>PyArray_DESCR(a) is dtype
+
+cdef inline bint has_form(object a, tuple form):
+    if type(a) is not ndarray:
+        return a.shape == form[0] and a.dtype is form[1]
+    return has_shape(a, form[0]) and <object>PyArray_DESCR(a) is form[1]
+
+cdef inline bint looks_on(object a):
+    return type(a) is ndarray and PyArray_BASE(a) is not NULL
+
+cdef inline object weak(object thing):
+    return PyWeakref_NewRef(thing, None)
+
+cdef inline object referent(object held):
+    cdef PyObject* found = NULL
+    if not PyWeakref_CheckRef(held):
+        return held()
+    if not PyWeakref_GetRef(held, &found):
+        return None
+    thing = <object>found
+    Py_DECREF(thing)
+    return thing

@@ -1,0 +1,48 @@
+"""Small questions that the hot path asks again and again.
+
+Compiled modules have them answered in C: the `.pxd` beside this file says the same without making
+tuples or numbers for it (see setup.py), and `tests/test_engine_native.py` holds one to the other.
+"""
+
+from collections.abc import Callable
+from typing import Any
+from weakref import ref
+
+from numpy import ndarray
+
+SPOTS = 64
+
+
+def spot(a: Any) -> int:
+    """A number below SPOTS that is the same for arrays of the same shape."""
+    return hash(a.shape) % SPOTS
+
+
+def has_shape(a: Any, shape: tuple[int, ...]) -> bool:
+    """Whether an array or a NumPy number has this shape."""
+    return bool(a.shape == shape)
+
+
+def of_type(a: Any, dtype: Any) -> bool:
+    """Whether this is an array of this very dtype."""
+    return type(a) is ndarray and a.dtype is dtype
+
+
+def has_form(a: Any, form: Any) -> bool:
+    """Whether an array or a NumPy number has this shape and this very dtype."""
+    return has_shape(a, form[0]) and a.dtype is form[1]
+
+
+def looks_on(a: Any) -> bool:
+    """Whether this is an array in memory that belongs to another."""
+    return type(a) is ndarray and a.base is not None
+
+
+def weak(thing: Any) -> Callable[[], Any]:
+    """A reference that does not keep the thing alive."""
+    return ref(thing)
+
+
+def referent(held: Callable[[], Any]) -> Any:
+    """What a reference leads to, weak or not; None if that is gone."""
+    return held()
