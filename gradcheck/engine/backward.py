@@ -7,17 +7,20 @@ the functions below; a mistake is one of them said wrong at one site.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, heappushpop
 from typing import Any
 
 import numpy as np
-from numpy import add, float64, ndarray
+from numpy import float64, ndarray
 
 from gradcheck.engine import native
-from gradcheck.engine.tape import NUMBER, Form, Leaf, Node, Step, expect_saved
+from gradcheck.engine.tape import NUMBER, Leaf, Node, Step, expect_saved
 from gradcheck.ops.row import passed
 
 Shape = tuple[int, ...]
+Position = int
+
+SUM = np.add.reduce
 
 
 def seed(root: Step, g: Any) -> Any:
@@ -37,10 +40,10 @@ def pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
 
 def fit(node: Node, i: int, g: Any) -> Any:
     """The cotangent in the operand's own shape and dtype: what was broadcast is summed."""
-    shape, dtype = node.forms[i]  # type: ignore[misc]
-    if not native.has_shape(g, shape):
-        g = unbroadcast(g, shape)
-    return g if g.dtype is dtype or g.dtype == dtype else g.astype(dtype)
+    form: Any = node.forms[i]
+    if not native.has_shape(g, form[0]):
+        g = unbroadcast(g, form[0])
+    return g if native.has_form(g, form) or g.dtype == form[1] else g.astype(form[1])
 
 
 def accumulate(node: Step, held: Any, g: Any) -> Any:
@@ -50,10 +53,10 @@ def accumulate(node: Step, held: Any, g: Any) -> Any:
 
 def unbroadcast(g: Any, shape: Shape) -> Any:
     """Sum g over the axes that broadcasting added or stretched; the adjoint of broadcast_to."""
-    extra = g.ndim - len(shape)
+    extra = native.rank(g) - len(shape)
     if extra > 0:
         axes = tuple(range(extra)) if extra > 1 else 0
-        g = add.reduce(g, axes) if type(g) is ndarray else g.sum(axis=axes)
+        g = SUM(g, axes) if type(g) is ndarray else g.sum(axis=axes)
         extra = 0
     return g if native.has_shape(g, shape) else _unstretched(g, shape, extra)
 
@@ -77,6 +80,7 @@ class Verbs:
 
 RIGHT = Verbs()
 Roots = list[tuple[Step, Any]]
+Waiting = list[tuple[int, Node]]
 Read = Callable[[Node], tuple[Any, tuple[Any, ...]]] | None
 
 
@@ -95,17 +99,15 @@ def walk(  # noqa: PLR0912 - one loop: this is where the time goes
     value and the operands where they are not to be as they were saved. Raises RuntimeError, in
     PyTorch's words, where saved values are gone or changed.
     """
-    say_pull, say_fit, say_accumulate = verbs.pull, verbs.fit, verbs.accumulate
-    pulls_rightly, fits_rightly = say_pull is pull, say_fit is fit
     arrived: dict[Step, Any] = _seeded(roots, verbs)
     landed: dict[Step, Any] = {}
     waiting = [(-root.order, root) for root in arrived if type(root) is Node]
     heapify(waiting)
     above = None if only is None else _above(only, arrived)
-    node: Node | None = heappop(waiting)[1] if waiting else None
+    node: Node | None = _latest(waiting, None) if waiting else None
     g = None if node is None else arrived.pop(node)
     while node is not None:
-        ahead: Node | None = None
+        ahead: Node | None = None  # a node just come to; its cotangent is at hand, not in `arrived`
         coming: Any = None
         if node.hooks:
             g = hooked(node, g)
@@ -119,39 +121,19 @@ def walk(  # noqa: PLR0912 - one loop: this is where the time goes
             if read is not None and node.watch is not None:
                 y, operands = read(node)
             vjps: Any = node.op.vjps
-            plainly: bool = pulls_rightly and type(vjps) is tuple and not node.params
-            rules: tuple[Any, ...] = vjps if plainly else ()
+            plainly: bool = verbs is RIGHT and type(vjps) is tuple and not node.params
             edges: tuple[Step | None, ...] = node.edges
-            forms: tuple[Form, ...] = node.forms
             for i in range(len(edges)):
                 edge = edges[i]
                 if edge is None or not (above is None or edge in above or edge in only):  # type: ignore[operator]
                     continue
-                rule = rules[i] if plainly else None
-                if rule is passed:
-                    piece = g
-                elif rule is None:
-                    piece = say_pull(node, i, g, y, operands)
-                    if piece is None:
-                        continue
-                elif len(operands) == 2:
-                    piece = rule(g, y, operands[0], operands[1])
-                elif len(operands) == 1:
-                    piece = rule(g, y, operands[0])
-                else:
-                    piece = rule(g, y, *operands)
-                if not fits_rightly:
-                    piece = say_fit(node, i, piece)
-                elif type(piece) is float64 and forms[i] is NUMBER:
-                    pass
-                elif not native.has_form(piece, forms[i]):
-                    piece = fit(node, i, piece)
-                if edge is ahead:
-                    coming = say_accumulate(edge, coming, piece)
+                piece = _piece(node, i, g, y, operands, vjps if plainly else None, verbs)
+                if piece is None:
                     continue
-                held = arrived.get(edge)
-                if held is not None:
-                    arrived[edge] = say_accumulate(edge, held, piece)
+                if edge is ahead:
+                    coming = verbs.accumulate(edge, coming, piece)
+                elif edge in arrived:
+                    arrived[edge] = verbs.accumulate(edge, arrived[edge], piece)
                 elif type(edge) is not Node:
                     arrived[edge] = _own(piece, plainly and piece is not g)
                 elif ahead is None:
@@ -162,17 +144,50 @@ def walk(  # noqa: PLR0912 - one loop: this is where the time goes
             if not retain and node.watch is not None:
                 node.release()
         node, g = ahead, coming
-        if waiting and (node is None or waiting[0][0] < -node.order):
-            if node is not None:
-                arrived[node] = g
-                heappush(waiting, (-node.order, node))
-            node = heappop(waiting)[1]
+        if waiting:
+            if ahead is not None:
+                arrived[ahead] = coming
+            node = _latest(waiting, ahead)
             g = arrived.pop(node)
+    return landed | _after_hooks(arrived)
+
+
+def _after_hooks(arrived: dict[Step, Any]) -> dict[Step, Any]:
+    """What has arrived at the leaves, after the hooks that hang there."""
     for step, g in arrived.items():
         leaf: Leaf = step  # type: ignore[assignment]
         if leaf.hooks:
             arrived[step] = hooked(leaf, g)
-    return landed | arrived if landed else arrived
+    return arrived
+
+
+def _piece(  # noqa: PLR0917 - by position: it is called for every edge
+    node: Node,
+    i: Position,
+    g: Any,
+    y: Any,
+    operands: tuple[Any, ...],
+    rules: tuple[Any, ...] | None,
+    verbs: Verbs,
+) -> Any:
+    """The cotangent of operand i, pulled and fitted; by `rules` without a detour through `pull`."""
+    rule = None if rules is None else rules[i]
+    if rule is passed:
+        piece = g
+    elif rule is None:
+        piece = verbs.pull(node, i, g, y, operands)
+        if piece is None:
+            return None
+    elif len(operands) == 2:
+        piece = rule(g, y, operands[0], operands[1])
+    else:
+        piece = rule(g, y, *operands)
+    if verbs is not RIGHT:
+        return verbs.fit(node, i, piece)
+    form = node.forms[i]
+    if (type(piece) is float64 and form is NUMBER) or native.has_form(piece, form):
+        return piece
+    return fit(node, i, piece)
 
 
 def _seeded(roots: Roots, verbs: Verbs) -> dict[Step, Any]:
@@ -190,6 +205,13 @@ def _own(g: Any, fresh: bool = False) -> Any:
     if type(g) is not ndarray or (fresh and not native.looks_on(g)):
         return g
     return g.copy()
+
+
+def _latest(waiting: Waiting, ahead: Node | None) -> Node:
+    """Take the latest node of those that wait (a heap) and the one just come to."""
+    if ahead is None:
+        return heappop(waiting)[1]
+    return heappushpop(waiting, (-ahead.order, ahead))[1]
 
 
 def hooked(step: Step, g: Any) -> Any:

@@ -1,5 +1,5 @@
 # C types for landing.py, where it is compiled (see setup.py).
-from gradcheck.engine.state cimport State, moved, wrapped
+from gradcheck.engine.state cimport State, cell_of, moved, wrapped
 from gradcheck.engine.tape cimport Leaf
 
 cdef object Tensor, float64, ndarray

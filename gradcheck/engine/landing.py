@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy import float64, ndarray
 
-from gradcheck.engine.state import State, moved, wrapped
+from gradcheck.engine.state import State, cell_of, moved, wrapped
 from gradcheck.engine.tape import Leaf, Step
 from gradcheck.engine.tensor import Tensor, apply, bare
 from gradcheck.ops import TABLE
@@ -37,7 +37,7 @@ def _deposit(target: State, g: Any, create_graph: bool, own: bool) -> None:
     else:
         held._share()
         np.add(held._value, bare(g), out=held._value, casting="same_kind")
-        held._cell[0] += 1
+        cell_of(held)[0] += 1
 
 
 def descend(parameters: Iterable[State], rate: Any) -> None:

@@ -4,6 +4,17 @@ from cpython.ref cimport Py_DECREF
 from cpython.weakref cimport PyWeakref_CheckRef, PyWeakref_GetRef, PyWeakref_NewRef
 from numpy cimport PyArray_BASE, PyArray_DESCR, PyArray_DIMS, PyArray_NDIM, ndarray, npy_intp
 
+cdef extern from *:
+    """
+    static long long gradcheck_ticks = 0;
+    """
+    long long gradcheck_ticks
+
+cdef inline long long tick():
+    global gradcheck_ticks
+    gradcheck_ticks += 1
+    return gradcheck_ticks
+
 cdef inline Py_ssize_t spot(object a):
     cdef npy_intp* sizes = PyArray_DIMS(a)
     cdef int k, ndim = PyArray_NDIM(a)
@@ -11,6 +22,9 @@ cdef inline Py_ssize_t spot(object a):
     for k in range(ndim):
         mixed = mixed * 31 + <size_t>sizes[k] + (<size_t>sizes[k] >> 6)
     return mixed & 63
+
+cdef inline Py_ssize_t rank(object a):
+    return PyArray_NDIM(a) if type(a) is ndarray else a.ndim
 
 cdef inline bint has_shape(object a, tuple shape):
     if type(a) is not ndarray:

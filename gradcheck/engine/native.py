@@ -5,17 +5,29 @@ tuples or numbers for it (see setup.py), and `tests/test_engine_native.py` holds
 """
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 from weakref import ref
 
 from numpy import ndarray
 
 SPOTS = 64
+CLOCK = count(1)
+
+
+def tick() -> int:
+    """How late it is: more than ever before."""
+    return next(CLOCK)
 
 
 def spot(a: Any) -> int:
     """A number below SPOTS that is the same for arrays of the same shape."""
     return hash(a.shape) % SPOTS
+
+
+def rank(a: Any) -> int:
+    """The number of axes of an array or a NumPy number."""
+    return a.ndim  # type: ignore[no-any-return]
 
 
 def has_shape(a: Any, shape: tuple[int, ...]) -> bool:

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from numpy import float64, ndarray
 
-from gradcheck.engine import views
-from gradcheck.engine import native
+from gradcheck.engine import native, views
 from gradcheck.engine.recording import UNUSUAL
-from gradcheck.engine.state import State, step_of, wrapped
+from gradcheck.engine.state import State, cell_of, step_of, wrapped
 from gradcheck.engine.tape import NUMBER, Node, noted, stand_in
 from gradcheck.engine.tensor import (
     QUICK_UFUNCS,
@@ -37,6 +36,13 @@ ONE = (True,)
 BOTH, FIRST, SECOND = (True, True), (True, False), (False, True)
 A_NUMBER = (NUMBER,)
 TWO_NUMBERS, NUMBER_FIRST = (NUMBER, NUMBER), (NUMBER, None)
+
+
+def raised(a: Any, b: Any) -> Any:
+    """The power a^b; a square is one to NumPy too, but after a detour."""
+    return np.square(a) if type(b) is int and b == 2 and type(a) is ndarray else np.power(a, b)
+
+
 OPERATOR: dict[Callable[..., Any], Callable[..., Any]] = {
     np.add: operator.add,
     np.subtract: operator.sub,
@@ -44,8 +50,9 @@ OPERATOR: dict[Callable[..., Any], Callable[..., Any]] = {
     np.divide: operator.truediv,
     np.matmul: operator.matmul,
     np.negative: operator.neg,
+    np.power: raised,
 }
-"""Python's operators do what these functions do, and faster on single numbers."""
+"""These do what NumPy's functions do, and faster, on single numbers above all."""
 
 
 def of_one(row: Op) -> Quick:
@@ -74,7 +81,7 @@ def of_one(row: Op) -> Quick:
         else:
             form, blank = stand_in(u)
             forms, kept = (form,), u if keep else blank
-        watch = (0, x._cell, x._cell[0]) if keep else None
+        watch = _watched(x, None) if keep else None
         node = noted(row, (step_of(x),), forms, (kept,), params, None, watch)
         out: Tensor = wrapped(Tensor, y, True, node)
         if keep_y:
@@ -126,14 +133,7 @@ def of_two(row: Op) -> Quick:
             forms, kept = (form_u, form_v), (u if keep_u else blank_u, v if keep_v else blank_v)
         watch: tuple[Any, ...] | None = None
         if keep_u or keep_v:
-            of_u: State | None = left if keep_u else None
-            of_v: State | None = right if keep_v else None
-            if of_u is None:
-                watch = () if of_v is None else (1, of_v._cell, of_v._cell[0])
-            elif of_v is None:
-                watch = (0, of_u._cell, of_u._cell[0])
-            else:
-                watch = (0, of_u._cell, of_u._cell[0], 1, of_v._cell, of_v._cell[0])
+            watch = _watched(left if keep_u else None, right if keep_v else None)
         node = noted(row, (start, other), forms, kept, NONE, None, watch)
         out: Tensor = wrapped(Tensor, y, True, node)
         if keep_y:
@@ -143,10 +143,22 @@ def of_two(row: Op) -> Quick:
     return quick
 
 
+def _watched(left: State | None, right: State | None) -> tuple[Any, ...]:
+    """The operands whose memory is watched, as a node has them; None stands for a constant."""
+    watch: tuple[Any, ...] = ()
+    if left is not None:
+        cell = cell_of(left)
+        watch = (0, cell, cell[0])
+    if right is not None:
+        cell = cell_of(right)
+        watch = (*watch, 1, cell, cell[0])
+    return watch
+
+
 def _keep(node: Node, y: Any, out: State) -> None:
     """The value itself is among what the node saves."""
     node.y = y
-    seen = -1, out._cell, 0
+    seen = -1, cell_of(out), 0
     node.watch = seen if node.watch is None else node.watch + seen
 
 

@@ -13,13 +13,13 @@ from gradcheck.engine.tape import Leaf, Node, Step, ended, seen_from_outside
 class State:
     """The slots of a tensor, and what can be read from them.
 
-    `_cell` is [version, name of the last recorded write] and is shared by all tensors that look
-    at the same memory; `_view` says of a view whose memory it looks at; `_leaf()` is the end of
-    the edges that lead here, if there are any.
+    `_cell` is [version, name of the last recorded write], is shared by all tensors that look at
+    the same memory, and is made when it is first asked for; `_view` says of a view whose memory it
+    looks at; `_leaf()` is the end of the edges that lead here, if there are any.
     """
 
     __slots__ = (
-        "__weakref__", "_cell", "_grad", "_leaf", "_node", "_tracked", "_value", "_view",
+        "__weakref__", "_grad", "_leaf", "_node", "_tracked", "_value", "_view", "_writes",
     )  # fmt: skip
 
     def __init__(self, value: Any, tracked: bool = False, node: Node | None = None) -> None:
@@ -27,7 +27,7 @@ class State:
         self._value = value
         self._tracked = tracked
         self._node = node
-        self._cell: list[Any] = [0, ""]
+        self._writes: list[Any] | None = None
         self._grad: Self | None = None
         self._leaf: Callable[[], Leaf | None] | None = None
         self._view: Any = None
@@ -91,9 +91,17 @@ class State:
         return self._value.dtype  # type: ignore[no-any-return]
 
     @property
+    def _cell(self) -> list[Any]:
+        return cell_of(self)
+
+    @_cell.setter
+    def _cell(self, cell: list[Any]) -> None:
+        self._writes = cell
+
+    @property
     def _version(self) -> int:
         """How many in-place operations have touched this memory."""
-        return self._cell[0]  # type: ignore[no-any-return]
+        return cell_of(self)[0]  # type: ignore[no-any-return]
 
     def _step(self) -> Step:
         """The end of the edge that leads here."""
@@ -111,9 +119,15 @@ def wrapped(kind: type[Any], value: Any, tracked: bool, node: Node | None) -> An
     t._value = value
     t._tracked = tracked
     t._node = node
-    t._cell = [0, ""]
-    t._grad = t._leaf = t._view = None
+    t._grad = t._leaf = t._view = t._writes = None
     return t
+
+
+def cell_of(t: State) -> list[Any]:
+    """The version of a tensor's memory and the name of the last recorded write."""
+    if t._writes is None:
+        t._writes = [0, ""]
+    return t._writes
 
 
 def moved(t: State, by: Any) -> None:
@@ -121,7 +135,7 @@ def moved(t: State, by: Any) -> None:
     if type(t._value) is not ndarray:
         t._share()
     t._value -= by
-    t._cell[0] += 1
+    cell_of(t)[0] += 1
 
 
 def step_of(t: State) -> Step:

@@ -1,11 +1,12 @@
 # C types for tape.py, where it is compiled (see setup.py).
 cimport cython
-from gradcheck.engine cimport native
+cimport gradcheck.engine.native as native
 
 @cython.final
 cdef class Node:
     cdef object __weakref__
-    cdef public object op, params, y, hooks, span, order
+    cdef public object op, params, y, hooks, span
+    cdef public long long order
     cdef public tuple edges, forms, operands, watch
 
     cpdef release(self)
@@ -13,10 +14,11 @@ cdef class Node:
 @cython.final
 cdef class Leaf:
     cdef object __weakref__
-    cdef public object variable, hooks, order
+    cdef public object variable, hooks
+    cdef public long long order
 
 cdef list RECENT
-cdef object CLOCK, NUMBER_TYPE, ndarray
+cdef object NUMBER_TYPE, ndarray
 
 cpdef Node noted(
     object op, tuple edges, tuple forms, tuple operands, object params, object y, tuple watch

@@ -2,14 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy import ndarray
 
-from gradcheck.engine import advice
-from gradcheck.engine import native
+from gradcheck.engine import advice, native
 from gradcheck.engine.recording import MODE
 from gradcheck.ops.row import Op
 
@@ -31,8 +29,6 @@ COMMUTING = ("add", "multiply")
 
 NUMBER_TYPE = np.dtype(np.float64)
 NUMBER: Form = ((), NUMBER_TYPE)
-
-CLOCK = count(1)
 
 RECENT: list[Any] = [None] * native.SPOTS
 """Form and blank of the float64 arrays seen last, each at its shape's spot."""
@@ -152,7 +148,7 @@ def expect_saved(node: Node) -> None:
     """Raise RuntimeError, in PyTorch's words, where saved values are gone or changed."""
     if node.operands is None:
         raise RuntimeError(advice.FREED)
-    watch = node.watch or ()
+    watch = () if node.watch is None else node.watch
     for k in range(0, len(watch), 3):
         cell: list[Any] = watch[k + 1]
         if cell[0] != watch[k + 2]:
@@ -197,7 +193,7 @@ def noted(  # noqa: PLR0917 - by position: it is called for every op
     node.y = y
     node.watch = watch
     node.hooks = node.span = None
-    node.order = next(CLOCK)
+    node.order = native.tick()
     return node
 
 
@@ -206,7 +202,7 @@ def ended(variable: Any) -> Leaf:
     leaf: Leaf = Leaf.__new__(Leaf)
     leaf.variable = variable
     leaf.hooks = None
-    leaf.order = next(CLOCK)
+    leaf.order = native.tick()
     return leaf
 
 

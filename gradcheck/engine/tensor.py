@@ -60,7 +60,8 @@ class Tensor(Convertible, Hooked):
             yield entry
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        quick = QUICK_UFUNCS.get(ufunc)
+        known: dict[Any, Any] = QUICK_UFUNCS
+        quick = known.get(ufunc)
         if quick is not None and not kwargs and method == "__call__":
             return quick(*inputs)
         row = BY_FUNCTION.get(ufunc)

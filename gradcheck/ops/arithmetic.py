@@ -103,9 +103,7 @@ def raised(a: arb, b: Any) -> arb:
 power = op(
     np.power,
     vjps=(
-        lambda g, y, a, b: (
-            g * _slope(a, b) if _is_number(b) and b != 0 else _times_power(g, a, b)
-        ),
+        lambda g, y, a, b: g * _slope(a, b) if _is_number(b) and b != 0 else _times_power(g, a, b),
         _times_log,
     ),
     symbolic=operator.pow,

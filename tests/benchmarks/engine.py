@@ -7,6 +7,7 @@ rounds; the ratio is the median over the rounds. Run it with OPENBLAS_NUM_THREAD
 import importlib
 import statistics
 import time
+from collections import deque
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -42,13 +43,18 @@ def told(title: str, contestants: dict[str, Run]) -> None:
 
 
 def measured(contestants: dict[str, Run]) -> dict[str, list[float]]:
-    """Seconds a run, each contestant in turn, round after round; the best of three in each."""
+    """Seconds a run, each contestant in turn, round after round; the best of five in each.
+
+    Every round begins with another contestant, so that none always finds the same caches.
+    """
     for run in contestants.values():
         run()
     times: dict[str, list[float]] = {name: [] for name in contestants}
+    names = deque(contestants)
     for _ in range(ROUNDS):
-        for name, run in contestants.items():
-            times[name].append(min(timed(run) for _ in range(3)))
+        for name in names:
+            times[name].append(min(timed(contestants[name]) for _ in range(5)))
+        names.rotate()
     return times
 
 
