@@ -1,7 +1,7 @@
 """The small questions of the hot path: what is remembered of a shape, of a leaf, of the order.
 
-`native.py` says in Python what `native.pxd` says in C: CI runs this file on both. What it asks for is
-asked where the tape uses it.
+`native.py` says in Python what `native.pxd` says in C: CI runs this file on both. Most is asked
+where the tape asks.
 """
 
 import gc
