@@ -39,7 +39,7 @@ def told(title: str, contestants: dict[str, Run]) -> None:
     print(title)
     for name, seconds in times.items():
         ratios = [theirs / ours for theirs, ours in zip(seconds, times["gradcheck"], strict=True)]
-        print(f"  {name:<16}{1e6 * min(seconds):>10.1f} us{statistics.median(ratios):>8.2f} x")
+        print(f"  {name:<16}{1e6 * min(seconds):>10.1f} us{statistics.median(ratios):>9.3g} x")
 
 
 def measured(contestants: dict[str, Run]) -> dict[str, list[float]]:
