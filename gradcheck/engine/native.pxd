@@ -4,6 +4,7 @@ from cpython.ref cimport Py_DECREF
 from cpython.weakref cimport PyWeakref_CheckRef, PyWeakref_GetRef, PyWeakref_NewRef
 from numpy cimport PyArray_BASE, PyArray_DESCR, PyArray_DIMS, PyArray_NDIM, ndarray, npy_intp
 
+# A clock of each module's own: tape.py, which makes every node, is the one to ask.
 cdef extern from *:
     """
     static long long gradcheck_ticks = 0;

@@ -16,14 +16,7 @@ from gradcheck.engine import native, views
 from gradcheck.engine.recording import UNUSUAL
 from gradcheck.engine.state import State, cell_of, step_of, wrapped
 from gradcheck.engine.tape import NUMBER, Node, noted, stand_in
-from gradcheck.engine.tensor import (
-    QUICK_UFUNCS,
-    QUICKLY,
-    Tensor,
-    apply_to_any,
-    constant,
-    solid,
-)
+from gradcheck.engine.tensor import QUICK_UFUNCS, QUICKLY, Tensor, apply_to_any, constant, solid
 from gradcheck.ops import BY_FUNCTION, TABLE
 from gradcheck.ops.row import Op
 
