@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import arb, ctx, fmpq
+from flint import arb, arb_mat, ctx, fmpq
 
 from gradcheck.errors import GradcheckError
 from gradcheck.numbers.scalars import Scalar, Scalars, equip
@@ -67,6 +67,23 @@ class Ball(Scalar):
     def exactly(cls, value: Any) -> "Ball":
         """A plain number as a ball."""
         return cls(value)
+
+    @classmethod
+    def by_matrices(
+        cls, rule: Callable[..., Any], signature: str, share: int, operands: tuple[Any, ...]
+    ) -> Any:
+        """A rule on flint's matrices, for each matrix of the stacks (NumPy's `signature`).
+
+        The work counts as a ball for every `share` of its rows times columns times columns.
+        """
+
+        def once(*stack: Any) -> Any:
+            MADE[0] += stack[0].size * stack[-1].shape[-1] // share
+            found = rule(*[arb_mat(len(m), m.shape[1], arbs(m).ravel().tolist()) for m in stack])
+            return Ball(found) if type(found) is arb else np.asarray(balls(found.table()))
+
+        apply = np.vectorize(once, otypes=[object], signature=signature)
+        return apply(*[np.asarray(v, dtype=object) for v in operands])
 
     def __repr__(self) -> str:
         return f"Ball({self.x})"

@@ -1,7 +1,7 @@
 """What NumPy leaves to LAPACK: determinants, inverses, linear systems, the Cholesky factor.
 
-The exact kinds have no LAPACK. The closed form eliminates (or expands by minors), the balls use the
-recurrence of Faddeev and LeVerrier and an LDL factorisation: four ways that share no step.
+The exact kinds have no LAPACK. The closed form expands by minors or eliminates entry by entry; the
+balls are flint's own matrices, or an LDL factorisation: ways that share no code.
 """
 
 from collections.abc import Callable
@@ -9,15 +9,17 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from flint import arb_mat
 
 from gradcheck.errors import OutOfBudget
 from gradcheck.ops.axes import one_replaced
+from gradcheck.ops.matrices import STEPS, of_matrices
 from gradcheck.ops.row import Composed, Example, compound, op
 
 Matrix = np.ndarray[Any, Any]
 
 MINORS = 12  # rows; beyond, the n^2 minors of a singular matrix take minutes
-LARGEST = 20  # the ball recurrence takes n^4 products: a second here, a minute at 60
+LARGEST = 20
 
 
 def _turned(m: Any) -> Any:
@@ -110,22 +112,6 @@ def _inverse_by_elimination(a: Matrix) -> Matrix:
     return work[:, n:]
 
 
-def _characteristic(a: Matrix) -> tuple[Any, Matrix]:
-    """Faddeev and LeVerrier: the determinant and the adjugate, by products and traces alone."""
-    n = len(a)
-    unit = np.eye(n, dtype=int).astype(object)
-    m, c = unit, -np.trace(a)
-    for k in range(2, n + 1):
-        m = a @ m + c * unit
-        c = -np.trace(a @ m) / k
-    return (-1) ** n * c, (-1) ** (n - 1) * m
-
-
-def _inverse_by_adjugate(a: Matrix) -> Any:
-    determinant, adjugate = _characteristic(a)
-    return adjugate / determinant
-
-
 def _log_of_square(determinant: Any) -> Any:
     """The logarithm of |d| without a branch: half that of the square."""
     return np.log(determinant * determinant) / 2
@@ -135,7 +121,7 @@ det = op(
     np.linalg.det,
     vjps=(_det_rule,),
     symbolic=Composed(_stacked(_det_by_minors)),
-    ball=Composed(_stacked(lambda a: _characteristic(a)[0])),
+    ball=of_matrices(arb_mat.det, "(n,n)->()", STEPS),
     grad_fn="LinalgDetBackward0",
     elementwise=False,
     example=Example("det(a) * b", {"a": (3, 3), "b": ()}),
@@ -146,7 +132,7 @@ logabsdet = op(
     name="logabsdet",
     vjps=(lambda g, y, a: _each_matrix(g) * _turned(np.linalg.inv(a)),),
     symbolic=Composed(_stacked(lambda a: _log_of_square(_det_by_minors(a)))),
-    ball=Composed(_stacked(lambda a: _log_of_square(_characteristic(a)[0]))),
+    ball=Composed(lambda a: _log_of_square(np.linalg.det(a))),
     kinks="singular",
     grad_fn="LinalgSlogdetBackward0",
     elementwise=False,
@@ -158,7 +144,7 @@ signdet = op(
     name="signdet",
     vjps=(lambda g, y, a: np.zeros(a.shape),),
     symbolic=Composed(_stacked(lambda a: np.sign(_det_by_minors(a)))),
-    ball=Composed(_stacked(lambda a: np.sign(_characteristic(a)[0]))),
+    ball=Composed(lambda a: np.sign(np.linalg.det(a))),
     kinks="singular",
     grad_fn="LinalgSlogdetBackward0",
     elementwise=False,
@@ -175,7 +161,7 @@ inv = op(
     np.linalg.inv,
     vjps=(lambda g, y, a: -(_turned(y) @ g @ _turned(y)),),
     symbolic=Composed(_stacked(_inverse_by_elimination)),
-    ball=Composed(_stacked(_inverse_by_adjugate)),
+    ball=of_matrices(arb_mat.inv, "(n,n)->(n,n)", STEPS),
     grad_fn="LinalgInvExBackward0",
     elementwise=False,
     school=("inverse",),
@@ -195,6 +181,16 @@ def _solved(a: Any, g: Any, b: Any) -> Any:
     return np.linalg.solve(a, g[..., None])[..., 0]
 
 
+_SOLVED = of_matrices(arb_mat.solve, "(n,n),(n,k)->(n,k)", STEPS)
+
+
+def _solved_in_balls(a: Any, b: Any) -> Any:
+    """The solution; one vector is a column on the way."""
+    if np.ndim(b) > 1:
+        return _SOLVED.function(a, b)
+    return np.asarray(_SOLVED.function(a, np.asarray(b, dtype=object)[:, None]))[..., 0]
+
+
 solve = op(
     np.linalg.solve,
     vjps=(
@@ -202,7 +198,7 @@ solve = op(
         lambda g, y, a, b: _solved(_turned(a), g, b),
     ),
     symbolic=Composed(lambda a, b: _stacked(_inverse_by_elimination)(a) @ b),
-    ball=Composed(lambda a, b: _stacked(_inverse_by_adjugate)(a) @ b),
+    ball=Composed(_solved_in_balls),
     grad_fn="LinalgSolveExBackward0",
     elementwise=False,
     example=Example("solve(a, b) * c", {"a": (3, 3), "b": (3,), "c": (3,)}),

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.ops.indexing import scatter
-from gradcheck.ops.row import Example, op
+from gradcheck.ops.matrices import contracted, product, summed, written_out
+from gradcheck.ops.row import Composed, Example, op
 
 
 def _left(g: Any, y: Any, a: Any, b: Any) -> Any:
@@ -44,6 +45,8 @@ def _product_name(operands: tuple[Any, ...], params: Mapping[str, Any]) -> str:
 matmul = op(
     np.matmul,
     vjps=(_left, _right),
+    symbolic=Composed(written_out),
+    ball=Composed(product),
     grad_fn=_product_name,
     elementwise=False,
     school=("mm", "mv", "bmm"),
@@ -94,6 +97,7 @@ einsum = op(
     np.einsum,
     forward=lambda *operands, subscripts: np.einsum(subscripts, *operands),
     vjps=_einsum_rule,
+    ball=Composed(lambda *operands, subscripts: summed(subscripts, *operands)),
     grad_fn=lambda operands, params: "PermuteBackward0" if len(operands) == 1 else "ViewBackward0",
     elementwise=False,
     operands=None,
@@ -135,6 +139,7 @@ tensordot = op(
         lambda g, y, a, b, axes=2: _pulled(0, g, (a, b), *_letters(a, b, _over(a, b, axes))),
         lambda g, y, a, b, axes=2: _pulled(1, g, (a, b), *_letters(a, b, _over(a, b, axes))),
     ),
+    ball=Composed(lambda a, b, axes=2: contracted(a, b, _over(a, b, axes))),
     grad_fn="ViewBackward0",
     elementwise=False,
     params=("axes",),
@@ -147,6 +152,7 @@ dot = op(
         lambda g, y, a, b: _pulled(0, g, (a, b), *_letters(a, b, _last_and(a, b, 2))),
         lambda g, y, a, b: _pulled(1, g, (a, b), *_letters(a, b, _last_and(a, b, 2))),
     ),
+    ball=Composed(lambda a, b: contracted(a, b, _last_and(a, b, 2))),
     grad_fn=_product_name,
     elementwise=False,
     example=Example("dot(a, b) * c", {"a": (3,), "b": (3,), "c": ()}),
@@ -158,6 +164,7 @@ inner = op(
         lambda g, y, a, b: _pulled(0, g, (a, b), *_letters(a, b, _last_and(a, b, 1))),
         lambda g, y, a, b: _pulled(1, g, (a, b), *_letters(a, b, _last_and(a, b, 1))),
     ),
+    ball=Composed(lambda a, b: contracted(a, b, _last_and(a, b, 1))),
     grad_fn="ViewBackward0",
     elementwise=False,
     example=Example("inner(a, b) * c", {"a": (2, 3), "b": (3,), "c": (2,)}),

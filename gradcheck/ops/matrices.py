@@ -1,0 +1,108 @@
+"""Balls as matrices: flint multiplies, inverts and solves them whole, with proven bars.
+
+NumPy would go through an object array product by product in Python, some hundred times slower.
+"""
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from flint import arb_mat
+
+from gradcheck.errors import OutOfBudget
+from gradcheck.ops.row import Composed
+
+PRODUCTS = 400
+"""So many products within a matrix product take as long as one of two balls in Python."""
+STEPS = 16
+"""Likewise the steps of an elimination, n^3 for n rows."""
+WRITTEN_OUT = 100_000
+
+
+def of_matrices(rule: Callable[..., Any], signature: str, share: int) -> Composed:
+    """A ball cell that a rule on `arb_mat`s serves, for each matrix of a stack.
+
+    `signature` is NumPy's, "(n,k),(k,m)->(n,m)"; `share` steps of the rule cost as much as a ball.
+    """
+
+    def cell(*operands: Any) -> Any:
+        entries = (e for v in operands for e in np.asarray(v, dtype=object).flat)
+        kind: Any = next(type(e) for e in entries if hasattr(type(e), "by_matrices"))
+        return kind.by_matrices(rule, signature, share, operands)
+
+    return Composed(cell)
+
+
+_PRODUCT = of_matrices(arb_mat.__mul__, "(n,k),(k,m)->(n,m)", PRODUCTS)
+
+
+def product(a: Any, b: Any) -> Any:
+    """`a @ b`; a vector is a row on the left and a column on the right, and comes off again."""
+    if not (np.ndim(a) and np.ndim(b) and np.size(a) and np.size(b)):
+        return np.matmul(np.asarray(a, dtype=object), np.asarray(b, dtype=object))
+    row, column = np.ndim(a) == 1, np.ndim(b) == 1
+    y = np.asarray(_PRODUCT.function(a[None, :] if row else a, b[:, None] if column else b))
+    y = y[..., 0] if column else y
+    return y[..., 0, :] if row and not column else y[..., 0] if row else y
+
+
+def written_out(a: Any, b: Any) -> Any:
+    """`a @ b`, product by product; OutOfBudget where no one would wait for it."""
+    products = np.size(a) * (np.shape(b)[-1] if np.ndim(b) > 1 else 1)
+    if products > WRITTEN_OUT:
+        raise OutOfBudget(f"a matrix product of {products} products, written out one by one")
+    return np.matmul(np.asarray(a, dtype=object), np.asarray(b, dtype=object))
+
+
+def contracted(a: Any, b: Any, over: tuple[Sequence[int], Sequence[int]]) -> Any:
+    """Axes of a summed with axes of b, as one product of matrices (NumPy's `tensordot`)."""
+    a, b = np.asarray(a, dtype=object), np.asarray(b, dtype=object)
+    first, second = map(list, over)
+    rows = [k for k in range(a.ndim) if k not in first]
+    columns = [k for k in range(b.ndim) if k not in second]
+    shape = tuple(a.shape[k] for k in rows), tuple(b.shape[k] for k in columns)
+    inside = prod(a.shape[k] for k in first)
+    left = a.transpose(rows + first).reshape(prod(shape[0]), inside)
+    right = b.transpose(second + columns).reshape(inside, prod(shape[1]))
+    return np.asarray(product(left, right)).reshape(shape[0] + shape[1])
+
+
+def summed(subscripts: str, *operands: Any) -> Any:
+    """Two operands' `einsum` as a stack of matrix products; NumPy's own for anything else.
+
+    What stands in one operand alone is summed there first; what both share with the value is the
+    stack, what only they share is contracted.
+    """
+    plain = [np.asarray(v, dtype=object) for v in operands]
+    left, _, out = subscripts.replace(" ", "").partition("->")
+    terms = left.split(",")
+    if "..." in left or "->" not in subscripts or len(terms) != 2 or any(map(_repeats, terms)):
+        return np.einsum(subscripts, *plain)
+    s, a = _kept(terms[0], plain[0], terms[1] + out)
+    t, b = _kept(terms[1], plain[1], terms[0] + out)
+    stack = [c for c in s if c in t and c in out]
+    inside = [c for c in s if c in t and c not in out]
+    rows, columns = ([c for c in term if c not in stack + inside] for term in (s, t))
+    sizes = dict(zip(s, a.shape, strict=True)) | dict(zip(t, b.shape, strict=True))
+    a = _laid(a, s, (stack, rows, inside), sizes)
+    b = _laid(b, t, (stack, inside, columns), sizes)
+    order = stack + rows + columns
+    y = np.asarray(product(a, b)).reshape([sizes[c] for c in order])
+    return y.transpose([order.index(c) for c in out])
+
+
+def _repeats(term: str) -> bool:
+    return len(set(term)) < len(term)
+
+
+def _kept(term: str, v: Any, elsewhere: str) -> tuple[list[str], Any]:
+    """An operand without the letters that stand nowhere else: their axes are summed."""
+    alone = tuple(k for k, c in enumerate(term) if c not in elsewhere)
+    return [c for c in term if c in elsewhere], np.asarray(np.sum(v, axis=alone), dtype=object)
+
+
+def _laid(v: Any, term: list[str], groups: Sequence[list[str]], sizes: dict[str, int]) -> Any:
+    """An operand with its axes in three groups, each made one axis."""
+    v = np.asarray(v, dtype=object).transpose([term.index(c) for group in groups for c in group])
+    return v.reshape([prod(sizes[c] for c in group) for group in groups])
