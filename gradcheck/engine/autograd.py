@@ -59,10 +59,10 @@ def backward(
     if create_graph:
         warnings.warn(advice.CYCLE, UserWarning, stacklevel=3)
     only = None if inputs is None else set(targets)
-    landed = _run(_roots(tensors, gradients), retain_graph, create_graph, only)
-    land(landed, targets, create_graph)
+    roots = _roots(tensors, gradients)
     for t in targets.values():
         t.retain_grad()
+    land(_run(roots, retain_graph, create_graph, only), create_graph)
 
 
 def _targets(inputs: Any) -> dict[Step, Tensor]:
@@ -194,7 +194,7 @@ def _backward_method(
     Raises RuntimeError in PyTorch's words: no graph, not a scalar, wrong shape, graph freed.
     """
     if gradient is inputs is None and not create_graph and type(self._value) is np.float64:
-        land(walk([(_source(0, self), ONE)], verbs=verbs(), retain=bool(retain_graph)), {}, False)
+        land(walk([(_source(0, self), ONE)], verbs=verbs(), retain=bool(retain_graph)), False)
         return
     given = None if gradient is None else [gradient]
     backward([self], given, retain_graph, create_graph, inputs)

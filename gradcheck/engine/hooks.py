@@ -5,6 +5,8 @@ from collections.abc import Callable
 from typing import Any, Self
 from weakref import ref
 
+import numpy as np
+
 from gradcheck.engine import advice
 from gradcheck.engine.recording import Recording
 from gradcheck.engine.state import State
@@ -42,8 +44,11 @@ class Keeper:
         tensor = self.tensor()
         if tensor is not None:
             held: Any = tensor._grad
-            new: Any = g if isinstance(g, State) else type(tensor)(g)
-            tensor._grad = new if held is None else held + new
+            if isinstance(g, State):
+                tensor._grad = g if held is None else held + g
+            else:
+                new = np.array(g) if held is None else np.asarray(held._value + g)
+                tensor._grad = type(tensor)(new[()])
         return g
 
 
@@ -90,8 +95,10 @@ class Hooked(State):
         while last and isinstance(hooks[last - 1], Keeper):
             last -= 1
 
+        kind = type(self)  # not self: the hook would keep the tensor it hangs on
+
         def call(g: Any) -> Any:
-            return _answered(hook, g, type(self))
+            return _answered(hook, g, kind)
 
         hooks.insert(last, call)
         return Removable(hooks, call)

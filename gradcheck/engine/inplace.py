@@ -169,6 +169,8 @@ def fill_(t: Tensor, value: Any) -> Tensor:
 
 def copy_(t: Tensor, source: Any) -> Tensor:
     """Copy the entries of another tensor, broadcast and cast, in place."""
+    if isinstance(source, int | float):
+        source = Tensor(np.asarray(source)[()])
     if not isinstance(source, Tensor):
         raise TypeError(
             f"copy_(): argument 'other' (position 1) must be Tensor, not {type(source).__name__}"

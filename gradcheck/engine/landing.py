@@ -8,20 +8,18 @@ from numpy import float64, ndarray
 
 from gradcheck.engine.state import State, cell_of, moved, wrapped
 from gradcheck.engine.tape import Leaf, Step
-from gradcheck.engine.tensor import Tensor, apply, bare
+from gradcheck.engine.tensor import Tensor, apply, bare, boxed
 from gradcheck.ops import TABLE
 
 __all__ = ["clear", "descend", "land"]
 
 
-def land(landed: Mapping[Step, Any], targets: Mapping[Step, State], create_graph: bool) -> None:
-    """Add what a walk brought to the `.grad` of the leaves, and of the tensors of other steps."""
+def land(landed: Mapping[Step, Any], create_graph: bool) -> None:
+    """Add what a walk brought to the `.grad` of the leaves; others keep theirs by a hook."""
     for step, g in landed.items():
         if type(step) is Leaf:
             leaf: Leaf = step
             _deposit(leaf.variable, g, create_graph, not leaf.hooks)
-        else:
-            _deposit(targets[step], g, create_graph, False)
 
 
 def _deposit(target: State, g: Any, create_graph: bool, own: bool) -> None:
@@ -30,7 +28,7 @@ def _deposit(target: State, g: Any, create_graph: bool, own: bool) -> None:
     if not target._tracked:  # it was asked for when the graph was made, and is no longer
         return
     if create_graph:
-        target._grad = apply(TABLE["copy"], (g,), {}) if held is None else held + g
+        target._grad = apply(TABLE["copy"], (boxed(g),), {}) if held is None else held + g
     elif held is None:
         mine = type(g) is float64 or (own and type(g) is ndarray)
         target._grad = wrapped(Tensor, g if mine else np.array(bare(g)), False, None)
@@ -54,4 +52,8 @@ def clear(parameters: Iterable[State], set_to_none: bool) -> None:
     for p in parameters:
         t: State = p
         held: Any = t._grad
-        t._grad = None if set_to_none or held is None else held.detach().zero_()
+        if set_to_none or held is None:
+            t._grad = None
+        else:
+            held.detach().zero_()
+            t._grad = held.detach() if held.requires_grad else held

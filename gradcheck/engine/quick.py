@@ -33,7 +33,8 @@ TWO_NUMBERS, NUMBER_FIRST = (NUMBER, NUMBER), (NUMBER, None)
 
 def raised(a: Any, b: Any) -> Any:
     """The power a^b; a square is one to NumPy too, but after a detour."""
-    return np.square(a) if type(b) is int and b == 2 and type(a) is ndarray else np.power(a, b)
+    plain = type(b) is int and b == 2 and type(a) is ndarray and a.dtype.kind == "f"
+    return np.square(a) if plain else np.power(a, b)
 
 
 OPERATOR: dict[Callable[..., Any], Callable[..., Any]] = {
@@ -101,9 +102,9 @@ def of_two(row: Op) -> Quick:
             return apply_to_any(row, (a, b), NONE)
         u = a if left is None else left._value
         v = b if right is None else right._value
-        if type(u) is list or type(u) is tuple:
+        if type(u) is not ndarray and type(u) is not float64:
             u = constant(u)
-        if type(v) is list or type(v) is tuple:
+        if type(v) is not ndarray and type(v) is not float64 and type(v) is not float:
             v = constant(v)
         forward = row.forward
         y = swift(u, v) if forward is named else forward(u, v)

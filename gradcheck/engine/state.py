@@ -1,3 +1,5 @@
+# cython: binding=False
+# With binding, `State.requires_grad_(3)` would take the 3 for a State and crash.
 """What a tensor holds: its value, its place on the tape, its gradient, and the count of writes."""
 
 from collections.abc import Callable

@@ -1,3 +1,5 @@
+# cython: binding=False
+# With binding, `Node.release(3)` would take the 3 for a Node and crash.
 """The tape: nodes, their edges and what they keep; the one place where an op is recorded."""
 
 from collections.abc import Callable, Mapping
@@ -244,9 +246,16 @@ def record(  # noqa: PLR0917 - likewise
 
 
 def form(value: Any) -> Form:
-    """Shape and dtype of an operand; None for a number of the program's text."""
+    """Shape and dtype of an operand; None for a number of the program's text.
+
+    Raises TypeError for complex numbers.
+    """
     if type(value) is np.float64:
         return NUMBER
+    if type(value) in (int, float):
+        return None
+    if np.iscomplexobj(value):
+        raise TypeError(advice.COMPLEX)
     return (value.shape, value.dtype) if hasattr(value, "dtype") else None
 
 

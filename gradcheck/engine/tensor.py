@@ -6,6 +6,7 @@ tracked, records it: by a function made for the row (see `quick`), or by `apply_
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -33,6 +34,12 @@ class Tensor(Convertible, Hooked):
     __array_priority__ = 1000
 
     backward: ClassVar[Callable[..., None]]  # attached by `autograd`, as operators by `methods`
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Refuse: a number kind is known by its type, and there is one of floats with a tape."""
+        raise TypeError(
+            "a Tensor cannot be subclassed: hold it in an object of your own, or write a Function"
+        )
 
     def detach(self) -> Self:
         """The same memory without the memory of how it was made."""
@@ -110,8 +117,10 @@ def solid(y: Any) -> Any:
 
 
 def constant(value: Any) -> Any:
-    """What is not a tensor, as NumPy takes it; sequences become arrays here, once."""
-    return np.asarray(value) if type(value) in (list, tuple) else value
+    """What is not a tensor, as NumPy takes it: sequences become arrays here, once."""
+    if isinstance(value, list | tuple | range):
+        return np.asarray(value)
+    return float(value) if isinstance(value, Fraction) else value
 
 
 def apply(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> Tensor:

@@ -36,7 +36,7 @@ sum = op(
 
 def _mean(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     """NumPy's mean, without the detours that other dtypes ask for."""
-    if type(x) is np.ndarray and x.dtype is FLOAT and x.size:
+    if type(x) is np.ndarray and x.dtype is FLOAT and x.size and x.ndim:
         total: Any = np.add.reduce(x, axis, None, None, keepdims)  # type: ignore[call-overload]
         return total / (x.size if axis is None else count(x.shape, axis))
     return np.mean(x, axis=axis, keepdims=keepdims)

@@ -7,9 +7,9 @@ import numpy as np
 from gradcheck.ops.row import Composed, Example, op
 
 
-def _share(a: Any, b: Any) -> Any:
-    """1 where a wins, 1/2 where a and b tie: PyTorch's convention for maximum."""
-    return np.where(np.equal(a, b), 0.5, np.where(np.greater(a, b), 1.0, 0.0))
+def _share(g: Any, a: Any, b: Any) -> Any:
+    """All of g where a wins, half where a and b tie: PyTorch's convention for maximum."""
+    return np.where(np.equal(a, b), g * 0.5, np.where(np.greater(a, b), g, 0.0))
 
 
 def _first(wins: Any, b: Any) -> Any:
@@ -43,8 +43,8 @@ sign = op(
 maximum = op(
     np.maximum,
     vjps=(
-        lambda g, y, a, b: g * _share(a, b),
-        lambda g, y, a, b: g * _share(b, a),
+        lambda g, y, a, b: _share(g, a, b),
+        lambda g, y, a, b: _share(g, b, a),
     ),
     symbolic=Composed(lambda a, b: a if a >= b else b),
     ball=Composed(lambda a, b: a if a >= b else b),
@@ -56,8 +56,8 @@ maximum = op(
 minimum = op(
     np.minimum,
     vjps=(
-        lambda g, y, a, b: g * _share(b, a),
-        lambda g, y, a, b: g * _share(a, b),
+        lambda g, y, a, b: _share(g, b, a),
+        lambda g, y, a, b: _share(g, a, b),
     ),
     symbolic=Composed(lambda a, b: a if a <= b else b),
     ball=Composed(lambda a, b: a if a <= b else b),
