@@ -76,6 +76,56 @@ def _only_nonleaf(m):
         )
     ),
     create_graph_of_a_line=of(2.0)(lambda m, s: ((s + 1).backward(create_graph=True), s.grad)),
+    create_graph_behind_relu=of([1.0, -2.0])(
+        lambda m, x: [
+            m.grad((g * g).sum(), x) for (g,) in [m.grad(x.relu().sum(), x, create_graph=True)]
+        ]
+    ),
+    create_graph_of_what_was_filled=of([1.0, 2.0])(
+        lambda m, x: [
+            (y.fill_(3), y.sum().backward(create_graph=True), x.grad) for y in [x.clone()]
+        ]
+    ),
+    only_a_value_that_keeps_its_gradient=of([1.0, 2.0])(
+        lambda m, x: [
+            (y.retain_grad(), y.sum().backward(inputs=[y], retain_graph=True), y.grad, x.grad)
+            for y in [x * 3]
+        ]
+    ),
+    only_a_value_twice=of([1.0, 2.0])(
+        lambda m, x: [
+            [(y.sum().backward(inputs=[y], retain_graph=True), y.grad) for _ in range(2)]
+            for y in [x * 3]
+        ]
+    ),
+    kept_apart_from_the_cotangent=of([1.0, 2.0])(
+        lambda m, x: [
+            (y.retain_grad(), z.retain_grad(), z.backward(v), v.fill_(50), y.grad, z.grad)
+            for y in [x * 1]
+            for z, v in [(y + 1, m.tensor([1.0, 1.0]))]
+        ]
+    ),
+    kept_without_a_graph=of(2.0)(
+        lambda m, x: [
+            (
+                y.retain_grad(),
+                m.grad(y * y, x, create_graph=True),
+                y.backward(retain_graph=True),
+                y.grad.requires_grad,
+                y.grad,
+            )
+            for y in [x * 1]
+        ]
+    ),
+    smaller_of_two_with_an_infinite_slope=of([0.84], [0.4])(
+        lambda m, a, b: (a.minimum(b).backward(m.tensor([float("inf")])), a.grad, b.grad)
+    ),
+    cleared_in_place=of(1.0)(
+        lambda m, s: [
+            (m.SGD([s], lr=1).zero_grad(set_to_none=False), s.grad is g, g)
+            for g in [((s * 2).backward(), s.grad)[1]]
+        ]
+    ),
     mixed_dtypes=of([[1.0], [2.0]])(
         lambda m, b: [
             ((a * b).sum().backward(), a.grad, b.grad)

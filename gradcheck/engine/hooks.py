@@ -44,11 +44,13 @@ class Keeper:
         tensor = self.tensor()
         if tensor is not None:
             held: Any = tensor._grad
+            new: Any = g
             if isinstance(g, State):
-                tensor._grad = g if held is None else held + g
-            else:
-                new = np.array(g) if held is None else np.asarray(held._value + g)
-                tensor._grad = type(tensor)(new[()])
+                new = g if held is None else held + g
+            else:  # unrecorded, and in memory that is nobody else's
+                total = np.array(g) if held is None else np.asarray(held._value + g)
+                new = type(tensor)(total[()])
+            tensor._grad = new
         return g
 
 

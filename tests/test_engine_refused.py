@@ -1,0 +1,102 @@
+"""What a tensor is not: the compiled classes must refuse it, never read its memory as their own."""
+
+import gc
+import weakref
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from gradcheck import tensor
+from gradcheck.engine import SGD, Linear, Tensor
+from gradcheck.engine.tape import Leaf, Node
+
+NOT_TENSORS = [None, 3, [1.0], np.ones(3), "x"]
+METHODS = [f for f in ("requires_grad_", "_share", "_step", "_settle") if hasattr(Tensor, f)]
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("wrong", NOT_TENSORS, ids=repr)
+def test_a_method_of_tensor_wants_a_tensor(name, wrong):
+    """Called on the class with something else for `self`."""
+    with pytest.raises((TypeError, AttributeError)):
+        getattr(Tensor, name)(wrong)
+
+
+@pytest.mark.parametrize("kind", [Node, Leaf], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("name", ["name", "__repr__"])
+def test_a_method_of_the_tape_wants_a_node(kind, name):
+    """What needs nothing of `self` may answer; what does not, must raise."""
+    for wrong in NOT_TENSORS:
+        try:
+            answer = getattr(kind, name)(wrong)
+        except (TypeError, AttributeError):
+            continue
+        assert kind is Leaf
+        assert "AccumulateGrad" in answer
+
+
+@pytest.mark.parametrize("name", ["sum", "exp", "relu", "mean"])
+@pytest.mark.parametrize("wrong", NOT_TENSORS, ids=repr)
+def test_an_op_of_one_operand_wants_a_tensor(name, wrong):
+    """`Tensor.sum(None)`."""
+    with pytest.raises((TypeError, AttributeError)):
+        getattr(Tensor, name)(wrong)
+
+
+def test_a_parameter_that_is_none():
+    """Layers and optimizers meet it as an error, and `None` stays what it is."""
+    layer = Linear(2, 2)
+    layer.weight = None
+    descent = SGD([tensor(1.0, requires_grad=True)], lr=1)
+    descent.params[0] = None
+    for call in (layer.zero_grad, descent.zero_grad, descent.step):
+        with pytest.raises(AttributeError, match="_grad"):
+            call()
+    assert type(None).__mro__ == (type(None), object)
+
+
+COMPLEX = [1j, np.complex128(1j), np.array([1j, 2.0])]
+
+
+@pytest.mark.parametrize("value", COMPLEX, ids=repr)
+def test_complex_numbers_are_refused_where_something_is_tracked(value):
+    """From either side, by operator and by function."""
+    x = tensor([1.0, 2.0], requires_grad=True)
+    for act in (lambda: x * value, lambda: value * x, lambda: np.add(value, x), lambda: x**value):
+        with pytest.raises(TypeError, match="complex numbers are not differentiated"):
+            act()
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [(Fraction(1, 2), 0.5), (True, 1.0), (np.float32(2), 2.0), (np.int64(3), 3.0), (range(3), 3.0)],
+    ids=str,
+)
+def test_other_numbers_are_taken_for_what_they_are(value, number):
+    """The gradient of x times a number is that number, or the sum of several."""
+    for act in (lambda x: x * value, lambda x: value * x):
+        x = tensor(1.5, requires_grad=True)
+        act(x).sum().backward()
+        assert float(x.grad) == number
+
+
+def test_no_subclasses():
+    """A kind of number is known by its type: a subclass would not be recognized."""
+    with pytest.raises(TypeError, match="cannot be subclassed"):
+        type("Mine", (Tensor,), {})
+
+
+def test_a_hook_does_not_keep_its_tensor():
+    """Neither the tensor nor the graph behind it, when all else lets go."""
+    gc.disable()
+    try:
+        x = tensor([1.0, 2.0], requires_grad=True)
+        y = x * 2
+        y.register_hook(lambda g: None)
+        y.retain_grad()
+        gone = weakref.ref(y)
+        del y
+        assert gone() is None
+    finally:
+        gc.enable()
