@@ -40,7 +40,7 @@ def compiled() -> list[object]:
             built.unlink()  # of an earlier install from here; Python would take it for the module
         return []
     sources = [f"{ENGINE}/{name}.py" for name in HOT]
-    directives = {"auto_pickle": False, "language_level": 3, "nonecheck": True}
+    directives = {"auto_pickle": False, "language_level": 3}
     return list(cythonize(sources, build_dir="build", compiler_directives=directives))
 
 

@@ -1,3 +1,5 @@
+# cython: nonecheck=True
+# A parameter set to None is to be an error, not a crash.
 """Where gradients land: `.grad` of the leaves; how they are used up and cleared away."""
 
 from collections.abc import Iterable, Mapping

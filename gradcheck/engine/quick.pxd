@@ -4,7 +4,7 @@ from gradcheck.engine.state cimport State, cell_of, step_of, wrapped
 from gradcheck.engine.tape cimport Node, noted, stand_in
 
 cdef list UNUSUAL
-cdef object NONE, Tensor, float64, ndarray
+cdef object FLOAT, NONE, Tensor, float64, ndarray
 
 cdef tuple _watched(State left, State right)
 cdef _keep(Node node, object y, State out)

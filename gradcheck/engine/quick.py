@@ -1,3 +1,5 @@
+# cython: nonecheck=True
+# `Tensor.sum(None)` is to be an error, not a crash.
 """Recording without detours: a function made for each row of one or two operands.
 
 What `apply_to_any` finds out anew at every call (which operands the VJPs read, whether the value
@@ -24,6 +26,7 @@ __all__ = ["QUICKLY", "of_one", "of_two"]
 
 Quick = Callable[..., Tensor]
 
+FLOAT = np.dtype(np.float64)
 NONE: Mapping[str, Any] = {}
 ONE = (True,)
 BOTH, FIRST, SECOND = (True, True), (True, False), (False, True)
@@ -33,7 +36,7 @@ TWO_NUMBERS, NUMBER_FIRST = (NUMBER, NUMBER), (NUMBER, None)
 
 def raised(a: Any, b: Any) -> Any:
     """The power a^b; a square is one to NumPy too, but after a detour."""
-    plain = type(b) is int and b == 2 and type(a) is ndarray and a.dtype.kind == "f"
+    plain = type(b) is int and b == 2 and native.of_type(a, FLOAT)
     return np.square(a) if plain else np.power(a, b)
 
 

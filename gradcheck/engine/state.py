@@ -1,4 +1,4 @@
-# cython: binding=False
+# cython: binding=False, nonecheck=True
 # With binding, `State.requires_grad_(3)` would take the 3 for a State and crash.
 """What a tensor holds: its value, its place on the tape, its gradient, and the count of writes."""
 
