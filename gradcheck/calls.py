@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from gradcheck import places
+from gradcheck.engine.advice import COMPLEX
 from gradcheck.kinds import KINDS
 from gradcheck.opinions.opinion import Array, Case
-
-REFUSED = "complex numbers are not followed here; give the real and the imaginary part apart"
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ def numeric(value: Any, what: str) -> Array:
     except ValueError:
         raise TypeError(f"{what} is made of rows of different lengths; even them out") from None
     if array.dtype.kind == "c":
-        raise TypeError(f"{what} is complex: {REFUSED}")
+        raise TypeError(f"{what} is complex: {COMPLEX}")
     if array.dtype.kind not in "fiub":
         raise TypeError(
             f"{what} was expected to be a number or an array, {type(value).__name__} came"
@@ -110,7 +109,7 @@ def _argument(value: Any, position: int) -> Any:
     if isinstance(value, list):
         value = numeric(value, f"argument {position}")
     if isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c":
-        raise TypeError(f"argument {position} is complex: {REFUSED}")
+        raise TypeError(f"argument {position} is complex: {COMPLEX}")
     return value
 
 

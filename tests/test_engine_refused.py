@@ -12,7 +12,7 @@ from gradcheck.engine import SGD, Linear, Tensor
 from gradcheck.engine.tape import Leaf, Node
 
 NOT_TENSORS = [None, 3, [1.0], np.ones(3), "x"]
-METHODS = [f for f in ("requires_grad_", "_share", "_step", "_settle") if hasattr(Tensor, f)]
+METHODS = ("requires_grad_", "_share", "_step", "_settle")
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -64,7 +64,7 @@ def test_complex_numbers_are_refused_where_something_is_tracked(value):
     """From either side, by operator and by function."""
     x = tensor([1.0, 2.0], requires_grad=True)
     for act in (lambda: x * value, lambda: value * x, lambda: np.add(value, x), lambda: x**value):
-        with pytest.raises(TypeError, match="complex numbers are not differentiated"):
+        with pytest.raises(TypeError, match="complex numbers are not followed"):
             act()
 
 

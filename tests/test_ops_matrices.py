@@ -95,6 +95,12 @@ def test_einsum_of_any_two(s, t, letters, kept):
     both(lambda a, b: np.einsum(f"{s},{t}->{out}", a, b), *arrays)
 
 
+def test_einsum_repeats_what_has_one_entry():
+    """NumPy stretches an axis of one entry to the other's length, under a letter or under dots."""
+    both(lambda a, b: np.einsum("ij,jk->ik", a, b), numbers(2, 1), numbers(3, 2))
+    both(lambda a, b: np.einsum("...i,...i->...", a, b), numbers(1, 4), numbers(3, 4))
+
+
 def test_three_operands_and_one():
     """What is no product of two is NumPy's own einsum on the balls."""
     a, b, c = numbers(2, 3), numbers(3, 2), numbers(2)

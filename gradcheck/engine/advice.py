@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-COMPLEX = "complex numbers are not differentiated here: split them into real and imaginary parts"
+COMPLEX = "complex numbers are not followed here; give the real and the imaginary part apart"
 NOT_A_LEAF = (
     "you can only change requires_grad flags of leaf variables. If you want to use a computed "
     "variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."

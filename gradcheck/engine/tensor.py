@@ -118,9 +118,9 @@ def solid(y: Any) -> Any:
 
 def constant(value: Any) -> Any:
     """What is not a tensor, as NumPy takes it: sequences become arrays here, once."""
-    if isinstance(value, list | tuple | range):
+    if type(value) in (list, tuple, range):
         return np.asarray(value)
-    return float(value) if isinstance(value, Fraction) else value
+    return float(value) if type(value) is Fraction else value
 
 
 def apply(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> Tensor:

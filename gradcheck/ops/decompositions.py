@@ -22,10 +22,6 @@ MINORS = 12  # rows; beyond, the n^2 minors of a singular matrix take minutes
 LARGEST = 20  # rows; entry by entry, in Python, an elimination takes n^3 numbers
 
 
-def _turned(m: Any) -> Any:
-    return np.swapaxes(m, -1, -2)
-
-
 def _without(n: int, k: int) -> Any:
     return np.array([i for i in range(n) if i != k], dtype=int)
 
@@ -59,7 +55,7 @@ def _det_rule(g: Any, y: Any, a: Any) -> Any:
     """The inverse, turned and times det(a); the cofactors themselves where det(a) is 0."""
     if np.any(np.equal(y, 0)):
         return _each_matrix(g) * _cofactors(a)
-    return _each_matrix(g * y) * _turned(np.linalg.inv(a))
+    return _each_matrix(g * y) * np.linalg.inv(a).mT
 
 
 def _each_matrix(g: Any) -> Any:
@@ -130,7 +126,7 @@ det = op(
 logabsdet = op(
     lambda a: np.linalg.slogdet(a)[1],
     name="logabsdet",
-    vjps=(lambda g, y, a: _each_matrix(g) * _turned(np.linalg.inv(a)),),
+    vjps=(lambda g, y, a: _each_matrix(g) * np.linalg.inv(a).mT,),
     symbolic=Composed(_stacked(lambda a: _log_of_square(_det_by_minors(a)))),
     ball=Composed(lambda a: _log_of_square(np.linalg.det(a))),
     kinks="singular",
@@ -159,7 +155,7 @@ slogdet = compound(
 
 inv = op(
     np.linalg.inv,
-    vjps=(lambda g, y, a: -(_turned(y) @ g @ _turned(y)),),
+    vjps=(lambda g, y, a: -(y.mT @ g @ y.mT),),
     symbolic=Composed(_stacked(_inverse_by_elimination)),
     ball=of_matrices(arb_mat.inv, "(n,n)->(n,n)", STEPS),
     grad_fn="LinalgInvExBackward0",
@@ -171,7 +167,7 @@ inv = op(
 
 def _outer_of(g: Any, y: Any, b: Any) -> Any:
     """The product g y^T, where b was one vector or a matrix of columns."""
-    return g[..., :, None] * y[..., None, :] if b.ndim == 1 else g @ _turned(y)
+    return g[..., :, None] * y[..., None, :] if b.ndim == 1 else g @ y.mT
 
 
 def _solved(a: Any, g: Any, b: Any) -> Any:
@@ -194,8 +190,8 @@ def _solved_in_balls(a: Any, b: Any) -> Any:
 solve = op(
     np.linalg.solve,
     vjps=(
-        lambda g, y, a, b: -_outer_of(_solved(_turned(a), g, b), y, b),
-        lambda g, y, a, b: _solved(_turned(a), g, b),
+        lambda g, y, a, b: -_outer_of(_solved(a.mT, g, b), y, b),
+        lambda g, y, a, b: _solved(a.mT, g, b),
     ),
     symbolic=Composed(lambda a, b: _stacked(_inverse_by_elimination)(a) @ b),
     ball=Composed(_solved_in_balls),
@@ -206,14 +202,14 @@ solve = op(
 
 
 def _symmetric(a: Any) -> Any:
-    return (a + _turned(a)) / 2
+    return (a + a.mT) / 2
 
 
 def _cholesky_rule(g: Any, y: Any) -> Any:
     """L^-T (lower half of L^T g) L^-1, made symmetric."""
     half = np.tril(np.ones(y.shape[-2:])) - np.eye(y.shape[-1]) / 2
     back = np.linalg.inv(y)
-    return _symmetric(_turned(back) @ ((_turned(y) @ g) * half) @ back)
+    return _symmetric(back.mT @ ((y.mT @ g) * half) @ back)
 
 
 def _cholesky_by_rows(a: Matrix) -> Matrix:

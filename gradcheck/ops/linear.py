@@ -85,6 +85,10 @@ def _einsum_rule(index: int, g: Any, y: Any, *operands: Any, subscripts: str) ->
     return _pulled(index, g, operands, *_spelled_out(subscripts, [np.ndim(v) for v in operands]))
 
 
+def _summed_in_balls(*operands: Any, subscripts: str) -> Any:
+    return summed(*_spelled_out(subscripts, [np.ndim(v) for v in operands]), *operands)
+
+
 def _subscripted(
     subscripts: Any, *operands: Any, optimize: Any = False
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -97,7 +101,7 @@ einsum = op(
     np.einsum,
     forward=lambda *operands, subscripts: np.einsum(subscripts, *operands),
     vjps=_einsum_rule,
-    ball=Composed(lambda *operands, subscripts: summed(subscripts, *operands)),
+    ball=Composed(_summed_in_balls),
     grad_fn=lambda operands, params: "PermuteBackward0" if len(operands) == 1 else "ViewBackward0",
     elementwise=False,
     operands=None,

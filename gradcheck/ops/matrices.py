@@ -14,10 +14,11 @@ from gradcheck.errors import OutOfBudget
 from gradcheck.ops.row import Composed
 
 PRODUCTS = 400
-"""So many products within a matrix product take as long as one of two balls in Python."""
+"""So many products, within a matrix product, take as long as making one ball in Python."""
 STEPS = 16
 """Likewise the steps of an elimination, n^3 for n rows."""
 WRITTEN_OUT = 100_000
+"""The most products that a closed form is made of."""
 
 
 def of_matrices(rule: Callable[..., Any], signature: str, share: int) -> Composed:
@@ -68,17 +69,15 @@ def contracted(a: Any, b: Any, over: tuple[Sequence[int], Sequence[int]]) -> Any
     return np.asarray(product(left, right)).reshape(shape[0] + shape[1])
 
 
-def summed(subscripts: str, *operands: Any) -> Any:
+def summed(terms: Sequence[str], out: str, *operands: Any) -> Any:
     """Two operands' `einsum` as a stack of matrix products; NumPy's own for anything else.
 
     What stands in one operand alone is summed there first; what both share with the value is the
     stack, what only they share is contracted.
     """
     plain = [np.asarray(v, dtype=object) for v in operands]
-    left, _, out = subscripts.replace(" ", "").partition("->")
-    terms = left.split(",")
-    if "..." in left or "->" not in subscripts or len(terms) != 2 or any(map(_repeats, terms)):
-        return np.einsum(subscripts, *plain)
+    if len(terms) != 2 or any(map(_repeats, terms)) or _stretched(terms, plain):
+        return np.einsum(f"{','.join(terms)}->{out}", *plain)
     s, a = _kept(terms[0], plain[0], terms[1] + out)
     t, b = _kept(terms[1], plain[1], terms[0] + out)
     stack = [c for c in s if c in t and c in out]
@@ -94,6 +93,14 @@ def summed(subscripts: str, *operands: Any) -> Any:
 
 def _repeats(term: str) -> bool:
     return len(set(term)) < len(term)
+
+
+def _stretched(terms: Sequence[str], operands: Sequence[Any]) -> bool:
+    """Whether a letter stands for axes of different lengths: NumPy repeats those of one entry."""
+    axes = {
+        pair for t, v in zip(terms, operands, strict=True) for pair in zip(t, v.shape, strict=True)
+    }
+    return len(axes) > len({letter for letter, _ in axes})
 
 
 def _kept(term: str, v: Any, elsewhere: str) -> tuple[list[str], Any]:
