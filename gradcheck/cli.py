@@ -80,7 +80,7 @@ def solve(
     extra `plot`; a graph's text (DOT) does not.
     """
     sets = _sets(paths)
-    from gradcheck.report.solving import How, solve_all  # noqa: PLC0415
+    from gradcheck.commands.solve import How, solve_all  # noqa: PLC0415
 
     sys.exit(solve_all(sets, frozenset(only), How(steps, as_json, plot)))
 
@@ -110,7 +110,7 @@ def grade(
     1: a student is under the threshold, 2: malformed problems, 3: some answers need review.
     """
     sets = _sets((problems,))
-    from gradcheck.report.grading import grade_all  # noqa: PLC0415
+    from gradcheck.commands.grade import grade_all  # noqa: PLC0415
 
     sys.exit(grade_all(sets, list(_files(answers, ANSWER_ENDINGS)), as_json, feedback, fail_under))
 
@@ -125,7 +125,7 @@ def lint(paths: tuple[Path, ...], self_tests_only: bool, confusion: bool) -> Non
     Exit code 0: clean, 1: findings, 2: malformed.
     """
     sets = _sets(paths)
-    from gradcheck.report.linting import lint_all, print_confusion  # noqa: PLC0415
+    from gradcheck.commands.lint import lint_all, print_confusion  # noqa: PLC0415
 
     sys.exit(print_confusion(sets) if confusion else lint_all(sets, self_tests_only))
 
@@ -133,7 +133,7 @@ def lint(paths: tuple[Path, ...], self_tests_only: bool, confusion: bool) -> Non
 @main.command(cls=Examples, epilog="gradcheck ops")
 def ops() -> None:
     """List the functions that have a derivative, with their domains and kinks."""
-    from gradcheck.report.catalogues import print_ops  # noqa: PLC0415
+    from gradcheck.commands.catalogues import print_ops  # noqa: PLC0415
 
     print_ops()
 
@@ -141,7 +141,7 @@ def ops() -> None:
 @main.command(cls=Examples, epilog="gradcheck mistakes")
 def mistakes() -> None:
     """List the mistakes that can be named, with an example each."""
-    from gradcheck.report.catalogues import print_mistakes  # noqa: PLC0415
+    from gradcheck.commands.catalogues import print_mistakes  # noqa: PLC0415
 
     print_mistakes()
 

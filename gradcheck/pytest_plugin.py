@@ -61,8 +61,8 @@ class ProblemItem(pytest.Item):
 
     def runtest(self) -> None:
         """Raise ProblemFailed with everything that is wrong with the problem."""
+        from gradcheck.grading.key import NoKey, key  # noqa: PLC0415
         from gradcheck.grading.selftest import faults  # noqa: PLC0415
-        from gradcheck.reference import NoKey, key  # noqa: PLC0415
 
         try:
             found = faults(key(self.problem))

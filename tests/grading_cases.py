@@ -3,8 +3,8 @@
 from functools import cache
 
 from gradcheck.grading.judging import Judgement, judge
+from gradcheck.grading.key import Key, key
 from gradcheck.problem import load_text
-from gradcheck.reference import Key, key
 
 
 @cache

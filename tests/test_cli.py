@@ -192,12 +192,12 @@ def test_colour_is_for_terminals_only(file):
 
 def test_a_fault_of_ours_ends_with_a_sentence(file, monkeypatch):
     """What nobody foresaw is said in two lines with an exit code of its own; no traceback."""
-    import gradcheck.report.solving  # noqa: PLC0415
+    import gradcheck.commands.solve  # noqa: PLC0415
 
     def broken(*_: object) -> None:
         raise KeyError("nobody foresaw this")
 
-    monkeypatch.setattr(gradcheck.report.solving, "solve_all", broken)
+    monkeypatch.setattr(gradcheck.commands.solve, "solve_all", broken)
     result = run("solve", file(SINE))
     assert result.exit_code == 70
     assert "a fault of gradcheck itself: KeyError: 'nobody foresaw this'" in result.output

@@ -7,8 +7,8 @@ import pytest
 
 from gradcheck.engine import tensor
 from gradcheck.errors import TextError
-from gradcheck.kinds import VOCABULARY
-from gradcheck.text import check_program
+from gradcheck.language import check_program
+from gradcheck.language.kinds import VOCABULARY
 
 torch = pytest.importorskip("torch")
 

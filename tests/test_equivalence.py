@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from flint import arb
 
-from gradcheck.equivalence import NoValue, compare, compare_numbers
+from gradcheck.grading.equivalence import NoValue, compare, compare_numbers
 from gradcheck.numbers.ball import Undecided
 from tests.grading_cases import judged, keyed, scalar
 

@@ -5,8 +5,8 @@ from collections import Counter
 
 import pytest
 
+from gradcheck.grading.key import Key, key
 from gradcheck.problem import load_text
-from gradcheck.reference import Key, key
 from tests.grading_cases import judged
 from tests.pairs import Pair, pairs
 

@@ -6,7 +6,7 @@ from cases import case
 
 from gradcheck.engine.autograd import grad, tensor
 from gradcheck.engine.tensor import Tensor
-from gradcheck.verdict import Verdict, consult
+from gradcheck.verdict.consult import Verdict, consult
 
 
 def leaf(values: object) -> Tensor:

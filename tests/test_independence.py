@@ -16,7 +16,7 @@ from gradcheck.engine.backward import RIGHT
 from gradcheck.engine.tensor import Tensor
 from gradcheck.opinions.opinion import Case
 from gradcheck.ops import TABLE, Composed, Example, Op
-from gradcheck.verdict import Verdict, consult
+from gradcheck.verdict.consult import Verdict, consult
 
 SLIPS: dict[str, Callable[[Any], Any]] = {
     "scale": lambda y: y * 1.001,

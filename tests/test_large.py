@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from cases import case
 
-from gradcheck.large import locate
 from gradcheck.opinions.reverse import once
 from gradcheck.testing import GradientError, assert_gradient, check
-from gradcheck.verdict import consult
+from gradcheck.verdict.consult import consult
+from gradcheck.verdict.directions import locate
 
 RNG = np.random.default_rng(11)
 ROWS, TARGET = RNG.normal(size=(32, 64)), RNG.normal(size=(32, 10))

@@ -31,7 +31,7 @@ from gradcheck.problem.load import load_text
 from gradcheck.problem.record import Problem
 from gradcheck.training import prepared
 from gradcheck.training.series import Series, series
-from gradcheck.verdict import consult
+from gradcheck.verdict.consult import consult
 
 SVG = "{http://www.w3.org/2000/svg}"
 CHAIN = """

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from gradcheck.errors import OutOfBudget
+from gradcheck.grading.key import Key, key
 from gradcheck.grading.selftest import faults, self_test
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem import Problem, load, load_text
 from gradcheck.problem.draw import given_point
-from gradcheck.reference import Key, key
-from gradcheck.verdict import consult
+from gradcheck.verdict.consult import consult
 
 FILES = sorted((Path(__file__).parent.parent / "problems").glob("*.yaml"))
 SETS = {file.stem: load(file) for file in FILES}

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from gradcheck.cli import main
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.judging import Judgement, judge
+from gradcheck.grading.key import Key, key
 from gradcheck.grading.selftest import faults
 from gradcheck.problem import Problem, load, load_text
-from gradcheck.reference import Key, key
 
 FILE = Path(__file__).parent.parent / "problems" / "training-programs.yaml"
 SHIPPED = {problem.id: problem for problem in load(FILE).problems}
@@ -409,9 +409,7 @@ def test_a_program_that_does_not_end_at_another_point_is_for_review() -> None:
 def test_an_accusation_needs_a_firm_reference() -> None:
     """Where the reference has no value (a root of w < 0) no program is compared."""
     problem = asking("y = sqrt(w).sum()\ny.backward()", "[y, w.grad]", "{w: [4.0, 9.0]}")
-    assert all(
-        (np.array(o.point["w"], dtype=float) > 0).all() for o in ready(problem).asked.elsewhere
-    )
+    assert all((np.array(o.point["w"], dtype=float) > 0).all() for o in ready(problem).elsewhere)
     assert judged(problem, "y = (exp(0.5 * log(w))).sum()\ny.backward()\n").verdict == "right"
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from random_programs import random_case
 
-from gradcheck.verdict import consult
+from gradcheck.verdict.consult import consult
 
 FAST = 150
 SWEEP = int(os.environ.get("GRADCHECK_SWEEP", "10000"))

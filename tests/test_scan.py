@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from gradcheck.opinions.scan import Slope, probe, scan
+from gradcheck.opinions.floats.scan import Slope, probe, scan
 
 Function = Callable[[float], float]
 Truth = Callable[[mpf], mpf] | float | None

@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 
 from gradcheck.errors import OutOfBudget
-from gradcheck.text import Budget
-from gradcheck.text.shapes import Count, broadcast, count_nested, integers, shape_as_array
-from gradcheck.text.sizes import ESTIMATES, estimate
+from gradcheck.language import Budget
+from gradcheck.language.running.shapes import (
+    Count,
+    broadcast,
+    count_nested,
+    integers,
+    shape_as_array,
+)
+from gradcheck.language.running.sizes import ESTIMATES, estimate
 from tests.test_text_vocabulary import value
 
 LONG = np.ones(100_000)

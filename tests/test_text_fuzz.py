@@ -7,8 +7,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gradcheck.errors import OutOfBudget, TextError
-from gradcheck.text import Budget, check_program, run
-from gradcheck.text.vocabulary import words
+from gradcheck.language import Budget, check_program
+from gradcheck.language.rules.vocabulary import words
+from gradcheck.language.running.run import run
 from tests.test_text_vocabulary import CONTEXT, VOCABULARY, PlainNumPy
 
 SMALL = Budget(

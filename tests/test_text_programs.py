@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from gradcheck.errors import GradcheckError, TextError
-from gradcheck.text import Budget, check_expression, check_program, locate, run
+from gradcheck.language import Budget, check_expression, check_program, locate
+from gradcheck.language.running.run import run
 from tests.test_text_vocabulary import CONTEXT, VOCABULARY, Exact, PlainNumPy, outcome, value
 
 X = np.array([1.0, 2.0, 3.0])

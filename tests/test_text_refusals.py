@@ -6,9 +6,9 @@ import sys
 import pytest
 
 from gradcheck.errors import TextError
-from gradcheck.text import Vocabulary, check_program
-from gradcheck.text.lowered import strangers
-from gradcheck.text.refusals import NAMES, NODES
+from gradcheck.language import Vocabulary, check_program
+from gradcheck.language.lowered import strangers
+from gradcheck.language.rules.refusals import NAMES, NODES
 from tests.test_text_vocabulary import VOCABULARY
 
 # A text in which `x` and `y` are declared; line and column of the fault; words of the complaint.

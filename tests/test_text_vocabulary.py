@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.text import Budget, Outcome, Vocabulary, check_program, run
-from gradcheck.text.vocabulary import listing, nearest, words
+from gradcheck.language import Budget, Outcome, Vocabulary, check_program
+from gradcheck.language.rules.vocabulary import listing, nearest, words
+from gradcheck.language.running.run import run
 
 VOCABULARY = Vocabulary(
     functions=words(

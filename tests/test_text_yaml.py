@@ -9,8 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gradcheck.documents import (
+    WrittenFloat,
+    read_decimal,
+    read_yaml,
+)
 from gradcheck.errors import Complaint, TextError
-from gradcheck.text import WrittenFloat, read_decimal, read_yaml
 
 CORE = [
     ("", None),

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 from gradcheck.cli import main
 from gradcheck.engine.tensor import Tensor
 from gradcheck.errors import GradcheckError
+from gradcheck.grading.key import NoKey, key
 from gradcheck.ops import TABLE
 from gradcheck.problem import Problem, load_text
-from gradcheck.reference import NoKey, key
 from gradcheck.training import is_training, prepared
 from gradcheck.training.forms import Form, Root, evaluate
 from gradcheck.training.recorder import Recorder
@@ -126,7 +126,7 @@ def test_a_recorded_run_that_differs_from_the_engine_is_refused(
 ) -> None:
     """The same program without forms is the witness: a wrong form cannot pass alone."""
     monkeypatch.setattr(
-        "gradcheck.training.shadow.Shadow.__rsub__", lambda self, other: self - other
+        "gradcheck.training.traced.Shadow.__rsub__", lambda self, other: self - other
     )
     with pytest.raises(GradcheckError, match="differ on g"):
         prepared(problem("(1 - w)**3\n((1 - w)**3).backward()", "{g: w.grad}"))

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from gradcheck.grading.judging import judge
+from gradcheck.grading.key import Key, key
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem import load, load_text
-from gradcheck.reference import Key, key
-from gradcheck.training.asked import same
+from gradcheck.training.outputs import same
 from gradcheck.training.sites import EVERYWHERE
 
 FILE = Path(__file__).parent.parent / "problems" / "training.yaml"

@@ -7,7 +7,7 @@ from cases import case
 from gradcheck.numbers.ball import middle
 from gradcheck.opinions.opinion import Opinion, Slope, estimate
 from gradcheck.ops import TABLE
-from gradcheck.verdict import consult, read
+from gradcheck.verdict.consult import consult, read
 
 INF = float("inf")
 

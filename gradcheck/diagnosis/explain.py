@@ -9,9 +9,9 @@ from gradcheck.diagnosis.closeness import equal
 from gradcheck.diagnosis.hypothesis import Diagnosis, Hypothesis, ranked
 from gradcheck.diagnosis.making import Made, Prepared
 from gradcheck.diagnosis.matching import Given, fitting, given
+from gradcheck.diagnosis.pairs import two_mistakes
 from gradcheck.diagnosis.remarks import remarks
 from gradcheck.diagnosis.slips import slips
-from gradcheck.diagnosis.twos import two_mistakes
 from gradcheck.mistakes.whole import integrated_instead
 from gradcheck.opinions.opinion import Array
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gradcheck.diagnosis.straight import Span
+from gradcheck.diagnosis.line import Span
 from gradcheck.mistakes import Mistake
 
 PREFERRED = {True: ("calculus", "whole"), False: ("backprop", "whole")}

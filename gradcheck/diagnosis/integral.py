@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from gradcheck.diagnosis.straight import Line
+from gradcheck.diagnosis.line import Line
 from gradcheck.opinions.opinion import Array
 
 FUNCTIONS: Mapping[str, Callable[[Array, Array], Array]] = {

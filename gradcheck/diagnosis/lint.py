@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.diagnosis.closeness import equal
+from gradcheck.diagnosis.line import Span
 from gradcheck.diagnosis.making import Act, Acts, collect, fingerprint, invisible, width
-from gradcheck.diagnosis.straight import Span
 from gradcheck.engine.recording import watched
 from gradcheck.engine.tensor import bare
 from gradcheck.mistakes import Mistake

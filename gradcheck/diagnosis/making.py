@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.diagnosis import tangent, tape
+from gradcheck.diagnosis import backprop, calculus
+from gradcheck.diagnosis.backprop import Gradients
 from gradcheck.diagnosis.closeness import equal
 from gradcheck.diagnosis.integral import antiderivative
+from gradcheck.diagnosis.line import Line, Span, lines
 from gradcheck.diagnosis.matching import Table, by_shape, table
-from gradcheck.diagnosis.straight import Line, Span, lines
-from gradcheck.diagnosis.tape import Gradients
 from gradcheck.diagnosis.whole import answers
 from gradcheck.errors import GradcheckError
 from gradcheck.mistakes import CATALOGUE, Mistake
@@ -39,7 +39,7 @@ class Made:
     at: tuple[Gradients, ...]
     everywhere: bool = False
     texts: Mapping[str, Any] = field(default_factory=dict)
-    reach: tape.Reach | None = None
+    reach: backprop.Reach | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,13 +110,13 @@ class Act:
     span: Span
     at: list[Gradients]
     everywhere: bool = False
-    reach: tape.Reach | None = None
-    act: tangent.Act | None = None
+    reach: backprop.Reach | None = None
+    act: calculus.Act | None = None
     line: Line | None = None
 
     def made(self) -> Made:
         """The finished record, with its words' material."""
-        texts = tangent.texts(self.line, self.act) if self.line and self.act else {}
+        texts = calculus.texts(self.line, self.act) if self.line and self.act else {}
         return Made(self.mistake, self.span, tuple(self.at), self.everywhere, texts, self.reach)
 
 
@@ -160,7 +160,7 @@ def _calculus(
     rows: Sequence[Mistake],
 ) -> None:
     for points, line in paths:
-        for act in tangent.acts(line, rows):
+        for act in calculus.acts(line, rows):
             key = ("calculus", *act.key)
             new = Act(act.mistake, act.span, list(right), act.place is None, None, act, line)
             entry = found.setdefault(key, new)
@@ -178,8 +178,8 @@ def _backprop(
     most = max(NUMBERS // (cases[0].size() * len(cases) + 1), FEWEST)
     ordered = sorted(rows, key=lambda row: -row.common)
     for k, case in enumerate(cases):
-        recorded = tape.record(case)
-        for act in islice(tape.acts(recorded, ordered), most) if recorded is not None else ():
+        recorded = backprop.record(case)
+        for act in islice(backprop.acts(recorded, ordered), most) if recorded is not None else ():
             key = ("backprop", *act.key)
             new = Act(act.mistake, act.span, list(right), act.site is None, act.reach)
             found.setdefault(key, new).at[k] = act.gradients
@@ -257,7 +257,7 @@ def _pairs(
         for n, each in enumerate(made)
         if each.act is not None and each.act.place is not None and not each.act.place.chained
     ]
-    table = tangent.pairs(line, [act for _, act in at], PAIRED)
+    table = calculus.pairs(line, [act for _, act in at], PAIRED)
     if table is None:
         return {}
     first, second = np.nonzero(np.any(np.all(np.isfinite(table), axis=2), axis=2))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.diagnosis.straight import Line, Span
+from gradcheck.diagnosis.line import Line, Span
 from gradcheck.mistakes.step import Step
 from gradcheck.opinions.opinion import Array
 from gradcheck.ops.row import Op

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.judging import Judgement, judge
+from gradcheck.grading.key import Key, NoKey, key
 from gradcheck.grading.submissions import Submission
 from gradcheck.problem import Problem, ProblemSet
-from gradcheck.reference import Key, NoKey, key
 
 REMEMBERED = 10_000  # judgements: students type the same answers
 

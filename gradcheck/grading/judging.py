@@ -11,20 +11,20 @@ from flint import arb
 
 from gradcheck.answers import Plain, read_answer
 from gradcheck.diagnosis import Diagnosis, explain
-from gradcheck.equivalence import Array, Outcome, compare, compare_numbers
 from gradcheck.errors import GradcheckError, OutOfBudget, TextError
-from gradcheck.grading.asked import judge_asked
-from gradcheck.grading.breaks import further_sides, unseen
-from gradcheck.grading.programs import judge_program
+from gradcheck.grading.equivalence import Array, Outcome, compare, compare_numbers
+from gradcheck.grading.formulas.knots import further_sides, unseen
+from gradcheck.grading.formulas.values import NotNumbers, Readings, floats, readings
+from gradcheck.grading.key import DIAGNOSTIC, Key, Spot
+from gradcheck.grading.outputs import judge_asked
 from gradcheck.grading.scoring import share
 from gradcheck.grading.understood import nearest, notes, understood
-from gradcheck.grading.values import NotNumbers, Readings, floats, readings
-from gradcheck.kinds import ALIASES, FORMULAS
+from gradcheck.language.kinds import ALIASES, FORMULAS
 from gradcheck.numbers.ball import middle, precision
 from gradcheck.problem.record import Part
-from gradcheck.reference import DIAGNOSTIC, Key, Spot
+from gradcheck.programs.judging import judge_program
+from gradcheck.programs.student import LONGEST
 from gradcheck.training import Asked
-from gradcheck.training.student import LONGEST
 
 SHOWN = 200  # characters of a program that is too long to be read
 FEWEST = 3  # points at which a formula must have been compared before it is called right
@@ -113,7 +113,7 @@ def judge(
 def _asked(base: Judgement, key: Key, asked: Asked, part: Part, diagnose: bool) -> Judgement:
     """An answer to what is read at the end of a program; or a program, of which it is read."""
     if part.form == "program":
-        found = judge_program(asked, part, base.answer, diagnose=diagnose)
+        found = judge_program(asked, part, base.answer, lambda: key.elsewhere, diagnose=diagnose)
         base = replace(base, answer=_as_read(base.answer))
     else:
         found = judge_asked(key, asked, base.part, base.answer)

@@ -6,8 +6,8 @@ from typing import Any
 
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.judging import Judgement, judge
+from gradcheck.grading.key import Key, key
 from gradcheck.problem import Problem, ProblemSet
-from gradcheck.reference import Key, key
 
 UNNAMED = "unnamed"
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gradcheck.documents import WrittenFloat, read_yaml
 from gradcheck.errors import TextError
-from gradcheck.text import WrittenFloat, read_yaml
 
 MOST = 1_000  # answers in one file
 

@@ -24,7 +24,7 @@ from gradcheck.numbers.ball import (
     radius,
 )  # fmt: skip
 from gradcheck.numbers.scalars import Scalars
-from gradcheck.opinions.blackbox import black_box, directions
+from gradcheck.opinions.floats.blackbox import black_box, directions
 from gradcheck.opinions.opinion import (
     Array,
     Case,

@@ -9,12 +9,12 @@ from flint import arb
 from numpy.typing import NDArray
 
 from gradcheck.errors import GradcheckError
-from gradcheck.opinions.blackbox import of_entry
+from gradcheck.opinions.floats.blackbox import of_entry
+from gradcheck.opinions.floats.richardson import finite
+from gradcheck.opinions.floats.scan import scan
 from gradcheck.opinions.opinion import Case, Slope
-from gradcheck.opinions.richardson import finite
-from gradcheck.opinions.scan import scan
 from gradcheck.plots.traces import NothingToDraw
-from gradcheck.verdict import Verdict
+from gradcheck.verdict.consult import Verdict
 
 Floats = NDArray[np.float64]
 Function = Callable[[float], float]

@@ -15,7 +15,7 @@ from gradcheck.plots.traces import NothingToDraw, trace_of
 from gradcheck.problem import Problem
 from gradcheck.training import Asked
 from gradcheck.training.series import Series, series
-from gradcheck.verdict import Verdict
+from gradcheck.verdict.consult import Verdict
 
 Draft = tuple[str, Callable[[], str]]
 """How a file's name ends, and what makes its text."""

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.documents.passage import where_is
 from gradcheck.engine.backward import pull, walk
 from gradcheck.engine.recording import watched
 from gradcheck.engine.tape import Leaf, Node, Step, saved
 from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.language import Program
 from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.reverse import recorded
 from gradcheck.plots.traces import NothingToDraw
-from gradcheck.text import Program
-from gradcheck.text.passage import where_is
 
 MOST = 60
 FIRST = 8

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradcheck.errors import GradcheckError
-from gradcheck.training.asked import Value
+from gradcheck.training.outputs import Value
 from gradcheck.training.series import Series
 
 Floats = NDArray[np.float64]

@@ -11,12 +11,17 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from gradcheck.documents import Document, read_yaml
 from gradcheck.errors import Complaint, TextError
-from gradcheck.kinds import VOCABULARY
+from gradcheck.language import (
+    Program,
+    Vocabulary,
+    check_program,
+)
+from gradcheck.language.kinds import VOCABULARY
 from gradcheck.opinions.opinion import Array
 from gradcheck.problem.model import InputModel, ProblemModel, ProgramModel, SetModel
 from gradcheck.problem.record import Input, Part, Problem, ProblemSet
-from gradcheck.text import Document, Program, Vocabulary, check_program, read_yaml
 
 PathTo = tuple[str | int, ...]
 

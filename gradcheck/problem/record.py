@@ -11,9 +11,10 @@ from zlib import crc32
 import numpy as np
 
 from gradcheck.errors import GradcheckError
-from gradcheck.kinds import KINDS
+from gradcheck.language import Budget, Outcome, Program, locate
+from gradcheck.language.kinds import KINDS
+from gradcheck.language.running.run import run
 from gradcheck.opinions.opinion import Array, Case
-from gradcheck.text import Budget, Outcome, Program, locate, run
 
 Point = Mapping[str, Array]
 

@@ -12,10 +12,10 @@ from rich.text import Text
 
 from gradcheck.problem import Problem
 from gradcheck.report.figures import nested, plain
-from gradcheck.report.solve import MEANINGS, STYLES
 from gradcheck.report.underline import underlined
+from gradcheck.report.verdicts import MEANINGS, STYLES
 from gradcheck.training import Asked, Judged, shown
-from gradcheck.verdict import VERDICTS
+from gradcheck.verdict.consult import VERDICTS
 
 SHORT = 6
 MOST_EVENTS = 12

@@ -1,7 +1,7 @@
 """Programs that call `backward` themselves: events, the ledger of `.grad`, and their mistakes."""
 
-from gradcheck.training.asked import Value, kind_of, shown
 from gradcheck.training.events import Event, Judged
+from gradcheck.training.outputs import Value, kind_of, shown
 from gradcheck.training.preparing import Asked, prepared
 from gradcheck.training.trace import Trace, is_training, trace
 

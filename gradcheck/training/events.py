@@ -14,7 +14,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.opinions.opinion import Case
 from gradcheck.training.forms import Array, Lost, Root, Span, cut, evaluate, in_order, roots
 from gradcheck.training.recorder import Called
-from gradcheck.verdict import VERDICTS, Verdict, consult
+from gradcheck.verdict.consult import VERDICTS, Verdict, consult
 
 RELATIVE = 1e-9
 VIEWS = "a value changed behind the program's back (a write through a view): it is not followed"

@@ -14,8 +14,8 @@ import numpy as np
 from gradcheck.errors import GradcheckError
 from gradcheck.mistakes.training import Write
 from gradcheck.problem.record import Point, Problem
-from gradcheck.training.asked import Value, same
 from gradcheck.training.ledger import RIGHT, Entry, Verbs, totals
+from gradcheck.training.outputs import Value, same
 from gradcheck.training.trace import Trace, trace
 
 VISIBLE = 1e-6

@@ -12,7 +12,7 @@ from typing import Any, Union
 import numpy as np
 
 from gradcheck.errors import GradcheckError
-from gradcheck.kinds import KINDS, NumberKind
+from gradcheck.language.kinds import KINDS, NumberKind
 from gradcheck.training.slopes import WAYS
 
 Array = np.ndarray[Any, Any]

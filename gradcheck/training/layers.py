@@ -8,7 +8,7 @@ from gradcheck.engine.autograd import tensor
 from gradcheck.engine.recording import enable_grad, no_grad
 from gradcheck.ops import TABLE
 from gradcheck.training.recorder import Recorder
-from gradcheck.training.shadow import Shadow
+from gradcheck.training.traced import Shadow
 
 LOSSES = {"MSELoss": "mse_loss", "CrossEntropyLoss": "cross_entropy"}
 

@@ -19,7 +19,7 @@ from gradcheck.problem.record import executing
 from gradcheck.training.forms import Form, Root, Span, Term, divisor
 
 if TYPE_CHECKING:
-    from gradcheck.training.shadow import Shadow
+    from gradcheck.training.traced import Shadow
 
 MOST_KEPT = 64
 

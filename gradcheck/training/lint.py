@@ -12,10 +12,10 @@ from gradcheck.diagnosis.confusion import NOTHING, Confusion, counted
 from gradcheck.diagnosis.lint import Finding
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
-from gradcheck.training.asked import Value, same
 from gradcheck.training.facts import innocent, near, reason
 from gradcheck.training.ledger import Entry, totals
 from gradcheck.training.making import Replay, replays
+from gradcheck.training.outputs import Value, same
 from gradcheck.training.preparing import Asked
 
 # What to ask for, by what differs in the ledger: (the gradients, the parameters).

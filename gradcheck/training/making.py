@@ -12,10 +12,10 @@ from gradcheck.errors import GradcheckError
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem.record import Point, Problem, executing
-from gradcheck.training.asked import Value, departs, same
 from gradcheck.training.facts import innocent, reason
 from gradcheck.training.forms import Span
 from gradcheck.training.ledger import RIGHT, Entry, Verbs
+from gradcheck.training.outputs import Value, departs, same
 from gradcheck.training.sites import EVERYWHERE, Sayings, Site, sayings, sites, statement
 from gradcheck.training.trace import Trace, trace
 

@@ -6,10 +6,9 @@ from functools import cached_property
 from typing import Any
 
 from gradcheck.problem.record import Point, Problem
+from gradcheck.training.crosscheck import check_plain
 from gradcheck.training.events import Judged, judged
 from gradcheck.training.making import Diagnosing, diagnosing
-from gradcheck.training.plain import check_plain
-from gradcheck.training.points import check_allowance, check_firm, further
 from gradcheck.training.trace import Trace, noise, point_of, trace
 
 
@@ -28,20 +27,12 @@ class Asked:
         """The program with every mistake of the training loop made in it."""
         return diagnosing(self.problem, self.point, self.trace)
 
-    @cached_property
-    def elsewhere(self) -> tuple["Asked", ...]:
-        """The same at further points, where programs are compared too."""
-        found = further(self.problem)
-        return tuple(Asked(self.problem, point, right, lost, ()) for point, right, lost in found)
-
 
 def prepared(problem: Problem) -> Asked:
     """Run a program, judge its events; raises GradcheckError where the program cannot be run."""
     point = point_of(problem)
     right = trace(problem, point)
     check_plain(problem, point, right)
-    check_allowance(problem, point)
     lost = noise(problem, point, right)
-    check_firm(problem, point, right, lost)
     events = tuple(judged(call) for call in right.calls)
     return Asked(problem, point, right, lost, events)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradcheck.errors import GradcheckError
-from gradcheck.kinds import VOCABULARY
+from gradcheck.language import check_program
+from gradcheck.language.kinds import VOCABULARY
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem.record import Part, Point, Problem
-from gradcheck.text import check_program
-from gradcheck.training.asked import Value, departs, same
 from gradcheck.training.ledger import RIGHT, Verbs
+from gradcheck.training.outputs import Value, departs, same
 from gradcheck.training.trace import trace
 
 CLASSIC = "missing-zero-grad"

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from gradcheck.text import Program
-from gradcheck.text.passage import where_is
+from gradcheck.documents.passage import where_is
+from gradcheck.language import Program
 from gradcheck.training.forms import Span
 from gradcheck.training.ledger import Entry
 

@@ -12,15 +12,16 @@ import numpy as np
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.recording import watched
 from gradcheck.errors import GradcheckError
+from gradcheck.language import Budget
+from gradcheck.language.running.run import run
 from gradcheck.ops.row import Op
 from gradcheck.problem.draw import SCALES, decimals
 from gradcheck.problem.record import Part, Point, Problem
-from gradcheck.text import Budget, run
-from gradcheck.training.asked import Value, plainly
 from gradcheck.training.layers import Layer, context
 from gradcheck.training.ledger import RIGHT, Entry, Verbs
+from gradcheck.training.outputs import Value, plainly
 from gradcheck.training.recorder import Called, Recorder
-from gradcheck.training.shadow import Shadow
+from gradcheck.training.traced import Shadow
 
 METHODS = frozenset({"backward", "step"})
 ROOMY = Budget()

@@ -16,8 +16,8 @@ from typing import Any
 import sympy
 
 from gradcheck.grading.judging import judge
+from gradcheck.grading.key import Key, key
 from gradcheck.problem import load_text
-from gradcheck.reference import Key, key
 from tests.pairs import Pair, X, pairs
 
 COUNT = 200

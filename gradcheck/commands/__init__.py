@@ -1,0 +1,1 @@
+"""What each command does, printing and exit code included; the words are `report`'s."""

@@ -1,0 +1,7 @@
+"""Files that strangers wrote, read safely: plain values, and where each stands."""
+
+from gradcheck.documents.decimals import WrittenFloat, read_decimal
+from gradcheck.documents.document import Document, Value
+from gradcheck.documents.yaml import read_yaml
+
+__all__ = ["Document", "Value", "WrittenFloat", "read_decimal", "read_yaml"]

@@ -1,0 +1,1 @@
+"""A typed formula as straight-line floats and balls, and the points that tell it from others."""

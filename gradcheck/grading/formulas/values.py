@@ -1,0 +1,194 @@
+"""What an answer comes to at a point, as arbs at any precision."""
+
+import ast
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from gradcheck.answers import Entries, Formula, Numbers
+from gradcheck.errors import GradcheckError
+from gradcheck.grading.equivalence import Array, At, NoValue, Values
+from gradcheck.grading.formulas.from_tree import straight
+from gradcheck.grading.formulas.line import StraightLine
+from gradcheck.grading.key import Spot
+from gradcheck.language import Budget, Program, check_expression
+from gradcheck.language.kinds import FORMULAS, KINDS
+from gradcheck.language.running.run import run
+from gradcheck.numbers.ball import arbs, balls, exact, middle, precision
+from gradcheck.problem import Problem
+
+PATIENCE = 1_024  # bits; an array's entry that is no number even then is looked at with floats
+
+
+class NotNumbers(GradcheckError):
+    """A formula came out as something else than the numbers that are due in its place."""
+
+
+def budget(problem: Problem) -> Budget:
+    """What an answer's formula may use: far beyond any answer to this problem, and soon reached."""
+    entries = sum(prod(entry.shape) for entry in problem.inputs.values())
+    elements = min(max(100, 4 * entries**2), max(10_000, 8 * entries))
+    return Budget(
+        steps=500,
+        depth=1,
+        elements=elements,
+        entries=elements,
+        total=40 * elements,
+        products=100 * elements,
+        bits=5_000,
+        exponent=2_000,
+    )
+
+
+Piece = StraightLine | Program
+
+
+@dataclass(frozen=True, eq=False)
+class Readings:
+    """A readable answer: its pieces (a formula, or one for each entry), ready to be evaluated.
+
+    `names` are the inputs it mentions; `half_units` half a unit of the last digit of each entry
+    that is a typed decimal, else None.
+    """
+
+    pieces: Any
+    names: frozenset[str]
+    half_units: Array
+
+    def at(self, spot: Spot) -> At:
+        """The answer at a point, as a function of the number of bits."""
+        known: dict[int, Values] = {}
+
+        def value(bits: int) -> Values:
+            if bits not in known:
+                known[bits] = _values(self.pieces, spot, bits)
+            return known[bits]
+
+        return value
+
+    @property
+    def lines(self) -> tuple[StraightLine, ...]:
+        """The pieces that are straight lines."""
+        flat = self.pieces.flat if isinstance(self.pieces, np.ndarray) else (self.pieces,)
+        return tuple(piece for piece in flat if isinstance(piece, StraightLine))
+
+
+def readings(problem: Problem, read: Formula | Entries | Numbers) -> Readings:
+    """An answer made ready; TextError where a formula says what answers may not say."""
+    if isinstance(read, Numbers):
+        numbers = boxed([exact_number(value) for value in read.values], read.shape)
+        return Readings(numbers, frozenset(), boxed(read.half_units, read.shape))
+    if isinstance(read, Formula):
+        piece = _piece(problem, read)
+        return Readings(piece, names(piece), boxed([read.half_unit], ()))
+    pieces = [_piece(problem, formula) for formula in read.formulas]
+    mentioned = frozenset[str]().union(*map(names, pieces))
+    half_units = boxed([formula.half_unit for formula in read.formulas], read.shape)
+    return Readings(boxed(pieces, read.shape), mentioned, half_units)
+
+
+def boxed(entries: Sequence[Any], shape: tuple[int, ...]) -> Array:
+    """Entries, row by row, as an object array."""
+    out = np.empty(len(entries), dtype=object)
+    out[:] = entries
+    return out.reshape(shape)
+
+
+def exact_number(value: Fraction) -> Callable[[], arb]:
+    """A typed number at whatever precision is set when it is asked for."""
+    return lambda: exact(value)
+
+
+def names(piece: Piece) -> frozenset[str]:
+    """All the names in a piece: of inputs, and perhaps of functions."""
+    if isinstance(piece, StraightLine):
+        return frozenset(name for name, _ in piece.leaves)
+    return frozenset(n.id for n in ast.walk(piece.tree) if isinstance(n, ast.Name))
+
+
+def _piece(problem: Problem, formula: Formula) -> Piece:
+    """A formula of single numbers as a straight line, any other as a checked program."""
+    shapes = {name: entry.shape for name, entry in problem.inputs.items()}
+    return straight(formula.tree, formula.text, shapes) or check_expression(
+        _vectors(formula.tree), declared=problem.inputs, vocabulary=FORMULAS, source=formula.text
+    )
+
+
+def _vectors(tree: ast.Expression) -> ast.Expression:
+    """The same formula: a list that is calculated with is an array, so 2*[1, 2] is [2, 4]."""
+    tree = deepcopy(tree)
+    for node in ast.walk(tree):
+        for field in ("left", "right", "operand"):
+            inner = getattr(node, field, None)
+            if isinstance(inner, ast.List):
+                name = ast.copy_location(ast.Name("array", ast.Load()), inner)
+                setattr(node, field, ast.copy_location(ast.Call(name, [inner], []), inner))
+    return tree
+
+
+def _values(pieces: Any, spot: Spot, bits: int) -> Values:
+    """All pieces at a point; a single number as a bare arb."""
+    if not isinstance(pieces, np.ndarray):
+        return _value(pieces, spot, bits)
+    out = np.empty(pieces.shape, dtype=object)
+    for index in np.ndindex(out.shape):
+        out[index] = _value(pieces[index], spot, bits)
+        if not isinstance(out[index], arb):
+            raise NotNumbers(f"entry {list(index)} has the shape {np.shape(out[index])}")
+    return out if out.shape else out.item()
+
+
+def _value(piece: Any, spot: Spot, bits: int) -> Values:
+    """One piece at a point: quickly if it is a straight line."""
+    if isinstance(piece, StraightLine):
+        return piece.value(spot.arbs(bits), bits)
+    if not isinstance(piece, Program):
+        number: arb = piece()
+        return number
+    inputs = {name: balls(value) for name, value in spot.point.items()}
+    found = _as_numbers(run(piece, inputs, KINDS["ball"], budget(spot.problem)).value)
+    if bits >= PATIENCE:
+        _refuse_lost(piece, spot, found)
+    return found if found.shape else found.item()
+
+
+def _as_numbers(value: Any) -> Array:
+    """What a formula came to, as arbs; other things, and ragged lists of numbers, are refused."""
+    try:
+        return arbs(value)
+    except (TypeError, ValueError):
+        raise NotNumbers("the formula gives no array of numbers") from None
+
+
+def _refuse_lost(program: Program, spot: Spot, found: Array) -> None:
+    """Raise NoValue where neither so many bits nor floats find a number in some entry."""
+    lost = [index for index, ball in np.ndenumerate(found) if not ball.is_finite()]
+    if not lost:
+        return
+    inputs = {name: np.array(value, dtype=float)[()] for name, value in spot.point.items()}
+    plain = np.asarray(
+        run(program, inputs, KINDS["float"], budget(spot.problem)).value, dtype=float
+    )
+    for index in lost:
+        if plain.shape == found.shape and not np.isfinite(plain[index]):
+            entry = f"entry {list(index)}" if index else "it"
+            raise NoValue(f"{entry} has no value")
+
+
+def floats(at: At) -> Array | None:
+    """The answer at a point as floats; None where it is not made of finite numbers."""
+    try:
+        with precision(128):
+            found = at(128)
+    except GradcheckError:
+        return None
+    if isinstance(found, arb):
+        found = boxed([found], ())
+    numbers = np.array([middle(ball) for ball in found.flat], dtype=float).reshape(found.shape)
+    return numbers if np.all(np.isfinite(numbers)) else None

@@ -1,0 +1,193 @@
+"""The key to a problem: its points, the verdict at each, and the gradients at any precision."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gradcheck.diagnosis import Prepared, prepare
+from gradcheck.errors import GradcheckError
+from gradcheck.grading.equivalence import Array, At, Values
+from gradcheck.numbers.ball import arbs
+from gradcheck.opinions.differences import differences
+from gradcheck.opinions.opinion import Case, Opinion
+from gradcheck.opinions.reverse import reverse
+from gradcheck.opinions.symbolic import gradients_at, symbolic
+from gradcheck.problem.draw import (
+    SMALL,
+    far_points,
+    further_points,
+    given_point,
+    path_at,
+    points_near,
+)
+from gradcheck.problem.record import Point, Problem
+from gradcheck.programs.points import elsewhere, prepared
+from gradcheck.training import Asked, is_training
+from gradcheck.verdict.consult import Verdict, consult, read
+
+POINTS = 8
+FAR = 3
+RESERVE = 24
+DIAGNOSTIC = 4
+GOOD = ("agree", "unstable-forward")
+
+
+class NoKey(GradcheckError):
+    """A problem whose own gradient is not beyond doubt is not graded."""
+
+
+@dataclass(frozen=True, eq=False)
+class Spot:
+    """A point of a problem; its arbs and gradients are remembered for the next answer."""
+
+    problem: Problem
+    point: Point
+    inputs: dict[int, dict[str, Array]] = field(default_factory=dict)
+    gradients: dict[int, Mapping[str, Values]] = field(default_factory=dict)
+
+    def arbs(self, bits: int) -> dict[str, Array]:
+        """The inputs as object arrays of arbs, at the precision that is set."""
+        if bits not in self.inputs:
+            self.inputs[bits] = {name: arbs(value) for name, value in self.point.items()}
+        return self.inputs[bits]
+
+    def gradient(self, part: str) -> At:
+        """The part's gradient here, as a function of the number of bits."""
+
+        def at(bits: int) -> Values:
+            if bits not in self.gradients:
+                self.gradients[bits] = _bare(gradients_at(self.problem.case(self.point), bits))
+            return self.gradients[bits][part]
+
+        return at
+
+    @cached_property
+    def inside(self) -> bool:
+        """Whether the point lies in the program's domain and at no kink."""
+        return path_at(self.problem, self.point, write=False) is not None
+
+
+@dataclass(frozen=True, eq=False)
+class Key:
+    """A problem ready for grading; point 0 is the given one."""
+
+    problem: Problem
+    points: tuple[Point, ...]
+    verdicts: tuple[Verdict, ...]
+    asked: Asked | None = None
+
+    def case(self, k: int) -> Case:
+        """The question at point k."""
+        return self.problem.case(self.points[k])
+
+    @cached_property
+    def spots(self) -> tuple[Spot, ...]:
+        """The points at which every formula is compared."""
+        return tuple(Spot(self.problem, point) for point in self.points)
+
+    def reference(self, k: int, part: str) -> At:
+        """The part's gradient at point k, as a function of the number of bits."""
+        return self.spots[k].gradient(part)
+
+    @cached_property
+    def reserve(self) -> tuple[Spot, ...]:
+        """More points, on all scales, for answers whose pieces change their rule somewhere."""
+        usual = further_points(self.problem, POINTS + RESERVE)[POINTS:]
+        far = far_points(self.problem, RESERVE)[FAR:]
+        return tuple(Spot(self.problem, point) for point in (*far, *usual))
+
+    def near(self, numbers: Sequence[Fraction]) -> Iterator[Spot]:
+        """Points close to numbers that an answer mentions, perhaps outside the domain."""
+        for point in points_near(self.problem, numbers):
+            yield Spot(self.problem, point)
+
+    @cached_property
+    def elsewhere(self) -> tuple[Asked, ...]:
+        """What is asked of a program with events, at further points."""
+        return tuple(elsewhere(self.problem))
+
+    @cached_property
+    def mistaken(self) -> Prepared:
+        """Every mistake made on purpose at the first few points."""
+        return prepare([self.case(k) for k in range(min(DIAGNOSTIC, len(self.points)))])
+
+    def noise(self, part: str) -> Any:
+        """What float64 loses on each entry at the given point."""
+        opinion = self.verdicts[0].opinions["reverse"]
+        if opinion.abstains:
+            return np.zeros(self.problem.inputs[part].shape)
+        return np.nan_to_num(opinion.gradients[part].error, posinf=0.0)
+
+
+def key(problem: Problem) -> Key:
+    """Draw the points and consult the opinions at each; raises NoKey on anything doubtful.
+
+    A formula is compared where the opinions agree; a further point that turns out to be a kink, or
+    undecided, is left out. The given point must stand.
+    """
+    if is_training(problem):
+        return _asked(problem)
+    first = given_point(problem)
+    points, verdicts = [first], [_given(problem, first)]
+    usual, far = further_points(problem, POINTS - 1), far_points(problem, FAR)
+    for is_far, point in ((is_far, p) for is_far, ps in ((False, usual), (True, far)) for p in ps):
+        verdict = _further(problem, point, len(points) == 1, is_far)
+        if verdict.verdict in GOOD:
+            points.append(point)
+            verdicts.append(verdict)
+    return Key(problem, tuple(points), tuple(verdicts))
+
+
+def _asked(problem: Problem) -> Key:
+    """The key to a program that goes back by itself: one point, a verdict for each event."""
+    found = prepared(problem)
+    for event in found.events:
+        if event.verdict.verdict not in GOOD:
+            why = "; ".join([*(e.why for e in event.verdict.entries[:2]), *event.verdict.notes])
+            raise NoKey(f"{problem.id}: {event.verdict.verdict} at {event.event.label}: {why}")
+    return Key(problem, (found.point,), tuple(e.verdict for e in found.events), found)
+
+
+def _given(problem: Problem, point: Point) -> Verdict:
+    """The verdict at the given point, which must be good."""
+    verdict = consult(problem.case(point), write=False)
+    silent = verdict.opinions["symbolic"].abstains
+    if verdict.verdict not in GOOD or silent:
+        why = "; ".join(e.why for e in verdict.entries[:2] if e.why) or silent
+        raise NoKey(f"{problem.id}: {verdict.verdict} at the given point: {why}")
+    return verdict
+
+
+def _further(problem: Problem, point: Point, fully: bool, far: bool) -> Verdict:
+    """The verdict at another point; a dissent at a usual one is never passed over.
+
+    A small problem is asked about fully everywhere; of a large one the closed form is held against
+    reverse mode. Far away float64 may overflow: there the closed form is held against differences.
+    """
+    case = problem.case(point)
+    if far and case.size() > SMALL:
+        return _quickly(case)
+    if far:
+        return read(case, [symbolic(case, write=False), differences(case)])
+    quick = None if fully or case.size() <= SMALL else _quickly(case)
+    if quick is not None and quick.verdict in GOOD:
+        return quick
+    verdict = consult(case, write=False)
+    if verdict.verdict == "dissent":
+        why = "; ".join(e.why for e in verdict.entries[:2])
+        raise NoKey(f"{problem.id}: the opinions dissent at another point: {why}")
+    return verdict
+
+
+def _quickly(case: Case) -> Verdict:
+    opinions: list[Opinion] = [reverse(case), symbolic(case, write=False)]
+    return read(case, opinions)
+
+
+def _bare(gradients: Mapping[str, Any]) -> dict[str, Values]:
+    """Gradients as object arrays of arbs; a single number as a bare arb."""
+    return {name: g if g.shape else g.item() for name, g in gradients.items()}

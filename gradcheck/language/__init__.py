@@ -1,0 +1,20 @@
+"""The checked language: programs that strangers wrote are checked, lowered and run."""
+
+from gradcheck.language.program import Program, check_expression, check_program
+from gradcheck.language.rules.vocabulary import Vocabulary
+from gradcheck.language.running.budget import Budget
+from gradcheck.language.running.guards import Kind
+from gradcheck.language.running.run import Outcome, run
+from gradcheck.language.spans import locate
+
+__all__ = [
+    "Budget",
+    "Kind",
+    "Outcome",
+    "Program",
+    "Vocabulary",
+    "check_expression",
+    "check_program",
+    "locate",
+    "run",
+]

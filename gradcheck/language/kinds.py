@@ -1,0 +1,221 @@
+"""The words of the checked language, and what each number kind means by them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy
+from flint import arb
+
+from gradcheck.engine.recording import MODE, enable_grad, no_grad
+from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.language.rules.vocabulary import Vocabulary, words
+from gradcheck.numbers.ball import Ball, balls
+from gradcheck.numbers.scalars import Scalar, Scalars, wrap
+from gradcheck.numbers.symbolic import Symbolic, constants
+from gradcheck.ops import TABLE
+from gradcheck.ops.row import SPELLINGS, Op
+
+# Arrays from nothing, and questions whose answer has no derivative.
+MAKERS: dict[str, Callable[..., Any]] = {
+    "zeros": np.zeros,
+    "ones": np.ones,
+    "full": np.full,
+    "eye": np.eye,
+    "arange": np.arange,
+    "linspace": np.linspace,
+}
+QUESTIONS: dict[str, Callable[..., Any]] = {
+    "argmax": np.argmax,
+    "argmin": np.argmin,
+    "argsort": np.argsort,
+    "zeros_like": np.zeros_like,
+    "ones_like": np.ones_like,
+    "any": np.any,
+    "all": np.all,
+    "isfinite": np.isfinite,
+    "isnan": np.isnan,
+    "shape": np.shape,
+    "ndim": np.ndim,
+    "size": np.size,
+}
+CONSTANTS: dict[str, tuple[float, sympy.Expr, Callable[[], arb]]] = {
+    "pi": (float(np.pi), sympy.pi, arb.pi),
+    "e": (float(np.e), sympy.E, arb.const_e),
+}
+ALIASES = {spelling: name for name, row in TABLE.items() for spelling in row.school} | {
+    "abs": "absolute",
+    "ln": "log",
+    "max": "max",
+    "min": "min",
+    "neg": "negative",
+}
+INTERNAL = frozenset({"getitem", "setitem", "scatter"})
+TENSOR_ATTRIBUTES = words(
+    "T grad grad_fn is_leaf requires_grad shape ndim dtype size retains_grad weight bias"
+)
+TENSOR_METHODS = words(
+    "backward detach item retain_grad requires_grad_ zero_ tolist step zero_grad parameters "
+    "add_ sub_ mul_ div_ fill_ copy_ name"
+)
+# A run that is recorded gives these their meaning; elsewhere a layer is a function of its input.
+RECORDED_WORDS = words("record grad SGD Adam Linear MSELoss CrossEntropyLoss")
+LOSSES = {"MSELoss": "mse_loss", "CrossEntropyLoss": "cross_entropy"}
+
+VOCABULARY = Vocabulary(
+    functions=(frozenset(TABLE) - INTERNAL)
+    | frozenset(MAKERS)
+    | frozenset(QUESTIONS)
+    | RECORDED_WORDS
+    | {"array", "tensor", "asarray"},
+    constants=frozenset(CONSTANTS),
+    attributes=TENSOR_ATTRIBUTES,
+    assignable=frozenset({"grad", "requires_grad"}),
+    methods=TENSOR_METHODS,
+    contexts=frozenset({"no_grad", "enable_grad"}),
+    layers=words("Linear MSELoss CrossEntropyLoss"),
+    aliases=ALIASES,
+    keyword_aliases=SPELLINGS,
+)
+# Answers are formulas: no tape, no loops, no memory.
+FORMULAS = Vocabulary(
+    functions=VOCABULARY.functions - RECORDED_WORDS,
+    constants=VOCABULARY.constants,
+    attributes=frozenset({"T", "shape", "ndim", "size"}),
+    aliases=ALIASES,
+    keyword_aliases=SPELLINGS,
+)
+
+
+@dataclass(frozen=True)
+class NumberKind:
+    """One kind of number: how a plain number, a constant and a list become it."""
+
+    name: str
+    lift: Callable[[Any], Any]
+    named: Callable[[str], Any]
+    is_own: Callable[[Any], bool]
+    contexts: Mapping[str, Callable[..., Any]]
+
+    def literal(self, value: Fraction) -> Any:
+        """A decimal number of the text: one tenth is one tenth for the exact kinds."""
+        return self.lift(value)
+
+    def constant(self, name: str) -> Any:
+        """The constant pi or e."""
+        return self.named(name)
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """What a word of the vocabulary does to numbers of this kind."""
+        if name in ("array", "tensor", "asarray"):
+            return self._array
+        if name in MAKERS:
+            return self._made(MAKERS[name])
+        if name in QUESTIONS:
+            return self._asked(QUESTIONS[name])
+        if name in LOSSES:
+            return _loss(TABLE[LOSSES[name]])
+        if name in RECORDED_WORDS:
+            return _unrecorded(name)
+        row = TABLE[ALIASES.get(name, name)]
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if any(map(self._is_number_like, args)):
+                return row(*args, **kwargs)
+            return row(*map(self._lifted, args[:1]), *args[1:], **kwargs)
+
+        return self._rounded(row, call) if self.name == "tensor" else call
+
+    @staticmethod
+    def _rounded(row: Op, call: Callable[..., Any]) -> Callable[..., Any]:
+        """A constant is rounded too: where rounding is sampled, the tape does not see sinh(7)."""
+
+        def rounded(*args: Any, **kwargs: Any) -> Any:
+            value = call(*args, **kwargs)
+            if MODE.disturb is None or not isinstance(value, float | np.ndarray):
+                return value
+            return MODE.disturb(row, value)
+
+        return rounded
+
+    def _is_number_like(self, value: Any) -> bool:
+        if type(value) in (list, tuple):
+            return any(map(self._is_number_like, value))
+        return self.is_own(value)
+
+    def _lifted(self, value: Any) -> Any:
+        """A plain number where a number of this kind is expected: sin(2), sqrt(1/3)."""
+        if type(value) in (list, tuple):
+            return type(value)(map(self._lifted, value))
+        if isinstance(value, bool | np.bool_) or getattr(value, "dtype", None) == np.bool_:
+            return value
+        return self.lift(value)
+
+    def _array(self, values: Any, dtype: Any = None) -> Any:
+        """`array([a, b])`: stacked, so that the entries keep their history."""
+        if type(values) in (list, tuple) and self._is_number_like(values):
+            return TABLE["stack"]([self._array(v) for v in values])
+        return values if self.is_own(values) else self.lift(values)
+
+    def _made(self, maker: Callable[..., Any]) -> Callable[..., Any]:
+        return maker
+
+    def _asked(self, question: Callable[..., Any]) -> Callable[..., Any]:
+        if self.name == "tensor":
+            return lambda *args, **kwargs: question(*map(bare, args), **kwargs)
+        return question
+
+
+def _loss(row: Callable[..., Any]) -> Callable[..., Any]:
+    """`MSELoss()`: the row as a function of two arguments."""
+    return lambda reduction="mean": lambda a, b: row(a, b, reduction=reduction)
+
+
+def _unrecorded(name: str) -> Callable[..., Any]:
+    """What has a meaning only where backward calls are recorded."""
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise TypeError(f"`{name}` needs a program that calls `backward` - call it, or leave it")
+
+    return refuse
+
+
+def _floats(value: Any) -> Any:
+    return np.asarray(value, dtype=np.float64)[()]
+
+
+def _symbol(name: str) -> Any:
+    _, expr, ball = CONSTANTS[name]
+    return wrap(Symbolic(ball(), atom=expr))
+
+
+_PLAIN: Mapping[str, Callable[..., Any]] = {"no_grad": no_grad, "enable_grad": enable_grad}
+
+KINDS: dict[str, NumberKind] = {
+    "float": NumberKind(
+        "float",
+        _floats,
+        lambda name: CONSTANTS[name][0],
+        lambda v: isinstance(v, float | np.ndarray | np.floating),
+        _PLAIN,
+    ),
+    "tensor": NumberKind(
+        "tensor",
+        _floats,
+        lambda name: CONSTANTS[name][0],
+        lambda v: isinstance(v, Tensor | float | np.ndarray | np.floating),
+        _PLAIN,
+    ),
+    "ball": NumberKind(
+        "ball",
+        balls,
+        lambda name: wrap(Ball(CONSTANTS[name][2]())),
+        lambda v: isinstance(v, Scalars | Scalar),
+        _PLAIN,
+    ),
+    "symbolic": NumberKind(
+        "symbolic", constants, _symbol, lambda v: isinstance(v, Scalars | Scalar), _PLAIN
+    ),
+}

@@ -1,0 +1,133 @@
+"""Python's own parser, with its faults told as complaints and its numbers read as written."""
+
+import ast
+import io
+import tokenize
+import unicodedata
+import warnings
+from collections.abc import Iterator
+
+from gradcheck.documents.decimals import DIGITS, read_decimal
+from gradcheck.documents.passage import Passage, where_is
+from gradcheck.errors import Complaint, TextError
+from gradcheck.language.rules.refusals import SIGNS, SYNTAX, SYNTAX_OTHERWISE
+
+LONGEST = 20_000
+DEPTH = 100
+DEEP = f"more than {DEPTH} levels of nesting"
+SPLIT = "split it up in several assignments"
+
+# Greek as mathematics uses it, without the letters that look like Latin ones.
+GREEK = frozenset("αβγδεζηθικλμνξπρσςτυφχψωΓΔΘΛΞΠΣΦΨΩ")
+
+
+def parse(passage: Passage) -> ast.Module:
+    """The syntax tree of a program, of sane size, letters and numbers."""
+    if len(passage.source) > LONGEST:
+        size = f"{len(passage.source):,} characters, at most {LONGEST:,}"
+        raise TextError([passage.complaint(f"a program of {size}", "shorten it")])
+    tree = _tree(passage)
+    complaints = [*_strange_letters(passage)]
+    if complaints:
+        raise TextError(complaints)
+    check_depth(tree, passage)
+    read_numbers(tree, passage)
+    return tree
+
+
+def _tree(passage: Passage) -> ast.Module:
+    """What Python's parser makes of a text."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(passage.source)
+    except SyntaxError as error:
+        raise TextError([_syntax_complaint(passage, error)]) from None
+    except (RecursionError, MemoryError):
+        raise TextError([passage.complaint(DEEP, SPLIT)]) from None
+    except ValueError as error:
+        raise TextError([passage.complaint(str(error), "remove it")]) from None
+
+
+def _syntax_complaint(passage: Passage, error: SyntaxError) -> Complaint:
+    """Python's own words, its place, and what was probably meant."""
+    line = min(max(error.lineno or 1, 1), len(passage.lines))
+    text = passage.lines[line - 1]
+    start = min(max((error.offset or 1) - 1, 0), len(text))
+    end = error.end_offset if error.end_lineno == line and error.end_offset else start + 1
+    where = (line, line, _bytes(text[:start]), _bytes(text[: max(end - 1, start + 1)]))
+    sign = SIGNS.get(text[start : start + 1])
+    words = error.msg[0].lower() + error.msg[1:]
+    if sign:
+        return passage.complaint(f"`{text[start]}` is no sign of Python", f"write `{sign}`", where)
+    cure = next((cure for said, cure in SYNTAX if said in words.lower()), SYNTAX_OTHERWISE)
+    return passage.complaint(f"not readable as Python: {words}", cure, where)
+
+
+def _bytes(text: str) -> int:
+    """How many bytes a text takes."""
+    return len(text.encode(errors="replace"))
+
+
+def _strange_letters(passage: Passage) -> Iterator[Complaint]:
+    """Letters outside comments that Python would take for others, or a reader might."""
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(passage.source).readline))
+    except (tokenize.TokenError, SyntaxError):
+        yield passage.complaint("not readable as Python", SYNTAX_OTHERWISE)
+        return
+    for token in tokens:
+        if token.type not in (tokenize.COMMENT, tokenize.STRING) and not token.string.isascii():
+            strange = [letter for letter in token.string if not _is_plain(letter)]
+            if strange:
+                yield _letter_complaint(passage, token, strange[0])
+
+
+def _is_plain(letter: str) -> bool:
+    """Whether a letter is what it looks like."""
+    return letter.isascii() or letter in GREEK
+
+
+def _letter_complaint(passage: Passage, token: tokenize.TokenInfo, letter: str) -> Complaint:
+    """A complaint that names the letter, for it may look like a plain one."""
+    line, start = token.start
+    text = passage.lines[line - 1] if line <= len(passage.lines) else ""
+    first, last = _bytes(text[:start]), _bytes(text[: start + len(token.string)])
+    name = unicodedata.name(letter, "no name").lower()
+    plain = unicodedata.normalize("NFKC", token.string)
+    cure = f"write `{plain}`" if plain.isascii() else "write names in a-z, A-Z or Greek letters"
+    what = f"the letter U+{ord(letter):04X} ({name}) in `{token.string}`"
+    return passage.complaint(what, cure, (line, line, first, last))
+
+
+def check_depth(tree: ast.AST, passage: Passage) -> None:
+    """Refuse what is nested deeper than the walks over the tree can go."""
+    level: list[ast.AST] = [tree]
+    for _ in range(DEPTH):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return
+    raise TextError([passage.complaint(DEEP, SPLIT, where_is(level[0]))])
+
+
+def read_numbers(tree: ast.AST, passage: Passage) -> None:
+    """Put into the tree, for each decimal number, the Fraction that is written in the text."""
+    complaints = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant):
+            try:
+                _read_number(node, passage.text(where_is(node)))
+            except ValueError as error:
+                cure = "write a number that float64 can hold"
+                complaints.append(passage.complaint(str(error), cure, where_is(node)))
+    if complaints:
+        raise TextError(complaints[:20])
+
+
+def _read_number(node: ast.Constant, text: str) -> None:
+    """Read one number; texts, truth values and the like stay."""
+    value: object = node.value
+    if isinstance(value, float):
+        node.value = read_decimal(text)  # type: ignore[assignment]  # lowered before it is compiled
+    elif isinstance(value, int) and abs(value) >= 10**DIGITS:
+        raise ValueError(f"an integer with more than {DIGITS} digits")

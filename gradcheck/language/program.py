@@ -1,0 +1,142 @@
+"""A program that was checked: from a text, or from the tree of an answer."""
+
+import ast
+import warnings
+from collections.abc import Collection
+from dataclasses import dataclass
+from fractions import Fraction
+from types import CodeType
+from typing import TypeVar
+
+from gradcheck.documents.passage import Passage, where_is
+from gradcheck.errors import TextError
+from gradcheck.language.lower import Lowered, lower
+from gradcheck.language.lowered import strangers
+from gradcheck.language.parse import check_depth, parse
+from gradcheck.language.rules.expressions import EXPRESSIONS
+from gradcheck.language.rules.refusals import OTHERWISE
+from gradcheck.language.rules.statements import STATEMENTS, assigned
+from gradcheck.language.rules.vocabulary import Vocabulary
+from gradcheck.language.rules.walk import Check
+from gradcheck.language.spans import MARK, Spans
+
+NODE = TypeVar("NODE", bound=ast.AST)
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A checked program, compiled; `needs` are the tables and names that its run must look up."""
+
+    passage: Passage
+    tree: ast.Module
+    code: CodeType
+    needs: frozenset[tuple[str, str]]
+    literals: tuple[Fraction, ...]
+    spans: Spans
+
+    @property
+    def source(self) -> str:
+        """The text of the program."""
+        return self.passage.source
+
+    @property
+    def functions(self) -> frozenset[str]:
+        """The functions of the vocabulary that the program calls, by their own names."""
+        return frozenset(name for table, name in self.needs if table == "fn")
+
+
+def check_program(
+    source: str,
+    *,
+    declared: Collection[str],
+    vocabulary: Vocabulary,
+    file: str = "",
+    line: int = 1,
+    column: int = 1,
+) -> Program:
+    """A text as a program in the declared names; TextError has every complaint found.
+
+    `line` and `column` say where in the file the first character of the text stands.
+    """
+    text = source.replace("\r\n", "\n").replace("\r", "\n")
+    passage = Passage(text, file, line, column)
+    return _checked(parse(passage), passage, declared, vocabulary)
+
+
+def check_expression(
+    tree: ast.Expression,
+    *,
+    declared: Collection[str],
+    vocabulary: Vocabulary,
+    source: str = "",
+    file: str = "",
+    line: int = 1,
+    column: int = 1,
+) -> Program:
+    """The tree of an answer, its decimal numbers as Fractions, as a program of one expression."""
+    passage = Passage(source, file, line, column)
+    check_depth(tree, passage)
+    module = ast.Module([ast.Expr(_copy(tree.body))], [])
+    return _checked(ast.fix_missing_locations(module), passage, declared, vocabulary)
+
+
+def _checked(
+    tree: ast.Module, passage: Passage, declared: Collection[str], vocabulary: Vocabulary
+) -> Program:
+    """Check each node of a tree, lower it, compile it."""
+    used_up = _copy(tree)
+    check = _walk(used_up, passage, declared, vocabulary)
+    if check.complaints:
+        raise TextError(check.complaints)
+    lowered = lower(used_up, check.meanings, vocabulary)
+    code = _compiled(lowered, passage)
+    return Program(passage, tree, code, lowered.needs, lowered.literals, Spans(passage))
+
+
+def _walk(
+    tree: ast.Module, passage: Passage, declared: Collection[str], vocabulary: Vocabulary
+) -> Check:
+    """Visit every statement with the names that the whole program knows."""
+    definitions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    variables = assigned(tree.body) | frozenset(declared)
+    check = Check(
+        passage,
+        vocabulary,
+        rules=EXPRESSIONS | STATEMENTS,
+        scopes=[variables],
+        helpers=frozenset(node.name for node in definitions),
+    )
+    for node in definitions:
+        if node.name in variables:
+            check.say(node, f"`{node.name}` is a variable too", "give the function its own name")
+    check.all(tree.body)
+    return check
+
+
+def _compiled(lowered: Lowered, passage: Passage) -> CodeType:
+    """The code of a lowered tree; what only Python's compiler sees is told like the rest."""
+    found = [passage.complaint(*OTHERWISE, where_is(node)) for node in strangers(lowered.tree)]
+    if found:
+        raise TextError(found[:1])
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return compile(lowered.tree, MARK, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        line, start = error.lineno or 1, (error.offset or 1) - 1
+        where = (line, line, start, start + 1)
+        complaint = passage.complaint(f"not readable as Python: {error.msg}", "", where)
+        raise TextError([complaint]) from None
+
+
+def _copy(node: NODE) -> NODE:
+    """A copy of a tree, places and all."""
+    copied = type(node)()
+    for name in (*node._fields, *node._attributes):
+        if not hasattr(node, name):
+            continue
+        value = getattr(node, name)
+        if isinstance(value, list):
+            value = [_copy(each) if isinstance(each, ast.AST) else each for each in value]
+        setattr(copied, name, _copy(value) if isinstance(value, ast.AST) else value)
+    return copied

@@ -1,0 +1,147 @@
+"""The rules of calls: what is called, and the few words in quotes that an argument may be."""
+
+import ast
+import re
+
+from gradcheck.language.rules.differing import refuse_differing
+from gradcheck.language.rules.names import (
+    good_name,
+    is_prefix,
+    unknown,
+    unknown_attribute,
+    unknown_member,
+)
+from gradcheck.language.rules.refusals import Refusal
+from gradcheck.language.rules.vocabulary import (
+    BUILTINS,
+    TYPES,
+    WORD_KEYWORDS,
+    WORD_POSITIONS,
+    WORDS,
+)
+from gradcheck.language.rules.walk import Check, Meaning
+
+SUBSCRIPTS = re.compile(r"[A-Za-z.,\-> ]{0,100}")
+UNPACKING = Refusal("a `**`", "write the arguments out one by one")
+
+
+def call(check: Check, node: ast.Call) -> None:
+    """A call of a function by name, as a method, or of a variable that holds a layer."""
+    refuse_differing(check, node)
+    meaning = _callee(check, node.func)
+    if meaning:
+        check.meanings[node] = meaning
+    _arguments(check, node, meaning or Meaning("call"))
+
+
+def _callee(check: Check, func: ast.expr) -> Meaning | None:
+    """What a call calls, None where that is refused."""
+    if isinstance(func, ast.Name):
+        return _by_name(check, func)
+    if isinstance(func, ast.Attribute):
+        return _by_attribute(check, func)
+    if isinstance(func, ast.Call) and _makes_a_layer(check, func):
+        return Meaning("call")
+    check.say(func, "a call of what has no name", "give it one: `f = ...`, then `f(x)`")
+    return None
+
+
+def _makes_a_layer(check: Check, made: ast.Call) -> bool:
+    """`MSELoss()` in `MSELoss()(y, target)`: a layer that is called as soon as it is made."""
+    check.visit(made)
+    meaning = check.meanings.get(made)
+    return meaning is not None and meaning.name in check.vocabulary.layers
+
+
+def _by_name(check: Check, func: ast.Name) -> Meaning | None:
+    """A variable, a helper, a function: in this order."""
+    spelled, vocabulary = func.id, check.vocabulary
+    if not good_name(check, func, spelled):
+        return None
+    if check.is_variable(spelled):
+        return _by_variable(check, func)
+    if spelled in check.helpers:
+        return Meaning("call", spelled)
+    if spelled in BUILTINS:
+        return Meaning("builtin", spelled)
+    if known := vocabulary.function(spelled):
+        return Meaning("function", known)
+    if spelled in vocabulary.constants:
+        cure = f"write the multiplication: `{spelled} * (...)`"
+        check.say(func, f"`{spelled}` is a number, not a function", cure)
+    else:
+        unknown(check, func, spelled)
+    return None
+
+
+def _by_variable(check: Check, func: ast.Name) -> Meaning | None:
+    """What a variable holds; refused where a function of that name was surely meant."""
+    if func.id in check.vocabulary.callables():
+        cure = f"write `np.{func.id}(...)` for the function, or rename the variable"
+        check.say(func, f"`{func.id}` is a variable here", cure)
+        return None
+    return Meaning("call", func.id)
+
+
+def _by_attribute(check: Check, func: ast.Attribute) -> Meaning | None:
+    """`np.sin(x)`, `x.backward()`, `x.sin()`: in this order."""
+    prefix = check.prefix(func.value)
+    if prefix:
+        return _by_prefix(check, func, prefix)
+    check.visit(func.value)
+    if not good_name(check, func, func.attr):
+        return None
+    if func.attr in check.vocabulary.methods:
+        return Meaning("method", func.attr)
+    if known := check.vocabulary.function(func.attr):
+        return Meaning("postfix", known)
+    if func.attr in check.vocabulary.attributes:
+        check.say(func, f"`.{func.attr}` is no function", "read it without parentheses")
+    else:
+        unknown_attribute(check, func)
+    return None
+
+
+def _by_prefix(check: Check, func: ast.Attribute, prefix: str) -> Meaning | None:
+    """`np.sin(x)` with one of the prefixes that say nothing."""
+    if not is_prefix(check, func, prefix) or not good_name(check, func, func.attr):
+        return None
+    known = check.vocabulary.function(func.attr)
+    if known:
+        return Meaning("function", known)
+    unknown_member(check, func, prefix)
+    return None
+
+
+def _arguments(check: Check, node: ast.Call, meaning: Meaning) -> None:
+    """Visit all arguments; words and types only where a function of the vocabulary takes them."""
+    first = 1 if meaning.role == "postfix" else 0
+    for position, value in enumerate(node.args, first):
+        _argument(check, value, meaning, WORD_POSITIONS.get(meaning.name) == position)
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            check.refuse(keyword, UNPACKING)
+        elif good_name(check, keyword, keyword.arg):
+            _argument(check, keyword.value, meaning, keyword.arg in WORD_KEYWORDS)
+
+
+def _argument(check: Check, value: ast.expr, meaning: Meaning, may_be_word: bool) -> None:
+    """A value; or a word, a type, where the vocabulary's functions take them."""
+    is_function = meaning.role in ("function", "postfix")
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        if not (is_function and may_be_word and _is_word(meaning.name, value.value)):
+            check.visit(value)
+    elif is_function and _is_type(check, value):
+        check.meanings[value] = Meaning("type", ast.unparse(value))
+    else:
+        check.visit(value)
+
+
+def _is_word(function: str, word: str) -> bool:
+    """Whether a text is one of the words that say how, or subscripts of einsum."""
+    return bool(SUBSCRIPTS.fullmatch(word)) if function == "einsum" else word in WORDS
+
+
+def _is_type(check: Check, value: ast.expr) -> bool:
+    """Whether an argument is `float`, `int` or `bool` itself."""
+    return isinstance(value, ast.Name) and value.id in TYPES and not check.is_variable(value.id)

@@ -1,0 +1,1 @@
+"""Running a checked program: within its budget, on any kind of number."""

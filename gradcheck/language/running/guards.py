@@ -1,0 +1,297 @@
+"""What a lowered program calls in place of Python's operators: the same, within the budget.
+
+Integers divide exactly, and nothing is started whose result would not fit the budget.
+"""
+
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from math import prod
+from types import FunctionType
+from typing import Any, Protocol
+
+import numpy as np
+
+from gradcheck.language.running.budget import Meter, over
+from gradcheck.language.running.shapes import broadcast, shape_as_array, shape_of
+from gradcheck.language.running.sizes import Size, elementwise, estimate, multiplied
+
+Function = Callable[..., Any]
+
+
+class Kind(Protocol):
+    """What a number kind supplies: numbers and functions; nothing here knows more about it."""
+
+    def literal(self, value: Fraction) -> Any:
+        """The number of this kind; immutable, for the turns of a loop share it."""
+
+    def constant(self, name: str) -> Any:
+        """`pi`, `e`, and the vocabulary's other constants."""
+
+    def function(self, name: str) -> Function:
+        """A function of the vocabulary, by its own name."""
+
+
+# An operation's name: what it does to two values, and what it does in place.
+OPERATIONS: dict[str, tuple[Function, Function]] = {
+    "add": (operator.add, operator.iadd),
+    "subtract": (operator.sub, operator.isub),
+    "multiply": (operator.mul, operator.imul),
+    "divide": (operator.truediv, operator.itruediv),
+    "power": (operator.pow, operator.ipow),
+    "matmul": (operator.matmul, operator.imatmul),
+    "floor_divide": (operator.floordiv, operator.ifloordiv),
+    "remainder": (operator.mod, operator.imod),
+    "and": (operator.and_, operator.iand),
+    "or": (operator.or_, operator.ior),
+    "equal": (operator.eq, operator.eq),
+    "not_equal": (operator.ne, operator.ne),
+    "less": (operator.lt, operator.lt),
+    "less_equal": (operator.le, operator.le),
+    "greater": (operator.gt, operator.gt),
+    "greater_equal": (operator.ge, operator.ge),
+}
+
+# Functions that are an operator by another name: with integers they do what the operator does.
+SPELLINGS = {name: name for name in ("add", "subtract", "multiply", "divide", "power")} | {
+    "sub": "subtract",
+    "mul": "multiply",
+    "div": "divide",
+    "true_divide": "divide",
+    "pow": "power",
+    "floor_divide": "floor_divide",
+    "remainder": "remainder",
+    "mod": "remainder",
+}
+
+SEQUENCES = (list, tuple, str, range)
+FLOATS = frozenset({float, np.float64})
+
+
+@dataclass(frozen=True)
+class Guards:
+    """The operators, loops and calls of one run."""
+
+    meter: Meter
+    literal: Callable[[Fraction], Any]
+
+    def named(self, name: str) -> Function:
+        """The guard that the lowering called by a name."""
+        return self.operation(name) if name in OPERATIONS else OTHERS[name].__get__(self)
+
+    def operation(self, name: str) -> Function:
+        """An operator; between two floats there is nothing to guard."""
+        plain = OPERATIONS[name][0]
+
+        def guarded(a: Any, b: Any) -> Any:
+            if type(a) in FLOATS and type(b) in FLOATS:
+                return plain(a, b)
+            return self.operate(name, a, b)
+
+        return partial(self.operate, name) if name == "power" else guarded
+
+    def operate(self, name: str, a: Any, b: Any, place: int = 0) -> Any:
+        """An operator between two values; in place of the first where `place` is 1."""
+        if isinstance(a, int) and isinstance(b, int):
+            return self.integers(name, a, b)
+        first, second = shape_of(a), shape_of(b)
+        if not (first and second):
+            if isinstance(a, SEQUENCES) or isinstance(b, SEQUENCES):
+                self._sequences(name, a, b)
+        elif name == "matmul":
+            self.meter.expect(*multiplied((a, b), {}))
+        elif first != second:
+            self.meter.pair(first, second)
+        if name == "power":
+            self._exponent(b)
+        made = OPERATIONS[name][place](a, b)
+        if isinstance(made, complex):
+            raise ValueError("a negative number to a fractional power is not real")
+        self.meter.charge(made)
+        return made
+
+    def integers(self, name: str, a: int, b: int) -> Any:
+        """An operator between integers: exact, where Python would leave them for floats."""
+        if name == "divide":
+            if b == 0:
+                raise ZeroDivisionError("division by zero")
+            return self.literal(Fraction(a, b))
+        if name == "power":
+            self._exponent(b)
+            self.meter.integer(abs(a).bit_length() * abs(b))
+            if b < 0 and a == 0:
+                raise ZeroDivisionError("zero to a negative power")
+            return self.literal(Fraction(a) ** b) if b < 0 else a**b
+        self.meter.integer(abs(a).bit_length() + abs(b).bit_length())
+        return OPERATIONS[name][0](a, b)
+
+    def _exponent(self, exponent: Any) -> None:
+        """Refuse an integer exponent that exact numbers could not bear."""
+        limit = self.meter.budget.exponent
+        if isinstance(exponent, int) and abs(exponent) > limit:
+            raise over("as the exponent of a power", limit, "choose a smaller exponent")
+
+    def _sequences(self, name: str, a: Any, b: Any) -> None:
+        """Refuse texts in operations, and lists that would grow or be compared without end."""
+        if isinstance(a, str) or isinstance(b, str):
+            raise TypeError(f"a text cannot take part in `{name}` - leave it out")
+        if name == "multiply" and (isinstance(a, int) or isinstance(b, int)):
+            many, times = (b, a) if isinstance(a, int) else (a, b)
+            self.meter.room(len(many) * max(times, 0))
+        elif name == "add":
+            self.meter.room(sum(shape_as_array(each)[0] for each in (a, b) if shape_as_array(each)))
+        else:
+            self.meter.measure(a)
+            self.meter.measure(b)
+        sizes = (multiplied if name == "matmul" else elementwise)((a, b), {})
+        self.meter.expect(*sizes)
+
+    def chain(self, names: tuple[str, ...], *sides: Any) -> Any:
+        """`a < b < c`: the first comparison that fails, or the last."""
+        result: Any = True
+        for name, a, b in zip(names, sides, sides[1:], strict=False):
+            result = self.operate(name, a, b)
+            if not result:
+                break
+        return result
+
+    def in_place(self, name: str, a: Any, b: Any) -> Any:
+        """`a += b`."""
+        return self.operate(name, a, b, place=1)
+
+    def attribute_in_place(self, name: str, owner: Any, attribute: str, b: Any) -> None:
+        """`w.grad *= b`."""
+        setattr(owner, attribute, self.in_place(name, getattr(owner, attribute), b))
+
+    def item_in_place(self, name: str, owner: Any, key: Any, b: Any) -> None:
+        """`x[i] += b`."""
+        owner[key] = self.in_place(name, self.item(owner, key), b)
+
+    def item(self, owner: Any, key: Any) -> Any:
+        """`x[i]`."""
+        made = owner[self.index(owner, key)]
+        if not isinstance(owner, SEQUENCES) or isinstance(key, slice):
+            self.meter.charge(made)
+        return made
+
+    def index(self, owner: Any, key: Any) -> Any:
+        """An index; refused if it picks too many elements."""
+        keys = key if isinstance(key, tuple) else (key,)
+        picks = [shape for each in keys if (shape := shape_as_array(each))]
+        if picks:
+            self.meter.measure(key)
+            picked = prod(broadcast(*picks))
+            if picked * prod(shape_of(owner)) > self.meter.budget.elements:
+                self.meter.expect(picked * _beside(shape_of(owner), keys))
+        return key
+
+    def each(self, values: Iterable[Any]) -> Iterator[Any]:
+        """The items of a loop, counted; what is no list fails here, in its place."""
+        return self._turns(iter(values))
+
+    def _turns(self, values: Iterator[Any]) -> Iterator[Any]:
+        """The items of a loop, counted."""
+        for value in values:
+            self.meter.step()
+            yield value
+
+    def last(self, value: Any) -> Any:
+        """The value of the program, for whoever will look at all of it."""
+        self.meter.measure(value)
+        return value
+
+    def turn(self, test: Any) -> bool:
+        """The test of a `while`, counted."""
+        self.meter.step()
+        return bool(test)
+
+    def call(self, callee: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """A helper of the program, or a layer that a variable holds."""
+        if isinstance(callee, FunctionType):
+            return self.meter.called(callee, args, kwargs)
+        if not callable(callee):
+            raise TypeError(f"a {type(callee).__name__} cannot be called - multiply with `*`")
+        self.meter.expect(*_layer(callee, args))
+        return self.counted(callee, args, kwargs)
+
+    def method(self, owner: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
+        """`x.backward(...)`."""
+        if isinstance(owner, list):
+            self.fits(name, args, kwargs)
+            self.meter.room(len(owner) + sum(prod(shape_as_array(each)[:1]) for each in args))
+        else:
+            self.fits(name, (owner, *args), kwargs)
+        return self.counted(getattr(owner, name), args, kwargs)
+
+    def function(self, name: str, plain: Function) -> Function:
+        """A function of the vocabulary, within the budget."""
+        same = SPELLINGS.get(name)
+
+        def guarded(*args: Any, **kwargs: Any) -> Any:
+            if same and len(args) == 2 and not kwargs:
+                if isinstance(args[0], int) and isinstance(args[1], int):
+                    return self.integers(same, *args)
+                if same == "power":
+                    self._exponent(args[1])
+            self.fits(name, args, kwargs)
+            return self.counted(plain, args, kwargs)
+
+        return guarded
+
+    def fits(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Refuse a call whose lists or whose result are too large."""
+        for each in (*args, *kwargs.values()):
+            if isinstance(each, list | tuple):
+                self.meter.measure(each)
+        self.meter.expect(*estimate(name, args, kwargs))
+
+    def counted(self, plain: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that counts as a step, and what it makes."""
+        self.meter.step()
+        made = plain(*args, **kwargs)
+        self.meter.charge(made)
+        return made
+
+
+OTHERS: dict[str, Function] = {
+    "chain": Guards.chain,
+    "in_place": Guards.in_place,
+    "attribute_in_place": Guards.attribute_in_place,
+    "item_in_place": Guards.item_in_place,
+    "item": Guards.item,
+    "index": Guards.index,
+    "slice": lambda guards, *bounds: slice(*bounds),
+    "each": Guards.each,
+    "last": Guards.last,
+    "turn": Guards.turn,
+    "truth": lambda guards, test: bool(test),
+    "call": Guards.call,
+    "method": Guards.method,
+}
+
+
+def _beside(shape: tuple[int, ...], keys: tuple[Any, ...]) -> int:
+    """How many elements stand beside those that index arrays pick: the other axes."""
+    axis, beside = 0, prod(shape)
+    places = [key for key in keys if key is not None]
+    for position, key in enumerate(places):
+        if key is ...:
+            axis = len(shape) - (len(places) - position - 1)
+            continue
+        picks = len(shape_as_array(key))
+        width = picks if "bool" in str(getattr(key, "dtype", "")) else 1
+        if picks:
+            beside //= max(prod(shape[axis : axis + width]), 1)
+        axis += width
+    return beside
+
+
+def _layer(layer: Any, args: tuple[Any, ...]) -> Size:
+    """What a layer with a weight will make of its first argument."""
+    weight = shape_of(getattr(layer, "weight", None))
+    if not weight or not args:
+        return Size(0)
+    rows, products = prod(weight[:-1]), prod(shape_as_array(args[0])) * prod(weight[:-1])
+    return Size(products // max(weight[-1], 1) if rows else 0, products)

@@ -1,0 +1,145 @@
+"""Running a checked program with one kind of number."""
+
+import re
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import FunctionType, MappingProxyType, TracebackType
+from typing import Any
+
+import numpy as np
+
+from gradcheck.documents.passage import Where
+from gradcheck.errors import Complaint, GradcheckError, OutOfBudget, TextError
+from gradcheck.language.lower import LAST
+from gradcheck.language.program import Program
+from gradcheck.language.running.budget import Budget, Meter
+from gradcheck.language.running.builtin import TYPE, Builtins
+from gradcheck.language.running.guards import Function, Guards, Kind
+from gradcheck.language.spans import MARK, SPANS
+
+NOTHING: Mapping[str, Function] = MappingProxyType({})
+START: Where = (1, 1, 0, 0)
+
+# What went wrong, and what to do about it; first match first.
+CURES: tuple[tuple[type[BaseException], str], ...] = (
+    (NameError, "give it a value first, on every path"),
+    (ZeroDivisionError, "choose inputs for which this is not zero"),
+    (IndexError, "count from 0, up to the length in `.shape`"),
+    (AttributeError, "plain numbers and lists know less than tensors"),
+    (Exception, "look at the shapes and kinds of the values here"),
+)
+SAID: tuple[tuple[str, str], ...] = (
+    ("in-place operation", "give the result a name of its own: `y = x + 1` for `x += 1`"),
+)
+TOO_MUCH: dict[type[BaseException], str] = {
+    MemoryError: "this does not fit into memory",
+    RecursionError: "this is nested too deep",
+}
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+LONGEST_MESSAGE = 300
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run came to: its last expression's value, all variables at the end, the steps."""
+
+    value: Any
+    names: Mapping[str, Any]
+    steps: int = 0
+
+
+def run(
+    program: Program,
+    inputs: Mapping[str, Any],
+    kind: Kind,
+    budget: Budget,
+    *,
+    context: Mapping[str, Function] = NOTHING,
+) -> Outcome:
+    """Run a program; `context` has the functions of this run alone (`record`, `no_grad`).
+
+    What a program changes in place it changes in the inputs: pass copies. What goes wrong in it
+    is a TextError or OutOfBudget at its place; other errors of gradcheck's pass as they are.
+    """
+    meter = Meter(budget)
+    try:
+        namespace = _namespace(program, inputs, kind, meter, context)
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            warnings.simplefilter("ignore", DeprecationWarning)
+            exec(program.code, namespace)  # noqa: S102  # every node was checked and lowered
+    except (OutOfBudget, MemoryError, RecursionError) as error:
+        raise OutOfBudget(str(_complaint(program, error))) from error
+    except GradcheckError:
+        raise
+    except Exception as error:
+        raise TextError([_complaint(program, error)]) from error
+    return Outcome(namespace.get(LAST), _variables(namespace), meter.steps)
+
+
+def _namespace(
+    program: Program,
+    inputs: Mapping[str, Any],
+    kind: Kind,
+    meter: Meter,
+    context: Mapping[str, Function],
+) -> dict[str, Any]:
+    """All that the lowered program can name: its inputs, and meanings under dotted names."""
+
+    def find(name: str) -> Function:
+        return guards.function(name, context[name] if name in context else kind.function(name))
+
+    guards = Guards(meter, kind.literal)
+    tables: dict[str, Callable[[str], Any]] = {
+        "guard": guards.named,
+        "builtin": Builtins(guards, find).named,
+        "fn": find,
+        "constant": kind.constant,
+        "literal": lambda at: kind.literal(program.literals[int(at)]),
+        "type": TYPE.__getitem__,
+    }
+    needs = {f"{table}.{name}": tables[table](name) for table, name in program.needs}
+    return {**inputs, **needs, SPANS: program.spans, "__builtins__": {}}
+
+
+def _variables(namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """The program's own variables, without its helpers."""
+    return {
+        name: value
+        for name, value in namespace.items()
+        if "." not in name and name != "__builtins__" and not _is_helper(value)
+    }
+
+
+def _is_helper(value: Any) -> bool:
+    """Whether a value is a function that a program defined."""
+    return isinstance(value, FunctionType) and value.__code__.co_filename == MARK
+
+
+def _complaint(program: Program, error: BaseException) -> Complaint:
+    """What went wrong, at its place in the program; our own errors bring their cure along."""
+    message, _, own = _message(error).partition(" - ")
+    said = own or next((cure for words, cure in SAID if words in message), "")
+    cure = said or next((cure for kind, cure in CURES if isinstance(error, kind)), "")
+    return program.passage.complaint(message, cure, _place(error.__traceback__))
+
+
+def _message(error: BaseException) -> str:
+    """The error's own first line, without addresses of memory."""
+    known = TOO_MUCH.get(type(error))
+    lines = ADDRESS.sub("", str(error)).strip().splitlines()
+    return known or (lines[0][:LONGEST_MESSAGE] if lines else type(error).__name__)
+
+
+def _place(traceback: TracebackType | None) -> Where:
+    """The innermost place of the program that a traceback went through."""
+    where = START
+    while traceback:
+        code = traceback.tb_frame.f_code
+        if code.co_filename == MARK:
+            line, end_line, start, end = list(code.co_positions())[traceback.tb_lasti // 2]
+            line = line or traceback.tb_lineno
+            where = (line, end_line or line, start or 0, end or 0)
+        traceback = traceback.tb_next
+    return where

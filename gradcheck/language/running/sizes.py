@@ -1,0 +1,267 @@
+"""How large the result of a function will be, told from its arguments: one row a function.
+
+A row gives the elements of the result and the multiplications on the way. A function without a
+row works element by element: its arguments broadcast.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+from gradcheck.language.rules.vocabulary import words
+from gradcheck.language.running.shapes import Shape, broadcast, integers, number, shape_as_array
+
+
+class Size(NamedTuple):
+    """What a call will make: elements, and multiplications on the way."""
+
+    elements: int
+    products: int = 0
+
+
+Args = Sequence[Any]
+Named = Mapping[str, Any]
+Estimate = Callable[[Args, Named], Size]
+
+
+def estimate(name: str, args: Args, kwargs: Named) -> Size:
+    """The size of what a function makes; arguments that make no sense might fit each with each."""
+    try:
+        return ESTIMATES.get(name, elementwise)(args, kwargs)
+    except (IndexError, TypeError, ValueError):
+        return outer(args, kwargs)
+
+
+def elementwise(args: Args, kwargs: Named) -> Size:
+    """All arguments broadcast together."""
+    shapes = map(shape_as_array, (*args, *kwargs.values()))
+    return Size(prod(broadcast(*(shape for shape in shapes if shape))))
+
+
+def filled(args: Args, kwargs: Named) -> Size:
+    """`zeros((2, 3))`, `zeros(2, 3)`."""
+    return Size(prod(integers(*args, kwargs.get("shape"), kwargs.get("size"))))
+
+
+def filled_with(args: Args, kwargs: Named) -> Size:
+    """`full((2, 3), value)`."""
+    return filled(args[:1], kwargs)
+
+
+def square(args: Args, kwargs: Named) -> Size:
+    """`eye(n)`, `eye(n, m)`, `tril_indices(n)`."""
+    sizes = integers(*args, *kwargs.values())
+    return Size(max(sizes, default=0) ** 2)
+
+
+def stepped(args: Args, kwargs: Named) -> Size:
+    """`arange(start, stop, step)`."""
+    named = (kwargs[name] for name in ("start", "stop", "end", "step") if name in kwargs)
+    bounds = [*map(number, (*args[:3], *named)), 0.0]
+    first, last = (0.0, bounds[0]) if len(bounds) == 2 else bounds[:2]
+    step = bounds[2] if len(bounds) > 3 and bounds[2] else 1.0
+    return Size(int(min(abs((last - first) / step), 1e300)) + 1)
+
+
+def spaced(args: Args, kwargs: Named) -> Size:
+    """`linspace(start, stop, num)`; the ends may be arrays."""
+    counts = integers(*args[2:3], kwargs.get("num"), kwargs.get("steps"))
+    return Size(max(counts, default=100) * elementwise(args[:2], {}).elements)
+
+
+def tiled(args: Args, kwargs: Named) -> Size:
+    """`tile(x, (2, 3))`."""
+    return Size(_size(args[:1]) * prod(integers(*args[1:], *kwargs.values())))
+
+
+def repeated(args: Args, kwargs: Named) -> Size:
+    """`repeat(x, 2)`, `repeat(x, [1, 2, 3])`, `x.repeat(2, 3)`."""
+    counts = (integers(each) for each in (*args[1:], kwargs.get("repeats")))
+    return Size(_size(args[:1]) * prod(max(each, default=1) or 1 for each in counts))
+
+
+def reshaped(args: Args, kwargs: Named) -> Size:
+    """`broadcast_to(x, shape)`, `x.expand(2, 3)`."""
+    return Size(prod(integers(*args[1:], *kwargs.values())))
+
+
+def padded(args: Args, kwargs: Named) -> Size:
+    """`pad(x, width)`."""
+    width = max(integers(*args[1:2], kwargs.get("pad_width"), kwargs.get("pad")), default=0)
+    return Size(prod(length + 2 * width for length in shape_as_array(args[0]) if args))
+
+
+def diagonal(args: Args, kwargs: Named) -> Size:
+    """`diag(v, k)`: a vector becomes a matrix."""
+    offset = sum(integers(*args[1:], *kwargs.values()))
+    return Size((_size(args[:1]) + offset) ** 2 if len(shape_as_array(args[0])) == 1 else 0)
+
+
+def vandermonde(args: Args, kwargs: Named) -> Size:
+    """`vander(x, n)`, `one_hot(x, n)`: a row of n for each entry."""
+    counts = integers(*args[1:], *kwargs.values())
+    return Size(_size(args[:1]) * max(counts, default=_size(args[:1])))
+
+
+def outer(args: Args, kwargs: Named) -> Size:
+    """`outer(a, b)`, `kron(a, b)`: each entry with each."""
+    return Size(prod(_size([each]) for each in args))
+
+
+def grid(args: Args, kwargs: Named) -> Size:
+    """`meshgrid(a, b)`: as many times each with each as there are arguments."""
+    return Size(outer(args, kwargs).elements * max(len(args), 1))
+
+
+def joined(args: Args, kwargs: Named) -> Size:
+    """`convolve(a, b)`: as long as both, each entry times each."""
+    return Size(sum(_size([each]) for each in args), outer(args[:2], kwargs).elements)
+
+
+def taken(args: Args, kwargs: Named) -> Size:
+    """`take(x, index, axis)`: for each index at most all that is not on the shortest axis."""
+    shape = shape_as_array(args[0]) if args else ()
+    indices = max((_size([each]) for each in (*args[1:], *kwargs.values())), default=1)
+    return Size(indices * prod(shape) // max(min(shape, default=1), 1))
+
+
+def divided(args: Args, kwargs: Named) -> Size:
+    """`split(x, n)`: n parts."""
+    return Size(max(integers(*args[1:], *kwargs.values()), default=0) + _size(args[:1]))
+
+
+def passed(args: Args, kwargs: Named) -> Size:
+    """`diff(x, n)`: n passes, each with its own cost."""
+    passes = max(integers(*args[1:2], kwargs.get("n")), default=1)
+    return Size(_size(args[:1]), passes * max(_size(args[:1]), 1000))
+
+
+def ordered(args: Args, kwargs: Named) -> Size:
+    """`polygamma(n, x)`, `round(x, n)`: work that grows with n, not with the result."""
+    plain = [each for each in (*args, *kwargs.values()) if not shape_as_array(each)]
+    order = max(integers(*plain), default=0)
+    return Size(elementwise(args, kwargs).elements, order * 10_000)
+
+
+def transformed(args: Args, kwargs: Named) -> Size:
+    """`fft(x, n)`: the transformed axis may be lengthened to n."""
+    return Size(_size(args[:1]) * max(integers(*args[1:2], kwargs.get("n")), default=1))
+
+
+def multiplied(args: Args, kwargs: Named) -> Size:
+    """`a @ b`: rows times columns, for each of the matrices in a stack."""
+    a, b = (*map(shape_as_array, args[:2]), (), ())[:2]
+    if not a or not b:
+        return elementwise(args, kwargs)
+    stack = prod(broadcast(a[:-2], b[:-2]))
+    made = stack * prod(a[-2:-1]) * prod(b[-1:] if len(b) > 1 else ())
+    return Size(made, made * a[-1])
+
+
+def dotted(args: Args, kwargs: Named) -> Size:
+    """`dot(a, b)`, `inner(a, b)`: each row of a with each of b."""
+    a, b = (*map(shape_as_array, args[:2]), (), ())[:2]
+    if not a or not b:
+        return elementwise(args, kwargs)
+    length = max(a[-1], 1)
+    made = (prod(a) // length) * max(prod(b) // length, 1)
+    return Size(made, made * length)
+
+
+def contracted(args: Args, kwargs: Named) -> Size:
+    """`tensordot(a, b, axes)`: what is left of a times what is left of b."""
+    axes = kwargs.get("axes", kwargs.get("axis", args[2] if len(args) > 2 else 2))
+    a = shape_as_array(args[0])
+    if isinstance(axes, int):
+        summed = prod(a[len(a) - axes :])
+    else:
+        firsts = axes[0] if isinstance(axes[0], list | tuple) else [axes[0]]
+        summed = prod(a[axis] for axis in firsts)
+    made = outer(args[:2], {}).elements // max(summed**2, 1)
+    return Size(made, made * summed)
+
+
+def einsum(args: Args, kwargs: Named) -> Size:
+    """`einsum("ij,jk->ik", a, b)`: the letters of the result; all letters."""
+    if not args or not isinstance(args[0], str):
+        return outer(args, kwargs)
+    left, arrow, right = args[0].replace(" ", "").partition("->")
+    lengths: dict[str, int] = {}
+    dots: list[Shape] = []
+    for letters, operand in zip(left.split(","), args[1:], strict=False):
+        dots.append(_read_letters(letters, shape_as_array(operand), lengths))
+    if not arrow:
+        right = "".join(each for each in lengths if left.count(each) == 1)
+    rest = prod(broadcast(*dots))
+    made = prod(lengths.get(each, 1) for each in right)
+    return Size(made * rest, prod(lengths.values()) * rest)
+
+
+def _read_letters(letters: str, shape: Shape, lengths: dict[str, int]) -> Shape:
+    """Note the length of each letter's axis; what the dots stand for remains."""
+    before, _, after = letters.partition("...")
+    middle = len(shape) - len(after) if "..." in letters else len(before)
+    for letter, length in [
+        *zip(before, shape, strict=False),
+        *zip(after, shape[middle:], strict=False),
+    ]:
+        lengths[letter] = max(length, lengths.get(letter, 1))
+    return shape[len(before) : max(middle, 0)]
+
+
+def cubic(args: Args, kwargs: Named) -> Size:
+    """`inv(a)`, `det(a)`, `solve(a, b)`: as many passes over a as it has rows."""
+    shape = shape_as_array(args[0]) if args else ()
+    size = elementwise(args, kwargs).elements
+    return Size(max(prod(shape), size), prod(shape) * max(shape, default=1))
+
+
+def powered(args: Args, kwargs: Named) -> Size:
+    """`matrix_power(a, n)`: two products for each bit of n."""
+    bits = max(integers(*args[1:], *kwargs.values()), default=1).bit_length()
+    size, products = cubic(args[:1], {})
+    return Size(size, 2 * bits * products)
+
+
+def gram(args: Args, kwargs: Named) -> Size:
+    """`cov(x)`, `cdist(a, b)`: each row with each."""
+    rows = [shape[0] for each in args if (shape := shape_as_array(each))]
+    made = rows[0] * rows[-1] if rows else 1
+    return Size(made, made * max(_size(args[:1]) // max(rows[0], 1), 1) if rows else 1)
+
+
+def _size(values: Args) -> int:
+    """The elements of some values, as arrays."""
+    return sum(prod(shape_as_array(each)) for each in values)
+
+
+ROWS: tuple[tuple[Estimate, str], ...] = (
+    (filled, "zeros ones empty rand randn Linear hamming hanning blackman bartlett kaiser"),
+    (filled_with, "full"),
+    (square, "eye identity tri tril_indices triu_indices indices diag_indices"),
+    (stepped, "arange"),
+    (spaced, "linspace logspace geomspace"),
+    (tiled, "tile"),
+    (repeated, "repeat repeat_interleave"),
+    (reshaped, "broadcast_to expand resize"),
+    (padded, "pad"),
+    (diagonal, "diag diagflat diag_embed"),
+    (vandermonde, "vander one_hot"),
+    (outer, "outer kron"),
+    (grid, "meshgrid cartesian_prod ix_"),
+    (joined, "convolve correlate conv1d conv2d"),
+    (taken, "take take_along_axis gather index_select compress"),
+    (divided, "split array_split tensor_split chunk hsplit vsplit"),
+    (passed, "diff"),
+    (ordered, "polygamma round"),
+    (transformed, "fft ifft rfft irfft"),
+    (multiplied, "matmul mm mv bmm vecdot"),
+    (dotted, "dot inner vdot"),
+    (contracted, "tensordot"),
+    (einsum, "einsum"),
+    (cubic, "inv det slogdet logdet logabsdet signdet solve cholesky svd svdvals eig eigh eigvals"),
+    (cubic, "eigvalsh qr pinv lstsq matrix_rank multi_dot expm matrix_exp"),
+    (powered, "matrix_power"),
+    (gram, "cov corrcoef cdist"),
+)
+ESTIMATES: dict[str, Estimate] = {name: row for row, names in ROWS for name in words(names)}

@@ -1,0 +1,1 @@
+"""Derivatives of functions that only take floats, with an error bar."""

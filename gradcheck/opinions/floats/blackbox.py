@@ -1,0 +1,118 @@
+"""Finite differences of a program that only takes floats, and directions for large ones."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from gradcheck.opinions.floats.scan import Slope as Scanned
+from gradcheck.opinions.floats.scan import scan
+from gradcheck.opinions.opinion import (
+    Array,
+    Case,
+    Direction,
+    Estimate,
+    NotScalar,
+    Opinion,
+    Slope,
+    contracted,
+    estimate,
+    reason,
+)  # fmt: skip
+
+DIRECTIONS = 8
+ENTRIES = 400
+
+
+def black_box(case: Case, because: str) -> Opinion:
+    """Scan floats along every entry, or along random directions where there are many."""
+    try:
+        value = np.asarray(_value(case, case.floats()), dtype=np.float64)
+        bars = 4 * np.finfo(np.float64).eps * np.abs(value)
+        value_known, method = estimate(value, bars), f"scanned floats ({because})"
+        if case.size() > ENTRIES:
+            found = tuple(slope_along(case, along) for along in directions(case))
+            return Opinion("differences", value_known, directions=found, method=method)
+        gradients, slopes = _each(case)
+    except NotScalar:
+        raise
+    except Exception as error:  # noqa: BLE001 - a user's program may raise anything
+        return Opinion("differences", abstains=reason(error))
+    return Opinion("differences", value_known, gradients, slopes=slopes, method=method)
+
+
+def directions(case: Case) -> list[dict[str, Array]]:
+    """Signed random directions through all wrt inputs at once, scaled to each input's size."""
+    rng = np.random.default_rng(case.seed + 1)
+    values = case.floats()
+    sizes = {n: float(np.sqrt(np.mean(values[n] ** 2))) or 1.0 for n in case.wrt}
+    return [
+        {n: np.asarray(sizes[n] * rng.standard_normal(values[n].shape)) for n in case.wrt}
+        for _ in range(DIRECTIONS)
+    ]
+
+
+def slope_along(case: Case, along: Mapping[str, Array]) -> Direction:
+    """The slope of the program along one direction, by scanning floats."""
+    slope, kind = _ball(scan(line(case, along), 0.0, scale=1.0))
+    return Direction(along, slope, kind)
+
+
+def _value(case: Case, inputs: Mapping[str, Array]) -> Any:
+    with np.errstate(all="ignore"):
+        return case.function("float", inputs)
+
+
+def line(case: Case, along: Mapping[str, Array]) -> Callable[[float], float]:
+    """The contracted value as a function of a step along a direction."""
+    start = case.floats()
+
+    def at(step: float) -> float:
+        moved = {name: start[name] + step * u for name, u in along.items()}
+        out = contracted(_value(case, {**start, **moved}), case.cotangent)
+        if np.size(out) != 1:
+            raise NotScalar(f"the value has the shape {np.shape(out)}; a cotangent is needed")
+        return float(np.asarray(out).item())
+
+    return at
+
+
+def _each(case: Case) -> tuple[dict[str, Estimate], dict[tuple[str, tuple[int, ...]], Slope]]:
+    """The slope at every entry of every wrt input."""
+    gradients, slopes = {}, {}
+    for name in case.wrt:
+        found = np.empty(np.shape(case.inputs[name]), dtype=object)
+        for index in np.ndindex(found.shape):
+            found[index], slope = _ball(scan(*of_entry(case, name, index)))
+            if slope is not None:
+                slopes[name, index] = slope
+        gradients[name] = estimate(found)
+    return gradients, slopes
+
+
+def of_entry(
+    case: Case, name: str, index: tuple[int, ...]
+) -> tuple[Callable[[float], float], float]:
+    """The contracted value as a function of one entry of an input, and where that entry stands."""
+    values = np.asarray(case.inputs[name])
+    unit = np.zeros(values.shape)
+    unit[index] = 1.0
+    at = float(values[index])
+    return _shifted(line(case, {name: unit}), at), at
+
+
+def _shifted(along: Callable[[float], float], x: float) -> Callable[[float], float]:
+    """The same function in terms of the entry itself."""
+    return lambda at: along(at - x)
+
+
+def _ball(seen: Scanned) -> tuple[arb, Slope | None]:
+    """A scanned slope as a ball; unresolved ones become balls that hold no number."""
+    known = math.isfinite(seen.value) and math.isfinite(seen.error)
+    ball = arb(seen.value, seen.error) if known else arb(0, math.inf)
+    if seen.kind in ("smooth", "unresolved"):
+        return ball, None
+    slope = Slope(seen.kind, seen.left, seen.right, seen.detail)
+    return (ball if seen.kind == "one-sided" else arb.nan()), slope

@@ -1,0 +1,285 @@
+"""The derivative of a black box that takes and gives floats, with an error bar that holds.
+
+`scan` samples f at x ± h over a whole ladder of steps, names what it sees there, and where f is
+smooth extrapolates its difference quotients. `probe` is the cheap test that may save a scan.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from gradcheck.opinions.floats.richardson import (
+    EPS,
+    GOLDEN,
+    INF,
+    NAN,
+    Function,
+    Limit,
+    Rise,
+    Rungs,
+    Samples,
+    Side,
+    gap_seen,
+    jump_at,
+    ladder,
+    one_sided,
+    power_at,
+    quiet_noise,
+    restless,
+    rise,
+    rounding,
+    sampled,
+    scatter,
+    slope_to,
+    two_sided,
+)
+
+Kind = Literal["smooth", "kink", "jump", "vertical", "one-sided", "undefined", "unresolved"]
+Trouble = Literal["", "outside", "rounding", "restless", "jump", "vertical"]
+
+SMALL_STEP = 1e-6  # f stepping by less than this part of itself may be rounding, not a step of f's
+DENIALS: dict[Trouble, Kind] = {
+    "rounding": "unresolved",
+    "restless": "unresolved",
+    "jump": "jump",
+    "vertical": "vertical",
+}
+
+
+@dataclass(frozen=True)
+class Slope:
+    """The derivative of f at x as far as float64 samples of f can tell.
+
+    `error` bounds |value - truth|; at a kink, where there is no value, the errors of `left` and
+    `right`; otherwise it is inf. An infinite one-sided derivative is ±inf, an unknown one nan.
+    `steps` are the finest and the coarsest step whose quotients make up the value.
+    """
+
+    kind: Kind
+    value: float = NAN
+    error: float = INF
+    left: float = NAN
+    right: float = NAN
+    detail: str = ""
+    evaluations: int = 0
+    steps: tuple[float, float] = (NAN, NAN)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What denies one side a slope ("" if nothing does), the infinite slope if any, the words."""
+
+    trouble: Trouble = ""
+    slope: float = NAN
+    detail: str = ""
+
+
+def scan(f: Function, x: float, *, scale: float | None = None) -> Slope:
+    """The derivative of f at x, or why there is none.
+
+    Steps run from max(1, |x|) down to 8 ulp of x (2^-60 where x is 0). With `scale`, the length on
+    which f is known to vary, they run from there down to 8 ulp of the larger of |x| and `scale`:
+    the finest that f(t) = g(x0 + t u) can feel at t = 0 where `scale` moves x0 by about itself.
+    A kink or a jump nearer to x than about a hundred ulp may count as one at x.
+    """
+    x = float(x)
+    samples = Samples(f, x, scale or max(1.0, abs(x)), max(abs(x), scale or 0.0), {})
+    with np.errstate(all="ignore"):
+        slope = look(samples, ladder(samples))
+    return replace(slope, evaluations=len(samples.seen))
+
+
+def look(samples: Samples, steps: Rungs) -> Slope:
+    """Name what the samples show around x, and take the slope where there is one."""
+    if math.isnan(samples.here()):
+        return Slope("undefined", detail="f(x) is not a finite number")
+    if len(steps) < 16:
+        return Slope("unresolved", detail="the scale is too close to the resolution of x")
+    if stands_still(samples, steps):
+        steps = np.concatenate((steps, steps[-1] * 2.0 ** np.arange(1, 13)))
+    left, right = sampled(samples, -1, steps), sampled(samples, 1, steps)
+    findings = examine(samples, left), examine(samples, right)
+    sound = [s for s, found in zip((left, right), findings, strict=True) if not found.trouble]
+    noise = noise_near(samples, sound)
+    if math.isinf(noise):
+        return Slope("unresolved", detail="f jumps again and again around x")
+    return verdict(samples, (left, right), findings, noise)
+
+
+def stands_still(samples: Samples, steps: Rungs) -> bool:
+    """Whether every sample equals f(x): f is constant, or has lost its digits in a constant."""
+    points = samples.x + np.concatenate((steps, -steps))
+    return all(samples(float(t)) == samples.here() for t in points)
+
+
+def examine(samples: Samples, side: Side) -> Finding:
+    """See whether f has a finite one-sided derivative on this side at all."""
+    f0, hand = samples.here(), "-+"[side.sign > 0]
+    if np.isnan(side.values[:4]).any():
+        return Finding("outside")
+    if jump := jump_at(f0, side.steps[:12], side.values[:12]):
+        small = abs(jump) <= SMALL_STEP * max(1.0, samples.largest())
+        return Finding("rounding" if small else "jump", NAN, f"f(x{hand}0) - f(x) = {jump:.6g}")
+    if power := power_at(f0, side.steps[:16], side.values[:16]):
+        slope = math.copysign(INF, side.sign * (side.values[0] - f0))
+        return Finding("vertical", slope, f"f(x{hand}h) - f(x) ~ h^{power:.3f}")
+    if len(side.steps) > 24 and restless(f0, side.steps[:25], side.values[:25]):
+        return Finding("restless", NAN, f"(f(x{hand}h) - f(x))/h does not settle")
+    return Finding()
+
+
+def noise_near(samples: Samples, sides: list[Side]) -> float:
+    """The noise of f near x, also where the finest rungs are too close to hear it; inf if gross.
+
+    Rounding inside f makes a staircase. On one stair f looks perfectly smooth, with a slope that
+    means nothing. The next stair shows as a rise of the scatter.
+    """
+    scatters = [scatter(samples.here(), side.steps, side.values) for side in sides]
+    noise = max(quiet_noise(scatters), EPS * abs(samples.here()))
+    for side, scattered in zip(sides, scatters, strict=True):
+        ulps = rounding(samples.here(), side.values)[2:]
+        while found := rise(scattered, ulps, noise):
+            louder = noise_behind(samples, side, found, noise)
+            if louder <= noise:
+                break
+            noise = louder
+    return noise
+
+
+def noise_behind(samples: Samples, side: Side, found: Rise, noise: float) -> float:
+    """The noise that a rise of the scatter reveals: 0 if the rise is the shape of f."""
+    if 0 < found.plateau <= 16 * noise:
+        return found.plateau
+    height, place = break_behind(samples, side, found)
+    if height <= 16 * EPS * max(abs(samples.here()), abs(samples(place))):
+        return 0.0
+    if height <= SMALL_STEP * max(1.0, samples.largest()):
+        return max(2 * height, found.plateau if found.plateau <= 16 * height else 0.0)
+    return INF if crowded(samples, place, height) else 0.0
+
+
+def break_behind(samples: Samples, side: Side, found: Rise) -> tuple[float, float]:
+    """Height and place of the discontinuity that made the scatter rise; 0 if f is continuous.
+
+    Halving keeps the half where f strays more from its slope so far, or strays first where it has
+    stood still so far. At a discontinuity the stray does not shrink with the interval.
+    """
+    a, b = (float(samples.x + side.sign * side.steps[found.rung + k]) for k in (1, 2))
+    secant = (samples(a) - samples.here()) / (a - samples.x)
+
+    def stray(p: float, q: float) -> float:
+        return abs(samples(q) - samples(p) - secant * (q - p))
+
+    strays = [stray(a, b)]
+    while len(strays) < 48 and a != (m := (a + b) / 2) != b:
+        nearer = stray(a, m) >= stray(m, b) if secant else stray(a, m) > 0
+        a, b = (a, m) if nearer else (m, b)
+        strays.append(stray(a, b))
+    lately = strays[-17:]
+    shrunk = found.scatter / 16 if secant else lately[0] * 2.0 ** ((1 - len(lately)) / 4)
+    return (strays[-1] if strays[-1] > shrunk else 0.0), b
+
+
+def crowded(samples: Samples, place: float, height: float) -> bool:
+    """Whether jumps of about this height follow one another beyond the first."""
+    distance = place - samples.x
+    if 27 * abs(distance) > samples.reach:
+        return False
+    spread = distance * (1.3 + 1.7 * np.arange(16))
+    thirds = (np.abs(np.diff(samples.at(samples.x + k * spread), 3)) for k in (1, 2, 4, 8))
+    return any(np.count_nonzero(third > height / 8) > 6 for third in thirds)
+
+
+def verdict(
+    samples: Samples, sides: tuple[Side, Side], findings: tuple[Finding, Finding], noise: float
+) -> Slope:
+    """Put the two sides together: what denies a slope first, then one side alone, then both."""
+    f0, troubles = samples.here(), [finding.trouble for finding in findings]
+    left, right = (
+        Limit(finding.slope) if finding.trouble else one_sided(side, f0, noise, samples.length)
+        for side, finding in zip(sides, findings, strict=True)
+    )
+    detail = "; ".join(finding.detail for finding in findings if finding.detail)
+    found = Slope("unresolved", left=left.value, right=right.value, detail=detail)
+    for trouble, kind in DENIALS.items():
+        if trouble in troubles:
+            return replace(found, kind=kind)
+    if troubles == ["outside", "outside"]:
+        return replace(found, kind="undefined", detail="f is finite at x but not on either side")
+    if "outside" in troubles:
+        hand, limit = ("right", right) if troubles[0] else ("left", left)
+        detail = f"f is finite to the {hand} of x only"
+        return resolved(samples, replace(found, kind="one-sided", detail=detail), limit)
+    return joined(samples, sides, noise, replace(found, kind="smooth"), (left, right))
+
+
+def joined(
+    samples: Samples,
+    sides: tuple[Side, Side],
+    noise: float,
+    found: Slope,
+    limits: tuple[Limit, Limit],
+) -> Slope:
+    """One slope where the one-sided ones agree; a kink where their gap is seen close to x too.
+
+    A gap that cannot be seen there may be unheard noise of one side: it only widens the bar.
+    """
+    (left, right), f0 = limits, samples.here()
+    if math.isinf(left.bar + right.bar):
+        return resolved(samples, found, Limit())
+    limit = two_sided(*sides, f0, noise, samples.length)
+    gap = right.value - left.value
+    if abs(gap) <= 2 * (left.bar + right.bar):
+        return resolved(samples, found, limit)
+    if not gap_seen(*sides, f0, noise, gap):
+        return resolved(samples, found, replace(limit, bar=limit.bar + abs(gap)))
+    detail = f"slope {left.value:.6g} to the left, {right.value:.6g} to the right"
+    return replace(found, kind="kink", error=max(left.bar, right.bar), detail=detail)
+
+
+def resolved(samples: Samples, found: Slope, limit: Limit) -> Slope:
+    """The slope with its value, unless the bar leaves open what a secant of f would tell."""
+    if math.isinf(limit.bar):
+        return replace(found, kind="unresolved", detail="the difference quotients do not settle")
+    typical = samples.largest() / samples.reach + 2.0**-1000
+    if limit.bar > max(abs(limit.value), typical):
+        detail = f"noise leaves the slope uncertain by {limit.bar:.1g}"
+        return replace(found, kind="unresolved", detail=detail)
+    detail = found.detail or "the difference quotients settle"
+    return replace(found, value=limit.value, error=limit.bar, detail=detail, steps=limit.steps)
+
+
+def probe(f: Function, x: float, claimed: float, *, scale: float | None = None) -> bool:
+    """Whether f, asked at nine points, gives no reason to doubt that f'(x) is `claimed`.
+
+    Yes means: central differences at 2^-8, 2^-9 and 2^-10 of the natural length (`scale`, or |x|,
+    or 1) extrapolate to the claim within a bar of at most 1e-9 of it, and the slopes to either side
+    at 2^-20 agree as closely as 32 ulp of f let them. So a claim off by more than 2e-9 of itself
+    passes only where f strays by less than those 32 ulp from a function whose slope it is. A claim
+    of 0 passes only where f stands still. No means: scan.
+    """
+    x = float(x)
+    length = scale or abs(x) or 1.0
+    samples = Samples(f, x, length, length, {})
+    with np.errstate(all="ignore"):
+        steps = length * 2.0 ** np.array([-20, -10, -9, -8]) * (1 + GOLDEN / 4)
+        sides = sampled(samples, -1, steps), sampled(samples, 1, steps)
+        return plausible(*sides, samples.here(), claimed)
+
+
+def plausible(left: Side, right: Side, f0: float, claimed: float) -> bool:
+    """The test of `probe` on its one fine and three coarse rungs."""
+    if (left.values == f0).all() and (right.values == f0).all():
+        return claimed == 0
+    steps = (left.steps + right.steps) / 2
+    heard = 32 * rounding(f0, np.maximum(np.abs(left.values), np.abs(right.values))) / steps
+    from_left, from_right = slope_to(left, f0), slope_to(right, f0)
+    central = (from_left + from_right) / 2
+    once = central[1:3] + (central[1:3] - central[2:]) / 3
+    value = once[0] + (once[0] - once[1]) / 15
+    bar = abs(value - once[0]) + heard[1]
+    turn = abs(from_right[1] - from_left[1]) * steps[0] / steps[1] + heard[0]
+    near = max(abs(from_left[0] - value), abs(from_right[0] - value)) <= turn
+    return bool(near and abs(value - claimed) <= bar <= 1e-9 * abs(claimed))

@@ -1,0 +1,1 @@
+"""Answers that are programs: read, run within an allowance, judged and explained."""

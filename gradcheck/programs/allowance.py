@@ -1,0 +1,163 @@
+"""What a student's program may use: a budget for its text, and a run that counts the engine's work.
+
+The text's budget counts turns, calls and elements, and no clock. What costs time beside them is
+counted here in operations on tensors: what is computed, what is walked back, what is kept.
+"""
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from gradcheck.engine.backward import reachable
+from gradcheck.engine.tape import Node, Step
+from gradcheck.language import Budget, Program
+from gradcheck.language.running.budget import LIST_ENTRY, over
+from gradcheck.language.running.shapes import size_of
+from gradcheck.language.running.sizes import estimate
+from gradcheck.training.forms import Array, How
+from gradcheck.training.recorder import Recorder
+from gradcheck.training.traced import Shadow
+
+OPERATIONS = 8_000
+WORK = 80_000  # turns and calls, times the expressions that the text holds
+STEPS = 4_000
+CHUNK = 250  # numbers that are handled in the time of an operation on one number
+PRODUCTS = 20_000  # multiplications that are done in that time
+WHOLE = 3  # operations that one on whole arrays is worth, however small they are
+CALL = 5  # a backward call, were it only from a leaf
+RECORDED = 10  # times as much, where the way back is recorded too
+FEW_AXES = 4  # up to so many, overlaps are told at once; each further axis doubles the time
+NEIGHBOURS = 20  # leaves that a backward call passes in the time of an operation
+LARGE_NORMS = (2, -2, "nuc")
+
+
+def allowance(program: Program, share: int = 1) -> Budget:
+    """The budget of an answer, or a share of it; the longer a text, the less it may loop."""
+    expressions = sum(isinstance(node, ast.expr) for node in ast.walk(program.tree))
+    return Budget(
+        steps=min(STEPS, WORK // max(expressions, 1)) // share,
+        depth=20,
+        elements=10_000,
+        entries=5_000,
+        total=3_000_000 // share,
+        products=20_000_000 // share,
+        bits=512,
+        exponent=400,
+    )
+
+
+@dataclass(eq=False)
+class Metered(Recorder):
+    """A recorded run that ends when its operations are used up."""
+
+    limit: int = OPERATIONS
+    spent: int = 0
+
+    def spend(self, operations: int) -> None:
+        """Count operations on tensors."""
+        self.spent += operations
+        if self.spent > self.limit:
+            raise over("operations on tensors, there and back", self.limit, "loop less, on less")
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """A function looks at all of its arguments, though its value may be a single number."""
+        plain = super().function(name)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            self.spend(_looked_at(args) + _decomposed(name, args, kwargs))
+            return plain(*args, **kwargs)
+
+        return call
+
+    def made(
+        self,
+        value: Any,
+        how: How,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any] | None = None,
+        name: str = "",
+    ) -> Any:
+        """One more tensor; its form keeps copies of what it was made from."""
+        self.spend(1 + _looked_at(args) + size_of(value) // CHUNK)
+        return super().made(value, how, args, kwargs, name)
+
+    def written(
+        self, shadow: Shadow, write: Callable[[], Any], how: How, others: tuple[Any, ...]
+    ) -> Shadow:
+        """A write is an operation, and finding out whether two views overlap is another."""
+        self.spend(1 + shadow.size // CHUNK + 2 ** max(shadow.ndim - FEW_AXES, 0))
+        return super().written(shadow, write, how, others)
+
+    def becomes_leaf(self, shadow: Shadow) -> Shadow:
+        """Every leaf is looked for among the others."""
+        self.spend(1 + len(self.leaves) // NEIGHBOURS)
+        return super().becomes_leaf(shadow)
+
+    def backward(
+        self,
+        shadow: Shadow,
+        gradient: Any,
+        retain_graph: bool | None,
+        create_graph: bool,
+        inputs: Any,
+    ) -> None:
+        """What the walk will cost is counted before it starts."""
+        self._walk([shadow], create_graph)
+        super().backward(shadow, gradient, retain_graph, create_graph, inputs)
+
+    def grad(self, outputs: Any, inputs: Any, grad_outputs: Any = None, **kwargs: Any) -> Any:
+        """Here too."""
+        listed = outputs if type(outputs) in (list, tuple) else [outputs]
+        self._walk(listed, bool(kwargs.get("create_graph")))
+        return super().grad(outputs, inputs, grad_outputs, **kwargs)
+
+    def _walk(self, starts: Any, recorded: bool) -> None:
+        tensors = [start.t for start in starts if isinstance(start, Shadow)]
+        roots = [t.grad_fn for t in tensors if t.grad_fn is not None]
+        nodes = sum(map(_weight, reachable(roots)))
+        calls = CALL + len(self.leaves) // NEIGHBOURS
+        self.spend((calls + nodes) * (RECORDED if recorded else 1))
+
+    def _entered(
+        self,
+        verb: str,
+        leaf: Shadow,
+        amount: Array | None,
+        total: Array | None,
+        event: int | None = None,
+    ) -> None:
+        """A line of the ledger keeps the numbers."""
+        self.spend(1 + leaf.size // CHUNK)
+        super()._entered(verb, leaf, amount, total, event)
+
+    def record(self, **values: Any) -> None:
+        """So does an entry of a trace."""
+        self.spend(_looked_at(tuple(values.values())))
+        super().record(**values)
+
+
+def _looked_at(values: Any) -> int:
+    """The operations that some values are worth, with the lists among them."""
+    listed = sum(len(v) for v in values if isinstance(v, list | tuple))
+    return (sum(map(size_of, values)) + LIST_ENTRY * listed) // CHUNK
+
+
+def _decomposed(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
+    """A norm by singular values costs as much as the determinant."""
+    order = kwargs.get("ord", args[1] if len(args) > 1 else None)
+    if name != "norm" or not isinstance(order, int | str) or order not in LARGE_NORMS:
+        return 0
+    return WHOLE + estimate("det", args[:1], {}).products // PRODUCTS
+
+
+def _weight(node: Step) -> int:
+    """The operations that the way back through a node is worth."""
+    if not isinstance(node, Node):
+        return 1
+    numbers = sum(prod(form[0]) for form in node.forms if form is not None)
+    if node.op.elementwise:
+        return 1 + numbers // CHUNK
+    products = estimate(node.op.name, node.operands or (), node.params).products
+    return WHOLE + numbers // CHUNK + 2 * products // PRODUCTS

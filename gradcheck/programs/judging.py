@@ -1,0 +1,273 @@
+"""An answer that is a program: run, read, compared at several points, and repaired to explain it.
+
+What it leaves at its end is held against what the reference leaves, at the given point and at
+others, so that numbers copied into a program are not an answer. What is wrong with it is proven by
+repair: with a mistake taken back it gives the right numbers. Else its numbers, or its ledger, are
+those of the reference with a mistake in it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcheck.diagnosis import Diagnosis, Hypothesis
+from gradcheck.errors import GradcheckError, TextError
+from gradcheck.language import Program
+from gradcheck.mistakes import Mistake
+from gradcheck.mistakes.training import TRAINING
+from gradcheck.problem.record import Part
+from gradcheck.programs.ledger_matching import in_the_ledger
+from gradcheck.programs.remarks import seen
+from gradcheck.programs.repairs import BY_ID, Repair, line_of
+from gradcheck.programs.student import Run, ran, written
+from gradcheck.training import Asked, Value
+from gradcheck.training.comparison import FACTOR, Found, Span, compared
+from gradcheck.training.ledger import Verbs
+from gradcheck.training.making import replays
+from gradcheck.training.outputs import same
+from gradcheck.training.sites import sites, statement
+
+SHARE = 8  # a repair has this part of the allowance: a mistake does not make a program slow
+LENIENT = 1e-9  # programs differ in the order of their operations
+ABSENT = "a program is due: its text, in YAML after a `|`"
+ONLY_HERE = "these are the right numbers at the given point only"
+COPIED = "one-point"  # what is said of such an answer in a word
+LONGEST_REMARK = 2_000
+NOTES = 2
+# A verdict stands whatever happens to its explanation.
+FAILURES = (GradcheckError, ArithmeticError, LookupError, TypeError, ValueError)
+
+Named = Mapping[Mistake, Span | None]  # a mistake that was made, and where
+
+
+class _Reply(NamedTuple):
+    """A program as the answer to a part."""
+
+    part: Part
+    program: Program
+    elsewhere: Callable[[], Sequence[Asked]]  # the reference at further points
+
+    def run(self, asked: Asked, **how: Any) -> Run:
+        """What it leaves at a point."""
+        return ran(asked.problem, self.program, self.part, asked.point, **how)
+
+    def value(self, asked: Asked, run: Run) -> Value:
+        """What was read, as a list where a list is due."""
+        due = asked.trace.values[self.part.name]
+        return _aligned(run.value, due, 0.0)[0] if isinstance(due, list) else run.value
+
+    def compared(self, asked: Asked, run: Run) -> Found:
+        """What it leaves against what is due there."""
+        due, noise = asked.trace.values[self.part.name], asked.noise[self.part.name]
+        what = f"`{self.part.ask.source}`" if self.part.ask else "the answer"
+        return compared(*_aligned(run.value, due, _lenient(noise, due)), what=what)
+
+
+def judge_program(
+    asked: Asked,
+    part: Part,
+    answer: Any,
+    elsewhere: Callable[[], Sequence[Asked]],
+    *,
+    diagnose: bool = True,
+) -> Found:
+    """Judge a program, `elsewhere` giving the reference at further points (`points.elsewhere`).
+
+    Never raises on what a student typed.
+    """
+    if not isinstance(answer, str) or not answer.strip():
+        return Found("invalid", remarks=(ABSENT,))
+    try:
+        program = written(asked.problem, answer)
+    except TextError as error:
+        return Found("invalid", remarks=(str(error),))
+    reply = _Reply(part, program, elsewhere)
+    here = reply.run(asked)
+    found = _verdict(reply, asked, here)
+    if found.verdict == "wrong" and diagnose:
+        found = _explained(found, reply, asked, here)
+    return replace(found, understood=_understood(program))
+
+
+def _understood(program: Program) -> str:
+    count = sum(bool(line.strip()) for line in program.passage.lines)
+    return f"a program of {count} lines" if count != 1 else "a program of one line"
+
+
+# -- the verdict ---------------------------------------------------------------------------------
+
+
+def _verdict(reply: _Reply, asked: Asked, here: Run) -> Found:
+    """Right where the numbers are right at every point."""
+    if here.failed:
+        tag = "stopped" if here.stopped else "failed"
+        return Found("wrong", remarks=(here.failed[:LONGEST_REMARK],), tags=(tag,))
+    found = reply.compared(asked, here)
+    if found.verdict == "wrong":
+        return found
+    for other in reply.elsewhere():
+        beyond = _beyond(reply, other)
+        if beyond.verdict != "right":
+            return beyond
+    return found
+
+
+def _beyond(reply: _Reply, other: Asked) -> Found:
+    """The verdict at another point, for a program that is right at the given one."""
+    run = reply.run(other)
+    if run.stopped:
+        return Found("needs-review", remarks=(f"at another point: {run.failed}",))
+    if run.failed:
+        return Found("wrong", remarks=(ONLY_HERE, run.failed[:LONGEST_REMARK]), tags=(COPIED,))
+    found = reply.compared(other, run)
+    if found.verdict == "right":
+        return found
+    said = (ONLY_HERE, *found.remarks)
+    return replace(found, remarks=said, tags=(*found.tags, COPIED), point=other.point)
+
+
+def _lenient(noise: Any, due: Value) -> Any:
+    """What float64 loses, and what another order of the operations may lose beside."""
+    if isinstance(due, list):
+        pieces = noise if isinstance(noise, list) else []
+        padded = [*pieces, *[0.0] * (len(due) - len(pieces))]
+        return [_lenient(each, value) for each, value in zip(padded, due, strict=False)]
+    if not isinstance(due, np.ndarray):
+        return 0.0
+    size = np.abs(due)
+    return noise + LENIENT / FACTOR * (size + 1e-3 * np.max(size, initial=0.0))
+
+
+def _aligned(yours: Value, due: Value, noise: Any) -> tuple[Value, Value, Any]:
+    """A list and an array that might be one: both as lists."""
+    if isinstance(due, list) and isinstance(yours, np.ndarray) and yours.ndim:
+        return [np.asarray(each) for each in yours], due, noise
+    if isinstance(due, np.ndarray) and due.ndim and isinstance(yours, list):
+        return yours, [np.asarray(each) for each in due], [np.asarray(each) for each in noise]
+    return yours, due, noise
+
+
+# -- what was wrong with it ----------------------------------------------------------------------
+
+
+def _explained(found: Found, reply: _Reply, asked: Asked, here: Run) -> Found:
+    """A wrong program with its diagnosis, and where in its text each mistake was made."""
+    try:
+        named = dict(_repaired(reply, asked, here)) or _replayed(reply, asked, here)
+        named = named or _in_the_ledger(reply, asked, here)
+        remarks = tuple(dict.fromkeys(_remarks(reply, asked, here)))
+    except FAILURES as error:
+        failed = f"the diagnosis failed: {error}"
+        return replace(found, diagnosis=Diagnosis("unnamed", remarks=(failed,)))
+    certainty = "torn" if len(named) > 1 else "unique" if named else "unnamed"
+    hypotheses = tuple(Hypothesis(mistake, None) for mistake in named)
+    places = {mistake.id: place for mistake, place in named.items() if place is not None}
+    diagnosis = Diagnosis(certainty, hypotheses, remarks)
+    return replace(found, diagnosis=diagnosis, places=places)
+
+
+def _repaired(reply: _Reply, asked: Asked, here: Run) -> Iterator[tuple[Mistake, Span | None]]:
+    """The mistakes without which the program gives the right numbers at every point."""
+    if reply.run(asked, share=SHARE).stopped:
+        return
+    for mistake in sorted(TRAINING, key=lambda row: -row.common):
+        row = BY_ID.get(mistake.id)
+        if row is None:
+            continue
+        if line_of(row.id, here) is not None and _mended(reply, asked, row, here):
+            yield mistake, _place(reply, here, mistake)
+        for moved, place in _in_other_orders(reply, asked, row):
+            if _right_everywhere(moved, asked, Verbs):
+                yield mistake, place
+                break
+
+
+def _in_other_orders(reply: _Reply, asked: Asked, row: Repair) -> Iterator[tuple[_Reply, Span]]:
+    """The program as a repair writes it, and what that moved."""
+    for text, place in row.texts(reply.program):
+        with suppress(TextError):
+            yield reply._replace(program=written(asked.problem, text)), place
+
+
+def _mended(reply: _Reply, asked: Asked, row: Repair, here: Run) -> bool:
+    """Whether one way to undo a mistake makes the program right."""
+    together = asked.trace.together
+    ways = range(len(row.ways(here, together)))
+    return any(_right_everywhere(reply, asked, partial(_way, row, here, together, n)) for n in ways)
+
+
+def _way(row: Repair, here: Run, together: int, n: int) -> Verbs:
+    """The n-th way anew: verbs remember one run."""
+    return row.ways(here, together)[n]
+
+
+def _right_everywhere(reply: _Reply, asked: Asked, verbs: Callable[[], Verbs]) -> bool:
+    """Whether a program gives the right numbers at every point, within its share."""
+    for each in (asked, *reply.elsewhere()):
+        run = reply.run(each, verbs=verbs(), share=SHARE)
+        if run.failed or reply.compared(each, run).verdict != "right":
+            return False
+    return True
+
+
+def _replayed(reply: _Reply, asked: Asked, here: Run) -> Named:
+    """The mistakes that give these numbers at every point, made in the reference.
+
+    Those that the ledger shows come before those that it does not.
+    """
+    if here.failed:
+        return {}
+    explained = asked.mistaken.explain(reply.part.name, reply.value(asked, here))
+    kept = [h.mistake for h in explained.hypotheses if _possible(h.mistake, here)]
+    for other in reply.elsewhere() if kept else ():
+        run = reply.run(other)
+        if not run.failed:
+            kept = [mistake for mistake in kept if _gives(mistake, reply, other, run)]
+    shown = [mistake for mistake in kept if line_of(mistake.id, here)]
+    return {mistake: _place(reply, here, mistake) for mistake in shown or kept}
+
+
+def _gives(mistake: Mistake, reply: _Reply, asked: Asked, run: Run) -> bool:
+    """Whether a mistake made in the reference gives what a program leaves, at a point."""
+    yours, right = reply.value(asked, run), asked.trace
+    return any(
+        same(yours, replay.values[reply.part.name])
+        for site in sites(mistake.verb, right.entries)
+        for replay in replays(asked.problem, asked.point, right, mistake, site)
+    )
+
+
+def _in_the_ledger(reply: _Reply, asked: Asked, here: Run) -> Named:
+    """The mistakes that add and step the same, made in the reference."""
+    found = in_the_ledger(asked.mistaken, here.entries) if here.ended else []
+    return {m: _place(reply, here, m) for m in found if _possible(m, here)}
+
+
+def _possible(mistake: Mistake, here: Run) -> bool:
+    """Whether the ledger does not prove that the mistake was not made."""
+    row = BY_ID.get(mistake.id)
+    if row is None or not row.shown or not here.entries:
+        return True
+    return line_of(row.id, here) is not None
+
+
+def _place(reply: _Reply, here: Run, mistake: Mistake) -> Span | None:
+    """The statement of the student's text in which a mistake was made."""
+    line = line_of(mistake.id, here)
+    return None if line is None else statement(reply.program, line.span)
+
+
+def _remarks(reply: _Reply, asked: Asked, here: Run) -> Iterator[str]:
+    """What the ledger shows and the reference's does not; PyTorch's warnings."""
+    due = asked.trace
+    if not here.stopped:
+        yield from seen(here, due.entries, due.calls, partial(_line, reply.program))
+    yield from (f"PyTorch warns: {note}" for note in here.notes[:NOTES])
+
+
+def _line(program: Program, span: Span | None) -> str:
+    return "" if span is None else f" (line {program.source.count(chr(10), 0, span[0]) + 1})"

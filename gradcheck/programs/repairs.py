@@ -1,0 +1,236 @@
+"""Proof by repair: a student's own program, run again with a mistake taken back.
+
+A repair says the ledger's verbs so that one mistake is undone; if the program then gives the
+right numbers, that mistake is what was wrong with it. Each row also finds in a ledger the line at
+which the mistake was made.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count
+from typing import Any
+
+from gradcheck.language import Program
+from gradcheck.mistakes.training import Deposit, Write
+from gradcheck.programs.reordering import step_after_backward
+from gradcheck.programs.student import Run
+from gradcheck.training.ledger import RIGHT, Entry, Verbs
+from gradcheck.training.recorder import Called
+
+Lines = Sequence[Entry]  # of one leaf, in the order of the run
+
+
+@dataclass(frozen=True)
+class Repair:
+    """One mistake undone: `ways` give the verbs that undo it, `site` the line that made it.
+
+    `ways(run, together)` is told the run that came out wrong, and how many gradients the fullest
+    window of the reference adds up. `texts` are the program in another order, and what was moved.
+    `shown` says that a ledger without such a line proves that the mistake was not made.
+    """
+
+    id: str
+    ways: Callable[[Run, int], Sequence[Verbs]]
+    site: Callable[[Lines, Run], Entry | None]
+    texts: Callable[[Program], Iterator[tuple[str, tuple[int, int]]]] = lambda program: iter(())
+    shown: bool = False
+
+
+# -- verbs that know what was last done to the leaf ------------------------------------------------
+
+
+@dataclass
+class _Past:
+    """The verb that was last said to each leaf."""
+
+    last: dict[int, str]
+
+    def deposit(self, say: Callable[[str, Deposit], Any], d: Deposit) -> Any:
+        """What `.grad` holds, given what was done before."""
+        before, self.last[d.leaf] = self.last.get(d.leaf, ""), "add"
+        return say(before, d)
+
+    def clear(self, say: Callable[[str], bool], c: Any) -> bool:
+        """Whether a clearing is done; one that is not leaves its mark too."""
+        done = say(self.last.get(c.leaf, ""))
+        self.last[c.leaf] = "clear" if done else "held back"
+        return done
+
+    def write(self, w: Write) -> Any:
+        """A step as it comes."""
+        if self.last.get(w.leaf) != "held back":
+            self.last[w.leaf] = "step"
+        return w.after
+
+
+def _remembering(
+    deposit: Callable[[str, Deposit], Any] = lambda before, d: RIGHT.deposit(d),
+    clear: Callable[[str], bool] = lambda before: True,
+) -> Verbs:
+    past = _Past({})
+    return Verbs(partial(past.deposit, deposit), partial(past.clear, clear), past.write)
+
+
+def _afresh_after(verb: str) -> Callable[[str, Deposit], Any]:
+    """The first gradient after a verb finds nothing."""
+    return lambda before, d: d.g if before == verb else RIGHT.deposit(d)
+
+
+def _scaled(factor: float) -> Verbs:
+    """Every gradient times a factor."""
+    return replace(RIGHT, deposit=lambda d: RIGHT.deposit(replace(d, g=d.g * factor)))
+
+
+def _weighed(factors: Mapping[int, float]) -> Verbs:
+    """The deposits of some numbers, counted from 0, times a factor each."""
+    counter = count()
+
+    def deposit(d: Deposit) -> Any:
+        return RIGHT.deposit(replace(d, g=d.g * factors.get(next(counter), 1.0)))
+
+    return replace(RIGHT, deposit=deposit)
+
+
+def _short_windows(run: Run, full: int) -> Mapping[int, int]:
+    """The deposits of windows that are not full, by number, and how many there are in theirs."""
+    windows: dict[Any, list[int]] = {}
+    found: dict[int, int] = {}
+    number = count()
+    for entry in run.entries:
+        if entry.verb == "add":
+            windows.setdefault(entry.leaf, []).append(next(number))
+        else:
+            window = windows.pop(entry.leaf, [])
+            found |= dict.fromkeys(window, len(window)) if len(window) < full else {}
+    return found
+
+
+def _without(numbers: frozenset[int]) -> Verbs:
+    """The deposits of those numbers, counted from 0, are not made."""
+    counter = count()
+
+    def deposit(d: Deposit) -> Any:
+        left_out = next(counter) in numbers and d.held is not None
+        return d.held if left_out else RIGHT.deposit(d)
+
+    return replace(RIGHT, deposit=deposit)
+
+
+# -- where a ledger shows a mistake ----------------------------------------------------------------
+
+
+def _never_cleared(lines: Lines, run: Run) -> Entry | None:
+    """A gradient that is added to one that was stepped already."""
+    stepped = held = False
+    for line in lines:
+        if line.verb == "add":
+            if held and stepped:
+                return line
+            held, stepped = True, False
+        else:
+            stepped = line.verb == "step"
+            held = held and stepped
+    return None
+
+
+def _between(*verbs: str) -> Callable[[Lines, Run], Entry | None]:
+    """The second of some verbs that follow one another."""
+
+    def site(lines: Lines, run: Run) -> Entry | None:
+        said = [line.verb for line in lines]
+        starts = range(len(said) - len(verbs) + 1)
+        return next((lines[k + 1] for k in starts if said[k : k + len(verbs)] == [*verbs]), None)
+
+    return site
+
+
+def _accumulated(lines: Lines, run: Run) -> Entry | None:
+    """The first of several gradients that are added up."""
+    second = _between("add", "add")(lines, run)
+    return next(line for line in lines if line.verb == "add") if second else None
+
+
+def _short_window(lines: Lines, run: Run) -> Entry | None:
+    """The last step, or the last gradient if it is never stepped."""
+    ends = [line for line in lines if line.verb in ("step", "add")]
+    return ends[-1] if any(line.verb == "step" for line in ends) else None
+
+
+def _before_backward(lines: Lines, run: Run) -> Entry | None:
+    """A step that no gradient has come for."""
+    ready = False
+    for line in lines:
+        if line.verb == "step" and not ready:
+            return line
+        ready = line.verb == "add"
+    return None
+
+
+def repeated(calls: Sequence[Called]) -> Iterator[Called]:
+    """Backward calls on a value that has gone back before."""
+    seen: set[int] = set()
+    for call in calls:
+        if id(call.term) in seen:
+            yield call
+        seen.add(id(call.term))
+
+
+def _again(lines: Lines, run: Run) -> Entry | None:
+    """A gradient that comes from such a call."""
+    numbers = {call.number for call in repeated(run.calls)}
+    return next((line for line in lines if line.verb == "add" and line.event in numbers), None)
+
+
+def _repeated_deposits(run: Run) -> frozenset[int]:
+    numbers = {call.number for call in repeated(run.calls)}
+    added = [entry for entry in run.entries if entry.verb == "add"]
+    return frozenset(k for k, entry in enumerate(added) if entry.event in numbers)
+
+
+REPAIRS: tuple[Repair, ...] = (
+    Repair(
+        "missing-zero-grad",
+        lambda run, k: [_remembering(_afresh_after("step"))],
+        _never_cleared,
+        shown=True,
+    ),
+    Repair(
+        "overwritten-grad",
+        lambda run, k: [_remembering(clear=lambda before: before != "add")],
+        _between("add", "clear", "add"),
+    ),
+    Repair("unscaled-accumulation", lambda run, k: [_scaled(1 / k)], _accumulated),
+    Repair("scaled-twice", lambda run, k: [_scaled(k)], _accumulated),
+    Repair(
+        "partial-window",
+        lambda run, k: [
+            _weighed({number: k / n for number, n in _short_windows(run, k).items()}),
+            _weighed({number: n / k for number, n in _short_windows(run, k).items()}),
+        ],
+        _short_window,
+    ),
+    Repair("step-before-backward", lambda run, k: [], _before_backward, step_after_backward),
+    Repair(
+        "zeroed-before-step",
+        lambda run, k: [_remembering(_afresh_after("held back"), lambda before: before != "add")],
+        _between("add", "clear"),
+    ),
+    Repair("counted-twice", lambda run, k: [_without(_repeated_deposits(run))], _again),
+)
+BY_ID: Mapping[str, Repair] = {row.id: row for row in REPAIRS}
+
+
+def by_leaf(entries: Sequence[Entry]) -> dict[Any, list[Entry]]:
+    """The lines of each leaf, in order."""
+    found: dict[Any, list[Entry]] = {}
+    for entry in entries:
+        found.setdefault(entry.leaf, []).append(entry)
+    return found
+
+
+def line_of(id: str, run: Run) -> Entry | None:
+    """The first line of a run's ledger that shows a mistake."""
+    row = BY_ID.get(id)
+    found = [row.site(lines, run) for lines in by_leaf(run.entries).values()] if row else []
+    return next((line for line in found if line is not None), None)

@@ -1,0 +1,168 @@
+"""A student's program: read in the checked language, run within its allowance, and asked."""
+
+import ast
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gradcheck.errors import Complaint, GradcheckError, OutOfBudget, TextError
+from gradcheck.language import Budget, Program, check_program
+from gradcheck.language.kinds import VOCABULARY
+from gradcheck.problem.record import Part, Point, Problem
+from gradcheck.programs.allowance import OPERATIONS, Metered, allowance
+from gradcheck.training.ledger import RIGHT, Entry, Verbs
+from gradcheck.training.outputs import Value
+from gradcheck.training.recorder import Called
+from gradcheck.training.trace import names_after, read_part
+
+LONGEST = 5_000
+COMPLAINTS = 5
+WIDEST = 300
+ANSWER = "answer"  # what the file is called in complaints
+SPACES = " \n\r\t"
+STUDENTS = replace(VOCABULARY, methods=VOCABULARY.methods | {"append"})
+UNREADABLE = (GradcheckError, ArithmeticError, LookupError, TypeError, ValueError)
+TOO_MUCH = (RecursionError, MemoryError)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What a program left: what is read at its end, its ledger, its backward calls.
+
+    `failed` says why nothing could be read, `stopped` that the allowance was used up, `ended` that
+    the program came to its end. `notes` are PyTorch's warnings.
+    """
+
+    value: Value
+    entries: tuple[Entry, ...]
+    calls: tuple[Called, ...]
+    notes: tuple[str, ...] = ()
+    failed: str = ""
+    stopped: bool = False
+    ended: bool = True
+
+
+def written(problem: Problem, text: str) -> Program:
+    """The text of an answer as a program over the inputs; TextError has what is refused."""
+    try:
+        if len(text) > LONGEST:
+            size = f"{len(text):,} characters, at most {LONGEST:,}"
+            raise TextError([_complaint(f"a program of {size}", "shorten it")])
+        _refuse_unseen(text)
+        names = tuple(problem.inputs)
+        return check_program(text, declared=names, vocabulary=STUDENTS, file=ANSWER)
+    except TextError as error:
+        raise TextError([_short(each) for each in error.complaints[:COMPLAINTS]]) from None
+
+
+def _refuse_unseen(text: str) -> None:
+    """Raise TextError on the first character that nobody can see; the line is not quoted."""
+    for k, letter in enumerate(text):
+        if not (letter.isprintable() or letter in SPACES):
+            line, start = text.count("\n", 0, k) + 1, text.rfind("\n", 0, k)
+            what = f"the character U+{ord(letter):04X}, which cannot be seen"
+            raise TextError([_complaint(what, "remove it", line, k - start)])
+
+
+def _complaint(message: str, cure: str, line: int = 1, column: int = 1) -> Complaint:
+    return Complaint(message, cure, ANSWER, line, column)
+
+
+def _short(complaint: Complaint) -> Complaint:
+    """A complaint that quotes no pages."""
+    return replace(
+        complaint,
+        message=complaint.message[:WIDEST],
+        cure=complaint.cure[:WIDEST],
+        width=min(complaint.width, WIDEST),
+    )
+
+
+# What PyTorch and Python say of a training loop, and what is then to be done.
+CURES: Mapping[str, str] = {
+    "a leaf Variable that requires grad": "step it inside `with no_grad():`",
+    "modified by an inplace operation": "call backward before the step: it needs the old values",
+    "backward through the graph a second time": "compute the loss anew before each backward call",
+    "does not have a grad_fn": "compute the loss from inputs that require grad, not under no_grad",
+    "only for scalar outputs": "make the loss one number: `.mean()` or `.sum()`",
+    "NoneType": "`.grad` is None before backward, and after it was cleared",
+}
+HINT = " Hint: "
+
+
+def _advised(complaint: Complaint) -> Complaint:
+    """A complaint with the cure that a training loop wants."""
+    message = complaint.message.partition(HINT)[0]
+    cure = next((cure for said, cure in CURES.items() if said in message), complaint.cure)
+    return replace(complaint, message=message, cure=cure)
+
+
+def ran(
+    problem: Problem,
+    program: Program,
+    part: Part,
+    point: Point,
+    *,
+    verbs: Verbs = RIGHT,
+    share: int = 1,
+) -> Run:
+    """Run a program in the place of the reference, and read the part; never raises.
+
+    With `share` 8 it gets an eighth of the allowance.
+    """
+    home = Metered(verbs, limit=OPERATIONS // share)
+    answering, budget = replace(problem, program=program), allowance(program, share)
+    value: Value = None
+    failed, stopped, ended = "", False, False
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            names = names_after(answering, point, home, budget)
+            ended = True
+            value, failed = _read(problem, part, names, home, budget)
+        except TextError as error:
+            failed = "\n".join(str(_advised(each)) for each in error.complaints)
+        except GradcheckError as error:
+            failed, stopped = str(error), isinstance(error, OutOfBudget)
+    notes = tuple(dict.fromkeys(str(w.message) for w in caught))
+    calls, entries = tuple(home.calls), tuple(home.entries)
+    return Run(value, entries, calls, notes, failed, stopped, ended)
+
+
+def _read(
+    problem: Problem, part: Part, names: Mapping[str, Any], home: Metered, budget: Budget
+) -> tuple[Value, str]:
+    """What a part reads, or why it cannot be read; its place is nothing to a student."""
+    absent = _absent(problem, part, names, home)
+    if absent:
+        return None, absent
+    try:
+        return read_part(part, names, home, budget), ""
+    except TextError as error:
+        said = error.complaints[0].message
+    except UNREADABLE as error:
+        said = str(error.__cause__ or error)
+    except TOO_MUCH:
+        said = "it holds lists that are nested too deep"
+    read = part.ask.source if part.ask else part.name
+    return None, f"`{read}` cannot be read at the end of the program: {said[:WIDEST]}"
+
+
+def _absent(problem: Problem, part: Part, names: Mapping[str, Any], home: Metered) -> str:
+    """What a part reads and a program did not leave; "" where everything is there."""
+    for node in ast.walk(part.ask.tree) if part.ask else ():
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if node.value.id == "recorded" and node.attr not in home.recorded:
+                return f"nothing was recorded as `{node.attr}` - call `record({node.attr}=...)`"
+        elif isinstance(node, ast.Name) and _is_variable(problem, node.id) and node.id not in names:
+            return f"the program leaves no `{node.id}` - give it a value under this name"
+    return ""
+
+
+def _is_variable(problem: Problem, name: str) -> bool:
+    """Whether a name is an input or a variable of the reference."""
+    stored = (n for n in ast.walk(problem.program.tree) if isinstance(n, ast.Name))
+    return name in problem.inputs or any(
+        n.id == name and isinstance(n.ctx, ast.Store) for n in stored
+    )

@@ -1,0 +1,229 @@
+"""Assertions for test suites: `assert_gradient` and `assert_vjp` on unmodified NumPy functions."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradcheck.diagnosis import Diagnosis, explain, prepare
+from gradcheck.opinions.opinion import Array, Case
+from gradcheck.testing import source
+from gradcheck.testing.call import Call, call, signed
+from gradcheck.testing.claims import EPSILON, RTOL, Grain, Judged, judge
+from gradcheck.testing.message import message
+from gradcheck.testing.purity import impure, in_balls, not_linear, pulled, shaken
+from gradcheck.verdict.consult import Verdict, consult
+
+__all__ = ["GradientError", "Result", "assert_gradient", "assert_vjp", "check"]
+
+COTANGENTS = 3
+SOUND = ("agree", "kink", "unstable-forward")
+DIAGNOSED = 2000
+PRECISIONS = (256, 2048)
+Extra = Sequence[Sequence[Any]]
+
+
+class GradientError(AssertionError):
+    """A gradient is wrong, or could not be established; `result` holds the whole finding."""
+
+    def __init__(self, text: str, result: "Result") -> None:
+        """Keep the result beside the message."""
+        super().__init__(text)
+        self.result = result
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a check found: `ok`, the verdict at each point, the judged claims, the diagnoses."""
+
+    ok: bool
+    verdict: str
+    verdicts: tuple[Verdict, ...]
+    judged: tuple[Judged, ...]
+    diagnoses: Mapping[str, Diagnosis]
+    faults: tuple[str, ...]
+    message: str
+
+    def __bool__(self) -> bool:
+        """Whether the check passed."""
+        return self.ok
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """Gradients claimed at one point, and how to make them again on other numbers, if known."""
+
+    call: Call
+    gradients: Mapping[str, Any]
+    again: Callable[[list[Any]], Any] | None = None
+
+
+def check(
+    f: Callable[..., Any],
+    *args: Any,
+    gradient: Any = None,
+    wrt: int | Sequence[int] | None = None,
+    seed: int = 0,
+    rtol: float = RTOL,
+    at: Extra = (),
+) -> Result:
+    """Three opinions on f at `args` (and at the extra points `at`); a claimed gradient is judged.
+
+    `f` maps floats or float64 arrays to a number or an array; `gradient` is an array or a tuple of
+    arrays, one a differentiated argument, or a callable (same arguments) -> such arrays. For an
+    array-valued f the gradient is that of `sum(c * f(...))`, c a random signed cotangent: use
+    `assert_vjp` to judge a backward pass. `rtol` is a floor: the error bars decide.
+    """
+    calls = [call(f, point, wrt) for point in (args, *at)]
+    faults = tuple(dict.fromkeys(fault for each in calls for fault in impure(each)))
+    cases = [each.case(seed + k) for k, each in enumerate(calls)]
+    claims = [] if gradient is None else [_claimed(gradient, each) for each in calls]
+    return _found(f, cases, claims, rtol, faults)
+
+
+def assert_gradient(
+    f: Callable[..., Any],
+    *args: Any,
+    gradient: Any = None,
+    wrt: int | Sequence[int] | None = None,
+    seed: int = 0,
+    rtol: float = RTOL,
+    at: Extra = (),
+) -> Result:
+    """As `check`, but raises GradientError, which says what is wrong, where and by how much."""
+    __tracebackhide__ = True
+    return _raised(check(f, *args, gradient=gradient, wrt=wrt, seed=seed, rtol=rtol, at=at))
+
+
+def assert_vjp(
+    forward: Callable[..., Any],
+    backward: Callable[..., Any],
+    *args: Any,
+    wrt: int | Sequence[int] | None = None,
+    seed: int = 0,
+    rtol: float = RTOL,
+    at: Extra = (),
+) -> Result:
+    """Judge `backward(cotangent, *args) -> one gradient per argument` against the three opinions.
+
+    Several random signed cotangents of the shape of `forward(*args)`; strict shapes (PyTorch would
+    silently sum a gradient that is too large); backward must be linear in the cotangent,
+    repeatable, and leave its arguments alone. Raises GradientError.
+    """
+    if not callable(backward):
+        raise TypeError(f"backward is to be a function, {type(backward).__name__} came")
+    rng = np.random.default_rng(seed)
+    cases, claims = [], []
+    faults: list[str] = []
+    for each in [call(forward, point, wrt) for point in (args, *at)]:
+        faults += impure(each)
+        for k in range(COTANGENTS):
+            cotangent = signed(rng, each.shape())
+            claim, bad = _pulled(backward, cotangent, each)
+            cases.append(each.case(seed + k, cotangent))
+            claims.append(claim)
+            faults += bad
+        faults += not_linear(backward, each, rng)
+    __tracebackhide__ = True
+    return _raised(_found(forward, cases, claims, rtol, tuple(dict.fromkeys(faults))))
+
+
+def _raised(result: Result) -> Result:
+    __tracebackhide__ = True
+    if not result.ok:
+        raise GradientError(result.message, result)
+    return result
+
+
+def _claimed(gradient: Any, point: Call) -> _Claim:
+    if not callable(gradient):
+        return _Claim(point, point.by_name(gradient))
+    return _Claim(point, point.by_name(gradient(*point.fresh())), lambda args: gradient(*args))
+
+
+def _pulled(
+    backward: Callable[..., Any], cotangent: Array, point: Call
+) -> tuple[_Claim, tuple[str, ...]]:
+    gradients, faults = pulled(backward, cotangent, point)
+    return _Claim(point, gradients, lambda args: backward(cotangent.copy(), *args)), faults
+
+
+# -- findings ------------------------------------------------------------------------------------
+
+
+def _found(
+    f: Callable[..., Any],
+    cases: Sequence[Case],
+    claims: Sequence[_Claim],
+    rtol: float,
+    faults: tuple[str, ...],
+) -> Result:
+    verdicts = tuple(consult(case, write=False) for case in cases)
+    judged: tuple[Judged, ...] = ()
+    diagnoses: dict[str, Diagnosis] = {}
+    for case, verdict, claim in zip(cases, verdicts, claims, strict=False):
+        judged = _judged(case, verdict, claim, rtol) if _knows(verdict, bool(claims)) else ()
+        if not all(part.right for part in judged):
+            diagnoses = _diagnosed(cases, claims, judged)
+            break
+    worst = next((v for v in verdicts if not _knows(v, bool(claims))), verdicts[0])
+    ok = not faults and _knows(worst, bool(claims)) and all(part.right for part in judged)
+    text = message(worst, judged, diagnoses, faults, source.text_of(source.file_of(f)))
+    return Result(ok, worst.verdict, verdicts, judged, diagnoses, faults, text)
+
+
+def _knows(verdict: Verdict, claimed: bool) -> bool:
+    """Whether the opinions are one to lean on: a claim is itself a second beside a lonely one."""
+    alone = verdict.verdict == "undecided" and not verdict.entries
+    return verdict.verdict in SOUND or (claimed and alone and _lone_is_tight(verdict))
+
+
+def _lone_is_tight(verdict: Verdict) -> bool:
+    found = [part.gradient for part in verdict.parts.values()]
+    return any(o.directions for o in verdict.opinions.values()) or all(
+        g is not None and g.finite and bool(np.all(g.error <= 1e-4 * np.max(np.abs(g.value))))
+        for g in found
+    )
+
+
+def _judged(case: Case, verdict: Verdict, claim: _Claim, rtol: float) -> tuple[Judged, ...]:
+    """The claim as floats; where that is out and it can be run again, what rounding does to it."""
+    unit = claim.call.grain(*claim.gradients.values())
+    first = judge(verdict, claim.gradients, rtol, case=case, grain=Grain(unit))
+    if claim.again is None or not any(part.off for part in first):
+        return first
+    with np.errstate(invalid="ignore"):  # a claim may be infinite
+        moves = shaken(claim.again, claim.call)
+    for bits in PRECISIONS if unit == EPSILON else ():
+        exact = in_balls(claim.again, claim.call, bits)
+        found = judge(verdict, claim.gradients, rtol, case=case, grain=Grain(unit, moves, exact))
+        if exact is None or all(part.right for part in found):
+            return found
+    return judge(verdict, claim.gradients, rtol, case=case, grain=Grain(unit, moves))
+
+
+def _diagnosed(
+    cases: Sequence[Case], claims: Sequence[_Claim], judged: Sequence[Judged]
+) -> dict[str, Diagnosis]:
+    """What mistake gives just these gradients; nothing where the tape cannot follow."""
+    wrong = [part.part for part in judged if _explicable(part) and part.part in claims[0].gradients]
+    if not wrong or cases[0].size() > DIAGNOSED:
+        return {}
+    try:
+        prepared = prepare(cases)
+    except Exception:  # noqa: BLE001 - diagnosis only explains; a user's program may raise anything
+        return {}
+    return {
+        part: explain(prepared, part, [_floats(claim.gradients[part]) for claim in claims])
+        for part in wrong
+    }
+
+
+def _explicable(part: Judged) -> bool:
+    """Whether it is wrong where there is one right answer: at a kink there are many."""
+    return bool(part.shape) or any(off.interval is None for off in part.off)
+
+
+def _floats(claim: Any) -> Array | None:
+    return None if claim is None else np.asarray(claim, dtype=np.float64)

@@ -1,0 +1,147 @@
+"""One call of a user's function: its arguments, which are differentiated, the question it poses."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engine.advice import COMPLEX
+from gradcheck.language.kinds import KINDS
+from gradcheck.opinions.opinion import Array, Case
+from gradcheck.testing import source
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function and its arguments: which are differentiated, and what they are called."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    names: tuple[str, ...]
+    wrt: tuple[int, ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the differentiated arguments, in their order."""
+        return tuple(self.names[i] for i in self.wrt)
+
+    def fresh(self) -> list[Any]:
+        """Copies of the arguments, so that nothing done to them lasts."""
+        return [np.array(a) if isinstance(a, np.ndarray) else a for a in self.args]
+
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the value; TypeError where it is no real number or array."""
+        return np.shape(numeric(self.function(*self.fresh()), "the function's value"))
+
+    def grain(self, *more: Any) -> float:
+        """The unit of rounding of the coarsest floats among the arguments and `more`."""
+        kinds = [np.asarray(a).dtype for a in (*self.args, *more) if _is_float(a)]
+        return max((float(np.finfo(kind).eps) for kind in kinds), default=np.finfo(float).eps)
+
+    def case(self, seed: int, cotangent: Array | None = None) -> Case:
+        """The question for the three opinions; the other arguments stay what they are."""
+        inputs = {n: np.array(self.args[i], dtype=np.float64) for n, i in self._placed()}
+        if cotangent is None and self.shape():
+            cotangent = signed(np.random.default_rng(seed), self.shape())
+        where = partial(source.here, source.file_of(self.function))
+        return Case(self._on, inputs, self.labels, cotangent, seed, where)
+
+    def _on(self, kind: str, inputs: Mapping[str, Any]) -> Any:
+        args = self.fresh()
+        for name, i in self._placed():
+            args[i] = inputs[name][()] if kind == "float" else inputs[name]
+        value = self.function(*args)
+        several = isinstance(value, list | tuple) and len(value) > 0
+        return KINDS[kind].function("array")(list(value)) if several else value
+
+    def _placed(self) -> list[tuple[str, int]]:
+        return list(zip(self.labels, self.wrt, strict=True))
+
+    def by_name(self, came: Any) -> dict[str, Any]:
+        """Claimed gradients, one a differentiated argument or one for every argument, by name."""
+        if isinstance(came, Mapping):
+            return {name: _claim(came.get(name), name) for name in self.labels}
+        several = list(came) if isinstance(came, tuple | list) and len(self.wrt) > 1 else [came]
+        several = list(came) if isinstance(came, tuple) else several
+        if len(several) == len(self.args) != len(self.wrt):
+            several = [several[i] for i in self.wrt]
+        if len(several) != len(self.wrt):
+            raise TypeError(
+                f"{len(several)} gradients came for {len(self.wrt)} differentiated arguments "
+                f"({', '.join(self.labels)}); give one each, in their order"
+            )
+        return {n: _claim(g, n) for n, g in zip(self.labels, several, strict=True)}
+
+
+def call(f: Callable[..., Any], args: Sequence[Any], wrt: int | Sequence[int] | None) -> Call:
+    """The call of f at some arguments; TypeError where nothing in it can be differentiated."""
+    if not callable(f):
+        raise TypeError(f"a function was expected first, {type(f).__name__} came")
+    plain = tuple(_argument(a, i) for i, a in enumerate(args))
+    return Call(f, plain, _names(f, len(plain)), _positions(plain, wrt))
+
+
+def signed(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Random weights of both signs, none near zero."""
+    return np.asarray(rng.uniform(0.5, 1.5, shape) * rng.choice([-1.0, 1.0], shape))
+
+
+def numeric(value: Any, what: str) -> Array:
+    """A real number or an array of them as an array; TypeError for anything else."""
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise TypeError(f"{what} is made of rows of different lengths; even them out") from None
+    if array.dtype.kind == "c":
+        raise TypeError(f"{what} is complex: {COMPLEX}")
+    if array.dtype.kind not in "fiub":
+        raise TypeError(
+            f"{what} was expected to be a number or an array, {type(value).__name__} came"
+        )
+    return array
+
+
+def _argument(value: Any, position: int) -> Any:
+    """Lists as arrays; complex numbers are refused, anything else is left alone."""
+    if isinstance(value, list):
+        value = numeric(value, f"argument {position}")
+    if isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c":
+        raise TypeError(f"argument {position} is complex: {COMPLEX}")
+    return value
+
+
+def _positions(args: tuple[Any, ...], wrt: int | Sequence[int] | None) -> tuple[int, ...]:
+    chosen = (wrt,) if isinstance(wrt, int) else wrt
+    if chosen is None:
+        chosen = [i for i, a in enumerate(args) if _is_float(a)]
+    if not chosen:
+        raise TypeError("no argument holds floats: pass float64 arrays or floats, or name wrt=")
+    for i in chosen:
+        if not (isinstance(i, int) and -len(args) <= i < len(args)):
+            raise TypeError(f"wrt= counts arguments from 0 to {len(args) - 1}; {i!r} came")
+        numeric(args[i], f"argument {i}, which wrt= names,")
+    return tuple(i % len(args) for i in chosen)
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, float) or (
+        isinstance(value, np.ndarray | np.floating) and value.dtype.kind == "f"
+    )
+
+
+def _claim(value: Any, name: str) -> Any:
+    return None if value is None else numeric(value, f"the gradient given for {name}")
+
+
+def _names(f: Callable[..., Any], count: int) -> tuple[str, ...]:
+    """The parameters' own names, or `argument 0` where there are none."""
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    plain = [p.name for p in parameters if p.kind in kinds]
+    return tuple(plain[i] if i < len(plain) else f"argument {i}" for i in range(count))

@@ -1,0 +1,293 @@
+"""A claimed gradient judged against the opinions: entry by entry, each with its own tolerance.
+
+The tolerance is the reference's error bar, the rounding error that floats themselves make on this
+gradient, and a floor `rtol`; it never grows with the number of entries.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from gradcheck.numbers.ball import middle, radius
+from gradcheck.opinions.opinion import Array, Case, Direction, Estimate
+from gradcheck.verdict.consult import Entry, Verdict
+from gradcheck.verdict.directions import dot, locate
+from gradcheck.verdict.subgradients import neighbours, ridges, spelled
+
+RTOL = 1e-9
+NOISE = 4.0
+FLOOR = 1e-13
+PROVEN = 1e-20
+LIKE = 1e-6
+"""How near, beside the largest entry, a claim follows the gradient of a point beside a kink."""
+EPSILON = float(np.finfo(np.float64).eps)
+Index = tuple[int, ...]
+Arrays = Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class Off:
+    """An entry of a claim that is out: what was claimed, what the reference says, the tolerance."""
+
+    part: str
+    index: Index
+    claimed: float
+    expected: float
+    error: float
+    tolerance: float
+    interval: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One part of a claim: the entries that are out, and words on shape where that is wrong.
+
+    `together` says of entries at a kink that they are possible one by one but not together;
+    `sensitivity` is the widest tolerance; `lossy` says that the formula is right, proven in ball
+    arithmetic, and that only floats lose its digits.
+    """
+
+    part: str
+    off: tuple[Off, ...] = ()
+    shape: str = ""
+    together: str = ""
+    sensitivity: float = 0.0
+    lossy: bool = False
+
+    @property
+    def right(self) -> bool:
+        """Nothing is out."""
+        return not (self.off or self.shape or self.together)
+
+
+@dataclass(frozen=True)
+class Grain:
+    """The rounding of a claim: its unit, how far it moves by it, and what it is without it."""
+
+    unit: float = EPSILON
+    moves: Arrays | None = None
+    exact: Arrays | None = None
+
+    @property
+    def coarse(self) -> float:
+        """How much coarser than float64."""
+        return self.unit / EPSILON
+
+
+def judge(
+    verdict: Verdict,
+    claims: Mapping[str, Any],
+    rtol: float = RTOL,
+    *,
+    case: Case | None = None,
+    grain: Grain = Grain(),
+) -> tuple[Judged, ...]:
+    """Every claimed gradient against the best reference the verdict has.
+
+    With the `case`, a disagreement along directions is located by masked probes.
+    """
+    references = {name: verdict.parts[name].gradient for name in claims}
+    shaped = tuple(_shape(name, claims[name], verdict) for name in claims)
+    wrong = tuple(judged for judged in shaped if judged is not None)
+    if any(reference is None for reference in references.values()):
+        return wrong or _by_directions(verdict, claims, rtol * grain.coarse, case)
+    parts = tuple(
+        judged or _part(verdict, name, np.asarray(claims[name]), rtol, grain)
+        for name, judged in zip(claims, shaped, strict=True)
+    )
+    if case is None:
+        return parts
+    return _at_kinks(verdict, claims, parts, rtol * grain.coarse, case)
+
+
+def _shape(name: str, claim: Any, verdict: Verdict) -> Judged | None:
+    expected = _shape_of(name, verdict)
+    if claim is None:
+        words = f"no gradient came (None); an array of shape {expected} was expected"
+        return Judged(name, shape=words)
+    if expected is not None and np.shape(claim) != expected:
+        return Judged(name, shape=f"has the shape {np.shape(claim)}; its argument has {expected}")
+    return None
+
+
+def _shape_of(name: str, verdict: Verdict) -> Index | None:
+    reference = verdict.parts[name].gradient
+    if reference is not None:
+        return np.shape(reference.balls)
+    along = (d.along[name] for o in verdict.opinions.values() for d in o.directions)
+    return next((np.shape(u) for u in along), None)
+
+
+def _part(verdict: Verdict, name: str, claim: Array, rtol: float, grain: Grain) -> Judged:
+    reference = verdict.parts[name].gradient
+    assert reference is not None
+    kinks = {e.index: e for e in verdict.parts[name].entries if e.interval is not None}
+    bars = np.array(_bars(verdict, name, reference, rtol, grain))
+    for index, kink in kinks.items():
+        bars[index] = _slack(kink, float(bars[index]), max(rtol, 64 * grain.unit))
+    given = claim.astype(np.float64)
+    found = [
+        _entry(Off(name, index, *_sides(given, reference, index), float(bars[index])), kinks)
+        for index in np.ndindex(given.shape)
+    ]
+    off = tuple(entry for entry in found if entry is not None)
+    lossy = bool(off) and all(_proven(entry, reference, grain) for entry in off)
+    widest = float(np.max(bars, initial=0.0))
+    return Judged(name, () if lossy else off, sensitivity=widest, lossy=lossy)
+
+
+def _bars(verdict: Verdict, name: str, reference: Estimate, rtol: float, grain: Grain) -> Array:
+    """The tolerance of every entry."""
+    values = np.abs(np.nan_to_num(reference.value))
+    noise = NOISE * grain.coarse * _noise(verdict, name, reference)
+    floor = FLOOR * grain.coarse * np.max(values, initial=0.0)
+    bars = np.maximum.reduce([max(rtol, 64 * grain.unit) * values, noise, floor + 0 * values])
+    moves = (grain.moves or {}).get(name)
+    return bars if moves is None or moves.shape != bars.shape else np.maximum(bars, moves)
+
+
+def _slack(kink: Entry, bar: float, rtol: float) -> float:
+    """The tolerance at a kink: what is large beside it is no rounding but the other branch.
+
+    Where kinks cancel in this entry alone (`tie`) conventions differ, and nothing is tightened.
+    """
+    low, high = kink.interval or (0.0, 0.0)
+    size = max(abs(low), abs(high))
+    return max(bar if kink.tie else min(bar, (high - low) / 1000), rtol * size)
+
+
+def _sides(given: Array, reference: Estimate, index: Index) -> tuple[float, float, float]:
+    """What was claimed, what is expected, and the bar of that."""
+    ball = reference.balls[index]
+    return float(given[index]), middle(ball), radius(ball)
+
+
+def _entry(off: Off, kinks: Mapping[Index, Entry]) -> Off | None:
+    """The entry if it is out: of its tolerance, or of a kink's interval."""
+    interval = kinks[off.index].interval if off.index in kinks else None
+    if interval is not None:
+        low, high = interval
+        inside = low - off.tolerance <= off.claimed <= high + off.tolerance
+        return None if inside else replace(off, expected=np.nan, error=0.0, interval=interval)
+    if not np.isfinite(off.expected):
+        return None
+    return None if abs(off.claimed - off.expected) <= off.error + off.tolerance else off
+
+
+def _proven(off: Off, reference: Estimate, grain: Grain) -> bool:
+    """Whether the formula itself, in balls, gives the reference at this entry."""
+    exact = (grain.exact or {}).get(off.part)
+    if exact is None or exact.shape != reference.balls.shape or off.interval is not None:
+        return False
+    ball, right = exact[off.index], reference.balls[off.index]
+    near = arb(right.mid(), right.rad() + PROVEN * abs(right.mid()))
+    return bool(ball.is_finite() and ball.overlaps(near) and ball.rad() <= 1e-9 * abs(right.mid()))
+
+
+def _noise(verdict: Verdict, name: str, reference: Estimate) -> Array:
+    """What float64 itself loses on each entry: reverse mode's own error bar where it has one."""
+    opinion = verdict.opinions.get("reverse")
+    if opinion is None or opinion.abstains or name not in opinion.gradients:
+        return np.zeros(reference.balls.shape)
+    return np.nan_to_num(opinion.gradients[name].error, posinf=0.0)
+
+
+# -- at kinks --------------------------------------------------------------------------------------
+
+
+def _at_kinks(
+    verdict: Verdict, claims: Mapping[str, Any], parts: tuple[Judged, ...], rtol: float, case: Case
+) -> tuple[Judged, ...]:
+    """Entries outside their interval may follow a branch; those inside may not go together."""
+    if any(off.interval is not None for part in parts for off in part.off):
+        near = tuple(neighbours(case))
+        parts = tuple(
+            replace(part, off=tuple(off for off in part.off if not _followed(off, near)))
+            for part in parts
+        )
+    if all(part.right for part in parts):
+        return _together(verdict, claims, parts, rtol, case)
+    return parts
+
+
+def _followed(off: Off, near: Iterable[Arrays]) -> bool:
+    """Whether the entry at a kink is that of some gradient beside the point."""
+    return off.interval is not None and any(
+        _like(off.claimed, g[off.part])[off.index] for g in near
+    )
+
+
+def _like(claim: Any, gradient: Array) -> Array:
+    """Which entries of a claim are a gradient's."""
+    apart = np.abs(np.asarray(claim, dtype=np.float64) - gradient)
+    return np.asarray(apart <= LIKE * np.max(np.abs(gradient), initial=0.0))
+
+
+def _together(
+    verdict: Verdict, claims: Mapping[str, Any], parts: tuple[Judged, ...], rtol: float, case: Case
+) -> tuple[Judged, ...]:
+    """Entries that are each possible at a kink, judged along the directions that are smooth."""
+    for k, ridge in enumerate(ridges(case, verdict)):
+        direction = ridge.direction
+        off = _along(k, direction, claims, rtol) if set(direction.along) <= set(claims) else None
+        if off is None or abs(off.claimed - off.expected) <= LIKE * ridge.rise:
+            continue
+        if ridge.certain() and not _all_followed(claims, direction, case):
+            words = (
+                f"at this kink the function is smooth along {spelled(direction)}, with the slope "
+                f"{off.expected:.10g}; the entries, each possible alone, say {off.claimed:.10g}"
+            )
+            return tuple(
+                replace(part, together=words) if part.part in direction.along else part
+                for part in parts
+            )
+    return parts
+
+
+def _all_followed(claims: Mapping[str, Any], direction: Direction, case: Case) -> bool:
+    """Whether all the entries that move are those of one gradient beside the point."""
+    return any(
+        all(np.all(_like(claims[n], g[n])[u != 0]) for n, u in direction.along.items())
+        for g in neighbours(case)
+    )
+
+
+# -- by directions -------------------------------------------------------------------------------
+
+
+def _by_directions(
+    verdict: Verdict, claims: Mapping[str, Any], rtol: float, case: Case | None
+) -> tuple[Judged, ...]:
+    """A large claim: its slope along each random direction against the differences' slope."""
+    found = [
+        off
+        for k, direction in enumerate(verdict.opinions["differences"].directions)
+        if (off := _along(k, direction, claims, rtol)) is not None
+    ]
+    parts = tuple(Judged(name) for name in claims)
+    if not found:
+        return parts
+    where = None if case is None else locate(case, claims)
+    if where is None:
+        return (Judged("every input along a direction", tuple(found)), *parts)
+    error = radius(where.slope)
+    off = Off(where.part, where.index, where.given, middle(where.slope), error, error)
+    return tuple(Judged(n, (off,) if n == where.part else ()) for n in claims)
+
+
+def _along(k: int, direction: Direction, claims: Mapping[str, Any], rtol: float) -> Off | None:
+    total, bar = 0.0, 0.0
+    for name, u in direction.along.items():
+        terms = np.asarray(claims[name], dtype=np.float64)
+        part, rounding = dot(terms, u)
+        total += part
+        bar = max(bar, rtol * float(np.sqrt(np.sum((terms * u) ** 2)))) + rounding
+    slope = direction.slope
+    if not slope.is_finite():
+        return None
+    if np.isfinite(total) and abs(total - middle(slope)) <= radius(slope) + bar:
+        return None
+    return Off("", (k,), total, middle(slope), radius(slope), bar)

@@ -1,0 +1,123 @@
+"""How functions behave that are to be checked: pure, repeatable, linear in the cotangent."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcheck.numbers.ball import arbs, balls, precision
+from gradcheck.opinions.opinion import Array
+from gradcheck.testing.call import Call, signed
+
+Backward = Callable[..., Any]
+Again = Callable[[list[Any]], Any]  # a claim made anew, at other arguments
+DISTURBED = 4
+UNITS = 8.0
+SAFETY = 1.5
+LINEAR = 2.0**20
+
+
+def impure(call: Call) -> list[str]:
+    """What the function does besides giving a value that depends on its arguments alone."""
+    args = call.fresh()
+    first = call.function(*args)
+    if _any_differs(args, call.args):
+        return ["the function changes its arguments in place"]
+    if _differs(first, call.function(*call.fresh())):
+        return ["the function gives another value when it is called again"]
+    return []
+
+
+def pulled(
+    backward: Backward, cotangent: Array, call: Call
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The gradients that backward gives, and what else it does."""
+    args, sent = call.fresh(), cotangent.copy()
+    first = call.by_name(backward(sent, *args))
+    faults = []
+    if not np.array_equal(sent, cotangent):
+        faults.append("backward changes the cotangent it is given")
+    if _any_differs(args, call.args):
+        faults.append("backward changes its arguments in place")
+    again = call.by_name(backward(cotangent.copy(), *call.fresh()))
+    if any(_differs(first[name], again[name]) for name in first):
+        faults.append("backward gives another result when it is called again")
+    return first, tuple(faults)
+
+
+def not_linear(backward: Backward, call: Call, rng: np.random.Generator) -> list[str]:
+    """A VJP is linear in the cotangent: zero in, zero out; minus twice in, minus twice out."""
+    shape = call.shape()
+
+    def at(cotangent: Array) -> dict[str, Any]:
+        return call.by_name(backward(cotangent, *call.fresh()))
+
+    if any(g is not None and np.any(np.nan_to_num(g) != 0) for g in at(np.zeros(shape)).values()):
+        return ["backward does not use its cotangent: a cotangent of zeros gives a gradient"]
+    c = signed(rng, shape)
+    once, twice = at(c), at(-2.0 * c)
+    for name, g in once.items():
+        if g is None or twice[name] is None or np.shape(g) != np.shape(twice[name]):
+            continue
+        off = np.abs(np.nan_to_num(twice[name] + 2.0 * g))
+        level = np.max(np.abs(np.nan_to_num(g)), initial=0.0)
+        if np.any(off > LINEAR * call.grain(g) * level):
+            return [f"backward is not linear in the cotangent (argument {name})"]
+    return []
+
+
+def shaken(gradients: Again, call: Call) -> dict[str, Array]:
+    """How far a claim moves when its arguments move by a few units of rounding.
+
+    What a formula loses by cancellation, and what no formula could know of the argument, shows
+    here; a wrong formula that is stable does not move.
+    """
+    still = call.by_name(gradients(call.fresh()))
+    moved = {n: np.zeros(np.shape(g)) for n, g in still.items() if g is not None}
+    rng = np.random.default_rng(0)
+    for _ in range(DISTURBED):
+        args = call.fresh()
+        for i in call.wrt:
+            args[i] = _disturbed(args[i], call.grain(), rng)
+        for name, g in call.by_name(gradients(args)).items():
+            if name in moved and np.shape(g) == moved[name].shape:
+                moved[name] = np.fmax(moved[name], np.abs(np.asarray(g) - still[name]))
+    return {name: SAFETY * np.nan_to_num(m, posinf=0.0) for name, m in moved.items()}
+
+
+def _disturbed(value: Any, grain: float, rng: np.random.Generator) -> Any:
+    shape = np.shape(value)
+    noise = UNITS * grain * rng.uniform(0.5, 1.0, shape) * rng.choice((-1.0, 1.0), shape)
+    moved = np.asarray(value) * (1.0 + noise)
+    return moved.astype(value.dtype) if isinstance(value, np.ndarray) else float(moved)
+
+
+def in_balls(
+    gradients: Callable[[list[Any]], Any], call: Call, bits: int
+) -> dict[str, Array] | None:
+    """The claimed gradients as a program of balls: what the formula says without rounding.
+
+    None where it cannot be run on exact numbers.
+    """
+    with precision(bits):
+        args = call.fresh()
+        for i in call.wrt:
+            args[i] = balls(np.asarray(args[i], dtype=np.float64))
+        try:
+            came = gradients(args)
+            several = list(came) if isinstance(came, tuple | list) else [came]
+            if len(several) == len(call.args) != len(call.wrt):
+                several = [several[i] for i in call.wrt]
+            return {n: arbs(g) for n, g in zip(call.labels, several, strict=True)}
+        except Exception:  # noqa: BLE001 - a second chance only: a user's code may raise anything
+            return None
+
+
+def _any_differs(some: Any, others: Any) -> bool:
+    return any(_differs(a, b) for a, b in zip(some, others, strict=True))
+
+
+def _differs(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray | float) and isinstance(b, np.ndarray | float):
+        return not np.array_equal(a, b, equal_nan=np.asarray(a).dtype.kind == "f")
+    return False

@@ -1,0 +1,210 @@
+"""The verdict: the only place where opinions meet. It reads the pattern, never the majority.
+
+Values are compared first, for an additive slip in a forward vanishes under differentiation; then
+gradients, entry by entry, each within its own error bar.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gradcheck.opinions.differences import closer, differences
+from gradcheck.opinions.opinion import Case, Estimate, Opinion, Slope
+from gradcheck.opinions.reverse import reverse
+from gradcheck.opinions.symbolic import symbolic
+from gradcheck.verdict.blame import Suspect, extremes, suspects
+from gradcheck.verdict.directions import along_directions, located, power
+from gradcheck.verdict.entries import Entry, Scale, compared, largest
+
+__all__ = ["VERDICTS", "Entry", "Part", "Verdict", "consult", "read"]
+
+# From harmless to grave: a whole is as grave as its gravest part.
+VERDICTS = ("agree", "kink", "unstable-forward", "undecided", "jump", "undefined", "dissent")
+MORE_SAMPLES = 32
+BEST = ("symbolic", "differences", "reverse")
+BEST_AT_A_TIE = BEST_VALUE = ("differences", "symbolic", "reverse")
+ASIDE = 1e-3
+NOTHING = 1e-20
+BLAMABLE = {"reverse", "several"}
+
+
+@dataclass(frozen=True)
+class Part:
+    """The verdict on one gradient: what is best known, and entries that are not plainly agreed."""
+
+    name: str
+    verdict: str
+    gradient: Estimate | None
+    entries: tuple[Entry, ...] = ()
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The subgradient interval of the first kink."""
+        return next((e.interval for e in self.entries if e.interval is not None), None)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the three opinions come to at one point."""
+
+    verdict: str
+    value: Estimate | None
+    parts: Mapping[str, Part]
+    opinions: Mapping[str, Opinion]
+    entries: tuple[Entry, ...] = ()
+    suspects: tuple[Suspect, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def consult(case: Case, *, write: bool = True) -> Verdict:
+    """Ask the three opinions about one case and read the pattern of their answers."""
+    opinions = [reverse(case), symbolic(case, write=write), differences(case)]
+    found = read(case, opinions)
+    if found.verdict == "dissent" and _lonely(found) == {"reverse"}:
+        found = read(case, [reverse(case, MORE_SAMPLES), *opinions[1:]])
+    if _staircase(found, opinions[-1]):
+        found = _closer(case, opinions, found)
+    if any(entry.tie for entry in found.entries):
+        found = _beside_the_tie(case, found)
+    return _blamed(case, found)
+
+
+def _staircase(found: Verdict, seen: Opinion) -> bool:
+    """Whether the differences alone see another slope, or see one go wild."""
+    if found.verdict == "dissent":
+        return _lonely(found) == {"differences"}
+    return any(slope.kind == "vertical" for slope in seen.slopes.values())
+
+
+def _closer(case: Case, opinions: Sequence[Opinion], found: Verdict) -> Verdict:
+    """The differences with smaller steps, where that brings agreement."""
+    if not opinions[-1].method.startswith("balls"):
+        return found
+    now = read(case, [*opinions[:-1], closer(case, opinions[-1])])
+    return now if now.verdict == "agree" else found
+
+
+def read(case: Case, opinions: Sequence[Opinion]) -> Verdict:
+    """The verdict on opinions already formed."""
+    given = [opinion for opinion in opinions if not opinion.abstains]
+    by_name = {opinion.name: opinion for opinion in opinions}
+    if len(given) < 2:
+        why = "; ".join(f"{o.name} abstains: {o.abstains}" for o in opinions if o.abstains)
+        alone = given[0].gradients if given else {}
+        parts = {name: Part(name, "undecided", alone.get(name)) for name in case.wrt}
+        return Verdict("undecided", _value(given), parts, by_name, notes=(why,))
+    values = {o.name: o.value for o in given if o.value is not None}
+    parts = {name: _part(name, given, _size(case, given)) for name in case.wrt}
+    entries = (
+        *compared("", values, {}, _value_scale(case, given)),
+        *(entry for part in parts.values() for entry in part.entries),
+        *along_directions(given),
+    )
+    grave = _gravest([e.verdict for e in entries] + [part.verdict for part in parts.values()])
+    return Verdict(grave, _value(given), parts, by_name, entries, notes=power(case, given))
+
+
+def _part(name: str, given: Sequence[Opinion], value_size: float) -> Part:
+    gradients = {o.name: o.gradients[name] for o in given if name in o.gradients}
+    tied = any(o.ties for o in given)
+    best = next((gradients[n] for n in (BEST_AT_A_TIE if tied else BEST) if n in gradients), None)
+    if len(gradients) < 2:
+        checked = any(o.directions for o in given)
+        return Part(name, "agree" if checked else "undecided", best)
+    level = max((largest(g) for n, g in gradients.items() if n != "reverse"), default=0.0)
+    slopes: dict[tuple[int, ...], Slope] = {
+        index: slope for o in given for (part, index), slope in o.slopes.items() if part == name
+    }
+    entries = compared(name, gradients, slopes, Scale(level, value_size, tied))
+    return Part(name, _gravest(e.verdict for e in entries), best, entries)
+
+
+# -- who is to blame -----------------------------------------------------------------------------
+
+
+def _blamed(case: Case, found: Verdict) -> Verdict:
+    """A dissent with its suspects, unless float64 ran out of range and no op is off by itself."""
+    alone = [e for e in found.entries if e.lonely in BLAMABLE and not (e.tie and e.part)]
+    if found.verdict != "dissent" and not alone:
+        return found
+    if _lonely(found) == {"reverse"} and found.opinions["reverse"].method:
+        return _with(found, lambda e: _off_the_tape(e, found) if e.lonely == "reverse" else e)
+    guilty = suspects(case)
+    if guilty:
+        found = _with(found, lambda e: replace(e, verdict="dissent") if e in alone else e)
+    elif _lonely(found) <= BLAMABLE and (out := extremes(case)):
+        found = _with(found, lambda e: _out_of_range(e, out[0]) if e in alone else e)
+    if found.verdict != "dissent":
+        return found
+    return replace(found, suspects=guilty, notes=(*found.notes, *located(case, found.opinions)))
+
+
+def _off_the_tape(entry: Entry, found: Verdict) -> Entry:
+    why = f"{found.opinions['reverse'].method}, and their gradient is lost: {entry.why}"
+    return replace(entry, verdict="undecided", why=why)
+
+
+def _out_of_range(entry: Entry, words: str) -> Entry:
+    return replace(entry, verdict="unstable-forward", why=f"{words}: {entry.why}")
+
+
+def _with(found: Verdict, changed: Callable[[Entry], Entry]) -> Verdict:
+    """The verdict with its entries changed, and everything that follows from them."""
+    parts = {}
+    for name, part in found.parts.items():
+        entries = tuple(map(changed, part.entries))
+        grave = _gravest(e.verdict for e in entries) if entries else part.verdict
+        parts[name] = replace(part, entries=entries, verdict=grave)
+    entries = tuple(map(changed, found.entries))
+    grave = _gravest([e.verdict for e in entries] + [part.verdict for part in parts.values()])
+    return replace(found, verdict=grave, parts=parts, entries=entries)
+
+
+def _beside_the_tie(case: Case, found: Verdict) -> Verdict:
+    """A tie excuses a difference only if there is none at a point beside it."""
+    rng = np.random.default_rng(case.seed)
+    moved = {
+        name: values + ASIDE * rng.uniform(0.5, 1.5, values.shape) * np.where(values, values, 1.0)
+        for name, values in case.floats().items()
+    }
+    beside = replace(case, inputs={**case.inputs, **{name: moved[name] for name in case.wrt}})
+    there = read(beside, [reverse(beside), symbolic(beside, write=False), differences(beside)])
+    if there.verdict != "dissent":
+        return found
+    wrong = tuple(e for e in there.entries if e.verdict == "dissent")
+    notes = (*found.notes, "the dissent shows at a point beside the tie")
+    return replace(found, verdict="dissent", entries=(*found.entries, *wrong), notes=notes)
+
+
+def _lonely(verdict: Verdict) -> set[str]:
+    return {entry.lonely for entry in verdict.entries if entry.verdict == "dissent"}
+
+
+# -- sizes ---------------------------------------------------------------------------------------
+
+
+def _gravest(verdicts: Iterable[str]) -> str:
+    return max(verdicts, key=VERDICTS.index, default="agree")
+
+
+def _size(case: Case, given: Sequence[Opinion]) -> float:
+    """|value| / max(1, |x|): the natural size of a slope, where the slope itself vanishes."""
+    value = max((largest(o.value) for o in given if o.value is not None), default=0.0)
+    inputs = [float(np.max(np.abs(v), initial=0.0)) for v in case.floats().values()]
+    return max(value / max([1.0, *inputs]), _least(case))
+
+
+def _value_scale(case: Case, given: Sequence[Opinion]) -> Scale:
+    level = max((largest(o.value) for o in given if o.value is not None), default=0.0)
+    return Scale(level, _least(case), tied=any(o.ties for o in given))
+
+
+def _least(case: Case) -> float:
+    """What is nothing beside the inputs: a value or slope that cancels to less is zero."""
+    inputs = [float(np.max(np.abs(v), initial=0.0)) for v in case.floats().values()]
+    return NOTHING * min(1.0, max(inputs, default=1.0) or 1.0)
+
+
+def _value(given: Sequence[Opinion]) -> Estimate | None:
+    return next((o.value for name in BEST_VALUE for o in given if o.name == name), None)

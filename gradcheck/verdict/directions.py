@@ -1,0 +1,142 @@
+"""Many entries at once: slopes along random directions, their power, and masked probes.
+
+A gradient is compared with the slope of the program along signed random directions through all
+inputs. Where the two differ, probes that move only half of what is still suspected, and then half
+of that, lead to the input and the entry.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from gradcheck.numbers.ball import middle, radius
+from gradcheck.opinions.floats.blackbox import slope_along
+from gradcheck.opinions.opinion import Array, Case, Estimate, Opinion
+from gradcheck.verdict.entries import Entry, Scale, entry_of
+
+EPSILON = float(np.finfo(np.float64).eps)
+BROKEN = {"kink": "kink", "jump": "jump", "vertical": "undefined", "undefined": "undefined"}
+
+
+@dataclass(frozen=True)
+class Located:
+    """The entry that masked probes led to: what was given there, and the slope with its bar."""
+
+    part: str
+    index: tuple[int, ...]
+    given: float
+    slope: arb
+
+    def __str__(self) -> str:
+        """`W[3, 1]: 0.25 was given, the slope is 0.5 +/- 1e-12`."""
+        place = f"{self.part}[{', '.join(map(str, self.index))}]" if self.index else self.part
+        return f"{place}: {self.given:.10g} was given, the slope is {self.slope.str(10)}"
+
+
+def along_directions(given: Sequence[Opinion]) -> tuple[Entry, ...]:
+    """Gradients against slopes along random directions, where entries are too many to look at."""
+    found = []
+    for k, direction in enumerate(d for o in given for d in o.directions):
+        if direction.kind is not None and direction.kind.kind in BROKEN:
+            kind = BROKEN[direction.kind.kind]
+            found.append(Entry("", (k,), kind, direction.kind.detail))
+            continue
+        slopes = {"differences": direction.slope}
+        for o in given:
+            if o.gradients:
+                slopes[o.name] = _dot(o.gradients, direction.along)
+        size = max(abs(middle(ball)) for ball in slopes.values())
+        found.append(entry_of("", (k,), slopes, None, Scale(size)))
+    return tuple(entry for entry in found if entry.verdict != "agree")
+
+
+def _dot(gradients: Mapping[str, Estimate], along: Mapping[str, Array]) -> arb:
+    """The slope that a gradient claims along a direction, the product's own rounding included."""
+    total, bar = 0.0, 0.0
+    for name, u in along.items():
+        part, rounding = dot(gradients[name].value, u)
+        total += part
+        bar += float(np.sum(gradients[name].error * np.abs(u))) + rounding
+    return arb(total, bar) if np.isfinite(total + bar) else arb.nan()
+
+
+def dot(values: Array, u: Array) -> tuple[float, float]:
+    """The product of two arrays summed up, and a bar for its rounding."""
+    terms = values * u
+    return float(np.sum(terms)), 16 * EPSILON * float(np.sqrt(np.sum(terms**2)))
+
+
+def power(case: Case, given: Sequence[Opinion]) -> tuple[str, ...]:
+    """What a check along random directions would have seen, stated in numbers.
+
+    A single wrong entry is off by delta * u along each direction; all K directions miss it only if
+    every |u| < bar / delta, whose probability is P(|N(0, s)| < bar / delta)^K.
+    """
+    found = [d for o in given for d in o.directions]
+    if not found:
+        return ()
+    bar = max(radius(d.slope) for d in found)
+    bar += max((radius(_dot(o.gradients, d.along)) for o in given if o.gradients for d in found),
+               default=0.0)  # fmt: skip
+    miss = 1e-6 ** (1 / len(found))
+    size = min(float(np.sqrt(np.mean(np.square(u)))) for u in found[0].along.values())
+    least = bar / (size * NormalDist().inv_cdf((1 + miss) / 2))
+    return (
+        f"{case.size()} entries checked along {len(found)} random directions: any single wrong "
+        f"entry above {least:.1g} would have been seen with probability 1 - 1e-6",
+    )
+
+
+# -- where the difference is ---------------------------------------------------------------------
+
+
+def located(case: Case, opinions: Mapping[str, Opinion]) -> tuple[str, ...]:
+    """Where reverse mode differs from the slopes of a program too large to look at every entry."""
+    mine = opinions.get("reverse")
+    if mine is None or not mine.gradients or not any(o.directions for o in opinions.values()):
+        return ()
+    found = locate(case, {name: g.value for name, g in mine.gradients.items()})
+    return () if found is None else (f"masked probes lead to {found}",)
+
+
+def locate(case: Case, gradients: Mapping[str, Any]) -> Located | None:
+    """The entry at which a gradient differs from the program's slope; None where none is found.
+
+    Of two halves the one goes on whose probe strays more from its slope.
+    """
+    rng = np.random.default_rng(case.seed + 2)
+    stray = _strays(case, gradients, rng)
+    name = max(case.wrt, key=lambda name: stray(name, np.arange(np.size(case.inputs[name]))))
+    entries = np.arange(np.size(case.inputs[name]))
+    while len(entries) > 1:
+        halves = entries[: len(entries) // 2], entries[len(entries) // 2 :]
+        entries = max(halves, key=lambda half: stray(name, half))
+    if not len(entries) or stray(name, entries) <= 0:
+        return None
+    index = tuple(int(k) for k in np.unravel_index(entries[0], np.shape(case.inputs[name])))
+    unit = np.zeros(np.shape(case.inputs[name]))
+    unit[index] = 1.0
+    slope = slope_along(case, {name: unit}).slope
+    return Located(name, index, float(np.asarray(gradients[name])[index]), slope)
+
+
+def _strays(
+    case: Case, gradients: Mapping[str, Any], rng: np.random.Generator
+) -> Callable[[str, Array], float]:
+    """How far a probe of some entries strays from the slope, beyond the bar of both."""
+
+    def stray(name: str, entries: Array) -> float:
+        u: Array = np.zeros(np.size(case.inputs[name]))
+        u[entries] = rng.uniform(0.5, 1.5, len(entries)) * rng.choice([-1.0, 1.0], len(entries))
+        u = u.reshape(np.shape(case.inputs[name]))
+        seen = slope_along(case, {name: u})
+        total, bar = dot(np.asarray(gradients[name], dtype=np.float64), u)
+        if not seen.slope.is_finite():
+            return 0.0
+        return max(0.0, abs(total - middle(seen.slope)) - radius(seen.slope) - bar)
+
+    return stray
