@@ -6,7 +6,7 @@ import pytest
 
 from gradcheck.grading.selftest import self_test
 from gradcheck.problem import load_text
-from tests.readme import README, rendered
+from tests.support.readme import README, rendered
 
 TEXT = README.read_text()
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", TEXT, re.DOTALL)

@@ -18,7 +18,7 @@ import sympy
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, key
 from gradcheck.problem import load_text
-from tests.pairs import Pair, X, pairs
+from tests.support.pairs import Pair, X, pairs
 
 COUNT = 200
 SEED = 11

@@ -1,0 +1,74 @@
+"""The notes that say which rule decided where a spelling is ambiguous."""
+
+import pytest
+
+from tests.support.typed import complaint, read
+
+NOTED = {
+    "-x^2": "-x^2 is read as -(x^2)",
+    "2^3^2": "2^3^2 is read as 2^(3^2)",
+    "1/2x": "1/2x is read as (1/2)*x",
+    "x^1/2": "x^1/2 is read as (x^1)/2",
+    "e^2x": "e^2x is read as (e^2)*x",
+    "cos 2x/3": "cos 2x/3 is read as cos(2*x)/3",
+    "sin x^2": "sin x^2 is read as sin(x^2)",
+    "√2x": "√2x is read as sqrt(2)*x",
+    "log x": "log is read as the natural logarithm, ln",
+    "sin^-1 x": "sin^-1 is read as the inverse function arcsin, not as 1/sin",
+    "1e-3": "1e-3 is read as 1*10^-3",
+    "max(0,x)": "max of two arguments is read as maximum",
+    "2^log_3 x": "log_3 is read as the logarithm to base 3",
+    "sqrt 2x": "sqrt 2x is read as sqrt(2*x)",
+    "sin 2*x": "sin 2*x is read as sin(2)*x",
+    "sin (x)^2": "the power after (x) belongs to sin(x), not to its argument",
+    "x^2y": "x^2y is read as (x^2)*y",
+    "lg x": "lg is read as log10",
+    "X^T": "X^T is read as the transpose X.T",
+}
+
+
+@pytest.mark.parametrize(("typed", "note"), NOTED.items())
+def test_a_rule_that_decided_is_noted(typed, note):
+    """Where a spelling is ambiguous the note says how it was read."""
+    assert read(typed).notes == (note,)
+
+
+@pytest.mark.parametrize("typed", ["2x", "3x^2 + 2cos x", "sin 2x", "x sin x", "(1/2)x", "-(x^2)"])
+def test_no_note_without_a_doubt(typed):
+    """A spelling that everybody reads alike leaves no note."""
+    assert read(typed).notes == ()
+
+
+def test_a_product_with_a_transpose_is_noted():
+    """Side by side is entry by entry, also for matrices: the note says how to write the other."""
+    formula = read("X^T X")
+    assert formula.understood == "X.T*X"
+    assert "a matrix product is written @" in formula.notes[1]
+
+
+def test_a_note_spells_powers_as_the_student_does():
+    """Where ** was typed the note has ** too."""
+    assert read("-x**2").notes == ("-x**2 is read as -(x**2)",)
+
+
+@pytest.mark.parametrize("typed", ["2e3", "2e-3 x", "1e+5"])
+def test_scientific_notation_beside_an_input_called_e(typed):
+    """With an input called e, 2e-3 could be 2*e - 3: refused, not guessed."""
+    fault = complaint(typed, names=("e", "x"))
+    assert "a number or a multiple of e" in fault.message
+    assert "10^" in fault.cure
+
+
+def test_a_point_makes_scientific_notation_plain():
+    """2.0e3 is a number whatever is declared."""
+    assert read("2.0e3", names=("e",)).understood == "2000.0"
+
+
+def test_a_function_hidden_by_a_name_is_refused():
+    """With an input called log, ln x has no spelling that would mean the same: refused."""
+    assert "two ways" in complaint("ln x", names=("log", "x")).message
+
+
+def test_an_echo_that_is_too_long_is_refused():
+    """What could not be echoed in a readable length is not read."""
+    assert "too long" in complaint("2^log_3 " * 25 + "x").message

@@ -1,0 +1,230 @@
+"""What holds for every formula: echoes read back, and nothing but TextError is ever raised."""
+
+import ast
+import contextlib
+import random
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gradcheck.answers import FUNCTIONS, echo, read_answer
+from gradcheck.errors import TextError
+from tests.support.meanings import MEANINGS
+from tests.support.spellings import ROWS
+from tests.support.typed import NAMES, read
+
+
+def name(word):
+    """A name node."""
+    return ast.Name(word, ast.Load())
+
+
+def call(function, *arguments):
+    """A call node."""
+    return ast.Call(name(function), list(arguments), [])
+
+
+def compare(left, op, right):
+    """A comparison node."""
+    return ast.Compare(left, [op], [right])
+
+
+NUMBERS = st.integers(0, 999).map(ast.Constant)
+DECIMALS = st.builds(
+    lambda digits, places: ast.Constant(Fraction(digits) / Fraction(10) ** places),
+    st.integers(0, 10**6),
+    st.integers(-30, 30),
+)
+WORDS = st.sampled_from([*NAMES, "pi", "e"]).map(name)
+ONE = st.sampled_from(["sin", "log", "absolute", "sqrt", "arctan", "sum"])
+LINEAR = st.sampled_from([ast.Add(), ast.Sub(), ast.Mult(), ast.Div(), ast.MatMult()])
+COMPARISONS = st.sampled_from([ast.Lt(), ast.LtE(), ast.Gt(), ast.GtE(), ast.Eq(), ast.NotEq()])
+INDEX = st.integers(0, 9).map(ast.Constant)
+SLICES = st.builds(ast.Slice, st.none() | INDEX, st.none() | INDEX, st.none() | INDEX)
+INDICES = (
+    INDEX
+    | SLICES
+    | st.lists(INDEX | SLICES, min_size=1, max_size=3).map(
+        lambda parts: ast.Tuple(parts, ast.Load())
+    )
+)
+
+
+def grown(trees):
+    """Larger trees from smaller ones."""
+    return (
+        st.builds(ast.BinOp, trees, LINEAR, trees)
+        | st.builds(ast.BinOp, trees, st.just(ast.Pow()), WORDS | INDEX | trees.map(negative))
+        | st.builds(ast.UnaryOp, st.sampled_from([ast.UAdd(), ast.USub()]), trees)
+        | st.builds(call, ONE, trees)
+        | st.builds(call, st.just("maximum"), trees, trees)
+        | st.builds(
+            call, st.just("where"), st.builds(compare, trees, COMPARISONS, trees), trees, trees
+        )
+        | st.builds(lambda value, index: ast.Subscript(value, index, ast.Load()), trees, INDICES)
+        | st.builds(lambda value: ast.Attribute(value, "T", ast.Load()), trees)
+        | st.builds(summed, trees, INDEX)
+    )
+
+
+def negative(tree):
+    """A tree with a minus before it; literal exponents stay small behind a name."""
+    return ast.UnaryOp(ast.USub(), ast.BinOp(name("x"), ast.Mult(), tree))
+
+
+def summed(tree, axis):
+    """A sum along an axis."""
+    keywords = [ast.keyword("axis", axis), ast.keyword("keepdims", ast.Constant(True))]
+    return ast.Call(name("sum"), [tree], keywords)
+
+
+TREES = st.recursive(NUMBERS | DECIMALS | WORDS, grown, max_leaves=14)
+
+
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(TREES)
+def test_an_echo_reads_back_as_the_same_tree(tree):
+    """Every tree written out and read again is the same tree, and its echo the same echo."""
+    written = echo(tree)
+    formula = read(written)
+    assert ast.dump(formula.tree.body) == ast.dump(tree)
+    assert formula.understood == written
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(TREES)
+def test_brackets_in_an_echo_are_needed(tree):
+    """Leaving out any pair of brackets that only groups changes the tree or cannot be read."""
+    written = echo(tree)
+    for left, right in grouping(written):
+        without = written[:left] + written[left + 1 : right] + written[right + 1 :]
+        try:
+            again = read(without).tree.body
+        except TextError:
+            continue
+        assert ast.dump(again) != ast.dump(tree), without
+
+
+def grouping(text):
+    """The places of the brackets that follow no name: those that only group."""
+    stack = []
+    for place, char in enumerate(text):
+        if char == "(":
+            stack.append(place)
+        elif char == ")":
+            left = stack.pop()
+            if not (left and (text[left - 1].isalnum() or text[left - 1] == "_")):
+                yield left, place
+
+
+SIGNS = "x y a 2 3.5 1e3 ( ) [ ] { } | + - * / ^ ** @ , . = < : ' ! ° % √ ² ⁻ ½ θ π · − & $ ~ é х"
+PLAIN = "sin cos ln log_ e pi xy sinx None np. .T 0,5"
+LATEX = r"\frac \sqrt \left| \right) \sin \cdot \log_ _{ } \ "
+PIECES = [
+    *(typed for typed, _ in ROWS),
+    *MEANINGS,
+    *SIGNS.split(),
+    *PLAIN.split(),
+    *LATEX.split(),
+    *(" ", "\n", "\x00", "\ud800"),
+]
+
+
+def scrambled(rng):
+    """A text made of pieces, sometimes cut, doubled or with characters swapped in."""
+    text = "".join(rng.choice(PIECES) for _ in range(rng.randint(1, 8)))
+    for _ in range(rng.randint(0, 3)):
+        at, to = sorted(rng.randint(0, len(text)) for _ in range(2))
+        middle = rng.choice(["", text[at:to] * 2, chr(rng.randint(0, 0x2FFF)), text[at:to][::-1]])
+        text = text[:at] + middle + text[to:]
+    return text[: rng.choice([30, 200, 4000])]
+
+
+def survives(seed, rounds):
+    """Read scrambled texts; each is read, and its echo again, or refused with one complaint."""
+    rng = random.Random(seed)
+    outcomes = {"read": 0, "refused": 0}
+    for _ in range(rounds):
+        text = scrambled(rng)
+        try:
+            formula = read(text)
+        except TextError as error:
+            (fault,) = error.complaints
+            assert fault.line == 1
+            assert 1 <= fault.column <= len(text) + 1
+            assert fault.message
+            assert fault.cure
+            outcomes["refused"] += 1
+        else:
+            assert read(formula.understood).understood == formula.understood
+            outcomes["read"] += 1
+    return outcomes
+
+
+def test_no_text_raises_anything_but_a_text_error():
+    """5,000 scrambled texts are read or refused; both happen."""
+    outcomes = survives(seed=20, rounds=5_000)
+    assert min(outcomes.values()) > 300
+
+
+@pytest.mark.sweep
+def test_no_text_raises_anything_but_a_text_error_at_length():
+    """100,000 scrambled texts are read or refused."""
+    assert sum(survives(seed=21, rounds=100_000).values()) == 100_000
+
+
+LIMITS = {
+    "x" * 2001: "at most 2000",
+    "(" * 300 + "x": "64 levels",
+    "-" * 300 + "x": "64 levels",
+    "x^" * 200 + "x": "64 levels",
+    "sin " * 200 + "x": "64 levels",
+    "√" * 300 + "x": "64 levels",
+    "x" + ".sum()" * 100: "64 levels",
+    "[" * 300: "64 levels",
+    "x+" * 200 + "x": "128 steps",
+    "x " * 400: "128 steps",
+    "x+y*" * 150 + "x": "more than 500",
+    "(" * 501: "more than 500",
+    "a" * 33: "at most 32",
+    "1" * 31: "at most 30",
+    "x" + "²" * 31: "at most 30",
+    "1e401": "beyond 400",
+    "x" + "^2" * 40 + "^2^9": "exponent beyond",
+    "\\frac{" * 70: "64 levels",
+}
+
+
+@pytest.mark.parametrize(("text", "phrase"), LIMITS.items(), ids=[text[:12] for text in LIMITS])
+def test_every_limit_is_named(text, phrase):
+    """What is too long, too deep or too large is refused by the limit it passes."""
+    with pytest.raises(TextError, match=phrase):
+        read(text)
+
+
+def test_limits_hold_on_a_deep_stack():
+    """Called from deep within a program the reader refuses without a RecursionError."""
+
+    def from_depth(levels, text):
+        if levels:
+            return from_depth(levels - 1, text)
+        with pytest.raises(TextError):
+            read(text)
+        return True
+
+    chain = "(((" + "x " * 120 + ")" + "x " * 120 + ")" + "x " * 120 + ")/2x"
+    assert all(from_depth(250, text) for text in [*LIMITS, chain])
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8), st.lists
+    )
+)
+def test_no_value_raises_anything_but_a_text_error(value):
+    """Whatever YAML or JSON can hold is an answer or a TextError."""
+    with contextlib.suppress(TextError):
+        assert read_answer(value, names=NAMES, functions=FUNCTIONS) is not None

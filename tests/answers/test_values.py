@@ -1,0 +1,174 @@
+"""Answers as they come out of YAML, JSON or a form."""
+
+from fractions import Fraction
+
+import pytest
+
+from gradcheck.answers import FUNCTIONS, Entries, Formula, Numbers, Plain, read_answer
+from gradcheck.errors import TextError
+from tests.support.typed import NAMES, read
+
+
+class Exact(float):
+    """A float that remembers the decimal it was typed as."""
+
+    exact: Fraction
+
+
+def exact(value, fraction):
+    """Such a float."""
+    number = Exact(value)
+    number.exact = fraction
+    return number
+
+
+def answer(value):
+    """The answer in a value."""
+    return read_answer(value, names=NAMES, functions=FUNCTIONS)
+
+
+def refused(value):
+    """The complaint about a value that is refused."""
+    with pytest.raises(TextError) as caught:
+        answer(value)
+    (fault,) = caught.value.complaints
+    return f"{fault.message} - {fault.cure}"
+
+
+@pytest.mark.parametrize("value", [True, False, None])
+def test_plain_values_stay(value):
+    """Truth values and None are questions about the graph."""
+    assert answer(value) == Plain(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("True", True),
+        (" false ", False),
+        ("None", None),
+        ("PowBackward0", "PowBackward0"),
+        ("<AddBackward0>", "AddBackward0"),
+        ("<MulBackward0 object at 0x7f3a>", "MulBackward0"),
+        ("grad_fn=<SumBackward1>", "SumBackward1"),
+    ],
+)
+def test_plain_words_of_a_form(text, value):
+    """A form delivers truth values and graph nodes as words."""
+    assert answer(text) == Plain(value)
+
+
+def test_a_declared_name_is_no_plain_word():
+    """Where an input is called none, none is that input."""
+    assert isinstance(read_answer("none", names=["none"], functions=FUNCTIONS), Formula)
+
+
+def test_a_number():
+    """A whole number is exact; a decimal is known to within half a unit of its last digit."""
+    assert answer(16) == Numbers((), (Fraction(16),), (None,))
+    assert answer(0.1) == Numbers((), (Fraction(1, 10),), (Fraction(1, 20),))
+    assert answer(-2.25) == Numbers((), (Fraction(-9, 4),), (Fraction(1, 200),))
+    assert answer(1e22) == Numbers((), (Fraction(10**22),), (Fraction(10**22, 2),))
+
+
+def test_a_float_that_remembers_its_decimal():
+    """`exact` is the value, whatever the float is."""
+    third = Fraction("0.333333333333333333333")
+    (value,) = answer([exact(1 / 3, third)]).values
+    assert value == third
+
+
+def test_nested_lists_are_numbers_row_by_row():
+    """Nested lists keep their shape; their numbers come row by row."""
+    numbers = answer([[1, 2.5], [3, -4], [0, 1e-3]])
+    assert numbers.shape == (3, 2)
+    assert numbers.values == tuple(map(Fraction, ["1", "2.5", "3", "-4", "0", "0.001"]))
+    assert numbers.half_units[:3] == (None, Fraction(1, 20), None)
+    assert answer([]) == Numbers((0,), (), ())
+
+
+@pytest.mark.parametrize(
+    "typed", ["[[1, 2.50], [-3, 4]]", "tensor([[1, 2.50], [-3, 4]])", " [[1,2.50],[-3,4]]"]
+)
+def test_a_typed_list_of_numbers(typed):
+    """A form's text with a list in it is the same as the list."""
+    numbers = answer(typed)
+    assert numbers.shape == (2, 2)
+    assert numbers.values == tuple(map(Fraction, ["1", "2.5", "-3", "4"]))
+    assert numbers.half_units == (None, Fraction(1, 200), None, None)
+
+
+@pytest.mark.parametrize("value", [["2x", 1, 0.5], "[2x, 1, 0.5]"])
+def test_formulas_entry_by_entry(value):
+    """A list with a formula in it is a formula an entry."""
+    entries = answer(value)
+    assert isinstance(entries, Entries)
+    assert entries.shape == (3,)
+    assert [formula.understood for formula in entries.formulas] == ["2*x", "1", "0.5"]
+
+
+def test_text_is_a_formula():
+    """A string is a formula, and numbers in strings keep their half unit."""
+    assert isinstance(answer("3x^2"), Formula)
+    assert answer("0.25").half_unit == Fraction(1, 200)
+
+
+@pytest.mark.parametrize(
+    ("typed", "half"),
+    [
+        ("0.25", Fraction(1, 200)),
+        ("-0.50", Fraction(1, 200)),
+        ("2.", Fraction(1, 2)),
+        ("1e-3", Fraction(1, 2000)),
+        ("1.5e3", Fraction(50)),
+        ("2.5*10^-3", Fraction(1, 20000)),
+        ("2×10^3", Fraction(500)),
+        ("12", None),
+        ("1/2", None),
+        ("0.5x", None),
+    ],
+)
+def test_half_a_unit_of_the_last_digit(typed, half):
+    """Only a bare decimal has a half unit: that of its last typed digit."""
+    assert read(typed).half_unit == half
+
+
+@pytest.mark.parametrize(
+    ("value", "phrase"),
+    [
+        ([[1, 2], [3]], "entry [1]: a list of 2 is due, a list of 1 came"),
+        ([[1, 2], 3], "entry [1]: a list of 2 is due, a single value came"),
+        ([1, [2]], "entry [1]: a number is due, a list came"),
+        ([1, True], "entry [1]: a number or a formula is due, a truth value came"),
+        ([1, None], "nothing came"),
+        ({"x": 1}, "a mapping came"),
+        ([float("nan")], "entry [0]: nan is no finite number"),
+        (float("inf"), "inf is no finite number"),
+        (10**5000, "hundreds of digits"),
+        ([[[[[[[[[1]]]]]]]]], "nested more than 8 deep"),
+        ([["x", "2y"], ["q", 1]], "entry [1][0]: unknown name q"),
+        (["x"] * 1001, "more than 1000 formulas"),
+        ("", "nothing was typed"),
+        ("  \n", "nothing was typed"),
+        (object(), "object came"),
+    ],
+    ids=lambda part: part if isinstance(part, str) else type(part).__name__,
+)
+def test_a_refused_value_says_where(value, phrase):
+    """What cannot be an answer is refused with the entry and what was due."""
+    assert phrase in refused(value)
+
+
+def test_shared_lists_are_not_walked_at_length():
+    """A list that holds itself ten times over, eight deep, is refused by its size."""
+    value = [[]]
+    for _ in range(7):
+        value = [value] * 10
+    assert "numbers" in refused(value)
+
+
+def test_a_list_inside_itself_is_refused():
+    """A list that contains itself has too many levels."""
+    value = []
+    value.append(value)
+    assert "deep" in refused(value)

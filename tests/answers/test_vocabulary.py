@@ -1,0 +1,1 @@
+"""The names that the tests of typed mathematics declare."""

@@ -1,0 +1,201 @@
+"""A perceptron's backward pass written out by hand, with one fault at a time."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.diagnosis import Prepared, explain, prepare
+from gradcheck.diagnosis.confusion import confusion
+from tests.support.school import case, drawn, mlp
+
+# fault -> the ids of which one must be named in every part that the fault changes.
+FAULTS: Mapping[str, set[str]] = {
+    "no mean": {"sum-for-mean"},
+    "mean twice": {"mean-for-sum"},
+    "no two": {"factor-two"},
+    "two twice": {"factor-two"},
+    "seed sign": {"sign-error"},
+    "no tanh 2": {"chain-factor-dropped"},
+    "no tanh 1": {"chain-factor-dropped"},
+    "tanh of z 2": {"wrong-tensor-in-derivative"},
+    "tanh of z 1": {"wrong-tensor-in-derivative"},
+    "tanh twice 2": {"chain-factor-twice"},
+    "no tanh at all": {"chain-factor-dropped"},
+    "upstream 2": {"upstream-ignored"},
+    "upstream 1": {"upstream-ignored"},
+    "b1 not summed": {"broadcast-not-summed"},
+    "b2 not summed": {"broadcast-not-summed"},
+    "b1 averaged": {"broadcast-averaged"},
+    "b2 averaged": {"broadcast-averaged"},
+    "all b averaged": {"broadcast-averaged"},
+    "b1 other axis": {"summed-over-wrong-axis"},
+    "b2 other axis": {"summed-over-wrong-axis"},
+    "b1 all axes": {"summed-over-wrong-axis"},
+    "W1 averaged": {"mean-for-sum"},
+    "W2 averaged": {"mean-for-sum"},
+    "W1 transposed": {"transposed"},
+    "W2 transposed": {"transposed"},
+    "W3 sign": {"sign-error"},
+    "b2 sign": {"sign-error"},
+    "W1 doubled": {"factor-two"},
+    "no path 2": {"path-dropped"},
+}
+NAMES = ("W1", "b1", "W2", "b2", "W3", "b3")
+
+
+def by_hand(v: Mapping[str, Any], fault: str = "") -> dict[str, Any]:
+    """Gradients of mean((p - t)^2) for the perceptron, right but for the fault."""
+    z1 = v["X"] @ v["W1"] + v["b1"]
+    h = np.tanh(z1)
+    z2 = h @ v["W2"] + v["b2"]
+    k = np.tanh(z2)
+    p = k @ v["W3"] + v["b3"]
+    scale = {"no mean": 1.0, "mean twice": 1.0 / p.size**2}.get(fault, 1.0 / p.size)
+    two = {"no two": 1.0, "two twice": 4.0, "seed sign": -2.0}.get(fault, 2.0)
+    dp = two * scale * (p - v["t"])
+    d2, db2 = through(dp @ v["W3"].T, z2, k, fault, "2")
+    d1, db1 = through(d2 @ v["W2"].T, z1, h, fault, "1")
+    grads = {
+        "W3": k.T @ dp,
+        "b3": dp.sum(0) / (len(dp) if fault == "all b averaged" else 1),
+        "W2": h.T @ d2,
+        "b2": db2,
+        "W1": v["X"].T @ d1,
+        "b1": db1,
+    }
+    for name in NAMES:
+        changes = {
+            f"{name} averaged": lambda g: g / (len(dp) if g.ndim == 2 else 1),
+            f"{name} transposed": lambda g: g.T,
+            f"{name} sign": lambda g: -g,
+            f"{name} doubled": lambda g: 2 * g,
+        }
+        grads[name] = changes.get(fault, lambda g: g)(grads[name])
+    return grads
+
+
+def through(g: Any, z: Any, a: Any, fault: str, layer: str) -> tuple[Any, Any]:
+    """The cotangent before the tanh of a layer, and the gradient of its bias."""
+    slope = 1 - a**2
+    d = {
+        f"no tanh {layer}": g,
+        "no tanh at all": g,
+        f"tanh of z {layer}": g * (1 - z**2),
+        f"tanh twice {layer}": g * slope**2,
+        f"upstream {layer}": slope,
+        f"no path {layer}": 0 * g,
+    }.get(fault, g * slope)
+    db = {
+        f"b{layer} not summed": d,
+        f"b{layer} averaged": d.mean(0),
+        "all b averaged": d.mean(0),
+        f"b{layer} other axis": d.sum(1),
+        f"b{layer} all axes": d.sum(),
+    }.get(fault, d.sum(0))
+    return d, db
+
+
+@pytest.fixture(scope="module")
+def prepared() -> Prepared:
+    """The perceptron 4-5-3-1 with a batch of 5, at one point as a homework has it."""
+    return prepare(drawn(*mlp(5), points=1))
+
+
+@pytest.fixture(scope="module")
+def inputs() -> Mapping[str, Any]:
+    """The numbers of that point."""
+    return drawn(*mlp(5), points=1)[0].floats()
+
+
+def test_hand_and_tape_agree(prepared: Prepared, inputs: Mapping[str, Any]) -> None:
+    """Without a fault the pass by hand is the gradient, and nothing is said of it."""
+    grads = by_hand(inputs)
+    for name in NAMES:
+        np.testing.assert_allclose(prepared.right[0][name], grads[name], rtol=1e-12, atol=1e-15)
+        found = explain(prepared, name, [grads[name]])
+        assert (found.certainty, found.hypotheses) == ("unnamed", ())
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_fault_is_named(fault: str, prepared: Prepared, inputs: Mapping[str, Any]) -> None:
+    """In every part that the fault changes, its id is among few."""
+    right, wrong = by_hand(inputs), by_hand(inputs, fault)
+    changed = [
+        n for n in NAMES if wrong[n].shape != right[n].shape or not np.allclose(wrong[n], right[n])
+    ]
+    assert changed
+    for name in changed:
+        found = explain(prepared, name, [wrong[name]])
+        ids = {h.mistake.id for h in found.hypotheses}
+        assert ids & FAULTS[fault], (name, found)
+        assert len(ids) <= 3
+
+
+def test_two_faults_on_different_ways(prepared: Prepared, inputs: Mapping[str, Any]) -> None:
+    """A wrong factor at the loss and a dropped tanh are found together."""
+    wrong = 2 * by_hand(inputs, "no tanh 1")["W1"]
+    found = explain(prepared, "W1", [wrong])
+    assert set(found.hypotheses[0].ids) == {"chain-factor-dropped", "factor-two"}
+
+
+def test_batch_of_five_shows_every_mistake(prepared: Prepared) -> None:
+    """At least 95 % of the single backprop mistakes are named, and all of them honestly."""
+    found = confusion(prepared, "backprop")
+    assert found.named >= 0.99 * found.made
+    assert not found.missed
+
+
+def test_entries_in_common() -> None:
+    """Of an array it is said which entries are off, and what they share."""
+    cases = drawn("sum(W**2 * V)", {"W": (4, 3), "V": (4, 3)}, ("W",), points=1)
+    prepared = prepare(cases)
+    answer = np.array(prepared.right[0]["W"])
+    answer[2] += np.array([0.1, 0.4, -0.2])
+    found = explain(prepared, "W", [answer])
+    assert found.certainty == "unnamed"
+    assert found.remarks == ("only the entries of row 2 are off",)
+
+
+def test_shape_is_said() -> None:
+    """A gradient of another shape is remarked on in words."""
+    prepared = prepare(drawn("sum(W**2 * V)", {"W": (4, 3), "V": (4, 3)}, ("W",), points=1))
+    found = explain(prepared, "W", [np.ones((3, 4))])
+    assert found.remarks == (
+        "the gradient has the shape (4, 3), the answer (3, 4): is it transposed?",
+    )
+
+
+def test_unknown_points_are_not_held_against_an_answer() -> None:
+    """A number typed for one point is compared at that point only."""
+    cases = [case("x**4 + sin(x)", {"x": p}) for p in (0.6, 1.7)]
+    found = explain(prepare(cases), "x", [None, np.array(1.7**3 + np.cos(1.7))])
+    assert [h.mistake.id for h in found.hypotheses] == ["power-coefficient-missing"]
+
+
+def test_rounded_numbers_have_slack() -> None:
+    """Four digits of a wrong number are enough when the caller says that they are four."""
+    cases = [case("x**4 + sin(x)", {"x": 1.7})]
+    wrong = np.array(round(1.7**3 + np.cos(1.7), 4))
+    prepared = prepare(cases)
+    assert explain(prepared, "x", [wrong]).certainty == "unnamed"
+    found = explain(prepared, "x", [wrong], slack=0.5e-4)
+    assert "power-coefficient-missing" in {h.mistake.id for h in found.hypotheses}
+
+
+def test_repeated_index() -> None:
+    """`G[index] = g` keeps the last of the contributions to an entry."""
+    program, shapes = "sum(x[[0, 2, 2]] * v)", {"x": (3,), "v": (3,)}
+    cases = drawn(program, shapes, ("x",), points=1)
+    v = cases[0].floats()["v"]
+    found = explain(prepare(cases), "x", [np.array([v[0], 0.0, v[2]])])
+    assert found.hypotheses[0].mistake.id == "repeated-index-overwritten"
+
+
+def test_branches_are_matched_point_by_point() -> None:
+    """A mistake in one branch leaves the points of the other branch right."""
+    program = "y = x**3 if x > 1 else sin(x)\ny"
+    cases = [case(program, {"x": p}) for p in (0.4, 1.6)]
+    found = explain(prepare(cases), "x", [np.cos(0.4), np.array(1.6**2)])
+    assert [h.mistake.id for h in found.hypotheses] == ["power-coefficient-missing"]

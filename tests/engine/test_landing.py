@@ -1,0 +1,134 @@
+"""Gradients that land: in memory of their own, and in which mode the user's own code is run."""
+
+import numpy as np
+import pytest
+
+from gradcheck.engine import Function, tensor, watched
+from gradcheck.engine.tape import saved
+from gradcheck.engine.tensor import Tensor
+from gradcheck.ops import TABLE
+from tests.support.oracle import same, table
+from tests.support.rows import program
+
+
+@pytest.mark.parametrize("row", TABLE.values(), ids=lambda row: row.name)
+def test_what_a_rule_gives_is_its_cotangent_a_view_or_its_own(row):
+    """A fresh answer of a VJP may be kept as `.grad`: nobody else holds that memory."""
+    asked = program(row)
+    nodes = []
+    leaves = {name: tensor(x, requires_grad=True) for name, x in asked.inputs.items()}
+    with watched(observe=lambda node, out, operands: nodes.append((node, out))):
+        asked.function("tensor", leaves)
+    assert nodes
+    for node, out in nodes:
+        y, operands = saved(node)
+        g = np.ones(np.shape(out._value))
+        for i, edge in enumerate(node.edges):
+            rule = node.op.vjp(i)
+            if edge is None or rule is None:
+                continue
+            piece = rule(g, y, *operands, **node.params)
+            if type(piece) is np.ndarray and piece is not g and piece.base is None:
+                held = [v for v in (g, y, *operands) if isinstance(v, np.ndarray)]
+                assert not any(np.shares_memory(piece, v) for v in held)
+
+
+SHAPES = {
+    "plus": lambda a, b: a + b,
+    "minus": lambda a, b: a - b,
+    "reshaped": lambda a, b: a.reshape(4).reshape(2, 2) + b,
+    "turned": lambda a, b: a.T + b,
+    "broadcast": lambda a, b: a[0] + b,
+    "twice": lambda a, b: a + b + a,
+    "stacked": lambda a, b: np.stack([a, b]).sum(axis=0),
+}
+
+
+@pytest.mark.parametrize("f", SHAPES.values(), ids=SHAPES)
+def test_gradients_share_no_memory(f):
+    """Whoever writes into one gradient changes neither another nor the cotangent that was given."""
+    a, b = (tensor(np.arange(4.0).reshape(2, 2), requires_grad=True) for _ in range(2))
+    given = np.full((2, 2), 3.0)
+    f(a, b).backward(tensor(given))
+    found = [a.grad._value, b.grad._value]
+    assert not np.shares_memory(*found)
+    assert not any(np.shares_memory(g, given) for g in found)
+
+
+def test_a_leaf_of_its_own_backward_copies_what_was_given():
+    """`x.backward(g)` on a leaf puts g's numbers into `.grad`, not g."""
+    x, g = tensor(np.ones(3), requires_grad=True), tensor(np.ones(3))
+    x.backward(g)
+    x.backward(g)
+    assert g.tolist() == [1.0, 1.0, 1.0]
+    assert x.grad.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_what_a_hook_saw_is_not_written_to():
+    """The gradient that a hook kept stays what it was when more is added."""
+    x = tensor(np.ones(3), requires_grad=True)
+    seen = []
+    x.register_hook(seen.append)
+    (x * x).sum().backward()
+    (x * x).sum().backward()
+    assert [g.tolist() for g in seen] == [[2.0] * 3] * 2
+    assert x.grad.tolist() == [4.0] * 3
+
+
+def test_a_function_may_give_what_it_saved():
+    """A custom backward that hands out its saved tensor does not lose it to `.grad`."""
+
+    class Leaky(Function):
+        @staticmethod
+        def forward(ctx, x, factor):
+            ctx.save_for_backward(factor)
+            return x * factor
+
+        @staticmethod
+        def backward(ctx, g):
+            return ctx.saved_tensors[0], None
+
+    x, factor = tensor(np.ones(2), requires_grad=True), tensor([2.0, 3.0])
+    for _ in range(2):
+        Leaky.apply(x, factor).sum().backward()
+    assert factor.tolist() == [2.0, 3.0]
+    assert x.grad.tolist() == [4.0, 6.0]
+    assert type(x.grad) is Tensor
+
+
+# -- the mode in which hooks and custom backwards run ----------------------------------------------
+
+
+def _modes(m, create_graph, around):
+    """What is_grad_enabled says in a hook and in a custom backward, and whether g is tracked."""
+    seen = []
+
+    class Square(m.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append((m.is_grad_enabled(), g.requires_grad))
+            return g * 2 * ctx.saved_tensors[0]
+
+    x = m.leaf(3.0)
+    x.register_hook(lambda g: seen.append((m.is_grad_enabled(), g.requires_grad)))
+    y = Square.apply(x) * x
+    with around(m):
+        (g,) = m.grad(y, x, create_graph=create_graph)
+        seen.append(m.is_grad_enabled())
+    return *seen, g.requires_grad, m.is_grad_enabled()
+
+
+@table(
+    plain=lambda m: _modes(m, False, lambda m: m.enable_grad()),
+    recorded=lambda m: _modes(m, True, lambda m: m.enable_grad()),
+    plain_inside_no_grad=lambda m: _modes(m, False, lambda m: m.no_grad()),
+    recorded_inside_no_grad=lambda m: _modes(m, True, lambda m: m.no_grad()),
+)
+def test_the_mode_of_user_code(snippet):
+    """Recording is on in hooks and custom backwards just where the graph is to be made."""
+    same(snippet)

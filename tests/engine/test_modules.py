@@ -1,0 +1,161 @@
+"""Layers, losses and optimizers: PyTorch's formulas, texts and updates."""
+
+import numpy as np
+import pytest
+
+from gradcheck.engine import SGD, Adam, Linear, MSELoss, tensor
+from tests.support.oracle import double, of, same, table, torch
+
+W = [[0.1, -0.2, 0.3], [0.4, 0.5, -0.6]]
+B = [0.05, -0.05]
+X = [[1.0, 2.0, 3.0], [-1.0, 0.5, 2.0], [0.0, 1.0, -1.0], [2.0, 2.0, 0.5]]
+Y = [[0.5, 1.0], [0.0, -1.0], [1.0, 1.0], [-0.5, 0.5]]
+
+
+def layer(m):
+    """A 3-2 layer with the weights above, on either side."""
+    if hasattr(m, "Tensor"):
+        return m.Linear(3, 2, weight=W, bias=B)
+    made = m.Linear(3, 2)
+    with m.no_grad():
+        made.weight.copy_(m.tensor(W))
+        made.bias.copy_(m.tensor(B))
+    return made
+
+
+def trained(optimizer, steps=6):
+    """A snippet: a regression trained for some steps; the parameters and the last loss."""
+
+    def snippet(m):
+        net, loss_of = layer(m), m.MSELoss()
+        descent = optimizer(m, list(net.parameters()))
+        for _ in range(steps):
+            loss = loss_of(net(m.tensor(X)), m.tensor(Y))
+            descent.zero_grad()
+            loss.backward()
+            descent.step()
+        return [p.detach() for p in net.parameters()], f"{loss.item():.12f}"
+
+    return snippet
+
+
+@table(
+    sgd=trained(lambda m, p: m.SGD(p, lr=0.05)),
+    momentum=trained(lambda m, p: m.SGD(p, lr=0.05, momentum=0.9)),
+    dampened=trained(lambda m, p: m.SGD(p, lr=0.05, momentum=0.9, dampening=0.3)),
+    nesterov=trained(lambda m, p: m.SGD(p, lr=0.05, momentum=0.9, nesterov=True)),
+    decayed=trained(lambda m, p: m.SGD(p, lr=0.05, momentum=0.5, weight_decay=0.1)),
+    adam=trained(lambda m, p: m.Adam(p, lr=0.05)),
+    adam_tuned=trained(lambda m, p: m.Adam(p, lr=0.05, betas=(0.5, 0.9), eps=1e-3)),
+    adam_decayed=trained(lambda m, p: m.Adam(p, lr=0.05, weight_decay=0.1)),
+)
+def test_updates(snippet):
+    """Six steps of every optimizer end where PyTorch's end."""
+    same(snippet)
+
+
+@table(
+    no_parameters=lambda m: m.SGD([], lr=0.1),
+    one_tensor=of([1.0])(lambda m, x: m.SGD(x, lr=0.1)),
+    nonleaf=of([1.0])(lambda m, x: m.SGD([x * 2], lr=0.1)),
+    number=lambda m: m.SGD([1.0], lr=0.1),
+    rate=of([1.0])(lambda m, x: m.SGD([x], lr=-1)),
+    momentum=of([1.0])(lambda m, x: m.SGD([x], lr=1, momentum=-1)),
+    decay=of([1.0])(lambda m, x: m.SGD([x], lr=1, weight_decay=-1)),
+    nesterov=of([1.0])(lambda m, x: m.SGD([x], lr=1, nesterov=True)),
+    betas=of([1.0])(lambda m, x: m.Adam([x], betas=(1.0, 0.9))),
+    eps=of([1.0])(lambda m, x: m.Adam([x], eps=-1)),
+    layer=lambda m: m.Linear(3, 2),
+    loss=lambda m: m.MSELoss(),
+    wrong_width=lambda m: layer(m)(m.tensor([[1.0, 2.0]])),
+    target_size=lambda m: m.MSELoss()(m.tensor([[1.0], [2.0]]), m.tensor([1.0, 2.0])),
+    reduction=of([1.0])(lambda m, x: m.MSELoss(reduction="foo")(x, x)),
+    classes=of([[1.0, 2.0, 3.0]])(lambda m, x: m.CrossEntropyLoss()(x, m.tensor([2]))),
+    one_class=of([1.0, 2.0, 3.0])(lambda m, x: m.CrossEntropyLoss()(x, m.tensor(1))),
+    probabilities=of([[1.0, 2.0, 3.0]])(
+        lambda m, x: m.CrossEntropyLoss()(x, m.tensor([[0.2, 0.3, 0.5]]))
+    ),
+    outside=of([[1.0, 2.0, 3.0]])(lambda m, x: m.CrossEntropyLoss()(x, m.tensor([3]))),
+    batch=of([[1.0, 2.0, 3.0]])(lambda m, x: m.CrossEntropyLoss()(x, m.tensor([1, 2]))),
+    float_classes=of([[1.0, 2.0, 3.0]])(lambda m, x: m.CrossEntropyLoss()(x, m.tensor([1.0]))),
+)
+def test_words_and_values(snippet):
+    """Complaints, warnings and prints of layers, losses and optimizers are PyTorch's."""
+    same(snippet)
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("loss", ["MSELoss", "CrossEntropyLoss"])
+def test_losses(loss, reduction):
+    """Every reduction of both losses, and its gradient."""
+
+    def snippet(m):
+        given = m.leaf(X)
+        target = m.tensor([0, 2, 1, 1]) if loss == "CrossEntropyLoss" else m.tensor(X) * 0.5
+        value = getattr(m, loss)(reduction=reduction)(given, target)
+        return value.detach(), m.grad((value * value).sum(), given)
+
+    same(snippet)
+
+
+def _zeroed(m):
+    x = m.leaf([1.0, 2.0])
+    descent = m.SGD([x], lr=0.1)
+    (x * 3).sum().backward()
+    descent.zero_grad(set_to_none=False)
+    zeros = x.grad
+    descent.zero_grad()
+    return zeros, x.grad
+
+
+@table(zeroed=_zeroed)
+def test_zero_grad(snippet):
+    """Gradients are dropped, or filled with zeros where that is asked for."""
+    same(snippet)
+
+
+def test_a_layer_is_seeded():
+    """The same seed draws the same weights, inside PyTorch's bound; another seed others."""
+    one, again, other = Linear(16, 4, seed=0), Linear(16, 4, seed=0), Linear(16, 4, seed=1)
+    assert np.array_equal(one.weight.tolist(), again.weight.tolist())
+    assert not np.array_equal(one.weight.tolist(), other.weight.tolist())
+    assert np.abs(one.weight.tolist()).max() <= 1 / 4
+    assert [p.shape for p in one.parameters()] == [(4, 16), (4,)]
+    assert all(p.requires_grad and p.is_leaf for p in one.parameters())
+    assert Linear(3, 2, bias=False).parameters()[0].shape == (2, 3)
+
+
+def test_given_weights_must_fit():
+    """Weights of another shape are refused with both shapes."""
+    with pytest.raises(ValueError, match=r"\(2, 3\).*\(1, 3\)"):
+        Linear(3, 2, weight=[[1.0, 2.0, 3.0]])
+
+
+def test_a_step_writes_in_place_and_counts_the_write():
+    """After a step an old graph that saved the parameter complains, as in PyTorch."""
+    w = tensor([1.0, 2.0], requires_grad=True)
+    y = (w * w).sum()
+    y.backward(retain_graph=True)
+    SGD([w], lr=0.1).step()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+
+
+def test_optimizers_skip_what_has_no_gradient():
+    """A parameter that backward did not reach stays where it is."""
+    w, v = (tensor([1.0], requires_grad=True) for _ in range(2))
+    (w * 2).sum().backward()
+    descent = Adam([w, v], lr=0.5)
+    descent.step()
+    assert v.tolist() == [1.0]
+    assert w.tolist() == pytest.approx([0.5], abs=1e-6)
+
+
+def test_the_formula_of_linear():
+    """A layer is x W^T + b, for a vector and for stacks of rows."""
+    with double():
+        expected = torch.nn.functional.linear(torch.tensor(X), torch.tensor(W), torch.tensor(B))
+    net = Linear(3, 2, weight=W, bias=B)
+    np.testing.assert_allclose(net(tensor(X)).tolist(), expected.tolist(), rtol=1e-15)
+    np.testing.assert_allclose(net(tensor([X])).tolist(), [expected.tolist()], rtol=1e-15)
+    assert MSELoss()(net(tensor(X)), tensor(Y)).shape == ()

@@ -1,0 +1,296 @@
+"""Budgets: what is too much is refused before it is made, and what is not is not."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.errors import OutOfBudget
+from gradcheck.language import Budget
+from gradcheck.language.running.shapes import (
+    Count,
+    broadcast,
+    count_nested,
+    integers,
+    shape_as_array,
+)
+from gradcheck.language.running.sizes import ESTIMATES, estimate
+from tests.support.checked import value
+
+LONG = np.ones(100_000)
+DOUBLING = "l = [0]\nfor i in range(99):\n    l = "
+
+# A program in `n` = 2 and `y` of 100 000 ones; the line of the fault; what there is too much of.
+BOMBS = [
+    ("n**10**10", 1, "exponent"),
+    ("10**10**10", 1, "exponent"),
+    ("9**9999", 1, "bits"),
+    ("np.power(10, 10**10)", 1, "exponent"),
+    ("power(y, 10**10)", 1, "exponent"),
+    ("2**-10**9", 1, "exponent"),
+    ("y**10**9", 1, "exponent"),
+    ("for i in range(99):\n    n = n * n", 2, "bits"),
+    ("for i in range(99):\n    n *= n", 2, "bits"),
+    ("for i in range(99):\n    n = np.multiply(n, n)", 2, "bits"),
+    ("[0] * 10**9", 1, "entries"),
+    ("10**9 * [0]", 1, "entries"),
+    ("(0,) * 10**9", 1, "entries"),
+    ("l = [0]\nl *= 10**9", 2, "entries"),
+    ("range(10**12)", 1, "elements"),
+    ("range(10**30)", 1, "elements"),
+    ("range(0, -10**12, -1)", 1, "elements"),
+    ("list(range(10**7))", 1, "entries"),
+    ("sorted(zip(range(10**7), range(10**7)))", 1, "entries"),
+    ("tuple(y) + tuple(y) * 10", 1, "entries"),
+    ("while True:\n    pass", 1, "steps"),
+    ("while n:\n    n = 1", 1, "steps"),
+    ("for i in range(10**6):\n    pass", 1, "steps"),
+    ("for i in range(1000):\n    for j in range(1000):\n        pass", 2, "steps"),
+    ("l = [0]\nfor v in l:\n    l.append(v)", 2, "steps"),
+    ("[i for i in range(10**6)]", 1, "steps"),
+    ("sum(i * j for i in range(10**4) for j in range(10**4))", 1, "steps"),
+    ("def f(a):\n    return f(a + 1)\nf(0)", 2, "calls inside calls"),
+    ("def f(a):\n    return g(a)\ndef g(a):\n    return f(a)\nf(0)", 4, "calls inside calls"),
+    ("def f(a):\n    return f(a - 1) + f(a - 1) if a else 0\nf(40)", 2, "steps"),
+    (DOUBLING + "l + l", 3, "entries"),
+    (DOUBLING + "l * 2", 3, "entries"),
+    (DOUBLING + "[l, l]\narray(l)", 4, "entries"),
+    (DOUBLING + "[l, l]\nl == [l]", 4, "entries"),
+    (DOUBLING + "[l, l]\nl", 4, "entries"),
+    (DOUBLING + "[l, l]\ny[l]", 4, "entries"),
+    ("l = [0]\nfor i in range(99):\n    l.extend(l)", 3, "entries"),
+    ("l = [0]\nl.append(l)\nstack(l)", 3, "entries"),
+    ("l = [0]\nl.append(l)\nsum(l == l for i in l)", 3, "entries"),
+    ("stack([y] * 10**5)", 1, "elements"),
+    ("y[:, None] * y", 1, "elements"),
+    ("y[:, None] - y", 1, "elements"),
+    ("y[:, None] < y", 1, "elements"),
+    ("y[:, None] + [1] * 10**5", 1, "elements"),
+    ("y[:, None] @ y[None]", 1, "elements"),
+    ("(y[:, None] == y).sum()", 1, "elements"),
+    ("z = y[:, None]\nz += y", 2, "elements"),
+    ("np.maximum(y, y[:, None])", 1, "elements"),
+    ("where(y > 0, y, y[:, None])", 1, "elements"),
+    ("zeros((10**5, 10**5))", 1, "elements"),
+    ("zeros(array([10**5, 10**5]))", 1, "elements"),
+    ("ones(10**9)", 1, "elements"),
+    ("full(shape=10**9, fill_value=1)", 1, "elements"),
+    ("eye(10**6)", 1, "elements"),
+    ("arange(10**12)", 1, "elements"),
+    ("arange(0, 1, 1e-12)", 1, "elements"),
+    ("linspace(0, 1, 10**12)", 1, "elements"),
+    ("linspace(0, y, 10**5)", 1, "elements"),
+    ("outer(y, y)", 1, "elements"),
+    ("kron(y, y)", 1, "elements"),
+    ("tensordot(y, y, 0)", 1, "elements"),
+    ("einsum('i,j->ij', y, y)", 1, "elements"),
+    ("einsum('i,j', y, y)", 1, "elements"),
+    ("meshgrid(y, y)", 1, "elements"),
+    ("tile(y, 10**6)", 1, "elements"),
+    ("y.repeat(10**6)", 1, "elements"),
+    ("repeat(y[:2], [10**9, 10**9])", 1, "elements"),
+    ("pad(y, 10**8)", 1, "elements"),
+    ("diag(y)", 1, "elements"),
+    ("vander(y)", 1, "elements"),
+    ("broadcast_to(y, (10**6, 10**5)) + 1", 1, "elements"),
+    ("take(y[:, None], [[0] * 10**3] * 10, axis=0)[:, 0] + diag(y)", 1, "elements"),
+    ("y[arange(10**4)[:, None], arange(10**4)]", 1, "elements"),
+    ("z = zeros((1000, 1000))\nz[[0] * 10**5]", 2, "elements"),
+    ("z = zeros((1000, 1000))\nz[[0] * 10**5] = 1", 2, "elements"),
+    ("z = zeros((1000, 1000))\nz[[0] * 10**5] += 1", 2, "elements"),
+    ("array_split = 1\nsplit(y, 10**12)", 2, "elements"),
+    ("diff(y[:3], 10**9)", 1, "multiplications"),
+    ("round(y[0], 10**9)", 1, "multiplications"),
+    ("convolve(ones(10**6), ones(10**6))", 1, "multiplications"),
+    ("z = ones((1200, 1200))\nz @ z", 2, "multiplications"),
+    ("inv(ones((1200, 1200)))", 1, "multiplications"),
+    ("matrix_power(ones((99, 99)), 10**300)", 1, "multiplications"),
+    ("einsum('i,j,k->', y[:2000], y[:2000], y[:2000])", 1, "multiplications"),
+    ("layer(y[:, None])", 1, "elements"),
+    ("for i in range(10**4):\n    ones(10**6)", 2, "altogether"),
+    ("for i in range(10**4):\n    list(y)", 2, "altogether"),
+    ("z = ones(10**6)\nfor i in range(10**4):\n    z = z + 1", 3, "altogether"),
+    ("int(1e300)**11", 1, "bits"),
+]
+
+
+class Wide:
+    """A layer of 10 000 outputs that must not be asked for a million rows."""
+
+    weight = np.ones((10_000, 1))
+
+    def __call__(self, x: Any) -> Any:
+        """Never reached."""
+        raise AssertionError("the layer ran")
+
+
+@pytest.mark.parametrize(("text", "line", "phrase"), BOMBS)
+def test_what_is_too_much_is_refused_at_its_place(text: str, line: int, phrase: str) -> None:
+    """Each bomb is refused by the limit it breaks, before it is made."""
+    with pytest.raises(OutOfBudget, match=phrase) as caught:
+        value(text, n=2, y=LONG.copy(), layer=Wide())
+    assert str(caught.value).startswith(f"{line}:")
+    assert " - " in str(caught.value)
+
+
+# A program in `y`, and a budget that just suffices for it: one less, and it is refused.
+EXACT = [
+    ("for i in range(10):\n    pass", "steps", 11),
+    ("n = 0\nwhile n < 10:\n    n += 1", "steps", 11),
+    ("[sin(i) for i in range(10)]", "steps", 21),
+    ("def f(a):\n    return f(a - 1) if a else 0\nf(6)", "depth", 7),
+    ("y[:, None] * y[:7]", "elements", 140),
+    ("zeros((3, 5))", "elements", 15),
+    ("range(33)", "elements", 33),
+    ("[0] * 4 + [1]", "entries", 5),
+    ("l = []\nfor i in range(9):\n    l.append(i)", "entries", 9),
+    ("ones((2, 3)) @ ones((3, 4))", "products", 24),
+    ("4096 * 4", "bits", 16),
+    ("2**12", "exponent", 12),
+    ("y + y", "total", 20),
+]
+
+
+@pytest.mark.parametrize(("text", "limit", "enough"), EXACT)
+def test_a_limit_is_exact(text: str, limit: str, enough: int) -> None:
+    """What just fits runs; with one less of the same it does not."""
+    value(text, Budget(**{limit: enough}), y=np.ones(20))
+    with pytest.raises(OutOfBudget):
+        value(text, Budget(**{limit: enough - 1}), y=np.ones(20))
+
+
+HOMEWORK = [
+    "for step in range(1000):\n    w = w - 0.1 * (X.T @ (X @ w - y)) / 50\nw.sum()",
+    "losses = []\nfor i in range(5000):\n    losses.append(((X @ w - y)**2).mean())\nsum(losses)",
+    "((X[:, None, :] - X[None])**2).sum(axis=2).mean()",
+    "X[arange(50), [0] * 50].sum() + X[X > 0].sum() + einsum('ij,kj->ik', X, X).sum()",
+    "z = ones((2000, 2000))\nz[z > 0].sum() + z[..., [0, 1]].sum() + z[None, 3, [0] * 9].sum()",
+    "n = 1\nfor i in range(1, 101):\n    n = n * i\nn",
+    "(1 + w / 10**4)**10**4",
+    "matrix_power(X.T @ X / 100, 50).sum() + inv(X.T @ X + eye(3)).sum()",
+]
+
+
+@pytest.mark.parametrize("text", HOMEWORK)
+def test_a_homework_fits_the_budget_with_ease(text: str) -> None:
+    """Training loops, distances, factorials: nobody who means well meets a limit."""
+    generator = np.random.default_rng(0)
+    inputs = {"X": generator.normal(size=(50, 3)), "y": np.ones(50), "w": np.ones(3)}
+    assert np.isfinite(np.sum(np.float64(value(text, **inputs))))
+
+
+A, B, V = np.ones((4, 6)), np.ones((6, 5)), np.ones(7)
+CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+    ("zeros", ((2, 3),), {}),
+    ("ones", (5,), {}),
+    ("full", ((2, 3), 7), {}),
+    ("eye", (4,), {}),
+    ("eye", (3, 5), {}),
+    ("tri", (4,), {}),
+    ("arange", (10,), {}),
+    ("arange", (2, 10), {}),
+    ("arange", (0.0, 1.0, 0.125), {}),
+    ("arange", (10, 0, -3), {}),
+    ("linspace", (0, 1), {}),
+    ("linspace", (0, V, 9), {}),
+    ("linspace", (0, 1), {"num": 11}),
+    ("tile", (A, (2, 3)), {}),
+    ("repeat", (V, 3), {}),
+    ("repeat", (A, 2), {"axis": 1}),
+    ("repeat", (V[:3], [1, 2, 3]), {}),
+    ("broadcast_to", (V, (3, 7)), {}),
+    ("pad", (A, 2), {}),
+    ("pad", (V, (1, 2)), {}),
+    ("diag", (V,), {}),
+    ("diag", (V, -2), {}),
+    ("vander", (V,), {}),
+    ("vander", (V, 3), {}),
+    ("outer", (V, V), {}),
+    ("kron", (A, B), {}),
+    ("meshgrid", (V, V), {}),
+    ("convolve", (V, V), {}),
+    ("take", (A, [0, 1, 1]), {}),
+    ("take", (A, [0, 1, 1]), {"axis": 1}),
+    ("diff", (V,), {}),
+    ("matmul", (A, B), {}),
+    ("matmul", (np.ones((3, 1, 2, 4)), np.ones((5, 4, 6))), {}),
+    ("matmul", (V, V), {}),
+    ("matmul", (A, np.ones(6)), {}),
+    ("dot", (A, B), {}),
+    ("dot", (A, np.ones((2, 6, 3))), {}),
+    ("inner", (A, A), {}),
+    ("tensordot", (A, A, 2), {}),
+    ("tensordot", (A, B), {"axes": 1}),
+    ("tensordot", (A, A), {"axes": ([0], [0])}),
+    ("tensordot", (V, V, 0), {}),
+    ("einsum", ("ij,jk->ik", A, B), {}),
+    ("einsum", ("ij,jk", A, B), {}),
+    ("einsum", ("...j,jk->...k", np.ones((2, 3, 6)), B), {}),
+    ("einsum", ("i...,i...->...", A, A), {}),
+    ("einsum", ("ii", np.ones((3, 3))), {}),
+    ("linalg.inv", (np.eye(3),), {}),
+    ("linalg.matrix_power", (np.eye(3), 5), {}),
+    ("cov", (A,), {}),
+    ("fft.fft", (V, 16), {}),
+    ("sin", (A,), {}),
+    ("where", (V > 0, V, V[:, None]), {}),
+    ("add", (V.tolist(), V[:, None]), {}),
+    ("concatenate", ([A, A],), {}),
+]
+
+
+def elements(made: Any) -> int:
+    """The numbers in an array or in a tuple of arrays."""
+    return sum(map(elements, made)) if isinstance(made, tuple | list) else int(np.size(made))
+
+
+@pytest.mark.parametrize(("path", "args", "kwargs"), CALLS)
+def test_no_estimate_is_below_what_numpy_makes(
+    path: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """The size told from the arguments covers the result, and is not many times too large."""
+    *module, name = path.split(".")
+    made = elements(getattr(getattr(np, *module) if module else np, name)(*args, **kwargs))
+    said = estimate(name, args, kwargs).elements
+    if name == "concatenate":
+        assert count_nested(args[0], Count(99, 999)).elements == made
+    else:
+        assert made <= said <= 7 * made + 100
+
+
+@pytest.mark.parametrize(
+    ("spec", "operands", "products"),
+    [("ij,jk->ik", (A, B), 4 * 6 * 5), ("i,j,k->", (V, V, V), 343), ("...j,j", (A, A[0]), 24)],
+)
+def test_einsum_is_counted_by_all_its_letters(
+    spec: str, operands: tuple[Any, ...], products: int
+) -> None:
+    """One multiplication for each combination of indices."""
+    assert estimate("einsum", (spec, *operands), {}).products == products
+
+
+@pytest.mark.parametrize("name", sorted(ESTIMATES))
+def test_no_row_stumbles_over_strange_arguments(name: str) -> None:
+    """A call without sense is left for the function itself to refuse."""
+    for args in ((), (1,), (V,), (A, 2), (2.5, None), (V, "x"), ([], [])):
+        size = estimate(name, args, {})
+        assert size.elements >= 0
+        assert size.products >= 0
+
+
+def test_shapes_that_do_not_broadcast_make_nothing() -> None:
+    """NumPy agrees on what fits; what does not is left for it to refuse."""
+    assert broadcast((3, 1), (4,)) == np.broadcast_shapes((3, 1), (4,))
+    assert broadcast((0, 1), (1, 5)) == np.broadcast_shapes((0, 1), (1, 5))
+    assert broadcast((3,), (4,)) == ()
+
+
+def test_lists_have_the_shape_of_their_array() -> None:
+    """By their first entries, as deep as they go."""
+    assert shape_as_array([[1, 2, 3], [4, 5, 6]]) == np.shape([[1, 2, 3], [4, 5, 6]])
+    assert shape_as_array([A, A]) == (2, 4, 6)
+
+
+def test_integers_are_found_in_shapes_of_any_spelling() -> None:
+    """In lists, tuples, arrays; truth values and decimals are none."""
+    assert integers((2, [3]), np.int64(4), np.array([5, -6]), True, 2.5, None) == [2, 3, 4, 5, 6]

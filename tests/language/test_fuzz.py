@@ -1,0 +1,109 @@
+"""Whatever is typed: a value, a TextError or OutOfBudget, and nothing else."""
+
+from typing import Any
+
+import numpy as np
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from gradcheck.errors import OutOfBudget, TextError
+from gradcheck.language import Budget, check_program
+from gradcheck.language.rules.vocabulary import words
+from gradcheck.language.running.run import run
+from tests.support.checked import CONTEXT, VOCABULARY, PlainNumPy
+
+SMALL = Budget(
+    steps=300, depth=9, elements=2_000, entries=500, total=50_000, products=50_000, bits=300
+)
+
+PROGRAMS = [
+    "x**3 + 2*sin(x)",
+    "y = x.sin(); z = torch.sum(m, dim=0); np.linalg.norm(x) + ln(pi)",
+    "for step in range(5):\n    loss = (x**2).sum()\n    record(norm=norm(x))\n    x -= 0.1 * x\nx",
+    "def f(a, n=2):\n    if n == 0:\n        return a\n    return f(a * 2, n - 1)\nf(x, n=3)",
+    "with no_grad():\n    w = [v**2 for v in x if v > 1]\nmax(w) + sum(w) - abs(-1)",
+    "m[0, :2] += 1; m[x > 0.5 if x[0] else [0, 1]]; m.T[..., None] @ m[:1]",
+    "k = 0\nwhile 0 < k + 1 <= 9 and not k == 7:\n    k *= 2; k += 1\nelse:\n"
+    "    k = None\nk is None",
+    "l = []\nfor i, (a, b) in enumerate(zip(x, reversed(list(x)))):\n    l.append(a / b)\nstack(l)",
+    "einsum('i,ij->j', x[:2], m); zeros(2, dtype=float); -x % 2 // 1; ~(x < 2) | (x != 1)",
+]
+
+TOKENS = [
+    *sorted(
+        words(
+            """
+            x m y sin np torch . .sin( .__class__ .grad ( ) [ ] , : ; = == != += -= @= ** * / // %
+            @ + - ~ & | ^ < > is None not and or if else for in while def f return with no_grad()
+            import lambda del try: except: class yield await async global 'a' f'{x}' 1 0 -1 0.5 1e9
+            10**9 1e400 2j ... _ __import__('os') True range(9) append .T .shape [0] [None] [:,None]
+            := -> # \\ repeat tile zeros outer array inv reshape pad sum max len list print é ｘ θ
+            """
+        )
+    ),
+    *("\n", "\n    ", "    ", " ", "\t", "\0"),
+]
+
+
+def change(text: str, edits: list[tuple[int, int, str]]) -> str:
+    """The text after cutting out and putting in a few pieces."""
+    for start, length, piece in edits:
+        at = start % (len(text) + 1)
+        text = text[:at] + piece + text[at + length :]
+    return text
+
+
+def survives(text: str) -> None:
+    """Check and run a text; only what is promised may be raised, and it tells a place."""
+    inputs: dict[str, Any] = {"x": np.array([1.0, 2.0, 3.0]), "m": np.ones((2, 3))}
+    message = "1:"
+    try:
+        program = check_program(text, declared=inputs, vocabulary=VOCABULARY)
+        run(program, inputs, PlainNumPy(), SMALL, context=CONTEXT)
+    except (TextError, OutOfBudget) as error:
+        message = str(error)
+    assert message[0].isdigit()
+    assert "guard." not in message
+    assert "0x" not in message.splitlines()[0] or "0x" in text
+
+
+EDITS = st.lists(
+    st.tuples(
+        st.integers(0, 400), st.integers(0, 6), st.sampled_from(TOKENS) | st.text(max_size=2)
+    ),
+    max_size=4,
+)
+
+
+@settings(deadline=None, derandomize=True, max_examples=400)
+@given(st.sampled_from(PROGRAMS), EDITS)
+def test_a_changed_program_runs_or_is_refused(text: str, edits: list[tuple[int, int, str]]) -> None:
+    """Programs near to good ones reach every rule and every guard."""
+    survives(change(text, edits))
+
+
+@settings(deadline=None, derandomize=True, max_examples=250)
+@given(st.lists(st.sampled_from(TOKENS), max_size=25).map(" ".join))
+@example("l = [x]\nl.append(l)\nl == l")
+@example("[x, [x, m]] + x")
+@example("x[[[[]]]]")
+@example("3 is None")
+@example("max()")
+@example("sum()")
+@example("range(1, 2, 0)")
+@example("x[x]")
+@example("einsum('ij,jk', x)")
+@example("with no_grad(), no_grad():\n    x")
+@example("for x in x:\n    x = x[0]")
+@example("x, m = m, x\nx @ m")
+@example("x = [i for i in range(3) for i in range(i)]\nx")
+def test_any_tokens_run_or_are_refused(text: str) -> None:
+    """The words of the language in any order."""
+    survives(text)
+
+
+@settings(deadline=None, derandomize=True, max_examples=200)
+@given(st.text(max_size=40))
+def test_any_text_runs_or_is_refused(text: str) -> None:
+    """Any characters at all."""
+    survives(text)

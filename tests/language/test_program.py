@@ -1,0 +1,409 @@
+"""What programs of the checked language mean: what the same Python over NumPy would compute."""
+
+import ast
+import sys
+import warnings
+from collections.abc import Callable
+from fractions import Fraction
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.errors import GradcheckError, TextError
+from gradcheck.language import Budget, check_expression, check_program, locate
+from gradcheck.language.running.run import run
+from tests.support.checked import CONTEXT, VOCABULARY, Exact, PlainNumPy, outcome, value
+
+X = np.array([1.0, 2.0, 3.0])
+M = np.arange(6.0).reshape(2, 3)
+
+# A program in `x` and `m`, and what it comes to, worked out by hand or by NumPy itself.
+MEANINGS: list[tuple[str, Any]] = [
+    # spellings
+    ("x**3 + 2*sin(x)", X**3 + 2 * np.sin(X)),
+    ("np.sin(x)", np.sin(X)),
+    ("torch.sin(x)", np.sin(X)),
+    ("math.sin(x[0])", np.sin(1.0)),
+    ("F.sin(x)", np.sin(X)),
+    ("torch.nn.functional.sin(x)", np.sin(X)),
+    ("x.sin()", np.sin(X)),
+    ("np.linalg.norm(x)", np.sqrt(14.0)),
+    ("x.norm()", np.sqrt(14.0)),
+    ("ln(x)", np.log(X)),
+    ("torch.asin(x / 3)", np.arcsin(X / 3)),
+    ("m.sum(dim=1, keepdim=True)", np.array([[3.0], [12.0]])),
+    ("np.sum(m, axis=1)", np.array([3.0, 12.0])),
+    ("sum(m, axis=0)", np.array([3.0, 5.0, 7.0])),
+    ("m.max(1)", np.array([2.0, 5.0])),
+    ("pi + np.pi + torch.pi", 3 * np.pi),
+    ("e", np.e),
+    ("m.T.shape", (3, 2)),
+    ("x[np.newaxis].shape", (1, 3)),
+    ("einsum('ij,j->i', m, x)", np.array([8.0, 26.0])),
+    ("norm(m, 'fro')", np.sqrt(55.0)),
+    ("zeros(2, dtype=float)", np.zeros(2)),
+    ("meshgrid(x, x, indexing='ij')[0][:, 0]", X),
+    # operators
+    ("7 // 2 + 7 % 4", 6),
+    ("-x + +x", np.zeros(3)),
+    ("m @ x", np.array([8.0, 26.0])),
+    ("(x > 1) & (x < 3) | ~(x < 3)", np.array([False, True, True])),
+    ("0 < x[0] < 2 <= x[1] == 2.0", True),
+    ("3 > x[0] > 2", False),
+    ("x[0] != 1 or not x[1] >= 5 and True", True),
+    ("x is None", False),
+    ("1 if x[0] > 0 else 2", 1),
+    ("2**10", 1024),
+    ("True + True", 2),
+    # indexing
+    ("m[1, 0:2]", np.array([3.0, 4.0])),
+    ("m[..., -1]", np.array([2.0, 5.0])),
+    ("m[:, None, ::2].shape", (2, 1, 2)),
+    ("x[x > 1]", np.array([2.0, 3.0])),
+    ("x[[0, 0, 2]]", np.array([1.0, 1.0, 3.0])),
+    ("y = zeros(3); y[1:] = x[:2]; y", np.array([0.0, 1.0, 2.0])),
+    ("y = zeros((2, 2)); y[0, 1] += 3; y[1] *= 2; y", np.array([[0.0, 3.0], [0.0, 0.0]])),
+    ("y = [[1, 2], [3, 4]]; y[0][1] = 5; y", [[1, 5], [3, 4]]),
+    # statements
+    ("y = z = 2; y + z", 4),
+    ("a, (b, c) = 1, (2, 3); a + b * c", 7),
+    ("n = 5; n -= 2; n **= 2; n //= 2; n", 4),
+    ("y = 0\nfor i in range(4):\n    y += i\ny", 6),
+    ("y = 0\nfor i, v in enumerate(x):\n    y += i * v\ny", 8.0),
+    ("y = 1\nwhile y < 100:\n    y *= 3\nelse:\n    y += 1\ny", 244),
+    (
+        "y = 0\nfor i in range(9):\n    if i == 2:\n        continue\n"
+        "    if i == 4:\n        break\n    y += i\ny",
+        4,
+    ),
+    ("if x[0] > 1:\n    y = 1\nelif x[1] > 1:\n    y = 2\nelse:\n    y = 3\ny", 2),
+    ("with no_grad():\n    y = x * 2\ny", X * 2),
+    ("with torch.no_grad():\n    pass\nx", X),
+    ("for _ in range(3):\n    y = 1\ny", 1),
+    ("x\ny = 3", X),
+    ("x\ny = 3\ny + 1\nz = 5", 4),
+    ("", None),
+    # helpers
+    ("def f(a, n=2):\n    'Powers.'\n    return a**n\nf(x) + f(x, n=3)", X**2 + X**3),
+    ("def f(n):\n    return 1 if n < 2 else n * f(n - 1)\nf(10)", 3628800),
+    ("def f(a):\n    b = a * k\n    return b\nk = 3\nf(2)", 6),
+    ("def f():\n    return\nf() is None", True),
+    ("def f(dim=1):\n    return dim\nf(dim=7)", 7),
+    (
+        "def f(a, b=-1, c=0.5, d=None):\n    for i in range(5):\n"
+        "        if i == 3:\n            return i + b\nf(0)",
+        2,
+    ),
+    # lists and Python's own functions
+    ("[v**2 for v in x if v > 1]", [4.0, 9.0]),
+    ("[a * b for a in range(3) for b in range(a)]", [0, 0, 2]),
+    ("sum(v * w for v, w in zip(x, x))", 14.0),
+    ("sum([1, 2, 3])", 6),
+    ("sum([], 5) + sum([])", 5),
+    ("sum([x, x])", 2 * X),
+    ("sum(x)", 6.0),
+    ("max(3, 1, 2) + min([4, 5])", 7),
+    ("max(x) - min(x)", 2.0),
+    ("max(x[0], 5)", 5.0),
+    ("max([x, 4 - x])[2]", 3.0),
+    ("abs(-3) + abs(-x)[2]", 6.0),
+    ("len(m) + len([1, 2, 3])", 5),
+    ("list(range(2, 8, 3)) + list(reversed([1, 2]))", [2, 5, 2, 1]),
+    ("tuple(x)", (1.0, 2.0, 3.0)),
+    ("sorted([3, 1, 2], reverse=True)", [3, 2, 1]),
+    ("int(7.9) + int(True)", 8),
+    ("float(3)", 3.0),
+    ("bool(x[0])", True),
+    ("[0] * 3 + [1]", [0, 0, 0, 1]),
+    ("l = []; l.append(x[0]); l.extend([5]); l", [1.0, 5]),
+    ("[1, 2] == [1, 2]", True),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), MEANINGS)
+def test_a_program_means_what_python_over_numpy_means(text: str, expected: object) -> None:
+    """Values, shapes and Python types are those of the plain computation."""
+    found = value(text, x=X.copy(), m=M.copy())
+    np.testing.assert_array_equal(found, expected)  # type: ignore[arg-type]  # anything that compares
+    assert isinstance(found, np.ndarray) == isinstance(expected, np.ndarray)
+    assert isinstance(found, list) == isinstance(expected, list)
+
+
+def test_what_a_problem_declares_comes_first() -> None:
+    """Inputs named like constants, functions, built-ins and prefixes are the inputs."""
+    names = {"e": 1.0, "i": 2.0, "C": 3.0, "sin": 4.0, "F": 5.0, "range": 6.0, "np": 7.0}
+    assert value("e + i + C + sin + F + range + np", **names) == 28.0
+    assert value("x.sin() + sin", x=0.0, sin=4.0) == 4.0
+    assert value("[e for e in [1, 2]]") == [1, 2]
+    assert value("e = 3\ne") == 3
+
+
+def test_a_variable_hides_the_function_of_its_name_but_not_behind_a_prefix() -> None:
+    """The refusal says how to reach the function all the same."""
+    with pytest.raises(TextError, match=r"`sum` is a variable here - write `np\.sum"):
+        value("sum = 3\nsum(x)", x=X)
+    assert value("sum = 3\nnp.sum(x) + sum", x=X) == 9.0
+
+
+def test_decimals_and_quotients_of_integers_stay_exact() -> None:
+    """0.1 is one tenth and 1/3 is one third, for a kind of number that can hold them."""
+    text = "0.1 + 1/3 + 2**-1 + .5e-1 + 1_0.5 + float(2) + 3/1"
+    tenths = Fraction(1, 10) + Fraction(1, 3) + Fraction(1, 2) + Fraction(1, 20)
+    assert outcome(text, kind=Exact()).value == tenths + Fraction(21, 2) + 5
+    assert outcome("n = 1\nn /= 3\nn", kind=Exact()).value == Fraction(1, 3)
+    assert outcome("np.divide(1, 3) + np.power(2, -1)", kind=Exact()).value == Fraction(5, 6)
+
+
+def test_integers_stay_integers_where_an_index_or_a_count_needs_them() -> None:
+    """`//`, `%`, `**`, products and differences of integers are integers."""
+    assert value("x[7 // 3 - 1] + [10, 20][2**0]", x=X) == 22.0
+
+
+def test_in_place_operators_change_the_array_itself() -> None:
+    """`w -= step` is seen by everybody who holds w, as in PyTorch."""
+    w = X.copy()
+    assert outcome("v = w\nw -= 1\nw[0] += 5", w=w).names["v"] is w
+    np.testing.assert_array_equal(w, [5.0, 1.0, 2.0])
+
+
+class Leaf:
+    """Something with a gradient that can be assigned."""
+
+    grad: Any = None
+
+
+def test_attributes_can_be_assigned_also_in_place() -> None:
+    """`w.grad = ...` and `w.grad *= ...`."""
+    leaf = Leaf()
+    outcome("w.grad = 3.0\nw.grad *= 2", w=leaf)
+    assert leaf.grad == 6.0
+
+
+def test_the_variables_at_the_end_can_be_asked_for() -> None:
+    """`ask` expressions run on the names that a program leaves; helpers are not among them."""
+    names = outcome("def f(a):\n    return a\ny = f(x) * 2", x=X).names
+    assert set(names) == {"x", "y"}
+    np.testing.assert_array_equal(value("y + x", **names), 3 * X)
+
+
+def test_functions_of_one_run_come_by_the_context() -> None:
+    """`record` is called with the program's own keywords, in its order."""
+    trace: list[dict[str, Any]] = []
+    program = check_program(
+        "for i in range(2):\n    record(dim=i, norm=i * 2)", declared=(), vocabulary=VOCABULARY
+    )
+    context: dict[str, Callable[..., Any]] = {"record": lambda **entry: trace.append(entry)}
+    run(program, {}, PlainNumPy(), Budget(), context=context)
+    assert trace == [{"axis": 0, "norm": 0}, {"axis": 1, "norm": 2}]
+
+
+class Layer:
+    """A linear layer as an input; `weight` has PyTorch's shape, outputs by inputs."""
+
+    weight = np.ones((2, 3))
+
+    def __call__(self, x: Any) -> Any:
+        """The product with the transposed weight."""
+        return x @ self.weight.T
+
+
+def test_a_variable_that_holds_a_layer_can_be_called() -> None:
+    """`layer(x)` calls the layer; a number in its place is told to be multiplied."""
+    np.testing.assert_array_equal(value("layer(x)", layer=Layer(), x=X), [6.0, 6.0])
+    with pytest.raises(TextError, match=r"1:1: a float cannot be called - multiply with `\*`"):
+        value("x(2)", x=1.0)
+
+
+# A program that fails as it runs; line and column of the place; words of the complaint.
+FAILURES = [
+    ("y + 1\ny = 2", 1, 1, "give it a value first"),
+    ("def f():\n    z = q\n    q = 1\nf()", 2, 9, "give it a value first"),
+    ("1 + 1 / 0", 1, 5, "division by zero"),
+    ("0**-1", 1, 1, "zero to a negative power"),
+    ("7 % 0", 1, 1, "zero"),
+    ("x\nx[3]", 2, 1, "count from 0"),
+    ("[1][5]", 1, 1, "count from 0"),
+    ("x + [1, 2]", 1, 1, "shapes"),
+    ("x @ m", 1, 1, "shapes"),
+    ("x.grad", 1, 1, "no attribute 'grad'"),
+    ("sin(x, x, x, x)", 1, 1, "arguments"),
+    ("def f(a):\n    return a\n1 + f()", 3, 5, "missing 1 required"),
+    ("if x:\n    x", 1, 4, "ambiguous"),
+    ("for v in 3:\n    v", 1, 10, "not iterable"),
+    ("[v for v in 3]", 1, 13, "not iterable"),
+    ("a, b = x", 1, 1, "too many values"),
+    ("max(x, 0)", 1, 1, "write `max(x, axis=0)` or `maximum(x, 0)`"),
+    ("2.0**9999 * 1e308 / 0.0 + reshape(x, 5)", 1, 27, "reshape"),
+    ("x.T[0, 0, 0]", 1, 1, "indices"),
+    ("1 if x else 2", 1, 6, "ambiguous"),
+    ("[1 for v in [x] if v]", 1, 20, "ambiguous"),
+    ("while x:\n    x", 1, 7, "ambiguous"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "column", "phrase"), FAILURES)
+def test_what_fails_as_it_runs_is_a_complaint_at_its_place(
+    text: str, line: int, column: int, phrase: str
+) -> None:
+    """No error of Python or NumPy gets out; it is told with the line and the expression."""
+    with pytest.raises(TextError) as caught:
+        value(text, x=X, m=M)
+    (complaint,) = caught.value.complaints
+    assert (complaint.line, complaint.column) == (line, column)
+    assert phrase in f"{complaint.message} - {complaint.cure}"
+
+
+def test_the_place_of_a_failure_is_underlined_in_its_file() -> None:
+    """Line, columns and caret count in the file, letters beyond ASCII and all."""
+    program = check_program(
+        "α = 1\nβ = α * [x, α / 0]",
+        declared=("x",),
+        vocabulary=VOCABULARY,
+        file="f",
+        line=7,
+        column=3,
+    )
+    with pytest.raises(TextError) as caught:
+        run(program, {"x": 1.0}, PlainNumPy(), Budget())
+    assert str(caught.value) == (
+        "f:8:15: division by zero - choose inputs for which this is not zero\n"
+        "      β = α * [x, α / 0]\n" + " " * 4 + " " * 14 + "^^^^^"
+    )
+
+
+def test_numpys_warnings_stay_inside() -> None:
+    """Invalid values are values: the caller's settings hear nothing of them."""
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        assert np.isnan(value("y = zeros(1) / zeros(1); log(-x)[0] + mean(zeros(0)) + y[0]", x=X))
+
+
+def test_plain_floats_that_leave_the_reals_are_told_so() -> None:
+    """Python would go on with a complex number."""
+    with pytest.raises(TextError, match="not real"):
+        value("x**y", x=-1.0, y=0.5)
+
+
+class AbstainError(GradcheckError):
+    """What a number kind raises that cannot do something."""
+
+
+class Shy(PlainNumPy):
+    """A kind that knows no sine."""
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """Everything but the sine."""
+        if name == "sin":
+            raise AbstainError("no sine")
+        return super().function(name)
+
+
+def test_errors_of_gradchecks_own_pass_as_they_are() -> None:
+    """A kind that abstains is heard by whoever consulted it."""
+    with pytest.raises(AbstainError, match="no sine"):
+        outcome("sin(x)", kind=Shy(), x=1.0)
+
+
+TEXT = """\
+# ü: the cotangent of each is found by its text
+θ = np.sin(x) + 1
+y = [v.cos() for v in [x, θ.exp()]]
+def f(a):
+    return log(a)
+z = f(x + 1)
+with no_grad():
+    sum(y[0].abs(), axis=0)
+x -= exp(x) if x < 9 else x
+m = x.exp(
+)"""
+SPANS = [
+    "np.sin(x)",
+    "v.cos()",
+    "θ.exp()",
+    "log(a)",
+    "sum(y[0].abs(), axis=0)",
+    "exp(x)",
+    "x.exp(\n)",
+]
+
+
+class Watching(PlainNumPy):
+    """A kind whose functions note which characters of the program called them."""
+
+    def __init__(self) -> None:
+        """Nothing seen yet."""
+        self.seen: set[tuple[int, int]] = set()
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """NumPy's function, watched."""
+        plain = super().function(name)
+
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            self.note(sys._getframe())
+            return plain(*args, **kwargs)
+
+        return watched
+
+    def note(self, frame: FrameType | None) -> None:
+        """Keep the span of the program's innermost frame."""
+        while frame and not (span := locate(frame)):
+            frame = frame.f_back
+        assert frame
+        assert span
+        self.seen.add(span)
+
+
+def test_a_frame_tells_which_characters_of_the_program_it_is_at() -> None:
+    """Calls in loops, helpers, comprehensions and over two lines are found exactly."""
+    program = check_program(TEXT, declared=("x",), vocabulary=VOCABULARY)
+    kind = Watching()
+    run(program, {"x": np.float64(2.0)}, kind, Budget(), context=CONTEXT)
+    found = {TEXT[start:end] for start, end in kind.seen}
+    assert found == {*SPANS, "y[0].abs()"}
+
+
+def test_frames_of_other_code_have_no_span() -> None:
+    """The engine may ask about any frame."""
+    assert locate(sys._getframe()) is None
+
+
+def tree(text: str) -> ast.Expression:
+    """The tree of an answer, with its decimals as Fractions and without places."""
+    parsed = ast.parse(text, mode="eval")
+    for node in ast.walk(parsed):
+        if isinstance(node, ast.Constant) and isinstance(node.value, float):
+            exact: Any = Fraction(str(node.value))
+            node.value = exact
+        for name in ("lineno", "col_offset", "end_lineno", "end_col_offset"):
+            if hasattr(node, name):
+                delattr(node, name)
+    return parsed
+
+
+def test_the_tree_of_an_answer_runs_through_the_same_evaluator() -> None:
+    """Names, numbers, calls, indices and comparisons; the tree is left as it was."""
+    answer = tree("0.1 * sin(x)[0:2] @ x[:2] + x.T[1] * (x[0] < 2)")
+    before = ast.dump(answer)
+    program = check_expression(answer, declared=("x",), vocabulary=VOCABULARY)
+    found = run(program, {"x": X}, PlainNumPy(), Budget()).value
+    np.testing.assert_allclose(found, 0.1 * np.sin(X)[:2] @ X[:2] + 2, rtol=1e-15)
+    assert ast.dump(answer) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase"),
+    [("y", "known here"), ("x.__class__", "_"), ("lambda: x", "lambda"), ("open('f')", "reaches")],
+)
+def test_the_tree_of_an_answer_is_checked_like_a_program(text: str, phrase: str) -> None:
+    """Nothing is trusted for having come as a tree."""
+    with pytest.raises(TextError, match=phrase):
+        check_expression(tree(text), declared=("x",), vocabulary=VOCABULARY)
+
+
+def test_a_program_knows_the_functions_it_calls() -> None:
+    """By the kind's own names, however they were spelled."""
+    program = check_program("ln(x) + np.arcsin(x) + asin(x)", declared="x", vocabulary=VOCABULARY)
+    assert program.functions == {"log", "arcsin"}
+    assert program.source == "ln(x) + np.arcsin(x) + asin(x)"

@@ -1,0 +1,76 @@
+"""Every row of the catalogue proves itself on its own example."""
+
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+
+from gradcheck.diagnosis import Prepared, explain, prepare
+from gradcheck.mistakes import CATALOGUE, Mistake
+from gradcheck.opinions.opinion import Case
+from tests.support.school import POINTS, case, evaluated, names_of
+
+LABELS = [f"{k}-{row.verb}-{row.id}" for k, row in enumerate(CATALOGUE)]
+FIELDS = {"text", "whole", "u", "v", "w", "du", "dv", "dw", "c", "factor"}
+
+
+def cases_of(row: Mistake) -> list[Case]:
+    """The row's example at three points: numbers near 1, arrays from a seeded generator."""
+    example = row.example
+    rng = np.random.default_rng(11)
+    names = names_of(example.program)
+    wrt = [n for n in names if n in example.answer or n not in example.inputs]
+    found = []
+    for point in POINTS:
+        inputs = {
+            n: rng.normal(size=example.inputs[n]) if n in example.inputs else point + 0.29 * k
+            for k, n in enumerate(names)
+        }
+        needs = row.verb == "seed" and not example.program.startswith("sum")
+        cotangent = rng.normal(size=3) if needs else None
+        found.append(case(example.program, inputs, wrt, cotangent))
+    return found
+
+
+@cache
+def prepared_of(row: Mistake) -> Prepared:
+    """The row's example with every mistake made in it."""
+    return prepare(cases_of(row))
+
+
+@pytest.mark.parametrize("row", CATALOGUE, ids=LABELS)
+def test_example_is_wrong_and_named(row: Mistake) -> None:
+    """The example's answer is not the gradient, and diagnosis names the row's id for it."""
+    cases = cases_of(row)
+    prepared = prepared_of(row)
+    for part, text in row.example.answer.items():
+        answer = [evaluated(text, c.inputs) for c in cases]
+        assert not all(
+            a.shape == r[part].shape and np.allclose(a, r[part])
+            for a, r in zip(answer, prepared.right, strict=True)
+        )
+        slopes = [evaluated(row.example.program, c.inputs) for c in cases]
+        found = explain(
+            prepared, part, answer, slopes=slopes if row.id == "integrated-instead" else None
+        )
+        assert row.id in {h.mistake.id for h in (*found.hypotheses, *found.beneath)}
+        assert found.certainty == ("unique" if len(found.hypotheses) == 1 else "torn")
+
+
+@pytest.mark.parametrize("row", CATALOGUE, ids=LABELS)
+def test_right_answer_is_never_diagnosed(row: Mistake) -> None:
+    """Nothing is said of the gradient itself."""
+    prepared = prepared_of(row)
+    for part in prepared.right[0]:
+        found = explain(prepared, part, [r[part] for r in prepared.right])
+        assert (found.certainty, found.hypotheses, found.remarks) == ("unnamed", (), ())
+
+
+@pytest.mark.parametrize("row", CATALOGUE, ids=LABELS)
+def test_words_are_sentences(row: Mistake) -> None:
+    """The words name only fields that exist, end as sentences do, and do not blame."""
+    assert set(re.findall(r"{(\w+)}", row.says)) <= FIELDS
+    assert row.says.endswith(".")
+    assert not re.search(r"\b(you|your|careless|forgot|stupid|simply|obviously)\b", row.says, re.I)
+    assert 0 < row.common <= 1

@@ -1,0 +1,115 @@
+"""The oracle of the engine's tests: one snippet run on PyTorch and on the engine, told alike."""
+
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck import engine
+
+torch = pytest.importorskip("torch")
+
+
+Snippet = Callable[[Any], Any]
+
+
+@contextmanager
+def double() -> Iterator[None]:
+    """PyTorch with float64 as its default dtype, and every warning each time."""
+    before, always = torch.get_default_dtype(), torch.is_warn_always_enabled()
+    torch.set_default_dtype(torch.float64)
+    torch.set_warn_always(True)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+        torch.set_warn_always(always)
+
+
+def _leaf(m: Any) -> Callable[..., Any]:
+    return lambda data, **named: m.tensor(data, requires_grad=True, **named)
+
+
+def ours() -> Any:
+    """The engine, under the names that snippets use."""
+    m = SimpleNamespace(**{name: getattr(engine, name) for name in engine.__all__})
+    m.leaf, m.float32, m.float64 = _leaf(m), np.float32, np.float64
+    return m
+
+
+def theirs() -> Any:
+    """PyTorch, under the same names."""
+    m = SimpleNamespace(
+        tensor=torch.tensor,
+        grad=torch.autograd.grad,
+        backward=torch.autograd.backward,
+        no_grad=torch.no_grad,
+        enable_grad=torch.enable_grad,
+        set_grad_enabled=torch.set_grad_enabled,
+        is_grad_enabled=torch.is_grad_enabled,
+        Function=torch.autograd.Function,
+        once_differentiable=torch.autograd.function.once_differentiable,
+        MSELoss=torch.nn.MSELoss,
+        CrossEntropyLoss=torch.nn.CrossEntropyLoss,
+        Linear=torch.nn.Linear,
+        SGD=torch.optim.SGD,
+        Adam=torch.optim.Adam,
+        float32=torch.float32,
+        float64=torch.float64,
+    )
+    m.leaf = _leaf(m)
+    return m
+
+
+def of(*data: Any) -> Callable[[Callable[..., Any]], Snippet]:
+    """A snippet of leaves: `of(2.0)(lambda m, s: ...)`."""
+    return lambda function: lambda m: function(m, *map(m.leaf, data))
+
+
+def told(snippet: Snippet, m: Any) -> Any:
+    """What a snippet gives: its value or its error, and its warnings, as text."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            answer = text(snippet(m))
+        except Exception as error:  # noqa: BLE001 - errors are what is compared
+            answer = f"{type(error).__name__}: {cleaned(str(error))}"
+    return answer, [f"{w.category.__name__}: {cleaned(str(w.message))}" for w in caught]
+
+
+def text(value: Any) -> str:
+    """A value as text that does not depend on whose it is."""
+    if isinstance(value, tuple | list) and type(value).__name__ in ("tuple", "list"):
+        return f"({', '.join(map(text, value))})"
+    if isinstance(value, tuple):
+        return str(tuple(value))
+    if isinstance(value, np.generic):
+        return repr(value.item())
+    return cleaned(repr(value))
+
+
+def cleaned(words: str) -> str:
+    """Words without addresses and without the places in PyTorch's sources."""
+    words = re.sub(r" at 0x[0-9a-f]+", "", words)
+    words = re.sub(r" ?\(Triggered internally at .*", "", words)
+    words = re.sub(r"<class '.*\.(\w+)'>", r"<class '\1'>", words)
+    return words.replace("torch.autograd.function.", "").strip()
+
+
+def same(snippet: Snippet) -> None:
+    """Assert that PyTorch and the engine tell the same of a snippet."""
+    with double():
+        expected = told(snippet, theirs())
+    assert told(snippet, ours()) == expected
+
+
+def table(**snippets: Snippet) -> Any:
+    """Parametrize a test over named snippets."""
+    return pytest.mark.parametrize(
+        "snippet", [pytest.param(f, id=name) for name, f in snippets.items()]
+    )

@@ -1,0 +1,46 @@
+"""The README's outputs and tables, made anew: `python -m tests.readme` writes them."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from gradcheck.commands.catalogues import markdown_mistakes
+
+README = Path(__file__).parents[2] / "README.md"
+NAMED = re.compile(r"in `(?P<name>[\w.]+)`:\n\n```yaml\n(?P<text>.*?)```", re.DOTALL)
+SHOWN = re.compile(r"```console\n\$ gradcheck (?P<words>[^\n]*)\n.*?```", re.DOTALL)
+TABLE = re.compile(r"(?<=## The catalogues\n\n).*?(?=\n## )", re.DOTALL)
+CATALOGUES = (
+    "`gradcheck ops` lists the functions with a derivative, `gradcheck mistakes` the mistakes with "
+    "the\nwords for the student. These can be named:\n\n"
+)
+
+
+def rendered(text: str) -> str:
+    """The text with every `$ gradcheck ...` block showing what the command prints now."""
+    with tempfile.TemporaryDirectory() as folder:
+        for match in NAMED.finditer(text):
+            (Path(folder) / match["name"]).write_text(match["text"])
+        text = SHOWN.sub(lambda m: _shown(m["words"], folder), text)
+    return TABLE.sub(lambda m: CATALOGUES + markdown_mistakes() + "\n", text)
+
+
+def _shown(words: str, folder: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "gradcheck", *shlex.split(words)],
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "90", "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    output = "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
+    return f"```console\n$ gradcheck {words}\n{output}\n```"
+
+
+if __name__ == "__main__":
+    README.write_text(rendered(README.read_text()))

@@ -1,0 +1,81 @@
+"""A small program for every row of the table of ops."""
+
+from collections.abc import Mapping
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from gradcheck.opinions.opinion import Case
+from gradcheck.ops import TABLE, Example, Op
+from tests.support.cases import case
+
+# Rows whose own example leaves an operand without a gradient.
+FULLER = {
+    "nll_loss": Example("nll_loss(a, b) + nll_loss(a, [0, 2])", {"a": (2, 3), "b": (2, 3)}),
+    "cross_entropy": Example("cross_entropy(a, b)", {"a": (2, 3), "b": (2, 3)}),
+    "average": Example("average(a, 0, b * b) * c", {"a": (3, 2), "b": (3,), "c": (2,)}),
+}
+
+
+# Rows that the exact kinds run through the row's own forward, when they are called by the row and
+# not by NumPy's function: a slip in it would then be common to all kinds.
+SHARED = sorted(
+    row.name for row in TABLE.values() if row.arrange and (row.symbolic is None or row.ball is None)
+)
+
+
+NUMPYS = {name: TABLE[name].function for name in SHARED if name != "nll_loss"} | {
+    "take_along_axis": lambda x, indices, axis: np.take_along_axis(x, np.array(indices), axis)
+}
+
+
+def program(row: Op, doors: Mapping[str, Any] = TABLE | NUMPYS) -> Case:
+    """The row's own example, or the row on three generic points of its domain."""
+    rng = np.random.default_rng(crc32(row.name.encode()))
+    if row.example is not None:
+        return shown(row, FULLER.get(row.name, row.example), doors, rng)
+    names = tuple(f"x{i}" for i in range(row.operands or 1))
+    inputs = {n: inside(rng, row, i, (3,)) for i, n in enumerate(names)}
+    frozen = row.vjps == (None,) * len(names)  # no derivative: only the factor is differentiated
+    wrt = ("factor",) if frozen else (*names, "factor")
+    return case(
+        lambda *given: row(*given[:-1]) * given[-1],
+        cotangent=signed(rng, (3,)),
+        wrt=wrt,
+        **inputs,
+        factor=signed(rng, (3,)),
+    )
+
+
+def shown(row: Op, example: Example, doors: Mapping[str, Any], rng: np.random.Generator) -> Case:
+    """An example of a row, at numbers inside the domain."""
+    shapes = {n: v for n, v in example.inputs.items() if isinstance(v, tuple)}
+    fixed = {n: np.array(v) for n, v in example.inputs.items() if not isinstance(v, tuple)}
+    code = compile(example.text, row.name, "eval")
+
+    def run(*given: Any) -> Any:
+        names = dict(doors) | fixed | dict(zip(shapes, given, strict=True))
+        return eval(code, names)
+
+    inputs = {n: inside(rng, row, i, shape) for i, (n, shape) in enumerate(shapes.items())}
+    shape = np.shape(run(*inputs.values()))
+    return case(run, cotangent=signed(rng, shape), **inputs)
+
+
+def inside(rng: np.random.Generator, row: Op, position: int, shape: tuple[int, ...]) -> Any:
+    """Generic numbers inside the domain of one operand."""
+    domain = row.domain
+    if isinstance(domain[0], tuple):
+        domain = domain[position] if position < len(domain) else (-np.inf, np.inf)
+    low, high = domain
+    if np.isfinite(low) and np.isfinite(high):
+        return low + (high - low) * rng.uniform(0.15, 0.85, shape)
+    if np.isfinite(low):
+        return low + rng.uniform(0.4, 1.9, shape)
+    return signed(rng, shape)
+
+
+def signed(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
+    """Numbers of both signs, none near zero."""
+    return rng.uniform(0.3, 1.4, shape) * rng.choice([-1.0, 1.0], shape)

@@ -1,0 +1,295 @@
+"""`assert_gradient` and `assert_vjp`: the right is never accused, the wrong is caught and named."""
+
+import numpy as np
+import pytest
+
+import tests.support.right_backwards as rb
+from gradcheck.testing import GradientError, assert_gradient, assert_vjp, check
+from tests.support.right_backwards import RIGHT, softmax
+
+FAST = 1.0
+SCALES = (1e-6, 1e-3, 1e3, 1e6)
+
+
+def judged(name, seed, scale):
+    """A right backward on arguments of some size."""
+    forward, backward, make = RIGHT[name]
+    args = [a * scale for a in make(np.random.default_rng(seed), 1)]
+    with np.errstate(all="ignore"):
+        return assert_vjp(forward, backward, *args, seed=seed)
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_the_right_is_not_accused(name):
+    """A right backward passes, and every opinion took part."""
+    found = judged(name, 0, FAST)
+    assert found
+    assert found.verdict == "agree"
+
+
+BADLY_SCALED = ("softmax", "log-softmax", "cross-entropy", "layer norm", "gelu by tanh", "sigmoid",
+                "silu", "softplus", "norm", "attention")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "scale"), [(name, (1e-6, 1e6)[k % 2]) for k, name in enumerate(BADLY_SCALED)]
+)
+def test_the_right_is_not_accused_at_a_bad_scale(name, scale):
+    """Nor where the arguments are tiny or huge and the formula saturates."""
+    assert judged(name, 1, scale)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", RIGHT)
+def test_the_right_is_not_accused_anywhere(name, seed, scale):
+    """Nor at any seed and scale."""
+    assert judged(name, seed, scale)
+
+
+# name: (forward, wrong backward, the right one's arguments)
+X34 = np.random.default_rng(1).normal(size=(3, 4))
+X5 = np.random.default_rng(2).normal(size=5)
+W34, B4, X63 = (np.random.default_rng(3).normal(size=s) for s in ((3, 4), (4,), (6, 3)))
+PERM = np.array([3, 0, 5, 1, 4, 2])
+BIG = np.random.default_rng(4).normal(size=60)
+
+
+def but_one(g):
+    """One entry of many with the other sign."""
+    g = np.array(g)
+    g.flat[g.size // 3] *= -1
+    return g
+
+
+WRONG = {
+    "sign, tiny scale": (lambda x: 1e-6 * np.sum(x**2), lambda c, x: -2e-6 * c * x, (X5,)),
+    "zero, tiny scale": (lambda x: 1e-6 * np.sum(x**2), lambda c, x: 0 * x, (X5,)),
+    "missing transpose": (lambda x, w: x @ w, lambda c, x, w: (c @ w, x.T @ c),
+                          (np.eye(3) + X34[:, :3], X34[:, 1:])),
+    "bias not summed": (lambda x, b: x + b, lambda c, x, b: (c, c), (X34, B4)),
+    "bias summed over the wrong axis": (lambda x, b: x + b, lambda c, x, b: (c, c.sum(1)),
+                                        (X34[:, :3], B4[:3])),
+    "bias averaged": (lambda x, b: x + b, lambda c, x, b: (c, c.mean(0)), (X34, B4)),
+    "mean for sum": (np.mean, lambda c, x: c * np.ones(x.shape), (X34,)),
+    "sum for mean": (np.sum, lambda c, x: c * np.ones(x.shape) / x.size, (X34,)),
+    "mask inverted": (lambda x: np.maximum(x, 0), lambda c, x: c * (x < 0), (X34,)),
+    "mask forgotten": (lambda x: np.maximum(x, 0), lambda c, x: c, (X34,)),
+    "softmax zero": (softmax, lambda c, x: 0 * x, (X34,)),
+    "softmax sign": (softmax, lambda c, x: -rb.softmax_back(c, x), (X34,)),
+    "softmax, no sum": (softmax, lambda c, x: softmax(x) * c, (X34,)),
+    "softmax, diagonal only": (softmax, lambda c, x: c * softmax(x) * (1 - softmax(x)), (X34,)),
+    "layer norm zero": (rb.layer_norm,
+                        lambda c, x, g, b: (0 * x, *rb.layer_norm_back(c, x, g, b)[1:]),
+                        (X34, B4, B4)),
+    "layer norm, variance constant": (
+        rb.layer_norm,
+        lambda c, x, g, b: (c * g / np.sqrt(x.var(-1, keepdims=True) + 1e-5),
+                            *rb.layer_norm_back(c, x, g, b)[1:]),
+        (X34, B4, B4)),
+    "permutation not inverted": (lambda x: x[PERM], lambda c, x: c[PERM], (BIG[:6],)),
+    "not transposed back": (lambda x: x.T, lambda c, x: c, (X34[:, :3],)),
+    "flip not flipped": (np.flip, lambda c, x: c, (X5,)),
+    "cotangent ignored": (np.tanh, lambda c, x: 1 - np.tanh(x) ** 2, (X5,)),
+    "cotangent squared": (np.tanh, lambda c, x: c * np.abs(c) * (1 - np.tanh(x) ** 2), (X5,)),
+    "ddof mixed up": (lambda x: np.var(x, axis=0),
+                      lambda c, x: 2 * c * (x - x.mean(0)) / (len(x) - 1),
+                      (X63,)),
+    "ddof, many rows": (lambda x: np.var(x, ddof=1), lambda c, x: 2 * c * (x - x.mean()) / len(x),
+                        (np.random.default_rng(6).normal(size=60),)),
+    "log of x + 1e-8": (lambda x: np.log(x + 1e-8), lambda c, x: c / x, (np.abs(X5),)),
+    "gelu, the other formula": (rb.gelu, rb.gelu_tanh_back, (X5,)),
+    "one entry of many": (lambda x: np.sum(np.sin(x)), lambda c, x: but_one(c * np.cos(x)), (BIG,)),
+    "1% off": (np.exp, lambda c, x: 1.01 * c * np.exp(x), (X5,)),
+    "1e-6 off": (np.exp, lambda c, x: (1 + 1e-6) * c * np.exp(x), (X5,)),
+    "sigmoid at x": (lambda x: 1 / (1 + np.exp(-x)), lambda c, x: c * x * (1 - x), (X5,)),
+    "tanh without the square": (np.tanh, lambda c, x: c * (1 - np.tanh(x)), (X5,)),
+    "repeated index overwritten": (
+        lambda x: x[np.array([0, 3, 3, 1])],
+        lambda c, x: np.array([c[0], c[3], 0.0, c[2], 0.0]),
+        (X5,)),
+    "cumulated forwards": (np.cumsum, lambda c, x: np.cumsum(c), (X5,)),
+    "path dropped": (lambda x: x * np.sin(x), lambda c, x: c * np.sin(x), (X5,)),
+    "overwritten, not added": (lambda x: x**2 + 3 * x, lambda c, x: 3 * c, (X5,)),
+    "quotient without the square": (lambda x: 1 / x, lambda c, x: -c / x, (X5,)),
+    "arguments swapped": (lambda a, b: a - b, lambda c, a, b: (-c, c), (X5, BIG[:5])),
+    "not a number": (np.tanh, lambda c, x: c * np.nan, (X5,)),
+    "none": (np.tanh, lambda c, x: None, (X5,)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_the_wrong_is_caught(name):
+    """Each way of being wrong is caught, with a message that names the argument."""
+    forward, backward, args = WRONG[name]
+    with pytest.raises(GradientError) as caught:
+        assert_vjp(forward, backward, *args)
+    assert not caught.value.result
+    assert "d/d" in str(caught.value) or "backward" in str(caught.value)
+
+
+def test_what_no_check_at_one_point_can_see():
+    """Where two formulas give the same numbers neither is wrong: a symmetric matrix, a batch of 1.
+
+    At another point they differ, and `at=` adds it.
+    """
+    symmetric, general = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([[2.0, 1.0], [0.5, 3.0]])
+    x = np.array([[1.0, 2.0]])
+    forward, no_transpose = (lambda x, w: x @ w), (lambda c, x, w: (c @ w, x.T @ c))
+    assert assert_vjp(forward, no_transpose, x, symmetric)
+    with pytest.raises(GradientError):
+        assert_vjp(forward, no_transpose, x, symmetric, at=[(x, general)])
+
+
+def test_the_message_says_all():
+    """Argument, entry, both numbers, bars, tolerance, the mistake and its line."""
+
+    def loss(w):
+        return np.sum(np.tanh(w) ** 2)
+
+    found = check(loss, X5, gradient=lambda w: -2 * np.tanh(w) * (1 - np.tanh(w) ** 2))
+    assert not found
+    for words in ("d/dw: 5 entries", "w[", "claimed", "expected", "±", "tolerance", "sign-error",
+                  "np.sum(np.tanh(w) ** 2)", "~~~", "not seen"):  # fmt: skip
+        assert words in found.message, found.message
+
+
+def test_the_shape_is_strict():
+    """A gradient that PyTorch would sum silently is refused with both shapes."""
+    with pytest.raises(GradientError, match=r"shape \(3, 4\); its argument has \(4,\)"):
+        assert_vjp(lambda x, b: x + b, lambda c, x, b: (c, c), X34, B4)
+
+
+def test_kinks_take_any_slope_of_the_interval():
+    """At |x| = 0 each slope from -1 to 1 is right, and no other."""
+    assert assert_gradient(np.abs, 0.0, gradient=-0.3)
+    with pytest.raises(GradientError, match=r"outside the kink's interval \[-1, 1\]"):
+        assert_gradient(np.abs, 0.0, gradient=1.3)
+
+
+def test_jumps_have_no_gradient():
+    """Nothing is right where the value jumps."""
+    with pytest.raises(GradientError, match="jumps"):
+        assert_gradient(np.floor, 1.0, gradient=0.0)
+
+
+def test_a_right_formula_that_loses_digits_is_right():
+    """The slope of sigmoid by y (1 - y) is 0 in float64 at 40; the formula is right anyhow."""
+    found = assert_gradient(
+        lambda x: 1 / (1 + np.exp(-x)),
+        40.0,
+        gradient=lambda x: (1 - 1 / (1 + np.exp(-x))) / (1 + np.exp(-x)),
+    )
+    assert found
+    assert "loses digits" in found.message
+
+
+def test_arrays_can_be_claimed():
+    """Numbers instead of a function: one array, or a tuple of them; whole numbers count too."""
+    assert assert_gradient(lambda x, y: np.sum(x * y), X5, BIG[:5], gradient=(BIG[:5], X5))
+    assert assert_gradient(lambda x: x**2, 3.0, gradient=6)
+    assert assert_gradient(lambda x: np.sum(x**2), [1.0, 2.0], gradient=[2, 4])
+
+
+def test_wrt_chooses():
+    """Only the arguments that `wrt` names are differentiated; integers and flags never are."""
+    f = lambda n, x, y: n * np.sum(x * y)
+    assert assert_gradient(f, 3, X5, BIG[:5], gradient=3 * BIG[:5], wrt=1)
+    assert assert_gradient(f, 3, X5, BIG[:5], gradient={"x": 3 * BIG[:5], "y": 3 * X5})
+
+
+def test_half_precision_is_judged_as_such():
+    """A right gradient in float32 passes, one that is a thousandth off does not."""
+    x = X34.astype(np.float32)
+    assert assert_vjp(softmax, rb.softmax_back, x)
+    with pytest.raises(GradientError):
+        assert_vjp(softmax, lambda c, x: 1.001 * rb.softmax_back(c, x), x)
+
+
+def test_a_black_box_is_judged_by_differences_alone():
+    """A function that only takes floats has one opinion; the claim is the second."""
+
+    def closed(x):
+        return float(x[0]) ** 2 + float(x[1])
+
+    x = np.array([1.5, 2.0])
+    assert assert_gradient(closed, x, gradient=lambda x: np.array([2 * x[0], 1.0]))
+    with pytest.raises(GradientError):
+        assert_gradient(closed, x, gradient=lambda x: np.array([2 * x[0], 1.1]))
+
+
+MISUSED = {
+    "no arguments": lambda: check(np.sin),
+    "whole numbers only": lambda: check(np.sin, 3),
+    "an array of integers": lambda: check(np.sum, np.arange(3)),
+    "a word": lambda: check(np.sin, "three"),
+    "a word named": lambda: check(lambda x, w: x, 1.0, "three", wrt=1),
+    "complex": lambda: check(np.sin, np.array([1 + 2j])),
+    "a complex number": lambda: check(np.sin, 1 + 2j),
+    "a complex value": lambda: check(lambda x: x + 1j, 1.0),
+    "no value": lambda: check(lambda x: None, 1.0),
+    "not a function": lambda: check(3.0, 1.0),
+    "backward is no function": lambda: assert_vjp(np.sin, np.cos(1.0), 1.0),
+    "too many gradients": lambda: check(np.sin, 1.0, gradient=(1.0, 2.0)),
+    "too few": lambda: check(np.multiply, 1.0, 2.0, gradient=(1.0,)),
+    "words for a gradient": lambda: check(np.sin, 1.0, gradient="cos(x)"),
+    "a complex gradient": lambda: check(np.sin, 1.0, gradient=1j),
+    "wrt beyond the end": lambda: check(np.sin, 1.0, wrt=1),
+    "wrt by name": lambda: check(np.sin, 1.0, wrt="x"),
+    "ragged": lambda: check(np.sum, [[1.0, 2.0], [3.0]]),
+}
+
+
+@pytest.mark.parametrize("name", MISUSED)
+def test_misuse_is_told(name):
+    """A TypeError in words, not the traceback of something inside."""
+    with pytest.raises(TypeError) as caught:
+        MISUSED[name]()
+    assert len(str(caught.value)) > 20
+
+
+@pytest.mark.parametrize(
+    ("words", "forward", "backward"),
+    [
+        ("in place", np.tanh, lambda c, x: c * (1 - np.tanh(x) ** 2) + np.multiply(x, 0, out=x)),
+        ("cotangent", np.tanh, lambda c, x: np.multiply(c, 1 - np.tanh(x) ** 2, out=c)),
+        ("another result", np.tanh,
+         lambda c, x: c * (1 - np.tanh(x) ** 2) * np.random.default_rng().random()),
+        ("cotangent of zeros", np.tanh, lambda c, x: 1 - np.tanh(x) ** 2),
+        ("not linear", np.tanh, lambda c, x: np.abs(c) * (1 - np.tanh(x) ** 2)),
+        ("another value", lambda x: x * np.random.default_rng().random(), lambda c, x: c),
+        ("changes its arguments", lambda x: np.sin(x, out=x), lambda c, x: c * np.cos(x)),
+    ],
+)  # fmt: skip
+def test_bad_conduct_is_told(words, forward, backward):
+    """What a function does beside giving a result is a fault, in words."""
+    with pytest.raises(GradientError, match=words):
+        assert_vjp(forward, backward, X5)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [lambda x: [x[0] ** 2, x[1]], lambda x: (x, x**2), lambda x: [[x[0], x[1]], [x[1], x[0] * 2]]],
+)
+def test_a_list_of_results_is_an_array(f):
+    """A function may give a list or a tuple of equal shapes: no opinion is lost, none dissents."""
+    assert assert_gradient(f, np.array([0.5, -2.0])).verdict == "agree"
+
+
+def test_no_mistake_is_named_for_a_claim_at_a_kink():
+    """At a kink many answers are right: of one outside the interval no mistake is guessed."""
+    with pytest.raises(GradientError) as caught:
+        assert_vjp(
+            lambda x: np.maximum(x, 0),
+            lambda g, x: g * (x >= 0) * np.where(x == 0, 2, 1),
+            np.array([0.0, 1.0, -1.0]),
+        )
+    assert "outside the kink's interval" in str(caught.value)
+    assert not caught.value.result.diagnoses
+
+
+def test_an_infinite_claim_is_wrong_without_a_warning():
+    """A claim that is not finite is out, and nothing else is raised for it."""
+    with pytest.raises(GradientError):
+        assert_vjp(np.sum, lambda g, x: np.full(3, np.inf), np.array([1.0, 2.0, 3.0]))

@@ -1,0 +1,254 @@
+"""What a training problem could never show is said before class, with what to ask for instead."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from gradcheck.cli import main
+from gradcheck.diagnosis.lint import Finding
+from gradcheck.problem import load, load_text
+from gradcheck.training import Asked, prepared
+from gradcheck.training.lint import blind, confused
+from gradcheck.training.sites import EVERYWHERE
+
+FILE = Path(__file__).parents[2] / "problems" / "training.yaml"
+SHIPPED = {problem.id: problem for problem in load(FILE).problems}
+ONE_STEP = "opt = SGD([w], lr=0.1)\nopt.zero_grad()\n(w**2).sum().backward()\nopt.step()"
+STEPS = """
+opt = {optimizer}
+for k in range({n}):
+    opt.zero_grad()
+    loss = (w**2 + w).sum()
+    loss.backward()
+    record(loss=loss.item(), norm=norm(w.grad))
+    opt.step()
+    record(w=w.detach())
+"""
+WINDOW = """
+opt = SGD([w], lr=0.1)
+for k in range({n}):
+    loss = (k + 1) * (w**2).sum() / {size}
+    loss.backward()
+    if k % {size} == {size} - 1:
+        record(norm=norm(w.grad))
+        opt.step()
+        opt.zero_grad()
+        record(w=w.detach())
+"""
+
+
+def asking(program: str, *asked: str) -> Asked:
+    """A program in w = [1, -2], and what it is asked."""
+    lines = "\n".join(f"  {line}" for line in program.strip().splitlines())
+    parts = ", ".join(f'"{each}": "{each}"' for each in asked)
+    text = f"id: p\ninputs: {{w: [1.0, -2.0]}}\nprogram: |\n{lines}\nask: {{{parts}}}\n"
+    return prepared(load_text(text).problems[0])
+
+
+def findings(program: str, *asked: str) -> tuple[Finding, ...]:
+    """The findings of such a program."""
+    return blind(asking(program, *asked))
+
+
+def of(found: tuple[Finding, ...], kind: str) -> dict[tuple[str, ...], Finding]:
+    """Findings of one kind by their mistakes."""
+    return {finding.ids: finding for finding in found if finding.kind == kind}
+
+
+def steps(optimizer: str, n: int = 4) -> str:
+    """So many steps of an optimizer."""
+    return STEPS.format(optimizer=optimizer, n=n)
+
+
+def test_one_step_hides_a_missing_clearing() -> None:
+    """Nothing was held when the only gradient came: another step is the cure."""
+    hidden = of(findings(ONE_STEP, "w.detach()"), "invisible")
+    assert "take another step" in hidden[("missing-zero-grad",)].cure
+
+
+def test_a_gradient_alone_hides_what_the_step_did_with_it() -> None:
+    """After one step the parameters would tell; they are not asked for."""
+    hidden = of(findings(ONE_STEP, "w.grad"), "invisible")
+    assert "parameters" in hidden[("zeroed-before-step",)].cure
+    assert ("zeroed-before-step",) not in of(findings(ONE_STEP, "w.detach()"), "invisible")
+
+
+def test_adam_hides_the_size_of_gradients() -> None:
+    """Twice every gradient, the same steps: losses and weights show nothing, the norm does."""
+    adam = steps("Adam([w], lr=0.1)")
+    hidden = of(findings(adam, "recorded.loss", "recorded.w"), "invisible")
+    assert set(hidden) == {("counted-twice",)}
+    assert "norm" in hidden[("counted-twice",)].cure
+    assert "Adam" in hidden[("counted-twice",)].why
+    assert of(findings(adam, "recorded.norm", "recorded.w"), "invisible") == {}
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "expected"),
+    [
+        (
+            "SGD([w], lr=0.1)",
+            {
+                "missing-zero-grad": "adding momentum 1",
+                "counted-twice": "a learning rate 2 times as large",
+            },
+        ),
+        (
+            "SGD([w], lr=0.1, momentum=0.5)",
+            {
+                "missing-zero-grad": "adding momentum 1",
+                "counted-twice": "a learning rate 2 times as large",
+            },
+        ),
+        ("SGD([w], lr=0.1, weight_decay=0.1)", {}),
+        ("Adam([w], lr=0.1)", {}),
+    ],
+)
+def test_facts_are_made_not_believed(optimizer: str, expected: dict[str, str]) -> None:
+    """Momentum 1 and a larger rate give these answers under SGD, without decay; not under Adam."""
+    found = of(findings(steps(optimizer), "recorded.w", "recorded.loss"), "fact")
+    assert {name: finding.why for (name,), finding in found.items()} == expected
+    assert not any(finding.cure for finding in found.values())
+
+
+def test_gradients_tell_a_mistake_from_a_rate() -> None:
+    """The norm of what is held is not that of the loop with momentum 1, or with another rate."""
+    assert of(findings(steps("SGD([w], lr=0.1)"), "recorded.norm"), "fact") == {}
+
+
+@pytest.mark.parametrize(("size", "tied"), [(2, True), (3, False)])
+def test_windows_of_two_cannot_tell_a_sum_from_a_double(size: int, tied: bool) -> None:
+    """Not dividing by two is doubling; the cure is a window of three."""
+    found = findings(WINDOW.format(n=6, size=size), "recorded.norm", "recorded.w")
+    alike = of(found, "alike")
+    pair = ("counted-twice", "unscaled-accumulation")
+    assert (pair in alike) == tied
+    if tied:
+        assert alike[pair].cure == "accumulate three micro-batches or more"
+        assert "no number tells" in alike[pair].why
+
+
+def test_what_could_not_happen_is_not_missed() -> None:
+    """Without a clearing, a division or a window nobody can forget one."""
+    found = findings("(w**2).sum().backward()", "w.grad")
+    assert found == ()
+
+
+def test_a_mistake_that_runs_away_is_no_trouble() -> None:
+    """Twice the gradient explodes here: it overflows quietly, and is seen."""
+    program = steps("SGD([w], lr=0.9)", 12).replace("+ w)", "+ w**8 / 10000)")
+    assert ("counted-twice",) not in of(findings(program, "recorded.w"), "invisible")
+    made = asking(program, "recorded.w").mistaken.replays
+    values = [r.values["recorded.w"] for r in made if r.site == EVERYWHERE]
+    assert not all(np.all(np.isfinite(value)) for value in values)
+
+
+def test_flags_and_names_ask_nothing_of_the_ledger() -> None:
+    """A problem about leaves and nodes is not blamed for what it does not ask."""
+    assert findings("(w**2).sum().backward()", "w.is_leaf", "w.grad.shape") == ()
+
+
+CURED = [
+    (ONE_STEP, ("w.grad",), "w.detach()"),
+    (steps("Adam([w], lr=0.1)"), ("recorded.w",), "recorded.norm"),
+    (WINDOW.format(n=6, size=3), ("recorded.norm[0]",), "recorded.w"),
+    (steps("SGD([w], lr=0.1)", 2), ("recorded.norm",), "recorded.w"),
+]
+
+
+@pytest.mark.parametrize(("program", "asked", "more"), CURED)
+def test_the_cure_cures(program: str, asked: tuple[str, ...], more: str) -> None:
+    """Who asks for what the finding names finds it gone."""
+    cures = {(f.kind, f.ids): f.cure for f in findings(program, *asked) if f.cure.startswith("ask")}
+    assert cures
+    after = {(f.kind, f.ids) for f in findings(program, *asked, more)}
+    wanted = "gradient" if "norm" in more else "parameters"
+    assert {key for key, cure in cures.items() if wanted in cure} & after == set()
+    assert any(wanted in cure for cure in cures.values())
+
+
+def test_shipped_problems_have_no_findings() -> None:
+    """The shipped set: self-tests come out, nothing is hidden; what is a fact is said."""
+    result = CliRunner().invoke(main, ["lint", str(FILE)])
+    assert result.exit_code == 0
+    assert f"{len(SHIPPED)} problems, 0 findings" in result.output
+    assert "missing-zero-grad gives the answers of adding momentum 1" in result.output
+
+
+def test_findings_are_counted_and_shown_at_their_place(tmp_path: Any) -> None:
+    """Exit code 1, the cure, the reason, and the backward call underlined."""
+    lines = "\n".join(f"  {line}" for line in steps("Adam([w], lr=0.1)").strip().splitlines())
+    file = tmp_path / "p.yaml"
+    file.write_text(f"id: p\ninputs: {{w: 1.0}}\nprogram: |\n{lines}\nask: {{w: recorded.w}}\n")
+    result = CliRunner().invoke(main, ["lint", str(file)])
+    assert result.exit_code == 1
+    said = " ".join(result.output.split())
+    assert "cannot reveal counted-twice: ask for the gradient as well, or for its norm" in said
+    assert "under Adam" in said
+    assert "loss.backward()\n      ~~~~~~~~~~~~~~~" in result.output
+    assert "1 problems, 1 findings" in result.output
+
+
+def test_solve_warns_where_lint_has_findings(tmp_path: Any) -> None:
+    """One line under the answers of a single step; nothing where all mistakes show."""
+    file = tmp_path / "p.yaml"
+    text = "id: p\ninputs: {w: 1.0}\nprogram: |\n"
+    text += "".join(f"  {line}\n" for line in ONE_STEP.replace(".sum()", "").splitlines())
+    file.write_text(text + "ask: {w: w.detach()}\n")
+    assert "lint: 2 findings" in CliRunner().invoke(main, ["solve", str(file)]).output
+    clean = ["solve", str(FILE), "--problem", "training-five-steps"]
+    assert "lint:" not in CliRunner().invoke(main, clean).output
+
+
+@pytest.mark.parametrize("name", ["never-cleared", "last-window", "adam", "classes"])
+def test_mistakes_made_on_purpose_are_named(name: str) -> None:
+    """Of all mistakes, made always or once, nine in ten keep their name in every part."""
+    found = confused(prepared(SHIPPED[f"training-{name}"]))
+    assert found.made
+    assert found.named >= 0.9 * found.made
+
+
+# -- the facts, by PyTorch -----------------------------------------------------------------------
+
+
+def torchs(optimizer: str, scale: float = 1.0, clearing: bool = True, **settings: float) -> Any:
+    """Four steps by PyTorch: where w went."""
+    torch = pytest.importorskip("torch")
+    w = torch.tensor([1.0, -2.0], dtype=torch.float64, requires_grad=True)
+    opt = getattr(torch.optim, optimizer)([w], **settings)
+    path = []
+    for _ in range(4):
+        if clearing:
+            opt.zero_grad()
+        (scale * (w**2 + w).sum()).backward()
+        opt.step()
+        path.append(w.detach().clone().numpy())
+    return np.array(path)
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.5])
+def test_never_clearing_is_momentum_one(momentum: float) -> None:
+    """PyTorch's own SGD: the sum of all gradients is what momentum 1 steps along."""
+    uncleared = torchs("SGD", lr=0.1, clearing=False)
+    np.testing.assert_allclose(uncleared, torchs("SGD", lr=0.1, momentum=1.0), rtol=1e-12)
+    ours = prepared_path(f"SGD([w], lr=0.1, momentum={momentum})", "missing-zero-grad")
+    theirs = torchs("SGD", lr=0.1, momentum=momentum, clearing=False)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+def test_a_scale_is_a_rate_under_sgd_and_nothing_under_adam() -> None:
+    """PyTorch's own: SGD at twice the rate; Adam's steps the same but for its epsilon."""
+    np.testing.assert_allclose(torchs("SGD", 2.0, lr=0.1), torchs("SGD", lr=0.2), rtol=1e-12)
+    np.testing.assert_allclose(torchs("Adam", 2.0, lr=0.1), torchs("Adam", lr=0.1), rtol=1e-7)
+    ours = prepared_path("Adam([w], lr=0.1)", "counted-twice")
+    np.testing.assert_allclose(ours, torchs("Adam", 2.0, lr=0.1), rtol=1e-12)
+
+
+def prepared_path(optimizer: str, mistake: str) -> Any:
+    """Where w goes in our replay of a mistake."""
+    asked = asking(steps(optimizer), "recorded.w", "recorded.norm")
+    made = (r for r in asked.mistaken.replays if r.mistake.id == mistake and r.site == EVERYWHERE)
+    return next(made).values["recorded.w"]

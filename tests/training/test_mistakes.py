@@ -1,0 +1,286 @@
+"""Mistakes of the training loop, made by replaying it, are found again in the trace alone."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.grading.judging import judge
+from gradcheck.grading.key import Key, key
+from gradcheck.mistakes import Mistake
+from gradcheck.mistakes.training import TRAINING
+from gradcheck.problem import load, load_text
+from gradcheck.training.outputs import same
+from gradcheck.training.sites import EVERYWHERE
+
+FILE = Path(__file__).parents[2] / "problems" / "training.yaml"
+SHIPPED = {problem.id: problem for problem in load(FILE).problems}
+IDS = {
+    "missing-zero-grad",
+    "overwritten-grad",
+    "unscaled-accumulation",
+    "scaled-twice",
+    "partial-window",
+    "step-before-backward",
+    "zeroed-before-step",
+    "counted-twice",
+}
+LOOP = """
+id: loop
+inputs: {w: [1.0, -2.0]}
+program: |
+  for step in range(%d):
+      loss = (w**2).sum()
+      loss.backward()
+      record(norm=norm(w.grad))
+      with no_grad():
+          w -= 0.1 * w.grad
+      w.grad = None
+ask: {norms: recorded.norm}
+"""
+
+
+@cache
+def ready(name: str) -> Key:
+    """A shipped problem's key."""
+    return key(SHIPPED[name])
+
+
+def named(key_: Key, part: str, answer: Any) -> tuple[str, set[str], tuple[str, ...]]:
+    """The verdict on an answer, the mistakes named, and what else is said."""
+    judged = judge(key_, key_.problem.part(part), answer)
+    assert judged.diagnosis is None or judged.verdict == "wrong"
+    found = judged.diagnosis
+    ids = {h.mistake.id for h in found.hypotheses} if found else set()
+    return judged.verdict, ids, found.remarks if found else ()
+
+
+def test_the_family_is_complete() -> None:
+    """The eight mistakes of the contract, each in words that do not blame."""
+    assert {row.id for row in TRAINING} == IDS
+    assert all(row.family == "training" and row.says.endswith(".") for row in TRAINING)
+
+
+@pytest.mark.parametrize("row", TRAINING, ids=[row.id for row in TRAINING])
+def test_a_rows_example_is_wrong_and_named(row: Mistake) -> None:
+    """The example's answer, worked out by hand, is wrong and has the row's name."""
+    ((asked, answer),) = row.example.answer.items()
+    lines = "\n".join(f"  {line}" for line in row.example.program.splitlines())
+    text = f"id: example\ninputs: {{w: 1.3}}\nprogram: |\n{lines}\nask: {{{asked}: {asked}}}\n"
+    verdict, ids, _ = named(key(load_text(text).problems[0]), asked, answer)
+    assert verdict == "wrong"
+    assert row.id in ids
+
+
+def test_every_mistake_is_shipped() -> None:
+    """Each occurs as a wrong answer of the shipped set."""
+    used = {mistake for problem in SHIPPED.values() for _, mistake in problem.wrong}
+    assert used == IDS
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_mistake_made_is_found_again(name: str) -> None:
+    """From any part that it changes, at every place: by name, or in a tie of equal answers."""
+    made = [r for r in ready(name).asked.mistaken.replays if r.site == EVERYWHERE]
+    assert made
+    for replay in made:
+        for part, value in replay.values.items():
+            right = ready(name).asked.trace.values[part]
+            if same(value, right) or not isinstance(value, np.ndarray):
+                continue
+            verdict, ids, _ = named(ready(name), part, value.tolist())
+            assert verdict == "wrong"
+            assert replay.mistake.id in ids
+            for other in made:
+                if other.mistake.id in ids:
+                    ties = [r for r in made if r.mistake.id == other.mistake.id]
+                    assert any(same(r.values[part], value) for r in ties)
+
+
+def test_the_running_sum_of_gradients() -> None:
+    """Without clearing, g_t becomes Σ g_s along the perturbed path: w, g by hand, five steps."""
+    w, total, norms = np.array([1.0, -2.0]), np.zeros(2), []
+    for _ in range(5):
+        total = total + 2 * w
+        norms.append(float(np.sqrt(total @ total)))
+        w = w - 0.1 * total
+    verdict, ids, remarks = named(ready("training-five-steps"), "norms", norms)
+    assert (verdict, ids) == ("wrong", {"missing-zero-grad"})
+    assert "the trace departs at entry 1, counted from 0" in remarks
+    assert any("momentum 1" in remark for remark in remarks)
+
+
+def test_one_step_hides_what_two_steps_show() -> None:
+    """After one step a missing clearing has changed nothing, and the answer is right."""
+    (once,) = load_text(LOOP % 1).problems
+    assert named(key(once), "norms", [2 * 5**0.5])[0] == "right"
+    assert "missing-zero-grad" not in {r.mistake.id for r in key(once).asked.mistaken.replays}
+
+
+def test_a_tie_that_is_a_fact_is_said() -> None:
+    """The first trace of two steps is the same, whether the step found nothing or the old one."""
+    (twice,) = load_text(LOOP % 2).problems
+    verdict, ids, remarks = named(key(twice), "norms", [20**0.5, 20**0.5])
+    assert (verdict, ids) == ("wrong", {"step-before-backward", "zeroed-before-step"})
+    assert any("no number tells the two apart" in remark for remark in remarks)
+
+
+def test_one_forgotten_clearing() -> None:
+    """A clearing left out once, at the second step, is still a missing clearing."""
+    w, g, norms = np.array([1.0, -2.0]), np.zeros(2), []
+    for step in range(5):
+        g = 2 * w + (g if step == 2 else 0)
+        norms.append(float(np.sqrt(g @ g)))
+        w = w - 0.1 * g
+    verdict, ids, _ = named(ready("training-five-steps"), "norms", norms)
+    assert verdict == "wrong"
+    assert "missing-zero-grad" in ids
+
+
+def test_what_nobody_does_is_not_named() -> None:
+    """An answer that no mistake gives is wrong and unnamed."""
+    verdict, ids, _ = named(ready("training-two-backwards"), "x.grad", 17)
+    assert (verdict, ids) == ("wrong", set())
+
+
+@pytest.mark.parametrize(
+    ("problem", "part", "answer", "verdict"),
+    [
+        ("training-graph", "z came from", "<MulBackward0 object at 0x7f3a>", "right"),
+        ("training-graph", "z came from", "AddBackward0", "wrong"),
+        ("training-graph", "w came from", "None", "right"),
+        ("training-graph", "w came from", "0", "wrong"),
+        ("training-graph", "w is a leaf", "True", "right"),
+        ("training-graph", "w is a leaf", False, "wrong"),
+        ("training-graph", "dw", "tensor(28., grad_fn=<MulBackward0>)", "right"),
+        ("training-graph", "dw", "None", "wrong"),
+        ("training-graph", "dw", "2 +", "invalid"),
+        ("training-graph", "dw", None, "missing"),
+        ("training-shapes", "W", "(3, 2)", "right"),
+        ("training-shapes", "W", [2, 3], "wrong"),
+        ("training-shapes", "db", "tensor([1.6625, -0.7000])", "right"),
+        ("training-shapes", "db", [1.6625], "wrong"),
+        ("training-intermediate", "y", 10, "wrong"),
+        ("training-detach", "tracked", "false", "right"),
+        ("training-five-steps", "norms", "[4.472, 3.578, 2.862, 2.290, 1.832]", "right"),
+        ("training-five-steps", "norms", [4.472, 3.578, 2.862, 2.290, 1.833], "wrong"),
+    ],
+)
+def test_answers_are_judged_by_kind(problem: str, part: str, answer: Any, verdict: str) -> None:
+    """Truth values, None, names, shapes and printed tensors are read for what they are."""
+    assert named(ready(problem), part, answer)[0] == verdict
+
+
+# -- where it was made -----------------------------------------------------------------------------
+
+
+def placed(key_: Key, part: str, answer: Any) -> dict[str, tuple[str, bool]]:
+    """The mistakes named: the statement that each points at, and whether it was made everywhere."""
+    found = judge(key_, key_.problem.part(part), answer).diagnosis
+    source = key_.problem.program.source
+    return {
+        h.mistake.id: (source[slice(*h.span)] if h.span else "", h.everywhere)
+        for h in found.hypotheses
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "answer", "mistake", "statement"),
+    [
+        ("five-steps", "norms", [4.472, 8.050, 10.018, 9.982, 7.950], "missing-zero-grad",
+         "w.grad = None"),
+        ("momentum", "w", [0.8, 0.26, -0.638], "missing-zero-grad", "optimizer.zero_grad()"),
+        ("two-backwards", "x.grad", 12, "overwritten-grad", "(x**3).backward()"),
+        ("two-backwards", "x.grad", 20, "counted-twice", "(x**2).backward()"),
+        ("micro-batches", "norms", [1.98346, 2.35956], "unscaled-accumulation",
+         "loss = criterion(model(X[i]), Y[i]) / 4"),
+        ("last-window", "w", [0.6, 0.6], "partial-window", "w -= 0.1 * w.grad"),
+        ("five-steps", "norms", [4.472, 4.472, 4.472, 4.472, 4.472], "zeroed-before-step",
+         "w -= 0.1 * w.grad"),
+        ("micro-batches", "bias", [-0.31494, 0.29908], "step-before-backward",
+         "optimizer.step()"),
+    ],
+)  # fmt: skip
+def test_a_mistake_has_its_place(
+    name: str, part: str, answer: Any, mistake: str, statement: str
+) -> None:
+    """The clearing, the backward call, the division or the step at which it was made."""
+    assert placed(ready(f"training-{name}"), part, answer) == {mistake: (statement, False)}
+
+
+def test_a_mistake_made_in_several_places_points_at_none() -> None:
+    """Both gradients counted twice, 8 + 24: every such place, and no underline."""
+    assert placed(ready("training-two-backwards"), "x.grad", 32) == {"counted-twice": ("", True)}
+
+
+TWO = """
+id: two
+inputs: {w: 1.0, v: 2.0}
+program: |
+  opt = SGD([w, v], lr=0.1)
+  for step in range(4):
+      (w**2 + 2 * v**2).backward()
+      record(w=w.grad, v=v.grad)
+      opt.step()
+      opt.zero_grad()
+ask: {w: recorded.w, v: recorded.v}
+"""
+CLEARED_TWICE = """
+id: twice
+inputs: {w: 1.0}
+program: |
+  for step in range(3):
+      (w**2).backward()
+      w.grad = None
+      (w**3).backward()
+      record(g=w.grad)
+      w.grad.zero_()
+ask: {g: recorded.g}
+"""
+
+
+def test_one_occasion_is_all_leaves_at_once() -> None:
+    """`zero_grad` left out once, the second time: 2, 1.6, then 1.28 on top, then 0.768 by hand."""
+    w, held, gradients = 1.0, 0.0, []
+    for step in range(4):
+        held = 2 * w + (held if step == 2 else 0.0)
+        gradients.append(held)
+        w -= 0.1 * held
+    (problem,) = load_text(TWO).problems
+    verdict, ids, remarks = named(key(problem), "w", gradients)
+    assert (verdict, ids) == ("wrong", {"missing-zero-grad"})
+    assert "missing-zero-grad: only the 2nd time of 4" in remarks
+
+
+def test_one_leaf_alone_is_told_from_a_slip() -> None:
+    """In `.grad` of v nothing was ever cleared: a habit with one parameter, not three slips."""
+    v, held, gradients = 2.0, 0.0, []
+    for _ in range(4):
+        held += 4 * v
+        gradients.append(held)
+        v -= 0.1 * held
+    (problem,) = load_text(TWO).problems
+    asked = key(problem).asked
+    alone = [r for r in asked.mistaken.replays if r.site.leaf is not None]
+    fits = [r for r in alone if same(np.array(gradients), r.values["v"])]
+    assert [asked.mistaken.names[r.site.leaf] for r in fits] == ["v"]
+    assert all(same(r.values["w"], asked.trace.values["w"]) for r in fits)
+
+
+def test_one_place_of_several() -> None:
+    """Of two clearings the first is never done: 2w + 3w² each time, and that line is shown."""
+    (problem,) = load_text(CLEARED_TWICE).problems
+    found = placed(key(problem), "g", [5, 5, 5])
+    assert found == {"missing-zero-grad": ("w.grad = None", False)}
+
+
+def test_an_innocent_loop_with_the_same_steps_is_named() -> None:
+    """Four times the gradient is four times the rate under SGD, and no matter under Adam."""
+    _, _, remarks = named(ready("training-micro-batches"), "norms", [1.98346, 2.35956])
+    assert any("a learning rate 4 times as large" in remark for remark in remarks)
+    doubled = [10.0499, 7.8367, 6.1427, 4.8814]
+    _, ids, remarks = named(ready("training-adam"), "norms", doubled)
+    assert ids == {"counted-twice"}
+    assert any("under Adam" in remark for remark in remarks)

@@ -1,0 +1,232 @@
+"""Every cell of every row made wrong on purpose: the verdict dissents, and names the cell."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import pytest
+from flint import arb
+
+from gradcheck.engine.backward import RIGHT
+from gradcheck.engine.tensor import Tensor
+from gradcheck.ops import TABLE, Composed, Op
+from gradcheck.verdict.consult import Verdict, consult
+from tests.support.cases import case
+from tests.support.rows import SHARED, program
+
+SLIPS: dict[str, Callable[[Any], Any]] = {
+    "scale": lambda y: y * 1.001,
+    "shift": lambda y: y + 0.01,
+    "sign": lambda y: -y,
+}
+READ_OFF = 0.95
+
+
+# -- a small program for a row -------------------------------------------------------------------
+
+
+# -- one cell made wrong -------------------------------------------------------------------------
+
+
+@contextmanager
+def falsified(row: Op, cell: str, slip: Callable[[Any], Any], felt: list[bool]) -> Iterator[None]:
+    """Inside the block the cell gives `slip` of what it should; `felt` notes real differences."""
+    field = "vjps" if cell.startswith("vjps") else cell
+    before = getattr(row, field)
+    object.__setattr__(row, field, wrong(row, cell, slip, felt))
+    row._keeps.clear()
+    row._bound.clear()
+    try:
+        yield
+    finally:
+        object.__setattr__(row, field, before)
+        row._keeps.clear()
+        row._bound.clear()
+
+
+def wrong(row: Op, cell: str, slip: Callable[[Any], Any], felt: list[bool]) -> Any:
+    """The cell with its slip; rules keep their signature, from which follows what is saved."""
+
+    def off(right: Any) -> Any:
+        bad = slip(right)
+        felt.append(bool(np.any(np.asarray(bad != right))))
+        return bad
+
+    if not cell.startswith("vjps"):
+        return wrong_counterpart(getattr(row, cell), cell, slip, off, felt)
+    if not isinstance(row.vjps, tuple):
+        rule = row.vjps
+        return lambda i, g, y, *x, **params: off(rule(i, g, y, *x, **params))
+    k = int(cell[5:-1])
+    rule = row.vjps[k]
+    bad = lambda g, y, *x, **params: off(rule(g, y, *x, **params))
+    return (*row.vjps[:k], bad, *row.vjps[k + 1 :])
+
+
+def wrong_counterpart(before: Any, cell: str, slip: Any, off: Any, felt: list[bool]) -> Any:
+    """A forward, closed form or ball rule with its slip, in the numbers of its own kind."""
+    if cell == "forward":
+        return lambda *args, **params: off(before(*args, **params))
+
+    def unseen(*args: Any, **params: Any) -> Any:
+        felt.append(True)
+        right = before.function if isinstance(before, Composed) else before
+        return slip(right(*args, **params))
+
+    if isinstance(before, Composed):
+        return Composed(unseen)
+    return (lambda *args, **params: arb(unseen(*args, **params))) if cell == "ball" else unseen
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What came of one slip in one cell: whether it changed anything, the verdict, the blame."""
+
+    cell: str
+    slip: str
+    felt: bool
+    verdict: Verdict
+
+    @property
+    def blamed(self) -> set[tuple[str, str]]:
+        """Ops and cells that were suspected."""
+        return {(s.op, s.cell) for s in self.verdict.suspects}
+
+
+def tried(name: str, cell: str, slip: str) -> Trial:
+    """One cell made wrong in one way."""
+    row, felt = TABLE[name], []
+    question = program(row)
+    with falsified(row, cell, SLIPS[slip], felt):
+        verdict = consult(question, write=False)
+    return Trial(cell, slip, any(felt), verdict)
+
+
+@cache
+def one_slip_each(name: str) -> tuple[Trial, ...]:
+    """Each cell of a row made wrong once, in ways that take turns; where one is void, another."""
+    found = []
+    for k, cell in enumerate(TABLE[name].cells):
+        turns = [list(SLIPS)[(k + crc32(name.encode()) + j) % 3] for j in range(3)]
+        trials = (tried(name, cell, slip) for slip in turns)
+        found.append(next((trial for trial in trials if trial.felt), None))
+        assert found[-1] is not None, f"{cell} of {name} is not used by its program"
+    return tuple(found)
+
+
+def named(name: str, trial: Trial) -> bool:
+    """Whether the pattern leads to this cell."""
+    row = TABLE[name]
+    if trial.cell.startswith("vjps") and not isinstance(row.vjps, tuple):
+        return any(op == name and cell.startswith("vjps") for op, cell in trial.blamed)
+    return (name, trial.cell) in trial.blamed
+
+
+# -- the tests -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_the_example_agrees(name):
+    """The program that shows a row at work is sound, by at least two opinions of it."""
+    found = consult(program(TABLE[name]), write=False)
+    assert found.verdict == "agree", (found.entries, found.notes)
+    assert not any(o.abstains for o in found.opinions.values()), found.opinions
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_a_wrong_cell_is_a_dissent(name):
+    """No cell of a row can be wrong without the verdict seeing it."""
+    for trial in one_slip_each(name):
+        assert trial.verdict.verdict == "dissent", (trial.cell, trial.slip, trial.verdict)
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_a_shift_of_a_shared_forward_is_a_dissent(name):
+    """A wrong value is seen also where the row itself is called, as the checked language does."""
+    row, felt = TABLE[name], []
+    with falsified(row, "forward", SLIPS["shift"], felt):
+        found = consult(program(row, doors=TABLE), write=False)
+    assert found.verdict == "dissent"
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("slip", SLIPS)
+@pytest.mark.parametrize("name", TABLE)
+def test_a_wrong_cell_is_a_dissent_however_wrong(name, slip):
+    """A factor of 1.001, an offset of 0.01, a sign: each is seen wherever it changes anything."""
+    for cell in TABLE[name].cells:
+        trial = tried(name, cell, slip)
+        assert not trial.felt or trial.verdict.verdict == "dissent", (cell, trial.verdict)
+
+
+def test_the_pattern_names_the_cell():
+    """Nineteen times in twenty the guilty cell can be read off the suspects."""
+    trials = [(name, trial) for name in TABLE for trial in one_slip_each(name)]
+    missed = [(name, trial.cell, trial.slip, trial.blamed) for name, trial in trials
+              if not named(name, trial)]  # fmt: skip
+    rate = 1 - len(missed) / len(trials)
+    print(f"{rate:.1%} of {len(trials)} cells named; not named: {missed}")
+    assert rate >= READ_OFF, missed
+
+
+# -- the engine itself ---------------------------------------------------------------------------
+
+
+def layer(x, w, b):
+    """A layer whose bias is broadcast, and whose input is used twice."""
+    h = np.tanh(x @ w + b)
+    return np.sum(h * h + h) + np.sum(x * x)
+
+
+@pytest.fixture
+def layered():
+    """A case that broadcasts and fans out."""
+    rng = np.random.default_rng(5)
+    shapes = {"x": (4, 3), "w": (3, 2), "b": (2,)}
+    return case(layer, **{name: rng.normal(size=shape) for name, shape in shapes.items()})
+
+
+BROKEN_SUMS = {
+    "mean for sum": lambda g, shape: np.mean(g, axis=0).reshape(shape),
+    "first only": lambda g, shape: np.asarray(g[0]).reshape(shape),
+    "wrong sign": lambda g, shape: -np.sum(g, axis=0).reshape(shape),
+}
+
+
+@pytest.mark.parametrize("how", BROKEN_SUMS)
+def test_a_broken_unbroadcast_is_named(layered, monkeypatch, how):
+    """A cotangent that is not summed back rightly is a dissent, and fitting is the suspect."""
+    assert consult(layered).verdict == "agree"
+    monkeypatch.setitem(RIGHT.fit.__globals__, "unbroadcast", BROKEN_SUMS[how])
+    found = consult(layered)
+    assert found.verdict == "dissent"
+    assert ("engine", "fit") in {(s.op, s.cell) for s in found.suspects}
+
+
+@pytest.mark.parametrize(
+    "how", [lambda step, held, g: g, lambda step, held, g: held, lambda step, held, g: held - g]
+)
+def test_a_broken_accumulation_is_named(layered, how):
+    """Paths that overwrite one another are a dissent, and accumulation is the suspect."""
+    right = RIGHT.accumulate
+    object.__setattr__(RIGHT, "accumulate", how)
+    try:
+        found = consult(layered)
+    finally:
+        object.__setattr__(RIGHT, "accumulate", right)
+    assert found.verdict == "dissent"
+    assert ("engine", "accumulate") in {(s.op, s.cell) for s in found.suspects}
+
+
+def test_a_swapped_operator_is_seen(monkeypatch):
+    """`1 - x` computed as `x - 1` on tensors alone is reverse mode's dissent."""
+    question = case(lambda x: np.sum((1 - x) * x), x=[0.3, 2.0])
+    assert consult(question).verdict == "agree"
+    monkeypatch.setattr(Tensor, "__rsub__", lambda self, other: self - other)
+    found = consult(question)
+    assert found.verdict == "dissent"
+    assert {e.lonely for e in found.entries if e.verdict == "dissent"} == {"reverse"}

@@ -1,0 +1,51 @@
+"""A right program is never accused: random programs from the table of ops at random points."""
+
+import os
+
+import numpy as np
+import pytest
+
+from gradcheck.verdict.consult import consult
+from tests.support.random_programs import random_case
+
+FAST = 150
+SWEEP = int(os.environ.get("GRADCHECK_SWEEP", "10000"))
+UNDECIDED = 0.01
+
+
+def verdicts(seeds):
+    """The verdict on each seed's program, and the programs of those in dissent."""
+    counts, wrong = {}, []
+    with np.errstate(all="ignore"):
+        for seed in seeds:
+            program, question = random_case(seed)
+            found = consult(question, write=False)
+            counts[found.verdict] = counts.get(found.verdict, 0) + 1
+            if found.verdict == "dissent":
+                wrong.append((seed, program, found.entries[:2]))
+    return counts, wrong
+
+
+def test_random_programs_are_not_accused():
+    """No dissent on programs composed of right ops, and next to none left undecided."""
+    counts, wrong = verdicts(range(FAST))
+    assert not wrong
+    assert counts.get("undecided", 0) <= max(2, UNDECIDED * FAST)
+    assert counts["agree"] > FAST / 2
+
+
+def test_an_infinite_slope_on_the_way_is_nobodys_fault():
+    """A tie behind 0**v: an op without a finite derivative at that place excuses reverse mode."""
+    _, question = random_case(18_674)
+    with np.errstate(all="ignore"):
+        found = consult(question, write=False)
+    assert found.verdict == "undefined"
+    assert any("no finite derivative" in entry.why for entry in found.entries)
+
+
+@pytest.mark.sweep
+def test_many_random_programs_are_not_accused():
+    """The same of as many as GRADCHECK_SWEEP says."""
+    counts, wrong = verdicts(range(FAST, FAST + SWEEP))
+    assert not wrong
+    assert counts.get("undecided", 0) < UNDECIDED * SWEEP
