@@ -12,7 +12,7 @@ from gradcheck.answers.cursor import Cursor
 from gradcheck.answers.echo import POWER, UNARY, echo
 from gradcheck.answers.numerals import number
 from gradcheck.answers.scanner import Token
-from gradcheck.answers.words import ARITY, INVERSES
+from gradcheck.answers.words import ARITY, INVERSES, LITERALS
 
 KEYWORDS = {
     "axis": "axis",
@@ -22,7 +22,6 @@ KEYWORDS = {
     "axes": "axes",
     "shape": "shape",
 }
-LITERALS = {"True": True, "False": False, "None": None}
 LARGER = {"max": "maximum", "min": "minimum"}
 BASED = re.compile(r"log_(\d{1,4}|[A-Za-z])")
 COUNTS = {1: "one argument", 2: "two arguments", 3: "three arguments"}

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from gradcheck.answers.bars import paired
 from gradcheck.answers.cursor import Cursor
 from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracketed, echo
+from gradcheck.answers.respelling import respelled
 from gradcheck.answers.scanner import Token
 from gradcheck.answers.signs import DERIVATIVE
 from gradcheck.answers.tokens import tokenize
@@ -52,8 +53,9 @@ def parse(text: str, words: Words) -> tuple[ast.Expression, list[str]]:
     p = Cursor(text, tokens, words, expression)
     if not tokens:
         raise p.refused(p.look(), "nothing was typed", "give a formula or a number")
+    p.tokens = respelled(tokens, words, text, p.notes)
     _never(p)
-    p.tokens = paired(tokens, words, text)
+    p.tokens = paired(p.tokens, words, text)
     body = expression(p, 0)
     if p.look().kind != "end":
         raise p.comma(p.look().start) if p.sees(",") else p.unexpected("an operator or the end")

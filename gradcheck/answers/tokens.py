@@ -1,6 +1,6 @@
 """From typed text to tokens, each with its place; LaTeX commands are `latex`'s, signs are `signs`'.
 
-Limits: 2,000 characters, numbers of 30 significant digits. Nothing is normalised silently.
+Limit: numbers of 30 significant digits.
 """
 
 import re
@@ -19,7 +19,7 @@ from gradcheck.answers.signs import (
 )
 from gradcheck.numbers.exponents import DECIMAL
 
-LENGTH, DIGITS = 2_000, 30
+DIGITS = 30
 
 PLAIN = re.compile(
     rf"(?P<space>[ \t\r\n{SPACES}]+)"
@@ -30,31 +30,17 @@ PLAIN = re.compile(
 )
 SINGLE = re.compile(r"(?P<number>\d)|(?P<name>[A-Za-z])", re.ASCII)
 SUBSCRIPTED = re.compile(r"_(?:(\w+)|\{(\w+)\})", re.ASCII)
-OUTER = (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"))
 
 
 def tokenize(text: str) -> list[Token]:
     """The tokens of a text; what cannot be one is refused where it stands."""
-    if len(text) > LENGTH:
-        cure = "simplify it first, or give numbers"
-        raise refused(text[:40], 0, f"{len(text)} characters: at most {LENGTH} are read", cure)
-    scanner = Scanner(text, *_inside(text))
+    scanner = Scanner(text, 0, len(text))
     while scanner.at < scanner.stop:
         if scanner.argument():
             _argument(scanner)
         else:
             _step(scanner)
     return scanner.tokens
-
-
-def _inside(text: str) -> tuple[int, int]:
-    """Where the formula starts and stops between dollar signs or the like, if there are any."""
-    start, stop = len(text) - len(text.lstrip()), len(text.rstrip())
-    for left, right in OUTER:
-        wrapped = text.startswith(left, start) and text.endswith(right, start, stop)
-        if wrapped and stop - start >= len(left + right):
-            return start + len(left), stop - len(right)
-    return start, stop
 
 
 def _step(scanner: Scanner) -> None:
@@ -163,7 +149,7 @@ def _superscript(scanner: Scanner) -> None:
         plain = "".join(SUPERSCRIPTS[char] for char in run[: digits or 1])
         if digits:
             _within_limits(scanner, plain)
-        kind = "number" if digits else "op" if plain in "+-" else "name"
+        kind = "number" if digits else "op" if plain in "+-()" else "name"
         scanner.put(kind, plain, digits or 1)
     scanner.put("op", "}", 0)
 

@@ -4,7 +4,7 @@ A declared name always wins: an input may be called e, i, C or gamma.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -68,6 +68,10 @@ ARITY = {
 FUNCTIONS = frozenset(TABLE)
 """The functions the reader knows something about; a caller may accept fewer, or others."""
 
+MODULES = {"np", "numpy", "torch", "math", "Math", "jnp", "sympy", "sp"}
+WRAPPERS = {"array", "asarray", "tensor"}
+LITERALS = {"True": True, "False": False, "None": None}
+
 LETTERS = {word: letter for letter, word in GREEK.items()}
 SUBSCRIPT = re.compile(r"(.+)_([0-9]+|[A-Za-z])")
 
@@ -81,11 +85,12 @@ class Meaning(NamedTuple):
 
 @dataclass(frozen=True)
 class Words:
-    """The vocabulary of one problem: what its answers may use."""
+    """The vocabulary of one problem; `scalars` are those names that are single numbers."""
 
     names: frozenset[str]
     functions: frozenset[str]
     constants: frozenset[str]
+    scalars: frozenset[str] = frozenset()
     met: dict[str, Meaning] = field(default_factory=dict, compare=False, repr=False)
 
     def meaning(self, word: str) -> Meaning | None:
@@ -130,13 +135,23 @@ class Words:
 def vocabulary(
     names: Collection[str], functions: Collection[str], constants: Collection[str]
 ) -> Words:
-    """The vocabulary made of these collections; the same one for the same collections."""
-    return _made(frozenset(names), frozenset(functions), frozenset(constants))
+    """The vocabulary made of these collections; the same one for the same collections.
+
+    Names that come as a mapping to inputs tell which of them are single numbers.
+    """
+    shapes = names if isinstance(names, Mapping) else {}
+    scalars = frozenset(n for n, each in shapes.items() if getattr(each, "shape", None) == ())
+    return _made(frozenset(names), frozenset(functions), frozenset(constants), scalars)
 
 
 @lru_cache(maxsize=256)
-def _made(names: frozenset[str], functions: frozenset[str], constants: frozenset[str]) -> Words:
-    return Words(names, functions, constants)
+def _made(
+    names: frozenset[str],
+    functions: frozenset[str],
+    constants: frozenset[str],
+    scalars: frozenset[str],
+) -> Words:
+    return Words(names, functions, constants, scalars)
 
 
 def _spellings(word: str) -> Iterator[str]:
