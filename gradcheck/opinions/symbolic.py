@@ -57,10 +57,7 @@ class TooWide(ArithmeticError):
 
 def _at(case: Case, bits: int, write: bool, judge_width: bool = True) -> Opinion:
     with precision(bits), _traced(bits >= PATIENCE) as path:
-        leaves = {
-            name: line.leaves(name, values) if name in case.wrt else line.constants(values)
-            for name, values in case.inputs.items()
-        }
+        leaves = line.inputs(case.inputs, case.wrt)
         out = case.function("symbolic", leaves)
         value = np.asarray(out, dtype=object)
         root = contracted(out, case.cotangent)
