@@ -20,7 +20,7 @@ from gradcheck.opinions.rounding import EPSILON, SAMPLES, noise, spread
 from gradcheck.opinions.tape import gradients_at, leaves_of, seed_of
 from gradcheck.ops.row import Op
 
-LINEAR = 1e-3
+LINEAR = 1e-3  # of a number: what rounding may move while a few samples still tell how far
 HUMBLE = 16.0
 LEAVES_THE_TAPE = "plain numbers are taken out of tensors (.item(), .tolist())"
 

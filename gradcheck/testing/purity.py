@@ -12,7 +12,7 @@ from gradcheck.testing.call import Call, signed
 
 Backward = Callable[..., Any]
 Again = Callable[[list[Any]], Any]  # a claim made anew, at other arguments
-LINEAR = 2.0**20
+LINEAR = 2.0**20  # units of rounding: what cancellation inside a linear map may cost
 
 
 def impure(call: Call) -> list[str]:

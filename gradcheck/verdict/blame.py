@@ -33,7 +33,7 @@ from gradcheck.verdict.op_by_op import (
 )
 
 BITS = 384
-TOLERANCE = 1e-7
+TOLERANCE = 1e-7  # of a number: a wrong rule is off by far more, rounding by far less
 ROUNDING = 1e-13  # of an op's operands and value: what float64 may lose inside of it
 UNSUITED = (
     ArithmeticError,
