@@ -6,7 +6,7 @@ from gradcheck.derivation import walked
 from gradcheck.problem import Problem, load_text
 
 X = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
-GIVEN = "{X: {value: %s, requires_grad: false}, W: [0.5, -1.0], x: [1.0, 2.0]}" % X
+GIVEN = f"{{X: {{value: {X}, requires_grad: false}}, W: [0.5, -1.0], x: [1.0, 2.0]}}"
 
 
 def asked(program: str, **more: object) -> Problem:
