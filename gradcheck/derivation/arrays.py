@@ -9,11 +9,12 @@ import numpy as np
 from gradcheck.engine.backward import RIGHT
 from gradcheck.engine.tape import Leaf, Node
 from gradcheck.engine.tensor import Tensor
+from gradcheck.language import executing
 from gradcheck.language.running.run import Outcome
 from gradcheck.opinions.opinion import Array
 from gradcheck.opinions.tape import Tape, record
 from gradcheck.problem.draw import given_point
-from gradcheck.problem.record import Problem, executing
+from gradcheck.problem.record import Problem
 
 
 @dataclass(frozen=True)

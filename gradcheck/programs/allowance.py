@@ -16,6 +16,7 @@ from gradcheck.language import Budget, Program
 from gradcheck.language.running.budget import LIST_ENTRY, over
 from gradcheck.language.running.shapes import size_of
 from gradcheck.language.running.sizes import estimate
+from gradcheck.numbers.exponents import STUDENT_PROGRAM
 from gradcheck.training.forms import Array, How
 from gradcheck.training.recorder import Recorder
 from gradcheck.training.traced import Shadow
@@ -44,7 +45,7 @@ def allowance(program: Program, share: int = 1) -> Budget:
         total=3_000_000 // share,
         products=20_000_000 // share,
         bits=512,
-        exponent=400,
+        exponent=STUDENT_PROGRAM,
     )
 
 

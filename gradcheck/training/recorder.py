@@ -14,8 +14,8 @@ from gradcheck.engine.autograd import tensor
 from gradcheck.engine.recording import enable_grad
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import GradcheckError
+from gradcheck.language import executing
 from gradcheck.language.kinds import KINDS
-from gradcheck.problem.record import executing
 from gradcheck.training.forms import Array, Form, How, Lost, Root, Slope, Span, Term, picking
 from gradcheck.training.ledger import Ledger, array
 from gradcheck.training.traced import Shadow
