@@ -20,7 +20,7 @@ from gradcheck.answers.signs import (
     SUPERSCRIPTS,
 )
 
-ENTITY = re.compile(r"&(?:[A-Za-z]{2,10}|#\d{2,6}|#[xX][0-9A-Fa-f]{2,5});", re.ASCII)
+ENTITY = re.compile(r"&(?:[A-Za-z]{2,10}\d?|#\d{2,6}|#[xX][0-9A-Fa-f]{2,5});", re.ASCII)
 RAISED = re.compile(r"<(sup|sub)>([^<>]*)</\1>", re.IGNORECASE)
 TAG = re.compile(
     r"</?(?:p|br|i|b|em|strong|span|div|font|code|var|u)(?: [^<>]*)?/?>", re.IGNORECASE

@@ -13,6 +13,7 @@ from gradcheck.answers.draft import Draft
 from gradcheck.answers.words import ARITY, Words
 
 APART = re.compile(r"(?<![\w.,])(\d{1,3})((?:['’\u202f\u2009\u00a0]\d{3})+)(?![\d'’])")
+DOTTED = re.compile(r"(?<=[A-Za-z\])])\.(?=[*/^])")  # x.^2 of MATLAB
 MIXED = re.compile(r"(?<![\w.,])\d{1,3}(?:\.\d{3})+,\d+(?![\w,])")
 ENGLISH = re.compile(r"(?<![\w.,])(\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,})(?![\d,])")
 DECIMAL = re.compile(r"(?<![\w.,])(\d+),(\d+)(?![\d,])", re.ASCII)
@@ -25,6 +26,7 @@ def commas(draft: Draft, words: Words, single: bool) -> None:
 
     `single` says that one number is due, so that a bare `2,5` cannot be a list of two.
     """
+    draft.swap(DOTTED, "")
     draft.swap(APART, lambda m: m[1] + re.sub(r"\D", "", m[2]))
     if "," not in draft.text and ";" not in draft.text:
         return

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from gradcheck.answers.complaint import shown
-from gradcheck.errors import TextError
+from gradcheck.errors import Complaint, TextError
 
 New = Callable[[re.Match[str]], str | None]
 
@@ -57,17 +57,11 @@ class Draft:
     def placed(self, error: TextError) -> TextError:
         """A complaint about the text as one about what was typed."""
         return TextError(
-            [
-                replace(fault, **self._there(fault.column, fault.width)) if fault.column else fault
-                for fault in error.complaints
-            ]
+            [self._there(fault) if fault.column else fault for fault in error.complaints]
         )
 
-    def _there(self, column: int, width: int) -> dict[str, int | str]:
+    def _there(self, fault: Complaint) -> Complaint:
         """The column, the width and the source of a complaint, in what was typed."""
-        first, last = self.place(column - 1), self.place(column + width - 2)
-        return {
-            "column": first + 1,
-            "width": max(last - first + 1, 1) if width > 1 else 1,
-            "source": shown(self.typed),
-        }
+        first, last = self.place(fault.column - 1), self.place(fault.column + fault.width - 2)
+        width = max(last - first + 1, 1) if fault.width > 1 else 1
+        return replace(fault, column=first + 1, width=width, source=shown(self.typed))

@@ -118,7 +118,7 @@ def _binary(p: Cursor, left: ast.expr, start: int, op: ast.operator) -> ast.expr
 def _side_by_side(p: Cursor, left: ast.expr, start: int) -> ast.expr:
     """A product without a sign; after a quotient or a bare exponent its reading is noted."""
     token = p.look()
-    if token.kind == "number":
+    if token.kind == "number" and not _is_coefficient(p):
         raise p.number_after_factor()
     divided = _ends_with_quotient(p, left, start)
     raised = not token.spaced and not p.function_comes() and token.kind == "name"
@@ -131,6 +131,13 @@ def _side_by_side(p: Cursor, left: ast.expr, start: int) -> ast.expr:
             f"{p.typed(start)} is read as {bracketed(left, POWER + 1)}*{bracketed(right, UNARY)}"
         )
     return p.node(ast.BinOp(p.operand(left), ast.Mult(), right), start)
+
+
+def _is_coefficient(p: Cursor) -> bool:
+    """Whether a number right after a bracket begins a factor of its own: ln(2)2^x, cos(x)2x."""
+    after = p.look(1)
+    follows = after.kind in ("name", "frac", "root") or p.sees("^", "(", "√", "∛", ahead=1)
+    return p.sees(")", "}", "|)", ahead=-1) and follows
 
 
 def _ends_with_quotient(p: Cursor, left: ast.expr, start: int) -> bool:

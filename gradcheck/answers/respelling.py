@@ -169,7 +169,9 @@ def _groups(tokens: Sequence[Token], opening: int, closing: int, words: Words) -
     before, inside = tokens[opening - 1], tokens[opening + 1 : closing]
     if not inside or any(token.text in (",", ":", "shape", "size") for token in inside):
         return False
-    if before.kind in ("number", "fraction") or _is_argument(tokens, opening, words):
+    if before.kind in ("number", "fraction") or before.text in ("√", "∛"):
+        return True
+    if _is_argument(tokens, opening, words):
         return True
     if before.kind != "name" and before.text not in (")", "]", "}"):
         return False

@@ -29,6 +29,8 @@ PLAIN = re.compile(
     re.ASCII,
 )
 SINGLE = re.compile(r"(?P<number>\d)|(?P<name>[A-Za-z])", re.ASCII)
+LETTERS = "".join(char for char, plain in SUPERSCRIPTS.items() if plain.isalpha())
+RAISED = re.compile(f"[⁰¹²³⁴⁵⁶⁷⁸⁹]+|[{LETTERS}]+|[⁺⁻⁽⁾]")
 SUBSCRIPTED = re.compile(r"_(?:(\w+)|\{(\w+)\})", re.ASCII)
 
 
@@ -144,13 +146,15 @@ def _superscript(scanner: Scanner) -> None:
     scanner.put("op", "^", 0)
     scanner.put("op", "{", 0)
     while scanner.at < scanner.stop and scanner.text[scanner.at] in SUPERSCRIPTS:
-        run = scanner.text[scanner.at : scanner.stop]
-        digits = len(run) - len(run.lstrip("⁰¹²³⁴⁵⁶⁷⁸⁹"))
-        plain = "".join(SUPERSCRIPTS[char] for char in run[: digits or 1])
-        if digits:
+        match = RAISED.match(scanner.text, scanner.at, scanner.stop)
+        plain = "".join(SUPERSCRIPTS[char] for char in match[0]) if match else ""
+        if plain.isdigit():
             _within_limits(scanner, plain)
-        kind = "number" if digits else "op" if plain in "+-()" else "name"
-        scanner.put(kind, plain, digits or 1)
+            scanner.put("number", plain, len(plain))
+        elif plain.isalpha():
+            scanner.name(plain, len(plain), "write * between factors")
+        else:
+            scanner.put("op", plain, 1)
     scanner.put("op", "}", 0)
 
 

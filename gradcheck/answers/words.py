@@ -16,20 +16,24 @@ SCHOOL = {
     **dict.fromkeys(["log_2", "ld", "lb"], "log2"),
     **dict.fromkeys(["lg", "log_10"], "log10"),
     "log_e": "log",
-    "tg": "tan",
-    **dict.fromkeys(["ctg", "cotan"], "cot"),
+    **dict.fromkeys(["sen", "seno", "sinus"], "sin"),
+    **dict.fromkeys(["coseno", "cosinus", "kosinus"], "cos"),
+    **dict.fromkeys(["tg", "tang", "tangens"], "tan"),
+    **dict.fromkeys(["ctg", "cotg", "cotan", "cotang"], "cot"),
     "cosec": "csc",
-    "arctg": "arctan",
-    "arcctg": "acot",
+    **dict.fromkeys(["arcsen", "asen"], "arcsin"),
+    **dict.fromkeys(["arctg", "arctang", "atg"], "arctan"),
+    **dict.fromkeys(["arcctg", "arccotg", "arcotg"], "acot"),
     "arccosec": "acsc",
-    "sh": "sinh",
+    **dict.fromkeys(["raiz", "racine", "wurzel"], "sqrt"),
+    **dict.fromkeys(["sh", "senh"], "sinh"),
     "ch": "cosh",
-    "th": "tanh",
-    "cth": "coth",
+    **dict.fromkeys(["th", "tgh"], "tanh"),
+    **dict.fromkeys(["cth", "ctgh", "cotgh"], "coth"),
     "cosech": "csch",
-    **dict.fromkeys(["arsinh", "argsinh"], "arcsinh"),
-    **dict.fromkeys(["arcosh", "argcosh"], "arccosh"),
-    **dict.fromkeys(["artanh", "argtanh"], "arctanh"),
+    **dict.fromkeys(["arsinh", "argsinh", "arsh", "argsh"], "arcsinh"),
+    **dict.fromkeys(["arcosh", "argcosh", "arch", "argch"], "arccosh"),
+    **dict.fromkeys(["artanh", "argtanh", "arth", "argth"], "arctanh"),
     "arsech": "asech",
     "arcsch": "acsch",
     "arcoth": "acoth",
@@ -73,6 +77,7 @@ WRAPPERS = {"array", "asarray", "tensor"}
 LITERALS = {"True": True, "False": False, "None": None}
 
 LETTERS = {word: letter for letter, word in GREEK.items()}
+NUMBERED = re.compile(r"([A-Za-z]+)([0-9]+)")
 SUBSCRIPT = re.compile(r"(.+)_([0-9]+|[A-Za-z])")
 
 
@@ -166,6 +171,7 @@ def _spellings(word: str) -> Iterator[str]:
     if stem in LETTERS:
         yield from _joined(LETTERS[stem], "_" + rest[0] if rest else "")
     yield from _joined(*word.split("_", 1)) if "_" in word[1:] else ()
+    yield from (f"{m[1]}_{m[2]}" for m in [NUMBERED.fullmatch(word)] if m)
 
 
 def _joined(stem: str, below: str) -> Iterator[str]:

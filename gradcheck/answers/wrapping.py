@@ -39,7 +39,7 @@ NUMBER = re.compile(r"\s*[-+]?\d+\.")
 ITEM = re.compile(r"^(?:[a-hA-H]|[ivxIVX]{2,4}|\d{1,2})\)\s+(?=\S)")
 
 SPACING = re.compile(r"\\(?:left|right|[,;:! ]|displaystyle|mathrm|operatorname|text)|[\s{}]")
-PRIME = re.compile(r"['′’´]|\\prime")
+PRIME = re.compile(r"\^?(?:['′’´]|\\prime)+")
 DERIVATIVE = re.compile(
     r"\\[dt]?fracd\^?\d?\w*d\w+\^?\d?.*|d\^?\d?[a-zA-Z]*(?:\([^()]*\))?/d[a-zA-Z]\w*\^?\d?.*|d[a-zA-Z]|"
     r"(?:∂|\\partial)\S*/(?:∂|\\partial)\S*|\\[dt]?frac\\partial.*|(?:∇|\\nabla)\S*|"
@@ -92,7 +92,7 @@ def _left_side(draft: Draft, words: Words) -> None:
     """Cut off a left side; a name on the right of the formula goes too."""
     for start, stop, sign in _separators(draft.text):
         left = draft.text[:start]
-        if (sign != ":" and names_a_derivative(left)) or _is_label(left, words):
+        if _is_label(left, words) or names_a_derivative(left, label=sign == ":"):
             draft.note(f"`{clipped(draft.text[:stop].strip())}` is left out")
             draft.cut(stop, len(draft.text))
         elif sign == ":":
@@ -103,21 +103,23 @@ def _left_side(draft: Draft, words: Words) -> None:
         return
 
 
-def names_a_derivative(left: str) -> bool:
-    """Whether what stands left of an equals sign is a name, a primed one, or a derivative sign."""
+def names_a_derivative(left: str, label: bool = False) -> bool:
+    """Whether text names a derivative: `dy/dx`, `f'(x)`; left of an equals sign any name does.
+
+    With `label` a colon follows, and a name alone could be what is divided.
+    """
     bare = _bare(left)
-    unprimed = PRIME.sub("", bare).replace("^", "")
-    return bool(DERIVATIVE.fullmatch(bare) or NAMED.fullmatch(unprimed)) or (
-        bare != unprimed and bare.endswith(("'", "\\prime")) and unprimed.startswith("(")
-    )
+    unprimed = PRIME.sub("", bare)
+    primed = bare != unprimed
+    if DERIVATIVE.fullmatch(bare) or (primed and unprimed.startswith("(")):
+        return True
+    return bool(NAMED.fullmatch(unprimed)) and (primed or not label)
 
 
 def _is_label(left: str, words: Words) -> bool:
-    """Whether what stands left of a sign is plain words: `Answer`, `The derivative is`."""
-    bare = left.strip()
-    known = words.meaning(bare) is not None if bare and bare.isidentifier() else False
-    labelled = bool(LABEL.fullmatch(bare)) or names_a_derivative(bare)
-    return bool(bare) and labelled and not known
+    """Whether text is made of unknown words only: `Answer`, `The derivative is`."""
+    known = any(words.meaning(word) is not None for word in left.split())
+    return LABEL.fullmatch(left.strip()) is not None and not known
 
 
 def _bare(left: str) -> str:

@@ -17,6 +17,7 @@ PLAIN = {
     "dw": "its derivative",
     "c": "the constant",
     "factor": "a constant",
+    "typed": "1/(2x)",
 }
 
 

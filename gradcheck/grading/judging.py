@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from gradcheck.answers import Plain, read_answer
-from gradcheck.diagnosis import Diagnosis, explain
+from gradcheck.answers import Formula, Plain, read_answer
+from gradcheck.diagnosis import Diagnosis, explain, words
 from gradcheck.errors import GradcheckError, OutOfBudget, TextError
+from gradcheck.grading.bracketing import missing, with_brackets
 from gradcheck.grading.equivalence import Array, Outcome, compare, compare_numbers
 from gradcheck.grading.formulas.knots import further_sides, unseen
 from gradcheck.grading.formulas.values import NotNumbers, Readings, floats, readings
@@ -90,7 +91,8 @@ def judge(
         except FAILURES as error:
             return _said(base, "needs-review", f"{OURS}: {error}")
     try:
-        read = read_answer(answer, names=key.problem.inputs, functions=FUNCTIONS)
+        single = part.name in key.problem.inputs and not key.problem.inputs[part.name].shape
+        read = read_answer(answer, names=key.problem.inputs, functions=FUNCTIONS, single=single)
         ready = None if isinstance(read, Plain) else readings(key.problem, read)
     except TextError as error:
         return replace(base, verdict="invalid", remarks=(str(error),))
@@ -106,8 +108,33 @@ def judge(
     except FAILURES as error:
         return _said(base, "needs-review", f"{OURS}: {error}")
     judged = _from_outcome(base, key, found)
+    if judged.verdict == "wrong" and isinstance(read, Formula):
+        bracketed = _bracketed(judged, key, read, diagnose)
+        if bracketed is not None:
+            return bracketed
     wanted = diagnose and judged.verdict == "wrong"
     return _diagnosed(judged, key, ready, found) if wanted else judged
+
+
+def _bracketed(judged: Judgement, key: Key, read: Formula, diagnose: bool) -> Judgement | None:
+    """A wrong formula that is right with other brackets, as the problem's `brackets:` has it."""
+    kind = key.problem.brackets == "kind"
+    if not (kind or diagnose):
+        return None
+
+    def is_right(other: Formula) -> bool:
+        return _compared(key, judged.part, readings(key.problem, other)).outcome.kind == "equal"
+
+    other = with_brackets(read, key.problem.inputs, FUNCTIONS, is_right)
+    if other is None:
+        return None
+    diagnosis = missing(read, other)
+    if not kind:
+        left = share(key.problem.credit, judged.tags, diagnosis)
+        return replace(judged, diagnosis=diagnosis, score=judged.points * left)
+    remarks = (*judged.remarks, words(diagnosis.hypotheses[0]))
+    right = replace(judged, verdict="right", score=judged.points, witness=None, remarks=remarks)
+    return replace(right, tags=("brackets-missing",))
 
 
 def _of_a_run(

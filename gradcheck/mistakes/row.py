@@ -137,6 +137,7 @@ FAMILIES = {
     "fit": "backprop",
     "accumulate": "backprop",
     "answer": "whole",
+    "type": "typing",
 }
 CATALOGUE: list[Mistake] = []
 

@@ -68,7 +68,7 @@ def load_text(text: str | bytes, file: str = "") -> ProblemSet:
     for k, entry in enumerate(model.problems):
         at = base if single else (*base, k)
         try:
-            problems.append(_Reader(document, at, entry, model.credit).problem())
+            problems.append(_Reader(document, at, entry, model).problem())
         except TextError as error:
             complaints += error.complaints
     if complaints:
@@ -138,9 +138,9 @@ class _Reader:
     """Reads one validated problem; collects complaints and raises them together."""
 
     def __init__(
-        self, document: Document, at: PathTo, model: ProblemModel, credit: Mapping[str, float]
+        self, document: Document, at: PathTo, model: ProblemModel, whole: SetModel
     ) -> None:
-        self.document, self.at, self.model, self.credit = document, at, model, credit
+        self.document, self.at, self.model, self.whole = document, at, model, whole
         self.complaints: list[Complaint] = []
 
     def problem(self) -> Problem:
@@ -162,7 +162,8 @@ class _Reader:
             parts,
             cotangent,
             model.points,
-            self.credit,
+            self.whole.credit,
+            model.brackets or self.whole.brackets,
             tuple(model.right),
             tuple((wrong.answer, wrong.mistake) for wrong in model.wrong),
             self.document.file,

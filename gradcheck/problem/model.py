@@ -63,6 +63,9 @@ class ProblemModel(Strict):
     weights: dict[str, Annotated[float, Field(ge=0)]] = Field(
         default_factory=dict, description="how the points are shared among parts; default: evenly"
     )
+    brackets: Literal["strict", "kind"] | None = Field(
+        None, description="kind: right where only brackets are missing; default: as the set has it"
+    )
     ask: dict[str, Ask] | None = Field(
         None, description="part: expression read after the program, or {form: program, read: ...}"
     )
@@ -76,6 +79,9 @@ class SetModel(Strict):
     title: str = ""
     credit: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(
         default_factory=dict, description="mistake id: share of the points that remains"
+    )
+    brackets: Literal["strict", "kind"] = Field(
+        default="strict", description="kind: an answer is right where only brackets are missing"
     )
     problems: list[ProblemModel] = Field(min_length=1)
 

@@ -64,6 +64,7 @@ class Problem:
     cotangent: Array | None = None
     points: float = 1.0
     credit: Mapping[str, float] = field(default_factory=dict)
+    brackets: str = "strict"
     right: tuple[Mapping[str, Any], ...] = ()
     wrong: tuple[tuple[Mapping[str, Any], str], ...] = ()
     file: str = ""
