@@ -10,9 +10,10 @@ from gradcheck.engine.backward import RIGHT, walk
 from gradcheck.engine.recording import watched
 from gradcheck.engine.tape import Leaf, Node
 from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.language import executing
 from gradcheck.opinions.opinion import Array
 from gradcheck.problem.draw import given_point
-from gradcheck.problem.record import Problem, executing
+from gradcheck.problem.record import Problem
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from gradcheck.language import Budget, Program
 from gradcheck.language.running.budget import LIST_ENTRY, over
 from gradcheck.language.running.shapes import size_of
 from gradcheck.language.running.sizes import estimate
+from gradcheck.numbers.exponents import STUDENT_PROGRAM
 from gradcheck.training.traced import Traced
 
 OPERATIONS = 8_000
@@ -43,7 +44,7 @@ def allowance(program: Program, share: int = 1) -> Budget:
         total=3_000_000 // share,
         products=20_000_000 // share,
         bits=512,
-        exponent=400,
+        exponent=STUDENT_PROGRAM,
     )
 
 

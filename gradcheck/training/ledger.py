@@ -14,8 +14,8 @@ from gradcheck.engine.autograd import tensor
 from gradcheck.engine.inplace import copy_, zero_
 from gradcheck.engine.recording import no_grad
 from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.language import executing
 from gradcheck.mistakes.training import Clear, Deposit, Write
-from gradcheck.problem.record import executing
 from gradcheck.training.forms import Form, Root, Span, Term, divisor
 
 MOST_KEPT = 64

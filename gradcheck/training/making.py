@@ -9,9 +9,10 @@ import numpy as np
 
 from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import GradcheckError
+from gradcheck.language import executing
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
-from gradcheck.problem.record import Point, Problem, executing
+from gradcheck.problem.record import Point, Problem
 from gradcheck.training.facts import equivalent_loop, reason
 from gradcheck.training.forms import Span
 from gradcheck.training.ledger import RIGHT, Entry, Verbs

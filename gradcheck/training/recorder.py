@@ -14,8 +14,8 @@ from gradcheck.engine.autograd import tensor
 from gradcheck.engine.recording import enable_grad
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import GradcheckError
+from gradcheck.language import executing
 from gradcheck.language.kinds import KINDS
-from gradcheck.problem.record import executing
 from gradcheck.training.forms import Array, Lost, Root, Slope, Span, Term
 from gradcheck.training.ledger import Holder, array
 from gradcheck.training.traced import NOT_FOLLOWED, Recording, Traced

@@ -12,7 +12,7 @@ from typing import Any
 from gradcheck.engine import inplace
 from gradcheck.engine.methods import turned
 from gradcheck.engine.tensor import Tensor
-from gradcheck.problem.record import executing
+from gradcheck.language import executing
 from gradcheck.training.forms import Form, How, Lost, Root, Term, assigning, filler, picking
 from gradcheck.training.ledger import Holder, Ledger, array
 
