@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, combinations
 
-from gradcheck.answers.respelling import respelled
+from gradcheck.answers.respelling import as_product, respelled
 from gradcheck.answers.scanner import Token
 from gradcheck.answers.tokens import tokenize
 from gradcheck.answers.words import Words
@@ -32,6 +32,10 @@ def bracketed_otherwise(text: str, words: Words) -> Iterator[str]:
     doubles = [pair for pair in combinations(singles, 2) if _apart(*pair)][:PAIRED]
     for pairs in chain(((pair,) for pair in singles), doubles):
         yield _written(text, pairs)
+    for token in tokens:
+        product = as_product(token, words)
+        if product:
+            yield f"{text[: token.start]}{product} {text[token.end :]}"
     inverse = INVERSE.sub(r"(\1 \2)^(-1)", text)
     if inverse != text:
         yield inverse
@@ -40,12 +44,14 @@ def bracketed_otherwise(text: str, words: Words) -> Iterator[str]:
 def _pairs(tokens: Sequence[Token], words: Words) -> Iterator[Pair]:
     """Places in the text between which brackets may be missing."""
     for at, token in enumerate(tokens):
-        after = at + 1 < len(tokens) and tokens[at + 1].text in OPENING
+        after = at + 1 < len(tokens) and tokens[at + 1].text in (*OPENING, "^")
         function = _is_function(token, words)
         if token.text == "/" or (not after and (token.text in ("^", "√", "∛") or function)):
             yield from _after(tokens, at, words)
         if function and not after:
             yield from _before(tokens, at, at, "^")
+        if function:
+            yield from _after_a_power(tokens, at, words)
         if token.text in ("/", "^"):
             yield from _sums(tokens, at, words)
     for at, token in enumerate(tokens[:-2]):
@@ -64,6 +70,15 @@ def _after(tokens: Sequence[Token], sign: int, words: Words) -> Iterator[Pair]:
         powered = last + 1 < len(tokens) and tokens[last + 1].text == "^"
         if (named or fraction) and not powered and not _is_function(tokens[last], words):
             yield inside[0].start, inside[-1].end
+
+
+def _after_a_power(tokens: Sequence[Token], function: int, words: Words) -> Iterator[Pair]:
+    """After the power of a function: `sec^2 x/a` may be sec^2(x/a)."""
+    if function + 3 >= len(tokens) or tokens[function + 1].text != "^":
+        return
+    last = next(_ends(tokens, function + 2), len(tokens))
+    if last + 1 < len(tokens) and tokens[last + 1].text not in OPENING:
+        yield from _after(tokens, last, words)
 
 
 def _sums(tokens: Sequence[Token], sign: int, words: Words) -> Iterator[Pair]:

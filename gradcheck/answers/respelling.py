@@ -35,8 +35,25 @@ def respelled(tokens: Sequence[Token], words: Words, text: str, notes: list[str]
             notes += [f"{token.text} is read as {_shown(words, known)}"] if known else []
             result += _pieces(token, known or (token.text,))
         else:
+            _doubt(token, words, notes)
             result.append(token)
     return _grouped(result, words, notes)
+
+
+def _doubt(token: Token, words: Words, notes: list[str]) -> None:
+    """Note a function that a declared name and another function could be: `asin` beside a."""
+    product = as_product(token, words)
+    if product:
+        notes.append(f"{token.text} is read as the function; a product is written {product}")
+
+
+def as_product(token: Token, words: Words) -> str:
+    """The product that a function's name might be meant as: `a*sin`; or nothing."""
+    if token.kind != "name" or not _is_function(words, token.text):
+        return ""
+    ways = _ways(words, token.text, opens=True)
+    products = [way for way in ways if way[0] in words.names and _is_function(words, way[-1])]
+    return _shown(words, products[0]) if products else ""
 
 
 def _is_inverse(token: Token, before: Sequence[Token], words: Words) -> bool:

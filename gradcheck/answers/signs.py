@@ -17,8 +17,8 @@ SPACES = "\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u20
 
 SUPERSCRIPTS = dict(
     zip(
-        "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱˣʸᵗᵏᵐᵃᵇᶜᵈᵉᶠᵍʰʲˡᵒᵖʳˢᵘᵛʷᶻ",
-        "0123456789+-()nixytkmabcdefghjloprsuvwz",
+        "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱˣʸᵗᵏᵐᵃᵇᶜᵈᵉᶠᵍʰʲˡᵒᵖʳˢᵘᵛʷᶻᐟ",
+        "0123456789+-()nixytkmabcdefghjloprsuvwz/",
         strict=True,
     )
 )

@@ -30,7 +30,7 @@ PLAIN = re.compile(
 )
 SINGLE = re.compile(r"(?P<number>\d)|(?P<name>[A-Za-z])", re.ASCII)
 LETTERS = "".join(char for char, plain in SUPERSCRIPTS.items() if plain.isalpha())
-RAISED = re.compile(f"[⁰¹²³⁴⁵⁶⁷⁸⁹]+|[{LETTERS}]+|[⁺⁻⁽⁾]")
+RAISED = re.compile(f"[⁰¹²³⁴⁵⁶⁷⁸⁹]+|[{LETTERS}]+|[⁺⁻⁽⁾ᐟ]")
 SUBSCRIPTED = re.compile(r"_(?:(\w+)|\{(\w+)\})", re.ASCII)
 
 

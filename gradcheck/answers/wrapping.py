@@ -47,6 +47,7 @@ DERIVATIVE = re.compile(
 )
 NAMED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?:\^?\(\d\))?(?:\([\w,.]*\))?(?:\|_\S+)?")
 LABEL = re.compile(r"(?:[^\W\d_][^\W\d_'’-]*\s+)*[^\W\d_]{2,}\.?(?:\s*\(?[a-h\d]\)?)?")
+SENTENCE = re.compile(r"(?:[^\W\d_]+\s+){1,8}(?:is|are|gives|ist|lautet|est|vaut|es|è|é)\b:?\s*")
 SEPARATORS = re.compile(r":=|=>|->|<=|>=|==|!=|=|:|≈|[()\[\]{}]")
 
 
@@ -60,6 +61,7 @@ def unwrap(draft: Draft, words: Words) -> None:
         _trimmed(draft)
         _unquoted(draft)
         _left_side(draft, words)
+    _divided(draft)
 
 
 def _trimmed(draft: Draft) -> None:
@@ -88,16 +90,32 @@ def _unquoted(draft: Draft) -> None:
             return
 
 
+def _divided(draft: Draft) -> None:
+    """A colon is a sign of division, but between square brackets."""
+    level, chars = 0, list(draft.text)
+    for at, char in enumerate(chars):
+        level += (char == "[") - (char == "]")
+        if char == ":" and level <= 0:
+            chars[at] = "/"
+            draft.note("a colon is read as a sign of division")
+    draft.text = "".join(chars)
+
+
 def _left_side(draft: Draft, words: Words) -> None:
     """Cut off a left side; a name on the right of the formula goes too."""
+    said = SENTENCE.match(draft.text)
+    if said and _is_label(said[0], words):
+        draft.note(f"`{clipped(said[0].strip())}` is left out")
+        draft.cut(said.end(), len(draft.text))
     for start, stop, sign in _separators(draft.text):
         left = draft.text[:start]
-        if _is_label(left, words) or names_a_derivative(left, label=sign == ":"):
+        if (
+            _is_label(left, words)
+            or _is_rule(left, words)
+            or names_a_derivative(left, label=sign == ":")
+        ):
             draft.note(f"`{clipped(draft.text[:stop].strip())}` is left out")
             draft.cut(stop, len(draft.text))
-        elif sign == ":":
-            draft.swap(re.compile(rf"(?<=^.{{{start}}}):", re.DOTALL), "/")
-            draft.note("a colon is read as a sign of division")
         elif sign == "=" and DERIVATIVE.fullmatch(_bare(draft.text[stop:])):
             draft.cut(0, start)
         return
@@ -120,6 +138,12 @@ def _is_label(left: str, words: Words) -> bool:
     """Whether text is made of unknown words only: `Answer`, `The derivative is`."""
     known = any(words.meaning(word) is not None for word in left.split())
     return LABEL.fullmatch(left.strip()) is not None and not known
+
+
+def _is_rule(left: str, words: Words) -> bool:
+    """Whether text is a rule in names that are not the problem's: `u'v + uv'`."""
+    known = any(words.meaning(letter) for letter in re.findall(r"[^\W\d_]", left))
+    return PRIME.search(left) is not None and not known
 
 
 def _bare(left: str) -> str:

@@ -18,6 +18,7 @@ PLAIN = {
     "c": "the constant",
     "factor": "a constant",
     "typed": "1/(2x)",
+    "sign": "bracket",
 }
 
 

@@ -7,7 +7,7 @@ from gradcheck.answers.bracketing import bracketed_otherwise
 from gradcheck.answers.formula import read_formula
 from gradcheck.answers.words import vocabulary
 from gradcheck.diagnosis import Diagnosis, Hypothesis
-from gradcheck.errors import GradcheckError, TextError
+from gradcheck.errors import GradcheckError
 from gradcheck.mistakes.typing import brackets_missing
 
 
@@ -24,8 +24,6 @@ def with_brackets(
             other = read_formula(text, names=names, functions=functions, single=True)
             if other.understood not in tried and is_right(other):
                 return other
-        except TextError:
-            continue
         except GradcheckError:
             continue
         tried.add(other.understood)
@@ -33,6 +31,8 @@ def with_brackets(
 
 
 def missing(read: Formula, other: Formula) -> Diagnosis:
-    """The diagnosis: a bracket is missing."""
+    """The diagnosis: a bracket is missing, or a sign between two names."""
+    more = other.text.count("*") - read.text.count("*")
     texts = {"typed": other.text, "u": read.understood}
+    texts["sign"] = "multiplication sign" if more > 0 else "bracket"
     return Diagnosis("unique", (Hypothesis(brackets_missing, None, texts=texts),))

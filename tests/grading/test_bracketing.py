@@ -24,6 +24,7 @@ MISSING = {
     ("2*sqrt(x + 1)", "x+1^(-1/2)"): "(x+1)^(-1/2)",
     ("(x + 1)*log(x + 1) - x", "ln x+1"): "ln (x+1)",
     ("2/3*sqrt(x + 1)**3", "√x+1"): "√(x+1)",
+    ("2*tan(x/2)", "sec^2 x/2"): "sec^2 (x/2)",
     ("x**3", "3x^3-1"): "",
     ("x**2", "x"): "",
     ("4*x**3/3", "2x^2"): "",
@@ -59,6 +60,15 @@ def test_a_missing_bracket_is_named(asked, meant):
     assert strict.diagnosis.hypotheses[0].texts["typed"] == meant
     assert (kind.verdict, kind.score, kind.tags) == ("right", 1.0, ("brackets-missing",))
     assert f"`{meant}`" in kind.remarks[-1]
+
+
+def test_a_missing_sign_between_two_names_is_named():
+    """Beside a, asin may be the function or a product: the other reading is kept."""
+    text = "id: t\ninputs: {a: {shape: [], requires_grad: false}, x: 0.9}\nprogram: -a*cos(x)\n"
+    found = judged(keyed(text), "asin(x)", "x")
+    assert (found.verdict, ids(found)) == ("wrong", ["brackets-missing"])
+    assert found.diagnosis.hypotheses[0].texts["sign"] == "multiplication sign"
+    assert "a*sin" in found.remarks[0]
 
 
 def test_a_set_says_how_brackets_count():

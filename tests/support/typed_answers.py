@@ -34,6 +34,7 @@ TABLE = r"""
     \frac{dy}{dx}=3x^{2}+2\cos\left(x\right) ¦ Answer: 3x^2+2cos(x) ¦ 3x^2 + 2 cosinus x
     3х²+2cosх
 6*x - 5
+    the derivative is 6x-5 ¦ Die Ableitung lautet 6x-5 ¦ u'v + uv' = 6x - 5 ¦ d/dx = 6x - 5
     6x-5 ¦ 6x−5 ¦ 6x – 5 ¦ 6*x-5 ¦ 6·x − 5 ¦ 6×x-5 ¦ 6x &minus; 5 ¦ 6x &#8722; 5 ¦ y'=6x-5
     (6x-5) ¦ [6x-5] ¦ 6x-5. ¦ f'(x)=6x-5 ¦ $$6x-5$$ ¦ \[6x-5\] ¦ 6X-5 ¦ {bom}6x-5 ¦ dy/dx: 6x-5
 2*cos(2*x)
@@ -64,6 +65,7 @@ log(x) + 1
     2xcos(x^2) ¦ 2xcosx² ¦ 2x cos(x²) ¦ cos(x^2)·2x ¦ cos(x^2)2x ¦ 2x\cos(x^2) ¦ 2x\cos x^{2}
     2xCos[x^2] ¦ 2x*cos(x**2) ¦ 2x⋅cos(x²) ¦ 2 x cos x^2 ¦ cos(x²)*2x ¦ 2x&middot;cos(x&sup2;)
 1/cos(x)**2
+    cos^-2(x) ¦ 1:cos²x ¦ (1:cos x)²
     1/cos^2x ¦ 1/cos²x ¦ 1/cos^2(x) ¦ sec^2x ¦ sec²(x) ¦ (cosx)^-2 ¦ \sec^2 x ¦ \frac{1}{\cos^2 x}
     \frac{1}{\cos^{2}x} ¦ 1+tan^2x ¦ 1 + tg²x ¦ 1+tg^2 x ¦ 1/(cosx)^2 ¦ 1/(cos x)² ¦ sec(x)^2
 -sin(x)
@@ -108,6 +110,7 @@ tan(x)
     1/sin^2x ¦ csc^2x ¦ csc²x ¦ cosec²x ¦ 1/sen²x ¦ 1+ctg²x ¦ 1+cot^2x ¦ 1 + cotg²x ¦ \csc^2x
     1/(sin x)^2
 1/sqrt(1 - x**2)
+    (1-x²)⁻¹ᐟ² ¦ 1:√(1-x²)
     1/√(1-x²) ¦ 1/sqrt(1-x^2) ¦ \frac{1}{\sqrt{1-x^2}} ¦ (1-x^2)^(-1/2) ¦ (1-x²)^-½ ¦ 1/√(1−x^2)
     1/(1-x^2)^0,5 ¦ 1/(1-x^2)^(1/2) ¦ 1/√[1-x²] ¦ 1/\sqrt{1-x^{2}} ¦ 1/Sqrt[1-x^2] ¦ 1/raiz(1-x^2)
     1/wurzel(1-x^2)
@@ -155,6 +158,7 @@ x/abs(x)
 11.17
     11.17 ¦ 11,17 ¦ ≈ 11.17 ¦ ≈11,17 ¦ f'(2) ≈ 11.17 ¦ = 11,17 ¦ 11.17; ¦ 11,17. ¦ x = 11.17
 x y: 2*x*y
+    fₓ = 2xy ¦ (2)(x)(y)
     2xy ¦ 2*x*y ¦ 2x*y ¦ 2x·y ¦ 2 x y ¦ 2yx ¦ 2XY ¦ ∂f/∂x = 2xy ¦ f_x = 2xy
     \frac{\partial f}{\partial x}=2xy ¦ $2xy$ ¦ 2𝑥𝑦 ¦ df/dx = 2xy ¦ 2x{times}y ¦ y·2x
     \partial f/\partial x = 2xy ¦ 2xy.
