@@ -111,7 +111,7 @@ def _slope(factor: Applied, slope: str, value: Factor) -> Sum:
     return multiplied(_factors(ast.parse(slope, mode="eval").body, known), factor.axes)
 
 
-def _factors(tree: ast.expr, known: Mapping[str, Sum]) -> list[Sum]:
+def _factors(tree: ast.expr, known: Mapping[str, Sum], below: bool = False) -> list[Sum]:
     """The factors of a slope's text, numbers and reciprocals among them."""
     match tree:
         case ast.Constant(value=int(value)):
@@ -121,9 +121,12 @@ def _factors(tree: ast.expr, known: Mapping[str, Sum]) -> list[Sum]:
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
             return [*_factors(left, known), *_factors(right, known)]
         case ast.BinOp(left=left, op=ast.Div(), right=right):
-            return [*_factors(left, known), *map(reciprocal, _factors(right, known))]
+            return [*_factors(left, known), *map(reciprocal, _factors(right, known, below=True))]
         case ast.Name(id=name):
             return [known[name]]
+        case ast.BinOp(left=ast.Name(id=name), op=ast.Pow(), right=ast.Constant(value=int(power))):
+            if below:
+                return [known[name]] * power
     names = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id in known]
     used = {name: f"u{i}" for i, name in enumerate(dict.fromkeys(names))}
     text = ast.unparse(_renamed(tree, used))

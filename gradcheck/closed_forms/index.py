@@ -177,26 +177,35 @@ def multiplied(parts: Iterable[Sum], axes: Axes) -> Sum:
     for part in parts:
         every.update(dict.fromkeys(a for a in part.axes if a is not None))
         whole = whole.times(_taken_in(part))
-    whole = contracted(whole, axes)
     for lone in (a for a in every if a not in axes and a not in whole.axes):
-        known = (
-            Product(Fraction(lone.size))
-            if lone.size.isdigit()
-            else Product(sizes=((lone.size, 1),))
-        )
-        whole = whole.times(known)
+        whole = whole.times(_long(lone))
+    whole = contracted(whole, axes)
     return Sum((whole,), axes) if whole.number else Sum((), axes)
 
 
+def _long(index: Index) -> Product:
+    """How long an axis is."""
+    if index.size.isdigit():
+        return Product(Fraction(index.size))
+    return Product(sizes=((index.size, 1),))
+
+
 def _taken_in(part: Sum) -> Product:
-    """A part as a product: one that sums over something stays a factor, but for its number."""
-    if len(part.products) != 1:
-        return Product(factors=(part,)) if part.products else Product(Fraction(0))
-    product = part.products[0]
-    if _free(part):
-        return product
-    bare = Sum((replace(product, number=Fraction(1), sizes=()),), part.axes)
-    return Product(product.number, product.sizes, (bare,))
+    """A part as a product: one that adds or sums up stays a factor, but for what is common."""
+    if len(part.products) == 1 and _free(part):
+        return part.products[0]
+    outer, rest = common(part.products)
+    return replace(outer, factors=(Sum(rest, part.axes),)) if rest else Product(Fraction(0))
+
+
+def common(products: tuple[Product, ...]) -> tuple[Product, tuple[Product, ...]]:
+    """The number and the sizes that all products have, and what is left of each."""
+    numbers = {abs(p.number) for p in products}
+    number = numbers.pop() if len(numbers) == 1 else Fraction(1)
+    number = -number if all(p.number < 0 for p in products) else number
+    sizes = products[0].sizes if len({p.sizes for p in products}) == 1 else ()
+    rest = (replace(p, number=p.number / number, sizes=() if sizes else p.sizes) for p in products)
+    return Product(number, sizes), tuple(rest)
 
 
 def _free(part: Sum) -> bool:

@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 
@@ -15,8 +15,8 @@ from gradcheck.closed_forms.index import (
     Index,
     Named,
     Product,
-    Sizes,
     Sum,
+    common,
 )
 from gradcheck.closed_forms.slopes import NoText
 
@@ -80,13 +80,12 @@ class Printer:
         for piece, minus in pieces[1:]:
             op = ast.Sub() if minus else ast.Add()
             tree = ast.BinOp(tree, op, piece.tree)
-        widest = max((p.axes for p, _ in pieces), key=lambda axes: len(axes))
-        return Piece(tree, widest)
+        return Piece(tree, _broadcast([p.axes for p, _ in pieces]))
 
     def _product(self, product: Product, order: Axes) -> Piece:
         """A product as numbers, numerator and denominator."""
         above, below = _split(_cancelled(product.factors))
-        pieces = [self._factor(f, order) for f in above]
+        pieces = [self._factor(f, order, alone=len(above) == 1) for f in above]
         joined = self._contracted(pieces, order, below)
         top = [s for s, power in product.sizes for _ in range(power) if power > 0]
         bottom = [s for s, power in product.sizes for _ in range(-power) if power < 0]
@@ -94,14 +93,15 @@ class Printer:
         tree = joined.tree if joined is not None else None
         lead: list[ast.expr] = []
         if number.denominator > LARGEST:
-            lead.append(_number(number))
+            lead.append(_number(abs(number)))
             number = Fraction(1)
-        elif number.numerator != 1 or (tree is None and not top):
-            lead.append(_number(Fraction(number.numerator)))
+        elif abs(number.numerator) != 1 or (tree is None and not top):
+            lead.append(_number(Fraction(abs(number.numerator))))
         if top:
             lead.append(_parsed(self.size(top)))
         parts = [*lead, *([tree] if tree is not None else [])]
         tree = reduce(lambda a, b: ast.BinOp(a, ast.Mult(), b), parts)
+        tree = _negated(tree) if product.number < 0 else tree
         if number.denominator != 1:
             tree = ast.BinOp(tree, ast.Div(), _number(Fraction(number.denominator)))
         if bottom:
@@ -113,7 +113,7 @@ class Printer:
     def _contracted(self, pieces: list[Piece], order: Axes, below: list[Sum]) -> Piece | None:
         """Pieces multiplied, divided by what stands below, and summed to the indices of order."""
         wanted = {a for a in order if a is not None}
-        dividers = [self._group(part, order) for part in below]
+        dividers = [self._power(part, below.count(part)) for part in dict.fromkeys(below)]
         for divider in dividers:  # a divider goes with the piece that has all its indices
             pieces = _divided(pieces, divider)
         while True:
@@ -125,15 +125,25 @@ class Printer:
             return None
         return _aligned(_multiplied(pieces, order), order)
 
-    def _group(self, part: Sum, order: Axes) -> Piece:
-        """A sum in the place of a factor, its axes as it has them itself."""
-        return self._sum(part, part.axes)
+    def _group(self, part: Sum, order: Axes, alone: bool = False) -> Piece:
+        """A sum in the place of a factor: its axes as it has them itself, or if alone as wanted."""
+        free = None not in part.axes and set(part.axes) <= set(order)
+        return self._sum(
+            part, tuple(a for a in order if a in part.axes) if alone and free else part.axes
+        )
 
-    def _factor(self, factor: Factor, order: Axes) -> Piece:
+    def _power(self, part: Sum, times: int) -> Piece:
+        """What stands below the line so many times."""
+        piece = self._sum(part, part.axes)
+        if times == 1:
+            return piece
+        return Piece(ast.BinOp(piece.tree, ast.Pow(), ast.Constant(times)), piece.axes)
+
+    def _factor(self, factor: Factor, order: Axes, alone: bool = False) -> Piece:
         if isinstance(factor, Named):
             return _diagonal(Piece(ast.Name(factor.name), factor.axes))
         if isinstance(factor, Sum):
-            return self._group(factor, order)
+            return self._group(factor, order, alone)
         if isinstance(factor, Called):
             inner = {f"u{i}": self._sum(p, p.axes).tree for i, p in enumerate(factor.parts)}
             return _diagonal(Piece(_filled(factor.text, inner), factor.axes))
@@ -143,31 +153,28 @@ class Printer:
             inner = {f"u{i}": _aligned(p, axes).tree for i, p in enumerate(pieces)}
             return Piece(_filled(factor.text, inner), axes)
         if isinstance(factor, Delta):
-            raise NoText("a diagonal")
+            return Piece(_call("eye", _parsed(factor.axes[0].size)), factor.axes)
         raise TypeError(factor)
 
 
-def _common(products: Sequence[Product]) -> tuple[Product | None, tuple[Product, ...]]:
+def _common(products: tuple[Product, ...]) -> tuple[Product | None, tuple[Product, ...]]:
     """Number, sizes and factors that all products of a sum have, and what is left of each."""
     if len(products) < 2:
-        return None, tuple(products)
-    numbers = {abs(p.number) for p in products}
-    number = numbers.pop() if len(numbers) == 1 else Fraction(1)
-    number = -number if all(p.number < 0 for p in products) else number
-    sizes = products[0].sizes if len({p.sizes for p in products}) == 1 else ()
-    shared = [f for f in products[0].factors if all(f in p.factors for p in products)]
-    if number == 1 and not sizes and not shared:
-        return None, tuple(products)
-    rest = tuple(_less(p, number, sizes, shared) for p in products)
-    return Product(number, sizes, tuple(shared)), rest
+        return None, products
+    outer, rest = common(products)
+    shared = [f for f in rest[0].factors if all(f in p.factors for p in rest)]
+    if outer == Product() and not shared:
+        return None, products
+    rest = tuple(replace(p, factors=_less(p.factors, shared)) for p in rest)
+    return replace(outer, factors=tuple(shared)), rest
 
 
-def _less(product: Product, number: Fraction, sizes: Sizes, shared: Sequence[Factor]) -> Product:
-    """A product without what it shares with others."""
-    factors = list(product.factors)
+def _less(factors: Sequence[Factor], shared: Sequence[Factor]) -> tuple[Factor, ...]:
+    """Factors without those that are shared."""
+    left = list(factors)
     for factor in shared:
-        factors.remove(factor)
-    return Product(product.number / number, () if sizes else product.sizes, tuple(factors))
+        left.remove(factor)
+    return tuple(left)
 
 
 def _absolute(product: Product) -> Product:
@@ -331,6 +338,13 @@ def _einsum(pieces: Sequence[Piece], kept: set[Index]) -> Piece:
     return Piece(_call("einsum", ast.Constant(text), *(p.tree for p in pieces)), out)
 
 
+def _broadcast(many: Sequence[Axes]) -> Axes:
+    """The axes of arrays that are lined up at their last axis."""
+    longest = max(map(len, many), default=0)
+    columns = ([a[k] for a in many if len(a) >= -k] for k in range(-longest, 0))
+    return tuple(next((a for a in column if a is not None), None) for column in columns)
+
+
 def _multiplied(pieces: Sequence[Piece], order: Axes) -> Piece:
     """Pieces multiplied entry by entry, with the axes in the order."""
     if len(pieces) == 1:
@@ -338,9 +352,10 @@ def _multiplied(pieces: Sequence[Piece], order: Axes) -> Piece:
     present = {a for p in pieces for a in p.indices}
     axes = tuple(a for a in order if a is None or a in present)
     axes += tuple(a for p in pieces for a in p.indices if a not in axes)
-    if [len(p.axes) for p in pieces] == [1, 1] and len(axes) == 2:
-        row, column = sorted(pieces, key=lambda p: axes.index(p.axes[0]))
-        return Piece(_call("outer", row.tree, column.tree), (row.axes[0], column.axes[0]))
+    if len(axes) == 2 and all(len(p.axes) == 1 for p in pieces):
+        row, column = ([p for p in pieces if p.axes[0] == a] for a in axes)
+        sides = [_multiplied(side, side[0].axes).tree for side in (row, column)]
+        return Piece(_call("outer", *sides), axes)
     pieces = sorted(pieces, key=lambda p: isinstance(p.tree, ast.Compare))
     trees = [_aligned(p, axes).tree for p in pieces]
     widest = max((len(_aligned(p, axes).axes) for p in pieces), default=0)
