@@ -13,16 +13,14 @@ import numpy as np
 from gradcheck.closed_forms.index import (
     Applied,
     Axes,
-    Called,
     Product,
     Sum,
     added,
     indices,
     multiplied,
-    one,
 )
 from gradcheck.closed_forms.slopes import NoText, slopes
-from gradcheck.closed_forms.steps import Made, Operand, number
+from gradcheck.closed_forms.steps import Made, Operand, as_operand
 from gradcheck.engine.tape import Node
 
 Rule = Callable[..., Made]
@@ -46,8 +44,6 @@ def define(node: Node, operands: Sequence[Operand]) -> Made:
         return found(*operands, **node.params)
     if node.op.elementwise:
         return _elementwise(node, operands)
-    if node.op.name in MOVES:
-        return _moved(node, operands[0])
     raise NoText(f"no index form of {node.op.name}")
 
 
@@ -119,7 +115,8 @@ def _negative(a: Operand) -> Made:
 
 
 @rule("multiply")
-def _multiply(a: Operand, b: Operand) -> Made:
+def multiply(a: Operand, b: Operand) -> Made:
+    """The product, entry by entry."""
     (x, y), axes, shape, sizes = spread((a, b))
     return Made(multiplied((x, y), axes), shape, sizes)
 
@@ -143,16 +140,18 @@ def times(value: int | Fraction, part: Sum) -> Sum:
 
 def reciprocal(part: Sum) -> Sum:
     """One over an expression."""
-    value = _number_of(part)
-    if value is not None and value != 0:
-        return number(1 / value)
+    if len(part.products) == 1 and not part.products[0].factors and part.products[0].number:
+        (plain,) = part.products
+        sizes = tuple((size, -power) for size, power in plain.sizes)
+        return Sum((Product(1 / plain.number, sizes),), ())
     return apply("1/u0", (part,), ("-1/u0**2",), part.axes)
 
 
 # -- sums ----------------------------------------------------------------------------------------
 
 
-def _gone(operand: Operand, axis: Any) -> tuple[int, ...]:
+def summed_axes(operand: Operand, axis: Any) -> tuple[int, ...]:
+    """The axes that `axis=` names, counted from the front."""
     count = len(operand.shape)
     listed = range(count) if axis is None else (axis,) if isinstance(axis, int) else axis
     return tuple(k % count for k in listed)
@@ -160,7 +159,7 @@ def _gone(operand: Operand, axis: Any) -> tuple[int, ...]:
 
 def summed(operand: Operand, axis: Any, keepdims: bool) -> Made:
     """The sum over some axes."""
-    gone = _gone(operand, axis)
+    gone = summed_axes(operand, axis)
     stay = [k for k in range(len(operand.shape)) if keepdims or k not in gone]
     axes = tuple(None if k in gone else operand.axes[k] for k in stay)
     shape = tuple(1 if k in gone else operand.shape[k] for k in stay)
@@ -176,7 +175,7 @@ def _sum(x: Operand, axis: Any = None, keepdims: bool = False) -> Made:
 
 def count_of(operand: Operand, axis: Any) -> Sum:
     """One over the number of entries along some axes."""
-    sizes = [operand.sizes[k] for k in _gone(operand, axis) if operand.shape[k] != 1]
+    sizes = [operand.sizes[k] for k in summed_axes(operand, axis) if operand.shape[k] != 1]
     known = Fraction(1)
     for size in sizes:
         known /= int(size) if size.isdigit() else 1
@@ -197,23 +196,19 @@ def _mean(x: Operand, axis: Any = None, keepdims: bool = False) -> Made:
     return averaged(x, axis, keepdims)
 
 
-def _operand(made: Made) -> Operand:
-    return Operand(made.expression, made.shape, made.sizes)
-
-
 @rule("var")
 def _var(x: Operand, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Made:
     if ddof:
         raise NoText("a variance with ddof")
-    centred = _subtract(x, _operand(averaged(x, axis, keepdims=True)))
-    return averaged(_operand(_square(_operand(centred))), axis, keepdims)
+    centred = _subtract(x, as_operand(averaged(x, axis, keepdims=True)))
+    return averaged(as_operand(_square(as_operand(centred))), axis, keepdims)
 
 
 @rule("norm")
 def _norm(x: Operand, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Made:
-    if ord not in (None, 2, "fro") or (ord == 2 and len(_gone(x, axis)) != 1):
+    if ord not in (None, 2, "fro") or (ord == 2 and len(summed_axes(x, axis)) != 1):
         raise NoText(f"a norm of order {ord}")
-    made = summed(_operand(_square(x)), axis, keepdims)
+    made = summed(as_operand(_square(x)), axis, keepdims)
     axes = made.expression.axes
     whole = apply("sqrt(u0)", (made.expression,), ("1/(2*y)",), axes)
     return Made(whole, made.shape, made.sizes)
@@ -221,7 +216,7 @@ def _norm(x: Operand, ord: Any = None, axis: Any = None, keepdims: bool = False)
 
 @rule("mse_loss")
 def _mse(a: Operand, b: Operand, reduction: str = "mean") -> Made:
-    squares = _operand(_square(_operand(_subtract(a, b))))
+    squares = as_operand(_square(as_operand(_subtract(a, b))))
     return _reduced(squares, reduction)
 
 
@@ -229,165 +224,3 @@ def _reduced(losses: Operand, reduction: str) -> Made:
     if reduction == "none":
         return Made(losses.expression, losses.shape, losses.sizes)
     return (averaged if reduction == "mean" else summed)(losses, None, False)
-
-
-# -- products ------------------------------------------------------------------------------------
-
-
-@rule("matmul")
-def _matmul(a: Operand, b: Operand) -> Made:
-    if max(len(a.shape), len(b.shape)) > 2:
-        raise NoText("products of stacks of matrices")
-    return _contracted(a, b, len(a.shape) - 1, 0)
-
-
-@rule("dot")
-def _dot(a: Operand, b: Operand) -> Made:
-    if not a.shape or not b.shape:
-        return _multiply(a, b)
-    return _contracted(a, b, len(a.shape) - 1, max(len(b.shape) - 2, 0))
-
-
-@rule("inner")
-def _inner(a: Operand, b: Operand) -> Made:
-    if not a.shape or not b.shape:
-        return _multiply(a, b)
-    return _contracted(a, b, len(a.shape) - 1, len(b.shape) - 1)
-
-
-@rule("outer")
-def _outer(a: Operand, b: Operand) -> Made:
-    if len(a.shape) != 1 or len(b.shape) != 1:
-        raise NoText("an outer product of matrices")
-    axes = (*a.axes, *b.axes)
-    whole = multiplied((a.expression, b.expression), axes)
-    return Made(whole, a.shape + b.shape, a.sizes + b.sizes)
-
-
-def _contracted(a: Operand, b: Operand, last: int, first: int) -> Made:
-    where = {}
-    if b.axes[first] is not None and a.axes[last] is not None:
-        where = {b.axes[first]: a.axes[last]}
-    moved = b.expression.at(where)
-    axes = (*_without(a.axes, last), *_without(b.axes, first))
-    shape = (*_without(a.shape, last), *_without(b.shape, first))
-    sizes = (*_without(a.sizes, last), *_without(b.sizes, first))
-    return Made(multiplied((a.expression, moved), axes), shape, sizes)
-
-
-def _without(items: Sequence[Any], k: int) -> tuple[Any, ...]:
-    return (*items[:k], *items[k + 1 :])
-
-
-@rule("trace")
-def _trace(x: Operand) -> Made:
-    row, column = x.axes
-    if row is None or column is None:
-        raise NoText("the trace of a matrix of one entry")
-    return Made(multiplied((x.expression.at({column: row}),), ()), (), ())
-
-
-@rule("einsum")
-def _einsum(*operands: Operand, subscripts: str = "", **others: Any) -> Made:
-    given, _, out = subscripts.replace(" ", "").partition("->")
-    if (not out and "->" not in subscripts) or "." in subscripts:
-        raise NoText("einsum without its result's indices")
-    letters: dict[str, Any] = {}
-    sizes: dict[str, tuple[int, str]] = {}
-    parts = []
-    for word, operand in zip(given.split(","), operands, strict=True):
-        where = {}
-        for letter, axis, n, size in zip(
-            word, operand.axes, operand.shape, operand.sizes, strict=True
-        ):
-            if axis is not None:
-                letters.setdefault(letter, axis)
-                where[axis] = letters[letter]
-            sizes.setdefault(letter, (n, size))
-        parts.append(operand.expression.at(where))
-    axes = tuple(letters.get(letter) for letter in out)
-    shape = tuple(sizes[letter][0] for letter in out)
-    return Made(multiplied(parts, axes), shape, tuple(sizes[letter][1] for letter in out))
-
-
-# -- moves of axes -------------------------------------------------------------------------------
-
-MOVES = {
-    "transpose", "swapaxes", "moveaxis", "matrix_transpose", "squeeze", "expand_dims", "reshape",
-    "ravel", "atleast_1d", "atleast_2d",
-}  # fmt: skip
-
-
-def _moved(node: Node, x: Operand) -> Made:
-    """A move of whole axes, found by moving the numbers of the entries."""
-    count = int(np.prod(x.shape, dtype=int))
-    moved = np.asarray(node.op.forward(np.arange(count).reshape(x.shape), **node.params))
-    long = [k for k, n in enumerate(x.shape) if n != 1]
-    strides = {int(np.prod(x.shape[k + 1 :], dtype=int)): k for k in long}
-    axes: list[Any] = []
-    sizes: list[str] = []
-    for k, n in enumerate(moved.shape):
-        step = int(np.take(moved, 1, axis=k).flat[0] - moved.flat[0]) if n > 1 else 0
-        source = strides.get(step)
-        if n > 1 and (source is None or x.shape[source] != n):
-            raise NoText(f"{node.op.name} that mixes axes")
-        axes.append(None if source is None else x.axes[source])
-        sizes.append("1" if source is None else x.sizes[source])
-    return Made(Sum(x.expression.products, tuple(axes)), moved.shape, tuple(sizes))
-
-
-@rule("broadcast_to")
-def _broadcast(x: Operand, shape: Any) -> Made:
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    sizes = tuple(map(str, shape))
-    blank = Operand(one(indices(shape, sizes)), shape, sizes)
-    return _multiply(blank, x)
-
-
-# -- functions of whole tensors ------------------------------------------------------------------
-
-
-def _called(text: str, x: Operand, axes: Axes) -> Sum:
-    return Sum((Product(factors=(Called(text, (x.expression,), axes),)),), axes)
-
-
-def _along(name: str) -> Rule:
-    def made(x: Operand, axis: int = -1) -> Made:
-        k = axis % len(x.shape)
-        if x.axes[k] is None:
-            raise NoText(f"{name} over an axis of one entry")
-        text = f"{name}(u0, axis={k})"
-        return Made(_called(text, x, indices(x.shape, x.sizes)), x.shape, x.sizes)
-
-    return made
-
-
-RULES["softmax"] = _along("softmax")
-RULES["log_softmax"] = _along("log_softmax")
-
-
-@rule("logsumexp")
-def _logsumexp(x: Operand, axis: Any = None, keepdims: bool = False) -> Made:
-    made = summed(x, axis, keepdims)
-    gone = _gone(x, axis)
-    if len(gone) != 1:
-        raise NoText("logsumexp over several axes")
-    text = f"logsumexp(u0, axis={gone[0]}{', keepdims=True' if keepdims else ''})"
-    axes = indices(made.shape, made.sizes)
-    return Made(_called(text, x, axes), made.shape, made.sizes)
-
-
-@rule("inv")
-def _inv(x: Operand) -> Made:
-    return Made(_called("inv(u0)", x, indices(x.shape, x.sizes)), x.shape, x.sizes)
-
-
-@rule("det")
-def _det(x: Operand) -> Made:
-    return Made(_called("det(u0)", x, ()), (), ())
-
-
-@rule("solve")
-def _solve(a: Operand, b: Operand) -> Made:
-    inverse = _inv(a)
-    return _matmul(_operand(inverse), b)

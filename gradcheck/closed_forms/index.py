@@ -161,9 +161,8 @@ def added(parts: Iterable[Sum], axes: Axes) -> Sum:
     for part in parts:
         for product in part.products:
             key = (product.sizes, product.factors)
-            if key in products:
-                product = replace(product, number=products[key].number + product.number)
-            products[key] = product
+            before = products[key].number if key in products else 0
+            products[key] = replace(product, number=before + product.number)
     return Sum(tuple(p for p in products.values() if p.number), axes)
 
 

@@ -1,6 +1,6 @@
 """A recorded run as definitions in index notation: every op says how its value is made."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcheck.closed_forms.index import Axes, Named, Product, Sum, indices
 from gradcheck.closed_forms.slopes import NoText
-from gradcheck.engine.tape import Leaf, Node
+from gradcheck.engine.tape import Node
 from gradcheck.engine.tape import Step as TapeStep
 from gradcheck.opinions.tape import Tape
 
@@ -55,6 +55,11 @@ class Made:
     sizes: tuple[str, ...]
 
 
+def as_operand(made: Made) -> Operand:
+    """What an op gives, given to another."""
+    return Operand(made.expression, made.shape, made.sizes)
+
+
 def entry(name: str, shape: tuple[int, ...], sizes: tuple[str, ...]) -> Sum:
     """A tensor at new indices."""
     axes = indices(shape, sizes)
@@ -66,10 +71,20 @@ def number(value: Fraction) -> Sum:
     return Sum((Product(value),), ())
 
 
-def read(tape: Tape, names: Mapping[Any, str], define: Any) -> dict[TapeStep, Step]:
+@dataclass(frozen=True)
+class Spelling:
+    """How the program says it: names of leaves, of nodes, of constant arrays (by their bytes).
+
+    `size(node, i)` is its text of a whole number that is an operand, if that names a size.
+    """
+
+    names: Mapping[Any, str]
+    size: Callable[[Node, int], str]
+
+
+def read(tape: Tape, define: Any, spelling: Spelling) -> dict[TapeStep, Step]:
     """Every tensor of a run, oldest first; NoText where an op has no index form.
 
-    `names` has the program's names of leaves, nodes and (by its bytes) constant arrays;
     `define(node, operands)` says how an op makes its value.
     """
     found: dict[TapeStep, Step] = {}
@@ -77,30 +92,29 @@ def read(tape: Tape, names: Mapping[Any, str], define: Any) -> dict[TapeStep, St
         sizes = tuple(f"{name}.shape[{k}]" for k in range(leaf.ndim))
         found[leaf._step()] = Step(name, leaf.shape, indices(leaf.shape, sizes), sizes)
     for count, node in enumerate(tape.nodes):
-        operands = [_operand(tape, node, i, found, names) for i in range(len(node.forms))]
+        operands = [
+            _constant(tape, node, i, spelling) if edge is None else _of_step(found[edge])
+            for i, edge in enumerate(node.edges)
+        ]
         made: Made = define(node, operands)
-        name = names.get(node, f"{HIDDEN}{count}")
+        name = spelling.names.get(node, f"{HIDDEN}{count}")
         found[node] = Step(name, made.shape, made.expression.axes, made.sizes, made.expression)
     return found
 
 
-def _operand(
-    tape: Tape, node: Node, i: int, found: Mapping[TapeStep, Step], names: Mapping[Any, str]
-) -> Operand:
-    edge = node.edges[i]
-    if edge is not None:
-        step = found[edge]
-        return Operand(entry(step.name, step.shape, step.sizes), step.shape, step.sizes)
+def _of_step(step: Step) -> Operand:
+    return Operand(entry(step.name, step.shape, step.sizes), step.shape, step.sizes)
+
+
+def _constant(tape: Tape, node: Node, i: int, spelling: Spelling) -> Operand:
+    """A number, a size by its name, or an array that the program gives a name."""
     value = np.asarray(tape.values[node][1][i])
     if value.ndim == 0 and np.isfinite(value):
-        return Operand(number(Fraction(str(value.item()))), (), ())
-    name = names.get(value.tobytes())
+        size = spelling.size(node, i) if value.dtype.kind == "i" else ""
+        whole = Product(sizes=((size, 1),)) if size else Product(Fraction(str(value.item())))
+        return Operand(Sum((whole,), ()), (), ())
+    name = spelling.names.get(value.tobytes())
     if name is None:
         raise NoText("an array that has no name")
     sizes = tuple(f"{name}.shape[{k}]" for k in range(value.ndim))
     return Operand(entry(name, value.shape, sizes), value.shape, sizes)
-
-
-def is_leaf(step: TapeStep) -> bool:
-    """Whether a step is an input."""
-    return isinstance(step, Leaf)

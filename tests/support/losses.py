@@ -65,11 +65,6 @@ LOSSES = {
     "squared hinge": Loss(
         "mean(maximum(0, 1 - y*(X @ w))**2)", {"X": "n d", "w": "d", "y": "n"}, "w"
     ),
-    "huber": Loss(
-        "r = X @ w - y\nmean(huber_loss(X @ w, y, reduction='none'))",
-        {"X": "n d", "w": "d", "y": "n"},
-        "w",
-    ),
     "pseudo-huber": Loss(
         "r = X @ w - y\nsum(sqrt(1 + r**2) - 1)", {"X": "n d", "w": "d", "y": "n"}, "w"
     ),
@@ -104,7 +99,11 @@ LOSSES = {
     ),
     "residual": Loss("H = X + tanh(X @ W)\nsum(G*H)", {"X": "n d", "W": "d d", "G": "n d"}, "X W"),
     "attention": Loss(
-        "Q = X @ Wq\nK = X @ Wk\nV = X @ Wv\nA = softmax(Q @ K.T / sqrt(2), axis=1)\nsum(G*(A @ V))",
+        "Q = X @ Wq\n"
+        "K = X @ Wk\n"
+        "V = X @ Wv\n"
+        "A = softmax(Q @ K.T / sqrt(2), axis=1)\n"
+        "sum(G*(A @ V))",
         HEAD,
         "Wq Wk Wv X",
     ),
@@ -114,7 +113,9 @@ LOSSES = {
         "Q K V",
     ),
     "layer norm": Loss(
-        "C = X - mean(X, axis=1, keepdims=True)\ns = sqrt(mean(C**2, axis=1, keepdims=True) + 0.1)\nsum(G*(gamma*C/s + beta))",
+        "C = X - mean(X, axis=1, keepdims=True)\n"
+        "s = sqrt(mean(C**2, axis=1, keepdims=True) + 0.1)\n"
+        "sum(G*(gamma*C/s + beta))",
         {"X": "n d", "gamma": "d", "beta": "d", "G": "n d"},
         "X gamma beta",
     ),
@@ -173,7 +174,10 @@ LOSSES = {
         "sum((X - tanh(X @ W) @ V)**2)", {"X": "n d", "W": "d k", "V": "k d"}, "W V"
     ),
     "rnn": Loss(
-        "h1 = tanh(x1 @ U + h0 @ W)\nh2 = tanh(x2 @ U + h1 @ W)\nh3 = tanh(x3 @ U + h2 @ W)\nsum((h3 - y)**2)",
+        "h1 = tanh(x1 @ U + h0 @ W)\n"
+        "h2 = tanh(x2 @ U + h1 @ W)\n"
+        "h3 = tanh(x3 @ U + h2 @ W)\n"
+        "sum((h3 - y)**2)",
         {"x1": "d", "x2": "d", "x3": "d", "h0": "h", "U": "d h", "W": "h h", "y": "h"},
         "W U h0",
     ),
@@ -205,7 +209,7 @@ LOSSES = {
     ),
     "gravity": Loss("sum(1/sqrt(x**2 + y**2))", {"x": "n", "y": "n"}, "x y"),
 }
-"""Sixty and more losses; a `+` before sizes asks for numbers in (0, 1), a `!` for a matrix near one."""
+"""Losses; a `+` before sizes asks for numbers in (0, 1), a `!` for a matrix near the unit one."""
 
 
 def drawn(loss: Loss, sizes: dict[str, int], seed: int) -> dict[str, np.ndarray]:
