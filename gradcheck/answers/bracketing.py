@@ -15,7 +15,7 @@ from gradcheck.answers.scanner import Token
 from gradcheck.answers.tokens import tokenize
 from gradcheck.answers.words import Words
 
-SINGLE, PAIRED = 40, 60  # as many are tried
+SINGLE, PAIRED = 24, 16  # as many are tried: the likeliest come first
 OPENING, CLOSING = ("(", "[", "{", "|("), (")", "]", "}", "|)")
 ENDS = ("number", "name", "fraction", "transpose")
 INVERSE = re.compile(
@@ -108,7 +108,8 @@ def _ends(tokens: Sequence[Token], first: int) -> Iterator[int]:
         level += (token.text in OPENING) - (token.text in CLOSING)
         if level < 0 or (level == 0 and token.text in (",", "=", "<", ">", "<=", ">=")):
             return
-        if level == 0 and (token.kind in ENDS or token.text in CLOSING):
+        suffixed = at + 1 < len(tokens) and tokens[at + 1].text in (".", "[")
+        if level == 0 and (token.kind in ENDS or token.text in CLOSING) and not suffixed:
             yield at
 
 

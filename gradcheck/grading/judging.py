@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from gradcheck.answers import Formula, Plain, read_answer
+from gradcheck.answers import Plain, read_answer
 from gradcheck.diagnosis import Diagnosis, explain, words
 from gradcheck.errors import GradcheckError, OutOfBudget, TextError
-from gradcheck.grading.bracketing import missing, with_brackets
+from gradcheck.grading.bracketing import brackets_missing
 from gradcheck.grading.equivalence import Array, Outcome, compare, compare_numbers
 from gradcheck.grading.formulas.knots import further_sides, unseen
 from gradcheck.grading.formulas.values import NotNumbers, Readings, floats, readings
@@ -80,7 +80,33 @@ class _Compared:
 def judge(
     key: Key, part: Part, answer: Any, student: str = "", *, diagnose: bool = True
 ) -> Judgement:
-    """Judge one answer to one part; never raises on what a student typed."""
+    """Judge one answer to one part; never raises on what a student typed.
+
+    Where it is wrong as it stands, but right with other brackets, `brackets:` decides.
+    """
+    judged = _as_it_stands(key, part, answer, student, diagnose=diagnose)
+    kind = key.problem.brackets == "kind"
+    if judged.verdict != "wrong" or part.form == "program" or not (kind or diagnose):
+        return judged
+
+    def is_right(text: str) -> bool:
+        return _as_it_stands(key, part, text, diagnose=False).verdict == "right"
+
+    diagnosis = brackets_missing(answer, key.problem.inputs, FUNCTIONS, is_right)
+    if diagnosis is None:
+        return judged
+    if not kind:
+        left = share(key.problem.credit, judged.tags, diagnosis)
+        return replace(judged, diagnosis=diagnosis, score=judged.points * left)
+    remarks = (*judged.remarks, words(diagnosis.hypotheses[0]))
+    right = replace(judged, verdict="right", score=judged.points, witness=None, diagnosis=None)
+    return replace(right, remarks=remarks, tags=("brackets-missing",))
+
+
+def _as_it_stands(
+    key: Key, part: Part, answer: Any, student: str = "", *, diagnose: bool = True
+) -> Judgement:
+    """Judge one answer to one part by its usual reading."""
     worth = key.problem.points * part.weight
     base = Judgement(student, key.problem.id, part.name, answer, "", 0.0, worth)
     if answer is None:
@@ -108,33 +134,8 @@ def judge(
     except FAILURES as error:
         return _said(base, "needs-review", f"{OURS}: {error}")
     judged = _from_outcome(base, key, found)
-    if judged.verdict == "wrong" and isinstance(read, Formula):
-        bracketed = _bracketed(judged, key, read, diagnose)
-        if bracketed is not None:
-            return bracketed
     wanted = diagnose and judged.verdict == "wrong"
     return _diagnosed(judged, key, ready, found) if wanted else judged
-
-
-def _bracketed(judged: Judgement, key: Key, read: Formula, diagnose: bool) -> Judgement | None:
-    """A wrong formula that is right with other brackets, as the problem's `brackets:` has it."""
-    kind = key.problem.brackets == "kind"
-    if not (kind or diagnose):
-        return None
-
-    def is_right(other: Formula) -> bool:
-        return _compared(key, judged.part, readings(key.problem, other)).outcome.kind == "equal"
-
-    other = with_brackets(read, key.problem.inputs, FUNCTIONS, is_right)
-    if other is None:
-        return None
-    diagnosis = missing(read, other)
-    if not kind:
-        left = share(key.problem.credit, judged.tags, diagnosis)
-        return replace(judged, diagnosis=diagnosis, score=judged.points * left)
-    remarks = (*judged.remarks, words(diagnosis.hypotheses[0]))
-    right = replace(judged, verdict="right", score=judged.points, witness=None, remarks=remarks)
-    return replace(right, tags=("brackets-missing",))
 
 
 def _of_a_run(

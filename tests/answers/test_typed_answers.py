@@ -65,7 +65,8 @@ def outcome(names, meaning, typed):
     if same(got, due):
         return "meant"
     others = bracketed_otherwise(typed, vocabulary(inputs(names), FUNCTIONS, ("pi", "e")))
-    return "noted" if notes or any(outcome(names, meaning, o) == "meant" for o in others) else "wrong"
+    kept = notes or any(outcome(names, meaning, other) == "meant" for other in others)
+    return "noted" if kept else "wrong"
 
 
 def test_at_least_97_percent_are_read_as_meant():
