@@ -110,9 +110,9 @@ gradcheck grade problems/chain-rule.yaml download.zip --names canvas -o graded""
     metavar="DIR",
     help="Keep the batch in DIR, with pages and grades; a stopped run goes on where it was.",
 )
-@click.option("--jobs", type=click.IntRange(0), metavar="N", help="So many processes; 0: all cores.")
+@click.option("--jobs", type=click.IntRange(0), metavar="N", help="Processes; 0: all cores.")
 @click.option("--scheduler", default="", metavar="ADDRESS", help="Judge on a Dask cluster.")
-@click.option("--roster", type=EXISTING, metavar="FILE", help="CSV with `student`: who is expected.")
+@click.option("--roster", type=EXISTING, metavar="FILE", help="CSV of who is expected.")
 @click.option("--mapping", type=EXISTING, metavar="FILE", help="What a form's columns mean.")
 @click.option("--names", default="", metavar="NAMES", help="canvas, moodle or a pattern of names.")
 @click.option("--diff", is_flag=True, help="Say who gains or loses what, against the last time.")
@@ -136,6 +136,34 @@ def grade(
     from gradcheck.commands.grade import How, grade_all  # noqa: PLC0415
 
     sys.exit(grade_all(sets, answers, How(**how, chosen=Chosen(students, ids))))
+
+
+REPORT_EXAMPLES = """gradcheck report graded
+gradcheck report graded --as canvas --points export.csv"""
+
+
+@main.command(cls=Examples, epilog=REPORT_EXAMPLES)
+@click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--as",
+    "form",
+    type=click.Choice(["html", "canvas", "moodle", "gradescope", "junit", "csv"]),
+    default="html",
+    show_default=True,
+    help="Pages, or what a learning platform reads.",
+)
+@click.option("-o", "out", type=click.Path(path_type=Path), metavar="OUT", help="Where to.")
+@click.option("--points", "export", type=EXISTING, metavar="FILE", help="A platform's own export.")
+@click.option("--column", default="", metavar="NAME", help="The export's column for the points.")
+def report(directory: Path, form: str, out: Path | None, export: Path | None, column: str) -> None:
+    """Render a graded batch again, from its ledger alone.
+
+    With --points, the gradebook that Canvas or Moodle exported comes back with the points in it and
+    every other cell as it was. Exit code 0: written, 2: it cannot be.
+    """
+    from gradcheck.commands import report as command  # noqa: PLC0415
+
+    sys.exit(command.report(directory, form, out, export, column))
 
 
 @main.command(cls=Examples, epilog="gradcheck lint problems/chain-rule.yaml")

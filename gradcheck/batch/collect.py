@@ -6,7 +6,7 @@ from typing import Any
 
 from gradcheck.batch.ledger import Ledger
 from gradcheck.batch.questions import fingerprint
-from gradcheck.batch.submissions import Notice, Read, Submission, Unreadable
+from gradcheck.batch.submissions import Read, Submission, Unreadable
 from gradcheck.problem import Problem
 
 NAMED = 10  # names in one notice

@@ -57,7 +57,7 @@ class Here(Executor):
 
 
 def lanes(jobs: int, scheduler: str = "") -> Sequence[Lane]:
-    """This process for one job, so many processes for more (0: one a core), or a cluster."""
+    """For one job this process, for more so many processes (0: one a core); or a cluster."""
     if scheduler:
         return [_cluster(scheduler)]
     jobs = jobs or cores()
@@ -118,7 +118,7 @@ def _cluster(address: str) -> Lane:
         raise NoCluster(f"{address}: no Dask scheduler answers there: {error}") from None
 
     def room() -> int:
-        threads = sum(client.nthreads().values())
+        threads: int = sum(client.nthreads().values())
         return AHEAD_FAR * max(1, threads)
 
     return Lane(lambda: client.get_executor(pure=False), room, alone=False)

@@ -270,9 +270,10 @@ class Ledger:
         )
         changed = both.format("answers", "before") + " WHERE x.number IS NOT y.number"
         gone = both.format("before", "answers") + " WHERE answers.question IS NULL"
-        for row in self.db.execute(f"{changed} UNION ALL {gone} ORDER BY 1, 2, 3"):
-            before, after = (None if line is None else json.loads(line) for line in row[3:5])
-            yield Change(*row[:3], before, after, bool(row[5]))
+        rows = self.db.execute(f"{changed} UNION ALL {gone} ORDER BY 1, 2, 3")
+        for student, problem, part, was, now, same in rows:
+            before, after = (None if line is None else json.loads(line) for line in (was, now))
+            yield Change(student, problem, part, before, after, bool(same))
 
 
 def _connected(path: Path | None, readonly: bool) -> sqlite3.Connection:

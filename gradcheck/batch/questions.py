@@ -1,4 +1,4 @@
-"""What decides an answer's judgement, as a hash: the problem, its rubric, the answer, the version."""
+"""What decides a judgement, as a hash: the problem and its rubric, the answer, the version."""
 
 import ast
 import hashlib
@@ -26,7 +26,7 @@ def fingerprint(problem: Problem) -> str:
 
 
 def question(problem: str, part: str, answer: str) -> bytes:
-    """The key of an answer to a part of a problem, given by its fingerprint; `answer` as `packed`."""
+    """The key of an answer, as `packed`, to a part of the problem with a fingerprint."""
     text = "\0".join((problem, part, answer))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
 

@@ -9,6 +9,7 @@ from typing import Any
 from gradcheck.batch.ledger import Ledger, Student
 
 OFTEN = 5  # wrong answers that are shown of each problem
+FEWEST = 5  # students, below whom a correlation says nothing
 UNNAMED = 20  # unnamed answers that are shown, and answers left to a person
 
 
@@ -46,7 +47,7 @@ class ProblemFacts:
         """The correlation of the points here with those elsewhere (corrected item-total)."""
         n = self.students
         spread = (n * self.xx - self.x**2) * (n * self.yy - self.y**2)
-        if n < 2 or spread <= 1e-12 * max(1.0, n * n * self.xx * self.yy):
+        if n < FEWEST or spread <= 1e-12 * max(1.0, n * n * self.xx * self.yy):
             return None
         return (n * self.xy - self.x * self.y) / math.sqrt(spread)
 

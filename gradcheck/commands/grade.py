@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
@@ -52,7 +52,7 @@ class How:
     mapping: Path | None = None
     names: str = ""
     diff: bool = False
-    chosen: Chosen = Chosen()
+    chosen: Chosen = field(default_factory=Chosen)
 
 
 def grade_all(sets: Sequence[ProblemSet], paths: Sequence[Path], how: How) -> int:
@@ -192,15 +192,14 @@ def _show_changes(changes: Sequence[Change], out: Console) -> None:
     """Who gains or loses what, and why."""
     out.print("\nno judgement has changed" if not changes else "")
     for each in changes:
-        before, after = (line and line["score"] for line in (each.before, each.after))
-        words = f"{each.student}  {each.problem}.{each.part}  {_verdict(each.before)} {before or 0:g}"
-        out.print(
-            Text(f"{words} -> {_verdict(each.after)} {after or 0:g}  ({_why(each)})"), soft_wrap=True
-        )
+        head = f"{each.student}  {each.problem}.{each.part}"
+        change = f"{_verdict(each.before)} -> {_verdict(each.after)}"
+        out.print(Text(f"{head}  {change}  ({_why(each)})"), soft_wrap=True)
 
 
 def _verdict(line: Line | None) -> str:
-    return "not there" if line is None else str(line["verdict"])
+    """The verdict and the points of a line, which may not be there."""
+    return "nothing" if line is None else f"{line['verdict']} {line['score']:g}"
 
 
 def _why(change: Change) -> str:

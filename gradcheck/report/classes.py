@@ -35,7 +35,8 @@ def problems(verdicts: Mapping[str, Mapping[str, int]]) -> Table:
     """How often each verdict was given to each problem's answers."""
     found = table("problem", *(v.replace("needs-", "") for v in VERDICTS))
     for id, counts in verdicts.items():
-        row = [Text(str(counts.get(v, 0)), style=STYLES[v] if counts.get(v) else "dim") for v in VERDICTS]
+        cells = ((counts.get(v, 0), STYLES[v]) for v in VERDICTS)
+        row = [Text(str(count), style=style if count else "dim") for count, style in cells]
         found.add_row(Text(id, style="bold"), *row)
     return found
 

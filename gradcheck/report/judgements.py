@@ -12,6 +12,7 @@ from gradcheck.grading.judging import Judgement, Witness
 CLASS = frozenset({"id", "with"})
 PLACE = CLASS | {"text", "start", "end", "answer_start", "answer_end", "line"}
 
+
 def line(judgement: Judgement, source: str) -> dict[str, Any]:
     """All that there is to tell of an answer; None where there is nothing to say.
 

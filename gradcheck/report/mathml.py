@@ -6,15 +6,9 @@ from html import escape
 
 SUM, PRODUCT, UNARY, POWER, ATOM = range(1, 6)
 LONGEST = 1_000  # characters: beyond, a formula is no picture anybody reads
-GREEK = {
-    name: letter
-    for name, letter in zip(
-        "alpha beta gamma delta epsilon zeta eta theta iota kappa lamda mu nu xi omicron pi rho"
-        " sigma tau upsilon phi chi psi omega".split(),
-        "αβγδεζηθικλμνξοπρστυφχψω",
-        strict=True,
-    )
-} | {"lambda_": "λ"}
+NAMES = """alpha beta gamma delta epsilon zeta eta theta iota kappa lamda mu nu xi omicron pi rho
+sigma tau upsilon phi chi psi omega"""
+GREEK = dict(zip(NAMES.split(), "αβγδεζηθικλμνξοπρστυφχψω", strict=True))
 SIGNS = {ast.Add: "+", ast.Sub: "−", ast.MatMult: "⋅"}
 COMPARED = {
     ast.Lt: "<",
@@ -40,7 +34,7 @@ def mathml(text: str) -> str:
         inner, _ = _written(ast.parse(text, mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError, _Unknown):
         return ""
-    return f"<math>{inner}</math>"
+    return f'<math displaystyle="true">{inner}</math>'
 
 
 def _written(node: ast.AST) -> Written:
@@ -62,23 +56,28 @@ def _bracketed(inner: str, left: str = "(", right: str = ")") -> str:
 
 def _binary(node: ast.BinOp) -> Written:
     if isinstance(node.op, ast.Div):
-        return f"<mfrac>{_in(node.left, 0)}{_in(node.right, 0)}</mfrac>", PRODUCT
+        return f"<mfrac>{_in(node.left, 0)}{_in(node.right, 0)}</mfrac>", POWER
     if isinstance(node.op, ast.Pow):
         return f"<msup>{_in(node.left, ATOM)}{_in(node.right, 0)}</msup>", POWER
     if isinstance(node.op, ast.Mult):
-        left, right = _in(node.left, PRODUCT), _in(node.right, UNARY)
+        left, right = _in(node.left, PRODUCT), _second(node.right, UNARY)
         digits = isinstance(_first(node.right), ast.Constant)
         return left + ("<mo>⋅</mo>" if digits else TIMES) + right, PRODUCT
     sign = SIGNS.get(type(node.op))
     if sign is None:
         raise _Unknown
     rank = PRODUCT if sign == "⋅" else SUM
-    return f"{_in(node.left, rank)}<mo>{sign}</mo>{_in(node.right, rank + 1)}", rank
+    return f"{_in(node.left, rank)}<mo>{sign}</mo>{_second(node.right, rank + 1)}", rank
+
+
+def _second(node: ast.AST, rank: int) -> str:
+    """What follows a sign: in brackets too, if it begins with one."""
+    return _in(node, ATOM + 1 if isinstance(_first(node), ast.UnaryOp) else rank)
 
 
 def _first(node: ast.AST) -> ast.AST:
     """What stands first in a factor: two numbers side by side need a sign between them."""
-    while isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Div):
+    while isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Div | ast.Pow):
         node = node.left
     return node
 
@@ -87,7 +86,7 @@ def _unary(node: ast.UnaryOp) -> Written:
     if not isinstance(node.op, ast.USub | ast.UAdd):
         raise _Unknown
     sign = "−" if isinstance(node.op, ast.USub) else "+"
-    return f"<mo>{sign}</mo>{_in(node.operand, PRODUCT)}", SUM
+    return f"<mo>{sign}</mo>{_in(node.operand, PRODUCT)}", PRODUCT
 
 
 def _call(node: ast.Call) -> Written:
@@ -95,7 +94,8 @@ def _call(node: ast.Call) -> Written:
         raise _Unknown
     name = node.func.id
     given = [_in(argument, 0) for argument in node.args]
-    given += [f"<mtext>{escape(k.arg or '')}</mtext><mo>=</mo>{_in(k.value, 0)}" for k in node.keywords]
+    named = ((escape(k.arg or ""), _in(k.value, 0)) for k in node.keywords)
+    given += [f"<mtext>{name}</mtext><mo>=</mo>{value}" for name, value in named]
     if len(given) == 1 and name == "sqrt":
         return f"<msqrt>{given[0]}</msqrt>", ATOM
     if len(given) == 1 and name == "exp":
@@ -109,7 +109,8 @@ def _name(node: ast.Name) -> Written:
     word = GREEK.get(node.id, node.id)
     head, _, below = word.partition("_")
     if head and below:
-        return f"<msub><mi>{escape(GREEK.get(head, head))}</mi><mi>{escape(below)}</mi></msub>", ATOM
+        head, below = escape(GREEK.get(head, head)), escape(below)
+        return f"<msub><mi>{head}</mi><mi>{below}</mi></msub>", ATOM
     return f"<mi>{escape(word)}</mi>", ATOM
 
 

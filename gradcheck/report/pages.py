@@ -29,14 +29,39 @@ def page_name(student: str) -> str:
     return f"{slug or 'student'}-{base64.b32encode(digest).decode().lower()}.html"
 
 
-def class_page(**view: Any) -> str:
-    """The page of the class."""
-    return _environment().get_template("class.html").render(**view, verdicts=VERDICTS)
+def class_page(title: str, facts: Any, notices: Sequence[tuple[str, bool]]) -> str:
+    """The page of the class, from its statistics."""
+    totals = [got for _, _, got, _ in facts.totals]
+    return (
+        _environment()
+        .get_template("class.html")
+        .render(
+            title=title,
+            facts=facts,
+            notices=notices,
+            mean=sum(totals) / len(totals) if totals else 0.0,
+            spread=spread(totals, facts.possible),
+            verdicts=VERDICTS,
+        )
+    )
 
 
-def student_page(**view: Any) -> str:
-    """The page of one student."""
-    return _environment().get_template("student.html").render(**view)
+def student_page(
+    student: str, called: str, title: str, lines: Sequence[Line], about: Mapping[str, Any]
+) -> str:
+    """The page of one student, from the lines of the answers and what is told of the problems."""
+    return (
+        _environment()
+        .get_template("student.html")
+        .render(
+            student=student,
+            called=called,
+            title=title,
+            problems=grouped(lines, about),
+            score=sum(line["score"] for line in lines),
+            possible=sum(line["points"] for line in lines),
+        )
+    )
 
 
 def spread(totals: Sequence[float], possible: float) -> list[tuple[str, int]]:
@@ -62,6 +87,8 @@ def _environment() -> Environment:
     found.filters |= {
         "formula": formula,
         "typed": typed,
+        "coded": coded,
+        "paragraphs": lambda text: re.split(r"\n\s*\n", text.strip()),
         "mistake_name": mistake_name,
         "points": lambda value: f"{value:.6g}",
         "page": page_name,
@@ -83,6 +110,15 @@ def typed(answer: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
+def coded(words: str) -> Markup:
+    """A sentence in which what stands between backticks is code."""
+    pieces = words.split("`")
+    code = (
+        "<code>{}</code>" if k % 2 and k < len(pieces) - 1 else "{}" for k in range(len(pieces))
+    )
+    return Markup("").join(Markup(form).format(p) for form, p in zip(code, pieces, strict=True))
+
+
 def marked(source: str, lines: Iterable[Line]) -> list[tuple[str, bool]]:
     """A program in stretches: those in which a mistake stands are marked."""
     spans = sorted(
@@ -94,8 +130,9 @@ def marked(source: str, lines: Iterable[Line]) -> list[tuple[str, bool]]:
     found: list[tuple[str, bool]] = []
     done = 0
     for start, end in spans:
-        if end > done:
-            found += [(source[done : max(start, done)], False), (source[max(start, done) : end], True)]
+        first = max(start, done)
+        if end > first:
+            found += [(source[done:first], False), (source[first:end], True)]
             done = end
     return [each for each in [*found, (source[done:], False)] if each[0]]
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from gradcheck.grading.batch import grade, prepare, strangers
+from gradcheck.grading.submissions import Submission, Unreadable, latest, read_submissions
 
 from gradcheck.commands.grade import grade_all
 from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.batch import grade, prepare, strangers
 from gradcheck.grading.key import NoKey, key
 from gradcheck.grading.scoring import share, totals
-from gradcheck.grading.submissions import Submission, Unreadable, latest, read_submissions
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.problem import load_text
 from gradcheck.report.judgements import json_line

@@ -89,7 +89,7 @@ def _ignored(name: str) -> bool:
 
 
 def _members(path: Path) -> Iterator[File | Unreadable]:
-    """The files of an archive, in the order of their names; nothing is ever unpacked to the disk."""
+    """The files of an archive, in the order of their names; nothing is unpacked to the disk."""
     try:
         with zipfile.ZipFile(path) as archive:
             wanted = [info for info in archive.infolist() if _wanted(info)]

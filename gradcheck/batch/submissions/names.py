@@ -34,5 +34,6 @@ def read_names(written: str) -> Names:
     except re.error as error:
         raise ValueError(f"not a regular expression: {error}") from None
     if "student" not in pattern.groupindex:
-        raise ValueError(f"write {', '.join(PRESETS)}, or a regular expression with (?P<student>...)")
+        presets = ", ".join(PRESETS)
+        raise ValueError(f"write {presets}, or a regular expression with (?P<student>...)")
     return Names(pattern)

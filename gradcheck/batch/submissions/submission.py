@@ -45,7 +45,7 @@ class NoName(ValueError):
 
 
 def student_name(written: str) -> str:
-    """A name as it is kept: composed (NFC), without outer or double spaces; NoName if it is none."""
+    """A name as it is kept: composed (NFC), single spaces; NoName if it is none."""
     name = " ".join(unicodedata.normalize("NFC", written).split())
     if not name:
         raise NoName("the student's name is empty")

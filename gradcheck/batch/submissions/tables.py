@@ -82,7 +82,8 @@ def roster(path: Path) -> dict[str, str]:
             found = ((row["student"] or "", row.get("name") or "") for row in reader)
             return {student_name(name): called for name, called in found if name.strip()}
         except (UnicodeDecodeError, csv.Error, ValueError) as error:
-            raise TextError([Complaint(f"not readable as a roster: {error}", "", str(path))]) from None
+            words = f"not readable as a roster: {error}"
+            raise TextError([Complaint(words, "", str(path))]) from None
 
 
 def _encoding(raw: Any) -> str:
