@@ -62,7 +62,7 @@ def rows(file: File, mapping: Mapped) -> Iterator[Submission | Notice]:
                     yield _row(f"{file.name}:{reader.line_num}", row, columns)
         except UnicodeDecodeError as error:
             words = f"this is not UTF-8: the byte {error.object[error.start]:02X}"
-            raise TextError([Complaint(words, CURE, file.name, reader.line_num + 1)]) from None
+            raise TextError([Complaint(words, CURE, file.name, _undecodable(file))]) from None
         except csv.Error as error:
             words = f"not readable as CSV: {error}"
             raise TextError([Complaint(words, "", file.name, reader.line_num)]) from None
@@ -101,6 +101,13 @@ def _delimiter(stream: TextIO) -> str:
         first = ""
     stream.seek(0)
     return max(DELIMITERS, key=first.count)
+
+
+def _undecodable(file: File) -> int:
+    """The line of the first byte that is not UTF-8; text is decoded in blocks of many lines."""
+    with file.open() as raw:
+        wrong = (line.decode("utf-8", "replace") != line.decode("utf-8", "ignore") for line in raw)
+        return next((number for number, bad in enumerate(wrong, 1) if bad), 1)
 
 
 def _without_nul(stream: TextIO) -> Iterator[str]:
