@@ -22,8 +22,8 @@ def share(credit: Mapping[str, float], tags: Sequence[str], diagnosis: Diagnosis
     tagged = [table[tag] for tag in tags if tag in table]
     if tagged:
         return min(tagged)
-    found = diagnosis.hypotheses if diagnosis else ()
-    return max((_earned(table, hypothesis) for hypothesis in found), default=0.0)
+    hypotheses = diagnosis.hypotheses if diagnosis else ()
+    return max((_earned(table, hypothesis) for hypothesis in hypotheses), default=0.0)
 
 
 def _earned(table: Mapping[str, float], hypothesis: Hypothesis) -> float:
