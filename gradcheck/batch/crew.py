@@ -122,7 +122,8 @@ class Crew:
             try:
                 yield lane.executor.submit(judged, chunk).result()
             except Exception as error:  # noqa: BLE001 - whatever a worker died of
-                lane.renew()
+                if lane.alone:
+                    lane.renew()
                 if len(chunk.answers) == 1:
                     yield unjudged(chunk, _why(error))
                 else:

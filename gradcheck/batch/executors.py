@@ -121,4 +121,22 @@ def _cluster(address: str) -> Lane:
         threads: int = sum(client.nthreads().values())
         return AHEAD_FAR * max(1, threads)
 
-    return Lane(lambda: client.get_executor(pure=False), room, alone=False)
+    return Lane(lambda: Far(client), room, alone=False)
+
+
+class Far(Executor):
+    """The workers of a Dask cluster; a chunk whose worker dies is given to another by Dask."""
+
+    def __init__(self, client: Any) -> None:
+        """Use a connected client; equal calls are not remembered, the ledger does that."""
+        self.client, self.inner = client, client.get_executor(pure=False)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        """Send it to whoever is free."""
+        future: Future[Any] = self.inner.submit(fn, *args, **kwargs)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Give up what waits, and leave the cluster."""
+        self.inner.shutdown(wait=wait and not cancel_futures)
+        self.client.close()
