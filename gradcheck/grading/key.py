@@ -1,7 +1,7 @@
 """The key to a problem: its points, the verdict at each, and the gradients at any precision."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import Array, At, Values
 from gradcheck.numbers.ball import arbs
 from gradcheck.opinions.differences import differences
-from gradcheck.opinions.opinion import Case, Opinion
+from gradcheck.opinions.opinion import Case, NotScalar, Opinion
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import gradients_at, symbolic
 from gradcheck.problem.draw import (
@@ -24,9 +24,11 @@ from gradcheck.problem.draw import (
     path_at,
     points_near,
 )
-from gradcheck.problem.record import Point, Problem
-from gradcheck.programs.points import elsewhere, prepared
+from gradcheck.problem.record import Part, Point, Problem
+from gradcheck.programs.points import elsewhere, prepared, programs
 from gradcheck.training import Reference, is_training
+from gradcheck.training.preparing import further
+from gradcheck.training.questions import GradientQuestion, question, with_written_leaves
 from gradcheck.verdict.consult import Verdict, consult, read
 
 POINTS = 8
@@ -79,6 +81,7 @@ class Key:
     points: tuple[Point, ...]
     verdicts: tuple[Verdict, ...]
     run: Reference | None = None
+    questions: dict[str, "Key | None"] = field(default_factory=dict)
 
     def case(self, k: int) -> Case:
         """The question at point k."""
@@ -106,6 +109,41 @@ class Key:
             yield Spot(self.problem, point)
 
     @cached_property
+    def scope(self) -> Problem:
+        """The problem as answers see it: the values that the program names are inputs too."""
+        return self.problem
+
+    @property
+    def single(self) -> bool:
+        """Of a question in a program with events: whether its gradient went back at once."""
+        return isinstance(self.problem, GradientQuestion) and self.problem.events == 1
+
+    def gradient(self, part: Part) -> "Key | None":
+        """Of a part that reads a gradient: the key to it as a question of its own, if it has one.
+
+        Its only part is named after the leaf.
+        """
+        if part.name not in self.questions:
+            self.questions[part.name] = _question_key(self.problem, part, self.points[0])
+        return self.questions[part.name]
+
+    @cached_property
+    def further(self) -> tuple[Reference, ...]:
+        """What is read at the end of a program with events, at further points."""
+        return tuple(further(self.problem, POINTS))
+
+    def stands_at_one_point(self, part: Part) -> bool:
+        """Whether a part could be answered by a formula, and that would be seen at one point.
+
+        Nobody writes a formula for what follows from arrays of data alone.
+        """
+        single = any(not entry.shape for entry in self.scope.inputs.values())
+        if self.run is None or part.form == "program" or not single:
+            return False
+        numeric = isinstance(self.run.trace.values[part.name], np.ndarray)
+        return numeric and self.gradient(part) is None and not self.further
+
+    @cached_property
     def elsewhere(self) -> tuple[Reference, ...]:
         """What is asked of a program with events, at further points."""
         return tuple(elsewhere(self.problem))
@@ -131,7 +169,20 @@ def key(problem: Problem) -> Key:
     """
     if is_training(problem):
         return _of_a_run(problem)
-    first = given_point(problem)
+    return _formula_key(problem, given_point(problem))
+
+
+def _question_key(problem: Problem, part: Part, point: Point) -> Key | None:
+    """The key to the gradient that a part reads; None where it is no question of its own."""
+    found = question(problem, part, point)
+    try:
+        return None if found is None else _formula_key(found, point)
+    except (GradcheckError, NotScalar):
+        return None
+
+
+def _formula_key(problem: Problem, first: Point) -> Key:
+    """The key to gradients that are functions of the inputs, with the given point."""
     points, verdicts = [first], [_given(problem, first)]
     usual, far = further_points(problem, POINTS - 1), far_points(problem, FAR)
     for is_far, point in ((is_far, p) for is_far, ps in ((False, usual), (True, far)) for p in ps):
@@ -145,6 +196,11 @@ def key(problem: Problem) -> Key:
 def _of_a_run(problem: Problem) -> Key:
     """The key to a program that goes back by itself: one point, a verdict for each event."""
     found = prepared(problem)
+    if not programs(problem):
+        problem = with_written_leaves(problem, found.point)
+        written = [entry for entry in problem.inputs.values() if entry.written is not None]
+        values = {entry.name: entry.value for entry in written if entry.value is not None}
+        found = replace(found, problem=problem, point={**found.point, **values})
     for event in found.events:
         if event.verdict.verdict not in GOOD:
             why = "; ".join([*(e.why for e in event.verdict.entries[:2]), *event.verdict.notes])

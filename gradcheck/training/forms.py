@@ -6,6 +6,7 @@ numbers. A leaf that is stepped becomes a new root: each version is a variable o
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import partial
 from typing import Any, Union
 
@@ -20,6 +21,7 @@ from gradcheck.training.slopes import WAYS
 Array = np.ndarray[Any, Any]
 How = Callable[[NumberKind], Callable[..., Any]]
 Span = tuple[int, int] | None
+DIGITS = 15  # that a float64 keeps of any decimal
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +128,45 @@ def _again(  # noqa: PLR0917 - all but the last are given when it is made
     return evaluate(term.args[0], kind, given, at, instead=(term.args[1], x), outer=outer)
 
 
+def exactly(top: Term) -> Term:
+    """The same form with each float as the decimal that it was written as.
+
+    Raises GradcheckError on a float that is no short decimal: it was computed, and rounded.
+    """
+    done: dict[int, Any] = {}
+    for term in in_order(top):
+        if isinstance(term, Form):
+            named = {name: _put(_exact(each), done) for name, each in term.kwargs.items()}
+            args = tuple(_put(_exact(each), done) for each in term.args)
+            done[id(term)] = replace(term, args=args, kwargs=named)
+        else:
+            done[id(term)] = term
+    return done[id(top)]  # type: ignore[no-any-return]
+
+
+def _exact(value: Any) -> Any:
+    """Floats as Fractions, in arrays and lists too."""
+    if isinstance(value, float | np.floating):
+        return fraction(float(value))
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        return np.vectorize(lambda each: fraction(float(each)), otypes=[object])(value)
+    if type(value) in (list, tuple):
+        return type(value)(map(_exact, value))
+    return value
+
+
+def fraction(value: float) -> Fraction:
+    """A float as the decimal of at most 15 digits that it was written as.
+
+    So many digits come back from a float64 as they went in; what is computed seldom has so few.
+    """
+    text = repr(value)
+    digits = text.partition("e")[0].replace(".", "").lstrip("-0")
+    if not np.isfinite(value) or len(digits.rstrip("0")) > DIGITS:
+        raise GradcheckError(f"{text} was computed, and is known to the digits of a float only")
+    return Fraction(text)
+
+
 def height(top: Term) -> int:
     """How many gradients of gradients a value is made of."""
     found: dict[int, int] = {}
@@ -174,7 +215,7 @@ def _filled(value: Any, known: Mapping[int, Any], kind: NumberKind) -> Any:
     """Terms by their values; arrays of floats as numbers of the kind."""
     if type(value) in (list, tuple):
         return type(value)(_filled(each, known, kind) for each in value)
-    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+    if isinstance(value, Fraction) or (isinstance(value, np.ndarray) and value.dtype.kind in "fO"):
         return kind.lift(value)
     return _put(value, known)
 
