@@ -135,10 +135,13 @@ def _of_a_run(base: Judgement, key: Key, part: Part, diagnose: bool) -> Judgemen
             found = replace(found, diagnosis=_of_numbers(key, part, read))
         return _told(base, key, found, diagnose)
     ready, question = read.ready, key.gradient(part)
-    if question is None:
+    if question is None or not question.exact:
         found = at_further_points(key, part.name, ready, found)
         if found.verdict == "wrong" and diagnose:
-            found = replace(found, diagnosis=explained_by_the_loop(key, part.name, ready))
+            said = explained_by_the_loop(key, part.name, ready)
+            if question is not None and (question.single or not said.hypotheses):
+                said = _of_floats(question, ready) or said
+            found = replace(found, diagnosis=said)
         return _told(base, key, found, diagnose)
     base = replace(base, understood=found.understood, remarks=found.remarks)
     return _of_a_formula(base, key, question, part, ready, diagnose)
@@ -155,6 +158,14 @@ def _of_numbers(key: Key, part: Part, read: Read) -> Diagnosis:
         found = explain(question.mistaken, leaf, (read.value, *unknown), slack=read.slack)
         return joined(found, said) if found.hypotheses else said
     return said
+
+
+def _of_floats(question: Key, ready: Readings) -> Diagnosis | None:
+    """What gives a formula's values where they are known as floats only, if anything does."""
+    leaf = question.problem.parts[0].name
+    answers = [floats(ready.at(spot)) for spot in question.spots[:DIAGNOSTIC]]
+    found = explain(question.mistaken, leaf, answers)
+    return found if found.hypotheses else None
 
 
 def _of_a_formula(  # noqa: PLR0917 - a key and the question in it

@@ -1,9 +1,9 @@
 """The key to a problem: its points, the verdict at each, and the gradients at any precision."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from gradcheck.diagnosis import Prepared, prepare
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import Array, At, Values
+from gradcheck.grading.names import named, program_values, with_named_values
 from gradcheck.numbers.ball import arbs
 from gradcheck.opinions.differences import differences
 from gradcheck.opinions.opinion import Case, NotScalar, Opinion
@@ -42,6 +43,24 @@ class NoKey(GradcheckError):
     """A problem whose own gradient is not beyond doubt is not graded."""
 
 
+class _Known(dict[str, Array]):
+    """The inputs, and what a program makes of them: run when the first such name is looked up."""
+
+    def __init__(self, inputs: Mapping[str, Array], further: Callable[[], Mapping[str, Array]]):
+        """`further` gives the values that the program names."""
+        super().__init__(inputs)
+        self.further = further
+
+    def __missing__(self, name: str) -> Array:
+        for each, value in self.further().items():
+            self.setdefault(each, value)
+        if name not in self:
+            raise GradcheckError(
+                f"`{name}` has no value at a point: the program assigns it nowhere"
+            )
+        return self[name]
+
+
 @dataclass(frozen=True, eq=False)
 class Spot:
     """A point of a problem; its arbs and gradients are remembered for the next answer."""
@@ -52,10 +71,24 @@ class Spot:
     gradients: dict[int, Mapping[str, Values]] = field(default_factory=dict)
 
     def arbs(self, bits: int) -> dict[str, Array]:
-        """The inputs as object arrays of arbs, at the precision that is set."""
+        """The inputs as object arrays of arbs, at the precision that is set.
+
+        Values that the program names are among them once they are looked up.
+        """
         if bits not in self.inputs:
-            self.inputs[bits] = {name: arbs(value) for name, value in self.point.items()}
+            values = {name: arbs(value) for name, value in self.point.items()}
+            self.inputs[bits] = _Known(values, partial(program_values, self.problem, self.point))
         return self.inputs[bits]
+
+    def mentioned(self, words: Collection[str], bits: int) -> dict[str, Array]:
+        """Of some words those that are values here: inputs, and names of the program."""
+        known = self.arbs(bits)
+        return {word: known[word] for word in words if word in self.point or word in self.named}
+
+    @cached_property
+    def named(self) -> frozenset[str]:
+        """What the program calls values by."""
+        return frozenset(named(self.problem))
 
     def gradient(self, part: str) -> At:
         """The part's gradient here, as a function of the number of bits."""
@@ -111,12 +144,17 @@ class Key:
     @cached_property
     def scope(self) -> Problem:
         """The problem as answers see it: the values that the program names are inputs too."""
-        return self.problem
+        return with_named_values(self.problem, self.points[0])
 
     @property
     def single(self) -> bool:
         """Of a question in a program with events: whether its gradient went back at once."""
         return isinstance(self.problem, GradientQuestion) and self.problem.events == 1
+
+    @property
+    def exact(self) -> bool:
+        """Whether the closed form proves more than the digits of a float."""
+        return not isinstance(self.problem, GradientQuestion) or self.problem.exact
 
     def gradient(self, part: Part) -> "Key | None":
         """Of a part that reads a gradient: the key to it as a question of its own, if it has one.
@@ -137,7 +175,7 @@ class Key:
 
         Nobody writes a formula for what follows from arrays of data alone.
         """
-        single = any(not entry.shape for entry in self.scope.inputs.values())
+        single = any(not entry.shape for entry in self.problem.inputs.values())
         if self.run is None or part.form == "program" or not single:
             return False
         numeric = isinstance(self.run.trace.values[part.name], np.ndarray)

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcheck.engine.tensor import Tensor
 from gradcheck.errors import GradcheckError
-from gradcheck.language.kinds import KINDS, NumberKind
+from gradcheck.language.kinds import CONSTANTS, KINDS, NumberKind
 from gradcheck.numbers.scalars import Scalars
 from gradcheck.training.slopes import WAYS
 
@@ -22,6 +22,7 @@ Array = np.ndarray[Any, Any]
 How = Callable[[NumberKind], Callable[..., Any]]
 Span = tuple[int, int] | None
 DIGITS = 15  # that a float64 keeps of any decimal
+SMALL = 1_000  # of a denominator
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,8 @@ def in_order(top: Term) -> list[Term]:
             done[id(term)] = term
             continue
         waiting.append((term, True))
-        waiting += [(each, False) for each in _terms((*term.args, *term.kwargs.values()))]
+        needed = [*_terms((*term.args, *term.kwargs.values()))]
+        waiting += [(each, False) for each in reversed(needed)]
     return list(done.values())
 
 
@@ -129,15 +131,15 @@ def _again(  # noqa: PLR0917 - all but the last are given when it is made
 
 
 def exactly(top: Term) -> Term:
-    """The same form with each float as the decimal that it was written as.
+    """The same form with each float as the number that it was written as.
 
-    Raises GradcheckError on a float that is no short decimal: it was computed, and rounded.
+    Raises GradcheckError on a float of which that cannot be told: it was computed, and rounded.
     """
     done: dict[int, Any] = {}
     for term in in_order(top):
         if isinstance(term, Form):
-            named = {name: _put(_exact(each), done) for name, each in term.kwargs.items()}
-            args = tuple(_put(_exact(each), done) for each in term.args)
+            named = {name: _exact(_put(each, done)) for name, each in term.kwargs.items()}
+            args = tuple(_exact(_put(each, done)) for each in term.args)
             done[id(term)] = replace(term, args=args, kwargs=named)
         else:
             done[id(term)] = term
@@ -145,9 +147,11 @@ def exactly(top: Term) -> Term:
 
 
 def _exact(value: Any) -> Any:
-    """Floats as Fractions, in arrays and lists too."""
-    if isinstance(value, float | np.floating):
-        return fraction(float(value))
+    """Floats as Fractions or multiples of pi and e, in lists too; those in arrays as Fractions."""
+    if isinstance(value, float | np.floating) or (
+        isinstance(value, np.ndarray) and value.dtype.kind == "f" and not value.shape
+    ):
+        return _constant(float(value))
     if isinstance(value, np.ndarray) and value.dtype.kind == "f":
         return np.vectorize(lambda each: fraction(float(each)), otypes=[object])(value)
     if type(value) in (list, tuple):
@@ -155,16 +159,39 @@ def _exact(value: Any) -> Any:
     return value
 
 
-def fraction(value: float) -> Fraction:
-    """A float as the decimal of at most 15 digits that it was written as.
+def _constant(value: float) -> "Fraction | Form":
+    """A number of the text: a Fraction, or a small multiple of pi or e."""
+    try:
+        return fraction(value)
+    except GradcheckError:
+        for name, (number, *_) in CONSTANTS.items():
+            times = Fraction(value / number).limit_denominator(SMALL)
+            if float(times) * number == value:
+                return Form(partial(_multiple, name), (times,))
+        raise
 
-    So many digits come back from a float64 as they went in; what is computed seldom has so few.
+
+def _multiple(name: str, kind: NumberKind) -> Callable[[Any], Any]:
+    """So many times a named constant."""
+    return lambda times: kind.constant(name) * times
+
+
+def fraction(value: float) -> Fraction:
+    """A float as the decimal of at most 15 digits that it was written as, or as a small fraction.
+
+    So many digits come back from a float64 as they went in. Of the numbers below 1,000 that are
+    computed otherwise, one in 10^9 is a float of a fraction whose denominator is below 1,000.
     """
+    if not np.isfinite(value):
+        raise GradcheckError(f"{value} is no number")
     text = repr(value)
     digits = text.partition("e")[0].replace(".", "").lstrip("-0")
-    if not np.isfinite(value) or len(digits.rstrip("0")) > DIGITS:
+    if len(digits.rstrip("0")) <= DIGITS:
+        return Fraction(text)
+    small = Fraction(value).limit_denominator(SMALL)
+    if float(small) != value:
         raise GradcheckError(f"{text} was computed, and is known to the digits of a float only")
-    return Fraction(text)
+    return small
 
 
 def height(top: Term) -> int:

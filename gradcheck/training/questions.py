@@ -12,12 +12,14 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
+from flint import arb
 
-from gradcheck.engine.tensor import bare
+from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import GradcheckError
 from gradcheck.language import Budget, Program, check_program
-from gradcheck.language.kinds import ALIASES, CONSTANTS, KINDS, VOCABULARY
+from gradcheck.language.kinds import ALIASES, KINDS, VOCABULARY
 from gradcheck.language.running.run import run
+from gradcheck.numbers.ball import balls
 from gradcheck.opinions.opinion import Case, contracted
 from gradcheck.problem.record import Input, Part, Point, Problem
 from gradcheck.training.forms import (
@@ -39,6 +41,7 @@ from gradcheck.training.trace import names_after
 from gradcheck.training.traced import Traced
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-12  # of a sum of gradients in float64
+ROUNDED = 1e-13  # relative: what a few hundred operations on floats may lose
 KEPT = 64  # cases that are remembered
 TAKEN_OUT = (".item()", ".tolist()", ".detach()")
 OTHER = "what is read is not the gradient of values that went back"
@@ -50,11 +53,13 @@ class Read:
     """The gradient that a part reads: by the leaf `name`, of the sum of `summands`.
 
     A summand is a form and its cotangent (None: 1). `variables` are the leaves in them by name.
+    Not `exact` is what holds a number that was computed: it is known as a float only.
     """
 
     name: str
     summands: tuple[tuple[Term, Array | None], ...]
     variables: Mapping[str, Root]
+    exact: bool
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -62,11 +67,13 @@ class GradientQuestion(Problem):
     """One part of a program that goes back by itself, as a problem of its own.
 
     `whole` is that program, `read` the part, `events` how many backward calls its gradient is of.
+    What is not `exact` proves nothing beyond the digits of a float.
     """
 
     whole: Problem
     read: Part
     events: int
+    exact: bool
     known: dict[int, tuple[Point, Case]] = field(default_factory=dict)
 
     def case(self, point: Point) -> Case:
@@ -84,12 +91,18 @@ class GradientQuestion(Problem):
         except GradcheckError as error:
             return Case(_raising(error), point, self.wrt, None, self.seed)
 
+        def at(span: Span) -> None:
+            place[0] = span
+
         def function(kind: str, inputs: Mapping[str, Any]) -> Any:
             given = {root: inputs[name] for name, root in found.variables.items()}
-            pieces = [_piece(*each, kind, given, place) for each in found.summands]
+            if len(found.summands) == 1:
+                return evaluate(found.summands[0][0], kind, given, at)
+            pieces = [_piece(*each, kind, given, at) for each in found.summands]
             return sum(pieces[1:], pieces[0])
 
-        return Case(function, point, self.wrt, None, self.seed, lambda: place[0])
+        cotangent = found.summands[0][1] if len(found.summands) == 1 else None
+        return Case(function, point, self.wrt, cotangent, self.seed, lambda: place[0])
 
 
 def _raising(error: GradcheckError) -> Callable[..., Any]:
@@ -100,19 +113,19 @@ def _raising(error: GradcheckError) -> Callable[..., Any]:
 
 
 def _piece(
-    term: Term, cotangent: Array | None, kind: str, given: Mapping[Root, Any], place: list[Span]
+    term: Term,
+    cotangent: Array | None,
+    kind: str,
+    given: Mapping[Root, Any],
+    at: Callable[[Span], None],
 ) -> Any:
-    """One of the values that went back, as a number of a kind; `place` hears where it is."""
-
-    def at(span: Span) -> None:
-        place[0] = span
-
+    """One of the values that went back, as a number of a kind; `at` hears where it is."""
     value = evaluate(term, kind, given, at)
     return contracted(value, None if cotangent is None else KINDS[kind].lift(cotangent))
 
 
 def question(problem: Problem, part: Part, point: Point) -> GradientQuestion | None:
-    """The question of a part; None where it reads something else, or a number is not exact."""
+    """The question of a part; None where it reads something else."""
     try:
         found = gradient_read(problem, part, point)
     except GradcheckError:
@@ -122,7 +135,7 @@ def question(problem: Problem, part: Part, point: Point) -> GradientQuestion | N
     own["wrt"] = (found.name, *others)
     own["parts"] = (replace(part, name=found.name, ask=None),)
     events = len(found.summands)
-    return GradientQuestion(**own, whole=problem, read=part, events=events)
+    return GradientQuestion(**own, whole=problem, read=part, events=events, exact=found.exact)
 
 
 def with_written_leaves(problem: Problem, point: Point) -> Problem:
@@ -165,8 +178,12 @@ def gradient_read(problem: Problem, part: Part, point: Point) -> Read:
     complete = len(variables) == len(found) and leaf.name in variables
     if not complete or not variables.keys() <= problem.inputs.keys():
         raise GradcheckError(OTHER)
-    summands = tuple((exactly(call.term), _exact_cotangent(call)) for call in calls)
-    return Read(leaf.name, summands, variables)
+    try:
+        summands = tuple((exactly(call.term), _exact_cotangent(call)) for call in calls)
+    except GradcheckError:
+        rounded = tuple((call.term, call.cotangent) for call in calls)
+        return Read(leaf.name, rounded, variables, exact=False)
+    return Read(leaf.name, summands, variables, exact=True)
 
 
 def _ran(problem: Problem, point: Point) -> tuple[Recorder, dict[str, Any]]:
@@ -183,8 +200,7 @@ def _exact_cotangent(call: BackwardCall) -> Array | None:
 
 def _is_name(name: str) -> bool:
     """Whether a leaf has a name by which an answer can call it."""
-    taken = name in CONSTANTS or ALIASES.get(name, name) in VOCABULARY.functions
-    return name.isidentifier() and not taken
+    return name.isidentifier() and ALIASES.get(name, name) not in VOCABULARY.functions
 
 
 def _value(problem: Problem, part: Part, names: Mapping[str, Any], recorder: Recorder) -> Any:
@@ -216,7 +232,7 @@ def _source(recorder: Recorder, value: Any) -> tuple[Holder, list[BackwardCall]]
         raise GradcheckError(OTHER)
     total = sum((call.arrived[leaf] for call in calls), np.zeros(leaf.t.shape))
     room = RELATIVE * np.max(np.abs(total), initial=0.0) + ABSOLUTE
-    if not np.all(np.abs(bare(value.t) - total) <= room):
+    if not np.all(np.isfinite(total)) or np.any(np.abs(bare(value.t) - total) > room):
         raise GradcheckError(OTHER)
     return leaf, calls
 
@@ -226,3 +242,51 @@ def _since_cleared(recorder: Recorder, leaf: Holder) -> Iterator[BackwardCall]:
     lines = [entry for entry in recorder.ledger.entries if entry.leaf is leaf]
     last = max((k + 1 for k, entry in enumerate(lines) if entry.verb == "clear"), default=0)
     return (recorder.calls[e.event] for e in lines[last:] if e.event is not None)
+
+
+# -- what a program names ------------------------------------------------------------------------
+
+
+def numbers_named(problem: Problem, point: Point) -> dict[str, Array]:
+    """The tensors and numbers that a program's names hold at its end, as floats."""
+    _, names = _ran(problem, point)
+    values = {name: each.t if isinstance(each, Traced) else each for name, each in names.items()}
+    kinds = (Tensor, float, np.floating)
+    return {n: np.array(bare(v), dtype=float) for n, v in values.items() if isinstance(v, kinds)}
+
+
+def balls_named(problem: Problem, point: Point) -> dict[str, Any]:
+    """The same in balls at the precision that is set.
+
+    What follows from the inputs is derived from them anew; anything else is as wide as a float is.
+    """
+    _, names = _ran(problem, point)
+    found = {}
+    for name, value in names.items():
+        if isinstance(value, Traced):
+            found[name] = _derived(value, point)
+        elif isinstance(value, float | np.floating):
+            found[name] = _about(np.asarray(value))
+    return found
+
+
+def _derived(value: Traced, point: Point) -> Any:
+    """A traced tensor from the exact inputs, where its form leads back to them alone."""
+    try:
+        if value.term is None or any(root.version for root in roots(value.term)):
+            return _about(np.asarray(bare(value.t)))
+        given = {root: balls(point[root.owner.name]) for root in roots(value.term)}
+        return evaluate(exactly(value.term), "ball", given)
+    except (GradcheckError, KeyError):
+        return _about(np.asarray(bare(value.t)))
+
+
+def _about(value: Array) -> Any:
+    """Floats as the numbers that they were written as, or else as wide as their rounding."""
+    try:
+        return balls(exact_array(value))
+    except GradcheckError:
+        out = np.empty(value.shape, dtype=object)
+        for index, each in np.ndenumerate(value):
+            out[index] = arb(float(each), ROUNDED * abs(float(each)))
+        return balls(out)
