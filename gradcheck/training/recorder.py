@@ -49,10 +49,21 @@ class BackwardCall:
 
 @dataclass(eq=False)
 class Recorder(Recording):
-    """What a run leaves behind, and the number kind that its program runs on."""
+    """What a run leaves behind, and the number kind that its program runs on.
+
+    `taken` are the gradients that `grad(...)` gave, each with its call and what it is a gradient
+    by;
+    `made_of_numbers` the leaves that the text makes out of numbers,
+    `numbers` those, `moved` others in
+    their place.
+    """
 
     calls: list[BackwardCall] = field(default_factory=list)
     recorded: dict[str, list[Any]] = field(default_factory=dict)
+    taken: list[tuple[Any, BackwardCall, Traced]] = field(default_factory=list)
+    made_of_numbers: list[Traced] = field(default_factory=list)
+    numbers: list[Array] = field(default_factory=list)
+    moved: Mapping[int | None, Array] = field(default_factory=dict)
 
     # -- the number kind -------------------------------------------------------------------------
 
@@ -79,10 +90,15 @@ class Recorder(Recording):
     # -- leaves ----------------------------------------------------------------------------------
 
     def leaf(self, values: Any, name: str = "") -> Traced:
-        """A new leaf."""
+        """A new leaf; of those without a name, which the text writes, some may be `moved`."""
+        if not name:
+            values = self.moved.get(len(self.made_of_numbers), values)
+            self.numbers.append(np.array(values, dtype=np.float64))
         found = Traced(self, tensor(np.array(values, dtype=np.float64), requires_grad=True))
         found.name = name
         self.ledger.becomes_leaf(found)
+        if not name:
+            self.made_of_numbers.append(found)
         return found
 
     # -- the verbs -------------------------------------------------------------------------------
@@ -129,7 +145,9 @@ class Recorder(Recording):
         top = self._together(outputs, grad_outputs) if several else outputs
         self._called(top, None if several else grad_outputs, arrived, "")
         cotangent = None if several or grad_outputs is None else self.terms(grad_outputs)
-        return tuple(self._slope(top, x, g, cotangent) for x, g in zip(wrt, found, strict=True))
+        made = [self._slope(top, x, g, cotangent) for x, g in zip(wrt, found, strict=True)]
+        self.taken += [(g, self.calls[-1], x) for x, g in zip(wrt, made, strict=True)]
+        return tuple(made)
 
     def _slope(self, y: Traced, x: Traced, g: Tensor | None, cotangent: Any) -> Traced | None:
         """A gradient that `grad` gave; of one that can be differentiated, how it came about."""

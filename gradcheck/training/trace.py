@@ -28,6 +28,7 @@ ROOMY = Budget()
 TRIES = 8
 SAMPLES = 4
 UNITS = 8.0
+FIRM = 1e-8  # of the largest number: what a disturbance may change
 EPSILON = float(np.finfo(np.float64).eps)
 
 
@@ -86,7 +87,10 @@ def names_after(
     problem: Problem, point: Point, recorder: Recorder, budget: Budget = ROOMY
 ) -> dict[str, Any]:
     """All variables after the run; leaves get their names from them."""
-    inputs = {name: _input(problem, name, point[name], recorder) for name in problem.inputs}
+    given = [name for name, entry in problem.inputs.items() if entry.written is None]
+    inputs = {name: _input(problem, name, point[name], recorder) for name in given}
+    written = [entry for entry in problem.inputs.values() if entry.written is not None]
+    recorder.moved = {entry.written: point[entry.name] for entry in written}
     outcome = run(problem.program, inputs, recorder, budget, context=context(recorder))
     for name, value in outcome.names.items():
         _name_leaves(name, value)
@@ -162,3 +166,13 @@ def _spread(value: Value, runs: Sequence[Value]) -> Any:
     alike = [r for r in runs if isinstance(r, np.ndarray) and r.shape == value.shape]
     off = np.max([np.abs(r - value) for r in alike], axis=0, initial=0.0)
     return off + 4 * EPSILON * np.abs(value)
+
+
+def firm(lost: Any, value: Value) -> bool:
+    """Whether what is lost is little beside the numbers."""
+    if isinstance(value, list):
+        whole = isinstance(lost, list) and len(lost) == len(value)
+        return whole and all(firm(x, y) for x, y in zip(lost, value, strict=True))
+    if not isinstance(value, np.ndarray):
+        return True
+    return bool(np.all(lost <= FIRM * np.max(np.abs(value), initial=0.0)))
