@@ -1,0 +1,116 @@
+"""Tensors from nothing, in PyTorch's spelling and NumPy's, and a seeded generator of numbers.
+
+The generator is NumPy's (PCG64): a seed gives other numbers than PyTorch's Mersenne twister.
+"""
+
+from collections.abc import Callable, Mapping
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engine.autograd import tensor
+from gradcheck.engine.tensor import Tensor, bare
+
+Array = np.ndarray[Any, Any]
+Maker = Callable[..., Array]
+
+
+def shape_from(size: tuple[Any, ...]) -> tuple[int, ...]:
+    """`(2, 3)` for `ones(2, 3)`, `ones((2, 3))` and `ones([2, 3])`."""
+    several = len(size) == 1 and isinstance(size[0], list | tuple)
+    return tuple(map(index, size[0] if several else size))
+
+
+def _filled(number: float) -> Maker:
+    def maker(*size: Any, dtype: Any = np.float64) -> Array:
+        return np.full(shape_from(size), number, dtype)
+
+    return maker
+
+
+def _filled_like(number: float) -> Maker:
+    def maker(x: Any, *, dtype: Any = None) -> Array:
+        return np.full(np.shape(x), number, dtype or np.asarray(x).dtype)
+
+    return maker
+
+
+def _full(size: Any, fill_value: Any, *, dtype: Any = np.float64) -> Array:
+    return np.full(shape_from((size,)), fill_value, dtype)
+
+
+def _eye(n: int, m: int | None = None, *, dtype: Any = np.float64) -> Array:
+    return np.eye(n, m, dtype=dtype)
+
+
+def _linspace(start: Any, end: Any, steps: int = 50, *, dtype: Any = np.float64) -> Array:
+    return np.linspace(start, end, steps, dtype=dtype)
+
+
+MAKERS: Mapping[str, Maker] = {
+    "zeros": _filled(0.0),
+    "ones": _filled(1.0),
+    "full": _full,
+    "eye": _eye,
+    "arange": np.arange,
+    "linspace": _linspace,
+    "zeros_like": _filled_like(0.0),
+    "ones_like": _filled_like(1.0),
+}
+"""Arrays from nothing, by PyTorch's names."""
+
+
+class Generator:
+    """A seeded source of numbers; the seed 0 until `manual_seed` is called."""
+
+    def __init__(self, seed: int = 0) -> None:
+        """Begin with a seed."""
+        self.manual_seed(seed)
+
+    def manual_seed(self, seed: int) -> None:
+        """Begin again, with another seed; raises TypeError for what is no integer."""
+        self.seed = index(seed)
+        self.rng = np.random.default_rng(abs(self.seed))
+
+    def rand(self, *size: Any, dtype: Any = np.float64) -> Array:
+        """Evenly from [0, 1)."""
+        return np.asarray(self.rng.random(shape_from(size))).astype(dtype)
+
+    def randn(self, *size: Any, dtype: Any = np.float64) -> Array:
+        """From the standard normal distribution."""
+        return np.asarray(self.rng.standard_normal(shape_from(size))).astype(dtype)
+
+    def randint(self, *bounds: Any, size: Any = None, dtype: Any = np.int64) -> Array:
+        """`randint(high, size)`, `randint(low, high, size)`: whole numbers below `high`."""
+        *limits, shape = bounds if size is None else (*bounds, size)
+        low, high = (0, *limits)[-2:]
+        return np.asarray(self.rng.integers(index(low), index(high), shape_from((shape,)))).astype(
+            dtype
+        )
+
+    def makers(self) -> dict[str, Maker]:
+        """The functions that draw, by PyTorch's names."""
+        return {"rand": self.rand, "randn": self.randn, "randint": self.randint}
+
+
+GENERATOR = Generator()
+
+
+def manual_seed(seed: int) -> Generator:
+    """Let the numbers that are drawn begin again."""
+    GENERATOR.manual_seed(seed)
+    return GENERATOR
+
+
+def _boxed(name: str, maker: Maker) -> Callable[..., Tensor]:
+    def make(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Tensor:
+        return tensor(maker(*map(bare, args), **kwargs), requires_grad=requires_grad)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"PyTorch's `{name}`, as a tensor of float64 unless `dtype` is given."
+    return make
+
+
+FACTORIES = {n: _boxed(n, maker) for n, maker in {**MAKERS, **GENERATOR.makers()}.items()}
+"""The same as functions that make tensors; `requires_grad=True` makes leaves."""
