@@ -24,7 +24,9 @@ def shape_from(size: tuple[Any, ...]) -> tuple[int, ...]:
 
 def _filled(number: float) -> Maker:
     def maker(*size: Any, dtype: Any = np.float64) -> Array:
-        return np.full(shape_from(size), number, dtype)
+        if size and isinstance(size[-1], type):
+            *size, dtype = size  # type: ignore[assignment]  # NumPy's `zeros(3, float)`
+        return np.full(shape_from(tuple(size)), number, dtype)
 
     return maker
 
@@ -40,12 +42,22 @@ def _full(size: Any, fill_value: Any, *, dtype: Any = np.float64) -> Array:
     return np.full(shape_from((size,)), fill_value, dtype)
 
 
-def _eye(n: int, m: int | None = None, *, dtype: Any = np.float64) -> Array:
-    return np.eye(n, m, dtype=dtype)
+def _eye(n: int, m: int | None = None, k: int = 0, *, dtype: Any = np.float64) -> Array:
+    return np.eye(n, m, k, dtype=dtype)
 
 
-def _linspace(start: Any, end: Any, steps: int = 50, *, dtype: Any = np.float64) -> Array:
-    return np.linspace(start, end, steps, dtype=dtype)
+def _linspace(*bounds: Any, **named: Any) -> Array:
+    made: Array = np.linspace(*bounds, **{NUMPYS.get(name, name): v for name, v in named.items()})
+    return made
+
+
+def _arange(*bounds: Any, **named: Any) -> Array:
+    made: Array = np.arange(*bounds, **{NUMPYS.get(name, name): v for name, v in named.items()})
+    return made
+
+
+NUMPYS = {"end": "stop", "steps": "num"}
+"""PyTorch's names of arguments by NumPy's."""
 
 
 MAKERS: Mapping[str, Maker] = {
@@ -53,7 +65,7 @@ MAKERS: Mapping[str, Maker] = {
     "ones": _filled(1.0),
     "full": _full,
     "eye": _eye,
-    "arange": np.arange,
+    "arange": _arange,
     "linspace": _linspace,
     "zeros_like": _filled_like(0.0),
     "ones_like": _filled_like(1.0),
@@ -70,24 +82,35 @@ class Generator:
 
     def manual_seed(self, seed: int) -> None:
         """Begin again, with another seed; raises TypeError for what is no integer."""
-        self.seed = index(seed)
+        self.seed, self.layers, self.used = index(seed), 0, False
         self.rng = np.random.default_rng(abs(self.seed))
+
+    def _drawing(self) -> np.random.Generator:
+        """The source, and the note that it was used."""
+        self.used = True
+        return self.rng
 
     def rand(self, *size: Any, dtype: Any = np.float64) -> Array:
         """Evenly from [0, 1)."""
-        return np.asarray(self.rng.random(shape_from(size))).astype(dtype)
+        return np.asarray(self._drawing().random(shape_from(size))).astype(dtype)
 
     def randn(self, *size: Any, dtype: Any = np.float64) -> Array:
         """From the standard normal distribution."""
-        return np.asarray(self.rng.standard_normal(shape_from(size))).astype(dtype)
+        return np.asarray(self._drawing().standard_normal(shape_from(size))).astype(dtype)
 
     def randint(self, *bounds: Any, size: Any = None, dtype: Any = np.int64) -> Array:
         """`randint(high, size)`, `randint(low, high, size)`: whole numbers below `high`."""
         *limits, shape = bounds if size is None else (*bounds, size)
         low, high = (0, *limits)[-2:]
-        return np.asarray(self.rng.integers(index(low), index(high), shape_from((shape,)))).astype(
-            dtype
-        )
+        return np.asarray(
+            self._drawing().integers(index(low), index(high), shape_from((shape,)))
+        ).astype(dtype)
+
+    def seed_of_layer(self) -> int:
+        """A seed for the weights of a layer: another one for each."""
+        self.used = True
+        self.layers += 1
+        return abs(self.seed) + self.layers - 1
 
     def makers(self) -> dict[str, Maker]:
         """The functions that draw, by PyTorch's names."""

@@ -23,9 +23,14 @@ PARAMETERS: WeakValueDictionary[int, Tensor] = WeakValueDictionary()
 
 def Parameter(data: Any, requires_grad: bool = True) -> Tensor:  # noqa: N802 - PyTorch's name
     """A leaf with these numbers that the module which holds it counts among its parameters."""
-    made = tensor(data.detach() if isinstance(data, Tensor) else data, requires_grad=requires_grad)
-    PARAMETERS[id(made)] = made
-    return made
+    numbers = data.detach() if isinstance(data, Tensor) else data
+    return marked(tensor(numbers, requires_grad=requires_grad))
+
+
+def marked(t: Tensor) -> Tensor:
+    """The tensor itself, from now on a parameter."""
+    PARAMETERS[id(t)] = t
+    return t
 
 
 def is_parameter(value: Any) -> bool:

@@ -4,8 +4,8 @@ Integers divide exactly, and nothing is started whose result would not fit the b
 """
 
 import operator
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from math import prod
@@ -14,7 +14,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from gradcheck.language.running import texts
 from gradcheck.language.running.budget import Meter, over
+from gradcheck.language.running.classes import Blueprint, Instance, Record
 from gradcheck.language.running.shapes import broadcast, shape_as_array, shape_of
 from gradcheck.language.running.sizes import Size, elementwise, estimate, multiplied
 
@@ -54,6 +56,11 @@ OPERATIONS: dict[str, tuple[Function, Function]] = {
     "greater_equal": (operator.ge, operator.ge),
 }
 
+# What may be assigned on a tensor; which of them a program may is for its vocabulary to say.
+ASSIGNABLE = frozenset({"grad", "requires_grad", "data"})
+DICT: dict[str, Function] = {"items": dict.items, "keys": dict.keys, "values": dict.values}
+WITH_TEXTS = frozenset({"append"})
+LARGEST_KEY = 2**60  # the hashes of smaller integers are all different
 SEQUENCES = (list, tuple, str, range)
 FLOATS = frozenset({float, np.float64})
 
@@ -64,6 +71,12 @@ class Guards:
 
     meter: Meter
     literal: Callable[[Fraction], Any]
+    context: Mapping[str, Function] = field(default_factory=dict)
+
+    @property
+    def shown(self) -> Function:
+        """How this run writes out a value that is no plain number."""
+        return self.context.get("shown", texts.plainly)
 
     def named(self, name: str) -> Function:
         """The guard that the lowering called by a name."""
@@ -84,6 +97,12 @@ class Guards:
         """An operator between two values; in place of the first where `place` is 1."""
         if isinstance(a, int) and isinstance(b, int):
             return self.integers(name, a, b)
+        if isinstance(a, str) or isinstance(b, str):
+            return texts.operate(self.meter, name, a, b)
+        if isinstance(a, dict) or isinstance(b, dict):
+            raise TypeError(f"a dict cannot take part in `{name}` - take its entries")
+        if name == "add" and isinstance(a, list) and not (isinstance(b, list | tuple) or shape_of(b)):
+            raise TypeError("what is added to a list has to be a list - write `list(...)`")
         first, second = shape_of(a), shape_of(b)
         if not (first and second):
             if isinstance(a, SEQUENCES) or isinstance(b, SEQUENCES):
@@ -122,9 +141,9 @@ class Guards:
             raise over("as the exponent of a power", limit, "choose a smaller exponent")
 
     def _sequences(self, name: str, a: Any, b: Any) -> None:
-        """Refuse texts in operations, and lists that would grow or be compared without end."""
-        if isinstance(a, str) or isinstance(b, str):
-            raise TypeError(f"a text cannot take part in `{name}` - leave it out")
+        """Refuse lists that would grow or be compared without end, and texts among numbers."""
+        if not (isinstance(a, SEQUENCES) and isinstance(b, SEQUENCES)):
+            texts.refuse_texts(name, [each for each in (a, b) if isinstance(each, list | tuple)])
         if name == "multiply" and (isinstance(a, int) or isinstance(b, int)):
             many, times = (b, a) if isinstance(a, int) else (a, b)
             self.meter.room(len(many) * max(times, 0))
@@ -150,7 +169,12 @@ class Guards:
         return self.operate(name, a, b, place=1)
 
     def attribute_in_place(self, name: str, owner: Any, attribute: str, b: Any) -> None:
-        """`w.grad *= b`."""
+        """`w.grad *= b`, `self.count += 1`."""
+        if isinstance(owner, Record):
+            owner.fields[attribute] = self.in_place(name, owner.read(attribute), b)
+            return
+        if attribute not in ASSIGNABLE:
+            raise AttributeError(f"`.{attribute}` cannot be assigned here")
         setattr(owner, attribute, self.in_place(name, getattr(owner, attribute), b))
 
     def item_in_place(self, name: str, owner: Any, key: Any, b: Any) -> None:
@@ -165,7 +189,9 @@ class Guards:
         return made
 
     def index(self, owner: Any, key: Any) -> Any:
-        """An index; refused if it picks too many elements."""
+        """An index; refused if it picks too many elements, or is no key that a dict may have."""
+        if isinstance(owner, dict):
+            return good_key(key)
         keys = key if isinstance(key, tuple) else (key,)
         picks = [shape for each in keys if (shape := shape_as_array(each))]
         if picks:
@@ -199,15 +225,24 @@ class Guards:
         """A helper of the program, or a layer that a variable holds."""
         if isinstance(callee, FunctionType):
             return self.meter.called(callee, args, kwargs)
+        if isinstance(callee, Blueprint | Instance):
+            self.meter.step()
+            return callee(*args, **kwargs)
         if not callable(callee):
             raise TypeError(f"a {type(callee).__name__} cannot be called - multiply with `*`")
         self.meter.expect(*_layer(callee, args))
         return self.counted(callee, args, kwargs)
 
     def method(self, owner: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
-        """`x.backward(...)`."""
+        """`x.backward(...)`, `self.first(x)`."""
+        if isinstance(owner, Record):
+            return self.call(owner.method(name), *args, **kwargs)
+        if isinstance(owner, dict):
+            return self.counted(DICT[name].__get__(owner), args, kwargs)
         if isinstance(owner, list):
-            self.fits(name, args, kwargs)
+            if name == "extend" and not all(isinstance(each, list | tuple) for each in args):
+                raise TypeError("what extends a list has to be a list - write `list(...)`")
+            self.fits("append", args, kwargs)
             self.meter.room(len(owner) + sum(prod(shape_as_array(each)[:1]) for each in args))
         else:
             self.fits(name, (owner, *args), kwargs)
@@ -229,11 +264,62 @@ class Guards:
         return guarded
 
     def fits(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Refuse a call whose lists or whose result are too large."""
+        """Refuse a call whose lists or whose result are too large, or that is given texts."""
+        if name not in WITH_TEXTS:
+            texts.refuse_texts(name, (*args, *kwargs.values()))
         for each in (*args, *kwargs.values()):
             if isinstance(each, list | tuple):
                 self.meter.measure(each)
         self.meter.expect(*estimate(name, args, kwargs))
+
+    # -- scripts ---------------------------------------------------------------------------------
+
+    def text(self, *parts: str) -> str:
+        """An f-string."""
+        return self.meter.text(sum(map(len, parts)), lambda: "".join(parts))
+
+    def written(self, value: Any, conversion: int, form: str) -> str:
+        """A value in an f-string."""
+        return texts.written(self.meter, value, conversion, form, self.shown)
+
+    def pairs(self, pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+        """A dict."""
+        self.meter.listed(len(pairs))
+        return {good_key(key): value for key, value in pairs}
+
+    def holds(self, test: Any, words: Any) -> None:
+        """`assert test, words`."""
+        if not bool(test):
+            said = texts.outside(self.meter, words, self.shown)
+            raise AssertionError(said or "the assertion does not hold")
+
+    def lengths(self, value: Any, dim: int | None = None) -> Any:
+        """`x.size()`, `x.size(0)`."""
+        shape = value.shape if hasattr(value, "shape") else shape_of(value)
+        return shape if dim is None else shape[dim]
+
+    def blueprint(self, name: str, kind: str, names: tuple[str, ...], *methods: Function) -> Any:
+        """A class of the program."""
+        apply = self.context.get("apply", no_function)
+        return Blueprint(name, kind, dict(zip(names, methods, strict=True)), self.call, apply)
+
+    def member(self, owner: Any, name: str, of_tensors: bool) -> Any:
+        """`self.width`; or what tensors have by the same name."""
+        if isinstance(owner, Record):
+            return owner.read(name)
+        if not of_tensors:
+            raise AttributeError(f"a {type(owner).__name__} has no `{name}`")
+        return getattr(owner, name)
+
+    def keep(self, owner: Any, name: str, value: Any) -> None:
+        """`self.width = 3`; or `w.grad = None` where a class has a `grad` too."""
+        if isinstance(owner, Record):
+            self.meter.listed(1)
+            owner.fields[name] = value
+        elif name in ASSIGNABLE:
+            setattr(owner, name, value)
+        else:
+            raise AttributeError(f"`.{name}` cannot be assigned here")
 
     def counted(self, plain: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that counts as a step, and what it makes."""
@@ -257,7 +343,27 @@ OTHERS: dict[str, Function] = {
     "truth": lambda guards, test: bool(test),
     "call": Guards.call,
     "method": Guards.method,
+    "text": Guards.text,
+    "written": Guards.written,
+    "pairs": Guards.pairs,
+    "holds": Guards.holds,
+    "lengths": Guards.lengths,
+    "blueprint": Guards.blueprint,
+    "member": Guards.member,
+    "keep": Guards.keep,
 }
+
+
+def no_function(*args: Any, **kwargs: Any) -> Any:
+    """A function with its own derivative, where no derivative is recorded."""
+    raise TypeError("a `Function` needs a program that calls `backward` - call it, or leave it")
+
+
+def good_key(key: Any) -> Any:
+    """A key of a dict: a text or a small integer, for others may be made to collide."""
+    if isinstance(key, str) or (isinstance(key, int) and abs(key) < LARGEST_KEY):
+        return key
+    raise TypeError(f"a {type(key).__name__} as the key of a dict - use texts or small integers")
 
 
 def _beside(shape: tuple[int, ...], keys: tuple[Any, ...]) -> int:
