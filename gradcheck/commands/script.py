@@ -22,7 +22,6 @@ from gradcheck.training.trace import ERROR
 
 AGREE, ENDED, MALFORMED, DISSENT = 0, 1, 2, 3
 ENDING = ".py"
-DRAWN = "random numbers are drawn by gradcheck's own generator: they are not PyTorch's"
 
 
 def solve_scripts(files: Sequence[Path], as_json: bool, with_steps: bool) -> int:

@@ -74,16 +74,22 @@ MAKERS: Mapping[str, Maker] = {
 
 
 class Generator:
-    """A seeded source of numbers; the seed 0 until `manual_seed` is called."""
+    """A seeded source of numbers; the seed 0 until `manual_seed` is called.
+
+    `used` says whether numbers were drawn that PyTorch would draw otherwise from the same seed.
+    """
 
     def __init__(self, seed: int = 0) -> None:
         """Begin with a seed."""
+        self.used = False
         self.manual_seed(seed)
+        self.seeded = False
 
     def manual_seed(self, seed: int) -> None:
         """Begin again, with another seed; raises TypeError for what is no integer."""
-        self.seed, self.layers, self.used = index(seed), 0, False
+        self.seed, self.layers = index(seed), 0
         self.rng = np.random.default_rng(abs(self.seed))
+        self.seeded = True
 
     def _drawing(self) -> np.random.Generator:
         """The source, and the note that it was used."""
@@ -108,7 +114,7 @@ class Generator:
 
     def seed_of_layer(self) -> int:
         """A seed for the weights of a layer: another one for each."""
-        self.used = True
+        self.used = self.used or self.seeded
         self.layers += 1
         return abs(self.seed) + self.layers - 1
 

@@ -54,14 +54,16 @@ def check_program(
     file: str = "",
     line: int = 1,
     column: int = 1,
+    kept: Collection[str] = (),
 ) -> Program:
     """A text as a program in the declared names; TextError has every complaint found.
 
-    `line` and `column` say where in the file the first character of the text stands.
+    `line` and `column` say where in the file the first character of the text stands; `kept` are
+    the names under which classes of another program keep values that this one reads.
     """
     text = source.replace("\r\n", "\n").replace("\r", "\n")
     passage = Passage(text, file, line, column)
-    return _checked(parse(passage), passage, declared, vocabulary)
+    return _checked(parse(passage), passage, declared, vocabulary, kept)
 
 
 def check_expression(
@@ -82,11 +84,15 @@ def check_expression(
 
 
 def _checked(
-    tree: ast.Module, passage: Passage, declared: Collection[str], vocabulary: Vocabulary
+    tree: ast.Module,
+    passage: Passage,
+    declared: Collection[str],
+    vocabulary: Vocabulary,
+    kept: Collection[str] = (),
 ) -> Program:
     """Check each node of a tree, lower it, compile it."""
     used_up = _copy(tree)
-    check = _walk(used_up, passage, declared, vocabulary)
+    check = _walk(used_up, passage, declared, vocabulary, kept)
     if check.complaints:
         raise TextError(check.complaints)
     lowered = lower(used_up, check.meanings, vocabulary)
@@ -95,7 +101,11 @@ def _checked(
 
 
 def _walk(
-    tree: ast.Module, passage: Passage, declared: Collection[str], vocabulary: Vocabulary
+    tree: ast.Module,
+    passage: Passage,
+    declared: Collection[str],
+    vocabulary: Vocabulary,
+    kept: Collection[str],
 ) -> Check:
     """Visit every statement with the names that the whole program knows."""
     definitions = [n for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)]
@@ -107,7 +117,7 @@ def _walk(
         scopes=[variables],
         helpers=frozenset(n.name for n in definitions if isinstance(n, ast.FunctionDef)),
         classes={n.name: kind_of(n) for n in definitions if isinstance(n, ast.ClassDef)},
-        members=frozenset(members(tree.body)),
+        members=frozenset(members(tree.body)) | frozenset(kept),
         layers=frozenset(_callables(tree, vocabulary)),
     )
     for node in definitions:

@@ -16,10 +16,12 @@ from gradcheck.engine.factories import MAKERS, Generator, Maker
 from gradcheck.engine.function import Function
 from gradcheck.engine.modules import is_parameter, marked
 from gradcheck.engine.printing import show
+from gradcheck.engine.recording import MODE
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language.running.classes import Blueprint, Remembered
 from gradcheck.ops import TABLE
 from gradcheck.training.forms import Lost
+from gradcheck.training.ledger import RIGHT
 from gradcheck.training.recorder import Recorder
 from gradcheck.training.traced import Traced
 
@@ -98,7 +100,7 @@ class Chain:
 
 def named_parameters(value: Any) -> list[tuple[str, Any]]:
     """The parameters of a module of any make, by their paths."""
-    if is_parameter(getattr(value, "t", value)):
+    if is_parameter(value):
         return [("", value)]
     return list(value.named_parameters()) if hasattr(value, "named_parameters") else []
 
@@ -116,6 +118,7 @@ def words(recorder: Recorder) -> Mapping[str, Callable[..., Any]]:
         made
         | {
             "print": recorder.prints,
+            "holds": lambda: recorder.ledger.verbs is RIGHT and MODE.disturb is None,
             "shown": shown,
             "manual_seed": recorder.generator.manual_seed,
             "Tensor": lambda data: Traced(recorder, tensor(recorder.bare(data), np.float64)),

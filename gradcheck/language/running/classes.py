@@ -114,7 +114,7 @@ def _members(value: Any, path: str, inside: set[int]) -> Iterator[tuple[str, Any
     if isinstance(value, Instance):
         for name, each in value.fields.items():
             yield from _members(each, f"{path}.{name}" if path else name, inside)
-    elif is_parameter(getattr(value, "t", value)):
+    elif is_parameter(value):
         yield path, value
     elif hasattr(value, "named_parameters"):
         for name, each in value.named_parameters():

@@ -101,7 +101,11 @@ class Guards:
             return texts.operate(self.meter, name, a, b)
         if isinstance(a, dict) or isinstance(b, dict):
             raise TypeError(f"a dict cannot take part in `{name}` - take its entries")
-        if name == "add" and isinstance(a, list) and not (isinstance(b, list | tuple) or shape_of(b)):
+        if (
+            name == "add"
+            and isinstance(a, list)
+            and not (isinstance(b, list | tuple) or shape_of(b))
+        ):
             raise TypeError("what is added to a list has to be a list - write `list(...)`")
         first, second = shape_of(a), shape_of(b)
         if not (first and second):
@@ -288,8 +292,8 @@ class Guards:
         return {good_key(key): value for key, value in pairs}
 
     def holds(self, test: Any, words: Any) -> None:
-        """`assert test, words`."""
-        if not bool(test):
+        """`assert test, words`; a run that goes wrong on purpose is not held to it."""
+        if not bool(test) and self.context.get("holds", lambda: True)():
             said = texts.outside(self.meter, words, self.shown)
             raise AssertionError(said or "the assertion does not hold")
 

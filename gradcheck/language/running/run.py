@@ -27,10 +27,13 @@ CURES: tuple[tuple[type[BaseException], str], ...] = (
     (NameError, "give it a value first, on every path"),
     (ZeroDivisionError, "choose inputs for which this is not zero"),
     (IndexError, "count from 0, up to the length in `.shape`"),
+    (AssertionError, "this is what the program itself claims"),
     (AttributeError, "plain numbers and lists know less than tensors"),
     (Exception, "look at the shapes and kinds of the values here"),
 )
 SAID: tuple[tuple[str, str], ...] = (
+    ("only for scalar outputs", "sum it first, or give a cotangent: `y.backward(ones_like(y))`"),
+    ("through the graph a second time", "say `retain_graph=True` in the first call"),
     ("in-place operation", "give the result a name of its own: `y = x + 1` for `x += 1`"),
 )
 TOO_MUCH: dict[type[BaseException], str] = {
