@@ -58,10 +58,11 @@ def _callee(check: Check, func: ast.expr) -> Meaning | None:
 
 
 def _makes_a_layer(check: Check, made: ast.Call) -> bool:
-    """`MSELoss()` in `MSELoss()(y, target)`: a layer that is called as soon as it is made."""
+    """`MSELoss()` in `MSELoss()(y, target)`: a layer or a module, called as soon as it is made."""
     check.visit(made)
     meaning = check.meanings.get(made)
-    return meaning is not None and meaning.name in check.vocabulary.layers
+    made_of = check.vocabulary.layers | check.classes.keys()
+    return meaning is not None and meaning.name in made_of
 
 
 def _by_name(check: Check, func: ast.Name) -> Meaning | None:
@@ -102,6 +103,7 @@ def _by_attribute(check: Check, func: ast.Attribute) -> Meaning | None:
     if prefix:
         return _by_prefix(check, func, prefix)
     if applied(check, func):
+        check.meanings[func] = Meaning("apply")
         return Meaning("call")
     check.visit(func.value)
     if not good_name(check, func, func.attr):

@@ -123,7 +123,7 @@ def f_string(check: Check, node: ast.JoinedStr) -> None:
         check.visit(part.value)
         spec = part.format_spec
         if spec is not None and not (_is_plain(spec) and SPEC.fullmatch(written(spec))):
-            check.refuse(part, FORMAT)
+            check.refuse(node, FORMAT)
 
 
 def _is_plain(spec: ast.expr) -> bool:

@@ -108,9 +108,9 @@ def _attribute_target(check: Check, node: ast.Attribute) -> None:
     """`w.grad = ...`, and what else may be assigned."""
     check.visit(node.value)
     assignable = check.vocabulary.assignable
-    if node.attr in check.members:
+    if not good_name(check, node, node.attr) or node.attr in check.members:
         return
-    if good_name(check, node, node.attr) and node.attr not in assignable:
+    if node.attr not in assignable:
         cure = f"what may be assigned: {listing(assignable)}" if assignable else "leave it out"
         check.say(node, f"`.{node.attr}` cannot be assigned", cure)
 

@@ -4,8 +4,8 @@ Integers divide exactly, and nothing is started whose result would not fit the b
 """
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from math import prod
@@ -15,8 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from gradcheck.language.running import texts
-from gradcheck.language.running.budget import Meter, over
+from gradcheck.language.running.budget import over
 from gradcheck.language.running.classes import Blueprint, Instance, Record
+from gradcheck.language.running.scripted import ASSIGNABLE, SCRIPTED, Scripted, good_key
 from gradcheck.language.running.shapes import broadcast, shape_as_array, shape_of
 from gradcheck.language.running.sizes import Size, elementwise, estimate, multiplied
 
@@ -56,27 +57,15 @@ OPERATIONS: dict[str, tuple[Function, Function]] = {
     "greater_equal": (operator.ge, operator.ge),
 }
 
-# What may be assigned on a tensor; which of them a program may is for its vocabulary to say.
-ASSIGNABLE = frozenset({"grad", "requires_grad", "data"})
 DICT: dict[str, Function] = {"items": dict.items, "keys": dict.keys, "values": dict.values}
 WITH_TEXTS = frozenset({"append"})
-LARGEST_KEY = 2**60  # the hashes of smaller integers are all different
 SEQUENCES = (list, tuple, str, range)
 FLOATS = frozenset({float, np.float64})
 
 
 @dataclass(frozen=True)
-class Guards:
+class Guards(Scripted):
     """The operators, loops and calls of one run."""
-
-    meter: Meter
-    literal: Callable[[Fraction], Any]
-    context: Mapping[str, Function] = field(default_factory=dict)
-
-    @property
-    def shown(self) -> Function:
-        """How this run writes out a value that is no plain number."""
-        return self.context.get("shown", texts.plainly)
 
     def named(self, name: str) -> Function:
         """The guard that the lowering called by a name."""
@@ -276,55 +265,6 @@ class Guards:
                 self.meter.measure(each)
         self.meter.expect(*estimate(name, args, kwargs))
 
-    # -- scripts ---------------------------------------------------------------------------------
-
-    def text(self, *parts: str) -> str:
-        """An f-string."""
-        return self.meter.text(sum(map(len, parts)), lambda: "".join(parts))
-
-    def written(self, value: Any, conversion: int, form: str) -> str:
-        """A value in an f-string."""
-        return texts.written(self.meter, value, conversion, form, self.shown)
-
-    def pairs(self, pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
-        """A dict."""
-        self.meter.listed(len(pairs))
-        return {good_key(key): value for key, value in pairs}
-
-    def holds(self, test: Any, words: Any) -> None:
-        """`assert test, words`; a run that goes wrong on purpose is not held to it."""
-        if not bool(test) and self.context.get("holds", lambda: True)():
-            said = texts.outside(self.meter, words, self.shown)
-            raise AssertionError(said or "the assertion does not hold")
-
-    def lengths(self, value: Any, dim: int | None = None) -> Any:
-        """`x.size()`, `x.size(0)`."""
-        shape = value.shape if hasattr(value, "shape") else shape_of(value)
-        return shape if dim is None else shape[dim]
-
-    def blueprint(self, name: str, kind: str, names: tuple[str, ...], *methods: Function) -> Any:
-        """A class of the program."""
-        apply = self.context.get("apply", no_function)
-        return Blueprint(name, kind, dict(zip(names, methods, strict=True)), self.call, apply)
-
-    def member(self, owner: Any, name: str, of_tensors: bool) -> Any:
-        """`self.width`; or what tensors have by the same name."""
-        if isinstance(owner, Record):
-            return owner.read(name)
-        if not of_tensors:
-            raise AttributeError(f"a {type(owner).__name__} has no `{name}`")
-        return getattr(owner, name)
-
-    def keep(self, owner: Any, name: str, value: Any) -> None:
-        """`self.width = 3`; or `w.grad = None` where a class has a `grad` too."""
-        if isinstance(owner, Record):
-            self.meter.listed(1)
-            owner.fields[name] = value
-        elif name in ASSIGNABLE:
-            setattr(owner, name, value)
-        else:
-            raise AttributeError(f"`.{name}` cannot be assigned here")
-
     def counted(self, plain: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that counts as a step, and what it makes."""
         self.meter.step()
@@ -347,27 +287,8 @@ OTHERS: dict[str, Function] = {
     "truth": lambda guards, test: bool(test),
     "call": Guards.call,
     "method": Guards.method,
-    "text": Guards.text,
-    "written": Guards.written,
-    "pairs": Guards.pairs,
-    "holds": Guards.holds,
-    "lengths": Guards.lengths,
-    "blueprint": Guards.blueprint,
-    "member": Guards.member,
-    "keep": Guards.keep,
+    **SCRIPTED,
 }
-
-
-def no_function(*args: Any, **kwargs: Any) -> Any:
-    """A function with its own derivative, where no derivative is recorded."""
-    raise TypeError("a `Function` needs a program that calls `backward` - call it, or leave it")
-
-
-def good_key(key: Any) -> Any:
-    """A key of a dict: a text or a small integer, for others may be made to collide."""
-    if isinstance(key, str) or (isinstance(key, int) and abs(key) < LARGEST_KEY):
-        return key
-    raise TypeError(f"a {type(key).__name__} as the key of a dict - use texts or small integers")
 
 
 def _beside(shape: tuple[int, ...], keys: tuple[Any, ...]) -> int:
