@@ -55,7 +55,10 @@ class ProblemModel(Strict):
     id: Id = Field(description="unique in the set: letters, digits, . _ -")
     title: str = ""
     prompt: str = Field("", description="Markdown, shown to the student")
-    inputs: dict[str, InputModel | Numbers] = Field(description="name: value, or {shape: [...]}")
+    inputs: dict[str, InputModel | Numbers] = Field(
+        default_factory=dict,
+        description="name: value, or {shape: [...]}; left out where the program makes its leaves",
+    )
     program: str = Field(description="NumPy and PyTorch spellings; the last line is the value")
     wrt: list[str] | None = Field(None, description="default: every input that requires grad")
     cotangent: Numbers | None = Field(None, description="needed where the value is not a scalar")

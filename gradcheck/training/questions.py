@@ -191,7 +191,7 @@ def _ran(problem: Problem, point: Point) -> tuple[Recorder, dict[str, Any]]:
     recorder = Recorder()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return recorder, names_after(problem, point, recorder)
+        return recorder, names_after(problem, point, recorder)[0]
 
 
 def _exact_cotangent(call: BackwardCall) -> Array | None:
