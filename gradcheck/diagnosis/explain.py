@@ -5,14 +5,15 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.diagnosis.acts import Made
 from gradcheck.diagnosis.closeness import equal
+from gradcheck.diagnosis.coefficients import coefficients
 from gradcheck.diagnosis.hypothesis import Diagnosis, Hypothesis, ranked
-from gradcheck.diagnosis.making import Made, Prepared
-from gradcheck.diagnosis.matching import Given, fitting, given
 from gradcheck.diagnosis.pairs import two_mistakes
+from gradcheck.diagnosis.preparing import Prepared
 from gradcheck.diagnosis.remarks import remarks
-from gradcheck.diagnosis.slips import slips
-from gradcheck.mistakes.whole import integrated_instead
+from gradcheck.diagnosis.tables import Given, fitting, given
+from gradcheck.mistakes.whole_answer import integrated_instead
 from gradcheck.opinions.opinion import Array
 
 MOST_PAIRS = 4
@@ -66,7 +67,7 @@ def _by_cost(
     integrated = _integrated(prepared, wanted, slopes)
     yield [_hypothesis(made) for made in named] + integrated
     yield [_hypothesis(made) for made in fits]
-    yield slips(prepared, part, wanted)
+    yield coefficients(prepared, part, wanted)
     pairs = two_mistakes(prepared, part, wanted)
     yield pairs if len({h.ids for h in pairs}) <= MOST_PAIRS else []
 

@@ -4,13 +4,19 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from gradcheck.diagnosis.acts import Made
 from gradcheck.diagnosis.hypothesis import Hypothesis
-from gradcheck.diagnosis.making import Made, Prepared
-from gradcheck.diagnosis.matching import Given, fitting
-from gradcheck.mistakes import Mistake, whole
+from gradcheck.diagnosis.preparing import Prepared
+from gradcheck.diagnosis.tables import Given, fitting
+from gradcheck.mistakes import Mistake, whole_answer
 from gradcheck.opinions.opinion import Array
 
-CANDIDATES = 2000
+CANDIDATES = 2000  # acts of which all sums of two are looked at
+FACTORS = (
+    (-1.0, whole_answer.whole_sign),
+    (2.0, whole_answer.factor_two),
+    (0.5, whole_answer.factor_two),
+)
 
 
 def two_mistakes(prepared: Prepared, part: str, wanted: Given) -> list[Hypothesis]:
@@ -50,13 +56,13 @@ def _two_rules(prepared: Prepared, part: str, wanted: Given) -> Iterator[Hypothe
 def _one_and_the_whole(prepared: Prepared, part: str, wanted: Given) -> Iterator[Hypothesis]:
     """A mistake, and then a sign, a factor of two or a transposition of the whole answer."""
     found = prepared.tables[part]
-    for factor, row in ((-1.0, whole.whole_sign), (2.0, whole.factor_two), (0.5, whole.factor_two)):
+    for factor, row in FACTORS:
         for n in fitting(found.get(wanted.shape), wanted, wanted.flat / factor):
             yield from _with(prepared.made[n], row)
     if len(wanted.shape) == 2:
         turned = wanted.flat.reshape(-1, *wanted.shape).swapaxes(1, 2).reshape(len(wanted.flat), -1)
         for n in fitting(found.get(wanted.shape[::-1]), wanted, turned):
-            yield from _with(prepared.made[n], whole.transposed)
+            yield from _with(prepared.made[n], whole_answer.transposed)
 
 
 def _with(made: Made, row: Mistake) -> Iterator[Hypothesis]:

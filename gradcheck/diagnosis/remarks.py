@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from gradcheck.diagnosis.closeness import off
-from gradcheck.diagnosis.making import Prepared
-from gradcheck.diagnosis.matching import Given
+from gradcheck.diagnosis.preparing import Prepared
+from gradcheck.diagnosis.tables import Given
 from gradcheck.opinions.opinion import Array
 
 LISTED = 6

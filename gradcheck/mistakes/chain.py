@@ -1,14 +1,14 @@
 """The chain rule, and the sign, gone wrong."""
 
-from gradcheck.mistakes.row import mistake
-from gradcheck.mistakes.step import (
-    Step,
+from gradcheck.mistakes.operation import (
+    Operation,
     call,
     composite,
     function,
     inner_is_variable,
     term,
 )  # fmt: skip
+from gradcheck.mistakes.row import mistake
 
 SIGNED = {
     "sin", "cos", "tan", "sec", "csc", "cot", "arccos", "acsc", "acot",
@@ -16,7 +16,7 @@ SIGNED = {
 }  # fmt: skip
 
 
-def _bare(s: Step, i: int) -> bool:
+def _bare(s: Operation, i: int) -> bool:
     """The i-th term of a sum is the bare variable: no node of its own could carry the sign."""
     return term(s) and s.both and s.variable[i]
 

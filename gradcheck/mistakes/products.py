@@ -1,7 +1,7 @@
 """The product rule gone wrong: u v, where both vary."""
 
+from gradcheck.mistakes.operation import product
 from gradcheck.mistakes.row import mistake
-from gradcheck.mistakes.step import product
 
 product_of_derivatives = mistake(
     "product-of-derivatives",

@@ -1,12 +1,12 @@
 """The quotient rule gone wrong: u / v, where v varies."""
 
+from gradcheck.mistakes.operation import Operation, over, quotient
 from gradcheck.mistakes.row import mistake
-from gradcheck.mistakes.step import Step, over, quotient
 
 RULE = "the quotient rule is (u'v - uv') / v^2 with u = {u}, v = {v}"
 
 
-def _reciprocal(s: Step) -> bool:
+def _reciprocal(s: Operation) -> bool:
     """A constant over something that varies."""
     return (s.op == "divide" and s.du is None) or s.op == "reciprocal"
 

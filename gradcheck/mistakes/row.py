@@ -1,20 +1,28 @@
 """One row a mistake: what it does wrong, where it can happen, its words, and an example of both.
 
 Three families, because mistakes live in three places. In the *calculus* family a mistake is a wrong
-rule at one node of the expression, in tangent form: it maps a `Step` to the wrong derivative. In
-the *backprop* family it is one of reverse mode's four verbs said wrong at one site: it maps an
-`Edge`, a `Meeting` or a `Start` to the wrong cotangent. A mistake of the *whole* answer maps the
-right answer to a wrong one.
+rule at one node of the expression, in tangent form: it maps an `Operation` to the wrong derivative.
+In the *backprop* family it is one of reverse mode's four verbs said wrong at one site: it maps an
+`Edge`, an `Accumulation` or a `Start` to the wrong cotangent. A mistake of the *whole* answer maps
+the right answer to a wrong one.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gradcheck.mistakes.step import Step
+from gradcheck.mistakes.operation import Operation
 
 __all__ = [
-    "CATALOGUE", "Edge", "Example", "Meeting", "Mistake", "Start", "Step", "Whole", "mistake",
+    "CATALOGUE",
+    "Accumulation",
+    "Edge",
+    "Example",
+    "Mistake",
+    "Operation",
+    "Start",
+    "Whole",
+    "mistake",
 ]  # fmt: skip
 
 
@@ -51,7 +59,7 @@ class Edge:
 
 
 @dataclass(frozen=True)
-class Meeting:
+class Accumulation:
     """A place where paths meet: what had arrived already, and what arrives now."""
 
     held: Any
@@ -72,7 +80,7 @@ class Whole:
 
     `value()` is the program's value; `second(name)` the second derivative by a scalar input;
     `elsewhere(change)` the gradients where every input v is replaced by change(v); `sizes` are the
-    lengths of the inputs' axes and their products. `scalar` says that all inputs are numbers.
+    lengths of the inputs' axes and their products; `integral` is the value of an antiderivative.
     """
 
     right: Mapping[str, Any]
@@ -81,6 +89,7 @@ class Whole:
     second: Callable[[str], Any]
     elsewhere: Callable[[Callable[[Any], Any]], Mapping[str, Any]]
     sizes: tuple[int, ...]
+    integral: float | None = None
 
     @property
     def scalar(self) -> bool:
@@ -105,12 +114,14 @@ class Example:
 class Mistake:
     """A mistake is an act: `wrong` commits it, `says` tells the student, `example` proves both.
 
-    `verb` is "derivative" (calculus), "seed", "pull", "fit", "accumulate" (backprop) or "answer"
-    (the whole answer). `common` orders hypotheses that fit alike: how often it is seen, 0 to 1.
-    `operand` points at an argument of the node rather than at the node. `habit` says that the act
-    makes sense as a misconception, done at every site alike. `vague` is said only where no named
-    act fits: a factor 2 may come from anywhere. `says` may use {text}, the site; {u} and {v}, its
-    arguments; {du} and {dv}, their derivatives; {c}, a constant factor or exponent.
+    `verb` is "derivative" or "coefficient" (calculus: a rule at a node, a number before a term),
+    "seed", "pull", "fit", "accumulate" (backprop) or "answer" (the whole answer). `common` orders
+    hypotheses that fit alike: how often it is seen, 0 to 1. `operand` points at an argument of the
+    node rather than at the node. `habit` says that the act makes sense as a misconception, done at
+    every site alike. `vague` is said only where no named act fits: a factor 2 may come from
+    anywhere. `hidden_by` is what a problem may be like so that nobody can see the mistake. `says`
+    may use {text}, the site; {u} and {v}, its arguments; {du} and {dv}, their derivatives; {c}, a
+    constant factor or exponent.
     """
 
     id: str
@@ -123,6 +134,7 @@ class Mistake:
     operand: int | None = None
     habit: bool = True
     vague: bool = False
+    hidden_by: tuple[str, ...] = ()
 
     @property
     def family(self) -> str:
@@ -132,6 +144,7 @@ class Mistake:
 
 FAMILIES = {
     "derivative": "calculus",
+    "coefficient": "calculus",
     "seed": "backprop",
     "pull": "backprop",
     "fit": "backprop",
@@ -139,6 +152,12 @@ FAMILIES = {
     "answer": "whole",
 }
 CATALOGUE: list[Mistake] = []
+
+# What a problem can be like, that hides a mistake: `hidden_by` of its rows.
+ONE_LONG = "an axis of one entry"
+SYMMETRIC = "a symmetric matrix"
+ALIKE = "a cotangent of equal entries"
+ALL_PASS = "a relu that lets everything through"
 
 
 def mistake(

@@ -2,22 +2,22 @@
 
 import numpy as np
 
+from gradcheck.mistakes.operation import Operation, inner_is_variable, power, product, term
 from gradcheck.mistakes.row import mistake
-from gradcheck.mistakes.step import Step, inner_is_variable, power, product, term
 
 
-def _constant_factor(s: Step) -> bool:
+def _constant_factor(s: Operation) -> bool:
     """A constant in front, behind, or below: c u, u c, u / c."""
     return not s.both and not s.summed and (
         s.op == "multiply" or (s.op == "divide" and s.dv is None)
     )  # fmt: skip
 
 
-def _constant_term(s: Step) -> bool:
+def _constant_term(s: Operation) -> bool:
     return term(s) and not s.both
 
 
-def _sign_of_constant(s: Step) -> int:
+def _sign_of_constant(s: Operation) -> int:
     return -1 if s.op == "subtract" and s.dv is None else 1
 
 
@@ -144,8 +144,8 @@ exponent_one_more = mistake(
 
 coefficient_slip = mistake(
     "coefficient-slip",
-    verb="answer",
-    wrong=lambda w: (),
+    verb="coefficient",
+    wrong=lambda right, share, factor: right + (factor - 1) * share,
     says="The derivative of `{text}` is {factor} times what it should be: check its coefficient.",
     example=("x**3 + 2*sin(x)", {"x": "7*x**2/2 + 2*cos(x)"}),
     common=0.3,

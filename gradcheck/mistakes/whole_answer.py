@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.mistakes.row import Whole, mistake
+from gradcheck.mistakes.row import ONE_LONG, SYMMETRIC, Whole, mistake
 
 Answers = Iterable[Mapping[str, Any]]
 
@@ -51,7 +51,7 @@ whole_sign = mistake(
 integrated_instead = mistake(
     "integrated-instead",
     verb="answer",
-    wrong=lambda w: (),
+    wrong=lambda w: [] if w.integral is None else [dict.fromkeys(w.right, w.integral)],
     says="This is an antiderivative: the derivative of the answer is `{text}` itself.",
     example=("x**2 * exp(x)", {"x": "(x**2 - 2*x + 2)*exp(x)"}),
     common=0.6,
@@ -109,6 +109,7 @@ transposed = mistake(
     says="The gradient is transposed: it has the shape of the input itself.",
     example=("sum(X @ W * V)", {"W": "(X.T @ V).T"}, {"X": (5, 3), "W": (3, 2), "V": (5, 2)}),
     common=0.7,
+    hidden_by=(SYMMETRIC,),
 )
 
 at_another_point = mistake(
@@ -140,6 +141,7 @@ sum_for_mean = mistake(
     example=("sum((x - y_true)**2)", {"x": "2*(x - y_true)*5"}, {"x": (5,), "y_true": (5,)}),
     common=0.4,
     vague=True,
+    hidden_by=(ONE_LONG,),
 )
 
 mean_for_sum = mistake(
@@ -150,4 +152,5 @@ mean_for_sum = mistake(
     example=("mean((x - y_true)**2)", {"x": "2*(x - y_true)/25"}, {"x": (5,), "y_true": (5,)}),
     common=0.4,
     vague=True,
+    hidden_by=(ONE_LONG,),
 )

@@ -16,17 +16,20 @@ SIZES = 8
 
 
 def answers(
-    case: Case, right: Mapping[str, Array], rows: Sequence[Mistake]
+    case: Case, right: Mapping[str, Array], rows: Sequence[Mistake], integral: float | None = None
 ) -> Iterator[tuple[tuple[Any, ...], Mistake, dict[str, Array]]]:
-    """Every answer that a mistake of the whole gives; a part it says nothing of is nan."""
-    whole = _whole(case, right)
+    """Every answer that a mistake of the whole gives; a part it says nothing of is nan.
+
+    `integral` is the antiderivative at the point, where it is known.
+    """
+    whole = _whole(case, right, integral)
     for n, row in enumerate(rows):
         for k, answer in enumerate(row.wrong(whole)):
             named = {name: np.asarray(answer.get(name, np.nan), dtype=float) for name in right}
             yield ("whole", n, k), row, named
 
 
-def _whole(case: Case, right: Mapping[str, Array]) -> Whole:
+def _whole(case: Case, right: Mapping[str, Array], integral: float | None) -> Whole:
     return Whole(
         right=right,
         inputs=case.floats(),
@@ -34,6 +37,7 @@ def _whole(case: Case, right: Mapping[str, Array]) -> Whole:
         second=lambda name: _second(case, name),
         elsewhere=lambda change: _elsewhere(case, right, change),
         sizes=_sizes(case),
+        integral=integral,
     )
 
 

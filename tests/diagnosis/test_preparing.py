@@ -7,9 +7,9 @@ import pytest
 import sympy
 
 from gradcheck.diagnosis import Made, Prepared, explain, prepare, words
+from gradcheck.diagnosis.acts import fingerprint
 from gradcheck.diagnosis.confusion import NOTHING, confusion, summary
 from gradcheck.diagnosis.hypothesis import Hypothesis
-from gradcheck.diagnosis.making import fingerprint
 from gradcheck.ops import TABLE
 from tests.support.school import POINTS, SCHOOL, TENSORS, case, drawn, evaluated, mlp, school
 

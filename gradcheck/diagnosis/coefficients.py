@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 
 from gradcheck.diagnosis.hypothesis import Hypothesis
-from gradcheck.diagnosis.making import Prepared
-from gradcheck.diagnosis.matching import Given
+from gradcheck.diagnosis.preparing import Prepared
+from gradcheck.diagnosis.tables import Given
 from gradcheck.mistakes.sums import coefficient_slip
 from gradcheck.opinions.opinion import Array
 
@@ -16,7 +16,7 @@ LARGEST = 100
 VALUES = 3  # below, any term could be scaled to fit
 
 
-def slips(prepared: Prepared, part: str, wanted: Given) -> list[Hypothesis]:
+def coefficients(prepared: Prepared, part: str, wanted: Given) -> list[Hypothesis]:
     """Each term of the sum that, times a simple fraction, turns the gradient into the answer."""
     right = np.array([np.ravel(prepared.right[k][part]) for k in wanted.points])
     if wanted.flat.size < VALUES or wanted.slack or right.shape != wanted.flat.shape:
