@@ -445,10 +445,14 @@ def test_two_parabolas_that_meet(x: float, left: int, right: int, bend: int) -> 
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(distance=st.floats(1e-12, 0.3), side=st.sampled_from([-1, 1]))
 def test_a_kink_beside_x_is_not_at_x(distance: float, side: int) -> None:
-    """However near the kink of |x - c|, x has the slope of its own side."""
+    """However near the kink of |x - c|, x has the slope of its own side.
+
+    The bar is what the grid of float64 leaves: no step is longer than the distance, and an
+    extrapolated quotient over it loses some 30 roundings of 1.
+    """
     slope = scan(lambda t: abs(t - 1), 1 + side * distance)
     assert slope.kind == "smooth"
-    assert abs(slope.value - side) <= slope.error < 1e-3
+    assert abs(slope.value - side) <= slope.error < max(1e-3, 64 * 2**-52 / distance)
 
 
 def test_a_probe_accepts_what_is_right() -> None:
