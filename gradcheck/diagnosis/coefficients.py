@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from gradcheck.diagnosis.closeness import ratio, room, scale_of
 from gradcheck.diagnosis.hypothesis import Hypothesis
 from gradcheck.diagnosis.preparing import Prepared
 from gradcheck.diagnosis.tables import Given
@@ -19,25 +20,26 @@ VALUES = 3  # below, any term could be scaled to fit
 def coefficients(prepared: Prepared, part: str, wanted: Given) -> list[Hypothesis]:
     """Each term of the sum that, times a simple fraction, turns the gradient into the answer."""
     right = np.array([np.ravel(prepared.right[k][part]) for k in wanted.points])
-    if wanted.flat.size < VALUES or wanted.slack or right.shape != wanted.flat.shape:
+    if wanted.flat.size < VALUES or np.any(wanted.slack) or right.shape != wanted.flat.shape:
         return []
+    scale = np.maximum(scale_of(right), scale_of(wanted.flat))
     found = []
     for span, shares in prepared.terms:
         share = np.array([np.ravel(shares[k][part]) for k in wanted.points])
-        factor = _factor(wanted.flat - right, share)
+        factor = _factor(wanted.flat, right, share, scale)
         if factor is not None:
             texts: Mapping[str, str] = {"factor": str(factor)}
             found.append(Hypothesis(coefficient_slip, span, texts=texts))
     return found
 
 
-def _factor(excess: Array, share: Array) -> Fraction | None:
-    """1 + k where the excess is k times the share, if that is a simple fraction."""
-    if not np.any(share) or not np.all(np.isfinite(share)) or not np.all(np.isfinite(excess)):
+def _factor(answer: Array, right: Array, share: Array, scale: Array) -> Fraction | None:
+    """The simple fraction before the term that turns the gradient into the answer at each point."""
+    if not np.any(share) or not np.all(np.isfinite(share)):
         return None
-    k = float(np.vdot(share, excess) / np.vdot(share, share))
-    if np.max(np.abs(excess - k * share)) > 1e-9 * np.max(np.abs(excess)):
+    factor = ratio(answer - right + share, share, scale)
+    simple = Fraction(factor).limit_denominator(DENOMINATOR)
+    if simple == 1 or abs(simple) > LARGEST:
         return None
-    simple = Fraction(1 + k).limit_denominator(DENOMINATOR)
-    near = abs(float(simple) - 1 - k) <= 1e-8 * max(1.0, abs(k))
-    return simple if near and abs(simple) <= LARGEST and simple != 1 else None
+    made = coefficient_slip.wrong(right, share, float(simple))
+    return simple if np.all(np.abs(made - answer) <= room(answer, scale)) else None

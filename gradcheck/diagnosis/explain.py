@@ -26,16 +26,16 @@ def explain(
     answer: Sequence[Array | None],
     *,
     slopes: Sequence[float | None] | None = None,
-    slack: float = 0.0,
+    slack: Any = 0.0,
 ) -> Diagnosis:
     """Name what gives this answer to one part, from its values at the prepared points.
 
     `answer[k]` is the answer at point k, or None where it is not known (a number typed for one
     point says nothing of the others). `slopes` are the derivatives of the answer by the part's
     input, where they are known: an antiderivative is told by them. `slack` is half a unit of the
-    last digit of a rounded number. The fewest mistakes win: one, made at a site or, as a
-    misconception, at every site; a factor of the whole answer or of a term; two mistakes. Of a
-    right answer nothing is said.
+    last digit of a rounded number, one for all entries or one for each. The fewest mistakes win:
+    one, made at a site or, as a misconception, at every site; a factor of the whole answer or of
+    a term; two mistakes. Of a right answer nothing is said.
     """
     wanted = given(answer, slack)
     with np.errstate(all="ignore"):
@@ -54,8 +54,10 @@ def explain(
 
 def _right(prepared: Prepared, part: str, wanted: Given) -> bool:
     right = [prepared.right[k][part] for k in wanted.points]
-    flat = [a.reshape(wanted.shape) for a in wanted.flat]
-    return all(equal(a, r, wanted.slack) for a, r in zip(flat, right, strict=True))
+    same = all(np.shape(r) == wanted.shape for r in right)
+    return same and all(
+        equal(a, np.ravel(r), wanted.slack) for a, r in zip(wanted.flat, right, strict=True)
+    )
 
 
 def _by_cost(

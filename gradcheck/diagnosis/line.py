@@ -62,7 +62,7 @@ def trace(case: Case) -> Traced | None:
         with precision(BITS):
             leaves = {
                 name: numbers.leaves(name, v) if name in case.wrt else numbers.constants(v)
-                for name, v in case.inputs.items()
+                for name, v in sorted(case.inputs.items())  # the order of the nodes is the same
             }
             root = contracted(case.function("symbolic", leaves), case.cotangent)
             end = np.asarray(root, dtype=object).item()

@@ -10,8 +10,9 @@ import numpy as np
 from gradcheck.diagnosis import calculus
 from gradcheck.diagnosis.acts import Made, Paths, collect, fingerprint, invisible, width
 from gradcheck.diagnosis.backprop import Gradients
+from gradcheck.diagnosis.closeness import scale_of
 from gradcheck.diagnosis.line import Line, Span
-from gradcheck.diagnosis.tables import Table, by_shape, table
+from gradcheck.diagnosis.tables import Table, by_shape, flat, table
 from gradcheck.mistakes import CATALOGUE, Mistake
 from gradcheck.opinions.opinion import Array, Case
 
@@ -42,15 +43,20 @@ class Prepared:
     def tables(self) -> dict[str, dict[tuple[int, ...], Table]]:
         """The made gradients of each part, by shape, ready to be compared."""
         return {
-            part: by_shape([[g[part] for g in m.at] for m in self.made]) for part in self.right[0]
+            part: by_shape([[g[part] for g in m.at] for m in self.made], self.right_of(part))
+            for part in self.right[0]
         }
+
+    def right_of(self, part: str) -> list[Array]:
+        """The right gradient of a part, point by point."""
+        return [g[part] for g in self.right]
 
     @cached_property
     def pair_tables(self) -> dict[str, Table]:
         """The prepared pairs of each part, likewise."""
         return {
-            part: table(np.arange(len(who)), flat)
-            for part, (who, flat) in self.pairs.items()
+            part: table(np.arange(len(who)), rows, scale_of(flat(self.right_of(part))))
+            for part, (who, rows) in self.pairs.items()
             if len(who)
         }
 
