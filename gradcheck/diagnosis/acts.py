@@ -1,7 +1,7 @@
 """Every mistake of the catalogue made at every site, collected over the diagnostic points."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -13,6 +13,7 @@ from gradcheck.diagnosis.backprop import Gradients
 from gradcheck.diagnosis.closeness import equal
 from gradcheck.diagnosis.integral import antiderivative
 from gradcheck.diagnosis.line import Line, Span, lines
+from gradcheck.diagnosis.misread import literals, misread
 from gradcheck.diagnosis.whole_answer import answers
 from gradcheck.errors import GradcheckError
 from gradcheck.mistakes import CATALOGUE, Mistake
@@ -40,11 +41,12 @@ class Made:
     reach: backprop.Reach | None = None
     rule: calculus.WrongRule | None = None
     line: Line | None = None
+    said: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def texts(self) -> Mapping[str, Any]:
         """What its words may mention: spans of the program, or words that are ready."""
-        return calculus.texts(self.line, self.rule) if self.line and self.rule else {}
+        return calculus.texts(self.line, self.rule) if self.line and self.rule else self.said
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +66,35 @@ def collect(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
     paths = lines(cases)
     found: dict[Any, Made] = {}
     _calculus(found, paths, right, [row for row in catalogue if row.verb == "derivative"])
-    _backprop(found, cases, right, [row for row in catalogue if row.family == "backprop"])
+    _misread(found, paths, right, [row for row in catalogue if row.verb == "read"])
+    _backprop(found, cases, right, _verbs(catalogue, _is_expression(cases, paths)))
     _whole(found, cases, right, paths, [row for row in catalogue if row.family == "whole"])
     return Acts(found, right, tuple(value for value, _ in runs), paths)
+
+
+def _is_expression(cases: Sequence[Case], paths: Paths) -> bool:
+    """Whether single numbers go through one expression, as in calculus: nothing has a name."""
+    numbers = all(np.shape(v) == () for case in cases for v in case.inputs.values())
+    return numbers and bool(paths) and all(_once(line) for _, line in paths)
+
+
+def _once(line: Line) -> bool:
+    """Whether every op of the line stands within the last one's text, and is done once."""
+    whole = line.spans[-1]
+    spots = [
+        (s, row.name)
+        for s, row in zip(line.spans, line.rows, strict=True)
+        if s is not None and row is not None
+    ]
+    if whole is None or len(set(spots)) < len(spots):
+        return False
+    return all(whole[-2] <= s[-2] and s[-1] <= whole[-1] for s, _ in spots)
+
+
+def _verbs(catalogue: Sequence[Mistake], calculus: bool) -> list[Mistake]:
+    """The backprop family; of calculus only what can be said in its words."""
+    rows = [row for row in catalogue if row.family == "backprop"]
+    return [row for row in rows if row.anywhere] if calculus else rows
 
 
 def _run(case: Case) -> tuple[Array, Gradients]:
@@ -91,6 +119,29 @@ def _calculus(
             entry = found.setdefault(key, new)
             for k, gradients in zip(points, line.split(act.flat), strict=True):
                 entry.at[k] = gradients
+
+
+def _misread(
+    found: dict[Any, Made],
+    paths: Paths,
+    right: tuple[Gradients, ...],
+    rows: Sequence[Mistake],
+) -> None:
+    """Every number of the program's text misread in every way."""
+    for points, line in paths:
+        for k, i in literals(line) if line.scalar else ():
+            number = (line.u, line.v)[i][k]
+            said = {"c": str(line.nodes[k].args[i])}
+            for n, row in enumerate(rows):
+                for j, other in enumerate(row.wrong(number)):
+                    flat = misread(line, (k, i), other)
+                    if flat is None:
+                        continue
+                    key = ("read", n, j, k, i)
+                    new = Made(row, line.spans[k], list(right), said=said)
+                    entry = found.setdefault(key, new)
+                    for p, gradients in zip(points, line.split(flat), strict=True):
+                        entry.at[p] = gradients
 
 
 def _backprop(

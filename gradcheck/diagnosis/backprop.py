@@ -28,8 +28,12 @@ class Reach:
     below: frozenset[int]
 
     def apart(self, other: "Reach") -> bool:
-        """Whether neither mistake changes what the other one sees."""
-        return self.step not in other.below and other.step not in self.below
+        """Whether neither mistake changes what the other one sees; at one step both do."""
+        return (
+            self.step != other.step
+            and self.step not in other.below
+            and other.step not in self.below
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ import numpy as np
 
 RELATIVE = 1e-8  # of the entry: two floats that were computed in different ways
 ABSOLUTE = 1e-11  # of the largest entry at the point: what is left where large terms cancel
+CANCELLED = 1e-14  # of the right gradient: what is left of it where a mistake takes it all away
 
 
 def equal(a: Any, b: Any, slack: Any = 0.0) -> bool:
@@ -28,8 +29,8 @@ def off(a: Any, b: Any, slack: Any = 0.0) -> Any:
 def room(flat: Any, scale: Any) -> Any:
     """What rounding may do to gradients (..., point, entry), where `scale` (point,) is usual."""
     size = np.abs(flat)
-    largest = np.maximum(np.max(np.nan_to_num(size), axis=-1, initial=0.0), scale)
-    return RELATIVE * size + ABSOLUTE * largest[..., None]
+    largest = np.max(np.nan_to_num(size), axis=-1, initial=0.0)
+    return RELATIVE * size + np.maximum(ABSOLUTE * largest, CANCELLED * scale)[..., None]
 
 
 def scale_of(flat: Any) -> Any:

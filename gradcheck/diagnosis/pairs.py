@@ -13,6 +13,7 @@ from gradcheck.mistakes import Mistake, whole_answer
 from gradcheck.opinions.opinion import Array
 
 CANDIDATES = 2000  # acts of which all sums of two are looked at
+VALUES = 2  # fewer never carry two mistakes
 FACTORS = (
     (-1.0, whole_answer.whole_sign),
     (2.0, whole_answer.factor_two),
@@ -22,7 +23,7 @@ FACTORS = (
 
 def two_mistakes(prepared: Prepared, part: str, wanted: Given) -> list[Hypothesis]:
     """Pairs that give the answer: two wrong rules, two wrong verbs, or one of them and a factor."""
-    if np.any(wanted.slack):
+    if np.any(wanted.slack) or wanted.flat.size < VALUES:
         return []
     found = [
         *_two_rules(prepared, part, wanted),

@@ -245,6 +245,7 @@ operands_swapped = mistake(
     example=("sum(x * v * sin(v))", {"x": "x*sin(v)"}, {"x": (3,), "v": (3,)}),
     common=0.5,
     hidden_by=(ONE_LONG, SYMMETRIC),
+    anywhere=True,
 )
 
 order_swapped = mistake(

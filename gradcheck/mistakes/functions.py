@@ -46,6 +46,7 @@ INVERSES: Derivatives = {
         lambda w, y: 1 / (1 + w),
         lambda w, y: -1 / np.sin(w) ** 2,
         lambda w, y: 1 / np.cos(y),
+        lambda w, y: 1 / np.sqrt(1 - w**2),
     ),
     "arcsin": (
         lambda w, y: 1 / np.sqrt(1 + w**2),
@@ -60,6 +61,24 @@ INVERSES: Derivatives = {
         lambda w, y: 1 / (1 + w**2),
         lambda w, y: np.sin(w) / np.cos(w) ** 2,
         lambda w, y: -np.sin(y),
+    ),
+    "arcsinh": (
+        lambda w, y: 1 / np.sqrt(1 - w**2),
+        lambda w, y: 1 / np.sqrt(w**2 - 1),
+        lambda w, y: 1 / (1 + w**2),
+        lambda w, y: -np.cosh(w) / np.sinh(w) ** 2,
+    ),
+    "arccosh": (
+        lambda w, y: 1 / np.sqrt(1 + w**2),
+        lambda w, y: 1 / np.sqrt(1 - w**2),
+        lambda w, y: 1 / (w**2 - 1),
+        lambda w, y: -np.sinh(w) / np.cosh(w) ** 2,
+    ),
+    "arctanh": (
+        lambda w, y: 1 / (1 + w**2),
+        lambda w, y: 1 / np.sqrt(1 - w**2),
+        lambda w, y: 1 / np.sqrt(1 + w**2),
+        lambda w, y: -1 / np.sinh(w) ** 2,
     ),
 }
 
@@ -129,6 +148,7 @@ for _k, _example in enumerate(
         ("arctan(2*x)", {"x": "2 / (1 + 2*x)"}),
         ("arcsin(x/2)", {"x": "-cos(x/2) / (2*sin(x/2)**2)"}),
         ("arcsin(x/2)", {"x": "cos(arcsin(x/2)) / 2"}),
+        ("arctan(x/2)", {"x": "1 / (2*sqrt(1 - x**2/4))"}),
     )
 ):
     mistake(

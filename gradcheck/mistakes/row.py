@@ -79,8 +79,9 @@ class Whole:
     """A whole answer: the right gradients, and what else a wrong one might be made of.
 
     `value()` is the program's value; `second(name)` the second derivative by a scalar input;
-    `elsewhere(change)` the gradients where every input v is replaced by change(v); `sizes` are the
-    lengths of the inputs' axes and their products; `integral` is the value of an antiderivative.
+    `elsewhere(change)` the gradients where every input v is replaced by change(v); `others()` the
+    gradients by the inputs that are not asked for; `sizes` are the lengths of the inputs' axes and
+    their products; `integral` is the value of an antiderivative.
     """
 
     right: Mapping[str, Any]
@@ -88,6 +89,7 @@ class Whole:
     value: Callable[[], Any]
     second: Callable[[str], Any]
     elsewhere: Callable[[Callable[[Any], Any]], Mapping[str, Any]]
+    others: Callable[[], Mapping[str, Any]]
     sizes: tuple[int, ...]
     integral: float | None = None
 
@@ -114,14 +116,16 @@ class Example:
 class Mistake:
     """A mistake is an act: `wrong` commits it, `says` tells the student, `example` proves both.
 
-    `verb` is "derivative" or "coefficient" (calculus: a rule at a node, a number before a term),
-    "seed", "pull", "fit", "accumulate" (backprop) or "answer" (the whole answer). `common` orders
+    `verb` is "derivative" (calculus: a rule at a node), "coefficient" or "constant" (a number
+    before a term, one that is added), "read" (a number of the program); "seed", "pull", "fit" or
+    "accumulate" (backprop); "answer" (the whole answer). `common` orders
     hypotheses that fit alike: how often it is seen, 0 to 1. `operand` points at an argument of the
     node rather than at the node. `habit` says that the act makes sense as a misconception, done at
     every site alike. `vague` is said only where no named act fits: a factor 2 may come from
-    anywhere. `hidden_by` is what a problem may be like so that nobody can see the mistake. `says`
-    may use {text}, the site; {u} and {v}, its arguments; {du} and {dv}, their derivatives; {c}, a
-    constant factor or exponent.
+    anywhere. `generic` is said after more telling names, and not beside one that `is_a` case of it.
+    `hidden_by` is what a problem may be like so that nobody can see the mistake. `anywhere` says
+    that a mistake of backprop may be named in calculus too. `says` may use {text}, the site; {u}
+    and {v}, its arguments; {du} and {dv}, their derivatives; {c}, a constant factor or exponent.
     """
 
     id: str
@@ -135,6 +139,9 @@ class Mistake:
     habit: bool = True
     vague: bool = False
     hidden_by: tuple[str, ...] = ()
+    generic: bool = False
+    is_a: str = ""
+    anywhere: bool = False
 
     @property
     def family(self) -> str:
@@ -145,6 +152,8 @@ class Mistake:
 FAMILIES = {
     "derivative": "calculus",
     "coefficient": "calculus",
+    "constant": "calculus",
+    "read": "calculus",
     "seed": "backprop",
     "pull": "backprop",
     "fit": "backprop",

@@ -42,6 +42,7 @@ mask_inverted = mistake(
     example=("sum(relu(x)**2 + relu(x))", {"x": "1.0*(x <= 0)"}, {"x": (7,)}),
     common=0.45,
     hidden_by=(ALL_PASS,),
+    anywhere=True,
 )
 
 value_as_mask = mistake(
@@ -64,6 +65,7 @@ spread_to_all = mistake(
     example=("max(x)", {"x": "1 + 0*x"}, {"x": (5,)}),
     common=0.5,
     hidden_by=(ALL_PASS,),
+    anywhere=True,
 )
 
 repeated_index = mistake(

@@ -182,3 +182,53 @@ product_rule_on_sum = mistake(
     example=("x**2 + sin(x)", {"x": "2*x*sin(x) + x**2*cos(x)"}),
     common=0.15,
 )
+
+constant_lost_but_sign = mistake(
+    "constant-factor-lost",
+    verb="derivative",
+    where=_constant_factor,
+    wrong=lambda s: np.sign(s.c) * s.dw,
+    says="Of the constant factor {c} of `{text}` only the sign is left: the factor stays.",
+    example=("x**2 + (-3)*sin(x)", {"x": "2*x - cos(x)"}),
+    common=0.6,
+)
+
+constant_added = mistake(
+    "constant-added",
+    verb="constant",
+    wrong=lambda right, constant: right + constant,
+    says="The answer is the derivative plus {factor}: a derivative has no constant of its own.",
+    example=("x**3 + sin(x)", {"x": "3*x**2 + cos(x) + 2"}),
+    common=0.4,
+    vague=True,
+)
+
+number_misread = mistake(
+    "function-misread",
+    verb="read",
+    wrong=lambda c: (c + 1, c - 1),
+    says="This is the derivative of another function: the {c} in `{text}` was misread.",
+    example=("sin(x**3) + x**2", {"x": "4*x**3*cos(x**4) + 2*x"}),
+    common=0.25,
+    vague=True,
+)
+
+sign_misread = mistake(
+    "function-misread",
+    verb="read",
+    wrong=lambda c: (-c,),
+    says="This is the derivative of another function: the sign of {c} in `{text}` was misread.",
+    example=("sin(x**2 + 3*x)", {"x": "(2*x - 3)*cos(x**2 - 3*x)"}),
+    common=0.3,
+    vague=True,
+)
+
+number_overlooked = mistake(
+    "function-misread",
+    verb="read",
+    wrong=lambda c: (c * 0, c * 0 + 1),
+    says="This is the derivative of another function: the {c} in `{text}` was overlooked.",
+    example=("sin(x**2 + 3*x)", {"x": "(2*x + 1)*cos(x**2 + x)"}),
+    common=0.3,
+    vague=True,
+)
