@@ -19,6 +19,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.mistakes import CATALOGUE, Mistake
 from gradcheck.opinions.opinion import Array, Case, reason
 from gradcheck.opinions.reverse import once
+from gradcheck.opinions.tape import record
 
 NUMBERS = 20_000_000  # of all gradients that are kept: 160 MB
 FEWEST = 20
@@ -154,8 +155,8 @@ def _backprop(
     most = max(NUMBERS // (cases[0].size() * len(cases) + 1), FEWEST)
     ordered = sorted(rows, key=lambda row: -row.common)
     for k, case in enumerate(cases):
-        recorded = backprop.record(case)
-        for act in islice(backprop.acts(recorded, ordered), most) if recorded is not None else ():
+        tape = record(case)
+        for act in islice(backprop.acts(tape, ordered), most) if tape is not None else ():
             key = ("backprop", *act.key)
             new = Made(act.mistake, act.span, list(right), act.site is None, act.reach)
             found.setdefault(key, new).at[k] = act.gradients

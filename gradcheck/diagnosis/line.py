@@ -60,10 +60,8 @@ def trace(case: Case) -> Traced | None:
     OBSERVER[0] = observe
     try:
         with precision(BITS):
-            leaves = {
-                name: numbers.leaves(name, v) if name in case.wrt else numbers.constants(v)
-                for name, v in sorted(case.inputs.items())  # the order of the nodes is the same
-            }
+            # in one order, so that the nodes are numbered alike however the inputs are declared
+            leaves = numbers.inputs(dict(sorted(case.inputs.items())), case.wrt)
             root = contracted(case.function("symbolic", leaves), case.cotangent)
             end = np.asarray(root, dtype=object).item()
     finally:
