@@ -133,7 +133,7 @@ def _never_made(act: Made) -> bool:
 
 
 def _constant_of_one(act: Made) -> str:
-    c = act.texts.get("c")
+    c = act.texts.get("c") if act.rule is not None else None
     if isinstance(c, str) and c in ("1", "1.0"):
         return "use a constant other than 1: a factor or exponent of 1 cannot be seen to be missing"
     return ""

@@ -2,14 +2,16 @@
 
 import random
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import sympy
 
 from gradcheck.diagnosis import Diagnosis, Prepared, explain, prepare
+from gradcheck.diagnosis.explain import CONSISTENT
 from tests.support.mutated import (
     Answered,
     Tree,
@@ -36,6 +38,7 @@ class Tally:
     named: int = 0
     claimed: int = 0
     unique: int = 0
+    consistent: int = 0
     seconds: list[float] = field(default_factory=list)
     missed: Counter[str] = field(default_factory=Counter)
     examples: list[tuple[str, str, str, Any]] = field(default_factory=list)
@@ -119,73 +122,61 @@ SIMPLE = (
 
 def unrelated(
     problem: Problem, other: Problem, rng: random.Random
-) -> Iterator[tuple[str, list[Any]]]:
+) -> Iterator[tuple[str, list[float | None]]]:
     """Wrong answers of no particular origin: (kind, values at the points; None: not known)."""
-    n = len(problem.at)
-    right = problem.right
+    right, rest = problem.right, [None] * (len(problem.at) - 1)
     noise = rng.choice([1e-3, 1e-2, 0.1, 1.0])
     yield "formula plus noise", [r + noise * rng.gauss(0, 1) * max(1, abs(r)) for r in right]
     theirs = values(derivative(other.tree), problem.at)
     if theirs is not None:
-        yield "another problem's formula", list(theirs)
-        yield "another problem's number", [theirs[0], *[None] * (n - 1)]
-    simple = rng.choice(SIMPLE)
-    function = [
-        float(
-            eval(simple, {**{k: getattr(np, k) for k in ("sin", "cos", "exp", "log", "sqrt")}, **p})
-        )
-        for p in problem.at
-    ]
-    yield "simple formula", function
-    yield "simple formula's number", [function[0], *[None] * (n - 1)]
-    yield "small integer", [float(rng.randint(-12, 12)), *[None] * (n - 1)]
-    yield "small constant", [float(rng.randint(-9, 9))] * n
-    yield "number near", [round(right[0] * (1 + rng.uniform(-0.3, 0.3)), 2), *[None] * (n - 1)]
+        yield "another problem's formula", [*theirs]
+        yield "another problem's number", [theirs[0], *rest]
+    simple = values(sympy.sympify(rng.choice(SIMPLE)), problem.at)
+    assert simple is not None
+    yield "simple formula", [*simple]
+    yield "simple formula's number", [simple[0], *rest]
+    yield "small integer", [float(rng.randint(-12, 12)), *rest]
+    yield "small constant", [float(rng.randint(-9, 9))] * len(right)
+    yield "number near", [round(right[0] * (1 + rng.uniform(-0.3, 0.3)), 2), *rest]
 
 
 def accused(seed: int, count: int) -> dict[str, Tally]:
     """What is said of unrelated answers, by their kind."""
     rng = random.Random(seed + 2)
-    found: dict[str, Tally] = {}
+    found: dict[str, Tally] = defaultdict(Tally)
     earlier: list[Problem] = []
     for problem in problems(seed, count):
         for kind, answer in unrelated(problem, rng.choice(earlier or [problem]), rng):
             known = [(a, r) for a, r in zip(answer, problem.right, strict=True) if a is not None]
-            if all(abs(a - r) <= CLOSE * abs(r) for a, r in known):
-                continue
-            said, seconds = asked(problem, answer)
-            tally = found.setdefault(kind, Tally())
-            tally.put += 1
-            tally.seconds.append(seconds)
-            tally.claimed += bool(said.hypotheses)
-            tally.unique += said.certainty == "unique"
-            for h in said.hypotheses[:1]:
-                tally.missed[" + ".join(h.ids)] += 1
-                tally.examples.append(
-                    (
-                        text(problem.tree),
-                        str(answer[:2]),
-                        said.certainty,
-                        [x.ids for x in said.hypotheses],
-                    )
-                )
+            if not all(abs(a - r) <= CLOSE * abs(r) for a, r in known):
+                _put_unrelated(found[kind], problem, answer)
         earlier.append(problem)
-    return found
+    return dict(found)
 
 
-def table(one: Tally, two: Tally, right: Tally, others: dict[str, Tally]) -> str:
-    """The outcomes, a line a kind."""
-    lines = [f"{'answers':28}{'put':>7}{'named':>8}{'claim':>8}{'unique':>8}{'ms':>7}"]
-    for name, tally in (
-        ("one mistake", one),
-        ("two mistakes", two),
-        ("right", right),
-        *others.items(),
-    ):
-        count = max(tally.put, 1)
-        shares = (tally.named / count, tally.claimed / count, tally.unique / count)
+def _put_unrelated(tally: Tally, problem: Problem, answer: list[float | None]) -> None:
+    """A claim is a mistake that is named; what is said to be consistent, no more, is counted too."""
+    said, seconds = asked(problem, answer)
+    tally.put += 1
+    tally.seconds.append(seconds)
+    tally.consistent += CONSISTENT in said.remarks
+    tally.claimed += bool(said.hypotheses) and CONSISTENT not in said.remarks
+    tally.unique += said.certainty == "unique"
+    if said.hypotheses:
+        ids = [h.ids for h in said.hypotheses]
+        tally.examples.append((text(problem.tree), str(answer[:2]), said.certainty, ids))
+
+
+HEADS = ("named", "claim", "unique", "weak")
+
+
+def table(one: Tally, two: Tally, right: Tally, others: Mapping[str, Tally]) -> str:
+    """The outcomes, a line a kind; `ms` is the median for an answer."""
+    lines = [f"{'answers':28}{'put':>7}" + "".join(f"{head:>8}" for head in HEADS) + f"{'ms':>7}"]
+    of_mistakes = {"one mistake": one, "two mistakes": two, "right": right}
+    for name, tally in {**of_mistakes, **others}.items():
+        counts = (tally.named, tally.claimed, tally.unique, tally.consistent)
+        shares = "".join(f"{count / max(tally.put, 1):8.1%}" for count in counts)
         ms = 1e3 * float(np.median(tally.seconds)) if tally.seconds else 0.0
-        lines.append(
-            f"{name:28}{tally.put:7}" + "".join(f"{s:8.1%}" for s in shares) + f"{ms:7.2f}"
-        )
+        lines.append(f"{name:28}{tally.put:7}{shares}{ms:7.2f}")
     return "\n".join(lines)

@@ -21,7 +21,7 @@ Expr = Any
 
 @dataclass(frozen=True)
 class Tree:
-    """A function of x: a kind ("x", "number", "parameter", "add", "mul", ... or a name), children."""
+    """A function of x: its kind ("x", "number", "add", "mul", ... or a name) and its parts."""
 
     kind: str
     parts: tuple["Tree", ...] = ()
@@ -307,6 +307,9 @@ RULES = (
 )
 
 
+NOTHING: Mapping[Path, Wrong] = {}
+
+
 def nodes(tree: Tree, path: Path = ()) -> Iterator[tuple[Path, Tree]]:
     """Every node with its path from the root."""
     yield path, tree
@@ -314,7 +317,7 @@ def nodes(tree: Tree, path: Path = ()) -> Iterator[tuple[Path, Tree]]:
         yield from nodes(part, (*path, k))
 
 
-def derivative(tree: Tree, wrong: Mapping[Path, Wrong] = {}, path: Path = ()) -> Expr:
+def derivative(tree: Tree, wrong: Mapping[Path, Wrong] = NOTHING, path: Path = ()) -> Expr:
     """The textbook's derivative by x, with wrong rules at some nodes."""
     if not tree.varies:
         return sympy.Integer(0)
@@ -350,7 +353,7 @@ def _rightly(tree: Tree, u: Expr, v: Expr, du: Expr, dv: Expr) -> Expr:
 
 @dataclass(frozen=True)
 class Answered:
-    """A wrong answer: the function's tree, the answer, and for each mistake what it may be called."""
+    """A wrong answer to a function, and for each mistake in it what it may be called."""
 
     tree: Tree
     answer: Expr
