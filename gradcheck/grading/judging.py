@@ -80,7 +80,7 @@ class _Compared:
     outcome: Outcome
     spots: tuple[Spot, ...]
     values: tuple[Array | None, ...] = ()
-    slack: float = 0.0
+    slack: Any = 0.0
 
 
 def judge(
@@ -296,7 +296,8 @@ def _numbers(key: Key, part: str, ready: Readings) -> _Compared:
     halves = np.broadcast_to(ready.half_units, ready.half_units.shape or noise.shape)
     outcome = compare_numbers(answer, halves, key.reference(0, part), noise)
     unknown = (None,) * (min(DIAGNOSTIC, len(key.points)) - 1)
-    slack = max((nearest(half) for half in ready.half_units.flat if half is not None), default=0.0)
+    units = ready.half_units
+    slack = np.reshape([0.0 if h is None else nearest(h) for h in units.flat], units.shape)
     return _Compared(outcome, key.spots, (floats(answer), *unknown), slack)
 
 

@@ -81,7 +81,8 @@ class SetModel(Strict):
 
     title: str = ""
     credit: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(
-        default_factory=dict, description="mistake id: share of the points that remains"
+        default_factory=dict,
+        description="mistake id, or slip, or misconception: share of the points that remains",
     )
     brackets: Literal["strict", "kind"] = Field(
         default="strict", description="kind: an answer is right where only brackets are missing"
