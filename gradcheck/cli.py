@@ -2,23 +2,26 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from gradcheck.errors import GradcheckError
+
 if TYPE_CHECKING:
-    from gradcheck.problem import ProblemSet
+    from gradcheck.problem import Problem, ProblemSet
 
 MALFORMED = 2
 BROKEN = 70  # a fault of our own: sysexits' EX_SOFTWARE
 LONGEST = 300
-Command = TypeVar("Command", bound=Callable[..., Any])
+EXAMPLES = """gradcheck solve problems/first-derivatives.yaml
+gradcheck grade problems/first-derivatives.yaml answers.yaml"""
 
 
-class Examples(click.Command):
-    """A command whose help ends with an example, as it would be typed."""
+class Exemplified(click.Command):
+    """A command whose help ends with examples, as they would be typed."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Print the epilog line by line, unwrapped."""
@@ -29,7 +32,7 @@ class Examples(click.Command):
                     formatter.write(f"  {line}\n")
 
 
-class Careful(click.Group):
+class Careful(Exemplified, click.Group):
     """Commands that end with a sentence, whatever happens: no traceback reaches a user."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -38,6 +41,9 @@ class Careful(click.Group):
             return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
+        except GradcheckError as error:
+            click.echo(error, err=True)
+            sys.exit(MALFORMED)
         except Exception as error:
             if os.environ.get("GRADCHECK_TRACEBACK"):
                 raise
@@ -48,18 +54,13 @@ class Careful(click.Group):
             sys.exit(BROKEN)
 
 
-@click.group(cls=Careful, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Careful, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="gradcheck")
 def main() -> None:
-    r"""Check derivatives with three independent opinions, and name the mistakes.
-
-    \b
-      gradcheck solve problems/first-derivatives.yaml
-      gradcheck grade problems/first-derivatives.yaml answers.yaml
-    """
+    """Check derivatives with three independent opinions, and name the mistakes."""
 
 
-@main.command(cls=Examples, epilog="gradcheck solve problems/chain-rule.yaml --steps")
+@main.command(cls=Exemplified, epilog="gradcheck solve problems/chain-rule.yaml --steps")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--problem", "only", metavar="ID", multiple=True, help="Only this problem.")
 @click.option("--steps", is_flag=True, help="Show the chain rule node by node.")
@@ -69,9 +70,15 @@ def main() -> None:
     metavar="DIR",
     help="Draw recorded series, errors against steps, and graphs into DIR.",
 )
+@click.option("--lint", is_flag=True, help="Then say what the problems could never reveal.")
 @click.option("--json", "as_json", is_flag=True, help="JSON Lines on standard output.")
-def solve(
-    paths: tuple[Path, ...], only: tuple[str, ...], steps: bool, plot: Path | None, as_json: bool
+def solve(  # noqa: PLR0917 - click gives them by name
+    paths: tuple[Path, ...],
+    only: tuple[str, ...],
+    steps: bool,
+    plot: Path | None,
+    lint: bool,
+    as_json: bool,
 ) -> None:
     """Ask reverse mode, the closed form and finite differences; say where they agree.
 
@@ -79,13 +86,18 @@ def solve(
     like, said so), 2: malformed, 3: the opinions contradict each other. Pictures (SVG) need the
     extra `plot`; a graph's text (DOT) does not.
     """
-    sets = _sets(paths)
+    chosen = _chosen(_sets(paths), only)
     from gradcheck.commands.solve import How, solve_all  # noqa: PLC0415
 
-    sys.exit(solve_all(sets, frozenset(only), How(steps, as_json, plot)))
+    code = solve_all(chosen, How(steps, as_json, plot))
+    if lint and not as_json:
+        from gradcheck.commands.lint import lint_all  # noqa: PLC0415
+
+        lint_all(chosen, self_tests_only=False)
+    sys.exit(code)
 
 
-@main.command(cls=Examples, epilog="gradcheck grade problems/chain-rule.yaml ada.yaml --json")
+@main.command(cls=Exemplified, epilog="gradcheck grade problems/chain-rule.yaml ada.yaml --json")
 @click.argument("problems", type=click.Path(exists=True, path_type=Path))
 @click.argument("answers", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="JSON Lines on standard output.")
@@ -115,7 +127,7 @@ def grade(
     sys.exit(grade_all(sets, list(_files(answers, ANSWER_ENDINGS)), as_json, feedback, fail_under))
 
 
-@main.command(cls=Examples, epilog="gradcheck lint problems/chain-rule.yaml")
+@main.command(cls=Exemplified, epilog="gradcheck lint problems/chain-rule.yaml")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--self-tests-only", is_flag=True, help="Only run the right: and wrong: entries.")
 @click.option("--confusion", is_flag=True, help="Make every mistake and say how it is named.")
@@ -127,10 +139,11 @@ def lint(paths: tuple[Path, ...], self_tests_only: bool, confusion: bool) -> Non
     sets = _sets(paths)
     from gradcheck.commands.lint import lint_all, print_confusion  # noqa: PLC0415
 
-    sys.exit(print_confusion(sets) if confusion else lint_all(sets, self_tests_only))
+    problems = _chosen(sets, ())
+    sys.exit(print_confusion(problems) if confusion else lint_all(problems, self_tests_only))
 
 
-@main.command(cls=Examples, epilog="gradcheck ops")
+@main.command(cls=Exemplified, epilog="gradcheck ops")
 def ops() -> None:
     """List the functions that have a derivative, with their domains and kinks."""
     from gradcheck.commands.catalogues import print_ops  # noqa: PLC0415
@@ -138,7 +151,7 @@ def ops() -> None:
     print_ops()
 
 
-@main.command(cls=Examples, epilog="gradcheck mistakes")
+@main.command(cls=Exemplified, epilog="gradcheck mistakes")
 def mistakes() -> None:
     """List the mistakes that can be named, with an example each."""
     from gradcheck.commands.catalogues import print_mistakes  # noqa: PLC0415
@@ -146,7 +159,7 @@ def mistakes() -> None:
     print_mistakes()
 
 
-@main.command(cls=Examples, epilog="gradcheck schema > problem-schema.json")
+@main.command(cls=Exemplified, epilog="gradcheck schema > problem-schema.json")
 def schema() -> None:
     """Print the JSON Schema of problem files, for editors."""
     import json  # noqa: PLC0415
@@ -171,7 +184,6 @@ def _files(paths: tuple[Path, ...], endings: tuple[str, ...]) -> Iterator[Path]:
 
 def _sets(paths: tuple[Path, ...]) -> "list[ProblemSet]":
     """All problem sets; every malformed file is complained of before anything runs."""
-    from gradcheck.errors import GradcheckError  # noqa: PLC0415
     from gradcheck.problem import load  # noqa: PLC0415
 
     sets, complaints = [], []
@@ -184,3 +196,13 @@ def _sets(paths: tuple[Path, ...]) -> "list[ProblemSet]":
         click.echo("\n".join(complaints) or "no problem files there", err=True)
         sys.exit(MALFORMED)
     return sets
+
+
+def _chosen(sets: "list[ProblemSet]", only: tuple[str, ...]) -> "list[Problem]":
+    """The problems of these ids, all where none is named; raises GradcheckError for an unknown."""
+    problems = [problem for each in sets for problem in each.problems]
+    known = {problem.id for problem in problems}
+    for name in only:
+        if name not in known:
+            raise GradcheckError(f"no problem is called {name} - one of {', '.join(sorted(known))}")
+    return [problem for problem in problems if not only or problem.id in only]

@@ -10,7 +10,7 @@ from gradcheck.diagnosis.lint import Finding, blind
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.key import DIAGNOSTIC, Key, key
 from gradcheck.grading.selftest import Fault, faults
-from gradcheck.problem import Problem, ProblemSet
+from gradcheck.problem import Problem
 from gradcheck.programs.points import programs
 from gradcheck.report.underline import underlined
 from gradcheck.training.lint import blind as of_the_loop
@@ -20,11 +20,11 @@ CLEAN, FINDINGS = 0, 1
 SHOWN = 60
 
 
-def lint_all(sets: Sequence[ProblemSet], self_tests_only: bool) -> int:
+def lint_all(problems: Sequence[Problem], self_tests_only: bool) -> int:
     """Print the findings of every problem; the exit code of the command."""
     out = Console(highlight=False)
     found = 0
-    for problem in (p for s in sets for p in s.problems):
+    for problem in problems:
         try:
             ready = key(problem)
         except (GradcheckError, ValueError) as error:
@@ -41,15 +41,14 @@ def lint_all(sets: Sequence[ProblemSet], self_tests_only: bool) -> int:
             out.print(Text(problem.id, style="bold"))
             for line in lines:
                 out.print(line)
-    count = sum(len(s.problems) for s in sets)
-    out.print(f"{count} problems, {found} findings")
+    out.print(f"{len(problems)} problems, {found} findings")
     return FINDINGS if found else CLEAN
 
 
-def print_confusion(sets: Sequence[ProblemSet]) -> int:
+def print_confusion(problems: Sequence[Problem]) -> int:
     """Every mistake made on purpose in every problem, and how often each was named as what."""
     found = []
-    for problem in (p for s in sets for p in s.problems):
+    for problem in problems:
         ready = key(problem)
         made = confusion(ready.mistaken) if ready.asked is None else confused(ready.asked)
         found.append((problem.id, made))

@@ -11,8 +11,7 @@ from gradcheck.engine.recording import watched
 from gradcheck.engine.tape import Leaf, Node
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.opinions.opinion import Array
-from gradcheck.problem.draw import given_point
-from gradcheck.problem.record import Problem, executing
+from gradcheck.problem.record import Point, Problem, executing
 
 
 @dataclass(frozen=True)
@@ -33,9 +32,9 @@ class Walked:
     backward: tuple[Stage, ...]
 
 
-def walked(problem: Problem) -> Walked:
-    """Record the program at its given point and walk back over it once."""
-    case = problem.case(given_point(problem))
+def walked(problem: Problem, point: Point) -> Walked:
+    """Record the program at a point and walk back over it once."""
+    case = problem.case(point)
     leaves = {n: tensor(v, requires_grad=n in case.wrt) for n, v in case.floats().items()}
     made: list[tuple[Node, Any]] = []
 

@@ -12,8 +12,7 @@ from gradcheck.numbers import symbolic as numbers
 from gradcheck.numbers.ball import middle, precision
 from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.opinion import contracted
-from gradcheck.problem.draw import given_point
-from gradcheck.problem.record import Problem
+from gradcheck.problem.record import Point, Problem
 
 BITS = 128
 MOST = 200
@@ -37,12 +36,12 @@ class Steps:
     left_out: int = 0
 
 
-def steps(problem: Problem) -> Steps:
-    """The derivation at the given point; at most the last MOST nodes are written."""
+def steps(problem: Problem, point: Point) -> Steps:
+    """The derivation at a point; at most the last MOST nodes are written."""
     with precision(BITS):
         leaves = {
             name: numbers.leaves(name, value) if name in problem.wrt else numbers.constants(value)
-            for name, value in given_point(problem).items()
+            for name, value in point.items()
         }
         outcome = problem.outcome_on("symbolic", leaves)
         end = np.asarray(contracted(outcome.value, problem.cotangent), dtype=object).item()

@@ -24,9 +24,9 @@ from gradcheck.problem.draw import (
     path_at,
     points_near,
 )
-from gradcheck.problem.record import Point, Problem
+from gradcheck.problem.record import Point, Problem, is_training
 from gradcheck.programs.points import elsewhere, prepared
-from gradcheck.training import Asked, is_training
+from gradcheck.training import Asked
 from gradcheck.verdict.consult import Verdict, consult, read
 
 POINTS = 8

@@ -1,5 +1,6 @@
 """A problem as the rest of gradcheck sees it: frozen, checked, ready for any number kind."""
 
+import ast
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ Point = Mapping[str, Array]
 FLOATS = Budget()
 EXACT = Budget(elements=50_000, total=2_000_000, products=2_000_000)
 """A scalar of an exact kind takes a thousand times as long as an entry of a float array."""
+METHODS = frozenset({"backward", "step"})
 PATIENCE, LEAST = 50, 1_000  # times the steps at the given point; steps that any program may take
 
 
@@ -116,6 +118,14 @@ class Problem:
         except GradcheckError:
             return FLOATS.steps
         return min(FLOATS.steps, max(LEAST, PATIENCE * used))
+
+
+def is_training(problem: Problem) -> bool:
+    """Whether a problem asks what is read at the end, or its program goes back by itself."""
+    if any(part.ask is not None for part in problem.parts):
+        return True
+    calls = (n.func for n in ast.walk(problem.program.tree) if isinstance(n, ast.Call))
+    return any(isinstance(func, ast.Attribute) and func.attr in METHODS for func in calls)
 
 
 @dataclass(frozen=True)

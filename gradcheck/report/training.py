@@ -15,7 +15,6 @@ from gradcheck.report.figures import nested, plain
 from gradcheck.report.underline import underlined
 from gradcheck.report.verdicts import MEANINGS, STYLES
 from gradcheck.training import Asked, Judged, shown
-from gradcheck.verdict.consult import VERDICTS
 
 SHORT = 6
 MOST_EVENTS = 12
@@ -24,18 +23,12 @@ OPINIONS = ("reverse", "symbolic", "differences")
 VERBS = {"add": "adds", "clear": "cleared", "step": "steps"}
 
 
-def verdict_of(asked: Asked) -> str:
-    """The gravest verdict of all events; agreement where nothing goes back."""
-    said = (event.verdict.verdict for event in asked.events)
-    return max(said, key=VERDICTS.index, default="agree")
-
-
 def training_report(problem: Problem, asked: Asked, with_steps: bool) -> RenderableType:
     """The program, its events, what is asked and its answers; with steps, the ledger of `.grad`."""
     head = Text(problem.id, style="bold")
     if problem.title:
         head.append(f"  {problem.title}", style="not bold dim")
-    said = verdict_of(asked)
+    said = asked.verdict
     blocks: list[RenderableType] = [head, Padding(Text(problem.program.source.rstrip()), (0, 4))]
     if asked.events:
         blocks.append(Padding(_events(asked), (0, 2)))
@@ -136,9 +129,9 @@ def _words(problem: Problem, event: Judged) -> Iterator[str]:
 
 def training_line(problem: Problem, asked: Asked) -> str:
     """The line of `solve --json`: what is asked as parts, the events and the ledger beside them."""
-    line: dict[str, Any] = {"problem": problem.id, "verdict": verdict_of(asked), "value": None}
+    line: dict[str, Any] = {"problem": problem.id, "verdict": asked.verdict, "value": None}
     line["parts"] = {
-        name: {"verdict": verdict_of(asked), "closed_form": None, "answer": _json(shown(value))}
+        name: {"verdict": asked.verdict, "closed_form": None, "answer": _json(shown(value))}
         for name, value in asked.trace.values.items()
     }
     line["events"] = [_event(event) for event in asked.events]

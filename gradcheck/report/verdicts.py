@@ -1,7 +1,8 @@
 """What `gradcheck solve` says: a report for people, and one line of JSON a problem."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -194,12 +195,9 @@ def _equation(name: str, formula: str, value: float) -> str:
     return f"{name} = {formula}" if formula == shown else f"{name} = {formula} = {shown}"
 
 
-def summary(verdicts: Mapping[str, str]) -> Text:
+def summary(verdicts: Sequence[str]) -> Text:
     """One line for a whole run."""
-    counts: dict[str, int] = {}
-    for said in verdicts.values():
-        counts[said] = counts.get(said, 0) + 1
-    words = ", ".join(f"{count} {said}" for said, count in counts.items())
+    words = ", ".join(f"{count} {said}" for said, count in Counter(verdicts).items())
     return Text(f"{len(verdicts)} problems: {words}")
 
 

@@ -10,6 +10,7 @@ from gradcheck.training.crosscheck import check_plain
 from gradcheck.training.events import Judged, judged
 from gradcheck.training.making import Diagnosing, diagnosing
 from gradcheck.training.trace import Trace, noise, point_of, trace
+from gradcheck.verdict.consult import VERDICTS
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +22,12 @@ class Asked:
     trace: Trace
     noise: Mapping[str, Any]
     events: tuple[Judged, ...]
+
+    @property
+    def verdict(self) -> str:
+        """The gravest verdict of all events; agreement where nothing goes back."""
+        said = (event.verdict.verdict for event in self.events)
+        return max(said, key=VERDICTS.index, default="agree")
 
     @cached_property
     def mistaken(self) -> Diagnosing:

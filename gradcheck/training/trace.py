@@ -1,6 +1,5 @@
 """A program with backward calls, run once on the engine: events, ledger, and what is asked."""
 
-import ast
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +22,6 @@ from gradcheck.training.outputs import Value, plainly
 from gradcheck.training.recorder import Called, Recorder
 from gradcheck.training.traced import Shadow
 
-METHODS = frozenset({"backward", "step"})
 ROOMY = Budget()
 TRIES = 8
 SAMPLES = 4
@@ -45,14 +43,6 @@ class Trace:
     together: int = 1
     notes: tuple[str, ...] = ()
     idle_clears: int = 0
-
-
-def is_training(problem: Problem) -> bool:
-    """Whether a problem asks what is read at the end, or its program goes back by itself."""
-    if any(part.ask is not None for part in problem.parts):
-        return True
-    calls = (n.func for n in ast.walk(problem.program.tree) if isinstance(n, ast.Call))
-    return any(isinstance(func, ast.Attribute) and func.attr in METHODS for func in calls)
 
 
 def point_of(problem: Problem) -> Point:
