@@ -1,5 +1,6 @@
 """The commands. Everything heavy is imported inside a command, so that --help answers at once."""
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -11,11 +12,16 @@ import click
 from gradcheck.errors import GradcheckError
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from gradcheck.problem import Problem, ProblemSet
 
 MALFORMED = 2
 BROKEN = 70  # a fault of our own: sysexits' EX_SOFTWARE
 LONGEST = 300
+YOUNG = 50_000
+"""Objects between two collections: what is imported stays, and to search it took a tenth of a
+`solve`; Python's own 700 are for programs that make less at once."""
 EXAMPLES = """gradcheck solve problems/first-derivatives.yaml
 gradcheck grade problems/first-derivatives.yaml answers.yaml"""
 
@@ -58,6 +64,7 @@ class Careful(Exemplified, click.Group):
 @click.version_option(package_name="gradcheck")
 def main() -> None:
     """Check derivatives with three independent opinions, and name the mistakes."""
+    gc.set_threshold(YOUNG)
 
 
 @main.command(cls=Exemplified, epilog="gradcheck solve problems/chain-rule.yaml --steps")
@@ -146,17 +153,17 @@ def lint(paths: tuple[Path, ...], self_tests_only: bool, confusion: bool) -> Non
 @main.command(cls=Exemplified, epilog="gradcheck ops")
 def ops() -> None:
     """List the functions that have a derivative, with their domains and kinks."""
-    from gradcheck.commands.catalogues import print_ops  # noqa: PLC0415
+    from gradcheck.report.catalogues import ops_table  # noqa: PLC0415
 
-    print_ops()
+    _print(ops_table())
 
 
 @main.command(cls=Exemplified, epilog="gradcheck mistakes")
 def mistakes() -> None:
     """List the mistakes that can be named, with an example each."""
-    from gradcheck.commands.catalogues import print_mistakes  # noqa: PLC0415
+    from gradcheck.report.catalogues import mistakes_page  # noqa: PLC0415
 
-    print_mistakes()
+    _print(mistakes_page())
 
 
 @main.command(cls=Exemplified, epilog="gradcheck schema > problem-schema.json")
@@ -206,3 +213,10 @@ def _chosen(sets: "list[ProblemSet]", only: tuple[str, ...]) -> "list[Problem]":
         if name not in known:
             raise GradcheckError(f"no problem is called {name} - one of {', '.join(sorted(known))}")
     return [problem for problem in problems if not only or problem.id in only]
+
+
+def _print(shown: "RenderableType") -> None:
+    """A page or a table on standard output."""
+    from rich.console import Console  # noqa: PLC0415
+
+    Console(highlight=False).print(shown)

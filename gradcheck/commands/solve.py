@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console, RenderableType
 
-from gradcheck.derivation import derive
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.opinions.opinion import NotScalar
 from gradcheck.problem import Problem, is_training
 from gradcheck.problem.domain import check_value
 from gradcheck.problem.draw import given_point
+from gradcheck.problem.record import Point
 from gradcheck.report.verdicts import json_line, problem_report, summary
 from gradcheck.verdict.consult import consult
 
@@ -92,13 +92,20 @@ def _value(problem: Problem, how: How) -> Solved:
     if how.as_json:
         shown: RenderableType = json_line(problem, verdict)
     else:
-        steps = derive(problem, point) if how.with_steps else None
-        shown = problem_report(problem, verdict, steps)
+        shown = problem_report(problem, verdict, _steps(problem, point) if how.with_steps else None)
     if how.plot is None:
         return Solved(verdict.verdict, shown)
     from gradcheck.plots import of_case  # noqa: PLC0415
 
     return Solved(verdict.verdict, shown, of_case(problem, case, verdict))
+
+
+def _steps(problem: Problem, point: Point) -> RenderableType:
+    """The chain rule written out."""
+    from gradcheck.derivation import derive  # noqa: PLC0415
+    from gradcheck.report.steps import steps_text  # noqa: PLC0415
+
+    return steps_text(derive(problem, point))
 
 
 def _training(problem: Problem, how: How) -> Solved:

@@ -11,7 +11,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from gradcheck.derivation import Stage, Steps, Walked
 from gradcheck.opinions.opinion import Opinion
 from gradcheck.problem import Problem
 from gradcheck.report.figures import bar, nested, nested_text, numbers, plain
@@ -52,7 +51,7 @@ def _meaning(verdict: Verdict) -> str:
 
 
 def problem_report(
-    problem: Problem, verdict: Verdict, derivation: Steps | Walked | None
+    problem: Problem, verdict: Verdict, steps: RenderableType | None
 ) -> RenderableType:
     """One problem: its program, the value, a table of opinions a part, the verdict, the steps."""
     head = Text(problem.id, style="bold")
@@ -65,8 +64,7 @@ def problem_report(
     blocks.append(Padding(_table(problem, verdict), (0, 2)))
     blocks += _closed_forms(verdict)
     blocks += [Padding(line, (0, 2)) for line in _findings(problem, verdict)]
-    if derivation is not None:
-        steps = _derivation(derivation) if isinstance(derivation, Steps) else _walked(derivation)
+    if steps is not None:
         blocks.append(Padding(steps, (0, 2)))
     return Group(*blocks, Text(""))
 
@@ -156,43 +154,6 @@ def _convention(verdict: Verdict, entry: Entry) -> str:
     if entry.interval is None or entry.part not in reverse.gradients:
         return ""
     return f"; PyTorch takes {plain(float(reverse.gradients[entry.part].value[entry.index]))}"
-
-
-def _derivation(derivation: Steps) -> Text:
-    text = Text("the values, from the inputs up\n", style="dim")
-    if derivation.left_out:
-        text.append(f"  ... {derivation.left_out} steps before\n", style="dim")
-    for step in derivation.forward:
-        text.append(f"  {_equation(step.name, step.formula, step.value)}\n", style="not dim")
-    text.append("the chain rule, from the value down\n", style="dim")
-    for step in derivation.backward:
-        text.append(f"  {_equation(step.name, step.formula, step.value)}\n", style="not dim")
-    return text
-
-
-def _walked(derivation: Walked) -> Text:
-    text = Text("the values, from the inputs up\n", style="dim")
-    for stage in derivation.forward:
-        text.append(f"  {stage.name} = {stage.text}", style="not dim")
-        text.append(f"  {_array(stage)}  {stage.node}\n", style="dim")
-    text.append("the cotangents, from the value down\n", style="dim")
-    for stage in derivation.backward:
-        text.append(f"  {stage.name}", style="not dim")
-        text.append(f"  {_array(stage)}  through {stage.node}\n", style="dim")
-    return text
-
-
-def _array(stage: Stage) -> str:
-    """The shape, and the entries where they fit on a line."""
-    value = stage.value
-    if value.size > SHOWN_ENTRIES:
-        return f"of shape {value.shape}"
-    return np.array2string(value, precision=6, separator=", ").replace("\n", "")
-
-
-def _equation(name: str, formula: str, value: float) -> str:
-    shown = plain(value)
-    return f"{name} = {formula}" if formula == shown else f"{name} = {formula} = {shown}"
 
 
 def summary(verdicts: Sequence[str]) -> Text:

@@ -1,8 +1,8 @@
-"""`gradcheck ops` and `gradcheck mistakes`: the catalogues, read off their tables."""
+"""The catalogues of ops and of mistakes, read off their tables."""
 
 import math
 
-from rich.console import Console
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -14,15 +14,15 @@ from gradcheck.ops import TABLE
 from gradcheck.ops.row import Interval, Op
 
 
-def print_ops() -> None:
-    """One line an op: name, other spellings, domain, kinks, PyTorch's node."""
+def ops_table() -> Table:
+    """One line an op: name, other spellings, domain, kinks, which counterparts it has."""
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
     for head in ("op", "also", "domain", "kinks", "counterparts"):
         table.add_column(head, overflow="fold")
     for row in sorted(TABLE.values(), key=lambda row: row.name):
         cells = (", ".join(row.school), _domain(row), _kinks(row), _counterparts(row))
         table.add_row(row.name, *cells)
-    Console(highlight=False).print(table)
+    return table
 
 
 def _domain(row: Op) -> str:
@@ -47,19 +47,20 @@ def _counterparts(row: Op) -> str:
     return ", ".join(own) or "NumPy"
 
 
-def print_mistakes() -> None:
+def mistakes_page() -> RenderableType:
     """Every mistake by family: its id, an example of it, the words for the student."""
-    out = Console(highlight=False)
+    lines: list[RenderableType] = []
     family = ""
     for row in (*ordered(), *TRAINING):
         if row.family != family:
             family = row.family
-            out.print(Text(f"{family}\n", style="bold underline"))
-        out.print(Text(row.id, style="bold"))
+            lines.append(Text(f"{family}\n", style="bold underline"))
+        lines.append(Text(row.id, style="bold"))
         program = row.example.program.rstrip()
         gap = "\n" if "\n" in program else "  "
-        out.print(Padding(Text(f"{program}{gap}answered  {answered(row)}"), (0, 4)))
-        out.print(Padding(Text(words(Hypothesis(row, None)), style="dim"), (0, 4, 1, 4)))
+        lines.append(Padding(Text(f"{program}{gap}answered  {answered(row)}"), (0, 4)))
+        lines.append(Padding(Text(words(Hypothesis(row, None)), style="dim"), (0, 4, 1, 4)))
+    return Group(*lines)
 
 
 def ordered() -> list[Mistake]:
