@@ -10,74 +10,37 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from gradcheck.answers.signs import GREEK
+from gradcheck.ops import TABLE
 
-ALIASES = {
-    "ln": "log",
-    "lg": "log10",
-    "log_2": "log2",
-    "ld": "log2",
-    "lb": "log2",
-    "log_10": "log10",
+SCHOOL = {
+    **dict.fromkeys(["log_2", "ld", "lb"], "log2"),
+    **dict.fromkeys(["lg", "log_10"], "log10"),
     "log_e": "log",
-    "asin": "arcsin",
-    "acos": "arccos",
-    "atan": "arctan",
-    "atan2": "arctan2",
-    "arctg": "arctan",
     "tg": "tan",
-    "ctg": "cot",
-    "cotan": "cot",
+    **dict.fromkeys(["ctg", "cotan"], "cot"),
     "cosec": "csc",
-    "arcsec": "asec",
-    "arccsc": "acsc",
-    "arccosec": "acsc",
-    "arccot": "acot",
+    "arctg": "arctan",
     "arcctg": "acot",
+    "arccosec": "acsc",
     "sh": "sinh",
     "ch": "cosh",
     "th": "tanh",
     "cth": "coth",
     "cosech": "csch",
-    "asinh": "arcsinh",
-    "arsinh": "arcsinh",
-    "argsinh": "arcsinh",
-    "acosh": "arccosh",
-    "arcosh": "arccosh",
-    "argcosh": "arccosh",
-    "atanh": "arctanh",
-    "artanh": "arctanh",
-    "argtanh": "arctanh",
-    "arcsech": "asech",
+    **dict.fromkeys(["arsinh", "argsinh"], "arcsinh"),
+    **dict.fromkeys(["arcosh", "argcosh"], "arccosh"),
+    **dict.fromkeys(["artanh", "argtanh"], "arctanh"),
     "arsech": "asech",
-    "arccsch": "acsch",
     "arcsch": "acsch",
-    "arccoth": "acoth",
     "arcoth": "acoth",
-    "abs": "absolute",
-    "fabs": "absolute",
     "Abs": "absolute",
-    "sgn": "sign",
-    "signum": "sign",
+    **dict.fromkeys(["sgn", "signum"], "sign"),
     "sigma": "sigmoid",
-    "expit": "sigmoid",
     "Gamma": "gamma",
-    "lgamma": "loggamma",
-    "gammaln": "loggamma",
-    "psi": "digamma",
-    "pow": "power",
-    "sub": "subtract",
-    "mul": "multiply",
-    "div": "divide",
-    "neg": "negative",
-    "amax": "max",
-    "amin": "min",
-    "mm": "matmul",
-    "mv": "matmul",
-    "unsqueeze": "expand_dims",
-    "view": "reshape",
-    "permute": "transpose",
-    "cat": "concatenate",
 }
+"""What schools and countries write, and the NumPy names it stands for."""
+
+ALIASES = {spelling: name for name, row in TABLE.items() for spelling in row.school} | SCHOOL
 """Spellings and the NumPy names they stand for."""
 
 INVERSES = {
@@ -95,26 +58,14 @@ INVERSES = {
     "coth": "acoth",
 }
 
-UNARY = (
-    "exp exp2 expm1 log log2 log10 log1p sqrt cbrt square reciprocal negative absolute sign "
-    "erf erfc gamma loggamma digamma relu sigmoid softplus floor ceil"
-)
-BINARY = (
-    "maximum minimum power arctan2 hypot logaddexp add subtract multiply divide matmul dot outer"
-)
-ARRAYS = (
-    "sum mean prod max min norm transpose swapaxes reshape broadcast_to concatenate stack "
-    "expand_dims softmax log_softmax logsumexp"
-)
-
-ARITY = (
-    dict.fromkeys([*UNARY.split(), *INVERSES, *INVERSES.values()], 1)
-    | dict.fromkeys(BINARY.split(), 2)
-    | {"where": 3}
-)
+ARITY = {
+    name: row.operands
+    for name, row in TABLE.items()
+    if row.operands is not None and not row.params and not row.arrange
+}
 """How many arguments a function takes; those that are not here take what they are given."""
 
-FUNCTIONS = frozenset(ARITY) | frozenset(ARRAYS.split())
+FUNCTIONS = frozenset(TABLE)
 """The functions the reader knows something about; a caller may accept fewer, or others."""
 
 LETTERS = {word: letter for letter, word in GREEK.items()}
@@ -144,12 +95,12 @@ class Words:
         """
         known = self.met.get(word)
         if known is None:
-            known = self._found(word)
+            known = self._first_meaning(word)
             if known is not None:
                 self.met[word] = known
         return known
 
-    def _found(self, word: str) -> Meaning | None:
+    def _first_meaning(self, word: str) -> Meaning | None:
         """The meaning of a word met for the first time."""
         for spelling in _spellings(word):
             if spelling in self.names:

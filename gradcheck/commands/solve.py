@@ -41,7 +41,7 @@ class Solved:
 
 
 def solve_all(chosen: Sequence[Problem], how: How) -> int:
-    """Solve every problem, print it, draw it where asked; the exit code of the command.
+    """Solve every problem, print it, draw it where reference; the exit code of the command.
 
     Raises Unwritable where the pictures cannot be written.
     """
@@ -113,16 +113,16 @@ def _training(problem: Problem, how: How) -> Solved:
     from gradcheck.programs.points import prepared  # noqa: PLC0415
     from gradcheck.report.training import training_line, training_report  # noqa: PLC0415
 
-    asked = prepared(problem)
+    reference = prepared(problem)
     if how.as_json:
-        shown: RenderableType = training_line(problem, asked)
+        shown: RenderableType = training_line(problem, reference)
     else:
-        shown = training_report(problem, asked, how.with_steps)
+        shown = training_report(problem, reference, how.with_steps)
     if how.plot is None:
-        return Solved(asked.verdict, shown)
+        return Solved(reference.verdict, shown)
     from gradcheck.plots import of_training  # noqa: PLC0415
 
-    return Solved(asked.verdict, shown, of_training(problem, asked))
+    return Solved(reference.verdict, shown, of_training(problem, reference))
 
 
 def _placed(problem: Problem, error: Exception) -> str:

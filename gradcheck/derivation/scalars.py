@@ -39,10 +39,7 @@ class Steps:
 def steps(problem: Problem, point: Point) -> Steps:
     """The derivation at a point; at most the last MOST nodes are written."""
     with precision(BITS):
-        leaves = {
-            name: numbers.leaves(name, value) if name in problem.wrt else numbers.constants(value)
-            for name, value in point.items()
-        }
+        leaves = numbers.inputs(point, problem.wrt)
         outcome = problem.outcome_on("symbolic", leaves)
         end = np.asarray(contracted(outcome.value, problem.cotangent), dtype=object).item()
         if not isinstance(end, Symbolic):

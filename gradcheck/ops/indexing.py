@@ -33,15 +33,9 @@ def _index_name(operands: tuple[Any, ...], params: Mapping[str, Any]) -> str:
     return {type(None): "Unsqueeze", slice: "Slice"}.get(type(told[-1]), "Select") + "Backward0"
 
 
-def _basic(index: Any) -> bool:
-    """Whether an index is made of integers, slices, None and `...` only: no entry comes twice."""
-    parts = index if isinstance(index, tuple) else (index,)
-    return all(p is None or p is Ellipsis or isinstance(p, int | slice) for p in parts)
-
-
 def _scattered(g: Any, shape: tuple[int, ...], index: Any) -> Any:
     out = np.zeros(shape, g.dtype)
-    if _basic(index):
+    if is_basic(index):
         out[index] = g
     else:
         np.add.at(out, index, g)
@@ -83,7 +77,7 @@ scatter: Op = op(
 
 
 def is_basic(index: Any) -> bool:
-    """Whether NumPy answers the index with a view: numbers, slices, `...` and None only."""
+    """Whether NumPy answers the index with a view: then no entry comes twice."""
     parts = index if isinstance(index, tuple) else (index,)
     return all(part is None or part is Ellipsis or _is_place(part) for part in parts)
 
