@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +18,17 @@ if TYPE_CHECKING:
     from gradcheck.problem import Problem, ProblemSet
 
 MALFORMED = 2
+STOPPED = 130  # as a shell says of what SIGINT ended
 BROKEN = 70  # a fault of our own: sysexits' EX_SOFTWARE
 LONGEST = 300
 YOUNG = 50_000
 """Objects between two collections: what is imported stays, and to search it took a tenth of a
 `solve`; Python's own 700 are for programs that make less at once."""
 EXAMPLES = """gradcheck solve problems/first-derivatives.yaml
-gradcheck grade problems/first-derivatives.yaml answers.yaml"""
+gradcheck grade problems/first-derivatives.yaml answers.yaml
+gradcheck check 'x**3 + 2*sin(x)' '3x^2 - 2cos x'"""
+SOLVE = """gradcheck solve problems/chain-rule.yaml --steps
+gradcheck solve -e 'x^3 + 2sin x' x=2"""
 
 
 class Exemplified(click.Command):
@@ -41,6 +46,14 @@ class Exemplified(click.Command):
 class Careful(Exemplified, click.Group):
     """Commands that end with a sentence, whatever happens: no traceback reaches a user."""
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """The command of that name; of an unknown one the nearest is said."""
+        if args and self.get_command(ctx, args[0]) is None:
+            close = get_close_matches(args[0], self.commands, n=1)
+            hint = f" Did you mean '{close[0]}'?" if close else ""
+            raise click.UsageError(f"No such command '{args[0]}'.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; what nobody foresaw is our fault, and said to be."""
         try:
@@ -50,6 +63,9 @@ class Careful(Exemplified, click.Group):
         except GradcheckError as error:
             click.echo(error, err=True)
             sys.exit(MALFORMED)
+        except KeyboardInterrupt:
+            click.echo("stopped", err=True)
+            sys.exit(STOPPED)
         except Exception as error:
             if os.environ.get("GRADCHECK_TRACEBACK"):
                 raise
@@ -67,8 +83,10 @@ def main() -> None:
     gc.set_threshold(YOUNG)
 
 
-@main.command(cls=Exemplified, epilog="gradcheck solve problems/chain-rule.yaml --steps")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@main.command(cls=Exemplified, epilog=SOLVE)
+@click.argument("paths", nargs=-1, metavar="PATHS... | NAME=VALUE...")
+@click.option("-e", "--expression", metavar="EXPR", help="Ask about this, not about a file.")
+@click.option("--wrt", metavar="NAME", multiple=True, help="With -e: differentiate by this alone.")
 @click.option("--problem", "only", metavar="ID", multiple=True, help="Only this problem.")
 @click.option("--steps", is_flag=True, help="Show the chain rule node by node.")
 @click.option(
@@ -80,20 +98,29 @@ def main() -> None:
 @click.option("--lint", is_flag=True, help="Then say what the problems could never reveal.")
 @click.option("--json", "as_json", is_flag=True, help="JSON Lines on standard output.")
 def solve(  # noqa: PLR0917 - click gives them by name
-    paths: tuple[Path, ...],
+    paths: tuple[str, ...],
+    expression: str | None,
+    wrt: tuple[str, ...],
     only: tuple[str, ...],
     steps: bool,
     plot: Path | None,
     lint: bool,
     as_json: bool,
 ) -> None:
-    """Ask reverse mode, the closed form and finite differences; say where they agree.
+    """Ask three opinions for a gradient; say where they agree.
 
-    PATHS are problem files or directories of them. Exit code 0: all agree (or are kinks and the
-    like, said so), 2: malformed, 3: the opinions contradict each other. Pictures (SVG) need the
-    extra `plot`; a graph's text (DOT) does not.
+    The opinions are reverse mode, the closed form and finite differences. PATHS are problem files
+    or directories of them, `-` is standard input; with -e, NAME=VALUE are the inputs: x=2,
+    'W=[[1, 2], [3, 4]]', or X=3x2 for an array that is drawn. Exit code 0: all agree (or are kinks
+    and the like, said so), 2: malformed, 3: the opinions contradict each other. Pictures (SVG) need
+    the extra `plot`; a graph's text (DOT) does not.
     """
-    chosen = _chosen(_sets(paths), only)
+    if expression is None:
+        chosen = _chosen(_sets(_there(paths)), only)
+    else:
+        from gradcheck.problem.question import question  # noqa: PLC0415
+
+        chosen = [question(expression, paths, wrt)]
     from gradcheck.commands.solve import How, solve_all  # noqa: PLC0415
 
     code = solve_all(chosen, How(steps, as_json, plot))
@@ -104,9 +131,33 @@ def solve(  # noqa: PLR0917 - click gives them by name
     sys.exit(code)
 
 
+@main.command(cls=Exemplified, epilog="gradcheck check 'x**3 + 2*sin(x)' '3x^2 - 2cos x'")
+@click.argument("expression")
+@click.argument("answer")
+@click.argument("given", nargs=-1, metavar="[NAME=VALUE]...")
+@click.option("--wrt", metavar="NAME", help="By which input, where there are several.")
+@click.option("--json", "as_json", is_flag=True, help="The line of `grade --json`.")
+def check(
+    expression: str, answer: str, given: tuple[str, ...], wrt: str | None, as_json: bool
+) -> None:
+    """Judge one derivative without a file: right, or why not.
+
+    ANSWER is typed mathematics or numbers; an input without a value is drawn. Exit code 0: right,
+    1: wrong, 2: unreadable, 3: needs review.
+    """
+    from gradcheck.commands.check import check_answer  # noqa: PLC0415
+
+    sys.exit(check_answer(expression, answer, given, wrt, as_json))
+
+
 @main.command(cls=Exemplified, epilog="gradcheck grade problems/chain-rule.yaml ada.yaml --json")
-@click.argument("problems", type=click.Path(exists=True, path_type=Path))
-@click.argument("answers", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.argument("problems", type=click.Path(exists=True, allow_dash=True, path_type=Path))
+@click.argument(
+    "answers",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, allow_dash=True, path_type=Path),
+)
 @click.option("--json", "as_json", is_flag=True, help="JSON Lines on standard output.")
 @click.option(
     "--feedback",
@@ -135,7 +186,9 @@ def grade(
 
 
 @main.command(cls=Exemplified, epilog="gradcheck lint problems/chain-rule.yaml")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.argument(
+    "paths", nargs=-1, required=True, type=click.Path(exists=True, allow_dash=True, path_type=Path)
+)
 @click.option("--self-tests-only", is_flag=True, help="Only run the right: and wrong: entries.")
 @click.option("--confusion", is_flag=True, help="Make every mistake and say how it is named.")
 def lint(paths: tuple[Path, ...], self_tests_only: bool, confusion: bool) -> None:
@@ -176,8 +229,17 @@ def schema() -> None:
     click.echo(json.dumps(form(), indent=2))
 
 
+STDIN = Path("-")
 PROBLEM_ENDINGS = (".yaml", ".yml", ".json")
 ANSWER_ENDINGS = (".yaml", ".yml", ".json")
+
+
+def _there(paths: tuple[str, ...]) -> tuple[Path, ...]:
+    """Paths that exist; raises click's complaint where one does not, or none is named."""
+    if not paths:
+        raise click.UsageError("name a problem file or a directory, or ask with -e EXPR")
+    kind = click.Path(exists=True, allow_dash=True, path_type=Path)
+    return tuple(kind.convert(path, None, click.get_current_context()) for path in paths)
 
 
 def _files(paths: tuple[Path, ...], endings: tuple[str, ...]) -> Iterator[Path]:
@@ -191,12 +253,12 @@ def _files(paths: tuple[Path, ...], endings: tuple[str, ...]) -> Iterator[Path]:
 
 def _sets(paths: tuple[Path, ...]) -> "list[ProblemSet]":
     """All problem sets; every malformed file is complained of before anything runs."""
-    from gradcheck.problem import load  # noqa: PLC0415
+    from gradcheck.problem.load import load, load_text  # noqa: PLC0415
 
     sets, complaints = [], []
     for file in _files(paths, PROBLEM_ENDINGS):
         try:
-            sets.append(load(file))
+            sets.append(load(file) if file != STDIN else load_text(sys.stdin.buffer.read(), "-"))
         except (GradcheckError, OSError) as error:
             complaints.append(str(error))
     if complaints or not sets:

@@ -12,7 +12,7 @@ from gradcheck.grading.key import DIAGNOSTIC, Key, key
 from gradcheck.grading.selftest import faults
 from gradcheck.problem import Problem
 from gradcheck.programs.points import programs
-from gradcheck.report.findings import COPIED, fact_line, fault_line, finding_line
+from gradcheck.report.linting import COPIED, fact_line, fault_line, finding_line
 from gradcheck.training.lint import blind as of_the_loop
 from gradcheck.training.lint import confused
 

@@ -1,9 +1,11 @@
 """A problem as the rest of gradcheck sees it: frozen, checked, ready for any number kind."""
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from keyword import iskeyword
+from math import prod
 from typing import Any
 from zlib import crc32
 
@@ -116,6 +118,20 @@ class Problem:
         except GradcheckError:
             return FLOATS.steps
         return min(FLOATS.steps, max(LEAST, PATIENCE * used))
+
+
+def too_large(shape: Sequence[int]) -> str:
+    """Why an array of such a shape cannot be drawn; nothing where it can."""
+    if prod(shape) <= FLOATS.elements:
+        return ""
+    return f"{prod(shape):,} entries are too many: at most {FLOATS.elements:,} are drawn"
+
+
+def unnameable(name: str) -> str:
+    """Why a text cannot be the name of an input, as advice; nothing where it can."""
+    if iskeyword(name):
+        return "choose another"
+    return "" if name.isidentifier() and not name.startswith("_") else "use letters and digits"
 
 
 def is_training(problem: Problem) -> bool:
