@@ -279,6 +279,6 @@ def _chosen(sets: "list[ProblemSet]", only: tuple[str, ...]) -> "list[Problem]":
 
 def _print(shown: "RenderableType") -> None:
     """A page or a table on standard output."""
-    from rich.console import Console  # noqa: PLC0415
+    from gradcheck.commands.screen import screen  # noqa: PLC0415
 
-    Console(highlight=False).print(shown)
+    screen().print(shown)

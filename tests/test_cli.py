@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -176,7 +177,7 @@ def test_check_json_is_a_line_of_grade():
     ("words", "said"),
     [
         (["x^3 + 2sin(x)", "x=2"], "11.16770633"),  # 3*4 + 2*cos(2)
-        (["sum((X @ W)**2)", "X=3x2", "W=[[1, 2], [3, 4]]", "--wrt", "W"], "d/dW[1,1]"),
+        (["sum((X @ W)**2)", "X=3x2", "W=[[1, 2], [3, 4]]", "--wrt", "W"], "d/dW[1, 1]"),
         (["y = x**2\n3*y", "x=2"], "12"),
     ],
 )
@@ -203,6 +204,59 @@ def test_a_question_that_cannot_be_asked_is_explained(words, said):
     """One message, exit code 2."""
     result = run("solve", *words)
     assert (result.exit_code, said in result.output) == (2, True), result.output
+
+
+LOOP = """
+id: loop
+inputs: {w: [1.0, -2.0, 0.5]}
+program: |
+  for step in range(200):
+      (relu(w - 2*(step == 150)*w)**2).sum().backward()
+  abs(w - [1.0, 2.0, 3.0]).sum().backward()
+ask: {grad: w.grad}
+"""
+WIDE = """
+id: wide
+inputs: {a_long_name_of_an_input: {shape: [3, 2]}, v: [0.123456789, -123.4567890123]}
+program: log(1 + exp(a_long_name_of_an_input @ v)).sum() + abs(v[0] - 0.1)
+"""
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_reports_fit_their_screen(file, columns, monkeypatch):
+    """No line is longer than the screen, and no number is cut to fit."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for words in (["solve", file(LOOP, "a.yaml"), file(WIDE, "b.yaml"), "--steps"], ["ops"]):
+        said = CliRunner().invoke(main, words).output
+        assert max(map(len, said.splitlines())) <= columns
+        assert "\u2026" not in said
+
+
+def test_many_backward_calls_are_a_summary_and_the_suspicious_ones(file):
+    """Of 201 calls one is at a kink: it is shown, the others are counted."""
+    said = run("solve", file(LOOP)).output
+    assert "201 backward calls: 200 agree, 1 kink" in said
+    assert len(said.splitlines()) < 20
+
+
+def test_a_pipe_gets_whole_lines_without_padding(file):
+    """Nothing is wrapped at a width that nobody has, and no line ends in blanks."""
+    done = subprocess.run(
+        [sys.executable, "-m", "gradcheck", "solve", file(WIDE)],
+        env={k: v for k, v in os.environ.items() if k != "COLUMNS"},
+        capture_output=True,
+        check=True,
+    )
+    lines = done.stdout.decode().splitlines()
+    assert max(map(len, lines)) > 100
+    assert not any(line.endswith(" ") for line in lines)
+
+
+def test_a_kink_shows_its_interval(file):
+    """The closed form of the branch taken is no derivative at the corner."""
+    said = run("solve", file("id: corner\ninputs: {x: 0.0}\nprogram: abs(x)\n")).output
+    assert "d/dx in [-1, 1]" in said
+    assert "1 exact" not in said
 
 
 def test_a_problem_may_come_from_standard_input():

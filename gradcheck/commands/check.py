@@ -3,9 +3,9 @@
 import json
 from collections.abc import Sequence
 
-from rich.console import Console
 from rich.text import Text
 
+from gradcheck.commands.screen import screen
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import key
@@ -31,7 +31,7 @@ def check_answer(
     if as_json:
         print(json.dumps(said, allow_nan=False))
         return CODES[said["verdict"]]
-    out = Console(highlight=False)
+    out = screen()
     head = Text(said["verdict"], style=f"bold {COLOURS.get(said['verdict'], 'yellow')}")
     head.append(f"  d/d{said['part']} of {problem.program.source}", style="not bold default")
     out.print(head, soft_wrap=True)

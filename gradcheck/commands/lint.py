@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from rich.console import Console
 from rich.text import Text
 
+from gradcheck.commands.screen import screen
 from gradcheck.diagnosis.confusion import confusion, summary
 from gradcheck.diagnosis.lint import Finding, blind
 from gradcheck.errors import GradcheckError
@@ -21,7 +21,7 @@ CLEAN, FINDINGS = 0, 1
 
 def lint_all(problems: Sequence[Problem], self_tests_only: bool) -> int:
     """Print the findings of every problem; the exit code of the command."""
-    out = Console(highlight=False)
+    out = screen()
     found = 0
     for problem in problems:
         try:
@@ -51,7 +51,7 @@ def print_confusion(problems: Sequence[Problem]) -> int:
         ready = key(problem)
         made = confusion(ready.mistaken) if ready.run is None else confused(ready.run)
         found.append((problem.id, made))
-    Console(highlight=False).print(summary(found), markup=False, soft_wrap=True)
+    screen().print(summary(found), markup=False, soft_wrap=True)
     return CLEAN
 
 

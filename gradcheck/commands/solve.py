@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console, RenderableType
 
+from gradcheck.commands.screen import screen
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.opinions.opinion import NotScalar
 from gradcheck.problem import Problem, is_training
@@ -45,7 +46,7 @@ def solve_all(chosen: Sequence[Problem], how: How) -> int:
 
     Raises Unwritable where the pictures cannot be written.
     """
-    out, err = Console(highlight=False), Console(stderr=True, highlight=False)
+    out, err = screen(), screen(stderr=True)
     album = None if how.plot is None else _album(how.plot, chosen)
     said: list[str] = []
     for problem in chosen:
@@ -92,7 +93,8 @@ def _value(problem: Problem, how: How) -> Solved:
     if how.as_json:
         shown: RenderableType = json_line(problem, verdict)
     else:
-        shown = problem_report(problem, verdict, _steps(problem, point) if how.with_steps else None)
+        steps = _steps(problem, point) if how.with_steps else None
+        shown = problem_report(problem, point, verdict, steps)
     if how.plot is None:
         return Solved(verdict.verdict, shown)
     from gradcheck.plots import of_case  # noqa: PLC0415

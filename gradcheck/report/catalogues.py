@@ -4,7 +4,6 @@ import math
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from gradcheck.diagnosis import Hypothesis, words
@@ -12,16 +11,15 @@ from gradcheck.mistakes import CATALOGUE, Mistake
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import Interval, Op
+from gradcheck.report.rows import Rows
 
 
-def ops_table() -> Table:
+def ops_table() -> Rows:
     """One line an op: name, other spellings, domain, kinks, which counterparts it has."""
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
-    for head in ("op", "also", "domain", "kinks", "counterparts"):
-        table.add_column(head, overflow="fold")
+    table = Rows(("op", "also", "domain", "kinks", "counterparts"))
     for row in sorted(TABLE.values(), key=lambda row: row.name):
         cells = (", ".join(row.school), _domain(row), _kinks(row), _counterparts(row))
-        table.add_row(row.name, *cells)
+        table.add(row.name, *cells)
     return table
 
 
@@ -58,8 +56,8 @@ def mistakes_page() -> RenderableType:
         lines.append(Text(row.id, style="bold"))
         program = row.example.program.rstrip()
         gap = "\n" if "\n" in program else "  "
-        lines.append(Padding(Text(f"{program}{gap}answered  {answered(row)}"), (0, 4)))
-        lines.append(Padding(Text(words(Hypothesis(row, None)), style="dim"), (0, 4, 1, 4)))
+        lines.append(Padding(Text(f"{program}{gap}answered  {answered(row)}"), (0, 0, 0, 4)))
+        lines.append(Padding(Text(words(Hypothesis(row, None)), style="dim"), (0, 0, 1, 4)))
     return Group(*lines)
 
 
