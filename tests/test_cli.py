@@ -286,7 +286,7 @@ def test_ctrl_c_ends_with_130(file, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "command", ["solve", "check", "grade", "lint", "ops", "mistakes", "schema"]
+    "command", ["solve", "check", "grade", "report", "lint", "ops", "mistakes", "schema"]
 )
 def test_every_command_has_help_with_an_example(command):
     """`--help` ends with a line that can be typed."""

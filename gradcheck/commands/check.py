@@ -10,10 +10,10 @@ from gradcheck.errors import GradcheckError
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import key
 from gradcheck.problem.question import question
+from gradcheck.report.classes import STYLES
 from gradcheck.report.findings import findings
 from gradcheck.report.judgements import line, told
 
-COLOURS = {"right": "green", "wrong": "red"}
 CODES = {"right": 0, "wrong": 1, "invalid": 2, "missing": 2, "needs-review": 3}
 
 
@@ -32,7 +32,7 @@ def check_answer(
         print(json.dumps(said, allow_nan=False))
         return CODES[said["verdict"]]
     out = screen()
-    head = Text(said["verdict"], style=f"bold {COLOURS.get(said['verdict'], 'yellow')}")
+    head = Text(said["verdict"], style=f"bold {STYLES[said['verdict']]}")
     head.append(f"  d/d{said['part']} of {problem.program.source}", style="not bold default")
     out.print(head, soft_wrap=True)
     if said["understood"]:

@@ -144,11 +144,12 @@ def is_training(problem: Problem) -> bool:
 
 @dataclass(frozen=True)
 class ProblemSet:
-    """The problems of one file."""
+    """The problems of one file, and its text."""
 
     title: str
     problems: tuple[Problem, ...]
     file: str = ""
+    text: bytes = b""
 
 
 def _as_kind(kind: str, value: Any) -> Any:
