@@ -83,7 +83,6 @@ program: x**3 + y**2
     [
         ("right: [{x: 3x^2, y: 3y}]", "y", "right", "wrong"),
         ("right: [{x: 3x^2 +}]", "x", "right", "invalid"),
-        ("right: [{z: 1}]", "z", "a part of the problem", "no such part"),
         ("wrong: [{answer: {x: 3x^2}, mistake: sign-error}]", "x", "wrong: sign-error", "right"),
         ("wrong: [{answer: {x: x^2}, mistake: sign-error}]", "x", "wrong: sign-error", "power-co"),
         ("wrong: [{answer: {x: 3x^}, mistake: sign-error}]", "x", "wrong: sign-error", "invalid"),

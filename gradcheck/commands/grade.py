@@ -27,6 +27,7 @@ from gradcheck.batch.submissions import (
 )
 from gradcheck.commands.progress import follow
 from gradcheck.commands.report import write_pages
+from gradcheck.commands.screen import screen
 from gradcheck.errors import GradcheckError
 from gradcheck.problem import ProblemSet
 from gradcheck.report import classes
@@ -57,7 +58,7 @@ class How:
 
 def grade_all(sets: Sequence[ProblemSet], paths: Sequence[Path], how: How) -> int:
     """Judge every submission, keep and show what was found; the exit code of the command."""
-    err = Console(stderr=True, highlight=False)
+    err = screen(stderr=True)
     try:
         with _opened(how.directory) as ledger:
             return _graded(sets, paths, how, ledger, err)
@@ -154,7 +155,7 @@ def _say_notices(ledger: Ledger, err: Console) -> None:
 
 def _show(ledger: Ledger, facts: ClassFacts, how: How) -> None:
     """The findings: lines of JSON, or answers and tables; of a batch that is kept the tables."""
-    out = Console(highlight=False)
+    out = screen()
     if how.as_json:
         for line in json_lines(ledger, how.feedback, as_read=how.directory is None):
             print(line)

@@ -16,7 +16,7 @@ from gradcheck.language.kinds import VOCABULARY
 from gradcheck.language.leaves import leaves
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Part
-from gradcheck.report.training import training_line, training_report, verdict_of
+from gradcheck.report.training import training_line, training_report
 from gradcheck.training import Reference, prepared
 from gradcheck.training.trace import ERROR
 
@@ -49,7 +49,7 @@ def _solved(file: Path, as_json: bool, with_steps: bool, out: Console, err: Cons
         out.print(training_report(problem, asked, with_steps))
     if asked.trace.error is not None:
         err.print(str(asked.trace.error), markup=False, soft_wrap=True)
-    if verdict_of(asked) == "dissent":
+    if asked.verdict == "dissent":
         return DISSENT
     return AGREE if asked.trace.error is None else ENDED
 

@@ -11,8 +11,7 @@ from gradcheck.language.kinds import ALIASES, VOCABULARY
 from gradcheck.numbers.ball import arbs, balls
 from gradcheck.numbers.scalars import Scalar, Scalars
 from gradcheck.opinions.opinion import Array
-from gradcheck.problem.record import Input, Point, Problem
-from gradcheck.training import is_training
+from gradcheck.problem.record import Input, Point, Problem, is_training
 from gradcheck.training.questions import balls_named, numbers_named
 
 NUMBERS = (np.ndarray, np.floating)

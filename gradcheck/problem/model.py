@@ -93,6 +93,7 @@ class SetModel(Strict):
 def schema() -> dict[str, Any]:
     """The JSON Schema of problem files: a set, or one problem at the top level."""
     whole, single = SetModel.model_json_schema(), ProblemModel.model_json_schema()
+    single["required"].remove("id")  # the file's name is one
     definitions = {**whole.pop("$defs", {}), **single.pop("$defs", {})}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -1,8 +1,11 @@
 """A problem as the rest of gradcheck sees it: frozen, checked, ready for any number kind."""
 
-from collections.abc import Mapping
+import ast
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from keyword import iskeyword
+from math import prod
 from typing import Any
 from zlib import crc32
 
@@ -19,6 +22,7 @@ Point = Mapping[str, Array]
 FLOATS = Budget()
 EXACT = Budget(elements=50_000, total=2_000_000, products=2_000_000)
 """A scalar of an exact kind takes a thousand times as long as an entry of a float array."""
+METHODS = frozenset({"backward", "step"})
 PATIENCE, LEAST = 50, 1_000  # times the steps at the given point; steps that any program may take
 
 
@@ -119,6 +123,30 @@ class Problem:
         except GradcheckError:
             return FLOATS.steps
         return min(FLOATS.steps, max(LEAST, PATIENCE * used))
+
+
+def too_large(shape: Sequence[int]) -> str:
+    """Why an array of such a shape cannot be drawn; nothing where it can."""
+    if prod(shape) <= FLOATS.elements:
+        return ""
+    return f"{prod(shape):,} entries are too many: at most {FLOATS.elements:,} are drawn"
+
+
+def unnameable(name: str) -> str:
+    """Why a text cannot be the name of an input, as advice; nothing where it can."""
+    if iskeyword(name):
+        return "choose another"
+    return "" if name.isidentifier() and not name.startswith("_") else "use letters and digits"
+
+
+def is_training(problem: Problem) -> bool:
+    """Whether a problem asks what is read at the end, or its program goes back by itself."""
+    if any(part.ask is not None for part in problem.parts):
+        return True
+    calls = [n.func for n in ast.walk(problem.program.tree) if isinstance(n, ast.Call)]
+    if any(isinstance(func, ast.Attribute) and func.attr in METHODS for func in calls):
+        return True
+    return any(isinstance(func, ast.Name) and func.id == "print" for func in calls)
 
 
 @dataclass(frozen=True)

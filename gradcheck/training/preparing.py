@@ -14,6 +14,7 @@ from gradcheck.training.crosscheck import check_on_engine
 from gradcheck.training.events import Judged, judged
 from gradcheck.training.making import Replays, all_replays
 from gradcheck.training.trace import Trace, finite, firm, noise, point_of, trace
+from gradcheck.verdict.consult import VERDICTS
 
 TRIES = 3  # points that are tried for each that is wanted
 
@@ -27,6 +28,12 @@ class Reference:
     trace: Trace
     noise: Mapping[str, Any]
     events: tuple[Judged, ...]
+
+    @property
+    def verdict(self) -> str:
+        """The gravest verdict of all events; agreement where nothing goes back."""
+        said = (event.verdict.verdict for event in self.events)
+        return max(said, key=VERDICTS.index, default="agree")
 
     @cached_property
     def mistaken(self) -> Replays:

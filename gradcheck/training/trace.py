@@ -26,7 +26,6 @@ from gradcheck.training.scripts import Chain
 from gradcheck.training.traced import Traced
 
 PRINTED, ERROR = "printed", "error"
-METHODS = frozenset({"backward", "step"})
 ROOMY = Budget()
 TRIES = 8
 SAMPLES = 4
@@ -53,16 +52,6 @@ class Trace:
     printed: str = ""
     error: TextError | None = None
     drawn: bool = False
-
-
-def is_training(problem: Problem) -> bool:
-    """Whether a problem asks what is read at the end, or its program goes back by itself."""
-    if any(part.ask is not None for part in problem.parts):
-        return True
-    calls = [n for n in ast.walk(problem.program.tree) if isinstance(n, ast.Call)]
-    if any(isinstance(n.func, ast.Attribute) and n.func.attr in METHODS for n in calls):
-        return True
-    return any(isinstance(n.func, ast.Name) and n.func.id == "print" for n in calls)
 
 
 def asks_error(problem: Problem) -> bool:

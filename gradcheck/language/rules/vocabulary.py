@@ -72,10 +72,10 @@ class Vocabulary:
         return BUILTINS | {"print"} if self.scripts else BUILTINS
 
 
-def nearest(name: str, known: Collection[str]) -> str:
+def nearest(name: str, known: Collection[str], alike: float = 0.6) -> str:
     """`did you mean ...?` for the known name closest to an unknown one, else nothing."""
     folded = {each.lower(): each for each in sorted(known, reverse=True)}
-    close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=alike)
     return f"did you mean `{folded[close[0]]}`?" if close else ""
 
 
