@@ -8,9 +8,8 @@ from pathlib import Path
 from gradcheck.grading.key import Key, key
 from gradcheck.language import check_program
 from gradcheck.language.kinds import VOCABULARY
-from gradcheck.problem import Problem, load
+from gradcheck.problem import Problem, is_training, load
 from gradcheck.problem.record import Part
-from gradcheck.training import is_training
 
 PROBLEMS = Path(__file__).parents[2] / "problems"
 
