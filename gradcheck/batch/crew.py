@@ -2,11 +2,11 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from dataclasses import dataclass, field
 from typing import Any
 
-from gradcheck.batch.executors import Lane
+from gradcheck.batch.executors import Here, Lane
 from gradcheck.batch.ledger import Judged
 from gradcheck.batch.work import Asking, Chunk, judged, prepared, unjudged
 
@@ -56,6 +56,17 @@ class Crew:
             return {id: future.result() for id, future in dealt.items()}
         except Exception as error:
             raise Broken(f"{type(error).__name__}: {error}") from error
+
+    def everywhere(self, task: Callable[..., None], arguments: Sequence[tuple[Any, ...]]) -> None:
+        """Do a task that is about files of this machine: by the workers that are on it."""
+        local = [hand.lane for hand in self.hands if hand.lane.alone] or [Lane(Here, lambda: 1)]
+        executors = [local[k % len(local)].executor for k in range(len(arguments))]
+        dealt = [e.submit(task, *given) for e, given in zip(executors, arguments, strict=True)]
+        for future, given in zip(dealt, arguments, strict=True):
+            try:
+                future.result()
+            except BrokenExecutor:
+                task(*given)
 
     def judge(self, problems: Sequence[str], more: More) -> Iterator[list[Judged]]:
         """All answers of all problems, in the order in which they come back; empty lists between.

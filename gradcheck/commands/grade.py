@@ -14,7 +14,8 @@ from gradcheck.batch.crew import Broken, Crew
 from gradcheck.batch.executors import lanes
 from gradcheck.batch.ledger import NAME, Change, Ledger, Unusable
 from gradcheck.batch.lock import only_writer
-from gradcheck.batch.outputs import json_lines
+from gradcheck.batch.outputs import json_lines, write_results
+from gradcheck.batch.pages import write_pages
 from gradcheck.batch.run import Batch
 from gradcheck.batch.statistics import ClassFacts, class_facts
 from gradcheck.batch.submissions import (
@@ -26,7 +27,6 @@ from gradcheck.batch.submissions import (
     submissions,
 )
 from gradcheck.commands.progress import follow
-from gradcheck.commands.report import write_pages
 from gradcheck.errors import GradcheckError
 from gradcheck.problem import ProblemSet
 from gradcheck.report import classes
@@ -119,7 +119,9 @@ def _graded(
             return MALFORMED
         facts = class_facts(ledger)
         if how.directory is not None:
-            write_pages(ledger, facts, how.directory)
+            ledger.save()
+            write_results(ledger, how.directory, how.feedback)
+            write_pages(ledger, facts, how.directory, crew)
     _show(ledger, facts, how)
     return _code(ledger, facts, how)
 

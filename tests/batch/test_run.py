@@ -213,8 +213,10 @@ def test_feedback_holds_for_the_files_too(here):
     assert "expected" in page.read_text(), "the ledger knows it all"
 
 
-def test_processes_give_the_same_bytes(tmp_path):
-    """The sample class, in this process and in two others."""
+def test_processes_give_the_same_bytes(tmp_path, monkeypatch):
+    """The sample class, judged and its pages written in this process and in two others."""
+    monkeypatch.setattr("gradcheck.batch.pages.WORTH", 0)
+    monkeypatch.setattr("gradcheck.batch.pages.SLICE", 7)
     one, two = tmp_path / "one", tmp_path / "two"
     for directory, jobs in ((one, 1), (two, 2)):
         assert grade(*CLASS_ANSWERS, "-o", directory, "--jobs", jobs).exit_code == 0
