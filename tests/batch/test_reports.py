@@ -14,16 +14,21 @@ from tests.support.batches import CLASS_ANSWERS, grade, made, outputs, report
 
 CHROMIUM = shutil.which("chromium")
 STUDENT = "quentin.moreau@example.edu"
-# The widest element that reaches beyond the window, and what was asked of the network: told by the
-# page itself, in its title, which headless Chromium prints with the document.
+# How far the page reaches beyond its frame, and what it asked of the network: told by the page
+# itself to the one around it, whose title headless Chromium prints. The frame has the width of a
+# phone, which a window of Chromium's does not get.
 PROBE = """
 <script>
 addEventListener("load", () => {
   const wide = document.documentElement.scrollWidth - innerWidth;
   const asked = performance.getEntriesByType("resource").map(e => e.name).join(" ");
-  document.title = JSON.stringify({wide, asked, width: innerWidth});
+  parent.postMessage(JSON.stringify({wide, asked, width: innerWidth}), "*");
 });
 </script>
+"""
+FRAME = """<!doctype html><title>nothing</title>
+<script>addEventListener("message", message => { document.title = message.data; });</script>
+<iframe src="page.html" width="{width}" height="900" style="border: 0"></iframe>
 """
 
 
@@ -150,7 +155,8 @@ def test_in_a_browser(graded, tmp_path, width, scheme):
         )
         copy = tmp_path / "page.html"
         copy.write_text(text.replace("</body>", f"{PROBE}</body>"))
-        found = browse(copy, tmp_path / "profile", width, scheme)
+        made(tmp_path, {"frame.html": FRAME.replace("{width}", str(width))})
+        found = browse(tmp_path / "frame.html", tmp_path / "profile", scheme)
         told = json.loads(
             re.findall(r"<title>(\{.*?\})</title>", found.stdout)[0].replace("&quot;", '"')
         )
@@ -175,7 +181,8 @@ def browse(
             *quiet.split(),
             colour,
             f"--user-data-dir={profile}",
-            f"--window-size={width},900",
+            "--window-size=1400,1000",
+            "--virtual-time-budget=3000",
             "--dump-dom",
             page.as_uri(),
         ],
