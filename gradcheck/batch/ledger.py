@@ -86,12 +86,17 @@ class Ledger:
         self.path = path
         try:
             self.db = _connected(path, readonly)
+        except sqlite3.Error as error:
+            raise Unusable(f"{path}: {error}") from None
+        try:
             if not readonly:
                 _prepare(self.db, path)
         except TooNew:
+            self.db.close()
             why = "a later version of gradcheck has written it - grade with that, or elsewhere"
             raise Unusable(f"{path}: {why}") from None
         except sqlite3.Error as error:
+            self.db.close()
             raise Unusable(f"{path}: {error} - move it away to start anew") from None
         self.unsaved, self.saved = 0, time.monotonic()
 

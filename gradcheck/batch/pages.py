@@ -1,5 +1,6 @@
 """The pages of a batch: students' by the workers, slice by slice, the class's at the end."""
 
+from contextlib import closing
 from pathlib import Path
 
 from gradcheck.batch.crew import Crew
@@ -34,11 +35,10 @@ def write_students(path: Path, out: Path, first: str, last: str) -> None:
     """The pages of the students from one name to another, read from the ledger."""
     from gradcheck.report.pages import page_name, student_page  # noqa: PLC0415
 
-    ledger = Ledger(path, readonly=True)
-    feedback = ledger.fact("feedback") or FULL
-    about, title = ledger.problems(), ledger.fact("title")
-    for student in ledger.everything(between=(first, last)):
-        lines = [told(marked.told(student.name), feedback) for marked in student.judged]
-        with replaced(out / "students" / page_name(student.name)) as file:
-            file.write(student_page(student.name, student.called, title, lines, about))
-    ledger.db.close()
+    with closing(Ledger(path, readonly=True)) as ledger:
+        feedback = ledger.fact("feedback") or FULL
+        about, title = ledger.problems(), ledger.fact("title")
+        for student in ledger.everything(between=(first, last)):
+            lines = [told(marked.told(student.name), feedback) for marked in student.judged]
+            with replaced(out / "students" / page_name(student.name)) as file:
+                file.write(student_page(student.name, student.called, title, lines, about))

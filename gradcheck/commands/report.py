@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -22,12 +23,13 @@ DONE, FAILED = 0, 2
 def report(directory: Path, form: str, out: Path | None, export: Path | None, column: str) -> int:
     """Write one form of what a ledger holds; the exit code of the command."""
     try:
-        ledger = Ledger(_ledger(directory), readonly=True)
-        where = _write(ledger, form, out or directory / _name(form), export, column)
+        with closing(Ledger(_ledger(directory), readonly=True)) as ledger:
+            where = _write(ledger, form, out or directory / _name(form), export, column)
+            complete = ledger.fact("complete") == "yes"
     except (GradcheckError, OSError, sqlite3.Error) as error:
         click.echo(str(error), err=True)
         return FAILED
-    if ledger.fact("complete") != "yes":
+    if not complete:
         click.echo("the batch was stopped before its end: `gradcheck grade` goes on", err=True)
     click.echo(str(where))
     return DONE

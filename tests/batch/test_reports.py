@@ -166,9 +166,7 @@ def test_in_a_browser(graded, tmp_path, width, scheme):
         assert "CONSOLE" not in found.stderr, found.stderr
 
 
-def browse(
-    page: Path, profile: Path, width: int, scheme: str
-) -> "subprocess.CompletedProcess[str]":
+def browse(page: Path, profile: Path, scheme: str) -> "subprocess.CompletedProcess[str]":
     """The document as headless Chromium has rendered it."""
     still = "--disable-gpu --disable-quic --no-first-run --disable-background-networking"
     quiet = "--disable-component-update --disable-sync --no-sandbox --enable-logging=stderr"

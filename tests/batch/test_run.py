@@ -6,6 +6,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -102,7 +103,7 @@ def test_only_what_changed_is_graded_again(here):
     assert "ada  line.x  right 2 -> right 4  (the problem or its rubric changed)" in said
     assert "two" not in said.partition("->")[0].split("\n")[-1]
     assert set(calls(here / "out")) == {1}
-    with sqlite3.connect(here / "out" / "results.sqlite") as ledger:
+    with closing(sqlite3.connect(here / "out" / "results.sqlite")) as ledger:
         count = ledger.execute("SELECT COUNT(*) FROM questions WHERE problem = 'two'")
         assert count.fetchone() == (3,), "the other problem was not judged again"
 
@@ -318,7 +319,7 @@ def test_a_damaged_ledger_is_told(here):
 def test_a_ledger_of_a_later_version_is_left_alone(here):
     """It is not understood, so it is not written."""
     run(here)
-    with sqlite3.connect(here / "out" / "results.sqlite") as ledger:
+    with closing(sqlite3.connect(here / "out" / "results.sqlite")) as ledger:
         ledger.execute("PRAGMA user_version = 99")
     refused = run(here)
     assert refused.exit_code == 2
