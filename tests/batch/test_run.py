@@ -149,6 +149,17 @@ def test_one_student_or_problem_alone(here):
     assert grade(here / "set.yaml", here / "answers", "--problem", "zzz").exit_code == 2
 
 
+def test_no_text_of_a_stranger_commands_the_terminal(tmp_path):
+    """Escapes in names of files, problems and answers are shown as what they are: nothing."""
+    made(tmp_path, {"set.yaml": SET, "answers/\x1b[2Ja.yaml": "answers: ["})
+    text = '{"student": "b", "answers": {"\\u001b[31m": 1, "line": "\\u001b[2J x \\u202e"}}'
+    made(tmp_path, {"answers/b.json": text})
+    found = grade(tmp_path / "set.yaml", tmp_path / "answers")
+    assert found.exit_code == 3
+    assert "\x1b" not in found.output
+    assert "\u202e" not in found.output
+
+
 def test_a_roster_says_who_is_missing(here):
     """Who handed nothing in has a page and no points; who is not on it is told."""
     made(here, {"roster.csv": "student,name\nbob,Bob B.\ncy,Cy C.\n"})
