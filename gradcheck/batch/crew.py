@@ -94,10 +94,12 @@ class Crew:
             hand.flying.append((hand.lane.executor.submit(judged, chunk), chunk))
 
     def _next(self, hand: _Hand, left: list[str], more: More) -> Chunk | None:
-        """Of the problems with answers left, one that is prepared here, or else any other."""
+        """Of the problems with answers left one that is prepared here, or nowhere, or any."""
         while left:
-            known = next((id for id in hand.prepared if id in left), None)
-            id = left[-1] if known is None else known
+            elsewhere = {id for other in self.hands for id in other.prepared}
+            own = (id for id in hand.prepared if id in left)
+            new = (id for id in left if id not in elsewhere)
+            id = next(own, None) or next(new, left[-1])
             chunk = more(id)
             if chunk is not None:
                 if id not in hand.prepared:

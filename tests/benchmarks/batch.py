@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import yaml
 
@@ -37,26 +38,35 @@ def main() -> None:
         chosen = problems(room)
         write(room / "all", chosen, students)
         write(room / "tenth", chosen, students // 10)
-        _, small = graded(room, "tenth", 1)
-        one, large = graded(room, "all", 1)
-        two, _ = graded(room, "all", 2)
-        again, _ = graded(room, "all", 2, fresh=False)
-        told(students * len(chosen), distinct(room / "out-all-1"), (one, two, again))
+        small = graded(room, "tenth", 1)
+        one = graded(room, "all", 1)
+        two = graded(room, "all", 2)
+        again = graded(room, "all", 2, fresh=False)
+        told(students * len(chosen), distinct(room / "out-all-1"), one, two)
         print(
-            f"peak memory: {large:.0f} MB, of a tenth of it {small:.0f} MB ({large / small:.2f}x)"
+            f"  speed-up {one.wall / two.wall:.2f}; a second run judges nothing: {again.wall:.1f} s"
         )
+        ratio = one.peak / small.peak
+        print(f"  peak memory {one.peak:.0f} MB, for a tenth {small.peak:.0f} MB ({ratio:.2f}x)")
 
 
-def told(answers: int, different: int, seconds: tuple[float, float, float]) -> None:
-    """The speeds."""
-    one, two, again = seconds
+class Run(NamedTuple):
+    """What a run took: seconds, seconds of this process's own work, and its peak in megabytes."""
+
+    wall: float
+    cpu: float
+    peak: float
+
+
+def told(answers: int, different: int, one: Run, two: Run) -> None:
+    """The speeds; by CPU where other work on the machine stretches the seconds."""
     print(f"{answers:,} answers, {different:,} distinct, on {os.cpu_count()} cores")
-    for jobs, took in ((1, one), (2, two)):
+    for name, run, jobs in (("1 process  ", one, 1), ("2 processes", two, 2)):
         rates = (
-            f"{answers / took:,.0f} answers/s, {different / took / jobs:,.0f} distinct/s/process"
+            f"{answers / run.wall:,.0f} answers/s, {different / run.wall / jobs:,.0f} distinct/s"
         )
-        print(f"  {jobs} process{'es' if jobs > 1 else '  '} {took:7.1f} s  {rates}")
-    print(f"  speed-up {one / two:.2f}; a second run, which judges nothing, {again:.1f} s")
+        print(f"  {name} {run.wall:7.1f} s  {rates} a process")
+    print(f"  1 process used {one.cpu:.1f} s of CPU: {different / one.cpu:,.0f} distinct/s of CPU")
 
 
 def problems(room: Path) -> list[Problem]:
@@ -96,21 +106,20 @@ def answer(problem: Problem, dice: random.Random, number: int) -> str:
     )
 
 
-def graded(room: Path, name: str, jobs: int, *, fresh: bool = True) -> tuple[float, float]:
-    """Seconds that a run takes, and the peak of its own memory in megabytes."""
+def graded(room: Path, name: str, jobs: int, *, fresh: bool = True) -> Run:
+    """Grade a directory of the room."""
     out = room / f"out-{name}-{jobs}"
     if fresh:
         shutil.rmtree(out, ignore_errors=True)
     words = ["grade", str(room / "set.json"), str(room / name), "-o", str(out), "--jobs", str(jobs)]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     start = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "gradcheck", *words], stdout=subprocess.DEVNULL
-    )
+    process = subprocess.Popen([sys.executable, "-m", "gradcheck", *words], **quiet)
     _, status, usage = os.wait4(process.pid, 0)
     took = time.perf_counter() - start
     if status:
         raise SystemExit(f"gradcheck grade ended with {os.waitstatus_to_exitcode(status)}")
-    return took, peak(usage)
+    return Run(took, usage.ru_utime + usage.ru_stime, peak(usage))
 
 
 def peak(usage: "resource.struct_rusage") -> float:
