@@ -186,6 +186,6 @@ def browse(page: Path, profile: Path, scheme: str) -> "subprocess.CompletedProce
         ],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=True,
     )
