@@ -80,6 +80,10 @@ def solve(
     like, said so), 2: malformed, 3: the opinions contradict each other. Pictures (SVG) need the
     extra `plot`; a graph's text (DOT) does not.
     """
+    if all(path.suffix == ".py" for path in paths):
+        from gradcheck.commands.script import solve_scripts  # noqa: PLC0415
+
+        sys.exit(solve_scripts(paths, as_json, steps))
     sets = _sets(paths)
     from gradcheck.commands.solve import How, solve_all  # noqa: PLC0415
 

@@ -10,6 +10,7 @@ from rich.text import Text
 from gradcheck.diagnosis import Hypothesis, words
 from gradcheck.mistakes import CATALOGUE, Mistake
 from gradcheck.mistakes.training import TRAINING
+from gradcheck.mistakes.typing import TYPING
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import Interval, Op
 
@@ -51,11 +52,11 @@ def print_mistakes() -> None:
     """Every mistake by family: its id, an example of it, the words for the student."""
     out = Console(highlight=False)
     family = ""
-    for row in (*ordered(), *TRAINING):
+    for row in (*ordered(), *TRAINING, *TYPING):
         if row.family != family:
             family = row.family
             out.print(Text(f"{family}\n", style="bold underline"))
-        out.print(Text(row.id, style="bold"))
+        out.print(Text.assemble((row.id, "bold"), "  (a slip)" if row.slip else ""))
         program = row.example.program.rstrip()
         gap = "\n" if "\n" in program else "  "
         out.print(Padding(Text(f"{program}{gap}answered  {answered(row)}"), (0, 4)))
@@ -76,7 +77,7 @@ def markdown_mistakes() -> str:
     """The catalogue as the README's table: one line an id, the example of its first row."""
     lines = ["| mistake | family | for example |", "| --- | --- | --- |"]
     seen: set[tuple[str, str]] = set()
-    for row in (*ordered(), *TRAINING):
+    for row in (*ordered(), *TRAINING, *TYPING):
         if (row.id, row.family) not in seen:
             seen.add((row.id, row.family))
             example = f"{_on_a_line(row.example.program)} → {answered(row)}".replace("|", "\\|")

@@ -34,7 +34,7 @@ def lint_all(sets: Sequence[ProblemSet], self_tests_only: bool) -> int:
         lines = [_fault(fault) for fault in faults(ready)]
         findings = () if self_tests_only else _findings(ready)
         lines += [_finding(problem, finding) for finding in findings if finding.cure]
-        lines += [] if self_tests_only else _copied(ready)
+        lines += [] if self_tests_only else [*_copied(ready), *_at_one_point(ready)]
         found += len(lines)
         lines += [_fact(finding) for finding in findings if finding.why and not finding.cure]
         if lines:
@@ -73,6 +73,13 @@ def _copied(ready: Key) -> list[Text]:
         return []
     words = "a program of nothing but the right numbers would pass: give an input by its shape"
     return [Text(f"  {words}", style="yellow")]
+
+
+def _at_one_point(ready: Key) -> list[Text]:
+    """Parts whose formulas are compared at the given point alone."""
+    names = ", ".join(part.name for part in ready.problem.parts if ready.stands_at_one_point(part))
+    words = f"{names}: a formula is judged at this point only: let an input be differentiated"
+    return [Text(f"  {words}, or give it by its shape", style="yellow")] if names else []
 
 
 def _fault(fault: Fault) -> Text:

@@ -84,7 +84,8 @@ def _named(said: Judgement) -> tuple[str, ...]:
         return ()
     if said.diagnosis.certainty == UNNAMED:
         return (UNNAMED,)
-    return tuple(hypothesis.mistake.id for hypothesis in said.diagnosis.hypotheses)
+    found = (*said.diagnosis.hypotheses, *said.diagnosis.beneath)
+    return tuple(hypothesis.mistake.id for hypothesis in found)
 
 
 def _came(said: Judgement) -> str:

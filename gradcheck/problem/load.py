@@ -1,7 +1,7 @@
 """Problem files into problems: every fault with its place, what was expected, and the cure."""
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from keyword import iskeyword
@@ -19,10 +19,14 @@ from gradcheck.language import (
     check_program,
 )
 from gradcheck.language.kinds import VOCABULARY
+from gradcheck.language.leaves import leaves
+from gradcheck.language.rules.classes import members
 from gradcheck.opinions.opinion import Array
 from gradcheck.problem.model import InputModel, ProblemModel, ProgramModel, SetModel
 from gradcheck.problem.record import Input, Part, Problem, ProblemSet
 
+# What `ask` can read besides the variables.
+READABLE = ("recorded", "printed", "error")
 PathTo = tuple[str | int, ...]
 
 # By what pydantic calls the place (an `expression` is an entry of `ask:`), or else the fault.
@@ -68,7 +72,7 @@ def load_text(text: str | bytes, file: str = "") -> ProblemSet:
     for k, entry in enumerate(model.problems):
         at = base if single else (*base, k)
         try:
-            problems.append(_Reader(document, at, entry, model.credit).problem())
+            problems.append(_Reader(document, at, entry, model).problem())
         except TextError as error:
             complaints += error.complaints
     if complaints:
@@ -139,17 +143,18 @@ class _Reader:
     """Reads one validated problem; collects complaints and raises them together."""
 
     def __init__(
-        self, document: Document, at: PathTo, model: ProblemModel, credit: Mapping[str, float]
+        self, document: Document, at: PathTo, model: ProblemModel, whole: SetModel
     ) -> None:
-        self.document, self.at, self.model, self.credit = document, at, model, credit
+        self.document, self.at, self.model, self.whole = document, at, model, whole
         self.complaints: list[Complaint] = []
 
     def problem(self) -> Problem:
         model = self.model
         inputs = {name: self._input(name, value) for name, value in model.inputs.items()}
         program = self._program(("program",), model.program, tuple(inputs))
-        wrt = self._wrt(inputs)
-        parts = self._parts(wrt, program, inputs)
+        own = () if program is None or inputs else leaves(program)
+        wrt = self._wrt(inputs, bool(own))
+        parts = self._parts(wrt, program, inputs, own)
         cotangent = self._array(("cotangent",)) if model.cotangent is not None else None
         if self.complaints or program is None:
             raise TextError(self.complaints)
@@ -163,7 +168,8 @@ class _Reader:
             parts,
             cotangent,
             model.points,
-            self.credit,
+            self.whole.credit,
+            model.brackets or self.whole.brackets,
             tuple(model.right),
             tuple((wrong.answer, wrong.mistake) for wrong in model.wrong),
             self.document.file,
@@ -209,6 +215,7 @@ class _Reader:
         source: str,
         declared: Sequence[str],
         vocabulary: Vocabulary = VOCABULARY,
+        kept: Collection[str] = (),
     ) -> Program | None:
         line, column = self.document.origin((*self.at, *path))
         try:
@@ -219,15 +226,16 @@ class _Reader:
                 file=self.document.file,
                 line=line,
                 column=column,
+                kept=kept,
             )
         except TextError as error:
             self.complaints += error.complaints
             return None
 
-    def _wrt(self, inputs: Mapping[str, Input]) -> tuple[str, ...]:
+    def _wrt(self, inputs: Mapping[str, Input], has_own: bool) -> tuple[str, ...]:
         tracked = tuple(name for name, i in inputs.items() if i.requires_grad)
         if self.model.wrt is None:
-            if not tracked and self.model.ask is None:
+            if not tracked and self.model.ask is None and not has_own:
                 self._complain(("inputs",), "no input requires grad", "let one do so", key=True)
             return tracked
         if not self.model.wrt and self.model.ask is None:
@@ -243,26 +251,31 @@ class _Reader:
         return tuple(self.model.wrt)
 
     def _parts(
-        self, wrt: tuple[str, ...], program: Program | None, inputs: Mapping[str, Input]
+        self,
+        wrt: tuple[str, ...],
+        program: Program | None,
+        inputs: Mapping[str, Input],
+        own: Sequence[str],
     ) -> tuple[Part, ...]:
-        names = list(self.model.ask or wrt)
+        asks = self.model.ask or {f"{leaf}.grad": f"{leaf}.grad" for leaf in own}
+        names = list(asks or wrt)
         for name in self.model.weights:
             if name not in names:
                 cure = f"one of {', '.join(names)}"
                 self._complain(("weights", name), f"`{name}` is not a part", cure, key=True)
         total = sum(self.model.weights.get(name, 1.0) for name in names) or 1.0
         share = {name: self.model.weights.get(name, 1.0) / total for name in names}
-        if self.model.ask is None:
+        if not asks:
             return tuple(Part(name, share[name]) for name in names)
-        known = (*inputs, *(_assigned(program) if program else ()), "recorded")
-        asking = _asking(program)
+        known = (*inputs, *(_assigned(program) if program else ()), *READABLE)
+        asking, kept = _asking(program), set(members(program.tree.body)) if program else set()
         parts = []
-        for name, asked in self.model.ask.items():
+        for name, asked in asks.items():
             if isinstance(asked, ProgramModel):
-                read = self._program(("ask", name, "read"), asked.read, known, asking)
+                read = self._program(("ask", name, "read"), asked.read, known, asking, kept)
                 parts.append(Part(name, share[name], read, asked.form))
             else:
-                read = self._program(("ask", name), asked, known, asking)
+                read = self._program(("ask", name), asked, known, asking, kept)
                 parts.append(Part(name, share[name], read))
         return tuple(parts)
 

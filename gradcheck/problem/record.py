@@ -24,12 +24,16 @@ PATIENCE, LEAST = 50, 1_000  # times the steps at the given point; steps that an
 
 @dataclass(frozen=True)
 class Input:
-    """One input: its exact values (an object array of Fractions), or only a shape to be drawn."""
+    """One input: its exact values (an object array of Fractions), or only a shape to be drawn.
+
+    A leaf that the program's text makes out of numbers is one too: the `written`-th, from 0.
+    """
 
     name: str
     value: Array | None
     shape: tuple[int, ...]
     requires_grad: bool
+    written: int | None = None
 
     @property
     def varies(self) -> bool:
@@ -64,6 +68,7 @@ class Problem:
     cotangent: Array | None = None
     points: float = 1.0
     credit: Mapping[str, float] = field(default_factory=dict)
+    brackets: str = "strict"
     right: tuple[Mapping[str, Any], ...] = ()
     wrong: tuple[tuple[Mapping[str, Any], str], ...] = ()
     file: str = ""

@@ -15,8 +15,10 @@ from gradcheck.report.figures import nested, plain
 from gradcheck.report.underline import underlined
 from gradcheck.report.verdicts import MEANINGS, STYLES
 from gradcheck.training import Judged, Reference, shown
+from gradcheck.training.trace import ERROR
 from gradcheck.verdict.consult import VERDICTS
 
+DRAWN = "random numbers are drawn by gradcheck's own generator: they are not PyTorch's"
 SHORT = 6
 MOST_EVENTS = 12
 MOST_LINES = 60
@@ -39,15 +41,21 @@ def training_report(problem: Problem, reference: Reference, with_steps: bool) ->
     blocks: list[RenderableType] = [head, Padding(Text(problem.program.source.rstrip()), (0, 4))]
     if reference.events:
         blocks.append(Padding(_events(reference), (0, 2)))
+    if reference.trace.printed:
+        printed = Text(reference.trace.printed.rstrip("\n"))
+        blocks += [Text("  prints", style="dim"), Padding(printed, (0, 4))]
     if with_steps:
         blocks.append(Padding(_ledger(reference), (0, 2)))
-    blocks.append(Padding(_answers(reference), (0, 2)))
+    if answers := _answers(reference):
+        blocks.append(Padding(answers, (0, 2)))
     blocks.append(Text.assemble("  ", (said, STYLES[said]), f"  {_meaning(reference, said)}"))
     blocks += [Text(f"    {line}", style="dim") for line in _findings(problem, reference)]
     return Group(*blocks, Text(""))
 
 
 def _meaning(reference: Reference, said: str) -> str:
+    if not reference.events and reference.trace.error is not None:
+        return "the program ended in an error before it went back"
     if not reference.events:
         return "the program never goes back: its answers are the engine's"
     return f"every backward call: {MEANINGS[said]}" if said == "agree" else MEANINGS[said]
@@ -87,12 +95,14 @@ def _ledger(reference: Reference) -> Table:
     return table
 
 
-def _answers(reference: Reference) -> Table:
+def _answers(reference: Reference) -> Table | None:
+    """One line a part; None where nothing is asked."""
+    asked = {k: v for k, v in reference.trace.values.items() if k != ERROR or v is not None}
     table = _table("part", "answer")
-    table.columns[0].min_width = max(map(len, reference.trace.values), default=0)
-    for name, value in reference.trace.values.items():
+    table.columns[0].min_width = max(map(len, asked), default=0)
+    for name, value in asked.items():
         table.add_row(Text(name, style="bold"), _short(value))
-    return table
+    return table if asked else None
 
 
 def _short(value: Any) -> str:
@@ -118,6 +128,8 @@ def _findings(problem: Problem, reference: Reference) -> Iterator[str]:
     """Why an event is not agreed, its suspect, and PyTorch's warnings."""
     for event in reference.events:
         yield from _words(problem, event)
+    if reference.trace.drawn:
+        yield DRAWN
     for note in reference.trace.notes:
         yield f"PyTorch warns: {note}"
 

@@ -1,4 +1,4 @@
-"""One step of the straight line, as a wrong rule of the calculus family sees it."""
+"""One operation of the straight line, as a wrong rule of the calculus family sees it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ EXPONENTS = {"sqrt": 0.5, "square": 2.0, "reciprocal": -1.0}
 
 
 @dataclass(frozen=True)
-class Step:
+class Operation:
     """y = op(u, v) with derivatives du and dv, at many places and points at once.
 
     Every number is an array that broadcasts against the derivatives, whose last axis runs over
@@ -77,49 +77,49 @@ class Step:
         return EXPONENTS.get(self.op, self.v)
 
 
-def call(s: Step) -> bool:
+def call(s: Operation) -> bool:
     """A function of one argument, a power with a constant in it, or a constant over something."""
     if s.both or s.summed:
         return False
     return s.op not in LINEAR or s.op == "power" or (s.op == "divide" and s.du is None)
 
 
-def function(s: Step) -> bool:
+def function(s: Operation) -> bool:
     """A function with a name: sin, exp, log."""
     return not s.both and not s.summed and s.op not in LINEAR and s.op not in EXPONENTS
 
 
-def composite(s: Step) -> bool:
+def composite(s: Operation) -> bool:
     """A call of something more than the bare variable."""
     return call(s) and not inner_is_variable(s)
 
 
-def inner_is_variable(s: Step) -> bool:
+def inner_is_variable(s: Operation) -> bool:
     """The one argument that varies is the variable itself."""
     return s.variable[0] if s.dv is None else s.variable[1]
 
 
-def product(s: Step) -> bool:
+def product(s: Operation) -> bool:
     """Both factors vary."""
     return s.op == "multiply" and s.both
 
 
-def quotient(s: Step) -> bool:
+def quotient(s: Operation) -> bool:
     """Numerator and denominator vary."""
     return s.op == "divide" and s.both
 
 
-def power(s: Step) -> bool:
+def power(s: Operation) -> bool:
     """A varying base and a constant exponent."""
     return (s.op == "power" and s.dv is None) or s.op in EXPONENTS
 
 
-def exponential(s: Step) -> bool:
+def exponential(s: Operation) -> bool:
     """A constant base, e or another, and a varying exponent."""
     return s.op in ("exp", "exp2") or (s.op == "power" and s.du is None)
 
 
-def term(s: Step) -> bool:
+def term(s: Operation) -> bool:
     """A sum or difference of two terms, not one over an axis."""
     return s.op in ("add", "subtract") and not s.summed
 

@@ -1,10 +1,10 @@
-"""The backprop family where paths meet, and where broadcasting had stretched something."""
+"""The backprop family where broadcasting stretched an operand, or an axis was summed away."""
 
 from typing import Any
 
 import numpy as np
 
-from gradcheck.mistakes.row import Edge, mistake
+from gradcheck.mistakes.row import ONE_LONG, SYMMETRIC, Edge, mistake
 
 
 def _stretched(e: Edge) -> bool:
@@ -27,37 +27,6 @@ def _spread_along_other(e: Edge) -> Any:
     return spread / (e.shape[axis] if e.op == "mean" else 1)
 
 
-overwritten_not_accumulated = mistake(
-    "overwritten-not-accumulated",
-    verb="accumulate",
-    wrong=lambda m: m.g,
-    says="`{text}` is used more than once: the gradients of all its uses add up, here only one of "
-    "them is left.",
-    example=("sum(x**3 + sin(x))", {"x": "3*x**2"}, {"x": (3,)}),
-    common=0.8,
-)
-
-counted_twice = mistake(
-    "counted-twice",
-    verb="pull",
-    where=lambda e: e.shared,
-    wrong=lambda e: 2 * e.right,
-    says="What comes back from `{text}` was added twice.",
-    example=("sum(x**3 + sin(x))", {"x": "6*x**2 + cos(x)"}, {"x": (3,)}),
-    common=0.4,
-    habit=False,
-)
-
-path_dropped = mistake(
-    "path-dropped",
-    verb="pull",
-    wrong=lambda e: 0 * e.right,
-    says="The path back through `{text}` is missing from the gradient.",
-    example=("sum((x - mean(x))**3)", {"x": "3*(x - mean(x))**2"}, {"x": (5,)}),
-    common=0.65,
-    habit=False,
-)
-
 broadcast_not_summed = mistake(
     "broadcast-not-summed",
     verb="fit",
@@ -67,6 +36,7 @@ broadcast_not_summed = mistake(
     "axes.",
     example=("sum((X + b)**2)", {"b": "2*(X + b)"}, {"X": (5, 3), "b": (3,)}),
     common=0.8,
+    hidden_by=(ONE_LONG,),
 )
 
 broadcast_averaged = mistake(
@@ -78,6 +48,7 @@ broadcast_averaged = mistake(
     "not the mean.",
     example=("sum((X + b)**2)", {"b": "mean(2*(X + b), axis=0)"}, {"X": (5, 3), "b": (3,)}),
     common=0.6,
+    hidden_by=(ONE_LONG,),
 )
 
 other_axis = mistake(
@@ -88,6 +59,7 @@ other_axis = mistake(
     says="The gradient of the broadcast operand of `{text}` was summed over the wrong axis.",
     example=("sum((X + b)**2)", {"b": "sum(2*(X + b), axis=1)"}, {"X": (5, 3), "b": (3,)}),
     common=0.6,
+    hidden_by=(ONE_LONG, SYMMETRIC),
 )
 
 all_axes = mistake(
@@ -98,6 +70,7 @@ all_axes = mistake(
     says="The gradient of the broadcast operand of `{text}` was summed over all axes.",
     example=("sum((X + b)**2)", {"b": "sum(2*(X + b))"}, {"X": (5, 3), "b": (3,)}),
     common=0.5,
+    hidden_by=(ONE_LONG, SYMMETRIC),
 )
 
 all_axes_spread = mistake(
@@ -108,6 +81,7 @@ all_axes_spread = mistake(
     says="The gradient of the broadcast operand of `{text}` was summed over all axes.",
     example=("sum((X + b)**2)", {"b": "sum(2*(X + b)) + 0*b"}, {"X": (5, 3), "b": (3,)}),
     common=0.4,
+    hidden_by=(ONE_LONG, SYMMETRIC),
 )
 
 spread_along_other = mistake(
@@ -123,4 +97,5 @@ spread_along_other = mistake(
         {"X": (3, 3)},
     ),
     common=0.4,
+    hidden_by=(ONE_LONG, SYMMETRIC),
 )

@@ -7,9 +7,9 @@ import pytest
 import sympy
 
 from gradcheck.diagnosis import Made, Prepared, explain, prepare, words
+from gradcheck.diagnosis.acts import fingerprint
 from gradcheck.diagnosis.confusion import NOTHING, confusion, summary
 from gradcheck.diagnosis.hypothesis import Hypothesis
-from gradcheck.diagnosis.making import fingerprint
 from gradcheck.ops import TABLE
 from tests.support.school import POINTS, SCHOOL, TENSORS, case, drawn, evaluated, mlp, school
 
@@ -44,18 +44,21 @@ def test_unique_where_nothing_else_gives_the_same_numbers(
             if made.mistake.vague or not np.all(np.isfinite(mine)) or _same(mine, right):
                 continue
             others = zip(prepared.made, values, strict=True)
-            rivals = {m.mistake.id for m, v in others if not m.mistake.vague and _same(v, mine)}
+            rivals = {
+                m.mistake.id for m, v in others if not m.mistake.vague and _same(v, mine, right)
+            }
             if len(rivals) == 1:
                 found = explain(prepared, part, [g[part] for g in made.at])
-                assert found.certainty == "unique"
+                assert {h.ids for h in found.hypotheses} == {(made.mistake.id,)}
 
 
 def _numbers(made: Made, part: str) -> Any:
     return np.concatenate([np.ravel(g[part]) for g in made.at])
 
 
-def _same(a: Any, b: Any) -> bool:
-    return bool(a.shape == b.shape and np.max(np.abs(a - b)) <= 1e-6 * np.max(np.abs(b)))
+def _same(a: Any, b: Any, scale: Any = 0.0) -> bool:
+    size = max(np.max(np.abs(b)), 1e-6 * np.max(np.abs(scale)))
+    return bool(a.shape == b.shape and np.max(np.abs(a - b)) <= 1e-6 * size)
 
 
 @pytest.mark.parametrize("text", SCHOOL[:16])
@@ -122,7 +125,7 @@ def test_every_function_can_be_gone_through(name: str) -> None:
     """No op of one argument trips a wrong rule, and an infinite answer is simply unnamed."""
     cases = [case(f"{name}(x**2) * x", {"x": p}) for p in (0.37, 0.63)]
     prepared = prepare(cases)
-    assert len(prepared.made) > 5
+    assert len(prepared.made) > 5 or name == "trunc"  # its derivative is 0
     found = explain(prepared, "x", [np.array(1.234), np.array(np.inf)])
     assert (found.certainty, found.hypotheses) == ("unnamed", ())
     assert "infinite" in found.remarks[0]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.mistakes.row import Whole, mistake
+from gradcheck.mistakes.row import ONE_LONG, SYMMETRIC, Whole, mistake
 
 Answers = Iterable[Mapping[str, Any]]
 
@@ -27,6 +27,19 @@ def _of_another(w: Whole) -> Answers:
         yield {a: w.right[b] for a, b in pairs if w.right[a].shape == w.right[b].shape}
 
 
+def _of_a_constant(w: Whole) -> Answers:
+    """For each part the derivative by an input that was not asked for."""
+    for g in w.others().values():
+        yield {name: g for name, right in w.right.items() if right.shape == np.shape(g)}
+
+
+def _upside_down(w: Whole) -> Answers:
+    """The gradient of one over the program."""
+    value = w.value()
+    if np.shape(value) == ():
+        yield {name: -g / value**2 for name, g in w.right.items()}
+
+
 def _total(w: Whole) -> Answers:
     """All partial derivatives added up, as if the other variables moved along."""
     if w.scalar and len(w.right) > 1:
@@ -46,12 +59,14 @@ whole_sign = mistake(
     says="The whole answer has the wrong sign.",
     example=("x**2 + cos(x)", {"x": "-2*x + sin(x)"}),
     common=0.8,
+    generic=True,
+    slip=True,
 )
 
 integrated_instead = mistake(
     "integrated-instead",
     verb="answer",
-    wrong=lambda w: (),
+    wrong=lambda w: [] if w.integral is None else [dict.fromkeys(w.right, w.integral)],
     says="This is an antiderivative: the derivative of the answer is `{text}` itself.",
     example=("x**2 * exp(x)", {"x": "(x**2 - 2*x + 2)*exp(x)"}),
     common=0.6,
@@ -109,6 +124,7 @@ transposed = mistake(
     says="The gradient is transposed: it has the shape of the input itself.",
     example=("sum(X @ W * V)", {"W": "(X.T @ V).T"}, {"X": (5, 3), "W": (3, 2), "V": (5, 2)}),
     common=0.7,
+    hidden_by=(SYMMETRIC,),
 )
 
 at_another_point = mistake(
@@ -117,7 +133,7 @@ at_another_point = mistake(
     wrong=_elsewhere,
     says="This is the gradient at another point: at 0, at 1, or with the signs of the inputs "
     "turned.",
-    example=("x**3 + 2*sin(x)", {"x": "2 + 0*x"}),
+    example=("x**2 + exp(x)", {"x": "-2*x + exp(-x)"}),
     common=0.2,
     vague=True,
 )
@@ -130,6 +146,7 @@ factor_two = mistake(
     example=("sin(x) + x", {"x": "2*cos(x) + 2"}),
     common=0.5,
     vague=True,
+    slip=True,
 )
 
 sum_for_mean = mistake(
@@ -140,6 +157,7 @@ sum_for_mean = mistake(
     example=("sum((x - y_true)**2)", {"x": "2*(x - y_true)*5"}, {"x": (5,), "y_true": (5,)}),
     common=0.4,
     vague=True,
+    hidden_by=(ONE_LONG,),
 )
 
 mean_for_sum = mistake(
@@ -150,4 +168,34 @@ mean_for_sum = mistake(
     example=("mean((x - y_true)**2)", {"x": "2*(x - y_true)/25"}, {"x": (5,), "y_true": (5,)}),
     common=0.4,
     vague=True,
+    hidden_by=(ONE_LONG,),
+)
+
+by_a_constant = mistake(
+    "wrong-variable",
+    verb="answer",
+    wrong=_of_a_constant,
+    says="This is the derivative by another letter, which is a constant here.",
+    example=("sum(x**2 * X)", {"x": "x**2"}, {"x": (), "X": ()}),
+    common=0.4,
+)
+
+treated_as_constant = mistake(
+    "treated-as-constant",
+    verb="answer",
+    wrong=lambda w: [{name: 0 * g for name, g in w.right.items()}],
+    says="The answer is 0, as for a constant: but `{text}` varies.",
+    example=("x**2 + sin(x)", {"x": "0*x"}),
+    common=0.2,
+)
+
+upside_down = mistake(
+    "function-misread",
+    verb="answer",
+    wrong=_upside_down,
+    says="This is the derivative of one over the function: it was read upside down.",
+    example=("sin(x) + x**2", {"x": "-(cos(x) + 2*x)/(sin(x) + x**2)**2"}),
+    common=0.2,
+    vague=True,
+    slip=True,
 )

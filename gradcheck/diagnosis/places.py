@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from gradcheck.diagnosis.line import Line, Span
-from gradcheck.mistakes.step import Step
+from gradcheck.mistakes.operation import Operation
 from gradcheck.opinions.opinion import Array
 from gradcheck.ops.row import Op
 
-Wrong = Callable[[Step], Any]
+Wrong = Callable[[Operation], Any]
 Key = tuple[Any, ...]
 Tangents = Sequence[Array | None] | Mapping[int, Array | None]
 
@@ -55,8 +55,8 @@ def _place(line: Line, key: Key, ks: Sequence[int]) -> Place:
     return Place(key, line.spans[ks[0]], tuple(ks), summed, chained and not summed)
 
 
-def step(line: Line, ks: Sequence[int], d: Tangents, summed: bool = False) -> Step:
-    """The nodes of one place as a `Step`; `d[k]` may have leading axes for several hypotheses."""
+def operation(line: Line, ks: Sequence[int], d: Tangents, summed: bool = False) -> Operation:
+    """The nodes of one place; `d[k]` may have leading axes for several hypotheses."""
     row = line.rows[ks[0]]
     assert row is not None
     at = list(ks)
@@ -66,7 +66,7 @@ def step(line: Line, ks: Sequence[int], d: Tangents, summed: bool = False) -> St
     slopes = [line.f[k] for k in at]
     by_v = [s[1] if len(s) > 1 else np.zeros_like(s[0]) for s in slopes]
     slope, apply = _again(row, len(args[0]), 0 if dv is None else 1, u, v)
-    return Step(
+    return Operation(
         op=row.name,
         y=_wide(line.y[at]),
         u=u,
@@ -128,7 +128,7 @@ def rerun(line: Line, wrong: Mapping[int, Wrong]) -> Array:
     found = list(line.tangents)
     for k in range(len(line.nodes)):
         if k in wrong:
-            found[k] = np.broadcast_to(wrong[k](step(line, [k], found))[0, 0], line.x.shape)
+            found[k] = np.broadcast_to(wrong[k](operation(line, [k], found))[0, 0], line.x.shape)
         elif line.above[k] & bits:
             found[k] = line.chained(k, found)
     end = found[-1]
@@ -142,7 +142,7 @@ def shifted(line: Line, place: Place, wrong: Wrong) -> Array:
     """
     if place.chained:
         return rerun(line, dict.fromkeys(place.ks, wrong))
-    s = step(line, place.ks, line.tangents, place.summed)
+    s = operation(line, place.ks, line.tangents, place.summed)
     change = (wrong(s) - s.right)[:, 0] * line.adjoints[list(place.ks)][:, :, None]
     root = line.tangents[-1]
     assert root is not None

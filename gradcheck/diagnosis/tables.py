@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.diagnosis.closeness import ABSOLUTE, RELATIVE
+from gradcheck.diagnosis.closeness import room, scale_of
 from gradcheck.opinions.opinion import Array
 
 
@@ -20,48 +20,52 @@ class Table:
     allowed: Array
 
 
-def table(who: Array, flat: Array) -> Table:
-    """Rows and their tolerance: relative to the entry, and to the largest of the row.
+def table(who: Array, rows: Array, scale: Array) -> Table:
+    """Rows and their tolerance at each point, where the right gradient has this `scale` (P,).
 
     A row with an entry that is no number fits nothing.
     """
-    flat = np.where(np.isfinite(flat), flat, np.nan)
-    size = np.abs(flat)
-    largest = np.max(np.nan_to_num(size), axis=(1, 2), initial=0.0)[:, None, None]
-    return Table(who, flat, RELATIVE * size + ABSOLUTE * largest)
+    rows = np.where(np.isfinite(rows), rows, np.nan)
+    return Table(who, rows, room(rows, scale))
 
 
-def by_shape(arrays: Sequence[Sequence[Any]]) -> dict[tuple[int, ...], Table]:
+def by_shape(arrays: Sequence[Sequence[Any]], right: Sequence[Any]) -> dict[tuple[int, ...], Table]:
     """Rows of arrays (one a point) in tables by their shape; a row of mixed shapes is left out."""
     rows: dict[tuple[int, ...], list[int]] = defaultdict(list)
     for n, row in enumerate(arrays):
         shapes = {np.shape(a) for a in row}
         if len(shapes) == 1:
             rows[shapes.pop()].append(n)
+    scale = scale_of(flat(right))
     return {
-        shape: table(np.array(who), np.array([[np.ravel(a) for a in arrays[n]] for n in who]))
+        shape: table(np.array(who), np.array([flat(arrays[n]) for n in who]), scale)
         for shape, who in rows.items()
     }
 
 
+def flat(arrays: Sequence[Any]) -> Array:
+    """Arrays of one shape as (point, entry)."""
+    return np.array([np.ravel(a) for a in arrays])
+
+
 @dataclass(frozen=True, eq=False)
 class Given:
-    """An answer at the points where it is known, with the slack of typed digits."""
+    """An answer at the points where it is known, with the slack of typed digits, entry by entry."""
 
     points: list[int]
     flat: Array
     shape: tuple[int, ...]
-    slack: float
+    slack: Array
 
 
-def given(answer: Sequence[Any], slack: float) -> Given | None:
+def given(answer: Sequence[Any], slack: Any) -> Given | None:
     """The known part of an answer; None where nothing is known, or shapes differ between points."""
     points = [k for k, a in enumerate(answer) if a is not None]
     shapes = {np.shape(answer[k]) for k in points}
     if len(shapes) != 1:
         return None
     flat = np.array([np.ravel(np.asarray(answer[k], dtype=float)) for k in points])
-    return Given(points, flat, shapes.pop(), slack)
+    return Given(points, flat, shapes.pop(), np.ravel(slack))
 
 
 def fitting(found: Table | None, wanted: Given, flat: Array | None = None) -> Array:
