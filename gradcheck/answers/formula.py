@@ -26,9 +26,10 @@ class Formula:
     """One typed formula; `text` is what was typed without what stood around it.
 
     `tree` has the nodes Name, Constant (int or Fraction; True, False, None as arguments), BinOp,
-    UnaryOp, Call, Subscript, Slice, Tuple, List, Attribute (T) and Compare, each with its place in
-    `text`. `understood` is the tree in NumPy's spelling, `notes` say which rule was applied where a
-    spelling is ambiguous, `half_unit` is half a unit of the last digit of a bare decimal.
+    UnaryOp, Call, Subscript, Slice, Tuple, List, Attribute (T, size, ndim, shape) and Compare, each
+    with its place in `text`. `understood` is the tree in NumPy's spelling, `notes` say which rule
+    was applied where a spelling is ambiguous, `half_unit` is half a unit of the last digit of a
+    bare decimal.
     """
 
     text: str

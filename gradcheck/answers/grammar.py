@@ -14,6 +14,7 @@ from gradcheck.answers.cursor import Cursor
 from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracketed, echo
 from gradcheck.answers.respelling import respelled
 from gradcheck.answers.scanner import Token
+from gradcheck.answers.shapes import only_as_matrices, shape_of
 from gradcheck.answers.signs import DERIVATIVE
 from gradcheck.answers.tokens import tokenize
 from gradcheck.answers.values import READERS, suffixed
@@ -124,13 +125,22 @@ def _side_by_side(p: Cursor, left: ast.expr, start: int) -> ast.expr:
     raised = not token.spaced and not p.function_comes() and token.kind == "name"
     raised = raised and _bare_exponent(p, ("number", "name"), -1)
     right = p.operand(expression(p, PRODUCT + 1))
-    if isinstance(left, ast.Attribute) or isinstance(right, ast.Attribute):
+    matrices = only_as_matrices(left, right, p.words.shapes)
+    if matrices:
+        p.note("arrays side by side are read as a matrix product where only that fits")
+    elif _is_transposed(p, left, right) or _is_transposed(p, right, left):
         p.note("factors side by side are multiplied entry by entry; a matrix product is written @")
     if divided or raised:
         p.note(
             f"{p.typed(start)} is read as {bracketed(left, POWER + 1)}*{bracketed(right, UNARY)}"
         )
-    return p.node(ast.BinOp(p.operand(left), ast.Mult(), right), start)
+    op = ast.MatMult() if matrices else ast.Mult()
+    return p.node(ast.BinOp(p.operand(left), op, right), start)
+
+
+def _is_transposed(p: Cursor, factor: ast.expr, other: ast.expr) -> bool:
+    """Whether a factor is a transpose beside something that may be a matrix too."""
+    return isinstance(factor, ast.Attribute) and shape_of(other, p.words.shapes) != ()
 
 
 def _is_coefficient(p: Cursor) -> bool:

@@ -132,10 +132,11 @@ def _is_function(words: Words, piece: str) -> bool:
 
 
 def _shown(words: Words, pieces: Pieces) -> str:
-    """Pieces as they would be typed: `x*sin x`."""
+    """Pieces as they would be typed: `x*sin x`; arrays side by side, which may be matrices."""
     text = ""
     for piece in pieces:
-        joint = " " if _is_function(words, piece) else "" if piece.isdigit() else "*"
+        apart = _is_function(words, piece) or words.shapes.get(piece)
+        joint = " " if apart else "" if piece.isdigit() else "*"
         text += piece + joint
     return text.rstrip(" *")
 
@@ -201,7 +202,7 @@ def _is_argument(tokens: Sequence[Token], opening: int, words: Words) -> bool:
     """Whether a bracket comes right after a function's name, or after the power of one."""
     before = tokens[opening - 1]
     if before.kind == "name" and _is_function(words, before.text):
-        return True
+        return opening < 2 or tokens[opening - 2].text != "."
     powered = opening >= 3 and tokens[opening - 2].text == "^"
     name = tokens[opening - 3] if powered else before
     return powered and name.kind == "name" and _is_function(words, name.text)

@@ -12,6 +12,8 @@ from gradcheck.answers.scanner import Token
 from gradcheck.answers.signs import FRACTIONS
 from gradcheck.answers.words import MODULES, WRAPPERS
 
+SIZES = ("size", "ndim", "shape")
+
 
 def suffixed(p: Cursor, value: ast.expr, token: Token) -> ast.expr:
     """The value that starts at `token`, with the indices, methods and transposes after it."""
@@ -196,6 +198,8 @@ def _suffix(p: Cursor, value: ast.expr, token: Token) -> ast.expr:
         return p.node(ast.Attribute(p.operand(value), "T", ast.Load()), token.start)
     p.step()
     method = p.step()
+    if method.text in SIZES and not p.sees("("):
+        return p.node(ast.Attribute(p.operand(value), method.text, ast.Load()), token.start)
     function = p.words.function(method.text) if method.kind == "name" else None
     if function is None or not p.sees("("):
         message = (

@@ -6,7 +6,7 @@ A declared name always wins: an input may be called e, i, C or gamma.
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from gradcheck.answers.signs import GREEK
@@ -90,12 +90,12 @@ class Meaning(NamedTuple):
 
 @dataclass(frozen=True)
 class Words:
-    """The vocabulary of one problem; `scalars` are those names that are single numbers."""
+    """The vocabulary of one problem; `sized` are the names whose shapes are known."""
 
     names: frozenset[str]
     functions: frozenset[str]
     constants: frozenset[str]
-    scalars: frozenset[str] = frozenset()
+    sized: frozenset[tuple[str, tuple[int, ...]]] = frozenset()
     met: dict[str, Meaning] = field(default_factory=dict, compare=False, repr=False)
 
     def meaning(self, word: str) -> Meaning | None:
@@ -124,6 +124,16 @@ class Words:
                 return Meaning("function", function)
         return None
 
+    @cached_property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """The shapes that are known."""
+        return dict(self.sized)
+
+    @cached_property
+    def scalars(self) -> frozenset[str]:
+        """The names of single numbers."""
+        return frozenset(name for name, shape in self.sized if not shape)
+
     def function(self, word: str) -> str | None:
         """The NumPy name of an accepted function, else nothing."""
         named = ALIASES.get(word, word)
@@ -142,11 +152,11 @@ def vocabulary(
 ) -> Words:
     """The vocabulary made of these collections; the same one for the same collections.
 
-    Names that come as a mapping to inputs tell which of them are single numbers.
+    Names that come as a mapping to inputs have their `shape`.
     """
-    shapes = names if isinstance(names, Mapping) else {}
-    scalars = frozenset(n for n, each in shapes.items() if getattr(each, "shape", None) == ())
-    return _made(frozenset(names), frozenset(functions), frozenset(constants), scalars)
+    inputs = names if isinstance(names, Mapping) else {}
+    sized = frozenset((name, each.shape) for name, each in inputs.items())
+    return _made(frozenset(names), frozenset(functions), frozenset(constants), sized)
 
 
 @lru_cache(maxsize=256)
@@ -154,9 +164,9 @@ def _made(
     names: frozenset[str],
     functions: frozenset[str],
     constants: frozenset[str],
-    scalars: frozenset[str],
+    sized: frozenset[tuple[str, tuple[int, ...]]],
 ) -> Words:
-    return Words(names, functions, constants, scalars)
+    return Words(names, functions, constants, sized)
 
 
 def _spellings(word: str) -> Iterator[str]:

@@ -203,6 +203,8 @@ max(X)                      => max(X)
 maximum(x, 0)               => maximum(x, 0)
 where(x>0, 1, 0)            => where(x > 0, 1, 0)
 where(x != y, x, -y)        => where(x != y, x, -y)
+X.size                      => X.size
+2/X.shape[0] * X.T          => 2/X.shape[0]*X.T
 X[0]                        => X[0]
 X[-1]                       => X[-1]
 X[:,0]                      => X[:, 0]
