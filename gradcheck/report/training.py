@@ -13,12 +13,18 @@ from rich.text import Text
 from gradcheck.problem import Problem
 from gradcheck.report.figures import nested, plain
 from gradcheck.report.underline import underlined
-from gradcheck.report.verdicts import MEANINGS, STYLES
+from gradcheck.report.verdicts import (
+    MEANINGS,
+    STYLES,
+    closed_forms,
+    json_part,
+    opinions_table,
+)
 from gradcheck.training import Judged, Reference, shown
 from gradcheck.verdict.consult import VERDICTS
 
 SHORT = 6
-MOST_EVENTS = 12
+MOST_EVENTS, FEW_EVENTS = 12, 2
 MOST_LINES = 60
 OPINIONS = ("reverse", "symbolic", "differences")
 VERBS = {"add": "adds", "clear": "cleared", "step": "steps"}
@@ -39,6 +45,7 @@ def training_report(problem: Problem, reference: Reference, with_steps: bool) ->
     blocks: list[RenderableType] = [head, Padding(Text(problem.program.source.rstrip()), (0, 4))]
     if reference.events:
         blocks.append(Padding(_events(reference), (0, 2)))
+    blocks += _gradients(reference, MOST_EVENTS if with_steps else FEW_EVENTS)
     if with_steps:
         blocks.append(Padding(_ledger(reference), (0, 2)))
     blocks.append(Padding(_answers(reference), (0, 2)))
@@ -71,6 +78,17 @@ def _events(reference: Reference) -> Table:
     if len(reference.events) > MOST_EVENTS:
         table.add_row(f"... {len(reference.events) - MOST_EVENTS} more", "", "", "")
     return table
+
+
+def _gradients(reference: Reference, most: int) -> Iterator[RenderableType]:
+    """What each of the first events gives to its leaves: three numbers an entry, closed forms."""
+    for judged in reference.events[:most]:
+        verdict = judged.written
+        if verdict.opinions and not any(o.directions for o in verdict.opinions.values()):
+            shapes = {name: root.value.shape for name, root in judged.event.names.items()}
+            yield Text(f"  {judged.event.label}", style="dim")
+            yield Padding(opinions_table(verdict, shapes), (0, 2))
+            yield from closed_forms(verdict)
 
 
 def _ledger(reference: Reference) -> Table:
@@ -141,7 +159,7 @@ def training_line(problem: Problem, reference: Reference) -> str:
         name: {"verdict": verdict_of(reference), "closed_form": None, "answer": _json(shown(value))}
         for name, value in reference.trace.values.items()
     }
-    line["events"] = [_event(event) for event in reference.events]
+    line["events"] = [_event(event, k < MOST_EVENTS) for k, event in enumerate(reference.events)]
     line["ledger"] = [
         {
             "verb": entry.verb,
@@ -155,7 +173,8 @@ def training_line(problem: Problem, reference: Reference) -> str:
     return json.dumps(line, ensure_ascii=False, allow_nan=False)
 
 
-def _event(event: Judged) -> dict[str, Any]:
+def _event(event: Judged, written: bool) -> dict[str, Any]:
+    """One event; of the first ones closed forms and numbers too."""
     found: dict[str, Any] = {
         "verdict": event.verdict.verdict,
         "value": nested(event.event.value),
@@ -165,6 +184,8 @@ def _event(event: Judged) -> dict[str, Any]:
             if name in event.verdict.opinions
         },
     }
+    if written and event.verdict.opinions:
+        found["parts"] = {name: json_part(event.written, name) for name in event.verdict.parts}
     return found | ({"notes": list(event.verdict.notes)} if event.verdict.notes else {})
 
 

@@ -61,8 +61,10 @@ def problem_report(
     value = verdict.value
     if value is not None and value.balls.ndim == 0:
         blocks.append(Text(f"  value  {plain(float(value.value))}"))
-    blocks.append(Padding(_table(problem, verdict), (0, 2)))
-    blocks += _closed_forms(verdict)
+    blocks.append(
+        Padding(opinions_table(verdict, {n: i.shape for n, i in problem.inputs.items()}), (0, 2))
+    )
+    blocks += closed_forms(verdict)
     blocks += [Padding(line, (0, 2)) for line in _findings(problem, verdict)]
     if derivation is not None:
         steps = _derivation(derivation) if isinstance(derivation, Steps) else _walked(derivation)
@@ -70,14 +72,15 @@ def problem_report(
     return Group(*blocks, Text(""))
 
 
-def _table(problem: Problem, verdict: Verdict) -> Table:
+def opinions_table(verdict: Verdict, shapes: Mapping[str, tuple[int, ...]]) -> Table:
+    """The three numbers of each entry of each gradient; `shapes` are those of the variables."""
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("part", style="bold", no_wrap=True)
     for name in ORDER:
         table.add_column(HEADS[name], justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True, min_width=7)
     for name, part in verdict.parts.items():
-        indices = list(np.ndindex(problem.inputs[name].shape)) if name in problem.inputs else [()]
+        indices = list(np.ndindex(shapes.get(name, ())))
         for k, index in enumerate(indices[:ENTRIES]):
             label = f"d/d{name}" + (f"[{','.join(map(str, index))}]" if index else "")
             cells = [_cell(verdict.opinions[o], name, index) for o in ORDER]
@@ -103,7 +106,7 @@ def _cell(opinion: Opinion, part: str, index: tuple[int, ...]) -> Text:
     return text
 
 
-def _closed_forms(verdict: Verdict) -> list[RenderableType]:
+def closed_forms(verdict: Verdict) -> list[RenderableType]:
     """The closed forms of scalar parts and short arrays, with the conditions of the path."""
     found: list[RenderableType] = []
     opinion = verdict.opinions["symbolic"]
@@ -207,14 +210,15 @@ def json_line(problem: Problem, verdict: Verdict) -> str:
     """The contract's line of `solve --json`."""
     value = None if verdict.value is None else nested(verdict.value.value)
     line: dict[str, Any] = {"problem": problem.id, "verdict": verdict.verdict, "value": value}
-    line["parts"] = {name: _json_part(verdict, name) for name in verdict.parts}
+    line["parts"] = {name: json_part(verdict, name) for name in verdict.parts}
     notes = [f"{_where(e)}: {e.why}" for e in verdict.entries if e.why] + list(verdict.notes)
     if notes:
         line["notes"] = notes
     return json.dumps(line, ensure_ascii=False, allow_nan=False)
 
 
-def _json_part(verdict: Verdict, name: str) -> dict[str, Any]:
+def json_part(verdict: Verdict, name: str) -> dict[str, Any]:
+    """One gradient as JSON: its verdict, its closed form, and the three opinions on it."""
     part = verdict.parts[name]
     closed = verdict.opinions["symbolic"].closed.get(name)
     found: dict[str, Any] = {"verdict": part.verdict, "closed_form": nested_text(closed)}
