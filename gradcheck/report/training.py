@@ -13,13 +13,20 @@ from gradcheck.problem import Problem
 from gradcheck.report.figures import nested, plain
 from gradcheck.report.rows import Rows, indented
 from gradcheck.report.underline import underlined
-from gradcheck.report.verdicts import MEANINGS, STYLES, headed
+from gradcheck.report.verdicts import (
+    MEANINGS,
+    STYLES,
+    closed_forms,
+    headed,
+    json_part,
+    opinions_table,
+)
 from gradcheck.training import Judged, Reference, shown
 from gradcheck.training.trace import ERROR
 
 DRAWN = "random numbers are drawn by gradcheck's own generator: they are not PyTorch's"
 SHORT = 6
-MOST_EVENTS = 12
+MOST_EVENTS, FEW_EVENTS = 12, 2
 MOST_LINES = 60
 OPINIONS = ("reverse", "symbolic", "differences")
 VERBS = {"add": "adds", "clear": "cleared", "step": "steps"}
@@ -31,6 +38,7 @@ def training_report(problem: Problem, reference: Reference, with_steps: bool) ->
     blocks = [headed(problem)]
     if reference.events:
         blocks.append(indented(_events(reference), 2))
+    blocks += _gradients(reference, MOST_EVENTS if with_steps else FEW_EVENTS)
     if reference.trace.printed:
         printed = Text(reference.trace.printed.rstrip("\n"))
         blocks += [Text("  prints", style="dim"), indented(printed, 4)]
@@ -75,6 +83,17 @@ def _events(reference: Reference) -> RenderableType:
 def _suspicious(reference: Reference) -> tuple[Judged, ...]:
     """The events on which the opinions do not simply agree."""
     return tuple(event for event in reference.events if event.verdict.verdict != "agree")
+
+
+def _gradients(reference: Reference, most: int) -> Iterator[RenderableType]:
+    """What each of the first events gives to its leaves: three numbers an entry, closed forms."""
+    for judged in reference.events[:most]:
+        verdict = judged.written
+        if verdict.opinions and not any(o.directions for o in verdict.opinions.values()):
+            shapes = {name: root.value.shape for name, root in judged.event.names.items()}
+            yield Text(f"  {judged.event.label}", style="dim")
+            yield indented(opinions_table(verdict, shapes), 2)
+            yield from (indented(line, 2) for line in closed_forms(verdict))
 
 
 def _ledger(reference: Reference) -> Rows:
@@ -145,7 +164,7 @@ def training_line(problem: Problem, reference: Reference) -> str:
         name: {"verdict": reference.verdict, "closed_form": None, "answer": _json(shown(value))}
         for name, value in reference.trace.values.items()
     }
-    line["events"] = [_event(event) for event in reference.events]
+    line["events"] = [_event(event, k < MOST_EVENTS) for k, event in enumerate(reference.events)]
     line["ledger"] = [
         {
             "verb": entry.verb,
@@ -159,7 +178,8 @@ def training_line(problem: Problem, reference: Reference) -> str:
     return json.dumps(line, ensure_ascii=False, allow_nan=False)
 
 
-def _event(event: Judged) -> dict[str, Any]:
+def _event(event: Judged, written: bool) -> dict[str, Any]:
+    """One event; of the first ones closed forms and numbers too."""
     found: dict[str, Any] = {
         "verdict": event.verdict.verdict,
         "value": nested(event.event.value),
@@ -169,6 +189,8 @@ def _event(event: Judged) -> dict[str, Any]:
             if name in event.verdict.opinions
         },
     }
+    if written and event.verdict.opinions:
+        found["parts"] = {name: json_part(event.written, name) for name in event.verdict.parts}
     return found | ({"notes": list(event.verdict.notes)} if event.verdict.notes else {})
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,8 +60,9 @@ def problem_report(
     value = verdict.value
     if value is not None and value.balls.ndim == 0:
         blocks.append(Text(f"  value  {plain(float(value.value))}"))
-    blocks.append(indented(_table(problem, verdict), 2))
-    blocks += [indented(line, 2) for line in _closed_forms(verdict)]
+    shapes = {name: given.shape for name, given in problem.inputs.items()}
+    blocks.append(indented(opinions_table(verdict, shapes), 2))
+    blocks += [indented(line, 2) for line in closed_forms(verdict)]
     blocks += [indented(line, 2) for line in _findings(problem, verdict)]
     if steps is not None:
         blocks.append(indented(steps, 2))
@@ -83,10 +84,11 @@ def _drawn(problem: Problem, point: Point) -> Iterator[Text]:
             yield Text(f"{name} = {point[name].astype(float).tolist()}  (drawn)", style="dim")
 
 
-def _table(problem: Problem, verdict: Verdict) -> Rows:
+def opinions_table(verdict: Verdict, shapes: Mapping[str, tuple[int, ...]]) -> Rows:
+    """The three numbers of each entry of each gradient; `shapes` are those of the variables."""
     table = Rows(("part", *HEADS.values(), "verdict"), right=tuple(HEADS.values()))
     for name, part in verdict.parts.items():
-        indices = list(np.ndindex(problem.inputs[name].shape)) if name in problem.inputs else [()]
+        indices = list(np.ndindex(shapes.get(name, ())))
         known = {entry.index: entry for entry in part.entries}
         for index in indices[:ENTRIES]:
             entry = known.get(index)
@@ -124,7 +126,7 @@ def _between(interval: tuple[float, float]) -> str:
     return f"[{', '.join(map(plain, interval))}]"
 
 
-def _closed_forms(verdict: Verdict) -> list[Text]:
+def closed_forms(verdict: Verdict) -> list[Text]:
     """The closed forms of scalar parts and short arrays, with the conditions of the path."""
     found: list[Text] = []
     opinion = verdict.opinions["symbolic"]
@@ -194,14 +196,15 @@ def json_line(problem: Problem, verdict: Verdict) -> str:
     """The contract's line of `solve --json`."""
     value = None if verdict.value is None else nested(verdict.value.value)
     line: dict[str, Any] = {"problem": problem.id, "verdict": verdict.verdict, "value": value}
-    line["parts"] = {name: _json_part(verdict, name) for name in verdict.parts}
+    line["parts"] = {name: json_part(verdict, name) for name in verdict.parts}
     notes = [f"{_where(e)}: {e.why}" for e in verdict.entries if e.why] + list(verdict.notes)
     if notes:
         line["notes"] = notes
     return json.dumps(line, ensure_ascii=False, allow_nan=False)
 
 
-def _json_part(verdict: Verdict, name: str) -> dict[str, Any]:
+def json_part(verdict: Verdict, name: str) -> dict[str, Any]:
+    """One gradient as JSON: its verdict, its closed form, and the three opinions on it."""
     part = verdict.parts[name]
     closed = verdict.opinions["symbolic"].closed.get(name)
     found: dict[str, Any] = {"verdict": part.verdict, "closed_form": nested_text(closed)}

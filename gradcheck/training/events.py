@@ -6,12 +6,14 @@ differences never see the tape; what the engine added to the ledger must be what
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from gradcheck.errors import GradcheckError
 from gradcheck.opinions.opinion import Case
+from gradcheck.opinions.symbolic import symbolic
 from gradcheck.training.forms import Array, Lost, Root, Span, cut, evaluate, in_order, roots
 from gradcheck.training.recorder import BackwardCall
 from gradcheck.verdict.consult import VERDICTS, Verdict, consult
@@ -43,6 +45,14 @@ class Judged:
 
     event: Event
     verdict: Verdict
+
+    @cached_property
+    def written(self) -> Verdict:
+        """The verdict with the closed forms written out."""
+        if self.event.case is None or "symbolic" not in self.verdict.opinions:
+            return self.verdict
+        closed = symbolic(self.event.case)
+        return replace(self.verdict, opinions={**self.verdict.opinions, "symbolic": closed})
 
 
 def event(called: BackwardCall) -> Event:
@@ -89,8 +99,10 @@ def _answered(called: BackwardCall) -> Judged:
     found = event(called)
     if found.case is None:
         return Judged(found, _silent(found.why))
+    found = replace(found, case=_scaled(found.case, called))
+    assert found.case is not None
     try:
-        verdict = consult(_scaled(found.case, called), write=False)
+        verdict = consult(found.case, write=False)
     except (GradcheckError, ValueError, ArithmeticError) as error:
         return Judged(found, _silent(str(error)))
     if _strayed(called, verdict):
