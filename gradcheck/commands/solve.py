@@ -79,6 +79,7 @@ def _album(directory: Path, chosen: Sequence[Problem]) -> "Album":
 
 def _tell(to: Console, album: "Album") -> None:
     """What is not drawn and why, and how many files there are now."""
+    album.bind()
     for note in album.notes:
         to.print(note, style="dim", markup=False, soft_wrap=True)
     to.print(album.words(), markup=False, soft_wrap=True)

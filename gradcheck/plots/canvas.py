@@ -12,6 +12,7 @@ from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
@@ -82,12 +83,16 @@ def svg_of(figure: Figure, title: str, description: str) -> str:
 
 def decades(axes: Axes) -> None:
     """Logarithms on both axes, their ticks written as 10⁻¹⁶ in plain letters."""
-    axes.set_xscale("log")
-    axes.set_yscale("log")
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(LogLocator(10.0, numticks=9))
-        axis.set_minor_locator(NullLocator())
-        axis.set_major_formatter(FuncFormatter(lambda value, _: power_of_ten(value)))
+        logarithmic(axes, axis)
+
+
+def logarithmic(axes: Axes, axis: Axis) -> None:
+    """Logarithms on one of the axes."""
+    (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log")
+    axis.set_major_locator(LogLocator(10.0, numticks=9))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: power_of_ten(value)))
 
 
 def power_of_ten(value: float) -> str:

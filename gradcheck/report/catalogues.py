@@ -1,6 +1,7 @@
 """The catalogues of ops and of mistakes, read off their tables."""
 
 import math
+from collections.abc import Collection
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -72,13 +73,13 @@ def answered(row: Mistake) -> str:
     return "; ".join(f"{name}: {text}" for name, text in row.example.answer.items())
 
 
-def markdown_mistakes() -> str:
-    """The catalogue as the README's table: one line an id, the example of its first row."""
+def markdown_mistakes(ids: Collection[str]) -> str:
+    """Some of the catalogue as a Markdown table: one line an id, the example of its first row."""
     lines = ["| mistake | family | for example |", "| --- | --- | --- |"]
-    seen: set[tuple[str, str]] = set()
+    seen: set[str] = set()
     for row in (*ordered(), *TRAINING, *TYPING):
-        if (row.id, row.family) not in seen:
-            seen.add((row.id, row.family))
+        if row.id in ids and row.id not in seen:
+            seen.add(row.id)
             example = f"{_on_a_line(row.example.program)} → {answered(row)}".replace("|", "\\|")
             lines.append(f"| `{row.id}` | {row.family} | `{example}` |")
     return "\n".join(lines)

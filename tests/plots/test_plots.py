@@ -25,6 +25,7 @@ from gradcheck.plots.graphs import Edge, Graph, Vertex, graph_of
 from gradcheck.plots.labels import heading_lines, lines_of
 from gradcheck.plots.layering import laid_out
 from gradcheck.plots.names import distinct
+from gradcheck.plots.trace_picture import spans_decades
 from gradcheck.plots.traces import NothingToDraw, Trace, trace_of
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.load import load_text
@@ -196,6 +197,14 @@ ask: {{w: w.grad}}
         np.testing.assert_allclose(lines[0].values, [6 * math.sqrt(7)] * 3)
     else:
         assert [line.values.tolist() for line in lines] == [[6, 6, 6], [6, 6, 6]]
+
+
+@pytest.mark.parametrize(("factor", "expected"), [(0.3, True), (0.9, False)])
+def test_a_loss_over_decades_has_a_logarithmic_axis(factor, expected):
+    """0.3^2k falls by more than a hundred in five steps, 0.9^2k does not."""
+    text = FIVE_STEPS.replace("norm=norm(w.grad)", f"loss={factor}**(2*step)")
+    text = text.replace("recorded.norm", "recorded.loss")
+    assert spans_decades(traced(text, "loss")) == expected
 
 
 def test_what_is_no_number_is_not_drawn():
@@ -499,8 +508,14 @@ def test_solve_draws_every_kind(file, tmp_path):
         "five-steps-graph.dot",
         "five-steps-graph.svg",
         "five-steps-trace-norm.svg",
+        "index.html",
     ]
-    assert f"4 files written to {out}" in result.stdout
+    page = (out / "index.html").read_text()
+    assert re.findall(r'img src="([^"]+)"', page) == [
+        p.name for p in sorted(out.glob("*.svg"), key=lambda p: page.index(p.name))
+    ]
+    assert len(re.findall("<img", page)) == 3
+    assert f"5 files written to {out}" in result.stdout
     for path in out.glob("*.svg"):
         root = ET.parse(path).getroot()
         assert "five-steps" in root.findtext(f"{SVG}title", "")
@@ -521,7 +536,7 @@ def test_pictures_are_the_same_bytes_every_time(file, tmp_path):
         )
     one, two = ({p.name: p.read_bytes() for p in (tmp_path / seed).iterdir()} for seed in "12")
     assert one == two
-    assert len(one) == 4
+    assert len(one) == 5
 
 
 def test_without_matplotlib_there_is_dot_and_a_hint(file, tmp_path, monkeypatch):

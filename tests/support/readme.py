@@ -1,4 +1,4 @@
-"""The README's outputs and tables, made anew: `python -m tests.readme` writes them."""
+"""The README's outputs and tables, made anew: `python -m tests.support.readme` writes them."""
 
 import os
 import re
@@ -11,12 +11,25 @@ from pathlib import Path
 from gradcheck.report.catalogues import markdown_mistakes
 
 README = Path(__file__).parents[2] / "README.md"
+HELP = README.parent / "gradcheck" / "help"
 NAMED = re.compile(r"in `(?P<name>[\w.]+)`:\n\n```yaml\n(?P<text>.*?)```", re.DOTALL)
 SHOWN = re.compile(r"```console\n\$ gradcheck (?P<words>[^\n]*)\n.*?```", re.DOTALL)
-TABLE = re.compile(r"(?<=## The catalogues\n\n).*?(?=\n## )", re.DOTALL)
+TABLE = re.compile(r"(?<=## The catalogues\n\n).*\Z", re.DOTALL)
 CATALOGUES = (
-    "`gradcheck ops` lists the functions with a derivative, `gradcheck mistakes` the mistakes with "
-    "the\nwords for the student. These can be named:\n\n"
+    "`gradcheck ops` lists the functions with a derivative, `gradcheck mistakes` all mistakes that "
+    "can be\nnamed, with the words for the student. Some of them:\n\n"
+)
+SOME = frozenset(
+    {
+        "sign-error",
+        "missing-inner-derivative",
+        "power-not-reduced",
+        "quotient-swapped",
+        "broadcast-not-summed",
+        "overwritten-not-accumulated",
+        "elementwise-for-matmul",
+        "missing-zero-grad",
+    }
 )
 
 
@@ -26,14 +39,14 @@ def rendered(text: str) -> str:
         for match in NAMED.finditer(text):
             (Path(folder) / match["name"]).write_text(match["text"])
         text = SHOWN.sub(lambda m: _shown(m["words"], folder), text)
-    return TABLE.sub(lambda m: CATALOGUES + markdown_mistakes() + "\n", text)
+    return TABLE.sub(lambda m: CATALOGUES + markdown_mistakes(SOME) + "\n", text)
 
 
 def _shown(words: str, folder: str) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "gradcheck", *shlex.split(words)],
         cwd=folder,
-        env={**os.environ, "COLUMNS": "90", "NO_COLOR": "1"},
+        env={**os.environ, "COLUMNS": "76", "NO_COLOR": "1"},
         capture_output=True,
         text=True,
         check=False,
@@ -43,4 +56,5 @@ def _shown(words: str, folder: str) -> str:
 
 
 if __name__ == "__main__":
-    README.write_text(rendered(README.read_text()))
+    for file in (README, *HELP.glob("*.md")):
+        file.write_text(rendered(file.read_text()))

@@ -1,0 +1,45 @@
+"""The pages of `gradcheck help`: every example in them is run."""
+
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from gradcheck.cli import TOPICS, main
+from gradcheck.commands.help import page
+from gradcheck.grading.selftest import self_test
+from gradcheck.problem import load_text
+from tests.support.readme import HELP, rendered
+
+BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
+
+
+def test_every_page_is_a_topic():
+    """A page for each topic, and no other."""
+    assert {file.stem for file in HELP.glob("*.md")} == set(TOPICS)
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_examples_are_current(topic):
+    """Commands print what the page shows, problems pass their own tests, Python runs."""
+    text = (HELP / f"{topic}.md").read_text()
+    assert rendered(text) == text
+    for kind, block in BLOCK.findall(text):
+        if kind == "python":
+            exec(compile(block, topic, "exec"), {})
+        if kind == "yaml" and "program:" in block:
+            assert self_test(load_text(block)) == []
+
+
+def test_lists_are_read_off_the_tables():
+    """What a page lists is what there is."""
+    assert "`arctan`, " in page("language")
+    assert "`missing-zero-grad`, " in page("marking")
+    assert not any("<!--" in page(topic) for topic in TOPICS)
+
+
+def test_help_prints_a_page_or_says_which_there_are():
+    """Without a topic the commands; of an unknown one the topics."""
+    assert "# Answers" in CliRunner().invoke(main, ["help", "answers"]).output
+    assert "Commands:" in CliRunner().invoke(main, ["help"]).output
+    assert "lessons" in CliRunner().invoke(main, ["help", "nothing"]).output
