@@ -55,7 +55,7 @@ def print_mistakes() -> None:
         if row.family != family:
             family = row.family
             out.print(Text(f"{family}\n", style="bold underline"))
-        out.print(Text(row.id, style="bold"))
+        out.print(Text.assemble((row.id, "bold"), "  (a slip)" if row.slip else ""))
         program = row.example.program.rstrip()
         gap = "\n" if "\n" in program else "  "
         out.print(Padding(Text(f"{program}{gap}answered  {answered(row)}"), (0, 4)))

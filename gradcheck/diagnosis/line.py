@@ -8,6 +8,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
+import sympy
 
 from gradcheck.errors import OutOfBudget
 from gradcheck.numbers import symbolic as numbers
@@ -68,6 +69,9 @@ def trace(case: Case) -> Traced | None:
         OBSERVER[0] = before
     if not isinstance(end, Symbolic):
         return None
+    for name in set(case.inputs) - set(case.wrt):  # in words a constant is called by its name
+        if not leaves[name].shape:
+            leaves[name].item().atom = sympy.Symbol(name, real=True)
     flat = [leaf for name in case.wrt for leaf in np.asarray(leaves[name]).flat]
     return Traced(
         tuple(numbers.line([end])),

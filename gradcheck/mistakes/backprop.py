@@ -44,6 +44,7 @@ sign_error = mistake(
     example=("sum(x - x**3)", {"x": "-1 - 3*x**2"}, {"x": (3,)}),
     common=0.9,
     habit=False,
+    slip=True,
 )
 
 loss_as_seed = mistake(
@@ -201,6 +202,7 @@ factor_two = mistake(
     example=("sum(sin(x) + x**3)", {"x": "2*cos(x) + 3*x**2"}, {"x": (3,)}),
     common=0.55,
     habit=False,
+    slip=True,
 )
 
 factor_half = mistake(
@@ -211,6 +213,7 @@ factor_half = mistake(
     example=("sum(sin(x) + x**3)", {"x": "cos(x)/2 + 3*x**2"}, {"x": (3,)}),
     common=0.6,
     habit=False,
+    slip=True,
 )
 
 transposed = mistake(

@@ -25,6 +25,7 @@ sign_error = mistake(
     common=0.9,
     generic=True,
     habit=False,
+    slip=True,
 )
 
 sign_of_function = mistake(
@@ -35,6 +36,7 @@ sign_of_function = mistake(
     says="The derivative of the function in `{text}` has the other sign.",
     example=("x*sin(x) + cos(3*x)", {"x": "sin(x) - x*cos(x) + 3*sin(3*x)"}),
     common=0.9,
+    slip=True,
 )
 
 sign_of_first_term = mistake(
@@ -47,6 +49,7 @@ sign_of_first_term = mistake(
     common=0.9,
     habit=False,
     operand=0,
+    slip=True,
 )
 
 sign_of_second_term = mistake(
@@ -59,6 +62,7 @@ sign_of_second_term = mistake(
     common=0.9,
     habit=False,
     operand=1,
+    slip=True,
 )
 
 missing_inner_derivative = mistake(

@@ -15,7 +15,7 @@ def _power_below(s: Operation) -> bool:
 
 
 WHOLE = 1e-9  # a number that close to a whole one is whole but for rounding
-RULE = "the quotient rule is (u'v - uv') / v^2 with u = {u}, v = {v}"
+RULE = "(u/v)' = (u'v-uv')/v^2 with u = {u}, v = {v}"
 
 
 def _reciprocal(s: Operation) -> bool:

@@ -124,7 +124,8 @@ class Mistake:
     every site alike. `vague` is said only where no named act fits: a factor 2 may come from
     anywhere. `generic` is said after more telling names, and not beside one that `is_a` case of it.
     `hidden_by` is what a problem may be like so that nobody can see the mistake. `anywhere` says
-    that a mistake of backprop may be named in calculus too. `says` may use {text}, the site; {u}
+    that a mistake of backprop may be named in calculus too, `slip` that it is one of attention, not
+    of understanding (a set's `credit: {slip: 0.5}` is for all of these). `says` may use {text}, the site; {u}
     and {v}, its arguments; {du} and {dv}, their derivatives; {c}, a constant factor or exponent.
     """
 
@@ -142,6 +143,7 @@ class Mistake:
     generic: bool = False
     is_a: str = ""
     anywhere: bool = False
+    slip: bool = False
 
     @property
     def family(self) -> str:

@@ -96,6 +96,7 @@ factor_one_more = mistake(
     common=0.2,
     habit=False,
     vague=True,
+    slip=True,
 )
 
 factor_one_less = mistake(
@@ -108,6 +109,7 @@ factor_one_less = mistake(
     common=0.2,
     habit=False,
     vague=True,
+    slip=True,
 )
 
 factor_twice = mistake(
@@ -118,6 +120,7 @@ factor_twice = mistake(
     says="The constant factor of `{text}` is in the answer twice.",
     example=("3*sin(x)", {"x": "9*cos(x)"}),
     common=0.3,
+    slip=True,
 )
 
 exponent_one_less = mistake(
@@ -129,6 +132,7 @@ exponent_one_less = mistake(
     example=("x**4", {"x": "3*x**3"}),
     common=0.35,
     vague=True,
+    slip=True,
 )
 
 exponent_one_more = mistake(
@@ -140,6 +144,7 @@ exponent_one_more = mistake(
     example=("x**4", {"x": "5*x**3"}),
     common=0.2,
     vague=True,
+    slip=True,
 )
 
 coefficient_slip = mistake(
@@ -150,6 +155,7 @@ coefficient_slip = mistake(
     example=("x**3 + 2*sin(x)", {"x": "7*x**2/2 + 2*cos(x)"}),
     common=0.3,
     vague=True,
+    slip=True,
 )
 
 sum_of_derivatives = mistake(
@@ -201,6 +207,7 @@ constant_added = mistake(
     example=("x**3 + sin(x)", {"x": "3*x**2 + cos(x) + 2"}),
     common=0.4,
     vague=True,
+    slip=True,
 )
 
 number_misread = mistake(
@@ -211,6 +218,7 @@ number_misread = mistake(
     example=("sin(x**3) + x**2", {"x": "4*x**3*cos(x**4) + 2*x"}),
     common=0.25,
     vague=True,
+    slip=True,
 )
 
 sign_misread = mistake(
@@ -221,6 +229,7 @@ sign_misread = mistake(
     example=("sin(x**2 + 3*x)", {"x": "(2*x - 3)*cos(x**2 - 3*x)"}),
     common=0.3,
     vague=True,
+    slip=True,
 )
 
 number_overlooked = mistake(
@@ -231,4 +240,5 @@ number_overlooked = mistake(
     example=("sin(x**2 + 3*x)", {"x": "(2*x + 1)*cos(x**2 + x)"}),
     common=0.3,
     vague=True,
+    slip=True,
 )

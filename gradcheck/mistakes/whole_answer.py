@@ -60,6 +60,7 @@ whole_sign = mistake(
     example=("x**2 + cos(x)", {"x": "-2*x + sin(x)"}),
     common=0.8,
     generic=True,
+    slip=True,
 )
 
 integrated_instead = mistake(
@@ -145,6 +146,7 @@ factor_two = mistake(
     example=("sin(x) + x", {"x": "2*cos(x) + 2"}),
     common=0.5,
     vague=True,
+    slip=True,
 )
 
 sum_for_mean = mistake(
@@ -195,4 +197,5 @@ upside_down = mistake(
     example=("sin(x) + x**2", {"x": "-(cos(x) + 2*x)/(sin(x) + x**2)**2"}),
     common=0.2,
     vague=True,
+    slip=True,
 )

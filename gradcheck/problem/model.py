@@ -75,7 +75,8 @@ class SetModel(Strict):
 
     title: str = ""
     credit: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(
-        default_factory=dict, description="mistake id: share of the points that remains"
+        default_factory=dict,
+        description="mistake id, or slip, or misconception: share of the points that remains",
     )
     problems: list[ProblemModel] = Field(min_length=1)
 

@@ -76,3 +76,10 @@ def test_words_are_sentences(row: Mistake) -> None:
     assert row.says.endswith(".")
     assert not re.search(r"\b(you|your|careless|forgot|stupid|simply|obviously)\b", row.says, re.I)
     assert 0 < row.common <= 1
+
+
+@pytest.mark.parametrize("row", CATALOGUE, ids=LABELS)
+def test_words_are_few(row: Mistake) -> None:
+    """At most 25 words; no cotangent in the words of calculus."""
+    assert len(row.says.split()) <= 25
+    assert row.family == "backprop" or "cotangent" not in row.says

@@ -78,7 +78,10 @@ def asked(problem: Problem, answer: Sequence[float | None]) -> tuple[Diagnosis, 
 def put(tally: Tally, problem: Problem, each: Answered) -> None:
     """One wrong answer; those that are right after all, or have no value, are passed over."""
     answer = values(each.answer, problem.at)
-    if answer is None or np.allclose(answer, problem.right, rtol=CLOSE, atol=0):
+    simpler = [problem.right, *(values(one, problem.at) for one in each.alone)]
+    if answer is None or any(
+        one is not None and np.allclose(answer, one, rtol=CLOSE, atol=0) for one in simpler
+    ):
         return
     found, seconds = asked(problem, answer)
     tally.put += 1
@@ -155,7 +158,7 @@ def accused(seed: int, count: int) -> dict[str, Tally]:
 
 
 def _put_unrelated(tally: Tally, problem: Problem, answer: list[float | None]) -> None:
-    """A claim is a mistake that is named; what is said to be consistent, no more, is counted too."""
+    """A claim is a mistake that is named, unless it is said to be consistent and no more."""
     said, seconds = asked(problem, answer)
     tally.put += 1
     tally.seconds.append(seconds)

@@ -353,12 +353,16 @@ def _rightly(tree: Tree, u: Expr, v: Expr, du: Expr, dv: Expr) -> Expr:
 
 @dataclass(frozen=True)
 class Answered:
-    """A wrong answer to a function, and for each mistake in it what it may be called."""
+    """A wrong answer to a function, and for each mistake in it what it may be called.
+
+    `alone` are the answers that one of two mistakes gives by itself.
+    """
 
     tree: Tree
     answer: Expr
     ids: tuple[frozenset[str], ...]
     name: str
+    alone: tuple[Expr, ...] = ()
 
 
 def single(tree: Tree) -> Iterator[Answered]:
@@ -416,12 +420,9 @@ def double(tree: Tree, rng: random.Random) -> Answered | None:
     first = rng.choice(places)
     second = rng.choice([place for place in places if place[0] != first[0]])
     answer = derivative(tree, dict([first, second]))
-    alone = [derivative(tree, dict([each])) for each in (first, second)]
-    if any(sympy.simplify(answer - each) == 0 for each in alone):
-        return None
-    return Answered(
-        tree, answer, (first[1].ids, second[1].ids), f"{first[1].name} + {second[1].name}"
-    )
+    alone = tuple(derivative(tree, dict([each])) for each in (first, second))
+    name = f"{first[1].name} + {second[1].name}"
+    return Answered(tree, answer, (first[1].ids, second[1].ids), name, alone)
 
 
 # -- points ------------------------------------------------------------------------------------
