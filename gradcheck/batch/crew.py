@@ -2,11 +2,11 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from dataclasses import dataclass, field
 from typing import Any
 
-from gradcheck.batch.executors import Lane
+from gradcheck.batch.executors import Here, Lane
 from gradcheck.batch.ledger import Judged
 from gradcheck.batch.work import Asking, Chunk, judged, prepared, unjudged
 
@@ -57,6 +57,17 @@ class Crew:
         except Exception as error:
             raise Broken(f"{type(error).__name__}: {error}") from error
 
+    def everywhere(self, task: Callable[..., None], arguments: Sequence[tuple[Any, ...]]) -> None:
+        """Do a task that is about files of this machine: by the workers that are on it."""
+        local = [hand.lane for hand in self.hands if hand.lane.alone] or [Lane(Here, lambda: 1)]
+        executors = [local[k % len(local)].executor for k in range(len(arguments))]
+        dealt = [e.submit(task, *given) for e, given in zip(executors, arguments, strict=True)]
+        for future, given in zip(dealt, arguments, strict=True):
+            try:
+                future.result()
+            except BrokenExecutor:
+                task(*given)
+
     def judge(self, problems: Sequence[str], more: More) -> Iterator[list[Judged]]:
         """All answers of all problems, in the order in which they come back; empty lists between.
 
@@ -83,10 +94,12 @@ class Crew:
             hand.flying.append((hand.lane.executor.submit(judged, chunk), chunk))
 
     def _next(self, hand: _Hand, left: list[str], more: More) -> Chunk | None:
-        """Of the problems with answers left, one that is prepared here, or else any other."""
+        """Of the problems with answers left one that is prepared here, or nowhere, or any."""
         while left:
-            known = next((id for id in hand.prepared if id in left), None)
-            id = left[-1] if known is None else known
+            elsewhere = {id for other in self.hands for id in other.prepared}
+            own = (id for id in hand.prepared if id in left)
+            new = (id for id in left if id not in elsewhere)
+            id = next(own, None) or next(new, left[-1])
             chunk = more(id)
             if chunk is not None:
                 if id not in hand.prepared:

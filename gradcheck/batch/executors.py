@@ -113,7 +113,7 @@ def _cluster(address: str) -> Lane:
         why = "--scheduler needs Dask: pip install 'gradcheck[cluster]'"
         raise NoCluster(why) from None
     try:
-        client = Client(address, timeout="10s", set_as_default=False)
+        client = Client(address, timeout="20s", set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise NoCluster(f"{address}: no Dask scheduler answers there: {error}") from None
 

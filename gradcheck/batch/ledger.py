@@ -86,12 +86,17 @@ class Ledger:
         self.path = path
         try:
             self.db = _connected(path, readonly)
+        except sqlite3.Error as error:
+            raise Unusable(f"{path}: {error}") from None
+        try:
             if not readonly:
                 _prepare(self.db, path)
         except TooNew:
+            self.db.close()
             why = "a later version of gradcheck has written it - grade with that, or elsewhere"
             raise Unusable(f"{path}: {why}") from None
         except sqlite3.Error as error:
+            self.db.close()
             raise Unusable(f"{path}: {error} - move it away to start anew") from None
         self.unsaved, self.saved = 0, time.monotonic()
 
@@ -110,6 +115,16 @@ class Ledger:
     def know(self, name: str, value: str) -> None:
         """Keep a fact."""
         self.db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+
+    def doubt(self, fingerprint: str) -> str | None:
+        """Why a problem cannot be graded; an empty text if it can, None if that is not known."""
+        sql = "SELECT why FROM doubts WHERE fingerprint = ?"
+        row = self.db.execute(sql, (fingerprint,)).fetchone()
+        return row[0] if row else None
+
+    def keep_doubt(self, fingerprint: str, why: str) -> None:
+        """Remember whether a problem can be graded."""
+        self.db.execute("INSERT OR REPLACE INTO doubts VALUES (?, ?)", (fingerprint, why))
 
     def problems(self) -> dict[str, dict[str, Any]]:
         """What is told about each problem, by id, in the order of the sets."""
@@ -235,17 +250,23 @@ class Ledger:
 
     # -- reading again -------------------------------------------------------------------------
 
-    def everything(self, *, as_read: bool = False) -> Iterator[Student]:
-        """Every student in the order of the names (or as they were read), with all judgements."""
+    def everything(
+        self, *, as_read: bool = False, between: tuple[str, str] | None = None
+    ) -> Iterator[Student]:
+        """Every student in the order of the names (or as they were read), with all judgements.
+
+        `between` two names: only these and those whose names lie between them.
+        """
         parts = ((id, part["name"]) for id, p in self.problems().items() for part in p["parts"])
         place = {both: k for k, both in enumerate(parts)}
         sql = (
             "SELECT student, called, a.problem, a.part, verdict, score, line FROM answers a"
             " JOIN questions ON number = question JOIN students ON name = student"
-            f" WHERE line IS NOT NULL ORDER BY {'place' if as_read else 'student'}"
+            f" WHERE line IS NOT NULL {'AND student BETWEEN ? AND ?' if between else ''}"
+            f" ORDER BY {'place' if as_read else 'student'}"
         )
         with closing(self.db.cursor()) as rows:
-            rows.execute(sql)
+            rows.execute(sql, between or ())
             for (name, called), group in groupby(rows, key=lambda row: row[:2]):
                 own = [Marked(*row[2:]) for row in group if row[2:4] in place]
                 yield Student(name, called, sorted(own, key=lambda m: place[m.problem, m.part]))

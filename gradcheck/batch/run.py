@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from gradcheck.batch.collect import Chosen, Collector
 from gradcheck.batch.crew import SIZE, Crew
 from gradcheck.batch.ledger import Judged, Ledger
+from gradcheck.batch.questions import fingerprint
 from gradcheck.batch.submissions import Read
 from gradcheck.batch.work import Asking, Chunk
 from gradcheck.problem import Problem, ProblemSet
@@ -43,11 +44,21 @@ class Batch:
                     continue
                 self.problems[problem.id] = problem
                 self.askings[problem.id] = Asking(each.text, each.file, problem.id)
-        found = self.crew.prepare(self.askings)
+        found = self._doubts()
         self.doubts = {id: why for id, why in found.items() if why}
         for id in self.doubts:
             del self.problems[id]
         self.doubts |= {id: f"{id}: the id is used in two files" for id in twice}
+
+    def _doubts(self) -> dict[str, str]:
+        """Why each problem cannot be graded, or an empty text; asked once of each, then known."""
+        prints = {id: fingerprint(problem) for id, problem in self.problems.items()}
+        known = {id: self.ledger.doubt(p) for id, p in prints.items()}
+        new = {id: asking for id, asking in self.askings.items() if known[id] is None}
+        found = self.crew.prepare(new)
+        for id, why in found.items():
+            self.ledger.keep_doubt(prints[id], why)
+        return {id: found[id] if why is None else why for id, why in known.items()}
 
     def collect(
         self, reads: Iterable[Read], roster: Mapping[str, str], chosen: Chosen | None = None

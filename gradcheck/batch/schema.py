@@ -6,12 +6,14 @@ VERSION = 1
 
 # `questions` are answers to be judged, each once, whoever gave them: `hash` is what decides the
 # judgement, `line` the judgement (NULL until it is known), `calls` how often the judge was asked.
+# `doubts` say why the problem with a fingerprint cannot be graded; an empty text: it can.
 # `answers` say who gave which, `before` who gave which when the batch was last complete.
 TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE problems (
     id TEXT PRIMARY KEY, place INTEGER NOT NULL, fingerprint TEXT NOT NULL, about TEXT NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE doubts (fingerprint TEXT PRIMARY KEY, why TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE students (
     name TEXT PRIMARY KEY, place INTEGER NOT NULL, called TEXT NOT NULL, file TEXT NOT NULL
 ) WITHOUT ROWID;

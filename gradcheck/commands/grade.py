@@ -14,7 +14,8 @@ from gradcheck.batch.crew import Broken, Crew
 from gradcheck.batch.executors import lanes
 from gradcheck.batch.ledger import NAME, Change, Ledger, Unusable
 from gradcheck.batch.lock import only_writer
-from gradcheck.batch.outputs import json_lines
+from gradcheck.batch.outputs import json_lines, write_results
+from gradcheck.batch.pages import write_pages
 from gradcheck.batch.run import Batch
 from gradcheck.batch.statistics import ClassFacts, class_facts
 from gradcheck.batch.submissions import (
@@ -26,11 +27,11 @@ from gradcheck.batch.submissions import (
     submissions,
 )
 from gradcheck.commands.progress import follow
-from gradcheck.commands.report import write_pages
+from gradcheck.commands.screen import screen
 from gradcheck.errors import GradcheckError
 from gradcheck.problem import ProblemSet
 from gradcheck.report import classes
-from gradcheck.report.findings import Line, findings
+from gradcheck.report.findings import Line, findings, visible
 from gradcheck.report.judgements import told
 
 GRADED, UNDER, MALFORMED, REVIEW, STOPPED = 0, 1, 2, 3, 130
@@ -57,7 +58,7 @@ class How:
 
 def grade_all(sets: Sequence[ProblemSet], paths: Sequence[Path], how: How) -> int:
     """Judge every submission, keep and show what was found; the exit code of the command."""
-    err = Console(stderr=True, highlight=False)
+    err = screen(stderr=True)
     try:
         with _opened(how.directory) as ledger:
             return _graded(sets, paths, how, ledger, err)
@@ -105,8 +106,7 @@ def _graded(
         crew = Crew(lanes(jobs, how.scheduler))
         stack.callback(crew.close)
         batch = Batch(ledger, crew)
-        with err.status("consulting the three opinions on every problem"):
-            batch.prepare(sets, how.chosen.problems)
+        _prepare(batch, sets, how, err)
         if batch.problems:
             ledger.know("feedback", how.feedback)
             ledger.know("title", next((s.title for s in sets if s.title), ""))
@@ -119,9 +119,20 @@ def _graded(
             return MALFORMED
         facts = class_facts(ledger)
         if how.directory is not None:
-            write_pages(ledger, facts, how.directory)
+            ledger.save()
+            write_results(ledger, how.directory, how.feedback)
+            write_pages(ledger, facts, how.directory, crew)
     _show(ledger, facts, how)
     return _code(ledger, facts, how)
+
+
+def _prepare(batch: Batch, sets: Sequence[ProblemSet], how: How, err: Console) -> None:
+    """Have every problem prepared; `--json` is silent."""
+    if how.as_json:
+        batch.prepare(sets, how.chosen.problems)
+        return
+    with err.status("consulting the three opinions on every problem"):
+        batch.prepare(sets, how.chosen.problems)
 
 
 def _check(sets: Sequence[ProblemSet], chosen: Chosen) -> None:
@@ -144,7 +155,7 @@ def _code(ledger: Ledger, facts: ClassFacts, how: How) -> int:
 
 
 def _notice(err: Console, words: str) -> None:
-    err.print(Text(words), style="yellow", soft_wrap=True)
+    err.print(Text(visible(words)), style="yellow", soft_wrap=True)
 
 
 def _say_notices(ledger: Ledger, err: Console) -> None:
@@ -154,7 +165,7 @@ def _say_notices(ledger: Ledger, err: Console) -> None:
 
 def _show(ledger: Ledger, facts: ClassFacts, how: How) -> None:
     """The findings: lines of JSON, or answers and tables; of a batch that is kept the tables."""
-    out = Console(highlight=False)
+    out = screen()
     if how.as_json:
         for line in json_lines(ledger, how.feedback, as_read=how.directory is None):
             print(line)
@@ -192,7 +203,7 @@ def _show_changes(changes: Sequence[Change], out: Console) -> None:
     """Who gains or loses what, and why."""
     out.print("\nno judgement has changed" if not changes else "")
     for each in changes:
-        head = f"{each.student}  {each.problem}.{each.part}"
+        head = f"{visible(each.student)}  {each.problem}.{each.part}"
         change = f"{_verdict(each.before)} -> {_verdict(each.after)}"
         out.print(Text(f"{head}  {change}  ({_why(each)})"), soft_wrap=True)
 
@@ -209,7 +220,7 @@ def _why(change: Change) -> str:
 
 
 def _brief(value: object) -> str:
-    text = " ".join(str(value).split())
+    text = visible(" ".join(str(value).split()))
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
@@ -225,7 +236,8 @@ def _show_answers(ledger: Ledger, out: Console, how: How) -> None:
 def _show_answer(out: Console, line: Mapping[str, object], source: str, how: How) -> None:
     """One answer: the verdict, what was understood, the witness, the mistake under the program."""
     verdict, tags = str(line["verdict"]), line["tags"]
-    head = Text(f"{line['student']}  {line['problem']}.{line['part']}  ", style="bold")
+    who = visible(str(line["student"]))
+    head = Text(f"{who}  {line['problem']}.{line['part']}  ", style="bold")
     head.append(verdict, style=classes.STYLES[verdict])
     if isinstance(tags, list):
         head.append(f" ({', '.join(tags)})", style="dim")
@@ -236,7 +248,8 @@ def _show_answer(out: Console, line: Mapping[str, object], source: str, how: How
     if line["understood"]:
         out.print(Text(f"  understood  {line['understood']}"), soft_wrap=True)
     for words in findings(line, source):
-        out.print(Text(f"  {words}"), soft_wrap=True)
+        out.print(Text(f"  {visible(words)}"), soft_wrap=True)
     remarks = line["remarks"]
     for remark in remarks if isinstance(remarks, list) else ():
-        out.print(Text("  " + remark.replace("\n", "\n  "), style="dim"), soft_wrap=True)
+        words = visible(remark).replace("\n", "\n  ")
+        out.print(Text(f"  {words}", style="dim"), soft_wrap=True)

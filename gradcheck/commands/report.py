@@ -2,38 +2,34 @@
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import click
 
 from gradcheck.batch.ledger import NAME, Ledger, Unusable
-from gradcheck.batch.outputs import (
-    FULL,
-    only,
-    replaced,
-    write_grades,
-    write_results,
-)
-from gradcheck.batch.statistics import ClassFacts, class_facts
+from gradcheck.batch.outputs import FULL, replaced, write_grades
+from gradcheck.batch.pages import write_pages
+from gradcheck.batch.statistics import class_facts
 from gradcheck.errors import GradcheckError
 from gradcheck.report import gradebooks
 from gradcheck.report.findings import Line
 from gradcheck.report.graders import gradescope, junit
 from gradcheck.report.judgements import told
 
-FORMS = ("html", "canvas", "moodle", "gradescope", "junit", "csv")
 DONE, FAILED = 0, 2
 
 
 def report(directory: Path, form: str, out: Path | None, export: Path | None, column: str) -> int:
     """Write one form of what a ledger holds; the exit code of the command."""
     try:
-        ledger = Ledger(_ledger(directory), readonly=True)
-        where = _write(ledger, form, out or directory / _name(form), export, column)
+        with closing(Ledger(_ledger(directory), readonly=True)) as ledger:
+            where = _write(ledger, form, out or directory / _name(form), export, column)
+            complete = ledger.fact("complete") == "yes"
     except (GradcheckError, OSError, sqlite3.Error) as error:
         click.echo(str(error), err=True)
         return FAILED
-    if ledger.fact("complete") != "yes":
+    if not complete:
         click.echo("the batch was stopped before its end: `gradcheck grade` goes on", err=True)
     click.echo(str(where))
     return DONE
@@ -56,7 +52,7 @@ def _write(ledger: Ledger, form: str, out: Path, export: Path | None, column: st
     """One form of the results; where it is."""
     feedback = ledger.fact("feedback") or FULL
     if form == "html":
-        write_html(ledger, class_facts(ledger), out, feedback)
+        write_pages(ledger, class_facts(ledger), out)
         return out / "index.html"
     if form == "csv":
         write_grades(ledger, out)
@@ -69,35 +65,6 @@ def _write(ledger: Ledger, form: str, out: Path, export: Path | None, column: st
     else:
         _gradebook(ledger, form, out, export, column)
     return out
-
-
-# -- pages -----------------------------------------------------------------------------------------
-
-
-def write_pages(ledger: Ledger, facts: ClassFacts, directory: Path) -> None:
-    """Everything that a directory holds beside its ledger."""
-    feedback = ledger.fact("feedback") or FULL
-    write_results(ledger, directory, feedback)
-    write_html(ledger, facts, directory, feedback)
-
-
-def write_html(ledger: Ledger, facts: ClassFacts, directory: Path, feedback: str) -> None:
-    """`index.html` and a page a student; pages of students who are gone are taken away."""
-    from gradcheck.report import pages  # noqa: PLC0415 - Jinja2 is loaded for pages alone
-
-    below = directory / "students"
-    below.mkdir(parents=True, exist_ok=True)
-    about, title = ledger.problems(), ledger.fact("title")
-    written = []
-    for student in ledger.everything():
-        lines = [told(marked.told(student.name), feedback) for marked in student.judged]
-        page = pages.student_page(student.name, student.called, title, lines, about)
-        written.append(pages.page_name(student.name))
-        with replaced(below / written[-1]) as file:
-            file.write(page)
-    only(below, written, "*-" + "?" * 16 + ".html")
-    with replaced(directory / "index.html") as file:
-        file.write(pages.class_page(title, facts, ledger.notices()))
 
 
 # -- other forms -----------------------------------------------------------------------------------

@@ -20,6 +20,8 @@ PLAIN = {
     "dw": "its derivative",
     "c": "the constant",
     "factor": "a constant",
+    "typed": "1/(2x)",
+    "sign": "bracket",
 }
 
 

@@ -161,6 +161,7 @@ FAMILIES = {
     "fit": "backprop",
     "accumulate": "backprop",
     "answer": "whole",
+    "type": "typing",
 }
 CATALOGUE: list[Mistake] = []
 

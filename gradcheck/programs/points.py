@@ -18,10 +18,9 @@ from gradcheck.programs.student import ran
 from gradcheck.training import Reference
 from gradcheck.training import prepared as prepared_run
 from gradcheck.training.outputs import Value
-from gradcheck.training.trace import EPSILON, Trace, finite, noise, trace
+from gradcheck.training.trace import EPSILON, Trace, finite, firm, noise, trace
 
 FURTHER = 2
-FIRM = 1e-8  # of the largest number: what a disturbance may change
 SHAKEN = 64.0
 
 
@@ -96,9 +95,7 @@ def _firm(problem: Problem, point: Point, right: Trace, lost: Mapping[str, Any])
     with watched(disturb=disturb):
         shaken = trace(problem, point).values
     names = [part.name for part in programs(problem)]
-    return all(
-        _alike(right.values[n], shaken[n]) and _small(lost[n], right.values[n]) for n in names
-    )
+    return all(_alike(right.values[n], shaken[n]) and firm(lost[n], right.values[n]) for n in names)
 
 
 def _alike(a: Value, b: Value) -> bool:
@@ -110,13 +107,3 @@ def _alike(a: Value, b: Value) -> bool:
             return False
         return all(_alike(x, y) for x, y in zip(a, b, strict=True))
     return type(a) is type(b) and not isinstance(b, np.ndarray | list) and a == b
-
-
-def _small(lost: Any, value: Value) -> bool:
-    """Whether what is lost is little beside the numbers."""
-    if isinstance(value, list):
-        whole = isinstance(lost, list) and len(lost) == len(value)
-        return whole and all(_small(x, y) for x, y in zip(lost, value, strict=True))
-    if not isinstance(value, np.ndarray):
-        return True
-    return bool(np.all(lost <= FIRM * np.max(np.abs(value), initial=0.0)))

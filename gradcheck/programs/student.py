@@ -118,7 +118,7 @@ def ran(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
-            names = names_after(answering, point, recorder, budget)
+            names, _ = names_after(answering, point, recorder, budget)
             ended = True
             value, failed = _read(problem, part, names, recorder, budget)
         except TextError as error:

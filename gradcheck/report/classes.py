@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 from rich.table import Table
 from rich.text import Text
 
+from gradcheck.report.findings import visible
+
 VERDICTS = ("right", "wrong", "invalid", "missing", "needs-review")
 STYLES = {
     "right": "green",
@@ -27,7 +29,7 @@ def students(totals: Iterable[tuple[str, float]], possible: float) -> Table:
     """Each student's points."""
     found = table("student", "points")
     for name, got in totals:
-        found.add_row(Text(name, style="bold"), f"{got:g} of {possible:g}")
+        found.add_row(Text(visible(name), style="bold"), f"{got:g} of {possible:g}")
     return found
 
 

@@ -16,6 +16,11 @@ NONE = "no mistake of the catalogue gives this answer"
 SPEAKING = frozenset({"narrower", "failed", "stopped", "one-point"})
 
 
+def visible(text: str) -> str:
+    """A stranger's text without what a terminal would obey: escapes, and marks of direction."""
+    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
+
+
 def findings(line: Line, source: str) -> list[str]:
     """What is found of an answer that is not simply right: the witness, then the mistakes."""
     witness = witness_words(line)

@@ -72,12 +72,12 @@ def _binary(node: ast.BinOp) -> Written:
 
 def _second(node: ast.AST, rank: int) -> str:
     """What follows a sign: in brackets too, if it begins with one."""
-    return _in(node, ATOM + 1 if isinstance(_first(node), ast.UnaryOp) else rank)
+    return _in(node, ATOM + 1 if isinstance(_first(node, ast.Pow), ast.UnaryOp) else rank)
 
 
-def _first(node: ast.AST) -> ast.AST:
-    """What stands first in a factor: two numbers side by side need a sign between them."""
-    while isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Div | ast.Pow):
+def _first(node: ast.AST, *closed: type[ast.operator]) -> ast.AST:
+    """What stands first; fractions, and other operators that are `closed`, stand as a whole."""
+    while isinstance(node, ast.BinOp) and not isinstance(node.op, (ast.Div, *closed)):
         node = node.left
     return node
 

@@ -13,6 +13,7 @@ from gradcheck.testing.call import Call, call, signed
 from gradcheck.testing.claims import EPSILON, RTOL, Grain, Judged, judge
 from gradcheck.testing.message import message
 from gradcheck.testing.purity import impure, in_balls, not_linear, pulled, shaken
+from gradcheck.testing.result import Result
 from gradcheck.verdict.consult import Verdict, consult
 
 __all__ = ["GradientError", "Result", "assert_gradient", "assert_vjp", "check"]
@@ -31,23 +32,6 @@ class GradientError(AssertionError):
         """Keep the result beside the message."""
         super().__init__(text)
         self.result = result
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a check found: `ok`, the verdict at each point, the judged claims, the diagnoses."""
-
-    ok: bool
-    verdict: str
-    verdicts: tuple[Verdict, ...]
-    judged: tuple[Judged, ...]
-    diagnoses: Mapping[str, Diagnosis]
-    faults: tuple[str, ...]
-    message: str
-
-    def __bool__(self) -> bool:
-        """Whether the check passed."""
-        return self.ok
 
 
 @dataclass(frozen=True)
@@ -170,7 +154,7 @@ def _found(
     worst = next((v for v in verdicts if not _knows(v, bool(claims))), verdicts[0])
     ok = not faults and _knows(worst, bool(claims)) and all(part.right for part in judged)
     text = message(worst, judged, diagnoses, faults, source.text_of(source.file_of(f)))
-    return Result(ok, worst.verdict, verdicts, judged, diagnoses, faults, text)
+    return Result(ok, worst.verdict, verdicts, judged, diagnoses, faults, text, cases[0])
 
 
 def _knows(verdict: Verdict, claimed: bool) -> bool:

@@ -3,7 +3,7 @@
 from gradcheck.training.events import Event, Judged
 from gradcheck.training.outputs import Value, kind_of, shown
 from gradcheck.training.preparing import Reference, prepared
-from gradcheck.training.trace import Trace, is_training, trace
+from gradcheck.training.trace import Trace, trace
 
 __all__ = [
     "Event",
@@ -11,7 +11,6 @@ __all__ = [
     "Reference",
     "Trace",
     "Value",
-    "is_training",
     "kind_of",
     "prepared",
     "shown",

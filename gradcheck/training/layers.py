@@ -8,6 +8,7 @@ from gradcheck.engine.autograd import tensor
 from gradcheck.engine.recording import enable_grad, no_grad
 from gradcheck.ops import TABLE
 from gradcheck.training.recorder import Recorder
+from gradcheck.training.scripts import words
 from gradcheck.training.traced import Traced
 
 LOSSES = {"MSELoss": "mse_loss", "CrossEntropyLoss": "cross_entropy"}
@@ -36,6 +37,10 @@ class Layer:
     def parameters(self) -> list[Traced]:
         """Weight and bias."""
         return [self.weight] if self.bias is None else [self.weight, self.bias]
+
+    def named_parameters(self) -> list[tuple[str, Traced]]:
+        """The same with their names."""
+        return list(zip(("weight", "bias"), self.parameters(), strict=False))
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients."""
@@ -81,15 +86,13 @@ class RecordedOptimizer:
 
 def context(recorder: Recorder) -> Mapping[str, Callable[..., Any]]:
     """The functions of one recorded run."""
-    return {
+    return words(recorder) | {  # type: ignore[operator,no-any-return]
         "no_grad": no_grad,
         "enable_grad": enable_grad,
         "record": recorder.record,
         "grad": recorder.grad,
         "tensor": lambda *args, **kwargs: _tensor(recorder, *args, **kwargs),
-        "Linear": lambda *args, **kwargs: Layer(
-            recorder, modules.Linear(*map(_number, args), **_bare(recorder, kwargs))
-        ),
+        "Linear": lambda *args, **kwargs: _linear(recorder, *args, **kwargs),
         "MSELoss": lambda **kwargs: Loss(recorder, "MSELoss", modules.MSELoss(**kwargs)),
         "CrossEntropyLoss": lambda **kwargs: Loss(
             recorder, "CrossEntropyLoss", modules.CrossEntropyLoss(**kwargs)
@@ -101,6 +104,14 @@ def context(recorder: Recorder) -> Mapping[str, Callable[..., Any]]:
             recorder, optimizers.Adam, params, args, kwargs
         ),
     }
+
+
+def _linear(recorder: Recorder, *args: Any, **kwargs: Any) -> Layer:
+    """A layer; of several that are drawn, each is drawn otherwise."""
+    named = _bare(recorder, kwargs)
+    if not {"seed", "weight"} & named.keys():
+        named["seed"] = recorder.generator.seed_of_layer()
+    return Layer(recorder, modules.Linear(*map(_number, args), **named))
 
 
 def _optimizer(

@@ -22,7 +22,7 @@ def as_value(value: Any) -> Value:
         return bool(found) if isinstance(found, np.bool_) else found
     if isinstance(found, tuple):
         whole = all(isinstance(each, int) and not isinstance(each, bool) for each in found)
-        return found if whole else [as_value(each) for each in found]
+        return tuple(found) if whole else [as_value(each) for each in found]
     if isinstance(found, list):
         return _listed([as_value(each) for each in found])
     return _numbers(found)

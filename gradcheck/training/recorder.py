@@ -1,7 +1,8 @@
 """A recorded run: tensors with their forms, the events, and the ledger."""
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
@@ -11,6 +12,7 @@ import numpy as np
 
 from gradcheck.engine.autograd import grad as engine_grad
 from gradcheck.engine.autograd import tensor
+from gradcheck.engine.factories import Generator
 from gradcheck.engine.recording import enable_grad
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import GradcheckError
@@ -47,12 +49,38 @@ class BackwardCall:
     within: tuple[AtIntermediate, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class Printed:
+    """What one `print` wrote, and the values that it was given."""
+
+    text: str
+    values: tuple[Any, ...]
+
+    @property
+    def value(self) -> Any:
+        """The one value that stands beside labels, or a list of several; texts if there is none."""
+        found = [each for each in self.values if not isinstance(each, str)] or [self.text.strip()]
+        return found[0] if len(found) == 1 else found
+
+
 @dataclass(eq=False)
 class Recorder(Recording):
-    """What a run leaves behind, and the number kind that its program runs on."""
+    """What a run leaves behind, and the number kind that its program runs on.
+
+    `taken` are the gradients that `grad(...)` gave, each with its call and what it is a gradient
+    by; `made_of_numbers` the leaves that the text makes out of numbers, `numbers` those, `moved`
+    others in their place.
+    """
 
     calls: list[BackwardCall] = field(default_factory=list)
     recorded: dict[str, list[Any]] = field(default_factory=dict)
+    taken: list[tuple[Any, BackwardCall, Traced]] = field(default_factory=list)
+    made_of_numbers: list[Traced] = field(default_factory=list)
+    numbers: list[Array] = field(default_factory=list)
+    moved: Mapping[int | None, Array] = field(default_factory=dict)
+    printed: list["Printed"] = field(default_factory=list)
+    generator: Generator = field(default_factory=Generator)
+    quiet: bool = False
 
     # -- the number kind -------------------------------------------------------------------------
 
@@ -79,10 +107,15 @@ class Recorder(Recording):
     # -- leaves ----------------------------------------------------------------------------------
 
     def leaf(self, values: Any, name: str = "") -> Traced:
-        """A new leaf."""
+        """A new leaf; of those without a name, which the text writes, some may be `moved`."""
+        if not name:
+            values = self.moved.get(len(self.made_of_numbers), values)
+            self.numbers.append(np.array(values, dtype=np.float64))
         found = Traced(self, tensor(np.array(values, dtype=np.float64), requires_grad=True))
         found.name = name
         self.ledger.becomes_leaf(found)
+        if not name:
+            self.made_of_numbers.append(found)
         return found
 
     # -- the verbs -------------------------------------------------------------------------------
@@ -129,7 +162,9 @@ class Recorder(Recording):
         top = self._together(outputs, grad_outputs) if several else outputs
         self._called(top, None if several else grad_outputs, arrived, "")
         cotangent = None if several or grad_outputs is None else self.terms(grad_outputs)
-        return tuple(self._slope(top, x, g, cotangent) for x, g in zip(wrt, found, strict=True))
+        made = [self._slope(top, x, g, cotangent) for x, g in zip(wrt, found, strict=True)]
+        self.taken += [(g, self.calls[-1], x) for x, g in zip(wrt, made, strict=True)]
+        return tuple(made)
 
     def _slope(self, y: Traced, x: Traced, g: Tensor | None, cotangent: Any) -> Traced | None:
         """A gradient that `grad` gave; of one that can be differentiated, how it came about."""
@@ -168,6 +203,20 @@ class Recorder(Recording):
         call = BackwardCall(number, term, value, given, leaves, executing(), why, within)
         self.calls.append(call)
 
+    def prints(self, text: str, values: tuple[Any, ...]) -> None:
+        """`print(...)`: kept."""
+        if not self.quiet:
+            self.printed.append(Printed(text, tuple(map(snapshot, values))))
+
+    @contextmanager
+    def quietly(self) -> Iterator[None]:
+        """Print nothing for a while."""
+        before, self.quiet = self.quiet, True
+        try:
+            yield
+        finally:
+            self.quiet = before
+
     def record(self, **values: Any) -> None:
         """`record(norm=...)`: one entry of a trace a call."""
         self.ledger.spend("record", tuple(values.values()))
@@ -187,4 +236,6 @@ def snapshot(value: Any) -> Any:
         return tuple(snapshot(each) for each in value)
     if type(value) is list:
         return [snapshot(each) for each in value]
+    if type(value) is dict:
+        return [snapshot(each) for each in value.values()]
     return np.array(value) if isinstance(value, np.ndarray) else value

@@ -11,6 +11,7 @@ from typing import Any
 
 from gradcheck.engine import inplace
 from gradcheck.engine.methods import turned
+from gradcheck.engine.printing import Size
 from gradcheck.engine.tensor import Tensor
 from gradcheck.language import executing
 from gradcheck.training.forms import Form, How, Lost, Root, Term, assigning, filler, picking
@@ -20,7 +21,7 @@ NOT_FOLLOWED = (
     "what backward(create_graph=True) leaves is not followed beyond reverse mode: "
     "`grad(y, x, create_graph=True)` is"
 )
-READ = ("shape", "ndim", "size", "dtype", "is_leaf", "grad_fn", "retains_grad")
+READ = ("ndim", "size", "dtype", "is_leaf", "grad_fn", "retains_grad")
 BINARY = ("add", "sub", "mul", "truediv", "pow", "matmul", "mod")
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 UNARY = ("neg", "abs", "pos")
@@ -91,13 +92,15 @@ class Recording:
             self.ledger.stepped(traced)
         elif traced.t.requires_grad:
             traced.term = Form(how, (old, *map(self.terms, others)), {}, executing())
+        elif traced.behind is not None:
+            self.ledger.stepped(traced.behind)
         return traced
 
 
 class Traced(Holder):
-    """One tensor of a recorded run; `of` is whose `.grad` it is."""
+    """One tensor of a recorded run; `of` is whose `.grad` it is, `behind` whose `.data`."""
 
-    __slots__ = ("of", "recorder")
+    __slots__ = ("behind", "of", "recorder")
     __array_ufunc__ = None  # an array on the left asks us first
 
     def __init__(self, recorder: Recording, t: Tensor, term: Term | None = None) -> None:
@@ -105,6 +108,7 @@ class Traced(Holder):
         super().__init__(t, term)
         self.recorder = recorder
         self.of: Traced | None = None
+        self.behind: Traced | None = None
 
     # -- what is read ----------------------------------------------------------------------------
 
@@ -133,6 +137,25 @@ class Traced(Holder):
             self.recorder.ledger.clear(self, to_zero=False)
         else:
             self.t.grad = value.t if isinstance(value, Traced) else value
+
+    @property
+    def shape(self) -> Size:
+        """The sizes of the axes."""
+        return Size(self.t.shape)
+
+    @property
+    def data(self) -> "Traced":
+        """The same numbers without the memory of how they were made; of a `.grad`, itself."""
+        if self.of is not None:
+            return self
+        box = self.detach()
+        box.behind = self
+        return box
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        if value is not self and getattr(value, "behind", None) is not self:
+            self.data.copy_(value)
 
     @property
     def T(self) -> Any:  # noqa: N802 - NumPy's name

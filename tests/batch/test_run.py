@@ -6,6 +6,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -102,7 +103,7 @@ def test_only_what_changed_is_graded_again(here):
     assert "ada  line.x  right 2 -> right 4  (the problem or its rubric changed)" in said
     assert "two" not in said.partition("->")[0].split("\n")[-1]
     assert set(calls(here / "out")) == {1}
-    with sqlite3.connect(here / "out" / "results.sqlite") as ledger:
+    with closing(sqlite3.connect(here / "out" / "results.sqlite")) as ledger:
         count = ledger.execute("SELECT COUNT(*) FROM questions WHERE problem = 'two'")
         assert count.fetchone() == (3,), "the other problem was not judged again"
 
@@ -146,6 +147,17 @@ def test_one_student_or_problem_alone(here):
     )
     assert [t["part"] for t in lines(alone.stdout)] == ["x", "y"]
     assert grade(here / "set.yaml", here / "answers", "--problem", "zzz").exit_code == 2
+
+
+def test_no_text_of_a_stranger_commands_the_terminal(tmp_path):
+    """Escapes in names of files, problems and answers are shown as what they are: nothing."""
+    made(tmp_path, {"set.yaml": SET, "answers/\x1b[2Ja.yaml": "answers: ["})
+    text = '{"student": "b", "answers": {"\\u001b[31m": 1, "line": "\\u001b[2J x \\u202e"}}'
+    made(tmp_path, {"answers/b.json": text})
+    found = grade(tmp_path / "set.yaml", tmp_path / "answers")
+    assert found.exit_code == 3
+    assert "\x1b" not in found.output
+    assert "\u202e" not in found.output
 
 
 def test_a_roster_says_who_is_missing(here):
@@ -213,8 +225,10 @@ def test_feedback_holds_for_the_files_too(here):
     assert "expected" in page.read_text(), "the ledger knows it all"
 
 
-def test_processes_give_the_same_bytes(tmp_path):
-    """The sample class, in this process and in two others."""
+def test_processes_give_the_same_bytes(tmp_path, monkeypatch):
+    """The sample class, judged and its pages written in this process and in two others."""
+    monkeypatch.setattr("gradcheck.batch.pages.WORTH", 0)
+    monkeypatch.setattr("gradcheck.batch.pages.SLICE", 7)
     one, two = tmp_path / "one", tmp_path / "two"
     for directory, jobs in ((one, 1), (two, 2)):
         assert grade(*CLASS_ANSWERS, "-o", directory, "--jobs", jobs).exit_code == 0
@@ -316,7 +330,7 @@ def test_a_damaged_ledger_is_told(here):
 def test_a_ledger_of_a_later_version_is_left_alone(here):
     """It is not understood, so it is not written."""
     run(here)
-    with sqlite3.connect(here / "out" / "results.sqlite") as ledger:
+    with closing(sqlite3.connect(here / "out" / "results.sqlite")) as ledger:
         ledger.execute("PRAGMA user_version = 99")
     refused = run(here)
     assert refused.exit_code == 2

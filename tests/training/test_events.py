@@ -14,8 +14,8 @@ from gradcheck.engine.tensor import Tensor
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.key import NoKey, key
 from gradcheck.ops import TABLE
-from gradcheck.problem import Problem, load_text
-from gradcheck.training import is_training, prepared
+from gradcheck.problem import Problem, is_training, load_text
+from gradcheck.training import prepared
 from gradcheck.training.forms import Form, Root, evaluate
 from gradcheck.training.ledger import Ledger
 

@@ -192,15 +192,16 @@ def test_findings_are_counted_and_shown_at_their_place(tmp_path: Any) -> None:
     assert "1 problems, 1 findings" in result.output
 
 
-def test_solve_warns_where_lint_has_findings(tmp_path: Any) -> None:
-    """One line under the answers of a single step; nothing where all mistakes show."""
+def test_solve_lints_only_where_it_is_asked_to(tmp_path: Any) -> None:
+    """`--lint` adds the findings on a single step; without it the linter does not run."""
     file = tmp_path / "p.yaml"
     text = "id: p\ninputs: {w: 1.0}\nprogram: |\n"
     text += "".join(f"  {line}\n" for line in ONE_STEP.replace(".sum()", "").splitlines())
     file.write_text(text + "ask: {w: w.detach()}\n")
-    assert "lint: 2 findings" in CliRunner().invoke(main, ["solve", str(file)]).output
-    clean = ["solve", str(FILE), "--problem", "training-five-steps"]
-    assert "lint:" not in CliRunner().invoke(main, clean).output
+    assert (
+        "1 problems, 2 findings" in CliRunner().invoke(main, ["solve", str(file), "--lint"]).output
+    )
+    assert "findings" not in CliRunner().invoke(main, ["solve", str(file)]).output
 
 
 @pytest.mark.parametrize("name", ["never-cleared", "last-window", "adam", "classes"])

@@ -1,28 +1,27 @@
-"""`gradcheck ops` and `gradcheck mistakes`: the catalogues, read off their tables."""
+"""The catalogues of ops and of mistakes, read off their tables."""
 
 import math
 
-from rich.console import Console
+from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from gradcheck.diagnosis import Hypothesis, words
 from gradcheck.mistakes import CATALOGUE, Mistake
 from gradcheck.mistakes.training import TRAINING
+from gradcheck.mistakes.typing import TYPING
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import Interval, Op
+from gradcheck.report.rows import Rows
 
 
-def print_ops() -> None:
-    """One line an op: name, other spellings, domain, kinks, PyTorch's node."""
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
-    for head in ("op", "also", "domain", "kinks", "counterparts"):
-        table.add_column(head, overflow="fold")
+def ops_table() -> Rows:
+    """One line an op: name, other spellings, domain, kinks, which counterparts it has."""
+    table = Rows(("op", "also", "domain", "kinks", "counterparts"))
     for row in sorted(TABLE.values(), key=lambda row: row.name):
         cells = (", ".join(row.school), _domain(row), _kinks(row), _counterparts(row))
-        table.add_row(row.name, *cells)
-    Console(highlight=False).print(table)
+        table.add(row.name, *cells)
+    return table
 
 
 def _domain(row: Op) -> str:
@@ -47,19 +46,20 @@ def _counterparts(row: Op) -> str:
     return ", ".join(own) or "NumPy"
 
 
-def print_mistakes() -> None:
+def mistakes_page() -> RenderableType:
     """Every mistake by family: its id, an example of it, the words for the student."""
-    out = Console(highlight=False)
+    lines: list[RenderableType] = []
     family = ""
-    for row in (*ordered(), *TRAINING):
+    for row in (*ordered(), *TRAINING, *TYPING):
         if row.family != family:
             family = row.family
-            out.print(Text(f"{family}\n", style="bold underline"))
-        out.print(Text.assemble((row.id, "bold"), "  (a slip)" if row.slip else ""))
+            lines.append(Text(f"{family}\n", style="bold underline"))
+        lines.append(Text.assemble((row.id, "bold"), "  (a slip)" if row.slip else ""))
         program = row.example.program.rstrip()
         gap = "\n" if "\n" in program else "  "
-        out.print(Padding(Text(f"{program}{gap}answered  {answered(row)}"), (0, 4)))
-        out.print(Padding(Text(words(Hypothesis(row, None)), style="dim"), (0, 4, 1, 4)))
+        lines.append(Padding(Text(f"{program}{gap}answered  {answered(row)}"), (0, 0, 0, 4)))
+        lines.append(Padding(Text(words(Hypothesis(row, None)), style="dim"), (0, 0, 1, 4)))
+    return Group(*lines)
 
 
 def ordered() -> list[Mistake]:
@@ -76,7 +76,7 @@ def markdown_mistakes() -> str:
     """The catalogue as the README's table: one line an id, the example of its first row."""
     lines = ["| mistake | family | for example |", "| --- | --- | --- |"]
     seen: set[tuple[str, str]] = set()
-    for row in (*ordered(), *TRAINING):
+    for row in (*ordered(), *TRAINING, *TYPING):
         if (row.id, row.family) not in seen:
             seen.add((row.id, row.family))
             example = f"{_on_a_line(row.example.program)} → {answered(row)}".replace("|", "\\|")

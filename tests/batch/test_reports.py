@@ -1,0 +1,191 @@
+"""`gradcheck report`: a graded batch rendered again, in every form, and looked at in a browser."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from gradcheck.report.pages import page_name
+from tests.support.batches import CLASS_ANSWERS, grade, made, outputs, report
+
+CHROMIUM = shutil.which("chromium")
+STUDENT = "quentin.moreau@example.edu"
+# How far the page reaches beyond its frame, and what it asked of the network: told by the page
+# itself to the one around it, whose title headless Chromium prints. The frame has the width of a
+# phone, which a window of Chromium's does not get.
+PROBE = """
+<script>
+addEventListener("load", () => {
+  const wide = document.documentElement.scrollWidth - innerWidth;
+  const asked = performance.getEntriesByType("resource").map(e => e.name).join(" ");
+  parent.postMessage(JSON.stringify({wide, asked, width: innerWidth}), "*");
+});
+</script>
+"""
+FRAME = """<!doctype html><title>nothing</title>
+<script>addEventListener("message", message => { document.title = message.data; });</script>
+<iframe src="page.html" width="{width}" height="900" style="border: 0"></iframe>
+"""
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample class, and a student whose every text is a long and a hostile one."""
+    directory = tmp_path_factory.mktemp("graded")
+    typed = {"sine-of-square": "x" * 3_000, "double-angle": "<img src=http://x.org/a.png>" * 9}
+    nasty = {"student": "W" * 190, "answers": {**typed, "three-shells": [[1e300] * 40] * 9}}
+    made(directory, {"more/nasty.json": json.dumps(nasty)})
+    problems, *rest = CLASS_ANSWERS
+    found = grade(problems, directory / "more", *rest, "-o", directory / "out", "--jobs", 1)
+    assert found.exit_code == 0
+    return directory / "out"
+
+
+def test_the_pages_are_those_of_the_ledger(graded):
+    """Rendered again, they are the same bytes."""
+    before = outputs(graded)
+    shutil.rmtree(graded / "students")
+    assert report(graded).exit_code == 0
+    assert outputs(graded) == before
+
+
+@pytest.mark.parametrize("form", ["canvas", "moodle", "csv"])
+def test_gradebooks(graded, tmp_path, form):
+    """A row a student."""
+    assert report(graded, "--as", form, "-o", tmp_path / "out.csv").exit_code == 0
+    assert (tmp_path / "out.csv").read_text().count("@example.edu") == 40
+
+
+def test_an_export_comes_back_filled_in(graded, tmp_path):
+    """As the platform gave it, with the points."""
+    export = f"Student,ID,SIS Login ID,Homework (9)\nQ,7,{STUDENT},\n"
+    made(tmp_path, {"export.csv": export})
+    words = ["--as", "canvas", "--points", tmp_path / "export.csv", "-o", tmp_path / "new.csv"]
+    found = report(graded, *words)
+    assert found.exit_code == 0
+    assert "students of the batch are not in the export" in found.stderr
+    head, row = (tmp_path / "new.csv").read_text().splitlines()
+    assert head == export.splitlines()[0]
+    assert re.fullmatch(rf"Q,7,{re.escape(STUDENT)},[\d.]+", row)
+
+
+def test_gradescope(graded, tmp_path):
+    """A results.json for each student, whose tests sum to the points."""
+    assert report(graded, "--as", "gradescope", "-o", tmp_path / "gs").exit_code == 0
+    assert len(list((tmp_path / "gs").iterdir())) == 41
+    told = json.loads((tmp_path / "gs" / page_name(STUDENT).replace(".html", ".json")).read_text())
+    assert len(told["tests"]) == 10
+    assert sum(test["max_score"] for test in told["tests"]) == 12
+    assert {test["status"] for test in told["tests"]} <= {"passed", "failed"}
+
+
+def test_junit(graded, tmp_path):
+    """XML that parses: a suite a student, a failure for what is wrong, skipped what is missing."""
+    assert report(graded, "--as", "junit", "-o", tmp_path / "j.xml").exit_code == 0
+    suites = ElementTree.parse(tmp_path / "j.xml").getroot()
+    assert len(suites) == 41
+    suite = next(each for each in suites if each.get("name") == STUDENT)
+    assert len(suite) == 10
+    assert int(suite.get("failures", 0)) == len(suite.findall("testcase/failure"))
+
+
+def test_a_directory_without_a_batch(tmp_path):
+    """Is told, with what makes one."""
+    found = report(tmp_path)
+    assert found.exit_code == 2
+    assert "gradcheck grade" in found.stderr
+
+
+# -- pages ----------------------------------------------------------------------------------------
+
+
+def colours(page: str, scheme: str) -> dict[str, str]:
+    """The colours of a page's style sheet, in the light or in the dark."""
+    found = re.findall(r":root \{(.*?)\}", page, re.DOTALL)
+    own = found[["light", "dark"].index(scheme)]
+    return dict(re.findall(r"--([\w-]+): (#[0-9a-f]{3,6})", own))
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance (WCAG 2.2)."""
+    parts = (int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5))
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast(graded, scheme):
+    """Every colour of text on both backgrounds: 4.5 to 1 at least (WCAG AA)."""
+    found = colours((graded / "index.html").read_text(), scheme)
+    for ground in ("back", "card"):
+        for text in ("text", "soft", "link", "right", "wrong", "invalid", "missing", "review"):
+            light, dark = sorted((luminance(found[text]), luminance(found[ground])), reverse=True)
+            assert (light + 0.05) / (dark + 0.05) >= 4.5, f"{text} on {ground}"
+    light, dark = sorted((luminance(found["text"]), luminance(found["mark"])), reverse=True)
+    assert (light + 0.05) / (dark + 0.05) >= 4.5
+
+
+def test_pages_are_complete_in_themselves(graded):
+    """No script, nothing from elsewhere, one language, one main heading."""
+    for path in [graded / "index.html", *(graded / "students").iterdir()]:
+        page = path.read_text()
+        assert "<script" not in page
+        assert not re.search(r'<[^>]*(src|href)="?(https?:)?//', page)
+        assert '<html lang="en">' in page
+        assert page.count("<h1>") == 1
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's chromium")
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_in_a_browser(graded, tmp_path, width, scheme):
+    """Nothing reaches beyond the window, nothing is asked of the network, nothing is complained of.
+
+    A script of the test's own is let in to measure; the page's policy forbids all others.
+    """
+    pages = [graded / "index.html", graded / "students" / page_name(STUDENT)]
+    pages.append(graded / "students" / page_name("W" * 190))
+    for path in pages:
+        text = path.read_text().replace(
+            "default-src 'none'", "default-src 'none'; script-src 'unsafe-inline'"
+        )
+        copy = tmp_path / "page.html"
+        copy.write_text(text.replace("</body>", f"{PROBE}</body>"))
+        made(tmp_path, {"frame.html": FRAME.replace("{width}", str(width))})
+        found = browse(tmp_path / "frame.html", tmp_path / "profile", scheme)
+        told = json.loads(
+            re.findall(r"<title>(\{.*?\})</title>", found.stdout)[0].replace("&quot;", '"')
+        )
+        assert told["width"] == width
+        assert told["wide"] <= 0, f"{path.name} is {told['wide']} px too wide"
+        assert told["asked"] == ""
+        assert "CONSOLE" not in found.stderr, found.stderr
+
+
+def browse(page: Path, profile: Path, scheme: str) -> "subprocess.CompletedProcess[str]":
+    """The document as headless Chromium has rendered it."""
+    still = "--disable-gpu --disable-quic --no-first-run --disable-background-networking"
+    quiet = "--disable-component-update --disable-sync --no-sandbox --enable-logging=stderr"
+    colour = f"--blink-settings=preferredColorScheme={['dark', 'light'].index(scheme)}"
+    return subprocess.run(
+        [
+            str(CHROMIUM),
+            "--headless",
+            *still.split(),
+            *quiet.split(),
+            colour,
+            f"--user-data-dir={profile}",
+            "--window-size=1400,1000",
+            "--virtual-time-budget=3000",
+            "--dump-dom",
+            page.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )

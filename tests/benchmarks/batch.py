@@ -1,0 +1,133 @@
+"""A course of 5,000 students and 20 problems: answers a second, workers, memory, a second run.
+
+Answers are made from the self-tests of the shipped sets: 60 % are distinct (a term that vanishes
+is added, or spaces), the others are those that everybody types; about two in three are right.
+Files are what students hand in: one YAML a student. Everything counts: reading them, judging and
+diagnosing, the ledger, the gradebook and all pages.
+"""
+
+import json
+import os
+import random
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+from gradcheck.problem import Problem, load
+
+STUDENTS = 5_000
+PROBLEMS = 20
+DISTINCT = 0.6
+RIGHT = 0.65
+SETS = ("chain-rule", "first-derivatives", "products-and-quotients", "trigonometry-and-inverses")
+SHIPPED = Path(__file__).parents[2] / "problems"
+
+
+def main() -> None:
+    """Grade a tenth of the course, then all of it, with one process and with two."""
+    students = int(sys.argv[1]) if len(sys.argv) > 1 else STUDENTS
+    with tempfile.TemporaryDirectory() as directory:
+        room = Path(directory)
+        chosen = problems(room)
+        write(room / "all", chosen, students)
+        write(room / "tenth", chosen, students // 10)
+        small = graded(room, "tenth", 1)
+        one = graded(room, "all", 1)
+        two = graded(room, "all", 2)
+        again = graded(room, "all", 2, fresh=False)
+        told(students * len(chosen), distinct(room / "out-all-1"), one, two)
+        print(
+            f"  speed-up {one.wall / two.wall:.2f}; a second run judges nothing: {again.wall:.1f} s"
+        )
+        ratio = one.peak / small.peak
+        print(f"  peak memory {one.peak:.0f} MB, for a tenth {small.peak:.0f} MB ({ratio:.2f}x)")
+
+
+class Run(NamedTuple):
+    """What a run took: seconds, seconds of this process's own work, and its peak in megabytes."""
+
+    wall: float
+    cpu: float
+    peak: float
+
+
+def told(answers: int, different: int, one: Run, two: Run) -> None:
+    """The speeds; by CPU where other work on the machine stretches the seconds."""
+    print(f"{answers:,} answers, {different:,} distinct, on {os.cpu_count()} cores")
+    for name, run, jobs in (("1 process  ", one, 1), ("2 processes", two, 2)):
+        rates = (
+            f"{answers / run.wall:,.0f} answers/s, {different / run.wall / jobs:,.0f} distinct/s"
+        )
+        print(f"  {name} {run.wall:7.1f} s  {rates} a process")
+    print(f"  1 process used {one.cpu:.1f} s of CPU: {different / one.cpu:,.0f} distinct/s of CPU")
+
+
+def problems(room: Path) -> list[Problem]:
+    """The first problems with one number to differentiate by, as one set in the room."""
+    found, entries = [], []
+    for name in SETS:
+        path = SHIPPED / f"{name}.yaml"
+        raw = {each["id"]: each for each in yaml.safe_load(path.read_text())["problems"]}
+        for problem in load(path).problems:
+            if len(problem.parts) == 1 and problem.right and problem.wrong:
+                found.append(problem)
+                entries.append(raw[problem.id])
+    (room / "set.json").write_text(json.dumps({"problems": entries[:PROBLEMS]}))
+    return found[:PROBLEMS]
+
+
+def write(directory: Path, chosen: list[Problem], students: int) -> None:
+    """A file a student."""
+    dice = random.Random(0)
+    directory.mkdir()
+    for number in range(students):
+        answers = {problem.id: answer(problem, dice, number) for problem in chosen}
+        text = f"student: s{number:06}\nanswers: {json.dumps(answers)}\n"
+        (directory / f"s{number:06}.yaml").write_text(text)
+
+
+def answer(problem: Problem, dice: random.Random, number: int) -> str:
+    """What a student types; often nobody else does."""
+    part = problem.parts[0].name
+    right = [str(given[part]) for given in problem.right]
+    wrong = [str(given[part]) for given, _ in problem.wrong if part in given]
+    text = dice.choice(right if dice.random() < RIGHT else wrong)
+    if dice.random() >= DISTINCT:
+        return text
+    return f"({text})" + dice.choice(
+        (f"*{number + 2}/{number + 2}", f" + 0*{number}", f" - {number}*0")
+    )
+
+
+def graded(room: Path, name: str, jobs: int, *, fresh: bool = True) -> Run:
+    """Grade a directory of the room."""
+    out = room / f"out-{name}-{jobs}"
+    if fresh:
+        shutil.rmtree(out, ignore_errors=True)
+    words = ["grade", str(room / "set.json"), str(room / name), "-o", str(out), "--jobs", str(jobs)]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    start = time.perf_counter()
+    process = subprocess.Popen([sys.executable, "-m", "gradcheck", *words], **quiet)
+    _, status, usage = os.wait4(process.pid, 0)
+    took = time.perf_counter() - start
+    if status:
+        raise SystemExit(f"gradcheck grade ended with {os.waitstatus_to_exitcode(status)}")
+    return Run(took, usage.ru_utime + usage.ru_stime, peak(usage))
+
+
+def peak(usage: "resource.struct_rusage") -> float:
+    """Megabytes of the largest process: Linux counts kilobytes, macOS bytes."""
+    return usage.ru_maxrss / (1e3 if sys.platform != "darwin" else 1e6)
+
+
+def distinct(out: Path) -> int:
+    """How many different answers there were."""
+    lines = (json.loads(line) for line in (out / "results.jsonl").open())
+    return len({(line["problem"], line["answer"]) for line in lines})

@@ -1,0 +1,82 @@
+"""Gradebooks as platforms export and import them: every other cell comes back untouched."""
+
+import csv
+import io
+
+import pytest
+
+from gradcheck.report.gradebooks import NoGradebook, cells, filled, fresh
+
+POINTS = {"101": 7.5, "bob@example.edu": 3.0, "Jane Doe": 1.0}
+CANVAS = (
+    "Student,ID,SIS User ID,SIS Login ID,Section,Homework 2 (77),Homework 3 (78),Current Score\r\n"
+    "    Points Possible,,,,,5,20,(read only)\r\n"
+    '"Doe, John",101,,jdoe,"A, first",4,,88\r\n'
+    "Bob,102,,bob@example.edu,B,,1,=7\r\n"
+    "Nobody,103,,nobody,B,2,3,4\r\n"
+)
+MOODLE = (
+    "\ufeffIdentifier,Full name,Email address,Status,Grade,Maximum Grade,Feedback comments\n"
+    'Participant 101,John Doe,j@example.edu,Submitted,,"10,00",well done\n'
+    'Participant 102,Bob,bob@example.edu,Submitted,,"10,00",\n'
+)
+
+
+def rows(content: bytes) -> list[list[str]]:
+    """The cells of a CSV file."""
+    return list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")))
+
+
+def test_canvas():
+    """By id or login; scaled to the column's maximum; the other columns as they were."""
+    found = filled(CANVAS.encode(), "canvas", POINTS, 10.0, "Homework 3")
+    before, after = rows(CANVAS.encode()), rows(found.content)
+    assert [row[6] for row in after] == ["Homework 3 (78)", "20", "15", "6", "3"]
+    for old, new in zip(before, after, strict=True):
+        assert old[:6] + old[7:] == new[:6] + new[7:]
+    assert found.content.endswith(b"\r\n")
+    scaled, unknown, left = found.notices
+    assert "scaled" in scaled
+    assert unknown.startswith("1 rows")
+    assert "Jane Doe" in left
+
+
+def test_moodle():
+    """By the participant's number or the address; the mark at the start of the file is kept."""
+    found = filled(MOODLE.encode(), "moodle", POINTS, 10.0)
+    assert found.content.startswith(b"\xef\xbb\xbf")
+    after = rows(found.content)
+    assert [row[4] for row in after] == ["Grade", "7.5", "3"]
+    assert [row[5:] for row in after] == [row[5:] for row in rows(MOODLE.encode())]
+
+
+@pytest.mark.parametrize(
+    ("export", "words"),
+    [
+        (CANVAS.encode(), "Homework 2 (77)`, `Homework 3 (78)"),
+        (b"Student,ID\nx,1\n", "none that looks like one"),
+        (b"Name,Homework (1)\nx,1\n", "no column that names students"),
+        (b"", "empty"),
+        (b"\xe9", "not UTF-8"),
+    ],
+)
+def test_what_cannot_be_filled_in(export, words):
+    """Why not, and which columns there are."""
+    with pytest.raises(NoGradebook) as error:
+        filled(export, "canvas", POINTS, 10.0)
+    assert words in str(error.value)
+
+
+def test_a_new_gradebook():
+    """Without an export: the columns that a platform matches by."""
+    assert rows(fresh("canvas", "Homework", POINTS, 10.0).encode())[1:3] == [
+        ["Points Possible", "", "", "", "", "10"],
+        ["", "", "", "101", "", "7.5"],
+    ]
+    assert rows(fresh("moodle", "", POINTS, 10.0).encode())[2] == ["bob@example.edu", "3", "10"]
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+def test_no_cell_is_a_formula(start):
+    """A stranger's text never is one to a spreadsheet (CWE-1236); quotes are doubled."""
+    assert cells([f"{start}1+1", 'a"b']) == f'"\'{start}1+1","a""b"'
