@@ -36,6 +36,20 @@ def _count(e: Edge) -> float:
     return float(e.right.size / max(np.size(e.g), 1))
 
 
+def _statistic(e: Edge) -> bool:
+    """A mean or a variance of rows or columns, as layers are normalised by."""
+    return e.op in ("mean", "var", "std") and np.size(e.g) > 1
+
+
+def _row_sum(e: Edge, weighted: Any, axis: int) -> Any:
+    """The pull of softmax, with what is summed over the row, and the axis, to choose."""
+    return e.y * (e.g - np.sum(weighted, axis=axis, keepdims=True))
+
+
+def _axis(e: Edge) -> int:
+    return int(e.params.get("axis", -1))
+
+
 sign_error = mistake(
     "sign-error",
     verb="pull",
@@ -271,4 +285,68 @@ elementwise_product = mistake(
     example=("sum(X @ W * V)", {"W": "X * V"}, {"X": (5, 3), "W": (3, 1), "V": (5, 1)}),
     common=0.4,
     hidden_by=(ONE_LONG,),
+)
+
+statistics_constant = mistake(
+    "path-dropped",
+    verb="pull",
+    where=_statistic,
+    wrong=lambda e: 0 * e.right,
+    says="The statistic `{text}` was held constant: it depends on every entry, its path counts.",
+    example=(
+        "sum((x - mean(x, axis=1, keepdims=True))**3 / mean(x**2, axis=1, keepdims=True))",
+        {"x": "3*(x - mean(x, axis=1, keepdims=True))**2 / mean(x**2, axis=1, keepdims=True)"},
+        {"x": (5, 3)},
+    ),
+    common=0.65,
+)
+
+sigmoid_for_tanh = mistake(
+    "wrong-function-derivative",
+    verb="pull",
+    where=lambda e: e.op in ("tanh", "sigmoid"),
+    wrong=lambda e: e.g * (e.y * (1 - e.y) if e.op == "tanh" else 1 - e.y**2),
+    says="The derivative of `{text}` is that of another activation: tanh has 1 - a^2, sigmoid "
+    "a (1 - a).",
+    example=("sum(tanh(x)**2)", {"x": "2*tanh(x) * tanh(x)*(1 - tanh(x))"}, {"x": (3,)}),
+    common=0.5,
+)
+
+softmax_without_its_sum = mistake(
+    "path-dropped",
+    verb="pull",
+    where=lambda e: e.op == "softmax",
+    wrong=lambda e: e.g * e.y,
+    says="The sum below the fraction in `{text}` depends on every entry too: its path is missing.",
+    example=("sum(softmax(Z) * V)", {"Z": "V * softmax(Z)"}, {"Z": (2, 3), "V": (2, 3)}),
+    common=0.5,
+)
+
+softmax_unweighted = mistake(
+    "chain-factor-dropped",
+    verb="pull",
+    where=lambda e: e.op == "softmax",
+    wrong=lambda e: _row_sum(e, e.g, _axis(e)),
+    says="In the derivative of `{text}` the sum over the row is weighted by the softmax: the "
+    "weights are missing.",
+    example=(
+        "sum(softmax(Z) * V)",
+        {"Z": "softmax(Z) * (V - sum(V, axis=1, keepdims=True))"},
+        {"Z": (2, 3), "V": (2, 3)},
+    ),
+    common=0.4,
+)
+
+softmax_over_other_axis = mistake(
+    "summed-over-wrong-axis",
+    verb="pull",
+    where=lambda e: e.op == "softmax" and np.ndim(e.y) == 2,
+    wrong=lambda e: _row_sum(e, e.g * e.y, 1 - _axis(e) % 2),
+    says="In the derivative of `{text}` the sum goes along the other axis.",
+    example=(
+        "sum(softmax(Z) * V)",
+        {"Z": "softmax(Z) * (V - sum(V*softmax(Z), axis=0, keepdims=True))"},
+        {"Z": (2, 3), "V": (2, 3)},
+    ),
+    common=0.4,
 )
