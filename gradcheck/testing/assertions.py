@@ -13,7 +13,8 @@ from gradcheck.testing.call import Call, call, signed
 from gradcheck.testing.claims import EPSILON, RTOL, Grain, Judged, judge
 from gradcheck.testing.message import message
 from gradcheck.testing.purity import impure, in_balls, not_linear, pulled, shaken
-from gradcheck.verdict.consult import Verdict, consult
+from gradcheck.verdict.consult import Verdict
+from gradcheck.verdict.sparing import sparing
 
 __all__ = ["GradientError", "Result", "assert_gradient", "assert_vjp", "check"]
 
@@ -159,7 +160,7 @@ def _found(
     rtol: float,
     faults: tuple[str, ...],
 ) -> Result:
-    verdicts = tuple(consult(case, write=False) for case in cases)
+    verdicts = tuple(sparing(case) for case in cases)
     judged: tuple[Judged, ...] = ()
     diagnoses: dict[str, Diagnosis] = {}
     for case, verdict, claim in zip(cases, verdicts, claims, strict=False):
