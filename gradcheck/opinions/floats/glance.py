@@ -1,6 +1,7 @@
 """A first glance at a slope: nine samples where a scan takes two hundred.
 
-It answers only where it is sure; whatever looks unusual is left to the scan.
+It answers only where it is sure; whatever looks unusual is left to the scan. One thing it cannot
+see: a function whose digits are all lost in a constant looks like a straight line to nine samples.
 """
 
 import math
@@ -9,7 +10,6 @@ import numpy as np
 
 from gradcheck.opinions.floats.richardson import (
     GOLDEN,
-    TINY,
     Function,
     Samples,
     Side,
@@ -56,5 +56,5 @@ def _slope(left: Side, right: Side, f0: float) -> tuple[float, float] | None:
     bar = abs(float(once[0] - once[1])) + float(noise[1])
     turn = abs(from_right[1] - from_left[1]) * steps[0] / steps[1] + noise[0]
     near = max(abs(from_left[0] - value), abs(from_right[0] - value)) <= turn + bar
-    sure = bar <= max(SURE * abs(value), TINY)
+    sure = bar <= SURE * abs(value)
     return (value, bar) if math.isfinite(value) and near and sure else None

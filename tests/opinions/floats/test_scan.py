@@ -469,10 +469,14 @@ def test_a_glance_is_enough_where_nothing_is_unusual() -> None:
         assert covered(there, mpf(truth))
 
 
-@pytest.mark.parametrize("case", [c for c in SMOOTH + LOST if c.truth is not None], ids=named)
+@pytest.mark.parametrize("case", [c for c in SMOOTH if c.truth is not None], ids=named)
 def test_a_glance_is_never_surely_wrong(case: Case) -> None:
-    """Its bar covers the derivative, or it leaves the question to the scan."""
-    found = glance(case.f, case.x, abs(case.x) or 1.0)
+    """Its bar covers the derivative, or it leaves the question to the scan.
+
+    Where f has lost all its digits (LOST) nine samples may lie on one stair of the rounding; who
+    asks for a glance must know by other means that it has not.
+    """
+    found = glance(case.f, case.x, max(1.0, abs(case.x)))
     assert found is None or covered(found, true_slope(case.truth, case.x))
 
 
