@@ -13,6 +13,7 @@ from gradcheck.testing.call import Call, call, signed
 from gradcheck.testing.claims import EPSILON, RTOL, Grain, Judged, judge
 from gradcheck.testing.message import message
 from gradcheck.testing.purity import impure, in_balls, not_linear, pulled, shaken
+from gradcheck.testing.state import Settled, settled
 from gradcheck.verdict.consult import Verdict
 from gradcheck.verdict.sparing import sparing
 
@@ -22,6 +23,10 @@ COTANGENTS = 3
 SOUND = ("agree", "kink", "unstable-forward")
 DIAGNOSED = 2000
 PRECISIONS = (256, 2048)
+DRIFTS = (
+    "the function's value changes with what it keeps from call to call (running statistics?); "
+    "every call of this check began with the state that was handed over"
+)
 Extra = Sequence[Sequence[Any]]
 
 
@@ -76,11 +81,17 @@ def check(
     array-valued f the gradient is that of `sum(c * f(...))`, c a random signed cotangent: use
     `assert_vjp` to judge a backward pass. `rtol` is a floor: the error bars decide.
     """
-    calls = [call(f, point, wrt) for point in (args, *at)]
-    faults = tuple(dict.fromkeys(fault for each in calls for fault in impure(each)))
-    cases = [each.case(seed + k) for k, each in enumerate(calls)]
-    claims = [] if gradient is None else [_claimed(gradient, each) for each in calls]
-    return _found(f, cases, claims, rtol, faults)
+    claim = gradient if callable(gradient) else None
+    alone = settled(f, claim, call(f, args, wrt).fresh())
+    try:
+        calls = [call(alone.forward, point, wrt) for point in (args, *at)]
+        faults = tuple(dict.fromkeys(fault for each in calls for fault in impure(each)))
+        cases = [each.case(seed + k) for k, each in enumerate(calls)]
+        claims = [_claimed(gradient, alone.backward, each) for each in calls]
+        claims = [] if gradient is None else claims
+        return _found(f, cases, claims, rtol, faults, notes=_told(alone))
+    finally:
+        alone.kept.put_back()
 
 
 def assert_gradient(
@@ -114,20 +125,43 @@ def assert_vjp(
     """
     if not callable(backward):
         raise TypeError(f"backward is to be a function, {type(backward).__name__} came")
+    __tracebackhide__ = True
+    alone = settled(forward, backward, call(forward, args, wrt).fresh())
+    try:
+        calls = [call(alone.forward, point, wrt) for point in (args, *at)]
+        cases, claims, faults = _asked(alone.backward, calls, seed)
+        found = _found(
+            forward, cases, claims, rtol, tuple(dict.fromkeys(faults)), notes=_told(alone)
+        )
+    finally:
+        alone.kept.put_back()
+    return _raised(found)
+
+
+def _asked(
+    backward: Any, calls: Sequence[Call], seed: int
+) -> tuple[list[Case], list[_Claim], list[str]]:
+    """A question and a claim for every point and cotangent, and how backward behaves."""
     rng = np.random.default_rng(seed)
-    cases, claims = [], []
+    cases: list[Case] = []
+    claims: list[_Claim] = []
     faults: list[str] = []
-    for each in [call(forward, point, wrt) for point in (args, *at)]:
+    for each in calls:
         faults += impure(each)
-        for k in range(COTANGENTS):
-            cotangent = signed(rng, each.shape())
+        shape = each.shape()
+        for k in range(COTANGENTS if shape else 1):  # a number's VJP is linear in one number
+            cotangent = signed(rng, shape)
             claim, bad = _pulled(backward, cotangent, each)
             cases.append(each.case(seed + k, cotangent))
             claims.append(claim)
             faults += bad
         faults += not_linear(backward, each, rng)
-    __tracebackhide__ = True
-    return _raised(_found(forward, cases, claims, rtol, tuple(dict.fromkeys(faults))))
+    return cases, claims, faults
+
+
+def _told(alone: Settled) -> tuple[str, ...]:
+    """What a reader should know of the functions' memory."""
+    return (DRIFTS,) if alone.drifts else ()
 
 
 def _raised(result: Result) -> Result:
@@ -137,17 +171,17 @@ def _raised(result: Result) -> Result:
     return result
 
 
-def _claimed(gradient: Any, point: Call) -> _Claim:
-    if not callable(gradient):
+def _claimed(gradient: Any, again: Callable[[list[Any]], Any] | None, point: Call) -> _Claim:
+    if again is None:
         return _Claim(point, point.by_name(gradient))
-    return _Claim(point, point.by_name(gradient(*point.fresh())), lambda args: gradient(*args))
+    return _Claim(point, point.by_name(again(point.fresh())), again)
 
 
 def _pulled(
     backward: Callable[..., Any], cotangent: Array, point: Call
 ) -> tuple[_Claim, tuple[str, ...]]:
     gradients, faults = pulled(backward, cotangent, point)
-    return _Claim(point, gradients, lambda args: backward(cotangent.copy(), *args)), faults
+    return _Claim(point, gradients, lambda args: backward(args, cotangent.copy())), faults
 
 
 # -- findings ------------------------------------------------------------------------------------
@@ -159,6 +193,8 @@ def _found(
     claims: Sequence[_Claim],
     rtol: float,
     faults: tuple[str, ...],
+    *,
+    notes: tuple[str, ...],
 ) -> Result:
     verdicts = tuple(sparing(case) for case in cases)
     judged: tuple[Judged, ...] = ()
@@ -170,7 +206,7 @@ def _found(
             break
     worst = next((v for v in verdicts if not _knows(v, bool(claims))), verdicts[0])
     ok = not faults and _knows(worst, bool(claims)) and all(part.right for part in judged)
-    text = message(worst, judged, diagnoses, faults, source.text_of(source.file_of(f)))
+    text = message(worst, judged, diagnoses, faults, source.text_of(source.file_of(f)), notes=notes)
     return Result(ok, worst.verdict, verdicts, judged, diagnoses, faults, text)
 
 

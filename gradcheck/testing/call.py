@@ -133,7 +133,8 @@ def _is_float(value: Any) -> bool:
 
 
 def _claim(value: Any, name: str) -> Any:
-    return None if value is None else numeric(value, f"the gradient given for {name}")
+    """A copy: a function may use its buffer again."""
+    return None if value is None else np.array(numeric(value, f"the gradient given for {name}"))
 
 
 def _names(f: Callable[..., Any], count: int) -> tuple[str, ...]:

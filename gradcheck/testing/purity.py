@@ -10,7 +10,7 @@ from gradcheck.opinions.opinion import Array
 from gradcheck.opinions.rounding import SAMPLES, noise, spread
 from gradcheck.testing.call import Call, signed
 
-Backward = Callable[..., Any]
+Backward = Callable[..., Any]  # of the arguments and a cotangent
 Again = Callable[[list[Any]], Any]  # a claim made anew, at other arguments
 LINEAR = 2.0**20  # units of rounding: what cancellation inside a linear map may cost
 
@@ -31,13 +31,13 @@ def pulled(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The gradients that backward gives, and what else it does."""
     args, sent = call.fresh(), cotangent.copy()
-    first = call.by_name(backward(sent, *args))
+    first = call.by_name(backward(args, sent))
     faults = []
     if not np.array_equal(sent, cotangent):
         faults.append("backward changes the cotangent it is given")
     if _any_differs(args, call.args):
         faults.append("backward changes its arguments in place")
-    again = call.by_name(backward(cotangent.copy(), *call.fresh()))
+    again = call.by_name(backward(call.fresh(), cotangent.copy()))
     if any(_differs(first[name], again[name]) for name in first):
         faults.append("backward gives another result when it is called again")
     return first, tuple(faults)
@@ -48,7 +48,7 @@ def not_linear(backward: Backward, call: Call, rng: np.random.Generator) -> list
     shape = call.shape()
 
     def at(cotangent: Array) -> dict[str, Any]:
-        return call.by_name(backward(cotangent, *call.fresh()))
+        return call.by_name(backward(call.fresh(), cotangent))
 
     if any(g is not None and np.any(np.nan_to_num(g) != 0) for g in at(np.zeros(shape)).values()):
         return ["backward does not use its cotangent: a cotangent of zeros gives a gradient"]

@@ -39,6 +39,26 @@ def test_the_right_is_not_accused_at_a_bad_scale(name, scale):
     assert judged(name, 1, scale)
 
 
+IDS = np.array([0, 3, 3, 1, 4, 2, 3, 0, 0, 1, 2, 3])
+MOVING = {
+    "x[ids]": (lambda x: x[IDS], lambda c, x: np.stack([c[IDS == k].sum(0) for k in range(5)])),
+    "repeat": (lambda x: np.repeat(x, 7, axis=0), lambda c, x: c.reshape(5, 7, 3).sum(1)),
+    "tile": (lambda x: np.tile(x, (4, 1)), lambda c, x: c.reshape(4, 5, 3).sum(0)),
+    "broadcast_to": (lambda x: np.broadcast_to(x, (6, 5, 3)), lambda c, x: c.sum(0)),
+    "concatenate": (lambda x: np.concatenate([x, x, x]), lambda c, x: c.reshape(3, 5, 3).sum(0)),
+    "stack": (lambda x: np.stack([x, x, x]), lambda c, x: c.sum(0)),
+}
+
+
+@pytest.mark.parametrize("name", MOVING)
+def test_ops_that_only_move_numbers_are_not_accused(name):
+    """What they moved is added up on the way back, and that rounds: at sixty seeds."""
+    forward, backward = MOVING[name]
+    for seed in range(60):
+        x = np.random.default_rng(seed).normal(size=(5, 3))
+        assert assert_vjp(forward, backward, x, seed=seed)
+
+
 @pytest.mark.sweep
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("seed", range(3))
