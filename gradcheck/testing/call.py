@@ -22,6 +22,7 @@ class Call:
     args: tuple[Any, ...]
     names: tuple[str, ...]
     wrt: tuple[int, ...]
+    beside: bool = False  # whether it is no point of the user's, but one next to it
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -35,6 +36,10 @@ class Call:
     def shape(self) -> tuple[int, ...]:
         """The shape of the value; TypeError where it is no real number or array."""
         return np.shape(numeric(self.function(*self.fresh()), "the function's value"))
+
+    def plain(self) -> Array:
+        """The value on the very arguments that were handed over."""
+        return np.asarray(self._array("float", self.function(*self.fresh())))
 
     def grain(self, *more: Any) -> float:
         """The unit of rounding of the coarsest floats among the arguments and `more`."""
@@ -53,7 +58,11 @@ class Call:
         args = self.fresh()
         for name, i in self._placed():
             args[i] = inputs[name][()] if kind == "float" else inputs[name]
-        value = self.function(*args)
+        return self._array(kind, self.function(*args))
+
+    @staticmethod
+    def _array(kind: str, value: Any) -> Any:
+        """A list or tuple of results as one array of their kind."""
         several = isinstance(value, list | tuple) and len(value) > 0
         return KINDS[kind].function("array")(list(value)) if several else value
 

@@ -23,7 +23,26 @@ def impure(call: Call) -> list[str]:
         return ["the function changes its arguments in place"]
     if _differs(first, call.function(*call.fresh())):
         return ["the function gives another value when it is called again"]
+    value = np.asarray(first) if isinstance(first, np.ndarray | float) else np.zeros(())
+    if value.dtype.kind == "f" and not np.all(np.isfinite(value)):
+        return [f"the function's value is not finite here: {value[~np.isfinite(value)][0]}"]
     return []
+
+
+def unjudged(came: Any, call: Call) -> list[str]:
+    """Faults of what backward gives beside the gradients that are judged, and of their dtypes."""
+    several = list(came) if isinstance(came, tuple | list) else [came]
+    faults = []
+    if len(several) == len(call.args):
+        for i, (g, arg) in enumerate(zip(several, call.args, strict=True)):
+            whole = np.asarray(arg).dtype.kind in "iub"
+            if whole and g is not None and i not in call.wrt and np.any(np.asarray(g) != 0):
+                faults.append(f"a gradient came for {call.names[i]}, which is not differentiated")
+    for name, g in call.by_name(came).items():
+        arg = np.asarray(call.args[call.names.index(name)])
+        if g is not None and g.dtype.kind == arg.dtype.kind and g.dtype.itemsize < arg.itemsize:
+            faults.append(f"d/d{name} has the dtype {g.dtype}; its argument has {arg.dtype}")
+    return faults
 
 
 def pulled(
@@ -31,8 +50,9 @@ def pulled(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The gradients that backward gives, and what else it does."""
     args, sent = call.fresh(), cotangent.copy()
-    first = call.by_name(backward(args, sent))
-    faults = []
+    came = backward(args, sent)
+    first = call.by_name(came)
+    faults = unjudged(came, call)
     if not np.array_equal(sent, cotangent):
         faults.append("backward changes the cotangent it is given")
     if _any_differs(args, call.args):

@@ -25,6 +25,7 @@ from gradcheck.opinions.opinion import (
 
 DIRECTIONS = 8
 ENTRIES = 400
+GLANCED = 1e-6  # of a slope: the widest bar that settles it
 
 
 def black_box(case: Case, because: str) -> Opinion:
@@ -45,13 +46,16 @@ def black_box(case: Case, because: str) -> Opinion:
 
 
 def glanced(case: Case, count: int) -> Opinion | None:
-    """Slopes along a few directions at nine samples each; None where that is not enough."""
+    """Slopes along a few directions, at nine samples each if they are enough, else by a scan.
+
+    None where one of them has no slope, or none that is known well.
+    """
     try:
         value = np.asarray(_value(case, case.floats()), dtype=np.float64)
         found = []
         for along in islice(directions(case), count):
-            seen = glance(line(case, along), 0.0)
-            if seen is None:
+            seen = glance(line(case, along), 0.0) or scan(line(case, along), 0.0, scale=1.0)
+            if seen.kind != "smooth" or seen.error > GLANCED * abs(seen.value):
                 return None
             found.append(Direction(along, arb(seen.value, seen.error)))
     except Exception:  # noqa: BLE001 - whatever a program raises, the full opinion will tell
