@@ -68,3 +68,27 @@ def test_the_stated_power_is_there(n, dtype):
         wrong = Opinion("reverse", seen.value, {"x": estimate(planted, 1e-15 * np.abs(right))})
         missed += read(asked, [wrong, seen]).verdict == "agree"
     assert missed <= 2
+
+
+def tied(units=10, columns=60):
+    """A relu network with one row of zeros: every unit meets its kink there."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(10, columns))
+    rows[3] = 0.0
+    out = rng.normal(size=units)
+    f = lambda w, b: np.sum(np.maximum(rows @ w + b, 0) @ out)
+    return f, out, case(f, w=rng.normal(size=(columns, units)), b=np.zeros(units))
+
+
+def test_ties_of_a_large_network_are_told_unit_by_unit(monkeypatch):
+    """Each bias may have the other rows' sum with any share of the tied row; no weight is tied."""
+    monkeypatch.setattr(room, "consult", None)
+    _, out, asked = tied()
+    found = sparing(asked)
+    assert found.verdict == "kink"
+    assert not found.parts["w"].entries
+    assert len(found.parts["b"].entries) == 10
+    assert any("would have been seen" in note for note in found.notes)
+    for entry in found.parts["b"].entries:
+        low, high = entry.interval
+        assert high - low == pytest.approx(abs(out[entry.index]), rel=1e-6)

@@ -25,6 +25,7 @@ from gradcheck.opinions.opinion import (
 
 DIRECTIONS = 8
 ENTRIES = 400
+NEARER = 2.0**-6  # where a network of relus bends within the first glance
 GLANCED = 1e-6  # of a slope: the widest bar that settles it
 
 
@@ -54,7 +55,8 @@ def glanced(case: Case, count: int) -> Opinion | None:
         value = np.asarray(_value(case, case.floats()), dtype=np.float64)
         found = []
         for along in islice(directions(case), count):
-            seen = glance(line(case, along), 0.0) or scan(line(case, along), 0.0, scale=1.0)
+            f = line(case, along)
+            seen = glance(f, 0.0) or glance(f, 0.0, NEARER) or scan(f, 0.0, scale=1.0)
             if seen.kind != "smooth" or seen.error > GLANCED * abs(seen.value):
                 return None
             found.append(Direction(along, arb(seen.value, seen.error)))
