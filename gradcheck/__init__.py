@@ -1,14 +1,18 @@
 """gradcheck: three independent opinions on a derivative, and the name of the mistake.
 
-The engine (`tensor`, `grad`, `no_grad`, `Function`, ...), `check`, and every op that NumPy does not
-have (`relu`, `softmax`, `erf`, ...) are found here; each is imported when it is first asked for.
+The engine (`tensor`, `grad`, `no_grad`, `Function`, ...), `check`, and every op (`sin`, `relu`,
+`softmax`, `erf`, ...) are found here under PyTorch's names, so that `import gradcheck as torch`
+runs a lesson; each is imported when it is first asked for.
 """
 
+from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gradcheck import autograd, nn, optim
     from gradcheck.engine.autograd import grad, tensor
+    from gradcheck.engine.factories import manual_seed
     from gradcheck.engine.function import Function
     from gradcheck.engine.recording import (
         enable_grad,
@@ -22,11 +26,15 @@ if TYPE_CHECKING:
 __all__ = [
     "Function",
     "Tensor",
+    "autograd",
     "check",
     "enable_grad",
     "grad",
     "is_grad_enabled",
+    "manual_seed",
+    "nn",
     "no_grad",
+    "optim",
     "set_grad_enabled",
     "tensor",
 ]
@@ -38,23 +46,62 @@ _HOMES = {
     "enable_grad": "engine.recording",
     "grad": "engine.autograd",
     "is_grad_enabled": "engine.recording",
+    "manual_seed": "engine.factories",
     "no_grad": "engine.recording",
     "set_grad_enabled": "engine.recording",
     "tensor": "engine.autograd",
+}
+_MODULES = ("autograd", "nn", "optim")
+_DTYPES = {
+    "float": "float32",  # as PyTorch has it; what says nothing is float64
+    "float32": "float32",
+    "float64": "float64",
+    "double": "float64",
+    "int": "int32",
+    "int32": "int32",
+    "int64": "int64",
+    "long": "int64",
+    "bool": "bool",
 }
 
 
 def __dir__() -> list[str]:
     """The public names and every op: a star import brings the first alone, `sum` stays Python's."""
-    return sorted({*__all__, *import_module("gradcheck.ops").TABLE})
+    return sorted({*__all__, *_DTYPES, *_factories(), *_ops(), "__version__"})
 
 
 def __getattr__(name: str) -> Any:
-    """The public name, or the op of that name."""
+    """The public name, PyTorch's factory or dtype, or the op of that name."""
     if name in _HOMES:
         return getattr(import_module(f"gradcheck.{_HOMES[name]}"), name)
-    if not name.startswith("_"):
-        row = import_module("gradcheck.ops").TABLE.get(name)
-        if row is not None:
-            return row
-    raise AttributeError(f"module 'gradcheck' has no attribute {name!r}")
+    if name in _MODULES:
+        return import_module(f"gradcheck.{name}")
+    if name == "__version__":
+        return import_module("importlib.metadata").version("gradcheck")
+    if name.startswith("_"):
+        raise AttributeError(f"module 'gradcheck' has no attribute {name!r}")
+    if name in _DTYPES:
+        return import_module("numpy").dtype(_DTYPES[name])
+    found = _ops().get(name) or _factories().get(name)
+    if found is None:
+        raise AttributeError(f"module 'gradcheck' has no attribute {name!r} - {_advice(name)}")
+    return found
+
+
+def _factories() -> dict[str, Any]:
+    """`ones`, `randn` and their like."""
+    return import_module("gradcheck.engine.factories").FACTORIES  # type: ignore[no-any-return]
+
+
+def _ops() -> dict[str, Any]:
+    """Every op, under each of its names."""
+    aliases = import_module("gradcheck.language.kinds").ALIASES
+    table: dict[str, Any] = import_module("gradcheck.ops").TABLE
+    return {name: table[row] for name, row in aliases.items() if row in table} | table
+
+
+def _advice(name: str) -> str:
+    """What was probably meant, and where to look."""
+    close = get_close_matches(name, dir(import_module("gradcheck")), n=1)
+    meant = f"did you mean `{close[0]}`? " if close else ""
+    return f"{meant}`dir(gradcheck)` lists what there is"

@@ -1,24 +1,39 @@
 """The commands. Everything heavy is imported inside a command, so that --help answers at once."""
 
+import gc
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from gradcheck.errors import GradcheckError
+
 if TYPE_CHECKING:
-    from gradcheck.problem import ProblemSet
+    from rich.console import RenderableType
+
+    from gradcheck.problem import Problem, ProblemSet
 
 MALFORMED = 2
+STOPPED = 130  # as a shell says of what SIGINT ended
 BROKEN = 70  # a fault of our own: sysexits' EX_SOFTWARE
 LONGEST = 300
-Command = TypeVar("Command", bound=Callable[..., Any])
+YOUNG = 50_000
+"""Objects between two collections: what is imported stays, and to search it took a tenth of a
+`solve`; Python's own 700 are for programs that make less at once."""
+EXAMPLES = """gradcheck solve problems/first-derivatives.yaml
+gradcheck grade problems/first-derivatives.yaml answers.yaml
+gradcheck check 'x**3 + 2*sin(x)' '3x^2 - 2cos x'"""
+SOLVE = """gradcheck solve problems/chain-rule.yaml --steps
+gradcheck solve -e 'x^3 + 2sin x' x=2"""
+EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-class Examples(click.Command):
-    """A command whose help ends with an example, as it would be typed."""
+class Exemplified(click.Command):
+    """A command whose help ends with examples, as they would be typed."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Print the epilog line by line, unwrapped."""
@@ -29,8 +44,16 @@ class Examples(click.Command):
                     formatter.write(f"  {line}\n")
 
 
-class Careful(click.Group):
+class Careful(Exemplified, click.Group):
     """Commands that end with a sentence, whatever happens: no traceback reaches a user."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """The command of that name; of an unknown one the nearest is said."""
+        if args and self.get_command(ctx, args[0]) is None:
+            close = get_close_matches(args[0], self.commands, n=1)
+            hint = f" Did you mean '{close[0]}'?" if close else ""
+            raise click.UsageError(f"No such command '{args[0]}'.{hint}", ctx)
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; what nobody foresaw is our fault, and said to be."""
@@ -38,6 +61,12 @@ class Careful(click.Group):
             return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
+        except GradcheckError as error:
+            click.echo(error, err=True)
+            sys.exit(MALFORMED)
+        except KeyboardInterrupt:
+            click.echo("stopped", err=True)
+            sys.exit(STOPPED)
         except Exception as error:
             if os.environ.get("GRADCHECK_TRACEBACK"):
                 raise
@@ -48,19 +77,17 @@ class Careful(click.Group):
             sys.exit(BROKEN)
 
 
-@click.group(cls=Careful, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Careful, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="gradcheck")
 def main() -> None:
-    r"""Check derivatives with three independent opinions, and name the mistakes.
-
-    \b
-      gradcheck solve problems/first-derivatives.yaml
-      gradcheck grade problems/first-derivatives.yaml answers.yaml
-    """
+    """Check derivatives with three independent opinions, and name the mistakes."""
+    gc.set_threshold(YOUNG)
 
 
-@main.command(cls=Examples, epilog="gradcheck solve problems/chain-rule.yaml --steps")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@main.command(cls=Exemplified, epilog=SOLVE)
+@click.argument("paths", nargs=-1, metavar="PATHS... | NAME=VALUE...")
+@click.option("-e", "--expression", metavar="EXPR", help="Ask about this, not about a file.")
+@click.option("--wrt", metavar="NAME", multiple=True, help="With -e: differentiate by this alone.")
 @click.option("--problem", "only", metavar="ID", multiple=True, help="Only this problem.")
 @click.option("--steps", is_flag=True, help="Show the chain rule node by node.")
 @click.option(
@@ -69,23 +96,70 @@ def main() -> None:
     metavar="DIR",
     help="Draw recorded series, errors against steps, and graphs into DIR.",
 )
+@click.option("--lint", is_flag=True, help="Then say what the problems could never reveal.")
 @click.option("--json", "as_json", is_flag=True, help="JSON Lines on standard output.")
-def solve(
-    paths: tuple[Path, ...], only: tuple[str, ...], steps: bool, plot: Path | None, as_json: bool
+def solve(  # noqa: PLR0917 - click gives them by name
+    paths: tuple[str, ...],
+    expression: str | None,
+    wrt: tuple[str, ...],
+    only: tuple[str, ...],
+    steps: bool,
+    plot: Path | None,
+    lint: bool,
+    as_json: bool,
 ) -> None:
-    """Ask reverse mode, the closed form and finite differences; say where they agree.
+    """Ask three opinions for a gradient; say where they agree.
 
-    PATHS are problem files or directories of them. Exit code 0: all agree (or are kinks and the
-    like, said so), 2: malformed, 3: the opinions contradict each other. Pictures (SVG) need the
-    extra `plot`; a graph's text (DOT) does not.
+    The opinions are reverse mode, the closed form and finite differences. PATHS are problem files
+    or directories of them, `-` is standard input; with -e, NAME=VALUE are the inputs: x=2,
+    'W=[[1, 2], [3, 4]]', or X=3x2 for an array that is drawn. Exit code 0: all agree (or are kinks
+    and the like, said so), 2: malformed, 3: the opinions contradict each other. Pictures (SVG) need
+    the extra `plot`; a graph's text (DOT) does not.
     """
-    sets = _sets(paths)
+    if paths and all(path.endswith(".py") for path in paths):
+        from gradcheck.commands.script import solve_scripts  # noqa: PLC0415
+
+        sys.exit(solve_scripts(_there(paths), as_json, steps))
+    if expression is None:
+        chosen = _chosen(_sets(_there(paths)), only)
+    else:
+        from gradcheck.problem.question import question  # noqa: PLC0415
+
+        chosen = [question(expression, paths, wrt)]
     from gradcheck.commands.solve import How, solve_all  # noqa: PLC0415
 
-    sys.exit(solve_all(sets, frozenset(only), How(steps, as_json, plot)))
+    code = solve_all(chosen, How(steps, as_json, plot))
+    if lint and not as_json:
+        from gradcheck.commands.lint import lint_all  # noqa: PLC0415
+
+        lint_all(chosen, self_tests_only=False)
+    sys.exit(code)
 
 
-@main.command(cls=Examples, epilog="gradcheck grade problems/chain-rule.yaml ada.yaml --json")
+@main.command(cls=Exemplified, epilog="gradcheck check 'x**3 + 2*sin(x)' '3x^2 - 2cos x'")
+@click.argument("expression")
+@click.argument("answer")
+@click.argument("given", nargs=-1, metavar="[NAME=VALUE]...")
+@click.option("--wrt", metavar="NAME", help="By which input, where there are several.")
+@click.option("--json", "as_json", is_flag=True, help="The line of `grade --json`.")
+def check(
+    expression: str, answer: str, given: tuple[str, ...], wrt: str | None, as_json: bool
+) -> None:
+    """Judge one derivative without a file: right, or why not.
+
+    ANSWER is typed mathematics or numbers; an input without a value is drawn. Exit code 0: right,
+    1: wrong, 2: unreadable, 3: needs review.
+    """
+    from gradcheck.commands.check import check_answer  # noqa: PLC0415
+
+    sys.exit(check_answer(expression, answer, given, wrt, as_json))
+
+
+GRADE_EXAMPLES = """gradcheck grade problems/chain-rule.yaml ada.yaml --json
+gradcheck grade problems/chain-rule.yaml download.zip --names canvas -o graded"""
+
+
+@main.command(cls=Exemplified, epilog=GRADE_EXAMPLES)
 @click.argument("problems", type=click.Path(exists=True, path_type=Path))
 @click.argument("answers", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="JSON Lines on standard output.")
@@ -97,26 +171,74 @@ def solve(
     help="How much is told about a mistake.",
 )
 @click.option("--fail-under", type=float, metavar="F", help="Exit 1 if a student has less than F.")
+@click.option("--verbose", is_flag=True, help="Show what was understood of right answers too.")
+@click.option(
+    "-o",
+    "directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Keep the batch in DIR, with pages and grades; a stopped run goes on where it was.",
+)
+@click.option("--jobs", type=click.IntRange(0), metavar="N", help="Processes; 0: all cores.")
+@click.option("--scheduler", default="", metavar="ADDRESS", help="Judge on a Dask cluster.")
+@click.option("--roster", type=EXISTING, metavar="FILE", help="CSV of who is expected.")
+@click.option("--mapping", type=EXISTING, metavar="FILE", help="What a form's columns mean.")
+@click.option("--names", default="", metavar="NAMES", help="canvas, moodle or a pattern of names.")
+@click.option("--diff", is_flag=True, help="Say who gains or loses what, against the last time.")
+@click.option("--only", "students", multiple=True, metavar="STUDENT", help="Only this student.")
+@click.option("--problem", "ids", multiple=True, metavar="ID", help="Only this problem.")
 def grade(
     problems: Path,
     answers: tuple[Path, ...],
-    as_json: bool,
-    feedback: str,
-    fail_under: float | None,
+    students: tuple[str, ...],
+    ids: tuple[str, ...],
+    **how: Any,
 ) -> None:
     """Judge and diagnose answers: right, or wrong with a witness and the name of the mistake.
 
-    ANSWERS are YAML or JSON files, one a student, or directories of them. Exit code 0: all graded,
-    1: a student is under the threshold, 2: malformed problems, 3: some answers need review.
+    ANSWERS are YAML or JSON files, one a student, directories or zip archives of them, notebooks,
+    or CSV. Exit code 0: all graded, 1: a student is under the threshold, 2: malformed problems,
+    3: some answers need review.
     """
     sets = _sets((problems,))
-    from gradcheck.commands.grade import grade_all  # noqa: PLC0415
+    from gradcheck.batch.collect import Chosen  # noqa: PLC0415
+    from gradcheck.commands.grade import How, grade_all  # noqa: PLC0415
 
-    sys.exit(grade_all(sets, list(_files(answers, ANSWER_ENDINGS)), as_json, feedback, fail_under))
+    sys.exit(grade_all(sets, answers, How(**how, chosen=Chosen(students, ids))))
 
 
-@main.command(cls=Examples, epilog="gradcheck lint problems/chain-rule.yaml")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+REPORT_EXAMPLES = """gradcheck report graded
+gradcheck report graded --as canvas --points export.csv"""
+
+
+@main.command(cls=Exemplified, epilog=REPORT_EXAMPLES)
+@click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--as",
+    "form",
+    type=click.Choice(["html", "canvas", "moodle", "gradescope", "junit", "csv"]),
+    default="html",
+    show_default=True,
+    help="Pages, or what a learning platform reads.",
+)
+@click.option("-o", "out", type=click.Path(path_type=Path), metavar="OUT", help="Where to.")
+@click.option("--points", "export", type=EXISTING, metavar="FILE", help="A platform's own export.")
+@click.option("--column", default="", metavar="NAME", help="The export's column for the points.")
+def report(directory: Path, form: str, out: Path | None, export: Path | None, column: str) -> None:
+    """Render a graded batch again, from its ledger alone.
+
+    With --points, the gradebook that Canvas or Moodle exported comes back with the points in it and
+    every other cell as it was. Exit code 0: written, 2: it cannot be.
+    """
+    from gradcheck.commands import report as command  # noqa: PLC0415
+
+    sys.exit(command.report(directory, form, out, export, column))
+
+
+@main.command(cls=Exemplified, epilog="gradcheck lint problems/chain-rule.yaml")
+@click.argument(
+    "paths", nargs=-1, required=True, type=click.Path(exists=True, allow_dash=True, path_type=Path)
+)
 @click.option("--self-tests-only", is_flag=True, help="Only run the right: and wrong: entries.")
 @click.option("--confusion", is_flag=True, help="Make every mistake and say how it is named.")
 def lint(paths: tuple[Path, ...], self_tests_only: bool, confusion: bool) -> None:
@@ -127,26 +249,27 @@ def lint(paths: tuple[Path, ...], self_tests_only: bool, confusion: bool) -> Non
     sets = _sets(paths)
     from gradcheck.commands.lint import lint_all, print_confusion  # noqa: PLC0415
 
-    sys.exit(print_confusion(sets) if confusion else lint_all(sets, self_tests_only))
+    problems = _chosen(sets, ())
+    sys.exit(print_confusion(problems) if confusion else lint_all(problems, self_tests_only))
 
 
-@main.command(cls=Examples, epilog="gradcheck ops")
+@main.command(cls=Exemplified, epilog="gradcheck ops")
 def ops() -> None:
     """List the functions that have a derivative, with their domains and kinks."""
-    from gradcheck.commands.catalogues import print_ops  # noqa: PLC0415
+    from gradcheck.report.catalogues import ops_table  # noqa: PLC0415
 
-    print_ops()
+    _print(ops_table())
 
 
-@main.command(cls=Examples, epilog="gradcheck mistakes")
+@main.command(cls=Exemplified, epilog="gradcheck mistakes")
 def mistakes() -> None:
     """List the mistakes that can be named, with an example each."""
-    from gradcheck.commands.catalogues import print_mistakes  # noqa: PLC0415
+    from gradcheck.report.catalogues import mistakes_page  # noqa: PLC0415
 
-    print_mistakes()
+    _print(mistakes_page())
 
 
-@main.command(cls=Examples, epilog="gradcheck schema > problem-schema.json")
+@main.command(cls=Exemplified, epilog="gradcheck schema > problem-schema.json")
 def schema() -> None:
     """Print the JSON Schema of problem files, for editors."""
     import json  # noqa: PLC0415
@@ -156,8 +279,16 @@ def schema() -> None:
     click.echo(json.dumps(form(), indent=2))
 
 
+STDIN = Path("-")
 PROBLEM_ENDINGS = (".yaml", ".yml", ".json")
-ANSWER_ENDINGS = (".yaml", ".yml", ".json")
+
+
+def _there(paths: tuple[str, ...]) -> tuple[Path, ...]:
+    """Paths that exist; raises click's complaint where one does not, or none is named."""
+    if not paths:
+        raise click.UsageError("name a problem file or a directory, or ask with -e EXPR")
+    kind = click.Path(exists=True, allow_dash=True, path_type=Path)
+    return tuple(kind.convert(path, None, click.get_current_context()) for path in paths)
 
 
 def _files(paths: tuple[Path, ...], endings: tuple[str, ...]) -> Iterator[Path]:
@@ -171,16 +302,32 @@ def _files(paths: tuple[Path, ...], endings: tuple[str, ...]) -> Iterator[Path]:
 
 def _sets(paths: tuple[Path, ...]) -> "list[ProblemSet]":
     """All problem sets; every malformed file is complained of before anything runs."""
-    from gradcheck.errors import GradcheckError  # noqa: PLC0415
-    from gradcheck.problem import load  # noqa: PLC0415
+    from gradcheck.problem.load import load, load_text  # noqa: PLC0415
 
     sets, complaints = [], []
     for file in _files(paths, PROBLEM_ENDINGS):
         try:
-            sets.append(load(file))
+            sets.append(load(file) if file != STDIN else load_text(sys.stdin.buffer.read(), "-"))
         except (GradcheckError, OSError) as error:
             complaints.append(str(error))
     if complaints or not sets:
         click.echo("\n".join(complaints) or "no problem files there", err=True)
         sys.exit(MALFORMED)
     return sets
+
+
+def _chosen(sets: "list[ProblemSet]", only: tuple[str, ...]) -> "list[Problem]":
+    """The problems of these ids, all where none is named; raises GradcheckError for an unknown."""
+    problems = [problem for each in sets for problem in each.problems]
+    known = {problem.id for problem in problems}
+    for name in only:
+        if name not in known:
+            raise GradcheckError(f"no problem is called {name} - one of {', '.join(sorted(known))}")
+    return [problem for problem in problems if not only or problem.id in only]
+
+
+def _print(shown: "RenderableType") -> None:
+    """A page or a table on standard output."""
+    from gradcheck.commands.screen import screen  # noqa: PLC0415
+
+    screen().print(shown)

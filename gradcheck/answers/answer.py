@@ -55,19 +55,28 @@ def read_answer(
     names: Collection[str],
     functions: Collection[str],
     constants: Collection[str] = ("pi", "e"),
+    single: bool = False,
 ) -> Answer:
-    """The answer in a value: bool and None are plain, strings formulas, the rest numbers."""
+    """The answer in a value: bool and None are plain, strings formulas, the rest numbers.
+
+    `single` says that one number is due: a list of one is then what stands in it.
+    """
     known: dict[str, Formula] = {}
 
     def read(text: str) -> Formula:
         if text not in known:
-            known[text] = read_formula(text, names=names, functions=functions, constants=constants)
+            known[text] = read_formula(
+                text, names=names, functions=functions, constants=constants, single=single
+            )
         return known[text]
+
+    while single and isinstance(value, list | tuple) and len(value) == 1:
+        value = value[0]
 
     if value is None or isinstance(value, bool):
         return Plain(value)
     if isinstance(value, str):
-        return _plain(value, names) or _listed(read(value), read)
+        return _plain(value, names) or _listed(read(value), read, single)
     return _array(value, read)
 
 
@@ -80,10 +89,15 @@ def _plain(text: str, names: Collection[str]) -> Plain | None:
     return Plain(node[1]) if node and word not in names else None
 
 
-def _listed(formula: Formula, read: Reader) -> Answer:
+def _listed(formula: Formula, read: Reader, single: bool) -> Answer:
     """A typed list becomes an array of its entries; any other formula stays one."""
-    if not isinstance(formula.tree.body, ast.List):
+    body = formula.tree.body
+    if not isinstance(body, ast.List):
         return formula
+    if single and len(body.elts) == 1:
+        inner = read(formula.text[body.elts[0].col_offset : body.elts[0].end_col_offset])
+        notes = (*formula.notes, *inner.notes, "square brackets are read as round ones")
+        return _listed(replace(inner, notes=tuple(dict.fromkeys(notes))), read, single)
     return _array(_texts(formula.tree.body, formula.text), read)
 
 

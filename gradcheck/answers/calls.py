@@ -12,7 +12,7 @@ from gradcheck.answers.cursor import Cursor
 from gradcheck.answers.echo import POWER, UNARY, echo
 from gradcheck.answers.numerals import number
 from gradcheck.answers.scanner import Token
-from gradcheck.answers.words import ARITY, INVERSES
+from gradcheck.answers.words import ARITY, INVERSES, LITERALS, Meaning
 
 KEYWORDS = {
     "axis": "axis",
@@ -22,7 +22,6 @@ KEYWORDS = {
     "axes": "axes",
     "shape": "shape",
 }
-LITERALS = {"True": True, "False": False, "None": None}
 LARGER = {"max": "maximum", "min": "minimum"}
 BASED = re.compile(r"log_(\d{1,4}|[A-Za-z])")
 COUNTS = {1: "one argument", 2: "two arguments", 3: "three arguments"}
@@ -170,7 +169,7 @@ def _bare_argument(p: Cursor, token: Token) -> tuple[ast.expr, bool]:
     inner = p.expression(p, POWER)
     factors = 1
     numbers = isinstance(inner, ast.Constant)
-    while not stops and p.value_starts() and not p.function_comes():
+    while not stops and p.value_starts() and not (p.function_comes() or _exponential_comes(p)):
         stops = _bracket_follows(p, token, numbers)
         meaning = p.meaning()
         numbers = numbers and bool(meaning and meaning.kind == "constant")
@@ -180,6 +179,12 @@ def _bare_argument(p: Cursor, token: Token) -> tuple[ast.expr, bool]:
         factors += 1
     power = any(isinstance(node, ast.Pow) for node in ast.walk(inner)) and not stops
     return inner, not power and (factors == 1 or (factors == 2 and _starts_with_number(inner)))
+
+
+def _exponential_comes(p: Cursor) -> bool:
+    """Whether e^ comes: a function of its own, in cos x e^x."""
+    meaning = p.meaning()
+    return meaning == Meaning("constant", "e") and p.sees("^", ahead=1)
 
 
 def _bracket_follows(p: Cursor, token: Token, numbers: bool) -> bool:

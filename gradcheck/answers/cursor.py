@@ -97,12 +97,12 @@ class Cursor:
             raise self.refused(self.look(), message, "simplify it first")
 
     def operand(self, node: ast.expr) -> ast.expr:
-        """The node, unless it is a listing: `(0,5)` and `[x + 1]` are no numbers."""
+        """The node, unless it is a tuple; a list of one, `[x + 1]`, is what it holds."""
         if isinstance(node, ast.Tuple):
             raise self.comma(self.text.find(",", node.elts[0].end_col_offset or 0))
         if isinstance(node, ast.List) and len(node.elts) == 1:
-            cure = "write round brackets to group"
-            raise refused(self.text, node.col_offset, "square brackets make a list", cure)
+            self.note("square brackets are read as round ones")
+            return self.operand(node.elts[0])
         return node
 
     def comma(self, at: int) -> TextError:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from gradcheck.answers.bars import paired
 from gradcheck.answers.cursor import Cursor
 from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracketed, echo
+from gradcheck.answers.respelling import respelled
 from gradcheck.answers.scanner import Token
 from gradcheck.answers.signs import DERIVATIVE
 from gradcheck.answers.tokens import tokenize
@@ -52,8 +53,9 @@ def parse(text: str, words: Words) -> tuple[ast.Expression, list[str]]:
     p = Cursor(text, tokens, words, expression)
     if not tokens:
         raise p.refused(p.look(), "nothing was typed", "give a formula or a number")
+    p.tokens = respelled(tokens, words, text, p.notes)
     _never(p)
-    p.tokens = paired(tokens, words, text)
+    p.tokens = paired(p.tokens, words, text)
     body = expression(p, 0)
     if p.look().kind != "end":
         raise p.comma(p.look().start) if p.sees(",") else p.unexpected("an operator or the end")
@@ -116,7 +118,7 @@ def _binary(p: Cursor, left: ast.expr, start: int, op: ast.operator) -> ast.expr
 def _side_by_side(p: Cursor, left: ast.expr, start: int) -> ast.expr:
     """A product without a sign; after a quotient or a bare exponent its reading is noted."""
     token = p.look()
-    if token.kind == "number":
+    if token.kind == "number" and not _is_coefficient(p):
         raise p.number_after_factor()
     divided = _ends_with_quotient(p, left, start)
     raised = not token.spaced and not p.function_comes() and token.kind == "name"
@@ -129,6 +131,13 @@ def _side_by_side(p: Cursor, left: ast.expr, start: int) -> ast.expr:
             f"{p.typed(start)} is read as {bracketed(left, POWER + 1)}*{bracketed(right, UNARY)}"
         )
     return p.node(ast.BinOp(p.operand(left), ast.Mult(), right), start)
+
+
+def _is_coefficient(p: Cursor) -> bool:
+    """Whether a number right after a bracket begins a factor of its own: ln(2)2^x, cos(x)2x."""
+    after = p.look(1)
+    follows = after.kind in ("name", "frac", "root") or p.sees("^", "(", "√", "∛", ahead=1)
+    return p.sees(")", "}", "|)", ahead=-1) and follows
 
 
 def _ends_with_quotient(p: Cursor, left: ast.expr, start: int) -> bool:

@@ -12,11 +12,14 @@ FONT = re.compile(r"\s*(?:\{\s*([A-Za-z][A-Za-z0-9_]*)\s*\}|([A-Za-z]))", re.ASC
 INDEX = re.compile(r"\s*\[\s*(?:(?P<number>\d{1,4})|(?P<name>[A-Za-z]))\s*\]", re.ASCII)
 DELIMITER = re.compile(r"\s*(?:(\\[lr]?vert\b|\|)|(\.)|\\?[()\[\]{}])", re.ASCII)
 
-BLANK = {*",;: !", "quad", "qquad", "displaystyle", "thinspace", "limits", "left*"}
+BLANK = {
+    *(*",;: !", "quad", "qquad", "displaystyle", "textstyle", "thinspace", "limits", "left*"),
+    *("boxed", "fbox", "underline", "overline", "ensuremath", "nonumber", "notag", "mathstrut"),
+}
 SIZES = {
     stem + side: side for stem in ("big", "Big", "bigg", "Bigg") for side in ("", "l", "r")
 } | {"left": "l", "right": "r"}
-FRACTIONS = {"frac", "dfrac", "tfrac", "cfrac"}
+FRACTIONS = {"frac", "dfrac", "tfrac", "cfrac", "nicefrac", "sfrac", "flatfrac"}
 FONTS = {
     "mathrm",
     "mathbf",
@@ -26,6 +29,11 @@ FONTS = {
     "operatorname*",
     "boldsymbol",
     "bm",
+    "mathnormal",
+    "text",
+    "textrm",
+    "textit",
+    "mbox",
 }
 
 SIGNS = {
@@ -54,6 +62,8 @@ SIGNS = {
     "degree": "°",
     "prime": "'",
     "%": "%",
+    **{sign: sign for sign in "*^+-/=<>"},
+    "colon": ":",
 }
 
 
@@ -62,7 +72,7 @@ def command(scanner: Scanner) -> None:
     match = COMMAND.match(scanner.text, scanner.at, scanner.stop)
     word = (match[1] if match else None) or ""
     width = len(word) + 1
-    if word in ADVICE:
+    if word in ADVICE and not (word in FONTS and _names(scanner, width)):
         raise refused(scanner.text, scanner.at, f"\\{word} is not read here", ADVICE[word], width)
     if word in BLANK:
         scanner.at += width
@@ -84,6 +94,11 @@ def command(scanner: Scanner) -> None:
         _word(scanner, word, width)
     else:
         raise refused(scanner.text, scanner.at, "a backslash without a command", "leave it out")
+
+
+def _names(scanner: Scanner, width: int) -> bool:
+    """Whether a font command holds one word alone."""
+    return FONT.match(scanner.text, scanner.at + width, scanner.stop) is not None
 
 
 def _delimiter(scanner: Scanner, side: str, width: int) -> None:
@@ -114,11 +129,11 @@ def _root(scanner: Scanner, width: int) -> None:
 
 
 def _font(scanner: Scanner, word: str, width: int) -> None:
-    r"""`\mathrm{e}` and `\operatorname{sech}` are just the name inside."""
+    r"""`\mathrm{e}` and `\operatorname{sech}` are just the name inside; other fonts are nothing."""
     match = FONT.match(scanner.text, scanner.at + width, scanner.stop)
     if not match:
-        message = f"\\{word} around something that is not one name"
-        raise refused(scanner.text, scanner.at, message, "leave the font out", width)
+        scanner.at += width
+        return
     _word(scanner, match[1] or match[2], match.end() - scanner.at)
 
 

@@ -1,6 +1,6 @@
 """From typed text to tokens, each with its place; LaTeX commands are `latex`'s, signs are `signs`'.
 
-Limits: 2,000 characters, numbers of 30 significant digits. Nothing is normalised silently.
+Limit: numbers of 30 significant digits.
 """
 
 import re
@@ -19,7 +19,7 @@ from gradcheck.answers.signs import (
 )
 from gradcheck.numbers.exponents import DECIMAL
 
-LENGTH, DIGITS = 2_000, 30
+DIGITS = 30
 
 PLAIN = re.compile(
     rf"(?P<space>[ \t\r\n{SPACES}]+)"
@@ -29,32 +29,20 @@ PLAIN = re.compile(
     re.ASCII,
 )
 SINGLE = re.compile(r"(?P<number>\d)|(?P<name>[A-Za-z])", re.ASCII)
+LETTERS = "".join(char for char, plain in SUPERSCRIPTS.items() if plain.isalpha())
+RAISED = re.compile(f"[⁰¹²³⁴⁵⁶⁷⁸⁹]+|[{LETTERS}]+|[⁺⁻⁽⁾ᐟ]")
 SUBSCRIPTED = re.compile(r"_(?:(\w+)|\{(\w+)\})", re.ASCII)
-OUTER = (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"))
 
 
 def tokenize(text: str) -> list[Token]:
     """The tokens of a text; what cannot be one is refused where it stands."""
-    if len(text) > LENGTH:
-        cure = "simplify it first, or give numbers"
-        raise refused(text[:40], 0, f"{len(text)} characters: at most {LENGTH} are read", cure)
-    scanner = Scanner(text, *_inside(text))
+    scanner = Scanner(text, 0, len(text))
     while scanner.at < scanner.stop:
         if scanner.argument():
             _argument(scanner)
         else:
             _step(scanner)
     return scanner.tokens
-
-
-def _inside(text: str) -> tuple[int, int]:
-    """Where the formula starts and stops between dollar signs or the like, if there are any."""
-    start, stop = len(text) - len(text.lstrip()), len(text.rstrip())
-    for left, right in OUTER:
-        wrapped = text.startswith(left, start) and text.endswith(right, start, stop)
-        if wrapped and stop - start >= len(left + right):
-            return start + len(left), stop - len(right)
-    return start, stop
 
 
 def _step(scanner: Scanner) -> None:
@@ -158,13 +146,15 @@ def _superscript(scanner: Scanner) -> None:
     scanner.put("op", "^", 0)
     scanner.put("op", "{", 0)
     while scanner.at < scanner.stop and scanner.text[scanner.at] in SUPERSCRIPTS:
-        run = scanner.text[scanner.at : scanner.stop]
-        digits = len(run) - len(run.lstrip("⁰¹²³⁴⁵⁶⁷⁸⁹"))
-        plain = "".join(SUPERSCRIPTS[char] for char in run[: digits or 1])
-        if digits:
+        match = RAISED.match(scanner.text, scanner.at, scanner.stop)
+        plain = "".join(SUPERSCRIPTS[char] for char in match[0]) if match else ""
+        if plain.isdigit():
             _within_limits(scanner, plain)
-        kind = "number" if digits else "op" if plain in "+-" else "name"
-        scanner.put(kind, plain, digits or 1)
+            scanner.put("number", plain, len(plain))
+        elif plain.isalpha():
+            scanner.name(plain, len(plain), "write * between factors")
+        else:
+            scanner.put("op", plain, 1)
     scanner.put("op", "}", 0)
 
 

@@ -10,9 +10,7 @@ from gradcheck.answers.echo import POWER, echo
 from gradcheck.answers.numerals import constant, number
 from gradcheck.answers.scanner import Token
 from gradcheck.answers.signs import FRACTIONS
-
-MODULES = {"np", "numpy", "torch", "math"}
-WRAPPERS = {"array", "asarray", "tensor"}
+from gradcheck.answers.words import MODULES, WRAPPERS
 
 
 def suffixed(p: Cursor, value: ast.expr, token: Token) -> ast.expr:
@@ -209,6 +207,9 @@ def _suffix(p: Cursor, value: ast.expr, token: Token) -> ast.expr:
 
 def _subscript(p: Cursor, value: ast.expr, start: int) -> ast.expr:
     """`x[0]`, `W[:, 0]`, `x[1:3]`."""
+    if isinstance(value, ast.Name) and value.id in p.words.scalars:
+        cure = f"write {value.id} alone, or * for a product"
+        raise p.refused(p.look(), f"{value.id} is a single number and has no entries", cure)
     opening = p.step()
     first = p.look().start
     parts = [_index(p)]

@@ -4,7 +4,7 @@ A declared name always wins: an input may be called e, i, C or gamma.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -16,20 +16,24 @@ SCHOOL = {
     **dict.fromkeys(["log_2", "ld", "lb"], "log2"),
     **dict.fromkeys(["lg", "log_10"], "log10"),
     "log_e": "log",
-    "tg": "tan",
-    **dict.fromkeys(["ctg", "cotan"], "cot"),
+    **dict.fromkeys(["sen", "seno", "sinus"], "sin"),
+    **dict.fromkeys(["coseno", "cosinus", "kosinus"], "cos"),
+    **dict.fromkeys(["tg", "tang", "tangens"], "tan"),
+    **dict.fromkeys(["ctg", "cotg", "cotan", "cotang"], "cot"),
     "cosec": "csc",
-    "arctg": "arctan",
-    "arcctg": "acot",
+    **dict.fromkeys(["arcsen", "asen"], "arcsin"),
+    **dict.fromkeys(["arctg", "arctang", "atg"], "arctan"),
+    **dict.fromkeys(["arcctg", "arccotg", "arcotg"], "acot"),
     "arccosec": "acsc",
-    "sh": "sinh",
+    **dict.fromkeys(["raiz", "racine", "wurzel"], "sqrt"),
+    **dict.fromkeys(["sh", "senh"], "sinh"),
     "ch": "cosh",
-    "th": "tanh",
-    "cth": "coth",
+    **dict.fromkeys(["th", "tgh"], "tanh"),
+    **dict.fromkeys(["cth", "ctgh", "cotgh"], "coth"),
     "cosech": "csch",
-    **dict.fromkeys(["arsinh", "argsinh"], "arcsinh"),
-    **dict.fromkeys(["arcosh", "argcosh"], "arccosh"),
-    **dict.fromkeys(["artanh", "argtanh"], "arctanh"),
+    **dict.fromkeys(["arsinh", "argsinh", "arsh", "argsh"], "arcsinh"),
+    **dict.fromkeys(["arcosh", "argcosh", "arch", "argch"], "arccosh"),
+    **dict.fromkeys(["artanh", "argtanh", "arth", "argth"], "arctanh"),
     "arsech": "asech",
     "arcsch": "acsch",
     "arcoth": "acoth",
@@ -68,7 +72,12 @@ ARITY = {
 FUNCTIONS = frozenset(TABLE)
 """The functions the reader knows something about; a caller may accept fewer, or others."""
 
+MODULES = {"np", "numpy", "torch", "math", "Math", "jnp", "sympy", "sp"}
+WRAPPERS = {"array", "asarray", "tensor"}
+LITERALS = {"True": True, "False": False, "None": None}
+
 LETTERS = {word: letter for letter, word in GREEK.items()}
+NUMBERED = re.compile(r"([A-Za-z]+)([0-9]+)")
 SUBSCRIPT = re.compile(r"(.+)_([0-9]+|[A-Za-z])")
 
 
@@ -81,11 +90,12 @@ class Meaning(NamedTuple):
 
 @dataclass(frozen=True)
 class Words:
-    """The vocabulary of one problem: what its answers may use."""
+    """The vocabulary of one problem; `scalars` are those names that are single numbers."""
 
     names: frozenset[str]
     functions: frozenset[str]
     constants: frozenset[str]
+    scalars: frozenset[str] = frozenset()
     met: dict[str, Meaning] = field(default_factory=dict, compare=False, repr=False)
 
     def meaning(self, word: str) -> Meaning | None:
@@ -130,13 +140,23 @@ class Words:
 def vocabulary(
     names: Collection[str], functions: Collection[str], constants: Collection[str]
 ) -> Words:
-    """The vocabulary made of these collections; the same one for the same collections."""
-    return _made(frozenset(names), frozenset(functions), frozenset(constants))
+    """The vocabulary made of these collections; the same one for the same collections.
+
+    Names that come as a mapping to inputs tell which of them are single numbers.
+    """
+    shapes = names if isinstance(names, Mapping) else {}
+    scalars = frozenset(n for n, each in shapes.items() if getattr(each, "shape", None) == ())
+    return _made(frozenset(names), frozenset(functions), frozenset(constants), scalars)
 
 
 @lru_cache(maxsize=256)
-def _made(names: frozenset[str], functions: frozenset[str], constants: frozenset[str]) -> Words:
-    return Words(names, functions, constants)
+def _made(
+    names: frozenset[str],
+    functions: frozenset[str],
+    constants: frozenset[str],
+    scalars: frozenset[str],
+) -> Words:
+    return Words(names, functions, constants, scalars)
 
 
 def _spellings(word: str) -> Iterator[str]:
@@ -151,6 +171,7 @@ def _spellings(word: str) -> Iterator[str]:
     if stem in LETTERS:
         yield from _joined(LETTERS[stem], "_" + rest[0] if rest else "")
     yield from _joined(*word.split("_", 1)) if "_" in word[1:] else ()
+    yield from (f"{m[1]}_{m[2]}" for m in [NUMBERED.fullmatch(word)] if m)
 
 
 def _joined(stem: str, below: str) -> Iterator[str]:

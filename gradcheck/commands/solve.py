@@ -1,38 +1,26 @@
 """`gradcheck solve`, from problem sets to the terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 
-from gradcheck.derivation import derive
-from gradcheck.diagnosis.lint import Finding, blind
+from gradcheck.commands.screen import screen
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.opinions.opinion import NotScalar
-from gradcheck.plots import (
-    Draft,
-    Drawn,
-    Unwritable,
-    distinct,
-    of_case,
-    of_training,
-    pictures,
-    ready,
-    write,
-)
-from gradcheck.problem import Problem, ProblemSet
+from gradcheck.problem import Problem, is_training
 from gradcheck.problem.domain import check_value
-from gradcheck.problem.draw import further_points, given_point
-from gradcheck.programs.points import prepared
-from gradcheck.report.training import training_line, training_report, verdict_of
+from gradcheck.problem.draw import given_point
+from gradcheck.problem.record import Point
 from gradcheck.report.verdicts import json_line, problem_report, summary
-from gradcheck.training import Asked, is_training
-from gradcheck.training.lint import blind as of_the_loop
-from gradcheck.verdict.consult import Verdict, consult
+from gradcheck.verdict.consult import consult
+
+if TYPE_CHECKING:
+    from gradcheck.plots import Album, Draft
 
 AGREE, MALFORMED, DISSENT = 0, 2, 3
-FEW = 10
 
 
 @dataclass(frozen=True)
@@ -44,95 +32,99 @@ class How:
     plot: Path | None = None
 
 
-def solve_all(sets: Sequence[ProblemSet], only: frozenset[str], how: How) -> int:
-    """Solve every chosen problem, print it, draw it where asked; the exit code of the command."""
-    out, err = Console(highlight=False), Console(stderr=True, highlight=False)
-    chosen = [p for s in sets for p in s.problems if not only or p.id in only]
-    if not chosen:
-        err.print(f"no problem is called {', '.join(sorted(only))}", markup=False)
-        return MALFORMED
-    try:
-        return _all(chosen, how, out, err)
-    except Unwritable as error:
-        err.print(str(error), markup=False, soft_wrap=True)
-        return MALFORMED
+@dataclass(frozen=True)
+class Solved:
+    """The verdict on a problem, what is printed of it (JSON is a text), and its pictures."""
+
+    verdict: str
+    shown: RenderableType
+    drafts: Iterable["Draft"] = ()
 
 
-def _all(chosen: Sequence[Problem], how: How, out: Console, err: Console) -> int:
-    """The same where there is something to solve; raises Unwritable."""
-    said: dict[str, str] = {}
-    drawn: list[Drawn] = []
-    broken = False
-    if how.plot is not None:
-        ready(how.plot)
-    for problem, stem in zip(chosen, distinct(p.id for p in chosen), strict=True):
+def solve_all(chosen: Sequence[Problem], how: How) -> int:
+    """Solve every problem, print it, draw it where reference; the exit code of the command.
+
+    Raises Unwritable where the pictures cannot be written.
+    """
+    out, err = screen(), screen(stderr=True)
+    album = None if how.plot is None else _album(how.plot, chosen)
+    said: list[str] = []
+    for problem in chosen:
         try:
-            said[problem.id], drafts = _solved(out, problem, how, len(chosen) <= FEW)
+            solved = _training(problem, how) if is_training(problem) else _value(problem, how)
         except (GradcheckError, NotScalar) as error:
             err.print(_placed(problem, error), markup=False, soft_wrap=True)
-            broken = True
             continue
-        if how.plot is not None:
-            drawn.append(write(problem, drafts, stem, how.plot))
+        said.append(solved.verdict)
+        if how.as_json:
+            print(solved.shown, flush=True)
+        else:
+            out.print(solved.shown)
+        if album is not None:
+            album.add(problem, solved.drafts)
     if not how.as_json and len(said) > 1:
         out.print(summary(said))
-    if how.plot is not None:
-        _tell(err if how.as_json else out, drawn, how.plot)
-    if broken:
+    if album is not None:
+        _tell(err if how.as_json else out, album)
+    if len(said) < len(chosen):
         return MALFORMED
-    return DISSENT if "dissent" in said.values() else AGREE
+    return DISSENT if "dissent" in said else AGREE
 
 
-def _solved(out: Console, problem: Problem, how: How, lint: bool) -> tuple[str, Iterator[Draft]]:
-    """Solve a problem and print it; its verdict, and what can be drawn of it."""
-    if is_training(problem):
-        asked = prepared(problem)
-        _print_training(out, problem, asked, how)
-        if lint and not how.as_json:
-            _warn(out, problem, of_the_loop(asked))
-        return verdict_of(asked), of_training(problem, asked)
+def _album(directory: Path, chosen: Sequence[Problem]) -> "Album":
+    from gradcheck.plots import Album  # noqa: PLC0415
+
+    return Album(directory, [problem.id for problem in chosen])
+
+
+def _tell(to: Console, album: "Album") -> None:
+    """What is not drawn and why, and how many files there are now."""
+    for note in album.notes:
+        to.print(note, style="dim", markup=False, soft_wrap=True)
+    to.print(album.words(), markup=False, soft_wrap=True)
+
+
+def _value(problem: Problem, how: How) -> Solved:
+    """A program that ends in a value: the three opinions on its gradient."""
     point = given_point(problem)
     check_value(problem, point)
     case = problem.case(point)
     verdict = consult(case)
-    _print(out, problem, verdict, how)
-    if lint and not how.as_json:
-        _warn(out, problem, _blind(problem))
-    return verdict.verdict, of_case(problem, case, verdict)
-
-
-def _blind(problem: Problem) -> Sequence[Finding]:
-    """What lint would say; nothing where no mistake can be made."""
-    points = (given_point(problem), *further_points(problem, 3))
-    try:
-        return blind([problem.case(each) for each in points])
-    except GradcheckError:
-        return ()
-
-
-def _tell(to: Console, drawn: Sequence[Drawn], plot: Path) -> None:
-    """What is not drawn and why, and how many files there are now."""
-    for note in (note for each in drawn for note in each.notes):
-        to.print(note, style="dim", markup=False, soft_wrap=True)
-    count = sum(len(each.files) for each in drawn)
-    lacking = "" if pictures() else "; install gradcheck[plot] for pictures"
-    to.print(f"{count} files written to {plot}{lacking}", markup=False, soft_wrap=True)
-
-
-def _print_training(out: Console, problem: Problem, asked: Asked, how: How) -> None:
-    """A program that goes back by itself: its events and its ledger."""
     if how.as_json:
-        print(training_line(problem, asked), flush=True)
+        shown: RenderableType = json_line(problem, verdict)
     else:
-        out.print(training_report(problem, asked, how.with_steps))
+        steps = _steps(problem, point) if how.with_steps else None
+        shown = problem_report(problem, point, verdict, steps)
+    if how.plot is None:
+        return Solved(verdict.verdict, shown)
+    from gradcheck.plots import of_case  # noqa: PLC0415
+
+    return Solved(verdict.verdict, shown, of_case(problem, case, verdict))
 
 
-def _warn(out: Console, problem: Problem, findings: Sequence[Finding]) -> None:
-    """One line where lint would have something to say."""
-    count = sum(bool(finding.cure) for finding in findings)
-    if count:
-        words = f"lint: {count} findings; `gradcheck lint {problem.file}` tells them\n"
-        out.print(words, style="yellow", markup=False)
+def _steps(problem: Problem, point: Point) -> RenderableType:
+    """The chain rule written out."""
+    from gradcheck.derivation import derive  # noqa: PLC0415
+    from gradcheck.report.steps import steps_text  # noqa: PLC0415
+
+    return steps_text(derive(problem, point))
+
+
+def _training(problem: Problem, how: How) -> Solved:
+    """A program that goes back by itself: its events and its ledger."""
+    from gradcheck.programs.points import prepared  # noqa: PLC0415
+    from gradcheck.report.training import training_line, training_report  # noqa: PLC0415
+
+    reference = prepared(problem)
+    if how.as_json:
+        shown: RenderableType = training_line(problem, reference)
+    else:
+        shown = training_report(problem, reference, how.with_steps)
+    if how.plot is None:
+        return Solved(reference.verdict, shown)
+    from gradcheck.plots import of_training  # noqa: PLC0415
+
+    return Solved(reference.verdict, shown, of_training(problem, reference))
 
 
 def _placed(problem: Problem, error: Exception) -> str:
@@ -141,11 +133,3 @@ def _placed(problem: Problem, error: Exception) -> str:
     if placed or (problem.file and str(error).startswith(problem.file)):
         return str(error)
     return f"{problem.file}:{problem.line}:1: {problem.id}: {error}"
-
-
-def _print(out: Console, problem: Problem, verdict: Verdict, how: How) -> None:
-    if how.as_json:
-        print(json_line(problem, verdict), flush=True)
-    else:
-        steps = derive(problem) if how.with_steps else None
-        out.print(problem_report(problem, verdict, steps))

@@ -13,8 +13,7 @@ from gradcheck.language import executing
 from gradcheck.language.running.run import Outcome
 from gradcheck.opinions.opinion import Array
 from gradcheck.opinions.tape import Tape, record
-from gradcheck.problem.draw import given_point
-from gradcheck.problem.record import Problem
+from gradcheck.problem.record import Point, Problem
 
 
 @dataclass(frozen=True)
@@ -35,15 +34,15 @@ class Walked:
     backward: tuple[Stage, ...]
 
 
-def walked(problem: Problem) -> Walked:
-    """Record the program at its given point and walk back over it once."""
+def walked(problem: Problem, point: Point) -> Walked:
+    """Record the program at a point and walk back over it once."""
     outcomes: list[Outcome] = []
 
     def function(kind: str, inputs: Mapping[str, Any]) -> Any:
         outcomes.append(problem.outcome_on(kind, inputs))
         return outcomes[-1].value
 
-    case = problem.case(given_point(problem))
+    case = problem.case(point)
     tape = record(replace(case, function=function, where=executing))
     if tape is None:
         return Walked((), ())

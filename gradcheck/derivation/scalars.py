@@ -12,8 +12,7 @@ from gradcheck.numbers import symbolic as numbers
 from gradcheck.numbers.ball import middle, precision
 from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.opinion import contracted
-from gradcheck.problem.draw import given_point
-from gradcheck.problem.record import Problem
+from gradcheck.problem.record import Point, Problem
 
 BITS = 128
 MOST = 200
@@ -37,10 +36,10 @@ class Steps:
     left_out: int = 0
 
 
-def steps(problem: Problem) -> Steps:
-    """The derivation at the given point; at most the last MOST nodes are written."""
+def steps(problem: Problem, point: Point) -> Steps:
+    """The derivation at a point; at most the last MOST nodes are written."""
     with precision(BITS):
-        leaves = numbers.inputs(given_point(problem), problem.wrt)
+        leaves = numbers.inputs(point, problem.wrt)
         outcome = problem.outcome_on("symbolic", leaves)
         end = np.asarray(contracted(outcome.value, problem.cotangent), dtype=object).item()
         if not isinstance(end, Symbolic):

@@ -1,8 +1,9 @@
 """Diagnosis: each mistake made on purpose, and those kept that reproduce the answer."""
 
+from gradcheck.diagnosis.acts import Made
 from gradcheck.diagnosis.explain import explain
 from gradcheck.diagnosis.hypothesis import Diagnosis, Hypothesis
-from gradcheck.diagnosis.making import Made, Prepared, prepare
+from gradcheck.diagnosis.preparing import Prepared, prepare
 from gradcheck.diagnosis.words import words
 
 __all__ = ["Diagnosis", "Hypothesis", "Made", "Prepared", "explain", "prepare", "words"]

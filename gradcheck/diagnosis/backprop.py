@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcheck.engine.backward import RIGHT, Verbs, reachable
 from gradcheck.engine.tape import Leaf, Node, Step
-from gradcheck.mistakes import Edge, Meeting, Mistake, Start
+from gradcheck.mistakes import Accumulation, Edge, Mistake, Start
 from gradcheck.opinions.opinion import Array
 from gradcheck.opinions.tape import Tape
 
@@ -26,8 +26,12 @@ class Reach:
     below: frozenset[int]
 
     def apart(self, other: "Reach") -> bool:
-        """Whether neither mistake changes what the other one sees."""
-        return self.step not in other.below and other.step not in self.below
+        """Whether neither mistake changes what the other one sees; at one step both do."""
+        return (
+            self.step != other.step
+            and self.step not in other.below
+            and other.step not in self.below
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +48,7 @@ class Site:
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class WrongVerb:
     """A verb said wrong at a site (None: everywhere), and the gradients that come of it."""
 
     key: Key
@@ -64,7 +68,7 @@ class Made:
         return Reach(step.order, frozenset(below.order for below in reachable([target])))
 
 
-def acts(tape: Tape, rows: Sequence[Mistake]) -> Iterator[Made]:
+def acts(tape: Tape, rows: Sequence[Mistake]) -> Iterator[WrongVerb]:
     """Every row at every site where it can happen, then at all of them together."""
     edges = _edges(tape)
     for n, row in enumerate(rows):
@@ -124,7 +128,7 @@ def _sites(
         site = Site(tape.root, -1, ("start",), getattr(tape.root, "span", None))
         return [site] if row.where(Start(tape.seed, tape.value)) else []
     if row.verb == "accumulate":
-        return list(_meetings(tape))
+        return list(_accumulations(tape))
     return [site for site, edge in edges[row.verb] if _can(row, edge)]
 
 
@@ -136,7 +140,7 @@ def _can(row: Mistake, edge: Edge) -> bool:
         return False
 
 
-def _meetings(tape: Tape) -> Iterator[Site]:
+def _accumulations(tape: Tape) -> Iterator[Site]:
     """Steps that more than one edge leads to."""
     again: Counter[Key] = Counter()
     names = {id(leaf): name for name, leaf in tape.leaves.items()}
@@ -148,14 +152,14 @@ def _meetings(tape: Tape) -> Iterator[Site]:
             yield Site(step, -1, (span, label, again[span, label]), span)
 
 
-def _made(tape: Tape, row: Mistake, sites: Sequence[Site], key: Key) -> Iterator[Made]:
+def _made(tape: Tape, row: Mistake, sites: Sequence[Site], key: Key) -> Iterator[WrongVerb]:
     verbs = _said_wrong(tape, row, {(site.step, site.i) for site in sites})
     try:
         gradients = tape.gradients(tape.back(verbs))
     except (ValueError, TypeError, IndexError):
         return  # the wrong cotangent does not fit any further: such code would not have run
     only = sites[0] if len(sites) == 1 else None
-    yield Made(key, row, only, only.span if only else None, gradients)
+    yield WrongVerb(key, row, only, only.span if only else None, gradients)
 
 
 def _said_wrong(tape: Tape, row: Mistake, sites: set[tuple[Step, int]]) -> Verbs:
@@ -174,7 +178,7 @@ def _said_wrong(tape: Tape, row: Mistake, sites: set[tuple[Step, int]]) -> Verbs
 
     def accumulate(step: Step, held: Any, g: Any) -> Any:
         right = RIGHT.accumulate(step, held, g)
-        return row.wrong(Meeting(held, g)) if (step, -1) in sites else right
+        return row.wrong(Accumulation(held, g)) if (step, -1) in sites else right
 
     right = replace(RIGHT, fit=_fit)
     said = {"seed": seed, "pull": pull, "fit": fit, "accumulate": accumulate}[row.verb]

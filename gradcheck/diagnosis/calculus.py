@@ -8,7 +8,7 @@ import numpy as np
 import sympy
 
 from gradcheck.diagnosis.line import Line, Span
-from gradcheck.diagnosis.sites import Key, Place, places, rerun, shifted, step
+from gradcheck.diagnosis.places import Key, Place, operation, places, rerun, shifted
 from gradcheck.mistakes import Mistake
 from gradcheck.numbers.symbolic import written
 from gradcheck.opinions.opinion import Array
@@ -18,7 +18,7 @@ RERUNS = 400  # nodes: beyond, "everywhere" is left to the backprop family
 
 
 @dataclass(frozen=True, eq=False)
-class Act:
+class WrongRule:
     """A wrong rule at a place (None: everywhere), and the derivative (P, size) that it gives."""
 
     key: Key
@@ -28,14 +28,14 @@ class Act:
     flat: Array
 
 
-def acts(line: Line, rows: Sequence[Mistake]) -> Iterator[Act]:
+def acts(line: Line, rows: Sequence[Mistake]) -> Iterator[WrongRule]:
     """Every row at every place where it can happen, then at all of them together."""
     found = places(line)
-    steps = [step(line, place.ks, line.tangents, place.summed) for place in found]
+    operations = [operation(line, place.ks, line.tangents, place.summed) for place in found]
     for n, row in enumerate(rows):
-        sites = [p for p, s in zip(found, steps, strict=True) if row.where(s)]
+        sites = [p for p, s in zip(found, operations, strict=True) if row.where(s)]
         for place in sites:
-            yield Act(
+            yield WrongRule(
                 (n, *place.key),
                 row,
                 place,
@@ -44,7 +44,7 @@ def acts(line: Line, rows: Sequence[Mistake]) -> Iterator[Act]:
             )
         if row.habit and len(sites) > 1 and len(line.nodes) <= RERUNS:
             wrong = {k: row.wrong for place in sites for k in place.ks}
-            yield Act((n, "everywhere"), row, None, None, rerun(line, wrong))
+            yield WrongRule((n, "everywhere"), row, None, None, rerun(line, wrong))
 
 
 def _span(line: Line, row: Mistake, place: Place) -> Span:
@@ -56,7 +56,7 @@ def _span(line: Line, row: Mistake, place: Place) -> Span:
     return place.span
 
 
-def pairs(line: Line, singles: Sequence[Act], most: int) -> Array | None:
+def pairs(line: Line, singles: Sequence[WrongRule], most: int) -> Array | None:
     """The derivative (B, B, P, size) of each act on top of each other one, `most` numbers at most.
 
     Only a pair where the second is not inside the first is made in that order; the rest is nan.
@@ -73,7 +73,7 @@ def pairs(line: Line, singles: Sequence[Act], most: int) -> Array | None:
     for j, act in enumerate(singles):
         assert act.place is not None
         ks = act.place.ks
-        s = step(line, ks, d, act.place.summed)
+        s = operation(line, ks, d, act.place.summed)
         change = (act.mistake.wrong(s) - s.right) * line.adjoints[list(ks)][:, None, :, None]
         made = np.broadcast_to(root + change.sum(axis=0), (count, *line.x.shape))
         fits = [i != j and _in_order(line, one, act) for i, one in enumerate(singles)]
@@ -81,7 +81,7 @@ def pairs(line: Line, singles: Sequence[Act], most: int) -> Array | None:
     return out
 
 
-def _in_order(line: Line, first: Act, second: Act) -> bool:
+def _in_order(line: Line, first: WrongRule, second: WrongRule) -> bool:
     """Whether no node of the first lies at, or after, a node of the second."""
     assert first.place is not None
     assert second.place is not None
@@ -89,7 +89,7 @@ def _in_order(line: Line, first: Act, second: Act) -> bool:
     return not any((line.above[k] | 1 << k) & bits for k in first.place.ks)
 
 
-def _all_tangents(line: Line, singles: Sequence[Act]) -> list[Array | None]:
+def _all_tangents(line: Line, singles: Sequence[WrongRule]) -> list[Array | None]:
     """The derivatives (B, P, size) of every node, with act b made in row b."""
     at: dict[int, list[int]] = {}
     for b, act in enumerate(singles):
@@ -102,9 +102,9 @@ def _all_tangents(line: Line, singles: Sequence[Act]) -> list[Array | None]:
         if right is not None and k in at:
             right = np.array(np.broadcast_to(right, shape))
             for b in at[k]:
-                right[b] = singles[b].mistake.wrong(step(line, [k], _alone(line, k, found, b)))[
-                    0, 0
-                ]
+                right[b] = singles[b].mistake.wrong(
+                    operation(line, [k], _alone(line, k, found, b))
+                )[0, 0]
         found.append(right)
     return found
 
@@ -123,7 +123,7 @@ def _chained(line: Line, k: int, d: Sequence[Array | None], shape: tuple[int, ..
     return None if right is None else np.broadcast_to(right, shape)
 
 
-def texts(line: Line, act: Act) -> Mapping[str, Any]:
+def texts(line: Line, act: WrongRule) -> Mapping[str, Any]:
     """What the words of a row may mention: spans of the program, or names and numbers."""
     if act.place is None:
         return {}

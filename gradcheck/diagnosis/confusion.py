@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gradcheck.diagnosis.acts import Made
 from gradcheck.diagnosis.explain import explain
 from gradcheck.diagnosis.hypothesis import Diagnosis
-from gradcheck.diagnosis.making import Made, Prepared
+from gradcheck.diagnosis.preparing import Prepared
 from gradcheck.mistakes import Mistake
 
 

@@ -1,21 +1,25 @@
 """Keep the mistakes that reproduce an answer at every point; say one, several, or none."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from gradcheck.diagnosis.acts import Made
 from gradcheck.diagnosis.closeness import equal
+from gradcheck.diagnosis.coefficients import coefficients
+from gradcheck.diagnosis.evidence import MOST, accidents
 from gradcheck.diagnosis.hypothesis import Diagnosis, Hypothesis, ranked
-from gradcheck.diagnosis.making import Made, Prepared
-from gradcheck.diagnosis.matching import Given, fitting, given
 from gradcheck.diagnosis.pairs import two_mistakes
+from gradcheck.diagnosis.preparing import Prepared
 from gradcheck.diagnosis.remarks import remarks
-from gradcheck.diagnosis.slips import slips
-from gradcheck.mistakes.whole import integrated_instead
+from gradcheck.diagnosis.tables import Given, fitting, given
+from gradcheck.mistakes.whole_answer import integrated_instead
 from gradcheck.opinions.opinion import Array
 
 MOST_PAIRS = 4
+CONSISTENT = "so few digits fit more than one story: this is consistent with what is named, no more"
 NO_NUMBER = "the answer is infinite, or no number, where the gradient is one"
 
 
@@ -25,16 +29,16 @@ def explain(
     answer: Sequence[Array | None],
     *,
     slopes: Sequence[float | None] | None = None,
-    slack: float = 0.0,
+    slack: Any = 0.0,
 ) -> Diagnosis:
     """Name what gives this answer to one part, from its values at the prepared points.
 
     `answer[k]` is the answer at point k, or None where it is not known (a number typed for one
     point says nothing of the others). `slopes` are the derivatives of the answer by the part's
     input, where they are known: an antiderivative is told by them. `slack` is half a unit of the
-    last digit of a rounded number. The fewest mistakes win: one, made at a site or, as a
-    misconception, at every site; a factor of the whole answer or of a term; two mistakes. Of a
-    right answer nothing is said.
+    last digit of a rounded number, one for all entries or one for each. The fewest mistakes win:
+    one, made at a site or, as a misconception, at every site; a factor of the whole answer or of
+    a term; two mistakes. Of a right answer nothing is said.
     """
     wanted = given(answer, slack)
     with np.errstate(all="ignore"):
@@ -45,16 +49,32 @@ def explain(
         said = remarks(prepared, part, wanted)
         for found in _by_cost(prepared, part, wanted, slopes):
             first, beneath = ranked(found, prepared.scalar)
-            if first:
-                certainty = "unique" if len({h.ids for h in first}) == 1 else "torn"
-                return Diagnosis(certainty, first, said, beneath)
+            if first and _carried(first, prepared, part, wanted):
+                return _weighed(Diagnosis("unique", first, said, beneath), prepared, part, wanted)
     return Diagnosis("unnamed", remarks=said)
+
+
+def _carried(found: Sequence[Hypothesis], prepared: Prepared, part: str, wanted: Given) -> bool:
+    """Whether there is evidence enough to say anything: two mistakes, or a vague one, need more."""
+    pairs = found[0].with_ is not None
+    needs = pairs or all(h.mistake.vague for h in found)
+    return not needs or accidents(prepared, part, wanted, pairs) <= MOST
+
+
+def _weighed(found: Diagnosis, prepared: Prepared, part: str, wanted: Given) -> Diagnosis:
+    """Torn where several fit, or where an answer like this is met by accident."""
+    if accidents(prepared, part, wanted) > MOST:
+        return replace(found, certainty="torn", remarks=(*found.remarks, CONSISTENT))
+    several = len({h.ids for h in found.hypotheses}) > 1
+    return replace(found, certainty="torn") if several else found
 
 
 def _right(prepared: Prepared, part: str, wanted: Given) -> bool:
     right = [prepared.right[k][part] for k in wanted.points]
-    flat = [a.reshape(wanted.shape) for a in wanted.flat]
-    return all(equal(a, r, wanted.slack) for a, r in zip(flat, right, strict=True))
+    same = all(np.shape(r) == wanted.shape for r in right)
+    return same and all(
+        equal(a, np.ravel(r), wanted.slack) for a, r in zip(wanted.flat, right, strict=True)
+    )
 
 
 def _by_cost(
@@ -63,10 +83,10 @@ def _by_cost(
     """Hypotheses that fit, those of equal cost together, cheapest first."""
     fits = [prepared.made[n] for n in fitting(prepared.tables[part].get(wanted.shape), wanted)]
     named = [made for made in fits if not made.mistake.vague]
-    integrated = _integrated(prepared, wanted, slopes)
+    integrated = _integrated(prepared, part, wanted, slopes)
     yield [_hypothesis(made) for made in named] + integrated
     yield [_hypothesis(made) for made in fits]
-    yield slips(prepared, part, wanted)
+    yield coefficients(prepared, part, wanted)
     pairs = two_mistakes(prepared, part, wanted)
     yield pairs if len({h.ids for h in pairs}) <= MOST_PAIRS else []
 
@@ -76,7 +96,7 @@ def _hypothesis(made: Made) -> Hypothesis:
 
 
 def _integrated(
-    prepared: Prepared, wanted: Given, slopes: Sequence[float | None] | None
+    prepared: Prepared, part: str, wanted: Given, slopes: Sequence[float | None] | None
 ) -> list[Hypothesis]:
     """The answer is an antiderivative: its slope is the program's value at every known point."""
     known = (
@@ -84,10 +104,11 @@ def _integrated(
         if slopes is None
         else [(s, prepared.values[k]) for k, s in enumerate(slopes) if s is not None]
     )
-    if known and wanted.shape == () and all(_same(s, v) for s, v in known):
+    own = all(_same(g[part], v) for g, v in zip(prepared.right, prepared.values, strict=True))
+    if known and not own and wanted.shape == () and all(_same(s, v) for s, v in known):
         return [Hypothesis(integrated_instead, None)]
     return []
 
 
-def _same(slope: float, value: Any) -> bool:
+def _same(slope: Any, value: Any) -> bool:
     return equal(np.asarray(slope), np.asarray(value))

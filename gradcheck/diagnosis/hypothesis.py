@@ -59,10 +59,17 @@ def ranked(
     best: dict[tuple[str, ...], Hypothesis] = {}
     for each in sorted(found, key=lambda h: _order(h, scalar)):
         best.setdefault(each.ids, each)
-    ordered = sorted(best.values(), key=lambda h: -h.common)
+    ordered = sorted(best.values(), key=lambda h: (h.mistake.generic, -h.common))
     preferred = tuple(h for h in ordered if _preferred(h, scalar))
     others = tuple(h for h in ordered if not _preferred(h, scalar))
-    return (preferred, others) if preferred else (others, ())
+    told, rest = (preferred, others) if preferred else (others, ())
+    plain = tuple(h for h in told if not _said_better(h, told))
+    return plain, (*(h for h in told if h not in plain), *rest)
+
+
+def _said_better(h: Hypothesis, told: Sequence[Hypothesis]) -> bool:
+    """Whether one of those that are told is a case of this one, with a name of its own."""
+    return h.with_ is None and any(other.mistake.is_a == h.mistake.id for other in told)
 
 
 def _preferred(h: Hypothesis, scalar: bool) -> bool:

@@ -8,6 +8,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
+import sympy
 
 from gradcheck.errors import OutOfBudget
 from gradcheck.numbers import symbolic as numbers
@@ -60,13 +61,17 @@ def trace(case: Case) -> Traced | None:
     OBSERVER[0] = observe
     try:
         with precision(BITS):
-            leaves = numbers.inputs(case.inputs, case.wrt)
+            # in one order, so that the nodes are numbered alike however the inputs are declared
+            leaves = numbers.inputs(dict(sorted(case.inputs.items())), case.wrt)
             root = contracted(case.function("symbolic", leaves), case.cotangent)
             end = np.asarray(root, dtype=object).item()
     finally:
         OBSERVER[0] = before
     if not isinstance(end, Symbolic):
         return None
+    for name in set(case.inputs) - set(case.wrt):  # in words a constant is called by its name
+        if not leaves[name].shape:
+            leaves[name].item().atom = sympy.Symbol(name, real=True)
     flat = [leaf for name in case.wrt for leaf in np.asarray(leaves[name]).flat]
     return Traced(
         tuple(numbers.line([end])),

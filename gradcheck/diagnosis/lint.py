@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.diagnosis.acts import Acts, Made, collect, fingerprint, invisible, width
 from gradcheck.diagnosis.closeness import equal
 from gradcheck.diagnosis.line import Span
-from gradcheck.diagnosis.making import Act, Acts, collect, fingerprint, invisible, width
 from gradcheck.mistakes import Mistake
+from gradcheck.mistakes.row import ALIKE, ALL_PASS, ONE_LONG, SYMMETRIC
 from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.tape import record
 
@@ -82,9 +83,9 @@ def _shaken(case: Case, seed: int) -> Case:
 
 @dataclass(frozen=True)
 class _Cause:
-    """A reason for blindness that can be read off a case, whom it blinds, and its cure."""
+    """A reason for blindness that can be read off a case, as rows name it, and its cure."""
 
-    ids: frozenset[str]
+    name: str
     cure: str
 
 
@@ -98,14 +99,14 @@ def _hidden(
             if cure:
                 groups[act.mistake.id, act.span, cure].append(act.mistake)
     for act in _only_elsewhere(acts, generic, families):
-        known = [cause.cure for cause in causes if act.mistake.id in cause.ids]
+        known = [cause.cure for cause in causes if cause.name in act.mistake.hidden_by]
         if known:
             groups[act.mistake.id, act.span, known[0]].append(act.mistake)
     for (_, span, cure), rows in groups.items():
         yield Finding("invisible", (rows[0],), span, cure, len(rows))
 
 
-def _only_elsewhere(acts: Acts, generic: Acts, families: Sequence[str]) -> Iterator[Act]:
+def _only_elsewhere(acts: Acts, generic: Acts, families: Sequence[str]) -> Iterator[Made]:
     """Acts that cannot even be made here, but are seen at generic values."""
     for key, act in generic.found.items():
         wanted = key not in acts.found and act.mistake.family in families
@@ -113,45 +114,29 @@ def _only_elsewhere(acts: Acts, generic: Acts, families: Sequence[str]) -> Itera
             yield act
 
 
-def _cure(act: Act, elsewhere: Act | None, generic: Acts, causes: Sequence[_Cause]) -> str:
+def _cure(act: Made, elsewhere: Made | None, generic: Acts, causes: Sequence[_Cause]) -> str:
     """What would show the act: a known cause, other values, or nothing at all."""
     if _never_made(act):
         return ""
     constant = _constant_of_one(act)
     if constant:
         return constant
-    known = [cause.cure for cause in causes if act.mistake.id in cause.ids]
+    known = [cause.cure for cause in causes if cause.name in act.mistake.hidden_by]
     shows = elsewhere is not None and not invisible(elsewhere.at, generic.right)
     if known:
         return known[0]
     return "use other values: at these the mistake changes nothing" if shows else ""
 
 
-def _never_made(act: Act) -> bool:
+def _never_made(act: Made) -> bool:
     return not any(np.all(np.isfinite(g)) for at in act.at for g in at.values())
 
 
-def _constant_of_one(act: Act) -> str:
-    c = act.made().texts.get("c")
+def _constant_of_one(act: Made) -> str:
+    c = act.texts.get("c") if act.rule is not None else None
     if isinstance(c, str) and c in ("1", "1.0"):
         return "use a constant other than 1: a factor or exponent of 1 cannot be seen to be missing"
     return ""
-
-
-ONE_ROW = frozenset(
-    [
-        "broadcast-not-summed",
-        "broadcast-averaged",
-        "summed-over-wrong-axis",
-        "mean-for-sum",
-        "sum-for-mean",
-        "elementwise-for-matmul",
-        "operands-swapped",
-    ]
-)
-TURNED = frozenset({"transposed", "operands-swapped", "summed-over-wrong-axis"})
-SEEDED = frozenset({"seed-not-one", "upstream-ignored", "chain-factor-dropped"})
-MASKED = frozenset({"mask-wrong", "chain-factor-dropped"})
 
 
 def _causes(case: Case) -> Iterator[_Cause]:
@@ -159,16 +144,16 @@ def _causes(case: Case) -> Iterator[_Cause]:
     ones = sorted(name for name, shape in shapes.items() if 1 in shape)
     if ones:
         axes = ", ".join(f"{name} {shapes[name]}" for name in ones)
-        yield _Cause(ONE_ROW, f"use {ROWS} rows (or columns), not 1: {axes}")
+        yield _Cause(ONE_LONG, f"use {ROWS} rows (or columns), not 1: {axes}")
     for name, v in case.floats().items():
         if v.ndim == 2 and v.shape[0] == v.shape[1] and v.size > 1 and equal(v, v.T):
-            yield _Cause(TURNED, f"use a matrix {name} that is not symmetric")
+            yield _Cause(SYMMETRIC, f"use a matrix {name} that is not symmetric")
     if case.cotangent is not None and np.ptp(case.cotangent) == 0:
         yield _Cause(
-            SEEDED, "use a cotangent with entries of different size and sign, not all alike"
+            ALIKE, "use a cotangent with entries of different size and sign, not all alike"
         )
     if _all_pass(case):
-        yield _Cause(MASKED, "let some arguments of relu be negative: here all of them pass")
+        yield _Cause(ALL_PASS, "let some arguments of relu be negative: here all of them pass")
 
 
 def _all_pass(case: Case) -> bool:
@@ -193,8 +178,8 @@ def _alike(acts: Acts, generic: Acts, families: Sequence[str]) -> Iterator[Findi
             yield Finding("alike", tuple(rows.values()), widest, cure, len(group))
 
 
-def _groups(acts: Acts, families: Sequence[str]) -> list[list[tuple[Any, Act]]]:
-    found: dict[Any, list[tuple[Any, Act]]] = defaultdict(list)
+def _groups(acts: Acts, families: Sequence[str]) -> list[list[tuple[Any, Made]]]:
+    found: dict[Any, list[tuple[Any, Made]]] = defaultdict(list)
     for key, act in acts.found.items():
         named = act.mistake.family in families and not act.mistake.vague and not act.everywhere
         if named and not _never_made(act) and not invisible(act.at, acts.right):
@@ -202,7 +187,7 @@ def _groups(acts: Acts, families: Sequence[str]) -> list[list[tuple[Any, Act]]]:
     return list(found.values())
 
 
-def _apart(group: Sequence[tuple[Any, Act]], generic: Acts) -> bool:
+def _apart(group: Sequence[tuple[Any, Made]], generic: Acts) -> bool:
     """Whether other values tell the ids of the group apart."""
     prints: dict[str, set[Any]] = defaultdict(set)
     for key, act in group:
@@ -211,10 +196,10 @@ def _apart(group: Sequence[tuple[Any, Act]], generic: Acts) -> bool:
     return bool(prints) and not set.intersection(*prints.values())
 
 
-def _two(group: Sequence[tuple[Any, Act]]) -> str:
+def _two(group: Sequence[tuple[Any, Made]]) -> str:
     """An exponent of 2 makes coincidences: the coefficient that is missing is a factor of two."""
     ids = {act.mistake.id for _, act in group}
-    constants = {act.made().texts.get("c") for _, act in group}
+    constants = {act.texts.get("c") for _, act in group}
     if "2" in constants and "power-coefficient-missing" in ids:
         return "use an exponent other than 2"
     return ""

@@ -4,18 +4,26 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from gradcheck.diagnosis.acts import Made
+from gradcheck.diagnosis.closeness import RELATIVE, room, scale_of
 from gradcheck.diagnosis.hypothesis import Hypothesis
-from gradcheck.diagnosis.making import Made, Prepared
-from gradcheck.diagnosis.matching import Given, fitting
-from gradcheck.mistakes import Mistake, whole
+from gradcheck.diagnosis.preparing import Prepared
+from gradcheck.diagnosis.tables import Given, fitting
+from gradcheck.mistakes import Mistake, whole_answer
 from gradcheck.opinions.opinion import Array
 
-CANDIDATES = 2000
+CANDIDATES = 2000  # acts of which all sums of two are looked at
+VALUES = 2  # fewer never carry two mistakes
+FACTORS = (
+    (-1.0, whole_answer.whole_sign),
+    (2.0, whole_answer.factor_two),
+    (0.5, whole_answer.factor_two),
+)
 
 
 def two_mistakes(prepared: Prepared, part: str, wanted: Given) -> list[Hypothesis]:
     """Pairs that give the answer: two wrong rules, two wrong verbs, or one of them and a factor."""
-    if wanted.slack:
+    if np.any(wanted.slack) or wanted.flat.size < VALUES:
         return []
     found = [
         *_two_rules(prepared, part, wanted),
@@ -50,13 +58,13 @@ def _two_rules(prepared: Prepared, part: str, wanted: Given) -> Iterator[Hypothe
 def _one_and_the_whole(prepared: Prepared, part: str, wanted: Given) -> Iterator[Hypothesis]:
     """A mistake, and then a sign, a factor of two or a transposition of the whole answer."""
     found = prepared.tables[part]
-    for factor, row in ((-1.0, whole.whole_sign), (2.0, whole.factor_two), (0.5, whole.factor_two)):
+    for factor, row in FACTORS:
         for n in fitting(found.get(wanted.shape), wanted, wanted.flat / factor):
             yield from _with(prepared.made[n], row)
     if len(wanted.shape) == 2:
         turned = wanted.flat.reshape(-1, *wanted.shape).swapaxes(1, 2).reshape(len(wanted.flat), -1)
         for n in fitting(found.get(wanted.shape[::-1]), wanted, turned):
-            yield from _with(prepared.made[n], whole.transposed)
+            yield from _with(prepared.made[n], whole_answer.transposed)
 
 
 def _with(made: Made, row: Mistake) -> Iterator[Hypothesis]:
@@ -78,22 +86,24 @@ def _two_verbs(prepared: Prepared, part: str, wanted: Given) -> Iterator[Hypothe
     change = found.flat[rows][:, wanted.points] - right
     keep = np.isfinite(change).all(axis=(1, 2)) & np.any(change != 0, axis=(1, 2))
     who, change = found.who[rows][keep], change[keep]
-    for i, j in _sums(change, wanted.flat - right):
+    scale = np.maximum(scale_of(right), scale_of(wanted.flat))
+    for i, j in _sums(change, wanted.flat - right, scale):
         a, b = prepared.made[who[i]], prepared.made[who[j]]
         if a.reach is not None and b.reach is not None and a.reach.apart(b.reach):
             yield _pair(a, b)
 
 
-def _sums(change: Array, wanted: Array) -> Iterator[tuple[int, int]]:
-    """Pairs of rows that add up to what is wanted."""
-    direction = np.random.default_rng(0).normal(size=wanted.shape)
+def _sums(change: Array, wanted: Array, scale: Array) -> Iterator[tuple[int, int]]:
+    """Pairs of rows that add up to what is wanted, at each point by its own scale."""
+    weight = np.where(scale == 0, 1.0, scale)[:, None]
+    direction = np.random.default_rng(0).normal(size=wanted.shape) / weight
     along = np.tensordot(change, direction, 2)
     order = np.argsort(along)
     target = float(np.vdot(wanted, direction)) - along
-    room = 1e-9 * (np.max(np.abs(along), initial=0.0) + abs(float(np.vdot(wanted, direction))))
-    low = np.searchsorted(along[order], target - room)
-    high = np.searchsorted(along[order], target + room, side="right")
-    allowed = 1e-8 * np.abs(wanted) + 1e-9 * np.max(np.abs(wanted))
+    reach = RELATIVE * (np.abs(along) + abs(float(np.vdot(wanted, direction))) + 1.0)
+    low = np.searchsorted(along[order], target - reach)
+    high = np.searchsorted(along[order], target + reach, side="right")
+    allowed = room(wanted, scale)
     for i in np.nonzero(high > low)[0]:
         for j in order[low[i] : high[i]]:
             if i < j and np.all(np.abs(change[i] + change[j] - wanted) <= allowed):

@@ -4,13 +4,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gradcheck.diagnosis.closeness import off
-from gradcheck.diagnosis.making import Prepared
-from gradcheck.diagnosis.matching import Given
+from gradcheck.diagnosis.closeness import off, ratio, room, scale_of
+from gradcheck.diagnosis.preparing import Prepared
+from gradcheck.diagnosis.tables import Given
 from gradcheck.opinions.opinion import Array
 
 LISTED = 6
-NEAR = 1e-2
+NEAR = 1e-2  # a number of two digits, rounded
+VISIBLE = 1e-6  # of the gradient: a constant that is told from rounding
 
 Index = tuple[int, ...]
 
@@ -21,8 +22,13 @@ def remarks(prepared: Prepared, part: str, wanted: Given) -> tuple[str, ...]:
     if wanted.shape != right[0].shape:
         return (_shapes(wanted.shape, right[0].shape),)
     pairs = [(a.reshape(wanted.shape), r) for a, r in zip(wanted.flat, right, strict=True)]
-    found = [_ratio(pairs), _offset(pairs), _near(pairs), _entries(*pairs[0], wanted.slack)]
+    found = [_ratio(pairs), _offset(pairs), _near(pairs), _entries(*pairs[0], _shaped(wanted))]
     return tuple(sentence for sentence in found if sentence)
+
+
+def _shaped(wanted: Given) -> Array:
+    slack = wanted.slack
+    return slack.reshape(wanted.shape) if slack.size > 1 else slack.reshape(())
 
 
 def _shapes(given: Index, right: Index) -> str:
@@ -31,36 +37,54 @@ def _shapes(given: Index, right: Index) -> str:
 
 
 def _ratio(pairs: Sequence[tuple[Array, Array]]) -> str:
-    """Whether the answer is a constant times the gradient."""
-    given = np.concatenate([np.ravel(a) for a, _ in pairs])
-    right = np.concatenate([np.ravel(r) for _, r in pairs])
+    """Whether the answer is a constant times the gradient, at every point."""
+    given, right, _ = _flat(pairs)
     if right.size < 2 or not np.any(right) or not np.all(np.isfinite(given)):
         return ""
-    k = float(np.vdot(right, given) / np.vdot(right, right))
-    fits = np.max(np.abs(given - k * right)) <= 1e-9 * np.max(np.abs(given))
-    return f"the answer is {k:.6g} times the gradient" if fits else ""
+    k = ratio(given, right, scale_of(right))
+    fits = np.all(np.abs(given - k * right) <= room(k * right, 0.0))
+    known = f"{k:.6g}"
+    return f"the answer is {known} times the gradient" if fits and known not in ("0", "1") else ""
 
 
 def _offset(pairs: Sequence[tuple[Array, Array]]) -> str:
     """Whether the answer is the gradient plus a constant."""
-    excess = np.concatenate([np.ravel(a - r) for a, r in pairs])
-    if excess.size < 2 or not np.all(np.isfinite(excess)) or not np.any(excess):
+    given, right, scale = _flat(pairs)
+    excess = given - right
+    if excess.size < 2 or not np.all(np.isfinite(excess)):
         return ""
-    if np.ptp(excess) > 1e-9 * np.max(np.abs(excess)):
+    constant = float(excess.flat[np.argmin(np.broadcast_to(scale[:, None], excess.shape))])
+    allowed = room(np.full(excess.shape, constant), scale)
+    if not constant or np.any(np.abs(excess - constant) > allowed) or _lost(constant, scale):
         return ""
-    return f"the answer is the gradient plus {excess[0]:.6g}"
+    return f"the answer is the gradient {'plus' if constant > 0 else 'minus'} {abs(constant):.6g}"
+
+
+def _lost(constant: float, scale: Array) -> bool:
+    """Whether a constant is so small beside the gradient that rounding might have made it."""
+    return bool(np.sum(abs(constant) > VISIBLE * scale) < 2) and scale.size > 1
+
+
+def _flat(pairs: Sequence[tuple[Array, Array]]) -> tuple[Array, Array, Array]:
+    """The answer and the gradient (point, entry), and the larger one's size at each point."""
+    given = np.array([np.ravel(a) for a, _ in pairs])
+    right = np.array([np.ravel(r) for _, r in pairs])
+    return given, right, np.maximum(scale_of(given), scale_of(right))
 
 
 def _near(pairs: Sequence[tuple[Array, Array]]) -> str:
     """Whether the answer is almost right, as a rounded one would be."""
-    apart = max(float(np.max(np.abs(a - r), initial=0.0)) for a, r in pairs)
-    level = max(float(np.max(np.abs(r), initial=0.0)) for _, r in pairs)
-    if not 0 < apart <= NEAR * level:
+    given, right, _ = _flat(pairs)
+    level = scale_of(right)
+    if not np.all(level):
         return ""
-    return f"the answer is within {apart / level:.1g} of the gradient, relatively: was it rounded?"
+    apart = float(np.max(scale_of(given - right) / level, initial=0.0))
+    if not 0 < apart <= NEAR:
+        return ""
+    return f"the answer is within {apart:.1g} of the gradient, relatively: was it rounded?"
 
 
-def _entries(given: Array, right: Array, slack: float) -> str:
+def _entries(given: Array, right: Array, slack: Array) -> str:
     """Which entries are off, where not all of them are, and what they have in common."""
     here = np.asarray(off(given, right, slack))
     count = int(here.sum())

@@ -1,10 +1,13 @@
 """The sentence that a hypothesis says, with the student's own expressions filled in."""
 
+import re
 from collections import defaultdict
 from typing import Any
 
 from gradcheck.diagnosis.hypothesis import Hypothesis
 
+# `u = u` and `v = v` say nothing: they stand where the arguments have no short text.
+NOTHING_SAID = re.compile(r"(,? with u = u(?:, v = v)?(?=[.,:])|, v = v(?=[.,:]))")
 EVERYWHERE = " It happened at every such place."
 PLAIN = {
     "text": "the expression",
@@ -17,6 +20,8 @@ PLAIN = {
     "dw": "its derivative",
     "c": "the constant",
     "factor": "a constant",
+    "typed": "1/(2x)",
+    "sign": "bracket",
 }
 
 
@@ -30,7 +35,7 @@ def words(hypothesis: Hypothesis, source: str = "") -> str:
     sentence = hypothesis.mistake.says.format_map(texts).replace(
         "`the expression`", "the expression"
     )
-    sentence = sentence.replace("`the sum`", "the sum")
+    sentence = NOTHING_SAID.sub("", sentence.replace("`the sum`", "the sum"))
     sentence += EVERYWHERE if hypothesis.everywhere else ""
     return f"{sentence} And: {words(hypothesis.with_, source)}" if hypothesis.with_ else sentence
 

@@ -31,6 +31,7 @@ CURES = (
     ),
     ("escape", "a backslash in \"...\" starts an escape: double it, or write '...'"),
     ("block", "indent the entries of one list or mapping alike"),
+    ("',' or", "close the bracket, or put a comma between two entries"),
     ("end of stream", "close the quote or the bracket"),
     ("':'", "write `key: value`"),
     ("", "put the text in quotes if it is meant as text"),

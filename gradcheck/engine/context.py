@@ -12,9 +12,13 @@ from gradcheck.engine.tensor import Tensor
 class Context:
     """Saved tensors with their versions, flags, and whatever attribute the user sets."""
 
-    def __init__(self, wanted: tuple[bool, ...]) -> None:
-        """Nothing saved yet; `needs_input_grad` says which arguments want a gradient."""
+    def __init__(self, wanted: tuple[bool, ...], *, plain: bool = False) -> None:
+        """Nothing saved yet; `needs_input_grad` says which arguments want a gradient.
+
+        `plain` says that no argument is a tensor: there will be no backward, and nothing is kept.
+        """
         self.needs_input_grad = wanted
+        self._plain = plain
         self.materialize_grads = True
         self._dirty: tuple[Any, ...] = ()
         self._constant: tuple[Any, ...] = ()
@@ -23,6 +27,8 @@ class Context:
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep arguments or outputs for backward; writes to them in between are noticed."""
+        if self._plain:
+            return
         for i, t in enumerate(tensors):
             if t is not None and not isinstance(t, Tensor):
                 raise TypeError(

@@ -56,7 +56,7 @@ class Function:
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward; put one node on the tape if any argument is tracked."""
         wanted = tuple(map(tracked, args))
-        ctx = Context(wanted)
+        ctx = Context(wanted, plain=not any(isinstance(a, Tensor) for a in args))
         with Recording(False):
             result = cls._forwarded(ctx, args, kwargs)
         values = result if isinstance(result, tuple) else (result,)

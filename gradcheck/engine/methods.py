@@ -1,5 +1,6 @@
 """The operators and methods of a tensor, all from the table of ops."""
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from gradcheck.engine import advice, inplace
 from gradcheck.engine.quick import QUICKLY
+from gradcheck.engine.recording import Recording
 from gradcheck.engine.tensor import Tensor, apply, bare, boxed, tracked
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import COMPOUNDS, Compound, Op
@@ -37,6 +39,7 @@ DIFFERING = (
 """Methods that mean what NumPy means by them, and therefore do not take PyTorch's `dim=`."""
 TORCHS = {"dim", "keepdim"}
 DIVISORS = {"correction", "unbiased", "ddof"}
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 SAME_SHAPE = {"clip"}
 """Rows with an in-place twin that are not called elementwise, because they have parameters."""
 PLAIN: dict[str, Callable[..., Any]] = {
@@ -117,6 +120,11 @@ def _writing(row: Op) -> Callable[..., Tensor]:
 def _reading(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function whose answer has no derivative, on the bare value."""
     return lambda self, *args, **kwargs: function(self._value, *args, **kwargs)
+
+
+def _comparing(plain: Callable[[Any, Any], Any]) -> Callable[[Tensor, Any], Tensor]:
+    """`t.eq(other)`: a tensor of truth values."""
+    return lambda self, other: boxed(plain(self._value, bare(other)))
 
 
 CAST = Op(
@@ -217,9 +225,46 @@ def turned_stack(t: Tensor) -> Tensor:
     return apply(TABLE["swapaxes"], (t,), {"axis1": -1, "axis2": -2})
 
 
+class Count(int):
+    """How many entries a tensor has (NumPy's `x.size`); called, PyTorch's `x.size()`: its shape."""
+
+    shape: tuple[int, ...]
+
+    def __call__(self, dim: int | None = None) -> Any:
+        """The sizes of the axes, or of one of them."""
+        return self.shape if dim is None else self.shape[dim]
+
+
+def _counted(t: Tensor) -> Count:
+    made = Count(t._value.size)
+    made.shape = t.shape
+    return made
+
+
+def _assign(t: Tensor, source: Any) -> None:
+    """`t.data = source`: other numbers of the same shape, of which the tape hears nothing."""
+    came = np.shape(bare(source))
+    if t.shape != came:
+        raise RuntimeError(f"`.data` of shape {t.shape} cannot become {came}: make a new tensor")
+    with Recording(False):
+        inplace.copy_(t, source)
+
+
 def _give(name: str, method: Any) -> None:
     if not hasattr(Tensor, name) or name.startswith("__"):
         setattr(Tensor, name, method)
+
+
+def _equip_as_numpy_or_pytorch() -> None:
+    """What is read and compared: `size` is NumPy's count and PyTorch's method at once."""
+    Tensor.size = property(_counted)  # type: ignore[assignment,method-assign]
+    for name in COMPARISONS:
+        _give(name, _named(_comparing(getattr(operator, name)), name, name))
+    _give("data", property(Tensor.detach, _assign))
+    _give("numel", lambda self: self._value.size)
+    _give("dim", lambda self: self.ndim)
+    for name, function in PLAIN.items():
+        _give(name, _named(_reading(function), name, name))
 
 
 def equip() -> None:
@@ -252,10 +297,7 @@ def equip() -> None:
     _give("__rfloordiv__", lambda self, other: floored(other, self))
     _give("T", property(turned))
     _give("mT", property(turned_stack))
-    _give("numel", lambda self: self.size)
-    _give("dim", lambda self: self.ndim)
-    for name, function in PLAIN.items():
-        _give(name, _named(_reading(function), name, name))
 
 
 equip()
+_equip_as_numpy_or_pytorch()

@@ -1,8 +1,11 @@
-"""Layers and losses in PyTorch's spelling: `Linear`, `MSELoss`, `CrossEntropyLoss`."""
+"""Layers and losses in PyTorch's spelling, and what a user's own are made of: `Module`."""
 
 import math
 import warnings
+from collections.abc import Iterator
+from textwrap import indent
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -14,7 +17,136 @@ from gradcheck.ops import TABLE
 REDUCTIONS = ("mean", "sum", "none")
 
 
-class Linear:
+PARAMETERS: WeakValueDictionary[int, Tensor] = WeakValueDictionary()
+"""What `Parameter` made, by identity: a module counts these among its parameters."""
+
+
+def Parameter(data: Any, requires_grad: bool = True) -> Tensor:  # noqa: N802 - PyTorch's name
+    """A leaf with these numbers that the module which holds it counts among its parameters."""
+    numbers = data.detach() if isinstance(data, Tensor) else data
+    return marked(tensor(numbers, requires_grad=requires_grad))
+
+
+def marked(t: Tensor) -> Tensor:
+    """The tensor itself, from now on a parameter."""
+    PARAMETERS[id(t)] = t
+    return t
+
+
+def is_parameter(value: Any) -> bool:
+    """Whether a value was made by `Parameter`; of a traced tensor, whether its tensor was."""
+    t = value if isinstance(value, Tensor) else getattr(value, "t", None)
+    return isinstance(t, Tensor) and PARAMETERS.get(id(t)) is t
+
+
+class Module:
+    """Subclass it with `__init__` and `forward`; parameters and modules are found as attributes."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What `forward` makes of the arguments."""
+        return self.forward(*args, **kwargs)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The value; a subclass says how."""
+        raise NotImplementedError(
+            f'Module [{type(self).__name__}] is missing the required "forward" function'
+        )
+
+    def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
+        """Every parameter once, with the path of attributes that leads to it."""
+        seen: set[int] = set()
+        for path, value in self._members(prefix, set()):
+            if id(value) not in seen:
+                seen.add(id(value))
+                yield path, value
+
+    def _members(self, prefix: str, inside: set[int]) -> Iterator[tuple[str, Tensor]]:
+        if id(self) in inside:
+            return
+        inside.add(id(self))
+        for name, value in vars(self).items():
+            path = f"{prefix}.{name}" if prefix else name
+            if is_parameter(value):
+                yield path, value
+            elif isinstance(value, Module):
+                yield from value._members(path, inside)
+
+    def parameters(self) -> list[Tensor]:
+        """The parameters of this module and of those that it holds."""
+        return [value for _, value in self.named_parameters()]
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients."""
+        clear(self.parameters(), set_to_none)
+
+    def train(self, mode: bool = True) -> "Module":
+        """Itself: nothing here acts otherwise in training."""
+        return self
+
+    def eval(self) -> "Module":
+        """Itself."""
+        return self
+
+    def __repr__(self) -> str:
+        """As PyTorch prints a module, its members indented."""
+        inner = [(k, v) for k, v in vars(self).items() if isinstance(v, Module)]
+        lines = indent("".join(f"({name}): {value!r}\n" for name, value in inner), "  ")
+        return f"{type(self).__name__}({chr(10) if inner else ''}{lines})"
+
+
+class Sequential(Module):
+    """Modules one after the other; `net[0]` is the first."""
+
+    def __init__(self, *modules: Any) -> None:
+        """The modules, in the order in which they are applied."""
+        for k, module in enumerate(modules):
+            setattr(self, str(k), module)
+
+    def forward(self, x: Any) -> Any:
+        """Each module applied to what the one before gave."""
+        for module in self:
+            x = module(x)
+        return x
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(vars(self).values())
+
+    def __len__(self) -> int:
+        return len(vars(self))
+
+    def __getitem__(self, k: int) -> Any:
+        return list(self)[k]
+
+
+class _Activation(Module):
+    """A row of the table of ops as a module."""
+
+    row: str
+
+    def forward(self, x: Any) -> Any:
+        """The function of every entry."""
+        return TABLE[self.row](x)
+
+
+class ReLU(_Activation):
+    """max(x, 0)."""
+
+    row = "relu"
+
+
+class Tanh(_Activation):
+    """The hyperbolic tangent."""
+
+    row = "tanh"
+
+
+class Sigmoid(_Activation):
+    """1 / (1 + exp(-x))."""
+
+    row = "sigmoid"
+
+
+class Linear(Module):
     """`x @ W.T + b`; weights as given, or drawn evenly from ±1/√in_features by a seed."""
 
     def __init__(
@@ -41,9 +173,9 @@ class Linear:
         values = np.asarray(bare(numbers), dtype=np.float64)
         if values.shape != shape:
             raise ValueError(f"the {name} of this layer has the shape {shape}; {values.shape} came")
-        return tensor(values, requires_grad=True)
+        return Parameter(values)
 
-    def __call__(self, x: Any) -> Tensor:
+    def forward(self, x: Any) -> Tensor:
         """The layer applied to the last axis of x."""
         if x.shape[-1] != self.in_features:
             rows = math.prod(x.shape[:-1])
@@ -54,16 +186,6 @@ class Linear:
         product = apply(TABLE["matmul"], (x, np.transpose(self.weight)), {})
         return product if self.bias is None else apply(TABLE["add"], (product, self.bias), {})
 
-    forward = __call__
-
-    def parameters(self) -> list[Tensor]:
-        """Weight and bias."""
-        return [self.weight] if self.bias is None else [self.weight, self.bias]
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients."""
-        clear(self.parameters(), set_to_none)
-
     def __repr__(self) -> str:
         """As PyTorch prints it."""
         return (
@@ -72,7 +194,7 @@ class Linear:
         )
 
 
-class _Loss:
+class _Loss(Module):
     """A loss function with its reduction."""
 
     def __init__(self, reduction: str = "mean") -> None:
@@ -85,15 +207,11 @@ class _Loss:
         """As PyTorch prints it."""
         return f"{type(self).__name__}()"
 
-    def parameters(self) -> list[Tensor]:
-        """A loss has none."""
-        return []
-
 
 class MSELoss(_Loss):
     """The mean (or the sum, or each) of (input - target)**2."""
 
-    def __call__(self, given: Any, target: Any) -> Tensor:
+    def forward(self, given: Any, target: Any) -> Tensor:
         """The loss; warns in PyTorch's words where the shapes differ."""
         if np.shape(bare(given)) != np.shape(bare(target)):
             came, wanted = np.shape(bare(given)), np.shape(bare(target))
@@ -110,7 +228,7 @@ class MSELoss(_Loss):
 class CrossEntropyLoss(_Loss):
     """Minus the logarithm of softmax at the right class; targets are classes or probabilities."""
 
-    def __call__(self, given: Any, target: Any) -> Tensor:
+    def forward(self, given: Any, target: Any) -> Tensor:
         """The loss; raises IndexError or ValueError in PyTorch's words for a wrong target."""
         labels = np.asarray(bare(target))
         if labels.dtype.kind in "iu":

@@ -13,6 +13,16 @@ WIDTH = 80
 INDENT = len("tensor(")
 
 
+class Size(tuple[int, ...]):
+    """A shape as PyTorch prints it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """`torch.Size([3, 2])`."""
+        return f"torch.Size({list(self)})"
+
+
 def show(value: Any, grad_fn: str, requires_grad: bool) -> str:
     """`tensor([1., 2.], requires_grad=True)`, `tensor(2., grad_fn=<MulBackward0>)`."""
     array = np.asarray(value)

@@ -25,8 +25,8 @@ class State:
     )  # fmt: skip
 
     def __init__(self, value: Any, tracked: bool = False, node: Node | None = None) -> None:
-        """Wrap a NumPy value; users call `tensor(...)`."""
-        self._value = value
+        """Wrap a NumPy value; users call `tensor(...)`, and of lists `Tensor` makes floats."""
+        self._value: Any = value if type(value) is not list else np.array(value, np.float64)
         self._tracked = tracked
         self._node = node
         self._writes: list[Any] | None = None

@@ -10,13 +10,20 @@ import numpy as np
 from flint import arb
 
 from gradcheck.answers import Plain, read_answer
-from gradcheck.diagnosis import Diagnosis, explain
+from gradcheck.diagnosis import Diagnosis, explain, words
 from gradcheck.errors import GradcheckError, OutOfBudget, TextError
+from gradcheck.grading.bracketing import brackets_missing
 from gradcheck.grading.equivalence import Array, Outcome, compare, compare_numbers
 from gradcheck.grading.formulas.knots import further_sides, unseen
 from gradcheck.grading.formulas.values import NotNumbers, Readings, floats, readings
 from gradcheck.grading.key import DIAGNOSTIC, Key, Spot
-from gradcheck.grading.outputs import judge_asked
+from gradcheck.grading.outputs import (
+    Read,
+    at_further_points,
+    explained_by_the_loop,
+    joined,
+    judge_output,
+)
 from gradcheck.grading.scoring import share
 from gradcheck.grading.understood import nearest, notes, understood
 from gradcheck.language.kinds import ALIASES, FORMULAS
@@ -24,7 +31,7 @@ from gradcheck.numbers.ball import middle, precision
 from gradcheck.problem.record import Part
 from gradcheck.programs.judging import judge_program
 from gradcheck.programs.student import LONGEST
-from gradcheck.training import Asked
+from gradcheck.training.comparison import Comparison
 
 SHOWN = 200  # characters of a program that is too long to be read
 FEWEST = 3  # points at which a formula must have been compared before it is called right
@@ -73,32 +80,66 @@ class _Compared:
     outcome: Outcome
     spots: tuple[Spot, ...]
     values: tuple[Array | None, ...] = ()
-    slack: float = 0.0
+    slack: Any = 0.0
 
 
 def judge(
     key: Key, part: Part, answer: Any, student: str = "", *, diagnose: bool = True
 ) -> Judgement:
-    """Judge one answer to one part; never raises on what a student typed."""
+    """Judge one answer to one part; never raises on what a student typed.
+
+    Where it is wrong as it stands, but right with other brackets, `brackets:` decides.
+    """
+    judged = _as_it_stands(key, part, answer, student, diagnose=diagnose)
+    kind = key.problem.brackets == "kind"
+    if judged.verdict != "wrong" or part.form == "program" or not (kind or diagnose):
+        return judged
+
+    def is_right(text: str) -> bool:
+        return _as_it_stands(key, part, text, diagnose=False).verdict == "right"
+
+    diagnosis = brackets_missing(answer, key.scope.inputs, FUNCTIONS, is_right)
+    if diagnosis is None:
+        return judged
+    if not kind:
+        left = share(key.problem.credit, judged.tags, diagnosis)
+        return replace(judged, diagnosis=diagnosis, score=judged.points * left)
+    remarks = (*judged.remarks, words(diagnosis.hypotheses[0]))
+    right = replace(judged, verdict="right", score=judged.points, witness=None, diagnosis=None)
+    return replace(right, remarks=remarks, tags=("brackets-missing",))
+
+
+def _as_it_stands(
+    key: Key, part: Part, answer: Any, student: str = "", *, diagnose: bool = True
+) -> Judgement:
+    """Judge one answer to one part by its usual reading."""
     worth = key.problem.points * part.weight
     base = Judgement(student, key.problem.id, part.name, answer, "", 0.0, worth)
     if answer is None:
         return replace(base, verdict="missing")
-    if key.asked is not None:
+    if key.run is not None:
         try:
-            return _asked(base, key, key.asked, part, diagnose)
+            return _of_a_run(base, key, part, diagnose)
         except FAILURES as error:
             return _said(base, "needs-review", f"{OURS}: {error}")
     try:
-        read = read_answer(answer, names=key.problem.inputs, functions=FUNCTIONS)
-        ready = None if isinstance(read, Plain) else readings(key.problem, read)
+        single = part.name in key.problem.inputs and not key.problem.inputs[part.name].shape
+        read = read_answer(answer, names=key.scope.inputs, functions=FUNCTIONS, single=single)
+        ready = None if isinstance(read, Plain) else readings(key.scope, read)
     except TextError as error:
         return replace(base, verdict="invalid", remarks=(str(error),))
     base = replace(base, understood=understood(read), remarks=notes(read))
     if ready is None:
         return _said(base, "wrong", "a number or a formula is due, no other kind of value")
+    return _of_gradient(base, key, part.name, ready, diagnose)
+
+
+def _of_gradient(
+    base: Judgement, key: Key, part: str, ready: Readings, diagnose: bool
+) -> Judgement:
+    """An answer to the gradient by an input, held against the closed form and explained."""
     try:
-        found = _compared(key, part.name, ready)
+        found = _compared(key, part, ready)
     except (NotNumbers, TextError) as error:
         return _said(base, "wrong", f"the answer cannot be evaluated: {error}")
     except (OutOfBudget, GradcheckError) as error:
@@ -107,16 +148,76 @@ def judge(
         return _said(base, "needs-review", f"{OURS}: {error}")
     judged = _from_outcome(base, key, found)
     wanted = diagnose and judged.verdict == "wrong"
-    return _diagnosed(judged, key, ready, found) if wanted else judged
+    return _diagnosed(judged, key, part, ready, found) if wanted else judged
 
 
-def _asked(base: Judgement, key: Key, asked: Asked, part: Part, diagnose: bool) -> Judgement:
+def _of_a_run(base: Judgement, key: Key, part: Part, diagnose: bool) -> Judgement:
     """An answer to what is read at the end of a program; or a program, of which it is read."""
+    assert key.run is not None
     if part.form == "program":
-        found = judge_program(asked, part, base.answer, lambda: key.elsewhere, diagnose=diagnose)
-        base = replace(base, answer=_as_read(base.answer))
-    else:
-        found = judge_asked(key, asked, base.part, base.answer)
+        found = judge_program(key.run, part, base.answer, lambda: key.elsewhere, diagnose=diagnose)
+        return _told(replace(base, answer=_as_read(base.answer)), key, found, diagnose)
+    found, read = judge_output(key, part, base.answer)
+    if read is None or read.ready is None:
+        if read is not None and found.verdict == "wrong" and diagnose:
+            found = replace(found, diagnosis=_of_numbers(key, part, read))
+        return _told(base, key, found, diagnose)
+    ready, question = read.ready, key.gradient(part)
+    if question is None or not question.exact:
+        found = at_further_points(key, part.name, ready, found)
+        if found.verdict == "wrong" and diagnose:
+            said = explained_by_the_loop(key, part.name, ready)
+            if question is not None and (question.single or not said.hypotheses):
+                said = _of_floats(question, ready) or said
+            found = replace(found, diagnosis=said)
+        return _told(base, key, found, diagnose)
+    base = replace(base, understood=found.understood, remarks=found.remarks)
+    return _of_a_formula(base, key, question, part, ready, diagnose)
+
+
+def _of_numbers(key: Key, part: Part, read: Read) -> Diagnosis:
+    """What gives these numbers at the given point: a mistake of a gradient, or of the loop."""
+    assert key.run is not None
+    said = key.run.mistaken.explain(part.name, read.value, read.slack)
+    question = key.gradient(part) if isinstance(read.value, np.ndarray) else None
+    if question is not None and question.single and isinstance(read.value, np.ndarray):
+        unknown = (None,) * (min(DIAGNOSTIC, len(question.points)) - 1)
+        leaf = question.problem.parts[0].name
+        found = explain(question.mistaken, leaf, (read.value, *unknown), slack=read.slack)
+        return joined(found, said) if found.hypotheses else said
+    return said
+
+
+def _of_floats(question: Key, ready: Readings) -> Diagnosis | None:
+    """What gives a formula's values where they are known as floats only, if anything does."""
+    leaf = question.problem.parts[0].name
+    answers = [floats(ready.at(spot)) for spot in question.spots[:DIAGNOSTIC]]
+    found = explain(question.mistaken, leaf, answers)
+    return found if found.hypotheses else None
+
+
+def _of_a_formula(  # noqa: PLR0917 - a key and the question in it
+    base: Judgement, key: Key, question: Key, part: Part, ready: Readings, diagnose: bool
+) -> Judgement:
+    """A formula for a gradient that a program reads, held against that gradient everywhere.
+
+    Of what went back once the mistakes are those of any gradient; of several, first of all those
+    of the loop.
+    """
+    leaf = question.problem.parts[0].name
+    judged = _of_gradient(base, question, leaf, ready, diagnose)
+    if judged.diagnosis is None or (question.single and judged.diagnosis.hypotheses):
+        return judged
+    said = explained_by_the_loop(key, part.name, ready)
+    if not said.hypotheses:
+        return judged
+    left = share(key.problem.credit, judged.tags, said)
+    return replace(judged, diagnosis=said, score=judged.points * left)
+
+
+def _told(base: Judgement, key: Key, found: Comparison, diagnose: bool) -> Judgement:
+    """What was found of an answer, as a judgement with its points."""
+    assert key.run is not None
     judged = replace(
         base,
         verdict=found.verdict,
@@ -126,10 +227,9 @@ def _asked(base: Judgement, key: Key, asked: Asked, part: Part, diagnose: bool) 
         places=found.places,
     )
     if found.verdict == "right":
-        left = share(key.problem.credit, found.tags, None) if found.tags else 1.0
-        return replace(judged, score=base.points * left)
+        return replace(judged, score=base.points * _left(key, found.tags))
     if found.expected is not None:
-        point = asked.point if found.point is None else found.point
+        point = key.run.point if found.point is None else found.point
         at = {name: _shown(value) for name, value in point.items()}
         yours = found.yours if found.yours is None or math.isfinite(found.yours) else None
         judged = replace(judged, witness=Witness(at, yours, found.expected, found.index))
@@ -137,6 +237,11 @@ def _asked(base: Judgement, key: Key, asked: Asked, part: Part, diagnose: bool) 
         return judged
     left = share(key.problem.credit, found.tags, found.diagnosis)
     return replace(judged, diagnosis=found.diagnosis, score=base.points * left)
+
+
+def _left(key: Key, tags: tuple[str, ...]) -> float:
+    """What a right answer earns: all, unless it was rounded."""
+    return share(key.problem.credit, ("rounded",), None) if "rounded" in tags else 1.0
 
 
 def _as_read(answer: Any) -> Any:
@@ -156,7 +261,8 @@ def _said(base: Judgement, verdict: str, remark: str) -> Judgement:
 
 def _compared(key: Key, part: str, ready: Readings) -> _Compared:
     """Numbers at the given point; formulas at every point, and where their pieces change."""
-    if not any(key.problem.inputs[name].varies for name in ready.names & key.problem.inputs.keys()):
+    inputs = key.scope.inputs
+    if not any(inputs[name].varies for name in ready.names & inputs.keys()):
         return _numbers(key, part, ready)
     answers = [ready.at(spot) for spot in key.spots]
     references = [key.reference(k, part) for k in range(len(key.points))]
@@ -190,7 +296,8 @@ def _numbers(key: Key, part: str, ready: Readings) -> _Compared:
     halves = np.broadcast_to(ready.half_units, ready.half_units.shape or noise.shape)
     outcome = compare_numbers(answer, halves, key.reference(0, part), noise)
     unknown = (None,) * (min(DIAGNOSTIC, len(key.points)) - 1)
-    slack = max((nearest(half) for half in ready.half_units.flat if half is not None), default=0.0)
+    units = ready.half_units
+    slack = np.reshape([0.0 if h is None else nearest(h) for h in units.flat], units.shape)
     return _Compared(outcome, key.spots, (floats(answer), *unknown), slack)
 
 
@@ -202,8 +309,8 @@ def _from_outcome(base: Judgement, key: Key, found: _Compared) -> Judgement:
     outcome = found.outcome
     if outcome.kind == "equal":
         tags = ("rounded",) if outcome.rounded else ()
-        left = share(key.problem.credit, tags, None) if tags else 1.0
-        return replace(base, verdict="right", score=base.points * left, tags=tags)
+        score = base.points * _left(key, tags)
+        return replace(base, verdict="right", score=score, tags=tags)
     if outcome.kind == "undecided":
         why = outcome.why or "precision ran out before the answer was told from the gradient"
         return _said(base, "needs-review", why)
@@ -218,9 +325,11 @@ def _from_outcome(base: Judgement, key: Key, found: _Compared) -> Judgement:
     )
 
 
-def _diagnosed(judged: Judgement, key: Key, ready: Readings, found: _Compared) -> Judgement:
+def _diagnosed(
+    judged: Judgement, key: Key, part: str, ready: Readings, found: _Compared
+) -> Judgement:
     """A wrong answer with what gives just it, and what that leaves of the points."""
-    diagnosis = _diagnosis(key, judged.part, ready, found)
+    diagnosis = _diagnosis(key, part, ready, found)
     left = share(key.problem.credit, judged.tags, diagnosis)
     return replace(judged, diagnosis=diagnosis, score=judged.points * left)
 

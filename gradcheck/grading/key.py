@@ -1,9 +1,9 @@
 """The key to a problem: its points, the verdict at each, and the gradients at any precision."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,10 @@ import numpy as np
 from gradcheck.diagnosis import Prepared, prepare
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import Array, At, Values
+from gradcheck.grading.names import named, program_values, with_named_values
 from gradcheck.numbers.ball import arbs
 from gradcheck.opinions.differences import differences
-from gradcheck.opinions.opinion import Case, Opinion
+from gradcheck.opinions.opinion import Case, NotScalar, Opinion
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import gradients_at, symbolic
 from gradcheck.problem.draw import (
@@ -24,9 +25,11 @@ from gradcheck.problem.draw import (
     path_at,
     points_near,
 )
-from gradcheck.problem.record import Point, Problem
-from gradcheck.programs.points import elsewhere, prepared
-from gradcheck.training import Asked, is_training
+from gradcheck.problem.record import Part, Point, Problem, is_training
+from gradcheck.programs.points import elsewhere, prepared, programs
+from gradcheck.training import Reference
+from gradcheck.training.preparing import further
+from gradcheck.training.questions import GradientQuestion, question, with_written_leaves
 from gradcheck.verdict.consult import Verdict, consult, read
 
 POINTS = 8
@@ -40,6 +43,24 @@ class NoKey(GradcheckError):
     """A problem whose own gradient is not beyond doubt is not graded."""
 
 
+class _Known(dict[str, Array]):
+    """The inputs, and what a program makes of them: run when the first such name is looked up."""
+
+    def __init__(self, inputs: Mapping[str, Array], further: Callable[[], Mapping[str, Array]]):
+        """`further` gives the values that the program names."""
+        super().__init__(inputs)
+        self.further = further
+
+    def __missing__(self, name: str) -> Array:
+        for each, value in self.further().items():
+            self.setdefault(each, value)
+        if name not in self:
+            raise GradcheckError(
+                f"`{name}` has no value at a point: the program assigns it nowhere"
+            )
+        return self[name]
+
+
 @dataclass(frozen=True, eq=False)
 class Spot:
     """A point of a problem; its arbs and gradients are remembered for the next answer."""
@@ -50,10 +71,24 @@ class Spot:
     gradients: dict[int, Mapping[str, Values]] = field(default_factory=dict)
 
     def arbs(self, bits: int) -> dict[str, Array]:
-        """The inputs as object arrays of arbs, at the precision that is set."""
+        """The inputs as object arrays of arbs, at the precision that is set.
+
+        Values that the program names are among them once they are looked up.
+        """
         if bits not in self.inputs:
-            self.inputs[bits] = {name: arbs(value) for name, value in self.point.items()}
+            values = {name: arbs(value) for name, value in self.point.items()}
+            self.inputs[bits] = _Known(values, partial(program_values, self.problem, self.point))
         return self.inputs[bits]
+
+    def mentioned(self, words: Collection[str], bits: int) -> dict[str, Array]:
+        """Of some words those that are values here: inputs, and names of the program."""
+        known = self.arbs(bits)
+        return {word: known[word] for word in words if word in self.point or word in self.named}
+
+    @cached_property
+    def named(self) -> frozenset[str]:
+        """What the program calls values by."""
+        return frozenset(named(self.problem))
 
     def gradient(self, part: str) -> At:
         """The part's gradient here, as a function of the number of bits."""
@@ -78,7 +113,8 @@ class Key:
     problem: Problem
     points: tuple[Point, ...]
     verdicts: tuple[Verdict, ...]
-    asked: Asked | None = None
+    run: Reference | None = None
+    questions: dict[str, "Key | None"] = field(default_factory=dict)
 
     def case(self, k: int) -> Case:
         """The question at point k."""
@@ -106,7 +142,47 @@ class Key:
             yield Spot(self.problem, point)
 
     @cached_property
-    def elsewhere(self) -> tuple[Asked, ...]:
+    def scope(self) -> Problem:
+        """The problem as answers see it: the values that the program names are inputs too."""
+        return with_named_values(self.problem, self.points[0])
+
+    @property
+    def single(self) -> bool:
+        """Of a question in a program with events: whether its gradient went back at once."""
+        return isinstance(self.problem, GradientQuestion) and self.problem.events == 1
+
+    @property
+    def exact(self) -> bool:
+        """Whether the closed form proves more than the digits of a float."""
+        return not isinstance(self.problem, GradientQuestion) or self.problem.exact
+
+    def gradient(self, part: Part) -> "Key | None":
+        """Of a part that reads a gradient: the key to it as a question of its own, if it has one.
+
+        Its only part is named after the leaf.
+        """
+        if part.name not in self.questions:
+            self.questions[part.name] = _question_key(self.problem, part, self.points[0])
+        return self.questions[part.name]
+
+    @cached_property
+    def further(self) -> tuple[Reference, ...]:
+        """What is read at the end of a program with events, at further points."""
+        return tuple(further(self.problem, POINTS))
+
+    def stands_at_one_point(self, part: Part) -> bool:
+        """Whether a part could be answered by a formula, and that would be seen at one point.
+
+        Nobody writes a formula for what follows from arrays of data alone.
+        """
+        single = any(not entry.shape for entry in self.problem.inputs.values())
+        if self.run is None or part.form == "program" or not single:
+            return False
+        numeric = isinstance(self.run.trace.values[part.name], np.ndarray)
+        return numeric and self.gradient(part) is None and not self.further
+
+    @cached_property
+    def elsewhere(self) -> tuple[Reference, ...]:
         """What is asked of a program with events, at further points."""
         return tuple(elsewhere(self.problem))
 
@@ -130,8 +206,21 @@ def key(problem: Problem) -> Key:
     undecided, is left out. The given point must stand.
     """
     if is_training(problem):
-        return _asked(problem)
-    first = given_point(problem)
+        return _of_a_run(problem)
+    return _formula_key(problem, given_point(problem))
+
+
+def _question_key(problem: Problem, part: Part, point: Point) -> Key | None:
+    """The key to the gradient that a part reads; None where it is no question of its own."""
+    found = question(problem, part, point)
+    try:
+        return None if found is None else _formula_key(found, point)
+    except (GradcheckError, NotScalar):
+        return None
+
+
+def _formula_key(problem: Problem, first: Point) -> Key:
+    """The key to gradients that are functions of the inputs, with the given point."""
     points, verdicts = [first], [_given(problem, first)]
     usual, far = further_points(problem, POINTS - 1), far_points(problem, FAR)
     for is_far, point in ((is_far, p) for is_far, ps in ((False, usual), (True, far)) for p in ps):
@@ -142,9 +231,14 @@ def key(problem: Problem) -> Key:
     return Key(problem, tuple(points), tuple(verdicts))
 
 
-def _asked(problem: Problem) -> Key:
+def _of_a_run(problem: Problem) -> Key:
     """The key to a program that goes back by itself: one point, a verdict for each event."""
     found = prepared(problem)
+    if not programs(problem):
+        problem = with_written_leaves(problem, found.point)
+        written = [entry for entry in problem.inputs.values() if entry.written is not None]
+        values = {entry.name: entry.value for entry in written if entry.value is not None}
+        found = replace(found, problem=problem, point={**found.point, **values})
     for event in found.events:
         if event.verdict.verdict not in GOOD:
             why = "; ".join([*(e.why for e in event.verdict.entries[:2]), *event.verdict.notes])

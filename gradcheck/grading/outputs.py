@@ -7,63 +7,136 @@ from typing import Any
 import numpy as np
 
 from gradcheck.answers import Entries, Formula, Numbers, Plain, read_answer
+from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import GradcheckError, TextError
-from gradcheck.grading.formulas.values import floats, readings
+from gradcheck.grading.formulas.values import Readings, floats, readings
 from gradcheck.grading.key import Key, Spot
+from gradcheck.grading.understood import notes
 from gradcheck.language.kinds import ALIASES, FORMULAS
-from gradcheck.training import Asked, Value
-from gradcheck.training.comparison import Found, compared
+from gradcheck.problem.record import Part
+from gradcheck.training import Value
+from gradcheck.training.comparison import Comparison, compared
+from gradcheck.training.outputs import same
 
 FUNCTIONS = FORMULAS.functions | frozenset(ALIASES)
 PRINTED = re.compile(
     r"\s*tensor\((.*?)(?:,\s*(?:requires_grad|grad_fn|dtype|device)\s*=.*)?\)\s*", re.DOTALL
 )
+CHECKED = 2  # further points at which a mistake of the training loop is made again
+ONE_POINT = "one-point"
+ONLY_HERE = "judged at this point only"
 SIZE = re.compile(r"\s*(?:torch\.Size)?\(?\s*(\[?[\d,\s]*\]?)\s*\)?\s*")
 
 
 @dataclass(frozen=True)
-class _Read:
-    """An answer as a value, the half unit of each typed digit, and how it is echoed."""
+class Read:
+    """An answer as a value, the half unit of each typed digit, and how it is echoed.
+
+    `ready` is a formula that mentions names: a function of the inputs.
+    """
 
     value: Value
     half: Any
     understood: str
+    ready: Readings | None = None
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def slack(self) -> float:
+        """Half a unit of the last digit of a rounded number."""
+        return float(np.max(self.half, initial=0.0)) if isinstance(self.value, np.ndarray) else 0.0
 
 
-def judge_asked(key: Key, asked: Asked, part: str, answer: Any) -> Found:
-    """Judge an answer to one part; never raises on what a student typed."""
-    due = asked.trace.values[part]
+def judge_output(key: Key, part: Part, answer: Any) -> tuple[Comparison, Read | None]:
+    """An answer to what a part reads, compared at the given point; and how it was read, if it was.
+
+    Never raises on what a student typed.
+    """
+    assert key.run is not None
+    due = key.run.trace.values[part.name]
     try:
         read = _read(key, due, answer)
     except TextError as error:
-        return Found("invalid", remarks=(str(error),))
+        return Comparison("invalid", remarks=(str(error),)), None
     except GradcheckError as error:
-        return Found("wrong", remarks=(f"the answer cannot be evaluated: {error}",))
-    found = compared(read.value, due, asked.noise[part], read.half)
-    found = replace(found, understood=read.understood)
-    if found.verdict != "wrong":
-        return found
-    slack = float(np.max(read.half, initial=0.0)) if isinstance(read.value, np.ndarray) else 0.0
-    return replace(found, diagnosis=asked.mistaken.explain(part, read.value, slack))
+        return Comparison("wrong", remarks=(f"the answer cannot be evaluated: {error}",)), None
+    found = compared(read.value, due, key.run.noise[part.name], read.half)
+    found = replace(found, understood=read.understood, remarks=(*read.remarks, *found.remarks))
+    return found, read
+
+
+def at_further_points(key: Key, part: str, ready: Readings, here: Comparison) -> Comparison:
+    """A formula that was compared at the given point, compared at the others too."""
+    if here.verdict != "right":
+        return here
+    for other in key.further:
+        value = floats(ready.at(Spot(key.problem, other.point)))
+        due = other.trace.values[part]
+        if value is None:
+            lost = Comparison("wrong", remarks=("it has no finite value at another point",))
+            return replace(lost, understood=here.understood, point=other.point)
+        found = compared(value, due, other.noise[part])
+        if found.verdict != "right":
+            return replace(found, understood=here.understood, point=other.point)
+    return (
+        here
+        if key.further
+        else replace(here, tags=(*here.tags, ONE_POINT), remarks=(*here.remarks, ONLY_HERE))
+    )
+
+
+def explained_by_the_loop(key: Key, part: str, ready: Readings) -> Diagnosis:
+    """The mistakes of the training loop that give a formula's values wherever they are wrong."""
+    found: Diagnosis | None = None
+    for each in (key.run, *key.further[:CHECKED]):
+        value = None if each is None else floats(ready.at(Spot(key.problem, each.point)))
+        if each is None or value is None:
+            return Diagnosis("unnamed")
+        if same(value, each.trace.values[part]):
+            continue
+        said = each.mistaken.explain(part, value)
+        found = said if found is None else _both(found, said)
+        if not found.hypotheses:
+            return found
+    return found or Diagnosis("unnamed")
+
+
+def _both(one: Diagnosis, other: Diagnosis) -> Diagnosis:
+    """What two points have in common."""
+    named = {hypothesis.mistake for hypothesis in other.hypotheses}
+    return _of(one, tuple(each for each in one.hypotheses if each.mistake in named))
+
+
+def joined(one: Diagnosis, other: Diagnosis) -> Diagnosis:
+    """What either names, each mistake once."""
+    ids = {hypothesis.ids for hypothesis in one.hypotheses}
+    more = tuple(each for each in other.hypotheses if each.ids not in ids)
+    remarks = tuple(dict.fromkeys((*one.remarks, *other.remarks)))
+    return _of(replace(one, remarks=remarks), (*one.hypotheses, *more))
+
+
+def _of(diagnosis: Diagnosis, hypotheses: tuple[Hypothesis, ...]) -> Diagnosis:
+    certainty = "torn" if len(hypotheses) > 1 else "unique" if hypotheses else "unnamed"
+    return replace(diagnosis, certainty=certainty, hypotheses=hypotheses)
 
 
 # -- reading -------------------------------------------------------------------------------------
 
 
-def _read(key: Key, due: Value, answer: Any) -> _Read:
+def _read(key: Key, due: Value, answer: Any) -> Read:
     """An answer as what it is, given what is due: `(2, 3)` is a shape where a shape is due."""
     if isinstance(due, tuple) and (shape := _shape(answer)) is not None:
-        return _Read(shape, 0.0, str(shape))
+        return Read(shape, 0.0, str(shape))
     if isinstance(answer, list) and isinstance(due, list):
         pieces = [_read(key, d, a) for d, a in zip(due, answer, strict=False)]
         pieces += [_read(key, None, a) for a in answer[len(due) :]]
-        return _Read([p.value for p in pieces], 0.0, ", ".join(p.understood for p in pieces))
+        return Read([p.value for p in pieces], 0.0, ", ".join(p.understood for p in pieces))
     if isinstance(answer, str) and (printed := PRINTED.fullmatch(answer)):
         answer = printed[1]
-    found = read_answer(answer, names=key.problem.inputs, functions=FUNCTIONS)
+    found = read_answer(answer, names=key.scope.inputs, functions=FUNCTIONS)
     if isinstance(found, Plain):
         value = found.value
-        return _Read(value if isinstance(value, bool | str) else None, 0.0, str(value))
+        return Read(value if isinstance(value, bool | str) else None, 0.0, str(value))
     return _numbers(key, found)
 
 
@@ -77,13 +150,15 @@ def _shape(answer: Any) -> tuple[int, ...] | None:
     return tuple(answer) if whole else None
 
 
-def _numbers(key: Key, found: Formula | Numbers | Entries) -> _Read:
+def _numbers(key: Key, found: Formula | Numbers | Entries) -> Read:
     """Numbers, or formulas at the given point."""
-    ready = readings(key.problem, found)
+    ready = readings(key.scope, found)
     values = floats(ready.at(Spot(key.problem, key.points[0])))
     if values is None:
         raise GradcheckError("it has no finite value")
     half = [0.0 if h is None else float(h) for h in np.asarray(ready.half_units).flat]
     shaped = np.array(half).reshape(np.shape(ready.half_units))
     echoed = found.understood if isinstance(found, Formula) else str(values.tolist())
-    return _Read(values, np.broadcast_to(shaped, values.shape), echoed)
+    function = ready if ready.names & key.scope.inputs.keys() else None
+    halves = np.broadcast_to(shaped, values.shape)
+    return Read(values, halves, echoed, function, notes(found))

@@ -7,6 +7,9 @@ from gradcheck.diagnosis import Diagnosis, Hypothesis
 # The share of a part's points that remains, by mistake id, or by a tag of the answer. A set's
 # `credit:` has the last word. A mistake that is not here earns nothing; nor does one that nobody
 # could name.
+# `slip` and `misconception` stand for all mistakes of their kind that it does not name; usual is
+# 0.5 for a slip and 0 for a misconception.
+SLIP, MISCONCEPTION = "slip", "misconception"
 CREDIT: Mapping[str, float] = {
     "rounded": 1.0,  # within half a unit of the last typed digit
     "narrower": 0.5,  # right, but without a value where the gradient has one
@@ -28,16 +31,6 @@ def share(credit: Mapping[str, float], tags: Sequence[str], diagnosis: Diagnosis
 
 def _earned(table: Mapping[str, float], hypothesis: Hypothesis) -> float:
     """Two mistakes made together cost both shares."""
-    earned = 1.0
-    for mistake in hypothesis.ids:
-        earned *= table.get(mistake, 0.0)
-    return earned
-
-
-def totals(scores: Sequence[tuple[str, float, float]]) -> dict[str, tuple[float, float]]:
-    """Students and their sums, from (student, score, points), in the order they first come."""
-    sums: dict[str, tuple[float, float]] = {}
-    for student, score, points in scores:
-        got, worth = sums.get(student, (0.0, 0.0))
-        sums[student] = (got + score, worth + points)
-    return sums
+    kind = SLIP if hypothesis.mistake.slip else MISCONCEPTION
+    earned = table.get(hypothesis.mistake.id, table.get(kind, 0.0))
+    return earned * _earned(table, hypothesis.with_) if hypothesis.with_ else earned

@@ -45,13 +45,8 @@ def _of(problem: Problem) -> list[Fault]:
 
 def _entry(ready: Key, entry: Mapping[str, Any], mistake: str | None) -> Iterator[Fault]:
     """The faults of one entry; without a mistake it is to be right."""
-    judged = {}
-    for name, answer in entry.items():
-        part = ready.problem.part(name)
-        if part is None:
-            yield Fault(ready.problem.id, name, answer, "a part of the problem", "no such part")
-        else:
-            judged[name] = judge(ready, part, answer)
+    parts = {part.name: part for part in ready.problem.parts}
+    judged = {name: judge(ready, parts[name], answer) for name, answer in entry.items()}
     yield from _not_right(judged) if mistake is None else _not_named(judged, mistake)
 
 
@@ -84,7 +79,8 @@ def _named(said: Judgement) -> tuple[str, ...]:
         return ()
     if said.diagnosis.certainty == UNNAMED:
         return (UNNAMED,)
-    return tuple(hypothesis.mistake.id for hypothesis in said.diagnosis.hypotheses)
+    found = (*said.diagnosis.hypotheses, *said.diagnosis.beneath)
+    return tuple(hypothesis.mistake.id for hypothesis in found)
 
 
 def _came(said: Judgement) -> str:

@@ -16,7 +16,7 @@ from gradcheck.numbers.ball import Ball, balls
 from gradcheck.numbers.scalars import Scalar, Scalars, wrap
 from gradcheck.numbers.symbolic import Symbolic, constants
 from gradcheck.ops import TABLE
-from gradcheck.ops.row import SPELLINGS, Op
+from gradcheck.ops.row import COMPOUNDS, SPELLINGS, Op
 
 # Arrays from nothing, and questions whose answer has no derivative.
 MAKERS: dict[str, Callable[..., Any]] = {
@@ -54,34 +54,41 @@ ALIASES = {spelling: name for name, row in TABLE.items() for spelling in row.sch
 }
 INTERNAL = frozenset({"getitem", "setitem", "scatter"})
 TENSOR_ATTRIBUTES = words(
-    "T grad grad_fn is_leaf requires_grad shape ndim dtype size retains_grad weight bias"
+    "T grad grad_fn is_leaf requires_grad shape ndim dtype size retains_grad weight bias data "
+    "next_functions"
 )
 TENSOR_METHODS = words(
     "backward detach item retain_grad requires_grad_ zero_ tolist step zero_grad parameters "
-    "add_ sub_ mul_ div_ fill_ copy_ name"
+    "add_ sub_ mul_ div_ fill_ copy_ name append extend items keys values named_parameters train "
+    "eval"
 )
 # A run that is recorded gives these their meaning; elsewhere a layer is a function of its input.
-RECORDED_WORDS = words("record grad SGD Adam Linear MSELoss CrossEntropyLoss")
+LAYERS = words("Linear MSELoss CrossEntropyLoss ReLU Tanh Sigmoid Sequential")
+RECORDED_WORDS = LAYERS | words("record grad SGD Adam Parameter manual_seed rand randn randint")
 LOSSES = {"MSELoss": "mse_loss", "CrossEntropyLoss": "cross_entropy"}
 
 VOCABULARY = Vocabulary(
     functions=(frozenset(TABLE) - INTERNAL)
+    | frozenset(COMPOUNDS)
     | frozenset(MAKERS)
     | frozenset(QUESTIONS)
     | RECORDED_WORDS
-    | {"array", "tensor", "asarray"},
+    | {"array", "tensor", "asarray", "Tensor"},
     constants=frozenset(CONSTANTS),
     attributes=TENSOR_ATTRIBUTES,
-    assignable=frozenset({"grad", "requires_grad"}),
+    assignable=frozenset({"grad", "requires_grad", "data"}),
     methods=TENSOR_METHODS,
     contexts=frozenset({"no_grad", "enable_grad"}),
-    layers=words("Linear MSELoss CrossEntropyLoss"),
+    layers=LAYERS,
+    scripts=True,
+    bases=words("Module Function"),
+    dtypes=words("float float32 float64 double int int32 int64 long bool"),
     aliases=ALIASES,
     keyword_aliases=SPELLINGS,
 )
 # Answers are formulas: no tape, no loops, no memory.
 FORMULAS = Vocabulary(
-    functions=VOCABULARY.functions - RECORDED_WORDS,
+    functions=VOCABULARY.functions - RECORDED_WORDS - {"Tensor", *COMPOUNDS},
     constants=VOCABULARY.constants,
     attributes=frozenset({"T", "shape", "ndim", "size"}),
     aliases=ALIASES,
@@ -109,7 +116,7 @@ class NumberKind:
 
     def function(self, name: str) -> Callable[..., Any]:
         """What a word of the vocabulary does to numbers of this kind."""
-        if name in ("array", "tensor", "asarray"):
+        if name in ("array", "tensor", "asarray", "Tensor"):
             return self._array
         if name in MAKERS:
             return self._made(MAKERS[name])
@@ -119,7 +126,7 @@ class NumberKind:
             return _loss(TABLE[LOSSES[name]])
         if name in RECORDED_WORDS:
             return _unrecorded(name)
-        row = TABLE[ALIASES.get(name, name)]
+        row: Any = COMPOUNDS.get(name) or TABLE[ALIASES.get(name, name)]
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if any(map(self._is_number_like, args)):

@@ -10,10 +10,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple, TypeVar
 
+from gradcheck.language.rules.classes import methods
+from gradcheck.language.rules.expressions import written
 from gradcheck.language.rules.vocabulary import Vocabulary
 from gradcheck.language.rules.walk import Meaning
 
 LAST = "outcome.value"
+NOTHING = Meaning("")
 ADDED = TypeVar("ADDED", bound=ast.AST)
 
 # What each operator is called among the guards, and among NumPy's functions.
@@ -90,9 +93,15 @@ class _Lower(ast.NodeTransformer):
         role, name = self.meanings.get(node, Meaning("variable"))
         if role == "newaxis":
             return _at(node, ast.Constant(None))
-        return (
-            _at(node, _name(f"constant.{name}")) if role == "constant" else self.generic_visit(node)
-        )
+        if role == "apply":
+            applied: ast.AST = self.visit(node.value)
+            return applied
+        if role == "member":
+            parts = (self.visit(node.value), ast.Constant(node.attr), ast.Constant(bool(name)))
+            return _guard(node, "member", *parts)
+        if role in ("constant", "type"):
+            return _at(node, _name(f"{role}.{name}"))
+        return self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         """A decimal number is made by the number kind, from its exact value."""
@@ -105,6 +114,75 @@ class _Lower(ast.NodeTransformer):
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         """`a + b` is guard.add(a, b)."""
         return _guard(node, OPERATORS[type(node.op)], self.visit(node.left), self.visit(node.right))
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        """An f-string is guard.text of its parts."""
+        return _guard(node, "text", *(self._part(part) for part in node.values))
+
+    def _part(self, part: ast.expr) -> ast.expr:
+        """A piece of an f-string: its text, or how a value is written."""
+        if not isinstance(part, ast.FormattedValue):
+            return part
+        how = (ast.Constant(part.conversion), ast.Constant(written(part.format_spec)))
+        return _guard(part, "written", self.visit(part.value), *how)
+
+    def visit_Dict(self, node: ast.Dict) -> ast.expr:
+        """`{"W": W}` is guard.pairs([("W", W)])."""
+        keys = [self.visit(key) for key in node.keys if key is not None]
+        pairs: list[ast.expr] = [
+            ast.Tuple([key, self.visit(value)], ast.Load())
+            for key, value in zip(keys, node.values, strict=True)
+        ]
+        return _guard(node, "pairs", ast.List(pairs, ast.Load()))
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
+        """So is a dict comprehension."""
+        self.generic_visit(node)
+        pair = ast.Tuple([node.key, node.value], ast.Load())
+        return _guard(node, "pairs", ast.ListComp(pair, node.generators))
+
+    def visit_Assert(self, node: ast.Assert) -> ast.stmt:
+        """`assert test, words` is guard.holds(test, words)."""
+        words = ast.Constant("") if node.msg is None else self.visit(node.msg)
+        return _at(node, ast.Expr(_guard(node, "holds", self.visit(node.test), words)))
+
+    def visit_Import(self, node: ast.Import) -> ast.stmt:
+        """Nothing is imported."""
+        return _at(node, ast.Pass())
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt:
+        """Nor here."""
+        return _at(node, ast.Pass())
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        """A remark is dropped."""
+        if self.meanings.get(node, NOTHING).role == "nothing":
+            return _at(node, ast.Pass())
+        node.value = self.visit(node.value)
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> list[ast.stmt]:
+        """The methods as functions of their own, and what is made of them."""
+        made: list[ast.stmt] = []
+        for method in methods(node):
+            self.generic_visit(method)
+            method.decorator_list = []
+            made.append(method)
+        names = ast.Constant(tuple(method.name for method in methods(node)))  # type: ignore[arg-type]
+        for method in methods(node):
+            method.name = f"{node.name}:{method.name}"
+        parts = (ast.Constant(node.name), ast.Constant(self.meanings[node].name), names)
+        call = _guard(node, "blueprint", *parts, *(_name(each.name) for each in methods(node)))
+        kept = ast.Assign([ast.Name(node.name, ast.Store())], call)
+        return [*made, _at(node, kept)]
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        """`self.width = 3` is guard.keep(self, "width", 3)."""
+        target = node.targets[0]
+        if self.meanings.get(node) is None or not isinstance(target, ast.Attribute):
+            return self.generic_visit(node)
+        owner, name = self.visit(target.value), ast.Constant(target.attr)
+        return _at(node, ast.Expr(_guard(node, "keep", owner, name, self.visit(node.value))))
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         """`a < b` is guard.less(a, b); a chain keeps its order and stops where Python would."""
@@ -193,6 +271,12 @@ class _Lower(ast.NodeTransformer):
                 args[1:1] = [ast.Constant(name)] if role == "method" else []
                 if role == "postfix" and name in SECOND and len(args) > 1:
                     keywords.insert(0, ast.keyword(SECOND[name], args.pop(1)))
+            case "member":
+                args[:0] = [self._owner(node.func), ast.Constant(name)]
+                func = "guard.method"
+            case "guard":
+                args.insert(0, self._owner(node.func))
+                func = f"guard.{name}"
             case "call":
                 func = "guard.call"
                 args.insert(0, self.visit(node.func))
@@ -203,6 +287,11 @@ class _Lower(ast.NodeTransformer):
         if role in ("function", "postfix", "builtin"):
             self._rename(keywords)
         return _at(node, ast.Call(_name(func), args, keywords))
+
+    def _owner(self, func: ast.expr) -> ast.expr:
+        """`x` of `x.size`."""
+        owner: ast.expr = self.visit(func.value if isinstance(func, ast.Attribute) else func)
+        return owner
 
     def _rename(self, keywords: list[ast.keyword]) -> None:
         """`dim` is `axis`."""

@@ -17,6 +17,13 @@ DEPTH = 100
 DEEP = f"more than {DEPTH} levels of nesting"
 SPLIT = "split it up in several assignments"
 
+# What only people read; from Python 3.12 on the letters of an f-string are a token of their own.
+READ_BY_PEOPLE = (
+    tokenize.COMMENT,
+    tokenize.STRING,
+    getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING),
+)
+
 # Greek as mathematics uses it, without the letters that look like Latin ones.
 GREEK = frozenset("αβγδεζηθικλμνξπρσςτυφχψωΓΔΘΛΞΠΣΦΨΩ")
 
@@ -77,7 +84,7 @@ def _strange_letters(passage: Passage) -> Iterator[Complaint]:
         yield passage.complaint("not readable as Python", SYNTAX_OTHERWISE)
         return
     for token in tokens:
-        if token.type not in (tokenize.COMMENT, tokenize.STRING) and not token.string.isascii():
+        if token.type not in READ_BY_PEOPLE and not token.string.isascii():
             strange = [letter for letter in token.string if not _is_plain(letter)]
             if strange:
                 yield _letter_complaint(passage, token, strange[0])
@@ -111,12 +118,18 @@ def check_depth(tree: ast.AST, passage: Passage) -> None:
 
 
 def read_numbers(tree: ast.AST, passage: Passage) -> None:
-    """Put into the tree, for each decimal number, the Fraction that is written in the text."""
+    """Put into the tree, for each decimal number, the Fraction that is written in the text.
+
+    Inside an f-string Python 3.11 does not tell where a number stands: there, by its shortest text.
+    """
     complaints = []
+    formatted = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+    hidden = {id(node) for each in formatted for node in ast.walk(each)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant):
+            text = repr(node.value) if id(node) in hidden else passage.text(where_is(node))
             try:
-                _read_number(node, passage.text(where_is(node)))
+                _read_number(node, text)
             except ValueError as error:
                 cure = "write a number that float64 can hold"
                 complaints.append(passage.complaint(str(error), cure, where_is(node)))
@@ -128,6 +141,6 @@ def _read_number(node: ast.Constant, text: str) -> None:
     """Read one number; texts, truth values and the like stay."""
     value: object = node.value
     if isinstance(value, float):
-        node.value = read_decimal(text)  # type: ignore[assignment]  # lowered before it is compiled
+        node.value = read_decimal(text)  # type: ignore[assignment]  # lowered before compiling
     elif isinstance(value, int) and abs(value) >= 10**DIGITS:
         raise ValueError(f"an integer with more than {DIGITS} digits")

@@ -2,7 +2,7 @@
 
 import ast
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from types import CodeType
@@ -13,11 +13,12 @@ from gradcheck.errors import TextError
 from gradcheck.language.lower import Lowered, lower
 from gradcheck.language.lowered import unexpected
 from gradcheck.language.parse import check_depth, parse
+from gradcheck.language.rules.classes import kind_of, members
 from gradcheck.language.rules.expressions import EXPRESSIONS
 from gradcheck.language.rules.refusals import OTHERWISE
 from gradcheck.language.rules.statements import STATEMENTS, assigned
 from gradcheck.language.rules.vocabulary import Vocabulary
-from gradcheck.language.rules.walk import Check
+from gradcheck.language.rules.walk import Check, dotted
 from gradcheck.language.spans import MARK, Spans
 
 NODE = TypeVar("NODE", bound=ast.AST)
@@ -53,14 +54,16 @@ def check_program(
     file: str = "",
     line: int = 1,
     column: int = 1,
+    kept: Collection[str] = (),
 ) -> Program:
     """A text as a program in the declared names; TextError has every complaint found.
 
-    `line` and `column` say where in the file the first character of the text stands.
+    `line` and `column` say where in the file the first character of the text stands; `kept` are
+    the names under which classes of another program keep values that this one reads.
     """
     text = source.replace("\r\n", "\n").replace("\r", "\n")
     passage = Passage(text, file, line, column)
-    return _checked(parse(passage), passage, declared, vocabulary)
+    return _checked(parse(passage), passage, declared, vocabulary, kept)
 
 
 def check_expression(
@@ -81,11 +84,15 @@ def check_expression(
 
 
 def _checked(
-    tree: ast.Module, passage: Passage, declared: Collection[str], vocabulary: Vocabulary
+    tree: ast.Module,
+    passage: Passage,
+    declared: Collection[str],
+    vocabulary: Vocabulary,
+    kept: Collection[str] = (),
 ) -> Program:
     """Check each node of a tree, lower it, compile it."""
     used_up = _copy(tree)
-    check = _walk(used_up, passage, declared, vocabulary)
+    check = _walk(used_up, passage, declared, vocabulary, kept)
     if check.complaints:
         raise TextError(check.complaints)
     lowered = lower(used_up, check.meanings, vocabulary)
@@ -94,23 +101,45 @@ def _checked(
 
 
 def _walk(
-    tree: ast.Module, passage: Passage, declared: Collection[str], vocabulary: Vocabulary
+    tree: ast.Module,
+    passage: Passage,
+    declared: Collection[str],
+    vocabulary: Vocabulary,
+    kept: Collection[str],
 ) -> Check:
     """Visit every statement with the names that the whole program knows."""
-    definitions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    definitions = [n for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)]
     variables = assigned(tree.body) | frozenset(declared)
     check = Check(
         passage,
         vocabulary,
         rules=EXPRESSIONS | STATEMENTS,
         scopes=[variables],
-        helpers=frozenset(node.name for node in definitions),
+        helpers=frozenset(n.name for n in definitions if isinstance(n, ast.FunctionDef)),
+        classes={n.name: kind_of(n) for n in definitions if isinstance(n, ast.ClassDef)},
+        members=frozenset(members(tree.body)) | frozenset(kept),
+        layers=frozenset(_callables(tree, vocabulary)),
     )
     for node in definitions:
         if node.name in variables:
             check.say(node, f"`{node.name}` is a variable too", "give the function its own name")
+    if len({node.name for node in definitions}) < len(definitions) and check.classes:
+        check.say(definitions[-1], "two definitions of one name", "give each its own name")
     check.all(tree.body)
     return check
+
+
+def _callables(tree: ast.Module, vocabulary: Vocabulary) -> Iterator[str]:
+    """The variables that are given a layer, an instance of a class, or `Square.apply`."""
+    classes = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=made)):
+                if dotted(made).rpartition(".")[2] in vocabulary.layers | classes:
+                    yield name
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Attribute() as made):
+                if made.attr == "apply" and dotted(made.value) in classes:
+                    yield name
 
 
 def _compiled(lowered: Lowered, passage: Passage) -> CodeType:

@@ -1,45 +1,47 @@
 """The catalogue of mistakes: calculus, backprop, the whole answer; one row a mistake."""
 
 from gradcheck.mistakes import (
+    accumulation,
     backprop,
+    broadcasting,
     chain,
     functions,
-    meeting,
     powers,
     products,
     quotients,
     selecting,
     sums,
-    whole,
+    whole_answer,
 )
 from gradcheck.mistakes.row import (
     CATALOGUE,
+    Accumulation,
     Edge,
     Example,
-    Meeting,
     Mistake,
+    Operation,
     Start,
-    Step,
     Whole,
-)  # fmt: skip
+)
 
 __all__ = [
     "CATALOGUE",
+    "Accumulation",
     "Edge",
     "Example",
-    "Meeting",
     "Mistake",
+    "Operation",
     "Start",
-    "Step",
     "Whole",
+    "accumulation",
     "backprop",
+    "broadcasting",
     "chain",
     "functions",
-    "meeting",
     "powers",
     "products",
     "quotients",
     "selecting",
     "sums",
-    "whole",
+    "whole_answer",
 ]

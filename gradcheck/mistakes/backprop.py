@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.mistakes.row import Edge, Start, mistake
+from gradcheck.mistakes.row import ALIKE, ALL_PASS, ONE_LONG, SYMMETRIC, Edge, Start, mistake
 
 PASSING = frozenset({"add", "subtract", "negative"})
 BINARY = frozenset({"add", "subtract", "multiply", "divide", "power", "matmul"})
@@ -44,6 +44,7 @@ sign_error = mistake(
     example=("sum(x - x**3)", {"x": "-1 - 3*x**2"}, {"x": (3,)}),
     common=0.9,
     habit=False,
+    slip=True,
 )
 
 loss_as_seed = mistake(
@@ -55,6 +56,7 @@ loss_as_seed = mistake(
     example=("sum(x**2)", {"x": "2*x*sum(x**2)"}, {"x": (3,)}),
     common=0.4,
     habit=False,
+    hidden_by=(ALIKE,),
 )
 
 
@@ -71,6 +73,7 @@ cotangent_ignored = mistake(
     example=("x**2", {"x": "2*x"}, {"x": (3,)}),
     common=0.5,
     habit=False,
+    hidden_by=(ALIKE,),
 )
 
 activation_dropped = mistake(
@@ -81,6 +84,7 @@ activation_dropped = mistake(
     says="The derivative of `{text}` is missing: the cotangent passed through it unchanged.",
     example=("sum(tanh(x)**2)", {"x": "2*tanh(x)"}, {"x": (3,)}),
     common=0.8,
+    hidden_by=(ALIKE, ALL_PASS),
 )
 
 factor_dropped = mistake(
@@ -92,6 +96,7 @@ factor_dropped = mistake(
     example=("sum(sin(x*v))", {"x": "cos(x*v)", "v": "cos(x*v)"}, {"x": (3,), "v": (3,)}),
     common=0.6,
     habit=False,
+    hidden_by=(ALIKE, ALL_PASS),
 )
 
 factor_twice = mistake(
@@ -112,6 +117,7 @@ upstream_ignored = mistake(
     says="At `{text}` only the local derivative is left: the cotangent that arrives multiplies it.",
     example=("sum(tanh(x)**2)", {"x": "1 - tanh(x)**2"}, {"x": (3,)}),
     common=0.6,
+    hidden_by=(ALIKE,),
 )
 
 wrong_tensor = mistake(
@@ -148,6 +154,7 @@ sum_for_mean = mistake(
     says="`{text}` is a mean: the division by the number of entries is missing.",
     example=("mean(x**2)", {"x": "2*x"}, {"x": (5,)}),
     common=0.75,
+    hidden_by=(ONE_LONG,),
 )
 
 mean_for_sum = mistake(
@@ -158,6 +165,7 @@ mean_for_sum = mistake(
     says="`{text}` is a sum, but the gradient was divided by the number of terms, as for a mean.",
     example=("sum(x**2)", {"x": "2*x/5"}, {"x": (5,)}),
     common=0.6,
+    hidden_by=(ONE_LONG,),
 )
 
 mean_twice = mistake(
@@ -168,6 +176,7 @@ mean_twice = mistake(
     says="The division by the number of entries of `{text}` was made twice.",
     example=("mean(x**2)", {"x": "2*x/25"}, {"x": (5,)}),
     common=0.5,
+    hidden_by=(ONE_LONG,),
 )
 
 mean_over_batch = mistake(
@@ -182,6 +191,7 @@ mean_over_batch = mistake(
         {"X": (5, 3), "W": (3, 2)},
     ),
     common=0.6,
+    hidden_by=(ONE_LONG,),
 )
 
 factor_two = mistake(
@@ -192,6 +202,7 @@ factor_two = mistake(
     example=("sum(sin(x) + x**3)", {"x": "2*cos(x) + 3*x**2"}, {"x": (3,)}),
     common=0.55,
     habit=False,
+    slip=True,
 )
 
 factor_half = mistake(
@@ -202,6 +213,7 @@ factor_half = mistake(
     example=("sum(sin(x) + x**3)", {"x": "cos(x)/2 + 3*x**2"}, {"x": (3,)}),
     common=0.6,
     habit=False,
+    slip=True,
 )
 
 transposed = mistake(
@@ -213,6 +225,7 @@ transposed = mistake(
     example=("sum(X @ W * V)", {"W": "V.T @ X"}, {"X": (5, 3), "W": (3, 2), "V": (5, 2)}),
     common=0.7,
     habit=False,
+    hidden_by=(SYMMETRIC,),
 )
 
 not_transposed = mistake(
@@ -223,6 +236,7 @@ not_transposed = mistake(
     says="On the way back through `{text}` the other operand is to be transposed.",
     example=("sum(A @ x * V)", {"x": "A @ V"}, {"A": (3, 3), "x": (3, 2), "V": (3, 2)}),
     common=0.6,
+    hidden_by=(SYMMETRIC,),
 )
 
 operands_swapped = mistake(
@@ -233,6 +247,8 @@ operands_swapped = mistake(
     says="In the derivative of `{text}` the operands stand in each other's place.",
     example=("sum(x * v * sin(v))", {"x": "x*sin(v)"}, {"x": (3,), "v": (3,)}),
     common=0.5,
+    hidden_by=(ONE_LONG, SYMMETRIC),
+    anywhere=True,
 )
 
 order_swapped = mistake(
@@ -243,6 +259,7 @@ order_swapped = mistake(
     says="The factors of the product behind `{text}` are in the wrong order.",
     example=("sum(A @ x * V)", {"x": "V @ A.T"}, {"A": (3, 3), "x": (3, 3), "V": (3, 3)}),
     common=0.5,
+    hidden_by=(ONE_LONG, SYMMETRIC),
 )
 
 elementwise_product = mistake(
@@ -253,4 +270,5 @@ elementwise_product = mistake(
     says="At `{text}` the entries were multiplied one by one: this wants a matrix product.",
     example=("sum(X @ W * V)", {"W": "X * V"}, {"X": (5, 3), "W": (3, 1), "V": (5, 1)}),
     common=0.4,
+    hidden_by=(ONE_LONG,),
 )

@@ -1,24 +1,18 @@
 """The chain rule, and the sign, gone wrong."""
 
-from gradcheck.mistakes.row import mistake
-from gradcheck.mistakes.step import (
-    Step,
+from gradcheck.mistakes.operation import (
     call,
     composite,
     function,
     inner_is_variable,
     term,
 )  # fmt: skip
+from gradcheck.mistakes.row import mistake
 
 SIGNED = {
     "sin", "cos", "tan", "sec", "csc", "cot", "arccos", "acsc", "acot",
     "sinh", "cosh", "tanh", "sech", "csch", "coth",
 }  # fmt: skip
-
-
-def _bare(s: Step, i: int) -> bool:
-    """The i-th term of a sum is the bare variable: no node of its own could carry the sign."""
-    return term(s) and s.both and s.variable[i]
 
 
 sign_error = mistake(
@@ -29,7 +23,9 @@ sign_error = mistake(
     says="The sign of the derivative of `{text}` is the wrong way round.",
     example=("x**3 + 2*sin(x)", {"x": "3*x**2 - 2*cos(x)"}),
     common=0.9,
+    generic=True,
     habit=False,
+    slip=True,
 )
 
 sign_of_function = mistake(
@@ -40,28 +36,33 @@ sign_of_function = mistake(
     says="The derivative of the function in `{text}` has the other sign.",
     example=("x*sin(x) + cos(3*x)", {"x": "sin(x) - x*cos(x) + 3*sin(3*x)"}),
     common=0.9,
+    slip=True,
 )
 
 sign_of_first_term = mistake(
     "sign-error",
     verb="derivative",
-    where=lambda s: _bare(s, 0),
+    where=lambda s: term(s) and s.both,
     wrong=lambda s: s.fv * s.dv - s.fu * s.du,
     says="The derivative of the term {u} has the wrong sign in `{text}`.",
     example=("x + sin(x)", {"x": "-1 + cos(x)"}),
     common=0.9,
     habit=False,
+    operand=0,
+    slip=True,
 )
 
 sign_of_second_term = mistake(
     "sign-error",
     verb="derivative",
-    where=lambda s: _bare(s, 1),
+    where=lambda s: term(s) and s.both,
     wrong=lambda s: s.fu * s.du - s.fv * s.dv,
     says="The derivative of the term {v} has the wrong sign in `{text}`.",
     example=("sin(x) - x", {"x": "cos(x) + 1"}),
     common=0.9,
     habit=False,
+    operand=1,
+    slip=True,
 )
 
 missing_inner_derivative = mistake(
@@ -154,5 +155,16 @@ inner_replaced = mistake(
     says="In `{text}` the inside was replaced by its derivative {dw}: differentiate the outer "
     "function as well, keep {w} inside, and multiply by {dw}.",
     example=("sin(x**3)", {"x": "sin(3*x**2)"}),
+    common=0.35,
+)
+
+only_the_inside = mistake(
+    "outer-not-differentiated",
+    verb="derivative",
+    where=composite,
+    wrong=lambda s: s.dw,
+    says="Of `{text}` only the inside was differentiated: the derivative of the outer function is "
+    "missing.",
+    example=("sin(x**3)", {"x": "3*x**2"}),
     common=0.35,
 )

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.mistakes.operation import Operation, function, over
 from gradcheck.mistakes.row import mistake
-from gradcheck.mistakes.step import Step, function, over
 
-Slopes = Mapping[str, tuple[Callable[[Any, Any], Any], ...]]
+Derivatives = Mapping[str, tuple[Callable[[Any, Any], Any], ...]]
 
-CONFUSED: Slopes = {
+CONFUSED: Derivatives = {
     "sin": (lambda w, y: 1 / np.cos(w),),
     "cos": (lambda w, y: 1 / np.sin(w),),
     "tan": (
@@ -36,16 +36,17 @@ CONFUSED: Slopes = {
     "erf": (lambda w, y: np.exp(-(w**2)),),
     "exp": (lambda w, y: 1 / w,),
 }
-LOGARITHMS: Slopes = {
+LOGARITHMS: Derivatives = {
     "log": (lambda w, y: w, lambda w, y: 1 / y, lambda w, y: y, lambda w, y: -1 / w**2),
 }
-INVERSES: Slopes = {
+INVERSES: Derivatives = {
     "arctan": (
         lambda w, y: 1 / (1 - w**2),
         lambda w, y: 1 / np.sqrt(1 + w**2),
         lambda w, y: 1 / (1 + w),
         lambda w, y: -1 / np.sin(w) ** 2,
         lambda w, y: 1 / np.cos(y),
+        lambda w, y: 1 / np.sqrt(1 - w**2),
     ),
     "arcsin": (
         lambda w, y: 1 / np.sqrt(1 + w**2),
@@ -61,18 +62,36 @@ INVERSES: Slopes = {
         lambda w, y: np.sin(w) / np.cos(w) ** 2,
         lambda w, y: -np.sin(y),
     ),
+    "arcsinh": (
+        lambda w, y: 1 / np.sqrt(1 - w**2),
+        lambda w, y: 1 / np.sqrt(w**2 - 1),
+        lambda w, y: 1 / (1 + w**2),
+        lambda w, y: -np.cosh(w) / np.sinh(w) ** 2,
+    ),
+    "arccosh": (
+        lambda w, y: 1 / np.sqrt(1 + w**2),
+        lambda w, y: 1 / np.sqrt(1 - w**2),
+        lambda w, y: 1 / (w**2 - 1),
+        lambda w, y: -np.sinh(w) / np.cosh(w) ** 2,
+    ),
+    "arctanh": (
+        lambda w, y: 1 / (1 + w**2),
+        lambda w, y: 1 / np.sqrt(1 - w**2),
+        lambda w, y: 1 / np.sqrt(1 + w**2),
+        lambda w, y: -1 / np.sinh(w) ** 2,
+    ),
 }
 
 
-def _slope(table: Slopes, k: int) -> Callable[[Step], Any]:
+def _slope(table: Derivatives, k: int) -> Callable[[Operation], Any]:
     return lambda s: table[s.op][k](s.w, s.y) * s.dw
 
 
-def _has(table: Slopes, k: int) -> Callable[[Step], bool]:
+def _has(table: Derivatives, k: int) -> Callable[[Operation], bool]:
     return lambda s: function(s) and len(table.get(s.op, ())) > k
 
 
-def _has_root(k: int) -> Callable[[Step], bool]:
+def _has_root(k: int) -> Callable[[Operation], bool]:
     """As `_has`; elsewhere a root is a power, but its slope is remembered as a function's."""
     return lambda s: not s.both and len(CONFUSED.get(s.op, ())) > k
 
@@ -129,6 +148,7 @@ for _k, _example in enumerate(
         ("arctan(2*x)", {"x": "2 / (1 + 2*x)"}),
         ("arcsin(x/2)", {"x": "-cos(x/2) / (2*sin(x/2)**2)"}),
         ("arcsin(x/2)", {"x": "cos(arcsin(x/2)) / 2"}),
+        ("arctan(x/2)", {"x": "1 / (2*sqrt(1 - x**2/4))"}),
     )
 ):
     mistake(

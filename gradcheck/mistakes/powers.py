@@ -2,21 +2,21 @@
 
 import numpy as np
 
+from gradcheck.mistakes.operation import Operation, exponential, power
 from gradcheck.mistakes.row import mistake
-from gradcheck.mistakes.step import Step, exponential, power
 
 BASES = {"exp2": 2.0, "log2": 2.0, "log10": 10.0}
 
 
-def _log_of_base(s: Step) -> object:
+def _log_of_base(s: Operation) -> object:
     return np.log(BASES.get(s.op, s.u))
 
 
-def _base_not_e(s: Step) -> bool:
+def _base_not_e(s: Operation) -> bool:
     return exponential(s) and s.op != "exp"
 
 
-def _tower(s: Step) -> bool:
+def _tower(s: Operation) -> bool:
     """Base and exponent both vary."""
     return s.op == "power" and s.both
 

@@ -1,7 +1,7 @@
 """The product rule gone wrong: u v, where both vary."""
 
+from gradcheck.mistakes.operation import product
 from gradcheck.mistakes.row import mistake
-from gradcheck.mistakes.step import product
 
 product_of_derivatives = mistake(
     "product-of-derivatives",
@@ -29,7 +29,7 @@ lost_first_product_term = mistake(
     verb="derivative",
     where=product,
     wrong=lambda s: s.fv * s.dv,
-    says="The product rule for `{text}` has two terms: {u}' times {v} is missing.",
+    says="The product rule for `{text}` has two terms: {du} times {v} is missing.",
     example=("x**2 * sin(x)", {"x": "x**2*cos(x)"}),
     common=0.7,
 )
@@ -39,7 +39,7 @@ lost_second_product_term = mistake(
     verb="derivative",
     where=product,
     wrong=lambda s: s.fu * s.du,
-    says="The product rule for `{text}` has two terms: {u} times the derivative of {v} is missing.",
+    says="The product rule for `{text}` has two terms: {u} times {dv} is missing.",
     example=("x**2 * sin(x)", {"x": "2*x*sin(x)"}),
     common=0.7,
 )

@@ -1,12 +1,24 @@
 """The quotient rule gone wrong: u / v, where v varies."""
 
+import numpy as np
+
+from gradcheck.mistakes.operation import Operation, over, quotient
 from gradcheck.mistakes.row import mistake
-from gradcheck.mistakes.step import Step, over, quotient
-
-RULE = "the quotient rule is (u'v - uv') / v^2 with u = {u}, v = {v}"
 
 
-def _reciprocal(s: Step) -> bool:
+def _power_below(s: Operation) -> bool:
+    """A constant over a power of the variable: n = w' x / w is the same everywhere."""
+    if not _reciprocal(s):
+        return False
+    n = over(s.dw * s.x, s.w)
+    return bool(np.all(np.abs(n - np.round(n)) < WHOLE) and np.all(np.ptp(n, axis=-2) < WHOLE))
+
+
+WHOLE = 1e-9  # a number that close to a whole one is whole but for rounding
+RULE = "(u/v)' = (u'v-uv')/v^2 with u = {u}, v = {v}"
+
+
+def _reciprocal(s: Operation) -> bool:
     """A constant over something that varies."""
     return (s.op == "divide" and s.du is None) or s.op == "reciprocal"
 
@@ -29,6 +41,7 @@ quotient_swapped = mistake(
     says=f"The two terms in the numerator of the derivative of `{{text}}` are swapped: {RULE}.",
     example=("sin(x) / x", {"x": "(sin(x) - cos(x)*x) / x**2"}),
     common=0.55,
+    is_a="sign-error",
 )
 
 quotient_of_derivatives = mistake(
@@ -119,6 +132,7 @@ reciprocal_sign_lost = mistake(
     says="The minus of (1/v)' = -v' / v^2 was lost at `{text}`.",
     example=("1 / (x**2 + 1)", {"x": "2*x / (x**2 + 1)**2"}),
     common=0.7,
+    is_a="sign-error",
 )
 
 reciprocal_differentiated_below = mistake(
@@ -130,4 +144,34 @@ reciprocal_differentiated_below = mistake(
     "-v' / v^2.",
     example=("3 / (x**2 + 1)", {"x": "3 / (2*x)"}),
     common=0.35,
+)
+
+product_rule_on_quotient = mistake(
+    "product-rule-on-quotient",
+    verb="derivative",
+    where=quotient,
+    wrong=lambda s: s.du * s.v + s.u * s.dv,
+    says=f"`{{text}}` is a quotient, differentiated as if it were a product: {RULE}.",
+    example=("sin(x) / x**2", {"x": "x**2*cos(x) + 2*x*sin(x)"}),
+    common=0.35,
+)
+
+product_of_derivatives_of_quotient = mistake(
+    "product-rule-on-quotient",
+    verb="derivative",
+    where=quotient,
+    wrong=lambda s: s.du * s.dv,
+    says=f"`{{text}}` is a quotient; here the two derivatives are multiplied: {RULE}.",
+    example=("sin(x) / x**3", {"x": "3*x**2*cos(x)"}),
+    common=0.25,
+)
+
+power_below_increased = mistake(
+    "power-increased",
+    verb="derivative",
+    where=_power_below,
+    wrong=lambda s: s.right * s.x**2,
+    says="`{text}` is a negative power: its exponent goes down, from -n to -n - 1.",
+    example=("5 / x**3", {"x": "-15 / x**2"}),
+    common=0.45,
 )

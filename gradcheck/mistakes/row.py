@@ -1,20 +1,28 @@
 """One row a mistake: what it does wrong, where it can happen, its words, and an example of both.
 
 Three families, because mistakes live in three places. In the *calculus* family a mistake is a wrong
-rule at one node of the expression, in tangent form: it maps a `Step` to the wrong derivative. In
-the *backprop* family it is one of reverse mode's four verbs said wrong at one site: it maps an
-`Edge`, a `Meeting` or a `Start` to the wrong cotangent. A mistake of the *whole* answer maps the
-right answer to a wrong one.
+rule at one node of the expression, in tangent form: it maps an `Operation` to the wrong derivative.
+In the *backprop* family it is one of reverse mode's four verbs said wrong at one site: it maps an
+`Edge`, an `Accumulation` or a `Start` to the wrong cotangent. A mistake of the *whole* answer maps
+the right answer to a wrong one.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gradcheck.mistakes.step import Step
+from gradcheck.mistakes.operation import Operation
 
 __all__ = [
-    "CATALOGUE", "Edge", "Example", "Meeting", "Mistake", "Start", "Step", "Whole", "mistake",
+    "CATALOGUE",
+    "Accumulation",
+    "Edge",
+    "Example",
+    "Mistake",
+    "Operation",
+    "Start",
+    "Whole",
+    "mistake",
 ]  # fmt: skip
 
 
@@ -51,7 +59,7 @@ class Edge:
 
 
 @dataclass(frozen=True)
-class Meeting:
+class Accumulation:
     """A place where paths meet: what had arrived already, and what arrives now."""
 
     held: Any
@@ -71,8 +79,9 @@ class Whole:
     """A whole answer: the right gradients, and what else a wrong one might be made of.
 
     `value()` is the program's value; `second(name)` the second derivative by a scalar input;
-    `elsewhere(change)` the gradients where every input v is replaced by change(v); `sizes` are the
-    lengths of the inputs' axes and their products. `scalar` says that all inputs are numbers.
+    `elsewhere(change)` the gradients where every input v is replaced by change(v); `others()` the
+    gradients by the inputs that are not asked for; `sizes` are the lengths of the inputs' axes and
+    their products; `integral` is the value of an antiderivative.
     """
 
     right: Mapping[str, Any]
@@ -80,7 +89,9 @@ class Whole:
     value: Callable[[], Any]
     second: Callable[[str], Any]
     elsewhere: Callable[[Callable[[Any], Any]], Mapping[str, Any]]
+    others: Callable[[], Mapping[str, Any]]
     sizes: tuple[int, ...]
+    integral: float | None = None
 
     @property
     def scalar(self) -> bool:
@@ -105,12 +116,17 @@ class Example:
 class Mistake:
     """A mistake is an act: `wrong` commits it, `says` tells the student, `example` proves both.
 
-    `verb` is "derivative" (calculus), "seed", "pull", "fit", "accumulate" (backprop) or "answer"
-    (the whole answer). `common` orders hypotheses that fit alike: how often it is seen, 0 to 1.
-    `operand` points at an argument of the node rather than at the node. `habit` says that the act
-    makes sense as a misconception, done at every site alike. `vague` is said only where no named
-    act fits: a factor 2 may come from anywhere. `says` may use {text}, the site; {u} and {v}, its
-    arguments; {du} and {dv}, their derivatives; {c}, a constant factor or exponent.
+    `verb` is "derivative" (calculus: a rule at a node), "coefficient" or "constant" (a number
+    before a term, one that is added), "read" (a number of the program); "seed", "pull", "fit" or
+    "accumulate" (backprop); "answer" (the whole answer). `common` orders hypotheses that fit alike:
+    how often it is seen, 0 to 1. `operand` points at an argument of the node rather than at the
+    node. `habit` says that the act makes sense as a misconception, done at every site alike.
+    `vague` is said only where no named act fits: a factor 2 may come from anywhere. `generic` is
+    said after more telling names, and not beside one that `is_a` case of it. `hidden_by` is what a
+    problem may be like so that nobody can see the mistake. `anywhere` says that a mistake of
+    backprop may be named in calculus too; `slip` that it is one of attention, not of understanding
+    (a set's `credit: {slip: 0.5}` is for all of these). `says` may use {text}, the site; {u} and
+    {v}, its arguments; {du} and {dv}, their derivatives; {c}, a constant factor or exponent.
     """
 
     id: str
@@ -123,6 +139,11 @@ class Mistake:
     operand: int | None = None
     habit: bool = True
     vague: bool = False
+    hidden_by: tuple[str, ...] = ()
+    generic: bool = False
+    is_a: str = ""
+    anywhere: bool = False
+    slip: bool = False
 
     @property
     def family(self) -> str:
@@ -132,13 +153,23 @@ class Mistake:
 
 FAMILIES = {
     "derivative": "calculus",
+    "coefficient": "calculus",
+    "constant": "calculus",
+    "read": "calculus",
     "seed": "backprop",
     "pull": "backprop",
     "fit": "backprop",
     "accumulate": "backprop",
     "answer": "whole",
+    "type": "typing",
 }
 CATALOGUE: list[Mistake] = []
+
+# What a problem can be like, that hides a mistake: `hidden_by` of its rows.
+ONE_LONG = "an axis of one entry"
+SYMMETRIC = "a symmetric matrix"
+ALIKE = "a cotangent of equal entries"
+ALL_PASS = "a relu that lets everything through"
 
 
 def mistake(

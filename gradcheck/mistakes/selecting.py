@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.mistakes.row import Edge, mistake
+from gradcheck.mistakes.row import ALL_PASS, Edge, mistake
 from gradcheck.ops import TABLE
 
 
@@ -30,6 +30,7 @@ mask_of_upstream = mistake(
     says="The mask at `{text}` looks at the sign of the cotangent; it is the sign of the argument.",
     example=("sum(sin(3*relu(x)))", {"x": "3*cos(3*relu(x))*(cos(3*relu(x)) > 0)"}, {"x": (7,)}),
     common=0.5,
+    hidden_by=(ALL_PASS,),
 )
 
 mask_inverted = mistake(
@@ -40,6 +41,8 @@ mask_inverted = mistake(
     says="The mask at `{text}` is the wrong way round: it lets through what did not pass.",
     example=("sum(relu(x)**2 + relu(x))", {"x": "1.0*(x <= 0)"}, {"x": (7,)}),
     common=0.45,
+    hidden_by=(ALL_PASS,),
+    anywhere=True,
 )
 
 value_as_mask = mistake(
@@ -50,6 +53,7 @@ value_as_mask = mistake(
     says="The cotangent is multiplied by the value of `{text}`; it belongs to a mask of 0 and 1.",
     example=("sum(relu(x)**2)", {"x": "2*relu(x)**2"}, {"x": (7,)}),
     common=0.5,
+    hidden_by=(ALL_PASS,),
 )
 
 spread_to_all = mistake(
@@ -60,6 +64,8 @@ spread_to_all = mistake(
     says="The gradient of `{text}` goes to every entry; only the extreme one gets it.",
     example=("max(x)", {"x": "1 + 0*x"}, {"x": (5,)}),
     common=0.5,
+    hidden_by=(ALL_PASS,),
+    anywhere=True,
 )
 
 repeated_index = mistake(

@@ -2,22 +2,22 @@
 
 import numpy as np
 
+from gradcheck.mistakes.operation import Operation, inner_is_variable, power, product, term
 from gradcheck.mistakes.row import mistake
-from gradcheck.mistakes.step import Step, inner_is_variable, power, product, term
 
 
-def _constant_factor(s: Step) -> bool:
+def _constant_factor(s: Operation) -> bool:
     """A constant in front, behind, or below: c u, u c, u / c."""
     return not s.both and not s.summed and (
         s.op == "multiply" or (s.op == "divide" and s.dv is None)
     )  # fmt: skip
 
 
-def _constant_term(s: Step) -> bool:
+def _constant_term(s: Operation) -> bool:
     return term(s) and not s.both
 
 
-def _sign_of_constant(s: Step) -> int:
+def _sign_of_constant(s: Operation) -> int:
     return -1 if s.op == "subtract" and s.dv is None else 1
 
 
@@ -96,6 +96,7 @@ factor_one_more = mistake(
     common=0.2,
     habit=False,
     vague=True,
+    slip=True,
 )
 
 factor_one_less = mistake(
@@ -108,6 +109,7 @@ factor_one_less = mistake(
     common=0.2,
     habit=False,
     vague=True,
+    slip=True,
 )
 
 factor_twice = mistake(
@@ -118,6 +120,7 @@ factor_twice = mistake(
     says="The constant factor of `{text}` is in the answer twice.",
     example=("3*sin(x)", {"x": "9*cos(x)"}),
     common=0.3,
+    slip=True,
 )
 
 exponent_one_less = mistake(
@@ -129,6 +132,7 @@ exponent_one_less = mistake(
     example=("x**4", {"x": "3*x**3"}),
     common=0.35,
     vague=True,
+    slip=True,
 )
 
 exponent_one_more = mistake(
@@ -140,16 +144,18 @@ exponent_one_more = mistake(
     example=("x**4", {"x": "5*x**3"}),
     common=0.2,
     vague=True,
+    slip=True,
 )
 
 coefficient_slip = mistake(
     "coefficient-slip",
-    verb="answer",
-    wrong=lambda w: (),
+    verb="coefficient",
+    wrong=lambda right, share, factor: right + (factor - 1) * share,
     says="The derivative of `{text}` is {factor} times what it should be: check its coefficient.",
     example=("x**3 + 2*sin(x)", {"x": "7*x**2/2 + 2*cos(x)"}),
     common=0.3,
     vague=True,
+    slip=True,
 )
 
 sum_of_derivatives = mistake(
@@ -181,4 +187,58 @@ product_rule_on_sum = mistake(
     says="`{text}` is a sum: differentiate each term and add; this is the product rule.",
     example=("x**2 + sin(x)", {"x": "2*x*sin(x) + x**2*cos(x)"}),
     common=0.15,
+)
+
+constant_lost_but_sign = mistake(
+    "constant-factor-lost",
+    verb="derivative",
+    where=_constant_factor,
+    wrong=lambda s: np.sign(s.c) * s.dw,
+    says="Of the constant factor {c} of `{text}` only the sign is left: the factor stays.",
+    example=("x**2 + (-3)*sin(x)", {"x": "2*x - cos(x)"}),
+    common=0.6,
+)
+
+constant_added = mistake(
+    "constant-added",
+    verb="constant",
+    wrong=lambda right, constant: right + constant,
+    says="The answer is the derivative plus {factor}: a derivative has no constant of its own.",
+    example=("x**3 + sin(x)", {"x": "3*x**2 + cos(x) + 2"}),
+    common=0.4,
+    vague=True,
+    slip=True,
+)
+
+number_misread = mistake(
+    "function-misread",
+    verb="read",
+    wrong=lambda c: (c + 1, c - 1),
+    says="This is the derivative of another function: the {c} in `{text}` was misread.",
+    example=("sin(x**3) + x**2", {"x": "4*x**3*cos(x**4) + 2*x"}),
+    common=0.25,
+    vague=True,
+    slip=True,
+)
+
+sign_misread = mistake(
+    "function-misread",
+    verb="read",
+    wrong=lambda c: (-c,),
+    says="This is the derivative of another function: the sign of {c} in `{text}` was misread.",
+    example=("sin(x**2 + 3*x)", {"x": "(2*x - 3)*cos(x**2 - 3*x)"}),
+    common=0.3,
+    vague=True,
+    slip=True,
+)
+
+number_overlooked = mistake(
+    "function-misread",
+    verb="read",
+    wrong=lambda c: (c * 0, c * 0 + 1),
+    says="This is the derivative of another function: the {c} in `{text}` was overlooked.",
+    example=("sin(x**2 + 3*x)", {"x": "(2*x + 1)*cos(x**2 + x)"}),
+    common=0.3,
+    vague=True,
+    slip=True,
 )

@@ -1,25 +1,5 @@
 """Pictures of a verdict: recorded series, V curves, graphs. Records first, then their drawing."""
 
-from gradcheck.plots.drawing import (
-    Draft,
-    Drawn,
-    Unwritable,
-    of_case,
-    of_training,
-    pictures,
-    ready,
-    write,
-)
-from gradcheck.plots.names import distinct
+from gradcheck.plots.drawing import Album, Draft, Unwritable, of_case, of_training
 
-__all__ = [
-    "Draft",
-    "Drawn",
-    "Unwritable",
-    "distinct",
-    "of_case",
-    "of_training",
-    "pictures",
-    "ready",
-    "write",
-]
+__all__ = ["Album", "Draft", "Unwritable", "of_case", "of_training"]

@@ -1,7 +1,8 @@
 """All pictures of one problem, from its verdict to files."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -13,20 +14,12 @@ from gradcheck.plots.graphs import graph_of
 from gradcheck.plots.names import distinct
 from gradcheck.plots.traces import NothingToDraw, trace_of
 from gradcheck.problem import Problem
-from gradcheck.training import Asked
+from gradcheck.training import Reference
 from gradcheck.training.series import Series, series
 from gradcheck.verdict.consult import Verdict
 
 Draft = tuple[str, Callable[[], str]]
 """How a file's name ends, and what makes its text."""
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """The files that were written, and what is not drawn and why."""
-
-    files: tuple[Path, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 class Unwritable(GradcheckError):
@@ -42,38 +35,47 @@ def pictures() -> bool:
     return True
 
 
-def write(problem: Problem, drafts: Iterable[Draft], stem: str, directory: Path) -> Drawn:
-    """Write all drafts into files whose names start with `stem`; raises Unwritable."""
-    files, notes = [], []
-    for ending, make in drafts:
-        try:
-            text = make()
-        except GradcheckError as error:
-            notes.append(f"{problem.id}: no picture of {ending.rsplit('.', 1)[0]}: {error}")
-            continue
-        files.append(_written(directory / f"{stem}-{ending}", text))
-    return Drawn(tuple(files), tuple(dict.fromkeys(notes)))
+class Album:
+    """The pictures of a run, in one directory; raises Unwritable."""
+
+    def __init__(self, directory: Path, ids: Sequence[str]) -> None:
+        """Make the directory; the problems come in the order of their ids."""
+        with _writing(directory):
+            directory.mkdir(parents=True, exist_ok=True)
+        self.directory = directory
+        self.stems = iter(distinct(ids))
+        self.files: list[Path] = []
+        self.notes: dict[str, None] = {}
+
+    def add(self, problem: Problem, drafts: Iterable[Draft]) -> None:
+        """Write all drafts of the next problem into files whose names start alike."""
+        stem = next(self.stems)
+        for ending, make in drafts:
+            try:
+                text = make()
+            except GradcheckError as error:
+                kind = ending.rsplit(".", 1)[0]
+                self.notes[f"{problem.id}: no picture of {kind}: {error}"] = None
+                continue
+            file = self.directory / f"{stem}-{ending}"
+            with _writing(file):
+                file.write_text(text, encoding="utf-8", newline="\n")
+            self.files.append(file)
+
+    def words(self) -> str:
+        """How many files there are now."""
+        lacking = "" if pictures() else "; install gradcheck[plot] for pictures"
+        return f"{len(self.files)} files written to {self.directory}{lacking}"
 
 
-def ready(directory: Path) -> None:
-    """Make the directory; raises Unwritable."""
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Raise Unwritable where the system says that a path cannot be."""
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        yield
     except OSError as error:
-        raise _unwritable(directory, error) from error
-
-
-def _written(file: Path, text: str) -> Path:
-    try:
-        file.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise _unwritable(file, error) from error
-    return file
-
-
-def _unwritable(path: Path, error: OSError) -> Unwritable:
-    cure = "name a directory that can be made and written"
-    return Unwritable(f"{path}: {error.strerror or error} - {cure}")
+        cure = "name a directory that can be made and written"
+        raise Unwritable(f"{path}: {error.strerror or error} - {cure}") from error
 
 
 def of_case(problem: Problem, case: Case, verdict: Verdict, name: str = "") -> Iterator[Draft]:
@@ -94,11 +96,11 @@ def of_case(problem: Problem, case: Case, verdict: Verdict, name: str = "") -> I
         yield f"differences-{safe}.svg", partial(curve, part)
 
 
-def of_training(problem: Problem, asked: Asked) -> Iterator[Draft]:
+def of_training(problem: Problem, reference: Reference) -> Iterator[Draft]:
     """The trace of every recorded series; graph and V curves of the first backward call."""
     if pictures():
-        yield from _traces(problem, asked)
-    for judged, called in zip(asked.events, asked.trace.calls, strict=True):
+        yield from _traces(problem, reference)
+    for judged, called in zip(reference.events, reference.trace.calls, strict=True):
         if judged.event.case is not None:
             case = replace(judged.event.case, cotangent=called.cotangent)
             yield from of_case(problem, case, judged.verdict, judged.event.label)
@@ -110,12 +112,12 @@ def _unfollowed() -> str:
     raise NothingToDraw("no backward call, or none that can be followed")
 
 
-def _traces(problem: Problem, asked: Asked) -> Iterator[Draft]:
+def _traces(problem: Problem, reference: Reference) -> Iterator[Draft]:
     from gradcheck.plots.trace_picture import trace_svg  # noqa: PLC0415
 
     def picture(one: Series) -> str:
         return trace_svg(trace_of(problem.id, one))
 
-    found = series(problem, asked.point, asked.trace.together)
+    found = series(problem, reference.point, reference.trace.together)
     for one, safe in zip(found, distinct(one.name for one in found), strict=True):
         yield f"trace-{safe}.svg", partial(picture, one)

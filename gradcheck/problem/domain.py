@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.documents.passage import where_is
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.recording import watched
 from gradcheck.engine.tensor import bare
@@ -31,6 +32,10 @@ def check_value(problem: Problem, point: Point) -> None:
     if value is None:
         raise TextError([_complaint(problem, None, "the program ends without a value", _LAST)])
     _check_cotangent(problem, np.shape(value))
+    if problem.cotangent is None and np.size(value) != 1:
+        words = f"the value has the shape {np.shape(value)}: which sum of its entries is meant?"
+        cure = "add `cotangent:` with a number for each entry, or end with `(...).sum()`"
+        raise TextError([_complaint(problem, _last(problem), words, cure)])
     if not np.all(np.isfinite(np.asarray(value, dtype=np.float64))):
         row, span = lost[0] if lost else (None, None)
         name = row.name if row else "the program"
@@ -48,6 +53,11 @@ def _check_cotangent(problem: Problem, shape: tuple[int, ...]) -> None:
 
 
 _LAST = "let the last line be an expression: the value"
+
+
+def _last(problem: Problem) -> tuple[int, int]:
+    """Where the program's last line stands."""
+    return problem.program.passage.span(where_is(problem.program.tree.body[-1]))
 
 
 def _cure(row: Op | None) -> str:

@@ -49,7 +49,10 @@ NEARBY = 8
 
 
 def given_point(problem: Problem) -> Point:
-    """The point that the file states; inputs given only by shape are drawn to fit."""
+    """The point that the file states; inputs given only by shape are drawn to fit.
+
+    Raises TextError where the program fails at every point, GradcheckError where it has no value.
+    """
     fixed = {name: i.value for name, i in problem.inputs.items() if i.value is not None}
     drawn = [i for i in problem.inputs.values() if i.value is None]
     if not drawn:
@@ -58,8 +61,9 @@ def given_point(problem: Problem) -> Point:
     for point in _candidates(fixed, drawn, rng, _repeated(SCALES, TRIES * len(SCALES))):
         if path_at(problem, point) is not None:
             return point
+    problem.value_on("float", {n: np.array(v, dtype=float) for n, v in point.items()})
     raise GradcheckError(
-        f"{problem.id}: no point inside the program's domain was found for "
+        "no point inside the program's domain was found for "
         f"{', '.join(i.name for i in drawn)}; give their values instead of a shape"
     )
 

@@ -1,15 +1,13 @@
 """Problem files into problems: every fault with its place, what was expected, and the cure."""
 
 import ast
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
-from keyword import iskeyword
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import ValidationError
 
 from gradcheck.documents import Document, read_yaml
 from gradcheck.errors import Complaint, TextError
@@ -19,34 +17,20 @@ from gradcheck.language import (
     check_program,
 )
 from gradcheck.language.kinds import VOCABULARY
+from gradcheck.language.leaves import leaves
+from gradcheck.language.rules.classes import members
+from gradcheck.language.rules.vocabulary import nearest
 from gradcheck.opinions.opinion import Array
-from gradcheck.problem.model import InputModel, ProblemModel, ProgramModel, SetModel
-from gradcheck.problem.record import Input, Part, Problem, ProblemSet
+from gradcheck.problem.arrays import exact_array
+from gradcheck.problem.record import Input, Part, Problem, ProblemSet, too_large, unnameable
 
+if TYPE_CHECKING:  # a question without a file needs no pydantic
+    from gradcheck.problem.model import ProblemModel, SetModel
+
+# What `ask` can read besides the variables.
+READABLE = ("recorded", "printed", "error")
 PathTo = tuple[str | int, ...]
-
-# By what pydantic calls the place (an `expression` is an entry of `ask:`), or else the fault.
-CURES: Mapping[str | int, str] = {
-    "id": "use letters, digits, `.`, `_` and `-`",
-    "expression": "write an expression as a text, or {form: program, read: ...}",
-    "literal_error": "write `form: program`, or the expression alone",
-    "model_type": "write `x: 2.0`, `x: [1.0, 2.0]` or `x: {shape: [3, 2]}`",
-    "too_short": "write at least one",
-    "list_type": "write `[...]`, or lines that begin with `- `",
-    "string_type": "put it in quotes, or write it as a block after `|`",
-}
-# In our words what pydantic says of a value, by its kind of fault.
-DUE: Mapping[str, str] = {
-    "model_type": "a number, nested lists of numbers, or a mapping was expected",
-    "string_type": "a text was expected",
-    "list_type": "a list was expected",
-    "dict_type": "a mapping was expected",
-    "too_short": "an empty list came",
-    "float_parsing": "a number was expected",
-    "int_from_float": "a whole number was expected",
-}
-# An input may be a number, a list or a mapping: of a mapping, only what is wrong in it is said.
-MEMBERS = frozenset({"float_type", "list_type"})
+NAME = re.compile(r"[^A-Za-z0-9._-]+")  # what may not stand in an id
 
 
 def load(path: str | Path) -> ProblemSet:
@@ -68,60 +52,46 @@ def load_text(text: str | bytes, file: str = "") -> ProblemSet:
     for k, entry in enumerate(model.problems):
         at = base if single else (*base, k)
         try:
-            problems.append(_Reader(document, at, entry, model.credit).problem())
+            problems.append(_Reader(document, at, entry, model).problem())
         except TextError as error:
             complaints += error.complaints
+    for name in model.credit:
+        if cure := misspelled(name):
+            words = f"`{name}` is no mistake of the catalogue"
+            complaints.append(document.complaint(("credit", name), words, cure, key=True))
     if complaints:
         raise TextError(complaints)
-    return ProblemSet(model.title, tuple(problems), file)
+    kept = text.encode() if isinstance(text, str) else text
+    return ProblemSet(model.title, tuple(problems), file, kept)
 
 
-def _validated(document: Document, single: bool) -> SetModel:
+def _validated(document: Document, single: bool) -> "SetModel":
+    from pydantic import ValidationError  # noqa: PLC0415
+
+    from gradcheck.problem.faults import faults  # noqa: PLC0415
+    from gradcheck.problem.model import ProblemModel, SetModel  # noqa: PLC0415
+
     value: Any = document.value
     try:
         if single:
-            return SetModel(problems=[ProblemModel.model_validate(value)])
+            named = {"id": NAME.sub("-", Path(document.file).stem).strip("-") or "problem", **value}
+            return SetModel(problems=[ProblemModel.model_validate(named)])
         return SetModel.model_validate(value)
     except ValidationError as error:
-        raise TextError(list(_complaints(document, error))) from None
+        raise TextError(faults(document, error)) from None
 
 
-def _complaints(document: Document, error: ValidationError) -> list[Complaint]:
-    """The findings of pydantic in our words, each at its place; one a place."""
-    found: dict[PathTo, Complaint] = {}
-    for fault in error.errors():
-        path = _real(document, fault["loc"])
-        extra = fault["type"] == "extra_forbidden"
-        name = path[-1] if path else "the file"
-        if extra:
-            words, cure = f"`{name}` is not a key here", "remove it, or see `gradcheck schema`"
-        elif fault["type"] == "missing":
-            words, cure = f"`{fault['loc'][-1]}` is missing", f"add `{fault['loc'][-1]}:`"
-        elif fault["type"] in MEMBERS and isinstance(document.node(path).value, dict):
-            continue
-        else:
-            label = f"entry {name}" if isinstance(name, int) else f"`{name}`"
-            said = DUE.get(fault["type"]) or f"{fault['msg'][0].lower()}{fault['msg'][1:]}"
-            words = f"{label}: {said}"
-            cure = CURES.get(fault["loc"][-1], CURES.get(fault["type"], ""))
-        found.setdefault(path, document.complaint(path, words, cure, key=extra))
-    return list(found.values())
+def misspelled(mistake: str) -> str:
+    """`did you mean ...?` for an id that is nearly a mistake's."""
+    from gradcheck.mistakes import CATALOGUE  # noqa: PLC0415
+    from gradcheck.mistakes.training import TRAINING  # noqa: PLC0415
 
-
-def _real(document: Document, location: Sequence[str | int]) -> PathTo:
-    """The part of pydantic's location that is in the file: names of union members are not."""
-    path: list[str | int] = []
-    node = document.root
-    for step in location:
-        inner = node.entry(step)
-        if inner is not None:
-            path.append(step)
-            node = inner
-    return tuple(path)
+    known = {row.id for row in (*CATALOGUE, *TRAINING)}
+    return "" if mistake in known else nearest(mistake, known, 0.8)
 
 
 def _repeated(
-    document: Document, problems: Sequence[ProblemModel], base: PathTo
+    document: Document, problems: "Sequence[ProblemModel]", base: PathTo
 ) -> list[Complaint]:
     seen: set[str] = set()
     found = []
@@ -138,18 +108,21 @@ class _Reader:
     """Reads one validated problem; collects complaints and raises them together."""
 
     def __init__(
-        self, document: Document, at: PathTo, model: ProblemModel, credit: Mapping[str, float]
+        self, document: Document, at: PathTo, model: "ProblemModel", whole: "SetModel"
     ) -> None:
-        self.document, self.at, self.model, self.credit = document, at, model, credit
+        self.document, self.at, self.model, self.whole = document, at, model, whole
         self.complaints: list[Complaint] = []
 
     def problem(self) -> Problem:
         model = self.model
         inputs = {name: self._input(name, value) for name, value in model.inputs.items()}
-        program = self._program(("program",), model.program, tuple(inputs))
-        wrt = self._wrt(inputs)
-        parts = self._parts(wrt, program, inputs)
+        unnamed = bool(self.complaints)  # what the program says of names would be no news
+        program = None if unnamed else self._program(("program",), model.program, tuple(inputs))
+        own = () if program is None or inputs else leaves(program)
+        wrt = self._wrt(inputs, bool(own))
+        parts = self._parts(wrt, program, inputs, own)
         cotangent = self._array(("cotangent",)) if model.cotangent is not None else None
+        self._self_tests({part.name for part in parts})
         if self.complaints or program is None:
             raise TextError(self.complaints)
         return Problem(
@@ -162,7 +135,8 @@ class _Reader:
             parts,
             cotangent,
             model.points,
-            self.credit,
+            self.whole.credit,
+            model.brackets or self.whole.brackets,
             tuple(model.right),
             tuple((wrong.answer, wrong.mistake) for wrong in model.wrong),
             self.document.file,
@@ -173,15 +147,16 @@ class _Reader:
         self.complaints.append(self.document.complaint((*self.at, *path), words, cure, key=key))
 
     def _input(self, name: str, value: Any) -> Input:
-        if not name.isidentifier() or name.startswith("_") or iskeyword(name):
-            cure = "choose another" if iskeyword(name) else "use letters and digits"
+        if cure := unnameable(name):
             self._complain(("inputs", name), f"`{name}` is not a name", cure, key=True)
-        if not isinstance(value, InputModel):
+        if isinstance(value, int | float | list):
             array = self._array(("inputs", name))
             return Input(name, array, array.shape, True)
         if (value.shape is None) == (value.value is None):
             self._complain(("inputs", name), "one of `shape` and `value` was expected", "give one")
         if value.shape is not None:
+            if words := too_large(value.shape):
+                self._complain(("inputs", name, "shape"), words, "make it smaller")
             return Input(name, None, tuple(value.shape), value.requires_grad)
         array = self._array(("inputs", name, "value"))
         return Input(name, array, array.shape, value.requires_grad)
@@ -189,18 +164,15 @@ class _Reader:
     def _array(self, path: PathTo) -> Array:
         """Nested lists of numbers at a path, exact; ragged ones and words are complained of."""
         value: Any = self.document.node((*self.at, *path)).value
-        shape = _shape(value)
-        if shape is None:
+        found = exact_array(value)
+        if isinstance(value, str):
+            self._complain(path, "a number was expected, a text came", "write it without quotes")
+        elif found is None:
             words = "numbers in nested lists of equal lengths were expected"
             self._complain(path, words, "even them out")
+        if found is None:
             return np.zeros((), dtype=object)
-        out = np.empty(shape, dtype=object)
-        for index in np.ndindex(shape):
-            entry: Any = value
-            for k in index:
-                entry = entry[k]
-            out[index] = exact_number(entry)
-        return out
+        return found
 
     def _program(
         self,
@@ -208,6 +180,7 @@ class _Reader:
         source: str,
         declared: Sequence[str],
         vocabulary: Vocabulary = VOCABULARY,
+        kept: Collection[str] = (),
     ) -> Program | None:
         line, column = self.document.origin((*self.at, *path))
         try:
@@ -218,15 +191,32 @@ class _Reader:
                 file=self.document.file,
                 line=line,
                 column=column,
+                kept=kept,
             )
         except TextError as error:
             self.complaints += error.complaints
             return None
 
-    def _wrt(self, inputs: Mapping[str, Input]) -> tuple[str, ...]:
+    def _self_tests(self, names: Collection[str]) -> None:
+        """Complain of answers to no part, and of mistakes whose names are misspelled."""
+        answers: list[tuple[PathTo, Mapping[str, Any]]]
+        answers = [(("right", k), entry) for k, entry in enumerate(self.model.right)]
+        answers += [
+            (("wrong", k, "answer"), wrong.answer) for k, wrong in enumerate(self.model.wrong)
+        ]
+        for path, entry in answers:
+            for name in entry.keys() - names:
+                cure = f"one of {', '.join(sorted(names))}"
+                self._complain((*path, name), f"`{name}` is not a part", cure, key=True)
+        for k, wrong in enumerate(self.model.wrong):
+            if cure := misspelled(wrong.mistake):
+                words = f"`{wrong.mistake}` is no mistake of the catalogue"
+                self._complain(("wrong", k, "mistake"), words, cure)
+
+    def _wrt(self, inputs: Mapping[str, Input], has_own: bool) -> tuple[str, ...]:
         tracked = tuple(name for name, i in inputs.items() if i.requires_grad)
         if self.model.wrt is None:
-            if not tracked and self.model.ask is None:
+            if not tracked and self.model.ask is None and not has_own:
                 self._complain(("inputs",), "no input requires grad", "let one do so", key=True)
             return tracked
         if not self.model.wrt and self.model.ask is None:
@@ -242,27 +232,32 @@ class _Reader:
         return tuple(self.model.wrt)
 
     def _parts(
-        self, wrt: tuple[str, ...], program: Program | None, inputs: Mapping[str, Input]
+        self,
+        wrt: tuple[str, ...],
+        program: Program | None,
+        inputs: Mapping[str, Input],
+        own: Sequence[str],
     ) -> tuple[Part, ...]:
-        names = list(self.model.ask or wrt)
+        asks = self.model.ask or {f"{leaf}.grad": f"{leaf}.grad" for leaf in own}
+        names = list(asks or wrt)
         for name in self.model.weights:
             if name not in names:
                 cure = f"one of {', '.join(names)}"
                 self._complain(("weights", name), f"`{name}` is not a part", cure, key=True)
         total = sum(self.model.weights.get(name, 1.0) for name in names) or 1.0
         share = {name: self.model.weights.get(name, 1.0) / total for name in names}
-        if self.model.ask is None:
+        if not asks:
             return tuple(Part(name, share[name]) for name in names)
-        known = (*inputs, *(_assigned(program) if program else ()), "recorded")
-        asking = _asking(program)
+        known = (*inputs, *(_assigned(program) if program else ()), *READABLE)
+        asking, kept = _asking(program), set(members(program.tree.body)) if program else set()
         parts = []
-        for name, asked in self.model.ask.items():
-            if isinstance(asked, ProgramModel):
-                read = self._program(("ask", name, "read"), asked.read, known, asking)
-                parts.append(Part(name, share[name], read, asked.form))
-            else:
-                read = self._program(("ask", name), asked, known, asking)
+        for name, asked in asks.items():
+            if isinstance(asked, str):
+                read = self._program(("ask", name), asked, known, asking, kept)
                 parts.append(Part(name, share[name], read))
+            else:
+                read = self._program(("ask", name, "read"), asked.read, known, asking, kept)
+                parts.append(Part(name, share[name], read, asked.form))
         return tuple(parts)
 
 
@@ -282,23 +277,3 @@ def _asking(program: Program | None) -> Vocabulary:
         if keyword.arg
     }
     return replace(VOCABULARY, attributes=VOCABULARY.attributes | recorded)
-
-
-def _shape(value: Any) -> tuple[int, ...] | None:
-    """The shape of nested lists of numbers; None where they are ragged or hold anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float | list):
-        return None
-    if not isinstance(value, list):
-        return ()
-    shapes = {_shape(entry) for entry in value}
-    if len(shapes) > 1 or None in shapes:
-        return None
-    inner = next(iter(shapes), ())
-    return (len(value), *(inner or ()))
-
-
-def exact_number(value: Any) -> Fraction:
-    """One tenth for 0.1: the number that was written, not the float nearest to it."""
-    if hasattr(value, "exact"):
-        return Fraction(value.exact)
-    return Fraction(repr(value) if isinstance(value, float) else value)

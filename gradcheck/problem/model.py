@@ -55,13 +55,19 @@ class ProblemModel(Strict):
     id: Id = Field(description="unique in the set: letters, digits, . _ -")
     title: str = ""
     prompt: str = Field("", description="Markdown, shown to the student")
-    inputs: dict[str, InputModel | Numbers] = Field(description="name: value, or {shape: [...]}")
+    inputs: dict[str, InputModel | Numbers] = Field(
+        default_factory=dict,
+        description="name: value, or {shape: [...]}; left out where the program makes its leaves",
+    )
     program: str = Field(description="NumPy and PyTorch spellings; the last line is the value")
     wrt: list[str] | None = Field(None, description="default: every input that requires grad")
     cotangent: Numbers | None = Field(None, description="needed where the value is not a scalar")
     points: Annotated[float, Field(ge=0)] = Field(1.0, description="what the problem is worth")
     weights: dict[str, Annotated[float, Field(ge=0)]] = Field(
         default_factory=dict, description="how the points are shared among parts; default: evenly"
+    )
+    brackets: Literal["strict", "kind"] | None = Field(
+        None, description="kind: right where only brackets are missing; default: as the set has it"
     )
     ask: dict[str, Ask] | None = Field(
         None, description="part: expression read after the program, or {form: program, read: ...}"
@@ -75,7 +81,11 @@ class SetModel(Strict):
 
     title: str = ""
     credit: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(
-        default_factory=dict, description="mistake id: share of the points that remains"
+        default_factory=dict,
+        description="mistake id, or slip, or misconception: share of the points that remains",
+    )
+    brackets: Literal["strict", "kind"] = Field(
+        default="strict", description="kind: an answer is right where only brackets are missing"
     )
     problems: list[ProblemModel] = Field(min_length=1)
 
@@ -83,6 +93,7 @@ class SetModel(Strict):
 def schema() -> dict[str, Any]:
     """The JSON Schema of problem files: a set, or one problem at the top level."""
     whole, single = SetModel.model_json_schema(), ProblemModel.model_json_schema()
+    single["required"].remove("id")  # the file's name is one
     definitions = {**whole.pop("$defs", {}), **single.pop("$defs", {})}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -1,8 +1,11 @@
 """A problem as the rest of gradcheck sees it: frozen, checked, ready for any number kind."""
 
-from collections.abc import Mapping
+import ast
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from keyword import iskeyword
+from math import prod
 from typing import Any
 from zlib import crc32
 
@@ -19,17 +22,22 @@ Point = Mapping[str, Array]
 FLOATS = Budget()
 EXACT = Budget(elements=50_000, total=2_000_000, products=2_000_000)
 """A scalar of an exact kind takes a thousand times as long as an entry of a float array."""
+METHODS = frozenset({"backward", "step"})
 PATIENCE, LEAST = 50, 1_000  # times the steps at the given point; steps that any program may take
 
 
 @dataclass(frozen=True)
 class Input:
-    """One input: its exact values (an object array of Fractions), or only a shape to be drawn."""
+    """One input: its exact values (an object array of Fractions), or only a shape to be drawn.
+
+    A leaf that the program's text makes out of numbers is one too: the `written`-th, from 0.
+    """
 
     name: str
     value: Array | None
     shape: tuple[int, ...]
     requires_grad: bool
+    written: int | None = None
 
     @property
     def varies(self) -> bool:
@@ -64,6 +72,7 @@ class Problem:
     cotangent: Array | None = None
     points: float = 1.0
     credit: Mapping[str, float] = field(default_factory=dict)
+    brackets: str = "strict"
     right: tuple[Mapping[str, Any], ...] = ()
     wrong: tuple[tuple[Mapping[str, Any], str], ...] = ()
     file: str = ""
@@ -116,13 +125,38 @@ class Problem:
         return min(FLOATS.steps, max(LEAST, PATIENCE * used))
 
 
+def too_large(shape: Sequence[int]) -> str:
+    """Why an array of such a shape cannot be drawn; nothing where it can."""
+    if prod(shape) <= FLOATS.elements:
+        return ""
+    return f"{prod(shape):,} entries are too many: at most {FLOATS.elements:,} are drawn"
+
+
+def unnameable(name: str) -> str:
+    """Why a text cannot be the name of an input, as advice; nothing where it can."""
+    if iskeyword(name):
+        return "choose another"
+    return "" if name.isidentifier() and not name.startswith("_") else "use letters and digits"
+
+
+def is_training(problem: Problem) -> bool:
+    """Whether a problem asks what is read at the end, or its program goes back by itself."""
+    if any(part.ask is not None for part in problem.parts):
+        return True
+    calls = [n.func for n in ast.walk(problem.program.tree) if isinstance(n, ast.Call)]
+    if any(isinstance(func, ast.Attribute) and func.attr in METHODS for func in calls):
+        return True
+    return any(isinstance(func, ast.Name) and func.id == "print" for func in calls)
+
+
 @dataclass(frozen=True)
 class ProblemSet:
-    """The problems of one file."""
+    """The problems of one file, and its text."""
 
     title: str
     problems: tuple[Problem, ...]
     file: str = ""
+    text: bytes = b""
 
 
 def _as_kind(kind: str, value: Any) -> Any:

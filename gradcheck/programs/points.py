@@ -15,13 +15,12 @@ from gradcheck.ops.row import Op
 from gradcheck.problem.draw import SCALES, decimals
 from gradcheck.problem.record import Part, Point, Problem
 from gradcheck.programs.student import ran
-from gradcheck.training import Asked
+from gradcheck.training import Reference
 from gradcheck.training import prepared as prepared_run
 from gradcheck.training.outputs import Value
-from gradcheck.training.trace import EPSILON, Trace, finite, noise, trace
+from gradcheck.training.trace import EPSILON, Trace, finite, firm, noise, trace
 
 FURTHER = 2
-FIRM = 1e-8  # of the largest number: what a disturbance may change
 SHAKEN = 64.0
 
 
@@ -30,15 +29,15 @@ def programs(problem: Problem) -> list[Part]:
     return [part for part in problem.parts if part.form == "program"]
 
 
-def prepared(problem: Problem) -> Asked:
+def prepared(problem: Problem) -> Reference:
     """A problem with events, ready for answers that are programs too.
 
     Raises GradcheckError where it cannot be run, or leaves no room to an answer.
     """
-    asked = prepared_run(problem)
-    check_allowance(problem, asked.point)
-    check_firm(problem, asked.point, asked.trace, asked.noise)
-    return asked
+    reference = prepared_run(problem)
+    check_allowance(problem, reference.point)
+    check_firm(problem, reference.point, reference.trace, reference.noise)
+    return reference
 
 
 def check_allowance(problem: Problem, point: Point) -> None:
@@ -63,7 +62,7 @@ def check_firm(problem: Problem, point: Point, right: Trace, lost: Mapping[str, 
         )
 
 
-def elsewhere(problem: Problem) -> Iterator[Asked]:
+def elsewhere(problem: Problem) -> Iterator[Reference]:
     """The reference at points with the inputs drawn anew, and what float64 loses there."""
     rng, found = np.random.default_rng(problem.seed + 1), 0
     varying = [entry for entry in problem.inputs.values() if entry.varies]
@@ -78,7 +77,7 @@ def elsewhere(problem: Problem) -> Iterator[Asked]:
         except GradcheckError:
             continue
         if firm:
-            yield Asked(problem, point, right, lost, ())
+            yield Reference(problem, point, right, lost, ())
             found += 1
         if found == FURTHER:
             return
@@ -96,9 +95,7 @@ def _firm(problem: Problem, point: Point, right: Trace, lost: Mapping[str, Any])
     with watched(disturb=disturb):
         shaken = trace(problem, point).values
     names = [part.name for part in programs(problem)]
-    return all(
-        _alike(right.values[n], shaken[n]) and _small(lost[n], right.values[n]) for n in names
-    )
+    return all(_alike(right.values[n], shaken[n]) and firm(lost[n], right.values[n]) for n in names)
 
 
 def _alike(a: Value, b: Value) -> bool:
@@ -110,13 +107,3 @@ def _alike(a: Value, b: Value) -> bool:
             return False
         return all(_alike(x, y) for x, y in zip(a, b, strict=True))
     return type(a) is type(b) and not isinstance(b, np.ndarray | list) and a == b
-
-
-def _small(lost: Any, value: Value) -> bool:
-    """Whether what is lost is little beside the numbers."""
-    if isinstance(value, list):
-        whole = isinstance(lost, list) and len(lost) == len(value)
-        return whole and all(_small(x, y) for x, y in zip(lost, value, strict=True))
-    if not isinstance(value, np.ndarray):
-        return True
-    return bool(np.all(lost <= FIRM * np.max(np.abs(value), initial=0.0)))

@@ -1,22 +1,23 @@
 """What `gradcheck solve` says of a program that calls `backward` itself."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from gradcheck.problem import Problem
 from gradcheck.report.figures import nested, plain
+from gradcheck.report.rows import Rows, indented
 from gradcheck.report.underline import underlined
-from gradcheck.report.verdicts import MEANINGS, STYLES
-from gradcheck.training import Asked, Judged, shown
-from gradcheck.verdict.consult import VERDICTS
+from gradcheck.report.verdicts import MEANINGS, STYLES, headed
+from gradcheck.training import Judged, Reference, shown
+from gradcheck.training.trace import ERROR
 
+DRAWN = "random numbers are drawn by gradcheck's own generator: they are not PyTorch's"
 SHORT = 6
 MOST_EVENTS = 12
 MOST_LINES = 60
@@ -24,75 +25,78 @@ OPINIONS = ("reverse", "symbolic", "differences")
 VERBS = {"add": "adds", "clear": "cleared", "step": "steps"}
 
 
-def verdict_of(asked: Asked) -> str:
-    """The gravest verdict of all events; agreement where nothing goes back."""
-    said = (event.verdict.verdict for event in asked.events)
-    return max(said, key=VERDICTS.index, default="agree")
-
-
-def training_report(problem: Problem, asked: Asked, with_steps: bool) -> RenderableType:
+def training_report(problem: Problem, reference: Reference, with_steps: bool) -> RenderableType:
     """The program, its events, what is asked and its answers; with steps, the ledger of `.grad`."""
-    head = Text(problem.id, style="bold")
-    if problem.title:
-        head.append(f"  {problem.title}", style="not bold dim")
-    said = verdict_of(asked)
-    blocks: list[RenderableType] = [head, Padding(Text(problem.program.source.rstrip()), (0, 4))]
-    if asked.events:
-        blocks.append(Padding(_events(asked), (0, 2)))
+    said = reference.verdict
+    blocks = [headed(problem)]
+    if reference.events:
+        blocks.append(indented(_events(reference), 2))
+    if reference.trace.printed:
+        printed = Text(reference.trace.printed.rstrip("\n"))
+        blocks += [Text("  prints", style="dim"), indented(printed, 4)]
     if with_steps:
-        blocks.append(Padding(_ledger(asked), (0, 2)))
-    blocks.append(Padding(_answers(asked), (0, 2)))
-    blocks.append(Text.assemble("  ", (said, STYLES[said]), f"  {_meaning(asked, said)}"))
-    blocks += [Text(f"    {line}", style="dim") for line in _findings(problem, asked)]
+        blocks.append(indented(_ledger(reference), 2))
+    if answers := _answers(reference):
+        blocks.append(indented(answers, 2))
+    words = Text.assemble((said, STYLES[said]), f"  {_meaning(reference, said)}")
+    blocks += [indented(words, 2)]
+    blocks += [indented(Text(line, style="dim"), 4) for line in _findings(problem, reference)]
     return Group(*blocks, Text(""))
 
 
-def _meaning(asked: Asked, said: str) -> str:
-    if not asked.events:
+def _meaning(reference: Reference, said: str) -> str:
+    if not reference.events and reference.trace.error is not None:
+        return "the program ended in an error before it went back"
+    if not reference.events:
         return "the program never goes back: its answers are the engine's"
     return f"every backward call: {MEANINGS[said]}" if said == "agree" else MEANINGS[said]
 
 
-def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in columns:
-        table.add_column(name, no_wrap=True)
-    return table
-
-
-def _events(asked: Asked) -> Table:
-    """One line an event: what it starts from, and the three opinions' verdict."""
-    table = _table("event", "value", "by the leaves", "verdict")
-    for event in asked.events[:MOST_EVENTS]:
+def _events(reference: Reference) -> RenderableType:
+    """A row an event: what it starts from, and the verdict; of very many the suspicious ones."""
+    table = Rows(("event", "value", "by the leaves", "verdict"))
+    several = len(reference.events) > MOST_EVENTS
+    shown = _suspicious(reference) if several else reference.events
+    for event in shown[:MOST_EVENTS]:
         said = event.verdict.verdict
         names = ", ".join(event.event.names) or "-"
-        value = _short(event.event.value)
-        table.add_row(event.event.label, value, names, Text(said, style=STYLES[said]))
-    if len(asked.events) > MOST_EVENTS:
-        table.add_row(f"... {len(asked.events) - MOST_EVENTS} more", "", "", "")
-    return table
+        verdict = Text(said, style=STYLES[said])
+        table.add(event.event.label, _short(event.event.value), names, verdict)
+    if len(shown) > MOST_EVENTS:
+        table.add(f"... {len(shown) - MOST_EVENTS} more")
+    if not several:
+        return table
+    counts = Counter(event.verdict.verdict for event in reference.events)
+    words = ", ".join(f"{count} {said}" for said, count in counts.items())
+    summary = Text(f"{len(reference.events)} backward calls: {words}")
+    return Group(summary, table) if shown else summary
 
 
-def _ledger(asked: Asked) -> Table:
+def _suspicious(reference: Reference) -> tuple[Judged, ...]:
+    """The events on which the opinions do not simply agree."""
+    return tuple(event for event in reference.events if event.verdict.verdict != "agree")
+
+
+def _ledger(reference: Reference) -> Rows:
     """Every line of the ledger: who added what, what was cleared, what was stepped."""
-    table = _table("ledger", "leaf", "by", "amount", "holds")
-    for entry in asked.trace.entries[:MOST_LINES]:
-        by = "" if entry.event is None else asked.events[entry.event].event.label
+    table = Rows(("ledger", "leaf", "by", "amount", "holds"))
+    for entry in reference.trace.entries[:MOST_LINES]:
+        by = "" if entry.event is None else reference.events[entry.event].event.label
         name = entry.leaf.name if entry.verb == "step" else f"{entry.leaf.name}.grad"
         amount = "" if entry.amount is None else _short(entry.amount)
-        cells = (amount, _short(entry.total))
-        table.add_row(VERBS[entry.verb], name, by, *cells)
-    if len(asked.trace.entries) > MOST_LINES:
-        table.add_row(f"... {len(asked.trace.entries) - MOST_LINES} more", "", "", "", "")
+        table.add(VERBS[entry.verb], name, by, amount, _short(entry.total))
+    if len(reference.trace.entries) > MOST_LINES:
+        table.add(f"... {len(reference.trace.entries) - MOST_LINES} more")
     return table
 
 
-def _answers(asked: Asked) -> Table:
-    table = _table("part", "answer")
-    table.columns[0].min_width = max(map(len, asked.trace.values), default=0)
-    for name, value in asked.trace.values.items():
-        table.add_row(Text(name, style="bold"), _short(value))
-    return table
+def _answers(reference: Reference) -> Rows | None:
+    """One line a part; None where nothing is asked."""
+    asked = {k: v for k, v in reference.trace.values.items() if k != ERROR or v is not None}
+    table = Rows(("part", "answer"))
+    for name, value in asked.items():
+        table.add(name, _short(value))
+    return table if asked else None
 
 
 def _short(value: Any) -> str:
@@ -114,17 +118,17 @@ def _listed(value: Any) -> str:
     return plain(value, 6)
 
 
-def _findings(problem: Problem, asked: Asked) -> Iterator[str]:
+def _findings(problem: Problem, reference: Reference) -> Iterator[str]:
     """Why an event is not agreed, its suspect, and PyTorch's warnings."""
-    for event in asked.events:
+    for event in _suspicious(reference)[:MOST_EVENTS]:
         yield from _words(problem, event)
-    for note in asked.trace.notes:
+    if reference.trace.drawn:
+        yield DRAWN
+    for note in reference.trace.notes:
         yield f"PyTorch warns: {note}"
 
 
 def _words(problem: Problem, event: Judged) -> Iterator[str]:
-    if event.verdict.verdict == "agree":
-        return
     for entry in event.verdict.entries[:2]:
         yield f"{event.event.label}: {entry.why}"
     for note in event.verdict.notes:
@@ -134,14 +138,14 @@ def _words(problem: Problem, event: Judged) -> Iterator[str]:
         yield from underlined(problem.program.source, suspect.span)
 
 
-def training_line(problem: Problem, asked: Asked) -> str:
+def training_line(problem: Problem, reference: Reference) -> str:
     """The line of `solve --json`: what is asked as parts, the events and the ledger beside them."""
-    line: dict[str, Any] = {"problem": problem.id, "verdict": verdict_of(asked), "value": None}
+    line: dict[str, Any] = {"problem": problem.id, "verdict": reference.verdict, "value": None}
     line["parts"] = {
-        name: {"verdict": verdict_of(asked), "closed_form": None, "answer": _json(shown(value))}
-        for name, value in asked.trace.values.items()
+        name: {"verdict": reference.verdict, "closed_form": None, "answer": _json(shown(value))}
+        for name, value in reference.trace.values.items()
     }
-    line["events"] = [_event(event) for event in asked.events]
+    line["events"] = [_event(event) for event in reference.events]
     line["ledger"] = [
         {
             "verb": entry.verb,
@@ -150,7 +154,7 @@ def training_line(problem: Problem, asked: Asked) -> str:
             "amount": None if entry.amount is None else nested(np.asarray(entry.amount)),
             "holds": None if entry.total is None else nested(np.asarray(entry.total)),
         }
-        for entry in asked.trace.entries
+        for entry in reference.trace.entries
     ]
     return json.dumps(line, ensure_ascii=False, allow_nan=False)
 

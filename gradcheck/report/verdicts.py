@@ -1,19 +1,19 @@
 """What `gradcheck solve` says: a report for people, and one line of JSON a problem."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
-from gradcheck.derivation import Stage, Steps, Walked
 from gradcheck.opinions.opinion import Opinion
 from gradcheck.problem import Problem
+from gradcheck.problem.record import Point
 from gradcheck.report.figures import bar, nested, nested_text, numbers, plain
+from gradcheck.report.rows import Rows, indented
 from gradcheck.report.underline import underlined
 from gradcheck.verdict.consult import Entry, Verdict
 
@@ -39,7 +39,8 @@ MEANINGS = {
 }
 ENTRIES = 12
 SHOWN_ENTRIES = 6
-READABLE = 160
+READABLE = 150
+IN_JSON = "... (in --json)"
 
 
 def _meaning(verdict: Verdict) -> str:
@@ -51,90 +52,116 @@ def _meaning(verdict: Verdict) -> str:
 
 
 def problem_report(
-    problem: Problem, verdict: Verdict, derivation: Steps | Walked | None
+    problem: Problem, point: Point, verdict: Verdict, steps: RenderableType | None
 ) -> RenderableType:
-    """One problem: its program, the value, a table of opinions a part, the verdict, the steps."""
-    head = Text(problem.id, style="bold")
-    if problem.title:
-        head.append(f"  {problem.title}", style="not bold dim")
-    blocks: list[RenderableType] = [head, Padding(Text(problem.program.source.rstrip()), (0, 4))]
+    """One problem: its program, the value, a row of opinions a part, the verdict, the steps."""
+    blocks = [headed(problem)]
+    blocks += [indented(line, 2) for line in _drawn(problem, point)]
     value = verdict.value
     if value is not None and value.balls.ndim == 0:
         blocks.append(Text(f"  value  {plain(float(value.value))}"))
-    blocks.append(Padding(_table(problem, verdict), (0, 2)))
-    blocks += _closed_forms(verdict)
-    blocks += [Padding(line, (0, 2)) for line in _findings(problem, verdict)]
-    if derivation is not None:
-        steps = _derivation(derivation) if isinstance(derivation, Steps) else _walked(derivation)
-        blocks.append(Padding(steps, (0, 2)))
+    blocks.append(indented(_table(problem, verdict), 2))
+    blocks += [indented(line, 2) for line in _closed_forms(verdict)]
+    blocks += [indented(line, 2) for line in _findings(problem, verdict)]
+    if steps is not None:
+        blocks.append(indented(steps, 2))
     return Group(*blocks, Text(""))
 
 
-def _table(problem: Problem, verdict: Verdict) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("part", style="bold", no_wrap=True)
-    for name in ORDER:
-        table.add_column(HEADS[name], justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True, min_width=7)
+def headed(problem: Problem) -> RenderableType:
+    """The problem's id, its title, and its program."""
+    head = Text(problem.id, style="bold")
+    if problem.title:
+        head.append(f"  {problem.title}", style="not bold dim")
+    return Group(head, indented(Text(problem.program.source.rstrip()), 4))
+
+
+def _drawn(problem: Problem, point: Point) -> Iterator[Text]:
+    """The inputs that were drawn, where they are short."""
+    for name, given in problem.inputs.items():
+        if given.value is None and point[name].size <= SHOWN_ENTRIES:
+            yield Text(f"{name} = {point[name].astype(float).tolist()}  (drawn)", style="dim")
+
+
+def _table(problem: Problem, verdict: Verdict) -> Rows:
+    table = Rows(("part", *HEADS.values(), "verdict"), right=tuple(HEADS.values()))
     for name, part in verdict.parts.items():
         indices = list(np.ndindex(problem.inputs[name].shape)) if name in problem.inputs else [()]
-        for k, index in enumerate(indices[:ENTRIES]):
-            label = f"d/d{name}" + (f"[{','.join(map(str, index))}]" if index else "")
-            cells = [_cell(verdict.opinions[o], name, index) for o in ORDER]
-            entry = next((e for e in part.entries if e.index == index), None)
-            said = entry.verdict if entry else part.verdict if not part.entries else "agree"
-            table.add_row(label, *cells, Text(said, style=STYLES[said]))
-            if k == ENTRIES - 1 and len(indices) > ENTRIES:
-                table.add_row("", f"... {len(indices) - ENTRIES} more", "", "", "")
+        known = {entry.index: entry for entry in part.entries}
+        for index in indices[:ENTRIES]:
+            entry = known.get(index)
+            said = entry.verdict if entry else part.verdict if not known else "agree"
+            cells = [_cell(verdict.opinions[o], name, index, entry) for o in ORDER]
+            table.add(_label(name, index), *cells, Text(said, style=STYLES[said]))
+        if len(indices) > ENTRIES:
+            table.add(f"... {len(indices) - ENTRIES} more")
     return table
 
 
-def _cell(opinion: Opinion, part: str, index: tuple[int, ...]) -> Text:
+def _label(name: str, index: tuple[int, ...]) -> str:
+    return f"d/d{name}" + (f"[{', '.join(map(str, index))}]" if index else "")
+
+
+def _cell(opinion: Opinion, part: str, index: tuple[int, ...], entry: Entry | None) -> Text:
+    """The opinion on an entry, with its error bar; at a kink the slopes, or their interval."""
     if opinion.abstains:
         return Text("abstains", style="dim")
     if part not in opinion.gradients:
         return Text("by directions", style="dim")
-    estimate = opinion.gradients[part]
     slope = opinion.slopes.get((part, index))
     if slope is not None and slope.kind != "one-sided":
-        return Text(f"{plain(slope.left)} | {plain(slope.right)}")
+        sides = np.isfinite([slope.left, slope.right]).all()
+        return Text(f"{plain(slope.left)} | {plain(slope.right)}" if sides else "no slope")
+    if opinion.name == "symbolic" and entry is not None and entry.interval is not None:
+        return Text(_between(entry.interval))
+    estimate = opinion.gradients[part]
     text = Text(plain(float(estimate.value[index]), 6 if index else 10))
     text.append(f" {bar(float(estimate.error[index]))}", style="dim")
     return text
 
 
-def _closed_forms(verdict: Verdict) -> list[RenderableType]:
+def _between(interval: tuple[float, float]) -> str:
+    return f"[{', '.join(map(plain, interval))}]"
+
+
+def _closed_forms(verdict: Verdict) -> list[Text]:
     """The closed forms of scalar parts and short arrays, with the conditions of the path."""
-    found: list[RenderableType] = []
+    found: list[Text] = []
     opinion = verdict.opinions["symbolic"]
+    kinks = {(e.part, e.index): e.interval for e in verdict.entries if e.interval is not None}
     for name, form in opinion.closed.items():
         if form is None or np.size(form) > SHOWN_ENTRIES:
             continue
         entries = np.asarray(form, dtype=object)
         for index in np.ndindex(entries.shape):
-            label = f"d/d{name}" + (f"[{', '.join(map(str, index))}]" if index else "")
-            line = f"  {label} = {entries[index]}"
-            found.append(Text(line if len(line) <= READABLE else f"  {label} = ... (in --json)"))
+            label, interval = _label(name, index), kinks.get((name, index))
+            if interval is not None:
+                found.append(Text(f"{label} in {_between(interval)}"))
+                continue
+            written = str(entries[index])
+            found.append(Text(f"{label} = {written if len(written) <= READABLE else IN_JSON}"))
     if opinion.conditions and found:
-        found.append(Text(f"  where {', '.join(opinion.conditions[:6])}", style="dim"))
+        found.append(Text(f"where {', '.join(opinion.conditions[:6])}", style="dim"))
     return found
 
 
-def _findings(problem: Problem, verdict: Verdict) -> Iterable[RenderableType]:
+def _findings(problem: Problem, verdict: Verdict) -> Iterator[RenderableType]:
     said = verdict.verdict
     yield Text.assemble((said, STYLES[said]), f"  {_meaning(verdict)}")
     for entry in verdict.entries[:ENTRIES]:
         words = f"{entry.why}{_interval(entry)}{_convention(verdict, entry)}"
-        yield Text(f"  {_where(entry)}: {words}", style="dim")
+        yield indented(Text(f"{_where(entry)}: {words}", style="dim"), 2)
     for suspect in verdict.suspects[:1]:
-        yield Text(f"  first op whose own rule is off: {suspect.op}, cell {suspect.cell}")
+        yield indented(
+            Text(f"first op whose own rule is off: {suspect.op}, cell {suspect.cell}"), 2
+        )
         for line in underlined(problem.program.source, suspect.span):
             yield Text(line)
     for name, opinion in verdict.opinions.items():
         if opinion.abstains:
-            yield Text(f"  {HEADS[name]} abstains: {opinion.abstains}", style="dim")
+            yield indented(Text(f"{HEADS[name]} abstains: {opinion.abstains}", style="dim"), 2)
     for note in verdict.notes:
-        yield Text(f"  {note}", style="dim")
+        yield indented(Text(note, style="dim"), 2)
 
 
 def _where(entry: Entry) -> str:
@@ -157,49 +184,9 @@ def _convention(verdict: Verdict, entry: Entry) -> str:
     return f"; PyTorch takes {plain(float(reverse.gradients[entry.part].value[entry.index]))}"
 
 
-def _derivation(derivation: Steps) -> Text:
-    text = Text("the values, from the inputs up\n", style="dim")
-    if derivation.left_out:
-        text.append(f"  ... {derivation.left_out} steps before\n", style="dim")
-    for step in derivation.forward:
-        text.append(f"  {_equation(step.name, step.formula, step.value)}\n", style="not dim")
-    text.append("the chain rule, from the value down\n", style="dim")
-    for step in derivation.backward:
-        text.append(f"  {_equation(step.name, step.formula, step.value)}\n", style="not dim")
-    return text
-
-
-def _walked(derivation: Walked) -> Text:
-    text = Text("the values, from the inputs up\n", style="dim")
-    for stage in derivation.forward:
-        text.append(f"  {stage.name} = {stage.text}", style="not dim")
-        text.append(f"  {_array(stage)}  {stage.node}\n", style="dim")
-    text.append("the cotangents, from the value down\n", style="dim")
-    for stage in derivation.backward:
-        text.append(f"  {stage.name}", style="not dim")
-        text.append(f"  {_array(stage)}  through {stage.node}\n", style="dim")
-    return text
-
-
-def _array(stage: Stage) -> str:
-    """The shape, and the entries where they fit on a line."""
-    value = stage.value
-    if value.size > SHOWN_ENTRIES:
-        return f"of shape {value.shape}"
-    return np.array2string(value, precision=6, separator=", ").replace("\n", "")
-
-
-def _equation(name: str, formula: str, value: float) -> str:
-    shown = plain(value)
-    return f"{name} = {formula}" if formula == shown else f"{name} = {formula} = {shown}"
-
-
-def summary(verdicts: Mapping[str, str]) -> Text:
+def summary(verdicts: Sequence[str]) -> Text:
     """One line for a whole run."""
-    counts: dict[str, int] = {}
-    for said in verdicts.values():
-        counts[said] = counts.get(said, 0) + 1
-    words = ", ".join(f"{count} {said}" for said, count in counts.items())
+    words = ", ".join(f"{count} {said}" for said, count in Counter(verdicts).items())
     return Text(f"{len(verdicts)} problems: {words}")
 
 

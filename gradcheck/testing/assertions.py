@@ -14,6 +14,7 @@ from gradcheck.testing.call import Call, call, signed
 from gradcheck.testing.claims import EPSILON, RTOL, Grain, Judged, judge
 from gradcheck.testing.message import message
 from gradcheck.testing.purity import impure, in_balls, not_linear, pulled, shaken
+from gradcheck.testing.result import Result
 from gradcheck.testing.state import Settled, settled
 from gradcheck.verdict.consult import Part, Verdict
 from gradcheck.verdict.entries import TIGHT, largest
@@ -45,23 +46,6 @@ class GradientError(AssertionError):
         """Keep the result beside the message."""
         super().__init__(text)
         self.result = result
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a check found: `ok`, the verdict at each point, the judged claims, the diagnoses."""
-
-    ok: bool
-    verdict: str
-    verdicts: tuple[Verdict, ...]
-    judged: tuple[Judged, ...]
-    diagnoses: Mapping[str, Diagnosis]
-    faults: tuple[str, ...]
-    message: str
-
-    def __bool__(self) -> bool:
-        """Whether the check passed."""
-        return self.ok
 
 
 @dataclass(frozen=True)
@@ -251,7 +235,8 @@ def _found(
     worst = next((v for v in verdicts if not _knows(v, claimed)), verdicts[0])
     ok = not faults and _knows(worst, claimed) and all(part.right for part in judged)
     text = message(worst, judged, diagnoses, faults, source.text_of(source.file_of(f)), notes=notes)
-    return Result(ok, worst.verdict, tuple(verdicts), judged, diagnoses, faults, text)
+    at = asked[0][1]
+    return Result(ok, worst.verdict, tuple(verdicts), judged, diagnoses, faults, text, at)
 
 
 def _otherwise(verdict: Verdict, point: Call) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engine.advice import COMPLEX
+from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language.kinds import KINDS
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.testing import source
@@ -90,6 +91,8 @@ def call(f: Callable[..., Any], args: Sequence[Any], wrt: int | Sequence[int] | 
     if not callable(f):
         raise TypeError(f"a function was expected first, {type(f).__name__} came")
     plain = tuple(_argument(a, i) for i, a in enumerate(args))
+    if wrt is None and not any(map(_is_float, plain)):
+        plain = tuple(np.array(a, dtype=np.float64)[()] if _is_whole(a) else a for a in plain)
     return Call(f, plain, _names(f, len(plain)), _positions(plain, wrt))
 
 
@@ -114,7 +117,9 @@ def numeric(value: Any, what: str) -> Array:
 
 
 def _argument(value: Any, position: int) -> Any:
-    """Lists as arrays; complex numbers are refused, anything else is left alone."""
+    """Lists and tensors as arrays; complex numbers are refused, anything else is left alone."""
+    if isinstance(value, Tensor):
+        return np.array(bare(value), dtype=np.float64)[()]
     if isinstance(value, list):
         value = numeric(value, f"argument {position}")
     if isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c":
@@ -139,6 +144,12 @@ def _is_float(value: Any) -> bool:
     return isinstance(value, float) or (
         isinstance(value, np.ndarray | np.floating) and value.dtype.kind == "f"
     )
+
+
+def _is_whole(value: Any) -> bool:
+    """Whole numbers, which stand for floats where nothing else does; truth values are none."""
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    return kind in ("i", "u") or (isinstance(value, int) and not isinstance(value, bool))
 
 
 def _claim(value: Any, name: str) -> Any:

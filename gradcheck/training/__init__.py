@@ -2,16 +2,15 @@
 
 from gradcheck.training.events import Event, Judged
 from gradcheck.training.outputs import Value, kind_of, shown
-from gradcheck.training.preparing import Asked, prepared
-from gradcheck.training.trace import Trace, is_training, trace
+from gradcheck.training.preparing import Reference, prepared
+from gradcheck.training.trace import Trace, trace
 
 __all__ = [
-    "Asked",
     "Event",
     "Judged",
+    "Reference",
     "Trace",
     "Value",
-    "is_training",
     "kind_of",
     "prepared",
     "shown",

@@ -2,22 +2,23 @@
 
 import warnings
 from collections.abc import Callable, Mapping
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from gradcheck.engine import modules, optimizers
 from gradcheck.engine.autograd import grad, tensor
+from gradcheck.engine.factories import Generator
 from gradcheck.engine.recording import enable_grad, no_grad
-from gradcheck.errors import GradcheckError
+from gradcheck.errors import GradcheckError, TextError
 from gradcheck.language import Budget
 from gradcheck.language.kinds import KINDS
 from gradcheck.language.running.run import run
 from gradcheck.problem.record import Point, Problem
-from gradcheck.training.outputs import Value, plainly, same
-from gradcheck.training.recorder import snapshot
-from gradcheck.training.trace import Trace
+from gradcheck.training.outputs import Value, as_value, same
+from gradcheck.training.recorder import Printed, snapshot
+from gradcheck.training.scripts import plain_words, shown
+from gradcheck.training.trace import Trace, asks_error, readable
 
 BARE: Mapping[str, Callable[..., Any]] = {
     "no_grad": no_grad,
@@ -32,7 +33,7 @@ BARE: Mapping[str, Callable[..., Any]] = {
 }
 
 
-def plain_values(problem: Problem, point: Point) -> dict[str, Value]:
+def values_on_engine(problem: Problem, point: Point) -> dict[str, Value]:
     """What is asked, from the engine alone."""
     recorded: dict[str, list[Any]] = {}
 
@@ -40,27 +41,55 @@ def plain_values(problem: Problem, point: Point) -> dict[str, Value]:
         for name, value in values.items():
             recorded.setdefault(name, []).append(snapshot(value))
 
-    kind, context = KINDS["tensor"], {**BARE, "record": record}
+    kind, generator = KINDS["tensor"], Generator()
+    context: dict[str, Callable[..., Any]] = {
+        **BARE,
+        **plain_words(generator),
+        "record": record,
+        "shown": shown,
+        "Linear": _linear(generator),
+    }
+    printed: list[Printed] = []
+    context["print"] = lambda text, values: printed.append(
+        Printed(text, tuple(map(snapshot, values)))
+    )
+    ends = asks_error(problem)
     inputs = {
         name: tensor(np.array(point[name], dtype=np.float64), requires_grad=entry.requires_grad)
         for name, entry in problem.inputs.items()
     }
-    outcome = run(problem.program, inputs, kind, Budget(), context=context)
-    names = {**outcome.names, "recorded": SimpleNamespace(**recorded)}
+    outcome = run(problem.program, inputs, kind, Budget(), context=context, keep_error=ends)
+    names = readable(outcome, recorded, printed)
     found: dict[str, Value] = {}
     for part in problem.parts:
         if part.ask is None:
-            found[part.name] = plainly(names[part.name].grad)
-        else:
-            found[part.name] = plainly(run(part.ask, names, kind, Budget(), context=context).value)
+            found[part.name] = as_value(names[part.name].grad)
+            continue
+        try:
+            found[part.name] = as_value(run(part.ask, names, kind, Budget(), context=context).value)
+        except TextError:
+            if outcome.error is None:
+                raise
+            found[part.name] = None
     return found
 
 
-def check_plain(problem: Problem, point: Point, right: Trace) -> None:
+def _linear(generator: Generator) -> Callable[..., modules.Linear]:
+    """A layer whose weights are drawn as those of the recorded run."""
+
+    def linear(*args: Any, **kwargs: Any) -> modules.Linear:
+        if {"seed", "weight"} & kwargs.keys():
+            return modules.Linear(*args, **kwargs)
+        return modules.Linear(*args, **kwargs, seed=generator.seed_of_layer())
+
+    return linear
+
+
+def check_on_engine(problem: Problem, point: Point, right: Trace) -> None:
     """Raise GradcheckError where the recorded run and the engine say different things."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        found = plain_values(problem, point)
+        found = values_on_engine(problem, point)
     for name, value in found.items():
         if not same(value, right.values[name]):
             raise GradcheckError(

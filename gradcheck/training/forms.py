@@ -6,18 +6,23 @@ numbers. A leaf that is stepped becomes a new root: each version is a variable o
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import partial
 from typing import Any, Union
 
 import numpy as np
 
+from gradcheck.engine.tensor import Tensor
 from gradcheck.errors import GradcheckError
-from gradcheck.language.kinds import KINDS, NumberKind
+from gradcheck.language.kinds import CONSTANTS, KINDS, NumberKind
+from gradcheck.numbers.scalars import Scalars
 from gradcheck.training.slopes import WAYS
 
 Array = np.ndarray[Any, Any]
 How = Callable[[NumberKind], Callable[..., Any]]
 Span = tuple[int, int] | None
+DIGITS = 15  # that a float64 keeps of any decimal
+SMALL = 1_000  # of a denominator
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +72,8 @@ def in_order(top: Term) -> list[Term]:
             done[id(term)] = term
             continue
         waiting.append((term, True))
-        waiting += [(each, False) for each in _terms((*term.args, *term.kwargs.values()))]
+        needed = [*_terms((*term.args, *term.kwargs.values()))]
+        waiting += [(each, False) for each in reversed(needed)]
     return list(done.values())
 
 
@@ -124,6 +130,70 @@ def _again(  # noqa: PLR0917 - all but the last are given when it is made
     return evaluate(term.args[0], kind, given, at, instead=(term.args[1], x), outer=outer)
 
 
+def exactly(top: Term) -> Term:
+    """The same form with each float as the number that it was written as.
+
+    Raises GradcheckError on a float of which that cannot be told: it was computed, and rounded.
+    """
+    done: dict[int, Any] = {}
+    for term in in_order(top):
+        if isinstance(term, Form):
+            named = {name: _exact(_put(each, done)) for name, each in term.kwargs.items()}
+            args = tuple(_exact(_put(each, done)) for each in term.args)
+            done[id(term)] = replace(term, args=args, kwargs=named)
+        else:
+            done[id(term)] = term
+    return done[id(top)]  # type: ignore[no-any-return]
+
+
+def _exact(value: Any) -> Any:
+    """Floats as Fractions or multiples of pi and e, in lists too; those in arrays as Fractions."""
+    if isinstance(value, float | np.floating) or (
+        isinstance(value, np.ndarray) and value.dtype.kind == "f" and not value.shape
+    ):
+        return _constant(float(value))
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        return np.vectorize(lambda each: fraction(float(each)), otypes=[object])(value)
+    if type(value) in (list, tuple):
+        return type(value)(map(_exact, value))
+    return value
+
+
+def _constant(value: float) -> "Fraction | Form":
+    """A number of the text: a Fraction, or a small multiple of pi or e."""
+    try:
+        return fraction(value)
+    except GradcheckError:
+        for name, (number, *_) in CONSTANTS.items():
+            times = Fraction(value / number).limit_denominator(SMALL)
+            if float(times) * number == value:
+                return Form(partial(_multiple, name), (times,))
+        raise
+
+
+def _multiple(name: str, kind: NumberKind) -> Callable[[Any], Any]:
+    """So many times a named constant."""
+    return lambda times: kind.constant(name) * times
+
+
+def fraction(value: float) -> Fraction:
+    """A float as the decimal of at most 15 digits that it was written as, or as a small fraction.
+
+    So many digits come back from a float64 as they went in. Of the numbers below 1,000 that are
+    computed otherwise, one in 10^9 is a float of a fraction whose denominator is below 1,000.
+    """
+    if not np.isfinite(value):
+        raise GradcheckError(f"{value} is no number")
+    text = repr(value)
+    digits = text.partition("e")[0].replace(".", "").lstrip("-0")
+    if len(digits.rstrip("0")) <= DIGITS:
+        return Fraction(text)
+    small = Fraction(value).limit_denominator(SMALL)
+    if float(small) != value:
+        raise GradcheckError(f"{text} was computed, and is known to the digits of a float only")
+    return small
+
+
 def height(top: Term) -> int:
     """How many gradients of gradients a value is made of."""
     found: dict[int, int] = {}
@@ -172,7 +242,7 @@ def _filled(value: Any, known: Mapping[int, Any], kind: NumberKind) -> Any:
     """Terms by their values; arrays of floats as numbers of the kind."""
     if type(value) in (list, tuple):
         return type(value)(_filled(each, known, kind) for each in value)
-    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+    if isinstance(value, Fraction) or (isinstance(value, np.ndarray) and value.dtype.kind in "fO"):
         return kind.lift(value)
     return _put(value, known)
 
@@ -183,6 +253,28 @@ def _filled(value: Any, known: Mapping[int, Any], kind: NumberKind) -> Any:
 def picking(how: How, k: int) -> How:
     """One of several results."""
     return lambda kind: lambda *args, **kwargs: how(kind)(*args, **kwargs)[k]
+
+
+def filler(number: float) -> How:
+    """All entries replaced by one number."""
+    return lambda kind: lambda x: x * 0.0 + number
+
+
+def assigning(kind: Any, index: Any) -> Callable[..., Any]:
+    """A copy with entries put in the place of others."""
+
+    def assigned(x: Any, value: Any) -> Any:
+        changed = kind.function("copy")(x)
+        if kind.name == "tensor" and not isinstance(changed, Tensor):
+            changed = Tensor(np.array(changed))
+        if isinstance(changed, Scalars):
+            plain = np.asarray(value, dtype=object)
+            np.asarray(changed)[index] = plain if plain.shape else plain.item()
+        else:
+            changed[index] = value
+        return changed
+
+    return assigned
 
 
 def divisor(term: Term | None) -> float:

@@ -5,16 +5,15 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.diagnosis.closeness import equal
 from gradcheck.engine.tape import Leaf, Node
 from gradcheck.training.forms import Array
 from gradcheck.training.recorder import snapshot
 
 Value = Array | bool | str | tuple[int, ...] | list[Any] | None
-RELATIVE = 1e-8
-ABSOLUTE = 1e-11  # of the largest entry
 
 
-def plainly(value: Any) -> Value:
+def as_value(value: Any) -> Value:
     """A value of a program as what is compared; numbers as an array."""
     found = snapshot(value)
     if isinstance(found, Node | Leaf):
@@ -23,9 +22,9 @@ def plainly(value: Any) -> Value:
         return bool(found) if isinstance(found, np.bool_) else found
     if isinstance(found, tuple):
         whole = all(isinstance(each, int) and not isinstance(each, bool) for each in found)
-        return found if whole else [plainly(each) for each in found]
+        return tuple(found) if whole else [as_value(each) for each in found]
     if isinstance(found, list):
-        return _listed([plainly(each) for each in found])
+        return _listed([as_value(each) for each in found])
     return _numbers(found)
 
 
@@ -45,11 +44,7 @@ def _listed(entries: list[Value]) -> Value:
 def same(a: Value, b: Value, slack: float = 0.0) -> bool:
     """Whether two values of a program are the same but for rounding."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        if a.shape != b.shape:
-            return False
-        size = np.abs(b)
-        room = RELATIVE * size + ABSOLUTE * np.max(size, initial=0.0) + slack
-        return bool(np.all(np.abs(a - b) <= room))
+        return equal(a, b, slack)
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(same(x, y, slack) for x, y in zip(a, b, strict=True))
     return type(a) is type(b) and not isinstance(a, np.ndarray | list) and a == b

@@ -11,23 +11,26 @@ import numpy as np
 
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.recording import watched
-from gradcheck.errors import GradcheckError
-from gradcheck.language import Budget
+from gradcheck.errors import GradcheckError, TextError
+from gradcheck.language import Budget, Outcome
+from gradcheck.language.running.classes import Instance
 from gradcheck.language.running.run import run
 from gradcheck.ops.row import Op
 from gradcheck.problem.draw import SCALES, decimals
 from gradcheck.problem.record import Part, Point, Problem
 from gradcheck.training.layers import Layer, context
-from gradcheck.training.ledger import RIGHT, Entry, Verbs
-from gradcheck.training.outputs import Value, plainly
-from gradcheck.training.recorder import Called, Recorder
-from gradcheck.training.traced import Shadow
+from gradcheck.training.ledger import RIGHT, Entry, Ledger, Verbs
+from gradcheck.training.outputs import Value, as_value
+from gradcheck.training.recorder import BackwardCall, Printed, Recorder
+from gradcheck.training.scripts import Chain
+from gradcheck.training.traced import Traced
 
-METHODS = frozenset({"backward", "step"})
+PRINTED, ERROR = "printed", "error"
 ROOMY = Budget()
 TRIES = 8
 SAMPLES = 4
 UNITS = 8.0
+FIRM = 1e-8  # of the largest number: what a disturbance may change
 EPSILON = float(np.finfo(np.float64).eps)
 
 
@@ -36,23 +39,25 @@ class Trace:
     """What one run left: its events, its ledger, the answers to what is asked.
 
     `together` is the number of gradients that the fullest window added up; `notes` are PyTorch's
-    warnings; `idle_clears` counts the clearings that found nothing.
+    warnings; `idle_clears` counts the clearings that found nothing; `printed` is what `print`
+    wrote; `error` is what the program ended in, where that is asked; `drawn` says whether it drew.
     """
 
-    calls: tuple[Called, ...]
+    calls: tuple[BackwardCall, ...]
     entries: tuple[Entry, ...]
     values: Mapping[str, Value]
     together: int = 1
     notes: tuple[str, ...] = ()
     idle_clears: int = 0
+    printed: str = ""
+    error: TextError | None = None
+    drawn: bool = False
 
 
-def is_training(problem: Problem) -> bool:
-    """Whether a problem asks what is read at the end, or its program goes back by itself."""
-    if any(part.ask is not None for part in problem.parts):
-        return True
-    calls = (n.func for n in ast.walk(problem.program.tree) if isinstance(n, ast.Call))
-    return any(isinstance(func, ast.Attribute) and func.attr in METHODS for func in calls)
+def asks_error(problem: Problem) -> bool:
+    """Whether it is asked what the program ends in: then it may end in an error."""
+    asked = (part.ask.tree for part in problem.parts if part.ask is not None)
+    return any(isinstance(n, ast.Name) and n.id == ERROR for tree in asked for n in ast.walk(tree))
 
 
 def point_of(problem: Problem) -> Point:
@@ -71,59 +76,97 @@ def point_of(problem: Problem) -> Point:
 
 def trace(problem: Problem, point: Point, verbs: Verbs = RIGHT, *, together: int = 1) -> Trace:
     """Run the program on the engine; raises TextError or OutOfBudget, as any program does."""
-    home = Recorder(verbs, together)
+    recorder = Recorder(Ledger(verbs, together))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        names = names_after(problem, point, home)
-        values = {part.name: read_part(part, names, home) for part in problem.parts}
+        names, error = names_after(problem, point, recorder)
+        values = {p.name: read_part(p, names, recorder, failed=error) for p in problem.parts}
     notes = tuple(dict.fromkeys(str(w.message) for w in caught))
-    fullest = max(home.fullest, 1)
-    calls, entries = tuple(home.calls), tuple(home.entries)
-    return Trace(calls, entries, values, fullest, notes, home.idle_clears)
+    ledger, calls = recorder.ledger, tuple(recorder.calls)
+    fullest = max(ledger.fullest, 1)
+    return Trace(
+        calls,
+        tuple(ledger.entries),
+        values,
+        fullest,
+        notes,
+        ledger.idle_clears,
+        "".join(each.text for each in recorder.printed),
+        error,
+        recorder.generator.used,
+    )
 
 
 def names_after(
-    problem: Problem, point: Point, home: Recorder, budget: Budget = ROOMY
-) -> dict[str, Any]:
-    """All variables after the run; leaves get their names from them."""
-    inputs = {name: _input(problem, name, point[name], home) for name in problem.inputs}
-    outcome = run(problem.program, inputs, home, budget, context=context(home))
+    problem: Problem, point: Point, recorder: Recorder, budget: Budget = ROOMY
+) -> tuple[dict[str, Any], TextError | None]:
+    """All variables after the run, and the error it ended in; leaves get their names from them."""
+    given = [name for name, entry in problem.inputs.items() if entry.written is None]
+    inputs = {name: _input(problem, name, point[name], recorder) for name in given}
+    written = [entry for entry in problem.inputs.values() if entry.written is not None]
+    recorder.moved = {entry.written: point[entry.name] for entry in written}
+    words, ends = context(recorder), asks_error(problem)
+    outcome = run(problem.program, inputs, recorder, budget, context=words, keep_error=ends)
     for name, value in outcome.names.items():
-        _christen(name, value)
-    for k, leaf in enumerate(home.leaves):
+        _name_leaves(name, value)
+    for k, leaf in enumerate(recorder.ledger.leaves):
         leaf.name = leaf.name or f"leaf {k + 1}"
-    for entry in home.entries:
+    for entry in recorder.ledger.entries:
         entry.leaf.name = entry.leaf.name or "an intermediate value"
-    return {**outcome.names, "recorded": SimpleNamespace(**home.recorded)}
+    return readable(outcome, recorder.recorded, recorder.printed), outcome.error
 
 
-def _input(problem: Problem, name: str, value: Any, home: Recorder) -> Shadow:
+def readable(
+    outcome: Outcome, recorded: Mapping[str, Any], printed: Sequence[Printed]
+) -> dict[str, Any]:
+    """What `ask` can read: all variables, what was recorded and printed, and the error."""
+    error = None if outcome.error is None else outcome.error.complaints[0].message
+    said = {PRINTED: [each.value for each in printed], ERROR: error}
+    return {**said, **outcome.names, "recorded": SimpleNamespace(**recorded)}
+
+
+def _input(problem: Problem, name: str, value: Any, recorder: Recorder) -> Traced:
     if problem.inputs[name].requires_grad:
-        return home.leaf(value, name)
-    return Shadow(home, tensor(np.array(value, dtype=np.float64)))
+        return recorder.leaf(value, name)
+    return Traced(recorder, tensor(np.array(value, dtype=np.float64)))
 
 
-def _christen(name: str, value: Any, depth: int = 2) -> None:
+def _name_leaves(name: str, value: Any, depth: int = 2) -> None:
     """Name leaves after the variables that hold them, or the lists; those may hold themselves."""
-    if isinstance(value, Shadow) and not value.name:
+    if isinstance(value, Traced) and not value.name:
         value.name = name
-    elif isinstance(value, Layer):
-        for own in ("weight", "bias"):
-            if getattr(value, own) is not None:
-                getattr(value, own).name = f"{name}.{own}"
+    elif isinstance(value, Layer | Chain | Instance):
+        for path, parameter in value.named_parameters():
+            parameter.name = parameter.name or f"{name}.{path}"
+    elif isinstance(value, dict) and depth:
+        for key, each in value.items():
+            _name_leaves(f"{name}[{key!r}]", each, depth - 1)
     elif isinstance(value, list | tuple) and depth:
         for k, each in enumerate(value):
-            _christen(f"{name}[{k}]", each, depth - 1)
+            _name_leaves(f"{name}[{k}]", each, depth - 1)
 
 
 def read_part(
-    part: Part, names: Mapping[str, Any], home: Recorder, budget: Budget = ROOMY
+    part: Part,
+    names: Mapping[str, Any],
+    recorder: Recorder,
+    budget: Budget = ROOMY,
+    *,
+    failed: TextError | None = None,
 ) -> Value:
-    """What a part reads: its expression, or the `.grad` of the input it is named after."""
+    """What a part reads: its expression, or the `.grad` of the input it is named after.
+
+    Of a program that `failed`, what does not exist is None.
+    """
     if part.ask is None:
-        return plainly(names[part.name].grad)
-    found = run(part.ask, names, home, budget, context=context(home))
-    return plainly(found.value)
+        return as_value(names[part.name].grad)
+    try:
+        found = run(part.ask, names, recorder, budget, context=context(recorder))
+    except TextError:
+        if failed is None:
+            raise
+        return None
+    return as_value(found.value)
 
 
 def finite(value: Value) -> bool:
@@ -162,3 +205,13 @@ def _spread(value: Value, runs: Sequence[Value]) -> Any:
     alike = [r for r in runs if isinstance(r, np.ndarray) and r.shape == value.shape]
     off = np.max([np.abs(r - value) for r in alike], axis=0, initial=0.0)
     return off + 4 * EPSILON * np.abs(value)
+
+
+def firm(lost: Any, value: Value) -> bool:
+    """Whether what is lost is little beside the numbers."""
+    if isinstance(value, list):
+        whole = isinstance(lost, list) and len(lost) == len(value)
+        return whole and all(firm(x, y) for x, y in zip(lost, value, strict=True))
+    if not isinstance(value, np.ndarray):
+        return True
+    return bool(np.all(lost <= FIRM * np.max(np.abs(value), initial=0.0)))

@@ -14,6 +14,7 @@ from gradcheck.errors import TextError
 from tests.support.meanings import MEANINGS
 from tests.support.spellings import ROWS
 from tests.support.typed import NAMES, read
+from tests.support.typed_answers import rows as typed_answers
 
 
 def name(word):
@@ -121,12 +122,18 @@ def grouping(text):
 
 SIGNS = "x y a 2 3.5 1e3 ( ) [ ] { } | + - * / ^ ** @ , . = < : ' ! ° % √ ² ⁻ ½ θ π · − & $ ~ é х"
 PLAIN = "sin cos ln log_ e pi xy sinx None np. .T 0,5"
-LATEX = r"\frac \sqrt \left| \right) \sin \cdot \log_ _{ } \ "
+HABITS = (
+    "&minus; &sup2; <sup>2</sup> f'(x)= dy/dx= y'= 1'234,5 1.234 ; : "
+    "✓ “ ” $ \u200b х ｘ 𝑥 ⁽ ʸ Sin X"
+)
+LATEX = r"\boxed{ \[ \frac \sqrt \left| \right) \sin \cdot \log_ _{ } \ "
 PIECES = [
     *(typed for typed, _ in ROWS),
     *MEANINGS,
     *SIGNS.split(),
     *PLAIN.split(),
+    *HABITS.split(" "),
+    *[typed for _, _, typed in typed_answers()][::7],
     *LATEX.split(),
     *(" ", "\n", "\x00", "\ud800"),
 ]

@@ -5,17 +5,9 @@ import pytest
 from tests.support.typed import complaint
 
 TABLE = r"""
-1  | xy             | write x*y
-1  | sinx           | write sin(x)
-1  | xsinx          | write x*sin(x)
-1  | xe^x           | write x*e
-1  | sin2x          | write sin(2*x)
 1  | y3             | write y^3 or y*3
 1  | q              | the names of this problem are
-1  | Sin(x)         | did you mean sin? Capital
-1  | Y              | did you mean y? Capital
 1  | thetta         | did you mean theta
-5  | 2 + cosh1(x)   | write cosh(1)
 1  | y_1            | write y[0] for the first entry
 5  | x + C          | no constant of integration
 2  | f'(x)          | primes are not read
@@ -25,14 +17,12 @@ TABLE = r"""
 7  | \frac{d}{dx} x | without derivative signs
 1  | \partial x     | without derivative signs
 1  | ∂x             | U+2202
-3  | x = 2          | equals sign
-7  | f'(x) = 2x     | what stands on its right
-7  | dy/dx = 2x     | what stands on its right
 2  | 0,5            | written with a point: 0.5
-2  | 0,5x           | written with a point: 0.5
-6  | sin(0,5)       | written with a point: 0.5
-3  | (0,5)*x        | written with a point: 0.5
-5  | x^(1,5)        | written with a point: 1.5
+2  | 1,234          | thousands as 1234
+1  | 1.234,5        | write 1234.5
+1  | log2x          | write log 2x, or log2 x
+1  | xexp2x         | more than one way
+6  | 2x*x = x^2     | equals sign
 2  | 1,000          | thousands as 1000
 3  | 2x, 3y         | lists in square brackets
 2  | x!             | factorials
@@ -57,7 +47,6 @@ TABLE = r"""
 1  | log_sin(x)     | unknown function log_sin
 4  | np.foo(x)      | unknown function foo
 2  | √              | root sign
-1  | \operatorname{a b} | leave the font out
 8  | sum(X, foo=1)  | axis= and keepdims=
 1  | sum X          | needs brackets
 3  | 2 3            | write * between them
@@ -72,21 +61,17 @@ TABLE = r"""
 2  | x)             | open a bracket before it
 3  | (x]            | ) to close (
 1  | ()             | empty brackets
-2  | 3[x+1]         | round brackets to group
-1  | [x+1]^2        | round brackets to group
 3  | X[]            | an index
 7  | a < x < y      | chain of comparisons
 3  | x.grad         | .grad is not read
-1  | \text{hi}      | without words
+1  | \text{hi}      | unknown name hi
+1  | \text{so it is} | without words
 1  | \int x         | integral signs
 1  | \begin{x}      | [[a, b], [c, d]]
 9  | \frac{1}       | the formula stops
 1  | \foo x         | unknown name foo
 1  | $x             | dollar sign
 1  | \left.x        | sized bracket
-1  | хy             | looks like x
-1  | ｘ             | U+FF58
-1  | 𝐱              | looks like x
 1  | é              | U+00E9
 2  | x∞             | infinity
 3  | x^1001         | exponent beyond 1,000
@@ -96,9 +81,8 @@ TABLE = r"""
 10 | (10^999)^999   | too long to be an answer
 1  | 1e999          | beyond 400
 1  | 1e-401         | beyond 400
-4  | x := 1; y      | equals sign
+7  | x := 1; y      | give one formula
 1  | None           | only in an index
-1  | "x"            | quotation marks
 12 | __import__('os').system('id') | primes
 1  | ().__class__.__base__ | empty brackets
 1  | lambda x: x    | unknown name lambda

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from gradcheck.derivation import walked
+from gradcheck.derivation import Walked, derive
 from gradcheck.problem import Problem, load_text
+from gradcheck.problem.draw import given_point
 
 X = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
 GIVEN = f"{{X: {{value: {X}, requires_grad: false}}, W: [0.5, -1.0], x: [1.0, 2.0]}}"
@@ -14,6 +15,11 @@ def asked(program: str, **more: object) -> Problem:
     body = program.replace("\n", "\n  ")
     rest = "".join(f"{name}: {value}\n" for name, value in more.items())
     return load_text(f"id: t\ninputs: {GIVEN}\n{rest}program: |\n  {body}\n").problems[0]
+
+
+def walked(problem: Problem) -> Walked:
+    """The derivation at the given point."""
+    return derive(problem, given_point(problem))
 
 
 def test_the_cotangents_of_a_mean_of_squares_by_hand():

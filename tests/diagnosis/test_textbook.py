@@ -33,7 +33,7 @@ x**3 * sin(x)        | x**3*cos(x)                           | lost-product-term
 x**3 * sin(x)        | 3*x**2*sin(x) - x**3*cos(x)           | product-rule-minus sign-error
 x**3 * sin(x)        | 3*x**2 + cos(x)                       | sum-of-derivatives
 cos(x) / x**2        | (-x**2*sin(x) + 2*x*cos(x))/x**4      | quotient-plus sign-error
-cos(x) / x**2        | (x**2*sin(x) + 2*x*cos(x))/x**4       | quotient-swapped sign-error
+cos(x) / x**2        | (x**2*sin(x) + 2*x*cos(x))/x**4       | quotient-swapped
 cos(x) / x**2        | -sin(x)/(2*x)                         | quotient-of-derivatives
 cos(x) / x**3        | (-x**3*sin(x) - 3*x**2*cos(x))/x**3   | denominator-not-squared
 cos(x) / x**2        | (-x**2*sin(x) - 2*x*cos(x))/cos(x)**2 | numerator-squared

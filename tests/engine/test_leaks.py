@@ -42,7 +42,6 @@ REFUSED = {
     "full_like_itself": lambda t: np.full_like(t, t[0]),
     "full_like_named": lambda t: np.full_like(t, fill_value=t[0]),
     "divmod": lambda t: divmod(t, 2.0),
-    "getattr_data": lambda t: t.data,
     "vectorize": np.vectorize(lambda v: v * 2),
     "r_": lambda t: np.r_[t],
     "c_": lambda t: np.c_[t],

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from gradcheck.diagnosis import Prepared, explain, prepare
+from gradcheck.diagnosis.explain import CONSISTENT
 from gradcheck.mistakes import CATALOGUE, Mistake
 from gradcheck.opinions.opinion import Case
 from tests.support.school import POINTS, case, evaluated, names_of
@@ -55,7 +56,8 @@ def test_example_is_wrong_and_named(row: Mistake) -> None:
             prepared, part, answer, slopes=slopes if row.id == "integrated-instead" else None
         )
         assert row.id in {h.mistake.id for h in (*found.hypotheses, *found.beneath)}
-        assert found.certainty == ("unique" if len(found.hypotheses) == 1 else "torn")
+        alone = len(found.hypotheses) == 1 and CONSISTENT not in found.remarks
+        assert found.certainty == ("unique" if alone else "torn")
 
 
 @pytest.mark.parametrize("row", CATALOGUE, ids=LABELS)
@@ -74,3 +76,10 @@ def test_words_are_sentences(row: Mistake) -> None:
     assert row.says.endswith(".")
     assert not re.search(r"\b(you|your|careless|forgot|stupid|simply|obviously)\b", row.says, re.I)
     assert 0 < row.common <= 1
+
+
+@pytest.mark.parametrize("row", CATALOGUE, ids=LABELS)
+def test_words_are_few(row: Mistake) -> None:
+    """At most 25 words; no cotangent in the words of calculus."""
+    assert len(row.says.split()) <= 25
+    assert row.family == "backprop" or "cotangent" not in row.says

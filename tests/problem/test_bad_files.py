@@ -70,6 +70,48 @@ CASES = {
         "2:22",
         "a whole number was expected",
     ),
+    "a key misspelled": ("id: p\nimputs: {x: 2.0}\nprogram: x\n", "2:1", "did you mean `inputs`"),
+    "a number in quotes": (
+        "id: p\ninputs: {x: '2.0'}\nprogram: x\n",
+        "2:13",
+        "a number was expected, a text came - write it without quotes",
+    ),
+    "an id that is a number": (
+        HEAD.replace("p", "1", 1) + "program: x\n",
+        "1:5",
+        "write `id: '1'`",
+    ),
+    "a value of several entries": (
+        "id: p\ninputs: {x: [1.0, 2.0]}\nprogram: |\n  y = 3*x\n  y**2\n",
+        "5:3",
+        "add `cotangent:` with a number for each entry, or end with `(...).sum()`",
+    ),
+    "a mistake misspelled": (
+        HEAD + "program: x**2\nwrong: [{answer: {x: -2*x}, mistake: sign-eror}]\n",
+        "4:38",
+        "did you mean `sign-error`?",
+    ),
+    "credit for a mistake misspelled": (
+        "credit: {sign-eror: 0.5}\nproblems:\n  - {id: p, inputs: {x: 2.0}, program: x**2}\n",
+        "1:10",
+        "did you mean `sign-error`?",
+    ),
+    "an answer to no part": (HEAD + "program: x\nright: [{z: 1}]\n", "4:10", "`z` is not a part"),
+    "an array that no machine holds": (
+        "id: p\ninputs: {X: {shape: [100000, 100000]}}\nprogram: sum(X)\n",
+        "2:21",
+        "10,000,000,000 entries are too many",
+    ),
+    "shapes of what is drawn": (
+        "id: p\ninputs: {a: {shape: [2]}, b: {shape: [3]}}\nprogram: sum(a * b)\n",
+        "3:14",
+        "shapes",
+    ),
+    "half a JSON": (
+        '{"id": "p", "inputs": {"x": 2.0}, "program": "x**2"',
+        "1:52",
+        "close the bracket",
+    ),
     "empty": ("", "", ""),
 }
 
@@ -87,6 +129,21 @@ def test_bad_file(name, tmp_path):
     assert phrase in said
     assert result.exit_code == 2
     assert f"set.yaml:{place}" in said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id: p\nimputs: {x: 2.0}\nprogram: x\n",
+        "id: p\ninputs: {2x: 2.0}\nprogram: x**2\n",
+    ],
+)
+def test_one_fault_is_told_once(tmp_path, text):
+    """A misspelled key is not missing too; a program is not blamed for an input's bad name."""
+    file = tmp_path / "set.yaml"
+    file.write_text(text)
+    said = CliRunner().invoke(main, ["solve", str(file)]).output
+    assert said.count("set.yaml:") == 1
 
 
 def test_all_faults_of_a_file_are_told_at_once(tmp_path):

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from gradcheck.commands.catalogues import markdown_mistakes
+from gradcheck.report.catalogues import markdown_mistakes
 
 README = Path(__file__).parents[2] / "README.md"
 NAMED = re.compile(r"in `(?P<name>[\w.]+)`:\n\n```yaml\n(?P<text>.*?)```", re.DOTALL)

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from gradcheck.cli import main
 from gradcheck.diagnosis.lint import Finding
 from gradcheck.problem import load, load_text
-from gradcheck.training import Asked, prepared
+from gradcheck.training import Reference, prepared
 from gradcheck.training.lint import blind, confused
 from gradcheck.training.sites import EVERYWHERE
 
@@ -40,7 +40,7 @@ for k in range({n}):
 """
 
 
-def asking(program: str, *asked: str) -> Asked:
+def asking(program: str, *asked: str) -> Reference:
     """A program in w = [1, -2], and what it is asked."""
     lines = "\n".join(f"  {line}" for line in program.strip().splitlines())
     parts = ", ".join(f'"{each}": "{each}"' for each in asked)
@@ -192,15 +192,16 @@ def test_findings_are_counted_and_shown_at_their_place(tmp_path: Any) -> None:
     assert "1 problems, 1 findings" in result.output
 
 
-def test_solve_warns_where_lint_has_findings(tmp_path: Any) -> None:
-    """One line under the answers of a single step; nothing where all mistakes show."""
+def test_solve_lints_only_where_it_is_asked_to(tmp_path: Any) -> None:
+    """`--lint` adds the findings on a single step; without it the linter does not run."""
     file = tmp_path / "p.yaml"
     text = "id: p\ninputs: {w: 1.0}\nprogram: |\n"
     text += "".join(f"  {line}\n" for line in ONE_STEP.replace(".sum()", "").splitlines())
     file.write_text(text + "ask: {w: w.detach()}\n")
-    assert "lint: 2 findings" in CliRunner().invoke(main, ["solve", str(file)]).output
-    clean = ["solve", str(FILE), "--problem", "training-five-steps"]
-    assert "lint:" not in CliRunner().invoke(main, clean).output
+    assert (
+        "1 problems, 2 findings" in CliRunner().invoke(main, ["solve", str(file), "--lint"]).output
+    )
+    assert "findings" not in CliRunner().invoke(main, ["solve", str(file)]).output
 
 
 @pytest.mark.parametrize("name", ["never-cleared", "last-window", "adam", "classes"])

@@ -152,7 +152,7 @@ def _value(piece: Any, spot: Spot, bits: int) -> Values:
     if not isinstance(piece, Program):
         number: arb = piece()
         return number
-    inputs = {name: balls(value) for name, value in spot.point.items()}
+    inputs = {name: balls(value) for name, value in spot.mentioned(names(piece), bits).items()}
     entries = _as_numbers(run(piece, inputs, KINDS["ball"], budget(spot.problem)).value)
     if bits >= PATIENCE:
         _refuse_lost(piece, spot, entries)
@@ -172,7 +172,8 @@ def _refuse_lost(program: Program, spot: Spot, entries: Array) -> None:
     lost = [index for index, ball in np.ndenumerate(entries) if not ball.is_finite()]
     if not lost:
         return
-    inputs = {name: np.array(value, dtype=float)[()] for name, value in spot.point.items()}
+    values = spot.mentioned(names(program), PATIENCE)
+    inputs = {name: _as_floats(value) for name, value in values.items()}
     plain = np.asarray(
         run(program, inputs, KINDS["float"], budget(spot.problem)).value, dtype=float
     )
@@ -180,6 +181,11 @@ def _refuse_lost(program: Program, spot: Spot, entries: Array) -> None:
         if plain.shape == entries.shape and not np.isfinite(plain[index]):
             entry = f"entry {list(index)}" if index else "it"
             raise NoValue(f"{entry} has no value")
+
+
+def _as_floats(values: Array) -> Any:
+    """Balls by their middles."""
+    return np.array([middle(ball) for ball in values.flat]).reshape(values.shape)[()]
 
 
 def floats(at: At) -> Array | None:

@@ -3,17 +3,18 @@
 import ast
 import re
 
+from gradcheck.language.rules.classes import call_class
 from gradcheck.language.rules.differing import refuse_differing
 from gradcheck.language.rules.names import (
+    applied,
     good_name,
     is_prefix,
     unknown,
     unknown_attribute,
     unknown_member,
 )
-from gradcheck.language.rules.refusals import Refusal
+from gradcheck.language.rules.refusals import TEXT, Refusal
 from gradcheck.language.rules.vocabulary import (
-    BUILTINS,
     TYPES,
     WORD_KEYWORDS,
     WORD_POSITIONS,
@@ -22,6 +23,16 @@ from gradcheck.language.rules.vocabulary import (
 from gradcheck.language.rules.walk import Check, Meaning
 
 SUBSCRIPTS = re.compile(r"[A-Za-z.,\-> ]{0,100}")
+# Methods of PyTorch that are an operator, or tell the shape.
+GUARDS = {
+    "size": "lengths",
+    "eq": "equal",
+    "ne": "not_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+}
 UNPACKING = Refusal("a `**`", "write the arguments out one by one")
 
 
@@ -47,10 +58,11 @@ def _callee(check: Check, func: ast.expr) -> Meaning | None:
 
 
 def _makes_a_layer(check: Check, made: ast.Call) -> bool:
-    """`MSELoss()` in `MSELoss()(y, target)`: a layer that is called as soon as it is made."""
+    """`MSELoss()` in `MSELoss()(y, target)`: a layer or a module, called as soon as it is made."""
     check.visit(made)
     meaning = check.meanings.get(made)
-    return meaning is not None and meaning.name in check.vocabulary.layers
+    made_of = check.vocabulary.layers | check.classes.keys()
+    return meaning is not None and meaning.name in made_of
 
 
 def _by_name(check: Check, func: ast.Name) -> Meaning | None:
@@ -62,7 +74,9 @@ def _by_name(check: Check, func: ast.Name) -> Meaning | None:
         return _by_variable(check, func)
     if spelled in check.helpers:
         return Meaning("call", spelled)
-    if spelled in BUILTINS:
+    if spelled in check.classes:
+        return call_class(check, func)
+    if spelled in vocabulary.builtins():
         return Meaning("builtin", spelled)
     if known := vocabulary.function(spelled):
         return Meaning("function", known)
@@ -76,7 +90,7 @@ def _by_name(check: Check, func: ast.Name) -> Meaning | None:
 
 def _by_variable(check: Check, func: ast.Name) -> Meaning | None:
     """What a variable holds; refused where a function of that name was surely meant."""
-    if func.id in check.vocabulary.callables():
+    if func.id in check.vocabulary.callables() and func.id not in check.layers:
         cure = f"write `np.{func.id}(...)` for the function, or rename the variable"
         check.say(func, f"`{func.id}` is a variable here", cure)
         return None
@@ -88,9 +102,16 @@ def _by_attribute(check: Check, func: ast.Attribute) -> Meaning | None:
     prefix = check.prefix(func.value)
     if prefix:
         return _by_prefix(check, func, prefix)
+    if applied(check, func):
+        check.meanings[func] = Meaning("apply")
+        return Meaning("call")
     check.visit(func.value)
     if not good_name(check, func, func.attr):
         return None
+    if func.attr in check.members and func.attr not in check.vocabulary.methods:
+        return Meaning("member", func.attr)
+    if check.vocabulary.scripts and func.attr in GUARDS:
+        return Meaning("guard", GUARDS[func.attr])
     if func.attr in check.vocabulary.methods:
         return Meaning("method", func.attr)
     if known := check.vocabulary.function(func.attr):
@@ -129,10 +150,12 @@ def _argument(check: Check, value: ast.expr, meaning: Meaning, may_be_word: bool
     """A value; or a word, a type, where the vocabulary's functions take them."""
     is_function = meaning.role in ("function", "postfix")
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
-        if not (is_function and may_be_word and _is_word(meaning.name, value.value)):
+        if not is_function:
             check.visit(value)
-    elif is_function and _is_type(check, value):
-        check.meanings[value] = Meaning("type", ast.unparse(value))
+        elif not (may_be_word and _is_word(meaning.name, value.value)):
+            check.refuse(value, TEXT)
+    elif is_function and (name := _type(check, value)):
+        check.meanings[value] = Meaning("type", name)
     else:
         check.visit(value)
 
@@ -142,6 +165,10 @@ def _is_word(function: str, word: str) -> bool:
     return bool(SUBSCRIPTS.fullmatch(word)) if function == "einsum" else word in WORDS
 
 
-def _is_type(check: Check, value: ast.expr) -> bool:
-    """Whether an argument is `float`, `int` or `bool` itself."""
-    return isinstance(value, ast.Name) and value.id in TYPES and not check.is_variable(value.id)
+def _type(check: Check, value: ast.expr) -> str:
+    """The name of a type that is an argument itself: `float`, `torch.float64`; else nothing."""
+    if isinstance(value, ast.Name) and not check.is_variable(value.id):
+        return value.id if value.id in TYPES | check.vocabulary.dtypes else ""
+    if isinstance(value, ast.Attribute) and check.prefix(value.value) in ("torch", "np", "numpy"):
+        return value.attr if value.attr in check.vocabulary.dtypes else ""
+    return ""

@@ -3,7 +3,7 @@
 import ast
 
 from gradcheck.language.rules.refusals import NAMES
-from gradcheck.language.rules.vocabulary import PREFIXES, ROOTS, listing, nearest
+from gradcheck.language.rules.vocabulary import FUNCTION, PREFIXES, ROOTS, listing, nearest
 from gradcheck.language.rules.walk import LONGEST_NAME, Check, Meaning
 
 
@@ -35,8 +35,8 @@ def good_name(check: Check, node: ast.AST, identifier: str) -> bool:
 def unknown(check: Check, node: ast.AST, identifier: str) -> None:
     """Refuse a name that is neither variable nor constant, with the best advice there is."""
     vocabulary = check.vocabulary
-    callables = vocabulary.callables() | check.helpers
-    if identifier in NAMES:
+    callables = vocabulary.callables() | check.helpers | check.classes.keys()
+    if identifier in NAMES and identifier not in callables:
         check.refuse(node, NAMES[identifier])
     elif identifier in callables:
         check.say(node, f"`{identifier}` is a function", f"call it: `{identifier}(...)`")
@@ -57,7 +57,10 @@ def _variables(check: Check) -> str:
 
 
 def attribute(check: Check, node: ast.Attribute) -> None:
-    """What may be read of a value: `x.grad`, `x.shape`; or a constant: `np.pi`."""
+    """What may be read of a value: `x.grad`, `x.shape`, `self.width`; or a constant: `np.pi`."""
+    if applied(check, node):
+        check.meanings[node] = Meaning("apply")
+        return
     prefix = check.prefix(node.value)
     if prefix:
         _constant(check, node, prefix)
@@ -66,7 +69,10 @@ def attribute(check: Check, node: ast.Attribute) -> None:
     if not good_name(check, node, node.attr):
         return
     vocabulary = check.vocabulary
-    if node.attr in vocabulary.attributes:
+    if node.attr in check.members:
+        offered = node.attr if node.attr in vocabulary.attributes else ""
+        check.meanings[node] = Meaning("member", offered)
+    elif node.attr in vocabulary.attributes:
         check.meanings[node] = Meaning("variable")
     elif node.attr in vocabulary.methods or vocabulary.function(node.attr):
         check.say(node, f"`.{node.attr}` without parentheses", f"call it: `.{node.attr}(...)`")
@@ -96,6 +102,19 @@ def _constant(check: Check, node: ast.Attribute, prefix: str) -> None:
         check.say(node, f"`{path}` is a function", f"call it: `{path}(...)`")
     else:
         unknown_member(check, node, prefix)
+
+
+def applied(check: Check, node: ast.Attribute) -> bool:
+    """Whether this is `Square.apply`; of a class nothing else is offered."""
+    owner = node.value.id if isinstance(node.value, ast.Name) else ""
+    if owner not in check.classes or check.is_variable(owner):
+        return False
+    if check.classes[owner] != FUNCTION or node.attr != "apply":
+        functions = (name for name, kind in check.classes.items() if kind == FUNCTION)
+        offered = listing(f"{name}.apply" for name in functions)
+        cure = f"what is: {offered}" if offered else "make an instance and use that"
+        check.say(node, f"`{owner}.{node.attr[:LONGEST_NAME]}` is not offered", cure)
+    return True
 
 
 def is_prefix(check: Check, node: ast.Attribute, prefix: str) -> bool:

@@ -47,6 +47,7 @@ NODES: dict[type[ast.AST], Refusal] = {
     ast.SetComp: Refusal("a set comprehension", LIST),
     ast.Slice: Refusal("a slice outside `x[...]`", "write `x[a:b]`"),
 }
+TEXT = Refusal("a text", "leave it out: a program computes numbers")
 OTHERWISE = Refusal("a construct that is no part of the checked language")
 
 OPERATORS: dict[type[ast.AST], Refusal] = {

@@ -22,6 +22,8 @@ ROOTS = frozenset(prefix.split(".")[0] for prefix in PREFIXES)
 BUILTINS = words(
     "range len enumerate zip abs min max sum int float bool list tuple sorted reversed"
 )
+# What a class of a program can be: a module with parameters, or a function with its derivative.
+MODULE, FUNCTION = "module", "function"
 # Names of types, where a function of the vocabulary takes one: `zeros(3, dtype=float)`.
 TYPES = frozenset({"float", "int", "bool"})
 
@@ -48,6 +50,9 @@ class Vocabulary:
     methods: frozenset[str] = frozenset()
     contexts: frozenset[str] = frozenset()
     layers: frozenset[str] = frozenset()  # functions whose values may be called
+    scripts: bool = False  # whether texts, imports, prints, dicts, classes and asserts are read
+    bases: frozenset[str] = frozenset()  # classes that a program's own may be made from
+    dtypes: frozenset[str] = frozenset()
     aliases: Mapping[str, str] = field(default_factory=dict)
     keyword_aliases: Mapping[str, str] = field(default_factory=dict)
 
@@ -60,13 +65,17 @@ class Vocabulary:
 
     def callables(self) -> frozenset[str]:
         """Everything that may stand before an opening parenthesis by its bare name."""
-        return self.functions | self.aliases.keys() | BUILTINS
+        return self.functions | self.aliases.keys() | self.builtins()
+
+    def builtins(self) -> frozenset[str]:
+        """Python's own functions that may be called."""
+        return BUILTINS | {"print"} if self.scripts else BUILTINS
 
 
-def nearest(name: str, known: Collection[str]) -> str:
+def nearest(name: str, known: Collection[str], alike: float = 0.6) -> str:
     """`did you mean ...?` for the known name closest to an unknown one, else nothing."""
     folded = {each.lower(): each for each in sorted(known, reverse=True)}
-    close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=alike)
     return f"did you mean `{folded[close[0]]}`?" if close else ""
 
 

@@ -14,7 +14,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gradcheck.language.running.budget import Meter, over
+from gradcheck.language.running import texts
+from gradcheck.language.running.budget import over
+from gradcheck.language.running.classes import Blueprint, Instance, Record
+from gradcheck.language.running.scripted import ASSIGNABLE, SCRIPTED, Scripted, good_key
 from gradcheck.language.running.shapes import broadcast, shape_as_array, shape_of
 from gradcheck.language.running.sizes import Size, elementwise, estimate, multiplied
 
@@ -54,16 +57,15 @@ OPERATIONS: dict[str, tuple[Function, Function]] = {
     "greater_equal": (operator.ge, operator.ge),
 }
 
+DICT: dict[str, Function] = {"items": dict.items, "keys": dict.keys, "values": dict.values}
+WITH_TEXTS = frozenset({"append"})
 SEQUENCES = (list, tuple, str, range)
 FLOATS = frozenset({float, np.float64})
 
 
 @dataclass(frozen=True)
-class Guards:
+class Guards(Scripted):
     """The operators, loops and calls of one run."""
-
-    meter: Meter
-    literal: Callable[[Fraction], Any]
 
     def named(self, name: str) -> Function:
         """The guard that the lowering called by a name."""
@@ -84,6 +86,16 @@ class Guards:
         """An operator between two values; in place of the first where `place` is 1."""
         if isinstance(a, int) and isinstance(b, int):
             return self.integers(name, a, b)
+        if isinstance(a, str) or isinstance(b, str):
+            return texts.operate(self.meter, name, a, b)
+        if isinstance(a, dict) or isinstance(b, dict):
+            raise TypeError(f"a dict cannot take part in `{name}` - take its entries")
+        if (
+            name == "add"
+            and isinstance(a, list)
+            and not (isinstance(b, list | tuple) or shape_of(b))
+        ):
+            raise TypeError("what is added to a list has to be a list - write `list(...)`")
         first, second = shape_of(a), shape_of(b)
         if not (first and second):
             if isinstance(a, SEQUENCES) or isinstance(b, SEQUENCES):
@@ -122,9 +134,9 @@ class Guards:
             raise over("as the exponent of a power", limit, "choose a smaller exponent")
 
     def _sequences(self, name: str, a: Any, b: Any) -> None:
-        """Refuse texts in operations, and lists that would grow or be compared without end."""
-        if isinstance(a, str) or isinstance(b, str):
-            raise TypeError(f"a text cannot take part in `{name}` - leave it out")
+        """Refuse lists that would grow or be compared without end, and texts among numbers."""
+        if not (isinstance(a, SEQUENCES) and isinstance(b, SEQUENCES)):
+            texts.refuse_texts(name, [each for each in (a, b) if isinstance(each, list | tuple)])
         if name == "multiply" and (isinstance(a, int) or isinstance(b, int)):
             many, times = (b, a) if isinstance(a, int) else (a, b)
             self.meter.room(len(many) * max(times, 0))
@@ -150,7 +162,12 @@ class Guards:
         return self.operate(name, a, b, place=1)
 
     def attribute_in_place(self, name: str, owner: Any, attribute: str, b: Any) -> None:
-        """`w.grad *= b`."""
+        """`w.grad *= b`, `self.count += 1`."""
+        if isinstance(owner, Record):
+            owner.fields[attribute] = self.in_place(name, owner.read(attribute), b)
+            return
+        if attribute not in ASSIGNABLE:
+            raise AttributeError(f"`.{attribute}` cannot be assigned here")
         setattr(owner, attribute, self.in_place(name, getattr(owner, attribute), b))
 
     def item_in_place(self, name: str, owner: Any, key: Any, b: Any) -> None:
@@ -165,7 +182,9 @@ class Guards:
         return made
 
     def index(self, owner: Any, key: Any) -> Any:
-        """An index; refused if it picks too many elements."""
+        """An index; refused if it picks too many elements, or is no key that a dict may have."""
+        if isinstance(owner, dict):
+            return good_key(key)
         keys = key if isinstance(key, tuple) else (key,)
         picks = [shape for each in keys if (shape := shape_as_array(each))]
         if picks:
@@ -199,15 +218,24 @@ class Guards:
         """A helper of the program, or a layer that a variable holds."""
         if isinstance(callee, FunctionType):
             return self.meter.called(callee, args, kwargs)
+        if isinstance(callee, Blueprint | Instance):
+            self.meter.step()
+            return callee(*args, **kwargs)
         if not callable(callee):
             raise TypeError(f"a {type(callee).__name__} cannot be called - multiply with `*`")
         self.meter.expect(*_layer(callee, args))
         return self.counted(callee, args, kwargs)
 
     def method(self, owner: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
-        """`x.backward(...)`."""
+        """`x.backward(...)`, `self.first(x)`."""
+        if isinstance(owner, Record):
+            return self.call(owner.method(name), *args, **kwargs)
+        if isinstance(owner, dict):
+            return self.counted(DICT[name].__get__(owner), args, kwargs)
         if isinstance(owner, list):
-            self.fits(name, args, kwargs)
+            if name == "extend" and not all(isinstance(each, list | tuple) for each in args):
+                raise TypeError("what extends a list has to be a list - write `list(...)`")
+            self.fits("append", args, kwargs)
             self.meter.room(len(owner) + sum(prod(shape_as_array(each)[:1]) for each in args))
         else:
             self.fits(name, (owner, *args), kwargs)
@@ -229,7 +257,9 @@ class Guards:
         return guarded
 
     def fits(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Refuse a call whose lists or whose result are too large."""
+        """Refuse a call whose lists or whose result are too large, or that is given texts."""
+        if name not in WITH_TEXTS:
+            texts.refuse_texts(name, (*args, *kwargs.values()))
         for each in (*args, *kwargs.values()):
             if isinstance(each, list | tuple):
                 self.meter.measure(each)
@@ -257,6 +287,7 @@ OTHERS: dict[str, Function] = {
     "truth": lambda guards, test: bool(test),
     "call": Guards.call,
     "method": Guards.method,
+    **SCRIPTED,
 }
 
 

@@ -15,6 +15,7 @@ from gradcheck.language.lower import LAST
 from gradcheck.language.program import Program
 from gradcheck.language.running.budget import Budget, Meter
 from gradcheck.language.running.builtin import TYPE, Builtins
+from gradcheck.language.running.classes import Blueprint
 from gradcheck.language.running.guards import Function, Guards, Kind
 from gradcheck.language.spans import MARK, SPANS, where_in
 
@@ -26,10 +27,13 @@ CURES: tuple[tuple[type[BaseException], str], ...] = (
     (NameError, "give it a value first, on every path"),
     (ZeroDivisionError, "choose inputs for which this is not zero"),
     (IndexError, "count from 0, up to the length in `.shape`"),
+    (AssertionError, "this is what the program itself claims"),
     (AttributeError, "plain numbers and lists know less than tensors"),
     (Exception, "look at the shapes and kinds of the values here"),
 )
 SAID: tuple[tuple[str, str], ...] = (
+    ("only for scalar outputs", "sum it first, or give a cotangent: `y.backward(ones_like(y))`"),
+    ("through the graph a second time", "say `retain_graph=True` in the first call"),
     ("in-place operation", "give the result a name of its own: `y = x + 1` for `x += 1`"),
 )
 TOO_MUCH: dict[type[BaseException], str] = {
@@ -42,11 +46,15 @@ LONGEST_MESSAGE = 300
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run came to: its last expression's value, all variables at the end, the steps."""
+    """What a run came to: its last expression's value, all variables at the end, the steps.
+
+    `error` is what the program ended in, where that was asked to be kept.
+    """
 
     value: Any
     names: Mapping[str, Any]
     steps: int = 0
+    error: TextError | None = None
 
 
 def run(
@@ -56,13 +64,15 @@ def run(
     budget: Budget,
     *,
     context: Mapping[str, Function] = NOTHING,
+    keep_error: bool = False,
 ) -> Outcome:
     """Run a program; `context` has the functions of this run alone (`record`, `no_grad`).
 
-    What a program changes in place it changes in the inputs: pass copies. What goes wrong in it
-    is a TextError or OutOfBudget at its place; other errors of gradcheck's pass as they are.
+    With `keep_error`, an error of the program's own ends the run and is kept. What a program
+    changes in place it changes in the inputs: pass copies. What goes wrong in it is a TextError or
+    OutOfBudget at its place; other errors of gradcheck's pass as they are.
     """
-    meter = Meter(budget)
+    meter, namespace, kept = Meter(budget), dict[str, Any](), None
     try:
         namespace = _namespace(program, inputs, kind, meter, context)
         with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -74,8 +84,10 @@ def run(
     except GradcheckError:
         raise
     except Exception as error:
-        raise TextError([_complaint(program, error)]) from error
-    return Outcome(namespace.get(LAST), _variables(namespace), meter.steps)
+        kept = TextError([_complaint(program, error)])
+        if not keep_error:
+            raise kept from error
+    return Outcome(namespace.get(LAST), _variables(namespace), meter.steps, kept)
 
 
 def _namespace(
@@ -90,7 +102,7 @@ def _namespace(
     def find(name: str) -> Function:
         return guards.function(name, context[name] if name in context else kind.function(name))
 
-    guards = Guards(meter, kind.literal)
+    guards = Guards(meter, kind.literal, context)
     tables: dict[str, Callable[[str], Any]] = {
         "guard": guards.named,
         "builtin": Builtins(guards, find).named,
@@ -108,12 +120,14 @@ def _variables(namespace: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in namespace.items()
-        if "." not in name and name != "__builtins__" and not _is_helper(value)
+        if name.isidentifier() and name != "__builtins__" and not _is_helper(value)
     }
 
 
 def _is_helper(value: Any) -> bool:
-    """Whether a value is a function that a program defined."""
+    """Whether a value is a function or a class that a program defined."""
+    if isinstance(value, Blueprint):
+        return True
     return isinstance(value, FunctionType) and value.__code__.co_filename == MARK
 
 

@@ -40,12 +40,13 @@ class Count(NamedTuple):
 
 def count_nested(value: Any, most: Count) -> Count:
     """What is in lists in lists; stops beyond the most, for a list may hold itself."""
-    if not isinstance(value, list | tuple):
+    if not isinstance(value, list | tuple | dict):
         return Count(0, size_of(value))
     entries, extra, left = len(value), 0, [value]
     while left and entries <= most.entries and entries + extra <= most.elements:
-        for each in left.pop():
-            if isinstance(each, list | tuple):
+        inner = left.pop()
+        for each in inner.values() if isinstance(inner, dict) else inner:
+            if isinstance(each, list | tuple | dict):
                 entries += len(each)
                 left.append(each)
             elif type(each) is not float and type(each) is not int:

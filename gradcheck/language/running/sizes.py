@@ -48,6 +48,11 @@ def filled_with(args: Args, kwargs: Named) -> Size:
     return filled(args[:1], kwargs)
 
 
+def drawn(args: Args, kwargs: Named) -> Size:
+    """`randint(low, high, (2, 3))`."""
+    return filled((kwargs.get("size", args[-1:]),), {})
+
+
 def square(args: Args, kwargs: Named) -> Size:
     """`eye(n)`, `eye(n, m)`, `tril_indices(n)`."""
     sizes = integers(*args, *kwargs.values())
@@ -238,6 +243,7 @@ def _size(values: Args) -> int:
 ROWS: tuple[tuple[Estimate, str], ...] = (
     (filled, "zeros ones empty rand randn Linear hamming hanning blackman bartlett kaiser"),
     (filled_with, "full"),
+    (drawn, "randint"),
     (square, "eye identity tri tril_indices triu_indices indices diag_indices"),
     (stepped, "arange"),
     (spaced, "linspace logspace geomspace"),

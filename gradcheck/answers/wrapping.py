@@ -1,0 +1,161 @@
+r"""What stands around a formula: dollar signs, `\boxed{}`, quotation marks, full stops, left sides.
+
+A left side is a name for the derivative: `f'(x) =`, `dy/dx =`, `\frac{d}{dx} f(x) =`, `W.grad:`,
+`Answer:`. An equals sign between two formulas is no left side and stays.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from gradcheck.answers.complaint import clipped
+from gradcheck.answers.draft import Draft
+from gradcheck.answers.words import Words
+
+PAIRS = (
+    ("$$", "$$"),
+    ("$", "$"),
+    (r"\(", r"\)"),
+    (r"\[", r"\]"),
+    ("```", "```"),
+    ("`", "`"),
+    ('"', '"'),
+    ("“", "”"),
+    ("„", "“"),
+    ("„", "”"),
+    ("«", "»"),
+    ("”", "”"),
+    ("‘", "’"),
+    ("'", "'"),
+)
+ENVIRONMENT = re.compile(
+    r"\\(?:begin|end)\{(?:equation|align|aligned|gather|displaymath|math|split)\*?\}"
+)
+ALIGNED = re.compile(r"&(?==)|(?<==)&")
+TRAILING = re.compile(r"(?:\\[,;:! ]|\\\\|\\q?quad|[\s;,:?…]|=)+$")
+LEADING = re.compile(r"^(?:\\[,;:! ]|\\q?quad\b|[\s;•◦▪≈]|=>|->|[:=])+")
+STOP = re.compile(r"\.+$")
+NUMBER = re.compile(r"\s*[-+]?\d+\.")
+ITEM = re.compile(r"^(?:[a-hA-H]|[ivxIVX]{2,4}|\d{1,2})\)\s+(?=\S)")
+
+SPACING = re.compile(r"\\(?:left|right|[,;:! ]|displaystyle|mathrm|operatorname|text)|[\s{}]")
+PRIME = re.compile(r"\^?(?:['′’´]|\\prime)+")
+DERIVATIVE = re.compile(
+    r"\\[dt]?fracd\^?\d?\w*d\w+\^?\d?.*|d\^?\d?[a-zA-Z]*(?:\([^()]*\))?/d[a-zA-Z]\w*\^?\d?.*|d[a-zA-Z]|"
+    r"(?:∂|\\partial)\S*/(?:∂|\\partial)\S*|\\[dt]?frac\\partial.*|(?:∇|\\nabla)\S*|"
+    r"\\dot\S+|D_?[a-zA-Z]?\(?\[?[a-zA-Z(]*\)?\]?|grad\S*|(?:∂|\\partial)_\w+\S*"
+)
+NAMED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?:\^?\(\d\))?(?:\([\w,.]*\))?(?:\|_\S+)?")
+LABEL = re.compile(r"(?:[^\W\d_][^\W\d_'’-]*\s+)*[^\W\d_]{2,}\.?(?:\s*\(?[a-h\d]\)?)?")
+SENTENCE = re.compile(r"(?:[^\W\d_]+\s+){1,8}(?:is|are|gives|ist|lautet|est|vaut|es|è|é)\b:?\s*")
+SEPARATORS = re.compile(r":=|=>|->|<=|>=|==|!=|=|:|≈|[()\[\]{}]")
+
+
+def unwrap(draft: Draft, words: Words) -> None:
+    """Leave the formula alone: what stands around it goes, layer by layer."""
+    draft.swap(ENVIRONMENT, "")
+    draft.swap(ALIGNED, "")
+    before = None
+    while before != draft.text:
+        before = draft.text
+        _trimmed(draft)
+        _unquoted(draft)
+        _left_side(draft, words)
+    _divided(draft)
+
+
+def _trimmed(draft: Draft) -> None:
+    """Blanks, check marks and punctuation at both ends."""
+    text = draft.text
+    stop = len(TRAILING.sub("", text))
+    while stop and unicodedata.category(text[stop - 1]) in ("So", "Mn") and text[stop - 1] != "°":
+        stop = len(TRAILING.sub("", text[: stop - 1]))
+    last = None if NUMBER.fullmatch(text, 0, stop) else STOP.search(text[:stop])
+    stop = last.start() if last else stop
+    start = LEADING.match(text, 0, stop)
+    first = start.end() if start else 0
+    item = ITEM.match(text[first:stop])
+    draft.cut(first + (item.end() if item else 0), stop)
+
+
+def _unquoted(draft: Draft) -> None:
+    """The text between two marks of a pair, if it stands between them as a whole."""
+    for left, right in PAIRS:
+        text = draft.text
+        inner = text[len(left) : len(text) - len(right)]
+        if len(text) < len(left + right) or left in inner or right in inner:
+            continue
+        if text.startswith(left) and text.endswith(right):
+            draft.cut(len(left), len(text) - len(right))
+            return
+
+
+def _divided(draft: Draft) -> None:
+    """A colon is a sign of division, but between square brackets."""
+    level, chars = 0, list(draft.text)
+    for at, char in enumerate(chars):
+        level += (char == "[") - (char == "]")
+        if char == ":" and level <= 0:
+            chars[at] = "/"
+            draft.note("a colon is read as a sign of division")
+    draft.text = "".join(chars)
+
+
+def _left_side(draft: Draft, words: Words) -> None:
+    """Cut off a left side; a name on the right of the formula goes too."""
+    said = SENTENCE.match(draft.text)
+    if said and _is_label(said[0], words):
+        draft.note(f"`{clipped(said[0].strip())}` is left out")
+        draft.cut(said.end(), len(draft.text))
+    for start, stop, sign in _separators(draft.text):
+        left = draft.text[:start]
+        if (
+            _is_label(left, words)
+            or _is_rule(left, words)
+            or names_a_derivative(left, label=sign == ":")
+        ):
+            draft.note(f"`{clipped(draft.text[:stop].strip())}` is left out")
+            draft.cut(stop, len(draft.text))
+        elif sign == "=" and DERIVATIVE.fullmatch(_bare(draft.text[stop:])):
+            draft.cut(0, start)
+        return
+
+
+def names_a_derivative(left: str, label: bool = False) -> bool:
+    """Whether text names a derivative: `dy/dx`, `f'(x)`; left of an equals sign any name does.
+
+    With `label` a colon follows, and a name alone could be what is divided.
+    """
+    bare = _bare(left)
+    unprimed = PRIME.sub("", bare)
+    primed = bare != unprimed
+    if DERIVATIVE.fullmatch(bare) or (primed and unprimed.startswith("(")):
+        return True
+    return bool(NAMED.fullmatch(unprimed)) and (primed or not label)
+
+
+def _is_label(left: str, words: Words) -> bool:
+    """Whether text is made of unknown words only: `Answer`, `The derivative is`."""
+    known = any(words.meaning(word) is not None for word in left.split())
+    return LABEL.fullmatch(left.strip()) is not None and not known
+
+
+def _is_rule(left: str, words: Words) -> bool:
+    """Whether text is a rule in names that are not the problem's: `u'v + uv'`."""
+    known = any(words.meaning(letter) for letter in re.findall(r"[^\W\d_]", left))
+    return PRIME.search(left) is not None and not known
+
+
+def _bare(left: str) -> str:
+    return SPACING.sub("", left).strip()
+
+
+def _separators(text: str) -> Iterator[tuple[int, int, str]]:
+    """The first sign outside of brackets that parts a left side from a right one."""
+    level = 0
+    for match in SEPARATORS.finditer(text):
+        sign = match[0]
+        level += (sign in "([{") - (sign in ")]}")
+        if level <= 0 and sign in (":=", "=>", "->", "=", ":", "≈", "=="):
+            yield match.start(), match.end(), "=" if sign != ":" else ":"
+            return

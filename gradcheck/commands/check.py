@@ -1,0 +1,44 @@
+"""`gradcheck check`: is this derivative right? One answer, no file."""
+
+import json
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from gradcheck.commands.screen import screen
+from gradcheck.errors import GradcheckError
+from gradcheck.grading.judging import judge
+from gradcheck.grading.key import key
+from gradcheck.problem.question import question
+from gradcheck.report.classes import STYLES
+from gradcheck.report.findings import findings
+from gradcheck.report.judgements import line, told
+
+CODES = {"right": 0, "wrong": 1, "invalid": 2, "missing": 2, "needs-review": 3}
+
+
+def check_answer(
+    expression: str, answer: str, given: Sequence[str], wrt: str | None, as_json: bool
+) -> int:
+    """Judge and diagnose one answer; the exit code of the command. Raises GradcheckError."""
+    problem = question(expression, given, [wrt] if wrt else ())
+    if len(problem.parts) > 1:
+        names = ", ".join(problem.wrt)
+        raise GradcheckError(
+            f"by which of {names} is `{answer}` meant? - add --wrt {problem.wrt[0]}"
+        )
+    said = told(line(judge(key(problem), problem.parts[0], answer), problem.program.source), "full")
+    if as_json:
+        print(json.dumps(said, allow_nan=False))
+        return CODES[said["verdict"]]
+    out = screen()
+    head = Text(said["verdict"], style=f"bold {STYLES[said['verdict']]}")
+    head.append(f"  d/d{said['part']} of {problem.program.source}", style="not bold default")
+    out.print(head, soft_wrap=True)
+    if said["understood"]:
+        out.print(Text(f"  understood  {said['understood']}"), soft_wrap=True)
+    for words in findings(said, problem.program.source):
+        out.print(Text(f"  {words}"), soft_wrap=True)
+    for remark in said["remarks"] or ():
+        out.print(Text("  " + remark.replace("\n", "\n  "), style="dim"), soft_wrap=True)
+    return CODES[said["verdict"]]

@@ -1,0 +1,35 @@
+"""What the commands print on: a terminal with its width, or a pipe that has none."""
+
+import os
+import sys
+from typing import IO, Any
+
+from rich.console import Console
+
+from gradcheck.report.rows import ENDLESS
+
+
+class Trimmed:
+    """A stream to which every line goes without the blanks at its end."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        """Write to this stream."""
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        """Whole lines come at once, as rich writes them."""
+        self.stream.write("\n".join(line.rstrip(" ") for line in text.split("\n")))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything else is the stream's."""
+        return getattr(self.stream, name)
+
+
+def screen(*, stderr: bool = False) -> Console:
+    """A console; what goes into a pipe is neither wrapped nor padded, unless COLUMNS says so."""
+    stream = sys.stderr if stderr else sys.stdout
+    if stream.isatty():
+        return Console(stderr=stderr, highlight=False)
+    width = int(os.environ.get("COLUMNS") or ENDLESS)
+    return Console(file=Trimmed(stream), highlight=False, width=width)  # type: ignore[arg-type]

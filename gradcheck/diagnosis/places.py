@@ -1,0 +1,150 @@
+"""Where on the line a wrong rule can stand, and what the line's root makes of it."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradcheck.diagnosis.line import Line, Span
+from gradcheck.mistakes.operation import Operation
+from gradcheck.opinions.opinion import Array
+from gradcheck.ops.row import Op
+
+Wrong = Callable[[Operation], Any]
+Key = tuple[Any, ...]
+Tangents = Sequence[Array | None] | Mapping[int, Array | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """What a reader sees as one place: the nodes that one op at one spot of the text made.
+
+    `summed` is a sum over an axis: only its outermost nodes are kept. `chained` says that some of
+    the nodes are made of others (a loop), so that their mistakes compound.
+    """
+
+    key: Key
+    span: Span
+    ks: tuple[int, ...]
+    summed: bool
+    chained: bool
+
+
+def places(line: Line) -> list[Place]:
+    """All places of the line, in the order in which they are evaluated."""
+    groups: dict[Key, list[int]] = defaultdict(list)
+    for k, row in enumerate(line.rows):
+        if row is not None and len(line.args[k]) <= 2 and line.tangents[k] is not None:
+            varies = tuple(a is not None and line.tangents[a] is not None for a in line.args[k])
+            spot = line.spans[k] if line.spans[k] is not None or not line.scalar else k
+            groups[spot, row.name, varies].append(k)
+    return [_place(line, key, ks) for key, ks in groups.items()]
+
+
+def _place(line: Line, key: Key, ks: Sequence[int]) -> Place:
+    bits = sum(1 << k for k in ks)
+    chained = any(line.above[k] & bits for k in ks)
+    summed = chained and key[1] == "add"
+    if summed:
+        inside = 0
+        for k in ks:
+            inside |= line.above[k]
+        ks = [k for k in ks if not inside >> k & 1]
+    return Place(key, line.spans[ks[0]], tuple(ks), summed, chained and not summed)
+
+
+def operation(line: Line, ks: Sequence[int], d: Tangents, summed: bool = False) -> Operation:
+    """The nodes of one place; `d[k]` may have leading axes for several hypotheses."""
+    row = line.rows[ks[0]]
+    assert row is not None
+    at = list(ks)
+    args = [line.args[k] for k in at]
+    u, v = _wide(line.u[at]), _wide(line.v[at])
+    du, dv = _tangents(args, 0, d), _tangents(args, 1, d)
+    slopes = [line.f[k] for k in at]
+    by_v = [s[1] if len(s) > 1 else np.zeros_like(s[0]) for s in slopes]
+    slope, apply = _again(row, len(args[0]), 0 if dv is None else 1, u, v)
+    return Operation(
+        op=row.name,
+        y=_wide(line.y[at]),
+        u=u,
+        v=v,
+        fu=_wide(np.array([s[0] for s in slopes])),
+        fv=_wide(np.array(by_v)),
+        du=du,
+        dv=dv,
+        x=line.x[None, None],
+        dx=np.array([line.single[k] for k in at])[:, None, None, :],
+        variable=(_is_leaf(line, args, 0), _is_leaf(line, args, 1)),
+        summed=summed,
+        slope=slope,
+        apply=apply,
+    )
+
+
+def _wide(numbers: Array) -> Array:
+    """Axes (node, hypothesis, point, entry) for numbers by node and point."""
+    return numbers[:, None, :, None]
+
+
+def _again(
+    row: Op, count: int, varying: int, u: Array, v: Array
+) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """The op's slope by its varying argument, and its value, at another value of that argument."""
+
+    def arguments(z: Any) -> tuple[Any, ...]:
+        return (z,) if count == 1 else ((z, v) if varying == 0 else (u, z))
+
+    def slope(z: Any) -> Any:
+        rule = row.vjp(varying)
+        if rule is None or row.params:
+            return np.full_like(z, np.nan)
+        return rule(np.float64(1.0), row.forward(*arguments(z)), *arguments(z)) + 0 * z
+
+    return slope, lambda z: row.forward(*arguments(z))
+
+
+def _tangents(args: Sequence[tuple[int | None, ...]], i: int, d: Tangents) -> Array | None:
+    if len(args[0]) <= i:
+        return None
+    found = [d[a] if (a := each[i]) is not None else None for each in args]
+    if any(part is None for part in found):
+        return None
+    stacked = np.array(found)
+    return stacked[:, None] if stacked.ndim == 3 else stacked
+
+
+def _is_leaf(line: Line, args: Sequence[tuple[int | None, ...]], i: int) -> bool:
+    if len(args[0]) <= i:
+        return False
+    return all((a := each[i]) is not None and line.entry[a] is not None for each in args)
+
+
+def rerun(line: Line, wrong: Mapping[int, Wrong]) -> Array:
+    """The root's derivative (P, size) with wrong rules at some nodes, one after the other."""
+    bits = sum(1 << k for k in wrong)
+    found = list(line.tangents)
+    for k in range(len(line.nodes)):
+        if k in wrong:
+            found[k] = np.broadcast_to(wrong[k](operation(line, [k], found))[0, 0], line.x.shape)
+        elif line.above[k] & bits:
+            found[k] = line.chained(k, found)
+    end = found[-1]
+    return end if end is not None else np.zeros(line.x.shape)
+
+
+def shifted(line: Line, place: Place, wrong: Wrong) -> Array:
+    """The root's derivative (P, size) with one wrong rule at one place.
+
+    What the wrong rule adds at its node reaches the root times the root's derivative by the node.
+    """
+    if place.chained:
+        return rerun(line, dict.fromkeys(place.ks, wrong))
+    s = operation(line, place.ks, line.tangents, place.summed)
+    change = (wrong(s) - s.right)[:, 0] * line.adjoints[list(place.ks)][:, :, None]
+    root = line.tangents[-1]
+    assert root is not None
+    made: Array = root + change.sum(axis=0)
+    return made

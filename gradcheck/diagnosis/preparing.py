@@ -1,0 +1,142 @@
+"""Make every mistake on purpose, at every site and at every diagnostic point."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gradcheck.diagnosis import calculus
+from gradcheck.diagnosis.acts import Made, Paths, collect, fingerprint, invisible, width
+from gradcheck.diagnosis.backprop import Gradients
+from gradcheck.diagnosis.closeness import scale_of
+from gradcheck.diagnosis.line import Line, Span
+from gradcheck.diagnosis.tables import Table, by_shape, flat, table
+from gradcheck.mistakes import CATALOGUE, Mistake
+from gradcheck.opinions.opinion import Array, Case
+
+PAIRED = 3_000_000  # numbers in the table of two mistakes: 24 MB
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """The right gradients and every mistaken one, at the same points.
+
+    `pairs` lists two acts and their gradients (pair, point, entry), where the program is small
+    enough: (numbers of the acts in `made`, flat gradients). `values` is the program's value at
+    each point. `scalar` says that all parts are single numbers.
+    """
+
+    right: tuple[Gradients, ...]
+    made: tuple[Made, ...]
+    values: tuple[Array, ...] = ()
+    pairs: Mapping[str, tuple[Array, Array]] = field(default_factory=dict)
+    terms: tuple[tuple[Span, tuple[Gradients, ...]], ...] = ()
+
+    @cached_property
+    def scalar(self) -> bool:
+        """Whether every part is a single number: then the calculus family is preferred."""
+        return all(g.shape == () for g in self.right[0].values())
+
+    @cached_property
+    def tables(self) -> dict[str, dict[tuple[int, ...], Table]]:
+        """The made gradients of each part, by shape, ready to be compared."""
+        return {
+            part: by_shape([[g[part] for g in m.at] for m in self.made], self.right_of(part))
+            for part in self.right[0]
+        }
+
+    def right_of(self, part: str) -> list[Array]:
+        """The right gradient of a part, point by point."""
+        return [g[part] for g in self.right]
+
+    @cached_property
+    def pair_tables(self) -> dict[str, Table]:
+        """The prepared pairs of each part, likewise."""
+        return {
+            part: table(np.arange(len(who)), rows, scale_of(flat(self.right_of(part))))
+            for part, (who, rows) in self.pairs.items()
+            if len(who)
+        }
+
+
+def prepare(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> Prepared:
+    """The right gradients at each case's point and those of every single mistake.
+
+    Mistakes that give the right gradient at every point are dropped: nobody can see them. Of the
+    sites of one mistake that give the same numbers, the largest is kept.
+    """
+    with np.errstate(all="ignore"):
+        acts = collect(cases, catalogue)
+        made = _distinct([act for act in acts.found.values() if not invisible(act.at, acts.right)])
+        prepared = Prepared(
+            acts.right,
+            tuple(made),
+            acts.values,
+            _pairs(made, acts.paths, acts.right),
+            _terms(acts.paths, acts.right),
+        )
+        _ = prepared.tables, prepared.pair_tables  # made now, not at the first answer
+        return prepared
+
+
+def _distinct(found: Sequence[Made]) -> list[Made]:
+    """One act for each mistake and each set of numbers: at one site, then the largest."""
+    kept: dict[Any, Made] = {}
+    for each in sorted(found, key=lambda f: (f.everywhere, -width(f.span))):
+        kept.setdefault((each.mistake.id, each.mistake.family, fingerprint(each.at)), each)
+    return list(kept.values())
+
+
+def _pairs(
+    made: Sequence[Made], paths: Paths, right: tuple[Gradients, ...]
+) -> Mapping[str, tuple[Array, Array]]:
+    """Two calculus mistakes at a time, where all points are on one path."""
+    if len(paths) != 1 or len(paths[0][0]) != len(right):
+        return {}
+    line = paths[0][1]
+    at = [
+        (n, each.rule)
+        for n, each in enumerate(made)
+        if each.rule is not None and each.rule.place is not None and not each.rule.place.chained
+    ]
+    table = calculus.pairs(line, [act for _, act in at], PAIRED)
+    if table is None:
+        return {}
+    first, second = np.nonzero(np.any(np.all(np.isfinite(table), axis=2), axis=2))
+    numbers = np.array([n for n, _ in at])
+    who = np.stack([numbers[first], numbers[second]], axis=1)
+    flat = table[first, second]
+    out, start = {}, 0
+    for name, shape in line.shapes.items():
+        count = int(np.prod(shape, dtype=int))
+        out[name] = who, flat[:, :, start : start + count]
+        start += count
+    return out
+
+
+def _terms(
+    paths: Paths, right: tuple[Gradients, ...]
+) -> tuple[tuple[Span, tuple[Gradients, ...]], ...]:
+    """What each term of the sum at the root adds, where all points are on one path."""
+    if len(paths) != 1 or len(paths[0][0]) != len(right):
+        return ()
+    line = paths[0][1]
+    found = []
+    for k in _summands(line, len(line.nodes) - 1):
+        d = line.tangents[k]
+        if d is not None:
+            flat = line.adjoints[k][:, None] * d
+            found.append((line.spans[k], tuple(line.split(flat))))
+    return tuple(found)
+
+
+def _summands(line: Line, k: int) -> Iterator[int]:
+    row = line.rows[k]
+    if row is None or row.name not in ("add", "subtract"):
+        yield k
+        return
+    for a in line.args[k]:
+        if a is not None:
+            yield from _summands(line, a)

@@ -1,0 +1,92 @@
+"""Mistakes of the whole answer: what their rows are made of, and the answers they give."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from gradcheck.mistakes import Mistake, Whole
+from gradcheck.opinions.opinion import Array, Case
+from gradcheck.opinions.reverse import once
+
+STEP = 4e-3  # its sixth power is below what 2^-53 / STEP loses
+SIXTH = {-3: -1, -2: 9, -1: -45, 1: 45, 2: -9, 3: 1}  # Fornberg 1988: central, sixth order
+SIZES = 8
+
+
+def answers(
+    case: Case, right: Mapping[str, Array], rows: Sequence[Mistake], integral: float | None = None
+) -> Iterator[tuple[tuple[Any, ...], Mistake, dict[str, Array]]]:
+    """Every answer that a mistake of the whole gives; a part it says nothing of is nan.
+
+    `integral` is the antiderivative at the point, where it is known.
+    """
+    whole = _whole(case, right, integral)
+    for n, row in enumerate(rows):
+        for k, answer in enumerate(row.wrong(whole)):
+            named = {name: np.asarray(answer.get(name, np.nan), dtype=float) for name in right}
+            yield ("whole", n, k), row, named
+
+
+def _whole(case: Case, right: Mapping[str, Array], integral: float | None) -> Whole:
+    return Whole(
+        right=right,
+        inputs=case.floats(),
+        value=lambda: _value(case),
+        second=lambda name: _second(case, name),
+        elsewhere=lambda change: _elsewhere(case, right, change),
+        others=lambda: _others(case),
+        sizes=_sizes(case),
+        integral=integral,
+    )
+
+
+def _value(case: Case) -> Any:
+    try:
+        return np.asarray(case.function("float", case.floats()), dtype=float)
+    except Exception:  # noqa: BLE001 - a user's program may raise anything
+        return np.nan
+
+
+def _moved(case: Case, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """The gradients at other inputs; none where the program does not go through there."""
+    try:
+        return once(replace(case, inputs=inputs))[1]
+    except Exception:  # noqa: BLE001 - likewise
+        return {}
+
+
+def _others(case: Case) -> dict[str, Array]:
+    """The gradients by the inputs that are not asked for, where they are of one shape with one."""
+    shapes = {np.shape(case.inputs[name]) for name in case.wrt}
+    names = tuple(n for n, v in case.inputs.items() if n not in case.wrt and np.shape(v) in shapes)
+    return _moved(replace(case, wrt=names), case.inputs) if names else {}
+
+
+def _second(case: Case, name: str) -> Any:
+    """The second derivative by a scalar input: differences of the gradient, exact to h^6."""
+    inputs = case.floats()
+    h = STEP * max(1.0, abs(float(inputs[name])))
+    at = [_moved(case, inputs | {name: inputs[name] + k * h}).get(name) for k in SIXTH]
+    if any(g is None for g in at):
+        return np.nan
+    return sum(w * np.asarray(g) for w, g in zip(SIXTH.values(), at, strict=True)) / (60 * h)
+
+
+def _elsewhere(
+    case: Case, right: Mapping[str, Array], change: Callable[[Array], Array]
+) -> dict[str, Array]:
+    inputs = {name: change(v) if name in case.wrt else v for name, v in case.floats().items()}
+    found = _moved(case, inputs)
+    return {name: g for name, g in found.items() if np.shape(g) == right[name].shape}
+
+
+def _sizes(case: Case) -> tuple[int, ...]:
+    """Lengths of the inputs' axes, products of two of them, and numbers of entries; not 1."""
+    shapes = [np.shape(v) for v in case.inputs.values()]
+    lengths = sorted({n for shape in shapes for n in shape})
+    products = {a * b for a, b in combinations(lengths, 2)}
+    found = set(lengths) | products | {int(np.prod(shape, dtype=int)) for shape in shapes}
+    return tuple(sorted(found - {0, 1, 2}))[:SIZES]

@@ -1,0 +1,145 @@
+"""Tensors from nothing, in PyTorch's spelling and NumPy's, and a seeded generator of numbers.
+
+The generator is NumPy's (PCG64): a seed gives other numbers than PyTorch's Mersenne twister.
+"""
+
+from collections.abc import Callable, Mapping
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engine.autograd import tensor
+from gradcheck.engine.tensor import Tensor, bare
+
+Array = np.ndarray[Any, Any]
+Maker = Callable[..., Array]
+
+
+def shape_from(size: tuple[Any, ...]) -> tuple[int, ...]:
+    """`(2, 3)` for `ones(2, 3)`, `ones((2, 3))` and `ones([2, 3])`."""
+    several = len(size) == 1 and isinstance(size[0], list | tuple)
+    return tuple(map(index, size[0] if several else size))
+
+
+def _filled(number: float) -> Maker:
+    def maker(*size: Any, dtype: Any = np.float64) -> Array:
+        if size and isinstance(size[-1], type):
+            *size, dtype = size  # type: ignore[assignment]  # NumPy's `zeros(3, float)`
+        return np.full(shape_from(tuple(size)), number, dtype)
+
+    return maker
+
+
+def _filled_like(number: float) -> Maker:
+    def maker(x: Any, *, dtype: Any = None) -> Array:
+        return np.full(np.shape(x), number, dtype or np.asarray(x).dtype)
+
+    return maker
+
+
+def _full(size: Any, fill_value: Any, *, dtype: Any = np.float64) -> Array:
+    return np.full(shape_from((size,)), fill_value, dtype)
+
+
+def _eye(n: int, m: int | None = None, k: int = 0, *, dtype: Any = np.float64) -> Array:
+    return np.eye(n, m, k, dtype=dtype)
+
+
+def _linspace(*bounds: Any, **named: Any) -> Array:
+    made: Array = np.linspace(*bounds, **{NUMPYS.get(name, name): v for name, v in named.items()})
+    return made
+
+
+def _arange(*bounds: Any, **named: Any) -> Array:
+    made: Array = np.arange(*bounds, **{NUMPYS.get(name, name): v for name, v in named.items()})
+    return made
+
+
+NUMPYS = {"end": "stop", "steps": "num"}
+"""PyTorch's names of arguments by NumPy's."""
+
+
+MAKERS: Mapping[str, Maker] = {
+    "zeros": _filled(0.0),
+    "ones": _filled(1.0),
+    "full": _full,
+    "eye": _eye,
+    "arange": _arange,
+    "linspace": _linspace,
+    "zeros_like": _filled_like(0.0),
+    "ones_like": _filled_like(1.0),
+}
+"""Arrays from nothing, by PyTorch's names."""
+
+
+class Generator:
+    """A seeded source of numbers; the seed 0 until `manual_seed` is called.
+
+    `used` says whether numbers were drawn that PyTorch would draw otherwise from the same seed.
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        """Begin with a seed."""
+        self.used = False
+        self.manual_seed(seed)
+        self.seeded = False
+
+    def manual_seed(self, seed: int) -> None:
+        """Begin again, with another seed; raises TypeError for what is no integer."""
+        self.seed, self.layers = index(seed), 0
+        self.rng = np.random.default_rng(abs(self.seed))
+        self.seeded = True
+
+    def _drawing(self) -> np.random.Generator:
+        """The source, and the note that it was used."""
+        self.used = True
+        return self.rng
+
+    def rand(self, *size: Any, dtype: Any = np.float64) -> Array:
+        """Evenly from [0, 1)."""
+        return np.asarray(self._drawing().random(shape_from(size))).astype(dtype)
+
+    def randn(self, *size: Any, dtype: Any = np.float64) -> Array:
+        """From the standard normal distribution."""
+        return np.asarray(self._drawing().standard_normal(shape_from(size))).astype(dtype)
+
+    def randint(self, *bounds: Any, size: Any = None, dtype: Any = np.int64) -> Array:
+        """`randint(high, size)`, `randint(low, high, size)`: whole numbers below `high`."""
+        *limits, shape = bounds if size is None else (*bounds, size)
+        low, high = (0, *limits)[-2:]
+        return np.asarray(
+            self._drawing().integers(index(low), index(high), shape_from((shape,)))
+        ).astype(dtype)
+
+    def seed_of_layer(self) -> int:
+        """A seed for the weights of a layer: another one for each."""
+        self.used = self.used or self.seeded
+        self.layers += 1
+        return abs(self.seed) + self.layers - 1
+
+    def makers(self) -> dict[str, Maker]:
+        """The functions that draw, by PyTorch's names."""
+        return {"rand": self.rand, "randn": self.randn, "randint": self.randint}
+
+
+GENERATOR = Generator()
+
+
+def manual_seed(seed: int) -> Generator:
+    """Let the numbers that are drawn begin again."""
+    GENERATOR.manual_seed(seed)
+    return GENERATOR
+
+
+def _boxed(name: str, maker: Maker) -> Callable[..., Tensor]:
+    def make(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Tensor:
+        return tensor(maker(*map(bare, args), **kwargs), requires_grad=requires_grad)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"PyTorch's `{name}`, as a tensor of float64 unless `dtype` is given."
+    return make
+
+
+FACTORIES = {n: _boxed(n, maker) for n, maker in {**MAKERS, **GENERATOR.makers()}.items()}
+"""The same as functions that make tensors; `requires_grad=True` makes leaves."""

@@ -1,0 +1,51 @@
+"""A wrong formula that another pair of brackets would have made right."""
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from gradcheck.answers import read_formula
+from gradcheck.answers.bracketing import bracketed_otherwise
+from gradcheck.answers.words import vocabulary
+from gradcheck.diagnosis import Diagnosis, Hypothesis
+from gradcheck.errors import TextError
+from gradcheck.mistakes import typing
+
+
+def brackets_missing(
+    answer: Any,
+    names: Collection[str],
+    functions: Collection[str],
+    is_right: Callable[[str], bool],
+) -> Diagnosis | None:
+    """The diagnosis of a typed formula that is right with other brackets; None if it is not."""
+    if not isinstance(answer, str):
+        return None
+    words = vocabulary(names, functions, ("pi", "e"))
+    try:
+        read = read_formula(answer, names=names, functions=functions)
+        others = list(bracketed_otherwise(read.text, words))
+    except TextError:
+        return None
+    tried = {read.understood, ""}
+    for text in others:
+        meant = _understood(text, names, functions)
+        if meant not in tried and is_right(text):
+            return _diagnosis(read.text, read.understood, text)
+        tried.add(meant)
+    return None
+
+
+def _understood(text: str, names: Collection[str], functions: Collection[str]) -> str:
+    """How a text is read; nothing where it is not."""
+    try:
+        return read_formula(text, names=names, functions=functions).understood
+    except TextError:
+        return ""
+
+
+def _diagnosis(text: str, understood: str, right: str) -> Diagnosis:
+    """A bracket is missing, or a sign between two names."""
+    more = right.count("*") - text.count("*")
+    sign = "multiplication sign" if more > 0 else "bracket"
+    texts = {"typed": right, "u": understood, "sign": sign}
+    return Diagnosis("unique", (Hypothesis(typing.brackets_missing, None, texts=texts),))

@@ -1,0 +1,34 @@
+"""The backprop family where paths meet: a contribution lost, doubled or put in the place of all."""
+
+from gradcheck.mistakes.row import mistake
+
+overwritten_not_accumulated = mistake(
+    "overwritten-not-accumulated",
+    verb="accumulate",
+    wrong=lambda m: m.g,
+    says="`{text}` is used more than once: the gradients of all its uses add up, here only one of "
+    "them is left.",
+    example=("sum(x**3 + sin(x))", {"x": "3*x**2"}, {"x": (3,)}),
+    common=0.8,
+)
+
+counted_twice = mistake(
+    "counted-twice",
+    verb="pull",
+    where=lambda e: e.shared,
+    wrong=lambda e: 2 * e.right,
+    says="What comes back from `{text}` was added twice.",
+    example=("sum(x**3 + sin(x))", {"x": "6*x**2 + cos(x)"}, {"x": (3,)}),
+    common=0.4,
+    habit=False,
+)
+
+path_dropped = mistake(
+    "path-dropped",
+    verb="pull",
+    wrong=lambda e: 0 * e.right,
+    says="The path back through `{text}` is missing from the gradient.",
+    example=("sum((x - mean(x))**3)", {"x": "3*(x - mean(x))**2"}, {"x": (5,)}),
+    common=0.65,
+    habit=False,
+)

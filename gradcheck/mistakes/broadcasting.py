@@ -1,0 +1,101 @@
+"""The backprop family where broadcasting stretched an operand, or an axis was summed away."""
+
+from typing import Any
+
+import numpy as np
+
+from gradcheck.mistakes.row import ONE_LONG, SYMMETRIC, Edge, mistake
+
+
+def _stretched(e: Edge) -> bool:
+    return bool(np.shape(e.g) != e.shape)
+
+
+def _other_axis(e: Edge) -> Any:
+    """A matrix summed over the axis that was not stretched."""
+    stretched = 0 if len(e.shape) < 2 or e.shape[0] == 1 else 1
+    return np.sum(e.g, axis=1 - stretched, keepdims=len(e.shape) == 2)
+
+
+def _reduced(e: Edge) -> bool:
+    return e.op in ("sum", "mean") and np.ndim(e.x) == 2 and isinstance(e.params.get("axis"), int)
+
+
+def _spread_along_other(e: Edge) -> Any:
+    axis = 1 - e.params["axis"] % 2
+    spread = np.broadcast_to(np.expand_dims(np.ravel(e.g), axis), e.shape)
+    return spread / (e.shape[axis] if e.op == "mean" else 1)
+
+
+broadcast_not_summed = mistake(
+    "broadcast-not-summed",
+    verb="fit",
+    where=_stretched,
+    wrong=lambda e: e.g,
+    says="An operand of `{text}` was broadcast: its gradient must be summed over the stretched "
+    "axes.",
+    example=("sum((X + b)**2)", {"b": "2*(X + b)"}, {"X": (5, 3), "b": (3,)}),
+    common=0.8,
+    hidden_by=(ONE_LONG,),
+)
+
+broadcast_averaged = mistake(
+    "broadcast-averaged",
+    verb="fit",
+    where=_stretched,
+    wrong=lambda e: e.right * (e.right.size / np.size(e.g)),
+    says="An operand of `{text}` was broadcast: its gradient is the sum over the stretched axes, "
+    "not the mean.",
+    example=("sum((X + b)**2)", {"b": "mean(2*(X + b), axis=0)"}, {"X": (5, 3), "b": (3,)}),
+    common=0.6,
+    hidden_by=(ONE_LONG,),
+)
+
+other_axis = mistake(
+    "summed-over-wrong-axis",
+    verb="fit",
+    where=lambda e: _stretched(e) and np.ndim(e.g) == 2 and len(e.shape) > 0,
+    wrong=_other_axis,
+    says="The gradient of the broadcast operand of `{text}` was summed over the wrong axis.",
+    example=("sum((X + b)**2)", {"b": "sum(2*(X + b), axis=1)"}, {"X": (5, 3), "b": (3,)}),
+    common=0.6,
+    hidden_by=(ONE_LONG, SYMMETRIC),
+)
+
+all_axes = mistake(
+    "summed-over-wrong-axis",
+    verb="fit",
+    where=lambda e: _stretched(e) and len(e.shape) > 0,
+    wrong=lambda e: np.sum(e.g),
+    says="The gradient of the broadcast operand of `{text}` was summed over all axes.",
+    example=("sum((X + b)**2)", {"b": "sum(2*(X + b))"}, {"X": (5, 3), "b": (3,)}),
+    common=0.5,
+    hidden_by=(ONE_LONG, SYMMETRIC),
+)
+
+all_axes_spread = mistake(
+    "summed-over-wrong-axis",
+    verb="fit",
+    where=lambda e: _stretched(e) and len(e.shape) > 0,
+    wrong=lambda e: np.full(e.shape, np.sum(e.g)),
+    says="The gradient of the broadcast operand of `{text}` was summed over all axes.",
+    example=("sum((X + b)**2)", {"b": "sum(2*(X + b)) + 0*b"}, {"X": (5, 3), "b": (3,)}),
+    common=0.4,
+    hidden_by=(ONE_LONG, SYMMETRIC),
+)
+
+spread_along_other = mistake(
+    "summed-over-wrong-axis",
+    verb="pull",
+    where=_reduced,
+    wrong=_spread_along_other,
+    says="The gradient of `{text}` was spread along the axis that is left, not along the one that "
+    "was summed away.",
+    example=(
+        "sum(sum(X, axis=1)**2)",
+        {"X": "2*sum(X, axis=1) + 0*X"},
+        {"X": (3, 3)},
+    ),
+    common=0.4,
+    hidden_by=(ONE_LONG, SYMMETRIC),
+)

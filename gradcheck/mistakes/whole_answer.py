@@ -1,0 +1,201 @@
+"""Mistakes of the whole answer: each row lists the answers that the mistake could have given."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gradcheck.mistakes.row import ONE_LONG, SYMMETRIC, Whole, mistake
+
+Answers = Iterable[Mapping[str, Any]]
+
+
+def _times(w: Whole, factor: float) -> Mapping[str, Any]:
+    return {name: factor * g for name, g in w.right.items()}
+
+
+def _not_differentiated(w: Whole) -> Answers:
+    value = w.value()
+    yield {name: value for name, g in w.right.items() if np.shape(value) == g.shape}
+
+
+def _of_another(w: Whole) -> Answers:
+    """For each part the gradient of another input of the same shape."""
+    names = list(w.right)
+    for shift in range(1, len(names)):
+        pairs = zip(names, names[shift:] + names[:shift], strict=True)
+        yield {a: w.right[b] for a, b in pairs if w.right[a].shape == w.right[b].shape}
+
+
+def _of_a_constant(w: Whole) -> Answers:
+    """For each part the derivative by an input that was not asked for."""
+    for g in w.others().values():
+        yield {name: g for name, right in w.right.items() if right.shape == np.shape(g)}
+
+
+def _upside_down(w: Whole) -> Answers:
+    """The gradient of one over the program."""
+    value = w.value()
+    if np.shape(value) == ():
+        yield {name: -g / value**2 for name, g in w.right.items()}
+
+
+def _total(w: Whole) -> Answers:
+    """All partial derivatives added up, as if the other variables moved along."""
+    if w.scalar and len(w.right) > 1:
+        yield dict.fromkeys(w.right, sum(w.right.values()))
+
+
+def _elsewhere(w: Whole) -> Answers:
+    """The gradient at 0, at 1, and at the mirrored point."""
+    for change in (np.zeros_like, np.ones_like, np.negative):
+        yield w.elsewhere(change)
+
+
+whole_sign = mistake(
+    "sign-error",
+    verb="answer",
+    wrong=lambda w: [_times(w, -1.0)],
+    says="The whole answer has the wrong sign.",
+    example=("x**2 + cos(x)", {"x": "-2*x + sin(x)"}),
+    common=0.8,
+    generic=True,
+    slip=True,
+)
+
+integrated_instead = mistake(
+    "integrated-instead",
+    verb="answer",
+    wrong=lambda w: [] if w.integral is None else [dict.fromkeys(w.right, w.integral)],
+    says="This is an antiderivative: the derivative of the answer is `{text}` itself.",
+    example=("x**2 * exp(x)", {"x": "(x**2 - 2*x + 2)*exp(x)"}),
+    common=0.6,
+)
+
+not_differentiated = mistake(
+    "not-differentiated",
+    verb="answer",
+    wrong=_not_differentiated,
+    says="This is `{text}` itself, not its derivative.",
+    example=("x*exp(2*x)", {"x": "x*exp(2*x)"}),
+    common=0.5,
+)
+
+second_derivative = mistake(
+    "second-derivative",
+    verb="answer",
+    wrong=lambda w: [{name: w.second(name) for name, g in w.right.items() if g.shape == ()}],
+    says="This is the second derivative: differentiate `{text}` once.",
+    example=("x**3 + x*sin(x)", {"x": "6*x + 2*cos(x) - x*sin(x)"}),
+    common=0.4,
+)
+
+wrong_variable = mistake(
+    "wrong-variable",
+    verb="answer",
+    wrong=_of_another,
+    says="This is the derivative by another variable.",
+    example=("x**2 * sin(y)", {"x": "x**2*cos(y)"}),
+    common=0.5,
+)
+
+partial_as_total = mistake(
+    "partial-as-total",
+    verb="answer",
+    wrong=_total,
+    says="The other variables were differentiated too: in a partial derivative they are constants.",
+    example=("x**2 * sin(y)", {"x": "2*x*sin(y) + x**2*cos(y)"}),
+    common=0.35,
+)
+
+reciprocal = mistake(
+    "reciprocal",
+    verb="answer",
+    wrong=lambda w: [{name: 1 / g for name, g in w.right.items()}],
+    says="This is one over the derivative: dx/dy instead of dy/dx.",
+    example=("x**3 + x", {"x": "1 / (3*x**2 + 1)"}),
+    common=0.4,
+)
+
+transposed = mistake(
+    "transposed",
+    verb="answer",
+    wrong=lambda w: [{name: g.T for name, g in w.right.items() if g.ndim == 2}],
+    says="The gradient is transposed: it has the shape of the input itself.",
+    example=("sum(X @ W * V)", {"W": "(X.T @ V).T"}, {"X": (5, 3), "W": (3, 2), "V": (5, 2)}),
+    common=0.7,
+    hidden_by=(SYMMETRIC,),
+)
+
+at_another_point = mistake(
+    "at-another-point",
+    verb="answer",
+    wrong=_elsewhere,
+    says="This is the gradient at another point: at 0, at 1, or with the signs of the inputs "
+    "turned.",
+    example=("x**2 + exp(x)", {"x": "-2*x + exp(-x)"}),
+    common=0.2,
+    vague=True,
+)
+
+factor_two = mistake(
+    "factor-two",
+    verb="answer",
+    wrong=lambda w: [_times(w, 2.0), _times(w, 0.5)],
+    says="The answer is off by a factor of 2.",
+    example=("sin(x) + x", {"x": "2*cos(x) + 2"}),
+    common=0.5,
+    vague=True,
+    slip=True,
+)
+
+sum_for_mean = mistake(
+    "sum-for-mean",
+    verb="answer",
+    wrong=lambda w: [_times(w, n) for n in w.sizes],
+    says="The answer is the gradient times a number of entries, as if a mean were a sum.",
+    example=("sum((x - y_true)**2)", {"x": "2*(x - y_true)*5"}, {"x": (5,), "y_true": (5,)}),
+    common=0.4,
+    vague=True,
+    hidden_by=(ONE_LONG,),
+)
+
+mean_for_sum = mistake(
+    "mean-for-sum",
+    verb="answer",
+    wrong=lambda w: [_times(w, 1 / n) for n in w.sizes],
+    says="The answer is the gradient divided by a number of entries, as if a sum were a mean.",
+    example=("mean((x - y_true)**2)", {"x": "2*(x - y_true)/25"}, {"x": (5,), "y_true": (5,)}),
+    common=0.4,
+    vague=True,
+    hidden_by=(ONE_LONG,),
+)
+
+by_a_constant = mistake(
+    "wrong-variable",
+    verb="answer",
+    wrong=_of_a_constant,
+    says="This is the derivative by another letter, which is a constant here.",
+    example=("sum(x**2 * X)", {"x": "x**2"}, {"x": (), "X": ()}),
+    common=0.4,
+)
+
+treated_as_constant = mistake(
+    "treated-as-constant",
+    verb="answer",
+    wrong=lambda w: [{name: 0 * g for name, g in w.right.items()}],
+    says="The answer is 0, as for a constant: but `{text}` varies.",
+    example=("x**2 + sin(x)", {"x": "0*x"}),
+    common=0.2,
+)
+
+upside_down = mistake(
+    "function-misread",
+    verb="answer",
+    wrong=_upside_down,
+    says="This is the derivative of one over the function: it was read upside down.",
+    example=("sin(x) + x**2", {"x": "-(cos(x) + 2*x)/(sin(x) + x**2)**2"}),
+    common=0.2,
+    vague=True,
+    slip=True,
+)

@@ -1,0 +1,121 @@
+"""A question without a file: an expression, and its inputs as they are typed in a shell."""
+
+import ast
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from gradcheck.answers import read_formula
+from gradcheck.documents import read_yaml
+from gradcheck.errors import Complaint, TextError
+from gradcheck.language import Program, check_program
+from gradcheck.language.kinds import ALIASES, FORMULAS, VOCABULARY
+from gradcheck.language.rules.vocabulary import ROOTS
+from gradcheck.problem.arrays import exact_array
+from gradcheck.problem.record import Input, Part, Problem, too_large, unnameable
+
+ID = "question"
+WORD = re.compile(r"[A-Za-z]\w*")
+SHAPE = re.compile(r"\d+(x\d+)+|\d+x")
+COMMAND = re.compile(r"\\[A-Za-z]+")
+FUNCTIONS = FORMULAS.functions | frozenset(ALIASES)
+KNOWN = VOCABULARY.callables() | VOCABULARY.constants | VOCABULARY.contexts | ROOTS
+CURE = "write x=2, 'x=[1, 2, 3]', or X=3x2 for an array that is drawn"
+
+
+def question(expression: str, given: Sequence[str], wrt: Sequence[str] = ()) -> Problem:
+    """The problem that asks for an expression's gradient by `wrt`, or by all inputs.
+
+    `given` are texts like `x=2`; a name without a value is a number that is drawn. An expression
+    may be a program or typed mathematics (`x^3 + 2sin x`). Raises TextError.
+    """
+    inputs = {each.name: each for each in map(_input, given)}
+    program = _program(expression, list(inputs))
+    free = sorted(_needed(program.tree) - inputs.keys())
+    inputs |= {name: Input(name, None, (), True) for name in free}
+    for name in wrt:
+        if name not in inputs:
+            words = f"`{name}` is not an input"
+            raise TextError([Complaint(words, f"one of {', '.join(inputs)}")])
+    asked = tuple(wrt) or tuple(inputs)
+    if not asked:
+        raise TextError([Complaint("nothing to differentiate by", "name an input: x=2")])
+    inputs = {n: replace(each, requires_grad=n in asked) for n, each in inputs.items()}
+    parts = tuple(Part(name, 1 / len(asked)) for name in asked)
+    return Problem(ID, "", "", inputs, program, asked, parts)
+
+
+def _input(text: str) -> Input:
+    """`x=2`, `W=[[1, 2], [3, 4]]`, or `X=3x2`: the shape of an array that is drawn."""
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not equals or unnameable(name):
+        raise TextError([Complaint(f"`{text}` is not NAME=VALUE", CURE)])
+    if SHAPE.fullmatch(value):
+        shape = tuple(int(size) for size in value.split("x") if size)
+        if words := too_large(shape):
+            raise TextError([Complaint(f"{name}: {words}", "make it smaller")])
+        return Input(name, None, shape, True)
+    array = exact_array(read_yaml(value or "''").value)
+    if array is None:
+        raise TextError([Complaint(f"{name}: a number, a list or a shape was expected", CURE)])
+    return Input(name, array, array.shape, True)
+
+
+def _program(text: str, names: Collection[str]) -> Program:
+    """A checked program in these names and whatever else it needs; or typed mathematics, so read.
+
+    The complaint is that of the spelling which the text seems to be in.
+    """
+    try:
+        tree = ast.parse(text.strip())
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return _formula(text, names)
+    needed = _needed(tree)
+    if any(isinstance(node, ast.BitXor) for node in ast.walk(tree)) or _glued(needed):
+        return _formula(text, names)
+    return _checked(text.strip(), {*names, *needed})
+
+
+def _formula(text: str, names: Collection[str]) -> Program:
+    """Typed mathematics as a program; names that were not given are taken from the text."""
+    if "\n" in text.strip():
+        return _checked(text, names)
+    for known in (names, {*names, *_words(text)}):
+        try:
+            read = read_formula(text, names=known, functions=FUNCTIONS)
+        except TextError as error:
+            complaint = error
+        else:
+            return _checked(read.understood, known)
+    raise complaint
+
+
+def _checked(text: str, names: Collection[str]) -> Program:
+    return check_program(text, declared=names, vocabulary=VOCABULARY)
+
+
+def _needed(tree: ast.Module) -> set[str]:
+    """The names that a program reads, never assigns, and the language does not know."""
+    nodes = list(ast.walk(tree))
+    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    made = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
+    made |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    made |= {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    return {node.id for node in names if id(node) not in called} - made - KNOWN
+
+
+def _words(text: str) -> set[str]:
+    """The names in typed mathematics: `sinx` has x, LaTeX's commands and `pi` have none."""
+    found = {word for word in WORD.findall(COMMAND.sub(" ", text)) if word not in KNOWN}
+    return {_argument(word) for word in found}
+
+
+def _glued(names: Collection[str]) -> bool:
+    """Whether a name is a function and its argument: `sinx`."""
+    return any(_argument(name) != name for name in names)
+
+
+def _argument(word: str) -> str:
+    """The letter after the name of a function, or else the word itself."""
+    return word[-1] if word[:-1] in FUNCTIONS and word[-1].isalpha() else word

@@ -1,0 +1,90 @@
+"""The catalogues of ops and of mistakes, read off their tables."""
+
+import math
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from gradcheck.diagnosis import Hypothesis, words
+from gradcheck.mistakes import CATALOGUE, Mistake
+from gradcheck.mistakes.training import TRAINING
+from gradcheck.mistakes.typing import TYPING
+from gradcheck.ops import TABLE
+from gradcheck.ops.row import Interval, Op
+from gradcheck.report.rows import Rows
+
+
+def ops_table() -> Rows:
+    """One line an op: name, other spellings, domain, kinks, which counterparts it has."""
+    table = Rows(("op", "also", "domain", "kinks", "counterparts"))
+    for row in sorted(TABLE.values(), key=lambda row: row.name):
+        cells = (", ".join(row.school), _domain(row), _kinks(row), _counterparts(row))
+        table.add(row.name, *cells)
+    return table
+
+
+def _domain(row: Op) -> str:
+    if isinstance(row.domain, Interval):
+        return _interval(row.domain)
+    return " × ".join(map(_interval, row.domain))
+
+
+def _interval(interval: Interval) -> str:
+    low, high = interval
+    if math.isinf(low) and math.isinf(high):
+        return "ℝ"
+    return f"({low:.4g}, {high:.4g})".replace("inf", "∞")
+
+
+def _kinks(row: Op) -> str:
+    return row.kinks if isinstance(row.kinks, str) else ", ".join(f"{k:g}" for k in row.kinks)
+
+
+def _counterparts(row: Op) -> str:
+    own = [name for name in ("symbolic", "ball") if getattr(row, name) is not None]
+    return ", ".join(own) or "NumPy"
+
+
+def mistakes_page() -> RenderableType:
+    """Every mistake by family: its id, an example of it, the words for the student."""
+    lines: list[RenderableType] = []
+    family = ""
+    for row in (*ordered(), *TRAINING, *TYPING):
+        if row.family != family:
+            family = row.family
+            lines.append(Text(f"{family}\n", style="bold underline"))
+        lines.append(Text.assemble((row.id, "bold"), "  (a slip)" if row.slip else ""))
+        program = row.example.program.rstrip()
+        gap = "\n" if "\n" in program else "  "
+        lines.append(Padding(Text(f"{program}{gap}answered  {answered(row)}"), (0, 0, 0, 4)))
+        lines.append(Padding(Text(words(Hypothesis(row, None)), style="dim"), (0, 0, 1, 4)))
+    return Group(*lines)
+
+
+def ordered() -> list[Mistake]:
+    """The catalogue by family and id; several rows of one id keep their order."""
+    return sorted(CATALOGUE, key=lambda row: (row.family, row.id))
+
+
+def answered(row: Mistake) -> str:
+    """The example's answer, as it would be typed."""
+    return "; ".join(f"{name}: {text}" for name, text in row.example.answer.items())
+
+
+def markdown_mistakes() -> str:
+    """The catalogue as the README's table: one line an id, the example of its first row."""
+    lines = ["| mistake | family | for example |", "| --- | --- | --- |"]
+    seen: set[tuple[str, str]] = set()
+    for row in (*ordered(), *TRAINING, *TYPING):
+        if (row.id, row.family) not in seen:
+            seen.add((row.id, row.family))
+            example = f"{_on_a_line(row.example.program)} → {answered(row)}".replace("|", "\\|")
+            lines.append(f"| `{row.id}` | {row.family} | `{example}` |")
+    return "\n".join(lines)
+
+
+def _on_a_line(program: str) -> str:
+    """A program of several lines in one, to be read, not to be run."""
+    lines = [line.strip() for line in program.strip().splitlines()]
+    return "; ".join(lines).replace(":;", ":")

@@ -1,0 +1,90 @@
+"""What a check gives back: for a program its records, for a person a few lines."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gradcheck.diagnosis import Diagnosis
+from gradcheck.opinions.opinion import Array, Case
+from gradcheck.opinions.symbolic import symbolic
+from gradcheck.report.figures import bar, nested_text, plain
+from gradcheck.testing.claims import Judged
+from gradcheck.verdict.consult import Verdict
+
+LONGEST = 100  # characters of a closed form that is shown
+QUOTE = "'"
+FEW = 6  # entries of a gradient that are shown
+
+
+@dataclass(frozen=True, repr=False)
+class Result:
+    """What a check found: `ok`, the verdict at each point, the judged claims, the diagnoses."""
+
+    ok: bool
+    verdict: str
+    verdicts: tuple[Verdict, ...]
+    judged: tuple[Judged, ...]
+    diagnoses: Mapping[str, Diagnosis]
+    faults: tuple[str, ...]
+    message: str
+    case: Case
+
+    def __bool__(self) -> bool:
+        """Whether the check passed."""
+        return self.ok
+
+    @property
+    def gradient(self) -> Any:
+        """The gradient that the opinions give at the first point, as float64.
+
+        One array; by several arguments a tuple of them; None where no opinion has one.
+        """
+        return _alone([_value(self.verdicts[0], name) for name in self.verdicts[0].parts])
+
+    @property
+    def closed_form(self) -> Any:
+        """The closed form at the first point: a text, nested lists of them for an array, or None.
+
+        By several arguments a tuple.
+        """
+        return _alone([nested_text(self._closed.get(name)) for name in self.case.wrt])
+
+    @cached_property
+    def _closed(self) -> Mapping[str, Any]:
+        """The closed forms, which no check needs: written out when they are asked for."""
+        return symbolic(self.case).closed
+
+    def __repr__(self) -> str:
+        """A few lines: the verdict, each gradient with its error bar, what is wrong."""
+        first = self.verdicts[0]
+        lines = [self.verdict]
+        for name, part in first.parts.items():
+            if part.interval is not None:
+                lines.append(f"  d/d{name} in [{', '.join(map(plain, part.interval))}]")
+                continue
+            if part.gradient is not None:
+                value, error = part.gradient.value, float(np.max(part.gradient.error, initial=0.0))
+                lines.append(f"  d/d{name} = {_shown(value)}  {bar(error)}")
+            form = nested_text(self._closed.get(name)) if self.case.size() <= FEW else None
+            if form is not None and len(str(form)) <= LONGEST:
+                lines.append(f"  d/d{name} = {str(form).replace(QUOTE, '')}")
+        return "\n".join([*lines, *([self.message] if self.message else ())])
+
+
+def _value(verdict: Verdict, name: str) -> Array | None:
+    found = verdict.parts[name].gradient
+    return None if found is None else np.array(found.value, dtype=np.float64)[()]
+
+
+def _alone(found: list[Any]) -> Any:
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _shown(value: Array) -> str:
+    """The entries of a small array, the shape of a large one."""
+    if np.size(value) > FEW:
+        return f"an array of shape {np.shape(value)}"
+    return np.array2string(np.asarray(value), separator=", ").replace("\n", "")

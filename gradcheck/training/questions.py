@@ -1,0 +1,292 @@
+"""A part that reads the gradient of a leaf, as a question like that of any other problem.
+
+`x.grad` at the end of a program is the gradient of the sum of all that went back since it was last
+cleared. With that sum as the function, a formula for it is held against the closed form at further
+points, and explained, as it is where the problem is an expression.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.errors import GradcheckError
+from gradcheck.language import Budget, Program, check_program
+from gradcheck.language.kinds import ALIASES, KINDS, VOCABULARY
+from gradcheck.language.running.run import run
+from gradcheck.numbers.ball import balls
+from gradcheck.opinions.opinion import Case, contracted
+from gradcheck.problem.record import Input, Part, Point, Problem
+from gradcheck.training.forms import (
+    Array,
+    Lost,
+    Root,
+    Span,
+    Term,
+    evaluate,
+    exactly,
+    fraction,
+    in_order,
+    roots,
+)
+from gradcheck.training.layers import context
+from gradcheck.training.ledger import Holder
+from gradcheck.training.recorder import BackwardCall, Recorder
+from gradcheck.training.trace import names_after
+from gradcheck.training.traced import Traced
+
+RELATIVE, ABSOLUTE = 1e-9, 1e-12  # of a sum of gradients in float64
+ROUNDED = 1e-13  # relative: what a few hundred operations on floats may lose
+KEPT = 64  # cases that are remembered
+TAKEN_OUT = (".item()", ".tolist()", ".detach()")
+OTHER = "what is read is not the gradient of values that went back"
+MOVED = "a leaf was stepped before its gradient was taken"
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """The gradient that a part reads: by the leaf `name`, of the sum of `summands`.
+
+    A summand is a form and its cotangent (None: 1). `variables` are the leaves in them by name.
+    Not `exact` is what holds a number that was computed: it is known as a float only.
+    """
+
+    name: str
+    summands: tuple[tuple[Term, Array | None], ...]
+    variables: Mapping[str, Root]
+    exact: bool
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GradientQuestion(Problem):
+    """One part of a program that goes back by itself, as a problem of its own.
+
+    `whole` is that program, `read` the part, `events` how many backward calls its gradient is of.
+    What is not `exact` proves nothing beyond the digits of a float.
+    """
+
+    whole: Problem
+    read: Part
+    events: int
+    exact: bool
+    known: dict[int, tuple[Point, Case]] = field(default_factory=dict)
+
+    def case(self, point: Point) -> Case:
+        """The question at a point: the program is run there, and says what went back."""
+        if id(point) not in self.known:
+            if len(self.known) >= KEPT:
+                self.known.clear()
+            self.known[id(point)] = point, self._case(point)
+        return self.known[id(point)][1]
+
+    def _case(self, point: Point) -> Case:
+        place: list[Span] = [None]
+        try:
+            found = gradient_read(self.whole, self.read, point)
+        except GradcheckError as error:
+            return Case(_raising(error), point, self.wrt, None, self.seed)
+
+        def at(span: Span) -> None:
+            place[0] = span
+
+        def function(kind: str, inputs: Mapping[str, Any]) -> Any:
+            given = {root: inputs[name] for name, root in found.variables.items()}
+            if len(found.summands) == 1:
+                return evaluate(found.summands[0][0], kind, given, at)
+            pieces = [_piece(*each, kind, given, at) for each in found.summands]
+            return sum(pieces[1:], pieces[0])
+
+        cotangent = found.summands[0][1] if len(found.summands) == 1 else None
+        return Case(function, point, self.wrt, cotangent, self.seed, lambda: place[0])
+
+
+def _raising(error: GradcheckError) -> Callable[..., Any]:
+    def function(kind: str, inputs: Mapping[str, Any]) -> Any:
+        raise error
+
+    return function
+
+
+def _piece(
+    term: Term,
+    cotangent: Array | None,
+    kind: str,
+    given: Mapping[Root, Any],
+    at: Callable[[Span], None],
+) -> Any:
+    """One of the values that went back, as a number of a kind; `at` hears where it is."""
+    value = evaluate(term, kind, given, at)
+    return contracted(value, None if cotangent is None else KINDS[kind].lift(cotangent))
+
+
+def question(problem: Problem, part: Part, point: Point) -> GradientQuestion | None:
+    """The question of a part; None where it reads something else."""
+    try:
+        found = gradient_read(problem, part, point)
+    except GradcheckError:
+        return None
+    others = [name for name in problem.inputs if name in found.variables and name != found.name]
+    own = {each.name: getattr(problem, each.name) for each in fields(Problem)}
+    own["wrt"] = (found.name, *others)
+    own["parts"] = (replace(part, name=found.name, ask=None),)
+    events = len(found.summands)
+    return GradientQuestion(**own, whole=problem, read=part, events=events, exact=found.exact)
+
+
+def with_written_leaves(problem: Problem, point: Point) -> Problem:
+    """The problem with the leaves that its text makes out of numbers among its inputs.
+
+    `x = tensor(2.0, requires_grad=True)` is a way to say where a function is differentiated.
+    """
+    recorder, _ = _ran(problem, point)
+    found = dict[str, Input]()
+    for k, leaf in enumerate(recorder.made_of_numbers):
+        if leaf.name not in (*problem.inputs, *found) and _is_name(leaf.name):
+            with suppress(GradcheckError):
+                value = exact_array(recorder.numbers[k])
+                found[leaf.name] = Input(leaf.name, value, value.shape, True, k)
+    return replace(problem, inputs={**problem.inputs, **found}) if found else problem
+
+
+def exact_array(value: Array) -> Array:
+    """The decimals that floats were written as; raises GradcheckError where they are none."""
+    out = np.empty(value.shape, dtype=object)
+    for index, each in np.ndenumerate(value):
+        out[index] = fraction(float(each))
+    return out
+
+
+# -- what a part reads ---------------------------------------------------------------------------
+
+
+def gradient_read(problem: Problem, part: Part, point: Point) -> Read:
+    """Run a program and find the sum whose gradient a part reads; GradcheckError where none is."""
+    recorder, names = _ran(problem, point)
+    leaf, calls = _source(recorder, _value(problem, part, names, recorder))
+    lost = [term for call in calls for term in in_order(call.term) if isinstance(term, Lost)]
+    if not calls or lost or any(call.why for call in calls):
+        raise GradcheckError(OTHER)
+    found = {root for call in calls for root in roots(call.term)}
+    if any(root.version for root in found):
+        raise GradcheckError(MOVED)
+    variables = {root.owner.name: root for root in found}
+    complete = len(variables) == len(found) and leaf.name in variables
+    if not complete or not variables.keys() <= problem.inputs.keys():
+        raise GradcheckError(OTHER)
+    try:
+        summands = tuple((exactly(call.term), _exact_cotangent(call)) for call in calls)
+    except GradcheckError:
+        rounded = tuple((call.term, call.cotangent) for call in calls)
+        return Read(leaf.name, rounded, variables, exact=False)
+    return Read(leaf.name, summands, variables, exact=True)
+
+
+def _ran(problem: Problem, point: Point) -> tuple[Recorder, dict[str, Any]]:
+    """A run, and all variables after it; PyTorch's warnings are told elsewhere."""
+    recorder = Recorder()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return recorder, names_after(problem, point, recorder)[0]
+
+
+def _exact_cotangent(call: BackwardCall) -> Array | None:
+    return None if call.cotangent is None else exact_array(call.cotangent)
+
+
+def _is_name(name: str) -> bool:
+    """Whether a leaf has a name by which an answer can call it."""
+    return name.isidentifier() and ALIASES.get(name, name) not in VOCABULARY.functions
+
+
+def _value(problem: Problem, part: Part, names: Mapping[str, Any], recorder: Recorder) -> Any:
+    """What a part reads, before numbers are taken out of it."""
+    if part.ask is None:
+        return names[part.name].grad
+    ask = _unwrapped(part.ask, names)
+    return run(ask, names, recorder, Budget(), context=context(recorder)).value
+
+
+def _unwrapped(ask: Program, names: Mapping[str, Any]) -> Program:
+    """`x.grad.item()` as `x.grad`."""
+    text = ask.source.strip()
+    bare_text = next((text.removesuffix(end) for end in TAKEN_OUT if text.endswith(end)), text)
+    if bare_text == text:
+        return ask
+    return check_program(bare_text, declared=tuple(names), vocabulary=VOCABULARY)
+
+
+def _source(recorder: Recorder, value: Any) -> tuple[Holder, list[BackwardCall]]:
+    """The leaf whose gradient a value is, and the calls whose gradients it adds up."""
+    if not isinstance(value, Traced):
+        raise GradcheckError(OTHER)
+    leaf, calls = value.of, [] if value.of is None else [*_since_cleared(recorder, value.of)]
+    for result, call, x in recorder.taken:
+        if result is value:
+            leaf, calls = x, [call]
+    if leaf is None or not recorder.ledger.is_leaf(leaf):
+        raise GradcheckError(OTHER)
+    total = sum((call.arrived[leaf] for call in calls), np.zeros(leaf.t.shape))
+    room = RELATIVE * np.max(np.abs(total), initial=0.0) + ABSOLUTE
+    if not np.all(np.isfinite(total)) or np.any(np.abs(bare(value.t) - total) > room):
+        raise GradcheckError(OTHER)
+    return leaf, calls
+
+
+def _since_cleared(recorder: Recorder, leaf: Holder) -> Iterator[BackwardCall]:
+    """The backward calls that added to a `.grad` after it was last cleared."""
+    lines = [entry for entry in recorder.ledger.entries if entry.leaf is leaf]
+    last = max((k + 1 for k, entry in enumerate(lines) if entry.verb == "clear"), default=0)
+    return (recorder.calls[e.event] for e in lines[last:] if e.event is not None)
+
+
+# -- what a program names ------------------------------------------------------------------------
+
+
+def numbers_named(problem: Problem, point: Point) -> dict[str, Array]:
+    """The tensors and numbers that a program's names hold at its end, as floats."""
+    _, names = _ran(problem, point)
+    values = {name: each.t if isinstance(each, Traced) else each for name, each in names.items()}
+    kinds = (Tensor, float, np.floating)
+    return {n: np.array(bare(v), dtype=float) for n, v in values.items() if isinstance(v, kinds)}
+
+
+def balls_named(problem: Problem, point: Point) -> dict[str, Any]:
+    """The same in balls at the precision that is set.
+
+    What follows from the inputs is derived from them anew; anything else is as wide as a float is.
+    """
+    _, names = _ran(problem, point)
+    found = {}
+    for name, value in names.items():
+        if isinstance(value, Traced):
+            found[name] = _derived(value, point)
+        elif isinstance(value, float | np.floating):
+            found[name] = _about(np.asarray(value))
+    return found
+
+
+def _derived(value: Traced, point: Point) -> Any:
+    """A traced tensor from the exact inputs, where its form leads back to them alone."""
+    try:
+        if value.term is None or any(root.version for root in roots(value.term)):
+            return _about(np.asarray(bare(value.t)))
+        given = {root: balls(point[root.owner.name]) for root in roots(value.term)}
+        return evaluate(exactly(value.term), "ball", given)
+    except (GradcheckError, KeyError):
+        return _about(np.asarray(bare(value.t)))
+
+
+def _about(value: Array) -> Any:
+    """Floats as the numbers that they were written as, or else as wide as their rounding."""
+    try:
+        return balls(exact_array(value))
+    except GradcheckError:
+        out = np.empty(value.shape, dtype=object)
+        for index, each in np.ndenumerate(value):
+            out[index] = arb(float(each), ROUNDED * abs(float(each)))
+        return balls(out)

@@ -1,0 +1,225 @@
+"""What a lesson's script has beyond arithmetic: prints, tensors from nothing, modules, functions.
+
+The classes of a program meet the engine here: a `Function` of a program is one of the engine's,
+whose derivative is the program's own; its closed form is that of what its forward does.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engine.autograd import tensor
+from gradcheck.engine.context import Context
+from gradcheck.engine.factories import MAKERS, Generator, Maker
+from gradcheck.engine.function import Function
+from gradcheck.engine.modules import is_parameter, marked
+from gradcheck.engine.printing import show
+from gradcheck.engine.recording import MODE
+from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.language.running.classes import Blueprint, Remembered
+from gradcheck.ops import TABLE
+from gradcheck.training.forms import Lost
+from gradcheck.training.ledger import RIGHT
+from gradcheck.training.recorder import Recorder
+from gradcheck.training.traced import Traced
+
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+ACTIVATIONS = {"ReLU": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid"}
+STRAYED = "the forward of this function is not followed: it leaves the tensors"
+
+
+def shown(value: Any) -> str:
+    """A value as PyTorch prints it; without addresses, which differ from run to run."""
+    plain = value.t if isinstance(value, Traced) else value
+    if isinstance(plain, np.bool_):
+        return str(bool(plain))
+    text = show(plain, "", False) if isinstance(plain, np.ndarray) else repr(plain)
+    return ADDRESS.sub("", text)
+
+
+class Elementwise:
+    """An activation as a module."""
+
+    def __init__(self, apply: Callable[[Any], Any]) -> None:
+        """`apply` is the function of every entry."""
+        self.apply = apply
+
+    def __call__(self, x: Any) -> Any:
+        """The function of every entry."""
+        return self.apply(x)
+
+    def named_parameters(self) -> list[tuple[str, Any]]:
+        """None."""
+        return []
+
+
+class Chain:
+    """Modules one after the other: `Sequential`."""
+
+    def __init__(self, *modules: Any) -> None:
+        """The modules, in the order in which they are applied."""
+        self.modules = modules
+
+    def __call__(self, x: Any) -> Any:
+        """Each module applied to what the one before gave."""
+        for module in self.modules:
+            x = module(x)
+        return x
+
+    forward = __call__
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.modules)
+
+    def __len__(self) -> int:
+        return len(self.modules)
+
+    def __getitem__(self, k: int) -> Any:
+        return self.modules[k]
+
+    def named_parameters(self) -> list[tuple[str, Any]]:
+        """Those of every module, by its place."""
+        return [
+            (f"{k}.{path}", value)
+            for k, module in enumerate(self.modules)
+            for path, value in named_parameters(module)
+        ]
+
+    def parameters(self) -> list[Any]:
+        """The same without the paths."""
+        return [value for _, value in self.named_parameters()]
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients."""
+        for module in self.modules:
+            if hasattr(module, "zero_grad"):
+                module.zero_grad(set_to_none)
+
+
+def named_parameters(value: Any) -> list[tuple[str, Any]]:
+    """The parameters of a module of any make, by their paths."""
+    if is_parameter(value):
+        return [("", value)]
+    return list(value.named_parameters()) if hasattr(value, "named_parameters") else []
+
+
+# -- of a recorded run -----------------------------------------------------------------------------
+
+
+def words(recorder: Recorder) -> Mapping[str, Callable[..., Any]]:
+    """The functions of one recorded run that lessons use."""
+    made = {
+        name: _maker(recorder, maker)
+        for name, maker in {**MAKERS, **recorder.generator.makers()}.items()
+    }
+    return (
+        made
+        | {
+            "print": recorder.prints,
+            "holds": lambda: recorder.ledger.verbs is RIGHT and MODE.disturb is None,
+            "shown": shown,
+            "manual_seed": recorder.generator.manual_seed,
+            "Tensor": lambda data: Traced(recorder, tensor(recorder.bare(data), np.float64)),
+            "Parameter": lambda data, requires_grad=True: _parameter(recorder, data, requires_grad),
+            "Sequential": Chain,
+            "apply": lambda blueprint, *args: _applied(recorder, blueprint, *args),
+        }
+        | {
+            name: lambda *args, row=row: Elementwise(recorder.function(row))
+            for name, row in ACTIVATIONS.items()
+        }
+    )
+
+
+def _maker(recorder: Recorder, maker: Maker) -> Callable[..., Any]:
+    """`ones(3, 3, requires_grad=True)`: a leaf, or a constant; whole numbers stay an array."""
+
+    def make(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Any:
+        plain = [bare(recorder.bare(each)) for each in args]
+        made = maker(*plain, **{name: bare(recorder.bare(v)) for name, v in kwargs.items()})
+        if requires_grad:
+            return recorder.leaf(made)
+        return Traced(recorder, tensor(made)) if made.dtype.kind == "f" else made
+
+    return make
+
+
+def _parameter(recorder: Recorder, data: Any, requires_grad: bool) -> Traced:
+    """A leaf that the module which keeps it counts among its parameters."""
+    numbers = bare(recorder.bare(data))
+    made = recorder.leaf(numbers) if requires_grad else Traced(recorder, tensor(numbers))
+    marked(made.t)
+    return made
+
+
+def _applied(recorder: Recorder, blueprint: Blueprint, *args: Any) -> Any:
+    """A function of the program: one node of the tape, and the form of what its forward does."""
+    function = function_of(
+        blueprint, lambda t: Traced(recorder, t) if isinstance(t, Tensor) else t, recorder.bare
+    )
+    value = function.apply(*map(recorder.bare, args))
+    with recorder.quietly():
+        inner = Remembered(Context((False,) * len(args)), lambda t: t, recorder.bare)
+        followed = blueprint.run("forward", inner, *args)
+    if isinstance(value, tuple):
+        return tuple(_paired(recorder, v, f) for v, f in zip(value, followed, strict=True))
+    return _paired(recorder, value, followed)
+
+
+def _paired(recorder: Recorder, value: Any, followed: Any) -> Any:
+    """The value with its place on the tape, and the form by which it follows from the leaves."""
+    if not isinstance(value, Tensor) or not value.requires_grad:
+        return Traced(recorder, value) if isinstance(value, Tensor) else value
+    term = followed.term if isinstance(followed, Traced) else None
+    return Traced(recorder, value, term or Lost(STRAYED))
+
+
+def function_of(blueprint: Blueprint, wrap: Any, unwrap: Any) -> type[Function]:
+    """A class of the program as a Function of the engine."""
+
+    def forward(ctx: Any, *args: Any) -> Any:
+        ctx.remembered = Remembered(ctx, wrap, unwrap)
+        return unwrap(blueprint.run("forward", ctx.remembered, *map(wrap, args)))
+
+    def backward(ctx: Any, *cotangents: Any) -> Any:
+        return unwrap(blueprint.run("backward", ctx.remembered, *map(wrap, cotangents)))
+
+    rules = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    return type(blueprint.name, (Function,), rules)
+
+
+# -- of the bare engine ----------------------------------------------------------------------------
+
+
+def plain_words(generator: Generator) -> Mapping[str, Callable[..., Any]]:
+    """The same on the engine's own tensors, printing nothing."""
+
+    def boxed(maker: Maker) -> Callable[..., Any]:
+        def make(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Any:
+            made = maker(*map(bare, args), **{name: bare(v) for name, v in kwargs.items()})
+            floats = requires_grad or made.dtype.kind == "f"
+            return tensor(made, requires_grad=requires_grad) if floats else made
+
+        return make
+
+    made = {name: boxed(maker) for name, maker in {**MAKERS, **generator.makers()}.items()}
+    return (
+        made
+        | {
+            "manual_seed": generator.manual_seed,
+            "Tensor": lambda data: tensor(data, np.float64),
+            "Parameter": lambda data, requires_grad=True: marked(
+                tensor(bare(data), requires_grad=requires_grad)
+            ),
+            "Sequential": Chain,
+            "apply": lambda blueprint, *args: function_of(
+                blueprint, lambda t: t, lambda t: t
+            ).apply(*args),
+        }
+        | {
+            name: lambda *args, row=row: Elementwise(TABLE[row])
+            for name, row in ACTIVATIONS.items()
+        }
+    )

@@ -1,0 +1,80 @@
+"""What people type is read as they mean it, or the reader says how else it was read."""
+
+import math
+from functools import cache
+from typing import NamedTuple
+
+import pytest
+
+from gradcheck.answers import FUNCTIONS, Formula, Numbers, read_answer
+from gradcheck.answers.bracketing import bracketed_otherwise
+from gradcheck.answers.words import vocabulary
+from gradcheck.errors import TextError
+from tests.support.trees import FUNCTIONS as MEANT
+from tests.support.trees import value
+from tests.support.typed_answers import rows
+
+POINTS = (0.37, 0.71, 0.83, 0.59)
+
+
+class Scalar(NamedTuple):
+    """An input that is a single number."""
+
+    shape: tuple[int, ...] = ()
+
+
+def inputs(names):
+    """Single numbers of these names."""
+    return dict.fromkeys(names, Scalar())
+
+
+def meant(meaning, names, shift):
+    """The value of a meaning, which is Python, at a point."""
+    point = at(names, shift)
+    return eval(meaning, {"abs": abs, **MEANT, "pi": math.pi, **point})
+
+
+def at(names, shift):
+    """A point for these names."""
+    return {name: p + shift for name, p in zip(names, POINTS, strict=False)}
+
+
+def values(typed, names):
+    """The values of what was read, at two points, and the remarks."""
+    answer = read_answer(typed, names=inputs(names), functions=FUNCTIONS, single=True)
+    if isinstance(answer, Numbers):
+        assert answer.shape == ()
+        return [float(answer.values[0])] * 2, ()
+    assert isinstance(answer, Formula)
+    return [value(answer.tree, at(names, shift)) for shift in (0.0, 0.11)], answer.notes
+
+
+def same(a, b):
+    """Whether two lists of values agree."""
+    return all(x == pytest.approx(y, rel=1e-12, abs=1e-14) for x, y in zip(a, b, strict=True))
+
+
+@cache
+def outcome(names, meaning, typed):
+    """`meant`, `invalid`, `noted` (something else, with a remark) or `wrong`."""
+    due = [meant(meaning, names, shift) for shift in (0.0, 0.11)]
+    try:
+        got, notes = values(typed, names)
+    except TextError:
+        return "invalid"
+    if same(got, due):
+        return "meant"
+    others = bracketed_otherwise(typed, vocabulary(inputs(names), FUNCTIONS, ("pi", "e")))
+    kept = notes or any(outcome(names, meaning, other) == "meant" for other in others)
+    return "noted" if kept else "wrong"
+
+
+def test_at_least_97_percent_are_read_as_meant():
+    """The share of the table that is read as its writer meant it; nothing is misread in silence."""
+    kinds = {row[2]: outcome(*row) for row in rows()}
+    misread = [typed for typed, kind in kinds.items() if kind == "wrong"]
+    other = [f"{kind}: {typed}" for typed, kind in kinds.items() if kind != "meant"]
+    assert len(kinds) >= 400
+    assert len({row[:2] for row in rows()}) >= 60
+    assert misread == []
+    assert len(other) <= 0.03 * len(kinds), other

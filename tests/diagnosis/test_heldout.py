@@ -1,0 +1,44 @@
+"""Wrong answers from a differentiator that knows nothing of the catalogue, and unrelated ones."""
+
+import pytest
+
+from tests.support.heldout import accused, held_out
+
+
+def test_a_sample_is_named() -> None:
+    """Of answers with one mistake 97 % are named, with two 80 %; no right one is accused."""
+    _measured(seed=3, count=15)
+
+
+@pytest.mark.sweep
+def test_all_are_named() -> None:
+    """The same over 500 functions and more than 3,000 answers."""
+    assert _measured(seed=1, count=500) >= 3000
+
+
+def _measured(seed: int, count: int) -> int:
+    one, two, right = held_out(seed, count)
+    assert one.named >= 0.97 * one.put, one.examples
+    assert two.named >= 0.80 * two.put, two.examples
+    assert right.put == count
+    assert right.claimed == 0
+    return one.put
+
+
+def test_unrelated_answers_are_not_accused() -> None:
+    """No single number is told one story, and hardly any other answer."""
+    _accused(seed=11, count=15)
+
+
+@pytest.mark.sweep
+def test_no_unrelated_answers_are_accused() -> None:
+    """The same over 500 functions."""
+    _accused(seed=51, count=500)
+
+
+def _accused(seed: int, count: int) -> None:
+    found = accused(seed, count)
+    put = sum(tally.put for tally in found.values())
+    assert sum(tally.claimed for tally in found.values()) <= 0.02 * put
+    numbers = [t for kind, t in found.items() if "number" in kind or "integer" in kind]
+    assert sum(tally.unique for tally in numbers) == 0, [t.examples for t in numbers]

@@ -1,0 +1,147 @@
+"""Make it, find it: over a corpus every mistake is made at every site and looked for."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy
+
+from gradcheck.diagnosis import Made, Prepared, explain, prepare, words
+from gradcheck.diagnosis.acts import fingerprint
+from gradcheck.diagnosis.confusion import NOTHING, confusion, summary
+from gradcheck.diagnosis.hypothesis import Hypothesis
+from gradcheck.ops import TABLE
+from tests.support.school import POINTS, SCHOOL, TENSORS, case, drawn, evaluated, mlp, school
+
+TENSOR_CASES = {**TENSORS, "mlp 5": mlp(5), "mlp 1": mlp(1)}
+
+
+@pytest.fixture(scope="module")
+def corpus() -> dict[str, Prepared]:
+    """Every program of the corpus, prepared."""
+    found = {text: prepare(school(text)) for text in SCHOOL}
+    return found | {name: prepare(drawn(*each)) for name, each in TENSOR_CASES.items()}
+
+
+def test_made_is_found(corpus: dict[str, Prepared]) -> None:
+    """At least 99 % of all mistakes made on purpose are named, over 31 programs."""
+    found = [(name, confusion(prepared)) for name, prepared in corpus.items()]
+    total = sum((each for _, each in found), NOTHING)
+    assert total.made > 2500
+    assert total.named >= 0.99 * total.made, summary(found)
+
+
+@pytest.mark.parametrize("name", [*SCHOOL[::4], "linear regression", "ridge"])
+def test_unique_where_nothing_else_gives_the_same_numbers(
+    name: str, corpus: dict[str, Prepared]
+) -> None:
+    """A mistake whose numbers no other id gives is named alone."""
+    prepared = corpus[name]
+    for part in prepared.right[0]:
+        values = [_numbers(made, part) for made in prepared.made]
+        right = np.concatenate([np.ravel(g[part]) for g in prepared.right])
+        for made, mine in zip(prepared.made, values, strict=True):
+            if made.mistake.vague or not np.all(np.isfinite(mine)) or _same(mine, right):
+                continue
+            others = zip(prepared.made, values, strict=True)
+            rivals = {
+                m.mistake.id for m, v in others if not m.mistake.vague and _same(v, mine, right)
+            }
+            if len(rivals) == 1:
+                found = explain(prepared, part, [g[part] for g in made.at])
+                assert {h.ids for h in found.hypotheses} == {(made.mistake.id,)}
+
+
+def _numbers(made: Made, part: str) -> Any:
+    return np.concatenate([np.ravel(g[part]) for g in made.at])
+
+
+def _same(a: Any, b: Any, scale: Any = 0.0) -> bool:
+    size = max(np.max(np.abs(b)), 1e-6 * np.max(np.abs(scale)))
+    return bool(a.shape == b.shape and np.max(np.abs(a - b)) <= 1e-6 * size)
+
+
+@pytest.mark.parametrize("text", SCHOOL[:16])
+def test_right_gradients_are_sympys(text: str) -> None:
+    """What the mistakes are compared with is the derivative that SymPy gives."""
+    x = sympy.Symbol("x", positive=True)
+    names = {"arctan": sympy.atan, "arcsin": sympy.asin, "log10": lambda v: sympy.log(v, 10)}
+    plain = {n: getattr(sympy, n) for n in ("sin", "cos", "tan", "exp", "log", "sqrt")}
+    slope = sympy.diff(eval(text, {**plain, **names, "x": x}), x)
+    prepared = prepare(school(text))
+    expected = [float(slope.evalf(30, subs={x: p})) for p in POINTS]
+    assert [float(r["x"]) for r in prepared.right] == pytest.approx(expected, rel=1e-12)
+
+
+def test_mistakes_equal_to_the_truth_are_dropped() -> None:
+    """The derivative of e^x is itself, so not differentiating it is no mistake."""
+    prepared = prepare([case("exp(x)", {"x": p}) for p in POINTS])
+    assert "not-differentiated" not in {made.mistake.id for made in prepared.made}
+
+
+def test_program_without_gradient_has_no_mistakes() -> None:
+    """A value that does not depend on the input can be diagnosed as nothing."""
+    prepared = prepare([case("0*x + 3", {"x": 1.5}), case("0*x + 3", {"x": 2.5})])
+    assert explain(prepared, "x", [np.array(0.0)] * 2).hypotheses == ()
+
+
+def test_antiderivative_by_its_slope() -> None:
+    """An antiderivative that no table has is told by its derivative, if the caller knows it."""
+    text = "x**2 * exp(x)"
+    cases = school(text)
+    prepared = prepare(cases)
+    answer = [evaluated("(x**2 - 2*x + 2)*exp(x)", c.inputs) for c in cases]
+    slopes = [float(evaluated(text, c.inputs)) for c in cases]
+    assert explain(prepared, "x", answer).certainty == "unnamed"
+    found = explain(prepared, "x", answer, slopes=slopes)
+    assert [h.mistake.id for h in found.hypotheses] == ["integrated-instead"]
+
+
+def test_words_speak_of_the_students_expression() -> None:
+    """The sentence holds the site, the missing factor, and what it is the derivative of."""
+    text = "x + sin(x**3)"
+    cases = school(text)
+    answer = [evaluated("1 + cos(x**3)", c.inputs) for c in cases]
+    (found,) = explain(prepare(cases), "x", answer).hypotheses
+    said = words(found, text)
+    assert all(part in said for part in ("`sin(x**3)`", "3*x**2", "x**3"))
+
+
+def test_words_without_a_place() -> None:
+    """Where there is no place in the text the sentence still reads."""
+    found = Hypothesis(prepare(school("sin(x**2)")).made[0].mistake, None)
+    assert "the expression" in words(found)
+    assert "{" not in words(found)
+
+
+UNARY = [
+    "sin", "cosh", "arctan", "sinc", "positive", "degrees", "trunc", "sigmoid", "softplus",
+    "log1p", "expm1", "exp2", "cbrt", "erf", "gamma", "digamma", "relu", "absolute", "sec",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [name for name in UNARY if name in TABLE])
+def test_every_function_can_be_gone_through(name: str) -> None:
+    """No op of one argument trips a wrong rule, and an infinite answer is simply unnamed."""
+    cases = [case(f"{name}(x**2) * x", {"x": p}) for p in (0.37, 0.63)]
+    prepared = prepare(cases)
+    assert len(prepared.made) > 5 or name == "trunc"  # its derivative is 0
+    found = explain(prepared, "x", [np.array(1.234), np.array(np.inf)])
+    assert (found.certainty, found.hypotheses) == ("unnamed", ())
+    assert "infinite" in found.remarks[0]
+
+
+def test_long_programs_leave_the_line_to_the_tape() -> None:
+    """Ten thousand entries are left to the tape, and backprop mistakes still are named."""
+    cases = drawn("mean((X * w)**2)", {"X": (100, 100), "w": (100, 100)}, ("w",), points=1)
+    prepared = prepare(cases)
+    assert {made.mistake.family for made in prepared.made} == {"backprop", "whole"}
+    found = explain(prepared, "w", [prepared.right[0]["w"] * 10_000])
+    assert "sum-for-mean" in {h.mistake.id for h in found.hypotheses}
+
+
+def test_a_fingerprint_of_numbers_at_the_ends_of_the_floats():
+    """Numbers below 1e-308 and those that are not finite have a fingerprint, without a warning."""
+    numbers = np.array([1e-320, np.inf, np.nan, 0.0, -1e308])
+    assert fingerprint(({"x": numbers},)) == fingerprint(({"x": numbers.copy()},))
+    assert fingerprint(({"x": numbers},)) != fingerprint(({"x": -numbers},))

@@ -1,0 +1,50 @@
+"""Expression problems in the lessons' own form: the value goes back, and `.grad` is read."""
+
+import ast
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from gradcheck.grading.key import Key, key
+from gradcheck.language import check_program
+from gradcheck.language.kinds import VOCABULARY
+from gradcheck.problem import Problem, load
+from gradcheck.problem.record import Part
+from gradcheck.training import is_training
+
+PROBLEMS = Path(__file__).parents[2] / "problems"
+
+
+@cache
+def expressions() -> dict[str, Problem]:
+    """The shipped problems that end in the value that is differentiated, by id."""
+    shipped = [p for file in sorted(PROBLEMS.glob("*.yaml")) for p in load(file).problems]
+    return {p.id: p for p in shipped if not is_training(p) and _ends_in_a_value(p)}
+
+
+def _ends_in_a_value(problem: Problem) -> bool:
+    return isinstance(problem.program.tree.body[-1], ast.Expr)
+
+
+def backward_form(problem: Problem) -> Problem:
+    """The same problem: its last line in `(...).backward()`, its parts read from `.grad`."""
+    lines = problem.program.source.rstrip("\n").split("\n")
+    first = problem.program.tree.body[-1].lineno - 1
+    cotangent = problem.cotangent
+    given = "" if cotangent is None else f"array({cotangent.astype(float).tolist()})"
+    value = "\n".join(lines[first:]).strip()
+    text = "\n".join([*lines[:first], f"({value}).backward({given})", ""])
+    parts = tuple(
+        Part(name, part.weight, check_program(name, declared=(part.name,), vocabulary=VOCABULARY))
+        for part in problem.parts
+        for name in [f"{part.name}.grad"]
+    )
+    program = check_program(text, declared=tuple(problem.inputs), vocabulary=VOCABULARY)
+    return replace(problem, program=program, parts=parts, cotangent=None, right=(), wrong=())
+
+
+@cache
+def both_keys(id: str) -> tuple[Key, Key]:
+    """The keys to a shipped problem as it is, and in backward() form."""
+    problem = expressions()[id]
+    return key(problem), key(backward_form(problem))

@@ -1,0 +1,75 @@
+"""What `check` gives back: gradients, closed forms, and a repr that a person reads."""
+
+import numpy as np
+import pytest
+
+from gradcheck import Function, check, tensor
+
+
+@pytest.mark.parametrize("x", [3, 3.0, np.int64(3), tensor(3.0, requires_grad=True)])
+def test_a_number_of_any_kind_is_taken(x):
+    """d/dx x² = 2x = 6 at 3."""
+    found = check(lambda x: x**2, x)
+    assert found.ok
+    assert found.gradient == pytest.approx(6.0, rel=1e-15)
+    assert found.closed_form == "2*x"
+
+
+@pytest.mark.parametrize("x", [[1, 2], [1.0, 2.0], np.array([1, 2]), tensor([1.0, 2.0])])
+def test_lists_and_arrays_of_any_kind_are_taken(x):
+    """d/dx sum(x²) = 2x, entry by entry."""
+    found = check(lambda x: np.sum(x**2), x)
+    np.testing.assert_allclose(found.gradient, [2.0, 4.0], rtol=1e-15)
+    assert found.closed_form == ["2*x[0]", "2*x[1]"]
+
+
+def test_several_arguments_give_tuples():
+    """d/dx sum(x y) = y, and the other way round."""
+    found = check(lambda x, y: np.sum(x * y), [1.0, 2.0], [3.0, 4.0])
+    np.testing.assert_array_equal(found.gradient, [[3.0, 4.0], [1.0, 2.0]])
+    assert found.closed_form == (["y[0]", "y[1]"], ["x[0]", "x[1]"])
+
+
+def test_the_repr_is_a_report():
+    """The verdict, the gradient with its bar, the closed form, the mistake."""
+    found = check(lambda x: x**2 + np.sin(x), 3, gradient=lambda x: 2 * x - np.cos(x))
+    lines = repr(found).splitlines()
+    assert lines[0] == "agree"
+    assert lines[1].startswith("  d/dx = 5.0100075")  # 2*3 + cos(3)
+    assert lines[2] == "  d/dx = 2*x + cos(x)"
+    assert "sign-error" in repr(found)
+    assert "d/dx in [-1, 1]" in repr(check(abs, 0.0))
+
+
+class Square(Function):
+    """x² with its own backward."""
+
+    @staticmethod
+    def forward(ctx, x):
+        """Keep x for the backward pass."""
+        ctx.save_for_backward(x)
+        return x**2
+
+    @staticmethod
+    def backward(ctx, g):
+        """2 x g."""
+        (x,) = ctx.saved_tensors
+        return 2 * x * g
+
+
+class HalfSquare(Square):
+    """The factor forgotten."""
+
+    @staticmethod
+    def backward(ctx, g):
+        """X g: wrong."""
+        (x,) = ctx.saved_tensors
+        return x * g
+
+
+def test_a_function_with_its_own_backward_is_checked():
+    """Its backward is reverse mode's opinion: right, or alone against the two others."""
+    assert check(lambda x: Square.apply(x).sum(), np.array([1.0, 2.0])).ok
+    wrong = check(lambda x: HalfSquare.apply(x).sum(), np.array([1.0, 2.0]))
+    assert not wrong.ok
+    assert {entry.lonely for entry in wrong.verdicts[0].entries} == {"reverse"}

@@ -1,0 +1,166 @@
+"""A formula for what a program leaves is judged as a function, and explained as any gradient is."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.grading.judging import Judgement, judge
+from gradcheck.grading.key import Key, key
+from gradcheck.problem import load_text
+from tests.support.backward_form import both_keys, expressions
+
+
+def ready(program: str, ask: str, inputs: str) -> Key:
+    """The key to a program that is asked something at its end."""
+    indented = "".join(f"  {line}\n" for line in program.splitlines())
+    return key(
+        load_text(f"id: q\ninputs: {inputs}\nprogram: |\n{indented}ask: {ask}\n").problems[0]
+    )
+
+
+def answered(found: Key, answer: object, part: str | None = None) -> Judgement:
+    """An answer to a part, or to the only one."""
+    named = found.problem.parts[0] if part is None else found.problem.part(part)
+    assert named is not None
+    return judge(found, named, answer)
+
+
+def ids(found: Judgement) -> set[str]:
+    """The mistakes that are named."""
+    hypotheses = found.diagnosis.hypotheses if found.diagnosis else ()
+    return {id for hypothesis in hypotheses for id in hypothesis.ids}
+
+
+ANSWERED = [id for id, problem in expressions().items() if problem.right or problem.wrong]
+
+
+def test_there_are_programs_enough() -> None:
+    """Sixty programs in backward() form are asked of below."""
+    assert len(ANSWERED) >= 60
+
+
+@pytest.mark.parametrize("id", ANSWERED)
+def test_the_backward_form_is_judged_as_the_expression(id: str) -> None:
+    """Every self-test of the shipped sets: the same verdict and the same mistakes in both forms.
+
+    What agrees with the right answer at the given point alone, made by interpolation, is wrong. In
+    layer-norm one node more stands on the tape, at which a further mistake fits.
+    """
+    expression, backward = both_keys(id)
+    problem = expression.problem
+    for entry in [*problem.right, *[answer for answer, _ in problem.wrong]]:
+        for name, answer in entry.items():
+            grad = f"{name}.grad"
+            one, other = answered(expression, answer, name), answered(backward, answer, grad)
+            assert one.verdict == other.verdict, (answer, other.remarks)
+            assert ids(one) == ids(other) or (id == "layer-norm" and ids(one) < ids(other)), answer
+            if one.verdict == "right" and isinstance(answer, str):
+                vanishing = _vanishing(name, backward.points[0][name])
+                wrong = answered(backward, f"({answer}) + ({vanishing})/8", grad)
+                assert wrong.verdict == "wrong", wrong.remarks
+
+
+def _vanishing(name: str, at: np.ndarray[Any, Any]) -> str:
+    """A function of an input that is 0 at one value."""
+    return f"sum({name} - {nested(at)})" if at.shape else f"{name} - ({at.item()})"
+
+
+def nested(values: Any) -> str:
+    """An array of Fractions as nested lists of quotients."""
+    if np.ndim(values):
+        return "[" + ", ".join(nested(each) for each in values) + "]"
+    return str(values)
+
+
+CUBE = "(x**3 + 2*sin(x)).backward()"
+
+
+@pytest.mark.parametrize(
+    ("program", "answer", "named", "text"),
+    [
+        (CUBE, "3x^2 - 2cos x", "sign-error", "2*sin(x)"),
+        ("(x**3).backward()", "3x^3", "power-not-reduced", "x**3"),
+        ("(x**3).backward()", "x^3", "not-differentiated", "x**3"),
+        ("y = x**3\ny.backward()", "6x", "second-derivative", None),
+    ],
+)
+def test_calculus_is_named_with_its_place(
+    program: str, answer: str, named: str, text: str | None
+) -> None:
+    """The catalogue of expressions is made in what went back, at places of the program's text."""
+    found = ready(program, "{x.grad: x.grad}", "{x: 2.0}")
+    judged = answered(found, answer)
+    assert ids(judged) == {named}
+    assert judged.diagnosis is not None
+    span = judged.diagnosis.hypotheses[0].span
+    source = found.problem.program.source
+    assert (source[span[0] : span[1]] if span else None) == text
+
+
+@pytest.mark.parametrize("answer", ["x^2", "x+2", "2^x", "4", "x^3/2"])
+def test_two_x_at_two(answer: str) -> None:
+    """All of these are 4 at 2: a number is right there, another function is not."""
+    found = ready("(x**2).backward()", "{x.grad: x.grad}", "{x: 2.0}")
+    assert answered(found, answer).verdict == ("right" if answer == "4" else "wrong")
+
+
+def test_a_number_at_one_point_is_torn() -> None:
+    """24 for x**3 at 2: the exponent was kept, or the gradient counted twice."""
+    found = ready("(x**3).backward()", "{x.grad: x.grad}", "{x: 2.0}")
+    assert ids(answered(found, 24)) >= {"power-not-reduced", "counted-twice"}
+
+
+TWICE = "(x**2).backward()\n(x**3).backward()"
+LOOP = """for k in range(3):
+    (w**2).sum().backward()
+    record(n=norm(w.grad))
+    with no_grad():
+        w -= 0.1*w.grad
+    w.grad = None"""
+
+
+@pytest.mark.parametrize(
+    ("program", "ask", "inputs", "answer", "verdict", "named"),
+    [
+        (TWICE, "x.grad", "{x: 2.0}", "2x + 3x^2", "right", set()),
+        (TWICE, "x.grad", "{x: 2.0}", "3x^2", "wrong", {"overwritten-grad"}),
+        (TWICE, "x.grad", "{x: 2.0}", "4x + 6x^2", "wrong", {"counted-twice"}),
+        (TWICE, "x.grad", "{x: 2.0}", "2x - 3x^2", "wrong", {"sign-error"}),
+        (TWICE, "x.grad", "{x: 2.0}", "x^4 + 1", "wrong", set()),
+        (LOOP, "w", "{w: [1.0, -2.0]}", "0.512 w", "right", set()),
+        (LOOP, "w", "{w: [1.0, -2.0]}", "0.256*w*norm(w)^2/2.5", "wrong", set()),
+        (LOOP, "recorded.n[2]", "{w: [1.0, -2.0]}", "1.28 norm(w)", "right", set()),
+        (LOOP, "recorded.n[2]", "{w: [1.0, -2.0]}", "1.28 sqrt(5)", "right", set()),
+        (LOOP, "recorded.n[2]", "{w: [1.0, -2.0]}", "1.28*w[0]*sqrt(5)", "wrong", set()),
+        (LOOP, "recorded.n[2]", "{w: [1.0, -2.0]}", "4.48 norm(w)", "wrong", {"missing-zero-grad"}),
+        ("x = tensor(2.0, requires_grad=True)\n(x**3).backward()", "x.grad.item()", "{}", "6x",
+         "wrong", {"second-derivative"}),
+        ("x = tensor(2.0, requires_grad=True)\n(x**3).backward()", "x.grad", "{}", "3x^2",
+         "right", set()),
+        ("g, = grad(0.1*pi*x**2/3, x)", "g", "{x: 2.0}", "pi x/15", "right", set()),
+        ("g, = grad(sqrt(3)*x**2, x)", "g", "{x: 2.0}", "2 sqrt(3) x", "right", set()),
+        ("g, = grad(sqrt(3)*x**2, x)", "g", "{x: 2.0}", "sqrt(3) x^2", "wrong",
+         {"not-differentiated"}),
+        ("y = x**2\ny.backward()", "y", "{x: 2.0}", "2x", "wrong", set()),
+    ],
+)  # fmt: skip
+def test_formulas_for_what_a_program_leaves(  # noqa: PLR0917 - a table
+    program: str, ask: str, inputs: str, answer: str, verdict: str, named: set[str]
+) -> None:
+    """Compared at other points too, and explained by what is wrong at all of them."""
+    judged = answered(ready(program, f'{{p: "{ask}"}}', inputs), answer)
+    assert judged.verdict == verdict, judged.remarks
+    assert ids(judged) == named
+
+
+def test_constants_stand_at_one_point() -> None:
+    """Where no input varies a formula cannot be told from another: that is said, and found."""
+    found = ready("b = a*2\nc = b**2", "{c: c}", "{a: {value: 3.0, requires_grad: false}}")
+    judged = answered(found, "12 a")
+    assert (judged.verdict, judged.score, judged.tags) == ("right", 1.0, ("one-point",))
+    assert "judged at this point only" in judged.remarks
+    assert found.stands_at_one_point(found.problem.parts[0])
+    varying = ready("b = a*2\nc = b**2", "{c: c}", "{a: 3.0}")
+    assert answered(varying, "12 a").verdict == "wrong"
+    assert not varying.stands_at_one_point(varying.problem.parts[0])
