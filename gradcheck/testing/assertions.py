@@ -80,8 +80,8 @@ def check(
         faults = tuple(dict.fromkeys(fault for each in calls for fault in impure(each)))
         calls += _beside(calls, seed) if claim is not None else []
         asked = [(each, each.case(seed + k)) for k, each in enumerate(calls)]
-        claims = [_claimed(gradient, alone.backward, each) for each in calls]
-        claims = [] if gradient is None else claims
+        told = calls if gradient is not None else []
+        claims = [_claimed(gradient, alone.backward, each) for each in told]
         return _found(f, asked, claims, rtol, faults, notes=_told(alone, calls[0]))
     finally:
         alone.kept.put_back()

@@ -276,7 +276,7 @@ def test_a_function_that_looks_at_types_is_told():
 @pytest.mark.parametrize(
     ("words", "backward", "args"),
     [
-        ("d/dy: 5 entries", lambda c, x, y: (c, c), (X5, BB[0] + X5)),
+        ("d/dn: 5 entries", lambda c, x, y: (c, c), (X5, BB[0] + X5)),
         ("came for n", lambda c, x, n: (n * c, 1), (X5, 3)),
         ("float32; its argument has float64",
          lambda c, x, n: ((n * c).astype(np.float32), None), (X5, 3)),
