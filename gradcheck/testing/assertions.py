@@ -214,8 +214,11 @@ def _found(
 ) -> Result:
     verdicts = [sparing(case) for _, case in asked]
     claimed = bool(claims)
+    generic = all(v.verdict != "kink" for v in verdicts)  # at a tie many conventions are right
     told = [
-        k for k, (each, _) in enumerate(asked) if not each.beside or _knows(verdicts[k], claimed)
+        k
+        for k, (each, _) in enumerate(asked)
+        if not each.beside or (generic and _knows(verdicts[k], claimed))
     ]
     asked, verdicts = [asked[k] for k in told], [verdicts[k] for k in told]
     claims = [claims[k] for k in told] if claims else ()
