@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,41 +39,73 @@ class Case:
         return sum(np.size(self.inputs[name]) for name in self.wrt)
 
 
-@dataclass(frozen=True)
 class Estimate:
-    """Numbers with error bars: an object array of balls, midpoint and radius."""
+    """Numbers with error bars: balls, or floats and bars, of which balls are made when asked for.
 
-    balls: Array
+    An array of a hundred thousand entries takes a second as balls, which only exact kinds need.
+    """
 
-    @property
+    def __init__(
+        self, balls: Array | None = None, floats: tuple[Array, Array] | None = None
+    ) -> None:
+        """From an object array of balls, or from floats and their error bars."""
+        self._balls, self._floats = balls, floats
+
+    @cached_property
+    def balls(self) -> Array:
+        """An object array of balls, midpoint and radius."""
+        if self._balls is None:
+            assert self._floats is not None
+            self._balls = _joined(*self._floats)
+        return self._balls
+
+    @cached_property
     def value(self) -> Array:
-        """The midpoints as floats."""
-        return _floats(self.balls, middle)
+        """The midpoints as floats; nan where no bar is known."""
+        if self._floats is None:
+            return self._read(middle)
+        value, error = self._floats
+        return np.asarray(np.where(np.isfinite(error), value, np.nan))
+
+    @cached_property
+    def error(self) -> Array:
+        """The radii as floats; infinite where there is no number."""
+        if self._floats is None:
+            return self._read(radius)
+        value, error = self._floats
+        return np.asarray(np.where(np.isfinite(value), error, np.inf))
 
     @property
-    def error(self) -> Array:
-        """The radii as floats."""
-        return _floats(self.balls, radius)
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
+        return self.balls.shape if self._floats is None else np.shape(self._floats[0])
 
     @property
     def finite(self) -> bool:
         """Whether every ball holds a number."""
-        return all(ball.is_finite() for ball in self.balls.flat)
+        return bool(np.all(np.isfinite(self.value) & np.isfinite(self.error)))
+
+    def _read(self, read: Callable[[arb], float]) -> Array:
+        flat = [read(ball) for ball in self.balls.flat]
+        return np.array(flat, dtype=np.float64).reshape(self.balls.shape)
 
 
 def estimate(values: Any, errors: Any = None) -> Estimate:
     """An estimate from arbs, or from floats and their error bars."""
-    source = np.asarray(values, dtype=object)
-    bars = np.zeros(source.shape) if errors is None else np.broadcast_to(errors, source.shape)
-    out = np.empty(source.shape, dtype=object)
-    for index in np.ndindex(source.shape):
-        ball = exact(source[index])
+    source = np.asarray(values)
+    bars = np.broadcast_to(np.zeros(()) if errors is None else errors, source.shape)
+    if source.dtype.kind == "f":
+        return Estimate(floats=(source, np.asarray(bars)))
+    return Estimate(_joined(source, bars))
+
+
+def _joined(values: Array, bars: Array) -> Array:
+    """Balls around values, wider by the bars."""
+    out = np.empty(values.shape, dtype=object)
+    for index in np.ndindex(out.shape):
+        ball = exact(values[index])
         out[index] = arb(ball.mid(), ball.rad() + arb(float(bars[index]))) if bars[index] else ball
-    return Estimate(out)
-
-
-def _floats(balls: Array, read: Callable[[arb], float]) -> Array:
-    return np.array([read(ball) for ball in balls.flat], dtype=np.float64).reshape(balls.shape)
+    return out
 
 
 @dataclass(frozen=True)

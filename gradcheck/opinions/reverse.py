@@ -1,7 +1,9 @@
 """Reverse mode's opinion: one backward pass on tensors, and its rounding error by sampling.
 
-The program runs a few times more with every leaf, every forward value and every pulled cotangent
-disturbed by rounding (see `rounding`).
+The program runs a few times more with every leaf, every forward value, the cotangent to begin with
+and every pulled one disturbed by rounding (see `rounding`). Ops that only move numbers do not
+round, but what they moved is added up later: that is why the first cotangent is disturbed too. A
+scalar's cotangent is exactly 1.
 """
 
 from collections.abc import Mapping
@@ -13,7 +15,7 @@ import numpy as np
 from gradcheck.engine.backward import RIGHT, Verbs, pull, walk
 from gradcheck.engine.conversions import TAKEN
 from gradcheck.engine.recording import watched
-from gradcheck.engine.tape import Node
+from gradcheck.engine.tape import Node, Step
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.opinions.opinion import Array, Case, NotScalar, Opinion, estimate, reason
 from gradcheck.opinions.rounding import EPSILON, SAMPLES, noise, spread
@@ -71,8 +73,11 @@ def _disturbed(case: Case, rng: Any) -> tuple[Array, Mapping[str, Array]]:
         piece = pull(node, i, g, y, operands)
         return piece * noise(rng, np.shape(piece)) if node.op.rounds else piece
 
+    def noisy_seed(root: Step, g: Any) -> Any:
+        return g if case.cotangent is None else g * noise(rng, np.shape(g))
+
     with watched(disturb=disturb):
-        return once(case, replace(RIGHT, pull=noisy_pull), rng)
+        return once(case, replace(RIGHT, seed=noisy_seed, pull=noisy_pull), rng)
 
 
 def _bar(value: Array, runs: list[Array]) -> Array:

@@ -21,8 +21,8 @@ SAFETY = 1.5
 
 def noise(rng: np.random.Generator, shape: tuple[int, ...], unit: float = EPSILON) -> Array:
     """A factor for every entry: 1, and a few units of rounding up or down."""
-    up_or_down = rng.uniform(0.5, 1.0, shape) * rng.choice((-1.0, 1.0), shape)
-    return np.asarray(1.0 + UNITS * unit * up_or_down)
+    drawn = rng.random(shape) - 0.5
+    return np.asarray(1.0 + UNITS * unit * (drawn + np.copysign(0.5, drawn)))
 
 
 def spread(value: Array, runs: Sequence[Array]) -> Array:

@@ -28,12 +28,15 @@ READABLE = 120  # operations of a closed form that is written out
 WRITTEN_OUT = 64  # entries
 
 
-def symbolic(case: Case, *, write: bool = True) -> Opinion:
-    """Value, gradients and closed forms of the path taken at the point, with proven error bars."""
+def symbolic(case: Case, *, write: bool = True, nodes: int = NODES) -> Opinion:
+    """Value, gradients and closed forms of the path taken at the point, with proven error bars.
+
+    It abstains where the line is longer than `nodes`.
+    """
     bits = START
     while True:
         try:
-            return _at(case, bits, write)
+            return _at(case, bits, write, nodes=nodes)
         except (Undecided, TooWide):
             bits *= 2
         except NotScalar:
@@ -55,8 +58,10 @@ class TooWide(ArithmeticError):
     """The balls came out too wide; more bits may help."""
 
 
-def _at(case: Case, bits: int, write: bool, judge_width: bool = True) -> Opinion:
-    with precision(bits), _traced(bits >= PATIENCE) as path:
+def _at(
+    case: Case, bits: int, write: bool, judge_width: bool = True, nodes: int = NODES
+) -> Opinion:
+    with precision(bits), _traced(bits >= PATIENCE, nodes) as path:
         leaves = line.inputs(case.inputs, case.wrt)
         out = case.function("symbolic", leaves)
         value = np.asarray(out, dtype=object)
@@ -85,10 +90,10 @@ def _at(case: Case, bits: int, write: bool, judge_width: bool = True) -> Opinion
 class _traced:  # noqa: N801 - a context manager, used as a word
     """Keep the path's conditions, count ties, and stop when the line grows beyond its budget."""
 
-    def __init__(self, equal: bool) -> None:
+    def __init__(self, equal: bool, nodes: int) -> None:
         self.path: list[tuple[Symbolic, int]] = []
         self._equal = equal
-        self._nodes = 0
+        self._nodes, self._most = 0, nodes
 
     def __enter__(self) -> list[tuple[Symbolic, int]]:
         PATH[0], OBSERVER[0] = self.path, self._count
@@ -101,8 +106,8 @@ class _traced:  # noqa: N801 - a context manager, used as a word
 
     def _count(self, node: Symbolic) -> None:
         self._nodes += 1
-        if self._nodes > NODES:
-            raise OutOfBudget(f"the closed form has more than {NODES} steps here")
+        if self._nodes > self._most:
+            raise OutOfBudget(f"the closed form has more than {self._most} steps here")
 
 
 def _wide(ball: arb) -> bool:

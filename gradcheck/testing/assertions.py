@@ -1,7 +1,7 @@
 """Assertions for test suites: `assert_gradient` and `assert_vjp` on unmodified NumPy functions."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,19 +9,33 @@ import numpy as np
 from gradcheck.diagnosis import Diagnosis, explain, prepare
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.testing import source
+from gradcheck.testing.blind import beside, hidden
 from gradcheck.testing.call import Call, call, signed
 from gradcheck.testing.claims import EPSILON, RTOL, Grain, Judged, judge
 from gradcheck.testing.message import message
 from gradcheck.testing.purity import impure, in_balls, not_linear, pulled, shaken
 from gradcheck.testing.result import Result
-from gradcheck.verdict.consult import Verdict, consult
+from gradcheck.testing.state import Settled, settled
+from gradcheck.verdict.consult import Part, Verdict
+from gradcheck.verdict.entries import TIGHT, largest
+from gradcheck.verdict.sparing import sparing
 
 __all__ = ["GradientError", "Result", "assert_gradient", "assert_vjp", "check"]
 
 COTANGENTS = 3
 SOUND = ("agree", "kink", "unstable-forward")
 DIAGNOSED = 2000
+ZERO = 1e-100  # the bar of a slope that is zero where the value is zero too
 PRECISIONS = (256, 2048)
+SPECIAL = (
+    "at the point given these numbers are right; they are wrong at one beside it (every entry "
+    "moved by up to a tenth), where no entries are whole or alike"
+)
+STRANGE = "gradcheck's own: does it look at the type of its argument?"
+DRIFTS = (
+    "the function's value changes with what it keeps from call to call (running statistics?); "
+    "every call of this check began with the state that was handed over"
+)
 Extra = Sequence[Sequence[Any]]
 
 
@@ -59,11 +73,18 @@ def check(
     array-valued f the gradient is that of `sum(c * f(...))`, c a random signed cotangent: use
     `assert_vjp` to judge a backward pass. `rtol` is a floor: the error bars decide.
     """
-    calls = [call(f, point, wrt) for point in (args, *at)]
-    faults = tuple(dict.fromkeys(fault for each in calls for fault in impure(each)))
-    cases = [each.case(seed + k) for k, each in enumerate(calls)]
-    claims = [] if gradient is None else [_claimed(gradient, each) for each in calls]
-    return _found(f, cases, claims, rtol, faults)
+    claim = gradient if callable(gradient) else None
+    alone = settled(f, claim, call(f, args, wrt).fresh())
+    try:
+        calls = [call(alone.forward, point, wrt) for point in (args, *at)]
+        faults = tuple(dict.fromkeys(fault for each in calls for fault in impure(each)))
+        calls += _beside(calls, seed) if claim is not None else []
+        asked = [(each, each.case(seed + k)) for k, each in enumerate(calls)]
+        told = calls if gradient is not None else []
+        claims = [_claimed(gradient, alone.backward, each) for each in told]
+        return _found(f, asked, claims, rtol, faults, notes=_told(alone, calls[0]))
+    finally:
+        alone.kept.put_back()
 
 
 def assert_gradient(
@@ -97,20 +118,66 @@ def assert_vjp(
     """
     if not callable(backward):
         raise TypeError(f"backward is to be a function, {type(backward).__name__} came")
+    __tracebackhide__ = True
+    alone = settled(forward, backward, call(forward, args, wrt).fresh())
+    try:
+        calls = [call(alone.forward, point, wrt) for point in (args, *at)]
+        calls = [_with_all_that_came(each, alone.backward, seed) for each in calls]
+        calls += _beside(calls, seed)
+        asked, claims, faults = _asked(alone.backward, calls, seed)
+        once, notes = tuple(dict.fromkeys(faults)), _told(alone, calls[0])
+        found = _found(forward, asked, claims, rtol, once, notes=notes)
+    finally:
+        alone.kept.put_back()
+    return _raised(found)
+
+
+def _asked(
+    backward: Any, calls: Sequence[Call], seed: int
+) -> tuple[list[tuple[Call, Case]], list[_Claim], list[str]]:
+    """A question and a claim for every point and cotangent, and how backward behaves."""
     rng = np.random.default_rng(seed)
-    cases, claims = [], []
+    asked: list[tuple[Call, Case]] = []
+    claims: list[_Claim] = []
     faults: list[str] = []
-    for each in [call(forward, point, wrt) for point in (args, *at)]:
+    for each in calls:
         faults += impure(each)
-        for k in range(COTANGENTS):
-            cotangent = signed(rng, each.shape())
+        shape = each.shape()
+        for k in range(COTANGENTS if shape else 1):  # a number's VJP is linear in one number
+            cotangent = signed(rng, shape)
             claim, bad = _pulled(backward, cotangent, each)
-            cases.append(each.case(seed + k, cotangent))
+            asked.append((each, each.case(seed + k, cotangent)))
             claims.append(claim)
             faults += bad
         faults += not_linear(backward, each, rng)
-    __tracebackhide__ = True
-    return _raised(_found(forward, cases, claims, rtol, tuple(dict.fromkeys(faults))))
+    return asked, claims, faults
+
+
+def _with_all_that_came(point: Call, backward: Any, seed: int) -> Call:
+    """The call with every float argument differentiated for which a gradient came, not only wrt.
+
+    Who reads the result of backward adds it up, whether this check was to look at it or not.
+    """
+    cotangent = signed(np.random.default_rng(seed), point.shape())
+    came = backward(point.fresh(), cotangent)
+    if not isinstance(came, tuple | list) or len(came) != len(point.args):
+        return point
+    more = [i for i, g in enumerate(came) if g is not None and np.any(np.asarray(g) != 0)]
+    kinds = [np.asarray(a).dtype.kind for a in point.args]
+    return replace(
+        point, wrt=(*point.wrt, *(i for i in more if kinds[i] == "f" and i not in point.wrt))
+    )
+
+
+def _beside(calls: Sequence[Call], seed: int) -> list[Call]:
+    """A generic point, where the given one is special and stands alone."""
+    near = beside(calls[0], seed) if len(calls) == 1 else None
+    return [] if near is None else [near]
+
+
+def _told(alone: Settled, point: Call) -> tuple[str, ...]:
+    """What a reader should know of the functions' memory, and of what was not looked at."""
+    return (*((DRIFTS,) if alone.drifts else ()), *hidden(point))
 
 
 def _raised(result: Result) -> Result:
@@ -120,17 +187,17 @@ def _raised(result: Result) -> Result:
     return result
 
 
-def _claimed(gradient: Any, point: Call) -> _Claim:
-    if not callable(gradient):
+def _claimed(gradient: Any, again: Callable[[list[Any]], Any] | None, point: Call) -> _Claim:
+    if again is None:
         return _Claim(point, point.by_name(gradient))
-    return _Claim(point, point.by_name(gradient(*point.fresh())), lambda args: gradient(*args))
+    return _Claim(point, point.by_name(again(point.fresh())), again)
 
 
 def _pulled(
     backward: Callable[..., Any], cotangent: Array, point: Call
 ) -> tuple[_Claim, tuple[str, ...]]:
     gradients, faults = pulled(backward, cotangent, point)
-    return _Claim(point, gradients, lambda args: backward(cotangent.copy(), *args)), faults
+    return _Claim(point, gradients, lambda args: backward(args, cotangent.copy())), faults
 
 
 # -- findings ------------------------------------------------------------------------------------
@@ -138,23 +205,57 @@ def _pulled(
 
 def _found(
     f: Callable[..., Any],
-    cases: Sequence[Case],
+    asked: Sequence[tuple[Call, Case]],
     claims: Sequence[_Claim],
     rtol: float,
     faults: tuple[str, ...],
+    *,
+    notes: tuple[str, ...],
 ) -> Result:
-    verdicts = tuple(consult(case, write=False) for case in cases)
+    verdicts = [sparing(case) for _, case in asked]
+    claimed = bool(claims)
+    generic = all(v.verdict != "kink" for v in verdicts)  # at a tie many conventions are right
+    told = [
+        k
+        for k, (each, _) in enumerate(asked)
+        if not each.beside or (generic and _knows(verdicts[k], claimed))
+    ]
+    asked, verdicts = [asked[k] for k in told], [verdicts[k] for k in told]
+    claims = [claims[k] for k in told] if claims else ()
+    strange = (_otherwise(v, each) for v, (each, _) in zip(verdicts, asked, strict=True))
+    faults = tuple(dict.fromkeys([*faults, *filter(None, strange)]))
     judged: tuple[Judged, ...] = ()
     diagnoses: dict[str, Diagnosis] = {}
-    for case, verdict, claim in zip(cases, verdicts, claims, strict=False):
-        judged = _judged(case, verdict, claim, rtol) if _knows(verdict, bool(claims)) else ()
-        if not all(part.right for part in judged):
-            diagnoses = _diagnosed(cases, claims, judged)
+    for (each, case), verdict, claim in zip(asked, verdicts, claims, strict=False):
+        if not _knows(verdict, claimed):
+            judged = ()
             break
-    worst = next((v for v in verdicts if not _knows(v, bool(claims))), verdicts[0])
-    ok = not faults and _knows(worst, bool(claims)) and all(part.right for part in judged)
-    text = message(worst, judged, diagnoses, faults, source.text_of(source.file_of(f)))
-    return Result(ok, worst.verdict, verdicts, judged, diagnoses, faults, text, cases[0])
+        judged = _judged(case, verdict, claim, rtol)
+        if not all(part.right for part in judged):
+            diagnoses = _diagnosed([case for _, case in asked], claims, judged)
+            notes = (*notes, SPECIAL) if each.beside else notes
+            break
+    worst = next((v for v in verdicts if not _knows(v, claimed)), verdicts[0])
+    ok = not faults and _knows(worst, claimed) and all(part.right for part in judged)
+    text = message(worst, judged, diagnoses, faults, source.text_of(source.file_of(f)), notes=notes)
+    at = asked[0][1]
+    return Result(ok, worst.verdict, tuple(verdicts), judged, diagnoses, faults, text, at)
+
+
+def _otherwise(verdict: Verdict, point: Call) -> str:
+    """Words where the function gives other values for plain numbers than for the opinions' own."""
+    known, plain = verdict.value, point.plain()
+    judged = verdict.verdict in SOUND and verdict.verdict != "unstable-forward"
+    if known is None or plain.dtype.kind not in "fiub" or not judged:
+        return ""
+    if plain.shape != known.shape:
+        return f"the function's value has the shape {plain.shape} for plain numbers; {STRANGE}"
+    near = point.grain() ** 0.25 * max(1.0, float(np.max(np.abs(plain), initial=0.0)))
+    off = np.abs(known.value - plain) > near + known.error
+    if not np.any(off):
+        return ""
+    here = f"{plain[off][0]:.6g} for plain numbers and {known.value[off][0]:.6g}"
+    return f"the function's value is {here} for {STRANGE}"
 
 
 def _knows(verdict: Verdict, claimed: bool) -> bool:
@@ -164,11 +265,24 @@ def _knows(verdict: Verdict, claimed: bool) -> bool:
 
 
 def _lone_is_tight(verdict: Verdict) -> bool:
-    found = [part.gradient for part in verdict.parts.values()]
-    return any(o.directions for o in verdict.opinions.values()) or all(
-        g is not None and g.finite and bool(np.all(g.error <= 1e-4 * np.max(np.abs(g.value))))
-        for g in found
-    )
+    """Whether a lonely opinion's bars leave nothing open, kinks aside."""
+    if any(o.directions for o in verdict.opinions.values()):
+        return all(d.slope.is_finite() for o in verdict.opinions.values() for d in o.directions)
+    known = [part.gradient for part in verdict.parts.values() if part.gradient is not None]
+    if len(known) < len(verdict.parts):
+        return False
+    sizes = [largest(e) for e in (*known, verdict.value) if e is not None]
+    bar = TIGHT * max(sizes, default=0.0) or ZERO
+    return all(_tight(part, bar) for part in verdict.parts.values())
+
+
+def _tight(part: Part, bar: float) -> bool:
+    """Whether every entry that is no kink has a narrow bar."""
+    assert part.gradient is not None
+    error = np.array(part.gradient.error)
+    for entry in part.entries:
+        error[entry.index] = 0.0
+    return bool(np.all(error <= bar))
 
 
 def _judged(case: Case, verdict: Verdict, claim: _Claim, rtol: float) -> tuple[Judged, ...]:

@@ -23,6 +23,7 @@ class Call:
     args: tuple[Any, ...]
     names: tuple[str, ...]
     wrt: tuple[int, ...]
+    beside: bool = False  # whether it is no point of the user's, but one next to it
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -36,6 +37,10 @@ class Call:
     def shape(self) -> tuple[int, ...]:
         """The shape of the value; TypeError where it is no real number or array."""
         return np.shape(numeric(self.function(*self.fresh()), "the function's value"))
+
+    def plain(self) -> Array:
+        """The value on the very arguments that were handed over."""
+        return np.asarray(self._array("float", self.function(*self.fresh())))
 
     def grain(self, *more: Any) -> float:
         """The unit of rounding of the coarsest floats among the arguments and `more`."""
@@ -54,7 +59,11 @@ class Call:
         args = self.fresh()
         for name, i in self._placed():
             args[i] = inputs[name][()] if kind == "float" else inputs[name]
-        value = self.function(*args)
+        return self._array(kind, self.function(*args))
+
+    @staticmethod
+    def _array(kind: str, value: Any) -> Any:
+        """A list or tuple of results as one array of their kind."""
         several = isinstance(value, list | tuple) and len(value) > 0
         return KINDS[kind].function("array")(list(value)) if several else value
 
@@ -144,7 +153,8 @@ def _is_whole(value: Any) -> bool:
 
 
 def _claim(value: Any, name: str) -> Any:
-    return None if value is None else numeric(value, f"the gradient given for {name}")
+    """A copy: a function may use its buffer again."""
+    return None if value is None else np.array(numeric(value, f"the gradient given for {name}"))
 
 
 def _names(f: Callable[..., Any], count: int) -> tuple[str, ...]:

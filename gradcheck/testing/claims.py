@@ -15,14 +15,14 @@ from gradcheck.numbers.ball import middle, radius
 from gradcheck.opinions.opinion import Array, Case, Direction, Estimate
 from gradcheck.verdict.consult import Entry, Verdict
 from gradcheck.verdict.directions import dot, locate
-from gradcheck.verdict.subgradients import neighbours, ridges, spelled
+from gradcheck.verdict.subgradients import LIKE, neighbours, ridges, spelled
 
 RTOL = 1e-9
 NOISE = 4.0  # times reverse mode's own rounding: another order of operations may lose more
 FLOOR = 1e-13  # of the largest entry: some 450 units of rounding
+LOOSE = 1e-4
+"""Of the largest entry: where rounding may move a number more, the formula is judged in balls."""
 PROVEN = 1e-20  # of an entry, in ball arithmetic: far below what float64 can hold
-LIKE = 1e-6
-"""How near, beside the largest entry, a claim follows the gradient of a point beside a kink."""
 EPSILON = float(np.finfo(np.float64).eps)
 Index = tuple[int, ...]
 Arrays = Mapping[str, Array]
@@ -116,7 +116,7 @@ def _shape(name: str, claim: Any, verdict: Verdict) -> Judged | None:
 def _shape_of(name: str, verdict: Verdict) -> Index | None:
     reference = verdict.parts[name].gradient
     if reference is not None:
-        return np.shape(reference.balls)
+        return reference.shape
     along = (d.along[name] for o in verdict.opinions.values() for d in o.directions)
     return next((np.shape(u) for u in along), None)
 
@@ -129,20 +129,30 @@ def _part(verdict: Verdict, name: str, claim: Array, rtol: float, grain: Grain) 
     for index, kink in kinks.items():
         bars[index] = _slack(kink, float(bars[index]), max(rtol, 64 * grain.unit))
     given = claim.astype(np.float64)
+    looked_at = [index for index in _outside(given, reference, bars) if index not in kinks]
     found = [
         _entry(Off(name, index, *_sides(given, reference, index), float(bars[index])), kinks)
-        for index in np.ndindex(given.shape)
+        for index in sorted([*looked_at, *kinks])
     ]
     off = tuple(entry for entry in found if entry is not None)
+    off += _refuted(verdict, name, reference, bars, grain)
     lossy = bool(off) and all(_proven(entry, reference, grain) for entry in off)
     widest = float(np.max(bars, initial=0.0))
     return Judged(name, () if lossy else off, sensitivity=widest, lossy=lossy)
 
 
+def _outside(given: Array, reference: Estimate, bars: Array) -> list[Index]:
+    """The entries that are off by more than their bars."""
+    with np.errstate(invalid="ignore"):
+        inside = np.abs(given - reference.value) <= reference.error + bars
+    return [tuple(map(int, index)) for index in np.argwhere(~inside)]
+
+
 def _bars(verdict: Verdict, name: str, reference: Estimate, rtol: float, grain: Grain) -> Array:
     """The tolerance of every entry."""
     values = np.abs(np.nan_to_num(reference.value))
-    noise = NOISE * grain.coarse * _noise(verdict, name, reference)
+    most = LOOSE * np.max(values, initial=0.0)
+    noise = np.minimum(NOISE * grain.coarse * _noise(verdict, name, reference), most)
     floor = FLOOR * grain.coarse * np.max(values, initial=0.0)
     bars = np.maximum.reduce([max(rtol, 64 * grain.unit) * values, noise, floor + 0 * values])
     moves = (grain.moves or {}).get(name)
@@ -161,8 +171,7 @@ def _slack(kink: Entry, bar: float, rtol: float) -> float:
 
 def _sides(given: Array, reference: Estimate, index: Index) -> tuple[float, float, float]:
     """What was claimed, what is expected, and the bar of that."""
-    ball = reference.balls[index]
-    return float(given[index]), middle(ball), radius(ball)
+    return float(given[index]), float(reference.value[index]), float(reference.error[index])
 
 
 def _entry(off: Off, kinks: Mapping[Index, Entry]) -> Off | None:
@@ -180,18 +189,38 @@ def _entry(off: Off, kinks: Mapping[Index, Entry]) -> Off | None:
 def _proven(off: Off, reference: Estimate, grain: Grain) -> bool:
     """Whether the formula itself, in balls, gives the reference at this entry."""
     exact = (grain.exact or {}).get(off.part)
-    if exact is None or exact.shape != reference.balls.shape or off.interval is not None:
+    if exact is None or exact.shape != reference.shape or off.interval is not None:
         return False
     ball, right = exact[off.index], reference.balls[off.index]
     near = arb(right.mid(), right.rad() + PROVEN * abs(right.mid()))
     return bool(ball.is_finite() and ball.overlaps(near) and ball.rad() <= 1e-9 * abs(right.mid()))
 
 
+def _refuted(
+    verdict: Verdict, name: str, reference: Estimate, bars: Array, grain: Grain
+) -> tuple[Off, ...]:
+    """Entries that rounding would excuse, but whose formula in balls gives something else."""
+    exact = (grain.exact or {}).get(name)
+    if exact is None or exact.shape != reference.shape:
+        return ()
+    loose = bars > LOOSE * np.max(np.abs(np.nan_to_num(reference.value)), initial=0.0)
+    kinks = {e.index for e in verdict.parts[name].entries if e.interval is not None}
+    found = []
+    for place in np.argwhere(loose):
+        index: Index = tuple(map(int, place))
+        ball, right = exact[index], reference.balls[index]
+        sure = ball.is_finite() and right.is_finite() and index not in kinks
+        near = arb(right.mid(), right.rad() + RTOL * abs(right.mid()))
+        if sure and ball.rad() <= RTOL * abs(ball.mid()) and not ball.overlaps(near):
+            found.append(Off(name, index, middle(ball), middle(right), radius(right), RTOL))
+    return tuple(found)
+
+
 def _noise(verdict: Verdict, name: str, reference: Estimate) -> Array:
     """What float64 itself loses on each entry: reverse mode's own error bar where it has one."""
     opinion = verdict.opinions.get("reverse")
     if opinion is None or opinion.abstains or name not in opinion.gradients:
-        return np.zeros(reference.balls.shape)
+        return np.zeros(reference.shape)
     return np.nan_to_num(opinion.gradients[name].error, posinf=0.0)
 
 

@@ -28,6 +28,8 @@ def message(
     diagnoses: Mapping[str, Diagnosis],
     faults: Sequence[str],
     source: str,
+    *,
+    notes: Sequence[str] = (),
 ) -> str:
     """What the check found, in the order of likely causes, and what it could not have seen."""
     wrong = [part for part in judged if not part.right]
@@ -39,7 +41,8 @@ def message(
     head = PASSED.get(verdict.verdict, "")
     if blocks:
         head = FAILED[verdict.verdict] if unsound and not faults else "the gradient is not right"
-    return "\n".join([head, *blocks, *_unseen(verdict, judged)])
+    told = [f"  note: {note}" for note in notes]
+    return "\n".join([head, *blocks, *_unseen(verdict, judged), *told])
 
 
 def _unsound(verdict: Verdict) -> Iterator[str]:

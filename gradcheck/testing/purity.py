@@ -10,7 +10,7 @@ from gradcheck.opinions.opinion import Array
 from gradcheck.opinions.rounding import SAMPLES, noise, spread
 from gradcheck.testing.call import Call, signed
 
-Backward = Callable[..., Any]
+Backward = Callable[..., Any]  # of the arguments and a cotangent
 Again = Callable[[list[Any]], Any]  # a claim made anew, at other arguments
 LINEAR = 2.0**20  # units of rounding: what cancellation inside a linear map may cost
 
@@ -23,7 +23,26 @@ def impure(call: Call) -> list[str]:
         return ["the function changes its arguments in place"]
     if _differs(first, call.function(*call.fresh())):
         return ["the function gives another value when it is called again"]
+    value = np.asarray(first) if isinstance(first, np.ndarray | float) else np.zeros(())
+    if value.dtype.kind == "f" and not np.all(np.isfinite(value)):
+        return [f"the function's value is not finite here: {value[~np.isfinite(value)][0]}"]
     return []
+
+
+def unjudged(came: Any, call: Call) -> list[str]:
+    """Faults of what backward gives beside the gradients that are judged, and of their dtypes."""
+    several = list(came) if isinstance(came, tuple | list) else [came]
+    faults = []
+    if len(several) == len(call.args):
+        for i, (g, arg) in enumerate(zip(several, call.args, strict=True)):
+            whole = np.asarray(arg).dtype.kind in "iub"
+            if whole and g is not None and i not in call.wrt and np.any(np.asarray(g) != 0):
+                faults.append(f"a gradient came for {call.names[i]}, which is not differentiated")
+    for name, g in call.by_name(came).items():
+        arg = np.asarray(call.args[call.names.index(name)])
+        if g is not None and g.dtype.kind == arg.dtype.kind and g.dtype.itemsize < arg.itemsize:
+            faults.append(f"d/d{name} has the dtype {g.dtype}; its argument has {arg.dtype}")
+    return faults
 
 
 def pulled(
@@ -31,13 +50,14 @@ def pulled(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The gradients that backward gives, and what else it does."""
     args, sent = call.fresh(), cotangent.copy()
-    first = call.by_name(backward(sent, *args))
-    faults = []
+    came = backward(args, sent)
+    first = call.by_name(came)
+    faults = unjudged(came, call)
     if not np.array_equal(sent, cotangent):
         faults.append("backward changes the cotangent it is given")
     if _any_differs(args, call.args):
         faults.append("backward changes its arguments in place")
-    again = call.by_name(backward(cotangent.copy(), *call.fresh()))
+    again = call.by_name(backward(call.fresh(), cotangent.copy()))
     if any(_differs(first[name], again[name]) for name in first):
         faults.append("backward gives another result when it is called again")
     return first, tuple(faults)
@@ -48,7 +68,7 @@ def not_linear(backward: Backward, call: Call, rng: np.random.Generator) -> list
     shape = call.shape()
 
     def at(cotangent: Array) -> dict[str, Any]:
-        return call.by_name(backward(cotangent, *call.fresh()))
+        return call.by_name(backward(call.fresh(), cotangent))
 
     if any(g is not None and np.any(np.nan_to_num(g) != 0) for g in at(np.zeros(shape)).values()):
         return ["backward does not use its cotangent: a cotangent of zeros gives a gradient"]

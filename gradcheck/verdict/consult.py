@@ -14,8 +14,8 @@ from gradcheck.opinions.opinion import Case, Estimate, Opinion, Slope
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.verdict.blame import Suspect, extremes, suspects
-from gradcheck.verdict.directions import along_directions, located, power
-from gradcheck.verdict.entries import Entry, Scale, compared, largest
+from gradcheck.verdict.directions import BROKEN, along_directions, located, power
+from gradcheck.verdict.entries import Entry, Scale, compared, entry_of, largest
 
 __all__ = ["VERDICTS", "Entry", "Part", "Verdict", "consult", "read"]
 
@@ -91,9 +91,10 @@ def read(case: Case, opinions: Sequence[Opinion]) -> Verdict:
     by_name = {opinion.name: opinion for opinion in opinions}
     if len(given) < 2:
         why = "; ".join(f"{o.name} abstains: {o.abstains}" for o in opinions if o.abstains)
-        alone = given[0].gradients if given else {}
-        parts = {name: Part(name, "undecided", alone.get(name)) for name in case.wrt}
-        return Verdict("undecided", _value(given), parts, by_name, notes=(why,))
+        parts = {name: _lonely_part(name, given) for name in case.wrt}
+        grave = _gravest(["undecided", *(part.verdict for part in parts.values())])
+        broken = tuple(e for part in parts.values() for e in part.entries if e.verdict != "kink")
+        return Verdict(grave, _value(given), parts, by_name, broken, notes=(why,))
     values = {o.name: o.value for o in given if o.value is not None}
     parts = {name: _part(name, given, _size(case, given)) for name in case.wrt}
     entries = (
@@ -103,6 +104,18 @@ def read(case: Case, opinions: Sequence[Opinion]) -> Verdict:
     )
     grave = _gravest([e.verdict for e in entries] + [part.verdict for part in parts.values()])
     return Verdict(grave, _value(given), parts, by_name, entries, notes=power(case, given))
+
+
+def _lonely_part(name: str, given: Sequence[Opinion]) -> Part:
+    """What the only opinion says: a gradient that nobody confirms, and where it is not smooth."""
+    alone = given[0] if given else Opinion("none")
+    entries = tuple(
+        entry_of(part, index, {}, slope, Scale())
+        for (part, index), slope in alone.slopes.items()
+        if part == name and slope.kind in BROKEN
+    )
+    grave = _gravest(["undecided", *(e.verdict for e in entries)])
+    return Part(name, grave, alone.gradients.get(name), entries)
 
 
 def _part(name: str, given: Sequence[Opinion], value_size: float) -> Part:
@@ -163,18 +176,23 @@ def _with(found: Verdict, changed: Callable[[Entry], Entry]) -> Verdict:
 
 def _beside_the_tie(case: Case, found: Verdict) -> Verdict:
     """A tie excuses a difference only if there is none at a point beside it."""
-    rng = np.random.default_rng(case.seed)
-    moved = {
-        name: values + ASIDE * rng.uniform(0.5, 1.5, values.shape) * np.where(values, values, 1.0)
-        for name, values in case.floats().items()
-    }
-    beside = replace(case, inputs={**case.inputs, **{name: moved[name] for name in case.wrt}})
+    beside = aside(case)
     there = read(beside, [reverse(beside), symbolic(beside, write=False), differences(beside)])
     if there.verdict != "dissent":
         return found
     wrong = tuple(e for e in there.entries if e.verdict == "dissent")
     notes = (*found.notes, "the dissent shows at a point beside the tie")
     return replace(found, verdict="dissent", entries=(*found.entries, *wrong), notes=notes)
+
+
+def aside(case: Case) -> Case:
+    """The same question at a generic point a thousandth beside."""
+    rng = np.random.default_rng(case.seed)
+    moved = {
+        name: values + ASIDE * rng.uniform(0.5, 1.5, values.shape) * np.where(values, values, 1.0)
+        for name, values in case.floats().items()
+    }
+    return replace(case, inputs={**case.inputs, **{name: moved[name] for name in case.wrt}})
 
 
 def _lonely(verdict: Verdict) -> set[str]:

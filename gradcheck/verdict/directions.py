@@ -19,6 +19,7 @@ from gradcheck.opinions.opinion import Array, Case, Estimate, Opinion
 from gradcheck.verdict.entries import Entry, Scale, entry_of
 
 EPSILON = float(np.finfo(np.float64).eps)
+MISSED = 1e-6
 BROKEN = {"kink": "kink", "jump": "jump", "vertical": "undefined", "undefined": "undefined"}
 
 
@@ -71,24 +72,30 @@ def dot(values: Array, u: Array) -> tuple[float, float]:
 
 
 def power(case: Case, given: Sequence[Opinion]) -> tuple[str, ...]:
-    """What a check along random directions would have seen, stated in numbers.
+    """What a check along random directions would have seen, stated in numbers."""
+    count = sum(len(o.directions) for o in given)
+    if not count:
+        return ()
+    return (
+        f"{case.size()} entries checked along {count} random directions: any single wrong "
+        f"entry above {least_seen(given):.1g} would have been seen with probability 1 - 1e-6",
+    )
 
-    A single wrong entry is off by delta * u along each direction; all K directions miss it only if
-    every |u| < bar / delta, whose probability is P(|N(0, s)| < bar / delta)^K.
+
+def least_seen(given: Sequence[Opinion]) -> float:
+    """The size of a single wrong entry that is seen with probability 1 - 1e-6.
+
+    It is off by delta * u along each direction; all K directions miss it only if every |u| is less
+    than twice bar / delta, whose probability is P(|N(0, s)| < 2 bar / delta)^K. Twice, because the
+    gradient and the slope may each stray by a bar before they cease to overlap.
     """
     found = [d for o in given for d in o.directions]
-    if not found:
-        return ()
     bar = max(radius(d.slope) for d in found)
     bar += max((radius(_dot(o.gradients, d.along)) for o in given if o.gradients for d in found),
                default=0.0)  # fmt: skip
-    miss = 1e-6 ** (1 / len(found))
+    miss = MISSED ** (1 / len(found))
     size = min(float(np.sqrt(np.mean(np.square(u)))) for u in found[0].along.values())
-    least = bar / (size * NormalDist().inv_cdf((1 + miss) / 2))
-    return (
-        f"{case.size()} entries checked along {len(found)} random directions: any single wrong "
-        f"entry above {least:.1g} would have been seen with probability 1 - 1e-6",
-    )
+    return 2 * bar / (size * NormalDist().inv_cdf((1 + miss) / 2))
 
 
 # -- where the difference is ---------------------------------------------------------------------

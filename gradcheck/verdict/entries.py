@@ -49,7 +49,7 @@ def compared(
     part: str, estimates: Mapping[str, Estimate], slopes: Mapping[Index, Slope], scale: Scale
 ) -> tuple[Entry, ...]:
     """Every entry on which something is to be said."""
-    shapes = {name: e.balls.shape for name, e in estimates.items()}
+    shapes = {name: e.shape for name, e in estimates.items()}
     if len(set(shapes.values())) > 1:
         return (Entry(part, (), "dissent", f"shapes differ: {shapes}", odd_shape(shapes)),)
     return tuple(_entries(part, estimates, slopes, scale))
@@ -58,7 +58,7 @@ def compared(
 def _entries(
     part: str, estimates: Mapping[str, Estimate], slopes: Mapping[Index, Slope], scale: Scale
 ) -> Iterator[Entry]:
-    shape = next((e.balls.shape for e in estimates.values()), ())
+    shape = next((e.shape for e in estimates.values()), ())
     for index in np.ndindex(shape):
         balls: Balls = {name: e.balls[index] for name, e in estimates.items()}  # type: ignore[misc]
         entry = entry_of(part, index, balls, slopes.get(index), scale)
@@ -153,5 +153,5 @@ def spelled(balls: Balls) -> str:
 
 def largest(estimate: Estimate) -> float:
     """The largest finite size of an estimate's entries."""
-    finite = [abs(float(ball.mid())) for ball in estimate.balls.flat if ball.mid().is_finite()]
-    return max(finite, default=0.0)
+    sizes = np.abs(estimate.value)
+    return float(np.max(sizes, initial=0.0, where=np.isfinite(sizes)))

@@ -27,6 +27,8 @@ MOST = 16
 """How many entries at kinks of one curvature are looked at."""
 TOGETHER = 5
 """How large a family of kinks may be for every choice among them to be tried."""
+LIKE = 1e-6
+"""How near, beside the largest entry, a gradient is that of a point beside a kink."""
 SURE = 1e-6
 """The widest bar, relative to the rises of the kinks, that settles anything."""
 GLANCE = 1e-5

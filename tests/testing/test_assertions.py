@@ -39,6 +39,26 @@ def test_the_right_is_not_accused_at_a_bad_scale(name, scale):
     assert judged(name, 1, scale)
 
 
+IDS = np.array([0, 2, 2, 1, 0, 2, 1])
+MOVING = {
+    "x[ids]": (lambda x: x[IDS], lambda c, x: np.stack([c[k == IDS].sum(0) for k in range(3)])),
+    "repeat": (lambda x: np.repeat(x, 7, axis=0), lambda c, x: c.reshape(3, 7, 2).sum(1)),
+    "tile": (lambda x: np.tile(x, (4, 1)), lambda c, x: c.reshape(4, 3, 2).sum(0)),
+    "broadcast_to": (lambda x: np.broadcast_to(x, (5, 3, 2)), lambda c, x: c.sum(0)),
+    "concatenate": (lambda x: np.concatenate([x, x, x]), lambda c, x: c.reshape(3, 3, 2).sum(0)),
+    "stack": (lambda x: np.stack([x, x, x]), lambda c, x: c.sum(0)),
+}
+
+
+@pytest.mark.parametrize("name", MOVING)
+def test_ops_that_only_move_numbers_are_not_accused(name):
+    """What they moved is added up on the way back, and that rounds: at sixty seeds."""
+    forward, backward = MOVING[name]
+    for seed in range(60):
+        x = np.random.default_rng(seed).normal(size=(3, 2))
+        assert assert_vjp(forward, backward, x, seed=seed)
+
+
 @pytest.mark.sweep
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("seed", range(3))
@@ -162,17 +182,110 @@ def test_the_wrong_is_caught_and_named(name):
         assert "d/d" in str(caught.value) or "backward" in str(caught.value)
 
 
-def test_what_no_check_at_one_point_can_see():
-    """Where two formulas give the same numbers neither is wrong: a symmetric matrix, a batch of 1.
+SPECIAL = {
+    "a symmetric matrix": (lambda x, w: x @ w, lambda c, x, w: (c @ w, x.T @ c),
+                           (np.array([[1.5, 2.5]]), np.array([[2.0, 1.0], [1.0, 3.0]]))),
+    "x**2 at 2": (lambda x: x**2 + x, lambda c, x: c * (x**2 + 1), (2.0,)),
+}  # fmt: skip
 
-    At another point they differ, and `at=` adds it.
-    """
-    symmetric, general = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([[2.0, 1.0], [0.5, 3.0]])
-    x = np.array([[1.0, 2.0]])
-    forward, no_transpose = (lambda x, w: x @ w), (lambda c, x, w: (c @ w, x.T @ c))
-    assert assert_vjp(forward, no_transpose, x, symmetric)
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_a_special_point_does_not_hide_a_mistake(name):
+    """Where two formulas give the same numbers, a generic point beside tells them apart."""
+    forward, wrong, args = SPECIAL[name]
+    with pytest.raises(GradientError, match="beside it"):
+        assert_vjp(forward, wrong, *args)
+
+
+@pytest.mark.parametrize(
+    ("words", "forward", "backward", "args"),
+    [
+        ("axis of length 1", lambda x: x.mean(0), lambda c, x: c * np.ones(x.shape), (X34[:1],)),
+        ("x is empty", np.sum, lambda c, x: c * np.ones(x.shape), (np.zeros((0, 3)),)),
+        ("dtype int64", lambda x: np.sum(x > 0), lambda c, x: 0 * x, (X5,)),
+    ],
+)
+def test_what_cannot_be_seen_is_said(words, forward, backward, args):
+    """A batch of one hides a missing mean; of nothing, nothing is known."""
+    assert words.removeprefix("x ") in assert_vjp(forward, backward, *args).message
+
+
+BB = np.array([1.5, -2.0, 0.5])
+
+
+def blindly(f):
+    """The function for one that only takes plain numbers."""
+    return lambda *args: f(*(np.array([float(v) for v in np.ravel(a)]) for a in args))
+
+
+@pytest.mark.parametrize(
+    ("f", "args", "right", "wrong"),
+    [
+        (lambda x: float(np.abs(x).sum()), (np.array([0.0, 1.0]),), [0.3, 1.0], [1.3, 1.0]),
+        (lambda x: float(np.maximum(x, 0).sum()), (np.array([-2.0, -1.0]),), [0, 0], [0, 1e-3]),
+        (lambda x, y: float(x[0] ** 2), (BB[:1], BB), ([3.0], [0, 0, 0]), ([3.0], [0, 1e-3, 0])),
+    ],
+    ids=["a kink", "a dead relu", "an unused argument"],
+)
+def test_a_black_box_has_kinks_and_zeros_too(f, args, right, wrong):
+    """Slopes that are zero, and intervals, from floats alone."""
+    one = len(args) == 1
+    told = [np.array(g) for g in ([right] if one else right)]
+    lies = [np.array(g) for g in ([wrong] if one else wrong)]
+    assert assert_gradient(blindly(f), *args, gradient=tuple(told))
     with pytest.raises(GradientError):
-        assert_vjp(forward, no_transpose, x, symmetric, at=[(x, general)])
+        assert_gradient(blindly(f), *args, gradient=tuple(lies))
+
+
+def test_a_large_black_box_without_a_slope_lets_nothing_pass():
+    """900 entries in loud noise: no claim can be confirmed."""
+    noisy = blindly(lambda x: float(np.sum(x**2)) + 1e-3 * np.sin(1e12 * float(np.sum(x))))
+    x = np.random.default_rng(0).normal(size=900)
+    with pytest.raises(GradientError):
+        assert_gradient(noisy, x, gradient=2 * x)
+
+
+@pytest.mark.parametrize("claim", [7.0, 0.0, np.nan, np.inf])
+def test_an_infinite_value_has_no_gradient(claim):
+    """Overflow: exp(1000) is no number in float64, and no claim about it passes."""
+    with pytest.raises(GradientError, match="not finite"), np.errstate(over="ignore"):
+        assert_gradient(np.exp, 1000.0, gradient=claim)
+
+
+def test_a_claim_at_an_unstable_point_is_judged():
+    """(1 - cos x) / x**2 loses all digits at 1e-8, its slope there is -x / 12 all the same."""
+    f = lambda x: (1 - np.cos(x)) / x**2
+    assert assert_gradient(f, 1e-8, gradient=-1e-8 / 12)
+    right = lambda x: np.sin(x) / x**2 - 2 * (1 - np.cos(x)) / x**3
+    assert assert_gradient(f, 1e-8, gradient=right)
+    for wrong in (0.5, lambda x: np.sin(x) / x**2 + 2 * (1 - np.cos(x)) / x**3):
+        with pytest.raises(GradientError):
+            assert_gradient(f, 1e-8, gradient=wrong)
+
+
+def test_a_function_that_looks_at_types_is_told():
+    """It gives plain arrays another value than the opinions' numbers: nothing is known of it."""
+    with pytest.raises(GradientError, match=r"6\.25 for plain numbers and 11\.375"):
+        assert_gradient(
+            lambda x: np.sum(x**2) if type(x) is np.ndarray else np.sum(x**3),
+            np.array([1.5, 2.0]),
+            gradient=lambda x: 3 * x**2,
+        )
+
+
+@pytest.mark.parametrize(
+    ("words", "backward", "args"),
+    [
+        ("d/dn: 5 entries", lambda c, x, y: (c, c), (X5, BB[0] + X5)),
+        ("came for n", lambda c, x, n: (n * c, 1), (X5, 3)),
+        ("float32; its argument has float64",
+         lambda c, x, n: ((n * c).astype(np.float32), None), (X5, 3)),
+    ],
+)  # fmt: skip
+def test_what_torch_would_swallow_is_told(words, backward, args):
+    """A gradient for what has none, and digits thrown away by a dtype."""
+    with pytest.raises(GradientError, match=words):
+        assert_vjp(lambda x, n: n * x if np.ndim(n) == 0 else x + 0 * n, backward, *args, wrt=0)
 
 
 def test_the_message_says_all():

@@ -1,0 +1,60 @@
+"""A first glance at a slope: nine samples where a scan takes two hundred.
+
+It answers only where it is sure; whatever looks unusual is left to the scan. One thing it cannot
+see: a function whose digits are all lost in a constant looks like a straight line to nine samples.
+"""
+
+import math
+
+import numpy as np
+
+from gradcheck.opinions.floats.richardson import (
+    GOLDEN,
+    Function,
+    Samples,
+    Side,
+    rounding,
+    sampled,
+    slope_to,
+)
+from gradcheck.opinions.floats.scan import Scanned
+
+SURE = 1e-8  # of the slope: a wider bar asks for the scan
+HEARD = 32  # units of rounding that a value may carry before the scan is asked
+STEPS = 2.0 ** np.array([-20, -10, -9, -8]) * (1 + GOLDEN / 4)
+"""Of the natural length: three for extrapolation, one near the point for what hides there. They are
+no powers of two (see `ladder`)."""
+
+
+def glance(f: Function, x: float, length: float = 1.0) -> Scanned | None:
+    """The derivative of f at x with its bar; None where more must be asked.
+
+    Central differences at 2^-8, 2^-9 and 2^-10 of the length on which f varies are extrapolated
+    twice; the bar is what two of the once extrapolated differ by, and the rounding of f. The slopes
+    to either side at 2^-20 must agree with it as closely as that rounding lets them, so no kink or
+    jump lies at x.
+    """
+    samples = Samples(f, float(x), length, length, {})
+    with np.errstate(all="ignore"):
+        sides = sampled(samples, -1, length * STEPS), sampled(samples, 1, length * STEPS)
+        seen = _slope(*sides, samples.here())
+    if seen is None:
+        return None
+    value, bar = seen
+    words = "nine samples agree"
+    return Scanned("smooth", value, bar, value, value, words, len(samples.seen))
+
+
+def _slope(left: Side, right: Side, f0: float) -> tuple[float, float] | None:
+    """The slope and its bar from one fine and three coarse rungs a side."""
+    steps = (left.steps + right.steps) / 2
+    noise = HEARD * rounding(f0, np.maximum(np.abs(left.values), np.abs(right.values))) / steps
+    from_left, from_right = slope_to(left, f0), slope_to(right, f0)
+    central = (from_left + from_right) / 2
+    once = central[1:3] + (central[1:3] - central[2:]) / 3
+    value = float(once[0] + (once[0] - once[1]) / 15)
+    bar = abs(float(once[0] - once[1])) + float(noise[1])
+    turn = abs(from_right[1] - from_left[1]) * steps[0] / steps[1] + noise[0]
+    near = max(abs(from_left[0] - value), abs(from_right[0] - value)) <= turn + bar
+    sure = bar <= SURE * abs(value)
+    return (value, bar) if math.isfinite(value) and near and sure else None

@@ -1,0 +1,64 @@
+"""Points at which mistakes cannot be seen, and a generic point beside them at which they can."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gradcheck.testing.call import Call
+
+ASIDE = 0.1  # of every entry's own size: far enough to see, near enough to stay in the domain
+
+
+def beside(call: Call, seed: int) -> Call | None:
+    """The call at a generic point beside a special one; None where the point is generic already.
+
+    At 0, 1 or 2, where entries repeat and where a matrix is symmetric, wrong formulas often give
+    right numbers (2x for x**2 at 2, `c @ W` for `c @ W.T`). Only what is differentiated is moved,
+    each entry by a part of itself, so that signs and zeros stay. None too where the function is not
+    finite there or refuses the point.
+    """
+    if not any(_special(np.asarray(call.args[i])) for i in call.wrt):
+        return None
+    rng = np.random.default_rng(seed)
+    args = list(call.args)
+    for i in call.wrt:
+        args[i] = _moved(args[i], rng)
+    there = replace(call, args=tuple(args), beside=True)
+    try:
+        with np.errstate(all="ignore"):
+            return there if bool(np.all(np.isfinite(there.plain()))) else None
+    except Exception:  # noqa: BLE001 - a user's function may refuse any point
+        return None
+
+
+def _special(values: np.ndarray[Any, Any]) -> bool:
+    """Whether some entry is a whole number, or some entries are alike."""
+    if values.size == 0 or np.any(values == 0):  # what is 0 stays 0: a kink may lie there
+        return False
+    return bool(np.any(values == np.round(values))) or np.unique(values).size < values.size
+
+
+def _moved(value: Any, rng: np.random.Generator) -> Any:
+    moved = np.asarray(value) * (1 + ASIDE * rng.uniform(-1, 1, np.shape(value)))
+    return moved.astype(value.dtype) if isinstance(value, np.ndarray) else float(moved)
+
+
+def hidden(call: Call) -> Iterator[str]:
+    """What the shapes and the values of a call leave unseen, in words."""
+    value = call.plain()
+    if value.dtype.kind in "iub":
+        kind = value.dtype
+        yield f"the function's value is of dtype {kind}: its gradient is 0 wherever there is one"
+    if value.size == 0:
+        yield "the function's value is empty: nothing was checked"
+    for name, i in zip(call.labels, call.wrt, strict=True):
+        shape = np.shape(call.args[i])
+        if 0 in shape:
+            yield f"{name} is empty, of shape {shape}: nothing of it was checked"
+        elif 1 in shape:
+            yield (
+                f"{name} has an axis of length 1 (shape {shape}): a sum over it, a mean, and none "
+                "at all give the same"
+            )

@@ -1,0 +1,184 @@
+"""State that functions keep between calls (`self.y`, a cache, `dW +=`): found, and put back.
+
+A layer's backward pass reads what its forward pass has left. A check calls both many times and on
+several kinds of number; each call is to find the state that the caller handed over.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+DEEP = 5  # objects inside objects that are looked into
+Function = Callable[..., Any]
+
+
+class Kept:
+    """Everything that some functions can reach and change, as it was when this was made."""
+
+    def __init__(self, *functions: Any) -> None:
+        """Remember what the functions' objects, closures and globals hold now."""
+        self._seen: dict[int, Any] = {}
+        self._saved: list[tuple[Any, Any]] = []
+        for function in functions:
+            self._look(function, 0)
+
+    def put_back(self) -> None:
+        """Make everything as it was."""
+        for holder, content in self._saved:
+            if not _same(holder, content):
+                _fill(holder, content)
+
+    def changed(self) -> bool:
+        """Whether anything is other than it was."""
+        return any(not _same(holder, content) for holder, content in self._saved)
+
+    def _look(self, thing: Any, depth: int) -> None:
+        if depth > DEEP or id(thing) in self._seen or thing is None:
+            return
+        self._seen[id(thing)] = thing
+        if isinstance(thing, np.ndarray | dict | list):
+            self._saved.append((thing, thing.copy()))
+        elif _has_attributes(thing):
+            self._saved.append((thing, dict(vars(thing))))
+        for cell in _cells(thing):
+            self._saved.append((cell, cell.cell_contents))
+        for inner in _inside(thing):
+            self._look(inner, depth + 1)
+
+
+def _has_attributes(thing: Any) -> bool:
+    """Whether it is an object of somebody's class that keeps its own attributes."""
+    passive: Any = type | ModuleType | FunctionType | MethodType | functools.partial
+    return hasattr(thing, "__dict__") and not isinstance(thing, passive)
+
+
+def _cells(thing: Any) -> Iterator[Any]:
+    """The variables of a closure that hold something."""
+    for cell in getattr(thing, "__closure__", None) or ():
+        try:
+            cell.cell_contents  # noqa: B018 - an empty cell raises
+        except ValueError:
+            continue
+        yield cell
+
+
+def _inside(thing: Any) -> Iterator[Any]:
+    """What a function calls or reads, what a container or an object holds."""
+    if isinstance(thing, MethodType):
+        yield thing.__self__
+        yield thing.__func__
+    elif isinstance(thing, functools.partial):
+        yield from (thing.func, *thing.args, *thing.keywords.values())
+    elif isinstance(thing, FunctionType):
+        yield from (cell.cell_contents for cell in _cells(thing))
+        named = (thing.__globals__.get(name) for name in thing.__code__.co_names)
+        yield from (v for v in named if isinstance(v, FunctionType) or _is_state(v))
+    elif isinstance(thing, dict):
+        yield from thing.values()
+    elif isinstance(thing, list | tuple):
+        yield from thing
+    elif _has_attributes(thing):
+        yield from vars(thing).values()
+
+
+def _is_state(value: Any) -> bool:
+    """Whether a global variable can keep state: a container, or an object of the user's."""
+    if isinstance(value, np.ndarray | dict | list):
+        return True
+    return _has_attributes(value) and not inspect.isbuiltin(value) and not callable(value)
+
+
+def _fill(holder: Any, content: Any) -> None:
+    if isinstance(holder, np.ndarray):
+        holder[...] = content
+    elif isinstance(holder, dict):
+        holder.clear()
+        holder.update(content)
+    elif isinstance(holder, list):
+        holder[:] = content
+    elif hasattr(holder, "cell_contents"):
+        holder.cell_contents = content
+    else:
+        vars(holder).clear()
+        vars(holder).update(content)
+
+
+def _same(holder: Any, content: Any) -> bool:
+    """Whether it holds the same: equal arrays, elsewhere the very same objects."""
+    if isinstance(holder, np.ndarray):
+        floats = holder.dtype.kind == "f"
+        return holder.dtype == object or np.array_equal(holder, content, equal_nan=floats)
+    if hasattr(holder, "cell_contents"):
+        return holder.cell_contents is content
+    now = holder if isinstance(holder, dict | list) else vars(holder)
+    if len(now) != len(content):
+        return False
+    if isinstance(now, list):
+        return all(a is b for a, b in zip(now, content, strict=True))
+    return all(name in now and now[name] is value for name, value in content.items())
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A function and its backward (if any) without a memory, and the state that they keep.
+
+    `drifts` says that the function's value changes with that state from call to call.
+    """
+
+    kept: Kept
+    forward: Function
+    backward: Function | None
+    drifts: bool
+
+
+def settled(forward: Function, backward: Function | None, args: list[Any]) -> Settled:
+    """Both as functions of their arguments alone: state is put back before every call.
+
+    Forward runs before every backward, at the same arguments, so that backward finds what forward
+    leaves there. Backward takes as many arguments as forward, after its cotangent if it has one.
+    """
+    kept = Kept(forward, backward)
+    first = forward(*_copied(args))
+    stateful = kept.changed()
+    drifts = stateful and not _equal(first, forward(*_copied(args)))
+    kept.put_back()
+    back = None if backward is None else _after(kept, forward if stateful else None, backward)
+    return Settled(kept, _from_start(kept, forward) if stateful else forward, back, drifts)
+
+
+def _from_start(kept: Kept, function: Function) -> Function:
+    @functools.wraps(function)
+    def started(*args: Any) -> Any:
+        kept.put_back()
+        return function(*args)
+
+    return started
+
+
+def _after(kept: Kept, forward: Function | None, backward: Function) -> Function:
+    """Backward with the state that forward leaves at the same arguments."""
+
+    @functools.wraps(backward)
+    def started(args: list[Any], *cotangent: Any) -> Any:
+        kept.put_back()
+        if forward is not None:
+            forward(*args)
+        return backward(*cotangent, *args)
+
+    return started
+
+
+def _copied(args: list[Any]) -> list[Any]:
+    return [np.array(a) if isinstance(a, np.ndarray) else a for a in args]
+
+
+def _equal(a: Any, b: Any) -> bool:
+    try:
+        return bool(np.array_equal(np.asarray(a), np.asarray(b)))
+    except (TypeError, ValueError):
+        return a is b

@@ -1,0 +1,93 @@
+"""A verdict from as few questions as the answers leave open: for test suites, where time counts.
+
+Reverse mode gives every entry; the function itself, run on plain floats along a few random
+directions, must confirm it, and where the program is short its closed form too. Where all of them
+are sure and agree there is nothing left to ask. Whatever is unusual (a kink, digits that cancel,
+an opinion that cannot be formed) goes to the full consultation.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+
+from gradcheck.opinions.floats.blackbox import ENTRIES, glanced
+from gradcheck.opinions.opinion import Array, Case, Opinion
+from gradcheck.opinions.reverse import reverse
+from gradcheck.opinions.symbolic import symbolic
+from gradcheck.verdict.consult import Part, Verdict, aside, consult, read
+from gradcheck.verdict.directions import power
+from gradcheck.verdict.entries import Entry
+from gradcheck.verdict.subgradients import LIKE, neighbours
+
+DIRECTIONS = 3  # a single wrong entry hides from all of them at one in a million below 80 bars
+SURE = 1e-10  # of a part's largest entry: what rounding may move of a gradient
+SHORT = 16  # entries up to which the closed form is asked too
+STEPS = 300  # of the closed form, about five milliseconds
+NEIGHBOURS = 16  # a unit that is tied takes either branch at one in two of them
+BESIDE = "{count} entries at kinks: any slope of their intervals counts as right"
+ENOUGH = "not asked: reverse mode and the differences are sure and agree"
+
+
+def sparing(case: Case) -> Verdict:
+    """The verdict; everything is asked only where the first answers leave something open."""
+    mine = reverse(case)
+    if not _sure(mine):
+        return consult(case, write=False)
+    seen = glanced(case, DIRECTIONS)
+    if seen is None:
+        return (_tied(case, mine) if case.size() > ENTRIES else None) or consult(case, write=False)
+    closed = Opinion("symbolic", abstains=ENOUGH)
+    if case.size() <= SHORT:
+        closed = symbolic(case, write=False, nodes=STEPS)
+    found = read(case, [mine, replace(closed, ties=0), seen])
+    return consult(case, write=False) if closed.ties or found.verdict != "agree" else found
+
+
+def _tied(case: Case, mine: Opinion) -> Verdict | None:
+    """The verdict where many entries meet a kink (a relu's zero): intervals, entry by entry.
+
+    At points so near that only kinks are crossed reverse mode gives other gradients of the same
+    function; the entries that change there may have any slope between (Clarke 1983, theorem
+    2.5.1). That reverse mode is right at all is seen at a point farther beside, where no branches
+    meet. None where no entry changes, or something else is unusual.
+    """
+    near = list(islice(neighbours(case), NEIGHBOURS))
+    there = glanced(beside := aside(case), DIRECTIONS)
+    if len(near) < NEIGHBOURS or there is None:
+        return None
+    if read(beside, [reverse(beside), there]).verdict != "agree":
+        return None
+    parts = {name: _between(name, mine, near) for name in case.wrt}
+    if not any(part.entries for part in parts.values()):
+        return None
+    entries = tuple(entry for part in parts.values() for entry in part.entries)
+    closed = Opinion("symbolic", abstains="not asked: branches meet here, and it follows one")
+    asked = {"reverse": mine, "symbolic": closed, "differences": replace(there, directions=())}
+    notes = (*power(beside, [mine, there]), BESIDE.format(count=len(entries)))
+    return Verdict("kink", mine.value, parts, asked, entries, notes=notes)
+
+
+def _between(name: str, mine: Opinion, near: Sequence[Mapping[str, Array]]) -> Part:
+    """A part with the interval of every entry that is not the same at all points so near."""
+    gradient = mine.gradients[name]
+    every = np.array([gradient.value, *(g[name] for g in near)])
+    low, high = every.min(axis=0), every.max(axis=0)
+    apart = high - low > LIKE * np.max(np.abs(every), initial=0.0)
+    entries = tuple(
+        Entry(name, tuple(map(int, index)), "kink", "branches meet here", interval=interval)
+        for index in np.argwhere(apart)
+        for interval in [(float(low[tuple(index)]), float(high[tuple(index)]))]
+    )
+    return Part(name, "kink" if entries else "agree", gradient, entries)
+
+
+def _sure(mine: Opinion) -> bool:
+    """Whether reverse mode followed the whole program, and rounding hardly moves its numbers."""
+    if mine.abstains or mine.method or mine.value is None:
+        return False
+    return mine.value.finite and all(
+        bool(np.all(g.error <= SURE * np.max(np.abs(g.value), initial=0.0)))
+        for g in mine.gradients.values()
+    )

@@ -1,0 +1,122 @@
+"""Layers that remember: forward runs before every backward, and what they keep is put back."""
+
+import numpy as np
+import pytest
+
+from gradcheck.testing import GradientError, assert_gradient, assert_vjp
+
+X = np.random.default_rng(1).normal(size=(4, 3))
+
+
+class Dense:
+    """Keeps its input and output, and adds up the gradient of its weights."""
+
+    def __init__(self):
+        self.w = np.random.default_rng(0).normal(size=(3, 2))
+        self.dw = np.zeros((3, 2))
+
+    def forward(self, x):
+        self.x, self.y = x, np.tanh(x @ self.w)
+        return self.y
+
+    def backward(self, c, x):
+        d = c * (1 - self.y**2)
+        self.dw += self.x.T @ d
+        return d @ self.w.T
+
+
+class BatchNorm:
+    """Keeps running statistics, which its value does not use while it is trained."""
+
+    def __init__(self):
+        self.running = np.zeros(3)
+
+    def forward(self, x):
+        mean = x.mean(0)
+        self.running = 0.9 * self.running + 0.1 * mean
+        self.std = np.sqrt(((x - mean) ** 2).mean(0) + 1e-5)
+        self.hat = (x - mean) / self.std
+        return self.hat
+
+    def backward(self, c, x):
+        return (c - c.mean(0) - self.hat * (c * self.hat).mean(0)) / self.std
+
+
+class Buffered:
+    """Gives every gradient in the same memory."""
+
+    def __init__(self):
+        self.buffer = np.zeros((4, 3))
+
+    def forward(self, x):
+        self.x = x
+        return np.sin(x)
+
+    def backward(self, c, x):
+        np.multiply(c, np.cos(self.x), out=self.buffer)
+        return self.buffer
+
+
+class Taped:
+    """Pushes what backward needs, and takes it off again."""
+
+    def __init__(self):
+        self.tape = []
+
+    def forward(self, x):
+        self.tape.append(np.exp(x))
+        return self.tape[-1]
+
+    def backward(self, c, x):
+        return c * self.tape.pop()
+
+
+LAYERS = (Dense, BatchNorm, Buffered, Taped)
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_layers_that_keep_state_are_not_accused(layer):
+    """Nor is anything left in them that was not there before; at twenty seeds."""
+    for seed in range(20):
+        it = layer()
+        before = {name: np.array(value) for name, value in vars(it).items()}
+        x = np.random.default_rng(seed).normal(size=(4, 3))
+        assert assert_vjp(it.forward, it.backward, x, seed=seed)
+        assert vars(it).keys() == before.keys()
+        for name, value in before.items():
+            np.testing.assert_array_equal(vars(it)[name], value)
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_layers_that_keep_state_are_still_judged(layer):
+    """A factor on the way back is seen through the state."""
+    it = layer()
+    with pytest.raises(GradientError, match="d/dx"):
+        assert_vjp(it.forward, lambda c, x: 1.001 * it.backward(c, x), X)
+
+
+def test_a_closure_is_state_too():
+    """A dict that forward and backward share, and a loss whose gradient reads it."""
+    kept = {}
+
+    def loss(x):
+        kept["e"] = np.exp(x)
+        return np.sum(kept["e"])
+
+    assert assert_gradient(loss, X, gradient=lambda x: kept["e"])
+    assert kept == {}
+    with pytest.raises(GradientError):
+        assert_gradient(loss, X, gradient=lambda x: 2 * kept["e"])
+
+
+def test_statistics_that_change_the_value_are_told_and_not_blamed():
+    """A counter makes every call's value another one; each call begins with the same state."""
+    seen = [1.0]
+
+    def scaled(x):
+        seen[0] += 1.0
+        return seen[0] * x
+
+    found = assert_vjp(scaled, lambda c, x: 2.0 * c, X)
+    assert "from call to call" in found.message
+    assert seen == [1.0]

@@ -1,0 +1,94 @@
+"""Few questions where nothing is open: the same verdicts, and a power that is really there."""
+
+import numpy as np
+import pytest
+
+from gradcheck.opinions.opinion import Opinion, estimate
+from gradcheck.verdict import sparing as room
+from gradcheck.verdict.consult import consult, read
+from gradcheck.verdict.directions import least_seen
+from gradcheck.verdict.sparing import DIRECTIONS, sparing
+from tests.support.cases import case
+
+TRIES = 1000
+X = np.random.default_rng(0).normal(size=100)
+
+
+def rosenbrock(x):
+    """The banana valley."""
+    return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+
+def test_where_all_agree_balls_are_not_asked(monkeypatch):
+    """Reverse mode and three directions settle an ordinary function; that is said."""
+    monkeypatch.setattr(room, "consult", None)
+    found = sparing(case(rosenbrock, x=X))
+    assert found.verdict == "agree"
+    assert "not asked" in found.opinions["symbolic"].abstains
+    assert any("would have been seen" in note for note in found.notes)
+    small = sparing(case(rosenbrock, x=X[:5]))
+    assert not small.opinions["symbolic"].abstains
+
+
+UNUSUAL = {
+    "kink": (lambda x: np.sum(np.abs(x)), np.array([0.0, 1.0])),
+    "jump": (lambda x: np.sum(np.floor(x)), np.array([1.0, 0.5])),
+    "undefined": (lambda x: np.sum(np.sqrt(x)), np.array([0.0, 1.0])),
+    "unstable-forward": (lambda x: np.sum((1 - np.cos(x)) / x**2), np.array([1e-7, 1e-6])),
+}
+
+
+@pytest.mark.parametrize("verdict", UNUSUAL)
+def test_what_is_unusual_gets_the_full_consultation(verdict):
+    """The same verdict as from all three opinions on every entry."""
+    f, x = UNUSUAL[verdict]
+    assert consult(case(f, x=x)).verdict == sparing(case(f, x=x)).verdict == verdict
+
+
+@pytest.mark.parametrize("n", [2_000, 100_000])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_stated_power_is_there(n, dtype):
+    """A single wrong entry of the stated size, planted a thousand times, is seen each time.
+
+    Stated is one miss in a million; three in a thousand would be met by chance once in 1e9 tries.
+    """
+    rng = np.random.default_rng(n)
+    x, w = (rng.normal(size=n).astype(dtype) for _ in range(2))
+    asked = case(lambda x: np.sum(np.sin(w * x)), x=x)
+    right = np.asarray(w * np.cos(np.float64(w) * x), dtype=np.float64)
+    seen = sparing(asked).opinions["differences"]
+    assert len(seen.directions) == DIRECTIONS
+    mine = Opinion("reverse", seen.value, {"x": estimate(right, 1e-15 * np.abs(right))})
+    assert read(asked, [mine, seen]).verdict == "agree"
+    least = least_seen([mine, seen])
+    missed = 0
+    for _ in range(TRIES):
+        planted = right.copy()
+        planted[rng.integers(n)] += least * rng.choice([-1.0, 1.0])
+        wrong = Opinion("reverse", seen.value, {"x": estimate(planted, 1e-15 * np.abs(right))})
+        missed += read(asked, [wrong, seen]).verdict == "agree"
+    assert missed <= 2
+
+
+def tied(units=10, columns=60):
+    """A relu network with one row of zeros: every unit meets its kink there."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(10, columns))
+    rows[3] = 0.0
+    out = rng.normal(size=units)
+    f = lambda w, b: np.sum(np.maximum(rows @ w + b, 0) @ out)
+    return f, out, case(f, w=rng.normal(size=(columns, units)), b=np.zeros(units))
+
+
+def test_ties_of_a_large_network_are_told_unit_by_unit(monkeypatch):
+    """Each bias may have the other rows' sum with any share of the tied row; no weight is tied."""
+    monkeypatch.setattr(room, "consult", None)
+    _, out, asked = tied()
+    found = sparing(asked)
+    assert found.verdict == "kink"
+    assert not found.parts["w"].entries
+    assert len(found.parts["b"].entries) == 10
+    assert any("would have been seen" in note for note in found.notes)
+    for entry in found.parts["b"].entries:
+        low, high = entry.interval
+        assert high - low == pytest.approx(abs(out[entry.index]), rel=1e-6)
