@@ -13,8 +13,8 @@ import numpy as np
 from gradcheck.engine.backward import unbroadcast
 from gradcheck.engine.hooks import move_keeper
 from gradcheck.engine.recording import MODE
-from gradcheck.engine.state import State
-from gradcheck.engine.tape import MOVES, blank, record
+from gradcheck.engine.state import State, record
+from gradcheck.engine.tape import MOVES, blank
 from gradcheck.ops import TABLE
 from gradcheck.ops.indexing import is_basic
 from gradcheck.ops.row import Op
