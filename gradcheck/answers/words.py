@@ -10,75 +10,43 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from gradcheck.answers.signs import GREEK
+from gradcheck.ops import SCHOOL, TABLE
 
-ALIASES = {
-    "ln": "log",
+ALIASES = SCHOOL | {
     "lg": "log10",
     "log_2": "log2",
     "ld": "log2",
     "lb": "log2",
     "log_10": "log10",
     "log_e": "log",
-    "asin": "arcsin",
-    "acos": "arccos",
-    "atan": "arctan",
-    "atan2": "arctan2",
     "arctg": "arctan",
     "tg": "tan",
     "ctg": "cot",
     "cotan": "cot",
     "cosec": "csc",
-    "arcsec": "asec",
-    "arccsc": "acsc",
     "arccosec": "acsc",
-    "arccot": "acot",
     "arcctg": "acot",
     "sh": "sinh",
     "ch": "cosh",
     "th": "tanh",
     "cth": "coth",
     "cosech": "csch",
-    "asinh": "arcsinh",
     "arsinh": "arcsinh",
     "argsinh": "arcsinh",
-    "acosh": "arccosh",
     "arcosh": "arccosh",
     "argcosh": "arccosh",
-    "atanh": "arctanh",
     "artanh": "arctanh",
     "argtanh": "arctanh",
-    "arcsech": "asech",
     "arsech": "asech",
-    "arccsch": "acsch",
     "arcsch": "acsch",
-    "arccoth": "acoth",
     "arcoth": "acoth",
-    "abs": "absolute",
-    "fabs": "absolute",
     "Abs": "absolute",
     "sgn": "sign",
     "signum": "sign",
     "sigma": "sigmoid",
-    "expit": "sigmoid",
     "Gamma": "gamma",
-    "lgamma": "loggamma",
-    "gammaln": "loggamma",
-    "psi": "digamma",
-    "pow": "power",
-    "sub": "subtract",
-    "mul": "multiply",
-    "div": "divide",
-    "neg": "negative",
-    "amax": "max",
-    "amin": "min",
-    "mm": "matmul",
-    "mv": "matmul",
-    "unsqueeze": "expand_dims",
-    "view": "reshape",
-    "permute": "transpose",
-    "cat": "concatenate",
 }
-"""Spellings and the NumPy names they stand for."""
+"""Spellings and the NumPy names they stand for: those of the rows, and what is written by hand."""
 
 INVERSES = {
     "sin": "arcsin",
@@ -95,27 +63,12 @@ INVERSES = {
     "coth": "acoth",
 }
 
-UNARY = (
-    "exp exp2 expm1 log log2 log10 log1p sqrt cbrt square reciprocal negative absolute sign "
-    "erf erfc gamma loggamma digamma relu sigmoid softplus floor ceil"
-)
-BINARY = (
-    "maximum minimum power arctan2 hypot logaddexp add subtract multiply divide matmul dot outer"
-)
-ARRAYS = (
-    "sum mean prod max min norm transpose swapaxes reshape broadcast_to concatenate stack "
-    "expand_dims softmax log_softmax logsumexp"
-)
-
-ARITY = (
-    dict.fromkeys([*UNARY.split(), *INVERSES, *INVERSES.values()], 1)
-    | dict.fromkeys(BINARY.split(), 2)
-    | {"where": 3}
-)
+ARITY: dict[str, int] = {
+    name: row.operands
+    for name, row in TABLE.items()
+    if row.elementwise and row.operands and not (row.params or row.arrange)
+} | {"matmul": 2, "dot": 2, "outer": 2, "where": 3}
 """How many arguments a function takes; those that are not here take what they are given."""
-
-FUNCTIONS = frozenset(ARITY) | frozenset(ARRAYS.split())
-"""The functions the reader knows something about; a caller may accept fewer, or others."""
 
 LETTERS = {word: letter for letter, word in GREEK.items()}
 SUBSCRIPT = re.compile(r"(.+)_([0-9]+|[A-Za-z])")

@@ -65,14 +65,6 @@ NO_COPY = (
     "a copy of a tensor that requires grad would forget how it was made (PyTorch only warns); "
     "write t.clone() to stay on the tape, or t.detach().clone() to leave it"
 )
-DIVISOR = (
-    "PyTorch divides by n - 1, NumPy by n: say correction=1 or correction=0, or axis= for dim="
-)
-PAIRS = (
-    "PyTorch gives values and places here, NumPy the values: write axis= for NumPy's meaning, or "
-    "np.max, np.min, np.median, np.sort"
-)
-PARTS = "PyTorch takes the length of a part, NumPy the number of parts: write axis= or np.split"
 TWO_AXES = "transpose(0, 1) turns a matrix in PyTorch, not in NumPy: write t.T or swapaxes(0, 1)"
 CYCLE = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter "

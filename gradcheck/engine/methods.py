@@ -9,6 +9,7 @@ from gradcheck.engine import advice, inplace
 from gradcheck.engine.quick import QUICKLY
 from gradcheck.engine.tensor import Tensor, apply, bare, boxed, tracked
 from gradcheck.ops import TABLE
+from gradcheck.ops.differing import METHODS
 from gradcheck.ops.row import COMPOUNDS, Compound, Op
 
 OPERATORS = {
@@ -29,14 +30,6 @@ WRITES: dict[str, Callable[..., Any]] = {
     "sub_": inplace.sub_,
     "__setitem__": inplace.set_item,
 }
-DIFFERING = (
-    dict.fromkeys(("std", "var"), advice.DIVISOR)
-    | dict.fromkeys(("max", "min", "median", "sort"), advice.PAIRS)
-    | dict.fromkeys(("split", "array_split"), advice.PARTS)
-)
-"""Methods that mean what NumPy means by them, and therefore do not take PyTorch's `dim=`."""
-TORCHS = {"dim", "keepdim"}
-DIVISORS = {"correction", "unbiased", "ddof"}
 SAME_SHAPE = {"clip"}
 """Rows with an in-place twin that are not called elementwise, because they have parameters."""
 PLAIN: dict[str, Callable[..., Any]] = {
@@ -82,12 +75,13 @@ def _several(compound: Compound) -> Callable[..., Any]:
 
 def _in_numpys_words(method: Callable[..., Any], name: str) -> Callable[..., Any]:
     """The method; refused where PyTorch's word for an axis asks for PyTorch's other meaning."""
-    if name not in DIFFERING:
+    differing = METHODS.get(name)
+    if differing is None:
         return method
 
     def careful(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        if kwargs and TORCHS & kwargs.keys() and not DIVISORS & kwargs.keys():
-            raise TypeError(f"{name}(dim=): {DIFFERING[name]}")
+        if differing.meant(args, kwargs):
+            raise TypeError(f"{name}(dim=): {differing.cure}; `axis=` has NumPy's meaning")
         return method(self, *args, **kwargs)
 
     return careful

@@ -19,7 +19,7 @@ from gradcheck.grading.key import DIAGNOSTIC, Key, Spot
 from gradcheck.grading.outputs import judge_asked
 from gradcheck.grading.scoring import share
 from gradcheck.grading.understood import nearest, notes, understood
-from gradcheck.language.kinds import ALIASES, FORMULAS
+from gradcheck.language.kinds import FORMULAS
 from gradcheck.numbers.ball import middle, precision
 from gradcheck.problem.record import Part
 from gradcheck.programs.judging import judge_program
@@ -28,7 +28,6 @@ from gradcheck.training import Asked
 
 SHOWN = 200  # characters of a program that is too long to be read
 FEWEST = 3  # points at which a formula must have been compared before it is called right
-FUNCTIONS = FORMULAS.functions | frozenset(ALIASES)
 # A verdict stands whatever happens to its explanation: nothing stops a batch.
 FAILURES = (GradcheckError, ArithmeticError, LookupError, TypeError, ValueError)
 OURS = "a fault of gradcheck itself"
@@ -90,7 +89,7 @@ def judge(
         except FAILURES as error:
             return _said(base, "needs-review", f"{OURS}: {error}")
     try:
-        read = read_answer(answer, names=key.problem.inputs, functions=FUNCTIONS)
+        read = read_answer(answer, names=key.problem.inputs, functions=FORMULAS.functions)
         ready = None if isinstance(read, Plain) else readings(key.problem, read)
     except TextError as error:
         return replace(base, verdict="invalid", remarks=(str(error),))

@@ -10,11 +10,10 @@ from gradcheck.answers import Entries, Formula, Numbers, Plain, read_answer
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.formulas.values import floats, readings
 from gradcheck.grading.key import Key, Spot
-from gradcheck.language.kinds import ALIASES, FORMULAS
+from gradcheck.language.kinds import FORMULAS
 from gradcheck.training import Asked, Value
 from gradcheck.training.comparison import Found, compared
 
-FUNCTIONS = FORMULAS.functions | frozenset(ALIASES)
 PRINTED = re.compile(
     r"\s*tensor\((.*?)(?:,\s*(?:requires_grad|grad_fn|dtype|device)\s*=.*)?\)\s*", re.DOTALL
 )
@@ -60,7 +59,7 @@ def _read(key: Key, due: Value, answer: Any) -> _Read:
         return _Read([p.value for p in pieces], 0.0, ", ".join(p.understood for p in pieces))
     if isinstance(answer, str) and (printed := PRINTED.fullmatch(answer)):
         answer = printed[1]
-    found = read_answer(answer, names=key.problem.inputs, functions=FUNCTIONS)
+    found = read_answer(answer, names=key.problem.inputs, functions=FORMULAS.functions)
     if isinstance(found, Plain):
         value = found.value
         return _Read(value if isinstance(value, bool | str) else None, 0.0, str(value))

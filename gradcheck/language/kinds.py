@@ -15,7 +15,7 @@ from gradcheck.language.rules.vocabulary import Vocabulary, words
 from gradcheck.numbers.ball import Ball, balls
 from gradcheck.numbers.scalars import Scalar, Scalars, wrap
 from gradcheck.numbers.symbolic import Symbolic, constants
-from gradcheck.ops import TABLE
+from gradcheck.ops import SCHOOL, TABLE
 from gradcheck.ops.row import SPELLINGS, Op
 
 # Arrays from nothing, and questions whose answer has no derivative.
@@ -45,13 +45,6 @@ CONSTANTS: dict[str, tuple[float, sympy.Expr, Callable[[], arb]]] = {
     "pi": (float(np.pi), sympy.pi, arb.pi),
     "e": (float(np.e), sympy.E, arb.const_e),
 }
-ALIASES = {spelling: name for name, row in TABLE.items() for spelling in row.school} | {
-    "abs": "absolute",
-    "ln": "log",
-    "max": "max",
-    "min": "min",
-    "neg": "negative",
-}
 INTERNAL = frozenset({"getitem", "setitem", "scatter"})
 TENSOR_ATTRIBUTES = words(
     "T grad grad_fn is_leaf requires_grad shape ndim dtype size retains_grad weight bias"
@@ -76,7 +69,7 @@ VOCABULARY = Vocabulary(
     methods=TENSOR_METHODS,
     contexts=frozenset({"no_grad", "enable_grad"}),
     layers=words("Linear MSELoss CrossEntropyLoss"),
-    aliases=ALIASES,
+    aliases=SCHOOL,
     keyword_aliases=SPELLINGS,
 )
 # Answers are formulas: no tape, no loops, no memory.
@@ -84,7 +77,7 @@ FORMULAS = Vocabulary(
     functions=VOCABULARY.functions - RECORDED_WORDS,
     constants=VOCABULARY.constants,
     attributes=frozenset({"T", "shape", "ndim", "size"}),
-    aliases=ALIASES,
+    aliases=SCHOOL,
     keyword_aliases=SPELLINGS,
 )
 
@@ -119,7 +112,7 @@ class NumberKind:
             return _loss(TABLE[LOSSES[name]])
         if name in RECORDED_WORDS:
             return _unrecorded(name)
-        row = TABLE[ALIASES.get(name, name)]
+        row = TABLE[SCHOOL.get(name, name)]
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if any(map(self._is_number_like, args)):

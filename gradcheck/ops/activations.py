@@ -7,6 +7,7 @@ import numpy as np
 import sympy
 from flint import arb
 
+from gradcheck.ops import domains
 from gradcheck.ops.reductions import plain_logsumexp, shifted_logsumexp
 from gradcheck.ops.row import Composed, Example, op, passed
 from gradcheck.ops.special import erfc
@@ -107,6 +108,7 @@ sigmoid = op(
     vjps=(lambda g, y, x: g * y * (1 - y),),
     symbolic=lambda x: 1 / (1 + sympy.exp(-x)),
     ball=lambda x: 1 / (1 + (-x).exp()),
+    unseen=domains.saturated,
     grad_fn="SigmoidBackward0",
     school=("expit",),
 )
@@ -126,6 +128,7 @@ softplus = op(
     vjps=(lambda g, y, x: g * sigmoid(x),),
     symbolic=lambda x: sympy.log(1 + sympy.exp(x)),
     ball=lambda x: (1 + x.exp()).log(),
+    unseen=domains.saturated,
     grad_fn="SoftplusBackward0",
 )
 

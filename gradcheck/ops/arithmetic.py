@@ -8,6 +8,7 @@ import numpy as np
 import sympy
 from flint import arb
 
+from gradcheck.ops import domains
 from gradcheck.ops.row import Composed, Interval, inf, op, passed, plain_number
 
 
@@ -20,6 +21,7 @@ add = op(
     vjps=(passed, passed),
     symbolic=operator.add,
     ball=operator.add,
+    unseen=domains.lost,
     grad_fn="AddBackward0",
 )
 
@@ -28,6 +30,7 @@ subtract = op(
     vjps=(passed, lambda g, y, a, b: -g),
     symbolic=operator.sub,
     ball=operator.sub,
+    unseen=domains.lost,
     grad_fn=lambda operands, params: (
         "RsubBackward1" if plain_number(operands[0]) else "SubBackward0"
     ),
@@ -55,6 +58,7 @@ divide = op(
     symbolic=operator.truediv,
     ball=operator.truediv,
     domain=(Interval(-inf, inf), Interval(0, inf)),
+    undefined=domains.divides_by_zero,
     grad_fn="DivBackward0",
     school=("div",),
 )
@@ -109,6 +113,7 @@ power = op(
     symbolic=operator.pow,
     ball=raised,
     domain=(Interval(0, inf), Interval(-inf, inf)),
+    undefined=domains.no_power,
     grad_fn=_power_name,
     school=("pow",),
 )
@@ -119,6 +124,7 @@ float_power = op(
     symbolic=lambda a, b: sympy.exp(b * sympy.log(a)),
     ball=lambda a, b: (b * a.log()).exp(),
     domain=(Interval(0, inf), Interval(-inf, inf)),
+    undefined=domains.no_power,
     grad_fn=_power_name,
 )
 
@@ -136,6 +142,7 @@ reciprocal = op(
     symbolic=lambda x: 1 / x,
     ball=lambda x: 1 / x,
     domain=Interval(0, inf),
+    undefined=domains.zero,
     grad_fn="ReciprocalBackward0",
 )
 
@@ -157,6 +164,7 @@ remainder = op(
     symbolic=Composed(lambda a, b: a - b * np.floor(a / b)),
     ball=Composed(lambda a, b: a - b * np.floor(a / b)),
     domain=(Interval(-inf, inf), Interval(0, inf)),
+    undefined=domains.divides_by_zero,
     kinks="multiples of b",
     grad_fn=lambda operands, params: f"RemainderBackward{int(not plain_number(operands[1]))}",
     school=("mod",),
@@ -171,6 +179,7 @@ fmod = op(
     symbolic=Composed(lambda a, b: a - b * np.trunc(a / b)),
     ball=Composed(lambda a, b: a - b * np.trunc(a / b)),
     domain=(Interval(-inf, inf), Interval(0, inf)),
+    undefined=domains.divides_by_zero,
     kinks="multiples of b",
     grad_fn=lambda operands, params: f"FmodBackward{int(not plain_number(operands[1]))}",
 )

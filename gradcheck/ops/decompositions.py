@@ -120,6 +120,7 @@ det = op(
     ball=of_matrices(arb_mat.det, "(n,n)->()", STEPS),
     grad_fn="LinalgDetBackward0",
     elementwise=False,
+    size="cubic",
     example=Example("det(a) * b", {"a": (3, 3), "b": ()}),
 )
 
@@ -132,6 +133,7 @@ logabsdet = op(
     kinks="singular",
     grad_fn="LinalgSlogdetBackward0",
     elementwise=False,
+    size="cubic",
     example=Example("logabsdet(a) * b", {"a": (3, 3), "b": ()}),
 )
 
@@ -144,6 +146,7 @@ signdet = op(
     kinks="singular",
     grad_fn="LinalgSlogdetBackward0",
     elementwise=False,
+    size="cubic",
     rounds=False,
     example=Example("signdet(a) * b", {"a": (3, 3), "b": ()}),
 )
@@ -160,6 +163,7 @@ inv = op(
     ball=of_matrices(arb_mat.inv, "(n,n)->(n,n)", STEPS),
     grad_fn="LinalgInvExBackward0",
     elementwise=False,
+    size="cubic",
     school=("inverse",),
     example=Example("inv(a) * b", {"a": (3, 3), "b": (3, 3)}),
 )
@@ -197,6 +201,7 @@ solve = op(
     ball=Composed(_solved_in_balls),
     grad_fn="LinalgSolveExBackward0",
     elementwise=False,
+    size="cubic",
     example=Example("solve(a, b) * c", {"a": (3, 3), "b": (3,), "c": (3,)}),
 )
 
@@ -241,6 +246,7 @@ cholesky = op(
     ball=Composed(_stacked(lambda a: _cholesky_by_columns(_symmetric(a)))),
     grad_fn="LinalgCholeskyExBackward0",
     elementwise=False,
+    size="cubic",
     example=Example(
         "cholesky(a @ transpose(a) + unit) * b",
         {"a": (2, 2), "b": (2, 2), "unit": [[1.0, 0.0], [0.0, 1.0]]},

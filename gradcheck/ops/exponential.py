@@ -8,6 +8,7 @@ import numpy as np
 import sympy
 from flint import arb
 
+from gradcheck.ops import domains
 from gradcheck.ops.row import Composed, Interval, inf, op
 
 THIRD = Fraction(1, 3)
@@ -40,6 +41,7 @@ expm1 = op(
     vjps=(lambda g, y, x: g * (y + 1),),
     symbolic=lambda x: sympy.exp(x) - 1,
     ball=arb.expm1,
+    unseen=domains.saturated,
     grad_fn="Expm1Backward0",
 )
 
@@ -49,6 +51,7 @@ log = op(
     symbolic=sympy.log,
     ball=arb.log,
     domain=Interval(0, inf),
+    undefined=domains.not_positive,
     grad_fn="LogBackward0",
     school=("ln",),
 )
@@ -59,6 +62,7 @@ log2 = op(
     symbolic=lambda x: sympy.log(x) / sympy.log(2),
     ball=lambda x: x.log() / arb(2).log(),
     domain=Interval(0, inf),
+    undefined=domains.not_positive,
     grad_fn="Log2Backward0",
 )
 
@@ -68,6 +72,7 @@ log10 = op(
     symbolic=lambda x: sympy.log(x) / sympy.log(10),
     ball=lambda x: x.log() / arb(10).log(),
     domain=Interval(0, inf),
+    undefined=domains.not_positive,
     grad_fn="Log10Backward0",
 )
 
@@ -77,6 +82,8 @@ log1p = op(
     symbolic=lambda x: sympy.log(x + 1),
     ball=arb.log1p,
     domain=Interval(-1, inf),
+    undefined=lambda x: x <= -1,
+    unseen=domains.saturated,
     grad_fn="Log1PBackward0",
 )
 
@@ -86,6 +93,7 @@ sqrt = op(
     symbolic=sympy.sqrt,
     ball=arb.sqrt,
     domain=Interval(0, inf),
+    undefined=lambda x: x < 0,
     grad_fn="SqrtBackward0",
 )
 
@@ -117,6 +125,7 @@ logaddexp = op(
     ),
     symbolic=lambda a, b: sympy.log(sympy.exp(a) + sympy.exp(b)),
     ball=lambda a, b: a + (b - a).exp().log1p(),
+    unseen=lambda a, b: domains.saturated(a - b),
     grad_fn="LogaddexpBackward0",
 )
 

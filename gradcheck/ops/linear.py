@@ -49,6 +49,7 @@ matmul = op(
     ball=Composed(product),
     grad_fn=_product_name,
     elementwise=False,
+    size="multiplied",
     school=("mm", "mv", "bmm"),
     example=Example("matmul(a, b) * c", {"a": (2, 3), "b": (3, 4), "c": (2, 4)}),
 )
@@ -104,6 +105,7 @@ einsum = op(
     ball=Composed(_summed_in_balls),
     grad_fn=lambda operands, params: "PermuteBackward0" if len(operands) == 1 else "ViewBackward0",
     elementwise=False,
+    size="einsum",
     operands=None,
     arrange=_subscripted,
     example=Example("einsum('ij,jk->ik', a, b) * c", {"a": (2, 3), "b": (3, 2), "c": (2, 2)}),
@@ -146,6 +148,7 @@ tensordot = op(
     ball=Composed(lambda a, b, axes=2: contracted(a, b, _over(a, b, axes))),
     grad_fn="ViewBackward0",
     elementwise=False,
+    size="contracted",
     params=("axes",),
     example=Example("tensordot(a, b, axes=1) * c", {"a": (2, 3), "b": (3, 2), "c": (2, 2)}),
 )
@@ -159,6 +162,7 @@ dot = op(
     ball=Composed(lambda a, b: contracted(a, b, _last_and(a, b, 2))),
     grad_fn=_product_name,
     elementwise=False,
+    size="dotted",
     example=Example("dot(a, b) * c", {"a": (3,), "b": (3,), "c": ()}),
 )
 
@@ -171,6 +175,7 @@ inner = op(
     ball=Composed(lambda a, b: contracted(a, b, _last_and(a, b, 1))),
     grad_fn="ViewBackward0",
     elementwise=False,
+    size="dotted",
     example=Example("inner(a, b) * c", {"a": (2, 3), "b": (3,), "c": (2,)}),
 )
 
@@ -182,6 +187,7 @@ vdot = op(
     ),
     grad_fn="VdotBackward0",
     elementwise=False,
+    size="dotted",
     example=Example("vdot(a, b) * c", {"a": (3,), "b": (3,), "c": ()}),
 )
 
@@ -194,6 +200,7 @@ vecdot = op(
     ),
     grad_fn="SumBackward1",
     elementwise=False,
+    size="multiplied",
     example=Example("vecdot(a, b) * c", {"a": (2, 3), "b": (3,), "c": (2,)}),
 )
 
@@ -206,6 +213,7 @@ outer = op(
     ),
     grad_fn="MulBackward0",
     elementwise=False,
+    size="outer",
     school=("ger",),
     example=Example("outer(a, b) * c", {"a": (2,), "b": (3,), "c": (2, 3)}),
 )
@@ -235,6 +243,7 @@ kron = op(
     ),
     grad_fn="UnsafeViewBackward0",
     elementwise=False,
+    size="outer",
     example=Example("kron(a, b) * c", {"a": (2, 2), "b": (1, 2), "c": (2, 4)}),
 )
 

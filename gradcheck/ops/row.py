@@ -61,6 +61,8 @@ class Op:
     `operands` is the number of leading arguments that are numbers (None: a sequence of them);
     `params` names the arguments after them; `arrange` does both where NumPy's order is another, and
     `respelled` is then the NumPy call that exact kinds make in its stead: a cell beside `forward`.
+    Of balls, `undefined` says that there is no real value, `unseen` that an argument has no
+    influence (see `domains`). `size` is a word of `language.running.sizes`: how much a call makes.
     """
 
     name: str
@@ -71,8 +73,11 @@ class Op:
     ball: Cell = None
     domain: Interval | tuple[Interval, ...] = REAL_LINE
     kinks: tuple[float, ...] | str = ()
+    undefined: Callable[..., bool] | None = None
+    unseen: Callable[..., bool] | None = None
     grad_fn: str | Name = ""
     elementwise: bool = True
+    size: str = "elementwise"
     operands: int | None = 1
     params: tuple[str, ...] = ()
     arrange: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]] | None = None
@@ -192,6 +197,8 @@ class Compound:
 
 TABLE: dict[str, Op] = {}
 BY_FUNCTION: dict[Callable[..., Any], Op] = {}
+SCHOOL: dict[str, str] = {}
+"""Further spellings of the rows, and the names that they stand for."""
 COMPOUNDS: dict[str, Compound] = {}
 BY_COMPOUND: dict[Callable[..., Any], Compound] = {}
 SPELLINGS = {
@@ -224,6 +231,7 @@ def op(
     if name in TABLE:
         raise ValueError(f"the op {name} has a row already")
     TABLE[name] = row
+    SCHOOL.update(dict.fromkeys(row.school, name))
     for entry in (function, *also):
         BY_FUNCTION[entry] = row
     return row

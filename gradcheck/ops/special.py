@@ -9,6 +9,7 @@ import numpy as np
 import sympy
 from flint import arb
 
+from gradcheck.ops import domains
 from gradcheck.ops.row import Example, Interval, Op, inf, op
 
 # B_2k, the Bernoulli numbers of the asymptotic series.
@@ -85,6 +86,7 @@ erf = op(
     vjps=(lambda g, y, x: g * (2 / math.sqrt(math.pi)) * np.exp(-x * x),),
     symbolic=sympy.erf,
     ball=arb.erf,
+    unseen=domains.saturated,
     grad_fn="ErfBackward0",
 )
 
@@ -94,6 +96,7 @@ erfc = op(
     vjps=(lambda g, y, x: -g * (2 / math.sqrt(math.pi)) * np.exp(-x * x),),
     symbolic=sympy.erfc,
     ball=arb.erfc,
+    unseen=domains.saturated,
     grad_fn="ErfcBackward0",
 )
 
@@ -104,6 +107,7 @@ gamma = op(
     symbolic=sympy.gamma,
     ball=arb.gamma,
     domain=Interval(0, inf),
+    undefined=domains.pole,
 )
 
 loggamma = op(
@@ -113,6 +117,7 @@ loggamma = op(
     symbolic=sympy.loggamma,
     ball=arb.lgamma,
     domain=Interval(0, inf),
+    undefined=domains.pole,
     grad_fn="LgammaBackward0",
     school=("lgamma", "gammaln"),
 )
@@ -124,6 +129,7 @@ digamma: Op = op(
     symbolic=sympy.digamma,
     ball=arb.digamma,
     domain=Interval(0, inf),
+    undefined=domains.pole,
     grad_fn="DigammaBackward0",
     school=("psi",),
 )
@@ -143,6 +149,7 @@ polygamma: Op = op(
     symbolic=lambda x, n: sympy.polygamma(n, x),
     ball=lambda x, n: (-1) ** (n + 1) * arb(n).fac() * arb(n + 1).zeta(x) if n else x.digamma(),
     domain=Interval(0, inf),
+    size="ordered",
     grad_fn="PolygammaBackward0",
     arrange=lambda n, x: ((x,), {"n": _order(n)}),
     example=Example("polygamma(1, a) * b", {"a": (3,), "b": (3,)}),

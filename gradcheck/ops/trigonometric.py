@@ -6,6 +6,7 @@ import numpy as np
 import sympy
 from flint import arb
 
+from gradcheck.ops import domains
 from gradcheck.ops.row import Composed, Interval, inf, op
 
 HALF_TURN = np.pi / 2
@@ -59,6 +60,7 @@ arcsin = op(
     symbolic=sympy.asin,
     ball=arb.asin,
     domain=Interval(-1, 1),
+    undefined=domains.outside_one,
     grad_fn="AsinBackward0",
     school=("asin",),
 )
@@ -69,6 +71,7 @@ arccos = op(
     symbolic=sympy.acos,
     ball=arb.acos,
     domain=Interval(-1, 1),
+    undefined=domains.outside_one,
     grad_fn="AcosBackward0",
     school=("acos",),
 )
@@ -98,6 +101,7 @@ csc = op(
     symbolic=sympy.csc,
     ball=arb.csc,
     domain=Interval(0, np.pi),
+    undefined=domains.zero,
 )
 
 cot = op(
@@ -107,6 +111,7 @@ cot = op(
     symbolic=sympy.cot,
     ball=arb.cot,
     domain=Interval(0, np.pi),
+    undefined=domains.zero,
 )
 
 asec = op(
@@ -116,6 +121,7 @@ asec = op(
     symbolic=lambda x: sympy.acos(1 / x),
     ball=lambda x: (1 / x).acos(),
     domain=Interval(1, inf),
+    undefined=domains.inside_one,
     school=("arcsec",),
 )
 
@@ -126,6 +132,7 @@ acsc = op(
     symbolic=lambda x: sympy.asin(1 / x),
     ball=lambda x: (1 / x).asin(),
     domain=Interval(1, inf),
+    undefined=domains.inside_one,
     school=("arccsc",),
 )
 

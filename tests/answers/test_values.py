@@ -4,8 +4,9 @@ from fractions import Fraction
 
 import pytest
 
-from gradcheck.answers import FUNCTIONS, Entries, Formula, Numbers, Plain, read_answer
+from gradcheck.answers import Entries, Formula, Numbers, Plain, read_answer
 from gradcheck.errors import TextError
+from gradcheck.ops import TABLE
 from tests.support.typed import NAMES, read
 
 
@@ -24,7 +25,7 @@ def exact(value, fraction):
 
 def answer(value):
     """The answer in a value."""
-    return read_answer(value, names=NAMES, functions=FUNCTIONS)
+    return read_answer(value, names=NAMES, functions=TABLE)
 
 
 def refused(value):
@@ -60,7 +61,7 @@ def test_plain_words_of_a_form(text, value):
 
 def test_a_declared_name_is_no_plain_word():
     """Where an input is called none, none is that input."""
-    assert isinstance(read_answer("none", names=["none"], functions=FUNCTIONS), Formula)
+    assert isinstance(read_answer("none", names=["none"], functions=TABLE), Formula)
 
 
 def test_a_number():
