@@ -44,6 +44,11 @@ _HOMES = {
 }
 
 
+def __dir__() -> list[str]:
+    """The public names and every op: a star import brings the first alone, `sum` stays Python's."""
+    return sorted({*__all__, *import_module("gradcheck.ops").TABLE})
+
+
 def __getattr__(name: str) -> Any:
     """The public name, or the op of that name."""
     if name in _HOMES:

@@ -1,11 +1,16 @@
-"""What must hold before any test is believed: a compiled module says what its source says."""
+"""What must hold before any test is believed, and what is said where PyTorch is not there."""
 
 import re
+from collections import Counter
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-ENGINE = Path(__file__).parent.parent / "gradcheck" / "engine"
+TESTS = Path(__file__).parent
+ENGINE = TESTS.parent / "gradcheck" / "engine"
+COMPARING = re.compile(r"""importorskip\("torch"\)|from tests\.support\.(oracle|torch_ops) """)
 
 
 def pytest_sessionstart() -> None:
@@ -19,6 +24,17 @@ def pytest_sessionstart() -> None:
                 "run `pip install -e .` again, or delete the compiled files",
                 returncode=4,
             )
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say loudly that PyTorch is not there, and what was not compared with it."""
+    if find_spec("torch") is None:
+        files = [f for f in sorted(TESTS.rglob("test_*.py")) if COMPARING.search(f.read_text())]
+        rooms = Counter(file.parent.relative_to(TESTS).as_posix() for file in files)
+        terminalreporter.section("PyTorch is not installed", sep="!", red=True, bold=True)
+        terminalreporter.line("not compared with it, wholly or in part (number of test files):")
+        terminalreporter.line(", ".join(f"{room} {count}" for room, count in rooms.items()))
+        terminalreporter.line("`pip install -e '.[test,torch]'` installs it")
 
 
 def _texts(source: Path) -> list[Path]:

@@ -26,10 +26,10 @@ prepared = cache(key)
 def test_the_three_opinions_agree(name: str) -> None:
     """At the given point (or at every event) all three agree and none abstains."""
     ready: Key = prepared(PROBLEMS[name])
-    for verdict in ready.verdicts if ready.asked is not None else ready.verdicts[:1]:
+    for verdict in ready.verdicts if ready.run is not None else ready.verdicts[:1]:
         assert verdict.verdict == "agree"
         assert [o.name for o in verdict.opinions.values() if o.abstains] == []
-    assert ready.asked is not None or len(ready.points) >= 5
+    assert ready.run is not None or len(ready.points) >= 5
 
 
 @each_problem

@@ -24,10 +24,11 @@ Text is never evaluated: the parser builds the tree node by node from a closed v
 from gradcheck.answers.answer import Answer, Entries, Numbers, Plain, read_answer
 from gradcheck.answers.echo import echo
 from gradcheck.answers.formula import Formula, read_formula
-from gradcheck.answers.words import ALIASES
+from gradcheck.answers.words import ALIASES, FUNCTIONS
 
 __all__ = [
     "ALIASES",
+    "FUNCTIONS",
     "Answer",
     "Entries",
     "Formula",

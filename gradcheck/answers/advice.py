@@ -4,11 +4,11 @@ import difflib
 import re
 
 from gradcheck.answers.complaint import clipped, refused
-from gradcheck.answers.tokens import Token
+from gradcheck.answers.scanner import Token
+from gradcheck.answers.signs import DERIVATIVE
 from gradcheck.answers.words import SUBSCRIPT, Words
 from gradcheck.errors import TextError
 
-DERIVATIVE = "give the derivative itself, without derivative signs"
 SPECIAL = {
     "C": "an answer needs no constant of integration",
     "inf": "a derivative is a formula; infinity is not read",
@@ -67,7 +67,7 @@ def _factors(words: Words, word: str) -> str:
 
 def _pieces(words: Words, word: str) -> list[str]:
     """The word cut into the fewest known words and whole numbers; empty if it cannot be."""
-    known = set(words.spellings())
+    known = {s for s in words.spellings() if len(s) > 1 or s in words.names | words.constants}
     best: list[list[str] | None] = [[]] + [None] * len(word)
     for stop in range(1, len(word) + 1):
         for start in range(stop):

@@ -97,16 +97,16 @@ def _texts(node: ast.expr, text: str) -> object:
 def _array(value: object, read: Reader) -> Numbers | Entries:
     """Numbers, or formulas as soon as one entry is more than a number."""
     shape = _shape(value)
-    found = [_entry(entry, place, read) for place, entry in _walk(value, shape, ())]
-    if sum(isinstance(entry, Formula) for entry in found) > FORMULAS:
+    entries = [_entry(entry, place, read) for place, entry in _walk(value, shape, ())]
+    if sum(isinstance(entry, Formula) for entry in entries) > FORMULAS:
         raise _complaint(
             f"more than {FORMULAS} formulas in one answer", "give one formula, or numbers"
         )
-    plain = [_bare(entry) if isinstance(entry, Formula) else entry for entry in found]
+    plain = [_bare(entry) if isinstance(entry, Formula) else entry for entry in entries]
     pairs = [pair for pair in plain if pair is not None]
-    if len(pairs) == len(found):
+    if len(pairs) == len(entries):
         return Numbers(shape, tuple(v for v, _ in pairs), tuple(half for _, half in pairs))
-    return Entries(shape, tuple(_formula(entry, read) for entry in found))
+    return Entries(shape, tuple(_formula(entry, read) for entry in entries))
 
 
 def _shape(value: object) -> tuple[int, ...]:

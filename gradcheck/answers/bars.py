@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from gradcheck.answers.complaint import refused
-from gradcheck.answers.tokens import Token
+from gradcheck.answers.scanner import Token
 from gradcheck.answers.words import Words
 
 OPENERS, CLOSERS = ("(", "[", "{", "|("), (")", "]", "}", "|)")
@@ -98,16 +98,16 @@ def _item(place: int, token: Token, words: Words) -> Item:
 
 def _sides(level: Sequence[Item], tokens: Sequence[Token], text: str) -> list[str]:
     """The one way to read the bars of a level."""
-    found = _readings(level, habits=True) or _readings(level, habits=False)
+    path = _readings(level, habits=True) or _readings(level, habits=False)
     first = next(tokens[item.place] for item in level if item.bar)
-    if found is None:
+    if path is None:
         raise refused(
             text, first.start, "these bars do not pair up", "write abs(...) instead of |...|"
         )
-    if found.count > 1:
+    if path.count > 1:
         message = "these bars can be read in more than one way"
         raise refused(text, first.start, message, "write abs(...) instead of |...|")
-    return _unwound(found)
+    return _unwound(path)
 
 
 def _readings(level: Sequence[Item], habits: bool) -> Path | None:

@@ -11,7 +11,7 @@ import re
 from gradcheck.answers.cursor import Cursor
 from gradcheck.answers.echo import POWER, UNARY, echo
 from gradcheck.answers.numerals import number
-from gradcheck.answers.tokens import Token
+from gradcheck.answers.scanner import Token
 from gradcheck.answers.words import ARITY, INVERSES
 
 KEYWORDS = {

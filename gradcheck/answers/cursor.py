@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from gradcheck.answers.complaint import clipped, refused
-from gradcheck.answers.tokens import Token
+from gradcheck.answers.scanner import Token
 from gradcheck.answers.trees import children
 from gradcheck.answers.words import Meaning, Words
 from gradcheck.errors import TextError
@@ -56,9 +56,9 @@ class Cursor:
 
     def takes(self, *texts: str) -> bool:
         """Whether one of these signs is here; if so, move past it."""
-        found = self.sees(*texts)
-        self.at += found
-        return found
+        here = self.sees(*texts)
+        self.at += here
+        return here
 
     def value_starts(self) -> bool:
         """Whether a factor can start here without a sign of its own."""

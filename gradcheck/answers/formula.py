@@ -8,8 +8,8 @@ from fractions import Fraction
 from gradcheck.answers.complaint import refused
 from gradcheck.answers.echo import echo
 from gradcheck.answers.grammar import parse
+from gradcheck.answers.magnitude import checked
 from gradcheck.answers.numerals import half_unit
-from gradcheck.answers.sizes import checked
 from gradcheck.answers.trees import alike
 from gradcheck.answers.words import Words, vocabulary
 from gradcheck.errors import TextError

@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from gradcheck.answers.bars import paired
 from gradcheck.answers.cursor import Cursor
 from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracketed, echo
-from gradcheck.answers.tokens import Token, tokenize
+from gradcheck.answers.scanner import Token
+from gradcheck.answers.signs import DERIVATIVE
+from gradcheck.answers.tokens import tokenize
 from gradcheck.answers.values import READERS, suffixed
 from gradcheck.answers.words import Words
 
@@ -37,7 +39,7 @@ COMPARISON: dict[str, type[ast.cmpop]] = {
 
 NEVER = {
     "=": ("an equals sign", "give only what stands on its right"),
-    "'": ("primes are not read", "give the derivative itself, without derivative signs"),
+    "'": ("primes are not read", DERIVATIVE),
     "!": ("factorials are not read", "write gamma(n + 1), or the number"),
     "%": ("percent signs are not read", "write 0.5 for fifty percent"),
     "°": ("degrees are not read", "angles are in radians: write pi/180 times the degrees"),
@@ -62,14 +64,14 @@ def parse(text: str, words: Words) -> tuple[ast.Expression, list[str]]:
 
 def _never(p: Cursor) -> None:
     """Refuse the signs that no formula has, an equals sign before all others."""
-    level, found = 0, dict[str, Token]()
+    level, signs = 0, dict[str, Token]()
     for token in p.tokens:
         if token.kind == "op":
             level += (token.text in "([{") - (token.text in ")]}")
             if token.text in NEVER and (token.text != "=" or level <= 0):
-                found.setdefault(token.text, token)
-    if found:
-        first = found.get("=") or min(found.values(), key=lambda token: token.start)
+                signs.setdefault(token.text, token)
+    if signs:
+        first = signs.get("=") or min(signs.values(), key=lambda token: token.start)
         raise p.refused(first, *NEVER[first.text])
 
 

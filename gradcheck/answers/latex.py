@@ -1,14 +1,10 @@
 """The LaTeX that students paste, command by command, into the same tokens as plain typing."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 from gradcheck.answers.complaint import refused
-
-if TYPE_CHECKING:
-    from gradcheck.answers.tokens import Scanner
+from gradcheck.answers.scanner import Scanner
+from gradcheck.answers.signs import ADVICE
 
 COMMAND = re.compile(r"\\([A-Za-z]+\*?|.)?", re.ASCII | re.DOTALL)
 BELOW = re.compile(r"\s*_\s*(?:([A-Za-z0-9])|\{\s*(\w+)\s*\})", re.ASCII)
@@ -58,25 +54,6 @@ SIGNS = {
     "degree": "°",
     "prime": "'",
     "%": "%",
-}
-
-ADVICE = {
-    "partial": "give the derivative itself, without derivative signs",
-    "nabla": "give the derivative itself, without derivative signs",
-    "text": "give the formula alone, without words",
-    "mbox": "give the formula alone, without words",
-    "textrm": "give the formula alone, without words",
-    "sum": "write sum(...), or the terms",
-    "prod": "write prod(...), or the factors",
-    "int": "give the formula itself, without integral signs",
-    "lim": "give the formula itself, without limits",
-    "infty": "a derivative is a formula; infinity is not read",
-    "begin": "write a list of rows: [[a, b], [c, d]]",
-    "pm": "choose one sign: + or -",
-    "mp": "choose one sign: + or -",
-    "odot": "write * for the product entry by entry",
-    "|": "write norm(x), or sqrt(sum(x**2))",
-    "\\": "give one formula on one line",
 }
 
 
@@ -150,7 +127,4 @@ def _word(scanner: Scanner, word: str, width: int) -> None:
     below = BELOW.match(scanner.text, scanner.at + width, scanner.stop)
     if below:
         word, width = f"{word}_{below[1] or below[2]}", below.end() - scanner.at
-    if len(word) > 32:
-        message = f"a name of {len(word)} letters: at most 32 are read"
-        raise refused(scanner.text, scanner.at, message, "leave the backslash out", width)
-    scanner.put("name", word, width)
+    scanner.name(word, width, "leave the backslash out")

@@ -40,32 +40,58 @@ LOOK_ALIKES = dict(
     )
 )
 
+DERIVATIVE = "give the derivative itself, without derivative signs"
+WORDLESS = "give the formula alone, without words"
 ADVICE = {
-    "∂": "give the derivative itself, without derivative signs",
-    "∇": "give the derivative itself, without derivative signs",
-    "∞": "a derivative is a formula; infinity is not read",
-    "∑": "write sum(...), or the terms",
-    "∫": "give the formula itself, without integral signs",
-    "∏": "write prod(...), or the factors",
-    "‖": "write norm(x), or sqrt(sum(x**2))",
-    "±": "choose one sign: + or -",
-    "∓": "choose one sign: + or -",
-    "⊙": "write * for the product entry by entry",
-    "∘": "write * for the product entry by entry",
-    "≈": "give only what stands on its right",
-    '"': "leave the quotation marks out",
-    "`": "leave the quotation marks out",
-    "“": "leave the quotation marks out",
-    "”": "leave the quotation marks out",
-    "∜": "write x^(1/4)",
+    **dict.fromkeys(["partial", "nabla"], DERIVATIVE),
+    **dict.fromkeys(["text", "mbox", "textrm"], WORDLESS),
+    "sum": "write sum(...), or the terms",
+    "prod": "write prod(...), or the factors",
+    "int": "give the formula itself, without integral signs",
+    "lim": "give the formula itself, without limits",
+    "infty": "a derivative is a formula; infinity is not read",
+    "begin": "write a list of rows: [[a, b], [c, d]]",
+    **dict.fromkeys(["pm", "mp"], "choose one sign: + or -"),
+    "odot": "write * for the product entry by entry",
+    "approx": "give only what stands on its right",
+    "|": "write norm(x), or sqrt(sum(x**2))",
+    "\\": "give one formula on one line",
 }
+"""What is said of a LaTeX command that is not read, and of the sign that it prints."""
+
+PRINTED = dict(
+    zip(
+        "∂∇∑∏∫∞±∓⊙∘≈‖",
+        [
+            "partial",
+            "nabla",
+            "sum",
+            "prod",
+            "int",
+            "infty",
+            "pm",
+            "mp",
+            "odot",
+            "odot",
+            "approx",
+            "|",
+        ],
+        strict=True,
+    )
+)
+OTHERWISE = dict.fromkeys('"`“”', "leave the quotation marks out") | {"∜": "write x^(1/4)"}
 
 
 def foreign(text: str, at: int) -> TextError:
     """The refusal of a character outside the tables, by its code point, with a hint."""
     char = text[at]
     name = unicodedata.name(char, "a control character")
-    cure = ADVICE.get(char) or _look_alike(char) or "write it in plain ASCII"
+    cure = (
+        ADVICE.get(PRINTED.get(char, ""))
+        or OTHERWISE.get(char)
+        or _look_alike(char)
+        or "write it in plain ASCII"
+    )
     return refused(text, at, f"U+{ord(char):04X} ({name.lower()}) is not read here", cure)
 
 

@@ -1,15 +1,13 @@
 """From typed text to tokens, each with its place; LaTeX commands are `latex`'s, signs are `signs`'.
 
-Limits: 2,000 characters, 500 tokens, names of 32 characters, numbers of 30 significant digits and
-a decimal exponent within 400. Nothing is normalised silently.
+Limits: 2,000 characters, numbers of 30 significant digits. Nothing is normalised silently.
 """
 
 import re
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from gradcheck.answers import latex
 from gradcheck.answers.complaint import refused
+from gradcheck.answers.scanner import GROUP, Scanner, Token
 from gradcheck.answers.signs import (
     FRACTIONS,
     GREEK,
@@ -19,9 +17,9 @@ from gradcheck.answers.signs import (
     SUPERSCRIPTS,
     foreign,
 )
+from gradcheck.numbers.exponents import DECIMAL
 
-LENGTH, TOKENS, NAME, DIGITS, EXPONENT = 2_000, 500, 32, 30, 400
-GROUP = -1
+LENGTH, DIGITS = 2_000, 30
 
 PLAIN = re.compile(
     rf"(?P<space>[ \t\r\n{SPACES}]+)"
@@ -33,50 +31,6 @@ PLAIN = re.compile(
 SINGLE = re.compile(r"(?P<number>\d)|(?P<name>[A-Za-z])", re.ASCII)
 SUBSCRIPTED = re.compile(r"_(?:(\w+)|\{(\w+)\})", re.ASCII)
 OUTER = (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"))
-
-
-class Token(NamedTuple):
-    """A piece of the text: kind, plain spelling, place, and whether a blank precedes it."""
-
-    kind: str
-    text: str
-    start: int
-    end: int
-    spaced: bool = False
-
-
-@dataclass
-class Scanner:
-    """A place in the text, the tokens before it, and the LaTeX arguments still to come.
-
-    `waiting` is a stack: GROUP for an open brace, else how many arguments a command still needs.
-    """
-
-    text: str
-    at: int
-    stop: int
-    tokens: list[Token] = field(default_factory=list)
-    waiting: list[int] = field(default_factory=list)
-    spaced: bool = False
-
-    def put(self, kind: str, text: str, width: int) -> None:
-        """Append the token of `width` characters that starts here, and step over it."""
-        if len(self.tokens) >= TOKENS:
-            raise refused(
-                self.text, self.at, f"more than {TOKENS} signs and names", "simplify it first"
-            )
-        self.tokens.append(Token(kind, text, self.at, self.at + width, self.spaced))
-        self.at += width
-        self.spaced = False
-
-    def argument(self) -> bool:
-        """Whether an argument of a LaTeX command is due here."""
-        return bool(self.waiting) and self.waiting[-1] > 0
-
-    def served(self) -> None:
-        """Forget the commands that have got all their arguments."""
-        while self.waiting and self.waiting[-1] == 0:
-            self.waiting.pop()
 
 
 def tokenize(text: str) -> list[Token]:
@@ -167,8 +121,8 @@ def _within_limits(scanner: Scanner, digits: str) -> None:
     if significant > DIGITS:
         message = f"a number of {significant} digits: at most {DIGITS} are read"
         raise refused(scanner.text, scanner.at, message, "round it", width)
-    if len(exponent) > 5 or abs(int(exponent or 0)) > EXPONENT:
-        message = f"the exponent of {digits[:20]} is beyond {EXPONENT}"
+    if len(exponent) > 5 or abs(int(exponent or 0)) > DECIMAL:
+        message = f"the exponent of {digits[:20]} is beyond {DECIMAL}"
         raise refused(scanner.text, scanner.at, message, "write it as a formula", width)
 
 
@@ -180,10 +134,7 @@ def _name(scanner: Scanner, word: str) -> None:
         below += SUBSCRIPTS[scanner.text[scanner.at + width]]
         width += 1
     name = word.replace("{", "").replace("}", "") + (f"_{below}" if below else "")
-    if len(name) > NAME:
-        message = f"a name of {len(name)} letters: at most {NAME} are read"
-        raise refused(scanner.text, scanner.at, message, "write * between factors", width)
-    scanner.put("name", name, width)
+    scanner.name(name, width, "write * between factors")
 
 
 def _greek(scanner: Scanner, char: str) -> None:

@@ -8,13 +8,13 @@ PLACES = frozenset({"lineno", "col_offset", "end_lineno", "end_col_offset"})
 
 def children(node: ast.AST) -> list[ast.AST]:
     """The nodes right below a node, in the order of its fields."""
-    found: list[ast.AST] = []
+    below: list[ast.AST] = []
     for value in vars(node).values():
         if isinstance(value, AST):
-            found.append(value)
+            below.append(value)
         elif type(value) is list:
-            found += [each for each in value if isinstance(each, AST)]
-    return found
+            below += [each for each in value if isinstance(each, AST)]
+    return below
 
 
 def alike(a: object, b: object) -> bool:

@@ -8,8 +8,8 @@ from gradcheck.answers.calls import application, argument, based, called
 from gradcheck.answers.cursor import Cursor
 from gradcheck.answers.echo import POWER, echo
 from gradcheck.answers.numerals import constant, number
+from gradcheck.answers.scanner import Token
 from gradcheck.answers.signs import FRACTIONS
-from gradcheck.answers.tokens import Token
 
 MODULES = {"np", "numpy", "torch", "math"}
 WRAPPERS = {"array", "asarray", "tensor"}

@@ -10,43 +10,38 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from gradcheck.answers.signs import GREEK
-from gradcheck.ops import SCHOOL, TABLE
+from gradcheck.ops import BY_SPELLING, TABLE
 
-ALIASES = SCHOOL | {
-    "lg": "log10",
-    "log_2": "log2",
-    "ld": "log2",
-    "lb": "log2",
-    "log_10": "log10",
+SCHOOL = {
+    **dict.fromkeys(["log_2", "ld", "lb"], "log2"),
+    **dict.fromkeys(["lg", "log_10"], "log10"),
     "log_e": "log",
-    "arctg": "arctan",
     "tg": "tan",
-    "ctg": "cot",
-    "cotan": "cot",
+    **dict.fromkeys(["ctg", "cotan"], "cot"),
     "cosec": "csc",
-    "arccosec": "acsc",
+    "arctg": "arctan",
     "arcctg": "acot",
+    "arccosec": "acsc",
     "sh": "sinh",
     "ch": "cosh",
     "th": "tanh",
     "cth": "coth",
     "cosech": "csch",
-    "arsinh": "arcsinh",
-    "argsinh": "arcsinh",
-    "arcosh": "arccosh",
-    "argcosh": "arccosh",
-    "artanh": "arctanh",
-    "argtanh": "arctanh",
+    **dict.fromkeys(["arsinh", "argsinh"], "arcsinh"),
+    **dict.fromkeys(["arcosh", "argcosh"], "arccosh"),
+    **dict.fromkeys(["artanh", "argtanh"], "arctanh"),
     "arsech": "asech",
     "arcsch": "acsch",
     "arcoth": "acoth",
     "Abs": "absolute",
-    "sgn": "sign",
-    "signum": "sign",
+    **dict.fromkeys(["sgn", "signum"], "sign"),
     "sigma": "sigmoid",
     "Gamma": "gamma",
 }
-"""Spellings and the NumPy names they stand for: those of the rows, and what is written by hand."""
+"""What schools and countries write, and the NumPy names it stands for."""
+
+ALIASES = BY_SPELLING | SCHOOL
+"""Spellings and the NumPy names they stand for."""
 
 INVERSES = {
     "sin": "arcsin",
@@ -63,12 +58,15 @@ INVERSES = {
     "coth": "acoth",
 }
 
-ARITY: dict[str, int] = {
+ARITY = {
     name: row.operands
     for name, row in TABLE.items()
-    if row.elementwise and row.operands and not (row.params or row.arrange)
-} | {"matmul": 2, "dot": 2, "outer": 2, "where": 3}
+    if row.operands is not None and not row.params and not row.arrange
+}
 """How many arguments a function takes; those that are not here take what they are given."""
+
+FUNCTIONS = frozenset(TABLE)
+"""The functions the reader knows something about; a caller may accept fewer, or others."""
 
 LETTERS = {word: letter for letter, word in GREEK.items()}
 SUBSCRIPT = re.compile(r"(.+)_([0-9]+|[A-Za-z])")
@@ -97,12 +95,12 @@ class Words:
         """
         known = self.met.get(word)
         if known is None:
-            known = self._found(word)
+            known = self._first_meaning(word)
             if known is not None:
                 self.met[word] = known
         return known
 
-    def _found(self, word: str) -> Meaning | None:
+    def _first_meaning(self, word: str) -> Meaning | None:
         """The meaning of a word met for the first time."""
         for spelling in _spellings(word):
             if spelling in self.names:

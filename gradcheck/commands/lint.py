@@ -51,7 +51,7 @@ def print_confusion(sets: Sequence[ProblemSet]) -> int:
     found = []
     for problem in (p for s in sets for p in s.problems):
         ready = key(problem)
-        made = confusion(ready.mistaken) if ready.asked is None else confused(ready.asked)
+        made = confusion(ready.mistaken) if ready.run is None else confused(ready.run)
         found.append((problem.id, made))
     Console(highlight=False).print(summary(found), markup=False, soft_wrap=True)
     return CLEAN
@@ -59,8 +59,8 @@ def print_confusion(sets: Sequence[ProblemSet]) -> int:
 
 def _findings(ready: Key) -> tuple[Finding, ...]:
     """What no answer could show; what has no cure is no fault of the problem."""
-    if ready.asked is not None:
-        return of_the_loop(ready.asked)
+    if ready.run is not None:
+        return of_the_loop(ready.run)
     try:
         return blind([ready.case(k) for k in range(min(DIAGNOSTIC, len(ready.points)))])
     except GradcheckError as error:
@@ -69,7 +69,7 @@ def _findings(ready: Key) -> tuple[Finding, ...]:
 
 def _copied(ready: Key) -> list[Text]:
     """Programs that are compared at the given point alone: its numbers may be copied."""
-    if ready.asked is None or not programs(ready.problem) or ready.elsewhere:
+    if ready.run is None or not programs(ready.problem) or ready.elsewhere:
         return []
     words = "a program of nothing but the right numbers would pass: give an input by its shape"
     return [Text(f"  {words}", style="yellow")]

@@ -27,7 +27,7 @@ from gradcheck.problem.draw import further_points, given_point
 from gradcheck.programs.points import prepared
 from gradcheck.report.training import training_line, training_report, verdict_of
 from gradcheck.report.verdicts import json_line, problem_report, summary
-from gradcheck.training import Asked, is_training
+from gradcheck.training import Reference, is_training
 from gradcheck.training.lint import blind as of_the_loop
 from gradcheck.verdict.consult import Verdict, consult
 
@@ -86,11 +86,11 @@ def _all(chosen: Sequence[Problem], how: How, out: Console, err: Console) -> int
 def _solved(out: Console, problem: Problem, how: How, lint: bool) -> tuple[str, Iterator[Draft]]:
     """Solve a problem and print it; its verdict, and what can be drawn of it."""
     if is_training(problem):
-        asked = prepared(problem)
-        _print_training(out, problem, asked, how)
+        reference = prepared(problem)
+        _print_training(out, problem, reference, how)
         if lint and not how.as_json:
-            _warn(out, problem, of_the_loop(asked))
-        return verdict_of(asked), of_training(problem, asked)
+            _warn(out, problem, of_the_loop(reference))
+        return verdict_of(reference), of_training(problem, reference)
     point = given_point(problem)
     check_value(problem, point)
     case = problem.case(point)
@@ -119,12 +119,12 @@ def _tell(to: Console, drawn: Sequence[Drawn], plot: Path) -> None:
     to.print(f"{count} files written to {plot}{lacking}", markup=False, soft_wrap=True)
 
 
-def _print_training(out: Console, problem: Problem, asked: Asked, how: How) -> None:
+def _print_training(out: Console, problem: Problem, reference: Reference, how: How) -> None:
     """A program that goes back by itself: its events and its ledger."""
     if how.as_json:
-        print(training_line(problem, asked), flush=True)
+        print(training_line(problem, reference), flush=True)
     else:
-        out.print(training_report(problem, asked, how.with_steps))
+        out.print(training_report(problem, reference, how.with_steps))
 
 
 def _warn(out: Console, problem: Problem, findings: Sequence[Finding]) -> None:

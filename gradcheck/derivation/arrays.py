@@ -1,18 +1,20 @@
 """The backward pass over arrays, node by node: what each step is called, its shape and value."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from gradcheck.engine.autograd import tensor
-from gradcheck.engine.backward import RIGHT, walk
-from gradcheck.engine.recording import watched
+from gradcheck.engine.backward import RIGHT
 from gradcheck.engine.tape import Leaf, Node
-from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.engine.tensor import Tensor
+from gradcheck.language import executing
+from gradcheck.language.running.run import Outcome
 from gradcheck.opinions.opinion import Array
+from gradcheck.opinions.tape import Tape, record
 from gradcheck.problem.draw import given_point
-from gradcheck.problem.record import Problem, executing
+from gradcheck.problem.record import Problem
 
 
 @dataclass(frozen=True)
@@ -35,41 +37,33 @@ class Walked:
 
 def walked(problem: Problem) -> Walked:
     """Record the program at its given point and walk back over it once."""
+    outcomes: list[Outcome] = []
+
+    def function(kind: str, inputs: Mapping[str, Any]) -> Any:
+        outcomes.append(problem.outcome_on(kind, inputs))
+        return outcomes[-1].value
+
     case = problem.case(given_point(problem))
-    leaves = {n: tensor(v, requires_grad=n in case.wrt) for n, v in case.floats().items()}
-    made: list[tuple[Node, Any]] = []
-
-    def observe(node: Node, out: Tensor, operands: Any) -> None:
-        node.span = executing()
-        made.append((node, np.array(bare(out))))
-
-    with watched(observe=observe), np.errstate(all="ignore"):
-        outcome = problem.outcome_on("tensor", leaves)
-    root = outcome.value
-    if not isinstance(root, Tensor) or not root.requires_grad:
+    tape = record(replace(case, function=function, where=executing))
+    if tape is None:
         return Walked((), ())
-    names = _names(made, root, dict(outcome.names), leaves)
+    names = _names(tape, outcomes[-1].names)
     forward = tuple(
-        Stage(names[node], _text(problem, node), node.name(), value) for node, value in made
+        Stage(names[node], _text(problem, node), node.name(), tape.values[node][0])
+        for node in tape.nodes
     )
-    seed = np.ones(root.shape)[()] if case.cotangent is None else np.array(case.cotangent, float)
-    return Walked(forward, tuple(_backward(root, seed, names)))
+    return Walked(forward, tuple(_backward(tape, names)))
 
 
-def _names(
-    made: list[tuple[Node, Any]], root: Tensor, variables: dict[str, Any], leaves: dict[str, Any]
-) -> dict[Any, str]:
+def _names(tape: Tape, variables: Mapping[str, Any]) -> dict[Any, str]:
     """The program's variables where a node is one, `v1, v2, ...` where it is not."""
-    names: dict[Any, str] = {t._step(): name for name, t in leaves.items() if t.requires_grad}
+    names: dict[Any, str] = {t._step(): n for n, t in tape.leaves.items() if t.requires_grad}
     for name, value in variables.items():
         if isinstance(value, Tensor) and value.requires_grad:
             names.setdefault(value._step(), name)
-    names.setdefault(root._step(), "value")
-    count = 0
-    for node, _ in made:
-        if node not in names:
-            count += 1
-            names[node] = f"v{count}"
+    names.setdefault(tape.root, "value")
+    for count, node in enumerate((n for n in tape.nodes if n not in names), start=1):
+        names[node] = f"v{count}"
     return names
 
 
@@ -79,22 +73,21 @@ def _text(problem: Problem, node: Node) -> str:
     return " ".join(problem.program.source[node.span[0] : node.span[1]].split())
 
 
-def _backward(root: Tensor, seed: Any, names: dict[Any, str]) -> list[Stage]:
+def _backward(tape: Tape, names: Mapping[Any, str]) -> list[Stage]:
     """Every cotangent as it is pulled: `dloss/dW` through the node that sent it."""
     stages: list[Stage] = []
     arrived: dict[Any, list[str]] = {}
-    said: set[Any] = set()
-    end = names[root._step()]
+    said: set[Any] = {tape.root}
+    end = names[tape.root]
 
     def pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
-        if node is not root._step() and node not in said:
+        if node not in said:
             said.add(node)
             stages.append(_arrival(end, names[node], arrived.get(node, []), g))
         arrived.setdefault(node.edges[i], []).append(node.name())
         return RIGHT.pull(node, i, g, y, operands)
 
-    landed = walk([(root._step(), seed)], verbs=replace(RIGHT, pull=pull))
-    for step, g in landed.items():
+    for step, g in tape.back(replace(RIGHT, pull=pull)).items():
         if isinstance(step, Leaf):
             stages.append(_arrival(end, names[step], arrived.get(step, []), g))
     return stages

@@ -40,10 +40,7 @@ class Steps:
 def steps(problem: Problem) -> Steps:
     """The derivation at the given point; at most the last MOST nodes are written."""
     with precision(BITS):
-        leaves = {
-            name: numbers.leaves(name, value) if name in problem.wrt else numbers.constants(value)
-            for name, value in given_point(problem).items()
-        }
+        leaves = numbers.inputs(given_point(problem), problem.wrt)
         outcome = problem.outcome_on("symbolic", leaves)
         end = np.asarray(contracted(outcome.value, problem.cotangent), dtype=object).item()
         if not isinstance(end, Symbolic):

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.engine.backward import RIGHT, Verbs, reachable, walk
-from gradcheck.engine.recording import watched
+from gradcheck.engine.backward import RIGHT, Verbs, reachable
 from gradcheck.engine.tape import Leaf, Node, Step
-from gradcheck.engine.tensor import bare
 from gradcheck.mistakes import Edge, Meeting, Mistake, Start
-from gradcheck.opinions.opinion import Array, Case
-from gradcheck.opinions.reverse import recorded
+from gradcheck.opinions.opinion import Array
+from gradcheck.opinions.tape import Tape
 
 Key = tuple[Any, ...]
 Span = tuple[Any, ...] | None
@@ -66,39 +64,6 @@ class Made:
         return Reach(step.order, frozenset(below.order for below in reachable([target])))
 
 
-@dataclass(frozen=True, eq=False)
-class Tape:
-    """One run of a program on tensors: root and seed, the leaves, and all that was computed."""
-
-    case: Case
-    root: Step
-    seed: Any
-    value: Any
-    leaves: Mapping[str, Any]
-    nodes: Sequence[Node]
-    values: Mapping[Node, tuple[Any, tuple[Any, ...]]]
-    uses: Mapping[Step, int]
-
-
-def record(case: Case) -> Tape | None:
-    """The tape of the program at the point; None where nothing was recorded."""
-    nodes: list[Node] = []
-    values: dict[Node, tuple[Any, tuple[Any, ...]]] = {}
-
-    def observe(node: Node, out: Any, operands: Any) -> None:
-        node.span = case.where()
-        nodes.append(node)
-        values[node] = np.array(bare(out)), tuple(np.array(bare(v)) for v in operands)
-
-    with watched(observe=observe):
-        out, seed, leaves = recorded(case)
-    if out is None:
-        return None
-    root = out._step()
-    uses = Counter(edge for node in nodes for edge in node.edges if edge is not None)
-    return Tape(case, root, seed, np.asarray(bare(out)), leaves, nodes, values, uses)
-
-
 def acts(tape: Tape, rows: Sequence[Mistake]) -> Iterator[Made]:
     """Every row at every site where it can happen, then at all of them together."""
     edges = _edges(tape)
@@ -124,7 +89,7 @@ def _edges(tape: Tape) -> dict[str, list[tuple[Site, Edge]]]:
         found["fit"].append((site, _edge(tape, node, i, right, RIGHT.fit(node, i, right))))
         return right
 
-    walk([(tape.root, tape.seed)], verbs=replace(RIGHT, pull=pull), retain=True)
+    tape.back(replace(RIGHT, pull=pull))
     return found
 
 
@@ -186,14 +151,9 @@ def _meetings(tape: Tape) -> Iterator[Site]:
 def _made(tape: Tape, row: Mistake, sites: Sequence[Site], key: Key) -> Iterator[Made]:
     verbs = _said_wrong(tape, row, {(site.step, site.i) for site in sites})
     try:
-        landed = walk([(tape.root, tape.seed)], verbs=verbs, retain=True)
+        gradients = tape.gradients(tape.back(verbs))
     except (ValueError, TypeError, IndexError):
         return  # the wrong cotangent does not fit any further: such code would not have run
-    found = {id(step.variable): g for step, g in landed.items() if isinstance(step, Leaf)}
-    gradients = {
-        name: np.array(found.get(id(tape.leaves[name]), np.zeros(tape.leaves[name].shape)), float)
-        for name in tape.case.wrt
-    }
     only = sites[0] if len(sites) == 1 else None
     yield Made(key, row, only, only.span if only else None, gradients)
 

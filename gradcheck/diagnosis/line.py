@@ -60,10 +60,7 @@ def trace(case: Case) -> Traced | None:
     OBSERVER[0] = observe
     try:
         with precision(BITS):
-            leaves = {
-                name: numbers.leaves(name, v) if name in case.wrt else numbers.constants(v)
-                for name, v in case.inputs.items()
-            }
+            leaves = numbers.inputs(case.inputs, case.wrt)
             root = contracted(case.function("symbolic", leaves), case.cotangent)
             end = np.asarray(root, dtype=object).item()
     finally:

@@ -14,11 +14,9 @@ import numpy as np
 from gradcheck.diagnosis.closeness import equal
 from gradcheck.diagnosis.line import Span
 from gradcheck.diagnosis.making import Act, Acts, collect, fingerprint, invisible, width
-from gradcheck.engine.recording import watched
-from gradcheck.engine.tensor import bare
 from gradcheck.mistakes import Mistake
 from gradcheck.opinions.opinion import Case
-from gradcheck.opinions.reverse import recorded
+from gradcheck.opinions.tape import record
 
 ROWS = 5
 OTHER_VALUES = "use other values: at these the mistakes give the same numbers"
@@ -175,15 +173,11 @@ def _causes(case: Case) -> Iterator[_Cause]:
 
 def _all_pass(case: Case) -> bool:
     """Whether some relu's arguments are all positive."""
-    found: list[bool] = []
-
-    def observe(node: Any, out: Any, operands: Any) -> None:
-        if node.op.name == "relu":
-            found.append(bool(np.all(bare(operands[0]) > 0)))
-
-    with watched(observe=observe):
-        recorded(case)
-    return any(found)
+    tape = record(case)
+    return tape is not None and any(
+        node.op.name == "relu" and bool(np.all(operands[0] > 0))
+        for node, (_, operands) in tape.values.items()
+    )
 
 
 # -- alike -------------------------------------------------------------------------------------

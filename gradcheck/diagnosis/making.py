@@ -20,6 +20,7 @@ from gradcheck.mistakes import CATALOGUE, Mistake
 from gradcheck.mistakes.whole import integrated_instead
 from gradcheck.opinions.opinion import Array, Case, reason
 from gradcheck.opinions.reverse import once
+from gradcheck.opinions.tape import record
 
 PAIRED = 3_000_000  # numbers: the budget of the table of two mistakes
 NUMBERS = 20_000_000  # and of all gradients that are kept
@@ -178,8 +179,8 @@ def _backprop(
     most = max(NUMBERS // (cases[0].size() * len(cases) + 1), FEWEST)
     ordered = sorted(rows, key=lambda row: -row.common)
     for k, case in enumerate(cases):
-        recorded = backprop.record(case)
-        for act in islice(backprop.acts(recorded, ordered), most) if recorded is not None else ():
+        tape = record(case)
+        for act in islice(backprop.acts(tape, ordered), most) if tape is not None else ():
             key = ("backprop", *act.key)
             new = Act(act.mistake, act.span, list(right), act.site is None, act.reach)
             found.setdefault(key, new).at[k] = act.gradients

@@ -1,4 +1,4 @@
-"""Files that strangers wrote, read safely: plain values, and where each stands."""
+"""Files from anybody, read safely: plain values, and where each stands."""
 
 from gradcheck.documents.decimals import WrittenFloat, read_decimal
 from gradcheck.documents.document import Document, Value

@@ -16,7 +16,7 @@ from gradcheck.grading.equivalence import Array, Outcome, compare, compare_numbe
 from gradcheck.grading.formulas.knots import further_sides, unseen
 from gradcheck.grading.formulas.values import NotNumbers, Readings, floats, readings
 from gradcheck.grading.key import DIAGNOSTIC, Key, Spot
-from gradcheck.grading.outputs import judge_asked
+from gradcheck.grading.outputs import judge_output
 from gradcheck.grading.scoring import share
 from gradcheck.grading.understood import nearest, notes, understood
 from gradcheck.language.kinds import FORMULAS
@@ -24,7 +24,7 @@ from gradcheck.numbers.ball import middle, precision
 from gradcheck.problem.record import Part
 from gradcheck.programs.judging import judge_program
 from gradcheck.programs.student import LONGEST
-from gradcheck.training import Asked
+from gradcheck.training import Reference
 
 SHOWN = 200  # characters of a program that is too long to be read
 FEWEST = 3  # points at which a formula must have been compared before it is called right
@@ -83,9 +83,9 @@ def judge(
     base = Judgement(student, key.problem.id, part.name, answer, "", 0.0, worth)
     if answer is None:
         return replace(base, verdict="missing")
-    if key.asked is not None:
+    if key.run is not None:
         try:
-            return _asked(base, key, key.asked, part, diagnose)
+            return _of_a_run(base, key, key.run, part, diagnose)
         except FAILURES as error:
             return _said(base, "needs-review", f"{OURS}: {error}")
     try:
@@ -109,13 +109,17 @@ def judge(
     return _diagnosed(judged, key, ready, found) if wanted else judged
 
 
-def _asked(base: Judgement, key: Key, asked: Asked, part: Part, diagnose: bool) -> Judgement:
+def _of_a_run(
+    base: Judgement, key: Key, reference: Reference, part: Part, diagnose: bool
+) -> Judgement:
     """An answer to what is read at the end of a program; or a program, of which it is read."""
     if part.form == "program":
-        found = judge_program(asked, part, base.answer, lambda: key.elsewhere, diagnose=diagnose)
+        found = judge_program(
+            reference, part, base.answer, lambda: key.elsewhere, diagnose=diagnose
+        )
         base = replace(base, answer=_as_read(base.answer))
     else:
-        found = judge_asked(key, asked, base.part, base.answer)
+        found = judge_output(key, reference, base.part, base.answer)
     judged = replace(
         base,
         verdict=found.verdict,
@@ -128,7 +132,7 @@ def _asked(base: Judgement, key: Key, asked: Asked, part: Part, diagnose: bool) 
         left = share(key.problem.credit, found.tags, None) if found.tags else 1.0
         return replace(judged, score=base.points * left)
     if found.expected is not None:
-        point = asked.point if found.point is None else found.point
+        point = reference.point if found.point is None else found.point
         at = {name: _shown(value) for name, value in point.items()}
         yours = found.yours if found.yours is None or math.isfinite(found.yours) else None
         judged = replace(judged, witness=Witness(at, yours, found.expected, found.index))

@@ -26,7 +26,7 @@ from gradcheck.problem.draw import (
 )
 from gradcheck.problem.record import Point, Problem
 from gradcheck.programs.points import elsewhere, prepared
-from gradcheck.training import Asked, is_training
+from gradcheck.training import Reference, is_training
 from gradcheck.verdict.consult import Verdict, consult, read
 
 POINTS = 8
@@ -78,7 +78,7 @@ class Key:
     problem: Problem
     points: tuple[Point, ...]
     verdicts: tuple[Verdict, ...]
-    asked: Asked | None = None
+    run: Reference | None = None
 
     def case(self, k: int) -> Case:
         """The question at point k."""
@@ -106,7 +106,7 @@ class Key:
             yield Spot(self.problem, point)
 
     @cached_property
-    def elsewhere(self) -> tuple[Asked, ...]:
+    def elsewhere(self) -> tuple[Reference, ...]:
         """What is asked of a program with events, at further points."""
         return tuple(elsewhere(self.problem))
 
@@ -130,7 +130,7 @@ def key(problem: Problem) -> Key:
     undecided, is left out. The given point must stand.
     """
     if is_training(problem):
-        return _asked(problem)
+        return _of_a_run(problem)
     first = given_point(problem)
     points, verdicts = [first], [_given(problem, first)]
     usual, far = further_points(problem, POINTS - 1), far_points(problem, FAR)
@@ -142,7 +142,7 @@ def key(problem: Problem) -> Key:
     return Key(problem, tuple(points), tuple(verdicts))
 
 
-def _asked(problem: Problem) -> Key:
+def _of_a_run(problem: Problem) -> Key:
     """The key to a program that goes back by itself: one point, a verdict for each event."""
     found = prepared(problem)
     for event in found.events:

@@ -11,8 +11,8 @@ from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.formulas.values import floats, readings
 from gradcheck.grading.key import Key, Spot
 from gradcheck.language.kinds import FORMULAS
-from gradcheck.training import Asked, Value
-from gradcheck.training.comparison import Found, compared
+from gradcheck.training import Reference, Value
+from gradcheck.training.comparison import Comparison, compared
 
 PRINTED = re.compile(
     r"\s*tensor\((.*?)(?:,\s*(?:requires_grad|grad_fn|dtype|device)\s*=.*)?\)\s*", re.DOTALL
@@ -29,21 +29,21 @@ class _Read:
     understood: str
 
 
-def judge_asked(key: Key, asked: Asked, part: str, answer: Any) -> Found:
+def judge_output(key: Key, reference: Reference, part: str, answer: Any) -> Comparison:
     """Judge an answer to one part; never raises on what a student typed."""
-    due = asked.trace.values[part]
+    due = reference.trace.values[part]
     try:
         read = _read(key, due, answer)
     except TextError as error:
-        return Found("invalid", remarks=(str(error),))
+        return Comparison("invalid", remarks=(str(error),))
     except GradcheckError as error:
-        return Found("wrong", remarks=(f"the answer cannot be evaluated: {error}",))
-    found = compared(read.value, due, asked.noise[part], read.half)
+        return Comparison("wrong", remarks=(f"the answer cannot be evaluated: {error}",))
+    found = compared(read.value, due, reference.noise[part], read.half)
     found = replace(found, understood=read.understood)
     if found.verdict != "wrong":
         return found
     slack = float(np.max(read.half, initial=0.0)) if isinstance(read.value, np.ndarray) else 0.0
-    return replace(found, diagnosis=asked.mistaken.explain(part, read.value, slack))
+    return replace(found, diagnosis=reference.mistaken.explain(part, read.value, slack))
 
 
 # -- reading -------------------------------------------------------------------------------------

@@ -22,8 +22,8 @@ def share(credit: Mapping[str, float], tags: Sequence[str], diagnosis: Diagnosis
     tagged = [table[tag] for tag in tags if tag in table]
     if tagged:
         return min(tagged)
-    found = diagnosis.hypotheses if diagnosis else ()
-    return max((_earned(table, hypothesis) for hypothesis in found), default=0.0)
+    hypotheses = diagnosis.hypotheses if diagnosis else ()
+    return max((_earned(table, hypothesis) for hypothesis in hypotheses), default=0.0)
 
 
 def _earned(table: Mapping[str, float], hypothesis: Hypothesis) -> float:
@@ -36,8 +36,8 @@ def _earned(table: Mapping[str, float], hypothesis: Hypothesis) -> float:
 
 def totals(scores: Sequence[tuple[str, float, float]]) -> dict[str, tuple[float, float]]:
     """Students and their sums, from (student, score, points), in the order they first come."""
-    found: dict[str, tuple[float, float]] = {}
+    sums: dict[str, tuple[float, float]] = {}
     for student, score, points in scores:
-        got, worth = found.get(student, (0.0, 0.0))
-        found[student] = (got + score, worth + points)
-    return found
+        got, worth = sums.get(student, (0.0, 0.0))
+        sums[student] = (got + score, worth + points)
+    return sums

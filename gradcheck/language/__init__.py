@@ -1,11 +1,11 @@
-"""The checked language: programs that strangers wrote are checked, lowered and run."""
+"""The checked language: a program is checked node by node, lowered and run."""
 
 from gradcheck.language.program import Program, check_expression, check_program
 from gradcheck.language.rules.vocabulary import Vocabulary
 from gradcheck.language.running.budget import Budget
 from gradcheck.language.running.guards import Kind
 from gradcheck.language.running.run import Outcome, run
-from gradcheck.language.spans import locate
+from gradcheck.language.spans import executing, locate
 
 __all__ = [
     "Budget",
@@ -15,6 +15,7 @@ __all__ = [
     "Vocabulary",
     "check_expression",
     "check_program",
+    "executing",
     "locate",
     "run",
 ]

@@ -15,7 +15,7 @@ from gradcheck.language.rules.vocabulary import Vocabulary, words
 from gradcheck.numbers.ball import Ball, balls
 from gradcheck.numbers.scalars import Scalar, Scalars, wrap
 from gradcheck.numbers.symbolic import Symbolic, constants
-from gradcheck.ops import SCHOOL, TABLE
+from gradcheck.ops import BY_SPELLING, TABLE
 from gradcheck.ops.row import SPELLINGS, Op
 
 # Arrays from nothing, and questions whose answer has no derivative.
@@ -69,7 +69,7 @@ VOCABULARY = Vocabulary(
     methods=TENSOR_METHODS,
     contexts=frozenset({"no_grad", "enable_grad"}),
     layers=words("Linear MSELoss CrossEntropyLoss"),
-    aliases=SCHOOL,
+    aliases=BY_SPELLING,
     keyword_aliases=SPELLINGS,
 )
 # Answers are formulas: no tape, no loops, no memory.
@@ -77,7 +77,7 @@ FORMULAS = Vocabulary(
     functions=VOCABULARY.functions - RECORDED_WORDS,
     constants=VOCABULARY.constants,
     attributes=frozenset({"T", "shape", "ndim", "size"}),
-    aliases=SCHOOL,
+    aliases=BY_SPELLING,
     keyword_aliases=SPELLINGS,
 )
 
@@ -112,7 +112,7 @@ class NumberKind:
             return _loss(TABLE[LOSSES[name]])
         if name in RECORDED_WORDS:
             return _unrecorded(name)
-        row = TABLE[SCHOOL.get(name, name)]
+        row = TABLE[BY_SPELLING.get(name, name)]
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if any(map(self._is_number_like, args)):

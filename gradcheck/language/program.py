@@ -6,12 +6,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 from types import CodeType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from gradcheck.documents.passage import Passage, where_is
 from gradcheck.errors import TextError
 from gradcheck.language.lower import Lowered, lower
-from gradcheck.language.lowered import strangers
+from gradcheck.language.lowered import unexpected
 from gradcheck.language.parse import check_depth, parse
 from gradcheck.language.rules.expressions import EXPRESSIONS
 from gradcheck.language.rules.refusals import OTHERWISE
@@ -115,7 +115,7 @@ def _walk(
 
 def _compiled(lowered: Lowered, passage: Passage) -> CodeType:
     """The code of a lowered tree; what only Python's compiler sees is told like the rest."""
-    found = [passage.complaint(*OTHERWISE, where_is(node)) for node in strangers(lowered.tree)]
+    found = [passage.complaint(*OTHERWISE, where_is(node)) for node in unexpected(lowered.tree)]
     if found:
         raise TextError(found[:1])
     try:
@@ -131,12 +131,12 @@ def _compiled(lowered: Lowered, passage: Passage) -> CodeType:
 
 def _copy(node: NODE) -> NODE:
     """A copy of a tree, places and all."""
-    copied = type(node)()
-    for name in (*node._fields, *node._attributes):
-        if not hasattr(node, name):
-            continue
-        value = getattr(node, name)
-        if isinstance(value, list):
-            value = [_copy(each) if isinstance(each, ast.AST) else each for each in value]
-        setattr(copied, name, _copy(value) if isinstance(value, ast.AST) else value)
-    return copied
+    there = (name for name in (*node._fields, *node._attributes) if hasattr(node, name))
+    return type(node)(**{name: _copied(getattr(node, name)) for name in there})
+
+
+def _copied(value: Any) -> Any:
+    """A copy of what a field of a node holds: a node, a list of them, or something that stays."""
+    if isinstance(value, list):
+        return list(map(_copied, value))
+    return _copy(value) if isinstance(value, ast.AST) else value

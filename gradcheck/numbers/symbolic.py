@@ -5,7 +5,7 @@ takes the branch really taken. SymPy differentiates one small expression a row, 
 multiplies along the line. Nothing is substituted back until somebody wants to read it.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -173,6 +173,11 @@ def constants(values: Any) -> Scalars:
         plain = _constant(source[index])
         out[index] = Symbolic(exact(plain), atom=number(plain))
     return out.view(Scalars)
+
+
+def inputs(values: Mapping[str, Any], wrt: Container[str]) -> dict[str, Scalars]:
+    """A program's inputs: leaves where they are differentiated, constants where they are not."""
+    return {n: leaves(n, v) if n in wrt else constants(v) for n, v in values.items()}
 
 
 def line(roots: Iterable[Symbolic]) -> list[Symbolic]:

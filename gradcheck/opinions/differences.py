@@ -37,12 +37,16 @@ from gradcheck.opinions.opinion import (
     reason,
 )  # fmt: skip
 
-START = 256
-PATIENCE = 4096
+START = 256  # bits: three times the largest exponent of a step, so that no quotient cancels
+PATIENCE = 4096  # bits, after which a comparison that is still open counts as a tie
 STEPS = (64, 72, 80)
-TINY = arb(2) ** -50
+"""Steps of 2^-64, 2^-72 and 2^-80 of the input: the nearest kink that float64 can write beside an
+input lies at 2^-53 of it, so none is stepped over; each is a 256th of the one before."""
+TINY = (
+    arb(2) ** -50
+)  # of a slope: far above the truncation of such steps, far below float64's kinks
 
-WORK = 3_000_000
+WORK = 3_000_000  # ball operations, about three seconds
 DIRECTIONS = 8
 
 Along = Callable[[arb], arb]

@@ -21,11 +21,11 @@ from gradcheck.opinions.opinion import (
     reason,
 )  # fmt: skip
 
-START = 128
-PATIENCE = 2048
-NODES = 200_000
-READABLE = 120
-WRITTEN_OUT = 64
+START = 128  # bits
+PATIENCE = 2048  # bits, after which a comparison that is still open counts as a tie
+NODES = 200_000  # steps of the line: about ten seconds
+READABLE = 120  # operations of a closed form that is written out
+WRITTEN_OUT = 64  # entries
 
 
 def symbolic(case: Case, *, write: bool = True) -> Opinion:
@@ -57,10 +57,7 @@ class TooWide(ArithmeticError):
 
 def _at(case: Case, bits: int, write: bool, judge_width: bool = True) -> Opinion:
     with precision(bits), _traced(bits >= PATIENCE) as path:
-        leaves = {
-            name: line.leaves(name, values) if name in case.wrt else line.constants(values)
-            for name, values in case.inputs.items()
-        }
+        leaves = line.inputs(case.inputs, case.wrt)
         out = case.function("symbolic", leaves)
         value = np.asarray(out, dtype=object)
         root = contracted(out, case.cotangent)

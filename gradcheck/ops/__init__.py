@@ -23,8 +23,8 @@ from gradcheck.ops import (
 from gradcheck.ops.row import (
     BY_COMPOUND,
     BY_FUNCTION,
+    BY_SPELLING,
     COMPOUNDS,
-    SCHOOL,
     TABLE,
     Composed,
     Compound,
@@ -37,8 +37,8 @@ from gradcheck.ops.row import (
 __all__ = [
     "BY_COMPOUND",
     "BY_FUNCTION",
+    "BY_SPELLING",
     "COMPOUNDS",
-    "SCHOOL",
     "TABLE",
     "Composed",
     "Compound",

@@ -197,7 +197,7 @@ class Compound:
 
 TABLE: dict[str, Op] = {}
 BY_FUNCTION: dict[Callable[..., Any], Op] = {}
-SCHOOL: dict[str, str] = {}
+BY_SPELLING: dict[str, str] = {}
 """Further spellings of the rows, and the names that they stand for."""
 COMPOUNDS: dict[str, Compound] = {}
 BY_COMPOUND: dict[Callable[..., Any], Compound] = {}
@@ -231,7 +231,7 @@ def op(
     if name in TABLE:
         raise ValueError(f"the op {name} has a row already")
     TABLE[name] = row
-    SCHOOL.update(dict.fromkeys(row.school, name))
+    BY_SPELLING.update(dict.fromkeys(row.school, name))
     for entry in (function, *also):
         BY_FUNCTION[entry] = row
     return row

@@ -13,7 +13,7 @@ from gradcheck.plots.graphs import graph_of
 from gradcheck.plots.names import distinct
 from gradcheck.plots.traces import NothingToDraw, trace_of
 from gradcheck.problem import Problem
-from gradcheck.training import Asked
+from gradcheck.training import Reference
 from gradcheck.training.series import Series, series
 from gradcheck.verdict.consult import Verdict
 
@@ -94,11 +94,11 @@ def of_case(problem: Problem, case: Case, verdict: Verdict, name: str = "") -> I
         yield f"differences-{safe}.svg", partial(curve, part)
 
 
-def of_training(problem: Problem, asked: Asked) -> Iterator[Draft]:
+def of_training(problem: Problem, reference: Reference) -> Iterator[Draft]:
     """The trace of every recorded series; graph and V curves of the first backward call."""
     if pictures():
-        yield from _traces(problem, asked)
-    for judged, called in zip(asked.events, asked.trace.calls, strict=True):
+        yield from _traces(problem, reference)
+    for judged, called in zip(reference.events, reference.trace.calls, strict=True):
         if judged.event.case is not None:
             case = replace(judged.event.case, cotangent=called.cotangent)
             yield from of_case(problem, case, judged.verdict, judged.event.label)
@@ -110,12 +110,12 @@ def _unfollowed() -> str:
     raise NothingToDraw("no backward call, or none that can be followed")
 
 
-def _traces(problem: Problem, asked: Asked) -> Iterator[Draft]:
+def _traces(problem: Problem, reference: Reference) -> Iterator[Draft]:
     from gradcheck.plots.trace_picture import trace_svg  # noqa: PLC0415
 
     def picture(one: Series) -> str:
         return trace_svg(trace_of(problem.id, one))
 
-    found = series(problem, asked.point, asked.trace.together)
+    found = series(problem, reference.point, reference.trace.together)
     for one, safe in zip(found, distinct(one.name for one in found), strict=True):
         yield f"trace-{safe}.svg", partial(picture, one)

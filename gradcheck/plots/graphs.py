@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from gradcheck.documents.passage import where_is
-from gradcheck.engine.backward import pull, walk
-from gradcheck.engine.recording import watched
+from gradcheck.engine.backward import pull
 from gradcheck.engine.tape import Leaf, Node, Step, saved
-from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.engine.tensor import bare
 from gradcheck.language import Program
 from gradcheck.opinions.opinion import Case
-from gradcheck.opinions.reverse import recorded
+from gradcheck.opinions.tape import record
 from gradcheck.plots.traces import NothingToDraw
 
 MOST = 60
@@ -100,22 +99,17 @@ def graph_of(heading: str, case: Case, program: Program, most: int = MOST) -> Gr
 
 def _passed(case: Case) -> _Pass:
     """Record the case and walk back over it, with the cotangent of every step kept."""
-    values: dict[Step, Numbers] = {}
-
-    def observe(node: Node, out: Tensor, operands: Any) -> None:
-        node.span = case.where()
-        values[node] = numbers(bare(out))
-
-    with watched(observe=observe), np.errstate(all="ignore"):
-        out, seed, leaves = recorded(case)
-        if out is None:
-            raise NothingToDraw("the value depends on nothing that requires a gradient")
-        root = out._step()
-        arrived = walk([(root, seed)], only=set(below(root)), retain=True)
-    names = {t._step(): name for name, t in leaves.items() if t.requires_grad}
-    inputs = {t._step(): numbers(bare(t)) for t in leaves.values() if t.requires_grad}
+    tape = record(case)
+    if tape is None:
+        raise NothingToDraw("the value depends on nothing that requires a gradient")
+    with np.errstate(all="ignore"):
+        arrived = tape.back(only=set(below(tape.root)))
+    leaves = tape.leaves.values()
+    values: dict[Step, Numbers] = {node: numbers(y) for node, (y, _) in tape.values.items()}
+    names = {t._step(): name for name, t in tape.leaves.items() if t.requires_grad}
+    inputs = {t._step(): numbers(bare(t)) for t in leaves if t.requires_grad}
     gradients = {step: numbers(g) for step, g in arrived.items()}
-    return _Pass(root, values | inputs, gradients, names)
+    return _Pass(tape.root, values | inputs, gradients, names)
 
 
 def below(root: Step) -> list[Step]:

@@ -8,8 +8,9 @@ from gradcheck.engine.autograd import tensor
 from gradcheck.engine.recording import watched
 from gradcheck.engine.tensor import bare
 from gradcheck.errors import Complaint, TextError
+from gradcheck.language import executing
 from gradcheck.ops.row import Interval, Op
-from gradcheck.problem.record import Point, Problem, executing
+from gradcheck.problem.record import Point, Problem
 
 
 def check_value(problem: Problem, point: Point) -> None:

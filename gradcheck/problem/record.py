@@ -1,17 +1,15 @@
 """A problem as the rest of gradcheck sees it: frozen, checked, ready for any number kind."""
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from types import FrameType
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 
 from gradcheck.errors import GradcheckError
-from gradcheck.language import Budget, Outcome, Program, locate
+from gradcheck.language import Budget, Outcome, Program, executing
 from gradcheck.language.kinds import KINDS
 from gradcheck.language.running.run import run
 from gradcheck.opinions.opinion import Array, Case
@@ -130,14 +128,3 @@ class ProblemSet:
 def _as_kind(kind: str, value: Any) -> Any:
     """Float arrays as NumPy scalars where they have no axes; other kinds as they come."""
     return np.asarray(value)[()] if kind == "float" else value
-
-
-def executing() -> tuple[int, int] | None:
-    """The part of the program's text that is being evaluated just now."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        span = locate(frame)
-        if span is not None:
-            return span
-        frame = frame.f_back
-    return None

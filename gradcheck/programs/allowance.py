@@ -5,20 +5,20 @@ counted here in operations on tensors: what is computed, what is walked back, wh
 """
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from gradcheck.engine.backward import reachable
 from gradcheck.engine.tape import Node, Step
+from gradcheck.engine.tensor import Tensor
 from gradcheck.language import Budget, Program
 from gradcheck.language.running.budget import LIST_ENTRY, over
 from gradcheck.language.running.shapes import size_of
 from gradcheck.language.running.sizes import estimate
-from gradcheck.training.forms import Array, How
-from gradcheck.training.recorder import Recorder
-from gradcheck.training.traced import Shadow
+from gradcheck.numbers.exponents import STUDENT_PROGRAM
+from gradcheck.training.traced import Traced
 
 OPERATIONS = 8_000
 WORK = 80_000  # turns and calls, times the expressions that the text holds
@@ -44,98 +44,55 @@ def allowance(program: Program, share: int = 1) -> Budget:
         total=3_000_000 // share,
         products=20_000_000 // share,
         bits=512,
-        exponent=400,
+        exponent=STUDENT_PROGRAM,
     )
 
 
 @dataclass(eq=False)
-class Metered(Recorder):
-    """A recorded run that ends when its operations are used up."""
+class Meter:
+    """Counts the operations on tensors of a recorded run; raises OutOfBudget at its limit."""
 
     limit: int = OPERATIONS
     spent: int = 0
 
-    def spend(self, operations: int) -> None:
-        """Count operations on tensors."""
-        self.spent += operations
+    def __call__(self, act: str, *values: Any) -> None:
+        """One act of the run or of its ledger, by its name in COSTS."""
+        self.spent += COSTS[act](*values)
         if self.spent > self.limit:
             raise over("operations on tensors, there and back", self.limit, "loop less, on less")
 
-    def function(self, name: str) -> Callable[..., Any]:
-        """A function looks at all of its arguments, though its value may be a single number."""
-        plain = super().function(name)
 
-        def call(*args: Any, **kwargs: Any) -> Any:
-            self.spend(_looked_at(args) + _decomposed(name, args, kwargs))
-            return plain(*args, **kwargs)
+def _call(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
+    """A function looks at all of its arguments, though its value may be a single number."""
+    return _looked_at(args) + _decomposed(name, args, kwargs)
 
-        return call
 
-    def made(
-        self,
-        value: Any,
-        how: How,
-        args: tuple[Any, ...],
-        kwargs: Mapping[str, Any] | None = None,
-        name: str = "",
-    ) -> Any:
-        """One more tensor; its form keeps copies of what it was made from."""
-        self.spend(1 + _looked_at(args) + size_of(value) // CHUNK)
-        return super().made(value, how, args, kwargs, name)
+def _result(value: Any, args: tuple[Any, ...]) -> int:
+    """One more tensor; its form keeps copies of what it was made from."""
+    return 1 + _looked_at(args) + size_of(value) // CHUNK
 
-    def written(
-        self, shadow: Shadow, write: Callable[[], Any], how: How, others: tuple[Any, ...]
-    ) -> Shadow:
-        """A write is an operation, and finding out whether two views overlap is another."""
-        self.spend(1 + shadow.size // CHUNK + 2 ** max(shadow.ndim - FEW_AXES, 0))
-        return super().written(shadow, write, how, others)
 
-    def becomes_leaf(self, shadow: Shadow) -> Shadow:
-        """Every leaf is looked for among the others."""
-        self.spend(1 + len(self.leaves) // NEIGHBOURS)
-        return super().becomes_leaf(shadow)
+def _write(t: Tensor) -> int:
+    """A write is an operation, and finding out whether two views overlap is another."""
+    return 1 + t.size // CHUNK + (1 << max(t.ndim - FEW_AXES, 0))
 
-    def backward(
-        self,
-        shadow: Shadow,
-        gradient: Any,
-        retain_graph: bool | None,
-        create_graph: bool,
-        inputs: Any,
-    ) -> None:
-        """What the walk will cost is counted before it starts."""
-        self._walk([shadow], create_graph)
-        super().backward(shadow, gradient, retain_graph, create_graph, inputs)
 
-    def grad(self, outputs: Any, inputs: Any, grad_outputs: Any = None, **kwargs: Any) -> Any:
-        """Here too."""
-        listed = outputs if type(outputs) in (list, tuple) else [outputs]
-        self._walk(listed, bool(kwargs.get("create_graph")))
-        return super().grad(outputs, inputs, grad_outputs, **kwargs)
+def _leaf(others: int) -> int:
+    """Every leaf is looked for among the others."""
+    return 1 + others // NEIGHBOURS
 
-    def _walk(self, starts: Any, recorded: bool) -> None:
-        tensors = [start.t for start in starts if isinstance(start, Shadow)]
-        roots = [t.grad_fn for t in tensors if t.grad_fn is not None]
-        nodes = sum(map(_weight, reachable(roots)))
-        calls = CALL + len(self.leaves) // NEIGHBOURS
-        self.spend((calls + nodes) * (RECORDED if recorded else 1))
 
-    def _entered(
-        self,
-        verb: str,
-        leaf: Shadow,
-        amount: Array | None,
-        total: Array | None,
-        event: int | None = None,
-    ) -> None:
-        """A line of the ledger keeps the numbers."""
-        self.spend(1 + leaf.size // CHUNK)
-        super()._entered(verb, leaf, amount, total, event)
+def _walk(starts: Sequence[Any], recorded: bool, leaves: int) -> int:
+    """What the walk back will cost is counted before it starts."""
+    tensors = [start.t for start in starts if isinstance(start, Traced)]
+    roots = [t.grad_fn for t in tensors if t.grad_fn is not None]
+    nodes = sum(map(_weight, reachable(roots)))
+    return (CALL + leaves // NEIGHBOURS + nodes) * (RECORDED if recorded else 1)
 
-    def record(self, **values: Any) -> None:
-        """So does an entry of a trace."""
-        self.spend(_looked_at(tuple(values.values())))
-        super().record(**values)
+
+def _entry(t: Tensor) -> int:
+    """A line of the ledger keeps the numbers."""
+    return 1 + t.size // CHUNK
 
 
 def _looked_at(values: Any) -> int:
@@ -161,3 +118,14 @@ def _weight(node: Step) -> int:
         return 1 + numbers // CHUNK
     products = estimate(node.op.name, node.operands or (), node.params).products
     return WHOLE + numbers // CHUNK + 2 * products // PRODUCTS
+
+
+COSTS: Mapping[str, Callable[..., int]] = {
+    "call": _call,
+    "result": _result,
+    "write": _write,
+    "leaf": _leaf,
+    "walk": _walk,
+    "entry": _entry,
+    "record": _looked_at,
+}

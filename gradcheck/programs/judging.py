@@ -24,8 +24,8 @@ from gradcheck.programs.ledger_matching import in_the_ledger
 from gradcheck.programs.remarks import seen
 from gradcheck.programs.repairs import BY_ID, Repair, line_of
 from gradcheck.programs.student import Run, ran, written
-from gradcheck.training import Asked, Value
-from gradcheck.training.comparison import FACTOR, Found, Span, compared
+from gradcheck.training import Reference, Value
+from gradcheck.training.comparison import FACTOR, Comparison, Span, compared
 from gradcheck.training.ledger import Verbs
 from gradcheck.training.making import replays
 from gradcheck.training.outputs import same
@@ -49,47 +49,47 @@ class _Reply(NamedTuple):
 
     part: Part
     program: Program
-    elsewhere: Callable[[], Sequence[Asked]]  # the reference at further points
+    elsewhere: Callable[[], Sequence[Reference]]  # the reference at further points
 
-    def run(self, asked: Asked, **how: Any) -> Run:
+    def run(self, reference: Reference, **how: Any) -> Run:
         """What it leaves at a point."""
-        return ran(asked.problem, self.program, self.part, asked.point, **how)
+        return ran(reference.problem, self.program, self.part, reference.point, **how)
 
-    def value(self, asked: Asked, run: Run) -> Value:
+    def value(self, reference: Reference, run: Run) -> Value:
         """What was read, as a list where a list is due."""
-        due = asked.trace.values[self.part.name]
+        due = reference.trace.values[self.part.name]
         return _aligned(run.value, due, 0.0)[0] if isinstance(due, list) else run.value
 
-    def compared(self, asked: Asked, run: Run) -> Found:
+    def compared(self, reference: Reference, run: Run) -> Comparison:
         """What it leaves against what is due there."""
-        due, noise = asked.trace.values[self.part.name], asked.noise[self.part.name]
+        due, noise = reference.trace.values[self.part.name], reference.noise[self.part.name]
         what = f"`{self.part.ask.source}`" if self.part.ask else "the answer"
         return compared(*_aligned(run.value, due, _lenient(noise, due)), what=what)
 
 
 def judge_program(
-    asked: Asked,
+    reference: Reference,
     part: Part,
     answer: Any,
-    elsewhere: Callable[[], Sequence[Asked]],
+    elsewhere: Callable[[], Sequence[Reference]],
     *,
     diagnose: bool = True,
-) -> Found:
+) -> Comparison:
     """Judge a program, `elsewhere` giving the reference at further points (`points.elsewhere`).
 
     Never raises on what a student typed.
     """
     if not isinstance(answer, str) or not answer.strip():
-        return Found("invalid", remarks=(ABSENT,))
+        return Comparison("invalid", remarks=(ABSENT,))
     try:
-        program = written(asked.problem, answer)
+        program = written(reference.problem, answer)
     except TextError as error:
-        return Found("invalid", remarks=(str(error),))
+        return Comparison("invalid", remarks=(str(error),))
     reply = _Reply(part, program, elsewhere)
-    here = reply.run(asked)
-    found = _verdict(reply, asked, here)
+    here = reply.run(reference)
+    found = _verdict(reply, reference, here)
     if found.verdict == "wrong" and diagnose:
-        found = _explained(found, reply, asked, here)
+        found = _explained(found, reply, reference, here)
     return replace(found, understood=_understood(program))
 
 
@@ -101,12 +101,12 @@ def _understood(program: Program) -> str:
 # -- the verdict ---------------------------------------------------------------------------------
 
 
-def _verdict(reply: _Reply, asked: Asked, here: Run) -> Found:
+def _verdict(reply: _Reply, reference: Reference, here: Run) -> Comparison:
     """Right where the numbers are right at every point."""
     if here.failed:
         tag = "stopped" if here.stopped else "failed"
-        return Found("wrong", remarks=(here.failed[:LONGEST_REMARK],), tags=(tag,))
-    found = reply.compared(asked, here)
+        return Comparison("wrong", remarks=(here.failed[:LONGEST_REMARK],), tags=(tag,))
+    found = reply.compared(reference, here)
     if found.verdict == "wrong":
         return found
     for other in reply.elsewhere():
@@ -116,13 +116,13 @@ def _verdict(reply: _Reply, asked: Asked, here: Run) -> Found:
     return found
 
 
-def _beyond(reply: _Reply, other: Asked) -> Found:
+def _beyond(reply: _Reply, other: Reference) -> Comparison:
     """The verdict at another point, for a program that is right at the given one."""
     run = reply.run(other)
     if run.stopped:
-        return Found("needs-review", remarks=(f"at another point: {run.failed}",))
+        return Comparison("needs-review", remarks=(f"at another point: {run.failed}",))
     if run.failed:
-        return Found("wrong", remarks=(ONLY_HERE, run.failed[:LONGEST_REMARK]), tags=(COPIED,))
+        return Comparison("wrong", remarks=(ONLY_HERE, run.failed[:LONGEST_REMARK]), tags=(COPIED,))
     found = reply.compared(other, run)
     if found.verdict == "right":
         return found
@@ -154,12 +154,12 @@ def _aligned(yours: Value, due: Value, noise: Any) -> tuple[Value, Value, Any]:
 # -- what was wrong with it ----------------------------------------------------------------------
 
 
-def _explained(found: Found, reply: _Reply, asked: Asked, here: Run) -> Found:
+def _explained(found: Comparison, reply: _Reply, reference: Reference, here: Run) -> Comparison:
     """A wrong program with its diagnosis, and where in its text each mistake was made."""
     try:
-        named = dict(_repaired(reply, asked, here)) or _replayed(reply, asked, here)
-        named = named or _in_the_ledger(reply, asked, here)
-        remarks = tuple(dict.fromkeys(_remarks(reply, asked, here)))
+        named = dict(_repaired(reply, reference, here)) or _replayed(reply, reference, here)
+        named = named or _in_the_ledger(reply, reference, here)
+        remarks = tuple(dict.fromkeys(_remarks(reply, reference, here)))
     except FAILURES as error:
         failed = f"the diagnosis failed: {error}"
         return replace(found, diagnosis=Diagnosis("unnamed", remarks=(failed,)))
@@ -170,34 +170,40 @@ def _explained(found: Found, reply: _Reply, asked: Asked, here: Run) -> Found:
     return replace(found, diagnosis=diagnosis, places=places)
 
 
-def _repaired(reply: _Reply, asked: Asked, here: Run) -> Iterator[tuple[Mistake, Span | None]]:
+def _repaired(
+    reply: _Reply, reference: Reference, here: Run
+) -> Iterator[tuple[Mistake, Span | None]]:
     """The mistakes without which the program gives the right numbers at every point."""
-    if reply.run(asked, share=SHARE).stopped:
+    if reply.run(reference, share=SHARE).stopped:
         return
     for mistake in sorted(TRAINING, key=lambda row: -row.common):
         row = BY_ID.get(mistake.id)
         if row is None:
             continue
-        if line_of(row.id, here) is not None and _mended(reply, asked, row, here):
+        if line_of(row.id, here) is not None and _mended(reply, reference, row, here):
             yield mistake, _place(reply, here, mistake)
-        for moved, place in _in_other_orders(reply, asked, row):
-            if _right_everywhere(moved, asked, Verbs):
+        for moved, place in _in_other_orders(reply, reference, row):
+            if _right_everywhere(moved, reference, Verbs):
                 yield mistake, place
                 break
 
 
-def _in_other_orders(reply: _Reply, asked: Asked, row: Repair) -> Iterator[tuple[_Reply, Span]]:
+def _in_other_orders(
+    reply: _Reply, reference: Reference, row: Repair
+) -> Iterator[tuple[_Reply, Span]]:
     """The program as a repair writes it, and what that moved."""
     for text, place in row.texts(reply.program):
         with suppress(TextError):
-            yield reply._replace(program=written(asked.problem, text)), place
+            yield reply._replace(program=written(reference.problem, text)), place
 
 
-def _mended(reply: _Reply, asked: Asked, row: Repair, here: Run) -> bool:
+def _mended(reply: _Reply, reference: Reference, row: Repair, here: Run) -> bool:
     """Whether one way to undo a mistake makes the program right."""
-    together = asked.trace.together
+    together = reference.trace.together
     ways = range(len(row.ways(here, together)))
-    return any(_right_everywhere(reply, asked, partial(_way, row, here, together, n)) for n in ways)
+    return any(
+        _right_everywhere(reply, reference, partial(_way, row, here, together, n)) for n in ways
+    )
 
 
 def _way(row: Repair, here: Run, together: int, n: int) -> Verbs:
@@ -205,23 +211,23 @@ def _way(row: Repair, here: Run, together: int, n: int) -> Verbs:
     return row.ways(here, together)[n]
 
 
-def _right_everywhere(reply: _Reply, asked: Asked, verbs: Callable[[], Verbs]) -> bool:
+def _right_everywhere(reply: _Reply, reference: Reference, verbs: Callable[[], Verbs]) -> bool:
     """Whether a program gives the right numbers at every point, within its share."""
-    for each in (asked, *reply.elsewhere()):
+    for each in (reference, *reply.elsewhere()):
         run = reply.run(each, verbs=verbs(), share=SHARE)
         if run.failed or reply.compared(each, run).verdict != "right":
             return False
     return True
 
 
-def _replayed(reply: _Reply, asked: Asked, here: Run) -> Named:
+def _replayed(reply: _Reply, reference: Reference, here: Run) -> Named:
     """The mistakes that give these numbers at every point, made in the reference.
 
     Those that the ledger shows come before those that it does not.
     """
     if here.failed:
         return {}
-    explained = asked.mistaken.explain(reply.part.name, reply.value(asked, here))
+    explained = reference.mistaken.explain(reply.part.name, reply.value(reference, here))
     kept = [h.mistake for h in explained.hypotheses if _possible(h.mistake, here)]
     for other in reply.elsewhere() if kept else ():
         run = reply.run(other)
@@ -231,19 +237,19 @@ def _replayed(reply: _Reply, asked: Asked, here: Run) -> Named:
     return {mistake: _place(reply, here, mistake) for mistake in shown or kept}
 
 
-def _gives(mistake: Mistake, reply: _Reply, asked: Asked, run: Run) -> bool:
+def _gives(mistake: Mistake, reply: _Reply, reference: Reference, run: Run) -> bool:
     """Whether a mistake made in the reference gives what a program leaves, at a point."""
-    yours, right = reply.value(asked, run), asked.trace
+    yours, right = reply.value(reference, run), reference.trace
     return any(
         same(yours, replay.values[reply.part.name])
         for site in sites(mistake.verb, right.entries)
-        for replay in replays(asked.problem, asked.point, right, mistake, site)
+        for replay in replays(reference.problem, reference.point, right, mistake, site)
     )
 
 
-def _in_the_ledger(reply: _Reply, asked: Asked, here: Run) -> Named:
+def _in_the_ledger(reply: _Reply, reference: Reference, here: Run) -> Named:
     """The mistakes that add and step the same, made in the reference."""
-    found = in_the_ledger(asked.mistaken, here.entries) if here.ended else []
+    found = in_the_ledger(reference.mistaken, here.entries) if here.ended else []
     return {m: _place(reply, here, m) for m in found if _possible(m, here)}
 
 
@@ -261,9 +267,9 @@ def _place(reply: _Reply, here: Run, mistake: Mistake) -> Span | None:
     return None if line is None else statement(reply.program, line.span)
 
 
-def _remarks(reply: _Reply, asked: Asked, here: Run) -> Iterator[str]:
+def _remarks(reply: _Reply, reference: Reference, here: Run) -> Iterator[str]:
     """What the ledger shows and the reference's does not; PyTorch's warnings."""
-    due = asked.trace
+    due = reference.trace
     if not here.stopped:
         yield from seen(here, due.entries, due.calls, partial(_line, reply.program))
     yield from (f"PyTorch warns: {note}" for note in here.notes[:NOTES])

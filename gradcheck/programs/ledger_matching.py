@@ -9,13 +9,13 @@ import numpy as np
 
 from gradcheck.mistakes import Mistake
 from gradcheck.training.ledger import Array, Entry
-from gradcheck.training.making import Diagnosing
+from gradcheck.training.making import Replays
 from gradcheck.training.outputs import same
 
 Moves = dict[str, list[tuple[str, Array]]]
 
 
-def in_the_ledger(mistaken: Diagnosing, entries: Sequence[Entry]) -> list[Mistake]:
+def in_the_ledger(mistaken: Replays, entries: Sequence[Entry]) -> list[Mistake]:
     """The mistakes whose ledger this is, made at the fewest places."""
     mine, right = _moves(entries), _moves(mistaken.right.entries)
     if not mine or _alike(mine, right):

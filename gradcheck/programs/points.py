@@ -15,7 +15,7 @@ from gradcheck.ops.row import Op
 from gradcheck.problem.draw import SCALES, decimals
 from gradcheck.problem.record import Part, Point, Problem
 from gradcheck.programs.student import ran
-from gradcheck.training import Asked
+from gradcheck.training import Reference
 from gradcheck.training import prepared as prepared_run
 from gradcheck.training.outputs import Value
 from gradcheck.training.trace import EPSILON, Trace, finite, noise, trace
@@ -30,15 +30,15 @@ def programs(problem: Problem) -> list[Part]:
     return [part for part in problem.parts if part.form == "program"]
 
 
-def prepared(problem: Problem) -> Asked:
+def prepared(problem: Problem) -> Reference:
     """A problem with events, ready for answers that are programs too.
 
     Raises GradcheckError where it cannot be run, or leaves no room to an answer.
     """
-    asked = prepared_run(problem)
-    check_allowance(problem, asked.point)
-    check_firm(problem, asked.point, asked.trace, asked.noise)
-    return asked
+    reference = prepared_run(problem)
+    check_allowance(problem, reference.point)
+    check_firm(problem, reference.point, reference.trace, reference.noise)
+    return reference
 
 
 def check_allowance(problem: Problem, point: Point) -> None:
@@ -63,7 +63,7 @@ def check_firm(problem: Problem, point: Point, right: Trace, lost: Mapping[str, 
         )
 
 
-def elsewhere(problem: Problem) -> Iterator[Asked]:
+def elsewhere(problem: Problem) -> Iterator[Reference]:
     """The reference at points with the inputs drawn anew, and what float64 loses there."""
     rng, found = np.random.default_rng(problem.seed + 1), 0
     varying = [entry for entry in problem.inputs.values() if entry.varies]
@@ -78,7 +78,7 @@ def elsewhere(problem: Problem) -> Iterator[Asked]:
         except GradcheckError:
             continue
         if firm:
-            yield Asked(problem, point, right, lost, ())
+            yield Reference(problem, point, right, lost, ())
             found += 1
         if found == FURTHER:
             return

@@ -6,13 +6,15 @@ from itertools import pairwise
 from gradcheck.programs.repairs import by_leaf, repeated
 from gradcheck.programs.student import Run
 from gradcheck.training.ledger import Entry
-from gradcheck.training.recorder import Called
+from gradcheck.training.recorder import BackwardCall
 
 Line = Callable[[tuple[int, int] | None], str]
 TIMES = {1: "once", 2: "twice"}
 
 
-def seen(run: Run, due: Sequence[Entry], due_calls: Sequence[Called], line: Line) -> Iterator[str]:
+def seen(
+    run: Run, due: Sequence[Entry], due_calls: Sequence[BackwardCall], line: Line
+) -> Iterator[str]:
     """The facts of a run's ledger that are none of the reference's; `line` says where.
 
     Facts that several leaves have in common are told once.
@@ -83,7 +85,7 @@ FACTS: dict[str, Callable[[Sequence[Entry], Line], str]] = {
 AT_THE_END = frozenset({"never cleared", "left over"})
 
 
-def _again(calls: Sequence[Called], line: Line) -> Iterator[str]:
+def _again(calls: Sequence[BackwardCall], line: Line) -> Iterator[str]:
     """Several backward calls on one value."""
     first = next(repeated(calls), None)
     if first is not None:
@@ -91,7 +93,7 @@ def _again(calls: Sequence[Called], line: Line) -> Iterator[str]:
         yield f"backward is called {_times(count)} on the same loss{line(first.span)}"
 
 
-def _counted(run: Run, due: Sequence[Entry], due_calls: Sequence[Called]) -> Iterator[str]:
+def _counted(run: Run, due: Sequence[Entry], due_calls: Sequence[BackwardCall]) -> Iterator[str]:
     """Leaves that are stepped too often or too rarely; a program that never goes back."""
     if due_calls and not run.calls:
         yield "backward is never called"

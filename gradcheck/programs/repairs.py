@@ -16,7 +16,7 @@ from gradcheck.mistakes.training import Deposit, Write
 from gradcheck.programs.reordering import step_after_backward
 from gradcheck.programs.student import Run
 from gradcheck.training.ledger import RIGHT, Entry, Verbs
-from gradcheck.training.recorder import Called
+from gradcheck.training.recorder import BackwardCall
 
 Lines = Sequence[Entry]  # of one leaf, in the order of the run
 
@@ -167,7 +167,7 @@ def _before_backward(lines: Lines, run: Run) -> Entry | None:
     return None
 
 
-def repeated(calls: Sequence[Called]) -> Iterator[Called]:
+def repeated(calls: Sequence[BackwardCall]) -> Iterator[BackwardCall]:
     """Backward calls on a value that has gone back before."""
     seen: set[int] = set()
     for call in calls:

@@ -10,10 +10,10 @@ from gradcheck.errors import Complaint, GradcheckError, OutOfBudget, TextError
 from gradcheck.language import Budget, Program, check_program
 from gradcheck.language.kinds import VOCABULARY
 from gradcheck.problem.record import Part, Point, Problem
-from gradcheck.programs.allowance import OPERATIONS, Metered, allowance
-from gradcheck.training.ledger import RIGHT, Entry, Verbs
+from gradcheck.programs.allowance import OPERATIONS, Meter, allowance
+from gradcheck.training.ledger import RIGHT, Entry, Ledger, Verbs
 from gradcheck.training.outputs import Value
-from gradcheck.training.recorder import Called
+from gradcheck.training.recorder import BackwardCall, Recorder
 from gradcheck.training.trace import names_after, read_part
 
 LONGEST = 5_000
@@ -36,7 +36,7 @@ class Run:
 
     value: Value
     entries: tuple[Entry, ...]
-    calls: tuple[Called, ...]
+    calls: tuple[BackwardCall, ...]
     notes: tuple[str, ...] = ()
     failed: str = ""
     stopped: bool = False
@@ -111,34 +111,34 @@ def ran(
 
     With `share` 8 it gets an eighth of the allowance.
     """
-    home = Metered(verbs, limit=OPERATIONS // share)
+    recorder = Recorder(Ledger(verbs, spend=Meter(OPERATIONS // share)))
     answering, budget = replace(problem, program=program), allowance(program, share)
     value: Value = None
     failed, stopped, ended = "", False, False
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
-            names = names_after(answering, point, home, budget)
+            names = names_after(answering, point, recorder, budget)
             ended = True
-            value, failed = _read(problem, part, names, home, budget)
+            value, failed = _read(problem, part, names, recorder, budget)
         except TextError as error:
             failed = "\n".join(str(_advised(each)) for each in error.complaints)
         except GradcheckError as error:
             failed, stopped = str(error), isinstance(error, OutOfBudget)
     notes = tuple(dict.fromkeys(str(w.message) for w in caught))
-    calls, entries = tuple(home.calls), tuple(home.entries)
+    calls, entries = tuple(recorder.calls), tuple(recorder.ledger.entries)
     return Run(value, entries, calls, notes, failed, stopped, ended)
 
 
 def _read(
-    problem: Problem, part: Part, names: Mapping[str, Any], home: Metered, budget: Budget
+    problem: Problem, part: Part, names: Mapping[str, Any], recorder: Recorder, budget: Budget
 ) -> tuple[Value, str]:
     """What a part reads, or why it cannot be read; its place is nothing to a student."""
-    absent = _absent(problem, part, names, home)
+    absent = _absent(problem, part, names, recorder)
     if absent:
         return None, absent
     try:
-        return read_part(part, names, home, budget), ""
+        return read_part(part, names, recorder, budget), ""
     except TextError as error:
         said = error.complaints[0].message
     except UNREADABLE as error:
@@ -149,11 +149,11 @@ def _read(
     return None, f"`{read}` cannot be read at the end of the program: {said[:WIDEST]}"
 
 
-def _absent(problem: Problem, part: Part, names: Mapping[str, Any], home: Metered) -> str:
+def _absent(problem: Problem, part: Part, names: Mapping[str, Any], recorder: Recorder) -> str:
     """What a part reads and a program did not leave; "" where everything is there."""
     for node in ast.walk(part.ask.tree) if part.ask else ():
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            if node.value.id == "recorded" and node.attr not in home.recorded:
+            if node.value.id == "recorded" and node.attr not in recorder.recorded:
                 return f"nothing was recorded as `{node.attr}` - call `record({node.attr}=...)`"
         elif isinstance(node, ast.Name) and _is_variable(problem, node.id) and node.id not in names:
             return f"the program leaves no `{node.id}` - give it a value under this name"

@@ -14,7 +14,7 @@ from gradcheck.problem import Problem
 from gradcheck.report.figures import nested, plain
 from gradcheck.report.underline import underlined
 from gradcheck.report.verdicts import MEANINGS, STYLES
-from gradcheck.training import Asked, Judged, shown
+from gradcheck.training import Judged, Reference, shown
 from gradcheck.verdict.consult import VERDICTS
 
 SHORT = 6
@@ -24,31 +24,31 @@ OPINIONS = ("reverse", "symbolic", "differences")
 VERBS = {"add": "adds", "clear": "cleared", "step": "steps"}
 
 
-def verdict_of(asked: Asked) -> str:
+def verdict_of(reference: Reference) -> str:
     """The gravest verdict of all events; agreement where nothing goes back."""
-    said = (event.verdict.verdict for event in asked.events)
+    said = (event.verdict.verdict for event in reference.events)
     return max(said, key=VERDICTS.index, default="agree")
 
 
-def training_report(problem: Problem, asked: Asked, with_steps: bool) -> RenderableType:
+def training_report(problem: Problem, reference: Reference, with_steps: bool) -> RenderableType:
     """The program, its events, what is asked and its answers; with steps, the ledger of `.grad`."""
     head = Text(problem.id, style="bold")
     if problem.title:
         head.append(f"  {problem.title}", style="not bold dim")
-    said = verdict_of(asked)
+    said = verdict_of(reference)
     blocks: list[RenderableType] = [head, Padding(Text(problem.program.source.rstrip()), (0, 4))]
-    if asked.events:
-        blocks.append(Padding(_events(asked), (0, 2)))
+    if reference.events:
+        blocks.append(Padding(_events(reference), (0, 2)))
     if with_steps:
-        blocks.append(Padding(_ledger(asked), (0, 2)))
-    blocks.append(Padding(_answers(asked), (0, 2)))
-    blocks.append(Text.assemble("  ", (said, STYLES[said]), f"  {_meaning(asked, said)}"))
-    blocks += [Text(f"    {line}", style="dim") for line in _findings(problem, asked)]
+        blocks.append(Padding(_ledger(reference), (0, 2)))
+    blocks.append(Padding(_answers(reference), (0, 2)))
+    blocks.append(Text.assemble("  ", (said, STYLES[said]), f"  {_meaning(reference, said)}"))
+    blocks += [Text(f"    {line}", style="dim") for line in _findings(problem, reference)]
     return Group(*blocks, Text(""))
 
 
-def _meaning(asked: Asked, said: str) -> str:
-    if not asked.events:
+def _meaning(reference: Reference, said: str) -> str:
+    if not reference.events:
         return "the program never goes back: its answers are the engine's"
     return f"every backward call: {MEANINGS[said]}" if said == "agree" else MEANINGS[said]
 
@@ -60,37 +60,37 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _events(asked: Asked) -> Table:
+def _events(reference: Reference) -> Table:
     """One line an event: what it starts from, and the three opinions' verdict."""
     table = _table("event", "value", "by the leaves", "verdict")
-    for event in asked.events[:MOST_EVENTS]:
+    for event in reference.events[:MOST_EVENTS]:
         said = event.verdict.verdict
         names = ", ".join(event.event.names) or "-"
         value = _short(event.event.value)
         table.add_row(event.event.label, value, names, Text(said, style=STYLES[said]))
-    if len(asked.events) > MOST_EVENTS:
-        table.add_row(f"... {len(asked.events) - MOST_EVENTS} more", "", "", "")
+    if len(reference.events) > MOST_EVENTS:
+        table.add_row(f"... {len(reference.events) - MOST_EVENTS} more", "", "", "")
     return table
 
 
-def _ledger(asked: Asked) -> Table:
+def _ledger(reference: Reference) -> Table:
     """Every line of the ledger: who added what, what was cleared, what was stepped."""
     table = _table("ledger", "leaf", "by", "amount", "holds")
-    for entry in asked.trace.entries[:MOST_LINES]:
-        by = "" if entry.event is None else asked.events[entry.event].event.label
+    for entry in reference.trace.entries[:MOST_LINES]:
+        by = "" if entry.event is None else reference.events[entry.event].event.label
         name = entry.leaf.name if entry.verb == "step" else f"{entry.leaf.name}.grad"
         amount = "" if entry.amount is None else _short(entry.amount)
         cells = (amount, _short(entry.total))
         table.add_row(VERBS[entry.verb], name, by, *cells)
-    if len(asked.trace.entries) > MOST_LINES:
-        table.add_row(f"... {len(asked.trace.entries) - MOST_LINES} more", "", "", "", "")
+    if len(reference.trace.entries) > MOST_LINES:
+        table.add_row(f"... {len(reference.trace.entries) - MOST_LINES} more", "", "", "", "")
     return table
 
 
-def _answers(asked: Asked) -> Table:
+def _answers(reference: Reference) -> Table:
     table = _table("part", "answer")
-    table.columns[0].min_width = max(map(len, asked.trace.values), default=0)
-    for name, value in asked.trace.values.items():
+    table.columns[0].min_width = max(map(len, reference.trace.values), default=0)
+    for name, value in reference.trace.values.items():
         table.add_row(Text(name, style="bold"), _short(value))
     return table
 
@@ -114,11 +114,11 @@ def _listed(value: Any) -> str:
     return plain(value, 6)
 
 
-def _findings(problem: Problem, asked: Asked) -> Iterator[str]:
+def _findings(problem: Problem, reference: Reference) -> Iterator[str]:
     """Why an event is not agreed, its suspect, and PyTorch's warnings."""
-    for event in asked.events:
+    for event in reference.events:
         yield from _words(problem, event)
-    for note in asked.trace.notes:
+    for note in reference.trace.notes:
         yield f"PyTorch warns: {note}"
 
 
@@ -134,14 +134,14 @@ def _words(problem: Problem, event: Judged) -> Iterator[str]:
         yield from underlined(problem.program.source, suspect.span)
 
 
-def training_line(problem: Problem, asked: Asked) -> str:
+def training_line(problem: Problem, reference: Reference) -> str:
     """The line of `solve --json`: what is asked as parts, the events and the ledger beside them."""
-    line: dict[str, Any] = {"problem": problem.id, "verdict": verdict_of(asked), "value": None}
+    line: dict[str, Any] = {"problem": problem.id, "verdict": verdict_of(reference), "value": None}
     line["parts"] = {
-        name: {"verdict": verdict_of(asked), "closed_form": None, "answer": _json(shown(value))}
-        for name, value in asked.trace.values.items()
+        name: {"verdict": verdict_of(reference), "closed_form": None, "answer": _json(shown(value))}
+        for name, value in reference.trace.values.items()
     }
-    line["events"] = [_event(event) for event in asked.events]
+    line["events"] = [_event(event) for event in reference.events]
     line["ledger"] = [
         {
             "verb": entry.verb,
@@ -150,7 +150,7 @@ def training_line(problem: Problem, asked: Asked) -> str:
             "amount": None if entry.amount is None else nested(np.asarray(entry.amount)),
             "holds": None if entry.total is None else nested(np.asarray(entry.total)),
         }
-        for entry in asked.trace.entries
+        for entry in reference.trace.entries
     ]
     return json.dumps(line, ensure_ascii=False, allow_nan=False)
 

@@ -18,9 +18,9 @@ from gradcheck.verdict.directions import dot, locate
 from gradcheck.verdict.subgradients import neighbours, ridges, spelled
 
 RTOL = 1e-9
-NOISE = 4.0
-FLOOR = 1e-13
-PROVEN = 1e-20
+NOISE = 4.0  # times reverse mode's own rounding: another order of operations may lose more
+FLOOR = 1e-13  # of the largest entry: some 450 units of rounding
+PROVEN = 1e-20  # of an entry, in ball arithmetic: far below what float64 can hold
 LIKE = 1e-6
 """How near, beside the largest entry, a claim follows the gradient of a point beside a kink."""
 EPSILON = float(np.finfo(np.float64).eps)

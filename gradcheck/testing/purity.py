@@ -7,14 +7,12 @@ import numpy as np
 
 from gradcheck.numbers.ball import arbs, balls, precision
 from gradcheck.opinions.opinion import Array
+from gradcheck.opinions.rounding import SAMPLES, noise, spread
 from gradcheck.testing.call import Call, signed
 
 Backward = Callable[..., Any]
 Again = Callable[[list[Any]], Any]  # a claim made anew, at other arguments
-DISTURBED = 4
-UNITS = 8.0
-SAFETY = 1.5
-LINEAR = 2.0**20
+LINEAR = 2.0**20  # units of rounding: what cancellation inside a linear map may cost
 
 
 def impure(call: Call) -> list[str]:
@@ -72,24 +70,23 @@ def shaken(gradients: Again, call: Call) -> dict[str, Array]:
     What a formula loses by cancellation, and what no formula could know of the argument, shows
     here; a wrong formula that is stable does not move.
     """
-    still = call.by_name(gradients(call.fresh()))
-    moved = {n: np.zeros(np.shape(g)) for n, g in still.items() if g is not None}
+    still = {n: g for n, g in call.by_name(gradients(call.fresh())).items() if g is not None}
     rng = np.random.default_rng(0)
-    for _ in range(DISTURBED):
-        args = call.fresh()
-        for i in call.wrt:
-            args[i] = _disturbed(args[i], call.grain(), rng)
-        for name, g in call.by_name(gradients(args)).items():
-            if name in moved and np.shape(g) == moved[name].shape:
-                moved[name] = np.fmax(moved[name], np.abs(np.asarray(g) - still[name]))
-    return {name: SAFETY * np.nan_to_num(m, posinf=0.0) for name, m in moved.items()}
+    runs = [call.by_name(gradients(_disturbed(call, rng))) for _ in range(SAMPLES)]
+    return {
+        name: np.nan_to_num(spread(np.asarray(g), [run[name] for run in runs]))
+        for name, g in still.items()
+        if all(np.shape(run[name]) == np.shape(g) and run[name] is not None for run in runs)
+    }
 
 
-def _disturbed(value: Any, grain: float, rng: np.random.Generator) -> Any:
-    shape = np.shape(value)
-    noise = UNITS * grain * rng.uniform(0.5, 1.0, shape) * rng.choice((-1.0, 1.0), shape)
-    moved = np.asarray(value) * (1.0 + noise)
-    return moved.astype(value.dtype) if isinstance(value, np.ndarray) else float(moved)
+def _disturbed(call: Call, rng: np.random.Generator) -> list[Any]:
+    """The arguments with rounding noise on those that are differentiated."""
+    args = call.fresh()
+    for i in call.wrt:
+        moved = np.asarray(args[i]) * noise(rng, np.shape(args[i]), call.grain())
+        args[i] = moved.astype(args[i].dtype) if isinstance(args[i], np.ndarray) else float(moved)
+    return args
 
 
 def in_balls(

@@ -2,13 +2,13 @@
 
 import inspect
 import linecache
-import sys
 from collections.abc import Callable
 from functools import lru_cache
-from types import CodeType, FrameType
+from types import CodeType
 from typing import Any
 
-Span = tuple[int, int]
+from gradcheck.documents.passage import Passage
+from gradcheck.language.spans import Span, Spans, frames
 
 
 def file_of(f: Callable[..., Any]) -> str:
@@ -21,12 +21,9 @@ def file_of(f: Callable[..., Any]) -> str:
 
 def here(file: str) -> Span | None:
     """The innermost expression of the file under evaluation, as offsets into its text."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if frame.f_code.co_filename == file:
-            return _span(frame.f_code, frame.f_lasti)
-        frame = frame.f_back
-    return None
+    inside = (frame for frame in frames() if frame.f_code.co_filename == file)
+    frame = next(inside, None)
+    return None if frame is None else _spans(frame.f_code).of(frame.f_code, frame.f_lasti)
 
 
 def text_of(file: str) -> str:
@@ -34,16 +31,7 @@ def text_of(file: str) -> str:
     return "".join(linecache.getlines(file)) if file else ""
 
 
-@lru_cache(maxsize=4096)
-def _span(code: CodeType, instruction: int) -> Span | None:
-    first, last, left, right = list(code.co_positions())[instruction // 2]
-    lines = linecache.getlines(code.co_filename)
-    if first is None or last is None or left is None or right is None or last > len(lines):
-        return None
-    return _offset(lines, first, left), _offset(lines, last, right)
-
-
-def _offset(lines: list[str], line: int, column: int) -> int:
-    """The character offset of a line and a column, which Python counts in UTF-8 bytes."""
-    before = lines[line - 1].encode()[:column].decode(errors="ignore")
-    return sum(map(len, lines[: line - 1])) + len(before)
+@lru_cache(maxsize=64)
+def _spans(code: CodeType) -> Spans:
+    """The spans of a code object, in the text of its file as it is now."""
+    return Spans(Passage(text_of(code.co_filename)))

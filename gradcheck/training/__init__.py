@@ -2,13 +2,13 @@
 
 from gradcheck.training.events import Event, Judged
 from gradcheck.training.outputs import Value, kind_of, shown
-from gradcheck.training.preparing import Asked, prepared
+from gradcheck.training.preparing import Reference, prepared
 from gradcheck.training.trace import Trace, is_training, trace
 
 __all__ = [
-    "Asked",
     "Event",
     "Judged",
+    "Reference",
     "Trace",
     "Value",
     "is_training",

@@ -21,7 +21,7 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Found:
+class Comparison:
     """How an answer compares: its verdict, what was understood, and where it is off.
 
     `point` is where, if not at the given point. Of an answer that is a program, `places` says in
@@ -40,23 +40,25 @@ class Found:
     places: Mapping[str, Span] = field(default_factory=dict)
 
 
-def compared(yours: Value, due: Value, noise: Any, half: Any = 0.0, what: str = WHOLE) -> Found:
+def compared(
+    yours: Value, due: Value, noise: Any, half: Any = 0.0, what: str = WHOLE
+) -> Comparison:
     """A value held against the one that is due; `half` is half a unit of each typed digit."""
     if isinstance(due, np.ndarray) and isinstance(yours, np.ndarray):
         return _numerically(yours, due, noise, half, what)
     if isinstance(due, list) and isinstance(yours, list):
         return _entry_by_entry(yours, due, noise, what)
     if type(yours) is type(due):
-        return Found("right" if yours == due else "wrong")
+        return Comparison("right" if yours == due else "wrong")
     words = f"{kind_of(due)} is due"
-    return Found("wrong", remarks=(words if what == WHOLE else f"{what}: {words}",))
+    return Comparison("wrong", remarks=(words if what == WHOLE else f"{what}: {words}",))
 
 
-def _numerically(yours: Any, due: Any, noise: Any, half: Any, what: str) -> Found:
+def _numerically(yours: Any, due: Any, noise: Any, half: Any, what: str) -> Comparison:
     """Every number within half a unit of its last digit, or within what float64 loses."""
     if yours.shape != due.shape:
         words = f"{what} has the shape {yours.shape}, {due.shape} is due"
-        return Found("wrong", remarks=(words,), tags=("shape",))
+        return Comparison("wrong", remarks=(words,), tags=("shape",))
     with np.errstate(invalid="ignore"):
         off = np.abs(yours - due)
         lost = np.minimum(FACTOR * np.asarray(noise) + ROUNDING * np.abs(due), _doubtful(due))
@@ -64,8 +66,8 @@ def _numerically(yours: Any, due: Any, noise: Any, half: Any, what: str) -> Foun
     if len(wrong):
         index = tuple(int(k) for k in wrong[0])
         mine, expected = float(yours[index]), float(due[index])
-        return Found("wrong", yours=mine, expected=expected, index=index)
-    return Found("right", tags=("rounded",) if np.any(off > lost) else ())
+        return Comparison("wrong", yours=mine, expected=expected, index=index)
+    return Comparison("right", tags=("rounded",) if np.any(off > lost) else ())
 
 
 def _doubtful(due: Any) -> Any:
@@ -73,18 +75,18 @@ def _doubtful(due: Any) -> Any:
     return 1e-6 * np.max(np.abs(due), initial=0.0)
 
 
-def _entry_by_entry(yours: list[Any], due: list[Any], noise: Any, what: str) -> Found:
+def _entry_by_entry(yours: list[Any], due: list[Any], noise: Any, what: str) -> Comparison:
     """Lists of mixed kinds: the first entry that is wrong decides."""
     if len(yours) != len(due):
         words = f"{what} has {len(yours)} entries, {len(due)} are due"
-        return Found("wrong", remarks=(words,), tags=("shape",))
+        return Comparison("wrong", remarks=(words,), tags=("shape",))
     for k, found in enumerate(_each(yours, due, noise, what)):
         if found.verdict == "wrong":
             return replace(found, index=(k, *found.index))
-    return Found("right")
+    return Comparison("right")
 
 
-def _each(yours: list[Any], due: list[Any], noise: Any, what: str) -> Iterator[Found]:
+def _each(yours: list[Any], due: list[Any], noise: Any, what: str) -> Iterator[Comparison]:
     for k, (mine, expected) in enumerate(zip(yours, due, strict=True)):
         lost = noise[k] if isinstance(noise, list) and k < len(noise) else 0.0
         yield compared(mine, expected, lost, 0.0, f"entry {k} of {what}")

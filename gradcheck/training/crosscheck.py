@@ -15,7 +15,7 @@ from gradcheck.language import Budget
 from gradcheck.language.kinds import KINDS
 from gradcheck.language.running.run import run
 from gradcheck.problem.record import Point, Problem
-from gradcheck.training.outputs import Value, plainly, same
+from gradcheck.training.outputs import Value, as_value, same
 from gradcheck.training.recorder import snapshot
 from gradcheck.training.trace import Trace
 
@@ -32,7 +32,7 @@ BARE: Mapping[str, Callable[..., Any]] = {
 }
 
 
-def plain_values(problem: Problem, point: Point) -> dict[str, Value]:
+def values_on_engine(problem: Problem, point: Point) -> dict[str, Value]:
     """What is asked, from the engine alone."""
     recorded: dict[str, list[Any]] = {}
 
@@ -50,17 +50,17 @@ def plain_values(problem: Problem, point: Point) -> dict[str, Value]:
     found: dict[str, Value] = {}
     for part in problem.parts:
         if part.ask is None:
-            found[part.name] = plainly(names[part.name].grad)
+            found[part.name] = as_value(names[part.name].grad)
         else:
-            found[part.name] = plainly(run(part.ask, names, kind, Budget(), context=context).value)
+            found[part.name] = as_value(run(part.ask, names, kind, Budget(), context=context).value)
     return found
 
 
-def check_plain(problem: Problem, point: Point, right: Trace) -> None:
+def check_on_engine(problem: Problem, point: Point, right: Trace) -> None:
     """Raise GradcheckError where the recorded run and the engine say different things."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        found = plain_values(problem, point)
+        found = values_on_engine(problem, point)
     for name, value in found.items():
         if not same(value, right.values[name]):
             raise GradcheckError(

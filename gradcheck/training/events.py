@@ -13,7 +13,7 @@ import numpy as np
 from gradcheck.errors import GradcheckError
 from gradcheck.opinions.opinion import Case
 from gradcheck.training.forms import Array, Lost, Root, Span, cut, evaluate, in_order, roots
-from gradcheck.training.recorder import Called
+from gradcheck.training.recorder import BackwardCall
 from gradcheck.verdict.consult import VERDICTS, Verdict, consult
 
 RELATIVE = 1e-9
@@ -45,7 +45,7 @@ class Judged:
     verdict: Verdict
 
 
-def event(called: Called) -> Event:
+def event(called: BackwardCall) -> Event:
     """A backward call as a question."""
     lost = [term for term in in_order(called.term) if isinstance(term, Lost)]
     why = called.why or (lost[0].why if lost else "")
@@ -69,13 +69,13 @@ def event(called: Called) -> Event:
     return Event(called.number, called.value, called.span, case, names)
 
 
-def judged(called: Called) -> Judged:
+def judged(called: BackwardCall) -> Judged:
     """The three opinions on one event; of several questions in it, the one with the worst end."""
     answers = map(_answered, _questions(called))
     return max(answers, key=lambda each: VERDICTS.index(each.verdict.verdict))
 
 
-def _questions(called: Called) -> Iterator[Called]:
+def _questions(called: BackwardCall) -> Iterator[BackwardCall]:
     """What arrived at the leaves; what arrived at each intermediate value, taken as a variable."""
     if called.arrived or not called.within:
         yield called
@@ -84,7 +84,7 @@ def _questions(called: Called) -> Iterator[Called]:
         yield replace(called, term=term, arrived={each.root.owner: each.g}, within=())
 
 
-def _answered(called: Called) -> Judged:
+def _answered(called: BackwardCall) -> Judged:
     """The three opinions on one question, held against what the engine found."""
     found = event(called)
     if found.case is None:
@@ -101,7 +101,7 @@ def _answered(called: Called) -> Judged:
     return Judged(found, verdict)
 
 
-def _scaled(case: Case, called: Called) -> Case:
+def _scaled(case: Case, called: BackwardCall) -> Case:
     """A scalar that goes back with another cotangent than 1 is scaled by it."""
     if called.cotangent is None or called.value.shape:
         return case
@@ -110,7 +110,7 @@ def _scaled(case: Case, called: Called) -> Case:
     return replace(case, function=lambda kind, inputs: inner(kind, inputs) * factor)
 
 
-def _strayed(called: Called, verdict: Verdict) -> bool:
+def _strayed(called: BackwardCall, verdict: Verdict) -> bool:
     """Whether the form has another value than the program had: it was not followed to the end."""
     if verdict.value is None or verdict.verdict == "dissent":
         return False
@@ -120,7 +120,7 @@ def _strayed(called: Called, verdict: Verdict) -> bool:
     return bool(np.any(np.abs(called.value * factor - due) > room))
 
 
-def _off(found: Event, called: Called, verdict: Verdict) -> str:
+def _off(found: Event, called: BackwardCall, verdict: Verdict) -> str:
     """What the ledger got and the opinions do not find; "" where all is well."""
     due: dict[Any, Array] = {}
     for name, root in found.names.items():
@@ -139,7 +139,7 @@ def _off(found: Event, called: Called, verdict: Verdict) -> str:
     return ""
 
 
-def _named(called: Called) -> dict[str, Root]:
+def _named(called: BackwardCall) -> dict[str, Root]:
     """The leaves of an event by name; further versions of one leaf get a number."""
     names: dict[str, Root] = {}
     for root in sorted(roots(called.term), key=lambda r: -r.version):

@@ -1,7 +1,7 @@
 """What is true of mistakes whatever the numbers are: who gives the same answers, and why.
 
-Each fact is looked up or made, never taken on trust: an innocent loop that takes the same steps as
-a mistake is run beside it.
+Each fact is looked up or made, never taken on trust: a right loop that takes the same steps as a
+mistake is run beside it.
 """
 
 from collections import defaultdict
@@ -51,7 +51,7 @@ def reason(ids: Collection[str]) -> Iterator[tuple[str, str]]:
 
 
 @dataclass(frozen=True, eq=False)
-class Innocent:
+class EquivalentLoop:
     """A loop without a mistake that takes the same steps as a mistaken one; `name` says which."""
 
     name: str
@@ -59,22 +59,22 @@ class Innocent:
 
 
 @np.errstate(all="ignore")
-def innocent(
+def equivalent_loop(
     problem: Problem, point: Point, right: Trace, made: Sequence[Entry]
-) -> Innocent | None:
+) -> EquivalentLoop | None:
     """Who takes the same steps as the ledger of a mistaken run, if anybody does."""
     moved, due = totals(made, "step"), totals(right.entries, "step")
     if not moved or not due:
         return None
     if near(moved, due):
-        return Innocent(ALL_THE_SAME, right.values) if _scaled(right, made) else None
+        return EquivalentLoop(ALL_THE_SAME, right.values) if _scaled(right, made) else None
     for name, verbs in _others(right, made):
         try:
             found = trace(problem, point, verbs, together=right.together)
         except GradcheckError:
             continue
         if near(moved, totals(found.entries, "step")):
-            return Innocent(name, found.values)
+            return EquivalentLoop(name, found.values)
     return None
 
 

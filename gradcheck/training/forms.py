@@ -11,8 +11,10 @@ from typing import Any, Union
 
 import numpy as np
 
+from gradcheck.engine.tensor import Tensor
 from gradcheck.errors import GradcheckError
 from gradcheck.language.kinds import KINDS, NumberKind
+from gradcheck.numbers.scalars import Scalars
 from gradcheck.training.slopes import WAYS
 
 Array = np.ndarray[Any, Any]
@@ -183,6 +185,28 @@ def _filled(value: Any, known: Mapping[int, Any], kind: NumberKind) -> Any:
 def picking(how: How, k: int) -> How:
     """One of several results."""
     return lambda kind: lambda *args, **kwargs: how(kind)(*args, **kwargs)[k]
+
+
+def filler(number: float) -> How:
+    """All entries replaced by one number."""
+    return lambda kind: lambda x: x * 0.0 + number
+
+
+def assigning(kind: Any, index: Any) -> Callable[..., Any]:
+    """A copy with entries put in the place of others."""
+
+    def assigned(x: Any, value: Any) -> Any:
+        changed = kind.function("copy")(x)
+        if kind.name == "tensor" and not isinstance(changed, Tensor):
+            changed = Tensor(np.array(changed))
+        if isinstance(changed, Scalars):
+            plain = np.asarray(value, dtype=object)
+            np.asarray(changed)[index] = plain if plain.shape else plain.item()
+        else:
+            changed[index] = value
+        return changed
+
+    return assigned
 
 
 def divisor(term: Term | None) -> float:

@@ -6,24 +6,40 @@ said wrong.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.inplace import copy_, zero_
 from gradcheck.engine.recording import no_grad
-from gradcheck.engine.tensor import bare
+from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.language import executing
 from gradcheck.mistakes.training import Clear, Deposit, Write
-from gradcheck.problem.record import executing
 from gradcheck.training.forms import Form, Root, Span, Term, divisor
-
-if TYPE_CHECKING:
-    from gradcheck.training.traced import Shadow
 
 MOST_KEPT = 64
 
 Array = np.ndarray[Any, Any]
+Spend = Callable[..., None]
+
+
+def unmetered(act: str, *values: Any) -> None:
+    """What a run spends where nobody counts."""
+
+
+class Holder:
+    """What may hold a `.grad`: the tensor `t`, and the `term` by which it follows from leaves.
+
+    One that does hold one has a `name` and a `number`, in the order in which they come.
+    """
+
+    __slots__ = ("name", "number", "t", "term")
+
+    def __init__(self, t: Tensor, term: Term | None = None) -> None:
+        """No name and no number yet."""
+        self.t, self.term = t, term
+        self.name, self.number = "", -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +50,7 @@ class Entry:
     """
 
     verb: str
-    leaf: Any
+    leaf: Holder
     amount: Array | None
     total: Array | None
     span: Span = None
@@ -65,51 +81,53 @@ def totals(entries: Iterable[Entry], verb: str) -> list[Any]:
 class Ledger:
     """Who holds a `.grad`, and what was done to it.
 
-    `together` is the number of gradients that the fullest window adds up, once that is known.
+    `together` is the number of gradients that the fullest window adds up, once that is known;
+    `spend(act, *values)` hears what is done before it is done.
     """
 
     verbs: Verbs = RIGHT
     together: int = 1
-    leaves: list["Shadow"] = field(default_factory=list)
-    keeping: list["Shadow"] = field(default_factory=list)
+    spend: Spend = unmetered
+    leaves: list[Holder] = field(default_factory=list)
+    keeping: list[Holder] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
-    windows: dict["Shadow", int] = field(default_factory=dict)
-    previous: dict["Shadow", Array] = field(default_factory=dict)
+    windows: dict[Holder, int] = field(default_factory=dict)
+    previous: dict[Holder, Array] = field(default_factory=dict)
     fullest: int = 0
     holders: int = 0
     idle_clears: int = 0
 
     # -- who holds a `.grad` ---------------------------------------------------------------------
 
-    def becomes_leaf(self, shadow: "Shadow") -> "Shadow":
+    def becomes_leaf(self, holder: Holder) -> None:
         """Gradients are asked for from here on."""
-        if not self.is_leaf(shadow):
-            self.leaves.append(shadow)
-            shadow.term = Root(shadow, array(shadow))
-            self._numbered(shadow)
-        return shadow
+        self.spend("leaf", len(self.leaves))
+        if not self.is_leaf(holder):
+            self.leaves.append(holder)
+            holder.term = Root(holder, array(holder))
+            self._numbered(holder)
 
-    def keeps(self, shadow: "Shadow") -> None:
+    def keeps(self, holder: Holder) -> None:
         """An intermediate value keeps its gradient from here on."""
-        if len(self.keeping) < MOST_KEPT and not any(each is shadow for each in self.keeping):
-            self.keeping.append(shadow)
-            self._numbered(shadow)
+        if len(self.keeping) < MOST_KEPT and not any(each is holder for each in self.keeping):
+            self.keeping.append(holder)
+            self._numbered(holder)
 
-    def _numbered(self, shadow: "Shadow") -> None:
-        shadow.number, self.holders = self.holders, self.holders + 1
+    def _numbered(self, holder: Holder) -> None:
+        holder.number, self.holders = self.holders, self.holders + 1
 
-    def is_leaf(self, shadow: "Shadow") -> bool:
+    def is_leaf(self, holder: Holder) -> bool:
         """Whether gradients are asked for, of a value that was not computed."""
-        return any(leaf is shadow for leaf in self.leaves)
+        return any(leaf is holder for leaf in self.leaves)
 
-    def no_leaf(self, shadow: "Shadow") -> None:
+    def no_leaf(self, holder: Holder) -> None:
         """Gradients are asked for no longer."""
-        self.leaves = [leaf for leaf in self.leaves if leaf is not shadow]
-        shadow.term = None
+        self.leaves = [leaf for leaf in self.leaves if leaf is not holder]
+        holder.term = None
 
     # -- the three verbs -------------------------------------------------------------------------
 
-    def deposit(self, leaf: "Shadow", g: Array, loss: Term | None, event: int) -> None:
+    def deposit(self, leaf: Holder, g: Array, loss: Term | None, event: int) -> None:
         """A gradient arrives, from a loss that went back."""
         held, place = leaf.t.grad, loss.span if isinstance(loss, Form) else None
         before = None if held is None else np.array(bare(held))
@@ -124,7 +142,7 @@ class Ledger:
         self.fullest = max(self.fullest, self.windows[leaf])
         self._entered("add", leaf, g, total, event)
 
-    def clear(self, leaf: "Shadow", to_zero: bool) -> None:
+    def clear(self, leaf: Holder, to_zero: bool) -> None:
         """`.grad = None`, `.grad.zero_()`, `zero_grad()`."""
         held = leaf.t.grad
         if held is None:
@@ -137,9 +155,9 @@ class Ledger:
         else:
             leaf.t.grad = None
         self.windows[leaf] = 0
-        self._entered("clear", leaf, None, np.zeros(leaf.shape) if to_zero else None)
+        self._entered("clear", leaf, None, np.zeros(leaf.t.shape) if to_zero else None)
 
-    def stepped(self, leaf: "Shadow") -> None:
+    def stepped(self, leaf: Holder) -> None:
         """A leaf holds something else now: the ledger's step, and a new version of the leaf."""
         root = leaf.term
         if not isinstance(root, Root):
@@ -160,15 +178,16 @@ class Ledger:
     def _entered(
         self,
         verb: str,
-        leaf: "Shadow",
+        leaf: Holder,
         amount: Array | None,
         total: Array | None,
         event: int | None = None,
     ) -> None:
+        self.spend("entry", leaf.t)
         copy = None if total is None else np.array(total)
         self.entries.append(Entry(verb, leaf, amount, copy, executing(), event))
 
 
-def array(shadow: "Shadow") -> Array:
+def array(holder: Holder) -> Array:
     """The numbers of a tensor, copied."""
-    return np.array(bare(shadow.t))
+    return np.array(bare(holder.t))

@@ -12,11 +12,11 @@ from gradcheck.diagnosis.confusion import NOTHING, Confusion, counted
 from gradcheck.diagnosis.lint import Finding
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
-from gradcheck.training.facts import innocent, near, reason
+from gradcheck.training.facts import equivalent_loop, near, reason
 from gradcheck.training.ledger import Entry, totals
 from gradcheck.training.making import Replay, replays
 from gradcheck.training.outputs import Value, same
-from gradcheck.training.preparing import Asked
+from gradcheck.training.preparing import Reference
 
 # What to ask for, by what differs in the ledger: (the gradients, the parameters).
 ASK: Mapping[tuple[bool, bool], str] = {
@@ -28,19 +28,19 @@ ANOTHER_STEP = "take another step: what was not cleared shows in the gradient th
 
 
 @np.errstate(all="ignore")
-def blind(asked: Asked) -> tuple[Finding, ...]:
+def blind(reference: Reference) -> tuple[Finding, ...]:
     """What no answer to a training problem could show; without a cure, what is true of any."""
-    if not any(map(_numeric, asked.trace.values.values())):
+    if not any(map(_numeric, reference.trace.values.values())):
         return ()
     made = [
         replay
         for row in TRAINING
-        for replay in replays(asked.problem, asked.point, asked.trace, row)
-        if _could_be_made(asked, replay)
+        for replay in replays(reference.problem, reference.point, reference.trace, row)
+        if _could_be_made(reference, replay)
     ]
-    seen = [replay for replay in made if not _same(replay, asked.trace.values)]
+    seen = [replay for replay in made if not _same(replay, reference.trace.values)]
     hidden = [r for r in made if all(r.mistake is not other.mistake for other in seen)]
-    return (*_hidden(asked, hidden), *_alike(seen), *_innocents(asked, seen))
+    return (*_hidden(reference, hidden), *_alike(seen), *_innocents(reference, seen))
 
 
 def _numeric(value: Value) -> bool:
@@ -48,28 +48,32 @@ def _numeric(value: Value) -> bool:
     return any(map(_numeric, value)) if isinstance(value, list) else isinstance(value, np.ndarray)
 
 
-def _could_be_made(asked: Asked, replay: Replay) -> bool:
+def _could_be_made(reference: Reference, replay: Replay) -> bool:
     """Whether there is a place for the mistake; a clearing of nothing is one."""
-    return bool(replay.places) or (replay.mistake.verb == "clear" and asked.trace.idle_clears > 0)
+    return bool(replay.places) or (
+        replay.mistake.verb == "clear" and reference.trace.idle_clears > 0
+    )
 
 
 def _same(replay: Replay, values: Mapping[str, Value]) -> bool:
     return all(near(value, values[part]) for part, value in replay.values.items())
 
 
-def _hidden(asked: Asked, made: Sequence[Replay]) -> Iterator[Finding]:
+def _hidden(reference: Reference, made: Sequence[Replay]) -> Iterator[Finding]:
     """Mistakes that leave every answer as it is, one finding each."""
     firsts: dict[Mistake, Replay] = {}
     for replay in made:
         firsts.setdefault(replay.mistake, replay)
     for replay in firsts.values():
-        cure = ASK.get(_differing(replay.entries, asked.trace.entries), ANOTHER_STEP)
-        yield Finding("invisible", (replay.mistake,), _place(replay), cure, 1, _why(asked, replay))
+        cure = ASK.get(_differing(replay.entries, reference.trace.entries), ANOTHER_STEP)
+        yield Finding(
+            "invisible", (replay.mistake,), _place(replay), cure, 1, _why(reference, replay)
+        )
 
 
-def _why(asked: Asked, replay: Replay) -> str:
+def _why(reference: Reference, replay: Replay) -> str:
     """The fact by which a mistake takes the right steps."""
-    found = innocent(asked.problem, asked.point, asked.trace, replay.entries)
+    found = equivalent_loop(reference.problem, reference.point, reference.trace, replay.entries)
     return f"it takes the same steps as {found.name}" if found else ""
 
 
@@ -108,21 +112,21 @@ def _differing(some: Sequence[Entry], others: Sequence[Entry]) -> tuple[bool, bo
     return gradients, parameters
 
 
-def _innocents(asked: Asked, seen: Sequence[Replay]) -> Iterator[Finding]:
+def _innocents(reference: Reference, seen: Sequence[Replay]) -> Iterator[Finding]:
     """Mistakes whose answers are those of a loop without one."""
     for replay in seen:
-        found = innocent(asked.problem, asked.point, asked.trace, replay.entries)
+        found = equivalent_loop(reference.problem, reference.point, reference.trace, replay.entries)
         if found and _same(replay, found.values):
             yield Finding("fact", (replay.mistake,), _place(replay), "", 1, found.name)
 
 
-def confused(asked: Asked) -> Confusion:
+def confused(reference: Reference) -> Confusion:
     """Every mistake made everywhere and once, each part that it changes given as the answer."""
     total = NOTHING
-    for replay in asked.mistaken.replays:
+    for replay in reference.mistaken.replays:
         for part, value in replay.values.items():
-            if not same(value, asked.trace.values[part]):
-                total += counted(replay.mistake, part, asked.mistaken.explain(part, value))
+            if not same(value, reference.trace.values[part]):
+                total += counted(replay.mistake, part, reference.mistaken.explain(part, value))
     return total
 
 

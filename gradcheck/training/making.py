@@ -9,10 +9,11 @@ import numpy as np
 
 from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import GradcheckError
+from gradcheck.language import executing
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
-from gradcheck.problem.record import Point, Problem, executing
-from gradcheck.training.facts import innocent, reason
+from gradcheck.problem.record import Point, Problem
+from gradcheck.training.facts import equivalent_loop, reason
 from gradcheck.training.forms import Span
 from gradcheck.training.ledger import RIGHT, Entry, Verbs
 from gradcheck.training.outputs import Value, departs, same
@@ -37,7 +38,7 @@ class Replay:
 
 
 @dataclass(frozen=True, eq=False)
-class Diagnosing:
+class Replays:
     """A program with every mistake of the training loop made in it."""
 
     problem: Problem
@@ -60,7 +61,7 @@ class Diagnosing:
         return Diagnosis(certainty, hypotheses, (*departing, *self._remarks(found)))
 
     def _remarks(self, found: Sequence[Sequence[Replay]]) -> Iterator[str]:
-        """On which occasion alone; why several fit; which innocent loop takes the same steps."""
+        """On which occasion alone; why several fit; which right loop takes the same steps."""
         for fits in found:
             yield from self._alone(fits)
         ids = {fits[0].mistake.id for fits in found}
@@ -71,7 +72,7 @@ class Diagnosing:
 
     def _innocent(self, replay: Replay) -> tuple[str, ...]:
         if replay not in self.said:
-            found = innocent(self.problem, self.point, self.right, replay.entries)
+            found = equivalent_loop(self.problem, self.point, self.right, replay.entries)
             words = f"{replay.mistake.id} takes the same steps as {found.name}" if found else ""
             self.said[replay] = (words,) if words else ()
         return self.said[replay]
@@ -95,7 +96,7 @@ class Diagnosing:
 
 
 @np.errstate(all="ignore")
-def diagnosing(problem: Problem, point: Point, right: Trace) -> Diagnosing:
+def all_replays(problem: Problem, point: Point, right: Trace) -> Replays:
     """Replay the program with every mistake; what changes no answer is left out."""
     made = []
     for row in TRAINING:
@@ -103,7 +104,7 @@ def diagnosing(problem: Problem, point: Point, right: Trace) -> Diagnosing:
             for replay in replays(problem, point, right, row, site):
                 if any(not same(v, right.values[name]) for name, v in replay.values.items()):
                     made.append(replay)
-    return Diagnosing(problem, point, right, tuple(made))
+    return Replays(problem, point, right, tuple(made))
 
 
 def replays(

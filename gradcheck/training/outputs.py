@@ -14,7 +14,7 @@ RELATIVE = 1e-8
 ABSOLUTE = 1e-11  # of the largest entry
 
 
-def plainly(value: Any) -> Value:
+def as_value(value: Any) -> Value:
     """A value of a program as what is compared; numbers as an array."""
     found = snapshot(value)
     if isinstance(found, Node | Leaf):
@@ -23,9 +23,9 @@ def plainly(value: Any) -> Value:
         return bool(found) if isinstance(found, np.bool_) else found
     if isinstance(found, tuple):
         whole = all(isinstance(each, int) and not isinstance(each, bool) for each in found)
-        return found if whole else [plainly(each) for each in found]
+        return found if whole else [as_value(each) for each in found]
     if isinstance(found, list):
-        return _listed([plainly(each) for each in found])
+        return _listed([as_value(each) for each in found])
     return _numbers(found)
 
 

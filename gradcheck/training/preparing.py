@@ -6,14 +6,14 @@ from functools import cached_property
 from typing import Any
 
 from gradcheck.problem.record import Point, Problem
-from gradcheck.training.crosscheck import check_plain
+from gradcheck.training.crosscheck import check_on_engine
 from gradcheck.training.events import Judged, judged
-from gradcheck.training.making import Diagnosing, diagnosing
+from gradcheck.training.making import Replays, all_replays
 from gradcheck.training.trace import Trace, noise, point_of, trace
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class Reference:
     """The answers to what is asked, `noise` being what float64 loses on each number."""
 
     problem: Problem
@@ -23,16 +23,16 @@ class Asked:
     events: tuple[Judged, ...]
 
     @cached_property
-    def mistaken(self) -> Diagnosing:
+    def mistaken(self) -> Replays:
         """The program with every mistake of the training loop made in it."""
-        return diagnosing(self.problem, self.point, self.trace)
+        return all_replays(self.problem, self.point, self.trace)
 
 
-def prepared(problem: Problem) -> Asked:
+def prepared(problem: Problem) -> Reference:
     """Run a program, judge its events; raises GradcheckError where the program cannot be run."""
     point = point_of(problem)
     right = trace(problem, point)
-    check_plain(problem, point, right)
+    check_on_engine(problem, point, right)
     lost = noise(problem, point, right)
     events = tuple(judged(call) for call in right.calls)
-    return Asked(problem, point, right, lost, events)
+    return Reference(problem, point, right, lost, events)

@@ -14,20 +14,15 @@ from gradcheck.engine.autograd import tensor
 from gradcheck.engine.recording import enable_grad
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import GradcheckError
+from gradcheck.language import executing
 from gradcheck.language.kinds import KINDS
-from gradcheck.problem.record import executing
-from gradcheck.training.forms import Array, Form, How, Lost, Root, Slope, Span, Term, picking
-from gradcheck.training.ledger import Ledger, array
-from gradcheck.training.traced import Shadow
-
-NOT_FOLLOWED = (
-    "what backward(create_graph=True) leaves is not followed beyond reverse mode: "
-    "`grad(y, x, create_graph=True)` is"
-)
+from gradcheck.training.forms import Array, Lost, Root, Slope, Span, Term
+from gradcheck.training.ledger import Holder, array
+from gradcheck.training.traced import NOT_FOLLOWED, Recording, Traced
 
 
 @dataclass(frozen=True, eq=False)
-class Within:
+class AtIntermediate:
     """The gradient g of an intermediate value: `at` is its form, `root` the value as a variable."""
 
     root: Root
@@ -36,7 +31,7 @@ class Within:
 
 
 @dataclass(frozen=True, eq=False)
-class Called:
+class BackwardCall:
     """One backward call: the value it started from, the cotangent, and what arrived where.
 
     `arrived` is what came to the leaves, `within` what came to intermediate values.
@@ -46,17 +41,17 @@ class Called:
     term: Term
     value: Array
     cotangent: Array | None
-    arrived: Mapping[Shadow, Array]
+    arrived: Mapping[Holder, Array]
     span: Span
     why: str = ""
-    within: tuple[Within, ...] = ()
+    within: tuple[AtIntermediate, ...] = ()
 
 
 @dataclass(eq=False)
-class Recorder(Ledger):
+class Recorder(Recording):
     """What a run leaves behind, and the number kind that its program runs on."""
 
-    calls: list[Called] = field(default_factory=list)
+    calls: list[BackwardCall] = field(default_factory=list)
     recorded: dict[str, list[Any]] = field(default_factory=dict)
 
     # -- the number kind -------------------------------------------------------------------------
@@ -74,91 +69,56 @@ class Recorder(Ledger):
         plain = KINDS["tensor"].function(name)
 
         def call(*args: Any, **kwargs: Any) -> Any:
+            self.ledger.spend("call", name, args, kwargs)
             named = {key: self.bare(value) for key, value in kwargs.items()}
             made = plain(*map(self.bare, args), **named)
             return self.made(made, lambda kind: kind.function(name), args, kwargs, name)
 
         return call
 
-    def made(
-        self,
-        value: Any,
-        how: How,
-        args: tuple[Any, ...],
-        kwargs: Mapping[str, Any] | None = None,
-        name: str = "",
-    ) -> Any:
-        """A result with its form, if it is a tensor."""
-        if isinstance(value, Tensor):
-            term: Term | None = None
-            if value.requires_grad:
-                named = {key: self.plain(each) for key, each in (kwargs or {}).items()}
-                term = Form(how, tuple(map(self.plain, args)), named, executing(), name)
-            return Shadow(self, value, term)
-        if type(value) in (list, tuple):
-            picks = [picking(how, k) for k in range(len(value))]
-            return type(value)(
-                self.made(v, pick, args, kwargs, name) for v, pick in zip(value, picks, strict=True)
-            )
-        return value
-
-    def bare(self, value: Any) -> Any:
-        """Tensors in the place of their shadows."""
-        if isinstance(value, Shadow):
-            return value.t
-        if type(value) in (list, tuple):
-            return type(value)(map(self.bare, value))
-        return value
-
-    def plain(self, value: Any) -> Any:
-        """Terms in the place of tracked shadows, arrays in the place of others."""
-        if isinstance(value, Shadow):
-            return array(value) if value.term is None else value.term
-        if type(value) in (list, tuple):
-            return type(value)(map(self.plain, value))
-        return value
-
     # -- leaves ----------------------------------------------------------------------------------
 
-    def leaf(self, values: Any, name: str = "") -> Shadow:
+    def leaf(self, values: Any, name: str = "") -> Traced:
         """A new leaf."""
-        found = Shadow(self, tensor(np.array(values, dtype=np.float64), requires_grad=True))
+        found = Traced(self, tensor(np.array(values, dtype=np.float64), requires_grad=True))
         found.name = name
-        return self.becomes_leaf(found)
-
-    def untold(self, t: Tensor) -> Term | None:
-        """The term of a tensor that the engine made by itself."""
-        return Lost(NOT_FOLLOWED) if t.requires_grad else None
+        self.ledger.becomes_leaf(found)
+        return found
 
     # -- the verbs -------------------------------------------------------------------------------
 
     def backward(
         self,
-        shadow: Shadow,
-        gradient: Any,
-        retain_graph: bool | None,
-        create_graph: bool,
-        inputs: Any,
+        traced: Traced,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
     ) -> None:
         """Let the engine go back with empty `.grad`s; then deposit what arrived."""
-        held = {each: each.t.grad for each in (*self.leaves, *self.keeping)}
+        ledger = self.ledger
+        ledger.spend("walk", [traced], create_graph, len(ledger.leaves))
+        held = {each: each.t.grad for each in (*ledger.leaves, *ledger.keeping)}
         for each in held:
             each.t.grad = None
         try:
-            shadow.t.backward(self.bare(gradient), retain_graph, create_graph, self.bare(inputs))
+            traced.t.backward(self.bare(gradient), retain_graph, create_graph, self.bare(inputs))
             found = {each: each.t.grad for each in held}
         finally:
             for each, before in held.items():
                 each.t.grad = before
         arrived = {each: np.array(bare(g)) for each, g in found.items() if g is not None}
-        self._called(shadow, gradient, arrived, NOT_FOLLOWED if create_graph else "")
+        self._called(traced, gradient, arrived, NOT_FOLLOWED if create_graph else "")
         for each, g in arrived.items():
-            self.deposit(each, g, shadow.term, self.calls[-1].number)
+            ledger.deposit(each, g, traced.term, self.calls[-1].number)
         if not retain_graph:
-            self.keeping = [each for each in self.keeping if each not in arrived]
+            ledger.keeping = [each for each in ledger.keeping if each not in arrived]
 
     def grad(self, outputs: Any, inputs: Any, grad_outputs: Any = None, **kwargs: Any) -> Any:
         """`grad(outputs, inputs)`: an event that leaves the ledger alone."""
+        starts = outputs if type(outputs) in (list, tuple) else [outputs]
+        again = bool(kwargs.get("create_graph"))
+        self.ledger.spend("walk", starts, again, len(self.ledger.leaves))
         found = engine_grad(
             self.bare(outputs), self.bare(inputs), self.bare(grad_outputs), **kwargs
         )
@@ -168,16 +128,16 @@ class Recorder(Ledger):
         several = type(outputs) in (list, tuple)
         top = self._together(outputs, grad_outputs) if several else outputs
         self._called(top, None if several else grad_outputs, arrived, "")
-        cotangent = None if several or grad_outputs is None else self.plain(grad_outputs)
+        cotangent = None if several or grad_outputs is None else self.terms(grad_outputs)
         return tuple(self._slope(top, x, g, cotangent) for x, g in zip(wrt, found, strict=True))
 
-    def _slope(self, y: Shadow, x: Shadow, g: Tensor | None, cotangent: Any) -> Shadow | None:
+    def _slope(self, y: Traced, x: Traced, g: Tensor | None, cotangent: Any) -> Traced | None:
         """A gradient that `grad` gave; of one that can be differentiated, how it came about."""
         if g is None:
             return None
         if not g.requires_grad or y.term is None or x.term is None:
-            return Shadow(self, g, self.untold(g))
-        return Shadow(
+            return Traced(self, g, self.untold(g))
+        return Traced(
             self, g, Slope(_by_slope, (y.term, x.term, cotangent), {}, executing(), "grad")
         )
 
@@ -191,38 +151,26 @@ class Recorder(Ledger):
             return reduce(operator.add, pieces)
 
     def _called(
-        self, shadow: Shadow, gradient: Any, arrived: Mapping[Shadow, Array], why: str
+        self, traced: Traced, gradient: Any, arrived: Mapping[Holder, Array], why: str
     ) -> None:
-        term = shadow.term if shadow.term is not None else Lost("not tracked")
-        value = array(shadow)
+        term = traced.term if traced.term is not None else Lost("not tracked")
+        value = array(traced)
         given = None if gradient is None else np.array(bare(self.bare(gradient)), dtype=np.float64)
         if given is not None:
             given = given.reshape(value.shape)
-        leaves = {each: g for each, g in arrived.items() if self.is_leaf(each)}
+        leaves = {each: g for each, g in arrived.items() if self.ledger.is_leaf(each)}
         within = tuple(
-            Within(Root(each, array(each)), each.term, g)
+            AtIntermediate(Root(each, array(each)), each.term, g)
             for each, g in arrived.items()
             if each not in leaves and each.term is not None
         )
         number = len(self.calls)
-        call = Called(number, term, value, given, leaves, executing(), why, within)
+        call = BackwardCall(number, term, value, given, leaves, executing(), why, within)
         self.calls.append(call)
-
-    def written(
-        self, shadow: Shadow, write: Callable[[], Any], how: How, others: tuple[Any, ...]
-    ) -> Shadow:
-        """A write in place: of a leaf a step, of what follows from leaves a new form."""
-        old = self.plain(shadow)
-        write()
-        if isinstance(shadow.term, Root):
-            self.stepped(shadow)
-        elif shadow.t.requires_grad:
-            form = Form(how, (old, *map(self.plain, others)), {}, executing())
-            shadow.term = form
-        return shadow
 
     def record(self, **values: Any) -> None:
         """`record(norm=...)`: one entry of a trace a call."""
+        self.ledger.spend("record", tuple(values.values()))
         for name, value in values.items():
             self.recorded.setdefault(name, []).append(snapshot(value))
 
@@ -233,8 +181,8 @@ def _by_slope(kind: Any) -> Any:
 
 def snapshot(value: Any) -> Any:
     """A value as it is now."""
-    if isinstance(value, Shadow | Tensor):
-        return np.array(bare(value.t if isinstance(value, Shadow) else value))
+    if isinstance(value, Traced | Tensor):
+        return np.array(bare(value.t if isinstance(value, Traced) else value))
     if type(value) is tuple:
         return tuple(snapshot(each) for each in value)
     if type(value) is list:

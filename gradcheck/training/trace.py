@@ -18,10 +18,10 @@ from gradcheck.ops.row import Op
 from gradcheck.problem.draw import SCALES, decimals
 from gradcheck.problem.record import Part, Point, Problem
 from gradcheck.training.layers import Layer, context
-from gradcheck.training.ledger import RIGHT, Entry, Verbs
-from gradcheck.training.outputs import Value, plainly
-from gradcheck.training.recorder import Called, Recorder
-from gradcheck.training.traced import Shadow
+from gradcheck.training.ledger import RIGHT, Entry, Ledger, Verbs
+from gradcheck.training.outputs import Value, as_value
+from gradcheck.training.recorder import BackwardCall, Recorder
+from gradcheck.training.traced import Traced
 
 METHODS = frozenset({"backward", "step"})
 ROOMY = Budget()
@@ -39,7 +39,7 @@ class Trace:
     warnings; `idle_clears` counts the clearings that found nothing.
     """
 
-    calls: tuple[Called, ...]
+    calls: tuple[BackwardCall, ...]
     entries: tuple[Entry, ...]
     values: Mapping[str, Value]
     together: int = 1
@@ -71,41 +71,41 @@ def point_of(problem: Problem) -> Point:
 
 def trace(problem: Problem, point: Point, verbs: Verbs = RIGHT, *, together: int = 1) -> Trace:
     """Run the program on the engine; raises TextError or OutOfBudget, as any program does."""
-    home = Recorder(verbs, together)
+    recorder = Recorder(Ledger(verbs, together))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        names = names_after(problem, point, home)
-        values = {part.name: read_part(part, names, home) for part in problem.parts}
+        names = names_after(problem, point, recorder)
+        values = {part.name: read_part(part, names, recorder) for part in problem.parts}
     notes = tuple(dict.fromkeys(str(w.message) for w in caught))
-    fullest = max(home.fullest, 1)
-    calls, entries = tuple(home.calls), tuple(home.entries)
-    return Trace(calls, entries, values, fullest, notes, home.idle_clears)
+    ledger, calls = recorder.ledger, tuple(recorder.calls)
+    fullest = max(ledger.fullest, 1)
+    return Trace(calls, tuple(ledger.entries), values, fullest, notes, ledger.idle_clears)
 
 
 def names_after(
-    problem: Problem, point: Point, home: Recorder, budget: Budget = ROOMY
+    problem: Problem, point: Point, recorder: Recorder, budget: Budget = ROOMY
 ) -> dict[str, Any]:
     """All variables after the run; leaves get their names from them."""
-    inputs = {name: _input(problem, name, point[name], home) for name in problem.inputs}
-    outcome = run(problem.program, inputs, home, budget, context=context(home))
+    inputs = {name: _input(problem, name, point[name], recorder) for name in problem.inputs}
+    outcome = run(problem.program, inputs, recorder, budget, context=context(recorder))
     for name, value in outcome.names.items():
-        _christen(name, value)
-    for k, leaf in enumerate(home.leaves):
+        _name_leaves(name, value)
+    for k, leaf in enumerate(recorder.ledger.leaves):
         leaf.name = leaf.name or f"leaf {k + 1}"
-    for entry in home.entries:
+    for entry in recorder.ledger.entries:
         entry.leaf.name = entry.leaf.name or "an intermediate value"
-    return {**outcome.names, "recorded": SimpleNamespace(**home.recorded)}
+    return {**outcome.names, "recorded": SimpleNamespace(**recorder.recorded)}
 
 
-def _input(problem: Problem, name: str, value: Any, home: Recorder) -> Shadow:
+def _input(problem: Problem, name: str, value: Any, recorder: Recorder) -> Traced:
     if problem.inputs[name].requires_grad:
-        return home.leaf(value, name)
-    return Shadow(home, tensor(np.array(value, dtype=np.float64)))
+        return recorder.leaf(value, name)
+    return Traced(recorder, tensor(np.array(value, dtype=np.float64)))
 
 
-def _christen(name: str, value: Any, depth: int = 2) -> None:
+def _name_leaves(name: str, value: Any, depth: int = 2) -> None:
     """Name leaves after the variables that hold them, or the lists; those may hold themselves."""
-    if isinstance(value, Shadow) and not value.name:
+    if isinstance(value, Traced) and not value.name:
         value.name = name
     elif isinstance(value, Layer):
         for own in ("weight", "bias"):
@@ -113,17 +113,17 @@ def _christen(name: str, value: Any, depth: int = 2) -> None:
                 getattr(value, own).name = f"{name}.{own}"
     elif isinstance(value, list | tuple) and depth:
         for k, each in enumerate(value):
-            _christen(f"{name}[{k}]", each, depth - 1)
+            _name_leaves(f"{name}[{k}]", each, depth - 1)
 
 
 def read_part(
-    part: Part, names: Mapping[str, Any], home: Recorder, budget: Budget = ROOMY
+    part: Part, names: Mapping[str, Any], recorder: Recorder, budget: Budget = ROOMY
 ) -> Value:
     """What a part reads: its expression, or the `.grad` of the input it is named after."""
     if part.ask is None:
-        return plainly(names[part.name].grad)
-    found = run(part.ask, names, home, budget, context=context(home))
-    return plainly(found.value)
+        return as_value(names[part.name].grad)
+    found = run(part.ask, names, recorder, budget, context=context(recorder))
+    return as_value(found.value)
 
 
 def finite(value: Value) -> bool:

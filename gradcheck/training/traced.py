@@ -5,74 +5,108 @@ exact kinds of number can be asked the same.
 """
 
 import operator
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from gradcheck.engine import inplace
 from gradcheck.engine.methods import turned
 from gradcheck.engine.tensor import Tensor
-from gradcheck.numbers.scalars import Scalars
-from gradcheck.training.forms import How, Term
+from gradcheck.language import executing
+from gradcheck.training.forms import Form, How, Lost, Root, Term, assigning, filler, picking
+from gradcheck.training.ledger import Holder, Ledger, array
 
-if TYPE_CHECKING:
-    from gradcheck.training.recorder import Recorder
-
+NOT_FOLLOWED = (
+    "what backward(create_graph=True) leaves is not followed beyond reverse mode: "
+    "`grad(y, x, create_graph=True)` is"
+)
+READ = ("shape", "ndim", "size", "dtype", "is_leaf", "grad_fn", "retains_grad")
 BINARY = ("add", "sub", "mul", "truediv", "pow", "matmul", "mod")
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 UNARY = ("neg", "abs", "pos")
 WRITES = {"add_": "add", "sub_": "sub", "mul_": "mul", "div_": "truediv"}
 
 
-class Shadow:
-    """One tensor of a recorded run."""
+@dataclass(eq=False)
+class Recording:
+    """A run in progress: its ledger, and what makes the forms of its tensors."""
 
-    __slots__ = ("home", "name", "number", "of", "t", "term")
+    ledger: Ledger = field(default_factory=Ledger)
+
+    def backward(self, traced: "Traced", *args: Any, **kwargs: Any) -> None:
+        """An event."""
+        raise NotImplementedError
+
+    def made(
+        self,
+        value: Any,
+        how: How,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any] | None = None,
+        name: str = "",
+    ) -> Any:
+        """A result with its form, if it is a tensor."""
+        self.ledger.spend("result", value, args)
+        if isinstance(value, Tensor):
+            term: Term | None = None
+            if value.requires_grad:
+                named = {key: self.terms(each) for key, each in (kwargs or {}).items()}
+                term = Form(how, tuple(map(self.terms, args)), named, executing(), name)
+            return Traced(self, value, term)
+        if type(value) in (list, tuple):
+            picks = [picking(how, k) for k in range(len(value))]
+            return type(value)(
+                self.made(v, pick, args, kwargs, name) for v, pick in zip(value, picks, strict=True)
+            )
+        return value
+
+    def bare(self, value: Any) -> Any:
+        """The engine's tensors in the place of traced ones."""
+        if isinstance(value, Traced):
+            return value.t
+        if type(value) in (list, tuple):
+            return type(value)(map(self.bare, value))
+        return value
+
+    def terms(self, value: Any) -> Any:
+        """Terms in the place of tracked tensors, arrays in the place of others."""
+        if isinstance(value, Traced):
+            return array(value) if value.term is None else value.term
+        if type(value) in (list, tuple):
+            return type(value)(map(self.terms, value))
+        return value
+
+    def untold(self, t: Tensor) -> Term | None:
+        """The term of a tensor that the engine made by itself."""
+        return Lost(NOT_FOLLOWED) if t.requires_grad else None
+
+    def written(
+        self, traced: "Traced", write: Callable[[], Any], how: How, others: tuple[Any, ...]
+    ) -> "Traced":
+        """A write in place: of a leaf a step, of what follows from leaves a new form."""
+        self.ledger.spend("write", traced.t)
+        old = self.terms(traced)
+        write()
+        if isinstance(traced.term, Root):
+            self.ledger.stepped(traced)
+        elif traced.t.requires_grad:
+            traced.term = Form(how, (old, *map(self.terms, others)), {}, executing())
+        return traced
+
+
+class Traced(Holder):
+    """One tensor of a recorded run; `of` is whose `.grad` it is."""
+
+    __slots__ = ("of", "recorder")
     __array_ufunc__ = None  # an array on the left asks us first
 
-    def __init__(self, home: "Recorder", t: Tensor, term: Term | None = None) -> None:
-        """`of` is whose `.grad` this is; what holds a `.grad` has a `name` and a `number`."""
-        self.home, self.t, self.term = home, t, term
-        self.of: Shadow | None = None
-        self.name, self.number = "", -1
+    def __init__(self, recorder: Recording, t: Tensor, term: Term | None = None) -> None:
+        """Nobody's `.grad`."""
+        super().__init__(t, term)
+        self.recorder = recorder
+        self.of: Traced | None = None
 
     # -- what is read ----------------------------------------------------------------------------
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Sizes of the axes."""
-        return self.t.shape
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return self.t.ndim
-
-    @property
-    def size(self) -> int:
-        """Number of entries."""
-        return self.t.size
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """NumPy's dtype."""
-        return self.t.dtype
-
-    @property
-    def is_leaf(self) -> bool:
-        """Made by the user, or not tracked."""
-        return self.t.is_leaf
-
-    @property
-    def grad_fn(self) -> Any:
-        """The node that made it."""
-        return self.t.grad_fn
-
-    @property
-    def retains_grad(self) -> bool:
-        """Whether a non-leaf keeps its gradient."""
-        return self.t.retains_grad
 
     @property
     def requires_grad(self) -> bool:
@@ -84,42 +118,36 @@ class Shadow:
         self.requires_grad_(flag)
 
     @property
-    def grad(self) -> "Shadow | None":
+    def grad(self) -> "Traced | None":
         """What the ledger holds for this tensor."""
         held = self.t.grad
         if held is None:
             return None
-        box = Shadow(self.home, held, self.home.untold(held))
+        box = Traced(self.recorder, held, self.recorder.untold(held))
         box.of = self
         return box
 
     @grad.setter
     def grad(self, value: Any) -> None:
         if value is None:
-            self.home.clear(self, to_zero=False)
+            self.recorder.ledger.clear(self, to_zero=False)
         else:
-            self.t.grad = value.t if isinstance(value, Shadow) else value
+            self.t.grad = value.t if isinstance(value, Traced) else value
 
     @property
     def T(self) -> Any:  # noqa: N802 - NumPy's name
         """The transpose."""
-        return self.home.made(turned(self.t), lambda kind: operator.attrgetter("T"), (self,))
+        return self.recorder.made(turned(self.t), lambda kind: operator.attrgetter("T"), (self,))
 
     # -- what is done ----------------------------------------------------------------------------
 
-    def backward(
-        self,
-        gradient: Any = None,
-        retain_graph: bool | None = None,
-        create_graph: bool = False,
-        inputs: Any = None,
-    ) -> None:
+    def backward(self, *args: Any, **kwargs: Any) -> None:
         """An event."""
-        self.home.backward(self, gradient, retain_graph, create_graph, inputs)
+        self.recorder.backward(self, *args, **kwargs)
 
-    def detach(self) -> "Shadow":
+    def detach(self) -> "Traced":
         """The same memory without the memory of how it was made."""
-        return Shadow(self.home, self.t.detach())
+        return Traced(self.recorder, self.t.detach())
 
     def item(self) -> Any:
         """The Python number."""
@@ -133,51 +161,53 @@ class Shadow:
         """Keep the gradient of a non-leaf."""
         self.t.retain_grad()
         if not self.t.is_leaf:
-            self.home.keeps(self)
+            self.recorder.ledger.keeps(self)
 
-    def requires_grad_(self, flag: bool = True) -> "Shadow":
+    def requires_grad_(self, flag: bool = True) -> "Traced":
         """Ask for gradients, or no longer."""
         self.t.requires_grad_(flag)
         if self.t.is_leaf:
-            self.home.becomes_leaf(self) if flag else self.home.no_leaf(self)
+            self.recorder.ledger.becomes_leaf(self) if flag else self.recorder.ledger.no_leaf(self)
         return self
 
-    def zero_(self) -> "Shadow":
+    def zero_(self) -> "Traced":
         """Fill with zeros: of a `.grad`, a clearing."""
         if self.of is not None and self.of.t.grad is self.t:
-            self.home.clear(self.of, to_zero=True)
+            self.recorder.ledger.clear(self.of, to_zero=True)
             return self
-        return self.home.written(self, lambda: inplace.zero_(self.t), _filler(0.0), ())
+        return self.recorder.written(self, lambda: inplace.zero_(self.t), filler(0.0), ())
 
-    def fill_(self, value: Any) -> "Shadow":
+    def fill_(self, value: Any) -> "Traced":
         """Fill with one number."""
-        number = value.item() if isinstance(value, Shadow) else value
-        return self.home.written(self, lambda: inplace.fill_(self.t, number), _filler(number), ())
+        number = value.item() if isinstance(value, Traced) else value
+        return self.recorder.written(
+            self, lambda: inplace.fill_(self.t, number), filler(number), ()
+        )
 
-    def copy_(self, source: Any) -> "Shadow":
+    def copy_(self, source: Any) -> "Traced":
         """Take over the entries of another tensor."""
         how: How = lambda kind: lambda x, y: y + x * 0.0
-        return self.home.written(
-            self, lambda: inplace.copy_(self.t, self.home.bare(source)), how, (source,)
+        return self.recorder.written(
+            self, lambda: inplace.copy_(self.t, self.recorder.bare(source)), how, (source,)
         )
 
     def __getitem__(self, index: Any) -> Any:
-        bare = self.home.bare(index)
-        plain = self.home.plain(index)
-        return self.home.made(self.t[bare], lambda kind: lambda x: x[plain], (self,))
+        bare = self.recorder.bare(index)
+        plain = self.recorder.terms(index)
+        return self.recorder.made(self.t[bare], lambda kind: lambda x: x[plain], (self,))
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        bare, plain = self.home.bare(index), self.home.plain(index)
+        bare, plain = self.recorder.bare(index), self.recorder.terms(index)
 
         def write() -> None:
-            inplace.set_item(self.t, bare, self.home.bare(value))
+            inplace.set_item(self.t, bare, self.recorder.bare(value))
 
-        self.home.written(self, write, lambda kind: _assigning(kind, plain), (value,))
+        self.recorder.written(self, write, lambda kind: assigning(kind, plain), (value,))
 
     def __iter__(self) -> Iterator[Any]:
-        if not self.shape:
+        if not self.t.shape:
             raise TypeError("iteration over a 0-d tensor")
-        return (self[i] for i in range(self.shape[0]))
+        return (self[i] for i in range(self.t.shape[0]))
 
     def __len__(self) -> int:
         return len(self.t)
@@ -197,70 +227,51 @@ class Shadow:
     __hash__ = object.__hash__
 
 
-def _filler(number: float) -> How:
-    return lambda kind: lambda x: x * 0.0 + number
-
-
-def _assigning(kind: Any, index: Any) -> Callable[..., Any]:
-    """A copy with entries put in the place of others."""
-
-    def assigned(x: Any, value: Any) -> Any:
-        changed = kind.function("copy")(x)
-        if kind.name == "tensor" and not isinstance(changed, Tensor):
-            changed = Tensor(np.array(changed))
-        if isinstance(changed, Scalars):
-            plain = np.asarray(value, dtype=object)
-            np.asarray(changed)[index] = plain if plain.shape else plain.item()
-        else:
-            changed[index] = value
-        return changed
-
-    return assigned
-
-
-def _binary(symbol: str, swapped: bool) -> Callable[[Shadow, Any], Any]:
+def _binary(symbol: str, swapped: bool) -> Callable[[Traced, Any], Any]:
     plain = getattr(operator, f"__{symbol}__")
 
-    def method(self: Shadow, other: Any) -> Any:
+    def method(self: Traced, other: Any) -> Any:
         pair = (other, self) if swapped else (self, other)
-        made = plain(*map(self.home.bare, pair))
-        return self.home.made(made, lambda kind: plain, pair, name=symbol)
+        made = plain(*map(self.recorder.bare, pair))
+        return self.recorder.made(made, lambda kind: plain, pair, name=symbol)
 
     return method
 
 
-def _comparison(symbol: str) -> Callable[[Shadow, Any], Any]:
+def _comparison(symbol: str) -> Callable[[Traced, Any], Any]:
     plain = getattr(operator, f"__{symbol}__")
-    return lambda self, other: plain(self.t, self.home.bare(other))
+    return lambda self, other: plain(self.t, self.recorder.bare(other))
 
 
-def _unary(symbol: str) -> Callable[[Shadow], Any]:
+def _unary(symbol: str) -> Callable[[Traced], Any]:
     plain = getattr(operator, f"__{symbol}__")
-    return lambda self: self.home.made(plain(self.t), lambda kind: plain, (self,), name=symbol)
+    return lambda self: self.recorder.made(plain(self.t), lambda kind: plain, (self,), name=symbol)
 
 
-def _writing(symbol: str) -> Callable[[Shadow, Any], Shadow]:
+def _writing(symbol: str) -> Callable[[Traced, Any], Traced]:
     plain, moving = getattr(operator, f"__{symbol}__"), getattr(operator, f"__i{symbol}__")
 
-    def method(self: Shadow, other: Any) -> Shadow:
-        write = lambda: moving(self.t, self.home.bare(other))
-        return self.home.written(self, write, lambda kind: plain, (other,))
+    def method(self: Traced, other: Any) -> Traced:
+        write = lambda: moving(self.t, self.recorder.bare(other))
+        return self.recorder.written(self, write, lambda kind: plain, (other,))
 
     return method
 
 
 def _equip() -> None:
-    """Give a shadow the operators of a tensor."""
+    """Give a traced tensor the attributes and operators of its tensor."""
+    for name in READ:
+        setattr(Traced, name, property(operator.attrgetter(f"t.{name}")))
     for symbol in BINARY:
-        setattr(Shadow, f"__{symbol}__", _binary(symbol, swapped=False))
-        setattr(Shadow, f"__r{symbol}__", _binary(symbol, swapped=True))
-        setattr(Shadow, f"__i{symbol}__", _writing(symbol))
+        setattr(Traced, f"__{symbol}__", _binary(symbol, swapped=False))
+        setattr(Traced, f"__r{symbol}__", _binary(symbol, swapped=True))
+        setattr(Traced, f"__i{symbol}__", _writing(symbol))
     for symbol in COMPARISONS:
-        setattr(Shadow, f"__{symbol}__", _comparison(symbol))
+        setattr(Traced, f"__{symbol}__", _comparison(symbol))
     for symbol in UNARY:
-        setattr(Shadow, f"__{symbol}__", _unary(symbol))
+        setattr(Traced, f"__{symbol}__", _unary(symbol))
     for name, symbol in WRITES.items():
-        setattr(Shadow, name, _writing(symbol))
+        setattr(Traced, name, _writing(symbol))
 
 
 _equip()

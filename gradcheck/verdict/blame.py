@@ -19,21 +19,21 @@ from gradcheck.numbers.scalars import answer
 from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.verdict.op_by_op import (
-    Replay,
-    Site,
+    Applied,
+    Passes,
     directional,
     largest,
     numeric,
     on_balls,
+    passes,
     probe,
     pulled,
-    replayed,
     slopes_of,
     summed,
 )
 
 BITS = 384
-TOLERANCE = 1e-7
+TOLERANCE = 1e-7  # of a number: a wrong rule is off by far more, rounding by far less
 ROUNDING = 1e-13  # of an op's operands and value: what float64 may lose inside of it
 UNSUITED = (
     ArithmeticError,
@@ -60,37 +60,37 @@ class Suspect:
 
 def suspects(case: Case) -> tuple[Suspect, ...]:
     """The faults found op by op, last op first, one a cell; empty where none shows."""
-    replay = replayed(case)
-    if replay is None:
+    both = passes(case)
+    if both is None:
         return ()
     first: dict[tuple[str, str], Suspect] = {}
     with precision(BITS), np.errstate(all="ignore"):
-        for site in reversed(replay.sites):
+        for applied in reversed(both.applied):
             for check in (_forward, _pulls):
-                for suspect in _safely(check, site, replay):
+                for suspect in _safely(check, applied, both):
                     first.setdefault((suspect.op, suspect.cell), suspect)
-        for suspect in _joins(replay):
+        for suspect in _joins(both):
             first.setdefault((suspect.op, suspect.cell), suspect)
     return tuple(first.values())
 
 
 def extremes(case: Case) -> tuple[str, ...]:
     """The ops at which float64 runs out of range, or loses digits, though the op is right."""
-    replay = replayed(case)
-    if replay is None:
+    both = passes(case)
+    if both is None:
         return ()
     found: dict[str, None] = {}
     with precision(BITS), np.errstate(all="ignore"):
-        for site in replay.sites:
-            for words in _safely(_limits, site, replay):
+        for applied in both.applied:
+            for words in _safely(_limits, applied, both):
                 found[words] = None
     return tuple(found)
 
 
-def _safely(check: Callable[..., Iterator[Any]], site: Site, replay: Replay) -> list[Any]:
+def _safely(check: Callable[..., Iterator[Any]], applied: Applied, both: Passes) -> list[Any]:
     """What one check finds; nothing where an op cannot be run by itself on exact numbers."""
     try:
-        return list(check(site, replay))
+        return list(check(applied, both))
     except UNSUITED:
         return []
 
@@ -98,33 +98,35 @@ def _safely(check: Callable[..., Iterator[Any]], site: Site, replay: Replay) -> 
 # -- the value of one op -------------------------------------------------------------------------
 
 
-def _forward(site: Site, replay: Replay) -> Iterator[Suspect]:
+def _forward(applied: Applied, both: Passes) -> Iterator[Suspect]:
     """Float, ball and closed form of one op's value."""
-    row = site.node.op
-    if not _finite(*site.operands) or _signed_zero(site):
+    row = applied.node.op
+    if not _finite(*applied.operands) or _signed_zero(applied):
         return
-    forms = {"forward": site.y.ravel(), "ball": _floats(on_balls(site, site.operands))}
-    if numeric(site):
-        leaves = tuple(map(line.constants, site.operands))
-        forms["symbolic"] = _floats(_values(answer(row, leaves, site.node.params)))
-    off = _odd({name: np.array(v, dtype=float) for name, v in forms.items()}, _size(site))
+    forms = {"forward": applied.y.ravel(), "ball": _floats(on_balls(applied, applied.operands))}
+    if numeric(applied):
+        leaves = tuple(map(line.constants, applied.operands))
+        forms["symbolic"] = _floats(_values(answer(row, leaves, applied.node.params)))
+    off = _odd({name: np.array(v, dtype=float) for name, v in forms.items()}, _size(applied))
     if off:
-        yield Suspect(row.name, off, site.node.span, f"the value of {row.name} differs in `{off}`")
+        yield Suspect(
+            row.name, off, applied.node.span, f"the value of {row.name} differs in `{off}`"
+        )
 
 
-def _limits(site: Site, replay: Replay) -> Iterator[str]:
+def _limits(applied: Applied, both: Passes) -> Iterator[str]:
     """What float64 makes of the exact value, or cotangent, of one op."""
-    row = site.node.op
-    exact = arbs(on_balls(site, site.operands))
-    if _signed_zero(site) and not np.allclose(site.y.ravel(), _floats(exact), equal_nan=True):
+    row = applied.node.op
+    exact = arbs(on_balls(applied, applied.operands))
+    if _signed_zero(applied) and not np.allclose(applied.y.ravel(), _floats(exact), equal_nan=True):
         yield f"{row.name} tells -0 from 0 in float64"
-    for words in _lost(site.y, exact, _size(site)):
+    for words in _lost(applied.y, exact, _size(applied)):
         yield f"{row.name} {words}"
-    for i, raw, g in pulled(site, replay) if numeric(site) else ():
-        exact = slopes_of(site, g)[i]
+    for i, raw, g in pulled(applied, both) if numeric(applied) else ():
+        exact = slopes_of(applied, g)[i]
         if _finite(g) and not _finite(raw) and not all(ball.is_finite() for ball in exact.flat):
             yield f"{row.name} has no finite derivative here, and the chain rule goes through it"
-        for words in _lost(summed(raw, exact.shape), exact, _size_of_pull(site, raw, g)):
+        for words in _lost(summed(raw, exact.shape), exact, _size_of_pull(applied, raw, g)):
             yield f"the derivative of {row.name} {words}"
 
 
@@ -142,37 +144,37 @@ def _lost(floats: Array, exact: Array, size: float) -> Iterator[str]:
             yield "loses digits in float64"
 
 
-def _size(site: Site) -> float:
+def _size(applied: Applied) -> float:
     """The largest number that an op may meet inside, as far as can be told from outside."""
-    return max(1.0, largest(site.y), *map(largest, site.operands))
+    return max(1.0, largest(applied.y), *map(largest, applied.operands))
 
 
-def _size_of_pull(site: Site, raw: Any, g: Any) -> float:
-    return max(largest(raw) * np.size(raw), largest(g) * max(1.0, largest(site.y)))
+def _size_of_pull(applied: Applied, raw: Any, g: Any) -> float:
+    return max(largest(raw) * np.size(raw), largest(g) * max(1.0, largest(applied.y)))
 
 
 # -- the VJPs of one op --------------------------------------------------------------------------
 
 
-def _pulls(site: Site, replay: Replay) -> Iterator[Suspect]:
+def _pulls(applied: Applied, both: Passes) -> Iterator[Suspect]:
     """Each VJP against a ball difference, and against the closed form's slopes."""
-    row, span = site.node.op, site.node.span
+    row, span = applied.node.op, applied.node.span
     slopes: list[Array] | None = None  # of arbs
-    for i, raw, g in pulled(site, replay):
-        if not _finite(*site.operands, site.y, g):
+    for i, raw, g in pulled(applied, both):
+        if not _finite(*applied.operands, applied.y, g):
             continue
-        if slopes is None and numeric(site):
-            slopes = slopes_of(site, g)
-        right = summed(raw, np.shape(site.operands[i]))
-        u = probe(site.operands[i])
-        three = {"vjp": float(np.sum(right * u)), "ball": _float(directional(site, g, i, u))}
+        if slopes is None and numeric(applied):
+            slopes = slopes_of(applied, g)
+        right = summed(raw, np.shape(applied.operands[i]))
+        u = probe(applied.operands[i])
+        three = {"vjp": float(np.sum(right * u)), "ball": _float(directional(applied, g, i, u))}
         if slopes is not None:
             three["symbolic"] = _float(sum(np.ravel(slopes[i]) * arbs(u).ravel(), arb(0)))
-        size = _size_of_pull(site, raw, g)
+        size = _size_of_pull(applied, raw, g)
         off = _odd({n: np.array([v]) for n, v in three.items()}, size * max(1.0, largest(u)))
         if off:
             yield Suspect(row.name, f"vjps[{i}]" if off == "vjp" else off, span, f"{three}")
-        fitted = replay.pieces[site.node, i][1]
+        fitted = both.pieces[applied.node, i][1]
         if np.shape(fitted) != right.shape or not np.allclose(fitted, right, equal_nan=True):
             yield Suspect("engine", "fit", span, f"{np.shape(raw)} fitted to {right.shape}")
 
@@ -180,15 +182,15 @@ def _pulls(site: Site, replay: Replay) -> Iterator[Suspect]:
 # -- where paths meet ----------------------------------------------------------------------------
 
 
-def _joins(replay: Replay) -> Iterator[Suspect]:
+def _joins(both: Passes) -> Iterator[Suspect]:
     """What arrived at a step is the sum of what its users sent."""
     sent: dict[Step, Any] = {}
-    for (node, i), (_, fitted) in replay.pieces.items():
+    for (node, i), (_, fitted) in both.pieces.items():
         edge = node.edges[i]
         if edge is not None:
             sent[edge] = sent.get(edge, 0) + np.asarray(fitted)
     for step, total in sent.items():
-        if step in replay.arrived and not np.allclose(total, replay.arrived[step], equal_nan=True):
+        if step in both.arrived and not np.allclose(total, both.arrived[step], equal_nan=True):
             span = getattr(step, "span", None)
             yield Suspect("engine", "accumulate", span, "paths that meet do not add up")
 
@@ -219,9 +221,9 @@ def _finite(*values: Any) -> bool:
     return all(np.all(np.isfinite(np.asarray(v, dtype=float))) for v in values)
 
 
-def _signed_zero(site: Site) -> bool:
+def _signed_zero(applied: Applied) -> bool:
     """Whether an operand holds -0.0, which only floats tell from 0 (arctan2 does)."""
-    arrays = (np.asarray(v, dtype=float) for v in site.operands)
+    arrays = (np.asarray(v, dtype=float) for v in applied.operands)
     return any(bool(np.any((v == 0) & np.signbit(v))) for v in arrays)
 
 

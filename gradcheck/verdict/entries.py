@@ -10,8 +10,8 @@ from flint import arb
 from gradcheck.numbers.ball import middle, radius
 from gradcheck.opinions.opinion import Estimate, Slope
 
-TIGHT = 1e-4
-DIGITS_LOST = 1e-8
+TIGHT = 1e-4  # of an entry's size: a wider bar decides nothing (a mistake is rarely smaller)
+DIGITS_LOST = 1e-8  # of an entry's size: half of float64's sixteen digits
 UNDERFLOW = 2.3e-308  # the least normal float64
 SEEN_AS = {"jump": "jump", "vertical": "undefined", "undefined": "undefined"}
 

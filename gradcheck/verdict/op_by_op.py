@@ -7,24 +7,22 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from gradcheck.engine.backward import RIGHT, pull, walk
-from gradcheck.engine.recording import watched
+from gradcheck.engine.backward import RIGHT, pull
 from gradcheck.engine.tape import Node, Step
-from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.numbers import symbolic as line
 from gradcheck.numbers.ball import TIES, arbs, balls
 from gradcheck.numbers.scalars import answer
 from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.opinion import Array, Case
-from gradcheck.opinions.reverse import recorded
+from gradcheck.opinions.tape import record
 
-STEP = arb(2) ** -100
+STEP = arb(2) ** -100  # in 384 bits: truncation and rounding both below 1e-29
 STRAIGHT = 1e-12  # a kink bends f by a part of its step, a curve by a part of its square
 LARGE = 2000
 
 
 @dataclass(frozen=True)
-class Site:
+class Applied:
     """One op of the tape with everything it was given and gave."""
 
     node: Node
@@ -33,25 +31,18 @@ class Site:
 
 
 @dataclass(frozen=True)
-class Replay:
-    """A forward and a backward pass: sites in order, what arrived where, and each fitted piece."""
+class Passes:
+    """A forward and a backward pass: ops in order, what arrived where, and each fitted piece."""
 
-    sites: tuple[Site, ...]
+    applied: tuple[Applied, ...]
     arrived: Mapping[Step, Any]
     pieces: Mapping[tuple[Step, int], tuple[Any, Any]]
 
 
-def replayed(case: Case) -> Replay | None:
-    """The tape of the case, with all its operands and cotangents; None where there is none."""
-    sites: list[Site] = []
+def passes(case: Case) -> Passes | None:
+    """Both passes with all operands and cotangents; None where there is no tape."""
     arrived: dict[Step, Any] = {}
     pieces: dict[tuple[Step, int], tuple[Any, Any]] = {}
-
-    def observe(node: Node, out: Tensor, operands: Any) -> None:
-        node.span = case.where()
-        site = Site(node, tuple(map(bare, operands)), np.asarray(bare(out)))
-        if site.y.size + sum(map(np.size, site.operands)) <= LARGE:
-            sites.append(site)
 
     def noted_pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
         arrived[node] = g
@@ -62,22 +53,23 @@ def replayed(case: Case) -> Replay | None:
         return pieces[node, i][1]
 
     try:
-        with watched(observe=observe), np.errstate(all="ignore"):
-            out, seed, _ = recorded(case)
-            if out is None:
-                return None
-            verbs = replace(RIGHT, pull=noted_pull, fit=noted_fit)
-            landed = walk([(out._step(), seed)], verbs=verbs)
+        tape = record(case)
+        if tape is None:
+            return None
+        with np.errstate(all="ignore"):
+            landed = tape.back(replace(RIGHT, pull=noted_pull, fit=noted_fit))
     except Exception:  # noqa: BLE001 - a wrong op may break the pass itself
         return None
-    return Replay(tuple(sites), {**landed, **arrived}, pieces)
+    every = (Applied(node, operands, y) for node, (y, operands) in tape.values.items())
+    small = tuple(a for a in every if a.y.size + sum(map(np.size, a.operands)) <= LARGE)
+    return Passes(small, {**landed, **arrived}, pieces)
 
 
-def pulled(site: Site, replay: Replay) -> Iterator[tuple[int, Any, Any]]:
+def pulled(applied: Applied, both: Passes) -> Iterator[tuple[int, Any, Any]]:
     """Each operand that was pulled to: its position, the raw piece, and the cotangent there."""
-    for i in range(len(site.node.edges)):
-        if (site.node, i) in replay.pieces:
-            yield i, replay.pieces[site.node, i][0], replay.arrived[site.node]
+    for i in range(len(applied.node.edges)):
+        if (applied.node, i) in both.pieces:
+            yield i, both.pieces[applied.node, i][0], both.arrived[applied.node]
 
 
 def probe(operand: Any) -> Array:
@@ -99,28 +91,28 @@ def summed(g: Any, shape: tuple[int, ...]) -> Array:
     return out
 
 
-def directional(site: Site, g: Any, i: int, u: Array) -> arb:
+def directional(applied: Applied, g: Any, i: int, u: Array) -> arb:
     """The product g . (f(x + hu) - f(x - hu)) / 2h of this op, in balls; nan at a kink or a tie."""
-    weights = arbs(np.broadcast_to(g, site.y.shape))
+    weights = arbs(np.broadcast_to(g, applied.y.shape))
 
     def at(step: arb) -> arb:
-        moved = list(site.operands)
+        moved = list(applied.operands)
         moved[i] = balls(arbs(balls(moved[i])) + step * arbs(u))
-        value = arbs(on_balls(site, tuple(moved)))
+        value = arbs(on_balls(applied, tuple(moved)))
         return sum((a * b for a, b in zip(value.flat, weights.flat, strict=True)), arb(0))
 
     TIES.count = 0
     here, tied = at(arb(0)), TIES.count
     left, right = at(-STEP), at(STEP)
-    size = largest(g) * max(1.0, largest(site.y))
+    size = largest(g) * max(1.0, largest(applied.y))
     sharp = abs(right + left - 2 * here) > STRAIGHT * (abs(right - left) + STEP * size)
     return arb.nan() if sharp or tied else (right - left) / (2 * STEP)
 
 
-def slopes_of(site: Site, g: Any) -> list[Array]:
+def slopes_of(applied: Applied, g: Any) -> list[Array]:
     """The closed form's cotangents of this one op."""
-    leaves = [line.leaves(f"x{i}", v) for i, v in enumerate(site.operands)]
-    values = np.asarray(answer(site.node.op, tuple(leaves), site.node.params), dtype=object)
+    leaves = [line.leaves(f"x{i}", v) for i, v in enumerate(applied.operands)]
+    values = np.asarray(answer(applied.node.op, tuple(leaves), applied.node.params), dtype=object)
     seeds: dict[Symbolic, arb] = {}
     for entry, weight in zip(values.ravel(), np.broadcast_to(g, values.shape).ravel(), strict=True):
         if isinstance(entry, Symbolic):
@@ -132,14 +124,14 @@ def slopes_of(site: Site, g: Any) -> list[Array]:
     ]
 
 
-def numeric(site: Site) -> bool:
-    return all(np.asarray(v).dtype.kind in "fiu" for v in site.operands)
+def numeric(applied: Applied) -> bool:
+    return all(np.asarray(v).dtype.kind in "fiu" for v in applied.operands)
 
 
-def on_balls(site: Site, operands: tuple[Any, ...]) -> Any:
+def on_balls(applied: Applied, operands: tuple[Any, ...]) -> Any:
     """The op on balls; conditions stay what they are."""
     lifted = tuple(_lifted(v) for v in operands)
-    return answer(site.node.op, lifted, site.node.params)
+    return answer(applied.node.op, lifted, applied.node.params)
 
 
 def _lifted(value: Any) -> Any:

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcheck.answers import echo, read_answer
+from gradcheck.answers import FUNCTIONS, echo, read_answer
 from gradcheck.errors import TextError
-from gradcheck.ops import TABLE
 from tests.support.meanings import MEANINGS
 from tests.support.spellings import ROWS
 from tests.support.typed import NAMES, read
@@ -228,4 +227,4 @@ def test_limits_hold_on_a_deep_stack():
 def test_no_value_raises_anything_but_a_text_error(value):
     """Whatever YAML or JSON can hold is an answer or a TextError."""
     with contextlib.suppress(TextError):
-        assert read_answer(value, names=NAMES, functions=TABLE) is not None
+        assert read_answer(value, names=NAMES, functions=FUNCTIONS) is not None

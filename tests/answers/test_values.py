@@ -4,9 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from gradcheck.answers import Entries, Formula, Numbers, Plain, read_answer
+from gradcheck.answers import FUNCTIONS, Entries, Formula, Numbers, Plain, read_answer
 from gradcheck.errors import TextError
-from gradcheck.ops import TABLE
 from tests.support.typed import NAMES, read
 
 
@@ -25,7 +24,7 @@ def exact(value, fraction):
 
 def answer(value):
     """The answer in a value."""
-    return read_answer(value, names=NAMES, functions=TABLE)
+    return read_answer(value, names=NAMES, functions=FUNCTIONS)
 
 
 def refused(value):
@@ -61,7 +60,7 @@ def test_plain_words_of_a_form(text, value):
 
 def test_a_declared_name_is_no_plain_word():
     """Where an input is called none, none is that input."""
-    assert isinstance(read_answer("none", names=["none"], functions=TABLE), Formula)
+    assert isinstance(read_answer("none", names=["none"], functions=FUNCTIONS), Formula)
 
 
 def test_a_number():

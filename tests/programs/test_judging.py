@@ -180,7 +180,7 @@ def flat(value: Any) -> list[float]:
 def test_references_and_right_answers_are_right_in_pytorch(name: str) -> None:
     """PyTorch, running the same texts, leaves the numbers that are due."""
     torch = pytest.importorskip("torch")
-    asked, problem = ready(name).asked, SHIPPED[name]
+    asked, problem = ready(name).run, SHIPPED[name]
     part = problem.parts[0].name
     due = flat(asked.trace.values[part])
     torch.set_default_dtype(torch.float64)
@@ -378,7 +378,7 @@ def test_what_cannot_be_read_is_wrong_and_said(program: str, words: str) -> None
 
 def copying() -> str:
     """A program that states what the reference leaves at the given point."""
-    norms, w = (flat(each) for each in ready(DESCENT).asked.trace.values["loop"])
+    norms, w = (flat(each) for each in ready(DESCENT).run.trace.values["loop"])
     lines = "\n".join(f"record(norm={number!r})" for number in norms)
     return f"{lines}\nw = tensor({w!r})\n"
 
@@ -394,7 +394,7 @@ def test_copied_numbers_are_found_out() -> None:
 
 def test_copied_numbers_among_computed_ones_are_found_out() -> None:
     """The norms are computed, the parameters stated."""
-    w = flat(ready(DESCENT).asked.trace.values["loop"][1])
+    w = flat(ready(DESCENT).run.trace.values["loop"][1])
     found = judged(DESCENT, loop(LOSS, BACK, KEEP, STEP, CLEAR) + f"w = tensor({w!r})\n")
     assert (found.verdict, found.tags, found.witness.index[0]) == ("wrong", ("one-point",), 1)
 

@@ -1,15 +1,14 @@
 """Typed answers read over the names that the tests of answers share."""
 
-from gradcheck.answers import Formula, read_formula
+from gradcheck.answers import FUNCTIONS, Formula, read_formula
 from gradcheck.errors import Complaint, TextError
-from gradcheck.ops import TABLE
 
 NAMES = ("x", "y", "a", "n", "theta", "x_1", "x2", "X", "W", "b", "y_true", "aa")
 
 
 def read(text: str, names: tuple[str, ...] = NAMES) -> Formula:
     """The formula in a text, with every function the reader knows."""
-    return read_formula(text, names=names, functions=TABLE)
+    return read_formula(text, names=names, functions=FUNCTIONS)
 
 
 def complaint(text: str, names: tuple[str, ...] = NAMES) -> Complaint:

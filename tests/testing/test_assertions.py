@@ -119,14 +119,47 @@ WRONG = {
 }  # fmt: skip
 
 
+# The mistakes that explain it (one of several where they fit alike), as a reader would name them.
+NAMED = {
+    "sign, tiny scale": "sign-error",
+    "zero, tiny scale": "path-dropped",
+    "missing transpose": "transposed",
+    "bias not summed": "broadcast-not-summed",
+    "bias summed over the wrong axis": "summed-over-wrong-axis",
+    "bias averaged": "broadcast-averaged",
+    "mean for sum": "sum-for-mean",
+    "sum for mean": "mean-for-sum",
+    "mask inverted": "mask-wrong",
+    "mask forgotten": "chain-factor-dropped",
+    "softmax zero": "path-dropped",
+    "softmax sign": "sign-error",
+    "layer norm zero": "path-dropped",
+    "not transposed back": "transposed",
+    "cotangent ignored": "upstream-ignored",
+    "tanh without the square": "wrong-function-derivative",
+    "repeated index overwritten": "repeated-index-overwritten",
+    "path dropped": "path-dropped",
+    "overwritten, not added": "path-dropped",
+    "quotient without the square": "denominator-not-squared",
+    "arguments swapped": "sign-error",
+}
+
+
 @pytest.mark.parametrize("name", WRONG)
-def test_the_wrong_is_caught(name):
-    """Each way of being wrong is caught, with a message that names the argument."""
+def test_the_wrong_is_caught_and_named(name):
+    """Each way of being wrong is caught, in the argument where it is, and by its name."""
     forward, backward, args = WRONG[name]
     with pytest.raises(GradientError) as caught:
         assert_vjp(forward, backward, *args)
-    assert not caught.value.result
-    assert "d/d" in str(caught.value) or "backward" in str(caught.value)
+    result = caught.value.result
+    assert not result
+    named = {part: [h.ids for h in d.hypotheses] for part, d in result.diagnoses.items()}
+    if name in NAMED:
+        assert named
+        assert all((NAMED[name],) in ids for ids in named.values()), named
+        assert NAMED[name] in str(caught.value)
+    else:
+        assert "d/d" in str(caught.value) or "backward" in str(caught.value)
 
 
 def test_what_no_check_at_one_point_can_see():
@@ -262,7 +295,7 @@ def test_misuse_is_told(name):
         ("changes its arguments", lambda x: np.sin(x, out=x), lambda c, x: c * np.cos(x)),
     ],
 )  # fmt: skip
-def test_bad_conduct_is_told(words, forward, backward):
+def test_side_effects_are_told(words, forward, backward):
     """What a function does beside giving a result is a fault, in words."""
     with pytest.raises(GradientError, match=words):
         assert_vjp(forward, backward, X5)

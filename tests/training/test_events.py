@@ -17,7 +17,7 @@ from gradcheck.ops import TABLE
 from gradcheck.problem import Problem, load_text
 from gradcheck.training import is_training, prepared
 from gradcheck.training.forms import Form, Root, evaluate
-from gradcheck.training.recorder import Recorder
+from gradcheck.training.ledger import Ledger
 
 LOOP = """
 for step in range(2):
@@ -110,12 +110,12 @@ def test_what_lands_in_the_ledger_must_be_the_gradient(monkeypatch: pytest.Monke
             leaf.t.grad = leaf.t.grad * 2
 
     leaves: list[Any] = []
-    becomes = Recorder.becomes_leaf
+    becomes = Ledger.becomes_leaf
     monkeypatch.setattr(
-        Recorder, "becomes_leaf", lambda self, s: leaves.append(s) or becomes(self, s)
+        Ledger, "becomes_leaf", lambda self, s: leaves.append(s) or becomes(self, s)
     )
     monkeypatch.setattr(Tensor, "backward", doubled)
-    monkeypatch.setattr("gradcheck.training.preparing.check_plain", lambda *args: None)
+    monkeypatch.setattr("gradcheck.training.preparing.check_on_engine", lambda *args: None)
     (event,) = prepared(problem("(w**2).backward()")).events
     assert event.verdict.verdict == "dissent"
     assert "what the engine added to w.grad is not this gradient" in event.verdict.notes
@@ -126,7 +126,7 @@ def test_a_recorded_run_that_differs_from_the_engine_is_refused(
 ) -> None:
     """The same program without forms is the witness: a wrong form cannot pass alone."""
     monkeypatch.setattr(
-        "gradcheck.training.traced.Shadow.__rsub__", lambda self, other: self - other
+        "gradcheck.training.traced.Traced.__rsub__", lambda self, other: self - other
     )
     with pytest.raises(GradcheckError, match="differ on g"):
         prepared(problem("(1 - w)**3\n((1 - w)**3).backward()", "{g: w.grad}"))

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from gradcheck.cli import main
 from gradcheck.diagnosis.lint import Finding
 from gradcheck.problem import load, load_text
-from gradcheck.training import Asked, prepared
+from gradcheck.training import Reference, prepared
 from gradcheck.training.lint import blind, confused
 from gradcheck.training.sites import EVERYWHERE
 
@@ -40,7 +40,7 @@ for k in range({n}):
 """
 
 
-def asking(program: str, *asked: str) -> Asked:
+def asking(program: str, *asked: str) -> Reference:
     """A program in w = [1, -2], and what it is asked."""
     lines = "\n".join(f"  {line}" for line in program.strip().splitlines())
     parts = ", ".join(f'"{each}": "{each}"' for each in asked)

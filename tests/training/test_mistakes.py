@@ -83,11 +83,11 @@ def test_every_mistake_is_shipped() -> None:
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_mistake_made_is_found_again(name: str) -> None:
     """From any part that it changes, at every place: by name, or in a tie of equal answers."""
-    made = [r for r in ready(name).asked.mistaken.replays if r.site == EVERYWHERE]
+    made = [r for r in ready(name).run.mistaken.replays if r.site == EVERYWHERE]
     assert made
     for replay in made:
         for part, value in replay.values.items():
-            right = ready(name).asked.trace.values[part]
+            right = ready(name).run.trace.values[part]
             if same(value, right) or not isinstance(value, np.ndarray):
                 continue
             verdict, ids, _ = named(ready(name), part, value.tolist())
@@ -116,7 +116,7 @@ def test_one_step_hides_what_two_steps_show() -> None:
     """After one step a missing clearing has changed nothing, and the answer is right."""
     (once,) = load_text(LOOP % 1).problems
     assert named(key(once), "norms", [2 * 5**0.5])[0] == "right"
-    assert "missing-zero-grad" not in {r.mistake.id for r in key(once).asked.mistaken.replays}
+    assert "missing-zero-grad" not in {r.mistake.id for r in key(once).run.mistaken.replays}
 
 
 def test_a_tie_that_is_a_fact_is_said() -> None:
@@ -262,7 +262,7 @@ def test_one_leaf_alone_is_told_from_a_slip() -> None:
         gradients.append(held)
         v -= 0.1 * held
     (problem,) = load_text(TWO).problems
-    asked = key(problem).asked
+    asked = key(problem).run
     alone = [r for r in asked.mistaken.replays if r.site.leaf is not None]
     fits = [r for r in alone if same(np.array(gradients), r.values["v"])]
     assert [asked.mistaken.names[r.site.leaf] for r in fits] == ["v"]

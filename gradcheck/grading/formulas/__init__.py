@@ -1,1 +1,1 @@
-"""A typed formula as straight-line floats and balls, and the points that tell it from others."""
+"""A typed formula as operations on floats and balls, and the points that tell it from others."""

@@ -1,4 +1,4 @@
-"""From the tree of a formula to a straight line, where it is a formula of single numbers."""
+"""From the tree of a formula to its line of operations, where it is one of single numbers."""
 
 import ast
 import operator
@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 from flint import arb
 
-from gradcheck.grading.formulas.line import CHOICE, Leaf, Rule, Step, StraightLine
+from gradcheck.grading.formulas.line import CHOICE, Leaf, Line, Rule, Step
 from gradcheck.language.kinds import CONSTANTS, FORMULAS
 from gradcheck.numbers.ball import Ball, Undecided, exact
+from gradcheck.numbers.exponents import FORMULA
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import Composed
 
 Shapes = Mapping[str, tuple[int, ...]]
 LONGEST = 2_000  # bits of a folded fraction
-EXPONENT = 1_000  # of a folded power
 
 BINARY: dict[type[ast.AST], str] = {
     ast.Add: "add",
@@ -67,9 +67,9 @@ COMPARISONS: dict[type[ast.AST], Rule] = {
 }
 
 
-def straight(tree: ast.Expression, text: str, shapes: Shapes) -> StraightLine | None:
-    """The formula as a straight line; None where it is more than single numbers."""
-    line = _Line(text, shapes)
+def line_from_tree(tree: ast.Expression, text: str, shapes: Shapes) -> Line | None:
+    """The formula as a line of operations; None where it is more than single numbers."""
+    line = _LineBuilder(text, shapes)
     try:
         end = line.number_at(tree.body)
     except _Beyond:
@@ -88,8 +88,8 @@ class _Ref(NamedTuple):
     at: int
 
 
-class _Line:
-    """A straight line in the making."""
+class _LineBuilder:
+    """A line of operations in the making."""
 
     def __init__(self, text: str, shapes: Shapes) -> None:
         self.text, self.shapes = text, shapes
@@ -122,8 +122,8 @@ class _Line:
 
     def fraction(self, ref: _Ref) -> Fraction | None:
         """The exact value in a slot of a typed number."""
-        found = self.typed[ref.at] if ref.table == "number" else None
-        return found if isinstance(found, Fraction) else None
+        typed = self.typed[ref.at] if ref.table == "number" else None
+        return typed if isinstance(typed, Fraction) else None
 
     def step(self, rule: Rule, name: str, args: tuple[_Ref, ...], node: ast.AST) -> _Ref:
         """The slot of an operation; the same operation on the same slots is made once."""
@@ -152,13 +152,13 @@ class _Line:
         if a is None or b is None or (b == 0 and name == "divide"):
             return None
         if name == "power" and (
-            b.denominator != 1 or abs(b) > EXPONENT or (a == 0 and b < 0) or _long(a, abs(b))
+            b.denominator != 1 or abs(b) > FORMULA or (a == 0 and b < 0) or _long(a, abs(b))
         ):
             return None
-        found = Fraction(FOLDED[name](a, b))
-        return None if _long(found, Fraction(1)) else found
+        result = Fraction(FOLDED[name](a, b))
+        return None if _long(result, Fraction(1)) else result
 
-    def finished(self, end: _Ref) -> StraightLine | None:
+    def finished(self, end: _Ref) -> Line | None:
         """The line with its slots counted."""
         if end.table == "test":
             return None
@@ -171,7 +171,7 @@ class _Line:
         steps = tuple([Step(rule, slots(refs), name, at) for rule, refs, name, at in self.made])
         plain = tuple([(step.rule, step.args) for step in steps])
         leaves, numbers = tuple(self.leaves), tuple(self.typed)
-        return StraightLine(self.text, leaves, numbers, steps, offset[end.table] + end.at, plain)
+        return Line(self.text, leaves, numbers, steps, offset[end.table] + end.at, plain)
 
 
 def _long(value: Fraction, times: Fraction) -> bool:
@@ -194,10 +194,10 @@ def _lifted(function: Rule) -> Rule:
 
     def rule(*args: arb) -> arb:
         try:
-            found = function(*map(Ball, args))
+            result = function(*map(Ball, args))
         except ValueError:
             return arb("nan")
-        return found.x if type(found) is Ball else exact(found)
+        return result.x if type(result) is Ball else exact(result)
 
     return rule
 
@@ -205,7 +205,7 @@ def _lifted(function: Rule) -> Rule:
 # -- one reader a kind of node -------------------------------------------------------------------
 
 
-def _name(line: _Line, node: ast.Name) -> _Ref:
+def _name(line: _LineBuilder, node: ast.Name) -> _Ref:
     if node.id in line.shapes:
         return line.leaf(node.id, ())
     if node.id not in CONSTANTS:
@@ -213,26 +213,26 @@ def _name(line: _Line, node: ast.Name) -> _Ref:
     return line.number(node.id)
 
 
-def _constant(line: _Line, node: ast.Constant) -> _Ref:
+def _constant(line: _LineBuilder, node: ast.Constant) -> _Ref:
     value: object = node.value
     if isinstance(value, bool) or not isinstance(value, int | Fraction):
         raise _Beyond
     return line.number(Fraction(value))
 
 
-def _binary(line: _Line, node: ast.BinOp) -> _Ref:
+def _binary(line: _LineBuilder, node: ast.BinOp) -> _Ref:
     name = BINARY.get(type(node.op))
     if name is None:
         raise _Beyond
     return line.applied(name, (line.number_at(node.left), line.number_at(node.right)), node)
 
 
-def _unary(line: _Line, node: ast.UnaryOp) -> _Ref:
+def _unary(line: _LineBuilder, node: ast.UnaryOp) -> _Ref:
     inner = line.number_at(node.operand)
     return line.applied("negative", (inner,), node) if isinstance(node.op, ast.USub) else inner
 
 
-def _subscript(line: _Line, node: ast.Subscript) -> _Ref:
+def _subscript(line: _LineBuilder, node: ast.Subscript) -> _Ref:
     """`x[0]`, `W[1, -1]`: an entry of an input."""
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if not isinstance(node.value, ast.Name):
@@ -248,7 +248,7 @@ def _place(node: ast.expr) -> int:
     raise _Beyond
 
 
-def _call(line: _Line, node: ast.Call) -> _Ref:
+def _call(line: _LineBuilder, node: ast.Call) -> _Ref:
     name = FORMULAS.function(node.func.id) if isinstance(node.func, ast.Name) else None
     row = TABLE.get(name or "")
     if name is None or row is None or row.params or row.arrange:
@@ -263,7 +263,7 @@ def _call(line: _Line, node: ast.Call) -> _Ref:
     return line.applied(name, args, node)
 
 
-def _comparison(line: _Line, node: ast.Compare) -> _Ref:
+def _comparison(line: _LineBuilder, node: ast.Compare) -> _Ref:
     """A test: it may only stand where a choice asks for one."""
     if len(node.ops) != 1:
         raise _Beyond
@@ -273,7 +273,7 @@ def _comparison(line: _Line, node: ast.Compare) -> _Ref:
     return line.step(COMPARISONS[type(node.ops[0])], "test", args, node)
 
 
-_READERS: dict[type[ast.AST], Callable[[_Line, Any], _Ref]] = {
+_READERS: dict[type[ast.AST], Callable[[_LineBuilder, Any], _Ref]] = {
     ast.Name: _name,
     ast.Constant: _constant,
     ast.BinOp: _binary,

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import sides
-from gradcheck.grading.formulas.line import StraightLine
+from gradcheck.grading.formulas.line import Line
 from gradcheck.grading.formulas.values import Readings
 from gradcheck.grading.key import Key, Spot
 from gradcheck.numbers.ball import precision
@@ -30,28 +30,28 @@ def further_sides(key: Key, ready: Readings) -> tuple[Spot, ...]:
     lines = [line for line in ready.lines if line.knotted]
     if not lines:
         return ()
-    found = _unseen_sides(key, lines)
-    close = dict.fromkeys(_close(lines, [*key.spots, *found]))
-    return (*found, *[spot for spot in list(close)[:MOST] if spot.inside])
+    beyond = _unseen_sides(key, lines)
+    close = dict.fromkeys(_close(lines, [*key.spots, *beyond]))
+    return (*beyond, *[spot for spot in list(close)[:MOST] if spot.inside])
 
 
-def _unseen_sides(key: Key, lines: Sequence[StraightLine]) -> tuple[Spot, ...]:
+def _unseen_sides(key: Key, lines: Sequence[Line]) -> tuple[Spot, ...]:
     """Points on those sides of the answer's knots where none of the usual points lies."""
     seen = {side for spot in key.spots for side in _seen(lines, spot)}
     wanted = {(knot, -side) for knot, side in seen} - seen
-    found: list[Spot] = []
+    beyond: list[Spot] = []
     for spot in _candidates(key, lines) if wanted else ():
         new = set(_seen(lines, spot)) - seen
         if new and spot.inside:
-            found.append(spot)
+            beyond.append(spot)
             seen |= new
             wanted -= new
-        if not wanted or len(found) == MOST:
+        if not wanted or len(beyond) == MOST:
             break
-    return tuple(found)
+    return tuple(beyond)
 
 
-def _close(lines: Sequence[StraightLine], spots: Sequence[Spot]) -> Iterator[Spot]:
+def _close(lines: Sequence[Line], spots: Sequence[Spot]) -> Iterator[Spot]:
     """On both sides of each knot, close to it: it may lie a little beside the gradient's own."""
     ordered = sorted(spots, key=lambda spot: [v for a in spot.point.values() for v in a.flat])
     sided = [(spot, dict(_seen(lines, spot))) for spot in ordered]
@@ -62,9 +62,7 @@ def _close(lines: Sequence[StraightLine], spots: Sequence[Spot]) -> Iterator[Spo
             yield from _halved(lines, knot, a, b, side)
 
 
-def _halved(
-    lines: Sequence[StraightLine], knot: int, a: Spot, b: Spot, side: int
-) -> tuple[Spot, Spot]:
+def _halved(lines: Sequence[Line], knot: int, a: Spot, b: Spot, side: int) -> tuple[Spot, Spot]:
     """Two points on either side of a knot, a millionth as far apart as they were."""
     for _ in range(HALVINGS):
         middle = _between(a, b)
@@ -95,7 +93,7 @@ def unseen(ready: Readings, spots: Sequence[Spot]) -> str:
     return ""
 
 
-def _candidates(key: Key, lines: Sequence[StraightLine]) -> Iterator[Spot]:
+def _candidates(key: Key, lines: Sequence[Line]) -> Iterator[Spot]:
     """The problem's reserve, then points close to the numbers that the answer mentions."""
     yield from key.reserve
     typed = {n for line in lines for n in line.numbers if isinstance(n, Fraction)}
@@ -115,7 +113,7 @@ def _all_at(key: Key, number: Fraction) -> Spot:
     return Spot(key.problem, moved)
 
 
-def _seen(lines: Sequence[StraightLine], spot: Spot) -> Iterator[Side]:
+def _seen(lines: Sequence[Line], spot: Spot) -> Iterator[Side]:
     """Each knot of the lines, numbered, with the side of it that a point lies on."""
     first = 0
     for line in lines:

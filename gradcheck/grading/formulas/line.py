@@ -1,4 +1,4 @@
-"""A formula of single numbers as a straight line of ball operations.
+"""A formula of single numbers as a line of ball operations, each on earlier slots.
 
 Quick, because nothing but arbs is touched; each equal piece is computed once; numbers that are
 typed stay exact fractions. It knows where it has no value, and where its pieces change their rule.
@@ -46,7 +46,7 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class StraightLine:
+class Line:
     """Slots: the leaves, then the numbers, then one for each step; the value is in slot `end`."""
 
     text: str

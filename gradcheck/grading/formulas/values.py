@@ -14,13 +14,14 @@ from flint import arb
 from gradcheck.answers import Entries, Formula, Numbers
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import Array, At, NoValue, Values
-from gradcheck.grading.formulas.from_tree import straight
-from gradcheck.grading.formulas.line import StraightLine
+from gradcheck.grading.formulas.from_tree import line_from_tree
+from gradcheck.grading.formulas.line import Line
 from gradcheck.grading.key import Spot
 from gradcheck.language import Budget, Program, check_expression
 from gradcheck.language.kinds import FORMULAS, KINDS
 from gradcheck.language.running.run import run
 from gradcheck.numbers.ball import arbs, balls, exact, middle, precision
+from gradcheck.numbers.exponents import FORMULA
 from gradcheck.problem import Problem
 
 PATIENCE = 1_024  # bits; an array's entry that is no number even then is looked at with floats
@@ -42,11 +43,11 @@ def budget(problem: Problem) -> Budget:
         total=40 * elements,
         products=100 * elements,
         bits=5_000,
-        exponent=2_000,
+        exponent=FORMULA,
     )
 
 
-Piece = StraightLine | Program
+Piece = Line | Program
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,10 +74,10 @@ class Readings:
         return value
 
     @property
-    def lines(self) -> tuple[StraightLine, ...]:
-        """The pieces that are straight lines."""
+    def lines(self) -> tuple[Line, ...]:
+        """The pieces that are lines of operations."""
         flat = self.pieces.flat if isinstance(self.pieces, np.ndarray) else (self.pieces,)
-        return tuple(piece for piece in flat if isinstance(piece, StraightLine))
+        return tuple(piece for piece in flat if isinstance(piece, Line))
 
 
 def readings(problem: Problem, read: Formula | Entries | Numbers) -> Readings:
@@ -107,15 +108,15 @@ def exact_number(value: Fraction) -> Callable[[], arb]:
 
 def names(piece: Piece) -> frozenset[str]:
     """All the names in a piece: of inputs, and perhaps of functions."""
-    if isinstance(piece, StraightLine):
+    if isinstance(piece, Line):
         return frozenset(name for name, _ in piece.leaves)
     return frozenset(n.id for n in ast.walk(piece.tree) if isinstance(n, ast.Name))
 
 
 def _piece(problem: Problem, formula: Formula) -> Piece:
-    """A formula of single numbers as a straight line, any other as a checked program."""
+    """A formula of single numbers as a line of operations, any other as a checked program."""
     shapes = {name: entry.shape for name, entry in problem.inputs.items()}
-    return straight(formula.tree, formula.text, shapes) or check_expression(
+    return line_from_tree(formula.tree, formula.text, shapes) or check_expression(
         _vectors(formula.tree), declared=problem.inputs, vocabulary=FORMULAS, source=formula.text
     )
 
@@ -145,17 +146,17 @@ def _values(pieces: Any, spot: Spot, bits: int) -> Values:
 
 
 def _value(piece: Any, spot: Spot, bits: int) -> Values:
-    """One piece at a point: quickly if it is a straight line."""
-    if isinstance(piece, StraightLine):
+    """One piece at a point: quickly if it is a line of operations."""
+    if isinstance(piece, Line):
         return piece.value(spot.arbs(bits), bits)
     if not isinstance(piece, Program):
         number: arb = piece()
         return number
     inputs = {name: balls(value) for name, value in spot.point.items()}
-    found = _as_numbers(run(piece, inputs, KINDS["ball"], budget(spot.problem)).value)
+    entries = _as_numbers(run(piece, inputs, KINDS["ball"], budget(spot.problem)).value)
     if bits >= PATIENCE:
-        _refuse_lost(piece, spot, found)
-    return found if found.shape else found.item()
+        _refuse_lost(piece, spot, entries)
+    return entries if entries.shape else entries.item()
 
 
 def _as_numbers(value: Any) -> Array:
@@ -166,9 +167,9 @@ def _as_numbers(value: Any) -> Array:
         raise NotNumbers("the formula gives no array of numbers") from None
 
 
-def _refuse_lost(program: Program, spot: Spot, found: Array) -> None:
+def _refuse_lost(program: Program, spot: Spot, entries: Array) -> None:
     """Raise NoValue where neither so many bits nor floats find a number in some entry."""
-    lost = [index for index, ball in np.ndenumerate(found) if not ball.is_finite()]
+    lost = [index for index, ball in np.ndenumerate(entries) if not ball.is_finite()]
     if not lost:
         return
     inputs = {name: np.array(value, dtype=float)[()] for name, value in spot.point.items()}
@@ -176,7 +177,7 @@ def _refuse_lost(program: Program, spot: Spot, found: Array) -> None:
         run(program, inputs, KINDS["float"], budget(spot.problem)).value, dtype=float
     )
     for index in lost:
-        if plain.shape == found.shape and not np.isfinite(plain[index]):
+        if plain.shape == entries.shape and not np.isfinite(plain[index]):
             entry = f"entry {list(index)}" if index else "it"
             raise NoValue(f"{entry} has no value")
 
@@ -185,10 +186,10 @@ def floats(at: At) -> Array | None:
     """The answer at a point as floats; None where it is not made of finite numbers."""
     try:
         with precision(128):
-            found = at(128)
+            values = at(128)
     except GradcheckError:
         return None
-    if isinstance(found, arb):
-        found = boxed([found], ())
-    numbers = np.array([middle(ball) for ball in found.flat], dtype=float).reshape(found.shape)
+    if isinstance(values, arb):
+        values = boxed([values], ())
+    numbers = np.array([middle(ball) for ball in values.flat], dtype=float).reshape(values.shape)
     return numbers if np.all(np.isfinite(numbers)) else None

@@ -10,6 +10,7 @@ from gradcheck.language.rules.differing import refuse_picked
 from gradcheck.language.rules.names import attribute, good_name, name
 from gradcheck.language.rules.refusals import OPERATORS, OTHERWISE, Refusal
 from gradcheck.language.rules.walk import Check, Rule
+from gradcheck.numbers.exponents import PROGRAM
 
 BINARY = frozenset(
     (
@@ -18,13 +19,12 @@ BINARY = frozenset(
     )
 )
 COMPARISONS = frozenset((ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE))
-LARGEST_EXPONENT = 10_000
 
 TEXT = Refusal("a text", "leave it out: a program computes numbers")
 DOTS = Refusal("a `...` outside `x[...]`", "write `pass`")
 IMAGINARY = Refusal("an imaginary number", "write real numbers; the multiplication is `2*j`")
 IDENTITY = Refusal("an `is` with something but `None`", "compare with `==`")
-EXPONENT = Refusal(f"an exponent beyond {LARGEST_EXPONENT:,}", "choose a smaller one")
+EXPONENT = Refusal(f"an exponent beyond {PROGRAM:,}", "choose a smaller one")
 
 
 def constant(check: Check, node: ast.Constant) -> None:
@@ -44,7 +44,7 @@ def binary(check: Check, node: ast.BinOp) -> None:
     """An operator between two expressions."""
     if type(node.op) not in BINARY:
         check.refuse(node, OPERATORS.get(type(node.op), OTHERWISE))
-    if isinstance(node.op, ast.Pow) and _number(node.right) > LARGEST_EXPONENT:
+    if isinstance(node.op, ast.Pow) and _number(node.right) > PROGRAM:
         check.refuse(node.right, EXPONENT)
     check.all((node.left, node.right))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from gradcheck.errors import OutOfBudget
 from gradcheck.language.running.shapes import Count, Shape, broadcast, count_nested, size_of
+from gradcheck.numbers.exponents import PROGRAM
 
 # An entry of a list takes this many times as long to look at as an element of an array.
 LIST_ENTRY = 20
@@ -23,7 +24,7 @@ class Budget:
     total: int = 200_000_000  # elements made over the whole run
     products: int = 1_000_000_000  # multiplications inside matmul and its kin, over the whole run
     bits: int = 10_000  # of an integer
-    exponent: int = 10_000  # of a power, where it is an integer
+    exponent: int = PROGRAM  # of a power, where it is an integer
 
 
 @dataclass

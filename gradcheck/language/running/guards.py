@@ -54,18 +54,6 @@ OPERATIONS: dict[str, tuple[Function, Function]] = {
     "greater_equal": (operator.ge, operator.ge),
 }
 
-# Functions that are an operator by another name: with integers they do what the operator does.
-SPELLINGS = {name: name for name in ("add", "subtract", "multiply", "divide", "power")} | {
-    "sub": "subtract",
-    "mul": "multiply",
-    "div": "divide",
-    "true_divide": "divide",
-    "pow": "power",
-    "floor_divide": "floor_divide",
-    "remainder": "remainder",
-    "mod": "remainder",
-}
-
 SEQUENCES = (list, tuple, str, range)
 FLOATS = frozenset({float, np.float64})
 
@@ -226,14 +214,14 @@ class Guards:
         return self.counted(getattr(owner, name), args, kwargs)
 
     def function(self, name: str, plain: Function) -> Function:
-        """A function of the vocabulary, within the budget."""
-        same = SPELLINGS.get(name)
+        """A function of the vocabulary, within the budget; `add(2, 3)` is what `2 + 3` is."""
+        is_operator = name in OPERATIONS
 
         def guarded(*args: Any, **kwargs: Any) -> Any:
-            if same and len(args) == 2 and not kwargs:
+            if is_operator and len(args) == 2 and not kwargs:
                 if isinstance(args[0], int) and isinstance(args[1], int):
-                    return self.integers(same, *args)
-                if same == "power":
+                    return self.integers(name, *args)
+                if name == "power":
                     self._exponent(args[1])
             self.fits(name, args, kwargs)
             return self.counted(plain, args, kwargs)

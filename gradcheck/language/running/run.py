@@ -16,7 +16,7 @@ from gradcheck.language.program import Program
 from gradcheck.language.running.budget import Budget, Meter
 from gradcheck.language.running.builtin import TYPE, Builtins
 from gradcheck.language.running.guards import Function, Guards, Kind
-from gradcheck.language.spans import MARK, SPANS
+from gradcheck.language.spans import MARK, SPANS, where_in
 
 NOTHING: Mapping[str, Function] = MappingProxyType({})
 START: Where = (1, 1, 0, 0)
@@ -138,8 +138,6 @@ def _place(traceback: TracebackType | None) -> Where:
     while traceback:
         code = traceback.tb_frame.f_code
         if code.co_filename == MARK:
-            line, end_line, start, end = list(code.co_positions())[traceback.tb_lasti // 2]
-            line = line or traceback.tb_lineno
-            where = (line, end_line or line, start or 0, end or 0)
+            where = where_in(code, traceback.tb_lasti, traceback.tb_lineno)
         traceback = traceback.tb_next
     return where

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from gradcheck.opinions.floats.scan import Slope as Scanned
-from gradcheck.opinions.floats.scan import scan
+from gradcheck.opinions.floats.scan import Scanned, scan
 from gradcheck.opinions.opinion import (
     Array,
     Case,

@@ -1,7 +1,7 @@
 """The derivative of a black box that takes and gives floats, with an error bar that holds.
 
 `scan` samples f at x ± h over a whole ladder of steps, names what it sees there, and where f is
-smooth extrapolates its difference quotients. `probe` is the cheap test that may save a scan.
+smooth extrapolates its difference quotients.
 """
 
 import math
@@ -12,7 +12,6 @@ import numpy as np
 
 from gradcheck.opinions.floats.richardson import (
     EPS,
-    GOLDEN,
     INF,
     NAN,
     Function,
@@ -32,7 +31,6 @@ from gradcheck.opinions.floats.richardson import (
     rounding,
     sampled,
     scatter,
-    slope_to,
     two_sided,
 )
 
@@ -49,7 +47,7 @@ DENIALS: dict[Trouble, Kind] = {
 
 
 @dataclass(frozen=True)
-class Slope:
+class Scanned:
     """The derivative of f at x as far as float64 samples of f can tell.
 
     `error` bounds |value - truth|; at a kink, where there is no value, the errors of `left` and
@@ -76,7 +74,7 @@ class Finding:
     detail: str = ""
 
 
-def scan(f: Function, x: float, *, scale: float | None = None) -> Slope:
+def scan(f: Function, x: float, *, scale: float | None = None) -> Scanned:
     """The derivative of f at x, or why there is none.
 
     Steps run from max(1, |x|) down to 8 ulp of x (2^-60 where x is 0). With `scale`, the length on
@@ -91,12 +89,12 @@ def scan(f: Function, x: float, *, scale: float | None = None) -> Slope:
     return replace(slope, evaluations=len(samples.seen))
 
 
-def look(samples: Samples, steps: Rungs) -> Slope:
+def look(samples: Samples, steps: Rungs) -> Scanned:
     """Name what the samples show around x, and take the slope where there is one."""
     if math.isnan(samples.here()):
-        return Slope("undefined", detail="f(x) is not a finite number")
+        return Scanned("undefined", detail="f(x) is not a finite number")
     if len(steps) < 16:
-        return Slope("unresolved", detail="the scale is too close to the resolution of x")
+        return Scanned("unresolved", detail="the scale is too close to the resolution of x")
     if stands_still(samples, steps):
         steps = np.concatenate((steps, steps[-1] * 2.0 ** np.arange(1, 13)))
     left, right = sampled(samples, -1, steps), sampled(samples, 1, steps)
@@ -104,7 +102,7 @@ def look(samples: Samples, steps: Rungs) -> Slope:
     sound = [s for s, found in zip((left, right), findings, strict=True) if not found.trouble]
     noise = noise_near(samples, sound)
     if math.isinf(noise):
-        return Slope("unresolved", detail="f jumps again and again around x")
+        return Scanned("unresolved", detail="f jumps again and again around x")
     return verdict(samples, (left, right), findings, noise)
 
 
@@ -194,7 +192,7 @@ def crowded(samples: Samples, place: float, height: float) -> bool:
 
 def verdict(
     samples: Samples, sides: tuple[Side, Side], findings: tuple[Finding, Finding], noise: float
-) -> Slope:
+) -> Scanned:
     """Put the two sides together: what denies a slope first, then one side alone, then both."""
     f0, troubles = samples.here(), [finding.trouble for finding in findings]
     left, right = (
@@ -202,7 +200,7 @@ def verdict(
         for side, finding in zip(sides, findings, strict=True)
     )
     detail = "; ".join(finding.detail for finding in findings if finding.detail)
-    found = Slope("unresolved", left=left.value, right=right.value, detail=detail)
+    found = Scanned("unresolved", left=left.value, right=right.value, detail=detail)
     for trouble, kind in DENIALS.items():
         if trouble in troubles:
             return replace(found, kind=kind)
@@ -219,9 +217,9 @@ def joined(
     samples: Samples,
     sides: tuple[Side, Side],
     noise: float,
-    found: Slope,
+    found: Scanned,
     limits: tuple[Limit, Limit],
-) -> Slope:
+) -> Scanned:
     """One slope where the one-sided ones agree; a kink where their gap is seen close to x too.
 
     A gap that cannot be seen there may be unheard noise of one side: it only widens the bar.
@@ -239,7 +237,7 @@ def joined(
     return replace(found, kind="kink", error=max(left.bar, right.bar), detail=detail)
 
 
-def resolved(samples: Samples, found: Slope, limit: Limit) -> Slope:
+def resolved(samples: Samples, found: Scanned, limit: Limit) -> Scanned:
     """The slope with its value, unless the bar leaves open what a secant of f would tell."""
     if math.isinf(limit.bar):
         return replace(found, kind="unresolved", detail="the difference quotients do not settle")
@@ -249,37 +247,3 @@ def resolved(samples: Samples, found: Slope, limit: Limit) -> Slope:
         return replace(found, kind="unresolved", detail=detail)
     detail = found.detail or "the difference quotients settle"
     return replace(found, value=limit.value, error=limit.bar, detail=detail, steps=limit.steps)
-
-
-def probe(f: Function, x: float, claimed: float, *, scale: float | None = None) -> bool:
-    """Whether f, asked at nine points, gives no reason to doubt that f'(x) is `claimed`.
-
-    Yes means: central differences at 2^-8, 2^-9 and 2^-10 of the natural length (`scale`, or |x|,
-    or 1) extrapolate to the claim within a bar of at most 1e-9 of it, and the slopes to either side
-    at 2^-20 agree as closely as 32 ulp of f let them. So a claim off by more than 2e-9 of itself
-    passes only where f strays by less than those 32 ulp from a function whose slope it is. A claim
-    of 0 passes only where f stands still. No means: scan.
-    """
-    x = float(x)
-    length = scale or abs(x) or 1.0
-    samples = Samples(f, x, length, length, {})
-    with np.errstate(all="ignore"):
-        steps = length * 2.0 ** np.array([-20, -10, -9, -8]) * (1 + GOLDEN / 4)
-        sides = sampled(samples, -1, steps), sampled(samples, 1, steps)
-        return plausible(*sides, samples.here(), claimed)
-
-
-def plausible(left: Side, right: Side, f0: float, claimed: float) -> bool:
-    """The test of `probe` on its one fine and three coarse rungs."""
-    if (left.values == f0).all() and (right.values == f0).all():
-        return claimed == 0
-    steps = (left.steps + right.steps) / 2
-    heard = 32 * rounding(f0, np.maximum(np.abs(left.values), np.abs(right.values))) / steps
-    from_left, from_right = slope_to(left, f0), slope_to(right, f0)
-    central = (from_left + from_right) / 2
-    once = central[1:3] + (central[1:3] - central[2:]) / 3
-    value = once[0] + (once[0] - once[1]) / 15
-    bar = abs(value - once[0]) + heard[1]
-    turn = abs(from_right[1] - from_left[1]) * steps[0] / steps[1] + heard[0]
-    near = max(abs(from_left[0] - value), abs(from_right[0] - value)) <= turn
-    return bool(near and abs(value - claimed) <= bar <= 1e-9 * abs(claimed))

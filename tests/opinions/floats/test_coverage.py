@@ -12,7 +12,7 @@ import mpmath
 import pytest
 from mpmath import mp, mpf
 
-from gradcheck.opinions.floats.scan import Slope, scan
+from gradcheck.opinions.floats.scan import Scanned, scan
 
 # One formula a family, written once for both: m is `math` or mpmath, x and a are floats or mpf.
 FAMILIES: dict[str, Callable] = {
@@ -49,7 +49,7 @@ class Point:
     family: str
     x: float
     a: float
-    slope: Slope
+    slope: Scanned
     truth: mpf
 
     def error(self) -> float:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from gradcheck.opinions.floats.scan import Slope, probe, scan
+from gradcheck.opinions.floats.scan import Scanned, scan
 
 Function = Callable[[float], float]
 Truth = Callable[[mpf], mpf] | float | None
@@ -274,7 +274,7 @@ def true_slope(truth: Truth, x: float) -> mpf:
         return truth(mpf(x)) if callable(truth) else mpf(truth)
 
 
-def covered(slope: Slope, truth: mpf) -> bool:
+def covered(slope: Scanned, truth: mpf) -> bool:
     """Whether the bar reaches the truth."""
     with mp.workdps(60):
         return bool(abs(mpf(slope.value) - truth) <= slope.error)
@@ -445,45 +445,11 @@ def test_two_parabolas_that_meet(x: float, left: int, right: int, bend: int) -> 
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(distance=st.floats(1e-12, 0.3), side=st.sampled_from([-1, 1]))
 def test_a_kink_beside_x_is_not_at_x(distance: float, side: int) -> None:
-    """However near the kink of |x - c|, x has the slope of its own side."""
+    """However near the kink of |x - c|, x has the slope of its own side.
+
+    The bar is what the grid of float64 leaves: no step is longer than the distance, and an
+    extrapolated quotient over it loses some 30 roundings of 1.
+    """
     slope = scan(lambda t: abs(t - 1), 1 + side * distance)
     assert slope.kind == "smooth"
-    assert abs(slope.value - side) <= slope.error < 1e-3
-
-
-def test_a_probe_accepts_what_is_right() -> None:
-    """Right derivatives of ordinary functions pass, with nine evaluations."""
-    asked: list[float] = []
-    assert probe(lambda x: asked.append(x) or math.sin(x), 1.0, math.cos(1.0))
-    assert len(asked) == 9
-    assert probe(math.log, 1e-10, 1e10)
-    assert probe(lambda x: x * x, 1e20, 2e20)
-    assert probe(lambda t: math.exp(3 + 5 * t), 0.0, 5 * math.exp(3), scale=0.2)
-    assert probe(relu, -1e-9, 0.0)
-
-
-@pytest.mark.parametrize("case", [c for c in SMOOTH + LOST if c.truth is not None], ids=named)
-def test_a_probe_never_accepts_a_visibly_wrong_claim(case: Case) -> None:
-    """A claim off by one part in 1e8, negated, doubled, or 0 for a seen slope, never passes."""
-    truth = float(true_slope(case.truth, case.x))
-    slope = scan(case.f, case.x)
-    wrong = [truth * (1 + 1e-8), truth * (1 - 1e-8), -truth, 2 * truth, truth + 1 + abs(truth)]
-    wrong += [0.0] if slope.kind == "smooth" and abs(slope.value) > slope.error else []
-    for claimed in {claim for claim in wrong if claim != truth}:
-        assert not probe(case.f, case.x, claimed), claimed
-
-
-@pytest.mark.parametrize("case", BROKEN, ids=named)
-@pytest.mark.parametrize("claimed", [-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 100.0, math.inf, math.nan])
-def test_a_probe_accepts_no_claim_where_there_is_no_derivative(
-    case: Broken, claimed: float
-) -> None:
-    """At kinks, jumps, vertical tangents and edges the full scan must speak."""
-    assert not probe(case.f, case.x, claimed)
-
-
-@settings(deadline=None, derandomize=True, max_examples=60)
-@given(distance=st.floats(1e-9, 0.3), claimed=st.sampled_from([-1.0, -0.5, 0.0, 0.5]))
-def test_a_probe_is_not_fooled_by_a_kink_nearby(distance: float, claimed: float) -> None:
-    """At 1 + d the slope of |x - 1| is 1: nothing that its far side suggests passes."""
-    assert not probe(lambda t: abs(t - 1), 1 + distance, claimed)
+    assert abs(slope.value - side) <= slope.error < max(1e-3, 64 * 2**-52 / distance)

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from gradcheck.answers.complaint import refused
 from gradcheck.answers.trees import children
+from gradcheck.numbers.exponents import FORMULA
 
-EXPONENT, MAGNITUDE = 1_000, 30_000.0
+MAGNITUDE = 30_000.0  # decimal digits of a tower of numbers
 
 
 class Size(NamedTuple):
@@ -84,8 +85,8 @@ def _power(node: ast.BinOp, base: Size | None, exponent: Size | None, text: str)
     if exponent is None:
         return
     at, width = node.right.col_offset, (node.right.end_col_offset or 0) - node.right.col_offset
-    if not abs(exponent.value) <= EXPONENT:
-        message = f"an exponent beyond {EXPONENT:,}"
+    if not abs(exponent.value) <= FORMULA:
+        message = f"an exponent beyond {FORMULA:,}"
         raise refused(text, at, message, "simplify it first", max(width, 1))
     if base and base.exponent * abs(exponent.value) > MAGNITUDE:
         message = "a number too long to be an answer"

@@ -1,0 +1,92 @@
+"""A run of a program on tensors: what every op was given and gave, and the passes back over it."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engine.autograd import tensor
+from gradcheck.engine.backward import RIGHT, Verbs, walk
+from gradcheck.engine.recording import watched
+from gradcheck.engine.tape import Leaf, Node, Step
+from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.opinions.opinion import Array, Case, NotScalar
+
+Leaves = Mapping[str, Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class Tape:
+    """Root and seed, the leaves, and for every node, oldest first, its value and its operands.
+
+    Values and operands are copies: a later write into an array does not show in them.
+    """
+
+    case: Case
+    root: Step
+    seed: Any
+    value: Any
+    leaves: Leaves
+    nodes: Sequence[Node]
+    values: Mapping[Node, tuple[Any, tuple[Any, ...]]]
+
+    @cached_property
+    def uses(self) -> Counter[Step]:
+        """How many edges lead to each step."""
+        return Counter(edge for node in self.nodes for edge in node.edges if edge is not None)
+
+    def back(self, verbs: Verbs = RIGHT, only: set[Step] | None = None) -> dict[Step, Any]:
+        """The cotangents of the leaves (or of `only`) from one pass back; it may be repeated."""
+        return walk([(self.root, self.seed)], verbs=verbs, retain=True, only=only)
+
+    def gradients(self, landed: Mapping[Step, Any]) -> dict[str, Array]:
+        """The gradient of every wrt input from what landed at the leaves."""
+        return gradients_at(self.leaves, landed, self.case.wrt)
+
+
+def record(case: Case) -> Tape | None:
+    """The tape of the program at the point; None where the value depends on no wrt input."""
+    nodes: list[Node] = []
+    values: dict[Node, tuple[Any, tuple[Any, ...]]] = {}
+
+    def observe(node: Node, out: Tensor, operands: Any) -> None:
+        node.span = case.where()
+        nodes.append(node)
+        values[node] = np.array(bare(out)), tuple(np.array(bare(v)) for v in operands)
+
+    leaves = leaves_of(case, case.floats())
+    with watched(observe=observe), np.errstate(all="ignore"):
+        out = case.function("tensor", leaves)
+    value = np.asarray(bare(out))
+    seed = seed_of(value, case.cotangent)
+    if not isinstance(out, Tensor) or not out.requires_grad:
+        return None
+    return Tape(case, out._step(), seed, value, leaves, nodes, values)
+
+
+def leaves_of(case: Case, values: Mapping[str, Array]) -> dict[str, Tensor]:
+    """The inputs as tensors; those that are differentiated require grad."""
+    return {name: tensor(v, requires_grad=name in case.wrt) for name, v in values.items()}
+
+
+def seed_of(value: Array, cotangent: Array | None) -> Any:
+    """The cotangent to begin with, of the shape of the value; NotScalar where one is missing."""
+    if cotangent is not None:
+        return np.broadcast_to(np.asarray(cotangent, dtype=np.float64), value.shape)[()]
+    if value.size != 1:
+        raise NotScalar(f"the value has the shape {value.shape}; a cotangent of it is needed")
+    return np.ones(value.shape)[()]
+
+
+def gradients_at(
+    leaves: Leaves, landed: Mapping[Step, Any], wrt: tuple[str, ...]
+) -> dict[str, Array]:
+    """What landed at each leaf; zeros where no path leads to it."""
+    found = {id(step.variable): g for step, g in landed.items() if isinstance(step, Leaf)}
+    return {
+        name: np.array(found.get(id(leaves[name]), np.zeros(leaves[name].shape)), np.float64)
+        for name in wrt
+    }

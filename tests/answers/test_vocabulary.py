@@ -1,1 +1,0 @@
-"""The names that the tests of typed mathematics declare."""

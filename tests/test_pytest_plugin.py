@@ -1,0 +1,99 @@
+"""The pytest plugin, as pytest runs it: what is collected, what passes, how a failure reads."""
+
+import pytest
+
+pytest_plugins = "pytester"
+
+RIGHT = """
+title: Two problems
+problems:
+  - id: cubic
+    inputs: {x: 2.0}
+    program: x**3 + 2*sin(x)
+    right: [{x: 3x^2 + 2cos x}]
+    wrong: [{answer: {x: 3x^2 - 2cos x}, mistake: sign-error}]
+  - id: product
+    inputs: {a: 1.5, b: 2.0}
+    program: a * b
+"""
+WRONG = """
+id: cubic
+inputs: {x: 2.0}
+program: x**3
+right: [{x: 2x^2}]
+wrong: [{answer: {x: 3x^2}, mistake: sign-error}, {answer: {x: x^2}, mistake: sign-error}]
+"""
+JUMP = "id: floor\ninputs: {x: 1.0}\nprogram: floor(x)\n"
+MALFORMED = "id: cubic\ninputs: {x: 2.0}\nprogram: x**3 +\n"
+
+
+@pytest.fixture
+def outcome(pytester):
+    """What pytest says of some files, with the plugin's own warnings as errors."""
+
+    def run(*flags, ini="", **files):
+        pytester.makeini(f"[pytest]\n{ini}\n")
+        for name, text in files.items():
+            (pytester.path / f"{name.replace('__', '.')}.yaml").write_text(text)
+        return pytester.runpytest_inprocess("-p", "no:cacheprovider", *flags)
+
+    return run
+
+
+def test_every_problem_of_a_set_is_a_test(outcome):
+    """A file that ends in .gradcheck.yaml; its problems by their ids."""
+    found = outcome("-v", set__gradcheck=RIGHT)
+    found.assert_outcomes(passed=2)
+    found.stdout.fnmatch_lines(["*set.gradcheck.yaml::cubic PASSED*", "*::product PASSED*"])
+
+
+def test_other_yaml_files_are_left_alone(outcome):
+    """Unless the ini file names their folder, or the file itself."""
+    outcome(plain=RIGHT).assert_outcomes()
+    outcome(ini="gradcheck_problems = .", plain=RIGHT).assert_outcomes(passed=2)
+    outcome(ini="gradcheck_problems = plain.yaml", other=JUMP).assert_outcomes(passed=2)
+
+
+def test_one_problem_can_be_chosen(outcome):
+    """By pytest's own ways: `-k` and a node id."""
+    outcome("-k", "product", set__gradcheck=RIGHT).assert_outcomes(passed=1, deselected=1)
+    outcome("set.gradcheck.yaml::cubic", set__gradcheck=RIGHT).assert_outcomes(passed=1)
+
+
+def test_a_self_test_that_fails_is_told_without_a_traceback(outcome):
+    """What was expected and what came, one line each."""
+    found = outcome(set__gradcheck=WRONG)
+    found.assert_outcomes(failed=1)
+    said = found.stdout.str()
+    assert "2x^2" in said
+    assert "sign-error" in said
+    assert "Traceback" not in said
+    assert "pytest_plugin.py" not in said
+
+
+def test_a_problem_without_a_gradient_is_told(outcome):
+    """The function jumps at its point: no key, and the reason in words."""
+    found = outcome(set__gradcheck=JUMP)
+    found.assert_outcomes(failed=1)
+    found.stdout.fnmatch_lines(["*jump*"])
+    assert "Traceback" not in found.stdout.str()
+
+
+def test_a_malformed_set_is_an_error_of_collection(outcome):
+    """With the complaint's file, line and column."""
+    found = outcome(set__gradcheck=MALFORMED)
+    found.assert_outcomes(errors=1)
+    found.stdout.fnmatch_lines(["*set.gradcheck.yaml:3:*"])
+    assert "Traceback" not in found.stdout.str()
+
+
+def test_nothing_heavy_is_loaded_where_no_set_is_found(pytester):
+    """A run without problem sets imports neither SymPy nor the rest of gradcheck."""
+    pytester.makepyfile(
+        """
+        import sys
+        def test_light():
+            assert not {"sympy", "flint", "gradcheck.problem"} & set(sys.modules)
+        """
+    )
+    pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=1)
