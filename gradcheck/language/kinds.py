@@ -16,6 +16,7 @@ from gradcheck.numbers.ball import Ball, balls
 from gradcheck.numbers.scalars import Scalar, Scalars, wrap
 from gradcheck.numbers.symbolic import Symbolic, constants
 from gradcheck.ops import BY_SPELLING, TABLE
+from gradcheck.ops.methods import OF_METHODS, OWN
 from gradcheck.ops.row import SPELLINGS, Op
 
 # Arrays from nothing, and questions whose answer has no derivative.
@@ -112,6 +113,10 @@ class NumberKind:
             return _loss(TABLE[LOSSES[name]])
         if name in RECORDED_WORDS:
             return _unrecorded(name)
+        if name.startswith(OF_METHODS):
+            name = name.removeprefix(OF_METHODS)
+            own = OWN[name]
+            return self._rounded(TABLE[name], own) if self.name == "tensor" else own
         row = TABLE[BY_SPELLING.get(name, name)]
 
         def call(*args: Any, **kwargs: Any) -> Any:

@@ -22,6 +22,11 @@ def _stable_sigmoid(x: Any) -> Any:
     return np.where(np.greater_equal(x, 0), 1.0, e) / (1 + e)
 
 
+def _below_zero(x: Any) -> Any:
+    """The negative part; flat at 0 itself, where PyTorch's second derivatives of elu are 0."""
+    return np.where(np.less(x, 0), x, 0.0)
+
+
 relu = op(
     lambda x: np.maximum(x, 0.0),
     name="relu",
@@ -73,7 +78,7 @@ elu = op(
     name="elu",
     vjps=(
         lambda g, y, x, alpha=1.0: (
-            g * np.where(np.greater(x, 0), 1.0, alpha * np.exp(np.minimum(x, 0.0)))
+            g * np.where(np.greater(x, 0), 1.0, alpha * np.exp(_below_zero(x)))
         ),
     ),
     symbolic=Composed(lambda x, alpha=1.0: x if x > 0 else alpha * (np.exp(x) - 1)),
@@ -90,7 +95,7 @@ selu = op(
         lambda g, y, x: (
             g
             * np.where(
-                np.greater(x, 0), SELU_SCALE, SELU_SCALE * SELU_ALPHA * np.exp(np.minimum(x, 0.0))
+                np.greater(x, 0), SELU_SCALE, SELU_SCALE * SELU_ALPHA * np.exp(_below_zero(x))
             )
         ),
     ),

@@ -9,7 +9,7 @@ import sympy
 from flint import arb
 
 from gradcheck.ops import domains
-from gradcheck.ops.row import Composed, Interval, inf, op, passed, plain_number
+from gradcheck.ops.row import Composed, Example, Interval, inf, op, passed, plain_number
 
 
 def _is_number(x: Any) -> bool:
@@ -159,7 +159,7 @@ remainder = op(
     also=(np.mod,),
     vjps=(
         passed,
-        lambda g, y, a, b: -g * np.floor(a / b),
+        lambda g, y, a, b: -g * np.rint((a - y) / b),  # a / b itself may be rounded up
     ),
     symbolic=Composed(lambda a, b: a - b * np.floor(a / b)),
     ball=Composed(lambda a, b: a - b * np.floor(a / b)),
@@ -174,7 +174,7 @@ fmod = op(
     np.fmod,
     vjps=(
         passed,
-        lambda g, y, a, b: -g * np.trunc(a / b),
+        lambda g, y, a, b: -g * np.rint((a - y) / b),
     ),
     symbolic=Composed(lambda a, b: a - b * np.trunc(a / b)),
     ball=Composed(lambda a, b: a - b * np.trunc(a / b)),
@@ -182,4 +182,20 @@ fmod = op(
     undefined=domains.divides_by_zero,
     kinks="multiples of b",
     grad_fn=lambda operands, params: f"FmodBackward{int(not plain_number(operands[1]))}",
+)
+
+floor_divide = op(
+    np.floor_divide,
+    vjps=(
+        lambda g, y, a, b: g * 0.0,
+        lambda g, y, a, b: g * 0.0,
+    ),
+    symbolic=Composed(lambda a, b: np.floor(a / b)),
+    ball=Composed(lambda a, b: np.floor(a / b)),
+    domain=(Interval(-inf, inf), Interval(0, inf)),
+    undefined=domains.divides_by_zero,
+    kinks="multiples of b",
+    grad_fn="NotImplemented",
+    rounds=False,
+    example=Example("a * floor_divide(3 * a, b)", {"a": (3,), "b": (3,)}),
 )

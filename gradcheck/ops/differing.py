@@ -39,6 +39,11 @@ def along(args: Sequence[Any], named: Mapping[str, Any]) -> bool:
     return bool(named.keys() & {"dim", "keepdim"})
 
 
+def _without_numpys_axis(args: Sequence[Any], named: Mapping[str, Any]) -> bool:
+    """NumPy's arrays have no such method, or another: `axis=` alone says that NumPy is meant."""
+    return "axis" not in named
+
+
 def _divided_along(args: Sequence[Any], named: Mapping[str, Any]) -> bool:
     return along(args, named) and _without_divisor(args, named)
 
@@ -114,10 +119,13 @@ METHODS: Mapping[str, Differing] = {
     "var": DIVISOR._replace(meant=_divided_along),
     "max": EXTREME._replace(meant=along),
     "min": EXTREME._replace(meant=along),
-    "median": MEDIAN._replace(meant=along),
-    "sort": SORT._replace(meant=along),
-    "split": SPLIT._replace(meant=along),
+    "median": MEDIAN._replace(meant=_without_numpys_axis),
+    "sort": SORT._replace(meant=_without_numpys_axis),
+    "split": SPLIT._replace(meant=_without_numpys_axis),
     "array_split": SPLIT._replace(meant=along),
+    "repeat": Differing(
+        _without_numpys_axis,
+        "PyTorch tiles, NumPy repeats each entry: `tile(x, (2, 1))`, or `repeat_interleave(x, 2)`",
+    ),
     "transpose": Differing(_unturned, SWAP),
-    "cross": CROSS,
 }

@@ -158,7 +158,7 @@ repeat = op(
     rounds=False,
     params=("repeats", "axis"),
     school=("repeat_interleave",),
-    example=Example("repeat(a, 2) * b", {"a": (2,), "b": (4,)}),
+    example=Example("repeat(a, 2, axis=0) * b", {"a": (2,), "b": (4,)}),
 )
 
 

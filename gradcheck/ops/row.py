@@ -92,7 +92,7 @@ class Op:
         """Apply the op to whatever kind of number arrives."""
         handler = handler_of(args)
         if handler is None and self.arrange is None:
-            return self.function(*args, **_spelled(kwargs))
+            return self.function(*args, **spelled(kwargs))
         operands, params = self.normal(args, kwargs)
         handler = handler or handler_of(operands)
         return handler(self, operands, params) if handler else self.forward(*operands, **params)
@@ -105,13 +105,13 @@ class Op:
         self, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Split a call into operands and parameters; parameters are named and in NumPy's words."""
-        kwargs = _spelled(kwargs)
+        kwargs = spelled(kwargs)
         if self.arrange is not None:
             return self.arrange(*args, **kwargs)
         count = len(args) if self.operands is None else self.operands
         if len(args) < count:
             raise TypeError(f"{self.name} takes {count} arguments, {len(args)} came")
-        params = _spelled(dict(zip(self.params, args[count:], strict=False)))
+        params = spelled(dict(zip(self.params, args[count:], strict=False)))
         if len(args) - count > len(self.params):
             raise TypeError(f"{self.name} takes {count + len(self.params)} arguments at most")
         for key, value in kwargs.items():
@@ -191,7 +191,7 @@ class Compound:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """NumPy's function on plain numbers, its meaning on every other kind."""
-        kwargs = _spelled(kwargs)
+        kwargs = spelled(kwargs)
         return (self.meaning if handler_of(args) else self.function)(*args, **kwargs)
 
 
@@ -266,7 +266,7 @@ def _filled(cell: Cell, params: Mapping[str, Any]) -> Cell:
     return None if cell is None else partial(cell, **params)
 
 
-def _spelled(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def spelled(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Keyword arguments in NumPy's words: `dim` is `axis`, and several axes are a tuple."""
     spelled = {SPELLINGS.get(key, key): value for key, value in kwargs.items()}
     if type(spelled.get("axis")) is list:

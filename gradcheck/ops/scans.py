@@ -87,5 +87,5 @@ sort = op(
     elementwise=False,
     rounds=False,
     params=("axis",),
-    example=Example("sort(a) * b", {"a": (4,), "b": (4,)}),
+    example=Example("sort(a, axis=-1) * b", {"a": (4,), "b": (4,)}),
 )

@@ -64,7 +64,8 @@ def _polygamma(x: float, n: int) -> float:
     """The n-th derivative of digamma, likewise (reflection: DLMF 5.15.6)."""
     if n == 0:
         return _digamma(x)
-    if not (abs(x) ** (n + 1)):  # 0, or so near that the power of its inverse is infinite
+    at_pole = x < 0 and x == math.floor(x)
+    if at_pole or not (abs(x) ** (n + 1)):  # or so near 0 that its inverse's power is infinite
         return math.inf if n % 2 else -math.inf
     if x < 0:
         return float((-1) ** n * _polygamma(1 - x, n) - _cotangents_slope(x, n))

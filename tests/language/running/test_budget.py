@@ -87,7 +87,7 @@ BOMBS = [
     ("einsum('i,j->ij', y, y)", 1, "elements"),
     ("einsum('i,j', y, y)", 1, "elements"),
     ("tile(y, 10**6)", 1, "elements"),
-    ("y.repeat(10**6)", 1, "elements"),
+    ("repeat(y, 10**6)", 1, "elements"),
     ("repeat(y[:2], [10**9, 10**9])", 1, "elements"),
     ("pad(y, 10**8)", 1, "elements"),
     ("diag(y)", 1, "elements"),
