@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 MALFORMED = 2
 BROKEN = 70  # a fault of our own: sysexits' EX_SOFTWARE
 LONGEST = 300
+EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -85,7 +86,11 @@ def solve(
     sys.exit(solve_all(sets, frozenset(only), How(steps, as_json, plot)))
 
 
-@main.command(cls=Examples, epilog="gradcheck grade problems/chain-rule.yaml ada.yaml --json")
+GRADE_EXAMPLES = """gradcheck grade problems/chain-rule.yaml ada.yaml --json
+gradcheck grade problems/chain-rule.yaml download.zip --names canvas -o graded"""
+
+
+@main.command(cls=Examples, epilog=GRADE_EXAMPLES)
 @click.argument("problems", type=click.Path(exists=True, path_type=Path))
 @click.argument("answers", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="JSON Lines on standard output.")
@@ -97,22 +102,68 @@ def solve(
     help="How much is told about a mistake.",
 )
 @click.option("--fail-under", type=float, metavar="F", help="Exit 1 if a student has less than F.")
+@click.option("--verbose", is_flag=True, help="Show what was understood of right answers too.")
+@click.option(
+    "-o",
+    "directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Keep the batch in DIR, with pages and grades; a stopped run goes on where it was.",
+)
+@click.option("--jobs", type=click.IntRange(0), metavar="N", help="Processes; 0: all cores.")
+@click.option("--scheduler", default="", metavar="ADDRESS", help="Judge on a Dask cluster.")
+@click.option("--roster", type=EXISTING, metavar="FILE", help="CSV of who is expected.")
+@click.option("--mapping", type=EXISTING, metavar="FILE", help="What a form's columns mean.")
+@click.option("--names", default="", metavar="NAMES", help="canvas, moodle or a pattern of names.")
+@click.option("--diff", is_flag=True, help="Say who gains or loses what, against the last time.")
+@click.option("--only", "students", multiple=True, metavar="STUDENT", help="Only this student.")
+@click.option("--problem", "ids", multiple=True, metavar="ID", help="Only this problem.")
 def grade(
     problems: Path,
     answers: tuple[Path, ...],
-    as_json: bool,
-    feedback: str,
-    fail_under: float | None,
+    students: tuple[str, ...],
+    ids: tuple[str, ...],
+    **how: Any,
 ) -> None:
     """Judge and diagnose answers: right, or wrong with a witness and the name of the mistake.
 
-    ANSWERS are YAML or JSON files, one a student, or directories of them. Exit code 0: all graded,
-    1: a student is under the threshold, 2: malformed problems, 3: some answers need review.
+    ANSWERS are YAML or JSON files, one a student, directories or zip archives of them, notebooks,
+    or CSV. Exit code 0: all graded, 1: a student is under the threshold, 2: malformed problems,
+    3: some answers need review.
     """
     sets = _sets((problems,))
-    from gradcheck.commands.grade import grade_all  # noqa: PLC0415
+    from gradcheck.batch.collect import Chosen  # noqa: PLC0415
+    from gradcheck.commands.grade import How, grade_all  # noqa: PLC0415
 
-    sys.exit(grade_all(sets, list(_files(answers, ANSWER_ENDINGS)), as_json, feedback, fail_under))
+    sys.exit(grade_all(sets, answers, How(**how, chosen=Chosen(students, ids))))
+
+
+REPORT_EXAMPLES = """gradcheck report graded
+gradcheck report graded --as canvas --points export.csv"""
+
+
+@main.command(cls=Examples, epilog=REPORT_EXAMPLES)
+@click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--as",
+    "form",
+    type=click.Choice(["html", "canvas", "moodle", "gradescope", "junit", "csv"]),
+    default="html",
+    show_default=True,
+    help="Pages, or what a learning platform reads.",
+)
+@click.option("-o", "out", type=click.Path(path_type=Path), metavar="OUT", help="Where to.")
+@click.option("--points", "export", type=EXISTING, metavar="FILE", help="A platform's own export.")
+@click.option("--column", default="", metavar="NAME", help="The export's column for the points.")
+def report(directory: Path, form: str, out: Path | None, export: Path | None, column: str) -> None:
+    """Render a graded batch again, from its ledger alone.
+
+    With --points, the gradebook that Canvas or Moodle exported comes back with the points in it and
+    every other cell as it was. Exit code 0: written, 2: it cannot be.
+    """
+    from gradcheck.commands import report as command  # noqa: PLC0415
+
+    sys.exit(command.report(directory, form, out, export, column))
 
 
 @main.command(cls=Examples, epilog="gradcheck lint problems/chain-rule.yaml")
@@ -157,7 +208,6 @@ def schema() -> None:
 
 
 PROBLEM_ENDINGS = (".yaml", ".yml", ".json")
-ANSWER_ENDINGS = (".yaml", ".yml", ".json")
 
 
 def _files(paths: tuple[Path, ...], endings: tuple[str, ...]) -> Iterator[Path]:

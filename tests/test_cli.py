@@ -126,7 +126,9 @@ def test_grade_judges(file, answer, verdict):
     line = json.loads(run("grade", file(SINE), file(answers, "ada.yaml"), "--json").output)
     assert line["verdict"] == verdict
     assert line["score"] == (2.0 if verdict == "right" else 0.0)
-    assert ("mistakes" in line) == (verdict == "wrong"), "only a wrong answer is diagnosed"
+    assert (line["mistakes"] is not None) == (verdict == "wrong"), (
+        "only a wrong answer is diagnosed"
+    )
 
 
 def test_grade_says_which_students_are_under_a_threshold(file):
@@ -146,7 +148,9 @@ def test_one_unreadable_submission_does_not_stop_the_batch(file):
     assert json.loads(result.stdout)["verdict"] == "right"
 
 
-@pytest.mark.parametrize("command", ["solve", "grade", "lint", "ops", "mistakes", "schema"])
+@pytest.mark.parametrize(
+    "command", ["solve", "grade", "report", "lint", "ops", "mistakes", "schema"]
+)
 def test_every_command_has_help_with_an_example(command):
     """`--help` ends with a line that can be typed."""
     result = run(command, "--help")

@@ -1,169 +1,242 @@
-"""`gradcheck grade`, from answer files to the terminal."""
+"""`gradcheck grade`: submissions judged, kept in a ledger if a directory is named, and shown."""
 
-from collections.abc import Sequence
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from gradcheck.diagnosis import Hypothesis, words
-from gradcheck.grading.batch import grade, prepare, strangers
-from gradcheck.grading.judging import Judgement
-from gradcheck.grading.key import Key
-from gradcheck.grading.scoring import totals
-from gradcheck.grading.submissions import Submission, Unreadable, latest, read_submissions
+from gradcheck.batch.collect import Chosen
+from gradcheck.batch.crew import Broken, Crew
+from gradcheck.batch.executors import lanes
+from gradcheck.batch.ledger import NAME, Change, Ledger, Unusable
+from gradcheck.batch.lock import only_writer
+from gradcheck.batch.outputs import json_lines
+from gradcheck.batch.run import Batch
+from gradcheck.batch.statistics import ClassFacts, class_facts
+from gradcheck.batch.submissions import (
+    Mapped,
+    Reading,
+    read_mapping,
+    read_names,
+    roster,
+    submissions,
+)
+from gradcheck.commands.progress import follow
+from gradcheck.commands.report import write_pages
+from gradcheck.errors import GradcheckError
 from gradcheck.problem import ProblemSet
-from gradcheck.report.figures import plain
-from gradcheck.report.judgements import json_line, line_of
-from gradcheck.report.underline import underlined
+from gradcheck.report import classes
+from gradcheck.report.findings import Line, findings
+from gradcheck.report.judgements import told
 
-GRADED, UNDER, MALFORMED, REVIEW = 0, 1, 2, 3
-STYLES = {
-    "right": "green",
-    "wrong": "red",
-    "invalid": "yellow",
-    "missing": "dim",
-    "needs-review": "magenta",
-}
-LONGEST_VALUE = 40
-BEYOND = "a number beyond 1e308"  # a gradient has a value at every point
-# Tags that say enough: of such answers no mistake is missed.
-SPEAKING = frozenset({"narrower", "failed", "stopped", "one-point"})
+GRADED, UNDER, MALFORMED, REVIEW, STOPPED = 0, 1, 2, 3, 130
+MANY = 10  # students, beyond whom the points stand in the pages only, where there are any
 
 
-def grade_all(
-    sets: Sequence[ProblemSet],
-    files: Sequence[Path],
-    as_json: bool,
-    feedback: str,
-    fail_under: float | None,
-) -> int:
-    """Judge every answer file and print the findings; the exit code of the command."""
-    out, err = Console(highlight=False), Console(stderr=True, highlight=False)
-    with err.status("consulting the three opinions on every problem"):
-        keys, doubtful = prepare(sets)
-    for entry in doubtful:
-        _notice(err, f"not graded: {entry.why}")
-    if not keys:
+@dataclass(frozen=True)
+class How:
+    """The options of `gradcheck grade`; `jobs` None: all cores for a batch that is kept, else 1."""
+
+    as_json: bool = False
+    feedback: str = "full"
+    fail_under: float | None = None
+    verbose: bool = False
+    directory: Path | None = None
+    jobs: int | None = None
+    scheduler: str = ""
+    roster: Path | None = None
+    mapping: Path | None = None
+    names: str = ""
+    diff: bool = False
+    chosen: Chosen = field(default_factory=Chosen)
+
+
+def grade_all(sets: Sequence[ProblemSet], paths: Sequence[Path], how: How) -> int:
+    """Judge every submission, keep and show what was found; the exit code of the command."""
+    err = Console(stderr=True, highlight=False)
+    try:
+        with _opened(how.directory) as ledger:
+            return _graded(sets, paths, how, ledger, err)
+    except (GradcheckError, Broken, ValueError) as error:
+        _notice(err, str(error))
         return MALFORMED
-    ungraded = frozenset(entry.problem for entry in doubtful)
-    submissions, all_readable = _submissions(files, keys, ungraded, err)
-    said = []
-    for judgement in grade(keys, submissions):
-        said.append(judgement)
-        source = keys[judgement.problem].problem.program.source
-        if as_json:
-            print(json_line(judgement, source, feedback), flush=True)
+    except (OSError, sqlite3.Error) as error:
+        where = how.directory or "the batch"
+        kept = " - what was judged before is kept: the same command goes on from there"
+        _notice(err, f"{where}: cannot be written: {error}{kept if how.directory else ''}")
+        return MALFORMED
+    except KeyboardInterrupt:
+        kept = "what was judged is kept: the same command goes on from there"
+        _notice(err, f"stopped - {kept if how.directory else 'nothing was kept (see -o)'}")
+        return STOPPED
+
+
+@contextmanager
+def _opened(directory: Path | None) -> Iterator[Ledger]:
+    """The ledger of a directory, locked; or one in memory."""
+    with ExitStack() as stack:
+        if directory is not None:
+            try:
+                directory.mkdir(parents=True, exist_ok=True)
+                stack.enter_context(only_writer(directory))
+            except OSError as error:
+                raise Unusable(f"{directory}: cannot be written: {error.strerror}") from None
+        ledger = Ledger(directory / NAME if directory else None)
+        stack.callback(ledger.close)
+        yield ledger
+
+
+def _graded(
+    sets: Sequence[ProblemSet], paths: Sequence[Path], how: How, ledger: Ledger, err: Console
+) -> int:
+    """The whole batch, once its ledger is open."""
+    reading = Reading(
+        read_names(how.names) if how.names else None,
+        read_mapping(how.mapping) if how.mapping else Mapped(),
+    )
+    expected = roster(how.roster) if how.roster else {}
+    _check(sets, how.chosen)
+    jobs = how.jobs if how.jobs is not None else (0 if how.directory else 1)
+    with ExitStack() as stack:
+        crew = Crew(lanes(jobs, how.scheduler))
+        stack.callback(crew.close)
+        batch = Batch(ledger, crew)
+        with err.status("consulting the three opinions on every problem"):
+            batch.prepare(sets, how.chosen.problems)
+        if batch.problems:
+            ledger.know("feedback", how.feedback)
+            ledger.know("title", next((s.title for s in sets if s.title), ""))
+            batch.collect(submissions(paths, reading), expected, how.chosen)
+            _say_notices(ledger, err)
+            follow(batch.judge(), err, silent=how.as_json)
         else:
-            _show(out, judgement, source, feedback)
-    sums = totals([(j.student, j.score, j.points) for j in said])
-    if not as_json:
-        out.print(_table(sums))
-    if doubtful or not all_readable or any(j.verdict == "needs-review" for j in said):
+            for why in batch.doubts.values():
+                _notice(err, f"not graded: {why}")
+            return MALFORMED
+        facts = class_facts(ledger)
+        if how.directory is not None:
+            write_pages(ledger, facts, how.directory)
+    _show(ledger, facts, how)
+    return _code(ledger, facts, how)
+
+
+def _check(sets: Sequence[ProblemSet], chosen: Chosen) -> None:
+    """A problem that is named must be there."""
+    known = [problem.id for each in sets for problem in each.problems]
+    for id in chosen.problems:
+        if id not in known:
+            raise GradcheckError(f"there is no problem `{id}` - there are {', '.join(known)}")
+
+
+def _code(ledger: Ledger, facts: ClassFacts, how: How) -> int:
+    if facts.verdicts["needs-review"] or any(grave for _, grave in ledger.notices()):
         return REVIEW
-    low = fail_under is not None and any(got < fail_under for got, _ in sums.values())
-    return UNDER if low else GRADED
+    low = how.fail_under
+    under = low is not None and any(got < low for _, _, got, _ in facts.totals)
+    return UNDER if under else GRADED
 
 
-def _submissions(
-    files: Sequence[Path], keys: dict[str, Key], ungraded: frozenset[str], err: Console
-) -> tuple[list[Submission], bool]:
-    """The submissions that count, and whether all files could be read; notices on the way."""
-    read = read_submissions(files)
-    for failed in (r for r in read if isinstance(r, Unreadable)):
-        _notice(err, failed.why)
-    submissions, notices = latest([r for r in read if isinstance(r, Submission)])
-    for notice in notices:
-        _notice(err, notice)
-    for submission in submissions:
-        for name in strangers(keys, submission):
-            why = "is not graded" if name in ungraded else "was not asked"
-            _notice(err, f"{submission.file}: `{name}` {why}")
-    return submissions, not any(isinstance(r, Unreadable) for r in read)
+# -- what is shown ---------------------------------------------------------------------------------
 
 
 def _notice(err: Console, words: str) -> None:
-    err.print(words, markup=False, style="yellow", soft_wrap=True)
+    err.print(Text(words), style="yellow", soft_wrap=True)
 
 
-def _show(out: Console, judgement: Judgement, source: str, feedback: str) -> None:
-    """One answer: the verdict, what was understood, the witness, the mistake under the program."""
-    head = Text(f"{judgement.student}  {judgement.problem}.{judgement.part}  ", style="bold")
-    head.append(judgement.verdict, style=STYLES[judgement.verdict])
-    if judgement.tags:
-        head.append(f" ({', '.join(judgement.tags)})", style="dim")
-    head.append(f"  {judgement.score:g} of {judgement.points:g}", style="not bold dim")
-    out.print(head, soft_wrap=True)
-    if judgement.verdict == "missing":
+def _say_notices(ledger: Ledger, err: Console) -> None:
+    for words, _ in ledger.notices():
+        _notice(err, words)
+
+
+def _show(ledger: Ledger, facts: ClassFacts, how: How) -> None:
+    """The findings: lines of JSON, or answers and tables; of a batch that is kept the tables."""
+    out = Console(highlight=False)
+    if how.as_json:
+        for line in json_lines(ledger, how.feedback, as_read=how.directory is None):
+            print(line)
         return
-    if judgement.understood:
-        out.print(Text(f"  understood  {judgement.understood}"), soft_wrap=True)
-    if feedback != "verdict":
-        for line in _witness(judgement) + _named(judgement, source, feedback):
-            out.print(Text(f"  {line}"), soft_wrap=True)
-    for remark in judgement.remarks:
+    if how.directory is None:
+        _show_answers(ledger, out, how)
+    if how.directory is None or len(facts.totals) <= MANY:
+        places = {s: k for k, (s, *_) in enumerate(facts.totals)}
+        order = ledger.order() if how.directory is None else sorted(places)
+        sums = {name: got for name, _, got, _ in facts.totals}
+        out.print(classes.students([(s, sums[s]) for s in order if s in sums], facts.possible))
+    if len(facts.totals) > 1:
+        _show_class(facts, out)
+    if how.diff:
+        _show_changes(list(ledger.changes()), out)
+    if how.directory is not None:
+        out.print(Text(f"the class: {how.directory / 'index.html'}"), soft_wrap=True)
+
+
+def _show_class(facts: ClassFacts, out: Console) -> None:
+    """How the class did: the problems, the mistakes, and the answers that nobody could name."""
+    out.print()
+    out.print(classes.problems({id: each.verdicts for id, each in facts.problems.items()}))
+    if facts.mistakes:
+        out.print()
+        out.print(classes.mistakes(facts.mistakes))
+    if facts.unnamed:
+        out.print("\nwrong, and no mistake of the catalogue gives it")
+        for count, line in facts.unnamed[:5]:
+            words = f"  {count}x  {line['problem']}.{line['part']}  {_brief(line['answer'])}"
+            out.print(Text(words), soft_wrap=True)
+
+
+def _show_changes(changes: Sequence[Change], out: Console) -> None:
+    """Who gains or loses what, and why."""
+    out.print("\nno judgement has changed" if not changes else "")
+    for each in changes:
+        head = f"{each.student}  {each.problem}.{each.part}"
+        change = f"{_verdict(each.before)} -> {_verdict(each.after)}"
+        out.print(Text(f"{head}  {change}  ({_why(each)})"), soft_wrap=True)
+
+
+def _verdict(line: Line | None) -> str:
+    """The verdict and the points of a line, which may not be there."""
+    return "nothing" if line is None else f"{line['verdict']} {line['score']:g}"
+
+
+def _why(change: Change) -> str:
+    if change.before is None or change.after is None:
+        return "new" if change.before is None else "no longer handed in"
+    return "the problem or its rubric changed" if change.same_answer else "another answer"
+
+
+def _brief(value: object) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _show_answers(ledger: Ledger, out: Console, how: How) -> None:
+    """Every answer, as it was read; what is right or missing in one line, unless asked for more."""
+    about = ledger.problems()
+    for student in ledger.everything(as_read=True):
+        for marked in student.judged:
+            line = told(marked.told(student.name), how.feedback)
+            _show_answer(out, line, about[marked.problem]["program"], how)
+
+
+def _show_answer(out: Console, line: Mapping[str, object], source: str, how: How) -> None:
+    """One answer: the verdict, what was understood, the witness, the mistake under the program."""
+    verdict, tags = str(line["verdict"]), line["tags"]
+    head = Text(f"{line['student']}  {line['problem']}.{line['part']}  ", style="bold")
+    head.append(verdict, style=classes.STYLES[verdict])
+    if isinstance(tags, list):
+        head.append(f" ({', '.join(tags)})", style="dim")
+    head.append(f"  {line['score']:g} of {line['points']:g}", style="not bold dim")
+    out.print(head, soft_wrap=True)
+    if verdict == "missing" or (verdict == "right" and not how.verbose):
+        return
+    if line["understood"]:
+        out.print(Text(f"  understood  {line['understood']}"), soft_wrap=True)
+    for words in findings(line, source):
+        out.print(Text(f"  {words}"), soft_wrap=True)
+    remarks = line["remarks"]
+    for remark in remarks if isinstance(remarks, list) else ():
         out.print(Text("  " + remark.replace("\n", "\n  "), style="dim"), soft_wrap=True)
-
-
-def _witness(judgement: Judgement) -> list[str]:
-    """`at x = 0.7: yours 1.31, expected -2.08`."""
-    witness = judgement.witness
-    if witness is None:
-        return []
-    at = ", ".join(f"{name} = {_short(value)}" for name, value in witness.at.items())
-    entry = f" in entry [{', '.join(map(str, witness.index))}]" if witness.index else ""
-    yours, expected = _apart(witness.yours, witness.expected)
-    return [f"at {at}{entry}: yours {yours}, expected {expected}"]
-
-
-def _apart(yours: float | None, expected: float | None) -> tuple[str, str]:
-    """Two numbers in as many digits as tell them apart."""
-    mine, due = _number(yours, 10), _number(expected, 10)
-    if expected is None:
-        return mine, BEYOND
-    return (mine, due) if mine != due else (_number(yours, 17), _number(expected, 17))
-
-
-def _number(value: float | None, digits: int) -> str:
-    return "no value" if value is None else plain(value, digits)
-
-
-def _short(value: object) -> str:
-    text = str(value)
-    return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 3] + "..."
-
-
-def _named(judgement: Judgement, source: str, feedback: str) -> list[str]:
-    """The mistakes that give just this answer, each with its place."""
-    diagnosis = judgement.diagnosis
-    if diagnosis is None:
-        return []
-    several = len(diagnosis.hypotheses) > 1
-    lines = ["several mistakes give just this answer:"] if several else []
-    for hypothesis in diagnosis.hypotheses:
-        name = " and ".join(hypothesis.ids)
-        lines.append(f"{name}: {words(hypothesis, source)}" if feedback == "full" else name)
-        if feedback in ("place", "full"):
-            lines += _underlined(judgement, hypothesis, source)
-    if diagnosis.certainty == "unnamed" and not SPEAKING & set(judgement.tags):
-        lines.append("no mistake of the catalogue gives this answer")
-    return [*lines, *diagnosis.remarks]
-
-
-def _underlined(judgement: Judgement, hypothesis: Hypothesis, source: str) -> list[str]:
-    """The line in which a mistake stands: of the problem's program, or of the student's own."""
-    own = judgement.places.get(hypothesis.mistake.id)
-    if own is not None:
-        line = line_of(judgement.answer, own[0])
-        return [f"  line {line}:", *underlined(judgement.answer, own, indent="    ")]
-    return underlined(source, hypothesis.span[-2:] if hypothesis.span else None, indent="    ")
-
-
-def _table(sums: dict[str, tuple[float, float]]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
-    table.add_column("student", style="bold")
-    table.add_column("points", justify="right")
-    for student, (got, worth) in sums.items():
-        table.add_row(Text(student), f"{got:g} of {worth:g}")
-    return table

@@ -32,12 +32,3 @@ def _earned(table: Mapping[str, float], hypothesis: Hypothesis) -> float:
     for mistake in hypothesis.ids:
         earned *= table.get(mistake, 0.0)
     return earned
-
-
-def totals(scores: Sequence[tuple[str, float, float]]) -> dict[str, tuple[float, float]]:
-    """Students and their sums, from (student, score, points), in the order they first come."""
-    sums: dict[str, tuple[float, float]] = {}
-    for student, score, points in scores:
-        got, worth = sums.get(student, (0.0, 0.0))
-        sums[student] = (got + score, worth + points)
-    return sums

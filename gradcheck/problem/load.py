@@ -73,7 +73,8 @@ def load_text(text: str | bytes, file: str = "") -> ProblemSet:
             complaints += error.complaints
     if complaints:
         raise TextError(complaints)
-    return ProblemSet(model.title, tuple(problems), file)
+    kept = text.encode() if isinstance(text, str) else text
+    return ProblemSet(model.title, tuple(problems), file, kept)
 
 
 def _validated(document: Document, single: bool) -> SetModel:

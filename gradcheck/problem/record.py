@@ -118,11 +118,12 @@ class Problem:
 
 @dataclass(frozen=True)
 class ProblemSet:
-    """The problems of one file."""
+    """The problems of one file, and its text."""
 
     title: str
     problems: tuple[Problem, ...]
     file: str = ""
+    text: bytes = b""
 
 
 def _as_kind(kind: str, value: Any) -> Any:

@@ -2,39 +2,60 @@
 
 import json
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from gradcheck.diagnosis import Hypothesis, words
 from gradcheck.grading.judging import Judgement, Witness
 
+# What is told of a mistake where not everything is.
+CLASS = frozenset({"id", "with"})
+PLACE = CLASS | {"text", "start", "end", "answer_start", "answer_end", "line"}
 
-def json_line(judgement: Judgement, source: str, feedback: str) -> str:
-    """The contract's line of `grade --json`; `feedback` says how much of a mistake is told."""
-    line: dict[str, Any] = {
+
+def line(judgement: Judgement, source: str) -> dict[str, Any]:
+    """All that there is to tell of an answer; None where there is nothing to say.
+
+    `hints` are the remarks of the diagnosis: `told` makes them remarks, or leaves them out.
+    """
+    diagnosis, witness = judgement.diagnosis, judgement.witness
+    return {
         "student": judgement.student,
         "problem": judgement.problem,
         "part": judgement.part,
         "answer": _plain(judgement.answer),
-        "understood": judgement.understood,
+        "understood": judgement.understood or None,
         "verdict": judgement.verdict,
         "score": judgement.score,
         "points": judgement.points,
+        "mistakes": None
+        if diagnosis is None
+        else [_mistake(h, source) | _placed(judgement, h) for h in diagnosis.hypotheses],
+        "certainty": None if diagnosis is None else diagnosis.certainty,
+        "witness": None if witness is None else _witness(witness),
+        "remarks": list(judgement.remarks),
+        "hints": list(diagnosis.remarks) if diagnosis else [],
+        "tags": list(judgement.tags) or None,
     }
-    diagnosis = judgement.diagnosis if feedback != "verdict" else None
-    if diagnosis is not None:
-        line["mistakes"] = [
-            _mistake(h, source, feedback) | _placed(judgement, h, feedback)
-            for h in diagnosis.hypotheses
-        ]
-        line["certainty"] = diagnosis.certainty
-    if judgement.witness is not None and feedback != "verdict":
-        line["witness"] = _witness(judgement.witness)
-    remarks = [*judgement.remarks, *(diagnosis.remarks if diagnosis else ())]
-    if remarks:
-        line["remarks"] = remarks
-    if judgement.tags:
-        line["tags"] = list(judgement.tags)
-    return json.dumps(line, allow_nan=False)
+
+
+def told(full: Mapping[str, Any], feedback: str) -> dict[str, Any]:
+    """A line with as much of the mistake as `feedback` allows: verdict, class, place or full."""
+    line = dict(full)
+    hints = line.pop("hints")
+    if feedback == "verdict":
+        hints = []
+        line |= {"mistakes": None, "certainty": None, "witness": None}
+    elif feedback != "full" and line["mistakes"]:
+        kept = CLASS if feedback == "class" else PLACE
+        line["mistakes"] = [{k: m[k] for k in m if k in kept} for m in line["mistakes"]]
+    line["remarks"] = [*line["remarks"], *hints] or None
+    return line
+
+
+def json_line(judgement: Judgement, source: str, feedback: str) -> str:
+    """The contract's line of `grade --json`; `feedback` says how much of a mistake is told."""
+    return json.dumps(told(line(judgement, source), feedback), allow_nan=False)
 
 
 def _plain(value: Any) -> Any:
@@ -48,27 +69,26 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int) else str(value)
 
 
-def _mistake(hypothesis: Hypothesis, source: str, feedback: str) -> dict[str, Any]:
+def _mistake(hypothesis: Hypothesis, source: str) -> dict[str, Any]:
     """One mistake that fits, its place in the program, and a second one made `with` it."""
     found: dict[str, Any] = {"id": hypothesis.mistake.id}
-    if feedback in ("place", "full") and hypothesis.span is not None:
+    if hypothesis.span is not None:
         start, end = hypothesis.span[-2:]
         found |= {"text": source[start:end], "start": start, "end": end}
-    if feedback == "full":
-        found["says"] = words(hypothesis, source)
+    found["says"] = words(hypothesis, source)
     return found | ({"with": list(hypothesis.ids[1:])} if hypothesis.with_ else {})
 
 
-def _placed(judgement: Judgement, hypothesis: Hypothesis, feedback: str) -> dict[str, Any]:
+def _placed(judgement: Judgement, hypothesis: Hypothesis) -> dict[str, Any]:
     """Where a mistake stands in an answer that is a program."""
     place = judgement.places.get(hypothesis.mistake.id)
-    if place is None or feedback not in ("place", "full"):
+    if place is None:
         return {}
     start, end = place
     line = line_of(judgement.answer, start)
-    said = {"says": f"{words(hypothesis, '')} (line {line})"} if feedback == "full" else {}
+    said = f"{words(hypothesis, '')} (line {line})"
     where = {"start": None, "end": None, "answer_start": start, "answer_end": end, "line": line}
-    return {**said, **where}
+    return {"says": said, **where}
 
 
 def line_of(text: str, offset: int) -> int:

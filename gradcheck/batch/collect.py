@@ -1,0 +1,163 @@
+"""Submissions into the ledger: whose answers count, to what was asked, and what must be said."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gradcheck.batch.ledger import Ledger
+from gradcheck.batch.questions import fingerprint
+from gradcheck.batch.submissions import Read, Submission, Unreadable
+from gradcheck.problem import Problem
+
+NAMED = 10  # names in one notice
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What of the batch is read again; all of it where nothing is named."""
+
+    students: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass
+class Collector:
+    """Takes submissions one by one; `ungraded` are problems whose own key is in doubt."""
+
+    ledger: Ledger
+    problems: Mapping[str, Problem]
+    ungraded: frozenset[str] = frozenset()
+    roster: Mapping[str, str] = field(default_factory=dict)
+    chosen: Chosen = field(default_factory=Chosen)
+    seen: dict[str, str] = field(default_factory=dict)  # the file of each student's last submission
+
+    def collect(self, reads: Iterable[Read], notices: Sequence[str] = ()) -> None:
+        """Replace what the ledger knows of the chosen students and problems, in one transaction."""
+        self.ledger.remember()
+        self.ledger.forget(self.chosen.students, self.chosen.problems)
+        for words in notices:
+            self.ledger.notice(words, grave=True)
+        self.prints = {id: fingerprint(problem) for id, problem in self.problems.items()}
+        for id, problem in self.problems.items():
+            self.ledger.add_problem(id, self.prints[id], _about(problem))
+        for read in reads:
+            self._take(read)
+        for student, called in self.roster.items():
+            if student not in self.seen and self._wanted(student):
+                self._put(student, called, "", {})
+        self._say_who_is_missing()
+        self.ledger.save()
+
+    def _wanted(self, student: str) -> bool:
+        return not self.chosen.students or student in self.chosen.students
+
+    def _take(self, read: Read) -> None:
+        if not isinstance(read, Submission):
+            self.ledger.notice(read.why, grave=isinstance(read, Unreadable))
+            return
+        if not self._wanted(read.student):
+            return
+        answers, strangers = placed(read.answers, self.problems)
+        for name in strangers:
+            self._say_stranger(read, name)
+        before = self.seen.get(read.student)
+        if before is not None:
+            self._say_again(read, before, answers)
+        if before is None and self.roster and read.student not in self.roster:
+            self.ledger.notice(f"{read.file}: {read.student} is not on the roster")
+        called = self.roster.get(read.student) or read.called
+        whole = read.whole or before is None
+        given = {id: answers.get(id, {}) for id in (self.problems if whole else answers)}
+        self._put(read.student, called, read.file, given)
+
+    def _put(
+        self, student: str, called: str, file: str, answers: Mapping[str, Mapping[str, Any]]
+    ) -> None:
+        """Keep a student's answers; what has none is missing."""
+        if student not in self.seen:
+            self.ledger.add_student(student, called, file)
+            answers = {id: answers.get(id, {}) for id in self.problems}
+        if file:
+            self.seen[student] = file
+        for id, given in answers.items():
+            parts = {part.name: given.get(part.name) for part in self.problems[id].parts}
+            self.ledger.take(student, id, self.prints[id], parts)
+
+    def _say_stranger(self, read: Submission, name: str) -> None:
+        if self.chosen.problems and name.partition(".")[0] not in self.chosen.problems:
+            return
+        doubtful = any(name == id or name.startswith(f"{id}.") for id in self.ungraded)
+        why = "is not graded" if doubtful else "was not asked"
+        self.ledger.notice(f"{read.file}: `{name[:100]}` {why}")
+
+    def _say_again(self, read: Submission, before: str, answers: Mapping[str, Any]) -> None:
+        """A notice, if something that was handed in before no longer counts."""
+        if any(self.ledger.answered(read.student, id) for id in answers):
+            words = f"{before}: {read.student} comes again in {read.file}, which counts"
+            self.ledger.notice(words)
+
+    def _say_who_is_missing(self) -> None:
+        """On the roster without a submission; in the ledger before, and not in these answers."""
+        absent = [s for s in self.roster if s not in self.seen and self._wanted(s)]
+        if absent:
+            self.ledger.notice(f"nothing was handed in by {_listed(absent)}")
+        gone = [] if self.chosen.students or self.chosen.problems else self.ledger.left_out()
+        if gone:
+            words = "in the ledger before, and not among these answers"
+            self.ledger.notice(f"{words}: {_listed(gone)}")
+
+
+def placed(
+    answers: Mapping[str, Mapping[str, Any]], problems: Mapping[str, Problem]
+) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Answers by problem and part, and the names of what was never asked.
+
+    A bare answer goes to the only part; `problem.part` is one name in a table.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    strangers = []
+    for name, given in answers.items():
+        id, below = (name, "") if name in problems else _split(name, problems)
+        for part, answer in given.items():
+            target = _part(problems.get(id), below or part)
+            if target is None or (below and part):
+                strangers.append(f"{name}.{part}".rstrip("."))
+            else:
+                found.setdefault(id, {})[target] = answer
+        if not given and id not in problems:
+            strangers.append(name)
+    return found, strangers
+
+
+def _split(name: str, problems: Mapping[str, Problem]) -> tuple[str, str]:
+    """`problem.part`, though both may contain dots."""
+    for k, letter in enumerate(name):
+        if letter == "." and name[:k] in problems:
+            return name[:k], name[k + 1 :]
+    return name, ""
+
+
+def _part(problem: Problem | None, name: str) -> str | None:
+    """The part that a name means; the only one needs none."""
+    if problem is None:
+        return None
+    if name == "" and len(problem.parts) == 1:
+        return problem.parts[0].name
+    return name if problem.part(name) else None
+
+
+def _about(problem: Problem) -> dict[str, Any]:
+    """What a report says of a problem."""
+    return {
+        "title": problem.title,
+        "prompt": problem.prompt,
+        "program": problem.program.source,
+        "points": problem.points,
+        "parts": [{"name": p.name, "points": problem.points * p.weight} for p in problem.parts],
+    }
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first names, and how many more."""
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return f"{len(names):,}: {', '.join(names[:NAMED])}{more}"

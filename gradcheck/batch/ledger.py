@@ -1,0 +1,300 @@
+"""The ledger of a batch: who answered what, and each judgement, in SQLite with one writer."""
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gradcheck.batch.questions import packed, question
+from gradcheck.batch.schema import TooNew, bring_up_to_date
+from gradcheck.errors import GradcheckError
+
+NAME = "results.sqlite"
+SECONDS, MANY = 1.0, 100  # between commits: a killed run loses no more
+MISSING = packed(None)
+
+
+class Unusable(GradcheckError):
+    """A ledger that cannot be opened or written."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question to be judged, and how many students gave this answer."""
+
+    number: int
+    problem: str
+    part: str
+    answer: str
+    students: int
+
+
+class Judged(NamedTuple):
+    """The judgement of a question: `line` is all that there is to tell, as JSON."""
+
+    number: int
+    verdict: str
+    score: float
+    line: str
+
+
+class Marked(NamedTuple):
+    """The judgement of an answer to a part."""
+
+    problem: str
+    part: str
+    verdict: str
+    score: float
+    line: str
+
+    def told(self, student: str = "") -> dict[str, Any]:
+        """All that there is to tell, with the student who gave the answer."""
+        return {"student": student, **json.loads(self.line)}
+
+
+@dataclass(frozen=True)
+class Student:
+    """A student, what people call them, and the judgement of every part."""
+
+    name: str
+    called: str
+    judged: Sequence[Marked]
+
+
+@dataclass(frozen=True)
+class Change:
+    """An answer whose judgement is another one than when the batch was last complete."""
+
+    student: str
+    problem: str
+    part: str
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any] | None
+    same_answer: bool
+
+
+class Ledger:
+    """An open ledger; `path` None is one in memory, for a batch that is not kept."""
+
+    def __init__(self, path: Path | None, *, readonly: bool = False) -> None:
+        """Open or make it; Unusable says why it cannot be."""
+        self.path = path
+        try:
+            self.db = _connected(path, readonly)
+            if not readonly:
+                _prepare(self.db, path)
+        except TooNew:
+            why = "a later version of gradcheck has written it - grade with that, or elsewhere"
+            raise Unusable(f"{path}: {why}") from None
+        except sqlite3.Error as error:
+            raise Unusable(f"{path}: {error} - move it away to start anew") from None
+        self.unsaved, self.saved = 0, time.monotonic()
+
+    def close(self) -> None:
+        """Commit, and fold the log into the file."""
+        self.db.commit()
+        self.db.close()
+
+    # -- facts -------------------------------------------------------------------------------
+
+    def fact(self, name: str) -> str:
+        """Something that is known of the batch as a whole."""
+        row = self.db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return row[0] if row else ""
+
+    def know(self, name: str, value: str) -> None:
+        """Keep a fact."""
+        self.db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+
+    def problems(self) -> dict[str, dict[str, Any]]:
+        """What is told about each problem, by id, in the order of the sets."""
+        found = self.db.execute("SELECT id, about FROM problems ORDER BY place, id")
+        return {id: json.loads(about) for id, about in found}
+
+    def order(self) -> list[str]:
+        """The students' names as they were read."""
+        return [name for (name,) in self.db.execute("SELECT name FROM students ORDER BY place")]
+
+    def notices(self) -> list[tuple[str, bool]]:
+        """What was said about files, rows and problems, and whether somebody must look at it."""
+        return [
+            (text, bool(grave))
+            for text, grave in self.db.execute("SELECT text, grave FROM notices ORDER BY number")
+        ]
+
+    # -- what was handed in --------------------------------------------------------------------
+
+    def remember(self) -> None:
+        """Keep who gave which answer, to say later what has changed."""
+        if self.fact("complete") == "yes":
+            self.db.execute("DELETE FROM before")
+            self.db.execute("INSERT INTO before SELECT * FROM answers")
+        self.know("complete", "no")
+
+    def forget(self, students: Sequence[str], problems: Sequence[str]) -> None:
+        """Take away what will be read again: of these students and problems, of all if none."""
+        self.db.execute("DELETE FROM notices")
+        chosen = (("student", students), ("problem", problems))
+        which = " AND ".join(_among(column, names) for column, names in chosen if names)
+        sql = f"DELETE FROM answers WHERE {which or 'TRUE'}"
+        self.db.execute(sql, (*students, *problems))
+        if not which:
+            self.db.execute("DELETE FROM students")
+            self.db.execute("DELETE FROM problems")
+
+    def add_problem(self, id: str, fingerprint: str, about: Mapping[str, Any]) -> None:
+        """Put a problem after the others."""
+        place = self.db.execute("SELECT COALESCE(MAX(place), 0) + 1 FROM problems").fetchone()[0]
+        row = (id, place, fingerprint, json.dumps(about))
+        sql = "INSERT INTO problems VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
+        self.db.execute(sql + "fingerprint = excluded.fingerprint, about = excluded.about", row)
+
+    def add_student(self, name: str, called: str, file: str) -> None:
+        """Put a student after the others; one who is there keeps the place."""
+        sql = "INSERT OR IGNORE INTO students SELECT ?, COUNT(*), ?, ? FROM students"
+        self.db.execute(sql, (name, called, file))
+
+    def notice(self, text: str, *, grave: bool = False) -> None:
+        """Keep what was said about a file, a row or a problem."""
+        safe = text.encode("utf-8", "replace").decode()
+        self.db.execute("INSERT INTO notices (grave, text) VALUES (?, ?)", (int(grave), safe))
+
+    def answered(self, student: str, problem: str) -> bool:
+        """Whether a student has handed in something for a problem."""
+        sql = (
+            "SELECT 1 FROM answers JOIN questions ON number = question"
+            " WHERE student = ? AND answers.problem = ? AND answer != ? LIMIT 1"
+        )
+        return self.db.execute(sql, (student, problem, MISSING)).fetchone() is not None
+
+    def left_out(self) -> list[str]:
+        """Students who were in the batch when it was last complete, and are no longer."""
+        sql = "SELECT DISTINCT student FROM before WHERE student NOT IN (SELECT name FROM students)"
+        return [name for (name,) in self.db.execute(f"{sql} ORDER BY student")]
+
+    def take(self, student: str, problem: str, fingerprint: str, given: Mapping[str, Any]) -> None:
+        """Keep what a student answered to each part of a problem, in place of what was there."""
+        for part, answer in given.items():
+            text = packed(answer)
+            row = (question(fingerprint, part, text), problem, part, text, fingerprint)
+            number = self._number(row)
+            self.db.execute(
+                "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)",
+                (student, problem, part, number),
+            )
+
+    def _number(self, row: tuple[bytes, str, str, str, str]) -> int:
+        """The number of a question, which may be new."""
+        known = self.db.execute("SELECT number FROM questions WHERE hash = ?", row[:1]).fetchone()
+        if known is not None:
+            return int(known[0])
+        sql = "INSERT INTO questions (hash, problem, part, answer, fingerprint) VALUES (?,?,?,?,?)"
+        return self.db.execute(sql, row).lastrowid or 0
+
+    # -- judging -------------------------------------------------------------------------------
+
+    def queue(self) -> dict[str, int]:
+        """Line up the questions without a judgement; how many there are for each problem."""
+        self.db.commit()
+        self.db.execute("DROP TABLE IF EXISTS temp.pending")
+        self.db.execute(
+            "CREATE TEMP TABLE pending AS SELECT number, q.problem AS problem, q.part AS part,"
+            " q.answer AS answer, COUNT(*) AS students FROM answers JOIN questions q"
+            " ON number = question WHERE line IS NULL GROUP BY number ORDER BY q.problem, number"
+        )
+        self.db.execute("CREATE INDEX temp.pending_place ON pending (problem, number)")
+        found = self.db.execute("SELECT problem, COUNT(*) FROM temp.pending GROUP BY problem")
+        return dict(found.fetchall())
+
+    def pending(self, problem: str, after: int, most: int) -> list[Asked]:
+        """The next questions of a problem in the queue, after the one with a number."""
+        sql = (
+            "SELECT number, problem, part, answer, students FROM temp.pending"
+            " WHERE problem = ? AND number > ? ORDER BY number LIMIT ?"
+        )
+        return [Asked(*row) for row in self.db.execute(sql, (problem, after, most))]
+
+    def settle(self, judged: Sequence[Judged]) -> None:
+        """Keep judgements; committed every second, or hundred."""
+        sql = "UPDATE questions SET verdict = ?, score = ?, line = ?, calls = calls + 1"
+        rows = ((each.verdict, each.score, each.line, each.number) for each in judged)
+        self.db.executemany(f"{sql} WHERE number = ?", rows)
+        self.unsaved += len(judged)
+        if self.unsaved >= MANY or time.monotonic() - self.saved >= SECONDS:
+            self.save()
+
+    def save(self) -> None:
+        """Commit what was judged."""
+        self.db.commit()
+        self.unsaved, self.saved = 0, time.monotonic()
+
+    # -- reading again -------------------------------------------------------------------------
+
+    def everything(self, *, as_read: bool = False) -> Iterator[Student]:
+        """Every student in the order of the names (or as they were read), with all judgements."""
+        parts = ((id, part["name"]) for id, p in self.problems().items() for part in p["parts"])
+        place = {both: k for k, both in enumerate(parts)}
+        sql = (
+            "SELECT student, called, a.problem, a.part, verdict, score, line FROM answers a"
+            " JOIN questions ON number = question JOIN students ON name = student"
+            f" WHERE line IS NOT NULL ORDER BY {'place' if as_read else 'student'}"
+        )
+        with closing(self.db.cursor()) as rows:
+            rows.execute(sql)
+            for (name, called), group in groupby(rows, key=lambda row: row[:2]):
+                own = [Marked(*row[2:]) for row in group if row[2:4] in place]
+                yield Student(name, called, sorted(own, key=lambda m: place[m.problem, m.part]))
+
+    def distinct(self) -> Iterator[tuple[Marked, int]]:
+        """Each distinct answer's judgement, and how many students gave it."""
+        sql = (
+            "SELECT q.problem, q.part, verdict, score, line, COUNT(*) FROM answers"
+            " JOIN questions q ON number = question WHERE line IS NOT NULL"
+            " GROUP BY number ORDER BY q.problem, q.part, q.hash"
+        )
+        for row in self.db.execute(sql):
+            yield Marked(*row[:5]), row[5]
+
+    def changes(self) -> Iterator[Change]:
+        """What is judged otherwise than when the batch was last complete."""
+        both = (
+            "SELECT {0}.student, {0}.problem, {0}.part, x.line, y.line, x.answer IS y.answer"
+            " FROM {0} LEFT JOIN {1} USING (student, problem, part)"
+            " LEFT JOIN questions x ON x.number = before.question"
+            " LEFT JOIN questions y ON y.number = answers.question"
+        )
+        changed = both.format("answers", "before") + " WHERE x.number IS NOT y.number"
+        gone = both.format("before", "answers") + " WHERE answers.question IS NULL"
+        rows = self.db.execute(f"{changed} UNION ALL {gone} ORDER BY 1, 2, 3")
+        for student, problem, part, was, now, same in rows:
+            before, after = (None if line is None else json.loads(line) for line in (was, now))
+            yield Change(student, problem, part, before, after, bool(same))
+
+
+def _connected(path: Path | None, readonly: bool) -> sqlite3.Connection:
+    """A connection; in one that only reads, the file must be there."""
+    if path is None:
+        return sqlite3.connect(":memory:")
+    if readonly:
+        return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    return sqlite3.connect(path)
+
+
+def _prepare(db: sqlite3.Connection, path: Path | None) -> None:
+    """Check the file, and bring its tables up to date."""
+    if path is not None:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
+        found = db.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        if found != "ok":
+            raise sqlite3.DatabaseError(f"the file is damaged: {found}")
+    bring_up_to_date(db)
+
+
+def _among(column: str, names: Sequence[str]) -> str:
+    return f"{column} IN ({', '.join('?' * len(names))})"

@@ -1,0 +1,66 @@
+"""The files of a graded batch, each replaced whole: results.jsonl, grades.csv, pages."""
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from gradcheck.batch.ledger import Ledger
+from gradcheck.batch.statistics import points
+from gradcheck.report.gradebooks import cells, figure
+from gradcheck.report.judgements import told
+
+FULL = "full"
+
+
+def json_lines(ledger: Ledger, feedback: str, *, as_read: bool = False) -> Iterator[str]:
+    """The lines of `--json`, in the order student, problem, part."""
+    for student in ledger.everything(as_read=as_read):
+        for marked in student.judged:
+            yield json.dumps(told(marked.told(student.name), feedback))
+
+
+def write_results(ledger: Ledger, directory: Path, feedback: str) -> None:
+    """`results.jsonl` and `grades.csv`."""
+    with replaced(directory / "results.jsonl") as file:
+        file.writelines(f"{line}\n" for line in json_lines(ledger, feedback))
+    write_grades(ledger, directory / "grades.csv")
+
+
+def write_grades(ledger: Ledger, path: Path) -> None:
+    """A row a student: points by problem, total, possible, and how many answers need review."""
+    with replaced(path) as file:
+        file.writelines(f"{row}\r\n" for row in _grades(ledger))
+
+
+def _grades(ledger: Ledger) -> Iterator[str]:
+    about = ledger.problems()
+    possible = sum(part["points"] for each in about.values() for part in each["parts"])
+    yield cells(["student", *about, "total", "possible", "needs_review"])
+    for student in ledger.everything():
+        own = points(student)
+        review = sum(marked.verdict == "needs-review" for marked in student.judged)
+        numbers = [*(own.get(id, 0.0) for id in about), sum(own.values()), possible]
+        yield cells([student.name, *map(figure, numbers), str(review)], texts=1)
+
+
+@contextmanager
+def replaced(path: Path) -> Iterator[IO[str]]:
+    """A file that appears whole, or stays as it was."""
+    new = path.with_name(f".{path.name}.new")
+    try:
+        with new.open("w", encoding="utf-8", newline="") as file:
+            yield file
+        os.replace(new, path)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def only(directory: Path, names: Iterable[str], pattern: str) -> None:
+    """Take away the files of a pattern that are not among the names."""
+    kept = frozenset(names)
+    for path in directory.glob(pattern):
+        if path.name not in kept:
+            path.unlink()

@@ -1,0 +1,138 @@
+"""What a class got right: points, verdicts and mistakes by problem, difficulty, discrimination."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gradcheck.batch.ledger import Ledger, Student
+
+OFTEN = 5  # wrong answers that are shown of each problem
+FEWEST = 5  # students, below whom a correlation says nothing
+UNNAMED = 20  # unnamed answers that are shown, and answers left to a person
+
+
+@dataclass
+class ProblemFacts:
+    """One problem in the class; x are a student's points here, y those in all other problems."""
+
+    id: str
+    title: str
+    program: str
+    possible: float
+    verdicts: Counter[str] = field(default_factory=Counter)
+    mistakes: Counter[str] = field(default_factory=Counter)
+    wrong: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+    students: int = 0
+    x: float = 0.0
+    y: float = 0.0
+    xx: float = 0.0
+    yy: float = 0.0
+    xy: float = 0.0
+
+    def add(self, x: float, y: float) -> None:
+        """Count a student."""
+        self.students += 1
+        self.x, self.y = self.x + x, self.y + y
+        self.xx, self.yy, self.xy = self.xx + x * x, self.yy + y * y, self.xy + x * y
+
+    @property
+    def mean(self) -> float:
+        """The mean share of the points, from 0 (hard) to 1."""
+        return self.x / (self.students * self.possible) if self.students and self.possible else 0.0
+
+    @property
+    def discrimination(self) -> float | None:
+        """The correlation of the points here with those elsewhere (corrected item-total)."""
+        n = self.students
+        spread = (n * self.xx - self.x**2) * (n * self.yy - self.y**2)
+        if n < FEWEST or spread <= 1e-12 * max(1.0, n * n * self.xx * self.yy):
+            return None
+        return (n * self.xy - self.x * self.y) / math.sqrt(spread)
+
+
+@dataclass
+class ClassFacts:
+    """A class: its problems, the points of each student, and the answers to be looked at."""
+
+    problems: dict[str, ProblemFacts]
+    totals: list[tuple[str, str, float, int]] = field(default_factory=list)  # name, called, ...
+    unnamed: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+    review: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+
+    @property
+    def possible(self) -> float:
+        """The points of all problems."""
+        return sum(problem.possible for problem in self.problems.values())
+
+    @property
+    def verdicts(self) -> Counter[str]:
+        """How often each verdict was given."""
+        return sum((p.verdicts for p in self.problems.values()), Counter())
+
+    @property
+    def mistakes(self) -> Counter[str]:
+        """How often each mistake was named, alone or among several that fit."""
+        return sum((p.mistakes for p in self.problems.values()), Counter())
+
+
+def class_facts(ledger: Ledger) -> ClassFacts:
+    """Everything that is told of a class, read from the ledger."""
+    about = ledger.problems()
+    found = ClassFacts({id: _problem(id, each) for id, each in about.items()})
+    for student in ledger.everything():
+        _count(found, student)
+    for number, said in _distinct(ledger, found.problems):
+        problem = found.problems[said["problem"]]
+        problem.verdicts[said["verdict"]] += number
+        for mistake in said["mistakes"] or ():
+            problem.mistakes[mistake["id"]] += number
+        if said["verdict"] == "wrong":
+            _keep(problem.wrong, number, said, OFTEN)
+        if said["certainty"] == "unnamed":
+            _keep(found.unnamed, number, said, UNNAMED)
+        if said["verdict"] == "needs-review":
+            _keep(found.review, number, said, UNNAMED)
+    return found
+
+
+def points(student: Student) -> dict[str, float]:
+    """A student's points by problem."""
+    found: dict[str, float] = {}
+    for marked in student.judged:
+        found[marked.problem] = found.get(marked.problem, 0.0) + marked.score
+    return found
+
+
+def _problem(id: str, about: Mapping[str, Any]) -> ProblemFacts:
+    possible = sum(part["points"] for part in about["parts"])
+    return ProblemFacts(id, about["title"], about["program"], possible)
+
+
+def _count(found: ClassFacts, student: Student) -> None:
+    """Add a student's points to those of the class."""
+    own = points(student)
+    total = sum(own.values())
+    review = sum(marked.verdict == "needs-review" for marked in student.judged)
+    found.totals.append((student.name, student.called, total, review))
+    for id, got in own.items():
+        found.problems[id].add(got, total - got)
+
+
+def _distinct(
+    ledger: Ledger, known: Mapping[str, ProblemFacts]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Every distinct answer's line, and how many gave it."""
+    for marked, number in ledger.distinct():
+        if marked.problem in known:
+            yield number, marked.told()
+
+
+def _keep(
+    kept: list[tuple[int, dict[str, Any]]], number: int, said: dict[str, Any], most: int
+) -> None:
+    """Keep the most frequent ones, in a stable order."""
+    kept.append((number, said))
+    kept.sort(key=lambda each: -each[0])
+    del kept[most:]

@@ -1,0 +1,42 @@
+"""Notebooks: cells that begin `#| gradcheck: PROBLEM.PART` hold answers as data; nothing runs."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from gradcheck.batch.submissions.encodings import decoded
+from gradcheck.batch.submissions.files import File
+from gradcheck.batch.submissions.submission import Submission, Unreadable
+
+BYTES = 20_000_000  # the pictures of the other cells count
+TAG = re.compile(r"\s*#\|\s*gradcheck:\s*([\w.-]+)[ \t]*(?:\r?\n|$)")
+
+
+def notebook(file: File, student: str | None) -> Submission | Unreadable:
+    """The answers of the tagged cells; `PROBLEM.PART` is told apart later, by the problems' ids."""
+    content = file.read(BYTES)
+    if len(content) > BYTES:
+        return Unreadable(file.name, f"{file.name}: more than {BYTES:,} bytes - clear its outputs")
+    try:
+        value: Any = json.loads(decoded(content, file.name))
+    except (json.JSONDecodeError, RecursionError) as error:
+        return Unreadable(file.name, f"{file.name}: not readable as a notebook: {error}")
+    cells = value.get("cells") if isinstance(value, dict) else None
+    if not isinstance(cells, list):
+        return Unreadable(file.name, f"{file.name}: not a notebook - it has no cells")
+    answers = {name: {"": text} for name, text in _tagged(cells)}
+    if not answers:
+        cure = "an answer's cell begins `#| gradcheck: PROBLEM`"
+        return Unreadable(file.name, f"{file.name}: no answers were found here - {cure}")
+    return Submission(file.stem if student is None else student, answers, file.name)
+
+
+def _tagged(cells: list[Any]) -> Iterator[tuple[str, str | None]]:
+    """The problem (and part) that a cell names, and the rest of the cell; None if it is empty."""
+    for cell in cells:
+        source = cell.get("source", "") if isinstance(cell, dict) else ""
+        if isinstance(source, list):
+            source = "".join(line for line in source if isinstance(line, str))
+        if isinstance(source, str) and (tag := TAG.match(source)):
+            yield tag[1], source[tag.end() :].strip() or None

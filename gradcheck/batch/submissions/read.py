@@ -1,0 +1,74 @@
+"""Every submission of files, directories and archives, one after the other."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from gradcheck.batch.submissions.documents import document
+from gradcheck.batch.submissions.files import BROKEN, File, files
+from gradcheck.batch.submissions.names import Names
+from gradcheck.batch.submissions.notebooks import notebook
+from gradcheck.batch.submissions.submission import (
+    NoName,
+    Notice,
+    Submission,
+    Unreadable,
+    student_name,
+)
+from gradcheck.batch.submissions.tables import Mapped, rows
+from gradcheck.errors import TextError
+
+Read = Submission | Unreadable | Notice
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files are read: who handed them in by their names, and what the columns mean."""
+
+    names: Names | None = None
+    mapping: Mapped = field(default_factory=Mapped)
+
+
+def submissions(paths: Iterable[Path], how: Reading) -> Iterator[Read]:
+    """Every submission in order; what cannot be read does not stop the others."""
+    for file in files(paths):
+        if isinstance(file, Unreadable):
+            yield file
+            continue
+        try:
+            yield from map(_named, _read(file, how))
+        except TextError as error:
+            yield Unreadable(file.name, str(error))
+        except BROKEN as error:
+            yield Unreadable(file.name, f"{file.name}: cannot be read: {_reason(error)}")
+
+
+def _read(file: File, how: Reading) -> Iterator[Read]:
+    """What one file holds: a table many submissions, any other file one."""
+    if file.ending == ".csv":
+        yield from rows(file, how.mapping)
+        return
+    student, called = None, ""
+    if how.names is not None:
+        found = how.names.student(file.path)
+        if found is None:
+            why = f"{file.name}: the name does not fit --names, so nobody is graded by it"
+            yield Unreadable(file.name, why)
+            return
+        student, called = found
+    read = (notebook if file.ending == ".ipynb" else document)(file, student)
+    yield replace(read, called=called) if isinstance(read, Submission) else read
+
+
+def _named(read: Read) -> Read:
+    """A submission with its student's name as it is kept."""
+    if not isinstance(read, Submission):
+        return read
+    try:
+        return replace(read, student=student_name(read.student))
+    except NoName as error:
+        return Unreadable(read.file, f"{read.file}: {error}")
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -1,0 +1,57 @@
+"""A submission: one student's answers; or why there is none."""
+
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+LONGEST = 200  # characters of a student's name: e-mail addresses, the longest in use, fit
+# Control characters and the marks that turn the direction of the text around them (Trojan source).
+BARRED = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One student's answers: problem id -> part -> what was typed; `called` is a name for people.
+
+    `whole`: it replaces what the student handed in before, as a later row of a form does.
+    """
+
+    student: str
+    answers: Mapping[str, Mapping[str, Any]]
+    file: str = ""
+    called: str = ""
+    whole: bool = False
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """A file or a row that could not be read, and why: nothing is lost, nobody is graded by it."""
+
+    file: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something about a file that should be known, though everything in it was read."""
+
+    file: str
+    why: str
+
+
+class NoName(ValueError):
+    """A student's name that cannot be used; the message says why."""
+
+
+def student_name(written: str) -> str:
+    """A name as it is kept: composed (NFC), single spaces; NoName if it is none."""
+    name = " ".join(unicodedata.normalize("NFC", written).split())
+    if not name:
+        raise NoName("the student's name is empty")
+    if len(name) > LONGEST:
+        raise NoName(f"a student's name of {len(name):,} characters, at most {LONGEST} are read")
+    for letter in name:
+        if letter in BARRED or unicodedata.category(letter) in ("Cc", "Cs"):
+            raise NoName(f"the character U+{ord(letter):04X} in a student's name")
+    return name

@@ -1,0 +1,155 @@
+"""CSV files: a row a student, a column a problem or a part; a mapping renames a form's headers."""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+from gradcheck.batch.submissions.encodings import CURE, encoding
+from gradcheck.batch.submissions.files import File
+from gradcheck.batch.submissions.submission import Notice, Submission, student_name
+from gradcheck.documents import read_yaml
+from gradcheck.errors import Complaint, TextError
+
+DELIMITERS = ",;\t"
+COLUMNS = 2_000
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A mapping file: the column that names the student, and what the others answer."""
+
+    student: str = "student"
+    answers: Mapping[str, str] | None = None  # header -> problem or problem.part; None: as they are
+    ignore: frozenset[str] = field(default_factory=frozenset)
+
+    def target(self, header: str) -> str | None:
+        """The problem (and part) that a column answers; None where it answers none."""
+        return header if self.answers is None else self.answers.get(header)
+
+
+def read_mapping(path: Path) -> Mapped:
+    """The mapping in a YAML file; TextError names what is wrong in it."""
+    document = read_yaml(path.read_bytes(), str(path))
+    value: Any = document.value
+    if not isinstance(value, dict) or not isinstance(value.get("answers"), dict):
+        words = "`student:` and `answers:` were expected"
+        raise TextError([document.complaint((), words, "under `answers:`, `header: problem`")])
+    for key in value:
+        if key not in ("student", "answers", "ignore"):
+            cure = "`student`, `answers` and `ignore` are"
+            raise TextError([document.complaint((key,), f"`{key}` is no key here", cure, key=True)])
+    ignore = value.get("ignore") or []
+    if not isinstance(ignore, list):
+        raise TextError([document.complaint(("ignore",), "a list was expected", "write `[...]`")])
+    answers = {str(header): str(target) for header, target in value["answers"].items()}
+    return Mapped(str(value.get("student", "student")), answers, frozenset(map(str, ignore)))
+
+
+def rows(file: File, mapping: Mapped) -> Iterator[Submission | Notice]:
+    """A submission a row, as it is read; a column that says nothing is said once."""
+    with file.open() as raw:
+        stream = io.TextIOWrapper(raw, encoding=_encoding(raw), newline="")
+        reader = csv.reader(_without_nul(stream), delimiter=_delimiter(stream))
+        try:
+            headers = [header.strip() for header in next(reader, [])]
+            columns = _columns(file, headers, mapping)
+            yield from (Notice(file.name, why) for why in _strange(file, headers, mapping))
+            for row in reader:
+                if any(cell.strip() for cell in row):
+                    yield _row(f"{file.name}:{reader.line_num}", row, columns)
+        except UnicodeDecodeError as error:
+            words = f"this is not UTF-8: the byte {error.object[error.start]:02X}"
+            raise TextError([Complaint(words, CURE, file.name, _undecodable(file))]) from None
+        except csv.Error as error:
+            words = f"not readable as CSV: {error}"
+            raise TextError([Complaint(words, "", file.name, reader.line_num)]) from None
+
+
+def roster(path: Path) -> dict[str, str]:
+    """Who is expected: names of the column `student`, with what people call them (`name`)."""
+    file = File(str(path), path.name, lambda: path.open("rb"))
+    with file.open() as raw:
+        stream = io.TextIOWrapper(raw, encoding=_encoding(raw), newline="")
+        try:
+            reader = csv.DictReader(_without_nul(stream), delimiter=_delimiter(stream))
+            if "student" not in (reader.fieldnames or ()):
+                words = "a column `student` was expected"
+                came = ", ".join(f"`{name}`" for name in reader.fieldnames or ())
+                raise TextError([Complaint(f"{words}, {came or 'nothing'} came", "", str(path), 1)])
+            found = ((row["student"] or "", row.get("name") or "") for row in reader)
+            return {student_name(name): called for name, called in found if name.strip()}
+        except (UnicodeDecodeError, csv.Error, ValueError) as error:
+            words = f"not readable as a roster: {error}"
+            raise TextError([Complaint(words, "", str(path))]) from None
+
+
+def _encoding(raw: Any) -> str:
+    """The encoding by the first bytes, which are put back."""
+    start = raw.read(4)
+    raw.seek(0)
+    return encoding(start)
+
+
+def _delimiter(stream: TextIO) -> str:
+    """What separates the cells of the first line: a comma, or a semicolon as in many countries."""
+    try:
+        first = stream.readline(100_000)
+    except UnicodeDecodeError:
+        first = ""
+    stream.seek(0)
+    return max(DELIMITERS, key=first.count)
+
+
+def _undecodable(file: File) -> int:
+    """The line of the first byte that is not UTF-8; text is decoded in blocks of many lines."""
+    with file.open() as raw:
+        wrong = (line.decode("utf-8", "replace") != line.decode("utf-8", "ignore") for line in raw)
+        return next((number for number, bad in enumerate(wrong, 1) if bad), 1)
+
+
+def _without_nul(stream: TextIO) -> Iterator[str]:
+    """The lines; a NUL, as binary files have them, is not for CSV."""
+    for line in stream:
+        if "\0" in line:
+            raise csv.Error("a NUL character")
+        yield line
+
+
+def _columns(file: File, headers: list[str], mapping: Mapped) -> tuple[int, dict[int, str]]:
+    """The student's column, and what the others answer; TextError if nobody is named."""
+    if mapping.student not in headers:
+        came = ", ".join(f"`{header}`" for header in headers[:8]) or "nothing"
+        cure = "name the column in a mapping file (--mapping), under `student:`"
+        words = f"a column `{mapping.student}` was expected, {came} came"
+        raise TextError([Complaint(words, cure, file.name, 1)])
+    if len(headers) > COLUMNS:
+        raise TextError([Complaint(f"{len(headers):,} columns", "split the file", file.name, 1)])
+    found = {k: target for k, header in enumerate(headers) if (target := mapping.target(header))}
+    student = headers.index(mapping.student)
+    found.pop(student, None)
+    return student, {k: t for k, t in found.items() if headers[k] not in mapping.ignore}
+
+
+def _strange(file: File, headers: list[str], mapping: Mapped) -> Iterator[str]:
+    """What a mapping neither uses nor ignores, and what it names that is not there."""
+    if mapping.answers is None:
+        return
+    for header in headers:
+        known = header in mapping.answers or header in mapping.ignore
+        if header and header != mapping.student and not known:
+            yield f"{file.name}:1: the column `{header}` is not in the mapping"
+    for header in mapping.answers:
+        if header not in headers:
+            yield f"{file.name}:1: there is no column `{header}`, which the mapping names"
+
+
+def _row(place: str, row: list[str], columns: tuple[int, dict[int, str]]) -> Submission:
+    """One student's answers: empty cells are missing ones."""
+    student, targets = columns
+    cells = {targets[k]: cell.strip() for k, cell in enumerate(row) if k in targets}
+    answers = {target: {"": cell} for target, cell in cells.items() if cell}
+    name = row[student] if student < len(row) else ""
+    return Submission(name, answers, place, whole=True)

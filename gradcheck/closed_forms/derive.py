@@ -1,0 +1,278 @@
+"""The gradient of a recorded run in index notation: the product rule and contracted deltas."""
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from gradcheck.closed_forms.definitions import reciprocal
+from gradcheck.closed_forms.index import (
+    Applied,
+    Axes,
+    Axis,
+    Called,
+    Delta,
+    Factor,
+    Named,
+    Product,
+    Sum,
+    added,
+    contracted,
+    fresh,
+    multiplied,
+)
+from gradcheck.closed_forms.slopes import NoText
+from gradcheck.closed_forms.steps import Step
+
+Pulled = Iterator[tuple[Named, Sum]]
+
+
+def gradients(steps: list[Step], seed: Sum) -> dict[str, Sum]:
+    """The gradient of the last step (times the seed) by every step, by name."""
+    arriving: dict[str, list[Sum]] = {steps[-1].name: [seed]}
+    known = {step.name: step for step in steps}
+    found: dict[str, Sum] = {}
+    for step in reversed(steps):
+        g = added(arriving.get(step.name, ()), step.axes)
+        found[step.name] = g
+        if step.definition is None or not g.products:
+            continue
+        own = Named(step.name, step.axes)
+        for leaf, piece in pulled(step.definition, g, own):
+            where = (
+                dict(zip(leaf.axes, known[leaf.name].axes, strict=True))
+                if leaf.name in known
+                else {}
+            )
+            at = {a: b for a, b in where.items() if a is not None}
+            arriving.setdefault(leaf.name, []).append(piece.at(at))
+    return found
+
+
+def pulled(definition: Sum, g: Sum, own: Named | None = None) -> Pulled:
+    """What a cotangent of an expression becomes at every tensor in it."""
+    alone = own is not None and _is_one_factor(definition)
+    for product in definition.products:
+        for k, factor in enumerate(product.factors):
+            rest = replace(product, factors=(*product.factors[:k], *product.factors[k + 1 :]))
+            piece = multiplied((g, Sum((rest,), rest.axes)), _indices(factor))
+            yield from _through(factor, piece, own if alone else None)
+
+
+def _is_one_factor(definition: Sum) -> bool:
+    products = definition.products
+    whole = len(products) == 1 and len(products[0].factors) == 1
+    return whole and products[0].number == 1 and not products[0].sizes
+
+
+def _indices(factor: Factor) -> Axes:
+    return tuple(dict.fromkeys(a for a in factor.axes if a is not None))
+
+
+def _through(factor: Factor, g: Sum, own: Named | None) -> Pulled:
+    """A cotangent of one factor (at its distinct indices) at every tensor in it."""
+    if isinstance(factor, Named):
+        yield _at_own_indices(factor, g)
+    elif isinstance(factor, Sum):
+        yield from pulled(factor, replace(g, axes=factor.axes))
+    elif isinstance(factor, Applied):
+        yield from _through_function(factor, g, own)
+    elif isinstance(factor, Called):
+        yield from _through_call(factor, g, own)
+
+
+def _at_own_indices(factor: Named, g: Sum) -> tuple[Named, Sum]:
+    """The cotangent with one index an axis: `A[i,i]` becomes A[i,j] where i is j."""
+    axes: list[Axis] = []
+    for axis in factor.axes:
+        if axis is not None and axis in axes:
+            other = fresh(axis)
+            same = Sum((Product(factors=(Delta((axis, other)),)),), (axis, other))
+            g = multiplied((g, same), (*g.axes, other))
+            axes.append(other)
+        else:
+            axes.append(axis)
+    return Named(factor.name, tuple(axes)), Sum(g.products, tuple(axes))
+
+
+def _through_function(factor: Applied, g: Sum, own: Named | None) -> Pulled:
+    if len(factor.slopes) != len(factor.parts):
+        raise NoText(f"no slope of {factor.text}")
+    value = own or factor
+    for part, slope in zip(factor.parts, factor.slopes, strict=True):
+        by = _slope(factor, slope, value)
+        yield from pulled(part, multiplied((g, by), part.axes))
+
+
+def _slope(factor: Applied, slope: str, value: Factor) -> Sum:
+    """The slope as an expression: powers and reciprocals as factors, the value by its name."""
+    known = {f"u{i}": part for i, part in enumerate(factor.parts)}
+    known["y"] = Sum((Product(factors=(value,)),), factor.axes)
+    return multiplied(_factors(ast.parse(slope, mode="eval").body, known), factor.axes)
+
+
+def _factors(tree: ast.expr, known: Mapping[str, Sum], below: bool = False) -> list[Sum]:
+    """The factors of a slope's text, numbers and reciprocals among them."""
+    match tree:
+        case ast.Constant(value=int(value)):
+            return [Sum((Product(Fraction(value)),), ())]
+        case ast.UnaryOp(op=ast.USub(), operand=inner):
+            return [Sum((Product(Fraction(-1)),), ()), *_factors(inner, known)]
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return [*_factors(left, known), *_factors(right, known)]
+        case ast.BinOp(left=left, op=ast.Div(), right=right):
+            return [*_factors(left, known), *map(reciprocal, _factors(right, known, below=True))]
+        case ast.Name(id=name):
+            return [known[name]]
+        case ast.BinOp(left=ast.Name(id=name), op=ast.Pow(), right=ast.Constant(value=int(power))):
+            if below:
+                return [known[name]] * power
+    names = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id in known]
+    used = {name: f"u{i}" for i, name in enumerate(dict.fromkeys(names))}
+    text = ast.unparse(_renamed(tree, used))
+    parts = tuple(known[name] for name in used)
+    axes = tuple(dict.fromkeys(a for part in parts for a in part.axes))
+    return [Sum((Product(factors=(Applied(text, parts),)),), axes)]
+
+
+def _renamed(tree: ast.expr, names: Mapping[str, str]) -> ast.expr:
+    class Rename(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            return ast.Name(names.get(node.id, node.id))
+
+    renamed: ast.expr = Rename().visit(tree)
+    return renamed
+
+
+# -- functions of whole tensors ------------------------------------------------------------------
+
+
+def _through_call(factor: Called, g: Sum, own: Named | None) -> Pulled:
+    name = factor.text.partition("(")[0]
+    part = factor.parts[0]
+    value = own or factor
+    g = replace(g, axes=factor.axes)
+    yield from pulled(part, CALLS[name](factor, part, value, g))
+
+
+def _at(factor: Factor, axes: Axes) -> Sum:
+    """A tensor at other indices."""
+    where = {
+        a: b for a, b in zip(factor.axes, axes, strict=True) if a is not None and b is not None
+    }
+    return Sum((Product(factors=(factor.at(where),)),), axes)
+
+
+def _axis_of(factor: Called) -> int:
+    return int(factor.text.partition("axis=")[2].partition(",")[0].rstrip(")"))
+
+
+def _softmax(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
+    """P * (g - sum of g*P along the axis)."""
+    along = factor.axes[_axis_of(factor)]
+    assert along is not None
+    other = tuple(fresh(along) if a == along else a for a in factor.axes)
+    own = _at(value, factor.axes)
+    dot = multiplied((g, own), tuple(a for a in factor.axes if a != along))
+    dot = Sum(tuple(p.at({along: other[_axis_of(factor)]}) for p in dot.products), dot.axes)
+    first = multiplied((own, g), factor.axes)
+    second = multiplied((own, Sum((Product(Fraction(-1)),), ()), dot), factor.axes)
+    return _onto(part, factor, added((first, second), factor.axes))
+
+
+def _log_softmax(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
+    """G - softmax * (sum of g along the axis)."""
+    k = _axis_of(factor)
+    along = factor.axes[k]
+    assert along is not None
+    chances = Called(f"softmax(u0, axis={k})", factor.parts, factor.axes)
+    total = Sum(
+        tuple(p.at({along: fresh(along)}) for p in g.products),
+        tuple(a for a in g.axes if a != along),
+    )
+    second = multiplied(
+        (Sum((Product(Fraction(-1)),), ()), _at(chances, factor.axes), total), factor.axes
+    )
+    return _onto(part, factor, added((g, second), factor.axes))
+
+
+def _logsumexp(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
+    """G * softmax."""
+    k = _axis_of(factor)
+    kept = list(factor.axes)
+    if len(kept) < len(part.axes):
+        kept.insert(k, None)
+    along = part.axes[k]
+    assert along is not None
+    axes = tuple(fresh(along) if i == k else a for i, a in enumerate(kept))
+    chances = Called(f"softmax(u0, axis={k})", factor.parts, axes)
+    whole = multiplied((g, _at(chances, axes)), axes)
+    return _onto(part, chances, whole)
+
+
+def _inv(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
+    """- inv(A).T @ g @ inv(A).T."""
+    i, j = factor.axes
+    assert i is not None
+    k, m = fresh(i), fresh(i)
+    left, right = _at(value, (i, k)), _at(value, (m, j))
+    whole = multiplied((Sum((Product(Fraction(-1)),), ()), left, g, right), (k, m))
+    return _onto(part, Called("", factor.parts, (k, m)), whole)
+
+
+def _det(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
+    """G * det(A) * inv(A).T."""
+    row = part.axes[0]
+    assert row is not None
+    k, m = fresh(row), fresh(row)
+    inverse = Called("inv(u0)", factor.parts, (m, k))
+    own = Sum((Product(factors=(value,)),), ())
+    whole = multiplied((g, own, Sum((Product(factors=(inverse,)),), (m, k))), (k, m))
+    return _onto(part, Called("", factor.parts, (k, m)), whole)
+
+
+CALLS = {
+    "softmax": _softmax,
+    "log_softmax": _log_softmax,
+    "logsumexp": _logsumexp,
+    "inv": _inv,
+    "det": _det,
+}
+
+
+def _onto(part: Sum, called: Called, g: Sum) -> Sum:
+    """A cotangent at the indices of the call, at those of what it was given."""
+    where = {
+        a: b for a, b in zip(called.axes, part.axes, strict=True) if a is not None and b is not None
+    }
+    return Sum(tuple(contracted(p, part.axes) for p in g.at(where).products), part.axes)
+
+
+# -- only names of the program are kept -----------------------------------------------------------
+
+
+def inlined(expression: Sum, hidden: Mapping[str, Step]) -> Sum:
+    """The expression with values that have no name written out."""
+    products = [multiplied(_written_out(p, hidden), expression.axes) for p in expression.products]
+    return added(products, expression.axes)
+
+
+def _written_out(product: Product, hidden: Mapping[str, Step]) -> list[Sum]:
+    parts = [Sum((replace(product, factors=()),), ())]
+    for factor in product.factors:
+        parts.append(_factor(factor, hidden))
+    return parts
+
+
+def _factor(factor: Factor, hidden: Mapping[str, Step]) -> Sum:
+    if isinstance(factor, Named) and factor.name in hidden:
+        step = hidden[factor.name]
+        assert step.definition is not None
+        where = {a: b for a, b in zip(step.axes, factor.axes, strict=True) if a is not None}
+        return inlined(step.definition.at(where), hidden)
+    if isinstance(factor, Sum):
+        return inlined(factor, hidden)
+    if isinstance(factor, Applied | Called):
+        parts = tuple(inlined(part, hidden) for part in factor.parts)
+        factor = replace(factor, parts=parts)
+    return Sum((Product(factors=(factor,)),), factor.axes)

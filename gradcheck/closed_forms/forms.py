@@ -1,0 +1,144 @@
+"""The closed form of every gradient of a problem, as text in the program's own names."""
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gradcheck.closed_forms import products as _products  # registers its definitions
+from gradcheck.closed_forms.definitions import define
+from gradcheck.closed_forms.derive import gradients, inlined
+from gradcheck.closed_forms.index import Named, Product, Sum
+from gradcheck.closed_forms.printing import Printer
+from gradcheck.closed_forms.slopes import NoText
+from gradcheck.closed_forms.steps import Spelling, Step, read
+from gradcheck.engine.tape import Node
+from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.errors import GradcheckError
+from gradcheck.language import Budget, check_program, executing
+from gradcheck.language.kinds import KINDS, VOCABULARY
+from gradcheck.language.running.run import Outcome, run
+from gradcheck.opinions.opinion import Estimate
+from gradcheck.opinions.tape import Tape, record
+from gradcheck.problem.record import Point, Problem
+
+__all__ = ["derived", "matrix_forms"]
+
+LONGEST = 400  # characters; a longer text is not read by anybody
+AGREES = 1e-9  # of the largest entry: text in float64 against a gradient in float64
+COTANGENT = "cotangent"
+assert _products
+
+
+def matrix_forms(problem: Problem, point: Point, judged: Mapping[str, Estimate]) -> dict[str, str]:
+    """The gradient by each input as NumPy text, where there is one that can be trusted.
+
+    Every text is read again as a program over the inputs and the program's own values, and is
+    kept only if it gives the gradient that was `judged` at the point.
+    """
+    try:
+        texts = derived(problem, point)
+    except (NoText, GradcheckError):
+        return {}
+    names = _values(problem, point)
+    return {
+        part: text
+        for part, text in texts.items()
+        if part in judged and len(text) <= LONGEST and _gives(text, names, judged[part])
+    }
+
+
+def derived(problem: Problem, point: Point) -> dict[str, str]:
+    """The texts as they are derived; NoText where an op of the program has no index form."""
+    outcomes: list[Outcome] = []
+
+    def function(kind: str, inputs: Mapping[str, Any]) -> Any:
+        outcomes.append(problem.outcome_on(kind, inputs))
+        return outcomes[-1].value
+
+    case = replace(problem.case(point), function=function, where=executing)
+    tape = record(replace(case, wrt=tuple(case.inputs)))
+    if tape is None:
+        raise NoText("a value that depends on no input")
+    names = _names(tape, outcomes[-1].names)
+    spelling = Spelling(names, partial(_size, problem.program.source))
+    steps = list(read(tape, define, spelling).values())
+    end = steps[-1]
+    shown = Named(COTANGENT, end.axes)
+    seed = Product(factors=(shown,)) if any(n != 1 for n in end.shape) else Product()
+    found = gradients(steps, Sum((seed,), end.axes))
+    hidden = {step.name: step for step in steps if step.hidden}
+    printer = Printer(_Sizes(steps).text)
+    wanted = [step for step in steps if step.name in problem.wrt]
+    return {s.name: printer.text(inlined(found[s.name], hidden), s.name) for s in wanted}
+
+
+def _names(tape: Tape, variables: Mapping[str, Any]) -> dict[Any, str]:
+    """The program's names of nodes, and (by their bytes) of arrays that are constants."""
+    names: dict[Any, str] = {}
+    for name, value in variables.items():
+        if isinstance(value, Tensor) and value.requires_grad:
+            names.setdefault(value._step(), name)
+        elif isinstance(value, Tensor | np.ndarray) and np.ndim(value):
+            names.setdefault(np.asarray(bare(value)).tobytes(), name)
+    return {node: name for node, name in names.items() if name not in tape.leaves}
+
+
+SIZE = re.compile(r"[A-Za-z_]\w*(\.shape\[\d+\]|\.size)?")
+
+
+def _size(source: str, node: Node, i: int) -> str:
+    """`X.shape[0]` (or a name) where the program writes a whole number so; else nothing."""
+    if node.span is None:
+        return ""
+    try:
+        tree = ast.parse(source[slice(*node.span)].strip(), mode="eval").body
+    except SyntaxError:
+        return ""
+    side = (tree.left, tree.right)[i] if isinstance(tree, ast.BinOp) and i < 2 else None
+    text = "" if side is None else ast.unparse(side)
+    return text if SIZE.fullmatch(text) else ""
+
+
+def _values(problem: Problem, point: Point) -> dict[str, Any]:
+    """What the names of a text mean at a point: inputs, the program's values, the cotangent."""
+    floats = {name: np.array(value, dtype=np.float64) for name, value in point.items()}
+    own = problem.outcome_on("float", {name: value.copy() for name, value in floats.items()})
+    values = {n: v for n, v in own.names.items() if isinstance(v, np.ndarray | np.number | float)}
+    if problem.cotangent is not None:
+        values[COTANGENT] = np.array(problem.cotangent, dtype=np.float64)
+    return values | {name: value[()] for name, value in floats.items()}
+
+
+def _gives(text: str, names: Mapping[str, Any], judged: Estimate) -> bool:
+    """Whether a text, read again, is the gradient."""
+    try:
+        program = check_program(text, declared=tuple(names), vocabulary=VOCABULARY)
+        value = run(program, names, KINDS["float"], Budget()).value
+        found, due = np.asarray(value, dtype=np.float64), np.asarray(judged.value)
+    except (GradcheckError, TypeError, ValueError):
+        return False
+    room = AGREES * np.max(np.abs(due), initial=1e-300) + np.asarray(judged.error)
+    return found.shape == due.shape and bool(np.all(np.abs(found - due) <= room))
+
+
+class _Sizes:
+    """Products of sizes as people write them: `Y.size` where one tensor has them all."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self._wholes = {
+            tuple(sorted(step.sizes)): step.name
+            for step in reversed(steps)
+            if not step.hidden and len(step.shape) > 1
+        }
+
+    def text(self, names: Sequence[str]) -> str:
+        """The text of a product of sizes."""
+        whole = self._wholes.get(tuple(sorted(names)))
+        if whole is not None:
+            return f"{whole}.size"
+        return names[0] if len(names) == 1 else f"({'*'.join(names)})"

@@ -1,0 +1,215 @@
+"""An expression in index notation as NumPy text: products of matrices where there are some."""
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import reduce
+
+from gradcheck.closed_forms.index import (
+    Applied,
+    Axes,
+    Called,
+    Delta,
+    Factor,
+    Named,
+    Product,
+    Sum,
+    common,
+)
+from gradcheck.closed_forms.pieces import (
+    Piece,
+    aligned,
+    broadcast,
+    diagonal,
+    divided,
+    multiplied,
+    one_step,
+)
+from gradcheck.closed_forms.trees import (
+    LARGEST,
+    call_tree,
+    filled,
+    negated,
+    number_tree,
+    parsed,
+    scaled,
+)
+
+
+@dataclass(frozen=True)
+class Printer:
+    """How sizes are written: `size(names)` gives the text of a product of sizes."""
+
+    size: Callable[[Sequence[str]], str]
+
+    def text(self, expression: Sum, like: str = "") -> str:
+        """An expression as NumPy text, its axes in order; `like` names a tensor of its shape."""
+        piece = aligned(self._sum(expression, expression.axes), expression.axes)
+        tree = piece.tree
+        if like and len(piece.indices) < sum(a is not None for a in expression.axes):
+            tree = ast.BinOp(tree, ast.Mult(), call_tree("ones_like", ast.Name(like)))
+        return ast.unparse(tree)
+
+    # -- sums and products -----------------------------------------------------------------------
+
+    def _sum(self, expression: Sum, order: Axes) -> Piece:
+        """An expression with exactly the axes of `order`, those it lacks left to broadcasting."""
+        if not expression.products:
+            return Piece(number_tree(Fraction(0)), ())
+        common = tuple(
+            a for a in order if a is None or any(a in p.axes for p in expression.products)
+        )
+        outer, inside = _common(expression.products)
+        if outer is not None:
+            group = Sum(inside, expression.axes)
+            whole = Product(outer.number, outer.sizes, (*outer.factors, group))
+            return self._product(whole, order)
+        positive_first = sorted(expression.products, key=lambda p: p.number < 0)
+        pieces = [
+            (
+                self._product(_absolute(p), common if len(expression.products) > 1 else order),
+                p.number < 0,
+            )
+            for p in positive_first
+        ]
+        first, negative = pieces[0]
+        tree = first.tree
+        if negative:
+            tree = negated(tree)
+        for piece, minus in pieces[1:]:
+            op = ast.Sub() if minus else ast.Add()
+            tree = ast.BinOp(tree, op, piece.tree)
+        return Piece(tree, broadcast([p.axes for p, _ in pieces]))
+
+    def _product(self, product: Product, order: Axes) -> Piece:
+        """A product as numbers, numerator and denominator."""
+        above, below = _split(_cancelled(product.factors))
+        pieces = [self._factor(f, order, alone=len(above) == 1) for f in above]
+        joined = self._contracted(pieces, order, below)
+        top = [s for s, power in product.sizes for _ in range(power) if power > 0]
+        bottom = [s for s, power in product.sizes for _ in range(-power) if power < 0]
+        number = product.number
+        tree = joined.tree if joined is not None else None
+        lead: list[ast.expr] = []
+        if number.denominator > LARGEST:
+            lead.append(number_tree(abs(number)))
+            number = Fraction(1)
+        elif abs(number.numerator) != 1 or (tree is None and not top):
+            lead.append(number_tree(Fraction(abs(number.numerator))))
+        if top:
+            lead.append(parsed(self.size(top)))
+        parts = [*lead, *([tree] if tree is not None else [])]
+        tree = reduce(scaled, parts)
+        tree = negated(tree) if product.number < 0 else tree
+        if number.denominator != 1:
+            tree = ast.BinOp(tree, ast.Div(), number_tree(Fraction(number.denominator)))
+        if bottom:
+            tree = ast.BinOp(tree, ast.Div(), parsed(self.size(bottom)))
+        return Piece(tree, joined.axes if joined is not None else ())
+
+    # -- contraction -----------------------------------------------------------------------------
+
+    def _contracted(self, pieces: list[Piece], order: Axes, below: list[Sum]) -> Piece | None:
+        """Pieces multiplied, divided by what stands below, and summed to the indices of order."""
+        wanted = {a for a in order if a is not None}
+        dividers = [self._power(part, below.count(part)) for part in dict.fromkeys(below)]
+        for divider in dividers:  # a divider goes with the piece that has all its indices
+            pieces = divided(pieces, divider)
+        while True:
+            bound = [a for p in pieces for a in p.indices if a not in wanted]
+            if not bound:
+                break
+            pieces = one_step(pieces, bound, wanted, order)
+        if not pieces:
+            return None
+        return aligned(multiplied(pieces, order), order)
+
+    def _group(self, part: Sum, order: Axes, alone: bool = False) -> Piece:
+        """A sum in the place of a factor: its axes as it has them itself, or if alone as wanted."""
+        free = None not in part.axes and set(part.axes) <= set(order)
+        return self._sum(
+            part, tuple(a for a in order if a in part.axes) if alone and free else part.axes
+        )
+
+    def _power(self, part: Sum, times: int) -> Piece:
+        """What stands below the line so many times."""
+        piece = self._sum(part, part.axes)
+        if times == 1:
+            return piece
+        return Piece(ast.BinOp(piece.tree, ast.Pow(), ast.Constant(times)), piece.axes)
+
+    def _factor(self, factor: Factor, order: Axes, alone: bool = False) -> Piece:
+        if isinstance(factor, Named):
+            return diagonal(Piece(ast.Name(factor.name), factor.axes))
+        if isinstance(factor, Sum):
+            return self._group(factor, order, alone)
+        if isinstance(factor, Called):
+            inner = {f"u{i}": self._sum(p, p.axes).tree for i, p in enumerate(factor.parts)}
+            return diagonal(Piece(filled(factor.text, inner), factor.axes))
+        if isinstance(factor, Applied):
+            axes = _order_of(factor.parts, order)
+            pieces = [self._sum(part, axes) for part in factor.parts]
+            inner = {f"u{i}": aligned(p, axes).tree for i, p in enumerate(pieces)}
+            return Piece(filled(factor.text, inner), axes)
+        if isinstance(factor, Delta):
+            return Piece(call_tree("eye", parsed(factor.axes[0].size)), factor.axes)
+        raise TypeError(factor)
+
+
+def _common(products: tuple[Product, ...]) -> tuple[Product | None, tuple[Product, ...]]:
+    """Number, sizes and factors that all products of a sum have, and what is left of each."""
+    if len(products) < 2:
+        return None, products
+    outer, rest = common(products)
+    shared = [f for f in rest[0].factors if all(f in p.factors for p in rest)]
+    if outer == Product() and not shared:
+        return None, products
+    rest = tuple(replace(p, factors=_less(p.factors, shared)) for p in rest)
+    return replace(outer, factors=tuple(shared)), rest
+
+
+def _less(factors: Sequence[Factor], shared: Sequence[Factor]) -> tuple[Factor, ...]:
+    """Factors without those that are shared."""
+    left = list(factors)
+    for factor in shared:
+        left.remove(factor)
+    return tuple(left)
+
+
+def _absolute(product: Product) -> Product:
+    return Product(abs(product.number), product.sizes, product.factors)
+
+
+def _cancelled(factors: Sequence[Factor]) -> list[Factor]:
+    """Factors without those that stand above and below a line."""
+    left = list(factors)
+    for factor in factors:
+        if isinstance(factor, Applied) and factor.text == "1/u0":
+            above = _only(factor.parts[0])
+            if above is not None and above in left and factor in left:
+                left.remove(above)
+                left.remove(factor)
+    return left
+
+
+def _only(part: Sum) -> Factor | None:
+    products = part.products
+    alone = len(products) == 1 and len(products[0].factors) == 1
+    return products[0].factors[0] if alone and products[0].number == 1 else None
+
+
+def _split(factors: Sequence[Factor]) -> tuple[list[Factor], list[Sum]]:
+    """What stands above the line, and what below."""
+    above = [f for f in factors if not (isinstance(f, Applied) and f.text == "1/u0")]
+    below = [f.parts[0] for f in factors if isinstance(f, Applied) and f.text == "1/u0"]
+    return above, below
+
+
+def _order_of(parts: Sequence[Sum], order: Axes) -> Axes:
+    """The axes of a function of several parts: as the longest has them, else as is wanted."""
+    longest = max((p.axes for p in parts), key=len)
+    every = tuple(dict.fromkeys(a for p in parts for a in p.axes if a is not None))
+    if set(every) <= {a for a in longest if a is not None}:
+        return longest
+    return tuple(a for a in order if a in every) + tuple(a for a in every if a not in order)

@@ -1,0 +1,178 @@
+"""Products, moves of axes, and functions of whole tensors, in index notation."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gradcheck.closed_forms.definitions import RULES, Rule, multiply, rule, summed, summed_axes
+from gradcheck.closed_forms.index import Axes, Called, Product, Sum, indices, multiplied, one
+from gradcheck.closed_forms.slopes import NoText
+from gradcheck.closed_forms.steps import Made, Operand, as_operand
+from gradcheck.ops import TABLE
+from gradcheck.ops.row import Op
+
+# -- products ------------------------------------------------------------------------------------
+
+
+@rule("matmul")
+def _matmul(a: Operand, b: Operand) -> Made:
+    if max(len(a.shape), len(b.shape)) > 2:
+        raise NoText("products of stacks of matrices")
+    return _contracted(a, b, len(a.shape) - 1, 0)
+
+
+@rule("dot")
+def _dot(a: Operand, b: Operand) -> Made:
+    if not a.shape or not b.shape:
+        return multiply(a, b)
+    return _contracted(a, b, len(a.shape) - 1, max(len(b.shape) - 2, 0))
+
+
+@rule("inner")
+def _inner(a: Operand, b: Operand) -> Made:
+    if not a.shape or not b.shape:
+        return multiply(a, b)
+    return _contracted(a, b, len(a.shape) - 1, len(b.shape) - 1)
+
+
+@rule("outer")
+def _outer(a: Operand, b: Operand) -> Made:
+    if len(a.shape) != 1 or len(b.shape) != 1:
+        raise NoText("an outer product of matrices")
+    axes = (*a.axes, *b.axes)
+    whole = multiplied((a.expression, b.expression), axes)
+    return Made(whole, a.shape + b.shape, a.sizes + b.sizes)
+
+
+def _contracted(a: Operand, b: Operand, last: int, first: int) -> Made:
+    met = b.axes[first]
+    where = {met: a.axes[last]} if met is not None and a.axes[last] is not None else {}
+    moved = b.expression.at(where)
+    axes = (*_without(a.axes, last), *_without(b.axes, first))
+    shape = (*_without(a.shape, last), *_without(b.shape, first))
+    sizes = (*_without(a.sizes, last), *_without(b.sizes, first))
+    return Made(multiplied((a.expression, moved), axes), shape, sizes)
+
+
+def _without(items: Sequence[Any], k: int) -> tuple[Any, ...]:
+    return (*items[:k], *items[k + 1 :])
+
+
+@rule("trace")
+def _trace(x: Operand) -> Made:
+    row, column = x.axes
+    if row is None or column is None:
+        raise NoText("the trace of a matrix of one entry")
+    return Made(multiplied((x.expression.at({column: row}),), ()), (), ())
+
+
+@rule("einsum")
+def _einsum(*operands: Operand, subscripts: str = "", **others: Any) -> Made:
+    given, _, out = subscripts.replace(" ", "").partition("->")
+    if (not out and "->" not in subscripts) or "." in subscripts:
+        raise NoText("einsum without its result's indices")
+    letters: dict[str, Any] = {}
+    sizes: dict[str, tuple[int, str]] = {}
+    parts = []
+    for word, operand in zip(given.split(","), operands, strict=True):
+        where = {}
+        for letter, axis, n, size in zip(
+            word, operand.axes, operand.shape, operand.sizes, strict=True
+        ):
+            if axis is not None:
+                letters.setdefault(letter, axis)
+                where[axis] = letters[letter]
+            sizes.setdefault(letter, (n, size))
+        parts.append(operand.expression.at(where))
+    axes = tuple(letters.get(letter) for letter in out)
+    shape = tuple(sizes[letter][0] for letter in out)
+    return Made(multiplied(parts, axes), shape, tuple(sizes[letter][1] for letter in out))
+
+
+# -- moves of axes -------------------------------------------------------------------------------
+
+MOVES = (
+    "transpose", "swapaxes", "moveaxis", "matrix_transpose", "squeeze", "expand_dims", "reshape",
+    "ravel", "atleast_1d", "atleast_2d",
+)  # fmt: skip
+
+
+def _move(row: Op, x: Operand, **params: Any) -> Made:
+    """A move of whole axes, found by moving the numbers of the entries."""
+    count = int(np.prod(x.shape, dtype=int))
+    moved = np.asarray(row.forward(np.arange(count).reshape(x.shape), **params))
+    long = [k for k, n in enumerate(x.shape) if n != 1]
+    strides = {int(np.prod(x.shape[k + 1 :], dtype=int)): k for k in long}
+    axes: list[Any] = []
+    sizes: list[str] = []
+    for k, n in enumerate(moved.shape):
+        step = int(np.take(moved, 1, axis=k).flat[0] - moved.flat[0]) if n > 1 else 0
+        source = strides.get(step)
+        if n > 1 and (source is None or x.shape[source] != n):
+            raise NoText(f"{row.name} that mixes axes")
+        axes.append(None if source is None else x.axes[source])
+        sizes.append("1" if source is None else x.sizes[source])
+    return Made(Sum(x.expression.products, tuple(axes)), moved.shape, tuple(sizes))
+
+
+for _name in MOVES:
+    RULES[_name] = partial(_move, TABLE[_name])
+
+
+@rule("broadcast_to")
+def _broadcast(x: Operand, shape: Any) -> Made:
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    sizes = tuple(map(str, shape))
+    blank = Operand(one(indices(shape, sizes)), shape, sizes)
+    return multiply(blank, x)
+
+
+# -- functions of whole tensors ------------------------------------------------------------------
+
+
+def _called(text: str, x: Operand, axes: Axes) -> Sum:
+    return Sum((Product(factors=(Called(text, (x.expression,), axes),)),), axes)
+
+
+def _along(name: str) -> Rule:
+    def made(x: Operand, axis: int = -1) -> Made:
+        k = axis % len(x.shape)
+        if x.axes[k] is None:
+            raise NoText(f"{name} over an axis of one entry")
+        text = f"{name}(u0, axis={k})"
+        return Made(_called(text, x, indices(x.shape, x.sizes)), x.shape, x.sizes)
+
+    return made
+
+
+RULES["softmax"] = _along("softmax")
+RULES["log_softmax"] = _along("log_softmax")
+
+
+@rule("logsumexp")
+def _logsumexp(x: Operand, axis: Any = None, keepdims: bool = False) -> Made:
+    made = summed(x, axis, keepdims)
+    gone = summed_axes(x, axis)
+    if len(gone) != 1:
+        raise NoText("logsumexp over several axes")
+    text = f"logsumexp(u0, axis={gone[0]}{', keepdims=True' if keepdims else ''})"
+    axes = indices(made.shape, made.sizes)
+    return Made(_called(text, x, axes), made.shape, made.sizes)
+
+
+@rule("inv")
+def _inv(x: Operand) -> Made:
+    return Made(_called("inv(u0)", x, indices(x.shape, x.sizes)), x.shape, x.sizes)
+
+
+@rule("det")
+def _det(x: Operand) -> Made:
+    return Made(_called("det(u0)", x, ()), (), ())
+
+
+@rule("solve")
+def _solve(a: Operand, b: Operand) -> Made:
+    inverse = _inv(a)
+    return _matmul(as_operand(inverse), b)

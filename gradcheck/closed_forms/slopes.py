@@ -1,0 +1,62 @@
+"""Slopes of elementwise functions as text: SymPy's derivative of the op's own closed form.
+
+In the text `u0`, `u1`, ... are the arguments and `y` is the value, so that the slope of a tanh
+that the program calls H reads `1 - H**2`.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+import sympy
+
+from gradcheck.ops.row import Composed, Op
+
+Y = sympy.Symbol("y", real=True)
+
+GUARDED = {
+    "relu": ("u0 > 0",),
+    "relu6": ("(u0 > 0) * (u0 < 6)",),
+    "absolute": ("sign(u0)",),
+    "maximum": ("u0 > u1", "u1 > u0"),
+    "minimum": ("u0 < u1", "u1 < u0"),
+    "fmax": ("u0 > u1", "u1 > u0"),
+    "fmin": ("u0 < u1", "u1 < u0"),
+    "sign": ("0 * u0",),
+    "heaviside": ("0 * u0", "u0 == 0"),
+}
+"""Rows that choose: their slope on either side of the kink, as a condition."""
+
+KNOWN = (Y * (1 - Y), 1 - Y**2, 1 + Y**2, Y, 1 - sympy.exp(-Y), 2 * sympy.sqrt(Y))
+"""What slopes are often equal to, in terms of the value."""
+
+
+class NoText(ArithmeticError):
+    """No slope that can be written down."""
+
+
+@lru_cache(maxsize=512)
+def slopes(row: Op, constants: tuple[Any, ...]) -> tuple[str, ...]:
+    """The slope by each argument; `constants` has the exponent of a power, None elsewhere."""
+    if row.name in GUARDED:
+        return GUARDED[row.name]
+    if row.symbolic is None or isinstance(row.symbolic, Composed):
+        raise NoText(f"no formula for the slope of {row.name}")
+    symbols = [sympy.Symbol(f"u{i}", real=True) for i in range(len(constants))]
+    args = [s if c is None else c for s, c in zip(symbols, constants, strict=True)]
+    form = sympy.sympify(row.symbolic(*args))
+    return tuple(str(_told(form, sympy.diff(form, s))) for s in symbols)
+
+
+def _told(form: sympy.Expr, slope: sympy.Expr) -> sympy.Expr:
+    """The slope in terms of the value, where that is shorter."""
+    said = slope.subs(form, Y) if form.args else slope
+    if not said.has(Y):
+        said = next((k for k in KNOWN if k.has(Y) and _same(k.subs(Y, form), slope)), slope)
+    elif said.free_symbols - {Y}:
+        shorter = (k for k in KNOWN if _same(k.subs(Y, form), slope))
+        said = next(shorter, said)
+    return min((said, slope), key=lambda e: (e.count_ops(), not e.has(Y)))
+
+
+def _same(a: sympy.Expr, b: sympy.Expr) -> bool:
+    return bool(sympy.simplify(a - b) == 0)

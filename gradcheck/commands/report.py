@@ -1,0 +1,139 @@
+"""`gradcheck report`: the pages, gradebooks and files of a graded batch, from its ledger alone."""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from gradcheck.batch.ledger import NAME, Ledger, Unusable
+from gradcheck.batch.outputs import (
+    FULL,
+    only,
+    replaced,
+    write_grades,
+    write_results,
+)
+from gradcheck.batch.statistics import ClassFacts, class_facts
+from gradcheck.errors import GradcheckError
+from gradcheck.report import gradebooks
+from gradcheck.report.findings import Line
+from gradcheck.report.graders import gradescope, junit
+from gradcheck.report.judgements import told
+
+FORMS = ("html", "canvas", "moodle", "gradescope", "junit", "csv")
+DONE, FAILED = 0, 2
+
+
+def report(directory: Path, form: str, out: Path | None, export: Path | None, column: str) -> int:
+    """Write one form of what a ledger holds; the exit code of the command."""
+    try:
+        ledger = Ledger(_ledger(directory), readonly=True)
+        where = _write(ledger, form, out or directory / _name(form), export, column)
+    except (GradcheckError, OSError, sqlite3.Error) as error:
+        click.echo(str(error), err=True)
+        return FAILED
+    if ledger.fact("complete") != "yes":
+        click.echo("the batch was stopped before its end: `gradcheck grade` goes on", err=True)
+    click.echo(str(where))
+    return DONE
+
+
+def _ledger(directory: Path) -> Path:
+    path = directory / NAME
+    if not path.is_file():
+        cure = f"`gradcheck grade ... -o {directory}` makes one"
+        raise Unusable(f"{directory}: no graded batch is here - {cure}")
+    return path
+
+
+def _name(form: str) -> str:
+    names = {"canvas": "canvas.csv", "moodle": "moodle.csv", "junit": "junit.xml"}
+    return {"html": "", "csv": "grades.csv", "gradescope": "gradescope", **names}[form]
+
+
+def _write(ledger: Ledger, form: str, out: Path, export: Path | None, column: str) -> Path:
+    """One form of the results; where it is."""
+    feedback = ledger.fact("feedback") or FULL
+    if form == "html":
+        write_html(ledger, class_facts(ledger), out, feedback)
+        return out / "index.html"
+    if form == "csv":
+        write_grades(ledger, out)
+    elif form == "gradescope":
+        _gradescope(ledger, out, feedback)
+    elif form == "junit":
+        with replaced(out) as file:
+            lines = junit(_students(ledger, feedback), _sources(ledger))
+            file.writelines(f"{line}\n" for line in lines)
+    else:
+        _gradebook(ledger, form, out, export, column)
+    return out
+
+
+# -- pages -----------------------------------------------------------------------------------------
+
+
+def write_pages(ledger: Ledger, facts: ClassFacts, directory: Path) -> None:
+    """Everything that a directory holds beside its ledger."""
+    feedback = ledger.fact("feedback") or FULL
+    write_results(ledger, directory, feedback)
+    write_html(ledger, facts, directory, feedback)
+
+
+def write_html(ledger: Ledger, facts: ClassFacts, directory: Path, feedback: str) -> None:
+    """`index.html` and a page a student; pages of students who are gone are taken away."""
+    from gradcheck.report import pages  # noqa: PLC0415 - Jinja2 is loaded for pages alone
+
+    below = directory / "students"
+    below.mkdir(parents=True, exist_ok=True)
+    about, title = ledger.problems(), ledger.fact("title")
+    written = []
+    for student in ledger.everything():
+        lines = [told(marked.told(student.name), feedback) for marked in student.judged]
+        page = pages.student_page(student.name, student.called, title, lines, about)
+        written.append(pages.page_name(student.name))
+        with replaced(below / written[-1]) as file:
+            file.write(page)
+    only(below, written, "*-" + "?" * 16 + ".html")
+    with replaced(directory / "index.html") as file:
+        file.write(pages.class_page(title, facts, ledger.notices()))
+
+
+# -- other forms -----------------------------------------------------------------------------------
+
+
+def _students(ledger: Ledger, feedback: str) -> Iterator[tuple[str, list[Line]]]:
+    """Every student's name and lines."""
+    for student in ledger.everything():
+        yield student.name, [told(m.told(student.name), feedback) for m in student.judged]
+
+
+def _sources(ledger: Ledger) -> dict[str, str]:
+    return {id: about["program"] for id, about in ledger.problems().items()}
+
+
+def _gradescope(ledger: Ledger, out: Path, feedback: str) -> None:
+    """A results.json for each student."""
+    from gradcheck.report.pages import page_name  # noqa: PLC0415
+
+    out.mkdir(parents=True, exist_ok=True)
+    sources = _sources(ledger)
+    for name, lines in _students(ledger, feedback):
+        with replaced(out / Path(page_name(name)).with_suffix(".json").name) as file:
+            file.write(gradescope(lines, sources))
+
+
+def _gradebook(ledger: Ledger, form: str, out: Path, export: Path | None, column: str) -> None:
+    """The platform's own export with the points, or a new table where there is none."""
+    facts = class_facts(ledger)
+    points = {name: got for name, _, got, _ in facts.totals}
+    if export is None:
+        title = ledger.fact("title") or "gradcheck"
+        with replaced(out) as file:
+            file.write(gradebooks.fresh(form, title, points, facts.possible))
+        return
+    found = gradebooks.filled(export.read_bytes(), form, points, facts.possible, column)
+    for words in found.notices:
+        click.echo(words, err=True)
+    out.write_bytes(found.content)

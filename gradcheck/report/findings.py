@@ -1,0 +1,81 @@
+"""A line of `grade --json` in words: the verdict, the witness, the mistakes under the program."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gradcheck.report.figures import plain
+from gradcheck.report.underline import underlined
+
+Line = Mapping[str, Any]
+
+LONGEST_VALUE = 40
+BEYOND = "a number beyond 1e308"  # a gradient has a value at every point
+SEVERAL = "several mistakes give just this answer:"
+NONE = "no mistake of the catalogue gives this answer"
+# Tags that say enough: of such answers no mistake is missed.
+SPEAKING = frozenset({"narrower", "failed", "stopped", "one-point"})
+
+
+def findings(line: Line, source: str) -> list[str]:
+    """What is found of an answer that is not simply right: the witness, then the mistakes."""
+    witness = witness_words(line)
+    return [*([witness] if witness else []), *_named(line, source)]
+
+
+def witness_words(line: Line) -> str:
+    """`at x = 0.7: yours 1.31, expected -2.08`."""
+    witness = line["witness"]
+    if witness is None:
+        return ""
+    at = ", ".join(f"{name} = {_short(value)}" for name, value in witness["at"].items())
+    index = witness.get("index")
+    entry = f" in entry [{', '.join(map(str, index))}]" if index else ""
+    yours, expected = _apart(witness["yours"], witness["expected"])
+    return f"at {at}{entry}: yours {yours}, expected {expected}"
+
+
+def unnamed(line: Line) -> bool:
+    """Whether an answer is wrong, and nothing says why."""
+    return line["certainty"] == "unnamed" and not SPEAKING & set(line["tags"] or ())
+
+
+def mistake_name(mistake: Mapping[str, Any]) -> str:
+    """`sign-error`, or `sign-error and constant-kept` for two made together."""
+    return " and ".join([mistake["id"], *mistake.get("with", ())])
+
+
+def _named(line: Line, source: str) -> list[str]:
+    """The mistakes that give just this answer, each with its place."""
+    mistakes = line["mistakes"] or []
+    lines = [SEVERAL] if len(mistakes) > 1 else []
+    for mistake in mistakes:
+        name = mistake_name(mistake)
+        lines.append(f"{name}: {mistake['says']}" if "says" in mistake else name)
+        lines += _underlined(line, mistake, source)
+    return [*lines, NONE] if unnamed(line) else lines
+
+
+def _underlined(line: Line, mistake: Mapping[str, Any], source: str) -> list[str]:
+    """The line in which a mistake stands: of the problem's program, or of the student's own."""
+    if "answer_start" in mistake:
+        own = (mistake["answer_start"], mistake["answer_end"])
+        return [f"  line {mistake['line']}:", *underlined(line["answer"], own, indent="    ")]
+    span = (mistake["start"], mistake["end"]) if mistake.get("start") is not None else None
+    return underlined(source, span, indent="    ")
+
+
+def _apart(yours: float | None, expected: float | None) -> tuple[str, str]:
+    """Two numbers in as many digits as tell them apart."""
+    mine, due = _number(yours, 10), _number(expected, 10)
+    if expected is None:
+        return mine, BEYOND
+    return (mine, due) if mine != due else (_number(yours, 17), _number(expected, 17))
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "no value" if value is None else plain(value, digits)
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 3] + "..."

@@ -1,0 +1,192 @@
+"""Gradebooks of learning platforms: a platform's own export with the points filled in."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from gradcheck.errors import GradcheckError
+
+# A cell that begins so is a formula to a spreadsheet (CWE-1236); an apostrophe makes it a text.
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True)
+class Platform:
+    """Where an export names students and keeps their grades; the maximum in a row or a column."""
+
+    students: tuple[str, ...]
+    grade: re.Pattern[str]
+    maximum: str = ""  # the column that holds it
+    maximum_row: str = ""  # or the row that does, by its first cell
+
+
+PLATFORMS = {
+    # A column for each assignment: `Homework 3 (12345)`; the second or third row has the maxima.
+    "canvas": Platform(
+        ("ID", "SIS User ID", "SIS Login ID", "Student"),
+        re.compile(r".+ \(\d+\)"),
+        maximum_row="Points Possible",
+    ),
+    # The grading worksheet of one assignment. Moodle deletes the grades where an upload has
+    # feedback and no grade: the feedback of the export is given back beside the grade.
+    "moodle": Platform(
+        ("Identifier", "ID number", "Email address", "Username", "Full name"),
+        re.compile("Grade"),
+        maximum="Maximum Grade",
+    ),
+}
+PARTICIPANT = "Participant "  # before the number in Moodle's column `Identifier`
+
+
+class NoGradebook(GradcheckError):
+    """An export that cannot be filled in; the message says why."""
+
+
+@dataclass(frozen=True)
+class Filled:
+    """An export with the grades in it, and what should be known about it."""
+
+    content: bytes
+    notices: tuple[str, ...]
+
+
+def cells(row: Sequence[str], *, texts: int | None = None) -> str:
+    """A row, every cell in quotes; the first `texts` cells (all, if None) are strangers' texts."""
+    count = len(row) if texts is None else texts
+    safe = [*map(harmless, row[:count]), *row[count:]]
+    return ",".join('"{}"'.format(cell.replace('"', '""')) for cell in safe)
+
+
+def harmless(text: str) -> str:
+    """A text that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(FORMULAS) else text
+
+
+def figure(points: float) -> str:
+    """Points as a person writes them: no `.0`, no rounding noise."""
+    return f"{points:.10g}"
+
+
+def filled(
+    export: bytes, platform: str, points: Mapping[str, float], possible: float, column: str = ""
+) -> Filled:
+    """An export with each student's points in its column of grades; all other cells as they were.
+
+    Where the platform has another maximum, the points are scaled to it.
+    """
+    text, encoding = _decoded(export)
+    dialect = _dialect(text)
+    rows = list(csv.reader(io.StringIO(text, newline=""), dialect))
+    if not rows:
+        raise NoGradebook("the export is empty")
+    known = PLATFORMS[platform]
+    place = _column(rows[0], known, column)
+    notices = list(_fill(rows, known, place, points, possible))
+    out = io.StringIO(newline="")
+    csv.writer(out, dialect).writerows(rows)
+    return Filled(out.getvalue().encode(encoding), tuple(notices))
+
+
+def fresh(platform: str, title: str, points: Mapping[str, float], possible: float) -> str:
+    """A gradebook without an export: one that the platform can match by the students' names."""
+    if platform == "canvas":
+        head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", title]
+        rows = [["Points Possible", "", "", "", "", figure(possible)]]
+        rows += [["", "", "", harmless(name), "", figure(got)] for name, got in points.items()]
+    else:
+        head = ["Email address", "Grade", "Maximum Grade"]
+        most = figure(possible)
+        rows = [[harmless(name), figure(got), most] for name, got in points.items()]
+    return "".join(f"{cells(row, texts=0)}\r\n" for row in [[harmless(h) for h in head], *rows])
+
+
+def _fill(
+    rows: list[list[str]],
+    platform: Platform,
+    place: int,
+    points: Mapping[str, float],
+    possible: float,
+) -> Iterator[str]:
+    """Write the grades into the rows; say who is in one of the two places only."""
+    header = rows[0]
+    names = [k for k, name in enumerate(header) if name.strip() in platform.students]
+    if not names:
+        wanted = ", ".join(platform.students)
+        raise NoGradebook(f"the export has no column that names students: {wanted}")
+    maximum = next((_number(r[place]) for r in rows if _is_maximum(r, platform, place)), None)
+    most = header.index(platform.maximum) if platform.maximum in header else None
+    left = dict(points)
+    scaled, unknown = False, 0
+    for row in rows[1:]:
+        found = next((s for k in names if k < len(row) and (s := _student(row[k], points))), None)
+        if found is None or place >= len(row):
+            unknown += not _is_maximum(row, platform, place) and any(row)
+            continue
+        own = maximum if most is None or most >= len(row) else _number(row[most])
+        factor = own / possible if own and possible else 1.0
+        scaled |= factor != 1.0
+        row[place] = figure(points[found] * factor)
+        left.pop(found, None)
+    if scaled:
+        yield f"the points, of {figure(possible)}, were scaled to the platform's maximum"
+    if unknown:
+        yield f"{unknown} rows of the export belong to nobody in the batch: left as they are"
+    if left:
+        shown = ", ".join(list(left)[:10])
+        yield f"{len(left)} students of the batch are not in the export: {shown}"
+
+
+def _is_maximum(row: Sequence[str], platform: Platform, place: int) -> bool:
+    named = bool(platform.maximum_row) and bool(row)
+    return named and row[0].strip() == platform.maximum_row and place < len(row)
+
+
+def _student(cell: str, points: Mapping[str, float]) -> str | None:
+    """The student of the batch whom a cell names."""
+    bare = " ".join(cell.split())
+    return next((n for n in (bare, bare.removeprefix(PARTICIPANT)) if n and n in points), None)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text.strip().replace(",", "."))
+    except ValueError:
+        return None
+
+
+def _column(header: Sequence[str], platform: Platform, wanted: str) -> int:
+    """The column of grades: the one that is named, or the only one there is."""
+    if wanted:
+        fits = [k for k, name in enumerate(header) if name.strip() == wanted]
+        fits = fits or [k for k, name in enumerate(header) if name.startswith(f"{wanted} (")]
+    else:
+        fits = [k for k, name in enumerate(header) if platform.grade.fullmatch(name.strip())]
+    if len(fits) == 1:
+        return fits[0]
+    there = ", ".join(f"`{header[k]}`" for k in fits) or "none that looks like one"
+    raise NoGradebook(f"which column takes the grades? Name it with --column: {there}")
+
+
+def _decoded(export: bytes) -> tuple[str, str]:
+    """The text of an export, and the encoding in which it is given back."""
+    for mark, encoding in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16")):
+        if export.startswith(mark):
+            return export.decode(encoding), encoding
+    try:
+        return export.decode("utf-8"), "utf-8"
+    except UnicodeDecodeError as error:
+        raise NoGradebook(f"the export is not UTF-8: {error.reason}") from None
+
+
+def _dialect(text: str) -> type[csv.Dialect]:
+    """How the export separates cells and ends lines, and whether it quotes them all."""
+    first = text.split("\n", 1)[0]
+
+    class Found(csv.excel):
+        delimiter = max(",;\t", key=first.count)
+        lineterminator = "\r\n" if first.endswith("\r") else "\n"
+        quoting = csv.QUOTE_ALL if first.startswith('"') else csv.QUOTE_MINIMAL
+
+    return Found

@@ -1,0 +1,85 @@
+"""A student's answers as tests: Gradescope's results.json, and JUnit's XML."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from gradcheck.report.findings import Line, findings
+
+# What XML 1.0 cannot hold, even as an entity.
+FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def gradescope(lines: Sequence[Line], sources: dict[str, str]) -> str:
+    """The results.json of one student: a test a part, the points as they stand."""
+    tests = [
+        {
+            "name": f"{line['problem']}.{line['part']}",
+            "number": str(number),
+            "score": line["score"],
+            "max_score": line["points"],
+            "status": "passed" if line["verdict"] == "right" else "failed",
+            "output": _words(line, sources[line["problem"]]),
+            "output_format": "text",
+            "visibility": "visible",
+            "extra_data": {"verdict": line["verdict"], "certainty": line["certainty"]},
+        }
+        for number, line in enumerate(lines, 1)
+    ]
+    result: dict[str, Any] = {"output": "", "visibility": "visible", "tests": tests}
+    return json.dumps(result, indent=1) + "\n"
+
+
+def junit(students: Iterable[tuple[str, Sequence[Line]]], sources: dict[str, str]) -> Iterator[str]:
+    """JUnit's XML, line by line: a suite a student, a case an answer."""
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield "<testsuites>"
+    for student, lines in students:
+        yield _suite(student, lines)
+        for line in lines:
+            yield from _case(student, line, sources[line["problem"]])
+        yield "  </testsuite>"
+    yield "</testsuites>"
+
+
+def _suite(student: str, lines: Sequence[Line]) -> str:
+    kinds = [_kind(line) for line in lines]
+    counts = " ".join(
+        f'{name}="{kinds.count(kind)}"'
+        for name, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped"))
+    )
+    return f'  <testsuite name={_attribute(student)} tests="{len(lines)}" {counts}>'
+
+
+def _case(student: str, line: Line, source: str) -> Iterator[str]:
+    name = _attribute(f"{line['problem']}.{line['part']}")
+    kind = _kind(line)
+    head = f"    <testcase classname={_attribute(student)} name={name}"
+    if not kind:
+        yield f"{head}/>"
+        return
+    body = escape(_clean(_words(line, source)))
+    yield f"{head}><{kind} message={_attribute(line['verdict'])}>{body}</{kind}></testcase>"
+
+
+def _kind(line: Line) -> str:
+    """What JUnit calls a verdict: nothing for right."""
+    kinds = {"right": "", "wrong": "failure", "missing": "skipped"}
+    return kinds.get(line["verdict"], "error")
+
+
+def _words(line: Line, source: str) -> str:
+    """What a student is told, in lines."""
+    understood = [f"understood  {line['understood']}"] if line["understood"] else []
+    found = [line["verdict"], *understood, *findings(line, source), *(line["remarks"] or ())]
+    return "\n".join(found)
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_clean(text))
+
+
+def _clean(text: str) -> str:
+    return FORBIDDEN.sub("\ufffd", text)

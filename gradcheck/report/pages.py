@@ -1,0 +1,150 @@
+"""Pages of a graded batch: the class, and each student. Escaped, and complete in themselves."""
+
+import base64
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from gradcheck.report.classes import VERDICTS
+from gradcheck.report.findings import Line, mistake_name, unnamed, witness_words
+from gradcheck.report.mathml import mathml
+
+SLUG = 40  # letters of a student's name in the name of the file
+LONGEST = 2_000  # characters of an answer on a page
+BINS = 10
+
+
+def page_name(student: str) -> str:
+    """A file name that is safe everywhere, and never another student's: 80 bits of the name."""
+    plain = unicodedata.normalize("NFKD", student).encode("ascii", "ignore").decode()
+    slug = re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")[:SLUG].strip("-")
+    digest = hashlib.sha256(student.encode("utf-8", "replace")).digest()[:10]
+    return f"{slug or 'student'}-{base64.b32encode(digest).decode().lower()}.html"
+
+
+def class_page(title: str, facts: Any, notices: Sequence[tuple[str, bool]]) -> str:
+    """The page of the class, from its statistics."""
+    totals = [got for _, _, got, _ in facts.totals]
+    return (
+        _environment()
+        .get_template("class.html")
+        .render(
+            title=title,
+            facts=facts,
+            notices=notices,
+            mean=sum(totals) / len(totals) if totals else 0.0,
+            spread=spread(totals, facts.possible),
+            verdicts=VERDICTS,
+        )
+    )
+
+
+def student_page(
+    student: str, called: str, title: str, lines: Sequence[Line], about: Mapping[str, Any]
+) -> str:
+    """The page of one student, from the lines of the answers and what is told of the problems."""
+    return (
+        _environment()
+        .get_template("student.html")
+        .render(
+            student=student,
+            called=called,
+            title=title,
+            problems=grouped(lines, about),
+            score=sum(line["score"] for line in lines),
+            possible=sum(line["points"] for line in lines),
+        )
+    )
+
+
+def spread(totals: Sequence[float], possible: float) -> list[tuple[str, int]]:
+    """How many students have so many points: equal steps from none to all."""
+    counts = [0] * BINS
+    for total in totals:
+        share = total / possible if possible else 0.0
+        counts[min(BINS - 1, max(0, int(share * BINS)))] += 1
+    edges = [possible * k / BINS for k in range(BINS + 1)]
+    return [(f"{edges[k]:.4g} to {edges[k + 1]:.4g}", count) for k, count in enumerate(counts)]
+
+
+@cache
+def _environment() -> Environment:
+    """Jinja2 with everything escaped, and nothing left out by mistake."""
+    found = Environment(
+        loader=PackageLoader("gradcheck.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters |= {
+        "formula": formula,
+        "typed": typed,
+        "coded": coded,
+        "paragraphs": lambda text: re.split(r"\n\s*\n", text.strip()),
+        "mistake_name": mistake_name,
+        "points": lambda value: f"{value:.6g}",
+        "page": page_name,
+    }
+    found.globals |= {"witness": witness_words, "unnamed": unnamed, "marked": marked}
+    return found
+
+
+@lru_cache(maxsize=20_000)
+def formula(understood: str) -> Markup:
+    """What was understood as mathematics, or as text where it is no formula."""
+    found = mathml(understood)
+    return Markup(found) if found else Markup("<code>{}</code>").format(understood[:LONGEST])
+
+
+def typed(answer: Any) -> str:
+    """An answer as it was typed."""
+    text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def coded(words: str) -> Markup:
+    """A sentence in which what stands between backticks is code."""
+    pieces = words.split("`")
+    code = (
+        "<code>{}</code>" if k % 2 and k < len(pieces) - 1 else "{}" for k in range(len(pieces))
+    )
+    return Markup("").join(Markup(form).format(p) for form, p in zip(code, pieces, strict=True))
+
+
+def marked(source: str, lines: Iterable[Line]) -> list[tuple[str, bool]]:
+    """A program in stretches: those in which a mistake stands are marked."""
+    spans = sorted(
+        (m["start"], m["end"])
+        for line in lines
+        for m in line["mistakes"] or ()
+        if m.get("start") is not None
+    )
+    found: list[tuple[str, bool]] = []
+    done = 0
+    for start, end in spans:
+        first = max(start, done)
+        if end > first:
+            found += [(source[done:first], False), (source[first:end], True)]
+            done = end
+    return [each for each in [*found, (source[done:], False)] if each[0]]
+
+
+def grouped(lines: Sequence[Line], about: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A student's lines by problem, in order, with what is told of each problem."""
+    found: dict[str, dict[str, Any]] = {}
+    for line in lines:
+        id = line["problem"]
+        each = found.setdefault(id, {"id": id, "about": about[id], "lines": []})
+        each["lines"].append(line)
+    for each in found.values():
+        each["score"] = sum(line["score"] for line in each["lines"])
+        each["points"] = sum(line["points"] for line in each["lines"])
+    return list(found.values())

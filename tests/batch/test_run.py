@@ -1,0 +1,352 @@
+"""A batch from the command line: judged once, kept, gone on with, told apart, and written out."""
+
+import csv
+import io
+import json
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gradcheck.batch.ledger import Ledger
+from tests.support.batches import (
+    CLASS_ANSWERS,
+    SET,
+    calls,
+    grade,
+    lines,
+    made,
+    outputs,
+)
+
+ADA = "student: ada\nanswers: {line: 6x, two: {x: 2x y, y: 1}}\n"
+BOB = "student: bob\nanswers: {line: 3x, two: {x: 2x y}}\n"
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    """A set, and the answers of two students."""
+    return made(tmp_path, {"set.yaml": SET, "answers/ada.yaml": ADA, "answers/bob.yaml": BOB})
+
+
+def run(here: Path, *more: object):
+    """Grade the answers into the directory `out`."""
+    return grade(here / "set.yaml", here / "answers", "-o", here / "out", "--jobs", 1, *more)
+
+
+def test_what_a_batch_leaves(here):
+    """Lines in the order student, problem, part; grades; a page a student and one for the class."""
+    assert run(here).exit_code == 0
+    left = outputs(here / "out")
+    told = lines(left["results.jsonl"].decode())
+    assert [(t["student"], t["problem"], t["part"], t["verdict"]) for t in told] == [
+        ("ada", "line", "x", "right"),
+        ("ada", "two", "x", "right"),
+        ("ada", "two", "y", "wrong"),
+        ("bob", "line", "x", "wrong"),
+        ("bob", "two", "x", "right"),
+        ("bob", "two", "y", "missing"),
+    ]
+    grades = list(csv.reader(io.StringIO(left["grades.csv"].decode())))
+    assert grades == [
+        ["student", "line", "two", "total", "possible", "needs_review"],
+        ["ada", "2", "0.5", "2.5", "3", "0"],
+        ["bob", "0", "0.5", "0.5", "3", "0"],
+    ]
+    assert len([name for name in left if name.startswith("students/")]) == 2
+    assert "index.html" in left
+
+
+def test_the_lines_are_those_of_json(here):
+    """Kept or not, told or written."""
+    told = run(here, "--json").stdout
+    assert told.encode() == (here / "out" / "results.jsonl").read_bytes()
+    assert grade(here / "set.yaml", here / "answers", "--json").stdout == told
+
+
+def test_the_same_answer_is_judged_once(here):
+    """In the whole batch; a number with another last digit is another answer."""
+    for name in ("cy", "di", "ed"):
+        made(here, {f"answers/{name}.yaml": BOB.replace("bob", name)})
+    made(
+        here,
+        {"answers/fay.yaml": "answers: {line: 12.0}", "answers/gus.yaml": "answers: {line: 12}"},
+    )
+    run(here)
+    found = calls(here / "out")
+    # line: 6x, 3x, 12.0, 12; two.x: 2x y, missing; two.y: 1, missing
+    assert found == [1] * 8
+
+
+def test_a_second_run_grades_nothing(here):
+    """And leaves the same bytes."""
+    run(here)
+    first = outputs(here / "out")
+    again = run(here, "--diff")
+    assert "no judgement has changed" in again.stdout
+    assert outputs(here / "out") == first
+    assert set(calls(here / "out")) == {1}
+
+
+def test_only_what_changed_is_graded_again(here):
+    """Another answer, another rubric: and it is said who gains or loses what, and why."""
+    run(here)
+    made(here, {"answers/bob.yaml": BOB.replace("3x", "6x")})
+    said = run(here, "--diff").stdout
+    assert "bob  line.x  wrong 0 -> right 2  (another answer)" in said
+    assert set(calls(here / "out")) == {1}
+    made(here, {"set.yaml": SET.replace("points: 2", "points: 4")})
+    said = run(here, "--diff").stdout
+    assert "ada  line.x  right 2 -> right 4  (the problem or its rubric changed)" in said
+    assert "two" not in said.partition("->")[0].split("\n")[-1]
+    assert set(calls(here / "out")) == {1}
+    with sqlite3.connect(here / "out" / "results.sqlite") as ledger:
+        count = ledger.execute("SELECT COUNT(*) FROM questions WHERE problem = 'two'")
+        assert count.fetchone() == (3,), "the other problem was not judged again"
+
+
+def test_words_about_a_problem_change_no_judgement(here):
+    """A title is no rubric: the pages show it, the judge is not asked."""
+    run(here)
+    before = len(calls(here / "out"))
+    made(here, {"set.yaml": SET.replace("{id: line,", "{id: line, title: A parabola,")})
+    assert "no judgement has changed" in run(here, "--diff").stdout
+    assert len(calls(here / "out")) == before
+    assert "A parabola" in (here / "out" / "index.html").read_text()
+
+
+def test_who_is_gone_leaves_no_page(here):
+    """The results are those of the answers that were given, and it is said who is missing."""
+    run(here)
+    (here / "answers" / "bob.yaml").unlink()
+    again = run(here, "--diff")
+    assert "not among these answers: 1: bob" in again.stderr
+    assert "bob  line.x  wrong 0 -> nothing" in again.stdout
+    assert [name for name in outputs(here / "out") if "bob" in name] == []
+
+
+def test_one_student_or_problem_alone(here):
+    """`--only` and `--problem` grade these again, and keep the others as they were."""
+    run(here)
+    made(
+        here,
+        {"answers/ada.yaml": ADA.replace("6x", "7x"), "answers/bob.yaml": BOB.replace("3x", "6x")},
+    )
+    run(here, "--only", "ada")
+    told = lines((here / "out" / "results.jsonl").read_text())
+    assert [t["answer"] for t in told if t["problem"] == "line"] == ["7x", "3x"]
+    run(here, "--problem", "line")
+    told = lines((here / "out" / "results.jsonl").read_text())
+    assert [t["answer"] for t in told if t["problem"] == "line"] == ["7x", "6x"]
+    assert len(told) == 6
+    alone = grade(
+        here / "set.yaml", here / "answers", "--only", "bob", "--problem", "two", "--json"
+    )
+    assert [t["part"] for t in lines(alone.stdout)] == ["x", "y"]
+    assert grade(here / "set.yaml", here / "answers", "--problem", "zzz").exit_code == 2
+
+
+def test_a_roster_says_who_is_missing(here):
+    """Who handed nothing in has a page and no points; who is not on it is told."""
+    made(here, {"roster.csv": "student,name\nbob,Bob B.\ncy,Cy C.\n"})
+    found = run(here, "--roster", here / "roster.csv", "--json", "--fail-under", "0.1")
+    assert found.exit_code == 1
+    assert "nothing was handed in by 1: cy" in found.stderr
+    assert "ada is not on the roster" in found.stderr
+    assert [t["verdict"] for t in lines(found.stdout) if t["student"] == "cy"] == ["missing"] * 3
+    assert "Cy C." in (here / "out" / "index.html").read_text()
+
+
+def test_whose_answers_count(tmp_path):
+    """A later row replaces all of an earlier one, a later file the problems that it answers."""
+    made(tmp_path, {"set.yaml": SET})
+    form = "student,line,two.x\nada,6x,2x y\nbob,6x,\nada,,1\n"
+    made(
+        tmp_path / "answers", {"a.csv": form, "b.yaml": "student: bob\nanswers: {two: {x: 2x y}}\n"}
+    )
+    found = run(tmp_path, "--json")
+    verdicts = {(t["student"], t["problem"], t["part"]): t["verdict"] for t in lines(found.stdout)}
+    assert verdicts["ada", "line", "x"] == "missing"
+    assert verdicts["ada", "two", "x"] == "wrong"
+    assert verdicts["bob", "line", "x"] == verdicts["bob", "two", "x"] == "right"
+    (said,) = [line for line in found.stderr.splitlines() if "comes again" in line]
+    assert "a.csv:2: ada comes again in" in said
+    assert said.endswith("a.csv:4, which counts")
+
+
+def test_what_was_not_asked_is_told(here):
+    """Of an answer to a problem that cannot be graded it is not said that nobody asked."""
+    kink = "- {id: kink, inputs: {x: 0.0}, program: abs(x)}\n"
+    made(here, {"set.yaml": SET + kink})
+    made(
+        here, {"answers/ada.yaml": "answers: {kink: 1, line: 2, two: {z: 1}, other: 3, two.y: x^2}"}
+    )
+    found = run(here, "--json")
+    assert found.exit_code == 3
+    assert "not graded: kink: kink at the given point" in found.stderr
+    assert "`kink` is not graded" in found.stderr
+    for name in ("other", "two.z"):
+        assert f"`{name}` was not asked" in found.stderr
+    told = [t for t in lines(found.stdout) if (t["student"], t["part"]) == ("ada", "y")]
+    assert [t["verdict"] for t in told] == ["right"], "`two.y` is a part of `two`"
+
+
+def test_a_set_without_a_gradable_problem_is_malformed(tmp_path):
+    """Nothing to grade: exit code 2."""
+    made(
+        tmp_path,
+        {"set.yaml": "id: kink\ninputs: {x: 0.0}\nprogram: abs(x)\n", "answers/a.yaml": ADA},
+    )
+    assert run(tmp_path).exit_code == 2
+
+
+def test_feedback_holds_for_the_files_too(here):
+    """What students are not to be told is in no page."""
+    run(here, "--feedback", "verdict")
+    told = lines((here / "out" / "results.jsonl").read_text())
+    assert all(t["mistakes"] is t["witness"] is None for t in told)
+    (page,) = (here / "out" / "students").glob("bob-*.html")
+    assert "expected" not in page.read_text()
+    run(here)
+    assert "expected" in page.read_text(), "the ledger knows it all"
+
+
+def test_processes_give_the_same_bytes(tmp_path):
+    """The sample class, in this process and in two others."""
+    one, two = tmp_path / "one", tmp_path / "two"
+    for directory, jobs in ((one, 1), (two, 2)):
+        assert grade(*CLASS_ANSWERS, "-o", directory, "--jobs", jobs).exit_code == 0
+    assert outputs(one) == outputs(two)
+    assert len(list((one / "students").iterdir())) == 40
+    assert set(calls(one)) == set(calls(two)) == {1}
+
+
+def test_the_sample_class(tmp_path):
+    """Forty students, one of whom handed nothing in; the summary counts verdicts and mistakes."""
+    found = grade(*CLASS_ANSWERS, "-o", tmp_path / "out", "--jobs", 1)
+    told = lines((tmp_path / "out" / "results.jsonl").read_text())
+    assert len(told) == 40 * 10
+    flipped = sum(t["verdict"] == "right" for t in told if t["problem"] == "double-angle")
+    row = next(line for line in found.stdout.splitlines() if line.startswith("double-angle"))
+    assert row.split()[1] == str(flipped)
+    named = sum(m["id"] == "sign-error" for t in told for m in t["mistakes"] or ())
+    row = next(line for line in found.stdout.splitlines() if line.startswith("sign-error"))
+    assert row.split()[1] == str(named)
+
+
+# -- what can happen to a ledger -------------------------------------------------------------------
+
+
+def test_a_second_process_is_refused(here):
+    """With a message that names the first; what the first does is not disturbed."""
+    (here / "out").mkdir()
+    holder = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import sys; from pathlib import Path; from gradcheck.batch.lock import only_writer\n"
+            "with only_writer(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()",
+            str(here / "out"),
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    refused = run(here)
+    holder.communicate("")
+    assert refused.exit_code == 2
+    assert f"process {holder.pid} on " in refused.stderr
+    assert run(here).exit_code == 0
+
+
+def test_a_full_disk_loses_nothing(here, monkeypatch):
+    """It is told plainly, and the same command goes on when there is room."""
+    run(here)
+    many = "student: cy\nanswers: {line: " + "1 + " * 400 + "1}\n"
+    made(here, {"answers/cy.yaml": many})
+    opened = Ledger.__init__
+
+    def small(self, path, **how):
+        opened(self, path, **how)
+        pages = self.db.execute("PRAGMA page_count").fetchone()[0]
+        self.db.execute(f"PRAGMA max_page_count = {pages}")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "__init__", small)
+        full = run(here)
+    assert full.exit_code == 2
+    assert "disk is full" in full.stderr
+    assert "is kept" in full.stderr
+    assert run(here).exit_code == 0
+    assert set(calls(here / "out")) == {1}
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a place that root cannot write")
+def test_a_read_only_directory_is_told(here):
+    """Plainly, before anything is judged."""
+    refused = grade(here / "set.yaml", here / "answers", "-o", "/proc/self/out")
+    assert refused.exit_code == 2
+    assert "/proc/self/out: cannot be written" in refused.stderr
+
+
+def test_a_file_in_the_way_is_told(here):
+    """A directory is due."""
+    made(here, {"out/results.sqlite/x": ""})
+    refused = run(here)
+    assert refused.exit_code == 2
+    assert "results.sqlite" in refused.stderr
+
+
+def test_a_damaged_ledger_is_told(here):
+    """And how to start anew."""
+    run(here)
+    path = here / "out" / "results.sqlite"
+    content = bytearray(path.read_bytes())
+    content[4096:12288] = bytes(8192)
+    path.write_bytes(content)
+    refused = run(here)
+    assert refused.exit_code == 2
+    assert "move it away to start anew" in refused.stderr
+
+
+def test_a_ledger_of_a_later_version_is_left_alone(here):
+    """It is not understood, so it is not written."""
+    run(here)
+    with sqlite3.connect(here / "out" / "results.sqlite") as ledger:
+        ledger.execute("PRAGMA user_version = 99")
+    refused = run(here)
+    assert refused.exit_code == 2
+    assert "a later version of gradcheck" in refused.stderr
+
+
+def test_names_are_safe_everywhere(tmp_path):
+    """In pages, tables and file names; two names never share a page."""
+    names = [
+        "<script>alert(1)</script>",
+        "=cmd()",
+        "../../x",
+        "..",
+        "a" * 200,
+        "@x",
+        "é",
+        "É",
+        "A",
+        "a",
+    ]
+    made(tmp_path, {"set.yaml": SET})
+    for k, name in enumerate(names):
+        typed = {"student": name, "answers": {"line": "</code><script>"}}
+        made(tmp_path, {f"answers/{k}.json": json.dumps(typed)})
+    assert run(tmp_path).exit_code == 0
+    pages = list((tmp_path / "out" / "students").iterdir())
+    assert len(pages) == len(names)
+    assert all(set(page.name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-.") for page in pages)
+    for page in [*pages, tmp_path / "out" / "index.html"]:
+        assert "<script" not in page.read_text()
+    grades = list(csv.reader(io.StringIO((tmp_path / "out" / "grades.csv").read_text())))
+    assert {row[0] for row in grades} >= {"'=cmd()", "'@x"}
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["answers", "out", "set.yaml"]

@@ -1,0 +1,334 @@
+"""Submissions in: every kind of file, every encoding, and what strangers put into them."""
+
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from gradcheck.batch.submissions import (
+    Mapped,
+    Notice,
+    Reading,
+    Submission,
+    Unreadable,
+    read_mapping,
+    read_names,
+    roster,
+    submissions,
+)
+from gradcheck.errors import TextError
+from tests.support.batches import made
+
+ADA = "student: ada\nanswers: {line: 6x}\n"
+
+
+def read(*paths: Path, how: Reading | None = None) -> list[Submission | Unreadable | Notice]:
+    """All that is read of some paths."""
+    return list(submissions(paths, how or Reading()))
+
+
+def zipped(files: dict[str, str | bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """A zip archive."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", compression) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+def only(found: list[Submission | Unreadable | Notice]) -> Submission | Unreadable | Notice:
+    """The one thing that was read."""
+    (each,) = found
+    return each
+
+
+def test_documents(tmp_path):
+    """YAML and JSON; a bare answer for a one-part problem; a file without a name gives its own."""
+    files = {
+        "ada.yaml": "answers: {line: 6x, two: {x: 2x y, y: x^2}}\n",
+        "bob.json": '{\n\t"student": 17, "answers": {"line": {"x": 12.0}}}',
+        "cy.yaml": "answers: [1, 2]\n",
+        "di.yaml": "student: {a: b}\nanswers: {line: 6x}\n",
+        "notes.txt": "not an answer",
+        ".hidden.yaml": ADA,
+    }
+    found = read(made(tmp_path, files), tmp_path / "nobody.yaml")
+    handed_in = [each for each in found if isinstance(each, Submission)]
+    assert [each.student for each in handed_in] == ["ada", "17"]
+    assert handed_in[0].answers == {"line": {"": "6x"}, "two": {"x": "2x y", "y": "x^2"}}
+    lost = [each for each in found if isinstance(each, Unreadable)]
+    assert [Path(each.file).name for each in lost] == ["cy.yaml", "di.yaml", "nobody.yaml"]
+    assert all(each.file in each.why for each in lost)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("name", ["ada.yaml", "ada.csv", "ada.ipynb"])
+def test_encodings(tmp_path, name, encoding):
+    """UTF-8 with or without a mark, and UTF-16 with one, in every kind of file."""
+    notebook = {"cells": [{"cell_type": "code", "source": "#| gradcheck: line\n√(x)·π"}]}
+    text = {
+        "ada.yaml": "student: ada\nanswers: {line: √(x)·π}\n",
+        "ada.csv": "student,line\nada,√(x)·π\n",
+        "ada.ipynb": json.dumps(notebook, ensure_ascii=False),
+    }[name]
+    found = only(read(made(tmp_path, {name: text.encode(encoding)}) / name))
+    assert isinstance(found, Submission)
+    assert (found.student, found.answers) == ("ada", {"line": {"": "√(x)·π"}})
+
+
+@pytest.mark.parametrize("name", ["ada.yaml", "ada.csv", "ada.ipynb"])
+def test_another_encoding_is_told(tmp_path, name):
+    """Latin-1 is not guessed at: the byte, its line and the cure are said."""
+    made(tmp_path, {name: "student,line\nAndré,6x\n".encode("latin-1")})
+    found = only(read(tmp_path / name))
+    assert isinstance(found, Unreadable)
+    assert "not UTF-8: the byte E9" in found.why
+    assert f"{name}:2" in found.why
+    assert "save the file as UTF-8" in found.why
+
+
+def test_csv(tmp_path):
+    """A row a student; semicolons as well; an empty cell is no answer; lines may be in a cell."""
+    made(tmp_path, {"a.csv": 'student;two.x;two.y;line\nada; 2x y ;;"[1,\n2]"\n;;;\n"b, c";1;2;\n'})
+    ada, bob = read(tmp_path)
+    assert isinstance(ada, Submission)
+    assert ada.answers == {"two.x": {"": "2x y"}, "line": {"": "[1,\n2]"}}
+    assert isinstance(bob, Submission)
+    assert bob.student == "b, c"
+
+
+def test_csv_without_the_students_column(tmp_path):
+    """What was expected, what came, and the cure."""
+    made(tmp_path, {"a.csv": "name,line\nada,1\n"})
+    found = only(read(tmp_path))
+    assert isinstance(found, Unreadable)
+    for words in ("a.csv:1", "column `student`", "`name`, `line`", "--mapping"):
+        assert words in found.why
+
+
+def test_a_mapping_renames_headers(tmp_path):
+    """What the mapping neither uses nor ignores is said once for each column."""
+    mapping = "student: E-mail\nanswers: {'Q1: slope': two.x, Q9: line}\nignore: [Timestamp]\n"
+    form = "Timestamp,E-mail,Q1: slope,Comment\nnow,ada@x.org,2x y,=1+1\nnow,bob@x.org,1,\n"
+    made(tmp_path, {"mapping.yml": mapping, "form.csv": form})
+    how = Reading(mapping=read_mapping(tmp_path / "mapping.yml"))
+    found = read(tmp_path / "form.csv", how=how)
+    notices = [each.why for each in found if isinstance(each, Notice)]
+    assert len(notices) == 2
+    assert "`Comment` is not in the mapping" in notices[0]
+    assert "no column `Q9`" in notices[1]
+    students = [each for each in found if isinstance(each, Submission)]
+    assert [each.student for each in students] == ["ada@x.org", "bob@x.org"]
+    assert students[0].answers == {"two.x": {"": "2x y"}}
+
+
+@pytest.mark.parametrize(
+    "text", ["[1]", "answers: 3", "answers: {}\nigrone: []", "answers: {}\nignore: a"]
+)
+def test_a_malformed_mapping_is_refused(tmp_path, text):
+    """With its place."""
+    made(tmp_path, {"m.yaml": text})
+    with pytest.raises(TextError, match=r"m\.yaml:\d+:\d+: "):
+        read_mapping(tmp_path / "m.yaml")
+
+
+def test_notebooks(tmp_path):
+    """Tagged cells hold answers as data, whatever kind of cell; the others are left alone."""
+    cells = [
+        {"cell_type": "markdown", "source": ["# Homework\n"]},
+        {"cell_type": "code", "source": ["#| gradcheck: two.x\n", "2x y\n"], "outputs": [1]},
+        {"cell_type": "markdown", "source": "#| gradcheck: line\n[[1, 2],\n [3, 4]]"},
+        {"cell_type": "code", "source": "#| gradcheck: empty\n"},
+        {"cell_type": "code", "source": "import os; os.abort()"},
+    ]
+    made(
+        tmp_path,
+        {"ada.ipynb": json.dumps({"cells": cells}), "bob.ipynb": "{", "cy.ipynb": "[" * 10**5},
+    )
+    ada, bob, cy = read(tmp_path)
+    assert isinstance(ada, Submission)
+    assert ada.student == "ada"
+    assert ada.answers == {
+        "two.x": {"": "2x y"},
+        "line": {"": "[[1, 2],\n [3, 4]]"},
+        "empty": {"": None},
+    }
+    for each in (bob, cy):
+        assert isinstance(each, Unreadable)
+        assert "not readable as a notebook" in each.why
+
+
+@pytest.mark.parametrize(
+    ("names", "path", "student", "called"),
+    [
+        ("canvas", "doejane_12345_67890_homework.yaml", "12345", "doejane"),
+        ("canvas", "doejane_LATE_12345_67890_homework-2.yaml", "12345", "doejane"),
+        ("moodle", "Jane Doe_12345_assignsubmission_file_/answers.yaml", "12345", "Jane Doe"),
+        ("moodle", "Jane Doe_12345_assignsubmission_file_answers.yaml", "12345", "Jane Doe"),
+        (r"submitted/(?P<student>[^/]+)/", "submitted/ada/hw1/answers.yaml", "ada", ""),
+    ],
+)
+def test_names_of_downloads(tmp_path, names, path, student, called):
+    """The platform knows who handed a file in; what the student wrote in it does not count."""
+    made(tmp_path, {path: "student: mallory\nanswers: {line: 6x}\n"})
+    found = only(read(tmp_path, how=Reading(names=read_names(names))))
+    assert isinstance(found, Submission)
+    assert (found.student, found.called) == (student, called)
+    archive = made(tmp_path / "zip", {"all.zip": zipped({path: ADA})})
+    inside = only(read(archive, how=Reading(names=read_names(names))))
+    assert isinstance(inside, Submission)
+    assert inside.student == student
+
+
+def test_a_name_that_does_not_fit_grades_nobody(tmp_path):
+    """Rather than the file's own word for it."""
+    made(tmp_path, {"ada.yaml": ADA})
+    found = only(read(tmp_path, how=Reading(names=read_names("canvas"))))
+    assert isinstance(found, Unreadable)
+    assert "--names" in found.why
+    with pytest.raises(ValueError, match="student"):
+        read_names("(.*)")
+    with pytest.raises(ValueError, match="not a regular expression"):
+        read_names("(?P<student>")
+
+
+def test_a_roster(tmp_path):
+    """Names of the column `student`, with what people call them."""
+    made(tmp_path, {"r.csv": "student,name\nada,Ada Lovelace\n\nbob,\n", "bad.csv": "name\nada\n"})
+    assert roster(tmp_path / "r.csv") == {"ada": "Ada Lovelace", "bob": ""}
+    with pytest.raises(TextError, match="column `student`"):
+        roster(tmp_path / "bad.csv")
+
+
+def test_archives(tmp_path):
+    """Members in the order of their names, read without being unpacked."""
+    files = {"b/bob.yaml": ADA.replace("ada", "bob"), "ada.yaml": ADA, "__MACOSX/ada.yaml": "x"}
+    made(tmp_path, {"all.zip": zipped(files)})
+    found = read(tmp_path / "all.zip")
+    assert [each.student for each in found if isinstance(each, Submission)] == ["ada", "bob"]
+    assert len(found) == 2
+
+
+def cut(content: bytes) -> bytes:
+    """An archive whose download broke off."""
+    return content[: len(content) // 2]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (zipped({"../../evil.yaml": ADA}), "leads out of the archive"),
+        (zipped({"/etc/evil.yaml": ADA}), "leads out of the archive"),
+        (zipped({"ada.yaml": b"a" * 40_000_000}), "grows 1,0"),
+        (zipped({"ada.yaml": b"a" * 1_000_001}, zipfile.ZIP_STORED), "more than 1,000,000 bytes"),
+        (zipped({"inner.zip": zipped({"ada.yaml": ADA})}), "an archive in an archive"),
+        (zipped({"ada.yaml": "\x1b[2J" * 9}), "U+001B"),
+        (cut(zipped({"ada.yaml": ADA})), "not readable as a zip archive"),
+        (b"junk", "not readable as a zip archive"),
+        (zipped({"ada.yaml": ADA}, zipfile.ZIP_STORED).replace(b"6x", b"7x"), "Bad CRC-32"),
+    ],
+)
+def test_hostile_archives(tmp_path, content, words):
+    """Each costs its own row a message; the next file is read."""
+    made(tmp_path, {"a.zip": content, "zoe.yaml": ADA})
+    bad, good = read(tmp_path)
+    assert isinstance(bad, Unreadable)
+    assert words in bad.why
+    assert isinstance(good, Submission)
+
+
+def test_limits_of_an_archive(tmp_path, monkeypatch):
+    """So many files, so many bytes; beyond, nothing of it is read."""
+    made(tmp_path, {"a.zip": zipped({f"{k}.yaml": ADA for k in range(9)})})
+    monkeypatch.setattr("gradcheck.batch.submissions.files.MEMBERS", 8)
+    assert "9 files" in only(read(tmp_path)).why
+    monkeypatch.setattr("gradcheck.batch.submissions.files.MEMBERS", 10)
+    monkeypatch.setattr("gradcheck.batch.submissions.files.EXPANDED", 100)
+    assert "bytes when unpacked" in only(read(tmp_path)).why
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"\x00\xff" * 500, "not UTF-8"),
+        (b"\x7fELF\x02\x01\x01" + bytes(100), "may not stand in YAML"),
+        (b"answers: {line: " + b"[" * 900 + b"]" * 900 + b"}", "levels deep"),
+        (b"answers: {line: " + b"x" * 1_000_000 + b"}", "more than 1,000,000 bytes"),
+        (b"answers: {a: &a [1], b: *a}", "alias"),
+        (b"answers: !!python/object/apply:os.abort []", "tag"),
+        (b"student: ''\nanswers: {line: 1}", "name is empty"),
+        (b"student: '  '\nanswers: {line: 1}", "name is empty"),
+        (b"student: " + b"a" * 10_000 + b"\nanswers: {line: 1}", "10,000 characters"),
+        ("student: \u202eada\nanswers: {line: 1}".encode(), "U+202E"),
+        (b'student: "a\\e[31mb"\nanswers: {line: 1}', "U+001B"),
+        (b"answers: {" + b", ".join(b"p%d: 1" % k for k in range(1001)) + b"}", "more than 1000"),
+    ],
+)
+def test_hostile_documents(tmp_path, content, words):
+    """Junk, depth, size, tags, and names that are none: a message each, and the next is read."""
+    made(tmp_path, {"a.yaml": content, "zoe.yaml": ADA})
+    bad, good = read(tmp_path)
+    assert isinstance(bad, Unreadable)
+    assert words in bad.why
+    assert isinstance(good, Submission)
+
+
+@pytest.mark.parametrize(
+    "name", ["<script>alert(1)</script>", "=cmd()", "../../x", "..", "م\u200fحمد"]
+)
+def test_strange_names_are_names(tmp_path, name):
+    """What is safe to keep is kept as it is."""
+    made(tmp_path, {"a.yaml": json.dumps({"student": name, "answers": {}})})
+    found = only(read(tmp_path))
+    assert isinstance(found, Submission)
+    assert found.student == name
+
+
+def test_the_same_name_in_two_spellings_is_one(tmp_path):
+    """Composed or not, with one space or two."""
+    made(tmp_path, {"a.csv": "student,line\nJose\u0301  A,1\nJosé A,2\n"})
+    assert len({each.student for each in read(tmp_path) if isinstance(each, Submission)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"student,line\nada,1\x00\n", "NUL"),
+        (b"student,line\nada," + b"x" * 200_000 + b"\n", "field larger"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(20), "not UTF-8"),
+        (b"", "nothing came"),
+    ],
+)
+def test_hostile_tables(tmp_path, content, words):
+    """The rest of the table is not trusted; the next file is read."""
+    made(tmp_path, {"a.csv": content, "zoe.yaml": ADA})
+    *_, bad, good = read(tmp_path)
+    assert isinstance(bad, Unreadable)
+    assert words in bad.why
+    assert isinstance(good, Submission)
+
+
+def test_links_and_special_files_are_not_followed(tmp_path):
+    """A directory of strangers may hold links to elsewhere, and pipes that never end."""
+    made(tmp_path, {"out/secret.yaml": ADA, "in/ada.yaml": ADA})
+    (tmp_path / "in" / "link.yaml").symlink_to(tmp_path / "out" / "secret.yaml")
+    (tmp_path / "in" / "below").symlink_to(tmp_path / "out")
+    os.mkfifo(tmp_path / "in" / "pipe.yaml")
+    ada, link = read(tmp_path / "in")
+    assert isinstance(ada, Submission)
+    assert isinstance(link, Unreadable)
+    assert "a link" in link.why
+
+
+def test_a_table_is_read_row_by_row(tmp_path):
+    """The first row is there before the last line of the file has been looked at."""
+    made(tmp_path, {"a.csv": b"student,line\nada,1\n" + b"bob,2\n" * 100_000 + b"\xff\n"})
+    stream = submissions([tmp_path], Reading(mapping=Mapped()))
+    first = next(stream)
+    assert isinstance(first, Submission)
+    assert first.student == "ada"
+    *_, last = stream
+    assert isinstance(last, Unreadable)

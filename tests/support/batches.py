@@ -1,0 +1,70 @@
+"""Batches for the tests: two problems, the sample class, and the command that grades them."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner, Result
+
+from gradcheck.cli import main
+
+SET = """
+title: Two
+problems:
+- {id: line, inputs: {x: 2.0}, program: 3*x**2, points: 2}
+- {id: two, inputs: {x: 2.0, y: 3.0}, program: x**2*y}
+"""
+CLASS = Path(__file__).parent / "class"
+CHAIN = CLASS.parents[2] / "problems" / "chain-rule.yaml"
+CLASS_ANSWERS = (
+    CHAIN,
+    CLASS / "form.csv",
+    CLASS / "late",
+    "--mapping",
+    CLASS / "mapping.yaml",
+    "--roster",
+    CLASS / "roster.csv",
+)
+
+
+def grade(*words: object) -> Result:
+    """`gradcheck grade`, its output kept apart."""
+    environment = {"COLUMNS": "120", "NO_COLOR": "1"}
+    return CliRunner().invoke(main, ["grade", *map(str, words)], env=environment)
+
+
+def report(*words: object) -> Result:
+    """`gradcheck report`."""
+    return CliRunner().invoke(main, ["report", *map(str, words)])
+
+
+def lines(text: str) -> list[dict[str, Any]]:
+    """JSON Lines."""
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def made(directory: Path, files: dict[str, str | bytes]) -> Path:
+    """A directory with files in it."""
+    for name, content in files.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return directory
+
+
+def outputs(directory: Path) -> dict[str, bytes]:
+    """Every file that a batch leaves, but its ledger and its lock."""
+    found = (path for path in sorted(directory.rglob("*")) if path.is_file())
+    return {
+        str(path.relative_to(directory)): path.read_bytes()
+        for path in found
+        if not path.name.startswith("results.") or path.suffix == ".jsonl"
+    }
+
+
+def calls(directory: Path) -> Sequence[int]:
+    """How often the judge was asked about each distinct answer."""
+    with sqlite3.connect(directory / "results.sqlite") as ledger:
+        return [count for (count,) in ledger.execute("SELECT calls FROM questions")]
