@@ -140,7 +140,7 @@ softplus = op(
 silu = op(
     lambda x: x * _stable_sigmoid(x),
     name="silu",
-    vjps=(lambda g, y, x: g * (sigmoid(x) + y * (1 - sigmoid(x))),),
+    vjps=(lambda g, y, x: g * sigmoid(x) * (1 + x * sigmoid(-x)),),
     symbolic=lambda x: x / (1 + sympy.exp(-x)),
     ball=lambda x: x * x.exp() / (1 + x.exp()),
     grad_fn="SiluBackward0",

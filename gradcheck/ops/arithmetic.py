@@ -159,7 +159,7 @@ remainder = op(
     also=(np.mod,),
     vjps=(
         passed,
-        lambda g, y, a, b: -g * np.rint((a - y) / b),  # a / b itself may be rounded up
+        lambda g, y, a, b: -g * np.rint((a - np.remainder(a, b)) / b),  # a / b may be rounded up
     ),
     symbolic=Composed(lambda a, b: a - b * np.floor(a / b)),
     ball=Composed(lambda a, b: a - b * np.floor(a / b)),
@@ -174,7 +174,7 @@ fmod = op(
     np.fmod,
     vjps=(
         passed,
-        lambda g, y, a, b: -g * np.rint((a - y) / b),
+        lambda g, y, a, b: -g * np.rint((a - np.fmod(a, b)) / b),
     ),
     symbolic=Composed(lambda a, b: a - b * np.trunc(a / b)),
     ball=Composed(lambda a, b: a - b * np.trunc(a / b)),

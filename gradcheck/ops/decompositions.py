@@ -169,14 +169,17 @@ inv = op(
 )
 
 
-def _outer_of(g: Any, y: Any, b: Any) -> Any:
-    """The product g y^T, where b was one vector or a matrix of columns."""
-    return g[..., :, None] * y[..., None, :] if b.ndim == 1 else g @ y.mT
+def _outer_of(g: Any, y: Any, rank: int) -> Any:
+    """The product g y^T, where b was one vector (of rank 1) or a matrix of columns."""
+    return g[..., :, None] * y[..., None, :] if rank == 1 else g @ y.mT
 
 
-def _solved(a: Any, g: Any, b: Any) -> Any:
-    """The solution for every vector of g where b was one vector, for the columns of g elsewhere."""
-    if b.ndim > 1 or a.ndim == 2:
+def _solved(a: Any, g: Any, rank: int) -> Any:
+    """The solution for every vector of g where b was one vector, for the columns of g elsewhere.
+
+    `rank` is the number of axes of b.
+    """
+    if rank > 1 or a.ndim == 2:
         return np.linalg.solve(a, g)
     return np.linalg.solve(a, g[..., None])[..., 0]
 
@@ -194,8 +197,8 @@ def _solved_in_balls(a: Any, b: Any) -> Any:
 solve = op(
     np.linalg.solve,
     vjps=(
-        lambda g, y, a, b: -_outer_of(_solved(a.mT, g, b), y, b),
-        lambda g, y, a, b: _solved(a.mT, g, b),
+        lambda g, y, a, b: -_outer_of(_solved(a.mT, g, np.ndim(b)), y, np.ndim(b)),
+        lambda g, y, a, b: _solved(a.mT, g, b.ndim),
     ),
     symbolic=Composed(lambda a, b: _stacked(_inverse_by_elimination)(a) @ b),
     ball=Composed(_solved_in_balls),

@@ -145,6 +145,8 @@ class Op:
         return found
 
     def _reads(self, wanted: tuple[bool, ...]) -> tuple[tuple[bool, ...], bool]:
+        if getattr(self.vjps, "by_others", False):
+            return tuple(any(wanted[:i] + wanted[i + 1 :]) for i in range(len(wanted))), False
         if not isinstance(self.vjps, tuple):
             positions, y = _reads_of(self.vjps, len(wanted), skip=1)
             return tuple(i in positions for i in range(len(wanted))), y
@@ -252,6 +254,12 @@ def passed(g: Any, y: Any, *operands: Any, **params: Any) -> Any:
 def by_shape(rule: Vjp) -> Vjp:
     """Mark a rule that reads its operands' shapes only: nothing is saved for it."""
     rule.by_shape = True  # type: ignore[attr-defined]
+    return rule
+
+
+def by_others(rule: Vjp) -> Vjp:
+    """Mark a rule for all operands that reads of its own operand the shape only, and no value."""
+    rule.by_others = True  # type: ignore[attr-defined]
     return rule
 
 
