@@ -95,7 +95,7 @@ def _factories() -> dict[str, Any]:
 
 def _ops() -> dict[str, Any]:
     """Every op, under each of its names."""
-    aliases = import_module("gradcheck.language.kinds").ALIASES
+    aliases = import_module("gradcheck.ops").BY_SPELLING
     table: dict[str, Any] = import_module("gradcheck.ops").TABLE
     return {name: table[row] for name, row in aliases.items() if row in table} | table
 

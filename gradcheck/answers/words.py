@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from gradcheck.answers.signs import GREEK
-from gradcheck.ops import TABLE
+from gradcheck.ops import BY_SPELLING, TABLE
 
 SCHOOL = {
     **dict.fromkeys(["log_2", "ld", "lb"], "log2"),
@@ -44,7 +44,7 @@ SCHOOL = {
 }
 """What schools and countries write, and the NumPy names it stands for."""
 
-ALIASES = {spelling: name for name, row in TABLE.items() for spelling in row.school} | SCHOOL
+ALIASES = BY_SPELLING | SCHOOL
 """Spellings and the NumPy names they stand for."""
 
 INVERSES = {

@@ -65,15 +65,7 @@ NO_COPY = (
     "a copy of a tensor that requires grad would forget how it was made (PyTorch only warns); "
     "write t.clone() to stay on the tape, or t.detach().clone() to leave it"
 )
-DIVISOR = (
-    "PyTorch divides by n - 1, NumPy by n: say correction=1 or correction=0, or axis= for dim="
-)
-PAIRS = (
-    "PyTorch gives values and places here, NumPy the values: write axis= for NumPy's meaning, or "
-    "np.max, np.min, np.median, np.sort"
-)
-PARTS = "PyTorch takes the length of a part, NumPy the number of parts: write axis= or np.split"
-TWO_AXES = "transpose(0, 1) turns a matrix in PyTorch, not in NumPy: write t.T or swapaxes(0, 1)"
+TWICE = "trying to differentiate twice a function that was marked with @once_differentiable"
 CYCLE = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter "
     "and its gradient which can cause a memory leak. We recommend using autograd.grad when "
@@ -114,7 +106,7 @@ PLAIN: set[Callable[..., Any]] = {
     np.count_nonzero, np.nonzero, np.searchsorted, np.result_type, np.iscomplexobj, np.isrealobj,
     np.isfinite, np.isnan, np.isinf, np.greater, np.greater_equal, np.less, np.less_equal,
     np.equal, np.not_equal, np.logical_and, np.logical_or, np.logical_not, np.signbit,
-    np.broadcast_shapes, np.array_repr, np.array_str, np.argwhere, np.flatnonzero, np.floor_divide,
+    np.broadcast_shapes, np.array_repr, np.array_str, np.argwhere, np.flatnonzero,
 }  # fmt: skip
 
 

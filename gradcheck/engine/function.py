@@ -15,8 +15,8 @@ from gradcheck.engine import advice
 from gradcheck.engine.context import Context
 from gradcheck.engine.recording import MODE, Recording
 from gradcheck.engine.tape import OUTPUT, Node, form, noted
-from gradcheck.engine.tensor import Tensor, boxed, tracked
-from gradcheck.engine.views import FOREIGN, View
+from gradcheck.engine.tensor import Tensor, apply_to_any, boxed, tracked
+from gradcheck.engine.views import FOREIGN, View, write_through
 from gradcheck.ops.row import Op
 
 
@@ -76,14 +76,44 @@ class Function:
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a backward whose own operations are not recorded."""
+    """Mark a backward whose own operations are not recorded.
+
+    A derivative of what it answers raises RuntimeError, in PyTorch's words.
+    """
 
     @wraps(backward)
     def once(ctx: Any, *cotangents: Any) -> Any:
         with Recording(False):
-            return backward(ctx, *cotangents)
+            answers = backward(ctx, *cotangents)
+        if not MODE.recording or not any(map(tracked, cotangents)):
+            return answers
+        if isinstance(answers, tuple):
+            return tuple(map(_final, answers))
+        return _final(answers)
 
     return once
+
+
+def _final(answer: Any) -> Any:
+    """A gradient that refuses to be differentiated."""
+    if not isinstance(answer, Tensor) or answer.dtype.kind != "f":
+        return answer
+    return apply_to_any(FINAL, (Tensor(answer._value, True),), {})
+
+
+def _refuse_twice(g: Any, y: Any, x: Any) -> Any:
+    raise RuntimeError(advice.TWICE)
+
+
+FINAL = Op(
+    name="error",
+    forward=np.copy,
+    function=np.copy,
+    vjps=(_refuse_twice,),
+    grad_fn="Error",
+    elementwise=False,
+    rounds=False,
+)
 
 
 def _own(cls: type[Function], out: Any, args: tuple[Any, ...], ctx: Context) -> Any:
@@ -130,8 +160,11 @@ def _record(
     )
     for k, out in enumerate(outputs):
         if live[k]:
-            out._tracked = True
-            out._node = node if len(outputs) == 1 else _output(node, k)
+            maker = node if len(outputs) == 1 else _output(node, k)
+            if out._view is not None and any(out is dirty for dirty in ctx._dirty):
+                write_through(out, Tensor(out._value, True, maker))
+            else:
+                out._node, out._tracked = maker, True
     if ctx._keep(outputs):
         node.watch = ()
     if MODE.observe is not None:

@@ -75,7 +75,8 @@ def _as_it_was(t: Tensor, row: Op, others: tuple[Any, ...]) -> Tensor:
     """The tensor before the write, for its node: with a copy of the value if a VJP will read it."""
     wanted = tuple(map(tracked, (t, *others)))
     keep, _ = row.keeps(wanted)
-    return Tensor(np.array(t._value) if keep[0] else t._value, t._tracked, t._node)
+    node = t._node if t._view is None else views.past_hooks(t._node)
+    return Tensor(np.array(t._value) if keep[0] else t._value, t._tracked, node)
 
 
 def _refuse_overlap(region: Any, others: tuple[Any, ...]) -> None:

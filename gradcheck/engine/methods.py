@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.engine import advice, inplace
+from gradcheck.engine import inplace
 from gradcheck.engine.quick import QUICKLY
 from gradcheck.engine.recording import Recording
-from gradcheck.engine.tensor import Tensor, apply, bare, boxed, tracked
+from gradcheck.engine.tensor import Tensor, apply, bare, boxed
 from gradcheck.ops import TABLE
-from gradcheck.ops.row import COMPOUNDS, Compound, Op
+from gradcheck.ops.differing import METHODS
+from gradcheck.ops.methods import OWN
+from gradcheck.ops.row import COMPOUNDS, Compound, Op, spelled
 
 OPERATORS = {
     "add": "add",
@@ -20,6 +22,7 @@ OPERATORS = {
     "truediv": "divide",
     "pow": "power",
     "matmul": "matmul",
+    "floordiv": "floor_divide",
     "mod": "remainder",
 }
 UNARY = {"neg": "negative", "abs": "absolute"}
@@ -31,14 +34,6 @@ WRITES: dict[str, Callable[..., Any]] = {
     "sub_": inplace.sub_,
     "__setitem__": inplace.set_item,
 }
-DIFFERING = (
-    dict.fromkeys(("std", "var"), advice.DIVISOR)
-    | dict.fromkeys(("max", "min", "median", "sort"), advice.PAIRS)
-    | dict.fromkeys(("split", "array_split"), advice.PARTS)
-)
-"""Methods that mean what NumPy means by them, and therefore do not take PyTorch's `dim=`."""
-TORCHS = {"dim", "keepdim"}
-DIVISORS = {"correction", "unbiased", "ddof"}
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 SAME_SHAPE = {"clip"}
 """Rows with an in-place twin that are not called elementwise, because they have parameters."""
@@ -76,6 +71,10 @@ def _method(row: Op) -> Callable[..., Any]:
     return method
 
 
+def _in_pytorchs_order(own: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, *args, **kwargs: own(self, *args, **spelled(kwargs))
+
+
 def _several(compound: Compound) -> Callable[..., Any]:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         return compound(self, *args, **kwargs)
@@ -85,12 +84,13 @@ def _several(compound: Compound) -> Callable[..., Any]:
 
 def _in_numpys_words(method: Callable[..., Any], name: str) -> Callable[..., Any]:
     """The method; refused where PyTorch's word for an axis asks for PyTorch's other meaning."""
-    if name not in DIFFERING:
+    differing = METHODS.get(name)
+    if differing is None:
         return method
 
     def careful(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        if kwargs and TORCHS & kwargs.keys() and not DIVISORS & kwargs.keys():
-            raise TypeError(f"{name}(dim=): {DIFFERING[name]}")
+        if differing.meant(args, kwargs):
+            raise TypeError(f"{name}: {differing.cure}; `axis=` has NumPy's meaning")
         return method(self, *args, **kwargs)
 
     return careful
@@ -152,62 +152,15 @@ def _casting(dtype: Any) -> Callable[[Tensor], Tensor]:
     return lambda self: to(self, dtype)
 
 
-def floored(a: Any, b: Any) -> Tensor:
-    """`a // b`: flat where it is differentiated at all; integers stay integers."""
-    exact = boxed(np.floor_divide(bare(a), bare(b)))
-    if not (tracked(a) or tracked(b)):
-        return exact
-    flat = apply(TABLE["floor"], (apply(TABLE["divide"], (a, b), {}),), {})
-    flat._value = exact._value  # a / b is rounded, up to the next integer too: -3 / 0.3
-    return flat
-
-
-def chosen(t: Tensor, condition: Any, other: Any) -> Tensor:
-    """`t.where(condition, other)`: t where the condition holds, else the other."""
-    return apply(TABLE["where"], (condition, t, other), {})
-
-
-def transposed(t: Tensor, *axes: Any, **named: Any) -> Tensor:
-    """`t.transpose(1, 0)`; two axes of more are exchanged, where NumPy's order says nothing."""
-    if len(axes) == 2 and t.ndim > 2:
-        return apply(TABLE["swapaxes"], (t,), {"axis1": axes[0], "axis2": axes[1]})
-    if len(axes) == 2 == t.ndim and [k % 2 for k in axes] == [0, 1]:
-        raise TypeError(advice.TWO_AXES)
-    return apply(TABLE["transpose"], *TABLE["transpose"].normal((t, *axes), named))
-
-
-def length(t: Tensor, p: Any = None, *args: Any, **named: Any) -> Tensor:
-    """`t.norm(p, dim)` of all entries, as PyTorch has it; `ord=` is np.linalg.norm's."""
-    return TABLE["norm"](t, None, *args, **{"p": p} | named)  # type: ignore[no-any-return]
-
-
-def crossed(t: Tensor, other: Any, axis: int | None = None, *, dim: int | None = None) -> Tensor:
-    """`t.cross(other)`: over PyTorch's axis, the first of length 3, unless one is given."""
-    axis = dim if axis is None else axis
-    if axis is None:
-        axis = t.shape.index(3) if 3 in t.shape else -1
-    return TABLE["cross"](t, other, axis=axis)  # type: ignore[no-any-return]
-
-
-def nth(t: Tensor, n: int) -> Tensor:
-    """`t.polygamma(n)`."""
-    return TABLE["polygamma"](n, t)  # type: ignore[no-any-return]
-
-
 def inverted(t: Tensor) -> Tensor:
     """`t.reciprocal()`: of integers in floats, where np.reciprocal says 0."""
     return apply(TABLE["reciprocal"], (t if t.dtype.kind == "f" else to(t, np.float64),), {})
 
 
-OWN = {
-    "where": chosen,
-    "transpose": transposed,
-    "norm": length,
-    "cross": crossed,
-    "polygamma": nth,
-    "reciprocal": inverted,
-}
-"""Methods whose arguments stand in another order, or mean something else, than the function's."""
+def nth_(t: Tensor, n: int) -> Tensor:
+    """`t.polygamma_(n)`."""
+    row = TABLE["polygamma"]
+    return inplace.write(t, row, (), row.normal((n, t), {})[1])
 
 
 def turned(t: Tensor) -> Tensor:
@@ -279,7 +232,9 @@ def equip() -> None:
     for symbol, name in UNARY.items():
         _give(f"__{symbol}__", _unary(TABLE[name]))
     for name, own in OWN.items():
-        _give(name, own)
+        _give(name, _named(_in_pytorchs_order(own), name, name))
+    _give("polygamma_", nth_)
+    _give("reciprocal", inverted)
     for name, row in TABLE.items():
         quick = row in QUICKLY and row.operands == 1
         for spelling in (name, *row.school):
@@ -293,8 +248,6 @@ def equip() -> None:
         _give(name, _named(_casting(dtype), name, str(np.dtype(dtype))))
     for name in ("to", "astype"):
         _give(name, to)
-    _give("__floordiv__", floored)
-    _give("__rfloordiv__", lambda self, other: floored(other, self))
     _give("T", property(turned))
     _give("mT", property(turned_stack))
 

@@ -94,14 +94,21 @@ def _stepwise(function: Callable[..., Any], flag: bool) -> Callable[..., Any]:
     @wraps(function)
     def inside(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         steps = function(*args, **kwargs)
-        answer = None
+        advance, given = steps.send, None
         while True:
             try:
                 with Recording(flag):
-                    value = steps.send(answer)
+                    value = advance(given)
             except StopIteration as end:
                 return end.value
-            answer = yield value
+            try:
+                advance, given = steps.send, (yield value)
+            except GeneratorExit:
+                with Recording(flag):
+                    steps.close()
+                raise
+            except BaseException as error:  # noqa: BLE001 - whatever the caller throws in
+                advance, given = steps.throw, error
 
     return inside
 

@@ -1,15 +1,27 @@
 # cython: binding=False, nonecheck=True
 # With binding, `State.requires_grad_(3)` would take the 3 for a State and crash.
-"""What a tensor holds: its value, its place on the tape, its gradient, and the count of writes."""
+"""What a tensor holds: value, place on the tape, gradient, count of writes; how it is recorded."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy import ndarray
 
 from gradcheck.engine import advice, native
-from gradcheck.engine.tape import Leaf, Node, Step, ended, seen_from_outside
+from gradcheck.engine.recording import MODE
+from gradcheck.engine.tape import (
+    Form,
+    Leaf,
+    Node,
+    Step,
+    blank,
+    ended,
+    form,
+    noted,
+    seen_from_outside,
+)
+from gradcheck.ops.row import Op
 
 
 class State:
@@ -151,3 +163,40 @@ def step_of(t: State) -> Step:
         leaf = ended(t)
         t._leaf = native.weak(leaf)
     return leaf
+
+
+def record(  # noqa: PLR0917 - by position: it is called for every op
+    row: Op,
+    operands: tuple[Any, ...],
+    params: Mapping[str, Any],
+    values: list[Any],
+    wanted: tuple[bool, ...],
+    out: State,
+) -> None:
+    """Put the node of `out` on the tape, with just the values that its VJPs will read."""
+    keep, keep_y = row.keeps(wanted)
+    edges: list[Step | None] = []
+    forms: list[Form] = []
+    watch: list[Any] = []
+    for i, t in enumerate(operands):
+        value = values[i]
+        forms.append(form(value))
+        edges.append((t._node or t._step()) if wanted[i] else None)
+        if not keep[i]:
+            values[i] = blank(value)
+        elif hasattr(t, "_cell"):
+            watch += i, t._cell, t._cell[0]
+    if keep_y:
+        watch += -1, out._cell, out._cell[0]
+    node = noted(
+        row,
+        tuple(edges),
+        tuple(forms),
+        tuple(values),
+        params,
+        out._value if keep_y else None,
+        tuple(watch) if keep_y or True in keep else None,
+    )
+    out._node, out._tracked = node, True
+    if MODE.observe is not None:
+        MODE.observe(node, out, operands)

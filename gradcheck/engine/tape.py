@@ -1,20 +1,16 @@
 # cython: binding=False
 # With binding, `Node.release(3)` would take the 3 for a Node and crash.
-"""The tape: nodes, their edges and what they keep; the one place where an op is recorded."""
+"""The tape: nodes, their edges and what they keep."""
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
 from gradcheck.engine import advice, native
-from gradcheck.engine.recording import MODE
 from gradcheck.ops.row import Op
-
-if TYPE_CHECKING:
-    from gradcheck.engine.state import State
 
 Hook = Callable[[Any], Any]
 Form = tuple[tuple[int, ...], np.dtype[Any]] | None
@@ -206,43 +202,6 @@ def ended(variable: Any) -> Leaf:
     leaf.hooks = None
     leaf.order = native.tick()
     return leaf
-
-
-def record(  # noqa: PLR0917 - likewise
-    row: Op,
-    operands: tuple[Any, ...],
-    params: Mapping[str, Any],
-    values: list[Any],
-    wanted: tuple[bool, ...],
-    out: "State",
-) -> None:
-    """Put the node of `out` on the tape, with just the values that its VJPs will read."""
-    keep, keep_y = row.keeps(wanted)
-    edges: list[Step | None] = []
-    forms: list[Form] = []
-    watch: list[Any] = []
-    for i, t in enumerate(operands):
-        value = values[i]
-        forms.append(form(value))
-        edges.append((t._node or t._step()) if wanted[i] else None)
-        if not keep[i]:
-            values[i] = blank(value)
-        elif hasattr(t, "_cell"):
-            watch += i, t._cell, t._cell[0]
-    if keep_y:
-        watch += -1, out._cell, out._cell[0]
-    node = noted(
-        row,
-        tuple(edges),
-        tuple(forms),
-        tuple(values),
-        params,
-        out._value if keep_y else None,
-        tuple(watch) if keep_y or True in keep else None,
-    )
-    out._node, out._tracked = node, True
-    if MODE.observe is not None:
-        MODE.observe(node, out, operands)
 
 
 def form(value: Any) -> Form:

@@ -15,7 +15,7 @@ from gradcheck.engine import advice, views
 from gradcheck.engine.conversions import Convertible, bare
 from gradcheck.engine.hooks import Hooked
 from gradcheck.engine.recording import MODE
-from gradcheck.engine.tape import record
+from gradcheck.engine.state import record
 from gradcheck.ops import BY_FUNCTION, TABLE
 from gradcheck.ops.row import BY_COMPOUND, Op
 

@@ -13,8 +13,8 @@ import numpy as np
 from gradcheck.engine.backward import unbroadcast
 from gradcheck.engine.hooks import move_keeper
 from gradcheck.engine.recording import MODE
-from gradcheck.engine.state import State
-from gradcheck.engine.tape import MOVES, blank, record
+from gradcheck.engine.state import State, record
+from gradcheck.engine.tape import MOVES, Node, blank, noted
 from gradcheck.ops import TABLE
 from gradcheck.ops.indexing import is_basic
 from gradcheck.ops.row import Op
@@ -92,6 +92,17 @@ def write_through(view: State, written: State) -> None:
     _derive(COPY_SLICES, (base, written), {"path": path}, base)
     base._cell[1] = COPY_SLICES.grad_fn
     move_keeper(base, before)
+
+
+def past_hooks(node: Node | None) -> Node | None:
+    """A view's node without its hooks: what a write through the view sends back goes past them."""
+    if node is None or not node.hooks:
+        return node
+    twin = noted(
+        node.op, node.edges, node.forms, node.operands or (), node.params, node.y, node.watch
+    )
+    twin.order = node.order
+    return twin
 
 
 def _derive(row: Op, operands: tuple[State, ...], params: Mapping[str, Any], out: State) -> None:

@@ -26,7 +26,7 @@ from gradcheck.grading.outputs import (
 )
 from gradcheck.grading.scoring import share
 from gradcheck.grading.understood import nearest, notes, understood
-from gradcheck.language.kinds import ALIASES, FORMULAS
+from gradcheck.language.kinds import FORMULAS
 from gradcheck.numbers.ball import middle, precision
 from gradcheck.problem.record import Part
 from gradcheck.programs.judging import judge_program
@@ -35,7 +35,6 @@ from gradcheck.training.comparison import Comparison
 
 SHOWN = 200  # characters of a program that is too long to be read
 FEWEST = 3  # points at which a formula must have been compared before it is called right
-FUNCTIONS = FORMULAS.functions | frozenset(ALIASES)
 # A verdict stands whatever happens to its explanation: nothing stops a batch.
 FAILURES = (GradcheckError, ArithmeticError, LookupError, TypeError, ValueError)
 OURS = "a fault of gradcheck itself"
@@ -98,7 +97,7 @@ def judge(
     def is_right(text: str) -> bool:
         return _as_it_stands(key, part, text, diagnose=False).verdict == "right"
 
-    diagnosis = brackets_missing(answer, key.scope.inputs, FUNCTIONS, is_right)
+    diagnosis = brackets_missing(answer, key.scope.inputs, FORMULAS.functions, is_right)
     if diagnosis is None:
         return judged
     if not kind:
@@ -124,7 +123,8 @@ def _as_it_stands(
             return _said(base, "needs-review", f"{OURS}: {error}")
     try:
         single = part.name in key.problem.inputs and not key.problem.inputs[part.name].shape
-        read = read_answer(answer, names=key.scope.inputs, functions=FUNCTIONS, single=single)
+        known = FORMULAS.functions
+        read = read_answer(answer, names=key.scope.inputs, functions=known, single=single)
         ready = None if isinstance(read, Plain) else readings(key.scope, read)
     except TextError as error:
         return replace(base, verdict="invalid", remarks=(str(error),))

@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from gradcheck.errors import GradcheckError
-from gradcheck.language.kinds import ALIASES, VOCABULARY
+from gradcheck.language.kinds import VOCABULARY
 from gradcheck.numbers.ball import arbs, balls
 from gradcheck.numbers.scalars import Scalar, Scalars
 from gradcheck.opinions.opinion import Array
+from gradcheck.ops import BY_SPELLING
 from gradcheck.problem.record import Input, Point, Problem, is_training
 from gradcheck.training.questions import balls_named, numbers_named
 
@@ -34,7 +35,7 @@ def named(problem: Problem) -> Iterator[str]:
     made = _made_of_gradients(problem.program.tree)
     for node in ast.walk(problem.program.tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            function = ALIASES.get(node.id, node.id) in VOCABULARY.functions
+            function = BY_SPELLING.get(node.id, node.id) in VOCABULARY.functions
             if not function and node.id not in problem.inputs and node.id not in made:
                 yield node.id
 

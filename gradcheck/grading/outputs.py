@@ -12,13 +12,12 @@ from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.formulas.values import Readings, floats, readings
 from gradcheck.grading.key import Key, Spot
 from gradcheck.grading.understood import notes
-from gradcheck.language.kinds import ALIASES, FORMULAS
+from gradcheck.language.kinds import FORMULAS
 from gradcheck.problem.record import Part
 from gradcheck.training import Value
 from gradcheck.training.comparison import Comparison, compared
 from gradcheck.training.outputs import same
 
-FUNCTIONS = FORMULAS.functions | frozenset(ALIASES)
 PRINTED = re.compile(
     r"\s*tensor\((.*?)(?:,\s*(?:requires_grad|grad_fn|dtype|device)\s*=.*)?\)\s*", re.DOTALL
 )
@@ -133,7 +132,7 @@ def _read(key: Key, due: Value, answer: Any) -> Read:
         return Read([p.value for p in pieces], 0.0, ", ".join(p.understood for p in pieces))
     if isinstance(answer, str) and (printed := PRINTED.fullmatch(answer)):
         answer = printed[1]
-    found = read_answer(answer, names=key.scope.inputs, functions=FUNCTIONS)
+    found = read_answer(answer, names=key.scope.inputs, functions=FORMULAS.functions)
     if isinstance(found, Plain):
         value = found.value
         return Read(value if isinstance(value, bool | str) else None, 0.0, str(value))

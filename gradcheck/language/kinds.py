@@ -15,7 +15,8 @@ from gradcheck.language.rules.vocabulary import Vocabulary, words
 from gradcheck.numbers.ball import Ball, balls
 from gradcheck.numbers.scalars import Scalar, Scalars, wrap
 from gradcheck.numbers.symbolic import Symbolic, constants
-from gradcheck.ops import TABLE
+from gradcheck.ops import BY_SPELLING, TABLE
+from gradcheck.ops.methods import OF_METHODS, OWN
 from gradcheck.ops.row import COMPOUNDS, SPELLINGS, Op
 
 # Arrays from nothing, and questions whose answer has no derivative.
@@ -44,13 +45,6 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
 CONSTANTS: dict[str, tuple[float, sympy.Expr, Callable[[], arb]]] = {
     "pi": (float(np.pi), sympy.pi, arb.pi),
     "e": (float(np.e), sympy.E, arb.const_e),
-}
-ALIASES = {spelling: name for name, row in TABLE.items() for spelling in row.school} | {
-    "abs": "absolute",
-    "ln": "log",
-    "max": "max",
-    "min": "min",
-    "neg": "negative",
 }
 INTERNAL = frozenset({"getitem", "setitem", "scatter"})
 TENSOR_ATTRIBUTES = words(
@@ -83,7 +77,7 @@ VOCABULARY = Vocabulary(
     scripts=True,
     bases=words("Module Function"),
     dtypes=words("float float32 float64 double int int32 int64 long bool"),
-    aliases=ALIASES,
+    aliases=BY_SPELLING,
     keyword_aliases=SPELLINGS,
 )
 # Answers are formulas: no tape, no loops, no memory.
@@ -91,7 +85,7 @@ FORMULAS = Vocabulary(
     functions=VOCABULARY.functions - RECORDED_WORDS - {"Tensor", *COMPOUNDS},
     constants=VOCABULARY.constants,
     attributes=frozenset({"T", "shape", "ndim", "size"}),
-    aliases=ALIASES,
+    aliases=BY_SPELLING,
     keyword_aliases=SPELLINGS,
 )
 
@@ -126,7 +120,11 @@ class NumberKind:
             return _loss(TABLE[LOSSES[name]])
         if name in RECORDED_WORDS:
             return _unrecorded(name)
-        row: Any = COMPOUNDS.get(name) or TABLE[ALIASES.get(name, name)]
+        if name.startswith(OF_METHODS):
+            name = name.removeprefix(OF_METHODS)
+            own = OWN[name]
+            return self._rounded(TABLE[name], own) if self.name == "tensor" else own
+        row: Any = COMPOUNDS.get(name) or TABLE[BY_SPELLING.get(name, name)]
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if any(map(self._is_number_like, args)):

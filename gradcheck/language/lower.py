@@ -14,6 +14,7 @@ from gradcheck.language.rules.classes import methods
 from gradcheck.language.rules.expressions import written
 from gradcheck.language.rules.vocabulary import Vocabulary
 from gradcheck.language.rules.walk import Meaning
+from gradcheck.ops.methods import OF_METHODS, OWN
 
 LAST = "outcome.value"
 NOTHING = Meaning("")
@@ -38,11 +39,6 @@ OPERATORS: dict[type[ast.AST], str] = {
     ast.Gt: "greater",
     ast.GtE: "greater_equal",
 }
-
-# Where the owner of a method stands among the arguments, if not first: `x.where(condition, y)`.
-OWNERS_PLACE = {"where": 1, "polygamma": 1}
-# What the first argument of PyTorch's own method is called: `x.norm(1)` is of all entries.
-SECOND = {"norm": "p"}
 
 
 class Lowered(NamedTuple):
@@ -266,11 +262,10 @@ class _Lower(ast.NodeTransformer):
         match role:
             case "method" | "postfix":
                 owner = node.func.value if isinstance(node.func, ast.Attribute) else node.func
-                args.insert(OWNERS_PLACE.get(name, 0), self.visit(owner))
-                func = f"fn.{name}" if role == "postfix" else "guard.method"
+                args.insert(0, self.visit(owner))
+                called = OF_METHODS + name if name in OWN else name
+                func = f"fn.{called}" if role == "postfix" else "guard.method"
                 args[1:1] = [ast.Constant(name)] if role == "method" else []
-                if role == "postfix" and name in SECOND and len(args) > 1:
-                    keywords.insert(0, ast.keyword(SECOND[name], args.pop(1)))
             case "member":
                 args[:0] = [self._owner(node.func), ast.Constant(name)]
                 func = "guard.method"

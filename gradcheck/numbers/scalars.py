@@ -19,6 +19,7 @@ OPERATORS = {
     "mul": "multiply",
     "truediv": "divide",
     "pow": "power",
+    "floordiv": "floor_divide",
     "mod": "remainder",
 }
 UNARY = {

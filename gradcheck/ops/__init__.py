@@ -23,6 +23,7 @@ from gradcheck.ops import (
 from gradcheck.ops.row import (
     BY_COMPOUND,
     BY_FUNCTION,
+    BY_SPELLING,
     COMPOUNDS,
     TABLE,
     Composed,
@@ -36,6 +37,7 @@ from gradcheck.ops.row import (
 __all__ = [
     "BY_COMPOUND",
     "BY_FUNCTION",
+    "BY_SPELLING",
     "COMPOUNDS",
     "TABLE",
     "Composed",

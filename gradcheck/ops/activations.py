@@ -7,6 +7,7 @@ import numpy as np
 import sympy
 from flint import arb
 
+from gradcheck.ops import domains
 from gradcheck.ops.reductions import plain_logsumexp, shifted_logsumexp
 from gradcheck.ops.row import Composed, Example, op, passed
 from gradcheck.ops.special import erfc
@@ -19,6 +20,11 @@ def _stable_sigmoid(x: Any) -> Any:
     """Every digit in both tails: 1 + tanh would lose them on the left."""
     e = np.exp(-np.absolute(x))
     return np.where(np.greater_equal(x, 0), 1.0, e) / (1 + e)
+
+
+def _below_zero(x: Any) -> Any:
+    """The negative part; flat at 0 itself, where PyTorch's second derivatives of elu are 0."""
+    return np.where(np.less(x, 0), x, 0.0)
 
 
 relu = op(
@@ -72,7 +78,7 @@ elu = op(
     name="elu",
     vjps=(
         lambda g, y, x, alpha=1.0: (
-            g * np.where(np.greater(x, 0), 1.0, alpha * np.exp(np.minimum(x, 0.0)))
+            g * np.where(np.greater(x, 0), 1.0, alpha * np.exp(_below_zero(x)))
         ),
     ),
     symbolic=Composed(lambda x, alpha=1.0: x if x > 0 else alpha * (np.exp(x) - 1)),
@@ -89,7 +95,7 @@ selu = op(
         lambda g, y, x: (
             g
             * np.where(
-                np.greater(x, 0), SELU_SCALE, SELU_SCALE * SELU_ALPHA * np.exp(np.minimum(x, 0.0))
+                np.greater(x, 0), SELU_SCALE, SELU_SCALE * SELU_ALPHA * np.exp(_below_zero(x))
             )
         ),
     ),
@@ -107,6 +113,7 @@ sigmoid = op(
     vjps=(lambda g, y, x: g * y * (1 - y),),
     symbolic=lambda x: 1 / (1 + sympy.exp(-x)),
     ball=lambda x: 1 / (1 + (-x).exp()),
+    unseen=domains.saturated,
     grad_fn="SigmoidBackward0",
     school=("expit",),
 )
@@ -126,13 +133,14 @@ softplus = op(
     vjps=(lambda g, y, x: g * sigmoid(x),),
     symbolic=lambda x: sympy.log(1 + sympy.exp(x)),
     ball=lambda x: (1 + x.exp()).log(),
+    unseen=domains.saturated,
     grad_fn="SoftplusBackward0",
 )
 
 silu = op(
     lambda x: x * _stable_sigmoid(x),
     name="silu",
-    vjps=(lambda g, y, x: g * (sigmoid(x) + y * (1 - sigmoid(x))),),
+    vjps=(lambda g, y, x: g * sigmoid(x) * (1 + x * sigmoid(-x)),),
     symbolic=lambda x: x / (1 + sympy.exp(-x)),
     ball=lambda x: x * x.exp() / (1 + x.exp()),
     grad_fn="SiluBackward0",

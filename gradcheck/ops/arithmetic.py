@@ -8,7 +8,8 @@ import numpy as np
 import sympy
 from flint import arb
 
-from gradcheck.ops.row import Composed, Interval, inf, op, passed, plain_number
+from gradcheck.ops import domains
+from gradcheck.ops.row import Composed, Example, Interval, inf, op, passed, plain_number
 
 
 def _is_number(x: Any) -> bool:
@@ -20,6 +21,7 @@ add = op(
     vjps=(passed, passed),
     symbolic=operator.add,
     ball=operator.add,
+    unseen=domains.lost,
     grad_fn="AddBackward0",
 )
 
@@ -28,6 +30,7 @@ subtract = op(
     vjps=(passed, lambda g, y, a, b: -g),
     symbolic=operator.sub,
     ball=operator.sub,
+    unseen=domains.lost,
     grad_fn=lambda operands, params: (
         "RsubBackward1" if plain_number(operands[0]) else "SubBackward0"
     ),
@@ -55,6 +58,7 @@ divide = op(
     symbolic=operator.truediv,
     ball=operator.truediv,
     domain=(Interval(-inf, inf), Interval(0, inf)),
+    undefined=domains.divides_by_zero,
     grad_fn="DivBackward0",
     school=("div",),
 )
@@ -109,6 +113,7 @@ power = op(
     symbolic=operator.pow,
     ball=raised,
     domain=(Interval(0, inf), Interval(-inf, inf)),
+    undefined=domains.no_power,
     grad_fn=_power_name,
     school=("pow",),
 )
@@ -119,6 +124,7 @@ float_power = op(
     symbolic=lambda a, b: sympy.exp(b * sympy.log(a)),
     ball=lambda a, b: (b * a.log()).exp(),
     domain=(Interval(0, inf), Interval(-inf, inf)),
+    undefined=domains.no_power,
     grad_fn=_power_name,
 )
 
@@ -136,6 +142,7 @@ reciprocal = op(
     symbolic=lambda x: 1 / x,
     ball=lambda x: 1 / x,
     domain=Interval(0, inf),
+    undefined=domains.zero,
     grad_fn="ReciprocalBackward0",
 )
 
@@ -152,11 +159,12 @@ remainder = op(
     also=(np.mod,),
     vjps=(
         passed,
-        lambda g, y, a, b: -g * np.floor(a / b),
+        lambda g, y, a, b: -g * np.rint((a - np.remainder(a, b)) / b),  # a / b may be rounded up
     ),
     symbolic=Composed(lambda a, b: a - b * np.floor(a / b)),
     ball=Composed(lambda a, b: a - b * np.floor(a / b)),
     domain=(Interval(-inf, inf), Interval(0, inf)),
+    undefined=domains.divides_by_zero,
     kinks="multiples of b",
     grad_fn=lambda operands, params: f"RemainderBackward{int(not plain_number(operands[1]))}",
     school=("mod",),
@@ -166,11 +174,28 @@ fmod = op(
     np.fmod,
     vjps=(
         passed,
-        lambda g, y, a, b: -g * np.trunc(a / b),
+        lambda g, y, a, b: -g * np.rint((a - np.fmod(a, b)) / b),
     ),
     symbolic=Composed(lambda a, b: a - b * np.trunc(a / b)),
     ball=Composed(lambda a, b: a - b * np.trunc(a / b)),
     domain=(Interval(-inf, inf), Interval(0, inf)),
+    undefined=domains.divides_by_zero,
     kinks="multiples of b",
     grad_fn=lambda operands, params: f"FmodBackward{int(not plain_number(operands[1]))}",
+)
+
+floor_divide = op(
+    np.floor_divide,
+    vjps=(
+        lambda g, y, a, b: g * 0.0,
+        lambda g, y, a, b: g * 0.0,
+    ),
+    symbolic=Composed(lambda a, b: np.floor(a / b)),
+    ball=Composed(lambda a, b: np.floor(a / b)),
+    domain=(Interval(-inf, inf), Interval(0, inf)),
+    undefined=domains.divides_by_zero,
+    kinks="multiples of b",
+    grad_fn="NotImplemented",
+    rounds=False,
+    example=Example("a * floor_divide(3 * a, b)", {"a": (3,), "b": (3,)}),
 )

@@ -14,7 +14,7 @@ Axis = int | tuple[int, ...] | None
 
 def gone(shape: tuple[int, ...], axis: Axis) -> tuple[int, ...]:
     """The axes that a reduction takes away, counted from the front."""
-    if axis is None:
+    if axis is None or not shape:  # a single number is reduced along its axis 0 or -1 too
         return tuple(range(len(shape)))
     return tuple(k % len(shape) for k in (axis if isinstance(axis, tuple | list) else (axis,)))
 

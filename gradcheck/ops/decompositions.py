@@ -120,6 +120,7 @@ det = op(
     ball=of_matrices(arb_mat.det, "(n,n)->()", STEPS),
     grad_fn="LinalgDetBackward0",
     elementwise=False,
+    size="cubic",
     example=Example("det(a) * b", {"a": (3, 3), "b": ()}),
 )
 
@@ -132,6 +133,7 @@ logabsdet = op(
     kinks="singular",
     grad_fn="LinalgSlogdetBackward0",
     elementwise=False,
+    size="cubic",
     example=Example("logabsdet(a) * b", {"a": (3, 3), "b": ()}),
 )
 
@@ -144,6 +146,7 @@ signdet = op(
     kinks="singular",
     grad_fn="LinalgSlogdetBackward0",
     elementwise=False,
+    size="cubic",
     rounds=False,
     example=Example("signdet(a) * b", {"a": (3, 3), "b": ()}),
 )
@@ -160,19 +163,23 @@ inv = op(
     ball=of_matrices(arb_mat.inv, "(n,n)->(n,n)", STEPS),
     grad_fn="LinalgInvExBackward0",
     elementwise=False,
+    size="cubic",
     school=("inverse",),
     example=Example("inv(a) * b", {"a": (3, 3), "b": (3, 3)}),
 )
 
 
-def _outer_of(g: Any, y: Any, b: Any) -> Any:
-    """The product g y^T, where b was one vector or a matrix of columns."""
-    return g[..., :, None] * y[..., None, :] if b.ndim == 1 else g @ y.mT
+def _outer_of(g: Any, y: Any, rank: int) -> Any:
+    """The product g y^T, where b was one vector (of rank 1) or a matrix of columns."""
+    return g[..., :, None] * y[..., None, :] if rank == 1 else g @ y.mT
 
 
-def _solved(a: Any, g: Any, b: Any) -> Any:
-    """The solution for every vector of g where b was one vector, for the columns of g elsewhere."""
-    if b.ndim > 1 or a.ndim == 2:
+def _solved(a: Any, g: Any, rank: int) -> Any:
+    """The solution for every vector of g where b was one vector, for the columns of g elsewhere.
+
+    `rank` is the number of axes of b.
+    """
+    if rank > 1 or a.ndim == 2:
         return np.linalg.solve(a, g)
     return np.linalg.solve(a, g[..., None])[..., 0]
 
@@ -190,13 +197,14 @@ def _solved_in_balls(a: Any, b: Any) -> Any:
 solve = op(
     np.linalg.solve,
     vjps=(
-        lambda g, y, a, b: -_outer_of(_solved(a.mT, g, b), y, b),
-        lambda g, y, a, b: _solved(a.mT, g, b),
+        lambda g, y, a, b: -_outer_of(_solved(a.mT, g, np.ndim(b)), y, np.ndim(b)),
+        lambda g, y, a, b: _solved(a.mT, g, b.ndim),
     ),
     symbolic=Composed(lambda a, b: _stacked(_inverse_by_elimination)(a) @ b),
     ball=Composed(_solved_in_balls),
     grad_fn="LinalgSolveExBackward0",
     elementwise=False,
+    size="cubic",
     example=Example("solve(a, b) * c", {"a": (3, 3), "b": (3,), "c": (3,)}),
 )
 
@@ -241,6 +249,7 @@ cholesky = op(
     ball=Composed(_stacked(lambda a: _cholesky_by_columns(_symmetric(a)))),
     grad_fn="LinalgCholeskyExBackward0",
     elementwise=False,
+    size="cubic",
     example=Example(
         "cholesky(a @ transpose(a) + unit) * b",
         {"a": (2, 2), "b": (2, 2), "unit": [[1.0, 0.0], [0.0, 1.0]]},

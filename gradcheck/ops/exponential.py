@@ -8,6 +8,8 @@ import numpy as np
 import sympy
 from flint import arb
 
+from gradcheck.ops import domains
+from gradcheck.ops.activations import sigmoid
 from gradcheck.ops.row import Composed, Interval, inf, op
 
 THIRD = Fraction(1, 3)
@@ -40,6 +42,7 @@ expm1 = op(
     vjps=(lambda g, y, x: g * (y + 1),),
     symbolic=lambda x: sympy.exp(x) - 1,
     ball=arb.expm1,
+    unseen=domains.saturated,
     grad_fn="Expm1Backward0",
 )
 
@@ -49,6 +52,7 @@ log = op(
     symbolic=sympy.log,
     ball=arb.log,
     domain=Interval(0, inf),
+    undefined=domains.not_positive,
     grad_fn="LogBackward0",
     school=("ln",),
 )
@@ -59,6 +63,7 @@ log2 = op(
     symbolic=lambda x: sympy.log(x) / sympy.log(2),
     ball=lambda x: x.log() / arb(2).log(),
     domain=Interval(0, inf),
+    undefined=domains.not_positive,
     grad_fn="Log2Backward0",
 )
 
@@ -68,6 +73,7 @@ log10 = op(
     symbolic=lambda x: sympy.log(x) / sympy.log(10),
     ball=lambda x: x.log() / arb(10).log(),
     domain=Interval(0, inf),
+    undefined=domains.not_positive,
     grad_fn="Log10Backward0",
 )
 
@@ -77,6 +83,8 @@ log1p = op(
     symbolic=lambda x: sympy.log(x + 1),
     ball=arb.log1p,
     domain=Interval(-1, inf),
+    undefined=lambda x: x <= -1,
+    unseen=domains.saturated,
     grad_fn="Log1PBackward0",
 )
 
@@ -86,6 +94,7 @@ sqrt = op(
     symbolic=sympy.sqrt,
     ball=arb.sqrt,
     domain=Interval(0, inf),
+    undefined=lambda x: x < 0,
     grad_fn="SqrtBackward0",
 )
 
@@ -112,19 +121,20 @@ hypot = op(
 logaddexp = op(
     np.logaddexp,
     vjps=(
-        lambda g, y, a, b: g * np.exp(a - y),
-        lambda g, y, a, b: g * np.exp(b - y),
+        lambda g, y, a, b: g * sigmoid(a - b),  # y is rounded where a and b are large
+        lambda g, y, a, b: g * sigmoid(b - a),
     ),
     symbolic=lambda a, b: sympy.log(sympy.exp(a) + sympy.exp(b)),
     ball=lambda a, b: a + (b - a).exp().log1p(),
+    unseen=lambda a, b: domains.saturated(a - b),
     grad_fn="LogaddexpBackward0",
 )
 
 logaddexp2 = op(
     np.logaddexp2,
     vjps=(
-        lambda g, y, a, b: g * np.exp2(a - y),
-        lambda g, y, a, b: g * np.exp2(b - y),
+        lambda g, y, a, b: g * sigmoid((a - b) * math.log(2)),
+        lambda g, y, a, b: g * sigmoid((b - a) * math.log(2)),
     ),
     symbolic=lambda a, b: sympy.log(sympy.Integer(2) ** a + sympy.Integer(2) ** b) / sympy.log(2),
     ball=lambda a, b: a + (arb(2) ** (b - a)).log1p() / arb(2).log(),

@@ -4,6 +4,7 @@ import numpy as np
 import sympy
 from flint import arb
 
+from gradcheck.ops import domains
 from gradcheck.ops.row import Interval, inf, op
 
 sinh = op(
@@ -27,6 +28,7 @@ tanh = op(
     vjps=(lambda g, y, x: g * (1 - y**2),),
     symbolic=sympy.tanh,
     ball=arb.tanh,
+    unseen=domains.saturated,
     grad_fn="TanhBackward0",
 )
 
@@ -45,6 +47,7 @@ arccosh = op(
     symbolic=sympy.acosh,
     ball=arb.acosh,
     domain=Interval(1, inf),
+    undefined=lambda x: x < 1,
     grad_fn="AcoshBackward0",
     school=("acosh",),
 )
@@ -55,6 +58,7 @@ arctanh = op(
     symbolic=sympy.atanh,
     ball=arb.atanh,
     domain=Interval(-1, 1),
+    undefined=lambda x: abs(x) >= 1,
     grad_fn="AtanhBackward0",
     school=("atanh",),
 )
@@ -74,6 +78,7 @@ csch = op(
     symbolic=sympy.csch,
     ball=arb.csch,
     domain=Interval(0, inf),
+    undefined=domains.zero,
 )
 
 coth = op(
@@ -83,6 +88,7 @@ coth = op(
     symbolic=sympy.coth,
     ball=arb.coth,
     domain=Interval(0, inf),
+    undefined=domains.zero,
 )
 
 asech = op(
@@ -92,6 +98,7 @@ asech = op(
     symbolic=lambda x: sympy.acosh(1 / x),
     ball=lambda x: (1 / x).acosh(),
     domain=Interval(0, 1),
+    undefined=lambda x: x <= 0 or x > 1,
     school=("arcsech",),
 )
 
@@ -102,6 +109,7 @@ acsch = op(
     symbolic=lambda x: sympy.asinh(1 / x),
     ball=lambda x: (1 / x).asinh(),
     domain=Interval(0, inf),
+    undefined=domains.zero,
     school=("arccsch",),
 )
 
@@ -112,5 +120,6 @@ acoth = op(
     symbolic=lambda x: sympy.atanh(1 / x),
     ball=lambda x: (1 / x).atanh(),
     domain=Interval(1, inf),
+    undefined=lambda x: abs(x) <= 1,
     school=("arccoth",),
 )

@@ -33,6 +33,16 @@ def _index_name(operands: tuple[Any, ...], params: Mapping[str, Any]) -> str:
     return {type(None): "Unsqueeze", slice: "Slice"}.get(type(told[-1]), "Select") + "Backward0"
 
 
+def is_basic(index: Any) -> bool:
+    """Whether NumPy answers the index with a view: numbers, slices, `...` and None only."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(part is None or part is Ellipsis or _is_place(part) for part in parts)
+
+
+def _is_place(part: Any) -> bool:
+    return isinstance(part, int | np.integer | slice) and not isinstance(part, bool)
+
+
 def _scattered(g: Any, shape: tuple[int, ...], index: Any) -> Any:
     out = np.zeros(shape, g.dtype)
     if is_basic(index):
@@ -76,16 +86,6 @@ scatter: Op = op(
 )
 
 
-def is_basic(index: Any) -> bool:
-    """Whether NumPy answers the index with a view: then no entry comes twice."""
-    parts = index if isinstance(index, tuple) else (index,)
-    return all(part is None or part is Ellipsis or _is_place(part) for part in parts)
-
-
-def _is_place(part: Any) -> bool:
-    return isinstance(part, int | np.integer | slice) and not isinstance(part, bool)
-
-
 setitem: Op = op(
     _written,
     name="setitem",
@@ -113,6 +113,7 @@ take = op(
         f"{'Take' if params['axis'] is None else 'IndexSelect'}Backward0"
     ),
     elementwise=False,
+    size="taken",
     rounds=False,
     arrange=lambda x, indices, axis=None: ((x,), {"indices": _position(indices), "axis": axis}),
     example=Example("take(a, [0, 2, 2]) * b", {"a": (3,), "b": (3,)}),
@@ -127,6 +128,7 @@ take_along_axis = op(
     ),
     grad_fn="GatherBackward0",
     elementwise=False,
+    size="taken",
     rounds=False,
     arrange=lambda x, indices, axis=-1: ((x,), {"indices": _position(indices), "axis": axis}),
     example=Example("take_along_axis(a, i, 1) * b", {"a": (2, 3), "b": (2, 1), "i": [[1], [0]]}),
@@ -157,6 +159,7 @@ diag = op(
         "DiagonalBackward0_copy" if np.ndim(operands[0]) == 2 else "DiagEmbedBackward0"
     ),
     elementwise=False,
+    size="diagonal",
     rounds=False,
     params=("k",),
     example=Example("diag(a) * b", {"a": (2,), "b": (2, 2)}),

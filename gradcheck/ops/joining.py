@@ -139,6 +139,7 @@ tile = op(
     vjps=(lambda g, y, x, reps: sent_back(g, x.shape, np.tile(places(x.shape), reps)),),
     grad_fn="RepeatBackward0",
     elementwise=False,
+    size="tiled",
     rounds=False,
     arrange=lambda x, *reps, **named: ((x,), named or {"reps": reps if len(reps) > 1 else reps[0]}),
     example=Example("tile(a, 2) * b", {"a": (2,), "b": (4,)}),
@@ -153,10 +154,11 @@ repeat = op(
     ),
     grad_fn="ViewBackward0",
     elementwise=False,
+    size="repeated",
     rounds=False,
     params=("repeats", "axis"),
     school=("repeat_interleave",),
-    example=Example("repeat(a, 2) * b", {"a": (2,), "b": (4,)}),
+    example=Example("repeat(a, 2, axis=0) * b", {"a": (2,), "b": (4,)}),
 )
 
 
@@ -185,6 +187,7 @@ pad = op(
     vjps=(lambda g, y, x, pad_width, constant_values: _unpadded(g, x.shape, pad_width),),
     grad_fn="ConstantPadNdBackward0",
     elementwise=False,
+    size="padded",
     rounds=False,
     arrange=_padding,
     example=Example("pad(a, 1) * b", {"a": (2,), "b": (4,)}),

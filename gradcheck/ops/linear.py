@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcheck.ops.indexing import scatter
 from gradcheck.ops.matrices import contracted, product, summed, written_out
-from gradcheck.ops.row import Composed, Example, op
+from gradcheck.ops.row import Composed, Example, by_others, op
 
 
 def _left(g: Any, y: Any, a: Any, b: Any) -> Any:
@@ -49,6 +49,7 @@ matmul = op(
     ball=Composed(product),
     grad_fn=_product_name,
     elementwise=False,
+    size="multiplied",
     school=("mm", "mv", "bmm"),
     example=Example("matmul(a, b) * c", {"a": (2, 3), "b": (3, 4), "c": (2, 4)}),
 )
@@ -66,23 +67,31 @@ def _spelled_out(subscripts: str, ranks: Sequence[int]) -> tuple[list[str], str]
     return terms, right.replace("...", dots) if arrow else dots + once
 
 
-def _pulled(index: int, g: Any, operands: tuple[Any, ...], terms: list[str], out: str) -> Any:
-    """The einsum of g with the other operands; letters that only stand here are spread out."""
-    own, others = terms[index], terms[:index] + terms[index + 1 :]
-    shape = np.shape(operands[index])
+def _pulled(
+    g: Any, shape: tuple[int, ...], own: str, others: list[tuple[str, Any]], out: str
+) -> Any:
+    """The einsum of g with the other operands; letters that only stand here are spread out.
+
+    `own` are the letters of the operand of that shape; `others` has the other operands' and these.
+    """
+    terms, operands = [term for term, _ in others], [operand for _, operand in others]
     sizes = dict(zip(own, shape, strict=True))
     free = "".join(sizes)
-    alone = [c for c in free if c not in out + "".join(others)]
-    rest = [*operands[:index], *operands[index + 1 :], *(np.ones(sizes[c]) for c in alone)]
-    pulled = np.einsum(",".join([out, *others, *alone]) + "->" + free, g, *rest)
+    alone = [c for c in free if c not in out + "".join(terms)]
+    rest = [*operands, *(np.ones(sizes[c]) for c in alone)]
+    pulled = np.einsum(",".join([out, *terms, *alone]) + "->" + free, g, *rest)
     if len(free) == len(own):
         return pulled
     grid = dict(zip(free, np.indices(tuple(sizes.values()), sparse=True), strict=True))
     return scatter(pulled, shape=shape, index=tuple(grid[c] for c in own))
 
 
+@by_others
 def _einsum_rule(index: int, g: Any, y: Any, *operands: Any, subscripts: str) -> Any:
-    return _pulled(index, g, operands, *_spelled_out(subscripts, [np.ndim(v) for v in operands]))
+    terms, out = _spelled_out(subscripts, [np.ndim(v) for v in operands])
+    own = terms.pop(index)
+    others = zip(terms, operands[:index] + operands[index + 1 :], strict=True)
+    return _pulled(g, np.shape(operands[index]), own, list(others), out)
 
 
 def _summed_in_balls(*operands: Any, subscripts: str) -> Any:
@@ -104,48 +113,63 @@ einsum = op(
     ball=Composed(_summed_in_balls),
     grad_fn=lambda operands, params: "PermuteBackward0" if len(operands) == 1 else "ViewBackward0",
     elementwise=False,
+    size="einsum",
     operands=None,
     arrange=_subscripted,
     example=Example("einsum('ij,jk->ik', a, b) * c", {"a": (2, 3), "b": (3, 2), "c": (2, 2)}),
 )
 
 
-def _letters(a: Any, b: Any, over: tuple[Sequence[int], Sequence[int]]) -> tuple[list[str], str]:
-    """A contraction of axes of a with axes of b, in the letters of einsum."""
-    first = list(ascii_letters[: np.ndim(a)])
-    second = list(ascii_letters[26 : 26 + np.ndim(b)])
+Axes = tuple[Sequence[int], Sequence[int]]
+
+
+def _letters(first: int, second: int, over: Axes) -> tuple[str, str, str]:
+    """A contraction of axes of two operands of these ranks, in the letters of einsum."""
+    a, b = list(ascii_letters[:first]), list(ascii_letters[26 : 26 + second])
     for i, k in zip(*over, strict=True):
-        second[k] = first[i]
-    shared = {first[i] for i in over[0]}
-    out = "".join(c for c in first + second if c not in shared)
-    return ["".join(first), "".join(second)], out
+        b[k] = a[i]
+    shared = {a[i] for i in over[0]}
+    return "".join(a), "".join(b), "".join(c for c in a + b if c not in shared)
 
 
-def _over(a: Any, b: Any, axes: Any) -> tuple[Sequence[int], Sequence[int]]:
+def _to_left(g: Any, shape: tuple[int, ...], b: Any, over: Axes) -> Any:
+    """The cotangent of the first operand of a contraction, from its shape and the second."""
+    own, other, out = _letters(len(shape), np.ndim(b), over)
+    return _pulled(g, shape, own, [(other, b)], out)
+
+
+def _to_right(g: Any, a: Any, shape: tuple[int, ...], over: Axes) -> Any:
+    """The cotangent of the second operand, from the first and its own shape."""
+    other, own, out = _letters(np.ndim(a), len(shape), over)
+    return _pulled(g, shape, own, [(other, a)], out)
+
+
+def _over(first: int, second: int, axes: Any) -> Axes:
     """The axes that tensordot sums over, as two lists of the same length."""
     if isinstance(axes, int):
-        return range(np.ndim(a) - axes, np.ndim(a)), range(axes)
-    first, second = ([k] if isinstance(k, int) else list(k) for k in axes)
-    return [k % np.ndim(a) for k in first], [k % np.ndim(b) for k in second]
+        return range(first - axes, first), range(axes)
+    left, right = ([k] if isinstance(k, int) else list(k) for k in axes)
+    return [k % first for k in left], [k % second for k in right]
 
 
-def _last_and(a: Any, b: Any, back: int) -> tuple[Sequence[int], Sequence[int]]:
-    """The last axis of a, and the last (`inner`) or last but one (`dot`) of b."""
-    if not np.ndim(a) or not np.ndim(b):
+def _last_and(first: int, second: int, back: int) -> Axes:
+    """The last axis of the first, and the last (`inner`) or last but one (`dot`) of the second."""
+    if not first or not second:
         return (), ()
-    return [np.ndim(a) - 1], [np.ndim(b) - min(back, np.ndim(b))]
+    return [first - 1], [second - min(back, second)]
 
 
 tensordot = op(
     np.tensordot,
     also=(np.linalg.tensordot,),
     vjps=(
-        lambda g, y, a, b, axes=2: _pulled(0, g, (a, b), *_letters(a, b, _over(a, b, axes))),
-        lambda g, y, a, b, axes=2: _pulled(1, g, (a, b), *_letters(a, b, _over(a, b, axes))),
+        lambda g, y, a, b, axes=2: _to_left(g, a.shape, b, _over(a.ndim, np.ndim(b), axes)),
+        lambda g, y, a, b, axes=2: _to_right(g, a, b.shape, _over(np.ndim(a), b.ndim, axes)),
     ),
-    ball=Composed(lambda a, b, axes=2: contracted(a, b, _over(a, b, axes))),
+    ball=Composed(lambda a, b, axes=2: contracted(a, b, _over(np.ndim(a), np.ndim(b), axes))),
     grad_fn="ViewBackward0",
     elementwise=False,
+    size="contracted",
     params=("axes",),
     example=Example("tensordot(a, b, axes=1) * c", {"a": (2, 3), "b": (3, 2), "c": (2, 2)}),
 )
@@ -153,24 +177,26 @@ tensordot = op(
 dot = op(
     np.dot,
     vjps=(
-        lambda g, y, a, b: _pulled(0, g, (a, b), *_letters(a, b, _last_and(a, b, 2))),
-        lambda g, y, a, b: _pulled(1, g, (a, b), *_letters(a, b, _last_and(a, b, 2))),
+        lambda g, y, a, b: _to_left(g, a.shape, b, _last_and(a.ndim, np.ndim(b), 2)),
+        lambda g, y, a, b: _to_right(g, a, b.shape, _last_and(np.ndim(a), b.ndim, 2)),
     ),
-    ball=Composed(lambda a, b: contracted(a, b, _last_and(a, b, 2))),
+    ball=Composed(lambda a, b: contracted(a, b, _last_and(np.ndim(a), np.ndim(b), 2))),
     grad_fn=_product_name,
     elementwise=False,
+    size="dotted",
     example=Example("dot(a, b) * c", {"a": (3,), "b": (3,), "c": ()}),
 )
 
 inner = op(
     np.inner,
     vjps=(
-        lambda g, y, a, b: _pulled(0, g, (a, b), *_letters(a, b, _last_and(a, b, 1))),
-        lambda g, y, a, b: _pulled(1, g, (a, b), *_letters(a, b, _last_and(a, b, 1))),
+        lambda g, y, a, b: _to_left(g, a.shape, b, _last_and(a.ndim, np.ndim(b), 1)),
+        lambda g, y, a, b: _to_right(g, a, b.shape, _last_and(np.ndim(a), b.ndim, 1)),
     ),
-    ball=Composed(lambda a, b: contracted(a, b, _last_and(a, b, 1))),
+    ball=Composed(lambda a, b: contracted(a, b, _last_and(np.ndim(a), np.ndim(b), 1))),
     grad_fn="ViewBackward0",
     elementwise=False,
+    size="dotted",
     example=Example("inner(a, b) * c", {"a": (2, 3), "b": (3,), "c": (2,)}),
 )
 
@@ -182,6 +208,7 @@ vdot = op(
     ),
     grad_fn="VdotBackward0",
     elementwise=False,
+    size="dotted",
     example=Example("vdot(a, b) * c", {"a": (3,), "b": (3,), "c": ()}),
 )
 
@@ -194,6 +221,7 @@ vecdot = op(
     ),
     grad_fn="SumBackward1",
     elementwise=False,
+    size="multiplied",
     example=Example("vecdot(a, b) * c", {"a": (2, 3), "b": (3,), "c": (2,)}),
 )
 
@@ -206,35 +234,36 @@ outer = op(
     ),
     grad_fn="MulBackward0",
     elementwise=False,
+    size="outer",
     school=("ger",),
     example=Example("outer(a, b) * c", {"a": (2,), "b": (3,), "c": (2, 3)}),
 )
 
 
-def _blocks(m: Any, ndim: int, side: int) -> Any:
-    """The axes of a factor of kron, each beside an axis of length 1 for the other factor's."""
-    shape = (1,) * (ndim - np.ndim(m)) + np.shape(m)
-    pairs = [(n, 1) if side == 0 else (1, n) for n in shape]
-    return np.reshape(m, tuple(n for pair in pairs for n in pair))
+def _blocks(shape: tuple[int, ...], ndim: int, side: int) -> tuple[int, ...]:
+    """The shape of a factor of kron, each axis beside one of length 1 for the other factor's."""
+    full = (1,) * (ndim - len(shape)) + shape
+    return tuple(n for m in full for n in ((m, 1) if side == 0 else (1, m)))
 
 
-def _kron_rule(side: int, g: Any, a: Any, b: Any) -> Any:
-    """The sum over blocks (or within them) of g times the other factor."""
-    ndim = len(g.shape)
-    factors = [_blocks(a, ndim, 0), _blocks(b, ndim, 1)]
-    pairs = tuple(n * m for n, m in zip(*(f.shape for f in factors), strict=True))
-    g = np.reshape(g, pairs) * factors[1 - side]
-    return np.reshape(np.sum(g, axis=tuple(range(1 - side, 2 * ndim, 2))), np.shape((a, b)[side]))
+def _kron_rule(side: int, g: Any, shape: tuple[int, ...], other: Any) -> Any:
+    """The sum over blocks (or within them) of g times the other factor; `shape` is one's own."""
+    ndim = g.ndim
+    own, factor = _blocks(shape, ndim, side), _blocks(np.shape(other), ndim, 1 - side)
+    pairs = tuple(n * m for n, m in zip(own, factor, strict=True))
+    g = np.reshape(g, pairs) * np.reshape(other, factor)
+    return np.reshape(np.sum(g, axis=tuple(range(1 - side, 2 * ndim, 2))), shape)
 
 
 kron = op(
     np.kron,
     vjps=(
-        lambda g, y, a, b: _kron_rule(0, g, a, b),
-        lambda g, y, a, b: _kron_rule(1, g, a, b),
+        lambda g, y, a, b: _kron_rule(0, g, a.shape, b),
+        lambda g, y, a, b: _kron_rule(1, g, b.shape, a),
     ),
     grad_fn="UnsafeViewBackward0",
     elementwise=False,
+    size="outer",
     example=Example("kron(a, b) * c", {"a": (2, 2), "b": (1, 2), "c": (2, 4)}),
 )
 

@@ -112,14 +112,22 @@ huber_loss = _pair(
     grad_fn="HuberLossBackward0",
 )
 
+
+def _smooth_slope(d: Any, beta: float) -> Any:
+    """The difference over beta, cut at 1; its sign where beta is 0: the loss is l1_loss then."""
+    return np.clip(d / beta, -1, 1) if beta else np.sign(d)
+
+
 smooth_l1_loss = _pair(
     "smooth_l1_loss",
-    loss=lambda a, b, beta=1.0: _huber(a, b, beta) / beta,
+    loss=lambda a, b, beta=1.0: _huber(a, b, beta) / beta if beta else np.absolute(a - b),
     slopes=(
-        lambda a, b, beta=1.0: np.clip((a - b) / beta, -1, 1),
-        lambda a, b, beta=1.0: np.clip((b - a) / beta, -1, 1),
+        lambda a, b, beta=1.0: _smooth_slope(a - b, beta),
+        lambda a, b, beta=1.0: _smooth_slope(b - a, beta),
     ),
-    defined=lambda a, b, beta=1.0: _huber_defined(a, b, beta) / beta,
+    defined=lambda a, b, beta=1.0: (
+        _huber_defined(a, b, beta) / beta if beta else np.where(a > b, a - b, b - a)
+    ),
     shape=("beta",),
     grad_fn="SmoothL1LossBackward0",
 )

@@ -67,8 +67,8 @@ def _slope(y: Any, x: Any, ord: Any, axis: Axes) -> Any:
         return np.sign(x)
     if abs(ord) == np.inf:
         return np.sign(x) * shares(y, np.absolute(x), axis, keepdims=True)
-    flat = np.equal(y, 0)
-    size = np.absolute(x) / np.where(flat, 1.0, y)
+    flat = np.equal(y, 0) | np.equal(x, 0)  # below 1 the slope at 0 is 0 by convention
+    size = np.where(flat, 1.0, np.absolute(x)) / np.where(flat, 1.0, y)
     return np.where(flat, 0.0, np.sign(x) * size ** (ord - 1))
 
 

@@ -79,6 +79,7 @@ round = op(
     vjps=(lambda g, y, x, decimals=0: g * 0.0,),
     symbolic=Composed(_to_places),
     ball=Composed(_to_places),
+    size="ordered",
     kinks="half-integers",
     grad_fn=lambda operands, params: f"RoundBackward{int(bool(params.get('decimals')))}",
     params=("decimals",),

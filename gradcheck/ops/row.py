@@ -61,6 +61,8 @@ class Op:
     `operands` is the number of leading arguments that are numbers (None: a sequence of them);
     `params` names the arguments after them; `arrange` does both where NumPy's order is another, and
     `respelled` is then the NumPy call that exact kinds make in its stead: a cell beside `forward`.
+    Of balls, `undefined` says that there is no real value, `unseen` that an argument has no
+    influence (see `domains`). `size` is a word of `language.running.sizes`: how much a call makes.
     """
 
     name: str
@@ -71,8 +73,11 @@ class Op:
     ball: Cell = None
     domain: Interval | tuple[Interval, ...] = REAL_LINE
     kinks: tuple[float, ...] | str = ()
+    undefined: Callable[..., bool] | None = None
+    unseen: Callable[..., bool] | None = None
     grad_fn: str | Name = ""
     elementwise: bool = True
+    size: str = "elementwise"
     operands: int | None = 1
     params: tuple[str, ...] = ()
     arrange: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]] | None = None
@@ -87,7 +92,7 @@ class Op:
         """Apply the op to whatever kind of number arrives."""
         handler = handler_of(args)
         if handler is None and self.arrange is None:
-            return self.function(*args, **_spelled(kwargs))
+            return self.function(*args, **spelled(kwargs))
         operands, params = self.normal(args, kwargs)
         handler = handler or handler_of(operands)
         return handler(self, operands, params) if handler else self.forward(*operands, **params)
@@ -100,13 +105,13 @@ class Op:
         self, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Split a call into operands and parameters; parameters are named and in NumPy's words."""
-        kwargs = _spelled(kwargs)
+        kwargs = spelled(kwargs)
         if self.arrange is not None:
             return self.arrange(*args, **kwargs)
         count = len(args) if self.operands is None else self.operands
         if len(args) < count:
             raise TypeError(f"{self.name} takes {count} arguments, {len(args)} came")
-        params = _spelled(dict(zip(self.params, args[count:], strict=False)))
+        params = spelled(dict(zip(self.params, args[count:], strict=False)))
         if len(args) - count > len(self.params):
             raise TypeError(f"{self.name} takes {count + len(self.params)} arguments at most")
         for key, value in kwargs.items():
@@ -140,6 +145,8 @@ class Op:
         return found
 
     def _reads(self, wanted: tuple[bool, ...]) -> tuple[tuple[bool, ...], bool]:
+        if getattr(self.vjps, "by_others", False):
+            return tuple(any(wanted[:i] + wanted[i + 1 :]) for i in range(len(wanted))), False
         if not isinstance(self.vjps, tuple):
             positions, y = _reads_of(self.vjps, len(wanted), skip=1)
             return tuple(i in positions for i in range(len(wanted))), y
@@ -186,12 +193,14 @@ class Compound:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """NumPy's function on plain numbers, its meaning on every other kind."""
-        kwargs = _spelled(kwargs)
+        kwargs = spelled(kwargs)
         return (self.meaning if handler_of(args) else self.function)(*args, **kwargs)
 
 
 TABLE: dict[str, Op] = {}
 BY_FUNCTION: dict[Callable[..., Any], Op] = {}
+BY_SPELLING: dict[str, str] = {}
+"""Further spellings of the rows, and the names that they stand for."""
 COMPOUNDS: dict[str, Compound] = {}
 BY_COMPOUND: dict[Callable[..., Any], Compound] = {}
 SPELLINGS = {
@@ -224,6 +233,7 @@ def op(
     if name in TABLE:
         raise ValueError(f"the op {name} has a row already")
     TABLE[name] = row
+    BY_SPELLING.update(dict.fromkeys(row.school, name))
     for entry in (function, *also):
         BY_FUNCTION[entry] = row
     return row
@@ -247,6 +257,12 @@ def by_shape(rule: Vjp) -> Vjp:
     return rule
 
 
+def by_others(rule: Vjp) -> Vjp:
+    """Mark a rule for all operands that reads of its own operand the shape only, and no value."""
+    rule.by_others = True  # type: ignore[attr-defined]
+    return rule
+
+
 def plain_number(operand: Any) -> bool:
     """Whether an operand is a constant of the program's text, as PyTorch's names tell apart."""
     return operand is None or type(operand) in (int, float)
@@ -258,7 +274,7 @@ def _filled(cell: Cell, params: Mapping[str, Any]) -> Cell:
     return None if cell is None else partial(cell, **params)
 
 
-def _spelled(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def spelled(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Keyword arguments in NumPy's words: `dim` is `axis`, and several axes are a tuple."""
     spelled = {SPELLINGS.get(key, key): value for key, value in kwargs.items()}
     if type(spelled.get("axis")) is list:

@@ -74,6 +74,7 @@ diff = op(
     vjps=(lambda g, y, x, n=1, axis=-1: _undifferenced(g, min(n, x.shape[axis]), axis),),
     grad_fn="SubBackward0",
     elementwise=False,
+    size="passed",
     params=("n", "axis"),
     example=Example("diff(a) * b", {"a": (4,), "b": (3,)}),
 )
@@ -86,5 +87,5 @@ sort = op(
     elementwise=False,
     rounds=False,
     params=("axis",),
-    example=Example("sort(a) * b", {"a": (4,), "b": (4,)}),
+    example=Example("sort(a, axis=-1) * b", {"a": (4,), "b": (4,)}),
 )

@@ -159,9 +159,14 @@ def _clip_rule(
     return np.where(np.greater(x, high) | np.less(high, low), g, 0.0)
 
 
+def _endless(bound: Any) -> bool:
+    """Whether a bound is a plain infinity: no exact number is beyond it."""
+    return isinstance(bound, float) and bool(np.isinf(bound))
+
+
 def _clip_defined(x: Any, *bounds: Any, sides: tuple[str, ...], **fixed: Any) -> Any:
     """The bound where x is beyond it; where they cross, the upper one."""
-    low, high = _ends(bounds, sides, fixed)
+    low, high = (None if _endless(end) else end for end in _ends(bounds, sides, fixed))
     x = x if low is None else np.where(x < low, low, x)
     return x if high is None else np.where(x > high, high, x)
 

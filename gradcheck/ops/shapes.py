@@ -155,6 +155,7 @@ broadcast_to = op(
     vjps=(passed,),
     grad_fn="ExpandBackward0",
     elementwise=False,
+    size="reshaped",
     rounds=False,
     arrange=_shaped,
     school=("expand",),

@@ -9,6 +9,7 @@ import numpy as np
 import sympy
 from flint import arb
 
+from gradcheck.ops import domains
 from gradcheck.ops.row import Example, Interval, Op, inf, op
 
 # B_2k, the Bernoulli numbers of the asymptotic series.
@@ -63,7 +64,8 @@ def _polygamma(x: float, n: int) -> float:
     """The n-th derivative of digamma, likewise (reflection: DLMF 5.15.6)."""
     if n == 0:
         return _digamma(x)
-    if not (abs(x) ** (n + 1)):  # 0, or so near that the power of its inverse is infinite
+    at_pole = x < 0 and x == math.floor(x)
+    if at_pole or not (abs(x) ** (n + 1)):  # or so near 0 that its inverse's power is infinite
         return math.inf if n % 2 else -math.inf
     if x < 0:
         return float((-1) ** n * _polygamma(1 - x, n) - _cotangents_slope(x, n))
@@ -85,6 +87,7 @@ erf = op(
     vjps=(lambda g, y, x: g * (2 / math.sqrt(math.pi)) * np.exp(-x * x),),
     symbolic=sympy.erf,
     ball=arb.erf,
+    unseen=domains.saturated,
     grad_fn="ErfBackward0",
 )
 
@@ -94,6 +97,7 @@ erfc = op(
     vjps=(lambda g, y, x: -g * (2 / math.sqrt(math.pi)) * np.exp(-x * x),),
     symbolic=sympy.erfc,
     ball=arb.erfc,
+    unseen=domains.saturated,
     grad_fn="ErfcBackward0",
 )
 
@@ -104,6 +108,7 @@ gamma = op(
     symbolic=sympy.gamma,
     ball=arb.gamma,
     domain=Interval(0, inf),
+    undefined=domains.pole,
 )
 
 loggamma = op(
@@ -113,6 +118,7 @@ loggamma = op(
     symbolic=sympy.loggamma,
     ball=arb.lgamma,
     domain=Interval(0, inf),
+    undefined=domains.pole,
     grad_fn="LgammaBackward0",
     school=("lgamma", "gammaln"),
 )
@@ -124,6 +130,7 @@ digamma: Op = op(
     symbolic=sympy.digamma,
     ball=arb.digamma,
     domain=Interval(0, inf),
+    undefined=domains.pole,
     grad_fn="DigammaBackward0",
     school=("psi",),
 )
@@ -143,6 +150,7 @@ polygamma: Op = op(
     symbolic=lambda x, n: sympy.polygamma(n, x),
     ball=lambda x, n: (-1) ** (n + 1) * arb(n).fac() * arb(n + 1).zeta(x) if n else x.digamma(),
     domain=Interval(0, inf),
+    size="ordered",
     grad_fn="PolygammaBackward0",
     arrange=lambda n, x: ((x,), {"n": _order(n)}),
     example=Example("polygamma(1, a) * b", {"a": (3,), "b": (3,)}),

@@ -1,11 +1,13 @@
 """Circular functions and their inverses, the school's secants included, and angles in degrees."""
 
+import math
 from typing import Any
 
 import numpy as np
 import sympy
 from flint import arb
 
+from gradcheck.ops import domains
 from gradcheck.ops.row import Composed, Interval, inf, op
 
 HALF_TURN = np.pi / 2
@@ -17,10 +19,20 @@ def _inverse_square(a: Any, b: Any) -> Any:
     return np.where(np.equal(square, 0), 0.0, 1 / np.where(np.equal(square, 0), 1.0, square))
 
 
-def _sinc_slope(y: Any, x: Any) -> Any:
-    """(cos(pi x) - y) / x, and 0 at 0."""
-    flat = np.equal(x, 0)
-    return np.where(flat, 0.0, (np.cos(np.pi * x) - y) / np.where(flat, 1.0, x))
+# The Taylor series of pi (t cos t - sin t) / t^2 in t = pi x: (-1)^k 2k / (2k + 1)! t^(2k - 1).
+# For |t| < 1 the first term left out, of t^21, is below 1e-21.
+SINC_SLOPE = tuple((-1) ** k * 2 * k / math.factorial(2 * k + 1) for k in range(1, 11))
+
+
+def _sinc_slope(x: Any) -> Any:
+    """(cos(pi x) - sinc(x)) / x; near 0, where that loses its digits, by its series."""
+    t = np.pi * x
+    near = np.less(np.absolute(t), 1)
+    small, large = np.where(near, t, 0.0), np.where(near, 1.0, x)
+    series = SINC_SLOPE[-1]
+    for coefficient in SINC_SLOPE[-2::-1]:
+        series = coefficient + series * small * small
+    return np.where(near, np.pi * small * series, (np.cos(np.pi * large) - np.sinc(large)) / large)
 
 
 def _over(a: Any, b: Any) -> Any:
@@ -59,6 +71,7 @@ arcsin = op(
     symbolic=sympy.asin,
     ball=arb.asin,
     domain=Interval(-1, 1),
+    undefined=domains.outside_one,
     grad_fn="AsinBackward0",
     school=("asin",),
 )
@@ -69,6 +82,7 @@ arccos = op(
     symbolic=sympy.acos,
     ball=arb.acos,
     domain=Interval(-1, 1),
+    undefined=domains.outside_one,
     grad_fn="AcosBackward0",
     school=("acos",),
 )
@@ -98,6 +112,7 @@ csc = op(
     symbolic=sympy.csc,
     ball=arb.csc,
     domain=Interval(0, np.pi),
+    undefined=domains.zero,
 )
 
 cot = op(
@@ -107,6 +122,7 @@ cot = op(
     symbolic=sympy.cot,
     ball=arb.cot,
     domain=Interval(0, np.pi),
+    undefined=domains.zero,
 )
 
 asec = op(
@@ -116,6 +132,7 @@ asec = op(
     symbolic=lambda x: sympy.acos(1 / x),
     ball=lambda x: (1 / x).acos(),
     domain=Interval(1, inf),
+    undefined=domains.inside_one,
     school=("arcsec",),
 )
 
@@ -126,6 +143,7 @@ acsc = op(
     symbolic=lambda x: sympy.asin(1 / x),
     ball=lambda x: (1 / x).asin(),
     domain=Interval(1, inf),
+    undefined=domains.inside_one,
     school=("arccsc",),
 )
 
@@ -153,7 +171,7 @@ arctan2 = op(
 
 sinc = op(
     np.sinc,
-    vjps=(lambda g, y, x: g * _sinc_slope(y, x),),
+    vjps=(lambda g, y, x: g * _sinc_slope(x),),
     symbolic=Composed(lambda x: _over(np.sin(np.radians(180 * x)), np.radians(180 * x))),
     ball=arb.sinc_pi,
     grad_fn="SincBackward0",

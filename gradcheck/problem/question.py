@@ -9,7 +9,7 @@ from gradcheck.answers import read_formula
 from gradcheck.documents import read_yaml
 from gradcheck.errors import Complaint, TextError
 from gradcheck.language import Program, check_program
-from gradcheck.language.kinds import ALIASES, FORMULAS, VOCABULARY
+from gradcheck.language.kinds import FORMULAS, VOCABULARY
 from gradcheck.language.rules.vocabulary import ROOTS
 from gradcheck.problem.arrays import exact_array
 from gradcheck.problem.record import Input, Part, Problem, too_large, unnameable
@@ -18,7 +18,7 @@ ID = "question"
 WORD = re.compile(r"[A-Za-z]\w*")
 SHAPE = re.compile(r"\d+(x\d+)+|\d+x")
 COMMAND = re.compile(r"\\[A-Za-z]+")
-FUNCTIONS = FORMULAS.functions | frozenset(ALIASES)
+FUNCTIONS = FORMULAS.functions
 KNOWN = VOCABULARY.callables() | VOCABULARY.constants | VOCABULARY.contexts | ROOTS
 CURE = "write x=2, 'x=[1, 2, 3]', or X=3x2 for an array that is drawn"
 

@@ -17,10 +17,11 @@ from flint import arb
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import GradcheckError
 from gradcheck.language import Budget, Program, check_program
-from gradcheck.language.kinds import ALIASES, KINDS, VOCABULARY
+from gradcheck.language.kinds import KINDS, VOCABULARY
 from gradcheck.language.running.run import run
 from gradcheck.numbers.ball import balls
 from gradcheck.opinions.opinion import Case, contracted
+from gradcheck.ops import BY_SPELLING
 from gradcheck.problem.record import Input, Part, Point, Problem
 from gradcheck.training.forms import (
     Array,
@@ -200,7 +201,7 @@ def _exact_cotangent(call: BackwardCall) -> Array | None:
 
 def _is_name(name: str) -> bool:
     """Whether a leaf has a name by which an answer can call it."""
-    return name.isidentifier() and ALIASES.get(name, name) not in VOCABULARY.functions
+    return name.isidentifier() and BY_SPELLING.get(name, name) not in VOCABULARY.functions
 
 
 def _value(problem: Problem, part: Part, names: Mapping[str, Any], recorder: Recorder) -> Any:

@@ -139,6 +139,7 @@ BINARY = {
     "fmod": (np.fmod, torch.fmod, (-5, 5), (0.5, 2)),
     "remainder": (np.remainder, torch.remainder, (-5, 5), (0.5, 2)),
     "remainder<0": (np.mod, torch.remainder, (-5, 5), (-2, -0.5)),
+    "floor_divide": (np.floor_divide, lambda a, b: torch.floor(a / b), (-5, 5), (0.5, 2)),
     "hypot": (np.hypot, torch.hypot, (-2, 2), (-2, 2)),
     "logaddexp": (np.logaddexp, torch.logaddexp, (-3, 3), (-3, 3)),
     "logaddexp2": (np.logaddexp2, torch.logaddexp2, (-3, 3), (-3, 3)),

@@ -63,6 +63,7 @@ MPMATH = {
     "floor": mp.floor,
     "fmax": max,
     "fmin": min,
+    "floor_divide": lambda a, b: mp.floor(a / b),
     "fmod": lambda a, b: mp.sign(a) * mp.fmod(abs(a), abs(b)),
     "gamma": mp.gamma,
     "gelu": lambda x: x * mp.ncdf(x),

@@ -10,6 +10,7 @@ import numpy as np
 from gradcheck.language import Budget, Outcome, Vocabulary, check_program
 from gradcheck.language.rules.vocabulary import words
 from gradcheck.language.running.run import run
+from gradcheck.ops.methods import OF_METHODS, OWN
 
 VOCABULARY = Vocabulary(
     functions=words(
@@ -48,6 +49,8 @@ class PlainNumPy:
 
     def function(self, name: str) -> Callable[..., Any]:
         """NumPy's function of that name."""
+        if name.startswith(OF_METHODS):
+            return OWN[name.removeprefix(OF_METHODS)]
         found: Callable[..., Any] = getattr(np, name, None) or getattr(np.linalg, name)
         return found
 

@@ -13,13 +13,15 @@ from typing import Any, NamedTuple
 from flint import arb
 
 from gradcheck.grading.equivalence import Array, NoValue
-from gradcheck.grading.formulas.domains import HIDDEN, KNOTS, OUTSIDE
 from gradcheck.language.kinds import CONSTANTS
 from gradcheck.numbers.ball import exact
+from gradcheck.ops import TABLE, Op
+from gradcheck.ops.domains import difference, knots
 
 Leaf = tuple[str, tuple[int, ...]]
 Rule = Callable[..., Any]
 CHOICE = "where"
+TEST = "test"
 
 
 class Step(NamedTuple):
@@ -29,6 +31,18 @@ class Step(NamedTuple):
     args: tuple[int, ...]
     name: str
     place: tuple[int, int]
+
+    @property
+    def row(self) -> Op | None:
+        """The op, where it is one; not of a comparison."""
+        return TABLE.get(self.name)
+
+    @property
+    def knots(self) -> list[Rule]:
+        """What is zero where the operation changes its rule."""
+        if self.name == TEST:
+            return [difference]
+        return list(knots(self.row.kinks)) if self.row else []
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +76,7 @@ class Line:
         return {
             self.text[slice(*step.place)]
             for step in self.steps
-            if step.name in HIDDEN and HIDDEN[step.name](*[values[i] for i in step.args])
+            if step.row and step.row.unseen and step.row.unseen(*[values[i] for i in step.args])
         }
 
     def _all(self, point: Mapping[str, Array], bits: int) -> list[Any]:
@@ -86,8 +100,7 @@ class Line:
             if not values[i].is_finite():
                 self._refuse(values, i)
                 return
-        outside = OUTSIDE.get(step.name)
-        if outside is not None and outside(*[values[i] for i in args]):
+        if step.row and step.row.undefined and step.row.undefined(*[values[i] for i in args]):
             raise NoValue(f"`{self.text[slice(*step.place)]}` has no value")
 
     def _taken(self, step: Step, values: list[Any]) -> tuple[int, ...]:
@@ -104,9 +117,9 @@ class Line:
     def _knotted(self) -> Iterator[tuple[Rule, tuple[int, ...]]]:
         first = len(self.leaves) + len(self.numbers)
         for step in self.steps:
-            if step.name in KNOTS:
-                yield KNOTS[step.name], step.args
-            elif step.name in ("sqrt", "power") and step.args[0] >= first:
+            for knot in step.knots:
+                yield knot, step.args
+            if step.name in ("sqrt", "power") and step.args[0] >= first:
                 yield from self._rooted(self.steps[step.args[0] - first], first)
 
     def _rooted(self, inner: Step, first: int) -> Iterator[tuple[Rule, tuple[int, ...]]]:
@@ -118,7 +131,7 @@ class Line:
             exponent = self.numbers[inner.args[1] - len(self.leaves)]
             squared = isinstance(exponent, Fraction) and exponent.numerator % 2 == 0
         if squared:
-            yield KNOTS["absolute"], inner.args[:1]
+            yield (lambda x: x), inner.args[:1]
 
 
 def _number(number: Fraction | str) -> arb:

@@ -20,6 +20,7 @@ from gradcheck.language.running.classes import Blueprint, Instance, Record
 from gradcheck.language.running.scripted import ASSIGNABLE, SCRIPTED, Scripted, good_key
 from gradcheck.language.running.shapes import broadcast, shape_as_array, shape_of
 from gradcheck.language.running.sizes import Size, elementwise, estimate, multiplied
+from gradcheck.ops.methods import OF_METHODS
 
 Function = Callable[..., Any]
 
@@ -243,6 +244,7 @@ class Guards(Scripted):
 
     def function(self, name: str, plain: Function) -> Function:
         """A function of the vocabulary, within the budget; `add(2, 3)` is what `2 + 3` is."""
+        name = name.removeprefix(OF_METHODS)
         is_operator = name in OPERATIONS
 
         def guarded(*args: Any, **kwargs: Any) -> Any:

@@ -1,7 +1,7 @@
-"""How large the result of a function will be, told from its arguments: one row a function.
+"""How large the result of a function will be, told from its arguments before it runs.
 
-A row gives the elements of the result and the multiplications on the way. A function without a
-row works element by element: its arguments broadcast.
+A rule gives the elements of the result and the multiplications on the way. Which rule it is stands
+in the op's row (`Op.size`); element by element, the arguments broadcast.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from gradcheck.language.rules.vocabulary import words
 from gradcheck.language.running.shapes import Shape, broadcast, integers, number, shape_as_array
+from gradcheck.ops import TABLE
 
 
 class Size(NamedTuple):
@@ -26,8 +27,9 @@ Estimate = Callable[[Args, Named], Size]
 
 def estimate(name: str, args: Args, kwargs: Named) -> Size:
     """The size of what a function makes; arguments that make no sense might fit each with each."""
+    row = TABLE.get(name)
     try:
-        return ESTIMATES.get(name, elementwise)(args, kwargs)
+        return (ESTIMATES[row.size] if row else MAKERS.get(name, elementwise))(args, kwargs)
     except (IndexError, TypeError, ValueError):
         return outer(args, kwargs)
 
@@ -102,25 +104,9 @@ def diagonal(args: Args, kwargs: Named) -> Size:
     return Size((_size(args[:1]) + offset) ** 2 if len(shape_as_array(args[0])) == 1 else 0)
 
 
-def vandermonde(args: Args, kwargs: Named) -> Size:
-    """`vander(x, n)`, `one_hot(x, n)`: a row of n for each entry."""
-    counts = integers(*args[1:], *kwargs.values())
-    return Size(_size(args[:1]) * max(counts, default=_size(args[:1])))
-
-
 def outer(args: Args, kwargs: Named) -> Size:
     """`outer(a, b)`, `kron(a, b)`: each entry with each."""
     return Size(prod(_size([each]) for each in args))
-
-
-def grid(args: Args, kwargs: Named) -> Size:
-    """`meshgrid(a, b)`: as many times each with each as there are arguments."""
-    return Size(outer(args, kwargs).elements * max(len(args), 1))
-
-
-def joined(args: Args, kwargs: Named) -> Size:
-    """`convolve(a, b)`: as long as both, each entry times each."""
-    return Size(sum(_size([each]) for each in args), outer(args[:2], kwargs).elements)
 
 
 def taken(args: Args, kwargs: Named) -> Size:
@@ -146,11 +132,6 @@ def ordered(args: Args, kwargs: Named) -> Size:
     plain = [each for each in (*args, *kwargs.values()) if not shape_as_array(each)]
     order = max(integers(*plain), default=0)
     return Size(elementwise(args, kwargs).elements, order * 10_000)
-
-
-def transformed(args: Args, kwargs: Named) -> Size:
-    """`fft(x, n)`: the transformed axis may be lengthened to n."""
-    return Size(_size(args[:1]) * max(integers(*args[1:2], kwargs.get("n")), default=1))
 
 
 def multiplied(args: Args, kwargs: Named) -> Size:
@@ -221,53 +202,27 @@ def cubic(args: Args, kwargs: Named) -> Size:
     return Size(max(prod(shape), size), prod(shape) * max(shape, default=1))
 
 
-def powered(args: Args, kwargs: Named) -> Size:
-    """`matrix_power(a, n)`: two products for each bit of n."""
-    bits = max(integers(*args[1:], *kwargs.values()), default=1).bit_length()
-    size, products = cubic(args[:1], {})
-    return Size(size, 2 * bits * products)
-
-
-def gram(args: Args, kwargs: Named) -> Size:
-    """`cov(x)`, `cdist(a, b)`: each row with each."""
-    rows = [shape[0] for each in args if (shape := shape_as_array(each))]
-    made = rows[0] * rows[-1] if rows else 1
-    return Size(made, made * max(_size(args[:1]) // max(rows[0], 1), 1) if rows else 1)
-
-
 def _size(values: Args) -> int:
     """The elements of some values, as arrays."""
     return sum(prod(shape_as_array(each)) for each in values)
 
 
-ROWS: tuple[tuple[Estimate, str], ...] = (
-    (filled, "zeros ones empty rand randn Linear hamming hanning blackman bartlett kaiser"),
-    (filled_with, "full"),
-    (drawn, "randint"),
-    (square, "eye identity tri tril_indices triu_indices indices diag_indices"),
-    (stepped, "arange"),
-    (spaced, "linspace logspace geomspace"),
-    (tiled, "tile"),
-    (repeated, "repeat repeat_interleave"),
-    (reshaped, "broadcast_to expand resize"),
-    (padded, "pad"),
-    (diagonal, "diag diagflat diag_embed"),
-    (vandermonde, "vander one_hot"),
-    (outer, "outer kron"),
-    (grid, "meshgrid cartesian_prod ix_"),
-    (joined, "convolve correlate conv1d conv2d"),
-    (taken, "take take_along_axis gather index_select compress"),
-    (divided, "split array_split tensor_split chunk hsplit vsplit"),
-    (passed, "diff"),
-    (ordered, "polygamma round"),
-    (transformed, "fft ifft rfft irfft"),
-    (multiplied, "matmul mm mv bmm vecdot"),
-    (dotted, "dot inner vdot"),
-    (contracted, "tensordot"),
-    (einsum, "einsum"),
-    (cubic, "inv det slogdet logdet logabsdet signdet solve cholesky svd svdvals eig eigh eigvals"),
-    (cubic, "eigvalsh qr pinv lstsq matrix_rank multi_dot expm matrix_exp"),
-    (powered, "matrix_power"),
-    (gram, "cov corrcoef cdist"),
-)
-ESTIMATES: dict[str, Estimate] = {name: row for row, names in ROWS for name in words(names)}
+MAKERS: Mapping[str, Estimate] = {
+    **dict.fromkeys(words("zeros ones empty rand randn Linear"), filled),
+    "full": filled_with,
+    "randint": drawn,
+    "eye": square,
+    "arange": stepped,
+    "linspace": spaced,
+    **dict.fromkeys(words("split array_split hsplit vsplit dsplit"), divided),
+    "slogdet": cubic,
+}
+"""Functions that have no row."""
+ESTIMATES: Mapping[str, Estimate] = {
+    rule.__name__: rule
+    for rule in (
+        elementwise, tiled, repeated, reshaped, padded, diagonal, outer, taken, passed, ordered,
+        multiplied, dotted, contracted, einsum, cubic,
+    )
+}  # fmt: skip
+"""By the word that a row says of itself (`Op.size`)."""

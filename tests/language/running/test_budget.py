@@ -14,7 +14,8 @@ from gradcheck.language.running.shapes import (
     integers,
     shape_as_array,
 )
-from gradcheck.language.running.sizes import ESTIMATES, estimate
+from gradcheck.language.running.sizes import MAKERS, estimate
+from gradcheck.ops import TABLE
 from tests.support.checked import value
 
 LONG = np.ones(100_000)
@@ -85,26 +86,21 @@ BOMBS = [
     ("tensordot(y, y, 0)", 1, "elements"),
     ("einsum('i,j->ij', y, y)", 1, "elements"),
     ("einsum('i,j', y, y)", 1, "elements"),
-    ("meshgrid(y, y)", 1, "elements"),
     ("tile(y, 10**6)", 1, "elements"),
-    ("y.repeat(10**6)", 1, "elements"),
+    ("repeat(y, 10**6)", 1, "elements"),
     ("repeat(y[:2], [10**9, 10**9])", 1, "elements"),
     ("pad(y, 10**8)", 1, "elements"),
     ("diag(y)", 1, "elements"),
-    ("vander(y)", 1, "elements"),
     ("broadcast_to(y, (10**6, 10**5)) + 1", 1, "elements"),
     ("take(y[:, None], [[0] * 10**3] * 10, axis=0)[:, 0] + diag(y)", 1, "elements"),
     ("y[arange(10**4)[:, None], arange(10**4)]", 1, "elements"),
     ("z = zeros((1000, 1000))\nz[[0] * 10**5]", 2, "elements"),
     ("z = zeros((1000, 1000))\nz[[0] * 10**5] = 1", 2, "elements"),
     ("z = zeros((1000, 1000))\nz[[0] * 10**5] += 1", 2, "elements"),
-    ("array_split = 1\nsplit(y, 10**12)", 2, "elements"),
     ("diff(y[:3], 10**9)", 1, "multiplications"),
     ("round(y[0], 10**9)", 1, "multiplications"),
-    ("convolve(ones(10**6), ones(10**6))", 1, "multiplications"),
     ("z = ones((1200, 1200))\nz @ z", 2, "multiplications"),
     ("inv(ones((1200, 1200)))", 1, "multiplications"),
-    ("matrix_power(ones((99, 99)), 10**300)", 1, "multiplications"),
     ("einsum('i,j,k->', y[:2000], y[:2000], y[:2000])", 1, "multiplications"),
     ("layer(y[:, None])", 1, "elements"),
     ("for i in range(10**4):\n    ones(10**6)", 2, "altogether"),
@@ -186,7 +182,6 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("full", ((2, 3), 7), {}),
     ("eye", (4,), {}),
     ("eye", (3, 5), {}),
-    ("tri", (4,), {}),
     ("arange", (10,), {}),
     ("arange", (2, 10), {}),
     ("arange", (0.0, 1.0, 0.125), {}),
@@ -203,12 +198,8 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("pad", (V, (1, 2)), {}),
     ("diag", (V,), {}),
     ("diag", (V, -2), {}),
-    ("vander", (V,), {}),
-    ("vander", (V, 3), {}),
     ("outer", (V, V), {}),
     ("kron", (A, B), {}),
-    ("meshgrid", (V, V), {}),
-    ("convolve", (V, V), {}),
     ("take", (A, [0, 1, 1]), {}),
     ("take", (A, [0, 1, 1]), {"axis": 1}),
     ("diff", (V,), {}),
@@ -229,9 +220,6 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("einsum", ("i...,i...->...", A, A), {}),
     ("einsum", ("ii", np.ones((3, 3))), {}),
     ("linalg.inv", (np.eye(3),), {}),
-    ("linalg.matrix_power", (np.eye(3), 5), {}),
-    ("cov", (A,), {}),
-    ("fft.fft", (V, 16), {}),
     ("sin", (A,), {}),
     ("where", (V > 0, V, V[:, None]), {}),
     ("add", (V.tolist(), V[:, None]), {}),
@@ -269,7 +257,7 @@ def test_einsum_is_counted_by_all_its_letters(
     assert estimate("einsum", (spec, *operands), {}).products == products
 
 
-@pytest.mark.parametrize("name", sorted(ESTIMATES))
+@pytest.mark.parametrize("name", sorted({*MAKERS, *TABLE}))
 def test_no_row_stumbles_over_strange_arguments(name: str) -> None:
     """A call without sense is left for the function itself to refuse."""
     for args in ((), (1,), (V,), (A, 2), (2.5, None), (V, "x"), ([], [])):

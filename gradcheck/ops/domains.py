@@ -1,0 +1,93 @@
+"""Where elementary functions have no real value, no influence to be seen, or another rule.
+
+The words of the rows' cells `undefined`, `unseen` and `kinks`. Each rule sees balls (arbs): it is
+true only if it holds all over them.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from flint import arb
+
+Rule = Callable[..., Any]
+
+
+def pole(x: arb) -> bool:
+    """Zero or a negative whole number."""
+    return bool(x <= 0 and x.is_exact() and x.is_integer())
+
+
+def not_positive(x: arb) -> bool:
+    """Where a logarithm ends."""
+    return bool(x <= 0)
+
+
+def inside_one(x: arb) -> bool:
+    """Where no secant is."""
+    return bool(abs(x) < 1)
+
+
+def outside_one(x: arb) -> bool:
+    """Where no sine is."""
+    return bool(abs(x) > 1)
+
+
+def zero(x: arb) -> bool:
+    """Where there is no reciprocal."""
+    return bool(x == 0)
+
+
+def divides_by_zero(a: arb, b: arb) -> bool:
+    """A quotient by zero."""
+    return bool(b == 0)
+
+
+def no_power(base: arb, exponent: arb) -> bool:
+    """A negative number to a fractional power, or zero to a negative one."""
+    return bool((base < 0 and not exponent.contains_integer()) or (base == 0 and exponent < 0))
+
+
+UNSEEN = arb(2) ** 1400
+"""More than the bits of a term that still counts: 1e-400, at 1536 bits (`grading.equivalence`)."""
+SATURATED = 1000
+"""exp(-1000) is 2^-1442: below UNSEEN."""
+
+
+def lost(a: arb, b: arb) -> bool:
+    """Two terms of which one is too small beside the other ever to be seen."""
+    small, large = (a, b) if abs(a.mid()) < abs(b.mid()) else (b, a)
+    return bool(small != 0 and abs(small) * UNSEEN < abs(large))
+
+
+def saturated(x: arb) -> bool:
+    """So far out that the function is at its limit, to more digits than are ever compared."""
+    return bool(abs(x) > SATURATED)
+
+
+def difference(a: arb, b: arb) -> arb:
+    """What is zero where two numbers are equal."""
+    return a - b
+
+
+def _beyond_one(x: arb, *_: arb) -> arb:
+    """Rounding first shows beyond 1."""
+    return abs(x) - 1
+
+
+KNOTS: dict[str, Rule] = {
+    "a = b": difference,
+    "integers": _beyond_one,
+    "half-integers": _beyond_one,
+    "multiples of b": lambda a, b: abs(a) - abs(b),
+    "a = 0 or b = 0": lambda a, b: b,
+}
+"""What is zero at (one of) the kinks that a row's words name."""
+
+
+def knots(kinks: tuple[float, ...] | str) -> Iterator[Rule]:
+    """For each kink of a row what is zero there, of the op's arguments; of many, the first."""
+    if isinstance(kinks, str):
+        yield from [KNOTS[kinks]] if kinks in KNOTS else []
+    else:
+        for kink in kinks:
+            yield lambda x, *_, kink=kink: x - kink

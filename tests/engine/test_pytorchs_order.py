@@ -1,0 +1,148 @@
+"""What happens in which order: hooks, writes through views, generators; the same in PyTorch."""
+
+import numpy as np
+import pytest
+
+import gradcheck
+from gradcheck.engine import is_grad_enabled, once_differentiable
+
+torch = pytest.importorskip("torch")
+
+
+class Ours:
+    """The names of the engine."""
+
+    Function, grad, no_grad = gradcheck.Function, gradcheck.grad, gradcheck.no_grad
+    once, enabled = staticmethod(once_differentiable), staticmethod(is_grad_enabled)
+
+    @staticmethod
+    def leaf(values):
+        """A leaf that is differentiated."""
+        return gradcheck.tensor(values, requires_grad=True)
+
+
+class Theirs:
+    """PyTorch's."""
+
+    Function, no_grad = torch.autograd.Function, torch.no_grad
+    grad, enabled = staticmethod(torch.autograd.grad), staticmethod(torch.is_grad_enabled)
+    once = staticmethod(torch.autograd.function.once_differentiable)
+
+    @staticmethod
+    def leaf(values):
+        """A leaf that is differentiated."""
+        return torch.tensor(values, dtype=torch.float64, requires_grad=True)
+
+
+def dirty_view(box, x, log):
+    """A function that writes a view of what is used again."""
+
+    class Double(box.Function):
+        @staticmethod
+        def forward(ctx, v):
+            ctx.mark_dirty(v)
+            v *= 2
+            return v
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    y = x * 3
+    w = Double.apply(y[1:])
+    return (y * y).sum() + w.sum()
+
+
+def hooks_on_a_view(box, x, log):
+    """Hooks that were there before a write through the view, and after it."""
+    y = x * 2
+    v = y[:2]
+    v.register_hook(lambda g: log.append(("before", g.tolist())))
+    y.register_hook(lambda g: (log.append(("base", g.tolist())), g * 3)[1])
+    v *= 3
+    v.register_hook(lambda g: (log.append(("after", g.tolist())), g * 5)[1])
+    y.register_hook(lambda g: (log.append(("base after", g.tolist())), g * 7)[1])
+    return (y * y).sum() + v.sum()
+
+
+def hooks_twice(box, x, log):
+    """Hooks that make something of the gradient, differentiated again."""
+    y = x * x
+    y.register_hook(lambda g: (log.append(g.sum().item()), g * y)[1])
+    x.register_hook(lambda g: (log.append(-g.sum().item()), g * x)[1])
+    (first,) = box.grad((y * y).sum(), [x], create_graph=True)
+    (second,) = box.grad(first.sum(), [x], create_graph=True)
+    return (first + second).sum()
+
+
+def detached_view(box, x, log):
+    """A recorded write into memory that is shared with what is not recorded."""
+    d = (x * 2).detach()
+    e, f = d[1:], d[:2]
+    e[:] = x[:2] * x[0]
+    log.append((d.requires_grad, f.tolist()))
+    return (f * d[:2] * x[1]).sum()
+
+
+def once_twice(box, x, log):
+    """What was marked as differentiable once is differentiated twice."""
+
+    class Square(box.Function):
+        @staticmethod
+        def forward(ctx, v):
+            ctx.save_for_backward(v)
+            return v * v
+
+        @staticmethod
+        @box.once
+        def backward(ctx, g):
+            return 2 * ctx.saved_tensors[0] * g
+
+    y = Square.apply(x).sum()
+    (first,) = box.grad(y * y, [x], create_graph=True)
+    log.append((first.requires_grad, first.tolist()))
+    try:
+        box.grad(first.sum(), [x])
+    except RuntimeError as error:
+        log.append(str(error))
+    return x.sum()
+
+
+def generators(box, x, log):
+    """What is thrown into a generator, and its end, happen inside its mode."""
+
+    @box.no_grad()
+    def steps():
+        try:
+            log.append((yield 1, box.enabled()))
+            yield 2
+        except ValueError as error:
+            log.append((str(error), box.enabled()))
+            yield 3
+        finally:
+            log.append(("end", box.enabled()))
+
+    running = steps()
+    next(running)
+    running.send(5)
+    log.append((running.throw(ValueError("thrown")), box.enabled()))
+    running.close()
+    return x.sum()
+
+
+STORIES = (dirty_view, hooks_on_a_view, hooks_twice, detached_view, once_twice, generators)
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
+def test_the_same_story(story):
+    """The same log, the same value and the same gradient."""
+    told = []
+    for box in (Ours, Theirs):
+        x, log = box.leaf([1.0, 2.0, 3.0]), []
+        value = story(box, x, log)
+        value.backward()
+        told.append((log, value.item(), x.grad.tolist()))
+    ours, theirs = told
+    assert ours[0] == theirs[0]
+    np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-14)
+    np.testing.assert_allclose(ours[2], theirs[2], rtol=1e-14)
