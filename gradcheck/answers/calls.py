@@ -222,8 +222,9 @@ def _counted(
         return
     if due == len(args) and not keywords:
         return
-    if due == 1 and len(args) == 2 and isinstance(args[0], ast.Constant):
-        raise p.comma(p.text.find(",", args[0].end_col_offset or 0))
+    comma = p.text.find(",", (args[0].end_col_offset or 0) if args else 0)
+    if due == 1 and len(args) == 2 and isinstance(args[0], ast.Constant) and comma >= 0:
+        raise p.comma(comma)
     if function == "log" and len(args) == 2:
         cure = "write log(x)/log(base)"
     else:

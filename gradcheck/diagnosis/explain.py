@@ -62,8 +62,13 @@ def _carried(found: Sequence[Hypothesis], prepared: Prepared, part: str, wanted:
 
 
 def _weighed(found: Diagnosis, prepared: Prepared, part: str, wanted: Given) -> Diagnosis:
-    """Torn where several fit, or where an answer like this is met by accident."""
-    if accidents(prepared, part, wanted) > MOST:
+    """Torn where several fit, where an answer like this is met by accident, or for one number.
+
+    However many its digits, a single number may be the value of a formula that has nothing to do
+    with the mistake.
+    """
+    alone = wanted.shape == () and len(wanted.points) == 1
+    if alone or accidents(prepared, part, wanted) > MOST:
         return replace(found, certainty="torn", remarks=(*found.remarks, CONSISTENT))
     several = len({h.ids for h in found.hypotheses}) > 1
     return replace(found, certainty="torn") if several else found

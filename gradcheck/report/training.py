@@ -38,7 +38,8 @@ def training_report(problem: Problem, reference: Reference, with_steps: bool) ->
     blocks = [headed(problem)]
     if reference.events:
         blocks.append(indented(_events(reference), 2))
-    blocks += _gradients(reference, MOST_EVENTS if with_steps else FEW_EVENTS)
+    if with_steps or len(reference.events) <= MOST_EVENTS:
+        blocks += _gradients(reference, MOST_EVENTS if with_steps else FEW_EVENTS)
     if reference.trace.printed:
         printed = Text(reference.trace.printed.rstrip("\n"))
         blocks += [Text("  prints", style="dim"), indented(printed, 4)]

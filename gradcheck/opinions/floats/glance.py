@@ -21,15 +21,16 @@ from gradcheck.opinions.floats.scan import Scanned
 
 SURE = 1e-8  # of the slope: a wider bar asks for the scan
 HEARD = 32  # units of rounding that a value may carry before the scan is asked
-STEPS = 2.0 ** np.array([-20, -10, -9, -8]) * (1 + GOLDEN / 4)
-"""Of the natural length: three for extrapolation, one near the point for what hides there. They are
-no powers of two (see `ladder`)."""
+STEPS = 2.0 ** np.array([-20, -11, -10, -9]) * (1 + GOLDEN / 4)
+"""Of the natural length: three for extrapolation, one near the point for what hides there. An error
+of order h^4 and rounding of eps/h are least together near eps^(1/5), 2^-10.4. The steps are no
+powers of two (see `ladder`)."""
 
 
 def glance(f: Function, x: float, length: float = 1.0) -> Scanned | None:
     """The derivative of f at x with its bar; None where more must be asked.
 
-    Central differences at 2^-8, 2^-9 and 2^-10 of the length on which f varies are extrapolated
+    Central differences at 2^-9, 2^-10 and 2^-11 of the length on which f varies are extrapolated
     twice; the bar is what two of the once extrapolated differ by, and the rounding of f. The slopes
     to either side at 2^-20 must agree with it as closely as that rounding lets them, so no kink or
     jump lies at x.
