@@ -38,8 +38,11 @@ def matrix_forms(problem: Problem, point: Point, judged: Mapping[str, Estimate])
     """The gradient by each input as NumPy text, where there is one that can be trusted.
 
     Every text is read again as a program over the inputs and the program's own values, and is
-    kept only if it gives the gradient that was `judged` at the point.
+    kept only if it gives the gradient that was `judged` at the point. Where the value is no scalar
+    there is none: an answer cannot name the cotangent.
     """
+    if problem.cotangent is not None:
+        return {}
     try:
         texts = derived(problem, point)
     except (NoText, GradcheckError):
@@ -65,7 +68,7 @@ def derived(problem: Problem, point: Point) -> dict[str, str]:
     if tape is None:
         raise NoText("a value that depends on no input")
     names = _names(tape, outcomes[-1].names)
-    spelling = Spelling(names, partial(_size, problem.program.source))
+    spelling = Spelling(names, partial(_text, problem.program.source))
     steps = list(read(tape, define, spelling).values())
     end = steps[-1]
     shown = Named(COTANGENT, end.axes)
@@ -91,8 +94,8 @@ def _names(tape: Tape, variables: Mapping[str, Any]) -> dict[Any, str]:
 SIZE = re.compile(r"[A-Za-z_]\w*(\.shape\[\d+\]|\.size)?")
 
 
-def _size(source: str, node: Node, i: int) -> str:
-    """`X.shape[0]` (or a name) where the program writes a whole number so; else nothing."""
+def _text(source: str, node: Node, i: int) -> str:
+    """`X.shape[0]`, a name or `sqrt(3)` where the program writes a number so; else nothing."""
     if node.span is None:
         return ""
     try:
@@ -101,7 +104,14 @@ def _size(source: str, node: Node, i: int) -> str:
         return ""
     side = (tree.left, tree.right)[i] if isinstance(tree, ast.BinOp) and i < 2 else None
     text = "" if side is None else ast.unparse(side)
-    return text if SIZE.fullmatch(text) else ""
+    return text if SIZE.fullmatch(text) or (side is not None and _is_constant(side)) else ""
+
+
+def _is_constant(side: ast.expr) -> bool:
+    """Whether a text is a function of plain numbers, `sqrt(3)`."""
+    called = {id(n.func) for n in ast.walk(side) if isinstance(n, ast.Call)}
+    names = [n for n in ast.walk(side) if isinstance(n, ast.Name)]
+    return bool(called) and all(id(n) in called for n in names)
 
 
 def _values(problem: Problem, point: Point) -> dict[str, Any]:

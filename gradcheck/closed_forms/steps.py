@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcheck.closed_forms.index import Axes, Named, Product, Sum, indices
 from gradcheck.closed_forms.slopes import NoText
+from gradcheck.closed_forms.trees import LARGEST
 from gradcheck.engine.tape import Node
 from gradcheck.engine.tape import Step as TapeStep
 from gradcheck.opinions.tape import Tape
@@ -75,11 +76,12 @@ def number(value: Fraction) -> Sum:
 class Spelling:
     """How the program says it: names of leaves, of nodes, of constant arrays (by their bytes).
 
-    `size(node, i)` is its text of a whole number that is an operand, if that names a size.
+    `text(node, i)` is its text of a number that is an operand, if that says more than the digits:
+    the name of a size, or a constant like `sqrt(3)`.
     """
 
     names: Mapping[Any, str]
-    size: Callable[[Node, int], str]
+    text: Callable[[Node, int], str]
 
 
 def read(tape: Tape, define: Any, spelling: Spelling) -> dict[TapeStep, Step]:
@@ -110,8 +112,12 @@ def _constant(tape: Tape, node: Node, i: int, spelling: Spelling) -> Operand:
     """A number, a size by its name, or an array that the program gives a name."""
     value = np.asarray(tape.values[node][1][i])
     if value.ndim == 0 and np.isfinite(value):
-        size = spelling.size(node, i) if value.dtype.kind == "i" else ""
-        whole = Product(sizes=((size, 1),)) if size else Product(Fraction(str(value.item())))
+        plain = Fraction(str(value.item()))
+        computed = plain.denominator > LARGEST
+        text = spelling.text(node, i) if computed or value.dtype.kind == "i" else ""
+        if computed and not text:
+            raise NoText(f"a number that is computed: {value}")
+        whole = Product(sizes=((text, 1),)) if text else Product(plain)
         return Operand(Sum((whole,), ()), (), ())
     name = spelling.names.get(value.tobytes())
     if name is None:

@@ -1,6 +1,6 @@
 """`gradcheck solve`, from problem sets to the terminal."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from gradcheck.problem.domain import check_value
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.record import Point
 from gradcheck.report.verdicts import json_line, problem_report, summary
-from gradcheck.verdict.consult import consult
+from gradcheck.verdict.consult import Verdict, consult
 
 if TYPE_CHECKING:
     from gradcheck.plots import Album, Draft
@@ -91,16 +91,26 @@ def _value(problem: Problem, how: How) -> Solved:
     check_value(problem, point)
     case = problem.case(point)
     verdict = consult(case)
+    forms = _matrix_forms(problem, point, verdict)
     if how.as_json:
-        shown: RenderableType = json_line(problem, verdict)
+        shown: RenderableType = json_line(problem, verdict, forms)
     else:
         steps = _steps(problem, point) if how.with_steps else None
-        shown = problem_report(problem, point, verdict, steps)
+        shown = problem_report(problem, point, verdict, steps, forms)
     if how.plot is None:
         return Solved(verdict.verdict, shown)
     from gradcheck.plots import of_case  # noqa: PLC0415
 
     return Solved(verdict.verdict, shown, of_case(problem, case, verdict))
+
+
+def _matrix_forms(problem: Problem, point: Point, verdict: Verdict) -> Mapping[str, str]:
+    """The gradients of arrays as NumPy text, where reverse mode bears them out."""
+    if verdict.verdict != "agree" or all(i.shape == () for i in problem.inputs.values()):
+        return {}
+    from gradcheck.closed_forms.forms import matrix_forms  # noqa: PLC0415
+
+    return matrix_forms(problem, point, verdict.opinions["reverse"].gradients)
 
 
 def _steps(problem: Problem, point: Point) -> RenderableType:

@@ -41,6 +41,7 @@ ENTRIES = 12
 SHOWN_ENTRIES = 6
 READABLE = 150
 IN_JSON = "... (in --json)"
+NO_FORMS: Mapping[str, str] = {}
 
 
 def _meaning(verdict: Verdict) -> str:
@@ -52,9 +53,16 @@ def _meaning(verdict: Verdict) -> str:
 
 
 def problem_report(
-    problem: Problem, point: Point, verdict: Verdict, steps: RenderableType | None
+    problem: Problem,
+    point: Point,
+    verdict: Verdict,
+    steps: RenderableType | None,
+    forms: Mapping[str, str],
 ) -> RenderableType:
-    """One problem: its program, the value, a row of opinions a part, the verdict, the steps."""
+    """One problem: its program, the value, a row of opinions a part, the verdict, the steps.
+
+    `forms` are the gradients of arrays as NumPy text, where there is one.
+    """
     blocks = [headed(problem)]
     blocks += [indented(line, 2) for line in _drawn(problem, point)]
     value = verdict.value
@@ -62,7 +70,7 @@ def problem_report(
         blocks.append(Text(f"  value  {plain(float(value.value))}"))
     shapes = {name: given.shape for name, given in problem.inputs.items()}
     blocks.append(indented(opinions_table(verdict, shapes), 2))
-    blocks += [indented(line, 2) for line in closed_forms(verdict)]
+    blocks += [indented(line, 2) for line in closed_forms(verdict, forms)]
     blocks += [indented(line, 2) for line in _findings(problem, verdict)]
     if steps is not None:
         blocks.append(indented(steps, 2))
@@ -126,13 +134,13 @@ def _between(interval: tuple[float, float]) -> str:
     return f"[{', '.join(map(plain, interval))}]"
 
 
-def closed_forms(verdict: Verdict) -> list[Text]:
-    """The closed forms of scalar parts and short arrays, with the conditions of the path."""
-    found: list[Text] = []
+def closed_forms(verdict: Verdict, forms: Mapping[str, str] = NO_FORMS) -> list[Text]:
+    """The closed forms: of arrays whole, else entry by entry; with the conditions of the path."""
+    found = [Text(f"{_label(name, ())} = {form}") for name, form in forms.items()]
     opinion = verdict.opinions["symbolic"]
     kinks = {(e.part, e.index): e.interval for e in verdict.entries if e.interval is not None}
     for name, form in opinion.closed.items():
-        if form is None or np.size(form) > SHOWN_ENTRIES:
+        if form is None or np.size(form) > SHOWN_ENTRIES or name in forms:
             continue
         entries = np.asarray(form, dtype=object)
         for index in np.ndindex(entries.shape):
@@ -192,11 +200,13 @@ def summary(verdicts: Sequence[str]) -> Text:
     return Text(f"{len(verdicts)} problems: {words}")
 
 
-def json_line(problem: Problem, verdict: Verdict) -> str:
+def json_line(problem: Problem, verdict: Verdict, forms: Mapping[str, str] = NO_FORMS) -> str:
     """The contract's line of `solve --json`."""
     value = None if verdict.value is None else nested(verdict.value.value)
     line: dict[str, Any] = {"problem": problem.id, "verdict": verdict.verdict, "value": value}
     line["parts"] = {name: json_part(verdict, name) for name in verdict.parts}
+    for name, form in forms.items():
+        line["parts"][name]["matrix_form"] = form
     notes = [f"{_where(e)}: {e.why}" for e in verdict.entries if e.why] + list(verdict.notes)
     if notes:
         line["notes"] = notes

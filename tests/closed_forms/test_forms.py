@@ -1,6 +1,7 @@
 """Closed forms of tensors: the losses of machine learning, and what SymPy's own calculus misses."""
 
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,13 @@ import yaml
 
 from gradcheck.closed_forms import definitions
 from gradcheck.closed_forms.forms import derived, matrix_forms
+from gradcheck.grading.judging import judge
+from gradcheck.grading.key import key
 from gradcheck.language import Budget, check_program
 from gradcheck.language.kinds import KINDS, VOCABULARY
 from gradcheck.language.running.run import run
 from gradcheck.opinions.reverse import reverse
-from gradcheck.problem import Problem, load_text
+from gradcheck.problem import Problem, is_training, load, load_text
 from gradcheck.problem.draw import given_point
 from tests.support.losses import LOSSES, SIZES, drawn
 
@@ -104,6 +107,41 @@ def test_what_has_no_index_form_is_left_out() -> None:
 
 
 def test_a_cotangent_is_a_name() -> None:
-    """Where the value is no scalar, what it is weighed with is called `cotangent`."""
+    """Where the value is no scalar, its weights are called `cotangent`; no form is shown."""
     text = "id: t\ninputs: {x: [1.0, 2.0]}\nprogram: x**2\ncotangent: [3.0, 4.0]\n"
-    assert forms_of(load_text(text).problems[0]) == {"x": "2 * cotangent * x"}
+    given = load_text(text).problems[0]
+    assert derived(given, given_point(given)) == {"x": "2 * cotangent * x"}
+    assert forms_of(given) == {}
+
+
+SHIPPED = [
+    given
+    for file in sorted((Path(__file__).parents[2] / "problems").glob("*.yaml"))
+    for given in load(file).problems
+    if not is_training(given) and any(i.shape for i in given.inputs.values())
+]
+
+
+@pytest.mark.parametrize("given", SHIPPED, ids=lambda given: given.id)
+def test_a_form_of_a_shipped_problem_is_a_right_answer_to_it(given: Problem) -> None:
+    """What is shown may be handed in."""
+    found = forms_of(given)
+    ready = key(given) if found else None
+    for name, text in found.items():
+        part = given.part(name)
+        assert part is not None
+        assert ready is not None
+        assert judge(ready, part, text).verdict == "right"
+
+
+def test_most_shipped_problems_have_a_form() -> None:
+    """All but those that pick entries or choose by a condition, and one with a cotangent."""
+    without = {given.id for given in SHIPPED if not forms_of(given)}
+    assert without == {
+        "largest-entry",
+        "bent-line",
+        "recurrence-of-two",
+        "huber-location",
+        "cotangent-first",
+        "gathered-twice",
+    }
