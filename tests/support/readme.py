@@ -14,7 +14,7 @@ README = Path(__file__).parents[2] / "README.md"
 HELP = README.parent / "gradcheck" / "help"
 NAMED = re.compile(r"in `(?P<name>[\w.]+)`:\n\n```yaml\n(?P<text>.*?)```", re.DOTALL)
 SHOWN = re.compile(r"```console\n\$ gradcheck (?P<words>[^\n]*)\n.*?```", re.DOTALL)
-TABLE = re.compile(r"(?<=## The catalogues\n\n).*\Z", re.DOTALL)
+TABLE = re.compile(r"(?<=## The catalogues\n\n).*?(?=\n## |\Z)", re.DOTALL)
 CATALOGUES = (
     "`gradcheck ops` lists the functions with a derivative, `gradcheck mistakes` all mistakes that "
     "can be\nnamed, with the words for the student. Some of them:\n\n"
