@@ -17,7 +17,7 @@ from gradcheck.engine.hooks import Hooked
 from gradcheck.engine.recording import MODE
 from gradcheck.engine.state import record
 from gradcheck.ops import BY_FUNCTION, TABLE
-from gradcheck.ops.row import BY_COMPOUND, Op
+from gradcheck.ops.row import BY_COMPOUND, Op, handler_of
 
 __all__ = ["QUICKLY", "Tensor", "apply", "apply_to_any", "bare", "boxed", "tracked"]
 
@@ -94,7 +94,10 @@ class Tensor(Convertible, Hooked):
         row = BY_FUNCTION.get(function)
         if row is None:
             raise TypeError(advice.unknown(function))
-        return apply(row, *row.normal(args, kwargs))
+        operands, params = row.normal(args, kwargs)
+        if handler_of(operands) is None:  # NumPy came here for a parameter: it would come for ever
+            raise TypeError(advice.PLAIN_PARAMETER.format(name=row.name))
+        return apply(row, operands, params)
 
     @staticmethod
     def __apply_op__(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> Any:
