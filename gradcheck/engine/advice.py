@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 
 PLAIN_PARAMETER = "{name} takes plain numbers there, not a tensor: write .item() or .tolist()"
-    "{name} takes plain numbers there, not a tensor: `.item()` or `.tolist()` gives them"
-)
 COMPLEX = "complex numbers are not followed here; give the real and the imaginary part apart"
 NOT_A_LEAF = (
     "you can only change requires_grad flags of leaf variables. If you want to use a computed "
