@@ -82,18 +82,18 @@ def test_a_task_comes_back(beside):
 
 
 @pytest.mark.parametrize(
-    ("task", "arguments", "at", "overtime", "says"),
+    ("task", "at", "says"),
     [
-        (endless, (2,), 2, True, r"more than 0\.3 seconds of computing"),
-        (dying, (1,), 1, False, "its process ended with the code -9"),
-        (dying, (NOTHING,), NOTHING, False, "its process ended with the code -9"),
+        (endless, 2, r"more than 0\.3 seconds of computing"),
+        (dying, 1, "its process ended with the code -9"),
+        (dying, NOTHING, "its process ended with the code -9"),
     ],
 )
-def test_a_lost_process_tells_where(beside, task, arguments, at, overtime, says):
+def test_a_lost_process_tells_where(beside, task, at, says):
     """The item that it worked on, and why; the next task finds another process."""
     with pytest.raises(Lost, match=says) as found:
-        beside.ask(task, *arguments)
-    assert (found.value.at, found.value.overtime) == (at, overtime)
+        beside.ask(task, at)
+    assert (found.value.at, found.value.overtime) == (at, task is endless)
     assert beside.ask(doubled, [3]) == [6]
 
 
