@@ -11,7 +11,8 @@ from gradcheck.batch.ledger import Judged
 from gradcheck.batch.questions import unpacked
 from gradcheck.batch.workers import item
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.judging import OURS, Judgement, judge
+from gradcheck.grading.judgement import OURS, Judgement
+from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, NoKey, key
 from gradcheck.problem import Problem, ProblemSet, load_text
 from gradcheck.report.judgements import line
