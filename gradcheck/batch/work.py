@@ -42,7 +42,7 @@ class Chunk:
 def prepared(asking: Asking) -> str:
     """Why a problem cannot be graded; empty if it can, and is ready here from now on."""
     try:
-        _key(asking)
+        ready(asking)
     except NoKey as error:
         return str(error)
     except (GradcheckError, ValueError, ArithmeticError) as error:
@@ -52,14 +52,14 @@ def prepared(asking: Asking) -> str:
 
 def judged(chunk: Chunk) -> list[Judged]:
     """The judgement of every answer."""
-    ready = _key(chunk.asking)
-    return [_judged(ready, *answer) for answer in chunk.answers]
+    found = ready(chunk.asking)
+    return [_judged(found, *answer) for answer in chunk.answers]
 
 
 def unjudged(chunk: Chunk, why: str) -> list[Judged]:
     """Answers that no worker survives, left to a person."""
-    ready = _set(chunk.asking.text, chunk.asking.file)
-    problem = next(p for p in ready.problems if p.id == chunk.asking.problem)
+    problems = _set(chunk.asking.text, chunk.asking.file).problems
+    problem = next(p for p in problems if p.id == chunk.asking.problem)
     found = []
     for number, name, answer in chunk.answers:
         part = problem.part(name)
@@ -93,7 +93,7 @@ def _set(text: bytes, file: str) -> ProblemSet:
 KEYS: dict[tuple[bytes, str], Key] = {}
 
 
-def _key(asking: Asking) -> Key:
+def ready(asking: Asking) -> Key:
     """The key to a problem, prepared once in this process."""
     place = (hashlib.sha256(asking.text).digest(), asking.problem)
     if place not in KEYS:
