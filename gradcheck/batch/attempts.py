@@ -1,14 +1,14 @@
 """Attempts at practice pages, in the ledger of a batch: each is kept, a right one counts."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from gradcheck.batch.ledger import Judged, Ledger
 from gradcheck.batch.questions import packed, question
-from gradcheck.grading.judging import Judgement
+from gradcheck.grading.judgement import Judgement
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Part
 from gradcheck.report.judgements import line
@@ -108,10 +108,6 @@ def _missing(posed: Posed) -> Judged:
     """The judgement of no answer, which needs no judge."""
     worth = posed.problem.points * posed.part.weight
     base = Judgement("", posed.problem.id, posed.part.name, None, "missing", 0.0, worth)
-    return kept(line(base, ""))
-
-
-def kept(said: Mapping[str, Any]) -> Judged:
-    """A line as the ledger keeps it: without the student."""
-    bare = {key: value for key, value in said.items() if key != "student"}
-    return Judged(0, bare["verdict"], bare["score"], json.dumps(bare, allow_nan=False))
+    said = line(base, "")
+    del said["student"]
+    return Judged(0, "missing", 0.0, json.dumps(said))

@@ -225,7 +225,7 @@ async def free(request: Request) -> Response:
         except Busy:
             return failed(request, 503, "One moment", "Too many answers wait to be judged.")
         except (RanAway, Fault):
-            said = {"complaint": {"complaint": "this function takes too long to be looked at"}}
+            said = {"complaint": {"complaint": "this takes too long to be looked at", "source": ""}}
     picture = Markup("")
     if said and said.get("drawn"):
         curves = said["drawn"]["curves"].get(said["part"])

@@ -6,18 +6,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gradcheck.batch.attempts import Posed, kept
+from gradcheck.batch.attempts import Posed
 from gradcheck.batch.ledger import Judged
 from gradcheck.batch.questions import packed
-from gradcheck.grading.judging import Judgement
-from gradcheck.report.judgements import line
+from gradcheck.batch.work import left
+from gradcheck.grading.judgement import OURS
 from gradcheck.web.book import Book
 from gradcheck.web.course import Course
 from gradcheck.web.pool import Fault, Pool, RanAway
 from gradcheck.web.students import Names
 
 LEVELS = ("verdict", "class", "place", "full")
-OURS = "a fault of gradcheck itself"
 
 
 @dataclass(frozen=True)
@@ -61,20 +60,20 @@ class Practice:
         text = packed(answer)
         judged = await self.book.known(posed, text)
         if judged is None:
-            judged = await self._asked(sender, posed, answer, text)
+            judged = await self._asked(sender, posed, text)
         if student:
             await self.book.keep(student, posed, answer, judged)
         return {"student": student, **json.loads(judged.line)}
 
-    async def _asked(self, sender: str, posed: Posed, answer: Any, text: str) -> Judged:
+    async def _asked(self, sender: str, posed: Posed, text: str) -> Judged:
         """A worker's judgement; what no worker survives is left to a person."""
         try:
             said = await self.pool.ask(sender, "judge", posed.problem.id, posed.part.name, text)
             return Judged(0, said["verdict"], said["score"], said["line"])
         except RanAway:
-            return _left_to_a_person(posed, answer, self.pool.limits.words())
+            return left(posed.problem, 0, posed.part.name, text, self.pool.limits.words())
         except Fault as error:
-            return _left_to_a_person(posed, answer, f"{OURS}: {error}")
+            return left(posed.problem, 0, posed.part.name, text, f"{OURS}: {error}")
 
     async def drawn(self, sender: str, id: str) -> Mapping[str, Any]:
         """What the page of a problem shows besides its text; drawn once."""
@@ -93,9 +92,3 @@ class Practice:
             return await self.pool.ask(sender, "curve", id, part, answer)
         except (RanAway, Fault):
             return None
-
-
-def _left_to_a_person(posed: Posed, answer: Any, why: str) -> Judged:
-    worth = posed.problem.points * posed.part.weight
-    base = Judgement("", posed.problem.id, posed.part.name, answer, "needs-review", 0.0, worth)
-    return kept(line(base, "") | {"remarks": [why]})

@@ -10,6 +10,7 @@ from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, key
 from gradcheck.grading.reading import how_read
+from gradcheck.opinions.opinion import NotScalar
 from gradcheck.problem import Problem
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.question import question
@@ -74,8 +75,8 @@ class Work:
             found = _free(expression, tuple(given), wrt)
         except TextError as error:
             return {"complaint": _complaint(error)}
-        except GradcheckError as error:
-            return {"complaint": {"complaint": str(error)}}
+        except (GradcheckError, NotScalar) as error:
+            return {"complaint": {"complaint": str(error), "source": ""}}
         problem = found.problem
         part = problem.parts[0]
         said: Said = {
