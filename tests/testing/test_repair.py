@@ -55,7 +55,14 @@ WRONG = {
     "a mean": (linear, wrong_linear, (X, W, B), "broadcast-averaged", "d.sum(0)", "d.mean(0)"),
     "a method": (Layer().forward, Layer.backward, (X,), None, None, "g += c * self.y"),
     "a closure": (lambda x: 3 * x, closed(), (X,), "chain", "c * scale", "c * scale / x"),
-    "a lambda": (np.sin, lambda c, x: c * np.sin(x), (X,), "not-differentiated", "np.cos(x)", "sin"),
+    "a lambda": (
+        np.sin,
+        lambda c, x: c * np.sin(x),
+        (X,),
+        "not-differentiated",
+        "np.cos(x)",
+        "sin",
+    ),
     "a mask": (lambda x: np.maximum(x, 0), lambda c, x: c * (x < 0), (X,), "mask", "x > 0", "x <"),
 }
 
