@@ -9,7 +9,8 @@ from functools import lru_cache
 from gradcheck.batch.ledger import Judged
 from gradcheck.batch.questions import unpacked
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.judging import Judgement, judge
+from gradcheck.grading.follow import alone, mark
+from gradcheck.grading.judging import Judgement
 from gradcheck.grading.key import Key, NoKey, key
 from gradcheck.problem import ProblemSet, load_text
 from gradcheck.report.judgements import line
@@ -64,7 +65,7 @@ def unjudged(chunk: Chunk, why: str) -> list[Judged]:
     for number, name, answer in chunk.answers:
         part = problem.part(name)
         worth = problem.points * part.weight if part else 0.0
-        typed = unpacked(answer)
+        typed = alone(unpacked(answer))
         base = Judgement("", problem.id, name, typed, "needs-review", 0.0, worth, remarks=(why,))
         found.append(_kept(number, base, ""))
     return found
@@ -74,7 +75,7 @@ def _judged(ready: Key, number: int, name: str, answer: str) -> Judged:
     part = ready.problem.part(name)
     if part is None:
         raise LookupError(f"{ready.problem.id} has no part {name}")
-    return _kept(number, judge(ready, part, unpacked(answer)), ready.problem.program.source)
+    return _kept(number, mark(ready, part, unpacked(answer)), ready.problem.program.source)
 
 
 def _kept(number: int, judgement: Judgement, source: str) -> Judged:

@@ -55,7 +55,10 @@ class Witness:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What is said of one answer; `places` are those of mistakes in an answer that is a program."""
+    """What is said of one answer; `places` are those of mistakes in an answer that is a program.
+
+    `follows` is the part from whose own wrong gradient this one is what the chain rule makes.
+    """
 
     student: str
     problem: str
@@ -70,6 +73,7 @@ class Judgement:
     remarks: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     places: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    follows: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,7 +352,7 @@ def _diagnosis(key: Key, part: str, ready: Readings, found: _Compared) -> Diagno
 
 def _slopes(key: Key, part: str, ready: Readings) -> Iterator[float | None]:
     """The derivative of a formula by the part's single input, at the points of the diagnosis."""
-    moving = part in key.problem.inputs and not key.problem.inputs[part].shape
+    moving = part in key.problem.given(key.problem.inputs) and not key.problem.inputs[part].shape
     for spot in key.spots[:DIAGNOSTIC] if moving and ready.lines and ready.names else ():
         above, below = (_ball(ready, _moved(spot, part, step)) for step in (STEP, -STEP))
         with precision(FINE):
@@ -382,7 +386,7 @@ def _witness(found: _Compared) -> Witness | None:
     outcome = found.outcome
     if outcome.expected is None:
         return None
-    at = {name: _shown(value) for name, value in found.spots[outcome.point].point.items()}
+    at = {name: _shown(value) for name, value in found.spots[outcome.point].given.items()}
     return Witness(at, _finite(outcome.yours), _finite(outcome.expected), outcome.index)
 
 
