@@ -14,7 +14,7 @@ from flint import arb
 
 from gradcheck.answers import Plain, read_answer
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.equivalence import BITS, Array, At, Values, compare, room
+from gradcheck.grading.equivalence import BITS, Array, At, NoValue, Values, compare, room
 from gradcheck.grading.formulas.values import Readings, boxed, readings
 from gradcheck.grading.judging import FAILURES, Judgement, judge
 from gradcheck.grading.key import Key, Spot
@@ -193,7 +193,10 @@ def _due(problem: Problem, part: str, given: Sequence[tuple[str, Answered]], spo
     """What follows for a part from what was answered to others, as a function of the bits."""
 
     def at(bits: int) -> Values:
-        cotangents = [(name, answered(spot, bits)) for name, answered in given]
+        try:
+            cotangents = [(name, answered(spot, bits)) for name, answered in given]
+        except NoValue as error:
+            raise GradcheckError(f"an answer to go on with has no value: {error}") from None
         if any(g.shape != problem.inputs[name].shape for name, g in cotangents):
             raise GradcheckError("an answer of another shape leads nowhere")
         runs: list[Outcome] = []
