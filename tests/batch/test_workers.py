@@ -26,12 +26,12 @@ PATIENCE = 300  # seconds, for anything, on a busy machine
 POISON = """
 import os
 from gradcheck.batch import work
-judge = work.judge
+judge = work.mark
 def deadly(ready, part, answer):
     if answer == "poison":
         os.kill(os.getpid(), 9)
     return judge(ready, part, answer)
-work.judge = deadly
+work.mark = deadly
 """
 
 
@@ -139,8 +139,8 @@ def test_a_fault_of_ours_costs_one_answer(monkeypatch):
 
     from gradcheck.batch import work  # noqa: PLC0415 - the name is patched in the module
 
-    judge = work.judge
-    monkeypatch.setattr(work, "judge", fails)
+    judge = work.mark
+    monkeypatch.setattr(work, "mark", fails)
     asking = Asking(SET.encode(), "", "line")
     chunks = [Chunk(asking, [(k, "x", f'"{k}x"') for k in range(20)])]
     crew = Crew(lanes(1))
