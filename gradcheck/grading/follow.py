@@ -16,7 +16,8 @@ from gradcheck.answers import Plain, read_answer
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import BITS, Array, At, NoValue, Values, compare, room
 from gradcheck.grading.formulas.values import Readings, boxed, readings
-from gradcheck.grading.judging import FAILURES, Judgement, judge
+from gradcheck.grading.judgement import FAILURES, Judgement
+from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, Spot
 from gradcheck.grading.outputs import ONE_POINT
 from gradcheck.language.kinds import FORMULAS

@@ -6,7 +6,7 @@ from typing import Any
 
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.follow import mark_all
-from gradcheck.grading.judging import Judgement
+from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.key import Key, key
 from gradcheck.problem import Problem, ProblemSet
 

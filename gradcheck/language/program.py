@@ -20,6 +20,7 @@ from gradcheck.language.rules.statements import STATEMENTS, assigned
 from gradcheck.language.rules.vocabulary import Vocabulary
 from gradcheck.language.rules.walk import Check, dotted
 from gradcheck.language.spans import MARK, Spans
+from gradcheck.language.uniform import uniform
 
 NODE = TypeVar("NODE", bound=ast.AST)
 
@@ -65,7 +66,7 @@ def check_program(
     """
     text = source.replace("\r\n", "\n").replace("\r", "\n")
     passage = Passage(text, file, line, column)
-    tree = parse(passage)
+    tree = uniform(parse(passage))
     for name, statement in assignments(tree):
         if name in moved:
             statement.value = _plus(statement.value, name)

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from gradcheck.grading.follow import FOLLOWS, Among, among, mark, mark_all
-from gradcheck.grading.judging import Judgement, judge
+from gradcheck.grading.judgement import Judgement
+from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, key
 from gradcheck.language import check_program
 from gradcheck.language.kinds import VOCABULARY
