@@ -256,6 +256,27 @@ def lint(paths: tuple[Path, ...], self_tests_only: bool, confusion: bool) -> Non
     sys.exit(print_confusion(problems) if confusion else lint_all(problems, self_tests_only))
 
 
+GENERATE_EXAMPLES = """gradcheck generate --rules chain,product --level 2 --count 5
+gradcheck generate --reveals missing-inner-derivative > practice.yaml"""
+
+
+@main.command(cls=Exemplified, epilog=GENERATE_EXAMPLES)
+@click.option("--rules", default="", metavar="NAMES", help="power, sum, product, chain, ...")
+@click.option("--level", type=click.IntRange(1, 3), help="1: the rule alone, 3: several in one.")
+@click.option("--count", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N")
+@click.option("--reveals", default="", metavar="MISTAKE-ID", help="Each must show this mistake.")
+@click.option("--seed", type=int, default=0, metavar="N", help="Another seed, other problems.")
+def generate(**how: Any) -> None:
+    """Write a set of practice problems, solved and with self-tests, to standard output.
+
+    Without --rules all of them in turn, without --level from easy to hard. Exit code 0: written,
+    2: there is no such rule or mistake.
+    """
+    from gradcheck.commands import generate as command  # noqa: PLC0415
+
+    sys.exit(command.generate(command.How(**how)))
+
+
 @main.command(cls=Exemplified, epilog="gradcheck ops")
 def ops() -> None:
     """List the functions that have a derivative, with their domains and kinks."""
