@@ -13,10 +13,12 @@ import numpy as np
 from gradcheck.closed_forms.index import (
     Applied,
     Axes,
+    Factor,
     Product,
     Sum,
     added,
     indices,
+    is_free,
     multiplied,
 )
 from gradcheck.closed_forms.slopes import NoText, slopes
@@ -139,12 +141,20 @@ def times(value: int | Fraction, part: Sum) -> Sum:
 
 
 def reciprocal(part: Sum) -> Sum:
-    """One over an expression."""
-    if len(part.products) == 1 and not part.products[0].factors and part.products[0].number:
-        (plain,) = part.products
-        sizes = tuple((size, -power) for size, power in plain.sizes)
-        return Sum((Product(1 / plain.number, sizes),), ())
-    return apply("1/u0", (part,), ("-1/u0**2",), part.axes)
+    """One over an expression; of a product, factor by factor."""
+    if len(part.products) != 1 or not part.products[0].number or not is_free(part):
+        return apply("1/u0", (part,), ("-1/u0**2",), part.axes)
+    (plain,) = part.products
+    sizes = tuple((size, -power) for size, power in plain.sizes)
+    if len(plain.factors) == 1 and plain.number == 1 and not sizes:
+        return apply("1/u0", (part,), ("-1/u0**2",), part.axes)
+    below = (_one_over(factor) for factor in plain.factors)
+    return Sum((Product(1 / plain.number, sizes, tuple(below)),), part.axes)
+
+
+def _one_over(factor: Factor) -> Factor:
+    axes = tuple(dict.fromkeys(a for a in factor.axes if a is not None))
+    return Applied("1/u0", (Sum((Product(factors=(factor,)),), axes),), ("-1/u0**2",))
 
 
 # -- sums ----------------------------------------------------------------------------------------

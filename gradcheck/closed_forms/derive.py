@@ -1,7 +1,7 @@
 """The gradient of a recorded run in index notation: the product rule and contracted deltas."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -25,18 +25,33 @@ from gradcheck.closed_forms.slopes import NoText
 from gradcheck.closed_forms.steps import Step
 
 Pulled = Iterator[tuple[Named, Sum]]
+PREFIX = "d~"  # before a step's name: its cotangent's
 
 
 def gradients(steps: list[Step], seed: Sum) -> dict[str, Sum]:
-    """The gradient of the last step (times the seed) by every step, by name."""
+    """The gradient of the last step (times the seed) by every step, by name, written out."""
+    return {step.name: g for step, _, g in _back(steps, seed, lambda step: "")}
+
+
+def cotangents(steps: list[Step], seed: Sum) -> Iterator[tuple[Step, str, Sum]]:
+    """The same, each in terms of those before it: a step, its cotangent's name, how it is made."""
+    return _back(steps, seed, lambda step: PREFIX + step.name)
+
+
+def _back(
+    steps: list[Step], seed: Sum, named: Callable[[Step], str]
+) -> Iterator[tuple[Step, str, Sum]]:
+    """Every step's cotangent from the last one down; further ones refer to it by its name."""
     arriving: dict[str, list[Sum]] = {steps[-1].name: [seed]}
     known = {step.name: step for step in steps}
-    found: dict[str, Sum] = {}
     for step in reversed(steps):
         g = added(arriving.get(step.name, ()), step.axes)
-        found[step.name] = g
+        name = named(step)
+        yield step, name, g
         if step.definition is None or not g.products:
             continue
+        if name:
+            g = Sum((Product(factors=(Named(name, step.axes),)),), step.axes)
         own = Named(step.name, step.axes)
         for leaf, piece in pulled(step.definition, g, own):
             where = (
@@ -46,7 +61,6 @@ def gradients(steps: list[Step], seed: Sum) -> dict[str, Sum]:
             )
             at = {a: b for a, b in where.items() if a is not None}
             arriving.setdefault(leaf.name, []).append(piece.at(at))
-    return found
 
 
 def pulled(definition: Sum, g: Sum, own: Named | None = None) -> Pulled:
@@ -127,6 +141,13 @@ def _factors(tree: ast.expr, known: Mapping[str, Sum], below: bool = False) -> l
         case ast.BinOp(left=ast.Name(id=name), op=ast.Pow(), right=ast.Constant(value=int(power))):
             if below:
                 return [known[name]] * power
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right) if not below:
+            sides = (_factors(left, known), _factors(right, known))
+            axes = tuple(dict.fromkeys(a for side in sides for f in side for a in f.axes))
+            first, second = (multiplied(side, axes) for side in sides)
+            if isinstance(op, ast.Sub):
+                second = multiplied((Sum((Product(Fraction(-1)),), ()), second), axes)
+            return [added((first, second), axes)]
     names = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id in known]
     used = {name: f"u{i}" for i, name in enumerate(dict.fromkeys(names))}
     text = ast.unparse(_renamed(tree, used))

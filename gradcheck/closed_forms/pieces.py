@@ -121,11 +121,18 @@ def _first(piece: Piece, axis: Index) -> Piece:
 
 
 def _transposed(piece: Piece) -> Piece:
-    if isinstance(piece.tree, ast.Attribute) and piece.tree.attr == "T":
-        return Piece(piece.tree.value, piece.axes[::-1])
-    if isinstance(piece.tree, ast.BinOp) and isinstance(piece.tree.op, ast.MatMult):
-        pass
-    return Piece(ast.Attribute(piece.tree, "T"), piece.axes[::-1])
+    return Piece(_flipped(piece.tree), piece.axes[::-1])
+
+
+def _flipped(tree: ast.expr) -> ast.expr:
+    """The transpose; of a product of matrices, its factors turned where that is no longer."""
+    if isinstance(tree, ast.Attribute) and tree.attr == "T":
+        return tree.value
+    whole = ast.Attribute(tree, "T")
+    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.MatMult):
+        turned = ast.BinOp(_flipped(tree.right), ast.MatMult(), _flipped(tree.left))
+        return min((turned, whole), key=lambda t: ast.unparse(t).count(".T"))
+    return whole
 
 
 def _added_up(piece: Piece, gone: Sequence[Index]) -> Piece:

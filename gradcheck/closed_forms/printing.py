@@ -1,6 +1,7 @@
 """An expression in index notation as NumPy text: products of matrices where there are some."""
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -26,6 +27,7 @@ from gradcheck.closed_forms.pieces import (
     multiplied,
     one_step,
 )
+from gradcheck.closed_forms.simplify import cancelled
 from gradcheck.closed_forms.trees import (
     LARGEST,
     call_tree,
@@ -34,6 +36,7 @@ from gradcheck.closed_forms.trees import (
     number_tree,
     parsed,
     scaled,
+    shorter,
 )
 
 
@@ -49,7 +52,7 @@ class Printer:
         tree = piece.tree
         if like and len(piece.indices) < sum(a is not None for a in expression.axes):
             tree = ast.BinOp(tree, ast.Mult(), call_tree("ones_like", ast.Name(like)))
-        return ast.unparse(tree)
+        return ast.unparse(shorter(tree))
 
     # -- sums and products -----------------------------------------------------------------------
 
@@ -60,9 +63,9 @@ class Printer:
         common = tuple(
             a for a in order if a is None or any(a in p.axes for p in expression.products)
         )
-        outer, inside = _common(expression.products)
+        outer, inside = _common(expression.products, expression.axes)
         if outer is not None:
-            group = Sum(inside, expression.axes)
+            group = Sum(inside, _group_axes(outer, inside, expression.axes))
             whole = Product(outer.number, outer.sizes, (*outer.factors, group))
             return self._product(whole, order)
         positive_first = sorted(expression.products, key=lambda p: p.number < 0)
@@ -84,7 +87,7 @@ class Printer:
 
     def _product(self, product: Product, order: Axes) -> Piece:
         """A product as numbers, numerator and denominator."""
-        above, below = _split(_cancelled(product.factors))
+        above, below = _split(cancelled(product).factors)
         pieces = [self._factor(f, order, alone=len(above) == 1) for f in above]
         joined = self._contracted(pieces, order, below)
         top = [s for s, power in product.sizes for _ in range(power) if power > 0]
@@ -147,6 +150,8 @@ class Printer:
         if isinstance(factor, Called):
             inner = {f"u{i}": self._sum(p, p.axes).tree for i, p in enumerate(factor.parts)}
             return diagonal(Piece(filled(factor.text, inner), factor.axes))
+        if isinstance(factor, Applied) and not factor.parts:
+            return Piece(parsed(factor.text), ())
         if isinstance(factor, Applied):
             axes = _order_of(factor.parts, order)
             pieces = [self._sum(part, axes) for part in factor.parts]
@@ -157,16 +162,37 @@ class Printer:
         raise TypeError(factor)
 
 
-def _common(products: tuple[Product, ...]) -> tuple[Product | None, tuple[Product, ...]]:
-    """Number, sizes and factors that all products of a sum have, and what is left of each."""
+def _common(
+    products: tuple[Product, ...], axes: Axes
+) -> tuple[Product | None, tuple[Product, ...]]:
+    """Number, sizes and factors that all products of a sum have, and what is left of each.
+
+    What is summed over stays inside, unless only plain tensors are left there: `X.T @ (m - y)`.
+    """
     if len(products) < 2:
         return None, products
     outer, rest = common(products)
-    shared = [f for f in rest[0].factors if all(f in p.factors for p in rest)]
+    shared = list((reduce(_and, (Counter(p.factors) for p in rest))).elements())
+    if any(len(p.factors) > len(shared) + 1 for p in rest):
+        shared = [f for f in shared if all(a is None or a in axes for a in f.axes)]
     if outer == Product() and not shared:
         return None, products
     rest = tuple(replace(p, factors=_less(p.factors, shared)) for p in rest)
     return replace(outer, factors=tuple(shared)), rest
+
+
+def _group_axes(outer: Product, inside: tuple[Product, ...], axes: Axes) -> Axes:
+    """The indices of what stands in brackets: those of the whole, and those met outside."""
+    every = (*axes, *(a for a in outer.axes if a not in axes))
+    if None in axes:
+        return every
+    own = [a for p in inside for a in p.axes if a in every]
+    return tuple(dict.fromkeys((*own, *every)))
+
+
+def _and(a: Counter[Factor], b: Counter[Factor]) -> Counter[Factor]:
+    """What both have, as often as both have it."""
+    return a & b
 
 
 def _less(factors: Sequence[Factor], shared: Sequence[Factor]) -> tuple[Factor, ...]:
@@ -179,24 +205,6 @@ def _less(factors: Sequence[Factor], shared: Sequence[Factor]) -> tuple[Factor, 
 
 def _absolute(product: Product) -> Product:
     return Product(abs(product.number), product.sizes, product.factors)
-
-
-def _cancelled(factors: Sequence[Factor]) -> list[Factor]:
-    """Factors without those that stand above and below a line."""
-    left = list(factors)
-    for factor in factors:
-        if isinstance(factor, Applied) and factor.text == "1/u0":
-            above = _only(factor.parts[0])
-            if above is not None and above in left and factor in left:
-                left.remove(above)
-                left.remove(factor)
-    return left
-
-
-def _only(part: Sum) -> Factor | None:
-    products = part.products
-    alone = len(products) == 1 and len(products[0].factors) == 1
-    return products[0].factors[0] if alone and products[0].number == 1 else None
 
 
 def _split(factors: Sequence[Factor]) -> tuple[list[Factor], list[Sum]]:

@@ -108,7 +108,7 @@ def _matrix_forms(problem: Problem, point: Point, verdict: Verdict) -> Mapping[s
     """The gradients of arrays as NumPy text, where reverse mode bears them out."""
     if verdict.verdict != "agree" or all(i.shape == () for i in problem.inputs.values()):
         return {}
-    from gradcheck.closed_forms.forms import matrix_forms  # noqa: PLC0415
+    from gradcheck.derivation.forms import matrix_forms  # noqa: PLC0415
 
     return matrix_forms(problem, point, verdict.opinions["reverse"].gradients)
 

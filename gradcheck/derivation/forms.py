@@ -14,6 +14,7 @@ from gradcheck.closed_forms.definitions import define
 from gradcheck.closed_forms.derive import gradients, inlined
 from gradcheck.closed_forms.index import Named, Product, Sum
 from gradcheck.closed_forms.printing import Printer
+from gradcheck.closed_forms.simplify import simplified
 from gradcheck.closed_forms.slopes import NoText
 from gradcheck.closed_forms.steps import Spelling, Step, read
 from gradcheck.engine.tape import Node
@@ -68,7 +69,11 @@ def derived(problem: Problem, point: Point) -> dict[str, str]:
     if tape is None:
         raise NoText("a value that depends on no input")
     names = _names(tape, outcomes[-1].names)
-    spelling = Spelling(names, partial(_text, problem.program.source))
+    spelling = Spelling(
+        names,
+        partial(_text, problem.program.source),
+        lambda node, i, value: names.get(value.tobytes(), "") if value.ndim else "",
+    )
     steps = list(read(tape, define, spelling).values())
     end = steps[-1]
     shown = Named(COTANGENT, end.axes)
@@ -77,7 +82,7 @@ def derived(problem: Problem, point: Point) -> dict[str, str]:
     hidden = {step.name: step for step in steps if step.hidden}
     printer = Printer(_Sizes(steps).text)
     wanted = [step for step in steps if step.name in problem.wrt]
-    return {s.name: printer.text(inlined(found[s.name], hidden), s.name) for s in wanted}
+    return {s.name: printer.text(simplified(inlined(found[s.name], hidden)), s.name) for s in wanted}
 
 
 def _names(tape: Tape, variables: Mapping[str, Any]) -> dict[Any, str]:
