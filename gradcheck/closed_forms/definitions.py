@@ -207,7 +207,8 @@ def _mean(x: Operand, axis: Any = None, keepdims: bool = False) -> Made:
 
 
 @rule("var")
-def _var(x: Operand, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Made:
+def variance(x: Operand, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Made:
+    """The mean square about the mean."""
     if ddof:
         raise NoText("a variance with ddof")
     centred = _subtract(x, as_operand(averaged(x, axis, keepdims=True)))
@@ -216,6 +217,9 @@ def _var(x: Operand, axis: Any = None, ddof: int = 0, keepdims: bool = False) ->
 
 @rule("norm")
 def _norm(x: Operand, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Made:
+    if ord == 1 and len(summed_axes(x, axis)) == 1:
+        sizes = apply("abs(u0)", (x.expression,), ("sign(u0)",), x.axes)
+        return summed(Operand(sizes, x.shape, x.sizes), axis, keepdims)
     if ord not in (None, 2, "fro") or (ord == 2 and len(summed_axes(x, axis)) != 1):
         raise NoText(f"a norm of order {ord}")
     made = summed(as_operand(_square(x)), axis, keepdims)
@@ -227,10 +231,11 @@ def _norm(x: Operand, ord: Any = None, axis: Any = None, keepdims: bool = False)
 @rule("mse_loss")
 def _mse(a: Operand, b: Operand, reduction: str = "mean") -> Made:
     squares = as_operand(_square(as_operand(_subtract(a, b))))
-    return _reduced(squares, reduction)
+    return reduced(squares, reduction)
 
 
-def _reduced(losses: Operand, reduction: str) -> Made:
+def reduced(losses: Operand, reduction: str) -> Made:
+    """Losses added up, averaged, or as they are."""
     if reduction == "none":
         return Made(losses.expression, losses.shape, losses.sizes)
     return (averaged if reduction == "mean" else summed)(losses, None, False)

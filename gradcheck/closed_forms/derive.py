@@ -16,6 +16,7 @@ from gradcheck.closed_forms.index import (
     Named,
     Product,
     Sum,
+    Where,
     added,
     contracted,
     fresh,
@@ -169,6 +170,8 @@ def _renamed(tree: ast.expr, names: Mapping[str, str]) -> ast.expr:
 
 
 def _through_call(factor: Called, g: Sum, own: Named | None) -> Pulled:
+    if not factor.parts:
+        return
     name = factor.text.partition("(")[0]
     part = factor.parts[0]
     value = own or factor
@@ -252,7 +255,52 @@ def _det(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
     return _onto(part, Called("", factor.parts, (k, m)), whole)
 
 
+def _extreme(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
+    """G where an entry is the largest (or the least); without ties."""
+    own, where = _beside(factor, part, value)
+    chosen: Factor = Applied("u0 == u1", (part, own))
+    k = _axis_of(factor) if "axis=" in factor.text else 0
+    if len(part.axes) == 1 or ("axis=" in factor.text and len(part.axes) == 2):
+        along = part.axes[k]
+        assert along is not None
+        place = f"arg{factor.text[:3]}(u0{f', axis={k}' if len(part.axes) > 1 else ''})"
+        turned = ".T" if len(part.axes) > 1 and k == 0 else ""
+        chosen = Called(f"eye({along.size})[{place}]{turned}", (part,), part.axes)
+    return multiplied((g.at(where), Sum((Product(factors=(chosen,)),), part.axes)), part.axes)
+
+
+def _prod(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
+    """G * y / x."""
+    own, where = _beside(factor, part, value)
+    return multiplied((g.at(where), own, reciprocal(part)), part.axes)
+
+
+def _beside(factor: Called, part: Sum, value: Factor) -> tuple[Sum, Where]:
+    """The value of a reduction at the indices of what was reduced, and how they correspond."""
+    k = _axis_of(factor) if "axis=" in factor.text else None
+    if len(factor.axes) == len(part.axes):
+        kept = tuple(None if k in (None, i) else a for i, a in enumerate(part.axes))
+    else:
+        kept = () if k is None else (*part.axes[:k], *part.axes[k + 1 :])
+    where: Where = {
+        a: b for a, b in zip(factor.axes, kept, strict=True) if a is not None and b is not None
+    }
+    axes = tuple(a for a in kept if a is not None)
+    return Sum((Product(factors=(value.at(where),)),), axes), where
+
+
+def _reshape(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
+    """G in the shape that the tensor had."""
+    sizes = ("1" if a is None else a.size for a in part.axes)
+    back = Called(f"reshape(u0, ({', '.join(sizes)},))", (g,), part.axes)
+    return Sum((Product(factors=(back,)),), part.axes)
+
+
 CALLS = {
+    "reshape": _reshape,
+    "max": _extreme,
+    "min": _extreme,
+    "prod": _prod,
     "softmax": _softmax,
     "log_softmax": _log_softmax,
     "logsumexp": _logsumexp,

@@ -1,13 +1,14 @@
 """Closed forms as people write them: NumPy's tree as Unicode for a terminal, or as LaTeX.
 
-`X.T @ (R * (1 - H**2))` reads `Xᵀ(R ⊙ (1 − H²))`. A product of vectors with a matrix on the right is
-turned (`r @ X` is `Xᵀr`), as columns are what people write. What has no sign of its own stays a call.
+`X.T @ (R * (1 - H**2))` reads `Xᵀ(R ⊙ (1 − H²))`. A product of vectors with a matrix on the right
+is turned (`r @ X` is `Xᵀ r`), as columns are what people write. What has no sign of its own stays
+a call.
 """
 
 import ast
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 UNARY_SIGN, SUM, ENTRYWISE, PRODUCT, POWER, ATOM = range(6)
 NAMES = """alpha beta gamma delta epsilon zeta eta theta iota kappa lamda mu nu xi omicron pi rho
@@ -19,16 +20,20 @@ WORD = re.compile(r"([A-Za-z]+)_?(\d*)")
 COMPARED = {ast.Gt: ">", ast.GtE: "≥", ast.Lt: "<", ast.LtE: "≤", ast.Eq: "=", ast.NotEq: "≠"}
 MADE_SCALAR = frozenset({"sum", "mean", "trace", "det", "norm", "max", "min", "size"})
 MADE_MATRIX = frozenset({"outer", "eye", "inv", "diag"})
-FUNCTIONS = frozenset("exp log sin cos tan sinh cosh tanh det".split())
+FUNCTIONS = frozenset(["exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "det"])
 
 Written = tuple[str, int]  # the text, and how tightly it binds
 
 
 @dataclass(frozen=True)
 class Notation:
-    """How a formula is written; `axes` has the number of axes of every name."""
+    """How a formula is written; `axes` has the number of axes of every name.
+
+    `sizes` are letters that stand for sizes (`X.shape[0]`).
+    """
 
     axes: Mapping[str, int]
+    sizes: Mapping[str, str] = field(default_factory=dict)
 
     def written(self, text: str) -> str:
         """NumPy text in this notation; as it came where it cannot be read."""
@@ -39,6 +44,8 @@ class Notation:
 
     def of(self, tree: ast.expr) -> Written:
         """A tree, and how tightly its text binds."""
+        if _is_size(tree) and ast.unparse(tree) in self.sizes:
+            return self.sizes[ast.unparse(tree)], ATOM
         match tree:
             case ast.BinOp(op=ast.Mult() | ast.Div() | ast.MatMult()):
                 negative, rest = _unsigned(tree)
@@ -58,7 +65,10 @@ class Notation:
                 sides = self._in(left, SUM), self._in(right, SUM)
                 return self.bracket(f"{sides[0]} {self.sign(COMPARED[type(op)])} {sides[1]}"), ATOM
             case ast.Subscript(value=inner, slice=ast.Tuple() as places):
-                return f"{self._in(inner, ATOM)}{self.plain(f'[{ast.unparse(places)[1:-1]}]')}", ATOM
+                return (
+                    f"{self._in(inner, ATOM)}{self.plain(f'[{ast.unparse(places)[1:-1]}]')}",
+                    ATOM,
+                )
             case ast.Name(id=name):
                 return self.name(name), ATOM
             case ast.Constant(value=int() | float()):
@@ -189,7 +199,10 @@ class Notation:
     def _with_words(self, name: str, inner: ast.expr, words: list[ast.keyword]) -> Written:
         """Keywords other than `keepdims` are said."""
         said = [ast.unparse(w) for w in words if w.arg != "keepdims"]
-        return f"{self.function(name)}({', '.join([self.of(inner)[0], *map(self.plain, said)])})", ATOM
+        return (
+            f"{self.function(name)}({', '.join([self.of(inner)[0], *map(self.plain, said)])})",
+            ATOM,
+        )
 
     def _count(self, tree: ast.expr) -> int:
         """The number of axes of what a tree stands for."""
@@ -305,7 +318,7 @@ class Latex(Notation):
         return rf"\left{bar}{inner}\right{bar}"
 
     def name(self, name: str) -> str:
-        """`W1` as W_1, `sigma` as \\sigma."""
+        r"""`W1` as W_1, `sigma` as \sigma."""
         found = WORD.fullmatch(name)
         if found is None:
             return rf"\mathit{{{name.replace('_', chr(92) + '_')}}}"
@@ -337,6 +350,21 @@ class Latex(Notation):
     def fraction(self, above: str, below: str, bracket: bool) -> Written:
         """A fraction."""
         return rf"\frac{{{_bare(above)}}}{{{below}}}", POWER
+
+
+def sizes_in(texts: Iterable[str]) -> list[str]:
+    """The sizes that texts speak of (`X.shape[0]`, `Y.size`), each once."""
+    trees = (node for text in texts for node in ast.walk(ast.parse(text, mode="eval")))
+    return list(dict.fromkeys(ast.unparse(tree) for tree in trees if _is_size(tree)))
+
+
+def _is_size(tree: ast.AST) -> bool:
+    match tree:
+        case ast.Attribute(attr="size"):
+            return True
+        case ast.Subscript(value=ast.Attribute(attr="shape")):
+            return True
+    return False
 
 
 def _is(tree: ast.expr, op: type[ast.operator]) -> bool:

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.closed_forms import products as _products  # registers its definitions
-from gradcheck.closed_forms.definitions import define
 from gradcheck.closed_forms.derive import cotangents
 from gradcheck.closed_forms.index import Named, Product, Sum
 from gradcheck.closed_forms.slopes import NoText
 from gradcheck.closed_forms.steps import Spelling, read
+from gradcheck.closed_forms.table import define
 from gradcheck.closed_forms.values import Values
 from gradcheck.engine.tape import Node
 from gradcheck.errors import GradcheckError, OutOfBudget
@@ -25,7 +24,6 @@ from gradcheck.opinions.symbolic import gradients_at as entry_by_entry
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.opinions.tape import Tape, record
 
-assert _products
 SHORT = 20_000  # steps of the closed form of each entry: about a second
 START = 128  # bits
 PATIENCE = 2048  # bits, after which a comparison that is still open counts as a tie
@@ -142,7 +140,12 @@ def _at(case: Case, bits: int, *, judge_width: bool) -> Opinion:
             TIES.equal = False
         if TIES.count:
             raise NoText("two branches meet at this point")
-        if judge_width and not constants and bits < PATIENCE and any(map(_wide, gradients.values())):
+        if (
+            judge_width
+            and not constants
+            and bits < PATIENCE
+            and any(map(_wide, gradients.values()))
+        ):
             raise TooWide
     return Opinion("symbolic", value, gradients, method="arrays")
 

@@ -26,6 +26,7 @@ from gradcheck.closed_forms.pieces import (
     divided,
     multiplied,
     one_step,
+    picked,
 )
 from gradcheck.closed_forms.simplify import cancelled
 from gradcheck.closed_forms.trees import (
@@ -95,7 +96,7 @@ class Printer:
         number = product.number
         tree = joined.tree if joined is not None else None
         lead: list[ast.expr] = []
-        if number.denominator > LARGEST:
+        if number.denominator > LARGEST or (number.denominator != 1 and _chooses(tree)):
             lead.append(number_tree(abs(number)))
             number = Fraction(1)
         elif abs(number.numerator) != 1 or (tree is None and not top):
@@ -119,6 +120,7 @@ class Printer:
         dividers = [self._power(part, below.count(part)) for part in dict.fromkeys(below)]
         for divider in dividers:  # a divider goes with the piece that has all its indices
             pieces = divided(pieces, divider)
+        pieces = picked(pieces, wanted)
         while True:
             bound = [a for p in pieces for a in p.indices if a not in wanted]
             if not bound:
@@ -142,13 +144,21 @@ class Printer:
             return piece
         return Piece(ast.BinOp(piece.tree, ast.Pow(), ast.Constant(times)), piece.axes)
 
+    def _spread(self, part: Sum) -> ast.expr:
+        """A whole tensor, of its full shape where its text has fewer axes."""
+        piece = aligned(self._sum(part, part.axes), part.axes)
+        if len(piece.indices) == sum(a is not None for a in part.axes):
+            return piece.tree
+        sizes = ", ".join("1" if a is None else a.size for a in part.axes)
+        return ast.BinOp(piece.tree, ast.Mult(), call_tree("ones", parsed(f"({sizes},)")))
+
     def _factor(self, factor: Factor, order: Axes, alone: bool = False) -> Piece:
         if isinstance(factor, Named):
-            return diagonal(Piece(ast.Name(factor.name), factor.axes))
+            return diagonal(Piece(parsed(factor.name), factor.axes))
         if isinstance(factor, Sum):
             return self._group(factor, order, alone)
         if isinstance(factor, Called):
-            inner = {f"u{i}": self._sum(p, p.axes).tree for i, p in enumerate(factor.parts)}
+            inner = {f"u{i}": self._spread(p) for i, p in enumerate(factor.parts)}
             return diagonal(Piece(filled(factor.text, inner), factor.axes))
         if isinstance(factor, Applied) and not factor.parts:
             return Piece(parsed(factor.text), ())
@@ -160,6 +170,11 @@ class Printer:
         if isinstance(factor, Delta):
             return Piece(call_tree("eye", parsed(factor.axes[0].size)), factor.axes)
         raise TypeError(factor)
+
+
+def _chooses(tree: ast.expr | None) -> bool:
+    """Whether conditions stand in a text: they are divided as whole numbers, and that rounds."""
+    return tree is not None and any(isinstance(n, ast.Compare) for n in ast.walk(tree))
 
 
 def _common(

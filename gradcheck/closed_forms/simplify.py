@@ -38,7 +38,9 @@ def canonical(expression: Sum) -> Sum:
     depth, products = _depth(expression), []
     for product in expression.products:
         bound = [a for a in product.axes if a is not None and a not in expression.axes]
-        where: dict[Index, Axis] = {a: Index(-1000 * depth - k, a.size) for k, a in enumerate(bound)}
+        where: dict[Index, Axis] = {
+            a: Index(-1000 * depth - k, a.size) for k, a in enumerate(bound)
+        }
         moved = product.at(where)
         products.append(replace(moved, factors=tuple(map(_canonical, moved.factors))))
     return Sum(tuple(products), expression.axes)

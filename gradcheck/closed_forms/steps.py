@@ -129,5 +129,6 @@ def _constant(tape: Tape, node: Node, i: int, spelling: Spelling) -> Operand:
     name = spelling.array(node, i, value)
     if not name:
         raise NoText("an array that has no name")
-    sizes = tuple(f"{name}.shape[{k}]" for k in range(value.ndim))
+    known = name.isidentifier()
+    sizes = tuple(f"{name}.shape[{k}]" if known else str(n) for k, n in enumerate(value.shape))
     return Operand(entry(name, value.shape, sizes), value.shape, sizes)

@@ -23,13 +23,17 @@ from gradcheck.closed_forms.index import (
 from gradcheck.errors import OutOfBudget
 from gradcheck.language import Budget, Program, check_program, run
 from gradcheck.language.kinds import KINDS, VOCABULARY
-from gradcheck.numbers.ball import balls
+from gradcheck.numbers.ball import arbs, balls
 from gradcheck.ops.matrices import summed
 
 PRODUCTS = 20_000_000
 """The most products that one contraction may take: a few seconds of flint's matrices."""
 ENTRIES = 300_000
 """The most entries of an intermediate array: half a second of balls."""
+
+
+EQUAL = "u0 == u1"
+"""An entry and the largest of its row: the very same number, or the forward has met a tie."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,7 @@ class Values:
     def _size(self, text: str) -> Any:
         """A size as a fraction, so that one below a line stays exact."""
         found = np.asarray(self.text(text, {}), dtype=object).item()
-        return Fraction(found) if isinstance(found, int | np.integer) else found
+        return Fraction(int(found)) if isinstance(found, int | np.integer) else found
 
     def _factor(self, factor: Factor) -> Array:
         if isinstance(factor, Named):
@@ -108,9 +112,16 @@ class Values:
             inner = [_spread(self._sum(part), axes) for part in factor.parts]
         else:
             inner = [self.of(part) for part in factor.parts]
+        if factor.text == EQUAL:
+            return Array(balls(_overlap(*inner)), axes)
         found = self.text(factor.text, {f"u{i}": numbers for i, numbers in enumerate(inner)})
         found = balls(np.asarray(found, dtype=object))
         return Array(found, axes) if isinstance(factor, Applied) else _called(found, factor)
+
+
+def _overlap(a: Any, b: Any) -> Any:
+    """Whether numbers are one and the same, as far as balls can tell."""
+    return np.vectorize(lambda x, y: int(x.overlaps(y)), otypes=[int])(arbs(a), arbs(b))
 
 
 @lru_cache(maxsize=4096)

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradcheck.closed_forms.opinion import closed_form
-from gradcheck.opinions.differences import DIRECTIONS, closer, differences
+from gradcheck.opinions.differences import closer, differences
+from gradcheck.opinions.floats.blackbox import DIRECTIONS
 from gradcheck.opinions.opinion import Case, Estimate, Opinion, Slope
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
