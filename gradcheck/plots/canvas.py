@@ -1,6 +1,6 @@
 """Figures that come out alike every time: their look, and how they become SVG.
 
-Only this module and the three that draw need matplotlib; of it they use figures alone, so that
+Only this module and the four that draw need matplotlib; of it they use figures alone, so that
 nothing of a program's own plots is touched.
 """
 
@@ -19,8 +19,6 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 POINTS = 72.0
 """An inch."""
 AROUND = 6.0
-WIDTH = 600.0
-"""800 pixels of a browser."""
 LETTERS = 76
 """So many of a heading's go on a line of that width."""
 
