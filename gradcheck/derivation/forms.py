@@ -43,6 +43,7 @@ def matrix_forms(problem: Problem, point: Point, judged: Mapping[str, Estimate])
     """
     if problem.cotangent is not None:
         return {}
+    point, problem = problem.given(point), problem.plain
     try:
         texts = derived(problem, point)
     except (NoText, GradcheckError):

@@ -76,14 +76,19 @@ class Spot:
         Values that the program names are among them once they are looked up.
         """
         if bits not in self.inputs:
-            values = {name: arbs(value) for name, value in self.point.items()}
+            values = {name: arbs(value) for name, value in self.given.items()}
             self.inputs[bits] = _Known(values, partial(program_values, self.problem, self.point))
         return self.inputs[bits]
 
     def mentioned(self, words: Collection[str], bits: int) -> dict[str, Array]:
         """Of some words those that are values here: inputs, and names of the program."""
         known = self.arbs(bits)
-        return {word: known[word] for word in words if word in self.point or word in self.named}
+        return {word: known[word] for word in words if word in self.given or word in self.named}
+
+    @cached_property
+    def given(self) -> Point:
+        """The inputs here."""
+        return self.problem.given(self.point)
 
     @cached_property
     def named(self) -> frozenset[str]:

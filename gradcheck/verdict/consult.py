@@ -60,11 +60,14 @@ class Verdict:
     notes: tuple[str, ...] = ()
 
 
-def consult(case: Case, *, write: bool = True) -> Verdict:
-    """Ask the three opinions about one case and read the pattern of their answers."""
+def consult(case: Case, *, write: bool = True, mine: Opinion | None = None) -> Verdict:
+    """Ask the three opinions about one case and read the pattern of their answers.
+
+    `mine` is reverse mode's, where it has been formed already.
+    """
     closed = closed_form(case, write=write)
     count = CONFIRMING if closed.method else DIRECTIONS
-    opinions = [reverse(case), closed, differences(case, directions=count)]
+    opinions = [mine or reverse(case), closed, differences(case, directions=count)]
     found = read(case, opinions)
     if found.verdict == "dissent" and _lonely(found) == {"reverse"}:
         found = read(case, [reverse(case, MORE_SAMPLES), *opinions[1:]])
