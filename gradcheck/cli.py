@@ -91,6 +91,7 @@ def main() -> None:
 @click.option("--wrt", metavar="NAME", multiple=True, help="With -e: differentiate by this alone.")
 @click.option("--problem", "only", metavar="ID", multiple=True, help="Only this problem.")
 @click.option("--steps", is_flag=True, help="Show the chain rule node by node.")
+@click.option("--entries", is_flag=True, help="Show every entry of every array.")
 @click.option(
     "--plot",
     type=click.Path(file_okay=False, path_type=Path),
@@ -105,6 +106,7 @@ def solve(  # noqa: PLR0917 - click gives them by name
     wrt: tuple[str, ...],
     only: tuple[str, ...],
     steps: bool,
+    entries: bool,
     plot: Path | None,
     lint: bool,
     as_json: bool,
@@ -126,7 +128,7 @@ def solve(  # noqa: PLR0917 - click gives them by name
         chosen = [question(expression, paths, wrt)]
     from gradcheck.commands.solve import How, solve_all  # noqa: PLC0415
 
-    code = solve_all(chosen, How(steps, as_json, plot))
+    code = solve_all(chosen, How(steps, as_json, plot, entries))
     if lint and not as_json:
         from gradcheck.commands.lint import lint_all  # noqa: PLC0415
 
@@ -290,6 +292,27 @@ def lint(paths: tuple[Path, ...], self_tests_only: bool, confusion: bool) -> Non
 
     problems = _chosen(sets, ())
     sys.exit(print_confusion(problems) if confusion else lint_all(problems, self_tests_only))
+
+
+GENERATE_EXAMPLES = """gradcheck generate --rules chain,product --level 2 --count 5
+gradcheck generate --reveals missing-inner-derivative > practice.yaml"""
+
+
+@main.command(cls=Exemplified, epilog=GENERATE_EXAMPLES)
+@click.option("--rules", default="", metavar="NAMES", help="power, sum, product, chain, ...")
+@click.option("--level", type=click.IntRange(1, 3), help="1: the rule alone, 3: several in one.")
+@click.option("--count", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N")
+@click.option("--reveals", default="", metavar="MISTAKE-ID", help="Each must show this mistake.")
+@click.option("--seed", type=int, default=0, metavar="N", help="Another seed, other problems.")
+def generate(**how: Any) -> None:
+    """Write a set of practice problems, solved and with self-tests, to standard output.
+
+    Without --rules all of them in turn, without --level from easy to hard. Exit code 0: written,
+    2: there is no such rule or mistake.
+    """
+    from gradcheck.commands import generate as command  # noqa: PLC0415
+
+    sys.exit(command.generate(command.How(**how)))
 
 
 @main.command(cls=Exemplified, epilog="gradcheck ops")
