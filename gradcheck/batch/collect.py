@@ -8,6 +8,7 @@ from gradcheck.batch.ledger import Ledger, Unusable
 from gradcheck.batch.questions import fingerprint
 from gradcheck.batch.strangers import Strangers
 from gradcheck.batch.submissions import Read, Submission, Unreadable
+from gradcheck.grading.follow import among
 from gradcheck.problem import Problem
 
 NAMED = 10  # names in one notice
@@ -102,7 +103,8 @@ class Collector:
         if file:
             self.seen[student] = file
         for id, given in answers.items():
-            parts = {part.name: given.get(part.name) for part in self.problems[id].parts}
+            problem = self.problems[id]
+            parts = {part.name: among(problem, part.name, given) for part in problem.parts}
             self.ledger.take(student, id, self.prints[id], parts)
 
     def _say_again(self, read: Submission, before: str, answers: Mapping[str, Any]) -> None:
