@@ -113,7 +113,9 @@ def test_the_same_points_are_no_change(here):
     """What was judged again to the same end is counted, and not told line by line."""
     run(here)
     made(here, {"set.yaml": SET.replace("points: 2", "points: 2, credit: {sign-error: 0.5}")})
-    said = run(here, "--diff").stdout
+    again = run(here, "--diff")
+    assert again.exit_code == 0, again.stderr
+    said = again.stdout
     assert "->" not in said
     assert "no judgement has changed; 2 answers were judged again, with the same points" in said
 
