@@ -125,8 +125,10 @@ class Mistake:
     said after more telling names, and not beside one that `is_a` case of it. `hidden_by` is what a
     problem may be like so that nobody can see the mistake. `anywhere` says that a mistake of
     backprop may be named in calculus too; `slip` that it is one of attention, not of understanding
-    (a set's `credit: {slip: 0.5}` is for all of these). `says` may use {text}, the site; {u} and
-    {v}, its arguments; {du} and {dv}, their derivatives; {c}, a constant factor or exponent.
+    (a set's `credit: {slip: 0.5}` is for all of these). `alike` has the ids of other mistakes that
+    may give the same numbers: why, and what change of the program would tell them apart. `says`
+    may use {text}, the site; {u} and {v}, its arguments; {du} and {dv}, their derivatives; {c}, a
+    constant factor or exponent.
     """
 
     id: str
@@ -144,6 +146,7 @@ class Mistake:
     is_a: str = ""
     anywhere: bool = False
     slip: bool = False
+    alike: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def family(self) -> str:
