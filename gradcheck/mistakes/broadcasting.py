@@ -39,6 +39,20 @@ broadcast_not_summed = mistake(
     hidden_by=(ONE_LONG,),
 )
 
+partly_summed = mistake(
+    "broadcast-not-summed",
+    verb="fit",
+    where=lambda e: np.ndim(e.g) > len(e.shape) + 1,
+    choices=lambda e: range(np.ndim(e.g) - len(e.shape)),
+    wrong=lambda e, axis: np.sum(e.g, axis=axis),
+    says="An operand of `{text}` was broadcast along several axes: its gradient must be summed over "
+    "all of them, here it was over one.",
+    example=("sum((X + b)**2)", {"b": "sum(2*(X + b), axis=0)"}, {"X": (2, 4, 3), "b": (3,)}),
+    common=0.5,
+    habit=False,
+    hidden_by=(ONE_LONG,),
+)
+
 broadcast_averaged = mistake(
     "broadcast-averaged",
     verb="fit",

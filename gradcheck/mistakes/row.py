@@ -7,7 +7,7 @@ In the *backprop* family it is one of reverse mode's four verbs said wrong at on
 the right answer to a wrong one.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,7 +32,8 @@ class Edge:
 
     `g` arrives (for a fit: after the pull), `right` is what the right verb makes of it, `y` and
     `operands` are the op's value and arguments, `shape` is that of the operand; `rule(g, y,
-    operands)` is the op's own VJP, `shared` says that the operand has other uses too.
+    operands)` is the op's own VJP, `shared` says that the operand has other uses too. `around` are
+    other tensors of the run, the nearest first.
     """
 
     op: str
@@ -46,6 +47,7 @@ class Edge:
     elementwise: bool
     shared: bool
     rule: Callable[..., Any]
+    around: tuple[Any, ...] = ()
 
     @property
     def x(self) -> Any:
@@ -128,7 +130,8 @@ class Mistake:
     (a set's `credit: {slip: 0.5}` is for all of these). `alike` has the ids of other mistakes that
     may give the same numbers: why, and what change of the program would tell them apart. `says`
     may use {text}, the site; {u} and {v}, its arguments; {du} and {dv}, their derivatives; {c}, a
-    constant factor or exponent.
+    constant factor or exponent. `choices(site)` is what the mistake may be made with at a site, for
+    a mistake that can be made in several ways: `wrong` is told one of them.
     """
 
     id: str
@@ -147,6 +150,7 @@ class Mistake:
     anywhere: bool = False
     slip: bool = False
     alike: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    choices: Callable[[Any], Sequence[Any]] | None = None
 
     @property
     def family(self) -> str:

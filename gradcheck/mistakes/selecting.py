@@ -22,6 +22,21 @@ def _assigned(e: Edge) -> Any:
     return out
 
 
+def _uses(e: Edge) -> Any:
+    """How often each entry is chosen; 1 where it is not."""
+    out = np.zeros(e.shape)
+    np.add.at(out, e.params["index"], 1.0)
+    return np.maximum(out, 1.0)
+
+
+def _to_the_other(e: Edge) -> Any:
+    """The pull of the minimum for the maximum, and the other way round."""
+    other = TABLE["min" if e.op == "max" else "max"]
+    rule = other.vjp(0)
+    assert rule is not None
+    return rule(e.g, other.forward(e.x, **e.params), e.x, **e.params)
+
+
 mask_of_upstream = mistake(
     "mask-wrong",
     verb="pull",
@@ -77,4 +92,31 @@ repeated_index = mistake(
     "one is left.",
     example=("sum(x[[0, 2, 2]] * v)", {"x": "array([v[0], 0*v[0], v[2]])"}, {"x": (3,), "v": (3,)}),
     common=0.6,
+)
+
+the_other_extreme = mistake(
+    "mask-wrong",
+    verb="pull",
+    where=lambda e: e.op in ("max", "min"),
+    wrong=_to_the_other,
+    says="The gradient of `{text}` went to the wrong end: to the smallest entry for a maximum, to "
+    "the largest for a minimum.",
+    example=("max(x)", {"x": "1.0*(x == min(x))"}, {"x": (5,)}),
+    common=0.4,
+    anywhere=True,
+)
+
+repeated_index_averaged = mistake(
+    "mean-for-sum",
+    verb="pull",
+    where=lambda e: e.op == "getitem" and "index" in e.params,
+    wrong=lambda e: e.right / _uses(e),
+    says="An index occurs more than once in `{text}`: its gradients add up, here their mean was "
+    "taken.",
+    example=(
+        "sum(x[[0, 2, 2]] * v)",
+        {"x": "array([v[0], 0*v[0], (v[1] + v[2])/2])"},
+        {"x": (3,), "v": (3,)},
+    ),
+    common=0.35,
 )
