@@ -87,7 +87,7 @@ def acts(tape: Tape, rows: Sequence[Mistake]) -> Iterator[WrongVerb]:
 
 
 def _of_block(tape: Tape, row: Mistake, block: Block, n: int) -> Iterator[WrongVerb]:
-    """A row at a block, in each of its ways: what it changes goes back from the block's argument."""
+    """A row at a block, in each of its ways: its change goes back from the argument."""
     key = ("block", block.y.span, block.edge.op)
     site = Site(block.y, -1, key, block.y.span)
     for one in _ways(row, site, block.edge) if _can(row, block.edge) else ():
@@ -149,6 +149,8 @@ def _sites(
         return [site] if row.where(Start(tape.seed, tape.value)) else []
     if row.verb == "accumulate":
         return list(_accumulations(tape))
+    if row.verb == "keep":
+        return list(_meetings(tape))
     return [
         one for site, edge in edges[row.verb] if _can(row, edge) for one in _ways(row, site, edge)
     ]
@@ -182,6 +184,17 @@ def _accumulations(tape: Tape) -> Iterator[Site]:
             yield Site(step, -1, (span, label, again[span, label]), span)
 
 
+def _meetings(tape: Tape) -> Iterator[Site]:
+    """Steps that more than two edges lead to, once for each edge that might be left."""
+    for site in _accumulations(tape):
+        if tape.uses[site.step] > 2:
+            edges = [
+                (node, i) for node in tape.nodes for i, e in enumerate(node.edges) if e is site.step
+            ]
+            for n, edge in enumerate(edges):
+                yield replace(site, key=(*site.key, n), choice=edge)
+
+
 def _made(tape: Tape, row: Mistake, sites: Sequence[Site], key: Key) -> Iterator[WrongVerb]:
     verbs = _said_wrong(tape, row, {(site.step, site.i): site for site in sites})
     try:
@@ -206,6 +219,12 @@ def _said_wrong(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]
         right = RIGHT.pull(node, i, g, y, operands)
         return wrong(node, i, g, right) if (node, i) in sites else right
 
+    def keep(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
+        right = RIGHT.pull(node, i, g, y, operands)
+        target = node.edges[i]
+        site = None if target is None else sites.get((target, -1))
+        return right if site is None or site.choice == (node, i) else 0 * right
+
     def fit(node: Node, i: int, g: Any) -> Any:
         right = _fit(node, i, g)
         return wrong(node, i, g, right) if (node, i) in sites else right
@@ -215,8 +234,9 @@ def _said_wrong(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]
         return row.wrong(Accumulation(held, g)) if (step, -1) in sites else right
 
     right = replace(RIGHT, fit=_fit)
-    said = {"seed": seed, "pull": pull, "fit": fit, "accumulate": accumulate}[row.verb]
-    return replace(right, **{row.verb: said})  # type: ignore[arg-type]
+    said = {"seed": seed, "pull": pull, "keep": keep, "fit": fit, "accumulate": accumulate}
+    verb = "pull" if row.verb == "keep" else row.verb
+    return replace(right, **{verb: said[row.verb]})  # type: ignore[arg-type]
 
 
 def _fit(node: Node, i: int, g: Any) -> Any:

@@ -86,7 +86,7 @@ def _checked(tape: Tape, y: Node, x: Step, name: str, params: Mapping[str, Any])
 
 @dataclass(frozen=True)
 class Kind:
-    """A function of the textbook: whether y looks like one, its parameters if it is of x, its pull."""
+    """A function of the textbook: does y look like one, its parameters if it is of x, its pull."""
 
     may_be: Callable[[Any], bool]
     is_it: Callable[[Any, Any], Mapping[str, Any] | None]

@@ -14,6 +14,17 @@ overwritten_not_accumulated = mistake(
     common=0.8,
 )
 
+one_path_left = mistake(
+    "overwritten-not-accumulated",
+    verb="keep",
+    wrong=lambda e: 0 * e.right,
+    says="`{text}` is used more than twice: the gradients of all its uses add up, here only one of "
+    "them is left.",
+    example=("sum(x**3 + sin(x) + exp(x))", {"x": "cos(x)"}, {"x": (3,)}),
+    common=0.7,
+    habit=False,
+)
+
 slices_overwritten = mistake(
     "overwritten-not-accumulated",
     verb="accumulate",

@@ -12,14 +12,14 @@ CHOICES = 8  # tensors that are tried in one's place: of more, chance would fit 
 AXES = 3
 
 
-def _others(e: Edge) -> Sequence[Any]:
-    """Tensors near by that might stand in the other operand's place, turned where that fits."""
-    found: list[Any] = []
-    for tensor in e.around:
-        for each in (tensor, tensor.T) if np.ndim(tensor) == 2 else (tensor,):
-            if np.shape(each) == np.shape(e.other) and not np.array_equal(each, e.other):
-                found.append(each)
-    return found[:CHOICES]
+def _like(e: Edge, model: Any, known: Sequence[Any]) -> Sequence[Any]:
+    """Tensors near by of the shape of a model, turned where that fits; not those that are known."""
+    return [
+        each
+        for tensor in e.around
+        for each in ((tensor, tensor.T) if np.ndim(tensor) == 2 else (tensor,))
+        if np.shape(each) == np.shape(model) and not any(np.array_equal(each, k) for k in known)
+    ][:CHOICES]
 
 
 def _with_other(e: Edge, tensor: Any) -> Any:
@@ -37,16 +37,28 @@ neighbour = mistake(
     "wrong-tensor-in-derivative",
     verb="pull",
     where=lambda e: e.op in PRODUCTS and np.ndim(e.other) > 0,
-    choices=_others,
+    choices=lambda e: _like(e, e.other, (e.other,)),
     wrong=_with_other,
-    says="At `{text}` another tensor of the same shape was taken for the operand that the cotangent "
-    "is multiplied by.",
-    example=(
-        "z = X @ W\nsum(tanh(z) * v * z)",
-        {"v": "z*z"},
-        {"X": (5, 3), "W": (3, 2), "v": (5, 2)},
-    ),
+    says="At `{text}` another tensor of the same shape was taken for the operand that the "
+    "cotangent is multiplied by.",
+    example=("sum(sin(x) * exp(x))", {"x": "x*cos(x) + sin(x)*exp(x)"}, {"x": (3,)}),
     common=0.45,
+    habit=False,
+)
+
+neighbour_of_argument = mistake(
+    "wrong-tensor-in-derivative",
+    verb="pull",
+    where=lambda e: e.elementwise and len(e.operands) == 1 and np.ndim(e.y) > 0,
+    choices=lambda e: _like(e, e.y, (e.x, e.y)),
+    wrong=lambda e, tensor: e.rule(e.g, tensor, (tensor,)),
+    says="The derivative of `{text}` is taken at another tensor of the same shape.",
+    example=(
+        "sum((x + tanh(x))**2 * v)",
+        {"x": "2*(x + tanh(x))*v * (1 + 1 - (x + tanh(x))**2)"},
+        {"x": (4,), "v": (4,)},
+    ),
+    common=0.4,
     habit=False,
 )
 

@@ -15,9 +15,13 @@ ROOT = "sqrt(var(x, axis=1, keepdims=True) + 0.1)"
 SHAPES = {"x": (5, 3), "v": (5, 3)}
 
 
-def _example(mean: str = "mean({}, axis=1)[:, None]", signs: str = "--", below: str = ROOT) -> Any:
-    """The pull of a normalisation with something else for its means, its signs, or its divisor."""
-    normal = f"((x - {MEAN}) / {ROOT})"
+def _example(
+    mean: str = "mean({}, axis=1)[:, None]",
+    signs: str = "--",
+    below: str = ROOT,
+    normal: str = f"((x - {MEAN}) / {ROOT})",
+) -> Any:
+    """The pull of a normalisation with something else for a part of it."""
     first, second = mean.format("v"), mean.format(f"v * {normal}")
     wrong = f"(v {signs[0]} {first} {signs[1]} {normal} * {second}) / ({below})"
     return f"sum((x - {MEAN}) / {ROOT} * v)", {"x": wrong}, SHAPES
@@ -113,6 +117,16 @@ variance_for_deviation = mistake(
     says="The derivative of `{text}` was divided by the variance: it is to be divided by its root.",
     example=_example(below=f"{ROOT}**2"),
     common=0.4,
+)
+
+deviation_in_the_mean = mistake(
+    "wrong-tensor-in-derivative",
+    verb="pull",
+    where=_normal,
+    wrong=lambda e: _norm(e, second=e.params["scale"] ** 2),
+    says="In the derivative of `{text}` the deviation stands where the normalised tensor belongs.",
+    example=_example(normal=f"(x - {MEAN})"),
+    common=0.35,
 )
 
 scale_missing = mistake(

@@ -1,7 +1,7 @@
 """Classic faults of hand-written backward passes, each with the ids that may name it."""
 
 from tests.support.faults.dense import CROSS_ENTROPY, EMBEDDING, MLP, RESIDUAL, SOFTMAX
-from tests.support.faults.net import Net, Pick
+from tests.support.faults.net import Inputs, Net, Pick
 from tests.support.faults.norms import BATCH_NORM, LAYER_NORM
 from tests.support.faults.windows import ATTENTION, CONVOLUTION, MAX_POOL, MEAN_POOL
 
@@ -19,4 +19,4 @@ NETS = {
     "residual net": RESIDUAL,
 }
 
-__all__ = ["NETS", "Net", "Pick"]
+__all__ = ["NETS", "Inputs", "Net", "Pick"]

@@ -23,20 +23,29 @@ def _mlp(v: Inputs, pick: Pick) -> dict[str, Any]:
     p = k @ v["W3"] + v["b3"]
     n = len(p)
     dp = 2 * (p - v["t"]) / p.size
+    dp = pick(dp, {"t - p": -dp})
     dk = dp @ v["W3"].T
     d2 = pick(dk * k * (1 - k), {"sigmoid' = 1 - a": dk * (1 - k)})
     dh = pick(d2 @ v["W2"].T, {"W2 not transposed": d2 @ v["W2"]})
     d1 = pick(
-        dh * (1 - h**2), {"tanh' = a(1 - a)": dh * h * (1 - h), "tanh' = 1 - a": dh * (1 - h)}
+        dh * (1 - h**2),
+        {"tanh' left out": dh, "tanh' = a(1 - a)": dh * h * (1 - h), "tanh' = 1 - a": dh * (1 - h)},
     )
-    dW2 = h.T @ d2
+    dw2 = h.T @ d2
     return {
-        "W1": v["X"].T @ d1,
-        "b1": d1.sum(0),
-        "W2": pick(dW2, {"z1 for h in dW2": z1.T @ d2, "second layer averaged twice": dW2 / n}),
+        "W1": pick(v["X"].T @ d1, {"dW1 turned": d1.T @ v["X"]}),
+        "b1": pick(d1.sum(0), {"db1 of the layer above": d2.sum(0)}),
+        "W2": pick(
+            dw2,
+            {
+                "z1 for h in dW2": z1.T @ d2,
+                "second layer averaged twice": dw2 / n,
+                "dW2 before the activation": h.T @ dk,
+            },
+        ),
         "b2": pick(d2.sum(0), {"second layer averaged twice": d2.mean(0)}),
         "W3": k.T @ dp,
-        "b3": dp.sum(0),
+        "b3": pick(dp.sum(0), {"b3 averaged": dp.mean(0)}),
     }
 
 
@@ -53,7 +62,14 @@ MLP = Net(
         "z1 for h in dW2": "wrong-tensor-in-derivative",
         "second layer averaged twice": "mean-for-sum broadcast-averaged",
     },
-    {},
+    {
+        "t - p": "sign-error",
+        "tanh' left out": "chain-factor-dropped",
+        "dW1 turned": "transposed",
+        "db1 of the layer above": "wrong-tensor-in-derivative",
+        "dW2 before the activation": "chain-factor-dropped",
+        "b3 averaged": "broadcast-averaged",
+    },
 )
 
 
@@ -74,8 +90,16 @@ def _cross_entropy(v: Inputs, pick: Pick) -> dict[str, Any]:
     q = pick(e / e.sum(1, keepdims=True), {"softmax over the batch": e / e.sum(0, keepdims=True)})
     n = len(z)
     right = (q - v["t"]) / n
-    dz = pick(right, {"target not subtracted": q / n, "not averaged": q - v["t"]})
-    return {"W": v["X"].T @ dz, "b": dz.sum(0)}
+    dz = pick(
+        right,
+        {
+            "target not subtracted": q / n,
+            "not averaged": q - v["t"],
+            "q + t": (q + v["t"]) / n,
+            "mean over all entries": right / 3,
+        },
+    )
+    return {"W": v["X"].T @ dz, "b": pick(dz.sum(0), {"db averaged": dz.mean(0)})}
 
 
 CROSS_ENTROPY = Net(
@@ -87,7 +111,11 @@ CROSS_ENTROPY = Net(
         "target not subtracted": "path-dropped",
         "not averaged": "sum-for-mean",
     },
-    {},
+    {
+        "q + t": "sign-error",
+        "mean over all entries": "mean-for-sum",
+        "db averaged": "broadcast-averaged",
+    },
 )
 
 
@@ -98,7 +126,15 @@ def _softmax(v: Inputs, pick: Pick) -> dict[str, Any]:
     q = e / e.sum(1, keepdims=True)
     dq = -v["t"] / q / len(z)
     dz = q * (dq - (dq * q).sum(1, keepdims=True))
-    dz = pick(dz, {"softmax passed over": dq, "softmax' = g y": dq * q})
+    dz = pick(
+        dz,
+        {
+            "softmax passed over": dq,
+            "softmax' = g y": dq * q,
+            "sum without weights": q * (dq - dq.sum(1, keepdims=True)),
+            "softmax' twice": q * (dz - (dz * q).sum(1, keepdims=True)),
+        },
+    )
     return {"W": v["X"].T @ dz, "b": dz.sum(0)}
 
 
@@ -107,7 +143,7 @@ SOFTMAX = Net(
     _classes,
     _softmax,
     {"softmax passed over": "chain-factor-dropped", "softmax' = g y": "path-dropped"},
-    {},
+    {"sum without weights": "chain-factor-dropped", "softmax' twice": "chain-factor-twice"},
 )
 
 
@@ -124,12 +160,24 @@ def _embedding(v: Inputs, pick: Pick) -> dict[str, Any]:
     a = np.tanh(h @ v["W"])
     d = v["v"] * (1 - a**2)
     dh = d @ v["W"].T
-    dE, assigned = np.zeros_like(v["E"]), np.zeros_like(v["E"])
-    np.add.at(dE, IDS, dh)
+    de, assigned = np.zeros_like(v["E"]), np.zeros_like(v["E"])
+    np.add.at(de, IDS, dh)
     assigned[IDS] = dh
-    counts = np.maximum(np.bincount(IDS, minlength=len(dE)), 1)[:, None]
-    dE = pick(dE, {"= for += by index": assigned, "mean over the uses": dE / counts})
-    return {"E": dE, "W": pick(h.T @ d, {"one use for all in dW": v["E"][:5].T @ d})}
+    by_position, first = np.zeros_like(de), np.zeros_like(de)
+    by_position[:5] = dh
+    first[IDS[::-1]] = dh[::-1]
+    counts = np.maximum(np.bincount(IDS, minlength=len(de)), 1)[:, None]
+    de = pick(
+        de,
+        {
+            "= for += by index": assigned,
+            "mean over the uses": de / counts,
+            "by position": by_position,
+            "first use alone": first,
+            "divided by the batch": de / len(IDS),
+        },
+    )
+    return {"E": de, "W": pick(h.T @ d, {"one use for all in dW": v["E"][:5].T @ d})}
 
 
 EMBEDDING = Net(
@@ -141,7 +189,11 @@ EMBEDDING = Net(
         "mean over the uses": "repeated-index-averaged broadcast-averaged mean-for-sum",
         "one use for all in dW": "wrong-index wrong-tensor-in-derivative",
     },
-    {},
+    {
+        "by position": "wrong-index",
+        "first use alone": "repeated-index-overwritten",
+        "divided by the batch": "mean-for-sum",
+    },
 )
 
 
@@ -158,12 +210,18 @@ def _residual(v: Inputs, pick: Pick) -> dict[str, Any]:
     dc = dout * (1 - c**2)
     through = dc @ v["W2"].T
     dy = pick(dout + through, {"no skip in block 2": through})
-    da = dy * (1 - a**2)
-    dx = pick(dy + da @ v["W1"].T, {"skip twice in block 1": 2 * dy + da @ v["W1"].T})
+    da = pick(dy * (1 - a**2), {"slope at the output": dy * (1 - y**2)})
+    dx = pick(
+        dy + da @ v["W1"].T,
+        {"skip twice in block 1": 2 * dy + da @ v["W1"].T, "no branch in block 1": dy},
+    )
     return {
         "x": dx,
         "W1": v["x"].T @ da,
-        "W2": pick(y.T @ dc, {"branch for output in dW2": a.T @ dc}),
+        "W2": pick(
+            y.T @ dc,
+            {"branch for output in dW2": a.T @ dc, "input for output in dW2": v["x"].T @ dc},
+        ),
     }
 
 
@@ -176,5 +234,9 @@ RESIDUAL = Net(
         "skip twice in block 1": "counted-twice",
         "branch for output in dW2": "wrong-tensor-in-derivative",
     },
-    {},
+    {
+        "slope at the output": "wrong-tensor-in-derivative",
+        "no branch in block 1": "path-dropped overwritten-not-accumulated",
+        "input for output in dW2": "wrong-tensor-in-derivative",
+    },
 )

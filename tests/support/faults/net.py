@@ -24,7 +24,8 @@ class Pick:
 class Net:
     """A program in its inputs, and `back(inputs, pick)`, its gradients by hand.
 
-    `faults` has for each fault the ids of which one must be named, written before it was tried.
+    `faults` has for each fault the ids of which one must be named, written before it was tried;
+    `later` likewise, written after the catalogue had been completed by what `faults` had missed.
     """
 
     program: str

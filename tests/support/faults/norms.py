@@ -30,13 +30,25 @@ def _layer_norm(v: Inputs, pick: Pick) -> dict[str, Any]:
             "statistics constant": dn / r,
             "mean constant": (dn - second) / r,
             "variance constant": (dn - first) / r,
+            "not divided": dn - first - second,
+            "s for r": (dn - first - second) / r**2,
+            "sums for means": (dn - 4 * first - 4 * second) / r,
+            "deviation in the second mean": (
+                dn - first - (x - m) * (dn * (x - m)).mean(1, keepdims=True)
+            )
+            / r,
+            "gain left out": (g - g.mean(1, keepdims=True) - n * (g * n).mean(1, keepdims=True))
+            / r,
             "means over the batch": (
                 dn - dn.mean(0, keepdims=True) - n * (dn * n).mean(0, keepdims=True)
             )
             / r,
         },
     )
-    da = pick((g * n).sum(0), {"x for its normal form in da": (g * x).sum(0)})
+    da = pick(
+        (g * n).sum(0),
+        {"x for its normal form in da": (g * x).sum(0), "da averaged": (g * n).mean(0)},
+    )
     db = pick(g.sum(0), {"db over the features": g.sum(1)})
     return {"x": dx, "a": da, "b": db}
 
@@ -59,7 +71,14 @@ LAYER_NORM = Net(
         "x for its normal form in da": "wrong-tensor-in-derivative",
         "db over the features": "summed-over-wrong-axis",
     },
-    {},
+    {
+        "not divided": "chain-factor-dropped",
+        "s for r": "wrong-tensor-in-derivative",
+        "sums for means": "sum-for-mean",
+        "deviation in the second mean": "wrong-tensor-in-derivative",
+        "gain left out": "chain-factor-dropped",
+        "da averaged": "broadcast-averaged",
+    },
 )
 
 
@@ -69,17 +88,25 @@ def _batch_norm(v: Inputs, pick: Pick) -> dict[str, Any]:
     r = np.sqrt(s + EPS)
     n = (x - m) / r
     y = n * v["a"] + v["b"]
-    g = v["v"] * (y > 0)
+    g = pick(v["v"] * (y > 0), {"mask inverted": v["v"] * (y <= 0)})
     dn = g * v["a"]
     first, second = dn.mean(0), n * (dn * n).mean(0)
     dx = pick(
         (dn - first - second) / r,
         {
             "statistics constant": dn / r,
+            "mean constant": (dn - second) / r,
+            "mean added": (dn + first - second) / r,
             "sums for means": (dn - dn.sum(0) - n * (dn * n).sum(0)) / r,
         },
     )
-    da = pick((g * n).sum(0), {"deviation for normal form in da": (g * (x - m)).sum(0)})
+    da = pick(
+        (g * n).sum(0),
+        {
+            "deviation for normal form in da": (g * (x - m)).sum(0),
+            "x for normal form in da": (g * x).sum(0),
+        },
+    )
     db = pick(g.sum(0), {"mask of the gradient": (v["v"] * (v["v"] > 0)).sum(0)})
     return {"x": dx, "a": da, "b": db}
 
@@ -98,5 +125,10 @@ BATCH_NORM = Net(
         "deviation for normal form in da": "wrong-tensor-in-derivative",
         "mask of the gradient": "mask-wrong",
     },
-    {},
+    {
+        "mean constant": "path-dropped",
+        "mean added": "sign-error",
+        "mask inverted": "mask-wrong",
+        "x for normal form in da": "wrong-tensor-in-derivative",
+    },
 )

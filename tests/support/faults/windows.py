@@ -25,14 +25,23 @@ def _attention(v: Inputs, pick: Pick) -> dict[str, Any]:
         ds,
         {
             "softmax without weights": p * (dp - dp.sum(1, keepdims=True)),
+            "softmax' on the diagonal": dp * p * (1 - p),
             "softmax along the other axis": p * (dp - (dp * p).sum(0, keepdims=True)),
         },
     )
-    ds = pick(ds / ROOT, {"scale forgotten": ds})
+    ds = pick(ds / ROOT, {"scale forgotten": ds, "scale twice": ds / ROOT**2})
     dq = pick(ds @ k, {"q for k": ds @ q})
-    dk = pick(ds.T @ q, {"dS not transposed": ds @ q})
+    dk = pick(ds.T @ q, {"dS not transposed": ds @ q, "k for q": ds.T @ k})
     dw = pick(p.T @ v["v"], {"P not transposed": p @ v["v"]})
-    dx = dq @ v["Wq"].T + dk @ v["Wk"].T + dw @ v["Wv"].T
+    parts = [dq @ v["Wq"].T, dk @ v["Wk"].T, dw @ v["Wv"].T]
+    dx = pick(
+        sum(parts),
+        {
+            "values' path left out": parts[0] + parts[1],
+            "dX = for +=": parts[2],
+            "Wk for Wq in dX": dq @ v["Wk"].T + parts[1] + parts[2],
+        },
+    )
     return {"X": dx, "Wq": x.T @ dq, "Wk": x.T @ dk, "Wv": x.T @ dw}
 
 
@@ -49,7 +58,14 @@ ATTENTION = Net(
         "dS not transposed": "transposed",
         "P not transposed": "transposed",
     },
-    {},
+    {
+        "softmax' on the diagonal": "jacobian-diagonal-only",
+        "scale twice": "chain-factor-twice",
+        "k for q": "wrong-tensor-in-derivative operands-swapped",
+        "values' path left out": "path-dropped overwritten-not-accumulated",
+        "dX = for +=": "overwritten-not-accumulated",
+        "Wk for Wq in dX": "wrong-tensor-in-derivative",
+    },
 )
 
 
@@ -71,10 +87,21 @@ def _convolution(v: Inputs, pick: Pick) -> dict[str, Any]:
         dx[:, window] += du[:, i]
         assigned[:, window] = du[:, i]
     dw = np.einsum("bpk,bpc->kc", u, g)
+    last_window, last_sample = u[:, -1].T @ g[:, -1], u[-1].T @ g[-1]
+    shifted = np.roll(dx, 1, axis=1)
     return {
-        "x": pick(dx, {"= for += over windows": assigned}),
-        "w": pick(dw, {"dw flipped": dw[::-1]}),
-        "c": pick(g.sum((0, 1)), {"dc over the batch alone": g.sum(0)}),
+        "x": pick(dx, {"= for += over windows": assigned, "windows one to the right": shifted}),
+        "w": pick(
+            dw,
+            {
+                "dw flipped": dw[::-1],
+                "= for += over windows in dw": last_window,
+                "= for += over samples in dw": last_sample,
+            },
+        ),
+        "c": pick(
+            g.sum((0, 1)), {"dc over the batch alone": g.sum(0), "dc averaged": g.mean((0, 1))}
+        ),
     }
 
 
@@ -89,7 +116,12 @@ CONVOLUTION = Net(
         "dw flipped": "flipped",
         "dc over the batch alone": "broadcast-not-summed summed-over-wrong-axis",
     },
-    {},
+    {
+        "windows one to the right": "wrong-index",
+        "= for += over windows in dw": "overwritten-not-accumulated",
+        "= for += over samples in dw": "overwritten-not-accumulated",
+        "dc averaged": "broadcast-averaged",
+    },
 )
 
 
@@ -105,7 +137,15 @@ def _max_pool(v: Inputs, pick: Pick) -> dict[str, Any]:
     d = v["v"] * (1 - a**2)
     dh = (d @ v["W"].T)[:, :, None]
     top = pairs == h[:, :, None]
-    dx = pick(dh * top, {"to every entry of the window": dh + 0 * pairs, "argmin": dh * ~top})
+    dx = pick(
+        dh * top,
+        {
+            "to every entry of the window": dh + 0 * pairs,
+            "argmin": dh * ~top,
+            "to the first of the window": dh * [1, 0],
+            "divided by the window": dh * top / 2,
+        },
+    )
     return {"x": dx.reshape(3, 6), "W": h.T @ d}
 
 
@@ -114,7 +154,10 @@ MAX_POOL = Net(
     _images,
     _max_pool,
     {"to every entry of the window": "mask-wrong", "argmin": "mask-wrong"},
-    {},
+    {
+        "to the first of the window": "mask-wrong",
+        "divided by the window": "factor-two mean-for-sum",
+    },
 )
 
 
@@ -124,7 +167,12 @@ def _mean_pool(v: Inputs, pick: Pick) -> dict[str, Any]:
     d = v["v"] * (1 - a**2)
     dh = d @ v["W"].T
     dx = np.repeat(dh / 2, 2, axis=1)
-    return {"x": pick(dx, {"not divided by the window": 2 * dx}), "W": h.T @ d}
+    return {
+        "x": pick(
+            dx, {"not divided by the window": 2 * dx, "tiled, not repeated": np.tile(dh / 2, 2)}
+        ),
+        "W": h.T @ d,
+    }
 
 
 MEAN_POOL = Net(
@@ -132,5 +180,5 @@ MEAN_POOL = Net(
     _images,
     _mean_pool,
     {"not divided by the window": "sum-for-mean factor-two"},
-    {},
+    {"tiled, not repeated": "summed-over-wrong-axis wrong-index"},
 )
