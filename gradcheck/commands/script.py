@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from gradcheck.commands.screen import screen
 from gradcheck.errors import Complaint, GradcheckError, TextError
 from gradcheck.language import Program, check_program
 from gradcheck.language.kinds import VOCABULARY
@@ -29,7 +30,7 @@ def solve_scripts(files: Sequence[Path], as_json: bool, with_steps: bool) -> int
 
     0: every backward call agrees, 1: a script ends in an error, 2: one cannot be read, 3: dissent.
     """
-    out, err = Console(highlight=False), Console(stderr=True, highlight=False)
+    out, err = screen(), screen(stderr=True)
     return max((_solved(file, as_json, with_steps, out, err) for file in files), default=AGREE)
 
 

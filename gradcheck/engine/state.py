@@ -9,6 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from gradcheck.engine import advice, native
+from gradcheck.engine.printing import Size
 from gradcheck.engine.recording import MODE
 from gradcheck.engine.tape import (
     Form,
@@ -85,9 +86,9 @@ class State:
         return self._node is None
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """Sizes of the axes."""
-        return self._value.shape  # type: ignore[no-any-return]
+    def shape(self) -> Size:
+        """Sizes of the axes: a tuple that prints as PyTorch's."""
+        return Size(self._value.shape)
 
     @property
     def ndim(self) -> int:

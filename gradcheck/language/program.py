@@ -20,6 +20,7 @@ from gradcheck.language.rules.statements import STATEMENTS, assigned
 from gradcheck.language.rules.vocabulary import Vocabulary
 from gradcheck.language.rules.walk import Check, dotted
 from gradcheck.language.spans import MARK, Spans
+from gradcheck.language.uniform import uniform
 
 NODE = TypeVar("NODE", bound=ast.AST)
 
@@ -63,7 +64,7 @@ def check_program(
     """
     text = source.replace("\r\n", "\n").replace("\r", "\n")
     passage = Passage(text, file, line, column)
-    return _checked(parse(passage), passage, declared, vocabulary, kept)
+    return _checked(uniform(parse(passage)), passage, declared, vocabulary, kept)
 
 
 def check_expression(

@@ -34,7 +34,9 @@ def shown(value: Any) -> str:
     """A value as PyTorch prints it; without addresses, which differ from run to run."""
     plain = value.t if isinstance(value, Traced) else value
     if isinstance(plain, np.bool_):
-        return str(bool(plain))
+        return f"tensor({bool(plain)})"
+    if isinstance(plain, np.dtype):
+        return f"torch.{plain}"
     text = show(plain, "", False) if isinstance(plain, np.ndarray) else repr(plain)
     return ADDRESS.sub("", text)
 

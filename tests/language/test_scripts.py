@@ -59,7 +59,7 @@ SAID = {
     "seeded": (
         "torch.manual_seed(1)\na = torch.randn(3)\ntorch.manual_seed(1)\nb = torch.randn(3)\n"
         "print(a.eq(b).all(), torch.randint(0, 5, (2,)).size())",
-        "True torch.Size([2])",
+        "tensor(True) torch.Size([2])",
     ),
     "data": (
         "w = torch.tensor([1.0], requires_grad=True)\n(w * 3).sum().backward()\n"
@@ -91,6 +91,23 @@ SAID = {
         "print(x.grad)",
         "tensor(4.)",
     ),
+    "a tensor of one number in a text": (
+        "x = torch.tensor(2.0, requires_grad=True)\n(x**2).backward()\n"
+        "print(f'{x.grad} {x.grad!r} {x > 1} {x.grad:.1f}')",
+        "4.0 tensor(4.) True 4.0",
+    ),
+    "floats of truth values": (
+        "p = torch.tensor([0.0, 1.0, 1.0])\nq = torch.tensor([0.0, 1.0, 0.0])\n"
+        "print((p == q).float().mean())",
+        "tensor(0.6667)",
+    ),
+    "annotations": (
+        "def double(t: torch.Tensor) -> torch.Tensor:\n    return t * 2\n"
+        "x: torch.Tensor = torch.tensor(2.0)\ny: float\nprint(double(x))",
+        "tensor(4.)",
+    ),
+    "named lambdas": ("f = lambda t, k=3: t * k\nprint(f(2), f(2, 5))", "6 10"),
+    "a type": ("print(torch.tensor([1.0]).dtype)", "torch.float64"),
     "remark": ("'''words\nonly'''\nprint(1)", "1"),
     "numbers in texts": ("x = 2.0\nprint(f'é {x * 0.1 + 0.25:.3f}')", "é 0.450"),
 }

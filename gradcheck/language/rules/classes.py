@@ -29,7 +29,7 @@ NOT_STATIC = Refusal(
     "a method of a function without `@staticmethod`", "write `@staticmethod` above it"
 )
 DECORATED = Refusal("a decorator", "leave it out")
-ANNOTATED = Refusal("an annotation", "leave it out")
+TYPE_PARAMETER = Refusal("a type parameter", "leave it out")
 SELF = Refusal("a method without a first argument", "write `self` or `ctx` first")
 
 
@@ -86,8 +86,8 @@ def _method(check: Check, node: ast.FunctionDef, kind: str) -> None:
         check.refuse(node, NOT_STATIC)
     if not node.args.args:
         check.refuse(node, SELF)
-    if node.returns or getattr(node, "type_params", []):
-        check.refuse(node, ANNOTATED)
+    if getattr(node, "type_params", []):
+        check.refuse(node, TYPE_PARAMETER)
     if not (kind == MODULE and node.name == "__init__"):
         good_name(check, node, node.name)
 

@@ -14,13 +14,14 @@ class Refusal(NamedTuple):
 
 
 LIST = "write a list: [...]"
+NAMED_LAMBDA = "give it one on a line of its own: `f = lambda x: x**2`"
 PLAIN_DEF = "write `def name(x):` at the top level of the program"
 
 # Every kind of node without a rule of its own ends here, or at OTHERWISE.
 NODES: dict[type[ast.AST], Refusal] = {
     ast.Import: Refusal("an import", "leave it out: `np` and `torch` are already there"),
     ast.ImportFrom: Refusal("an import", "leave it out: every function is already there by name"),
-    ast.Lambda: Refusal("a `lambda`", PLAIN_DEF),
+    ast.Lambda: Refusal("a `lambda` without a name", NAMED_LAMBDA),
     ast.ClassDef: Refusal("a `class`", PLAIN_DEF),
     ast.AsyncFunctionDef: Refusal("an `async def`", PLAIN_DEF),
     ast.AsyncFor: Refusal("an `async for`", "write `for`"),
@@ -36,7 +37,6 @@ NODES: dict[type[ast.AST], Refusal] = {
     ast.Global: Refusal("a `global`", "pass the value as an argument and return the result"),
     ast.Nonlocal: Refusal("a `nonlocal`", "pass the value as an argument and return the result"),
     ast.Match: Refusal("a `match`", "write `if` and `elif`"),
-    ast.AnnAssign: Refusal("an annotation", "write `name = value`"),
     ast.NamedExpr: Refusal("a `:=`", "write `name = value` on a line of its own"),
     ast.JoinedStr: Refusal("an f-string", "leave texts out: a program computes numbers"),
     ast.FormattedValue: Refusal("an f-string", "leave texts out: a program computes numbers"),
@@ -62,7 +62,7 @@ OPERATORS: dict[type[ast.AST], Refusal] = {
 NO_WAY_OUT = "leave it out: a program only computes"
 NAMES: dict[str, Refusal] = {
     "print": Refusal("`print`", "leave it out, or keep a value with `record(name=value)`"),
-    "lambda": Refusal("a `lambda`", PLAIN_DEF),
+    "lambda": Refusal("a `lambda`", NAMED_LAMBDA),
     "map": Refusal("`map`", "write a list comprehension: [f(v) for v in values]"),
     "filter": Refusal("`filter`", "write a list comprehension: [v for v in values if v > 0]"),
     "str": Refusal("`str`", "leave texts out: a program computes numbers"),

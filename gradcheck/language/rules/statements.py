@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Sequence
 
-from gradcheck.language.rules.classes import class_rule, is_super, is_text
+from gradcheck.language.rules.classes import TYPE_PARAMETER, class_rule, is_super, is_text
 from gradcheck.language.rules.differing import refuse_picked
 from gradcheck.language.rules.expressions import BINARY, plain_target, target_names
 from gradcheck.language.rules.imports import imported
@@ -18,7 +18,6 @@ NESTED_DEF = Refusal("a `def` inside a block", "define it at the top level of th
 CHAINED = Refusal("several values given at once to `self`", "write one `self.name = ...` a line")
 DECORATOR = Refusal("a decorator", "leave it out, or write `with no_grad():` inside")
 DEFAULT = Refusal("a default that is no plain number", "write a number, `True` or `None`")
-ANNOTATION = Refusal("an annotation", "leave it out")
 AS = Refusal("an `as` after `with`", "leave it out: `with no_grad():`")
 
 
@@ -200,9 +199,8 @@ def define(check: Check, node: ast.FunctionDef) -> None:
     good_name(check, node, node.name)
     for decorator in node.decorator_list:
         check.refuse(decorator, DECORATOR)
-    for annotation in (node.returns, *getattr(node, "type_params", [])):
-        if annotation:
-            check.refuse(annotation, ANNOTATION)
+    for parameter in getattr(node, "type_params", []):
+        check.refuse(parameter, TYPE_PARAMETER)
     _body(check, node)
 
 
@@ -231,8 +229,6 @@ def _parameters(check: Check, args: ast.arguments) -> None:
             check.say(extra, "a parameter with `*` or `/`", PLAIN_DEF)
     for each in args.args:
         good_name(check, each, each.arg)
-        if each.annotation:
-            check.refuse(each.annotation, ANNOTATION)
     for default in args.defaults:
         plain = default.operand if isinstance(default, ast.UnaryOp) else default
         if isinstance(plain, ast.Constant):

@@ -5,7 +5,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from gradcheck.engine.printing import Size
+from gradcheck.engine.tensor import bare
 from gradcheck.language.running import texts
 from gradcheck.language.running.budget import Meter
 from gradcheck.language.running.classes import Blueprint, Record
@@ -57,6 +60,13 @@ class Scripted:
         """`x.size()`, `x.size(0)`."""
         return Size(shape_of(value)) if dim is None else shape_of(value)[dim]
 
+    def floats(self, value: Any) -> Any:
+        """`(y == label).float()`: truth values and integers as decimal numbers, others as is."""
+        if np.asarray(bare(value)).dtype.kind not in "biu":
+            return value
+        numbers = np.asarray(bare(value), dtype=np.float64)
+        return self.context.get("Tensor", np.asarray)(numbers)
+
     def blueprint(self, name: str, kind: str, names: tuple[str, ...], *methods: Function) -> Any:
         """A class of the program."""
         apply = self.context.get("apply", no_function)
@@ -87,6 +97,7 @@ SCRIPTED: Mapping[str, Function] = {
     "pairs": Scripted.pairs,
     "holds": Scripted.holds,
     "lengths": Scripted.lengths,
+    "floats": Scripted.floats,
     "blueprint": Scripted.blueprint,
     "member": Scripted.member,
     "keep": Scripted.keep,

@@ -8,6 +8,7 @@ from gradcheck.language.running.budget import Meter
 from gradcheck.language.running.shapes import shape_of
 
 Shown = Callable[[Any], str]
+AS_IT_IS = -1  # the conversion of a value in an f-string that has none
 MOST = 1_000  # entries of a list that are written out
 
 
@@ -48,6 +49,8 @@ def any_text(values: Any) -> bool:
 
 def written(meter: Meter, value: Any, conversion: int, form: str, shown: Shown) -> str:
     """A value in an f-string, as `form` says or as it is printed."""
+    if not form and conversion == AS_IT_IS and hasattr(value, "item") and not shape_of(value):
+        return outside(meter, value.item(), shown)  # as PyTorch formats a tensor of one number
     if not form:
         return inside(value, shown) if conversion == ord("r") else outside(meter, value, shown)
     number = value if isinstance(value, str | int | float) else _item(value)

@@ -24,7 +24,7 @@ REFUSED = [
     # statements
     ("import os", 1, 1, "already there"),
     ("x\nfrom os import path", 2, 1, "already there"),
-    ("f = lambda a: a", 1, 5, "def name"),
+    ("y = sum([lambda a: a])", 1, 10, "f = lambda x"),
     ("class A:\n    pass", 1, 1, "`class`"),
     ("async def f():\n    pass", 1, 1, "`async def`"),
     ("def f():\n    yield 1", 2, 5, "`yield`"),
@@ -37,7 +37,6 @@ REFUSED = [
     ("global x", 1, 1, "argument"),
     ("def f():\n    nonlocal x", 2, 5, "argument"),
     ("match x:\n    case 1:\n        y", 1, 1, "`elif`"),
-    ("z: float = x", 1, 1, "annotation"),
     ("break", 1, 1, "outside a loop"),
     ("while x:\n    y\nelse:\n    continue", 4, 5, "outside a loop"),
     ("for i in x:\n    def f():\n        break", 2, 5, "top level"),
@@ -51,8 +50,6 @@ REFUSED = [
     ("x ^= 2", 1, 1, "`**`"),
     ("x <<= 2", 1, 1, "2**n"),
     # helpers
-    ("def f(a: float):\n    return a", 1, 10, "annotation"),
-    ("def f() -> x:\n    return x", 1, 12, "annotation"),
     ("def f(*a):\n    return a", 1, 8, "`*`"),
     ("def f(**a):\n    return a", 1, 9, "`*`"),
     ("def f(*, a):\n    return a", 1, 10, "`*`"),
@@ -339,5 +336,5 @@ def test_what_is_compiled_is_looked_at_once_more() -> None:
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="the syntax is new in Python 3.12")
 def test_type_parameters_are_refused() -> None:
     """`def f[T: g()](x)` hides an expression."""
-    with pytest.raises(TextError, match="annotation"):
+    with pytest.raises(TextError, match="type parameter"):
         check_program("def f[T: g()](x):\n    return x", declared=(), vocabulary=VOCABULARY)
