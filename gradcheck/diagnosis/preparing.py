@@ -25,7 +25,8 @@ class Prepared:
 
     `pairs` lists two acts and their gradients (pair, point, entry), where the program is small
     enough: (numbers of the acts in `made`, flat gradients). `values` is the program's value at
-    each point. `scalar` says that all parts are single numbers.
+    each point, `inputs` are those that are differentiated. `scalar` says that all parts are single
+    numbers.
     """
 
     right: tuple[Gradients, ...]
@@ -33,6 +34,7 @@ class Prepared:
     values: tuple[Array, ...] = ()
     pairs: Mapping[str, tuple[Array, Array]] = field(default_factory=dict)
     terms: tuple[tuple[Span, tuple[Gradients, ...]], ...] = ()
+    inputs: tuple[Gradients, ...] = ()
 
     @cached_property
     def scalar(self) -> bool:
@@ -76,6 +78,7 @@ def prepare(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
             acts.values,
             _pairs(made, acts.paths, acts.right),
             _terms(acts.paths, acts.right),
+            tuple({name: case.floats()[name] for name in case.wrt} for case in cases),
         )
         _ = prepared.tables, prepared.pair_tables  # made now, not at the first answer
         return prepared
