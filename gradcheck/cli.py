@@ -95,7 +95,7 @@ def main() -> None:
     "--plot",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Draw recorded series, errors against steps, and graphs into DIR.",
+    help="Draw recorded series, errors against steps, kinks and graphs into DIR.",
 )
 @click.option("--lint", is_flag=True, help="Then say what the problems could never reveal.")
 @click.option("--json", "as_json", is_flag=True, help="JSON Lines on standard output.")
@@ -111,16 +111,13 @@ def solve(  # noqa: PLR0917 - click gives them by name
 ) -> None:
     """Ask three opinions for a gradient; say where they agree.
 
-    The opinions are reverse mode, the closed form and finite differences. PATHS are problem files
-    or directories of them, `-` is standard input; with -e, NAME=VALUE are the inputs: x=2,
-    'W=[[1, 2], [3, 4]]', or X=3x2 for an array that is drawn. Exit code 0: all agree (or are kinks
-    and the like, said so), 2: malformed, 3: the opinions contradict each other. Pictures (SVG) need
-    the extra `plot`; a graph's text (DOT) does not.
+    The opinions are reverse mode, the closed form and finite differences. PATHS are problem files,
+    directories of them, or scripts (.py); `-` is standard input. With -e, NAME=VALUE are the
+    inputs: x=2, 'W=[[1, 2], [3, 4]]', or X=3x2 for an array that is drawn. Exit code 0: all agree
+    (or are kinks and the like, said so), 1: a script ends in an error, 2: malformed, 3: the
+    opinions contradict each other. Pictures (SVG) need the extra `plot`; a graph's text (DOT) does
+    not.
     """
-    if paths and all(path.endswith(".py") for path in paths):
-        from gradcheck.commands.script import solve_scripts  # noqa: PLC0415
-
-        sys.exit(solve_scripts(_there(paths), as_json, steps))
     if expression is None:
         chosen = _chosen(_sets(_there(paths)), only)
     else:
@@ -162,7 +159,12 @@ gradcheck grade problems/chain-rule.yaml download.zip --names canvas -o graded""
 
 @main.command(cls=Exemplified, epilog=GRADE_EXAMPLES)
 @click.argument("problems", type=click.Path(exists=True, path_type=Path))
-@click.argument("answers", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.argument(
+    "answers",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, allow_dash=True, path_type=Path),
+)
 @click.option("--json", "as_json", is_flag=True, help="JSON Lines on standard output.")
 @click.option(
     "--feedback",
@@ -198,8 +200,8 @@ def grade(
     """Judge and diagnose answers: right, or wrong with a witness and the name of the mistake.
 
     ANSWERS are YAML or JSON files, one a student, directories or zip archives of them, notebooks,
-    or CSV. Exit code 0: all graded, 1: a student is under the threshold, 2: malformed problems,
-    3: some answers need review.
+    or CSV; `-` is a YAML or JSON text from standard input. Exit code 0: all graded, 1: a student is
+    under the threshold, 2: malformed problems, 3: some answers need review.
     """
     sets = _sets((problems,))
     from gradcheck.batch.collect import Chosen  # noqa: PLC0415
@@ -252,6 +254,27 @@ def lint(paths: tuple[Path, ...], self_tests_only: bool, confusion: bool) -> Non
 
     problems = _chosen(sets, ())
     sys.exit(print_confusion(problems) if confusion else lint_all(problems, self_tests_only))
+
+
+GENERATE_EXAMPLES = """gradcheck generate --rules chain,product --level 2 --count 5
+gradcheck generate --reveals missing-inner-derivative > practice.yaml"""
+
+
+@main.command(cls=Exemplified, epilog=GENERATE_EXAMPLES)
+@click.option("--rules", default="", metavar="NAMES", help="power, sum, product, chain, ...")
+@click.option("--level", type=click.IntRange(1, 3), help="1: the rule alone, 3: several in one.")
+@click.option("--count", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N")
+@click.option("--reveals", default="", metavar="MISTAKE-ID", help="Each must show this mistake.")
+@click.option("--seed", type=int, default=0, metavar="N", help="Another seed, other problems.")
+def generate(**how: Any) -> None:
+    """Write a set of practice problems, solved and with self-tests, to standard output.
+
+    Without --rules all of them in turn, without --level from easy to hard. Exit code 0: written,
+    2: there is no such rule or mistake.
+    """
+    from gradcheck.commands import generate as command  # noqa: PLC0415
+
+    sys.exit(command.generate(command.How(**how)))
 
 
 @main.command(cls=Exemplified, epilog="gradcheck ops")
@@ -316,18 +339,26 @@ def _files(paths: tuple[Path, ...], endings: tuple[str, ...]) -> Iterator[Path]:
 
 def _sets(paths: tuple[Path, ...]) -> "list[ProblemSet]":
     """All problem sets; every malformed file is complained of before anything runs."""
-    from gradcheck.problem.load import load, load_text  # noqa: PLC0415
-
     sets, complaints = [], []
     for file in _files(paths, PROBLEM_ENDINGS):
         try:
-            sets.append(load(file) if file != STDIN else load_text(sys.stdin.buffer.read(), "-"))
+            sets.append(_set(file))
         except (GradcheckError, OSError) as error:
             complaints.append(str(error))
     if complaints or not sets:
         click.echo("\n".join(complaints) or "no problem files there", err=True)
         sys.exit(MALFORMED)
     return sets
+
+
+def _set(file: Path) -> "ProblemSet":
+    """A problem file, a script, or standard input; raises GradcheckError or OSError."""
+    from gradcheck.problem.load import load, load_text  # noqa: PLC0415
+    from gradcheck.problem.script import ENDING, script  # noqa: PLC0415
+
+    if file == STDIN:
+        return load_text(sys.stdin.buffer.read(), "-")
+    return script(file) if file.suffix == ENDING else load(file)
 
 
 def _chosen(sets: "list[ProblemSet]", only: tuple[str, ...]) -> "list[Problem]":

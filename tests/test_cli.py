@@ -268,6 +268,40 @@ def test_a_problem_may_come_from_standard_input():
     assert (line["problem"], line["parts"]["x"]["closed_form"]) == ("problem", "2*x")
 
 
+def test_answers_may_come_from_standard_input(file):
+    """As YAML or JSON; who does not say who it is is named after it."""
+    problems = file(SINE)
+    given = json.dumps({"student": "ada", "answers": {"cubic-plus-sine": {"x": "3x^2 - 2cos x"}}})
+    result = CliRunner().invoke(main, ["grade", problems, "-", "--json"], input=given)
+    line = json.loads(result.stdout)
+    assert (line["student"], line["verdict"]) == ("ada", "wrong")
+    assert [m["id"] for m in line["mistakes"]] == ["sign-error"]
+
+
+LESSON = """import torch
+import torch.nn as nn
+net = nn.Sequential(nn.Linear(1, 1, bias=False), nn.Tanh())
+x = torch.tensor(2.0, requires_grad=True)
+(x**2).backward()
+print(x.grad)
+"""
+
+
+def test_scripts_and_problem_files_are_solved_together(file):
+    """In one list: `--problem` chooses among them, and what a script ends in is exit code 1."""
+    lesson, sine = file(LESSON, "lesson.py"), file(SINE)
+    lines = [json.loads(line) for line in run("solve", lesson, sine, "--json").stdout.splitlines()]
+    assert [line["problem"] for line in lines] == ["lesson", "cubic-plus-sine"]
+    assert lines[0]["printed"] == "tensor(4.)\n"
+    assert list(lines[0]["parts"]) == ["net[0].weight.grad", "x.grad", "error"]
+    chosen = run("solve", lesson, sine, "--problem", "cubic-plus-sine", "--json")
+    assert json.loads(chosen.stdout)["problem"] == "cubic-plus-sine"
+    wrong = file(LESSON + "(x**2 + torch.ones(2)).backward()\n", "ends.py")
+    ended = run("solve", wrong, sine)
+    assert ended.exit_code == 1
+    assert "grad can be implicitly created only for scalar outputs" in ended.stderr
+
+
 def test_an_unknown_command_or_problem_is_told_what_there_is(file):
     """The nearest command; all ids."""
     assert "Did you mean 'solve'?" in run("slove").output

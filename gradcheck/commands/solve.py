@@ -14,13 +14,14 @@ from gradcheck.problem import Problem, is_training
 from gradcheck.problem.domain import check_value
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.record import Point
+from gradcheck.problem.script import is_script
 from gradcheck.report.verdicts import json_line, problem_report, summary
 from gradcheck.verdict.consult import Verdict, consult
 
 if TYPE_CHECKING:
     from gradcheck.plots import Album, Draft
 
-AGREE, MALFORMED, DISSENT = 0, 2, 3
+AGREE, ENDED, MALFORMED, DISSENT = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,15 @@ class How:
 
 @dataclass(frozen=True)
 class Solved:
-    """The verdict on a problem, what is printed of it (JSON is a text), and its pictures."""
+    """The verdict on a problem, what is printed of it (JSON is a text), and its pictures.
+
+    `error` is what a script ended in.
+    """
 
     verdict: str
     shown: RenderableType
     drafts: Iterable["Draft"] = ()
+    error: TextError | None = None
 
 
 def solve_all(chosen: Sequence[Problem], how: How) -> int:
@@ -49,6 +54,7 @@ def solve_all(chosen: Sequence[Problem], how: How) -> int:
     out, err = screen(), screen(stderr=True)
     album = None if how.plot is None else _album(how.plot, chosen)
     said: list[str] = []
+    ended = False
     for problem in chosen:
         try:
             solved = _training(problem, how) if is_training(problem) else _value(problem, how)
@@ -60,6 +66,9 @@ def solve_all(chosen: Sequence[Problem], how: How) -> int:
             print(solved.shown, flush=True)
         else:
             out.print(solved.shown)
+        if solved.error is not None:
+            ended = True
+            err.print(str(solved.error), markup=False, soft_wrap=True)
         if album is not None:
             album.add(problem, solved.drafts)
     if not how.as_json and len(said) > 1:
@@ -68,7 +77,9 @@ def solve_all(chosen: Sequence[Problem], how: How) -> int:
         _tell(err if how.as_json else out, album)
     if len(said) < len(chosen):
         return MALFORMED
-    return DISSENT if "dissent" in said else AGREE
+    if "dissent" in said:
+        return DISSENT
+    return ENDED if ended else AGREE
 
 
 def _album(directory: Path, chosen: Sequence[Problem]) -> "Album":
@@ -131,11 +142,12 @@ def _training(problem: Problem, how: How) -> Solved:
         shown: RenderableType = training_line(problem, reference)
     else:
         shown = training_report(problem, reference, how.with_steps)
+    error = reference.trace.error if is_script(problem) else None
     if how.plot is None:
-        return Solved(reference.verdict, shown)
+        return Solved(reference.verdict, shown, error=error)
     from gradcheck.plots import of_training  # noqa: PLC0415
 
-    return Solved(reference.verdict, shown, of_training(problem, reference))
+    return Solved(reference.verdict, shown, of_training(problem, reference), error)
 
 
 def _placed(problem: Problem, error: Exception) -> str:

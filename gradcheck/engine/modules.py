@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from gradcheck.engine.autograd import tensor
+from gradcheck.engine.factories import GENERATOR
 from gradcheck.engine.landing import clear
 from gradcheck.engine.tensor import Tensor, apply, bare
 from gradcheck.ops import TABLE
@@ -147,7 +148,10 @@ class Sigmoid(_Activation):
 
 
 class Linear(Module):
-    """`x @ W.T + b`; weights as given, or drawn evenly from ±1/√in_features by a seed."""
+    """`x @ W.T + b`; weights as given, or drawn evenly from ±1/√in_features.
+
+    The seed is the given one, or follows `manual_seed`: another one for each layer.
+    """
 
     def __init__(
         self,
@@ -156,12 +160,12 @@ class Linear(Module):
         bias: Any = True,
         *,
         weight: Any = None,
-        seed: int = 0,
+        seed: int | None = None,
     ) -> None:
         """`weight` is (out_features, in_features); `bias` the numbers themselves, True or False."""
         self.in_features, self.out_features = in_features, out_features
         bound = 1 / math.sqrt(in_features) if in_features else 0.0
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(GENERATOR.seed_of_layer() if seed is None else seed)
         drawn = rng.uniform(-bound, bound, (out_features, in_features))
         self.weight = self._parameter("weight", drawn if weight is None else weight, drawn.shape)
         self.bias: Tensor | None = None

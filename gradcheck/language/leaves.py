@@ -1,26 +1,36 @@
-"""Which variables of a program are leaves that it makes itself."""
+"""Which leaves a program makes itself, and where they can be read when it has run."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gradcheck.language.program import Program
+from gradcheck.language.rules.classes import kind_of, methods
+from gradcheck.language.rules.vocabulary import MODULE
+from gradcheck.language.rules.walk import dotted
 
 MADE = "requires_grad"
 ASKED = "requires_grad_"
+Classes = Mapping[str, ast.ClassDef]
 
 
 def leaves(program: Program) -> tuple[str, ...]:
-    """The names given to `tensor(..., requires_grad=True)` and its like outside of any `def`."""
-    return tuple(dict.fromkeys(_leaves(program.tree.body)))
+    """The leaves made outside of any `def`, as they are read: `x`, `net.one.weight`, `net[0].bias`.
+
+    They are the names given to `tensor(..., requires_grad=True)` and its like, and the parameters
+    of layers, of `Sequential`, and of the program's own modules.
+    """
+    body = program.tree.body
+    classes = {node.name: node for node in body if isinstance(node, ast.ClassDef)}
+    return tuple(dict.fromkeys(_leaves(body, classes)))
 
 
-def _leaves(body: list[ast.stmt]) -> Iterator[str]:
+def _leaves(body: list[ast.stmt], classes: Classes) -> Iterator[str]:
     for node in body:
         match node:
             case ast.FunctionDef() | ast.ClassDef():
                 continue
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if _made(call):
-                yield name
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
+                yield from _made(name, call, classes)
             case ast.Expr(
                 value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr))
             ) if attr == ASKED:
@@ -30,13 +40,51 @@ def _leaves(body: list[ast.stmt]) -> Iterator[str]:
             ):
                 yield name
         for block in ("body", "orelse"):
-            yield from _leaves(getattr(node, block, []))
+            yield from _leaves(getattr(node, block, []), classes)
 
 
-def _made(call: ast.Call) -> bool:
+def _made(path: str, call: ast.Call, classes: Classes) -> Iterator[str]:
+    """The leaves that a call makes, by the path under which it is kept."""
+    maker = dotted(call.func).rpartition(".")[2]
+    if _is_leaf(call) or maker == "Parameter":
+        yield path
+    elif maker == "Linear":
+        yield f"{path}.weight"
+        if not _off(call, "bias"):
+            yield f"{path}.bias"
+    elif maker == "Sequential":
+        for k, each in enumerate(call.args):
+            if isinstance(each, ast.Call):
+                yield from _made(f"{path}[{k}]", each, classes)
+    elif maker in classes and kind_of(classes[maker]) == MODULE:
+        rest = {name: node for name, node in classes.items() if name != maker}
+        for name, made in _members(classes[maker]):
+            yield from _made(f"{path}.{name}", made, rest)
+
+
+def _members(module: ast.ClassDef) -> Iterator[tuple[str, ast.Call]]:
+    """What `__init__` keeps as `self.name = made(...)`."""
+    for method in methods(module):
+        for node in method.body if method.name == "__init__" else ():
+            match node:
+                case ast.Assign(targets=[ast.Attribute(attr=name)], value=ast.Call() as made):
+                    yield name, made
+
+
+def _is_leaf(call: ast.Call) -> bool:
     """Whether a call makes a leaf: `requires_grad=True`, or `.requires_grad_()` at its end."""
     if isinstance(call.func, ast.Attribute) and call.func.attr == ASKED:
         return True
-    named = {keyword.arg: keyword.value for keyword in call.keywords}
-    flag = named.get(MADE)
+    flag = _named(call, MADE)
     return isinstance(flag, ast.Constant) and flag.value is True
+
+
+def _off(call: ast.Call, name: str) -> bool:
+    """Whether an argument is given as False."""
+    given = _named(call, name)
+    return isinstance(given, ast.Constant) and given.value is False
+
+
+def _named(call: ast.Call, name: str) -> ast.expr | None:
+    """The argument of a name."""
+    return next((each.value for each in call.keywords if each.arg == name), None)

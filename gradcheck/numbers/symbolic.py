@@ -214,10 +214,15 @@ def slopes(seeds: Mapping[Symbolic, Any]) -> dict[Symbolic, Any]:
             continue
         for i, argument in enumerate(node.args):
             if type(argument) is Symbolic and not _is_constant(argument):
-                row = _slope_row(node.row, form_of(node.row), i)
-                piece = adjoint[node] * Symbolic.elementwise(row, *node.args)
+                piece = adjoint[node] * slope_of(node, i)
                 adjoint[argument] = adjoint[argument] + piece if argument in adjoint else piece
     return adjoint
+
+
+def slope_of(node: Symbolic, i: int) -> Any:
+    """An op's slope by its i-th argument, as a number of the line."""
+    assert node.row is not None
+    return Symbolic.elementwise(_slope_row(node.row, form_of(node.row), i), *node.args)
 
 
 def _is_constant(leaf: Symbolic) -> bool:

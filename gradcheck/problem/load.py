@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # a question without a file needs no pydantic
     from gradcheck.problem.model import ProblemModel, SetModel
 
 # What `ask` can read besides the variables.
-READABLE = ("recorded", "printed", "error")
+RECORDED, PRINTED, ERROR = READABLE = ("recorded", "printed", "error")
 PathTo = tuple[str | int, ...]
 NAME = re.compile(r"[^A-Za-z0-9._-]+")  # what may not stand in an id
 

@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from gradcheck.problem import Problem
+from gradcheck.problem.load import ERROR
 from gradcheck.report.figures import nested, plain
 from gradcheck.report.rows import Rows, indented
 from gradcheck.report.underline import underlined
@@ -22,7 +23,6 @@ from gradcheck.report.verdicts import (
     opinions_table,
 )
 from gradcheck.training import Judged, Reference, shown
-from gradcheck.training.trace import ERROR
 
 DRAWN = "random numbers are drawn by gradcheck's own generator: they are not PyTorch's"
 SHORT = 6
@@ -165,6 +165,7 @@ def training_line(problem: Problem, reference: Reference) -> str:
         name: {"verdict": reference.verdict, "closed_form": None, "answer": _json(shown(value))}
         for name, value in reference.trace.values.items()
     }
+    line |= {"printed": reference.trace.printed, "error": _error(reference)}
     line["events"] = [_event(event, k < MOST_EVENTS) for k, event in enumerate(reference.events)]
     line["ledger"] = [
         {
@@ -177,6 +178,11 @@ def training_line(problem: Problem, reference: Reference) -> str:
         for entry in reference.trace.entries
     ]
     return json.dumps(line, ensure_ascii=False, allow_nan=False)
+
+
+def _error(reference: Reference) -> str | None:
+    """What the program ended in, with its place."""
+    return None if reference.trace.error is None else str(reference.trace.error)
 
 
 def _event(event: Judged, written: bool) -> dict[str, Any]:

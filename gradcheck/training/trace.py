@@ -17,6 +17,7 @@ from gradcheck.language.running.classes import Instance
 from gradcheck.language.running.run import run
 from gradcheck.ops.row import Op
 from gradcheck.problem.draw import SCALES, decimals
+from gradcheck.problem.load import ERROR, PRINTED
 from gradcheck.problem.record import Part, Point, Problem
 from gradcheck.training.layers import Layer, context
 from gradcheck.training.ledger import RIGHT, Entry, Ledger, Verbs
@@ -25,7 +26,6 @@ from gradcheck.training.recorder import BackwardCall, Printed, Recorder
 from gradcheck.training.scripts import Chain
 from gradcheck.training.traced import Traced
 
-PRINTED, ERROR = "printed", "error"
 ROOMY = Budget()
 TRIES = 8
 SAMPLES = 4

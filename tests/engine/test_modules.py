@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gradcheck.engine import SGD, Adam, Linear, MSELoss, tensor
+from gradcheck.engine.factories import manual_seed
 from tests.support.oracle import double, of, same, table, torch
 
 W = [[0.1, -0.2, 0.3], [0.4, 0.5, -0.6]]
@@ -159,3 +160,14 @@ def test_the_formula_of_linear():
     np.testing.assert_allclose(net(tensor(X)).tolist(), expected.tolist(), rtol=1e-15)
     np.testing.assert_allclose(net(tensor([X])).tolist(), [expected.tolist()], rtol=1e-15)
     assert MSELoss()(net(tensor(X)), tensor(Y)).shape == ()
+
+
+def test_the_weights_of_a_layer_follow_the_seed():
+    """Another draw for each layer, the same again after the same seed; a given seed counts."""
+    manual_seed(3)
+    first, second = Linear(2, 2), Linear(2, 2)
+    manual_seed(3)
+    again = Linear(2, 2)
+    assert (first.weight == again.weight).all()
+    assert not (first.weight == second.weight).any()
+    assert (Linear(2, 2, seed=5).weight == Linear(2, 2, seed=5).weight).all()

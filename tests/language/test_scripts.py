@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcheck.commands.script import problem_of
 from gradcheck.errors import GradcheckError, OutOfBudget, TextError
 from gradcheck.language import Budget, check_program
 from gradcheck.language.kinds import VOCABULARY
 from gradcheck.language.running.run import run
+from gradcheck.problem.script import problem_of
 from gradcheck.training import prepared
 from gradcheck.training.layers import context
 from gradcheck.training.recorder import Recorder

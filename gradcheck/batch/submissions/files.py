@@ -1,6 +1,8 @@
 """Files, directories and zip archives as one stream of named bytes, each read when it is needed."""
 
+import io
 import os
+import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -10,6 +12,7 @@ from typing import IO
 
 from gradcheck.batch.submissions.submission import Unreadable
 
+STDIN = Path("-")
 ENDINGS = (".yaml", ".yml", ".json", ".ipynb", ".csv", ".zip")
 MEMBERS = 200_000  # files in one archive: a course of 100,000 with two files each
 EXPANDED = 4_000_000_000  # bytes of all of them
@@ -74,8 +77,11 @@ def _below(root: Path, directory: Path) -> Iterator[File | Unreadable]:
 
 
 def _one(path: Path, below: str) -> Iterator[File | Unreadable]:
-    """A file, or the members of an archive."""
-    if path.suffix.lower() == ".zip":
+    """A file, the members of an archive, or one document from standard input."""
+    if path == STDIN:
+        text = sys.stdin.buffer.read()
+        yield File("-", "standard-input.yaml", lambda: io.BytesIO(text))
+    elif path.suffix.lower() == ".zip":
         yield from _members(path)
     else:
         yield File(str(path), below, lambda: path.open("rb"))

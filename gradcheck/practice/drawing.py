@@ -1,0 +1,76 @@
+"""Candidates for problems: a template expanded, and inputs with values that are easily written."""
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import gcd
+from random import Random
+
+from gradcheck.practice.rules import PIECES, Kind, Rule
+
+WORD = re.compile(r"<(\w+)>")
+TERMS = re.compile(r"\b(\d+)\*x(?:\*\*\d+)? [+-] (\d+)\b(?!\.)")  # 6*x**2 + 3, 6*x - 3*x
+TURNED = re.compile(r"\b(\d+) [+-] (\d+)\*x")
+VALUES = ("0.4", "0.6", "0.7", "0.8", "1.2", "1.3", "1.4", "1.6")
+CONSTANTS = ("2", "3", "4", "5")
+SHAPES: Mapping[str, tuple[int, ...]] = {"X": (3, 2), "Y": (3, 2), "w": (2,), "v": (3,)}
+LEAVES = ("x", "y", "X", "w")
+# Operations in a textbook's exercise and in its answer, by level. Counted in hand-written sets
+# before the first problem was drawn: one rule has at most 4, an exam's problem some 10; an answer
+# of more than 30 operations does not stand on one line.
+LONGEST_FUNCTION: Mapping[int, int] = {1: 5, 2: 8, 3: 11}
+LONGEST_ANSWER: Mapping[int, int] = {1: 12, 2: 20, 3: 30}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A program of a rule's kind, with the values of its inputs as they are written in a file."""
+
+    rule: Rule
+    kind: Kind
+    level: int
+    program: str
+    inputs: Mapping[str, str]
+
+
+def candidate(rule: Rule, kind: Kind, level: int, random: Random) -> Candidate:
+    """Draw a template of a kind and level, what its words stand for, and the inputs."""
+    template = random.choice(kind.levels[level])
+    program = expanded(template, random)
+    while not tidy(program):
+        program = expanded(template, random)
+    names = sorted({n.id for n in ast.walk(ast.parse(program)) if isinstance(n, ast.Name)})
+    numbers = random.sample(VALUES, len(VALUES)), random.sample(CONSTANTS, len(CONSTANTS))
+    inputs = {name: _value(name, *numbers) for name in names if name in "axykXYwv"}
+    return Candidate(rule, kind, level, program, inputs)
+
+
+def expanded(template: str, random: Random) -> str:
+    """The template with every word in angle brackets replaced, until there is none."""
+    while found := WORD.search(template):
+        piece = random.choice(PIECES[found[1]])
+        template = template[: found.start()] + piece + template[found.end() :]
+    return template
+
+
+def tidy(program: str) -> bool:
+    """Whether no sum of two terms has a common factor that everybody would take out first."""
+    pairs = [*TERMS.findall(program), *TURNED.findall(program)]
+    return all(gcd(int(a), int(b)) == 1 for a, b in pairs)
+
+
+def operations(text: str) -> int:
+    """How many operations and functions stand in a text."""
+    nodes = ast.walk(ast.parse(text, mode="eval"))
+    return sum(isinstance(node, ast.BinOp | ast.UnaryOp | ast.Call) for node in nodes)
+
+
+def _value(name: str, values: list[str], constants: list[str]) -> str:
+    """A short decimal, a small whole number that is no variable, or a shape; no number twice."""
+    if name in SHAPES:
+        fixed = "" if name in LEAVES else ", requires_grad: false"
+        return f"{{shape: {list(SHAPES[name])}{fixed}}}"
+    if name in LEAVES:
+        return values.pop()
+    return f"{{value: {constants.pop()}, requires_grad: false}}"

@@ -1,0 +1,160 @@
+"""An exercise: a candidate that was solved, is short enough, and reveals what it is meant to."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from gradcheck.diagnosis.line import Line, lines
+from gradcheck.errors import GradcheckError
+from gradcheck.grading.judging import judge
+from gradcheck.grading.key import DIAGNOSTIC, Key, key
+from gradcheck.mistakes.typing import brackets_missing
+from gradcheck.opinions.symbolic import symbolic
+from gradcheck.practice.answers import derivative, mistaken
+from gradcheck.practice.drawing import LONGEST_ANSWER, LONGEST_FUNCTION, Candidate, operations
+from gradcheck.practice.naming import acts, alone, named, names
+from gradcheck.practice.writing import written
+from gradcheck.problem import Problem, ProblemSet, load_text
+
+# Answers to the first of several parts, from the right answers to all.
+WHOLE: Mapping[str, Callable[[Sequence[str]], str]] = {
+    "wrong-variable": lambda right: right[-1],
+    "partial-as-total": lambda right: " + ".join(f"({text})" for text in right),
+    "factor-two": lambda right: f"2 * ({right[0]})",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Exercise:
+    """A problem that may be set: its text is that of a problem file with its self-tests."""
+
+    candidate: Candidate
+    ready: Key
+    entry: str
+
+    @property
+    def problem(self) -> Problem:
+        """The problem itself, ready to be asked."""
+        return self.set.problems[0]
+
+    @cached_property
+    def set(self) -> ProblemSet:
+        """The set of this problem alone, as it would be read from a file."""
+        return load_text(self.entry)
+
+    def names(self, mistake: str) -> bool:
+        """Whether the mistake can be made here, and every answer that it gives is named so."""
+        return names(self.ready, mistake)
+
+    def names_alone(self, mistake: str) -> bool:
+        """Whether some answer that the mistake gives is given by no other mistake."""
+        if mistake == brackets_missing.id:
+            return any(_without_brackets(self.ready, text) for text in _right(self.ready).values())
+        return any(alone(self.ready, made) for made in acts(self.ready, mistake))
+
+
+def exercise(drawn: Candidate, id: str) -> Exercise | None:
+    """The candidate as an exercise; None where it is too long, in doubt, or hides its mistakes."""
+    if operations(drawn.program) > LONGEST_FUNCTION[drawn.level]:
+        return None
+    try:
+        ready = key(load_text(written(drawn, id)).problems[0])
+        right = _right(ready)
+        if not _short(right, drawn.level) or not _judged_right(ready, right):
+            return None
+        if not all(names(ready, mistake) for mistake in drawn.kind.mistakes):
+            return None
+    except (GradcheckError, ArithmeticError, ValueError):
+        return None
+    wrong = list(_wrong(ready, drawn.kind.mistakes, right))
+    return Exercise(drawn, ready, written(drawn, id, right, wrong))
+
+
+def _short(right: Mapping[str, str], level: int) -> bool:
+    return all(operations(text) <= LONGEST_ANSWER[level] for text in right.values())
+
+
+def _judged_right(ready: Key, right: Mapping[str, str]) -> bool:
+    """Whether there is an answer to every part, and it is judged right."""
+    parts = ready.problem.parts
+    return all(
+        part.name in right and judge(ready, part, right[part.name]).verdict == "right"
+        for part in parts
+    )
+
+
+# -- right and wrong answers -----------------------------------------------------------------------
+
+
+def _line(ready: Key) -> Line | None:
+    """The straight line of a problem that has one path."""
+    found = lines([ready.case(k) for k in range(min(DIAGNOSTIC, len(ready.points)))])
+    return found[0][1] if len(found) == 1 else None
+
+
+def _right(ready: Key) -> dict[str, str]:
+    """The derivative by each input as a text; empty where there is none to be written."""
+    if any(ready.problem.inputs[name].shape for name in ready.problem.wrt):
+        return _of_arrays(ready)
+    line = _line(ready)
+    if line is not None and line.size == 1:
+        text = derivative(line)
+        return {ready.problem.wrt[0]: text} if text else {}
+    forms = symbolic(ready.case(0)).closed
+    return {name: str(np.asarray(form).item()) for name, form in forms.items() if form is not None}
+
+
+def _of_arrays(ready: Key) -> dict[str, str]:
+    """The gradients of arrays as NumPy text, all or none."""
+    from gradcheck.closed_forms.forms import matrix_forms  # noqa: PLC0415
+
+    judged = ready.verdicts[0].opinions["reverse"].gradients
+    found = matrix_forms(ready.problem, ready.points[0], judged)
+    return dict(found) if len(found) == len(ready.problem.wrt) else {}
+
+
+def _wrong(
+    ready: Key, mistakes: Sequence[str], right: Mapping[str, str]
+) -> Iterator[tuple[str, str, str]]:
+    """(part, answer, mistake): a text for each mistake that has one and is named in it."""
+    part = ready.problem.parts[0]
+    for mistake in mistakes:
+        for text in _texts(ready, mistake, list(right.values())):
+            if mistake in named(judge(ready, part, text).diagnosis):
+                yield part.name, text, mistake
+                break
+
+
+def _texts(ready: Key, mistake: str, right: Sequence[str]) -> Iterator[str]:
+    """Answers to the first part that the mistake gives: of a rule on the line, or of the whole."""
+    if mistake in WHOLE:
+        yield WHOLE[mistake](right)
+    line = _line(ready)
+    for made in acts(ready, mistake) if line is not None else ():
+        text = "" if made.rule is None or line is None else mistaken(line, made.rule)
+        if text:
+            yield text
+
+
+def _without_brackets(ready: Key, right: str) -> bool:
+    """Whether the right answer without one pair of its brackets is found to be just that."""
+    for start in (k for k, letter in enumerate(right) if letter == "("):
+        end = _closing(right, start)
+        text = f"{right[:start]}{right[start + 1 : end]}{right[end + 1 :]}"
+        applied = start > 0 and right[start - 1].isalnum()
+        said = None if applied else judge(ready, ready.problem.parts[0], text).diagnosis
+        if named(said) == {brackets_missing.id}:
+            return True
+    return False
+
+
+def _closing(text: str, start: int) -> int:
+    """Where the bracket that opens at `start` is closed."""
+    depth = 0
+    for k in range(start, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[k], 0)
+        if depth == 0:
+            return k
+    return len(text)

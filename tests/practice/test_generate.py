@@ -1,0 +1,146 @@
+"""Generated problems: solved, short, and revealing; the next problem shows one mistake alone."""
+
+from itertools import islice
+
+import mpmath
+import pytest
+
+from gradcheck.errors import GradcheckError
+from gradcheck.grading.judging import judge
+from gradcheck.grading.key import key
+from gradcheck.grading.selftest import self_test
+from gradcheck.mistakes import CATALOGUE
+from gradcheck.practice import Exercise, exercises, next_problem
+from gradcheck.practice.drawing import LONGEST_ANSWER, LONGEST_FUNCTION, operations, tidy
+from gradcheck.practice.rules import LEVELS, RULES
+from gradcheck.practice.writing import listed
+from gradcheck.problem import load_text
+
+CALCULUS = sorted({row.id for row in CATALOGUE if row.family in ("calculus", "whole")})
+NAMES = {name: getattr(mpmath, name) for name in ("sin", "cos", "tan", "exp", "log", "sqrt")}
+NAMES |= {"arctan": mpmath.atan, "arcsin": mpmath.asin, "arccos": mpmath.acos}
+NAMES |= {"asin": mpmath.asin, "acos": mpmath.acos, "atan": mpmath.atan, "log10": mpmath.log10}
+NAMES |= {"pi": mpmath.pi, "E": mpmath.e, "log2": lambda x: mpmath.log(x, 2)}
+
+
+def assert_holds(made: Exercise) -> None:
+    """All that an exercise promises."""
+    drawn = made.candidate
+    assert operations(drawn.program) <= LONGEST_FUNCTION[drawn.level]
+    answers = [text for right in made.problem.right for text in right.values()]
+    assert answers
+    assert all(operations(text) <= LONGEST_ANSWER[drawn.level] for text in answers)
+    assert all(verdict.verdict == "agree" for verdict in made.ready.verdicts)
+    assert all(made.names(mistake) for mistake in drawn.kind.mistakes)
+    assert made.problem.wrong
+    assert self_test(made.set) == []
+    assert_by_mpmath(made)
+
+
+def assert_by_mpmath(made: Exercise) -> None:
+    """The right answer is what mpmath's numerical differentiation gives, where numbers go in."""
+    point = made.ready.points[0]
+    if any(value.shape for value in point.values()):
+        return
+    known = {name: mpmath.mpf(float(value.item())) for name, value in point.items()}
+    [right] = made.problem.right
+    for name, text in right.items():
+        at = known[name]
+
+        def function(z: object, name: str = name) -> object:
+            return eval(made.candidate.program, {}, NAMES | known | {name: z})
+
+        slope = mpmath.diff(function, at)
+        assert mpmath.almosteq(eval(text, {}, NAMES | known), slope, 1e-9, 1e-9)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_every_rule_has_problems_of_every_level(rule):
+    """One of each level, with everything that it promises."""
+    for level in LEVELS:
+        [made] = islice(exercises([rule.name], level, seed=5), 1)
+        assert made.candidate.level == level
+        assert_holds(made)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+@pytest.mark.parametrize("level", LEVELS)
+def test_many_problems(rule, level):
+    """24 of every rule and level, none twice: 1,008 problems of fourteen rules."""
+    found = list(islice(exercises([rule.name], level, seed=7), 24))
+    assert len({made.candidate.program for made in found}) == 24
+    for made in found:
+        assert_holds(made)
+
+
+@pytest.mark.parametrize(
+    "mistake", ["quotient-swapped", "constant-added", "missing-inner-derivative"]
+)
+def test_the_next_problem_shows_a_mistake_alone(mistake):
+    """It is a set of one problem, and the same one for the same seed."""
+    found = next_problem(mistake, 3)
+    assert found is not None
+    assert found.text == next_problem(mistake, 3).text
+    assert self_test(found) == []
+    assert found.text != next_problem(mistake, 4).text
+
+
+def test_the_next_problem_for_missing_brackets():
+    """Without its brackets the right answer is another, and that is what is said."""
+    found = next_problem("brackets-missing", 0)
+    [problem] = found.problems
+    [text] = problem.right[0].values()
+    assert "(" in text
+    assert judge(key(problem), problem.parts[0], text).verdict == "right"
+
+
+def test_there_is_no_problem_for_a_mistake_of_a_loop():
+    """Nothing is found, and nothing raised."""
+    assert next_problem("missing-zero-grad") is None
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("mistake", [*CALCULUS, "brackets-missing"])
+def test_there_is_a_next_problem_for_every_mistake(mistake):
+    """For every mistake of the calculus family, and of the whole answer, whatever the seed."""
+    for seed in range(5):
+        found = next_problem(mistake, seed)
+        assert found is not None
+        assert self_test(found) == []
+
+
+def test_the_same_seed_gives_the_same_set_and_another_another():
+    """Across calls; what is listed is read again."""
+    once, again, other = (
+        listed("t", [each.entry for each in islice(exercises(["chain"], 2, seed), 2)])
+        for seed in (1, 1, 2)
+    )
+    assert once == again != other
+    assert len(load_text(once).problems) == 2
+
+
+def test_no_problem_comes_twice_and_the_end_is_reached():
+    """x**n has four exponents, and so on: the grammar of powers is soon used up."""
+    programs = [each.candidate.program for each in exercises(["tower"], 1)]
+    assert len(set(programs)) == len(programs) < 30
+
+
+def test_an_unknown_rule_is_told_with_those_there_are():
+    """The names of the rules are in the message."""
+    with pytest.raises(GradcheckError, match="one of power, sum"):
+        next(exercises(["chian"]))
+
+
+@pytest.mark.parametrize(
+    ("program", "is_tidy"),
+    [
+        ("(6*x + 3)**2", False),
+        ("(4 - 2*x)**3", False),
+        ("(4*x + 3)**2", True),
+        ("2*x**4 - 4*x", False),
+    ],
+)
+def test_a_common_factor_is_not_tidy(program, is_tidy):
+    """Everybody would take it out first."""
+    assert tidy(program) is is_tidy

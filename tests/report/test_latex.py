@@ -1,0 +1,26 @@
+r"""Formulas as LaTeX: braces where they are needed, `\ln` for what programs call log."""
+
+import pytest
+
+from gradcheck.report.latex import latex
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("3*x**2 - 2*cos(x)", r"3\,x^{2}-2\,\cos\left(x\right)"),
+        ("x**10", "x^{10}"),
+        ("(x + 1)**2", r"\left(x+1\right)^{2}"),
+        ("a*exp(-k*x)", r"a\,e^{-k\,x}"),
+        ("x/(x**2 + 1)", r"\frac{x}{x^{2}+1}"),
+        ("sqrt(x)*2", r"\sqrt{x} \cdot 2"),
+        ("log(x) + log10(x)", r"\ln\left(x\right)+\log_{10}\left(x\right)"),
+        ("relu(theta_1)", r"\operatorname{relu}\left(\theta_{1}\right)"),
+        ("X.T @ y_true", r"X^{T} \cdot y_{\mathit{true}}"),
+        ("a_b_c", r"a_{\mathit{b\_c}}"),
+        ("for x in y", ""),
+    ],
+)
+def test_formulas(text, written):
+    """As one would write them by hand."""
+    assert latex(text) == written
