@@ -194,8 +194,8 @@ def _whole(
 ) -> None:
     integrals = _antiderivatives(paths)
     for k, (case, gradients) in enumerate(zip(cases, right, strict=True)):
-        for key, row, answer in answers(case, gradients, rows, integrals.get(k)):
-            found.setdefault(key, Made(row, None, list(right))).at[k] = answer
+        for key, row, answer, said in answers(case, gradients, rows, integrals.get(k)):
+            found.setdefault(key, Made(row, None, list(right), said=said)).at[k] = answer
 
 
 def _antiderivatives(paths: Paths) -> dict[int, float]:

@@ -46,12 +46,12 @@ def explain(
             return Diagnosis("unnamed")
         if not np.all(np.isfinite(wanted.flat)):
             return Diagnosis("unnamed", remarks=(NO_NUMBER,))
-        said = remarks(prepared, part, wanted)
         for found in _by_cost(prepared, part, wanted, slopes):
             first, beneath = ranked(found, prepared.scalar)
             if first and _carried(first, prepared, part, wanted):
+                said = remarks(prepared, part, wanted, first)
                 return _weighed(Diagnosis("unique", first, said, beneath), prepared, part, wanted)
-    return Diagnosis("unnamed", remarks=said)
+        return Diagnosis("unnamed", remarks=remarks(prepared, part, wanted))
 
 
 def _carried(found: Sequence[Hypothesis], prepared: Prepared, part: str, wanted: Given) -> bool:

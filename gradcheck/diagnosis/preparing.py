@@ -25,8 +25,8 @@ class Prepared:
 
     `pairs` lists two acts and their gradients (pair, point, entry), where the program is small
     enough: (numbers of the acts in `made`, flat gradients). `values` is the program's value at
-    each point, `inputs` are those that are differentiated. `scalar` says that all parts are single
-    numbers.
+    each point, `inputs` are those that are differentiated, `constants` the single numbers that are
+    not. `scalar` says that all parts are single numbers.
     """
 
     right: tuple[Gradients, ...]
@@ -35,6 +35,7 @@ class Prepared:
     pairs: Mapping[str, tuple[Array, Array]] = field(default_factory=dict)
     terms: tuple[tuple[Span, tuple[Gradients, ...]], ...] = ()
     inputs: tuple[Gradients, ...] = ()
+    constants: Mapping[str, Array] = field(default_factory=dict)
 
     @cached_property
     def scalar(self) -> bool:
@@ -79,9 +80,17 @@ def prepare(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
             _pairs(made, acts.paths, acts.right),
             _terms(acts.paths, acts.right),
             tuple({name: case.floats()[name] for name in case.wrt} for case in cases),
+            _constants(cases),
         )
         _ = prepared.tables, prepared.pair_tables  # made now, not at the first answer
         return prepared
+
+
+def _constants(cases: Sequence[Case]) -> Mapping[str, Array]:
+    """The single numbers that are not differentiated, at each point."""
+    found = [case.floats() for case in cases]
+    names = [n for n, v in found[0].items() if n not in cases[0].wrt and np.shape(v) == ()]
+    return {n: np.array([float(at[n]) for at in found]) for n in names}
 
 
 def _distinct(found: Sequence[Made]) -> list[Made]:

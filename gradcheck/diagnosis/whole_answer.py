@@ -18,16 +18,18 @@ SIZES = 8
 
 def answers(
     case: Case, right: Mapping[str, Array], rows: Sequence[Mistake], integral: float | None = None
-) -> Iterator[tuple[tuple[Any, ...], Mistake, dict[str, Array]]]:
+) -> Iterator[tuple[tuple[Any, ...], Mistake, dict[str, Array], Mapping[str, str]]]:
     """Every answer that a mistake of the whole gives; a part it says nothing of is nan.
 
-    `integral` is the antiderivative at the point, where it is known.
+    With a key, the row, and what its words may mention. `integral` is the antiderivative at the
+    point, where it is known.
     """
     whole = _whole(case, right, integral)
     for n, row in enumerate(rows):
-        for k, answer in enumerate(row.wrong(whole)):
+        for k, found in enumerate(row.wrong(whole)):
+            answer, said = found if isinstance(found, tuple) else (found, {})
             named = {name: np.asarray(answer.get(name, np.nan), dtype=float) for name in right}
-            yield ("whole", n, k), row, named
+            yield ("whole", n, k), row, named, said
 
 
 def _whole(case: Case, right: Mapping[str, Array], integral: float | None) -> Whole:

@@ -26,7 +26,7 @@ constant_factor_lost = mistake(
     verb="derivative",
     where=_constant_factor,
     wrong=lambda s: s.dw,
-    says="The constant factor of `{text}` was lost: it stays in front of the derivative.",
+    says="The factor {c} of `{text}` was lost: it stays in front of the derivative.",
     example=("x**2 + 3*sin(x)", {"x": "2*x + cos(x)"}),
     common=0.85,
 )
@@ -125,6 +125,25 @@ coefficient_slip = mistake(
     slip=True,
 )
 
+constant_missing = mistake(
+    "constant-factor-lost",
+    verb="coefficient",
+    wrong=lambda right, share, factor: right + (factor - 1) * share,
+    says="The factor {c} is missing from the derivative of `{text}`.",
+    example=("2*B*x**2 + sin(x)", {"x": "4*x + cos(x)"}, {"B": ()}),
+    common=0.5,
+)
+
+constant_again = mistake(
+    "coefficient-slip",
+    verb="coefficient",
+    wrong=lambda right, share, factor: right + (factor - 1) * share,
+    says="The factor {c} is in the derivative of `{text}` once too often.",
+    example=("B*x**2 + sin(x)", {"x": "2*B**2*x + cos(x)"}, {"B": ()}),
+    common=0.3,
+    slip=True,
+)
+
 sum_of_derivatives = mistake(
     "sum-of-derivatives",
     verb="derivative",
@@ -170,7 +189,7 @@ constant_added = mistake(
     "constant-added",
     verb="constant",
     wrong=lambda right, constant: right + constant,
-    says="The answer is the derivative plus {factor}: a derivative has no constant of its own.",
+    says="The answer is the derivative {factor}: that constant does not belong to it.",
     example=("x**3 + sin(x)", {"x": "3*x**2 + cos(x) + 2"}),
     common=0.4,
     vague=True,
