@@ -181,7 +181,8 @@ def _backprop(
         tape = record(case)
         for act in islice(backprop.acts(tape, ordered), most) if tape is not None else ():
             key = ("backprop", *act.key)
-            new = Made(act.mistake, act.span, list(right), act.site is None, act.reach)
+            said = act.site.said if act.site is not None else {}
+            new = Made(act.mistake, act.span, list(right), act.site is None, act.reach, said=said)
             found.setdefault(key, new).at[k] = act.gradients
 
 

@@ -50,6 +50,11 @@ class Site:
     span: Span
     choice: Any = None
 
+    @property
+    def said(self) -> Mapping[str, str]:
+        """What a meeting of paths is called that has no place in the text: the input's name."""
+        return {"text": self.key[1]} if isinstance(self.step, Leaf) and self.key[1] else {}
+
 
 @dataclass(frozen=True, eq=False)
 class WrongVerb:

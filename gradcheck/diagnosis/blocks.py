@@ -33,12 +33,12 @@ class Block:
 
 
 def blocks(tape: Tape) -> Iterator[Block]:
-    """Every block of the run that more than one op makes up, from its earliest argument."""
+    """Every block of several ops, from its earliest argument, and every layer norm."""
     if len(tape.nodes) > LONGEST:
         return
     for y in tape.nodes:
         if 0 < np.ndim(tape.values[y][0]) <= 2 and np.size(tape.values[y][0]) <= LARGEST:
-            found = _block(tape, y)
+            found = _layer_norm(tape, y) if y.op.name == "layer_norm" else _block(tape, y)
             if found is not None:
                 yield found
 
@@ -54,6 +54,21 @@ def _block(tape: Tape, y: Node) -> Block | None:
     return None
 
 
+def _layer_norm(tape: Tape, y: Node) -> Block | None:
+    """The normalisation within the op of that name; its gain belongs to the cotangent."""
+    x, (argument, gain, _) = y.edges[0], tape.values[y][1]
+    g = tape.back(only={y}).get(y)
+    if x is None or g is None or len(y.params["axis"]) > 1:
+        return None
+    axis = y.params["axis"][0] % argument.ndim
+    d = argument - _mean(argument, axis)
+    scale = np.sqrt(_mean(d**2, axis) + y.params["eps"])
+    edge = _edge(
+        "normalise", g * gain, d / scale, argument, {"axis": axis, "scale": scale, "ddof": 0}
+    )
+    return Block(y, x, edge)
+
+
 def _value(tape: Tape, step: Step) -> Any:
     if isinstance(step, Leaf):
         return np.asarray(bare(step.variable))
@@ -61,24 +76,27 @@ def _value(tape: Tape, step: Step) -> Any:
 
 
 def _checked(tape: Tape, y: Node, x: Step, name: str, params: Mapping[str, Any]) -> Block | None:
-    """The block, if its rule is what the run's own steps give."""
+    """The block, if its rule, in one of its forms, is what the run's own steps give."""
     g = tape.back(only={y}).get(y)
     if g is None:
         return None
     there = walk([(y, g)], verbs=RIGHT, retain=True, only={x}).get(x)
-    value, argument = tape.values[y][0], _value(tape, x)
+    for form in KINDS[name].forms:
+        edge = _edge(name, g, tape.values[y][0], _value(tape, x), {**params, **form})
+        room = SAME * np.max(np.abs(edge.right))
+        if there is not None and np.allclose(there, edge.right, rtol=0, atol=room):
+            return Block(y, x, edge)
+    return None
 
+
+def _edge(name: str, g: Any, y: Any, x: Any, params: Mapping[str, Any]) -> Edge:
     def rule(g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
         return KINDS[name].pull(g, y, *operands, **params)
 
-    right = rule(g, value, (argument,))
-    if there is None or not np.allclose(there, right, rtol=0, atol=SAME * np.max(np.abs(right))):
-        return None
-    edge = Edge(
-        op=name, i=0, g=g, right=right, y=value, operands=(argument,), params=params,
-        shape=argument.shape, elementwise=False, shared=False, rule=rule,
+    return Edge(
+        op=name, i=0, g=g, right=rule(g, y, (x,)), y=y, operands=(x,), params=params,
+        shape=x.shape, elementwise=False, shared=False, rule=rule,
     )  # fmt: skip
-    return Block(y, x, edge)
 
 
 # -- what the kinds are known by -------------------------------------------------------------------
@@ -86,11 +104,15 @@ def _checked(tape: Tape, y: Node, x: Step, name: str, params: Mapping[str, Any])
 
 @dataclass(frozen=True)
 class Kind:
-    """A function of the textbook: does y look like one, its parameters if it is of x, its pull."""
+    """A function of the textbook: does y look like one, its parameters if it is of x, its pull.
+
+    `forms` are further parameters, of which one will do.
+    """
 
     may_be: Callable[[Any], bool]
     is_it: Callable[[Any, Any], Mapping[str, Any] | None]
     pull: Callable[..., Any]
+    forms: tuple[Mapping[str, Any], ...] = ({},)
 
 
 def _level(a: Any, axis: int) -> bool:
@@ -139,7 +161,7 @@ def _is_logsumexp(x: Any, y: Any) -> Mapping[str, Any] | None:
 
 
 def _is_normal(x: Any, y: Any) -> Mapping[str, Any] | None:
-    """`scale` is the standard deviation by which was divided, `ddof` as of NumPy's `var`."""
+    """`scale` is the standard deviation by which was divided."""
     if np.shape(x) != np.shape(y) or _is(x, y):
         return None
     for axis in range(np.ndim(y)):
@@ -156,9 +178,10 @@ def _mean(a: Any, axis: int) -> Any:
     return np.mean(a, axis=axis, keepdims=True)
 
 
-def _normal_pull(g: Any, y: Any, x: Any, *, axis: int, scale: Any) -> Any:
+def _normal_pull(g: Any, y: Any, x: Any, *, axis: int, scale: Any, ddof: int) -> Any:
     """Ioffe and Szegedy 2015, the backward pass of batch normalisation, where eps is part of y."""
-    return (g - _mean(g, axis) - y * _mean(g * y, axis)) / scale
+    n = y.shape[axis]
+    return (g - _mean(g, axis) - y * _mean(g * y, axis) * n / (n - ddof)) / scale
 
 
 def _of(name: str) -> Callable[..., Any]:

@@ -36,7 +36,8 @@ SMOOTHED = {
 def words(hypothesis: Hypothesis, source: str = "") -> str:
     """What to tell the student; `source` is the program's text, into which the spans point."""
     texts = defaultdict(str, PLAIN)
-    for name, text in {**hypothesis.texts, "text": hypothesis.span}.items():
+    place = {} if hypothesis.span is None else {"text": hypothesis.span}
+    for name, text in {**hypothesis.texts, **place}.items():
         said = _read(text, source)
         if said:
             texts[name] = said

@@ -34,8 +34,10 @@ def _normal(e: Edge) -> bool:
 def _norm(e: Edge, first: float = 1.0, second: float = 1.0, axis: Any = "") -> Any:
     """The pull of a normalisation, with factors before its two means, and their axis."""
     axis = e.params["axis"] if axis == "" else axis
-    means = (np.mean(a, axis=axis, keepdims=True) for a in (e.g, e.g * e.y))
-    return (e.g - first * next(means) - second * e.y * next(means)) / e.params["scale"]
+    n = e.y.shape[e.params["axis"]]
+    along = e.y * np.mean(e.g * e.y, axis=axis, keepdims=True) * n / (n - e.params["ddof"])
+    mean = np.mean(e.g, axis=axis, keepdims=True)
+    return (e.g - first * mean - second * along) / e.params["scale"]
 
 
 def _either(factor: Any) -> Any:
