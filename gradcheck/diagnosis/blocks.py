@@ -200,5 +200,10 @@ KINDS: Mapping[str, Kind] = {
         _of("log_softmax"),
     ),
     "logsumexp": Kind(lambda y: bool(np.all(np.isfinite(y))), _is_logsumexp, _of("logsumexp")),
-    "normalise": Kind(_some(lambda y, axis: _is(y.mean(axis=axis), 0.0)), _is_normal, _normal_pull),
+    "normalise": Kind(
+        _some(lambda y, axis: _is(y.mean(axis=axis), 0.0)),
+        _is_normal,
+        _normal_pull,
+        ({"ddof": 0}, {"ddof": 1}),
+    ),
 }
