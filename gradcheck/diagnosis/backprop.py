@@ -87,20 +87,23 @@ def acts(tape: Tape, rows: Sequence[Mistake]) -> Iterator[WrongVerb]:
             yield from _made(tape, row, [site], (n, *site.key))
         if row.habit and len(sites) > 1:
             yield from _made(tape, row, sites, (n, "everywhere"))
-        for block in found if row.verb == "pull" else ():
-            yield from _of_block(tape, row, block, n)
+        for k, block in enumerate(found if row.verb == "pull" else ()):
+            site = Site(block.y, -1, ("block", block.edge.op, k), block.y.span)
+            for one in _ways(row, site, block.edge) if _can(row, block.edge) else ():
+                yield from _of_block(tape, row, block, replace(one, key=(n, *one.key)))
 
 
-def _of_block(tape: Tape, row: Mistake, block: Block, n: int) -> Iterator[WrongVerb]:
-    """A row at a block, in each of its ways: its change goes back from the argument."""
-    key = ("block", block.y.span, block.edge.op)
-    site = Site(block.y, -1, key, block.y.span)
-    for one in _ways(row, site, block.edge) if _can(row, block.edge) else ():
-        wrong = row.wrong(block.edge, one.choice) if row.choices else row.wrong(block.edge)
-        more = walk([(block.x, wrong - block.edge.right)], retain=True)
-        gradients = tape.gradients(more)
-        changed = {name: g + gradients[name] for name, g in tape.right.items()}
-        yield WrongVerb((n, *one.key), row, one, one.span, changed)
+def _of_block(tape: Tape, row: Mistake, block: Block, site: Site) -> Iterator[WrongVerb]:
+    """A row at a block: what it changes goes back from the block's argument."""
+    edge = block.edge
+    try:
+        wrong = row.wrong(edge, site.choice) if row.choices else row.wrong(edge)
+    except (ValueError, TypeError, IndexError):
+        return  # as in `_made`
+    if np.shape(wrong) == edge.shape:
+        more = tape.gradients(walk([(block.x, wrong - edge.right)], retain=True))
+        changed = {name: g + more[name] for name, g in tape.right.items()}
+        yield WrongVerb(site.key, row, site, site.span, changed)
 
 
 def _edges(tape: Tape, around: Around) -> dict[str, list[tuple[Site, Edge]]]:

@@ -8,8 +8,7 @@ import numpy as np
 
 from gradcheck.diagnosis.closeness import RELATIVE, ratio, room, scale_of
 from gradcheck.diagnosis.hypothesis import Hypothesis
-from gradcheck.diagnosis.line import Span
-from gradcheck.diagnosis.preparing import Prepared
+from gradcheck.diagnosis.preparing import Prepared, Term
 from gradcheck.diagnosis.tables import Given
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.sums import (
@@ -35,20 +34,20 @@ def coefficients(prepared: Prepared, part: str, wanted: Given) -> list[Hypothesi
         return []
     scale = np.maximum(scale_of(right), scale_of(wanted.flat))
     found: list[Hypothesis] = []
-    for span, shares in prepared.terms:
-        share = np.array([np.ravel(shares[k][part]) for k in wanted.points])
+    for each in prepared.terms:
+        share = np.array([np.ravel(each.shares[k][part]) for k in wanted.points])
         if np.any(share) and np.all(np.isfinite(share)):
-            term = _Term(span, right, share, wanted.flat, room(wanted.flat, scale))
+            scaled = _Scaled(each, right, share, wanted.flat, room(wanted.flat, scale))
             factor = ratio(wanted.flat - right + share, share, scale)
-            found += _constant(prepared, wanted, term) or _slip(term, _simple(factor))
+            found += _constant(prepared, wanted, scaled) or _slip(scaled, _simple(factor))
     return [*found, *_added(prepared, wanted, right, scale)]
 
 
 @dataclass(frozen=True, eq=False)
-class _Term:
+class _Scaled:
     """A term of the sum: its share of the right gradient (point, entry), and what is wanted."""
 
-    span: Span
+    term: Term
     right: Array
     share: Array
     answer: Array
@@ -60,20 +59,20 @@ class _Term:
         return bool(np.all(np.abs(made - self.answer) <= self.allowed))
 
 
-def _slip(term: _Term, factor: Fraction | None) -> list[Hypothesis]:
+def _slip(scaled: _Scaled, factor: Fraction | None) -> list[Hypothesis]:
     """A simple fraction before a term."""
-    if factor in (None, 0, 1) or not term.fits(coefficient_slip, float(factor or 0)):
+    if factor in (None, 0, 1) or not scaled.fits(coefficient_slip, float(factor or 0)):
         return []
-    return [Hypothesis(coefficient_slip, term.span, texts={"factor": str(factor)})]
+    return [Hypothesis(coefficient_slip, scaled.term.span, texts={"factor": str(factor)})]
 
 
-def _constant(prepared: Prepared, wanted: Given, term: _Term) -> list[Hypothesis]:
+def _constant(prepared: Prepared, wanted: Given, scaled: _Scaled) -> list[Hypothesis]:
     """A constant of the problem that is missing from a term, or there once too often."""
-    for name, values in prepared.constants.items():
-        value = values[wanted.points][:, None]
+    for name in sorted(scaled.term.names & prepared.constants.keys()):
+        value = prepared.constants[name][wanted.points][:, None]
         for row, factor in ((constant_missing, 1 / value), (constant_again, value)):
-            if np.any(value != 1) and term.fits(row, factor):
-                return [Hypothesis(row, term.span, texts={"c": name})]
+            if np.any(np.abs(value) != 1) and scaled.fits(row, factor):
+                return [Hypothesis(row, scaled.term.span, texts={"c": name})]
     return []
 
 

@@ -20,6 +20,15 @@ PAIRED = 3_000_000  # numbers in the table of two mistakes: 24 MB
 
 
 @dataclass(frozen=True, eq=False)
+class Term:
+    """A term of the sum at the root: its place, what it adds to the gradients, the names in it."""
+
+    span: Span
+    shares: tuple[Gradients, ...]
+    names: frozenset[str]
+
+
+@dataclass(frozen=True, eq=False)
 class Prepared:
     """The right gradients and every mistaken one, at the same points.
 
@@ -33,7 +42,7 @@ class Prepared:
     made: tuple[Made, ...]
     values: tuple[Array, ...] = ()
     pairs: Mapping[str, tuple[Array, Array]] = field(default_factory=dict)
-    terms: tuple[tuple[Span, tuple[Gradients, ...]], ...] = ()
+    terms: tuple[Term, ...] = ()
     inputs: tuple[Gradients, ...] = ()
     constants: Mapping[str, Array] = field(default_factory=dict)
 
@@ -128,9 +137,7 @@ def _pairs(
     return out
 
 
-def _terms(
-    paths: Paths, right: tuple[Gradients, ...]
-) -> tuple[tuple[Span, tuple[Gradients, ...]], ...]:
+def _terms(paths: Paths, right: tuple[Gradients, ...]) -> tuple[Term, ...]:
     """What each term of the sum at the root adds, where all points are on one path."""
     if len(paths) != 1 or len(paths[0][0]) != len(right):
         return ()
@@ -140,8 +147,14 @@ def _terms(
         d = line.tangents[k]
         if d is not None:
             flat = line.adjoints[k][:, None] * d
-            found.append((line.spans[k], tuple(line.split(flat))))
+            names = {str(node.atom) for m, node in enumerate(line.nodes) if _within(line, m, k)}
+            found.append(Term(line.spans[k], tuple(line.split(flat)), frozenset(names)))
     return tuple(found)
+
+
+def _within(line: Line, m: int, k: int) -> bool:
+    """Whether node m is node k or part of it."""
+    return m == k or bool(line.above[k] >> m & 1)
 
 
 def _summands(line: Line, k: int) -> Iterator[int]:

@@ -110,6 +110,22 @@ def test_words_speak_of_the_students_expression() -> None:
     assert all(part in said for part in ("`sin(x**3)`", "3*x**2", "x**3"))
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("2*a*x + 4*x**3", "The factor b is missing from the derivative of `a*b*x**2`."),
+        ("2*a*b*x + 4*x**3 - a", "The answer is the derivative minus a: that constant"),
+        ("2*a*b*x + 2*x**3", "The derivative of `x**4` is 1/2 times what it should be"),
+    ],
+)
+def test_a_constant_is_called_by_its_name(answer: str, said: str) -> None:
+    """Where it stands in the term; that a is 2 makes no half of another term its loss."""
+    text = "a*b*x**2 + x**4"
+    cases = [case(text, {"x": p, "a": 2.0, "b": 1.7}, ["x"]) for p in POINTS]
+    found = explain(prepare(cases), "x", [evaluated(answer, c.inputs) for c in cases])
+    assert any(words(h, text).startswith(said) for h in found.hypotheses), found
+
+
 def test_words_without_a_place() -> None:
     """Where there is no place in the text the sentence still reads."""
     found = Hypothesis(prepare(school("sin(x**2)")).made[0].mistake, None)
