@@ -33,7 +33,7 @@ slices_overwritten = mistake(
     "overwrote the others.",
     example=(
         "sum(x[:3]**2 + x[1:]**3)",
-        {"x": "array([3*x[0]**0*0 + 2*x[0], 2*x[1], 2*x[2], 3*x[3]**2])"},
+        {"x": "array([2*x[0], 2*x[1], 2*x[2], 3*x[3]**2])"},
         {"x": (4,)},
     ),
     common=0.5,
