@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gradcheck.mistakes.operation import Operation, inner_is_variable, power, product, term
+from gradcheck.mistakes.operation import Operation, power, product, term
 from gradcheck.mistakes.row import mistake
 
 
@@ -153,16 +153,6 @@ sum_of_derivatives = mistake(
     "each is to be multiplied by the other factor.",
     example=("x**3 * sin(x)", {"x": "3*x**2 + cos(x)"}),
     common=0.35,
-)
-
-sum_with_constant = mistake(
-    "sum-of-derivatives",
-    verb="derivative",
-    where=lambda s: s.op == "multiply" and not s.both and not s.summed and inner_is_variable(s),
-    wrong=lambda s: s.dw,
-    says="`{text}` is a product: it was differentiated as if it were a sum, 0 + 1.",
-    example=("cos(2*x)", {"x": "-sin(2*x)"}),
-    common=0.25,
 )
 
 product_rule_on_sum = mistake(

@@ -111,7 +111,7 @@ RULES: tuple[Rule, ...] = (
                     2: ("<c>*x**<n> <s> <k>*x <s> <b>", "<k> - <c>*<sc>(<b>*x)"),
                     3: ("<c>*x**<n> <s> <k>*<f> <s> <b>", "<k> - <c>*<sc>(x**<m>)"),
                 },
-                ("constant-as-variable", "coefficient-slip", "sum-of-derivatives"),
+                ("constant-as-variable", "coefficient-slip"),
             ),
         ),
     ),
