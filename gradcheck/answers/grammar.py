@@ -97,12 +97,13 @@ def expression(p: Cursor, rank: int) -> ast.expr:
 def _grown(p: Cursor, left: ast.expr, start: int, rank: int) -> ast.expr | None:
     """`left` with the operator that follows it, if one follows that binds tightly enough."""
     token = p.look()
-    if token.kind == "op" and token.text in BINARY:
-        own, op = BINARY[token.text]
+    sign = token.text if token.kind == "op" else ""
+    if sign in BINARY:
+        own, op = BINARY[sign]
         return _binary(p, left, start, op()) if own >= rank else None
-    if p.sees("^"):
+    if sign == "^":
         return _power(p, left, start) if rank <= POWER else None
-    if token.kind == "op" and token.text in COMPARISON:
+    if sign in COMPARISON:
         return _compare(p, left, start) if rank <= COMPARE else None
     if p.value_starts():
         return _side_by_side(p, left, start) if rank <= PRODUCT else None
@@ -217,9 +218,10 @@ def _compare(p: Cursor, left: ast.expr, start: int) -> ast.expr:
 def _prefix(p: Cursor) -> ast.expr:
     """A sign with its operand, or a value with its indices, methods and transposes."""
     token = p.look()
-    if p.sees("-", "+"):
+    kind = token.text if token.kind == "op" else token.kind
+    if kind in ("-", "+"):
         return _sign(p)
-    reader = READERS.get(token.text if token.kind == "op" else token.kind)
+    reader = READERS.get(kind)
     if reader is None:
         raise p.unexpected("a number, a name or a bracket")
     return suffixed(p, reader(p), token)

@@ -7,6 +7,7 @@ from gradcheck.answers import Formula, Plain, misfit, read_answer
 from gradcheck.diagnosis import words
 from gradcheck.errors import TextError
 from gradcheck.grading.bracketing import brackets_missing
+from gradcheck.grading.comparing import differs
 from gradcheck.grading.formulas.values import readings
 from gradcheck.grading.gradients import of_gradient
 from gradcheck.grading.judgement import FAILURES, OURS, Judgement, said
@@ -31,10 +32,14 @@ def judge(
     if judged.verdict != "wrong" or part.form == "program" or not (kind or diagnose):
         return judged
 
+    def is_possible(formula: Formula) -> bool:
+        return key.run is not None or not differs(key, part.name, formula)
+
     def is_right(text: str) -> bool:
         return _as_it_stands(key, part, text, diagnose=False).verdict == "right"
 
-    diagnosis = brackets_missing(answer, key.scope.inputs, FORMULAS.functions, is_right)
+    names, functions = key.scope.inputs, FORMULAS.functions
+    diagnosis = brackets_missing(answer, names, functions, is_possible, is_right)
     if diagnosis is None:
         return judged
     if not kind:
