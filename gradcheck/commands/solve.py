@@ -106,7 +106,7 @@ def _value(problem: Problem, how: How) -> Solved:
     verdict = consult(case)
     forms = _matrix_forms(problem, point, verdict)
     if how.as_json:
-        shown: RenderableType = json_line(problem, verdict, forms.texts)
+        shown: RenderableType = json_line(problem, verdict, forms)
     else:
         steps = _steps(problem, point) if how.with_steps else None
         shown = problem_report(problem, point, verdict, steps, forms, entries=how.entries)

@@ -112,6 +112,19 @@ def legend(notation: Notation) -> Text:
 
 
 @dataclass(frozen=True)
+class Formula:
+    """A closed form of a single number: in signs on a terminal, as SymPy has it in a pipe."""
+
+    label: str
+    text: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        """One line, or as many as it takes."""
+        text = Notation({}).written(self.text) if in_signs(console) else self.text
+        yield Text(f"{self.label} = {text}")
+
+
+@dataclass(frozen=True)
 class _Way:
     """Signs or plain text."""
 

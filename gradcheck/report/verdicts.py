@@ -9,11 +9,12 @@ import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from gradcheck.closed_forms.notation import Latex
 from gradcheck.opinions.opinion import Opinion
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Point
 from gradcheck.report.figures import bar, nested, nested_text, numbers, plain
-from gradcheck.report.gradients import Forms, Gradients
+from gradcheck.report.gradients import NO_FORMS, Forms, Formula, Gradients
 from gradcheck.report.rows import Rows, indented
 from gradcheck.report.underline import underlined
 from gradcheck.verdict.consult import Entry, Verdict
@@ -41,7 +42,7 @@ MEANINGS = {
 ENTRIES = 12
 SHOWN_ENTRIES = 6
 READABLE = 150
-NO_FORMS: Mapping[str, str] = {}
+NO_TEXTS: Mapping[str, str] = {}
 
 
 def _meaning(verdict: Verdict) -> str:
@@ -148,9 +149,9 @@ def _between(interval: tuple[float, float]) -> str:
     return f"[{', '.join(map(plain, interval))}]"
 
 
-def closed_forms(verdict: Verdict, forms: Mapping[str, str] = NO_FORMS) -> list[Text]:
+def closed_forms(verdict: Verdict, forms: Mapping[str, str] = NO_TEXTS) -> list[RenderableType]:
     """The closed forms entry by entry, but of `forms`; with the conditions of the path."""
-    found: list[Text] = []
+    found: list[RenderableType] = []
     opinion = verdict.opinions["symbolic"]
     kinks = {(e.part, e.index): e.interval for e in verdict.entries if e.interval is not None}
     for name, form in opinion.closed.items():
@@ -164,7 +165,7 @@ def closed_forms(verdict: Verdict, forms: Mapping[str, str] = NO_FORMS) -> list[
                 continue
             written = str(entries[index])
             if len(written) <= READABLE or not index:
-                found.append(Text(f"{label} = {written}"))
+                found.append(Formula(label, written))
     if opinion.conditions and (found or forms):
         found.append(Text(f"where {', '.join(opinion.conditions[:6])}", style="dim"))
     return found
@@ -215,13 +216,14 @@ def summary(verdicts: Sequence[str]) -> Text:
     return Text(f"{len(verdicts)} problems: {words}")
 
 
-def json_line(problem: Problem, verdict: Verdict, forms: Mapping[str, str] = NO_FORMS) -> str:
+def json_line(problem: Problem, verdict: Verdict, forms: Forms = NO_FORMS) -> str:
     """The contract's line of `solve --json`."""
     value = None if verdict.value is None else nested(verdict.value.value)
     line: dict[str, Any] = {"problem": problem.id, "verdict": verdict.verdict, "value": value}
     line["parts"] = {name: json_part(verdict, name) for name in verdict.parts}
-    for name, form in forms.items():
+    for name, form in forms.texts.items():
         line["parts"][name]["matrix_form"] = form
+        line["parts"][name]["latex"] = Latex(forms.axes).written(form)
     notes = [f"{_where(e)}: {e.why}" for e in verdict.entries if e.why] + list(verdict.notes)
     if notes:
         line["notes"] = notes
