@@ -162,6 +162,7 @@ FAMILIES = {
     "accumulate": "backprop",
     "answer": "whole",
     "type": "typing",
+    "retype": "typing",
 }
 CATALOGUE: list[Mistake] = []
 
