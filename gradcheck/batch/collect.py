@@ -40,7 +40,7 @@ class Collector:
             self.ledger.notice(words, grave=True)
         self.prints = {id: fingerprint(problem) for id, problem in self.problems.items()}
         for id, problem in self.problems.items():
-            self.ledger.add_problem(id, self.prints[id], _about(problem))
+            self.ledger.add_problem(id, self.prints[id], about(problem))
         for read in reads:
             self._take(read)
         for student, called in self.roster.items():
@@ -148,7 +148,7 @@ def _part(problem: Problem | None, name: str) -> str | None:
     return name if problem.part(name) else None
 
 
-def _about(problem: Problem) -> dict[str, Any]:
+def about(problem: Problem) -> dict[str, Any]:
     """What a report says of a problem."""
     return {
         "title": problem.title,

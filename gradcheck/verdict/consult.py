@@ -57,9 +57,12 @@ class Verdict:
     notes: tuple[str, ...] = ()
 
 
-def consult(case: Case, *, write: bool = True) -> Verdict:
-    """Ask the three opinions about one case and read the pattern of their answers."""
-    opinions = [reverse(case), symbolic(case, write=write), differences(case)]
+def consult(case: Case, *, write: bool = True, mine: Opinion | None = None) -> Verdict:
+    """Ask the three opinions about one case and read the pattern of their answers.
+
+    `mine` is reverse mode's, where it has been formed already.
+    """
+    opinions = [mine or reverse(case), symbolic(case, write=write), differences(case)]
     found = read(case, opinions)
     if found.verdict == "dissent" and _lonely(found) == {"reverse"}:
         found = read(case, [reverse(case, MORE_SAMPLES), *opinions[1:]])
