@@ -17,7 +17,7 @@ def test_check_gives_a_line_of_grade(client):
     said = checked(client, problem="cubic", part="x", answer=WRONG).json()
     assert list(said) == [
         "student", "problem", "part", "answer", "understood", "verdict", "score", "points",
-        "mistakes", "certainty", "witness", "remarks", "tags",
+        "mistakes", "certainty", "witness", "remarks", "tags", "follows", "line",
     ]  # fmt: skip
     assert said["verdict"] == "wrong"
     assert said["mistakes"][0]["id"] == "sign-error"
