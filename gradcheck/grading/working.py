@@ -166,6 +166,12 @@ def _inner(problem: Problem, text: str, variable: str) -> Inner:
     """A derivative that is not yet taken: of a formula, by one of the problem's inputs."""
     inputs = problem.given(problem.inputs)
     formula = read_formula(text, names=inputs, functions=FORMULAS.functions)
+    return derivative(problem, formula, variable)
+
+
+def derivative(problem: Problem, formula: Formula, variable: str) -> Inner:
+    """The derivative of a formula by one of a problem's inputs, at a point, to so many bits."""
+    inputs = problem.given(problem.inputs)
     program = check_expression(formula.tree, declared=inputs, vocabulary=FORMULAS)
     nodes = (node for node in ast.walk(program.tree) if isinstance(node, ast.Name))
     names = frozenset(node.id for node in nodes) & inputs.keys()
