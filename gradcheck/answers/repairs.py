@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from gradcheck.answers.echo import echo
+from gradcheck.answers.echo import PRODUCT, bracketed, echo
 from gradcheck.answers.trees import children
 
 MOST = 400  # changes of one formula
@@ -24,7 +24,10 @@ FUNCTIONS = (
 
 @dataclass(frozen=True)
 class Repair:
-    """A formula with one change: its kind, its place in the text, and what belongs there."""
+    """A formula with one change: its kind, its place in the text, and what belongs there.
+
+    `now` is empty where nothing does.
+    """
 
     tree: ast.Expression
     kind: str
@@ -41,11 +44,25 @@ def repairs(tree: ast.Expression, names: Sequence[str]) -> Iterator[Repair]:
     for change in (_signs, _numbers, _functions, _letters, _factors, _brackets, _missing):
         for node in nodes:
             for kind, new in change(node, names, node in terms):
-                start, end = node.col_offset, node.end_col_offset or 0
-                yield Repair(_with(tree, node, new), kind, start, end, echo(new))
+                yield Repair(_with(tree, node, new), kind, *_shown(kind, node, new))
                 made += 1
                 if made >= MOST:
                     return
+
+
+def _shown(kind: str, node: ast.expr, new: ast.expr) -> tuple[int, int, str]:
+    """The smallest place of a change, and what belongs there."""
+    start, end = node.col_offset, node.end_col_offset or 0
+    match node:
+        case ast.BinOp(left, ast.Mult(), right) if kind == "too much":
+            gone = right if new is left else left
+            return gone.col_offset, gone.end_col_offset or 0, ""
+        case ast.BinOp(left, ast.Add() | ast.Sub()) if kind == "sign" and isinstance(
+            new, ast.BinOp
+        ):
+            sign = "-" if isinstance(new.op, ast.Sub) else "+"
+            return left.end_col_offset or 0, end, f"{sign} {bracketed(new.right, PRODUCT)}"
+    return start, end, echo(new)
 
 
 Change = Iterator[tuple[str, ast.expr]]
@@ -131,7 +148,7 @@ def _missing(node: ast.expr, names: Sequence[str], term: bool) -> Change:
     if not term:
         return
     for name in names:
-        yield "missing", ast.BinOp(node, ast.Mult(), ast.Name(name, ast.Load()))
+        yield "missing", ast.BinOp(ast.Name(name, ast.Load()), ast.Mult(), node)
     for number in (2, 3):
         yield "missing", ast.BinOp(ast.Constant(number), ast.Mult(), node)
     own = node.id if isinstance(node, ast.Name) else ""

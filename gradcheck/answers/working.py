@@ -12,8 +12,9 @@ from types import MappingProxyType
 
 from gradcheck.answers.wrapping import NAMED, PRIME, names_a_derivative
 
+ROUGHLY = re.compile(r"(?<=\S)\s*(?:≈|\\approx\b).*", re.DOTALL)  # a number at some point
 BREAK = re.compile(r"\\\\|\n")
-EQUALS = re.compile(r"(?<![<>=!:])=(?![=>])|≈|⟹|\\Rightarrow|=>")
+EQUALS = re.compile(r"(?<![<>=!:])=(?![=>])|⟹|\\Rightarrow|=>")
 FRAME = re.compile(r"\\(?:begin|end)\{\w+\*?\}|&|\$")
 OPERATOR = re.compile(
     r"\\[dt]?frac\s*\{\s*(?:d|\\partial)\s*\}\s*\{\s*(?:d|\\partial)\s*(\w+)\s*\}|"
@@ -62,7 +63,11 @@ def _all(typed: str) -> Iterator[Step]:
         named = [p for p in pieces[:-1] if _names(text[slice(*p)])]
         if pieces and pieces[0] in named:
             label = re.sub(r"\s", "", text[slice(*pieces[0])])
-        yield from (Step(text[a:b], a, number, label) for a, b in pieces if (a, b) not in named)
+        yield from (
+            Step(ROUGHLY.sub("", text[a:b]), a, number, label)
+            for a, b in pieces
+            if (a, b) not in named
+        )
 
 
 def _between(text: str, sign: re.Pattern[str], start: int, stop: int) -> Iterator[tuple[int, int]]:

@@ -22,6 +22,7 @@ PLAIN = {
     "factor": "a constant",
     "typed": "1/(2x)",
     "sign": "bracket",
+    "cure": "with another one",
 }
 
 

@@ -75,8 +75,12 @@ def _at(line: Line, arbs: Callable[[int], Any]) -> Callable[[int], arb]:
 
 def _diagnosis(answer: str, formula: Formula, found: Repair, first: int) -> Diagnosis:
     """The slip, with its place in what was typed."""
+    piece = formula.text[found.start : found.end]
+    text = piece.lstrip(" )]}")  # between two terms, what closes the first one
     at = answer.find(formula.text)
-    span = None if at < 0 else (first + at + found.start, first + at + found.end)
+    end = first + at + found.end
     now = found.now if "**" in answer else found.now.replace("**", "^")
-    texts = {"now": now, "text": formula.text[found.start : found.end]}
-    return Diagnosis("unique", (Hypothesis(SLIPS[found.kind], span, texts=texts),))
+    cure = f"with `{now}` for `{text}`" if now else f"without `{text}`"
+    span = None if at < 0 else (end - len(text), end)
+    hypothesis = Hypothesis(SLIPS[found.kind], span, texts={"cure": cure, "text": text})
+    return Diagnosis("unique", (hypothesis,))
