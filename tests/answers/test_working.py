@@ -18,6 +18,7 @@ SHEETS = [
     (r"\begin{align} y' &= 2x \\ &= x + x \end{align}", ["2x", "x + x"]),
     ("where(x == 0, 1, 2)", ["where(x == 0, 1, 2)"]),
     ("2x => 2*x", ["2x", "2*x"]),
+    ("y' = 2x ≈ 4.3", ["2x"]),
     ("sum(X, axis=0) = X.sum(axis=0)", ["sum(X, axis=0)", "X.sum(axis=0)"]),
 ]
 
