@@ -24,7 +24,6 @@ PRIMED = re.compile(r"\s*(?:'|′|’|\^\{?\\prime\}?)")
 BRACKET_PRIMED = re.compile(rf"[)\]}}]{PRIMED.pattern}")
 SIGNS = re.compile(r"[*/·×]|\\cdot|\\times")
 CLOSING = {"(": ")", "[": "]", "{": "}"}
-MOST = 60  # lines
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ def _all(typed: str) -> Iterator[Step]:
     text = FRAME.sub(lambda match: " " * len(match[0]), typed)
     label = ""
     for number, (start, stop) in enumerate(_between(text, BREAK, 0, len(text)), 1):
-        pieces = list(_between(text, EQUALS, start, stop))[:MOST]
+        pieces = list(_between(text, EQUALS, start, stop))
         named = [p for p in pieces[:-1] if _names(text[slice(*p)])]
         if pieces and pieces[0] in named:
             label = re.sub(r"\s", "", text[slice(*pieces[0])])

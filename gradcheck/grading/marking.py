@@ -25,10 +25,13 @@ def mark(key: Key, part: Part, answer: Any, student: str = "") -> Judgement:
     typed = alone(answer)
     lines = worked(key, part, typed)
     last = lines[-1].text.strip() if lines else typed
-    judged = judge(key, part, last, student, diagnose=False)
-    if judged.verdict == "wrong":
-        followed_ = _followed(key, part, answer, last, judged)
-        judged = followed_ or _explained(key, part, lines[-1] if lines else None, last, student)
+    beside = isinstance(answer, Among)
+    judged = judge(key, part, last, student, diagnose=not beside)
+    follows = _followed(key, part, answer, last, judged) if judged.verdict == "wrong" else None
+    if judged.verdict == "wrong" and follows is None:
+        judged = judge(key, part, last, student) if beside else judged
+        judged = _explained(key, part, lines[-1] if lines else None, judged)
+    judged = follows or judged
     if not lines:
         return judged
     if len(lines) > 1 and judged.verdict in ("right", "wrong") and not judged.follows:
@@ -51,18 +54,15 @@ def _followed(key: Key, part: Part, answer: Any, last: Any, judged: Judgement) -
     return followed(key, part, Among(last, beside), judged)
 
 
-def _explained(
-    key: Key, part: Part, step: Step | None, answer: Any, student: str = ""
-) -> Judgement:
-    """A wrong answer diagnosed; where no single mistake gives it, by the slip made in it.
+def _explained(key: Key, part: Part, step: Step | None, judged: Judgement) -> Judgement:
+    """A wrong answer that was diagnosed; where no single mistake gives it, by the slip made in it.
 
     `step` is the one of its lines that it is.
     """
-    judged = judge(key, part, answer, student)
     found = judged.diagnosis.hypotheses if judged.diagnosis else ()
     if judged.verdict != "wrong" or any(hypothesis.with_ is None for hypothesis in found):
         return judged
-    slip = repaired(key, part, *((step.text, step.start) if step else (answer,)))
+    slip = repaired(key, part, *((step.text, step.start) if step else (judged.answer,)))
     return judged if slip is None else _with(key, judged, slip)
 
 
@@ -85,6 +85,7 @@ def _along(key: Key, part: Part, lines: Sequence[Step], judged: Judgement) -> Ju
     if judged.verdict == "right" or not found.formula:
         return said
     step = found.step
-    there = None if found.taken else _explained(key, part, step, step.text.strip()).diagnosis
+    text = step.text.strip()
+    there = None if found.taken else _explained(key, part, step, judge(key, part, text)).diagnosis
     slip = there or repaired(key, part, step.text, step.start)
     return _with(key, said, slip or Diagnosis("unnamed"))

@@ -64,7 +64,9 @@ def worked(key: Key, part: Part, answer: Any) -> list[Step]:
     """The steps of an answer that is given with working; none of one that is just an answer."""
     if not isinstance(answer, str) or part.form == "program" or part.name not in key.problem.wrt:
         return []
-    found = steps(answer)
+    found = steps(answer) if len(answer) <= LONGEST else []
+    if len(found) > MOST:
+        return []
     if len(found) < 2:
         last = "".join(step.text.strip() for step in found)
         return found if last != answer.strip() and _read(key.scope, answer) is None else []
@@ -86,13 +88,14 @@ def _whole(key: Key, answer: str) -> bool:
     """Whether lines go on from one to the next: together they are a formula, alone they are not."""
     if _read(key.scope, answer) is None:
         return False
-    lines = [each.strip() for each in answer.strip().split("\n")]
+    lines = [each.strip() for each in answer.split("\n") if each.strip()]
     open_ended = any(each[:1] in SIGNS for each in lines[1:]) or any(
         each[-1:] in SIGNS for each in lines[:-1]
     )
     return open_ended or any(_read(key.scope, each) is None for each in lines)
 
 
+LONGEST, MOST = 5_000, 40  # characters and steps of one answer's working
 SIGNS = frozenset("+-*/^@,·")
 
 

@@ -45,6 +45,7 @@ SHEETS = [
     ("by the product rule\n2x sin x + x^2 cos x", "right", None, []),
     ("sin' x = cos x\n2x sin x + x^2 cos x", "right", None, []),
     ("2x sin x\n+ x^2 cos x", "right", None, []),
+    ("2x\n\n2x sin x + x^2 cos x", "right", None, []),
 ]  # fmt: skip
 
 
@@ -126,6 +127,14 @@ def test_several_parts_with_working():
     found = mark_all(ready, given)
     assert (found["h"].verdict, found["h"].line) == ("wrong", 2)
     assert (found["w"].verdict, found["w"].follows) == ("right", "h")
+
+
+@pytest.mark.parametrize(
+    "typed", ["x = " * 5_000, "x\n" * 2_000, "= " * 90, "d/dx(" * 400, "(x)'" * 400]
+)
+def test_endless_working_is_refused_at_once(typed):
+    """What no page holds is judged as one formula, which it is not."""
+    assert marked(scalar(PRODUCT), typed)["verdict"] in ("invalid", "wrong")
 
 
 def test_an_answer_without_working_is_judged_as_ever():
