@@ -280,6 +280,19 @@ def serve(paths: tuple[Path, ...], **how: Any) -> None:
     sys.exit(command(sets, How(**how)))
 
 
+@main.command(cls=Exemplified, epilog="gradcheck mine graded/")
+@click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="JSON Lines on standard output.")
+def mine(directory: Path, as_json: bool) -> None:
+    """Group a graded batch's unnamed answers, and propose what was differentiated instead.
+
+    Exit code 0: done, 2: there is no graded batch.
+    """
+    from gradcheck.commands import mine as command  # noqa: PLC0415
+
+    sys.exit(command.mine(directory, as_json))
+
+
 @main.command(cls=Exemplified, epilog="gradcheck lint problems/chain-rule.yaml")
 @click.argument(
     "paths", nargs=-1, required=True, type=click.Path(exists=True, allow_dash=True, path_type=Path)

@@ -4,12 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from gradcheck.batch.ledger import Ledger, Unusable
 from gradcheck.batch.questions import fingerprint
 from gradcheck.batch.strangers import Strangers
 from gradcheck.batch.submissions import Read, Submission, Unreadable
 from gradcheck.grading.follow import among
-from gradcheck.problem import Problem
+from gradcheck.problem import Input, Problem
 
 NAMED = 10  # names in one notice
 HALF_READ = (
@@ -169,9 +171,17 @@ def about(problem: Problem) -> dict[str, Any]:
         "title": problem.title,
         "prompt": problem.prompt,
         "program": problem.program.source,
+        "given": [f"{name}={_typed(entry)}" for name, entry in problem.inputs.items()],
         "points": problem.points,
         "parts": [{"name": p.name, "points": problem.points * p.weight} for p in problem.parts],
     }
+
+
+def _typed(entry: Input) -> str:
+    """An input as `gradcheck solve -e` takes it: its value, or a shape such as `3x2`."""
+    if entry.value is None:
+        return "x".join(map(str, entry.shape)) + ("x" if len(entry.shape) == 1 else "")
+    return str(np.array(entry.value, dtype=float).tolist())
 
 
 def _listed(names: Sequence[str]) -> str:

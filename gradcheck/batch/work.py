@@ -11,9 +11,10 @@ from gradcheck.batch.ledger import Judged
 from gradcheck.batch.questions import unpacked
 from gradcheck.batch.workers import item
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.follow import alone, mark
+from gradcheck.grading.follow import alone
 from gradcheck.grading.judgement import OURS, Judgement
 from gradcheck.grading.key import Key, NoKey, key
+from gradcheck.grading.marking import mark
 from gradcheck.problem import Problem, ProblemSet, load_text
 from gradcheck.report.judgements import line
 

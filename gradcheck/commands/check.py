@@ -7,8 +7,8 @@ from rich.text import Text
 
 from gradcheck.commands.screen import say, screen
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.judging import judge
 from gradcheck.grading.key import key
+from gradcheck.grading.marking import mark
 from gradcheck.problem.question import question
 from gradcheck.report.classes import STYLES
 from gradcheck.report.findings import findings
@@ -27,7 +27,7 @@ def check_answer(
         raise GradcheckError(
             f"by which of {names} is `{answer}` meant? - add --wrt {problem.wrt[0]}"
         )
-    said = told(line(judge(key(problem), problem.parts[0], answer), problem.program.source), "full")
+    said = told(line(mark(key(problem), problem.parts[0], answer), problem.program.source), "full")
     if as_json:
         print(json.dumps(said, allow_nan=False))
         return CODES[said["verdict"]]

@@ -27,8 +27,9 @@ def page(topic: str) -> str:
     if "<!-- mistakes -->" in text:
         from gradcheck.mistakes import CATALOGUE  # noqa: PLC0415
         from gradcheck.mistakes.training import TRAINING  # noqa: PLC0415
+        from gradcheck.mistakes.typing import TYPING  # noqa: PLC0415
 
-        ids = {row.id for row in (*CATALOGUE, *TRAINING)}
+        ids = {row.id for row in (*CATALOGUE, *TRAINING, *TYPING)}
         text = text.replace("<!-- mistakes -->", _listed(ids))
     return text
 

@@ -22,6 +22,7 @@ PLAIN = {
     "factor": "a constant",
     "typed": "1/(2x)",
     "sign": "bracket",
+    "cure": "with another one",
 }
 # What PLAIN's words make of a sentence that was written for an expression.
 SMOOTHED = {

@@ -57,39 +57,19 @@ def alone(answer: Any) -> Any:
     return answer.answer if isinstance(answer, Among) else answer
 
 
-def mark(
-    key: Key, part: Part, answer: Any, student: str = "", *, diagnose: bool = True
-) -> Judgement:
-    """Judge an answer to a part, which may be one `Among` others of the same student's.
+def followed(key: Key, part: Part, answer: Among, judged: Judgement) -> Judgement | None:
+    """The judgement of a wrong answer that follows from wrong parts nearer to the loss; else None.
 
-    Never raises on what a student typed.
+    Nothing follows where there is no number at a point, or no shape that fits.
     """
-    if not isinstance(answer, Among):
-        return judge(key, part, answer, student, diagnose=diagnose)
-    judged = judge(key, part, answer.answer, student, diagnose=False)
-    if judged.verdict != "wrong":
-        return judged
     try:
-        followed = _followed(key, part, answer, judged)
-    except FAILURES:  # no number at a point, no shape that fits: then nothing follows
-        followed = None
-    if followed or not diagnose:
-        return followed or judged
-    return judge(key, part, answer.answer, student)
-
-
-def mark_all(key: Key, given: Mapping[str, Any], student: str = "") -> dict[str, Judgement]:
-    """Judge the answers to several parts of one problem, by part."""
-    asked = (part for part in key.problem.parts if part.name in given)
-    problem = key.problem
-    return {p.name: mark(key, p, among(problem, p.name, given), student) for p in asked}
-
-
-# -- what follows ----------------------------------------------------------------------------------
+        return _followed(key, part, answer, judged)
+    except FAILURES:
+        return None
 
 
 def _followed(key: Key, part: Part, answer: Among, judged: Judgement) -> Judgement | None:
-    """The judgement of an answer that follows from wrong parts nearer to the loss; else None."""
+    """The same; raises what the evaluation of answers may raise."""
     wrong = [each for name in answer.beside for each in _wrong(key, name, answer.beside)]
     own = _ready(key, part.name, answer.answer)
     if not wrong or own is None:
@@ -145,11 +125,13 @@ def _wrong(key: Key, name: str, given: Mapping[str, Any]) -> list[_Wrong]:
     part = key.problem.part(name)
     if part is None:
         return []
-    judged = mark(key, part, among(key.problem, name, given), diagnose=False)
-    if not judged.follows and judged.verdict not in WRONG:
+    judged = judge(key, part, given[name], diagnose=False)
+    ready = _ready(key, name, given[name]) if judged.verdict in WRONG else None
+    if ready is None:
         return []
-    ready = _ready(key, name, given[name])
-    return [] if ready is None else [replace(ready, follows=judged.follows)]
+    own = among(key.problem, name, given)
+    follows = followed(key, part, own, judged) if isinstance(own, Among) else None
+    return [replace(ready, follows=follows.follows if follows else "")]
 
 
 def _ready(key: Key, name: str, answer: Any) -> _Wrong | None:

@@ -32,7 +32,8 @@ class Witness:
 class Judgement:
     """What is said of one answer; `places` are those of mistakes in an answer that is a program.
 
-    `follows` is the part from whose own wrong gradient this one is what the chain rule makes.
+    `follows` is the part from whose own wrong gradient this one is what the chain rule makes,
+    `line` the first line of working that does not hold.
     """
 
     student: str
@@ -49,6 +50,7 @@ class Judgement:
     tags: tuple[str, ...] = ()
     places: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     follows: str = ""
+    line: int | None = None
 
 
 def said(base: Judgement, verdict: str, remark: str) -> Judgement:

@@ -7,8 +7,7 @@ from gradcheck.diagnosis import Diagnosis, Hypothesis
 # The share of a part's points that remains, by mistake id, or by a tag of the answer. A set's
 # `credit:` has the last word. A mistake that is not here earns nothing; nor does one that nobody
 # could name.
-# `slip` and `misconception` stand for all mistakes of their kind that it does not name; usual is
-# 0.5 for a slip and 0 for a misconception.
+# `slip` and `misconception` stand for all mistakes of their kind that it does not name.
 SLIP, MISCONCEPTION = "slip", "misconception"
 CREDIT: Mapping[str, float] = {
     "rounded": 1.0,  # within half a unit of the last typed digit

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.follow import mark_all
 from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.key import Key, key
+from gradcheck.grading.marking import mark_all
 from gradcheck.problem import Problem, ProblemSet
 
 UNNAMED = "unnamed"

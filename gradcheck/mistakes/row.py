@@ -171,6 +171,7 @@ FAMILIES = {
     "keep": "backprop",
     "answer": "whole",
     "type": "typing",
+    "retype": "typing",
 }
 CATALOGUE: list[Mistake] = []
 

@@ -23,7 +23,7 @@ from gradcheck.language.rules.vocabulary import nearest
 from gradcheck.opinions.opinion import Array
 from gradcheck.problem.arrays import exact_array
 from gradcheck.problem.made import assigned, shapes, with_made
-from gradcheck.problem.record import Input, Part, Problem, ProblemSet, too_large, unnameable
+from gradcheck.problem.record import USUAL, Input, Part, Problem, ProblemSet, too_large, unnameable
 
 if TYPE_CHECKING:  # a question without a file needs no pydantic
     from gradcheck.problem.model import ProblemModel, SetModel
@@ -83,14 +83,22 @@ def misspelled(mistake: str) -> str:
     """`did you mean ...?` for an id that is nearly a mistake's."""
     from gradcheck.mistakes import CATALOGUE  # noqa: PLC0415
     from gradcheck.mistakes.training import TRAINING  # noqa: PLC0415
+    from gradcheck.mistakes.typing import TYPING  # noqa: PLC0415
 
-    known = {row.id for row in (*CATALOGUE, *TRAINING)}
+    known = {row.id for row in (*CATALOGUE, *TRAINING, *TYPING)}
     return "" if mistake in known else nearest(mistake, known, 0.8)
 
 
-def _uncredited(document: Document, at: PathTo, credit: Mapping[str, float]) -> Iterator[Complaint]:
+def _credit(asked: Mapping[str, float] | str) -> Mapping[str, float]:
+    """What is left of the points, by mistake; of `usual` by their kind."""
+    return USUAL if isinstance(asked, str) else asked
+
+
+def _uncredited(
+    document: Document, at: PathTo, credit: Mapping[str, float] | str
+) -> Iterator[Complaint]:
     """Names in a `credit:` that are nearly a mistake's."""
-    for name in credit:
+    for name in _credit(credit):
         if cure := misspelled(name):
             words = f"`{name}` is no mistake of the catalogue"
             yield document.complaint((*at, "credit", name), words, cure, key=True)
@@ -144,7 +152,7 @@ class _Reader:
             parts,
             cotangent,
             model.points,
-            {**self.whole.credit, **model.credit},
+            {**_credit(self.whole.credit), **_credit(model.credit)},
             model.brackets or self.whole.brackets,
             self.whole.follow_through if followed is None else followed,
             tuple(model.right),

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstrai
 
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
 Numbers = float | list[Any]
+Credit = dict[str, Annotated[float, Field(ge=0, le=1)]] | Literal["usual"]
 
 
 class Strict(BaseModel):
@@ -69,8 +70,8 @@ class ProblemModel(Strict):
     weights: dict[str, Annotated[float, Field(ge=0)]] = Field(
         default_factory=dict, description="how the points are shared among parts; default: evenly"
     )
-    credit: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(
-        default_factory=dict, description="as in the set, which it overrides"
+    credit: Credit = Field(
+        default_factory=dict, description="as in the set, which it overrides, mistake by mistake"
     )
     brackets: Literal["strict", "kind"] | None = Field(
         None, description="kind: right where only brackets are missing; default: as the set has it"
@@ -89,9 +90,10 @@ class SetModel(Strict):
     """A set of problems."""
 
     title: str = ""
-    credit: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(
+    credit: Credit = Field(
         default_factory=dict,
-        description="mistake id, or slip, or misconception: share of the points that remains",
+        description="mistake id, or slip, or misconception: share of the points that remains; "
+        "or usual: half for a slip",
     )
     brackets: Literal["strict", "kind"] = Field(
         default="strict", description="kind: an answer is right where only brackets are missing"

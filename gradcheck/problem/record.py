@@ -24,6 +24,8 @@ T = TypeVar("T")
 FLOATS = Budget()
 EXACT = Budget(elements=50_000, total=2_000_000, products=2_000_000)
 """A scalar of an exact kind takes a thousand times as long as an entry of a float array."""
+# What `credit: usual` leaves of the points, by the kind of mistake: half for one of attention.
+USUAL: Mapping[str, float] = {"slip": 0.5, "misconception": 0.0}
 METHODS = frozenset({"backward", "step"})
 PATIENCE, LEAST = 50, 1_000  # times the steps at the given point; steps that any program may take
 

@@ -13,6 +13,7 @@ from gradcheck.mistakes.training import TRAINING
 from gradcheck.mistakes.typing import TYPING
 from gradcheck.ops import COMPOUNDS, TABLE
 from gradcheck.ops.row import Interval, Op
+from gradcheck.problem.record import USUAL
 from gradcheck.report.rows import Rows
 
 
@@ -57,7 +58,9 @@ def mistakes_page() -> RenderableType:
         if row.family != family:
             family = row.family
             lines.append(Text(f"{family}\n", style="bold underline"))
-        lines.append(Text.assemble((row.id, "bold"), "  (a slip)" if row.slip else ""))
+        kind = "slip" if row.slip else "misconception"
+        credit = f"  (a {kind}: usual credit {USUAL[kind]:g})"
+        lines.append(Text.assemble((row.id, "bold"), (credit, "dim")))
         program = row.example.program.rstrip()
         gap = "\n" if "\n" in program else "  "
         lines.append(Padding(Text(f"{program}{gap}answered  {answered(row)}"), (0, 0, 0, 4)))

@@ -65,6 +65,8 @@ def _underlined(line: Line, mistake: Mapping[str, Any], source: str) -> list[str
     if "answer_start" in mistake:
         own = (mistake["answer_start"], mistake["answer_end"])
         return [f"  line {mistake['line']}:", *underlined(line["answer"], own, indent="    ")]
+    if mistake.get("in") == "answer":
+        source = str(line["answer"])
     span = (mistake["start"], mistake["end"]) if mistake.get("start") is not None else None
     return underlined(source, span, indent="    ")
 

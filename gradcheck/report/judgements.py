@@ -9,8 +9,9 @@ from gradcheck.diagnosis import Hypothesis, words
 from gradcheck.grading.judgement import Judgement, Witness
 
 # What is told of a mistake where not everything is.
+RETYPED = "retype"  # the verb of slips in the answer itself
 CLASS = frozenset({"id", "with"})
-PLACE = CLASS | {"text", "start", "end", "answer_start", "answer_end", "line"}
+PLACE = CLASS | {"in", "text", "start", "end", "answer_start", "answer_end", "line"}
 
 
 def line(judgement: Judgement, source: str) -> dict[str, Any]:
@@ -30,13 +31,14 @@ def line(judgement: Judgement, source: str) -> dict[str, Any]:
         "points": judgement.points,
         "mistakes": None
         if diagnosis is None
-        else [_mistake(h, source) | _placed(judgement, h) for h in diagnosis.hypotheses],
+        else [_told(judgement, h, source) for h in diagnosis.hypotheses],
         "certainty": None if diagnosis is None else diagnosis.certainty,
         "witness": None if witness is None else _witness(witness),
         "remarks": list(judgement.remarks),
         "hints": list(diagnosis.remarks) if diagnosis else [],
         "tags": list(judgement.tags) or None,
         "follows": judgement.follows or None,
+        "line": judgement.line,
     }
 
 
@@ -44,8 +46,9 @@ def told(full: Mapping[str, Any], feedback: str) -> dict[str, Any]:
     """A line with as much of the mistake as `feedback` allows: verdict, class, place or full."""
     line = dict(full)
     hints = line.pop("hints")
+    if feedback != "full":
+        hints = []  # they may tell the factor that is missing
     if feedback == "verdict":
-        hints = []
         line |= {"mistakes": None, "certainty": None, "witness": None}
     elif feedback != "full" and line["mistakes"]:
         kept = CLASS if feedback == "class" else PLACE
@@ -68,6 +71,15 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else str(value)
     return value if value is None or isinstance(value, str | int) else str(value)
+
+
+def _told(judgement: Judgement, hypothesis: Hypothesis, source: str) -> dict[str, Any]:
+    """One mistake that fits, and where: in the program, or `in` the answer."""
+    if hypothesis.mistake.verb == RETYPED:
+        said = _mistake(hypothesis, str(judgement.answer))
+        said["text"] = said.get("text", hypothesis.texts["text"])
+        return {"id": said.pop("id"), "in": "answer", **said}
+    return _mistake(hypothesis, source) | _placed(judgement, hypothesis)
 
 
 def _mistake(hypothesis: Hypothesis, source: str) -> dict[str, Any]:

@@ -126,7 +126,7 @@ def marked(source: str, lines: Iterable[Line]) -> list[tuple[str, bool]]:
         (m["start"], m["end"])
         for line in lines
         for m in line["mistakes"] or ()
-        if m.get("start") is not None
+        if m.get("start") is not None and "in" not in m
     )
     found: list[tuple[str, bool]] = []
     done = 0

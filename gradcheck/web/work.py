@@ -9,6 +9,7 @@ from gradcheck.batch.work import Asking, Chunk, judged, prepared, ready
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, key
+from gradcheck.grading.marking import mark
 from gradcheck.grading.reading import how_read
 from gradcheck.opinions.opinion import NotScalar
 from gradcheck.problem import Problem
@@ -88,7 +89,7 @@ class Work:
         }
         if answer.strip() and len(problem.parts) == 1:
             source = problem.program.source
-            said["line"] = told(line(judge(found, part, answer), source), "full")
+            said["line"] = told(line(mark(found, part, answer), source), "full")
             said["curve"] = traced(found, part.name, answer)
         return said
 

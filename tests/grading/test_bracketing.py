@@ -2,7 +2,7 @@
 
 import pytest
 
-from gradcheck.mistakes.typing import TYPING
+from gradcheck.mistakes.typing import brackets_missing
 from tests.support.grading import judged, keyed
 
 PROBLEM = "id: t\nbrackets: {brackets}\ninputs: {{x: {x}}}\nprogram: {program}\n"
@@ -87,10 +87,9 @@ def test_credit_for_a_missing_bracket():
     assert judged(keyed(text), "1/2x").score == 3.0
 
 
-@pytest.mark.parametrize("row", TYPING, ids=lambda row: row.id)
-def test_the_row_proves_itself(row):
-    """The example of a row of this family is wrong, and its id is named."""
-    assert row.family == "typing"
+def test_the_row_proves_itself():
+    """The example of the row is wrong, and its id is named."""
+    row = brackets_missing
     assert row.says.endswith(".")
     assert ids(answered(row.example.program, row.example.answer["x"], "strict")) == [row.id]
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.grading.follow import FOLLOWS, Among, among, mark, mark_all
+from gradcheck.grading.follow import FOLLOWS, Among, among
 from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, key
+from gradcheck.grading.marking import mark, mark_all
 from gradcheck.language import check_program
 from gradcheck.language.kinds import VOCABULARY
 from gradcheck.opinions.reverse import once

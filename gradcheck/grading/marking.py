@@ -1,0 +1,91 @@
+"""An answer marked as a teacher does: with its working, its slips, and what it follows from."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from gradcheck.answers.working import Step
+from gradcheck.diagnosis import Diagnosis
+from gradcheck.grading.follow import Among, alone, among, followed
+from gradcheck.grading.judgement import Judgement
+from gradcheck.grading.judging import judge
+from gradcheck.grading.key import Key
+from gradcheck.grading.repair import repaired
+from gradcheck.grading.scoring import share
+from gradcheck.grading.working import broken, final, worked
+from gradcheck.problem.record import Part
+
+
+def mark(key: Key, part: Part, answer: Any, student: str = "") -> Judgement:
+    """Judge an answer to a part, which may be one `Among` others of the same student's.
+
+    Of lines of working the last is the answer; the first that does not hold is named. Never raises
+    on what a student typed.
+    """
+    typed = alone(answer)
+    lines = worked(key, part, typed)
+    last = lines[-1].text.strip() if lines else typed
+    beside = isinstance(answer, Among)
+    judged = judge(key, part, last, student, diagnose=not beside)
+    follows = _followed(key, part, answer, last, judged) if judged.verdict == "wrong" else None
+    if judged.verdict == "wrong" and follows is None:
+        judged = judge(key, part, last, student) if beside else judged
+        judged = _explained(key, part, lines[-1] if lines else None, judged)
+    judged = follows or judged
+    if not lines:
+        return judged
+    if len(lines) > 1 and judged.verdict in ("right", "wrong") and not judged.follows:
+        judged = _along(key, part, lines, judged)
+    return replace(judged, answer=typed)
+
+
+def mark_all(key: Key, given: Mapping[str, Any], student: str = "") -> dict[str, Judgement]:
+    """Judge the answers to several parts of one problem, by part."""
+    asked = (part for part in key.problem.parts if part.name in given)
+    return {p.name: mark(key, p, among(key.problem, p.name, given), student) for p in asked}
+
+
+def _followed(key: Key, part: Part, answer: Any, last: Any, judged: Judgement) -> Judgement | None:
+    """A wrong answer that follows from other parts, as the right one it is."""
+    if not isinstance(answer, Among):
+        return None
+    parts = {name: key.problem.part(name) for name in answer.beside}
+    beside = {n: final(key, p, answer.beside[n]) for n, p in parts.items() if p is not None}
+    return followed(key, part, Among(last, beside), judged)
+
+
+def _explained(key: Key, part: Part, step: Step | None, judged: Judgement) -> Judgement:
+    """A wrong answer that was diagnosed; where no single mistake gives it, by the slip made in it.
+
+    `step` is the one of its lines that it is.
+    """
+    found = judged.diagnosis.hypotheses if judged.diagnosis else ()
+    if judged.verdict != "wrong" or any(hypothesis.with_ is None for hypothesis in found):
+        return judged
+    slip = repaired(key, part, *((step.text, step.start) if step else (judged.answer,)))
+    return judged if slip is None else _with(key, judged, slip)
+
+
+def _with(key: Key, judged: Judgement, diagnosis: Diagnosis) -> Judgement:
+    """The same verdict, explained otherwise."""
+    left = share(key.problem.credit, judged.tags, diagnosis)
+    return replace(judged, diagnosis=diagnosis, score=judged.points * left)
+
+
+def _along(key: Key, part: Part, lines: Sequence[Step], judged: Judgement) -> Judgement:
+    """An answer with working, and the first of its lines that does not hold, if one is proven.
+
+    The mistake is then the one in that line: of calculus while derivatives were taken, of algebra
+    after that. Right in the end is right.
+    """
+    found = broken(key, part, lines)
+    if found is None or (judged.verdict == "right" and found.before is None):
+        return judged
+    said = replace(judged, line=found.step.line, remarks=(*judged.remarks, found.words))
+    if judged.verdict == "right" or not found.formula:
+        return said
+    step = found.step
+    text = step.text.strip()
+    there = None if found.taken else _explained(key, part, step, judge(key, part, text)).diagnosis
+    slip = there or repaired(key, part, step.text, step.start)
+    return _with(key, said, slip or Diagnosis("unnamed"))

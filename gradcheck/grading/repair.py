@@ -1,0 +1,86 @@
+"""A wrong formula that one small change of what was typed would have made right."""
+
+from collections.abc import Callable
+from typing import Any
+
+from flint import arb
+
+from gradcheck.answers import Formula, read_formula
+from gradcheck.answers.repairs import Repair, repairs
+from gradcheck.diagnosis import Diagnosis, Hypothesis
+from gradcheck.errors import TextError
+from gradcheck.grading.equivalence import compare
+from gradcheck.grading.formulas.from_tree import line_from_tree
+from gradcheck.grading.formulas.line import Line
+from gradcheck.grading.judgement import FAILURES
+from gradcheck.grading.key import Key
+from gradcheck.language.kinds import FORMULAS
+from gradcheck.mistakes.typing import SLIPS
+from gradcheck.numbers.ball import precision
+from gradcheck.problem.record import Part
+
+BITS = 128
+FEWEST = 3  # pieces of a formula: of a shorter one, a change is not a slip but another answer
+
+
+def repaired(key: Key, part: Part, answer: Any, first: int = 0) -> Diagnosis | None:
+    """The diagnosis of a typed formula that one change makes right; None where none does.
+
+    Of single numbers only, compared at all points. Where several changes do, the likeliest is
+    named; its place is in the answer, as far as that was read as it was typed, counted from the
+    character `first`.
+    """
+    if not isinstance(answer, str) or part.name not in key.problem.wrt or key.run is not None:
+        return None
+    scope = key.scope
+    shapes = {name: entry.shape for name, entry in scope.inputs.items()}
+    try:
+        formula = read_formula(answer, names=scope.inputs, functions=FORMULAS.functions)
+        own = line_from_tree(formula.tree, formula.text, shapes)
+    except (TextError, *FAILURES):
+        return None
+    if own is None or len(own.steps) < FEWEST:
+        return None
+    names = [name for name, shape in key.problem.given(shapes).items() if shape == ()]
+    fits = _fitting(key, part.name)
+    for each in repairs(formula.tree, names):
+        line = line_from_tree(each.tree, formula.text, shapes)
+        if line is not None and fits(line):
+            return _diagnosis(answer, formula, each, first)
+    return None
+
+
+def _fitting(key: Key, part: str) -> Callable[[Line], bool]:
+    """Whether a formula is right: at the first point, which nearly all fail, then at the others."""
+    spot = key.spots[0]
+    due = spot.gradient(part)
+
+    def fits(line: Line) -> bool:
+        try:
+            with precision(BITS):
+                here, expected = line.value(spot.arbs(BITS), BITS), due(BITS)
+            if not isinstance(expected, arb) or not here.overlaps(expected):
+                return False
+            answers = [_at(line, each.arbs) for each in key.spots]
+            return compare(answers, [s.gradient(part) for s in key.spots]).kind == "equal"
+        except FAILURES:
+            return False
+
+    return fits
+
+
+def _at(line: Line, arbs: Callable[[int], Any]) -> Callable[[int], arb]:
+    return lambda bits: line.value(arbs(bits), bits)
+
+
+def _diagnosis(answer: str, formula: Formula, found: Repair, first: int) -> Diagnosis:
+    """The slip, with its place in what was typed."""
+    piece = formula.text[found.start : found.end]
+    text = piece.lstrip(" )]}")  # between two terms, what closes the first one
+    at = answer.find(formula.text)
+    end = first + at + found.end
+    now = found.now if "**" in answer else found.now.replace("**", "^")
+    cure = f"with `{now}` for `{text}`" if now else f"without `{text}`"
+    span = None if at < 0 else (end - len(text), end)
+    hypothesis = Hypothesis(SLIPS[found.kind], span, texts={"cure": cure, "text": text})
+    return Diagnosis("unique", (hypothesis,))
