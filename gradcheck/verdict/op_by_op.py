@@ -125,7 +125,10 @@ def slopes_of(applied: Applied, g: Any) -> list[Array]:
 
 
 def numeric(applied: Applied) -> bool:
-    return all(np.asarray(v).dtype.kind in "fiu" for v in applied.operands)
+    """Whether the op has a closed form here: of numbers alone, and it does not abstain."""
+    return applied.node.op.symbolic is not ABSTAINS and all(
+        np.asarray(v).dtype.kind in "fiu" for v in applied.operands
+    )
 
 
 def on_balls(applied: Applied, operands: tuple[Any, ...]) -> Any:
