@@ -15,6 +15,7 @@ from gradcheck.numbers.scalars import answer
 from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.opinions.tape import record
+from gradcheck.ops.row import ABSTAINS
 
 STEP = arb(2) ** -100  # in 384 bits: truncation and rounding both below 1e-29
 STRAIGHT = 1e-12  # a kink bends f by a part of its step, a curve by a part of its square
