@@ -91,6 +91,7 @@ def main() -> None:
 @click.option("--wrt", metavar="NAME", multiple=True, help="With -e: differentiate by this alone.")
 @click.option("--problem", "only", metavar="ID", multiple=True, help="Only this problem.")
 @click.option("--steps", is_flag=True, help="Show the chain rule node by node.")
+@click.option("--entries", is_flag=True, help="Show every entry of every array.")
 @click.option(
     "--plot",
     type=click.Path(file_okay=False, path_type=Path),
@@ -105,6 +106,7 @@ def solve(  # noqa: PLR0917 - click gives them by name
     wrt: tuple[str, ...],
     only: tuple[str, ...],
     steps: bool,
+    entries: bool,
     plot: Path | None,
     lint: bool,
     as_json: bool,
@@ -126,7 +128,7 @@ def solve(  # noqa: PLR0917 - click gives them by name
         chosen = [question(expression, paths, wrt)]
     from gradcheck.commands.solve import How, solve_all  # noqa: PLC0415
 
-    code = solve_all(chosen, How(steps, as_json, plot))
+    code = solve_all(chosen, How(steps, as_json, plot, entries))
     if lint and not as_json:
         from gradcheck.commands.lint import lint_all  # noqa: PLC0415
 
@@ -236,6 +238,42 @@ def report(directory: Path, form: str, out: Path | None, export: Path | None, co
     from gradcheck.commands import report as command  # noqa: PLC0415
 
     sys.exit(command.report(directory, form, out, export, column))
+
+
+SERVE_EXAMPLES = """gradcheck serve problems
+gradcheck serve problems --port 8080 -o attempts"""
+
+
+@main.command(cls=Exemplified, epilog=SERVE_EXAMPLES)
+@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--host", default="127.0.0.1", show_default=True, help="Who may reach the pages.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
+@click.option(
+    "-o",
+    "directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Keep attempts in DIR, in the ledger that `gradcheck report` reads.",
+)
+@click.option(
+    "--feedback",
+    type=click.Choice(["verdict", "class", "place", "full"]),
+    default="full",
+    show_default=True,
+    help="How much the hints tell of a mistake.",
+)
+@click.option("--workers", type=click.IntRange(0), default=0, help="Processes; 0: all cores.")
+@click.option("--secure", is_flag=True, help="Behind https: the name is sent nowhere else.")
+def serve(paths: tuple[Path, ...], **how: Any) -> None:
+    """Practise in a browser: answers shown as they are understood, judged and diagnosed.
+
+    Needs the extra `web`. The pages are for this machine alone unless --host says otherwise.
+    """
+    sets = _sets(paths)
+    from gradcheck.commands.serve import How  # noqa: PLC0415
+    from gradcheck.commands.serve import serve as command  # noqa: PLC0415
+
+    sys.exit(command(sets, How(**how)))
 
 
 @main.command(cls=Exemplified, epilog="gradcheck lint problems/chain-rule.yaml")

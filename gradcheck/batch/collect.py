@@ -7,6 +7,7 @@ from typing import Any
 from gradcheck.batch.ledger import Ledger
 from gradcheck.batch.questions import fingerprint
 from gradcheck.batch.submissions import Read, Submission, Unreadable
+from gradcheck.grading.follow import among
 from gradcheck.problem import Problem
 
 NAMED = 10  # names in one notice
@@ -39,7 +40,7 @@ class Collector:
             self.ledger.notice(words, grave=True)
         self.prints = {id: fingerprint(problem) for id, problem in self.problems.items()}
         for id, problem in self.problems.items():
-            self.ledger.add_problem(id, self.prints[id], _about(problem))
+            self.ledger.add_problem(id, self.prints[id], about(problem))
         for read in reads:
             self._take(read)
         for student, called in self.roster.items():
@@ -80,7 +81,8 @@ class Collector:
         if file:
             self.seen[student] = file
         for id, given in answers.items():
-            parts = {part.name: given.get(part.name) for part in self.problems[id].parts}
+            problem = self.problems[id]
+            parts = {part.name: among(problem, part.name, given) for part in problem.parts}
             self.ledger.take(student, id, self.prints[id], parts)
 
     def _say_stranger(self, read: Submission, name: str) -> None:
@@ -146,7 +148,7 @@ def _part(problem: Problem | None, name: str) -> str | None:
     return name if problem.part(name) else None
 
 
-def _about(problem: Problem) -> dict[str, Any]:
+def about(problem: Problem) -> dict[str, Any]:
     """What a report says of a problem."""
     return {
         "title": problem.title,
