@@ -14,6 +14,12 @@ NOT_A_LEAF = (
     "you can only change requires_grad flags of leaf variables. If you want to use a computed "
     "variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
 )
+NO_DETACHING = (
+    "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel "
+    "(DDP) for training, and gradient_as_bucket_view is set as True, gradients are views of DDP "
+    "buckets, and hence detach_() cannot be called on these gradients. To fix this error, please "
+    "refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
+)
 NO_RETAINING = "can't retain_grad on Tensor that has requires_grad=False"
 NON_LEAF_GRAD = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
@@ -48,7 +54,7 @@ NO_GRAD_VIEW = (
 NO_NUMPY = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
 NO_ARRAY = (
     f"{NO_NUMPY} A plain array would forget how the tensor was made: write np.stack([a, b]) for "
-    "np.array([a, b]), and build results instead of filling a buffer."
+    "np.array([a, b]); a buffer that may hold tensors is gradcheck.zeros(3)."
 )
 NO_BACKWARD = (
     "You must implement either the backward or vjp method for your custom autograd.Function to use "

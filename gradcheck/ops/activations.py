@@ -138,17 +138,6 @@ logsigmoid = op(
 )
 
 
-def _smooth(
-    x: Any, beta: float = 1.0, threshold: float = 20
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """PyTorch's threshold is where it goes straight on; here it is smooth all the way."""
-    if threshold != 20:
-        raise TypeError(
-            "softplus is smooth here: write where(beta * x > threshold, x, softplus(x, beta))"
-        )
-    return (x,), {} if beta == 1 else {"beta": beta}
-
-
 softplus = op(
     lambda x, beta=1: np.logaddexp(beta * x, 0.0) / beta,
     name="softplus",
@@ -157,8 +146,7 @@ softplus = op(
     ball=lambda x, beta=1: (1 + (beta * x).exp()).log() / beta,
     unseen=lambda x, beta=1: domains.saturated(x),
     grad_fn="SoftplusBackward0",
-    operands=1,
-    arrange=_smooth,
+    params=("beta",),
 )
 
 silu = op(

@@ -21,25 +21,6 @@ from gradcheck.ops.row import Composed, Example, op
 FLOAT = np.dtype(np.float64)
 
 
-def _of_some(
-    x: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    keepdims: Any = False,
-    *,
-    where: Any = True,
-    initial: Any = None,
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """NumPy's order of arguments; what `where` leaves out is 0, `initial` is refused."""
-    if initial is not None or not (isinstance(dtype, bool) or dtype in (None, np.float64)):
-        raise TypeError("sum follows float64 without initial=: write `initial + np.sum(x)`")
-    if isinstance(dtype, bool):  # PyTorch's order: keepdim stands there
-        keepdims = dtype
-    kept = x if where is True else np.where(where, x, 0.0)
-    told = {} if axis is None else {"axis": axis}
-    return (kept,), told | ({"keepdims": True} if keepdims and keepdims is not np._NoValue else {})
-
-
 sum = op(
     np.sum,
     vjps=(
@@ -49,8 +30,7 @@ sum = op(
     ),
     grad_fn=lambda operands, params: f"SumBackward{int(params.get('axis') is not None)}",
     elementwise=False,
-    arrange=_of_some,
-    operands=1,
+    params=("axis", "keepdims"),
     example=Example("sum(a, axis=0) * b", {"a": (3, 2), "b": (2,)}),
 )
 

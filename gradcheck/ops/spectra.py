@@ -235,6 +235,8 @@ right_vectors: Op = op(
 def _svd(
     a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
+    if hermitian:
+        raise TypeError("svd takes any matrix as it is: leave hermitian= out")
     if not compute_uv:
         return svdvals(a)
     if full_matrices and np.shape(a)[-1] != np.shape(a)[-2]:
