@@ -6,11 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.ops import COMPOUNDS, TABLE
+
 PLAIN_PARAMETER = "{name} takes plain numbers there, not a tensor: write .item() or .tolist()"
 COMPLEX = "complex numbers are not followed here; give the real and the imaginary part apart"
 NOT_A_LEAF = (
     "you can only change requires_grad flags of leaf variables. If you want to use a computed "
     "variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+)
+NO_DETACHING = (
+    "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel "
+    "(DDP) for training, and gradient_as_bucket_view is set as True, gradients are views of DDP "
+    "buckets, and hence detach_() cannot be called on these gradients. To fix this error, please "
+    "refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
 )
 NO_RETAINING = "can't retain_grad on Tensor that has requires_grad=False"
 NON_LEAF_GRAD = (
@@ -46,7 +54,7 @@ NO_GRAD_VIEW = (
 NO_NUMPY = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
 NO_ARRAY = (
     f"{NO_NUMPY} A plain array would forget how the tensor was made: write np.stack([a, b]) for "
-    "np.array([a, b]), and build results instead of filling a buffer."
+    "np.array([a, b]); a buffer that may hold tensors is gradcheck.zeros(3)."
 )
 NO_BACKWARD = (
     "You must implement either the backward or vjp method for your custom autograd.Function to use "
@@ -100,6 +108,26 @@ REDUCTIONS: dict[Any, str] = {
     np.minimum: "min",
 }
 
+ACCUMULATIONS: dict[Any, str] = {np.add: "cumsum", np.multiply: "cumprod"}
+
+
+def _outer(ufunc: np.ufunc, row: Any, a: Any, b: Any) -> Any:
+    """`np.multiply.outer(a, b)`: each entry of a with all of b."""
+    return row(np.reshape(a, np.shape(a) + (1,) * np.ndim(b)), b)
+
+
+def _accumulated(ufunc: np.ufunc, row: Any, x: Any, axis: int = 0) -> Any:
+    """`np.add.accumulate(x)`: running sums and products, and the largest and smallest so far."""
+    if ufunc in ACCUMULATIONS:
+        return TABLE[ACCUMULATIONS[ufunc]](x, axis=axis)
+    if ufunc not in (np.maximum, np.minimum):
+        raise TypeError(refused(ufunc, "accumulate", {}, no_row=False))
+    return COMPOUNDS["cummax" if ufunc is np.maximum else "cummin"](x, axis).values
+
+
+SPREADS: dict[str, Callable[..., Any]] = {"outer": _outer, "accumulate": _accumulated}
+"""The methods of NumPy's functions that rows can say."""
+
 # Functions whose answer has no derivative: they see the bare values and give plain arrays.
 PLAIN: set[Callable[..., Any]] = {
     np.shape, np.ndim, np.size, np.argmax, np.argmin, np.argsort, np.zeros_like, np.ones_like,
@@ -107,7 +135,8 @@ PLAIN: set[Callable[..., Any]] = {
     np.count_nonzero, np.nonzero, np.searchsorted, np.result_type, np.iscomplexobj, np.isrealobj,
     np.isfinite, np.isnan, np.isinf, np.greater, np.greater_equal, np.less, np.less_equal,
     np.equal, np.not_equal, np.logical_and, np.logical_or, np.logical_not, np.signbit,
-    np.broadcast_shapes, np.array_repr, np.array_str, np.argwhere, np.flatnonzero,
+    np.iscomplex, np.isreal, np.broadcast_shapes, np.array_repr, np.array_str, np.argwhere,
+    np.flatnonzero,
 }  # fmt: skip
 
 

@@ -47,7 +47,9 @@ def _eye(n: int, m: int | None = None, k: int = 0, *, dtype: Any = np.float64) -
 
 
 def _linspace(*bounds: Any, **named: Any) -> Array:
-    made: Array = np.linspace(*bounds, **{NUMPYS.get(name, name): v for name, v in named.items()})
+    ends: Any = [np.float64(end) if np.ndim(end) == 0 else end for end in bounds[:2]]
+    named = {NUMPYS.get(name, name): v for name, v in named.items()}
+    made: Array = np.linspace(*ends, *bounds[2:], **named)
     return made
 
 

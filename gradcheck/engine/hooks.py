@@ -72,6 +72,17 @@ class Hooked(State):
             advice.refuse_as_grad(self, value, isinstance(value, State))
         self._grad = value
 
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    def detach_(self) -> Self:
+        """Forget, in place, how this tensor was made; raises RuntimeError for a view."""
+        if self._view is not None:
+            raise RuntimeError(advice.NO_DETACHING)
+        self._node, self._tracked, self._grad = None, False, None
+        return self
+
     @property
     def retains_grad(self) -> bool:
         """Whether a non-leaf keeps its gradient."""

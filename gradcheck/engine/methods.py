@@ -232,7 +232,8 @@ def equip() -> None:
     for symbol, name in UNARY.items():
         _give(f"__{symbol}__", _unary(TABLE[name]))
     for name, own in OWN.items():
-        _give(name, _named(_in_pytorchs_order(own), name, name))
+        for spelling in (name, *(() if name == "transpose" else TABLE[name].school)):
+            _give(spelling, _named(_in_pytorchs_order(own), spelling, name))
     _give("polygamma_", nth_)
     _give("reciprocal", inverted)
     for name, row in TABLE.items():

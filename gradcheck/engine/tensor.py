@@ -72,6 +72,10 @@ class Tensor(Convertible, Hooked):
         if quick is not None and not kwargs and method == "__call__":
             return quick(*inputs)
         row = BY_FUNCTION.get(ufunc)
+        if ufunc in BY_COMPOUND and method == "__call__":
+            return BY_COMPOUND[ufunc](*inputs)
+        if row is not None and method in advice.SPREADS:
+            return advice.SPREADS[method](ufunc, row, *inputs, **advice.without_defaults(kwargs))
         if method == "reduce" and ufunc in advice.REDUCTIONS:
             row = TABLE[advice.REDUCTIONS[ufunc]]
             axis = {"axis": kwargs.pop("axis", 0)}  # None is not the default here: it says all

@@ -17,7 +17,7 @@ from gradcheck.numbers.scalars import Scalar, Scalars, wrap
 from gradcheck.numbers.symbolic import Symbolic, constants
 from gradcheck.ops import BY_SPELLING, TABLE
 from gradcheck.ops.methods import OF_METHODS, OWN
-from gradcheck.ops.row import COMPOUNDS, SPELLINGS, Op
+from gradcheck.ops.row import COMPOUNDS, FORMULA_SPELLINGS, SPELLINGS, Op
 
 # Arrays from nothing, and questions whose answer has no derivative.
 MAKERS: dict[str, Callable[..., Any]] = {
@@ -76,7 +76,7 @@ VOCABULARY = Vocabulary(
     scripts=True,
     bases=words("Module Function"),
     dtypes=words("float float32 float64 double int int32 int64 long bool"),
-    aliases=BY_SPELLING,
+    aliases=BY_SPELLING | FORMULA_SPELLINGS,
     keyword_aliases=SPELLINGS,
 )
 # Answers are formulas: no tape, no loops, no memory.
@@ -123,7 +123,7 @@ class NumberKind:
             name = name.removeprefix(OF_METHODS)
             own = OWN[name]
             return self._rounded(TABLE[name], own) if self.name == "tensor" else own
-        known = BY_SPELLING.get(name, name)
+        known = VOCABULARY.aliases.get(name, name)
         row: Any = COMPOUNDS.get(known) or TABLE[known]
 
         def call(*args: Any, **kwargs: Any) -> Any:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from gradcheck.ops import everything
+from gradcheck.ops.differing import FUNCTIONALS
 from gradcheck.ops.methods import pytorchs
 
 
@@ -13,7 +14,7 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     """The op of that name."""
-    found = pytorchs(name)
+    found = pytorchs(FUNCTIONALS.get(name, name))
     if found is None:
         raise AttributeError(
             f"gradcheck.nn.functional has no {name!r}: `gradcheck ops` lists the ops"

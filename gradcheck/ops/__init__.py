@@ -18,6 +18,7 @@ from gradcheck.ops import (
     selection,
     shapes,
     special,
+    spectra,
     statistics,
     trigonometric,
 )
@@ -66,6 +67,7 @@ __all__ = [
     "selection",
     "shapes",
     "special",
+    "spectra",
     "statistics",
     "trigonometric",
 ]

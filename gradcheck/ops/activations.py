@@ -49,15 +49,25 @@ relu6 = op(
     rounds=False,
 )
 
+
+def _within(x: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
+    return max_val if x >= max_val else x if x > min_val else min_val
+
+
 hardtanh = op(
-    lambda x: np.minimum(np.maximum(x, -1.0), 1.0),
+    lambda x, min_val=-1.0, max_val=1.0: np.minimum(np.maximum(x, min_val), max_val),
     name="hardtanh",
-    vjps=(lambda g, y, x: g * (np.greater(x, -1) & np.less(x, 1)),),  # 0 at both bends
-    symbolic=Composed(lambda x: 1 if x >= 1 else x if x > -1 else -1),
-    ball=Composed(lambda x: 1 if x >= 1 else x if x > -1 else -1),
+    vjps=(
+        lambda g, y, x, min_val=-1.0, max_val=1.0: (
+            g * (np.greater(x, min_val) & np.less(x, max_val))  # 0 at both bends
+        ),
+    ),
+    symbolic=Composed(_within),
+    ball=Composed(_within),
     kinks=(-1.0, 1.0),
     grad_fn="HardtanhBackward0",
     rounds=False,
+    params=("min_val", "max_val"),
 )
 
 leaky_relu = op(
@@ -127,14 +137,16 @@ logsigmoid = op(
     grad_fn="LogSigmoidBackward0",
 )
 
+
 softplus = op(
-    lambda x: np.logaddexp(x, 0.0),
+    lambda x, beta=1: np.logaddexp(beta * x, 0.0) / beta,
     name="softplus",
-    vjps=(lambda g, y, x: g * sigmoid(x),),
-    symbolic=lambda x: sympy.log(1 + sympy.exp(x)),
-    ball=lambda x: (1 + x.exp()).log(),
-    unseen=domains.saturated,
+    vjps=(lambda g, y, x, beta=1: g * sigmoid(beta * x),),
+    symbolic=lambda x, beta=1: sympy.log(1 + sympy.exp(beta * x)) / beta,
+    ball=lambda x, beta=1: (1 + (beta * x).exp()).log() / beta,
+    unseen=lambda x, beta=1: domains.saturated(x),
     grad_fn="SoftplusBackward0",
+    params=("beta",),
 )
 
 silu = op(

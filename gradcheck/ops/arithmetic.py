@@ -60,7 +60,7 @@ divide = op(
     domain=(Interval(-inf, inf), Interval(0, inf)),
     undefined=domains.divides_by_zero,
     grad_fn="DivBackward0",
-    school=("div",),
+    school=("div", "true_divide"),
 )
 
 negative = op(
@@ -148,10 +148,12 @@ reciprocal = op(
 
 positive = op(
     np.positive,
+    also=(np.conjugate, np.real, np.real_if_close),
     vjps=(passed,),
     symbolic=operator.pos,
     ball=operator.pos,
     rounds=False,
+    school=("conj", "conj_physical", "resolve_conj", "resolve_neg", "contiguous"),
 )
 
 remainder = op(

@@ -54,16 +54,16 @@ def _cofactors_by_singular_values(a: Any) -> Any:
 def _det_rule(g: Any, y: Any, a: Any) -> Any:
     """The inverse, turned and times det(a); the cofactors themselves where det(a) is 0."""
     if np.any(np.equal(y, 0)):
-        return _each_matrix(g) * _cofactors(a)
-    return _each_matrix(g * y) * np.linalg.inv(a).mT
+        return each_matrix(g) * _cofactors(a)
+    return each_matrix(g * y) * np.linalg.inv(a).mT
 
 
-def _each_matrix(g: Any) -> Any:
+def each_matrix(g: Any) -> Any:
     """One number a matrix, laid so that it multiplies the whole of it."""
     return np.reshape(g, (*g.shape, 1, 1))
 
 
-def _stacked(rule: Callable[[Matrix], Any]) -> Callable[[Any], Any]:
+def stacked(rule: Callable[[Matrix], Any]) -> Callable[[Any], Any]:
     """A rule for one matrix, applied to each of a stack."""
 
     def of_stack(a: Any) -> Any:
@@ -116,7 +116,7 @@ def _log_of_square(determinant: Any) -> Any:
 det = op(
     np.linalg.det,
     vjps=(_det_rule,),
-    symbolic=Composed(_stacked(_det_by_minors)),
+    symbolic=Composed(stacked(_det_by_minors)),
     ball=of_matrices(arb_mat.det, "(n,n)->()", STEPS),
     grad_fn="LinalgDetBackward0",
     elementwise=False,
@@ -127,8 +127,8 @@ det = op(
 logabsdet = op(
     lambda a: np.linalg.slogdet(a)[1],
     name="logabsdet",
-    vjps=(lambda g, y, a: _each_matrix(g) * np.linalg.inv(a).mT,),
-    symbolic=Composed(_stacked(lambda a: _log_of_square(_det_by_minors(a)))),
+    vjps=(lambda g, y, a: each_matrix(g) * np.linalg.inv(a).mT,),
+    symbolic=Composed(stacked(lambda a: _log_of_square(_det_by_minors(a)))),
     ball=Composed(lambda a: _log_of_square(np.linalg.det(a))),
     kinks="singular",
     grad_fn="LinalgSlogdetBackward0",
@@ -141,7 +141,7 @@ signdet = op(
     lambda a: np.linalg.slogdet(a)[0],
     name="signdet",
     vjps=(lambda g, y, a: np.zeros(a.shape),),
-    symbolic=Composed(_stacked(lambda a: np.sign(_det_by_minors(a)))),
+    symbolic=Composed(stacked(lambda a: np.sign(_det_by_minors(a)))),
     ball=Composed(lambda a: np.sign(np.linalg.det(a))),
     kinks="singular",
     grad_fn="LinalgSlogdetBackward0",
@@ -161,7 +161,7 @@ slogdet = compound(
 inv = op(
     np.linalg.inv,
     vjps=(lambda g, y, a: -(y.mT @ g @ y.mT),),
-    symbolic=Composed(_stacked(_inverse_by_elimination)),
+    symbolic=Composed(stacked(_inverse_by_elimination)),
     ball=of_matrices(arb_mat.inv, "(n,n)->(n,n)", STEPS),
     grad_fn="LinalgInvExBackward0",
     elementwise=False,
@@ -202,7 +202,7 @@ solve = op(
         lambda g, y, a, b: -_outer_of(_solved(a.mT, g, np.ndim(b)), y, np.ndim(b)),
         lambda g, y, a, b: _solved(a.mT, g, b.ndim),
     ),
-    symbolic=Composed(lambda a, b: _stacked(_inverse_by_elimination)(a) @ b),
+    symbolic=Composed(lambda a, b: stacked(_inverse_by_elimination)(a) @ b),
     ball=Composed(_solved_in_balls),
     grad_fn="LinalgSolveExBackward0",
     elementwise=False,
@@ -211,7 +211,7 @@ solve = op(
 )
 
 
-def _symmetric(a: Any) -> Any:
+def symmetric(a: Any) -> Any:
     return (a + a.mT) / 2
 
 
@@ -219,7 +219,7 @@ def _cholesky_rule(g: Any, y: Any) -> Any:
     """L^-T (lower half of L^T g) L^-1, made symmetric."""
     half = np.tril(np.ones(y.shape[-2:])) - np.eye(y.shape[-1]) / 2
     back = np.linalg.inv(y)
-    return _symmetric(back.mT @ ((y.mT @ g) * half) @ back)
+    return symmetric(back.mT @ ((y.mT @ g) * half) @ back)
 
 
 def _cholesky_by_rows(a: Matrix) -> Matrix:
@@ -243,15 +243,24 @@ def _cholesky_by_columns(a: Matrix) -> Matrix:
     return low
 
 
+def _turned(low: Any, upper: bool) -> Any:
+    return np.swapaxes(low, -1, -2) if upper else low
+
+
 cholesky = op(
     np.linalg.cholesky,
-    forward=lambda a: np.linalg.cholesky(_symmetric(a)),
-    vjps=(lambda g, y, a: _cholesky_rule(g, y),),
-    symbolic=Composed(_stacked(lambda a: _cholesky_by_rows(_symmetric(a)))),
-    ball=Composed(_stacked(lambda a: _cholesky_by_columns(_symmetric(a)))),
+    forward=lambda a, upper=False: _turned(np.linalg.cholesky(symmetric(a)), upper),
+    vjps=(lambda g, y, a, upper=False: _cholesky_rule(_turned(g, upper), _turned(y, upper)),),
+    symbolic=Composed(
+        lambda a, upper=False: _turned(stacked(_cholesky_by_rows)(symmetric(a)), upper)
+    ),
+    ball=Composed(
+        lambda a, upper=False: _turned(stacked(_cholesky_by_columns)(symmetric(a)), upper)
+    ),
     grad_fn="LinalgCholeskyExBackward0",
     elementwise=False,
     size="cubic",
+    params=("upper",),
     example=Example(
         "cholesky(a @ transpose(a) + unit) * b",
         {"a": (2, 2), "b": (2, 2), "unit": [[1.0, 0.0], [0.0, 1.0]]},

@@ -94,6 +94,8 @@ CROSS = Differing(
 SOFTMAX = Differing(
     _without_axis(0), "PyTorch guesses the axis from the shape: say `dim=-1` for the last one"
 )
+FUNCTIONALS = {"pad": "pad_last", "unfold": "im2col"}
+"""What `F.name` is here, where `torch.name` or NumPy's is another thing."""
 FUNCTIONS: Mapping[str, Differing] = {
     "std": DIVISOR,
     "var": DIVISOR,
@@ -108,12 +110,27 @@ FUNCTIONS: Mapping[str, Differing] = {
         "PyTorch takes all entries, NumPy rows or columns: say `p=...`, or `np.linalg.norm`",
     ),
     "cross": CROSS,
+    "meshgrid": Differing(
+        lambda args, named: "indexing" not in named,
+        'PyTorch lets the first vector lie along the first axis, NumPy not: say `indexing="ij"`',
+    ),
+    "gradient": Differing(_with_more, "PyTorch's `spacing` and `dim` are NumPy's `gradient(x, h)`"),
+    "quantile": Differing(lambda args, named: bool(args[1:]), "say `dim=...` and `keepdim=...`"),
     "softmax": SOFTMAX,
     "log_softmax": SOFTMAX,
     "pad": Differing(
         _always, "PyTorch counts the axes from the last, NumPy from the first: `np.pad(x, ...)`"
     ),
 }
+LINALG: Mapping[str, Differing] = {
+    "vander": Differing(
+        _always, "PyTorch counts the powers upwards: `np.vander(x, increasing=True)`"
+    ),
+    "diagonal": Differing(
+        _always, "PyTorch takes the last two axes: `np.diagonal(x, 0, -2, -1)`, or `np.diag(x)`"
+    ),
+}
+"""The same for `torch.linalg.name(x, ...)`."""
 METHODS: Mapping[str, Differing] = {
     "std": DIVISOR._replace(meant=_divided_along),
     "var": DIVISOR._replace(meant=_divided_along),

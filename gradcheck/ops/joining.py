@@ -30,8 +30,17 @@ def _shaped(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(a if hasattr(a, "shape") else np.asarray(a) for a in arrays)
 
 
-def _sequence(arrays: Any, axis: int = 0) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _sequence(arrays: Any, axis: int = 0, **how: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arrays, and the axis; another dtype than float64 is refused."""
+    given = [name for name, v in how.items() if v not in (None, "same_kind", np.float64)]
+    if given or how.keys() - {"dtype", "casting", "out"}:
+        raise TypeError(f"arrays are joined as they are: leave `{'`, `'.join(given or how)}` out")
     return _shaped(tuple(arrays)), {"axis": axis}
+
+
+def _along_its_own(arrays: Any, **how: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arrays of a function that knows its axis."""
+    return _sequence(arrays, **how)[0], {}
 
 
 def _one_axis(shape: Shape) -> Shape:
@@ -94,7 +103,7 @@ hstack = op(
     elementwise=False,
     rounds=False,
     operands=None,
-    arrange=lambda arrays: (_shaped(tuple(arrays)), {}),
+    arrange=_along_its_own,
     example=Example("hstack([a, b]) * c", {"a": (2,), "b": (), "c": (3,)}),
 )
 
@@ -106,7 +115,7 @@ vstack = op(
     elementwise=False,
     rounds=False,
     operands=None,
-    arrange=lambda arrays: (_shaped(tuple(arrays)), {}),
+    arrange=_along_its_own,
     example=Example("vstack([a, b]) * c", {"a": (2,), "b": (2, 2), "c": (3, 2)}),
 )
 
@@ -118,7 +127,7 @@ column_stack = op(
     elementwise=False,
     rounds=False,
     operands=None,
-    arrange=lambda arrays: (_shaped(tuple(arrays)), {}),
+    arrange=_along_its_own,
     example=Example("column_stack([a, b]) * c", {"a": (2,), "b": (2, 2), "c": (2, 3)}),
 )
 
@@ -130,7 +139,7 @@ dstack = op(
     elementwise=False,
     rounds=False,
     operands=None,
-    arrange=lambda arrays: (_shaped(tuple(arrays)), {}),
+    arrange=_along_its_own,
     example=Example("dstack([a, b]) * c", {"a": (2,), "b": (2,), "c": (1, 2, 2)}),
 )
 
@@ -162,33 +171,43 @@ repeat = op(
 )
 
 
+REPEATING = ("edge", "reflect", "symmetric", "wrap")
+"""The modes of `pad` that put entries of x around x."""
+
+
 def _padding(
     x: Any, pad_width: Any, mode: str = "constant", constant_values: float = 0.0
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Only constants around: other modes are refused, with what to write instead."""
+    """Constants or entries of x around; what computes others is refused."""
+    if mode in REPEATING:
+        return (x,), {"pad_width": pad_width, "mode": mode}
     if mode != "constant":
         raise TypeError(
-            f"pad follows mode='constant' only; build mode='{mode}' with np.concatenate"
+            f"pad follows mode='constant' and {', '.join(REPEATING)}; build mode='{mode}' with "
+            "np.concatenate"
         )
     return (x,), {"pad_width": pad_width, "constant_values": constant_values}
 
 
-def _unpadded(g: Any, shape: Shape, pad_width: Any) -> Any:
-    """The middle of g, without what stands around it."""
+def _unpadded(g: Any, shape: Shape, pad_width: Any, mode: Any = "", **around: Any) -> Any:
+    """The middle of g, without what stands around it; or all of it to where it came from."""
+    if mode:
+        return sent_back(g, shape, np.pad(places(shape), pad_width, mode=mode))
     before = np.broadcast_to(pad_width, (len(shape), 2))[:, 0]
     return g[tuple(slice(int(b), int(b) + n) for b, n in zip(before, shape, strict=True))]
 
 
 pad = op(
     np.pad,
-    forward=lambda x, pad_width, constant_values: np.pad(
-        x, pad_width, constant_values=constant_values
+    forward=lambda x, **how: np.pad(x, **how),  # noqa: PLW0108 - by name
+    vjps=(lambda g, y, x, **how: _unpadded(g, x.shape, **how),),
+    grad_fn=lambda operands, params: (
+        "IndexBackward0" if "mode" in params else "ConstantPadNdBackward0"
     ),
-    vjps=(lambda g, y, x, pad_width, constant_values: _unpadded(g, x.shape, pad_width),),
-    grad_fn="ConstantPadNdBackward0",
     elementwise=False,
     size="padded",
     rounds=False,
+    operands=1,
     arrange=_padding,
     example=Example("pad(a, 1) * b", {"a": (2,), "b": (4,)}),
 )

@@ -44,6 +44,7 @@ def _product_name(operands: tuple[Any, ...], params: Mapping[str, Any]) -> str:
 
 matmul = op(
     np.matmul,
+    also=(np.linalg.matmul,),
     vjps=(_left, _right),
     symbolic=Composed(written_out),
     ball=Composed(product),
@@ -102,8 +103,21 @@ def _subscripted(
     subscripts: Any, *operands: Any, optimize: Any = False
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     if not isinstance(subscripts, str):
-        raise TypeError("einsum takes its subscripts as a text: np.einsum('ij,jk->ik', a, b)")
+        return _lettered((subscripts, *operands))
+    if len(operands) == 1 and isinstance(operands[0], list | tuple):  # PyTorch takes a list too
+        operands = tuple(operands[0])
     return operands, {"subscripts": subscripts}
+
+
+def _lettered(given: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """NumPy's other form, `einsum(a, [0, 1], b, [1, 2], [0, 2])`: numbers for letters."""
+    terms = given[1::2] if len(given) % 2 == 0 else (*given[1::2], given[-1])
+    if not all(isinstance(term, list | tuple) for term in terms):
+        raise TypeError("einsum takes its subscripts as a text: np.einsum('ij,jk->ik', a, b)")
+    texts = ["".join("..." if k is Ellipsis else ascii_letters[k] for k in t) for t in terms]
+    count = len(given) // 2
+    subscripts = ",".join(texts[:count]) + ("->" + texts[count] if len(texts) > count else "")
+    return given[: 2 * count : 2], {"subscripts": subscripts}
 
 
 einsum = op(
@@ -170,7 +184,8 @@ tensordot = op(
     grad_fn="ViewBackward0",
     elementwise=False,
     size="contracted",
-    params=("axes",),
+    operands=2,
+    arrange=lambda a, b, axes=2, axis=None: ((a, b), {"axes": axes if axis is None else axis}),
     example=Example("tensordot(a, b, axes=1) * c", {"a": (2, 3), "b": (3, 2), "c": (2, 2)}),
 )
 
@@ -212,9 +227,17 @@ vdot = op(
     example=Example("vdot(a, b) * c", {"a": (3,), "b": (3,), "c": ()}),
 )
 
+
+def _laid_last(a: Any, b: Any, axis: int = -1) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The axis that is summed as the last one of both."""
+    return tuple(v if axis == -1 else np.moveaxis(v, axis, -1) for v in (a, b)), {}
+
+
 vecdot = op(
     np.vecdot,
     also=(np.linalg.vecdot,),
+    arrange=_laid_last,
+    operands=2,
     vjps=(
         lambda g, y, a, b: np.expand_dims(g, -1) * b,
         lambda g, y, a, b: np.expand_dims(g, -1) * a,
@@ -268,8 +291,13 @@ kron = op(
 )
 
 
-def _crossed(a: Any, b: Any, axis: int = -1) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _crossed(  # noqa: PLR0917 - NumPy's order
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Vectors of three entries; NumPy's products in the plane are refused, as PyTorch does."""
+    if axis is None:
+        axis = axisc
+        a, b = (v if k == axis else np.moveaxis(v, k, axis) for v, k in ((a, axisa), (b, axisb)))
     lengths = [np.shape(v)[axis] for v in (a, b)]
     if lengths != [3, 3]:
         raise TypeError(f"cross takes vectors of 3 entries along axis {axis}, not of {lengths}")

@@ -138,23 +138,52 @@ def _bounded_log(p: Any) -> Any:
     return np.log(np.maximum(p, LEAST))
 
 
-def _alike(a: Any, b: Any, reduction: str = "mean") -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Input and target of one shape (or a number): PyTorch refuses here what it would broadcast."""
+def _words(reduction: Any, size_average: Any, reduce: Any, how: Any) -> str:
+    """The reduction, raises TypeError for PyTorch's old words."""
+    if size_average is not None or reduce is not None:
+        raise TypeError("size_average= and reduce= are PyTorch's old words: write reduction=")
+    return str(how if reduction is None else reduction)
+
+
+def _alike(  # noqa: PLR0917 - PyTorch's order
+    a: Any,
+    b: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    pos_weight: Any = None,
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Input and target of one shape (or a number): PyTorch refuses here what it would broadcast.
+
+    A weight for each entry multiplies its loss, `pos_weight` its part of the target.
+    """
+    if isinstance(weight, str):
+        weight, reduction = None, weight
     if np.ndim(a) and np.ndim(b) and np.shape(a) != np.shape(b):
         raise ValueError(
             f"Target size ({np.shape(b)}) must be the same as input size ({np.shape(a)})"
         )
-    return (a, b), {"reduction": reduction}
+    how = {"reduction": _words(None, size_average, reduce, reduction)}
+    weights = {"weight": weight, "pos_weight": pos_weight}
+    return (a, b), how | {k: _plain(v) for k, v in weights.items() if v is not None}
+
+
+def _plain(weights: Any) -> Any:
+    """Weights as an array: no derivative goes through them. Raises TypeError where one would."""
+    if getattr(weights, "requires_grad", False):
+        raise TypeError("the weights of a loss are plain numbers: write weight.detach()")
+    return np.asarray(weights, dtype=float)
 
 
 binary_cross_entropy = _pair(
     "binary_cross_entropy",
-    loss=lambda p, t: -(t * _bounded_log(p) + (1 - t) * _bounded_log(1 - p)),
+    loss=lambda p, t, weight=1.0: -weight * (t * _bounded_log(p) + (1 - t) * _bounded_log(1 - p)),
     slopes=(
-        lambda p, t: (p - t) / np.maximum(p * (1 - p), LEAST_PRODUCT),
-        lambda p, t: np.log(1 - p) - np.log(p),
+        lambda p, t, weight=1.0: weight * (p - t) / np.maximum(p * (1 - p), LEAST_PRODUCT),
+        lambda p, t, weight=1.0: weight * (np.log(1 - p) - np.log(p)),
     ),
-    defined=lambda p, t: t * np.log(1 / p - 1) - np.log(1 - p),
+    defined=lambda p, t, weight=1: weight * (t * np.log(1 / p - 1) - np.log(1 - p)),
     domain=(Interval(0, 1), Interval(-inf, inf)),
     grad_fn="BinaryCrossEntropyBackward0",
     school=("bce_loss",),
@@ -162,24 +191,61 @@ binary_cross_entropy = _pair(
     operands=2,
 )
 
+
+def _by_logits(z: Any, t: Any, weight: Any = 1.0, pos_weight: Any = None) -> Any:
+    """log(1 + exp(z)) - t z; with p weighting the target, p t log(1 + exp(-z)) + the rest."""
+    if pos_weight is None:
+        return weight * (np.logaddexp(0.0, z) - t * z)
+    right, wrong = np.logaddexp(0.0, -z), np.logaddexp(0.0, z)
+    return weight * (pos_weight * t * right + (1 - t) * wrong)
+
+
+def _by_logits_defined(z: Any, t: Any, weight: Any = 1, pos_weight: Any = 1) -> Any:
+    right, wrong = np.log(1 + np.exp(-z)), np.log(1 + np.exp(z))
+    return weight * (pos_weight * t * right + (1 - t) * wrong)
+
+
+def _logits_slope(z: Any, t: Any, weight: Any = 1.0, pos_weight: Any = None) -> Any:
+    if pos_weight is None:
+        return weight * (sigmoid(z) - t)
+    return weight * ((1 - t) * sigmoid(z) - pos_weight * t * sigmoid(-z))
+
+
+def _target_slope(z: Any, t: Any, weight: Any = 1.0, pos_weight: Any = None) -> Any:
+    if pos_weight is None:
+        return -weight * z
+    return weight * (pos_weight * np.logaddexp(0.0, -z) - np.logaddexp(0.0, z))
+
+
 binary_cross_entropy_with_logits = _pair(
     "binary_cross_entropy_with_logits",
-    loss=lambda z, t: np.logaddexp(0.0, z) - t * z,
-    slopes=(lambda z, t: sigmoid(z) - t, lambda z, t: -z),
-    defined=lambda z, t: t * np.log(1 + np.exp(-z)) + (1 - t) * np.log(1 + np.exp(z)),
+    loss=_by_logits,
+    slopes=(_logits_slope, _target_slope),
+    defined=_by_logits_defined,
     grad_fn="BinaryCrossEntropyWithLogitsBackward0",
     arrange=_alike,
     operands=2,
 )
 
 
-def _classified(
-    x: Any, target: Any, reduction: str = "mean"
+def _classified(  # noqa: PLR0917 - PyTorch's order
+    x: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Class numbers are a parameter; class probabilities are an operand, and differentiated.
 
+    Class weights, smoothed labels and labels to ignore are said as weights of the classes.
     Raises ValueError or IndexError where a target is missing, too many, or no class.
     """
+    if isinstance(weight, str):
+        weight, reduction = None, weight
+    reduction = _words(None, size_average, reduce, reduction)
     target = target if hasattr(target, "dtype") else np.asarray(target)
     shape, numbers = np.shape(x), target.dtype.kind in "iu"
     axis = _classes(shape)
@@ -189,11 +255,29 @@ def _classified(
             f"the target has the shape {np.shape(target)}, but {wanted} was expected: class "
             "numbers (integers) for each sample, or a probability for each entry"
         )
-    if numbers:
-        for label in np.ravel(target)[np.ravel((target < 0) | (target >= shape[axis]))]:
-            raise IndexError(f"Target {label} is out of bounds.")
-        return (x,), {"target": np.asarray(target), "reduction": reduction}
-    return (x, target), {"reduction": reduction}
+    by_class = 1.0 if weight is None else _along_classes(_plain(weight), shape)
+    if not numbers:
+        if label_smoothing:
+            target = (1 - label_smoothing) * target + label_smoothing / shape[axis]
+        return (x, target if weight is None else target * by_class), {"reduction": reduction}
+    labels = np.asarray(target)
+    kept = labels != ignore_index
+    for label in np.ravel(labels)[np.ravel(kept & ((labels < 0) | (labels >= shape[axis])))]:
+        raise IndexError(f"Target {label} is out of bounds.")
+    if weight is None and not label_smoothing and np.all(kept):
+        return (x,), {"target": labels, "reduction": reduction}
+    chosen = _chosen(labels, shape) * 1.0
+    smooth = (1 - label_smoothing) * chosen + label_smoothing / shape[axis]
+    weights = by_class * smooth * np.expand_dims(kept, axis)
+    if reduction == "mean":
+        share = np.sum(by_class * chosen * np.expand_dims(kept, axis))
+        weights = weights * np.divide(np.size(labels), share)
+    return (x, weights), {"reduction": reduction}
+
+
+def _along_classes(weights: Any, shape: tuple[int, ...]) -> Any:
+    """A weight for each class, laid along the axis of the classes."""
+    return np.reshape(weights, [-1 if k == _classes(shape) else 1 for k in range(len(shape))])
 
 
 def _classes(shape: tuple[int, ...]) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.ops.differing import FUNCTIONS
-from gradcheck.ops.row import TABLE, everything, spelled
+from gradcheck.ops.row import BY_SPELLING, TABLE, everything, spelled
 
 TWO_AXES = "transpose(0, 1) turns a matrix in PyTorch, not in NumPy: write t.T or swapaxes(0, 1)"
 
@@ -43,6 +43,37 @@ def cross(x: Any, other: Any, axis: int | None = None) -> Any:
     return TABLE["cross"](x, other, axis=axis)
 
 
+def add(x: Any, other: Any, *, alpha: float = 1) -> Any:
+    """`x.add(other, alpha=2)`: x + alpha other."""
+    return TABLE["add"](x, other if alpha == 1 else alpha * other)
+
+
+def subtract(x: Any, other: Any, *, alpha: float = 1) -> Any:
+    """`x.sub(other, alpha=2)`: x - alpha other."""
+    return TABLE["subtract"](x, other if alpha == 1 else alpha * other)
+
+
+def divide(x: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    """`x.div(other, rounding_mode="floor")`: the quotient, or what is left of it by "trunc"."""
+    if rounding_mode not in (None, "trunc", "floor"):
+        raise TypeError(f"div: rounding_mode={rounding_mode!r} is neither 'trunc' nor 'floor'")
+    if rounding_mode == "floor":
+        return TABLE["floor_divide"](x, other)
+    quotient = TABLE["divide"](x, other)
+    return TABLE["trunc"](quotient) if rounding_mode else quotient
+
+
+def squeeze(x: Any, axis: Any = None) -> Any:
+    """`x.squeeze(0)`: the axis is gone if it has one entry, as PyTorch has it."""
+    if axis is None:
+        return TABLE["squeeze"](x)
+    given = axis if isinstance(axis, tuple | list) else (axis,)
+    single = tuple(k for k in given if np.ndim(x) and np.shape(x)[k] == 1)
+    if not single:
+        return TABLE["reshape"](x, np.shape(x))
+    return TABLE["squeeze"](x, axis=single if isinstance(axis, tuple | list) else single[0])
+
+
 def polygamma(x: Any, n: int) -> Any:
     """`x.polygamma(n)`."""
     return TABLE["polygamma"](n, x)
@@ -51,10 +82,11 @@ def polygamma(x: Any, n: int) -> Any:
 OF_METHODS = "method_"
 """Before the name of a function, where a program of the checked language calls it as a method."""
 OWN: Mapping[str, Callable[..., Any]] = {
-    method.__name__: method for method in (where, transpose, norm, cross, polygamma)
+    method.__name__: method
+    for method in (where, transpose, norm, cross, add, subtract, divide, squeeze, polygamma)
 }
 
-AS_FUNCTIONS = frozenset({"transpose", "norm", "cross"})
+AS_FUNCTIONS = frozenset({"transpose", "norm", "cross", "add", "subtract", "divide", "squeeze"})
 """Those that PyTorch has as functions of the same meaning."""
 
 
@@ -64,8 +96,8 @@ def pytorchs(name: str) -> Callable[..., Any] | None:
     Where NumPy's means another thing, a call that PyTorch would read otherwise raises TypeError;
     `axis=` says that NumPy's is meant.
     """
-    if name in AS_FUNCTIONS:
-        own = OWN[name]
+    if BY_SPELLING.get(name, name) in AS_FUNCTIONS:
+        own = OWN[BY_SPELLING.get(name, name)]
         return lambda x, *args, **named: own(x, *args, **spelled(named))
     found, differing = everything().get(name), FUNCTIONS.get(name)
     if found is None or differing is None:

@@ -8,8 +8,10 @@ import numpy as np
 
 from gradcheck.ops.axes import gone, shares, spread
 from gradcheck.ops.row import Composed, Example, op
+from gradcheck.ops.spectra import svdvals
 
 Axes = int | tuple[int, ...] | None
+SPECTRAL = (2, -2, "nuc")
 
 
 def _lengths(
@@ -24,11 +26,8 @@ def _lengths(
         x, ord = _as_vector(x, p, axis, keepdims)
     flat = axis is None and ord is None
     many = np.ndim(x) if axis is None else np.size(axis)
-    if not flat and many == 2 and ord not in (None, "fro", 1, -1, np.inf, -np.inf):
-        raise TypeError(
-            f"norm(..., ord={ord!r}) of a matrix needs its singular values, which have no "
-            "derivative here; norm(x) is the root of the sum of squares, for vectors and matrices"
-        )
+    if not flat and many == 2 and ord not in (None, "fro", 1, -1, np.inf, -np.inf, *SPECTRAL):
+        raise TypeError(f"norm(..., ord={ord!r}) is no norm of a matrix")
     if ord == 0:
         raise TypeError("norm(..., ord=0) counts the entries that are not zero: no derivative")
     return (x,), {"ord": ord, "axis": axis, "keepdims": keepdims}
@@ -72,8 +71,33 @@ def _slope(y: Any, x: Any, ord: Any, axis: Axes) -> Any:
     return np.where(flat, 0.0, np.sign(x) * size ** (ord - 1))
 
 
+def _spectral(x: Any, ord: Any, axis: Axes) -> bool:
+    """Whether the singular values of matrices are meant."""
+    return ord in SPECTRAL and len(gone(x.shape, axis)) == 2 and not _is_flat(ord, axis)
+
+
+def _is_flat(ord: Any, axis: Axes) -> bool:
+    return axis is None and ord is None
+
+
+def _of_singular_values(s: Any, ord: Any) -> Any:
+    return np.sum(s, axis=-1) if ord == "nuc" else s[..., 0 if ord == 2 else -1]
+
+
+def _spectral_rule(g: Any, x: Any, ord: Any, axis: Axes) -> Any:
+    """U diag(slopes by the singular values) V^T, in the place of the matrices."""
+    lost = gone(x.shape, axis)
+    u, s, v = np.linalg.svd(np.moveaxis(x, lost, (-2, -1)), full_matrices=False)
+    slopes = np.zeros(s.shape) + (1.0 if ord == "nuc" else 0.0)
+    if ord != "nuc":
+        slopes[..., 0 if ord == 2 else -1] = 1.0
+    return g * np.moveaxis((u * slopes[..., None, :]) @ v, (-2, -1), lost)
+
+
 def _rule(g: Any, y: Any, x: Any, *, ord: Any, axis: Axes, keepdims: bool) -> Any:
     g = spread(g, x.shape, axis, keepdims)
+    if _spectral(x, ord, axis):
+        return _spectral_rule(g, x, ord, axis)
     if not _of_matrix(x.shape, ord, axis):
         return g * _slope(spread(y, x.shape, axis, keepdims), x, ord, axis)
     along, across = _sides(x.shape, ord, axis)
@@ -88,6 +112,10 @@ def _extreme(ord: float) -> Any:
 
 def _defined(x: Any, ord: Any, axis: Axes, keepdims: bool) -> Any:
     """Root of the sum of squares; largest absolute value; p-th root of the sum of p-th powers."""
+    if _spectral(x, ord, axis):
+        lost = gone(x.shape, axis)
+        y = _of_singular_values(svdvals(np.moveaxis(x, lost, (-2, -1))), ord)
+        return spread(y, x.shape, axis, keepdims=False) if keepdims else y
     if _of_matrix(x.shape, ord, axis):
         along, across = _sides(x.shape, ord, axis)
         sums = np.sum(np.absolute(x), axis=along, keepdims=True)

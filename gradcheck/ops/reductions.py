@@ -20,6 +20,7 @@ from gradcheck.ops.row import Composed, Example, op
 
 FLOAT = np.dtype(np.float64)
 
+
 sum = op(
     np.sum,
     vjps=(

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcheck.errors import OutOfBudget
+
 Vjp = Callable[..., Any]
 Name = Callable[[tuple[Any, ...], Mapping[str, Any]], str]
 
@@ -49,6 +51,13 @@ class Composed:
 
     function: Callable[..., Any]
 
+
+def _abstain(*operands: Any, **params: Any) -> Any:
+    raise OutOfBudget("this function has no counterpart in these numbers")
+
+
+ABSTAINS = Composed(_abstain)
+"""The cell of a row that has no counterpart: the opinion of that kind of number abstains."""
 
 Cell = Callable[..., Any] | Composed | None
 
@@ -117,7 +126,7 @@ class Op:
         for key, value in kwargs.items():
             if key in self.params:
                 params[key] = value
-            elif not (value is None or value is np._NoValue):
+            elif not (value is None or value is np._NoValue or (key == "dtype" and _double(value))):
                 raise TypeError(
                     f"{self.name} does not take `{key}=` here; "
                     f"it takes {', '.join(f'{name}=' for name in self.params) or 'no keywords'}"
@@ -179,7 +188,7 @@ class Op:
         """Names of the cells that could be wrong: forward, each VJP, symbolic, ball."""
         rules = self.vjps if isinstance(self.vjps, tuple) else (self.vjps,)
         numbered = [f"vjps[{i}]" for i, rule in enumerate(rules) if rule is not None]
-        scalar = [name for name in ("symbolic", "ball") if getattr(self, name) is not None]
+        scalar = [k for k in ("symbolic", "ball") if getattr(self, k) not in (None, ABSTAINS)]
         return ("forward", *numbered, *scalar)
 
 
@@ -212,6 +221,8 @@ BY_FUNCTION: dict[Callable[..., Any], Op] = {}
 BY_SPELLING: dict[str, str] = {}
 """Further spellings of the rows, and the names that they stand for."""
 COMPOUNDS: dict[str, Compound] = {}
+FORMULA_SPELLINGS: dict[str, str] = {}
+"""The same of the formulas."""
 BY_COMPOUND: dict[Callable[..., Any], Compound] = {}
 SPELLINGS = {
     "dim": "axis",
@@ -221,13 +232,16 @@ SPELLINGS = {
     "unbiased": "ddof",
     "shifts": "shift",
     "diagonal": "k",
+    "dim1": "axis1",
+    "dim2": "axis2",
 }
 
 
 def everything() -> dict[str, Op | Compound]:
     """All rows and formulas, under each of their names."""
     table: dict[str, Op | Compound] = {**COMPOUNDS, **TABLE}
-    return {name: table[known] for name, known in BY_SPELLING.items() if known in table} | table
+    spelled = BY_SPELLING | FORMULA_SPELLINGS
+    return {name: table[known] for name, known in spelled.items() if known in table} | table
 
 
 def op(
@@ -271,7 +285,7 @@ def compound(
     if entry.name in COMPOUNDS or entry.name in TABLE:
         raise ValueError(f"the op {entry.name} is there already")
     COMPOUNDS[entry.name] = entry
-    BY_SPELLING.update(dict.fromkeys(entry.school, entry.name))
+    FORMULA_SPELLINGS.update(dict.fromkeys(entry.school, entry.name))
     for known in (*also, *([function] if function else [])):
         BY_COMPOUND[known] = entry
     return entry
@@ -297,6 +311,11 @@ def by_others(rule: Vjp) -> Vjp:
     """Mark a rule for all operands that reads of its own operand the shape only, and no value."""
     rule.by_others = True  # type: ignore[attr-defined]
     return rule
+
+
+def _double(dtype: Any) -> bool:
+    """Whether a dtype is the one that everything has here."""
+    return bool(np.dtype(dtype) == np.float64)
 
 
 def plain_number(operand: Any) -> bool:

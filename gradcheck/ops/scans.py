@@ -69,13 +69,29 @@ cumprod = op(
     example=Example("cumprod(a, axis=0) * b", {"a": (3, 2), "b": (3, 2)}),
 )
 
+
+def _differences(
+    x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """With what stands before and behind, joined to x."""
+    around = [None if v is None or v is np._NoValue else v for v in (prepend, append)]
+    if n and any(v is not None for v in around):
+        thin = [1 if k == axis % np.ndim(x) else m for k, m in enumerate(np.shape(x))]
+        before, behind = (
+            [] if v is None else [v if np.ndim(v) else np.broadcast_to(v, thin)] for v in around
+        )
+        x = np.concatenate([*before, x, *behind], axis=axis)
+    return (x,), {"n": n, "axis": axis}
+
+
 diff = op(
     np.diff,
     vjps=(lambda g, y, x, n=1, axis=-1: _undifferenced(g, min(n, x.shape[axis]), axis),),
     grad_fn="SubBackward0",
     elementwise=False,
     size="passed",
-    params=("n", "axis"),
+    operands=1,
+    arrange=_differences,
     example=Example("diff(a) * b", {"a": (4,), "b": (3,)}),
 )
 

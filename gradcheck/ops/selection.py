@@ -37,6 +37,7 @@ sign = op(
     kinks=(0.0,),
     grad_fn="SignBackward0",
     rounds=False,
+    school=("sgn",),
     example=Example("x * sign(x)", {"x": (3,)}),
 )
 
@@ -189,9 +190,12 @@ clip = op(
 
 nan_to_num = op(
     np.nan_to_num,
-    vjps=(lambda g, y, x: g * np.isfinite(x),),
-    symbolic=Composed(lambda x: x),
-    ball=Composed(lambda x: x),
+    forward=lambda x, **put: np.nan_to_num(x, **put),  # noqa: PLW0108 - `copy` is no choice
+    vjps=(lambda g, y, x, **put: g * np.isfinite(x),),
+    symbolic=Composed(lambda x, **put: x),
+    ball=Composed(lambda x, **put: x),
     grad_fn="NanToNumBackward0",
     rounds=False,
+    operands=1,
+    arrange=lambda x, *, copy=True, **put: ((x,), put),
 )

@@ -54,7 +54,6 @@ ravel = op(
     grad_fn="ViewBackward0",
     elementwise=False,
     rounds=False,
-    school=("flatten",),
     example=Example("ravel(a) * b", {"a": (2, 2), "b": (4,)}),
 )
 
@@ -158,7 +157,6 @@ broadcast_to = op(
     size="reshaped",
     rounds=False,
     arrange=_shaped,
-    school=("expand",),
     example=Example("broadcast_to(a, (3, 2)) * b", {"a": (2,), "b": (3, 2)}),
 )
 

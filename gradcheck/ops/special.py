@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,52 +32,70 @@ def _each(function: Callable[[float], float], pole: float) -> Callable[..., Any]
     return lambda x: np.asarray(loop(x), dtype=np.result_type(x, 0.0))[()]
 
 
-def _digamma(x: float) -> float:
+def _over(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of arrays of float64, in the dtype that comes; it may meet its poles."""
+
+    def quietly(x: Any, **params: Any) -> Any:
+        with np.errstate(all="ignore"):
+            y = function(np.asarray(x, dtype=float), **params)
+        return np.asarray(y, dtype=np.result_type(x, 0.0))[()]
+
+    return quietly
+
+
+def _raised(z: Any, least: float, term: Callable[[Any], Any]) -> tuple[Any, Any]:
+    """Every z walked up by ones to `least`, and the sum of a term over the steps."""
+    total = np.zeros_like(z)
+    low = z < least
+    while np.any(low):
+        total = np.where(low, total + term(z), total)
+        z = z + low
+        low = z < least
+    return z, total
+
+
+def _whole(x: Any) -> Any:
+    return x == np.floor(x)
+
+
+def _digamma(x: Any) -> Any:
     """The logarithmic derivative of gamma: reflection, recurrence, asymptotic series."""
-    if x == 0:
-        return math.copysign(math.inf, -x)
-    if x < 0 and x == math.floor(x):
-        return math.nan
-    if x < 0:
-        return _digamma(1 - x) - _cotangents_slope(x, 0)
-    below = 0.0
-    while x < FAR:
-        below += 1 / x
-        x += 1
-    tail = sum(b / (2 * k) * x ** -(2 * k) for k, b in enumerate(BERNOULLI, start=1))
-    return math.log(x) - 1 / (2 * x) - tail - below
+    z, below = _raised(np.where(x < 0, 1 - x, x), FAR, lambda z: 1 / z)
+    tail = sum(b / (2 * k) * z ** -(2.0 * k) for k, b in enumerate(BERNOULLI, start=1))
+    y = np.log(z) - 1 / (2 * z) - tail - below
+    y = np.where(x < 0, y - _cotangents_slope(x, 0), y)
+    y = np.where((x < 0) & _whole(x), np.nan, y)
+    return np.where(x == 0, np.copysign(np.inf, -x), y)
 
 
-def _cotangents_slope(x: float, n: int) -> float:
+def _cotangents_slope(x: Any, n: int) -> Any:
     """Pi times the n-th derivative of cot(pi x); not finite at an integer."""
-    near = x - round(x)  # exact: pi x itself would lose the digits of a large x
-    c = 1 / math.tan(math.pi * near) if near else math.nan
+    near = x - np.rint(x)  # exact: pi x itself would lose the digits of a large x
+    c = 1 / np.tan(math.pi * near)
     of_c = [0.0, 1.0]  # a polynomial in cot(pi x), whose slope is -pi (1 + cot^2)
     for _ in range(n):
         slope = [k * a for k, a in enumerate(of_c)][1:]
         of_c = [-a - b for a, b in zip([*slope, 0.0, 0.0], [0.0, 0.0, *slope], strict=True)]
-    return math.pi ** (n + 1) * sum(a * c**k for k, a in enumerate(of_c))
+    return math.pi ** (n + 1) * np.polynomial.polynomial.polyval(c, of_c)
 
 
-def _polygamma(x: float, n: int) -> float:
+def _polygamma(x: Any, n: int) -> Any:
     """The n-th derivative of digamma, likewise (reflection: DLMF 5.15.6)."""
     if n == 0:
         return _digamma(x)
-    at_pole = x < 0 and x == math.floor(x)
-    if at_pole or not (abs(x) ** (n + 1)):  # or so near 0 that its inverse's power is infinite
-        return math.inf if n % 2 else -math.inf
-    if x < 0:
-        return float((-1) ** n * _polygamma(1 - x, n) - _cotangents_slope(x, n))
-    below = 0.0
-    while x < FAR + n:
-        below += math.factorial(n) / x ** (n + 1)
-        x += 1
+    z, below = _raised(
+        np.where(x < 0, 1 - x, x), FAR + n, lambda z: math.factorial(n) / z ** (n + 1)
+    )
     tail = sum(
-        b * math.factorial(2 * k + n - 1) / math.factorial(2 * k) * x ** -(2 * k + n)
+        b * math.factorial(2 * k + n - 1) / math.factorial(2 * k) * z ** -(2.0 * k + n)
         for k, b in enumerate(BERNOULLI, start=1)
     )
-    head = math.factorial(n - 1) * x**-n + math.factorial(n) / 2 * x ** -(n + 1)
-    return float((-1) ** (n + 1) * (head + tail + below))
+    head = math.factorial(n - 1) * z ** -float(n) + math.factorial(n) / 2 * z ** -(n + 1.0)
+    y = (-1) ** (n + 1) * (head + tail + below)
+    y = np.where(x < 0, (-1) ** n * y - _cotangents_slope(x, n), y)
+    # at a pole, or so near 0 that its inverse's power is infinite
+    pole = ((x < 0) & _whole(x)) | (np.abs(x) ** (n + 1) == 0)
+    return np.where(pole, np.inf if n % 2 else -np.inf, y)
 
 
 erf = op(
@@ -124,7 +141,7 @@ loggamma = op(
 )
 
 digamma: Op = op(
-    _each(_digamma, math.nan),
+    _over(_digamma),
     name="digamma",
     vjps=(lambda g, y, x: g * polygamma(1, x),),
     symbolic=sympy.digamma,
@@ -144,7 +161,7 @@ def _order(n: Any) -> int:
 
 
 polygamma: Op = op(
-    lambda x, n: _each(partial(_polygamma, n=n), math.inf)(x),
+    _over(_polygamma),
     name="polygamma",
     vjps=(lambda g, y, x, n: g * polygamma(n + 1, x),),
     symbolic=lambda x, n: sympy.polygamma(n, x),

@@ -15,6 +15,7 @@ from gradcheck.numbers.scalars import answer
 from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.opinions.tape import record
+from gradcheck.ops.row import ABSTAINS
 
 STEP = arb(2) ** -100  # in 384 bits: truncation and rounding both below 1e-29
 STRAIGHT = 1e-12  # a kink bends f by a part of its step, a curve by a part of its square
@@ -125,7 +126,10 @@ def slopes_of(applied: Applied, g: Any) -> list[Array]:
 
 
 def numeric(applied: Applied) -> bool:
-    return all(np.asarray(v).dtype.kind in "fiu" for v in applied.operands)
+    """Whether the op has a closed form here: of numbers alone, and it does not abstain."""
+    return applied.node.op.symbolic is not ABSTAINS and all(
+        np.asarray(v).dtype.kind in "fiu" for v in applied.operands
+    )
 
 
 def on_balls(applied: Applied, operands: tuple[Any, ...]) -> Any:

@@ -146,12 +146,12 @@ def test_spellings():
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda x: np.linalg.norm(x, 2), "singular values"),
+        (lambda x: np.linalg.norm(x, 3), "no norm of a matrix"),
         (lambda x: np.linalg.norm(x[0], 0), "counts the entries"),
-        (lambda x: np.pad(x, 1, mode="reflect"), "mode='constant' only"),
-        (lambda x: np.einsum(x, [0, 1], [1, 0]), "subscripts as a text"),
+        (lambda x: np.pad(x, 1, mode="mean"), "mode='constant' and edge"),
+        (lambda x: np.einsum(x, x, x), "subscripts as a text"),
         (lambda x: TABLE["mse_loss"](x, x, reduction="max"), "'mean', 'sum' or 'none'"),
-        (lambda x: np.sum(x, where=[True, False]), "does not take `where=`"),
+        (lambda x: np.max(x, where=[True, False], initial=0), "does not take `where=`"),
     ],
 )
 def test_refusals_say_what_to_write(call, says):

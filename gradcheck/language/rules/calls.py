@@ -4,7 +4,7 @@ import ast
 import re
 
 from gradcheck.language.rules.classes import call_class
-from gradcheck.language.rules.differing import refuse_differing
+from gradcheck.language.rules.differing import method_of, pytorchs_word, refuse_differing
 from gradcheck.language.rules.names import (
     applied,
     good_name,
@@ -129,9 +129,9 @@ def _by_prefix(check: Check, func: ast.Attribute, prefix: str) -> Meaning | None
     """`np.sin(x)` with one of the prefixes that say nothing."""
     if not is_prefix(check, func, prefix) or not good_name(check, func, func.attr):
         return None
-    known = check.vocabulary.function(func.attr)
+    known = check.vocabulary.function(pytorchs_word(prefix, func.attr))
     if known:
-        return Meaning("function", known)
+        return Meaning("function", method_of(prefix, known))
     unknown_member(check, func, prefix)
     return None
 

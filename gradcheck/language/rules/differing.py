@@ -9,7 +9,8 @@ from typing import Any
 
 from gradcheck.language.rules.refusals import Refusal
 from gradcheck.language.rules.walk import Check, dotted
-from gradcheck.ops.differing import EXTREME, FUNCTIONS, METHODS, UNKNOWN, along
+from gradcheck.ops.differing import EXTREME, FUNCTIONALS, FUNCTIONS, LINALG, METHODS, UNKNOWN, along
+from gradcheck.ops.methods import AS_FUNCTIONS, OF_METHODS
 
 EXTREMES = ("max", "min")
 PYTORCHS = frozenset({"torch", "nn", "F"})
@@ -36,13 +37,28 @@ def refuse_differing(check: Check, call: ast.Call) -> None:
         return
     prefix, name = check.prefix(call.func.value), call.func.attr
     args = [_constant(arg) for arg in call.args]
-    found = FUNCTIONS.get(name) if _pytorchs(prefix) else None
+    found = FUNCTIONS.get(pytorchs_word(prefix, name)) if _pytorchs(prefix) else None
+    if found and method_of(prefix, name) != name:
+        return
+    if prefix.startswith("torch.") and prefix.endswith("linalg"):
+        found = LINALG.get(name)
     if not prefix and name not in EXTREMES:
         found = METHODS.get(name)
     if found and found.meant(args[1:] if prefix else args, _named(call)):
         spelled = dotted(call.func) or f".{name}"
         what = f"`{spelled}`, by which PyTorch means another thing"
         check.refuse(call.func, Refusal(what, found.cure))
+
+
+def pytorchs_word(prefix: str, name: str) -> str:
+    """What `F.pad` and its like are called here."""
+    functional = prefix.rsplit(".", maxsplit=1)[-1] in ("F", "functional")
+    return FUNCTIONALS.get(name, name) if functional else name
+
+
+def method_of(prefix: str, name: str) -> str:
+    """`torch.norm(x, 1)` is what `x.norm(1)` is, where NumPy's function is another."""
+    return OF_METHODS + name if prefix == "torch" and name in AS_FUNCTIONS else name
 
 
 def _named(call: ast.Call) -> dict[str, Any]:

@@ -71,12 +71,6 @@ def rsub(x: Any, other: Any, *, alpha: float = 1) -> Any:
     return other - alpha * x
 
 
-@composed(school=("sgn",), example=Example("signum(a) * a", {"a": (3,)}))
-def signum(x: Any) -> Any:
-    """The sign."""
-    return np.sign(x)
-
-
 @composed(example=Example("xlog1py(a, b * b) * c", TWO))
 def xlog1py(x: Any, y: Any) -> Any:
     """X log(1 + y), and 0 where x is 0."""

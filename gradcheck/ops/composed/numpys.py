@@ -219,13 +219,15 @@ def _quantile(x: Any, q: Any, axis: Any, keepdims: bool, method: str) -> Any:
         np.reshape(np.transpose(x, (*kept, *axes)), (*(shape[k] for k in kept), -1)), axis=-1
     )
     n = np.shape(rows)[-1]
-    at = np.asarray(seen(q), dtype=float) * (n - 1)
-    low, high = np.floor(at).astype(int), np.ceil(at).astype(int)
+    at = (q if hasattr(q, "shape") else np.asarray(q, dtype=float)) * (n - 1)
+    low, high = np.floor(seen(at)).astype(int), np.ceil(seen(at)).astype(int)
     if method == "linear":
         part = at - low
         y = rows[..., low] * (1 - part) + rows[..., high] * part
     elif method in ("lower", "higher", "nearest"):
-        y = rows[..., {"lower": low, "higher": high, "nearest": np.rint(at).astype(int)}[method]]
+        y = rows[
+            ..., {"lower": low, "higher": high, "nearest": np.rint(seen(at)).astype(int)}[method]
+        ]
     elif method == "midpoint":
         y = (rows[..., low] + rows[..., high]) / 2
     else:
@@ -255,7 +257,8 @@ def percentile(
     x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False
 ) -> Any:
     """What q hundredths of the entries lie below."""
-    return _quantile(x, np.asarray(seen(q), dtype=float) / 100, axis, keepdims, method)
+    share = q / 100 if hasattr(q, "shape") else np.asarray(q, dtype=float) / 100
+    return _quantile(x, share, axis, keepdims, method)
 
 
 @composed(function=np.cov, size="paired", example=Example("cov(a) * b", {"a": (2, 3), "b": (2, 2)}))
@@ -396,3 +399,16 @@ def linspace(
     part = np.reshape(np.arange(num) / steps, (-1, *(1,) * len(shape)))
     y = start * (1 - part) + stop * part
     return np.moveaxis(y, 0, axis) if axis else y
+
+
+@composed(function=np.imag, example=Example("imag(a) + b", VECTOR))
+def imag(x: Any) -> Any:
+    """The imaginary part of a real number."""
+    return 0.0 * x
+
+
+@composed(function=np.angle, example=Example("angle(a) * b", VECTOR))
+def angle(x: Any, deg: bool = False) -> Any:
+    """The angle of a real number: 0, or pi where it is negative."""
+    half = 180.0 if deg else np.pi
+    return 0.0 * x + np.where(seen(x) < 0, half, 0.0)

@@ -292,22 +292,22 @@ def slice_scatter(
 
 
 @composed(example=Example("diagonal_scatter(a, b) * a", {"a": (2, 2), "b": (2,)}))
-def diagonal_scatter(x: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+def diagonal_scatter(x: Any, src: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """`diagonal_scatter(x, src, offset, dim1, dim2)`: x with src on a diagonal."""
     numbers = np.arange(np.size(seen(x))).reshape(np.shape(x))
-    places = np.diagonal(numbers, offset, dim1, dim2)
+    places = np.diagonal(numbers, offset, axis1, axis2)
     return np.reshape(setitem(np.ravel(x), src, (places,)), np.shape(x))
 
 
 @composed(size="paired", example=Example("diag_embed(a) * b", {"a": (2,), "b": (2, 2)}))
-def diag_embed(x: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+def diag_embed(x: Any, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Any:
     """`diag_embed(x, offset, dim1, dim2)`: the last axis on the diagonal of two new ones."""
     *outer, n = np.shape(x)
     size = n + abs(offset)
     full = np.zeros((*outer, size, size))
     rows, columns = np.arange(n) + max(-offset, 0), np.arange(n) + max(offset, 0)
     made = setitem(full, x, (..., rows, columns))
-    first, second = dim1 % made.ndim, dim2 % made.ndim
+    first, second = axis1 % made.ndim, axis2 % made.ndim
     return np.moveaxis(made, (-2, -1), (first, second))
 
 
@@ -421,3 +421,54 @@ def block_diag(*blocks: Any) -> Any:
         rows.append(np.pad(m, ((0, 0), (before, wide - before - m.shape[1]))))
         before += m.shape[1]
     return np.concatenate(rows, axis=0)
+
+
+@composed(example=Example("flatten(a) * b", {"a": (2, 2), "b": (4,)}))
+def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+    """`flatten(x, start_dim, end_dim)`: these axes and those between as one."""
+    shape = np.shape(x) or (1,)
+    if not (isinstance(start_dim, int) and isinstance(end_dim, int)):
+        raise TypeError("flatten takes the first and the last axis that become one")
+    first, last = start_dim % len(shape), end_dim % len(shape)
+    return np.reshape(
+        x, (*shape[:first], int(np.prod(shape[first : last + 1], dtype=int)), *shape[last + 1 :])
+    )
+
+
+@composed(size="reshaped", example=Example("expand(a, 2, -1) * b", {"a": (3,), "b": (2, 3)}))
+def expand(x: Any, *sizes: Any, size: Any = None, implicit: bool = False) -> Any:
+    """`expand(x, 2, -1)`: broadcast to a shape, where -1 keeps the length."""
+    given = size if size is not None else sizes
+    given = given[0] if len(given) == 1 and isinstance(given[0], list | tuple) else given
+    own = (-1,) * (len(given) - np.ndim(x)) + np.shape(x)
+    wanted = tuple(m if n == -1 else int(n) for n, m in zip(given, own, strict=True))
+    if -1 in wanted:
+        raise RuntimeError(
+            "expand: the expanded size of the tensor (-1) isn't allowed in a leading, "
+            "non-existing dimension"
+        )
+    return np.broadcast_to(x, wanted)
+
+
+PYTORCHS_MODES: dict[str, Any] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+"""PyTorch's words for what is put around, and NumPy's."""
+
+
+@composed(
+    size="padded",
+    example=Example("pad_last(a, (1, 0)) * b", {"a": (3,), "b": (4,)}),
+    school=("constant_pad_nd",),
+)
+def pad_last(x: Any, pad: Sequence[int], mode: Any = "constant", value: Any = None) -> Any:
+    """PyTorch's `F.pad(x, (left, right, ...))`: from the last axis on; negative widths cut off."""
+    if not isinstance(mode, str):
+        mode, value = "constant", mode
+    pairs = [tuple(map(int, pad[k : k + 2])) for k in range(0, len(pad), 2)][::-1]
+    widths = [(0, 0)] * (np.ndim(x) - len(pairs)) + pairs
+    for k, (before, after) in enumerate(widths):
+        if before < 0 or after < 0:
+            x = x[along(x, k, slice(max(-before, 0), np.shape(x)[k] - max(-after, 0)))]
+    around = [(max(before, 0), max(after, 0)) for before, after in widths]
+    if mode == "constant":
+        return np.pad(x, around, constant_values=0.0 if value is None else float(value))
+    return np.pad(x, around, mode=PYTORCHS_MODES[mode])

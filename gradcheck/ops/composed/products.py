@@ -8,7 +8,8 @@ import numpy as np
 from gradcheck.ops.composed.picking import seen
 from gradcheck.ops.decompositions import logabsdet
 from gradcheck.ops.linear import matmul
-from gradcheck.ops.row import Example, composed
+from gradcheck.ops.row import Example, composed, compound
+from gradcheck.ops.spectra import svdvals
 
 MATRICES = {"a": (2, 2), "b": (2, 2), "c": (2, 2)}
 
@@ -261,3 +262,50 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # no
         if powers
         else x[..., None][..., :0]
     )
+
+
+@composed(
+    function=np.linalg.cond, size="cubic", example=Example("cond(a, 1) * b", {"a": (2, 2), "b": ()})
+)
+def cond(x: Any, p: Any = None) -> Any:
+    """How much a matrix may enlarge an error: its norm times its inverse's."""
+    if p in (None, 2, -2):
+        s = svdvals(x)
+        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    return np.linalg.norm(x, p, axis=(-2, -1)) * np.linalg.norm(np.linalg.inv(x), p, axis=(-2, -1))
+
+
+@composed(
+    function=np.matvec if hasattr(np, "matvec") else None,
+    name="matvec",
+    size="multiplied",
+    example=Example("matvec(a, b) * b", {"a": (2, 2), "b": (2,)}),
+)
+def matvec(a: Any, b: Any) -> Any:
+    """Matrices times vectors, both in stacks."""
+    return (a @ b[..., None])[..., 0]
+
+
+@composed(
+    function=np.vecmat if hasattr(np, "vecmat") else None,
+    name="vecmat",
+    size="multiplied",
+    example=Example("vecmat(b, a) * b", {"a": (2, 2), "b": (2,)}),
+)
+def vecmat(a: Any, b: Any) -> Any:
+    """Vectors times matrices, both in stacks."""
+    return (a[..., None, :] @ b)[..., 0, :]
+
+
+compound(
+    np.linalg.trace,
+    lambda x, *, offset=0, dtype=None: np.trace(x, offset, -2, -1),
+    "matrix_trace",
+    example=Example("matrix_trace(a) * b", {"a": (2, 2), "b": ()}),
+)
+compound(
+    np.linalg.diagonal,
+    lambda x, *, offset=0: np.diagonal(x, offset, -2, -1),
+    "matrix_diagonal",
+    example=Example("matrix_diagonal(a) * b", {"a": (2, 2), "b": (2,)}),
+)

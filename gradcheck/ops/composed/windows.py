@@ -307,39 +307,28 @@ for _n in (1, 2, 3):
         )
 
 
-def _columns(x: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+@composed(size="windowed", example=Example("im2col(a, 2)", {"a": (1, 1, 3, 3)}))
+def im2col(x: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """PyTorch's `F.unfold`: each window of the last two axes as a column."""
     single = np.ndim(x) == 3
     x = x[None] if single else x
-    settings = zip(
-        np.shape(x)[-2:],
-        *(each(v, 2) for v in (kernel_size, stride, padding, dilation)),
-        strict=True,
-    )
-    found = taken(x, [Windows.of(stepped(*axis), axis[0]) for axis in settings], zeros=True)
+    settings = (each(v, 2) for v in (kernel_size, stride, padding, dilation))
+    windows = [
+        Windows.of(stepped(*how), how[0]) for how in zip(np.shape(x)[-2:], *settings, strict=True)
+    ]
+    found = taken(x, windows, zeros=True)
     n, c, h, i, w, j = np.shape(found)
     columns = np.reshape(np.transpose(found, (0, 1, 3, 5, 2, 4)), (n, c * i * j, h * w))
     return columns[0] if single else columns
 
 
-@composed(
-    size="windowed",
-    name="unfold",
-    example=Example("unfold(a, 0, 2, 1) * b", {"a": (3,), "b": (2, 2)}),
-)
-def unfold(x: Any, *how: Any, **named: Any) -> Any:
-    """`x.unfold(dim, size, step)`: windows along an axis; `F.unfold(x, kernel_size, ...)`: columns.
-
-    An axis, a size and a step are three whole numbers; PyTorch's other one has a kernel.
-    """
-    if len(how) == 3 and not named and all(isinstance(v, int) for v in how) and np.ndim(x) != 4:
-        axis, size, step = how
-        n = np.shape(x)[axis] if np.ndim(x) else 1
-        found = np.take(
-            x if np.ndim(x) else np.reshape(x, (1,)), stepped(n, size, step, 0, 1), axis=axis
-        )
-        return np.moveaxis(found, axis % max(np.ndim(x), 1) + 1, -1) if np.ndim(x) else found[0]
-    return _columns(x, *how, **named)
+@composed(size="windowed", example=Example("unfold(a, 0, 2, 1) * b", {"a": (3,), "b": (2, 2)}))
+def unfold(x: Any, dimension: int, size: int, step: int) -> Any:
+    """`x.unfold(dim, size, step)`: windows along an axis, their places at the end."""
+    if np.ndim(x) == 0:
+        return np.reshape(x, (1,))[:size]
+    found = np.take(x, stepped(np.shape(x)[dimension], size, step, 0, 1), axis=dimension)
+    return np.moveaxis(found, dimension % np.ndim(x) + 1, -1)
 
 
 @composed(

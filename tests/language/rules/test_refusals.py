@@ -20,7 +20,7 @@ REFUSED = [
     ("torch.median(x)", 1, 1, "lower of two"),
     ("torch.sort(x)", 1, 1, "values and places"),
     ("torch.split(x, 2)", 1, 1, "length of a part"),
-    ("torch.transpose(x, 0, 1)", 1, 1, "swapaxes"),
+    ("x.transpose(0, 1)", 1, 1, "swapaxes"),
     # statements
     ("import os", 1, 1, "already there"),
     ("x\nfrom os import path", 2, 1, "already there"),

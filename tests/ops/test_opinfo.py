@@ -1,0 +1,68 @@
+"""PyTorch's own samples of its functions, by three doors: equal, or refused with a cure.
+
+`DIFFERENT` is the whole list of what is neither: NumPy's meanings, and PyTorch's own slips.
+"""
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("expecttest")  # PyTorch's table of samples imports it
+
+from tests.support.opinfo import DOORS, HOMES, entries, label, ours, tally
+
+DIFFERENT = {
+    "cumsum": "a number is an array of one entry to NumPy",
+    "cumprod": "a number is an array of one entry to NumPy",
+    "argsort": "a number is an array of one entry to NumPy",
+    "linalg.vander": "a number is an array of one entry to NumPy",
+    "linalg.solve": "b is a vector to NumPy only if it has one axis",
+    "linalg.lstsq": "NumPy gives the rank and the singular values too, PyTorch by the driver",
+    "linalg.lstsq (grad_oriented)": "PyTorch's table drops what the gradient does not need",
+    "std": "the method without a divisor is that of NumPy's arrays: n",
+    "var": "the method without a divisor is that of NumPy's arrays: n",
+    "linalg.norm (subgradients_at_zero)": "PyTorch's second derivative at 0 is nan, ours 0",
+    "linalg.eigh": "one half is read, and PyTorch's gradient stands in both",
+    "linalg.eigvalsh": "one half is read, and PyTorch's gradient stands in both",
+    "linalg.svd": "singular vectors are known up to their sign, which LAPACK's build decides",
+    "cholesky_inverse": "PyTorch sends a gradient to the half that is not read",
+    "cholesky_solve": "PyTorch sends a gradient to the half that is not read",
+    "index_fill": "PyTorch counts a place as often as it is named, the value is written once",
+    "cov": "PyTorch weighs in single precision: 4e-8",
+    "nn.functional.hardsigmoid": "PyTorch's slope is 1/6 in single precision: 3e-8",
+    "logcumsumexp": "PyTorch's second derivative is rounding of 1e-12, where it is 0",
+}
+LEAST = {"function": 318, "text": 300, "method": 225}
+"""So many entries of the table had an equal result and none that differs, when this was written."""
+
+
+@pytest.mark.sweep
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("door", DOORS)
+def test_equal_or_refused(door):
+    """No entry outside the list has a value, a first or a second gradient of its own."""
+    equal, wrong = [], {}
+    for entry in entries():
+        if door != "method" and ours(entry.name) is None:
+            continue
+        found = tally(entry, door)
+        if found.wrong and label(entry) not in DIFFERENT:
+            wrong[label(entry)] = found.wrong[:3]
+        elif found.equal and not found.wrong:
+            equal.append(label(entry))
+    assert not wrong
+    assert len(equal) >= LEAST[door], sorted(equal)
+
+
+def test_the_table_is_read():
+    """The comparison itself sees a wrong value and a wrong gradient."""
+    by_name = {entry.name: entry for entry in entries() if not entry.variant_test_name}
+    assert len(by_name) > 400
+    assert tally(by_name["sin"], "function").equal > 0
+    home, torchs = HOMES[""]
+    assert (ours("sin"), torchs.sin) == (home.sin, torchs.sin)
+    broken = by_name["sin"]
+    was, broken.name = broken.name, "cos"
+    try:
+        assert tally(broken, "function").wrong
+    finally:
+        broken.name = was
