@@ -1,7 +1,7 @@
 """Attempts at practice pages, in the ledger of a batch: each is kept, a right one counts."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -52,24 +52,32 @@ def known(ledger: Ledger, posed: Posed, answer: str) -> Judged | None:
     return Judged(*row) if row else None
 
 
-def enrol(ledger: Ledger, student: str, posed: list[Posed]) -> None:
-    """Put a student into the ledger to whom every part is still missing; once."""
+def unanswered(ledger: Ledger, posed: Sequence[Posed]) -> list[tuple[str, str, int]]:
+    """The problem, the part and the question of everything to which an answer is missing."""
+    nothing = packed(None)
+    places = ((each, (each.problem.id, each.part.name)) for each in posed)
+    return [(*place, _settle(ledger, each, nothing, _missing(each))) for each, place in places]
+
+
+def enrol(ledger: Ledger, student: str, missing: Sequence[tuple[str, str, int]]) -> None:
+    """Put a student into the ledger to whom all this is missing; once."""
     if ledger.db.execute("SELECT 1 FROM students WHERE name = ?", (student,)).fetchone():
         return
     ledger.add_student(student, "", "")
-    for each in posed:
-        given = {each.part.name: None}
-        ledger.take(student, each.problem.id, each.fingerprint, given)
-        if known(ledger, each, packed(None)) is None:
-            _settle(ledger, each, packed(None), _missing(each))
+    rows = ((student, *row) for row in missing)
+    ledger.db.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?)", rows)
 
 
 def keep(ledger: Ledger, student: str, posed: Posed, answer: Any, judged: Judged) -> None:
     """Keep an attempt and its judgement, committed; what was right once stays the answer."""
     number = _settle(ledger, posed, packed(answer), judged)
-    standing = {(each, part): verdict for each, part, verdict in marks(ledger, student)}
     place = (posed.problem.id, posed.part.name)
-    if judged.verdict == "right" or standing.get(place) != "right":
+    standing = (
+        "SELECT verdict FROM answers JOIN questions ON number = question"
+        " WHERE student = ? AND answers.problem = ? AND answers.part = ?"
+    )
+    before = ledger.db.execute(standing, (student, *place)).fetchone()
+    if judged.verdict == "right" or before != ("right",):
         ledger.take(student, place[0], posed.fingerprint, {place[1]: answer})
     last = "SELECT question FROM attempts WHERE student = ? ORDER BY number DESC LIMIT 1"
     if ledger.db.execute(last, (student,)).fetchone() != (number,):  # a hint is no new attempt

@@ -43,7 +43,8 @@ def answered(handler: Any) -> Any:
 async def check(request: Request, asked: dict[str, Any]) -> Any:
     """`{"problem", "part", "answer"}`: a line of `grade --json`."""
     practice = practice_of(request)
-    posed = practice.course.posed(_text(asked, "problem"), _text(asked, "part"))
+    problem = await practice.find(sender_of(request), _text(asked, "problem"))
+    posed = practice.posed(problem, _text(asked, "part")) if problem else None
     if posed is None:
         raise _Refused(404, "there is no such problem, or no such part: name both")
     line = await practice.judge(sender_of(request), student_of(request), posed, asked.get("answer"))
@@ -61,7 +62,7 @@ async def understand(request: Request, asked: dict[str, Any]) -> Any:
         given = [str(each) for each in asked.get("given") or []][:20]
         typed = _text(asked, "expression"), given, _text(asked, "wrt"), str(answer or "")
         return await practice.pool.ask(sender, "understand_free", *typed)
-    problem = practice.course.problems.get(_text(asked, "problem"))
+    problem = await practice.find(sender, _text(asked, "problem"))
     if problem is None:
         raise _Refused(404, "there is no such problem")
     part = _text(asked, "part") or problem.parts[0].name

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gradcheck.batch.attempts import Attempt, Posed, enrol, history, keep, known, marks
+from gradcheck.batch.attempts import Attempt, Posed, enrol, history, keep, known, marks, unanswered
 from gradcheck.batch.collect import about
 from gradcheck.batch.ledger import NAME, Judged, Ledger
 from gradcheck.web.course import Course
@@ -31,12 +31,12 @@ class Book:
 
     def _open(self, course: Course) -> None:
         self.ledger = Ledger(self.path)
-        self.everything = course.everything()
         for id, problem in course.problems.items():
             self.ledger.add_problem(id, course.fingerprints[id], about(problem))
         title = next((s.title for s, _ in course.sets if s.title), "")
         self.ledger.know("title", self.ledger.fact("title") or title)
         self.ledger.know("feedback", self.ledger.fact("feedback") or "full")
+        self.missing = unanswered(self.ledger, course.everything())
         self.ledger.know("complete", "yes")
         self.ledger.save()
 
@@ -57,8 +57,12 @@ class Book:
         await self._do(self._keep, student, posed, answer, judged)
 
     def _keep(self, student: str, posed: Posed, answer: Any, judged: Judged) -> None:
-        enrol(self.ledger, student, self.everything)
-        keep(self.ledger, student, posed, answer, judged)
+        try:
+            enrol(self.ledger, student, self.missing)
+            keep(self.ledger, student, posed, answer, judged)
+        except BaseException:  # half an attempt is none
+            self.ledger.db.rollback()
+            raise
 
     async def marks(self, student: str) -> dict[tuple[str, str], str]:
         """The verdicts that count, by problem and part."""

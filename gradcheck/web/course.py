@@ -35,14 +35,6 @@ class Course:
         """The sets as they travel to the workers: text, file, and the ids that count."""
         return [[s.text.decode(), s.file, [p.id for p in own]] for s, own in self.sets]
 
-    def posed(self, id: str, part: str) -> Posed | None:
-        """A part of a problem, if both are there; the only part needs no name."""
-        problem = self.problems.get(id)
-        if problem is None:
-            return None
-        named = problem.part(part) if part or len(problem.parts) > 1 else problem.parts[0]
-        return None if named is None else Posed(problem, self.fingerprints[id], named)
-
     def everything(self) -> list[Posed]:
         """Every part of every problem."""
         ids = self.problems.items()

@@ -12,6 +12,7 @@ import select
 import signal
 import socket
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +28,7 @@ def main(descriptor: int) -> None:
     """Prepare the problems that are sent, and fork a worker for every socket that is sent."""
     for ignored in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ignored, signal.SIG_IGN)  # the server ends it, by hanging up
+    warnings.simplefilter("ignore")  # PyTorch's own, about programs that say why on purpose
     control = socket.socket(fileno=descriptor)
     start = receive(control)
     work = Work.of(start["sets"])

@@ -21,7 +21,7 @@ from gradcheck.web.assets import address
 from gradcheck.web.forms import answer_of, cell, has_grid
 from gradcheck.web.plot import plot
 from gradcheck.web.pool import Busy, Fault, RanAway
-from gradcheck.web.practice import LEVELS, Practice
+from gradcheck.web.practice import LEVELS, Practice, next_for
 from gradcheck.web.requests import practice_of, sender_of, student_of
 from gradcheck.web.students import plain_name
 
@@ -120,7 +120,10 @@ def state(problem: Problem, marks: Mapping[tuple[str, str], str]) -> str:
 async def problem(request: Request) -> Response:
     """One problem; with POST, an answer to one of its parts judged."""
     practice = practice_of(request)
-    found = practice.course.problems.get(request.path_params["id"])
+    try:
+        found = await practice.find(sender_of(request), request.path_params["id"])
+    except Busy:
+        return _busy(request)
     if found is None:
         return failed(request, 404, "There is no such problem", "Choose one from the list.")
     if practice.pool.doubts.get(found.id):
@@ -129,14 +132,19 @@ async def problem(request: Request) -> Response:
     try:
         if request.method == "POST":
             form = await request.form(max_files=0, max_fields=200)
-            posed = practice.course.posed(found.id, str(form.get("part", "")))
+            posed = practice.posed(found, str(form.get("part", "")))
             if posed is None:
                 return failed(request, 404, "There is no such part", "Go back and try again.")
             given[posed.part.name] = await _answered(request, posed, form)
         return await _problem_page(request, found, given)
     except Busy:
-        words = "Too many answers wait to be judged. Try again in a few seconds."
-        return failed(request, 503, "One moment", words)
+        return _busy(request)
+
+
+def _busy(request: Request) -> Response:
+    """Worth another try in some seconds."""
+    words = "Too many answers wait to be judged. Try again in a few seconds."
+    return failed(request, 503, "One moment", words)
 
 
 async def _earlier(practice: Practice, student: str, found: Problem) -> dict[str, Any]:
@@ -217,6 +225,7 @@ def _part(
         "cells": answer if isinstance(answer, list) else None,
         "typed": answer if isinstance(answer, str) else "",
         "mark": marks.get((problem.id, part.name), ""),
+        "next": next_for(given["line"]) if given["line"] else "",
         "plot": _plotted(part.name, curves, given["curve"]) if seen else "",
         **{key: given.get(key) for key in ("line", "level", "most", "empty")},
     }
@@ -239,7 +248,7 @@ async def free(request: Request) -> Response:
                 sender_of(request), "free", asked["f"], given[:20], asked["wrt"], asked["answer"]
             )
         except Busy:
-            return failed(request, 503, "One moment", "Too many answers wait to be judged.")
+            return _busy(request)
         except (RanAway, Fault):
             said = {"complaint": {"complaint": "this takes too long to be looked at", "source": ""}}
     picture = Markup("")

@@ -1,21 +1,29 @@
 """What a server knows and does: the course, the workers, the ledger; an answer judged and kept."""
 
 import json
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from gradcheck.batch.attempts import Posed
 from gradcheck.batch.ledger import Judged
-from gradcheck.batch.questions import packed
+from gradcheck.batch.questions import fingerprint, packed
 from gradcheck.batch.work import left
 from gradcheck.grading.judgement import OURS
+from gradcheck.practice.rules import RULES
+from gradcheck.problem import Problem, load_text
 from gradcheck.web.book import Book
 from gradcheck.web.course import Course
 from gradcheck.web.pool import Fault, Pool, RanAway
 from gradcheck.web.students import Names
 
+NEXT = re.compile(r"next\.([a-z-]{1,60})\.(\d{1,4})")
+SHOWN = frozenset(m for rule in RULES for kind in rule.kinds for m in (*kind.mistakes, *kind.also))
+"""Mistakes for which the next problem can be made."""
+MOST = 1_000  # pictures, and problems that were made, that are remembered
 LEVELS = ("verdict", "class", "place", "full")
 
 
@@ -36,6 +44,7 @@ class Practice:
     pool: Pool
     settings: Settings = field(default_factory=Settings)
     drawings: dict[str, Any] = field(default_factory=dict)
+    made: dict[str, Problem | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Nothing is opened yet, nobody works."""
@@ -63,7 +72,7 @@ class Practice:
             judged = await self._asked(sender, posed, text)
         if student:
             await self.book.keep(student, posed, answer, judged)
-        return {"student": student, **json.loads(judged.line)}
+        return {"student": student, **json.loads(judged.line), "problem": posed.problem.id}
 
     async def _asked(self, sender: str, posed: Posed, text: str) -> Judged:
         """A worker's judgement; what no worker survives is left to a person."""
@@ -75,11 +84,29 @@ class Practice:
         except Fault as error:
             return left(posed.problem, 0, posed.part.name, text, f"{OURS}: {error}")
 
+    async def find(self, sender: str, id: str) -> Problem | None:
+        """A problem of the sets, or one that is made for a mistake: `next.sign-error.7`."""
+        if id in self.course.problems or not (made := NEXT.fullmatch(id)):
+            return self.course.problems.get(id)
+        if id not in self.made and made[1] in SHOWN:
+            try:
+                text = await self.pool.ask(sender, "compose", id)
+            except (RanAway, Fault):
+                text = ""
+            _bounded(self.made)[id] = _problem(id, text)
+        return self.made.get(id)
+
+    def posed(self, problem: Problem, part: str) -> Posed | None:
+        """A part of a problem that was found; the only part needs no name."""
+        named = problem.part(part) if part or len(problem.parts) > 1 else problem.parts[0]
+        print_ = self.course.fingerprints.get(problem.id) or fingerprint(problem)
+        return None if named is None else Posed(problem, print_, named)
+
     async def drawn(self, sender: str, id: str) -> Mapping[str, Any]:
         """What the page of a problem shows besides its text; drawn once."""
         if id not in self.drawings:
             try:
-                self.drawings[id] = await self.pool.ask(sender, "draw", id)
+                _bounded(self.drawings)[id] = await self.pool.ask(sender, "draw", id)
             except (RanAway, Fault):
                 self.drawings[id] = {}
         found: Mapping[str, Any] = self.drawings[id]
@@ -92,3 +119,26 @@ class Practice:
             return await self.pool.ask(sender, "curve", id, part, answer)
         except (RanAway, Fault):
             return None
+
+
+def next_for(line: Mapping[str, Any]) -> str:
+    """The id of the next problem after a wrong answer, one for each answer; empty if none shows it.
+
+    Of several mistakes that fit, the first one that can be shown.
+    """
+    named = (each["id"] for each in line["mistakes"] or ())
+    mistake = next((id for id in named if id in SHOWN), "")
+    seed = crc32(f"{line['student']}/{line['problem']}/{line['answer']}".encode("utf-8", "replace"))
+    return f"next.{mistake}.{seed % 10_000}" if mistake else ""
+
+
+def _problem(id: str, text: str) -> Problem | None:
+    """The only problem of a set, by the id under which it is asked for here."""
+    return replace(load_text(text.encode(), id).problems[0], id=id) if text else None
+
+
+def _bounded(known: dict[str, Any]) -> dict[str, Any]:
+    """What is remembered, with room for one more: the oldest goes."""
+    if len(known) >= MOST:
+        del known[next(iter(known))]
+    return known

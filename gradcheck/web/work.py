@@ -12,6 +12,7 @@ from gradcheck.grading.key import Key, key
 from gradcheck.grading.marking import mark
 from gradcheck.grading.reading import how_read
 from gradcheck.opinions.opinion import NotScalar
+from gradcheck.practice import next_problem
 from gradcheck.problem import Problem
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.question import question
@@ -37,36 +38,46 @@ class Work:
 
     def prepare(self, id: str) -> str:
         """Why a problem cannot be asked; empty if it can, and everything about it is known."""
-        why = prepared(self.askings[id])
+        why = prepared(self.asking(id))
         if not why:
-            found = ready(self.askings[id])
+            found = ready(self.asking(id))
             for part in found.problem.parts:
                 judge(found, part, JUNK)
         return why
 
     def warm(self, task: str, given: Sequence[Any]) -> None:
         """Prepare what a task is about, so that the answer's time is the answer's alone."""
-        if task in ("judge", "understand", "draw", "curve") and given[0] in self.askings:
-            prepared(self.askings[given[0]])
+        if task in ("judge", "understand", "draw", "curve", "compose"):
+            asking = self.asking(given[0])
+            if asking.problem:
+                prepared(asking)
+
+    def asking(self, id: str) -> Asking:
+        """A problem of the sets, or one that is made for a mistake."""
+        return self.askings[id] if id in self.askings else _made(id)
+
+    def compose(self, id: str) -> str:
+        """The text of a problem that is made for a mistake; empty where there is none."""
+        return self.asking(id).text.decode()
 
     # -- about a problem of the sets -----------------------------------------------------------
 
     def judge(self, id: str, part: str, answer: str) -> Said:
         """The judgement of an answer, as `packed`."""
-        found = judged(Chunk(self.askings[id], [(0, part, answer)]))[0]
+        found = judged(Chunk(self.asking(id), [(0, part, answer)]))[0]
         return {"verdict": found.verdict, "score": found.score, "line": found.line}
 
     def understand(self, id: str, part: str, answer: Any) -> Said:
         """How an answer is read."""
-        return _understood(ready(self.askings[id]), part, answer)
+        return _understood(ready(self.asking(id)), part, answer)
 
     def draw(self, id: str) -> Said:
         """What the page of a problem shows besides its text."""
-        return drawn(ready(self.askings[id]))
+        return drawn(ready(self.asking(id)))
 
     def curve(self, id: str, part: str, answer: Any) -> Any:
         """An answer's own curve."""
-        return traced(ready(self.askings[id]), part, answer)
+        return traced(ready(self.asking(id)), part, answer)
 
     # -- about a function that somebody typed --------------------------------------------------
 
@@ -111,6 +122,14 @@ class Work:
 
 def _question(expression: str, given: tuple[str, ...], wrt: str) -> Problem:
     return question(expression, given, (wrt,) if wrt else ())
+
+
+@lru_cache(maxsize=FREE)
+def _made(id: str) -> Asking:
+    """The problem of `next.sign-error.7`, the same on every machine; an empty one where none is."""
+    _, mistake, seed = id.split(".")
+    found = next_problem(mistake, int(seed))
+    return Asking(found.text, found.file, found.problems[0].id) if found else Asking(b"", "", "")
 
 
 @lru_cache(maxsize=FREE)

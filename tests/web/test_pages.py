@@ -1,5 +1,7 @@
 """The pages as forms send them: what is shown of a problem, of an answer, and how much of it."""
 
+import re
+
 import pytest
 
 from tests.support.practising import RIGHT, WRONG, served
@@ -133,3 +135,23 @@ def test_a_program_that_is_the_answer_is_shown_to_who_wrote_one(client):
     assert "y.backward()" not in client.get("/p/write").text
     wrong = {"part": "x.grad", "level": "3", "answer": "y = x**3"}
     assert "y.backward()" not in client.post("/p/write", data=wrong).text
+
+
+def test_the_next_problem_would_show_the_mistake(client):
+    """The page links to a problem that is made for it, the same for everybody who asks."""
+    page = posted(client, answer=WRONG, level="1").text
+    link = re.search(r'href="(/p/next\.sign-error\.\d+)"', page)[1]
+    made = client.get(link)
+    assert made.status_code == 200
+    assert "The derivative by" in made.text
+    assert client.get(link).text == made.text
+    wrong = {"part": "x", "level": "3", "answer": "0"}
+    assert "Not right" in client.post(link, data=wrong).text
+    said = client.post("/api/check", json={"problem": link[3:], "answer": "0"}).json()
+    assert said["problem"] == link[3:]
+    assert said["verdict"] == "wrong"
+
+
+@pytest.mark.parametrize("id", ["next.nothing.1", "next.sign-error.99999", "next.sign-error.x"])
+def test_no_problem_is_made_for_what_is_no_mistake(client, id):
+    assert client.get(f"/p/{id}").status_code == 404
