@@ -8,7 +8,7 @@ from gradcheck.answers import ALIASES, FUNCTIONS, read_formula
 from tests.support.spellings import ROWS
 from tests.support.typed import read
 
-TWO = {"atan2", "pow", "sub", "mul", "div", "mod", "mm", "mv", "bmm", "ger"}
+TWO = {"true_divide", "atan2", "pow", "sub", "mul", "div", "mod", "mm", "mv", "bmm", "ger"}
 
 
 @pytest.mark.parametrize(("typed", "understood"), ROWS, ids=[row[0] for row in ROWS])
