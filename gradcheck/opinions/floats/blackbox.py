@@ -68,7 +68,8 @@ def glanced(case: Case, count: int) -> Opinion | None:
     try:
         value = np.array(_value(case, case.floats()), dtype=np.float64)
         here = float(np.asarray(contracted(value, case.cotangent)).item())
-        found, lengths = [], LENGTHS
+        found: list[Direction] = []
+        lengths: tuple[float, ...] = LENGTHS
         for along in islice(directions(case), count):
             f = line(case, along)
             glances = (glance(f, 0.0, length, here) for length in lengths)
