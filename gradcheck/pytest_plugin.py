@@ -1,5 +1,7 @@
 """pytest collects problem sets: every problem is a test of its key and of its own self-tests.
 
+A test that takes `gradcheck_seeds` is run once a seed: `assert_vjp(f, b, x, seed=gradcheck_seeds)`.
+
 Loaded by every pytest run on the machine, so nothing heavy is imported before a set is found.
 """
 
@@ -12,6 +14,7 @@ import pytest
 if TYPE_CHECKING:
     from gradcheck.problem import Problem
 
+SEEDS = 10  # of a test that does not say how many
 ENDINGS = (".gradcheck.yaml", ".gradcheck.yml")
 
 
@@ -20,8 +23,33 @@ class ProblemFailed(Exception):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The ini option `gradcheck_problems`: paths under which every YAML file is a problem set."""
+    """The ini option `gradcheck_problems`, and the seed that `gradcheck_seeds` begin with."""
     parser.addini("gradcheck_problems", "paths of gradcheck problem sets", type="linelist")
+    words = "first of the seeds that tests with the fixture gradcheck_seeds are run with"
+    parser.addoption("--gradcheck-seed", type=int, default=0, metavar="N", help=words)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The marker that says how many seeds a test is run with."""
+    words = "gradcheck_seeds(count): run this test with so many seeds (argument gradcheck_seeds)"
+    config.addinivalue_line("markers", words)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One run a seed of every test that takes `gradcheck_seeds`; the seed stands in its name."""
+    if "gradcheck_seeds" not in metafunc.fixturenames:
+        return
+    marker = metafunc.definition.get_closest_marker("gradcheck_seeds")
+    count = marker.args[0] if marker and marker.args else SEEDS
+    first = metafunc.config.getoption("--gradcheck-seed")
+    seeds = range(first, first + count)
+    metafunc.parametrize("gradcheck_seeds", seeds, ids=[f"seed{k}" for k in seeds])
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """The seed, where it is not the usual one."""
+    seed = config.getoption("--gradcheck-seed")
+    return f"gradcheck: seeds from {seed}" if seed else None
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "ProblemFile | None":
@@ -63,13 +91,14 @@ class ProblemItem(pytest.Item):
         """Raise ProblemFailed with everything that is wrong with the problem."""
         from gradcheck.grading.key import NoKey, key  # noqa: PLC0415
         from gradcheck.grading.selftest import faults  # noqa: PLC0415
+        from gradcheck.report.linting import fault_line  # noqa: PLC0415
 
         try:
             found = faults(key(self.problem))
         except NoKey as error:
             raise ProblemFailed(str(error)) from None
         if found:
-            raise ProblemFailed("\n".join(map(str, found)))
+            raise ProblemFailed("\n".join(fault_line(fault).plain for fault in found))
 
     def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
         """The faults alone; a traceback only for what nobody expected."""

@@ -66,6 +66,7 @@ def test_a_self_test_that_fails_is_told_without_a_traceback(outcome):
     found.assert_outcomes(failed=1)
     said = found.stdout.str()
     assert "2x^2" in said
+    assert "Fault(" not in said
     assert "sign-error" in said
     assert "Traceback" not in said
     assert "pytest_plugin.py" not in said
@@ -85,6 +86,28 @@ def test_a_malformed_set_is_an_error_of_collection(outcome):
     found.assert_outcomes(errors=1)
     found.stdout.fnmatch_lines(["*set.gradcheck.yaml:3:*"])
     assert "Traceback" not in found.stdout.str()
+
+
+SEEDED = """
+import pytest
+
+@pytest.mark.gradcheck_seeds(3)
+def test_three(gradcheck_seeds):
+    assert gradcheck_seeds < 12
+
+def test_ten(gradcheck_seeds):
+    assert isinstance(gradcheck_seeds, int)
+"""
+
+
+def test_an_assertion_is_run_over_seeds(pytester):
+    """One test a seed, from a seed that can be given and is printed."""
+    pytester.makepyfile(SEEDED)
+    run = lambda *flags: pytester.runpytest_inprocess("-p", "no:cacheprovider", *flags)
+    run().assert_outcomes(passed=13)
+    found = run("--gradcheck-seed", "10", "-v")
+    found.assert_outcomes(passed=12, failed=1)
+    found.stdout.fnmatch_lines(["gradcheck: seeds from 10", "*test_three[[]seed12[]] FAILED*"])
 
 
 def test_nothing_heavy_is_loaded_where_no_set_is_found(pytester):

@@ -26,7 +26,7 @@ from gradcheck.opinions.opinion import (
 DIRECTIONS = 8
 ENTRIES = 400
 SHORT = 16  # entries up to which each is scanned, whatever a glance says
-NEARER = 2.0**-6  # where a network of relus bends within the first glance
+LENGTHS = (1.0, 2.0**-6, 2.0**-10)  # of a glance: nearer where networks of relus bend within
 GLANCED = 1e-6  # of a slope: the widest bar that settles it
 STIR = 1e-3  # of an entry: what would show if it had any influence in float64
 HEARD = 4  # times the noise of a scan, an rms of differences: nearly all of a normal distribution
@@ -68,12 +68,13 @@ def glanced(case: Case, count: int) -> Opinion | None:
     try:
         value = np.array(_value(case, case.floats()), dtype=np.float64)
         here = float(np.asarray(contracted(value, case.cotangent)).item())
-        found, lengths = [], [1.0, NEARER]
+        found: list[Direction] = []
+        lengths: tuple[float, ...] = LENGTHS
         for along in islice(directions(case), count):
             f = line(case, along)
             glances = (glance(f, 0.0, length, here) for length in lengths)
             seen = next(filter(None, glances), None) or scan(f, 0.0, scale=1.0)
-            lengths = lengths if seen.steps[1] == 1.0 else lengths[-1:]
+            lengths = tuple(length for length in lengths if length <= seen.steps[1]) or LENGTHS
             if seen.kind != "smooth" or seen.error > GLANCED * abs(seen.value):
                 return None
             found.append(Direction(along, arb(seen.value, seen.error)))
