@@ -215,7 +215,8 @@ class Beside:
         self.pipe.close()
         code, at = self.process.exitcode, self.place.value
         self.process = None
-        if not in_time or code == -getattr(signal, "SIGPROF", 0):
+        alarmed = hasattr(signal, "SIGPROF") and code == -signal.SIGPROF
+        if not in_time or alarmed:
             return Lost(at, True, f"more than {self.limits.seconds:g} seconds of computing")
         return Lost(at, False, f"its process ended with the code {code}")
 
