@@ -136,7 +136,11 @@ def solve(  # noqa: PLR0917 - click gives them by name
     sys.exit(code)
 
 
-@main.command(cls=Exemplified, epilog="gradcheck check 'x**3 + 2*sin(x)' '3x^2 - 2cos x'")
+@main.command(
+    cls=Exemplified,
+    epilog="gradcheck check 'x**3 + 2*sin(x)' '3x^2 - 2cos x'",
+    context_settings={"ignore_unknown_options": True},  # an answer may begin with a minus
+)
 @click.argument("expression")
 @click.argument("answer")
 @click.argument("given", nargs=-1, metavar="[NAME=VALUE]...")
