@@ -10,6 +10,7 @@ from gradcheck.batch.workers import Beside, Worker
 from gradcheck.errors import GradcheckError
 
 AHEAD = 2  # chunks a process has: one that it works on, one that waits so that it never does
+PATIENCE = "8s"  # for a scheduler to answer
 AHEAD_FAR = 4  # for each thread of a cluster, which is a network away
 
 
@@ -83,7 +84,7 @@ def _cluster(address: str) -> Lane:
         why = "--scheduler needs Dask: pip install 'gradcheck[cluster]'"
         raise NoCluster(why) from None
     try:
-        client = Client(address, timeout="20s", set_as_default=False)
+        client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise NoCluster(f"{address}: no Dask scheduler answers there: {error}") from None
 

@@ -34,7 +34,7 @@ except ImportError:  # Windows, where time is watched from outside and memory is
 
 SECONDS = 10.0  # of computing for one answer; the slowest shipped one takes a fiftieth of it
 MEMORY = 1 << 30  # bytes for one answer, beside what the process has before
-PATIENCE = 6  # times as long by the clock: for what waits without computing
+WAITING, PATIENCE = 60.0, 6  # by the clock so many seconds, or times as long: a machine is busy
 LOOK = 0.5  # seconds between looks at the clock
 NOTHING = -1  # the item that is worked on, outside of items
 
@@ -199,7 +199,7 @@ class Beside:
         A machine that slept, or a process that was stopped, has not worked. Whether it was in time.
         """
         looks, last = 0, NOTHING
-        most = self.limits.seconds * PATIENCE / LOOK
+        most = max(WAITING, self.limits.seconds * PATIENCE) / LOOK
         while not self.pipe.poll(LOOK):
             now = self.place.value
             looks = looks + 1 if now == last != NOTHING else 0
@@ -215,7 +215,8 @@ class Beside:
         self.pipe.close()
         code, at = self.process.exitcode, self.place.value
         self.process = None
-        if not in_time or code == -getattr(signal, "SIGPROF", 0):
+        alarmed = hasattr(signal, "SIGPROF") and code == -signal.SIGPROF
+        if not in_time or alarmed:
             return Lost(at, True, f"more than {self.limits.seconds:g} seconds of computing")
         return Lost(at, False, f"its process ended with the code {code}")
 

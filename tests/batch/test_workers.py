@@ -100,6 +100,7 @@ def test_a_lost_process_tells_where(beside, task, at, says):
 def test_what_waits_is_given_up_by_the_clock(monkeypatch):
     """Not by computing, of which there is none."""
     monkeypatch.setattr("gradcheck.batch.workers.LOOK", 0.02)
+    monkeypatch.setattr("gradcheck.batch.workers.WAITING", 0.1)
     beside = Beside(Limits(seconds=0.05))
     with pytest.raises(Lost, match=r"0\.05 seconds") as found:
         beside.ask(waiting)
