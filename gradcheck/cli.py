@@ -95,7 +95,7 @@ def main() -> None:
     "--plot",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Draw recorded series, errors against steps, and graphs into DIR.",
+    help="Draw recorded series, errors against steps, kinks and graphs into DIR.",
 )
 @click.option("--lint", is_flag=True, help="Then say what the problems could never reveal.")
 @click.option("--json", "as_json", is_flag=True, help="JSON Lines on standard output.")

@@ -1,19 +1,26 @@
-"""Answers dealt to workers in chunks, few at a time; a worker's death costs one chunk's retry."""
+"""Answers dealt to workers in chunks, few at a time.
+
+An answer whose time is over is left to a person. One during which a worker died is tried once more,
+alone, when all others are judged; nobody waits for it. Of a chunk that dies on a cluster, where
+nobody knows which answer it was, the halves are tried.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from typing import Any
 
 from gradcheck.batch.executors import Here, Lane
 from gradcheck.batch.ledger import Judged
 from gradcheck.batch.work import Asking, Chunk, judged, prepared, unjudged
+from gradcheck.batch.workers import Lost
+from gradcheck.grading.judgement import OURS
 
 SIZE = 50  # answers in a chunk: about 40 ms of work, and 1 ms to send
 LOOK = 0.5  # seconds after which progress is shown though nothing has come back
 GIVEN_UP = "the worker that judged this answer died, twice: out of memory, or stopped from outside"
-OURS = "a fault of gradcheck itself"
+TOO_SLOW = "judging this answer was given up"
 
 More = Callable[[str], Chunk | None]  # the next chunk of a problem, None when there is none
 
@@ -43,7 +50,7 @@ class Crew:
     def close(self) -> None:
         """Let all workers go."""
         for hand in self.hands:
-            hand.lane.close()
+            hand.lane.executor.shutdown(cancel_futures=True)
 
     def prepare(self, askings: Mapping[str, Asking]) -> dict[str, str]:
         """Why each problem cannot be graded, or an empty text; raises Broken."""
@@ -51,21 +58,26 @@ class Crew:
         for k, (id, asking) in enumerate(askings.items()):
             hand = self.hands[k % len(self.hands)]
             hand.prepared.append(id)
-            dealt[id] = hand.lane.executor.submit(prepared, asking)
+            executor = Here() if hand.lane.copied else hand.lane.executor
+            dealt[id] = executor.submit(prepared, asking)
         try:
             return {id: future.result() for id, future in dealt.items()}
         except Exception as error:
             raise Broken(f"{type(error).__name__}: {error}") from error
 
     def everywhere(self, task: Callable[..., None], arguments: Sequence[tuple[Any, ...]]) -> None:
-        """Do a task that is about files of this machine: by the workers that are on it."""
-        local = [hand.lane for hand in self.hands if hand.lane.alone] or [Lane(Here, lambda: 1)]
-        executors = [local[k % len(local)].executor for k in range(len(arguments))]
+        """Do a task that is about files of this machine: by the workers that are on it.
+
+        A copy of this process must not open a database that is open here.
+        """
+        lanes = [hand.lane for hand in self.hands]
+        local = [lane.executor for lane in lanes if not (lane.far or lane.copied)] or [Here()]
+        executors = [local[k % len(local)] for k in range(len(arguments))]
         dealt = [e.submit(task, *given) for e, given in zip(executors, arguments, strict=True)]
         for future, given in zip(dealt, arguments, strict=True):
             try:
                 future.result()
-            except BrokenExecutor:
+            except Lost:
                 task(*given)
 
     def judge(self, problems: Sequence[str], more: More) -> Iterator[list[Judged]]:
@@ -86,8 +98,8 @@ class Crew:
             yield [each for hand in self.hands for each in self._collected(hand)]
 
     def _supply(self, hand: _Hand, left: list[str], more: More) -> None:
-        """Fill a lane up; while a chunk is suspected of killing workers, nothing new flies."""
-        while len(hand.flying) < hand.lane.room() and not self.suspects:
+        """Fill a lane up."""
+        while len(hand.flying) < hand.lane.room():
             chunk = self.again.popleft() if self.again else self._next(hand, left, more)
             if chunk is None:
                 return
@@ -109,41 +121,43 @@ class Crew:
         return None
 
     def _collected(self, hand: _Hand) -> Iterator[Judged]:
-        """What has come back; the chunk during which a worker died is suspected.
-
-        A worker alone in its lane takes chunks in order: those behind the oldest just go again.
-        """
-        failed = []
+        """What has come back; of a chunk whose worker was lost, all but one answer goes again."""
         for future, chunk in [each for each in hand.flying if each[0].done()]:
             hand.flying.remove((future, chunk))
-            if future.cancelled() or future.exception() is not None:
-                failed.append(chunk)
-            else:
+            error = None if future.cancelled() else future.exception()
+            if error is None:
                 yield from future.result()
-        if failed and hand.lane.alone:
-            failed += [chunk for _, chunk in hand.flying]
-            hand.flying.clear()
-            hand.lane.renew()
-            self.again.extend(failed[1:])
-        self.suspects.extend(failed[:1] if hand.lane.alone else failed)
+            elif isinstance(error, Lost) and error.at >= 0:
+                yield from self._after(error, chunk)
+            else:
+                self.suspects.append(chunk)
+
+    def _after(self, lost: Lost, chunk: Chunk) -> list[Judged]:
+        """The answer at fault is left to a person if its time was over, or else tried once more."""
+        before, culprit, after = chunk.cut(lost.at, lost.at + 1)
+        self.again.extend(piece for piece in (before, after) if piece.answers)
+        if lost.overtime:
+            return unjudged(culprit, f"{TOO_SLOW}: {lost}")
+        self.suspects.append(culprit)
+        return []
 
     def _alone(self) -> Iterator[list[Judged]]:
         """Try the suspects one by one: halved until the answer that kills its worker is alone."""
-        lane = self.hands[0].lane
+        executor = self.hands[0].lane.executor
         while self.suspects:
             chunk = self.suspects.popleft()
             try:
-                yield lane.executor.submit(judged, chunk).result()
+                yield executor.submit(judged, chunk).result()
             except Exception as error:  # noqa: BLE001 - whatever a worker died of
-                if lane.alone:
-                    lane.renew()
                 if len(chunk.answers) == 1:
                     yield unjudged(chunk, _why(error))
                 else:
-                    self.suspects.extendleft(reversed(chunk.halves()))
+                    middle = len(chunk.answers) // 2
+                    self.suspects.extendleft(reversed(chunk.cut(middle)))
 
 
 def _why(error: Exception) -> str:
     """What is said of an answer that no worker survives, or that stumbles on a fault of ours."""
-    death = "Broken" in type(error).__name__ or "Killed" in type(error).__name__
-    return GIVEN_UP if death else f"{OURS}: {type(error).__name__}: {error}"
+    if isinstance(error, Lost):
+        return f"{TOO_SLOW}: {error}" if error.overtime else GIVEN_UP
+    return GIVEN_UP if "Killed" in type(error).__name__ else f"{OURS}: {error}"

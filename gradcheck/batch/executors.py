@@ -1,69 +1,68 @@
 """Who judges: this process, processes beside it, or the workers of a Dask cluster."""
 
-import multiprocessing
 import os
-import signal
-import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from dataclasses import dataclass, field
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
 from typing import Any
 
+from gradcheck.batch.workers import Beside, Worker
 from gradcheck.errors import GradcheckError
 
 AHEAD = 2  # chunks a process has: one that it works on, one that waits so that it never does
 AHEAD_FAR = 4  # for each thread of a cluster, which is a network away
-PARENT_GONE = 1.0  # seconds between looks whether the parent lives
 
 
 class NoCluster(GradcheckError):
     """The cluster that was named cannot be used."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Lane:
-    """An executor with room for so many chunks at a time; made anew when its worker has died."""
+    """An executor with room for so many chunks at a time, and where its work is done."""
 
-    make: Callable[[], Executor]
+    executor: Executor
     room: Callable[[], int]
-    alone: bool = True  # one worker, which takes what it is given in order
-    executor: Executor = field(init=False)
+    far: bool = False  # on other machines
+    copied: bool = False  # in a copy of this process: what is prepared here is prepared there
 
-    def __post_init__(self) -> None:
-        """Start the executor."""
-        self.executor = self.make()
 
-    def renew(self) -> None:
-        """Replace an executor whose worker has died."""
-        self.executor.shutdown(wait=False, cancel_futures=True)
-        self.executor = self.make()
-
-    def close(self) -> None:
-        """Let the worker go; what waits is given up."""
-        self.executor.shutdown(wait=True, cancel_futures=True)
+def _here(task: Callable[..., Any], *arguments: Any) -> Any:
+    return task(*arguments)
 
 
 class Here(Executor):
-    """An executor that works in this process, at once."""
+    """An executor that does what it is given at once, in this process or by asking another."""
+
+    def __init__(self, ask: Callable[..., Any] = _here, close: Callable[[], None] | None = None):
+        """`ask` does a task with its arguments."""
+        self.ask, self.close = ask, close
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
         """Do it, and keep what came."""
+        assert not kwargs
         future: Future[Any] = Future()
         try:
-            future.set_result(fn(*args, **kwargs))
+            future.set_result(self.ask(fn, *args))
         except Exception as error:  # noqa: BLE001 - as every executor, which hands it on
             future.set_exception(error)
         return future
 
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Let the other process go."""
+        if self.close is not None:
+            self.close()
+
 
 def lanes(jobs: int, scheduler: str = "") -> Sequence[Lane]:
-    """For one job this process, for more so many processes (0: one a core); or a cluster."""
+    """So many processes (0: one a core), of which this one waits for a single one; or a cluster."""
     if scheduler:
         return [_cluster(scheduler)]
     jobs = jobs or cores()
     if jobs == 1:
-        return [Lane(Here, lambda: 1)]
-    return [Lane(_process, lambda: AHEAD) for _ in range(jobs)]
+        one = Beside(copy=True)
+        return [Lane(Here(one.ask, one.close), lambda: 1, copied=True)]
+    return [Lane(Worker(), lambda: AHEAD) for _ in range(jobs)]
 
 
 def cores() -> int:
@@ -71,35 +70,6 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-# -- processes -------------------------------------------------------------------------------------
-
-
-def _process() -> Executor:
-    """One process of its own, so that its death is nobody else's.
-
-    They are forked from a server that has imported everything, or started afresh: a fork of this
-    process would take its threads' locks along.
-    """
-    methods = multiprocessing.get_all_start_methods()
-    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
-    if "forkserver" in methods:
-        context.set_forkserver_preload(["gradcheck.batch.work"])
-    return ProcessPoolExecutor(1, mp_context=context, initializer=_start)
-
-
-def _start() -> None:
-    """Leave Ctrl-C to the parent; end when the parent is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_watch, daemon=True).start()
-
-
-def _watch() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 # -- a cluster -------------------------------------------------------------------------------------
@@ -121,7 +91,7 @@ def _cluster(address: str) -> Lane:
         threads: int = sum(client.nthreads().values())
         return AHEAD_FAR * max(1, threads)
 
-    return Lane(lambda: Far(client), room, alone=False)
+    return Lane(Far(client), room, far=True)
 
 
 class Far(Executor):

@@ -3,10 +3,8 @@
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,41 +39,6 @@ class Judged(NamedTuple):
     verdict: str
     score: float
     line: str
-
-
-class Marked(NamedTuple):
-    """The judgement of an answer to a part."""
-
-    problem: str
-    part: str
-    verdict: str
-    score: float
-    line: str
-
-    def told(self, student: str = "") -> dict[str, Any]:
-        """All that there is to tell, with the student who gave the answer."""
-        return {"student": student, **json.loads(self.line)}
-
-
-@dataclass(frozen=True)
-class Student:
-    """A student, what people call them, and the judgement of every part."""
-
-    name: str
-    called: str
-    judged: Sequence[Marked]
-
-
-@dataclass(frozen=True)
-class Change:
-    """An answer whose judgement is another one than when the batch was last complete."""
-
-    student: str
-    problem: str
-    part: str
-    before: Mapping[str, Any] | None
-    after: Mapping[str, Any] | None
-    same_answer: bool
 
 
 class Ledger:
@@ -247,54 +210,6 @@ class Ledger:
         """Commit what was judged."""
         self.db.commit()
         self.unsaved, self.saved = 0, time.monotonic()
-
-    # -- reading again -------------------------------------------------------------------------
-
-    def everything(
-        self, *, as_read: bool = False, between: tuple[str, str] | None = None
-    ) -> Iterator[Student]:
-        """Every student in the order of the names (or as they were read), with all judgements.
-
-        `between` two names: only these and those whose names lie between them.
-        """
-        parts = ((id, part["name"]) for id, p in self.problems().items() for part in p["parts"])
-        place = {both: k for k, both in enumerate(parts)}
-        sql = (
-            "SELECT student, called, a.problem, a.part, verdict, score, line FROM answers a"
-            " JOIN questions ON number = question JOIN students ON name = student"
-            f" WHERE line IS NOT NULL {'AND student BETWEEN ? AND ?' if between else ''}"
-            f" ORDER BY {'place' if as_read else 'student'}"
-        )
-        with closing(self.db.cursor()) as rows:
-            rows.execute(sql, between or ())
-            for (name, called), group in groupby(rows, key=lambda row: row[:2]):
-                own = [Marked(*row[2:]) for row in group if row[2:4] in place]
-                yield Student(name, called, sorted(own, key=lambda m: place[m.problem, m.part]))
-
-    def distinct(self) -> Iterator[tuple[Marked, int]]:
-        """Each distinct answer's judgement, and how many students gave it."""
-        sql = (
-            "SELECT q.problem, q.part, verdict, score, line, COUNT(*) FROM answers"
-            " JOIN questions q ON number = question WHERE line IS NOT NULL"
-            " GROUP BY number ORDER BY q.problem, q.part, q.hash"
-        )
-        for row in self.db.execute(sql):
-            yield Marked(*row[:5]), row[5]
-
-    def changes(self) -> Iterator[Change]:
-        """What is judged otherwise than when the batch was last complete."""
-        both = (
-            "SELECT {0}.student, {0}.problem, {0}.part, x.line, y.line, x.answer IS y.answer"
-            " FROM {0} LEFT JOIN {1} USING (student, problem, part)"
-            " LEFT JOIN questions x ON x.number = before.question"
-            " LEFT JOIN questions y ON y.number = answers.question"
-        )
-        changed = both.format("answers", "before") + " WHERE x.number IS NOT y.number"
-        gone = both.format("before", "answers") + " WHERE answers.question IS NULL"
-        rows = self.db.execute(f"{changed} UNION ALL {gone} ORDER BY 1, 2, 3")
-        for student, problem, part, was, now, same in rows:
-            before, after = (None if line is None else json.loads(line) for line in (was, now))
-            yield Change(student, problem, part, before, after, bool(same))
 
 
 def _connected(path: Path | None, readonly: bool) -> sqlite3.Connection:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from gradcheck.batch.ledger import Ledger
+from gradcheck.batch.marked import everything
 from gradcheck.batch.statistics import points
 from gradcheck.report.gradebooks import cells, figure
 from gradcheck.report.judgements import told
@@ -17,7 +18,7 @@ FULL = "full"
 
 def json_lines(ledger: Ledger, feedback: str, *, as_read: bool = False) -> Iterator[str]:
     """The lines of `--json`, in the order student, problem, part."""
-    for student in ledger.everything(as_read=as_read):
+    for student in everything(ledger, as_read=as_read):
         for marked in student.judged:
             yield json.dumps(told(marked.told(student.name), feedback))
 
@@ -39,7 +40,7 @@ def _grades(ledger: Ledger) -> Iterator[str]:
     about = ledger.problems()
     possible = sum(part["points"] for each in about.values() for part in each["parts"])
     yield cells(["student", *about, "total", "possible", "needs_review"])
-    for student in ledger.everything():
+    for student in everything(ledger):
         own = points(student)
         review = sum(marked.verdict == "needs-review" for marked in student.judged)
         numbers = [*(own.get(id, 0.0) for id in about), sum(own.values()), possible]

@@ -6,6 +6,7 @@ from pathlib import Path
 from gradcheck.batch.crew import Crew
 from gradcheck.batch.executors import lanes
 from gradcheck.batch.ledger import Ledger
+from gradcheck.batch.marked import everything
 from gradcheck.batch.outputs import FULL, only, replaced
 from gradcheck.batch.statistics import ClassFacts
 from gradcheck.report.judgements import told
@@ -38,7 +39,7 @@ def write_students(path: Path, out: Path, first: str, last: str) -> None:
     with closing(Ledger(path, readonly=True)) as ledger:
         feedback = ledger.fact("feedback") or FULL
         about, title = ledger.problems(), ledger.fact("title")
-        for student in ledger.everything(between=(first, last)):
+        for student in everything(ledger, between=(first, last)):
             lines = [told(marked.told(student.name), feedback) for marked in student.judged]
             with replaced(out / "students" / page_name(student.name)) as file:
                 file.write(student_page(student.name, student.called, title, lines, about))

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gradcheck.batch.ledger import Ledger, Student
+from gradcheck.batch.ledger import Ledger
+from gradcheck.batch.marked import Student, distinct, everything
 
 OFTEN = 5  # wrong answers that are shown of each problem
 FEWEST = 5  # students, below whom a correlation says nothing
@@ -81,7 +82,7 @@ def class_facts(ledger: Ledger) -> ClassFacts:
     """Everything that is told of a class, read from the ledger."""
     about = ledger.problems()
     found = ClassFacts({id: _problem(id, each) for id, each in about.items()})
-    for student in ledger.everything():
+    for student in everything(ledger):
         _count(found, student)
     for number, said in _distinct(ledger, found.problems):
         problem = found.problems[said["problem"]]
@@ -124,7 +125,7 @@ def _distinct(
     ledger: Ledger, known: Mapping[str, ProblemFacts]
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Every distinct answer's line, and how many gave it."""
-    for marked, number in ledger.distinct():
+    for marked, number in distinct(ledger):
         if marked.problem in known:
             yield number, marked.told()
 

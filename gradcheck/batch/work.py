@@ -5,15 +5,19 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from gradcheck.batch.ledger import Judged
 from gradcheck.batch.questions import unpacked
+from gradcheck.batch.workers import item
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.judging import Judgement, judge
+from gradcheck.grading.judgement import OURS, Judgement
+from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, NoKey, key
-from gradcheck.problem import ProblemSet, load_text
+from gradcheck.problem import Problem, ProblemSet, load_text
 from gradcheck.report.judgements import line
 
+TOO_LARGE = "judging this answer takes more memory than an answer may"
 SETS = 1_000  # that a worker keeps; a course has a few dozen
 
 
@@ -33,10 +37,10 @@ class Chunk:
     asking: Asking
     answers: Sequence[tuple[int, str, str]]
 
-    def halves(self) -> "tuple[Chunk, Chunk]":
-        """The first and the second half of it."""
-        middle = len(self.answers) // 2
-        return Chunk(self.asking, self.answers[:middle]), Chunk(self.asking, self.answers[middle:])
+    def cut(self, *places: int) -> "list[Chunk]":
+        """The pieces of it between these places."""
+        ends = pairwise((0, *places, len(self.answers)))
+        return [Chunk(self.asking, self.answers[start:end]) for start, end in ends]
 
 
 def prepared(asking: Asking) -> str:
@@ -51,30 +55,43 @@ def prepared(asking: Asking) -> str:
 
 
 def judged(chunk: Chunk) -> list[Judged]:
-    """The judgement of every answer."""
+    """The judgement of every answer, each within the limits of a worker."""
     ready = _key(chunk.asking)
-    return [_judged(ready, *answer) for answer in chunk.answers]
+    found = []
+    for k, answer in enumerate(chunk.answers):
+        with item(k):
+            found.append(_judged(ready, *answer))
+    return found
 
 
 def unjudged(chunk: Chunk, why: str) -> list[Judged]:
     """Answers that no worker survives, left to a person."""
     ready = _set(chunk.asking.text, chunk.asking.file)
     problem = next(p for p in ready.problems if p.id == chunk.asking.problem)
-    found = []
-    for number, name, answer in chunk.answers:
-        part = problem.part(name)
-        worth = problem.points * part.weight if part else 0.0
-        typed = unpacked(answer)
-        base = Judgement("", problem.id, name, typed, "needs-review", 0.0, worth, remarks=(why,))
-        found.append(_kept(number, base, ""))
-    return found
+    return [_left(problem, *answer, why) for answer in chunk.answers]
 
 
 def _judged(ready: Key, number: int, name: str, answer: str) -> Judged:
+    """One judgement; what stumbles on a fault of ours, or on its bound of memory, is left."""
     part = ready.problem.part(name)
     if part is None:
         raise LookupError(f"{ready.problem.id} has no part {name}")
-    return _kept(number, judge(ready, part, unpacked(answer)), ready.problem.program.source)
+    try:
+        return _kept(number, judge(ready, part, unpacked(answer)), ready.problem.program.source)
+    except MemoryError:
+        return _left(ready.problem, number, name, answer, TOO_LARGE)
+    except Exception as error:  # noqa: BLE001 - one answer never stops a batch
+        why = f"{OURS}: {type(error).__name__}: {error}"
+        return _left(ready.problem, number, name, answer, why)
+
+
+def _left(problem: Problem, number: int, name: str, answer: str, why: str) -> Judged:
+    """An answer that is left to a person."""
+    part = problem.part(name)
+    worth = problem.points * part.weight if part else 0.0
+    typed = unpacked(answer)
+    base = Judgement("", problem.id, name, typed, "needs-review", 0.0, worth, remarks=(why,))
+    return _kept(number, base, "")
 
 
 def _kept(number: int, judgement: Judgement, source: str) -> Judged:

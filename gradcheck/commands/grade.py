@@ -12,8 +12,9 @@ from rich.text import Text
 from gradcheck.batch.collect import Chosen
 from gradcheck.batch.crew import Broken, Crew
 from gradcheck.batch.executors import lanes
-from gradcheck.batch.ledger import NAME, Change, Ledger, Unusable
+from gradcheck.batch.ledger import NAME, Ledger, Unusable
 from gradcheck.batch.lock import only_writer
+from gradcheck.batch.marked import Change, changes, everything
 from gradcheck.batch.outputs import json_lines, write_results
 from gradcheck.batch.pages import write_pages
 from gradcheck.batch.run import Batch
@@ -180,7 +181,7 @@ def _show(ledger: Ledger, facts: ClassFacts, how: How) -> None:
     if len(facts.totals) > 1:
         _show_class(facts, out)
     if how.diff:
-        _show_changes(list(ledger.changes()), out)
+        _show_changes(list(changes(ledger)), out)
     if how.directory is not None:
         out.print(Text(f"the class: {how.directory / 'index.html'}"), soft_wrap=True)
 
@@ -227,7 +228,7 @@ def _brief(value: object) -> str:
 def _show_answers(ledger: Ledger, out: Console, how: How) -> None:
     """Every answer, as it was read; what is right or missing in one line, unless asked for more."""
     about = ledger.problems()
-    for student in ledger.everything(as_read=True):
+    for student in everything(ledger, as_read=True):
         for marked in student.judged:
             line = told(marked.told(student.name), how.feedback)
             _show_answer(out, line, about[marked.problem]["program"], how)

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from gradcheck.batch.ledger import NAME, Ledger, Unusable
+from gradcheck.batch.marked import everything
 from gradcheck.batch.outputs import FULL, replaced, write_grades
 from gradcheck.batch.pages import write_pages
 from gradcheck.batch.statistics import class_facts
@@ -72,7 +73,7 @@ def _write(ledger: Ledger, form: str, out: Path, export: Path | None, column: st
 
 def _students(ledger: Ledger, feedback: str) -> Iterator[tuple[str, list[Line]]]:
     """Every student's name and lines."""
-    for student in ledger.everything():
+    for student in everything(ledger):
         yield student.name, [told(m.told(student.name), feedback) for m in student.judged]
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.judging import Judgement, judge
+from gradcheck.grading.judgement import Judgement
+from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, key
 from gradcheck.problem import Problem, ProblemSet
 

@@ -12,6 +12,7 @@ from gradcheck.opinions.opinion import Case
 from gradcheck.plots.curves import differences_of
 from gradcheck.plots.dot import dot_text
 from gradcheck.plots.graphs import graph_of
+from gradcheck.plots.kinks import kink_of, kinked
 from gradcheck.plots.names import distinct
 from gradcheck.plots.traces import NothingToDraw, trace_of
 from gradcheck.problem import Problem
@@ -100,7 +101,7 @@ def _writing(path: Path) -> Iterator[None]:
 
 
 def of_case(problem: Problem, case: Case, verdict: Verdict, name: str = "") -> Iterator[Draft]:
-    """The graph of a value and the V curve of every part; `name` tells one of several values."""
+    """The graph of a value, every part's kink and V curve; `name` tells one of several values."""
     title = f"{problem.id}, {name}" if name else problem.id
     graph = cache(lambda: graph_of(f"{title}: the graph", case, problem.program))
     yield "graph.dot", lambda: dot_text(graph())
@@ -108,12 +109,18 @@ def of_case(problem: Problem, case: Case, verdict: Verdict, name: str = "") -> I
         return
     from gradcheck.plots.curve_picture import curve_svg  # noqa: PLC0415
     from gradcheck.plots.graph_picture import graph_svg  # noqa: PLC0415
+    from gradcheck.plots.kink_picture import kink_svg  # noqa: PLC0415
 
     def curve(part: str) -> str:
         return curve_svg(title, differences_of(case, verdict, part))
 
+    def kink(part: str) -> str:
+        return kink_svg(title, kink_of(case, verdict, part))
+
     yield "graph.svg", lambda: graph_svg(graph())
     for part, safe in zip(case.wrt, distinct(case.wrt), strict=True):
+        if kinked(verdict, part) is not None:
+            yield f"kink-{safe}.svg", partial(kink, part)
         yield f"differences-{safe}.svg", partial(curve, part)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gradcheck.diagnosis import Hypothesis, words
-from gradcheck.grading.judging import Judgement, Witness
+from gradcheck.grading.judgement import Judgement, Witness
 
 # What is told of a mistake where not everything is.
 CLASS = frozenset({"id", "with"})

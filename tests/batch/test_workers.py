@@ -1,240 +1,148 @@
-"""Runs that are killed, workers that die, clusters whose workers come and go: the same bytes."""
+"""A process within limits: what it is told, and what is told when it is lost."""
 
-import importlib.util
-import json
 import os
-import random
-import signal
-import subprocess
-import sys
+import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
-from gradcheck.batch.crew import GIVEN_UP, Crew
-from gradcheck.batch.executors import lanes
-from gradcheck.batch.work import Asking, Chunk
-from tests.support.batches import SET, calls, grade, lines, made, outputs
+from gradcheck.batch.workers import NOTHING, Beside, Limits, Lost, Worker, item
 
-STUDENTS = 150
-KILLED = 2  # times; each resumed run gets further
-PATIENCE = 300  # seconds, for anything, on a busy machine
-POISON = """
-import os
-from gradcheck.batch import work
-judge = work.judge
-def deadly(ready, part, answer):
-    if answer == "poison":
+SHORT = Limits(seconds=0.3, memory=1 << 27)
+
+
+def doubled(values: list[int]) -> list[int]:
+    """An ordinary task."""
+    return [2 * value for value in values]
+
+
+def endless(at: int) -> None:
+    """Big numbers in C, which nothing in Python interrupts, during one item of several."""
+    for k in range(at + 1):
+        with item(k):
+            3 ** (10**9 if k == at else 2)
+
+
+def waiting() -> None:
+    """An item that computes nothing, and never ends."""
+    with item(0):
+        threading.Event().wait()
+
+
+def hungry() -> int:
+    """An item that wants a gigabyte."""
+    with item(0):
+        return len(b"x" * (1 << 30))
+
+
+def hungry_outside() -> int:
+    """A task that wants a gigabyte, and is not within an item; nor is it after one."""
+    with item(0):
+        pass
+    return len(b"x" * 1000)
+
+
+def dying(at: int) -> None:
+    """A process that dies during an item, or outside of all."""
+    if at == NOTHING:
         os.kill(os.getpid(), 9)
-    return judge(ready, part, answer)
-work.judge = deadly
-"""
+    with item(at):
+        os.kill(os.getpid(), 9)
 
 
-@pytest.fixture(scope="module")
-def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A set, a table of answers no two of which are alike, and what an unbroken run makes of it."""
-    directory = tmp_path_factory.mktemp("room")
-    rows = [f"s{k},6x + {k % 3}*{k},{k}x,{k}" for k in range(STUDENTS)]
-    made(directory, {"set.yaml": SET, "form.csv": "\n".join(["student,line,two.x,two.y", *rows])})
-    assert command(directory, "whole").wait(PATIENCE) == 0
-    return directory
+def slow_in_all() -> int:
+    """Many items, none of which is too slow."""
+    for k in range(3):
+        with item(k):
+            end = time.process_time() + 0.15
+            while time.process_time() < end:
+                pass
+    return 3
 
 
-def command(room: Path, out: str, *more: str, **how: str) -> "subprocess.Popen[bytes]":
-    """`gradcheck grade` as a process group of its own."""
-    words = ["grade", str(room / "set.yaml"), str(room / "form.csv"), "-o", str(room / out), *more]
-    return subprocess.Popen(
-        [sys.executable, "-m", "gradcheck", *words],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        env={**os.environ, **how},
-    )
+def failing() -> None:
+    """A fault of ours."""
+    raise LookupError("no such part")
 
 
-def judged(directory: Path) -> int:
-    """How many answers a ledger holds the judgement of, also while another process writes it."""
-    try:
-        return sum(calls(directory))
-    except Exception:  # noqa: BLE001 - not there yet, or just being made
-        return 0
+@pytest.fixture(scope="module", params=["server", "copy"])
+def beside(request: pytest.FixtureRequest) -> Iterator[Beside]:
+    """A process from the server, or a copy of this one; used again after every loss."""
+    found = Beside(SHORT, copy=request.param == "copy")
+    yield found
+    found.close()
 
 
-def _far_enough(process: "subprocess.Popen[bytes]", directory: Path, count: int) -> bool:
-    """Whether so many answers are judged, or the run is over."""
-    return process.poll() is not None or judged(directory) >= count
+def test_a_task_comes_back(beside):
+    """Its result, again and again from the same process."""
+    assert beside.ask(doubled, [1, 2]) == [2, 4]
+    first = beside.process.pid
+    assert beside.ask(os.getpid) == first != os.getpid()
 
 
-def wait_until(condition: object) -> None:
-    """Until a function says yes."""
-    end = time.monotonic() + PATIENCE
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < end, "nothing happened"
-        time.sleep(0.02)
-
-
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_a_killed_run_goes_on_to_the_same_bytes(room, jobs):
-    """`kill -9` of the whole group, again and again: nothing judged twice, nothing lost."""
-    out = f"killed-{jobs}"
-    dice = random.Random(jobs)
-    for _ in range(KILLED):
-        more = judged(room / out) + dice.randint(1, 90)
-        with ended(command(room, out, "--jobs", jobs)) as process:
-            wait_until(partial(_far_enough, process, room / out, more))
-    assert judged(room / out) > 0
-    assert command(room, out, "--jobs", jobs).wait(PATIENCE) == 0
-    assert outputs(room / out) == outputs(room / "whole")
-    assert calls(room / out) == [1] * len(calls(room / "whole"))
-
-
-def test_ctrl_c_keeps_what_was_judged(room):
-    """Exit code 130, and the same command goes on."""
-    process = command(room, "stopped", "--jobs", "2")
-    wait_until(lambda: judged(room / "stopped") > 0)
-    os.killpg(process.pid, signal.SIGINT)
-    assert process.wait(PATIENCE) in (0, 130)
-    assert command(room, "stopped").wait(PATIENCE) == 0
-    assert outputs(room / "stopped") == outputs(room / "whole")
-
-
-def test_a_deadly_answer_is_left_to_a_person(tmp_path):
-    """It kills every worker that judges it: it alone is not graded, and the batch ends."""
-    names = [f"s{k}" for k in range(40)]
-    rows = [f"{name},{'poison' if name == 's17' else f'{k}x'}" for k, name in enumerate(names)]
-    made(tmp_path, {"set.yaml": SET, "a.csv": "\n".join(["student,line", *rows])})
-    made(tmp_path, {"deadly/sitecustomize.py": POISON})
-    path = os.pathsep.join(
-        [str(tmp_path / "deadly"), os.environ.get("PYTHONPATH", ""), os.getcwd()]
-    )
-    words = [str(tmp_path / "set.yaml"), str(tmp_path / "a.csv"), "--jobs", "2", "--json"]
-    found = subprocess.run(
-        [sys.executable, "-m", "gradcheck", "grade", *words],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert found.returncode == 3, found.stderr
-    told = {t["student"]: t for t in lines(found.stdout) if t["problem"] == "line"}
-    assert [name for name in names if told[name]["verdict"] == "needs-review"] == ["s17"]
-    assert told["s17"]["remarks"] == [GIVEN_UP]
-    assert told["s17"]["answer"] == "poison"
-    assert told["s6"]["verdict"] == "right"
-
-
-def test_a_fault_of_ours_costs_one_answer(monkeypatch):
-    """The chunk is halved until the answer that stumbles is alone."""
-
-    def fails(ready, part, answer):
-        if answer == "7x":
-            raise RecursionError("too deep")
-        return judge(ready, part, answer)
-
-    from gradcheck.batch import work  # noqa: PLC0415 - the name is patched in the module
-
-    judge = work.judge
-    monkeypatch.setattr(work, "judge", fails)
-    asking = Asking(SET.encode(), "", "line")
-    chunks = [Chunk(asking, [(k, "x", f'"{k}x"') for k in range(20)])]
-    crew = Crew(lanes(1))
-    dealt = crew.judge(["line"], lambda _: chunks.pop() if chunks else None)
-    found = [each for some in dealt for each in some]
-    assert sorted(each.number for each in found) == list(range(20))
-    assert [each.number for each in found if each.verdict == "needs-review"] == [7]
-    assert "a fault of gradcheck itself: RecursionError: too deep" in next(
-        each.line for each in found if each.number == 7
-    )
-
-
-# -- a real Dask scheduler and its workers on loopback ---------------------------------------------
-
-dask = pytest.mark.skipif(
-    importlib.util.find_spec("distributed") is None, reason="needs the extra `cluster`"
+@pytest.mark.parametrize(
+    ("task", "at", "says"),
+    [
+        (endless, 2, r"more than 0\.3 seconds of computing"),
+        (dying, 1, "its process ended with the code -9"),
+        (dying, NOTHING, "its process ended with the code -9"),
+    ],
 )
+def test_a_lost_process_tells_where(beside, task, at, says):
+    """The item that it worked on, and why; the next task finds another process."""
+    with pytest.raises(Lost, match=says) as found:
+        beside.ask(task, at)
+    assert (found.value.at, found.value.overtime) == (at, task is endless)
+    assert beside.ask(doubled, [3]) == [6]
 
 
-@contextmanager
-def ended(process: "subprocess.Popen[bytes]") -> Iterator["subprocess.Popen[bytes]"]:
-    """A process that does not outlive the test."""
-    try:
-        yield process
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+def test_what_waits_is_given_up_by_the_clock(monkeypatch):
+    """Not by computing, of which there is none."""
+    monkeypatch.setattr("gradcheck.batch.workers.LOOK", 0.02)
+    beside = Beside(Limits(seconds=0.05))
+    with pytest.raises(Lost, match=r"0\.05 seconds") as found:
+        beside.ask(waiting)
+    assert (found.value.at, found.value.overtime) == (0, True)
+    beside.close()
 
 
-def started(module: str, *words: str, where: Path) -> "subprocess.Popen[bytes]":
-    """A program of Dask's, quiet, as a group of its own."""
-    return subprocess.Popen(
-        [sys.executable, "-m", module, *words],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        cwd=where,
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([os.getcwd(), os.environ.get("PYTHONPATH", "")]),
-        },
-    )
+def test_memory_is_bounded_within_items(beside):
+    """A MemoryError, which costs the task alone; the process goes on."""
+    with pytest.raises(RuntimeError, match="MemoryError"):
+        beside.ask(hungry)
+    assert beside.ask(hungry_outside) == 1000
 
 
-@contextmanager
-def cluster(where: Path) -> Iterator[str]:
-    """The address of a scheduler."""
-    file = where / "scheduler.json"
-    words = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
-    with ended(started("distributed.cli.dask_scheduler", *words, where=where)):
-        wait_until(file.is_file)
-        yield json.loads(file.read_text())["address"]
+def test_time_is_counted_by_item(beside):
+    """Three items of half the time each."""
+    assert beside.ask(slow_in_all) == 3
 
 
-def worker(address: str, where: Path) -> "subprocess.Popen[bytes]":
-    """One worker of one thread, without a nanny that would start it again."""
-    kept = ["--local-directory", str(where)]
-    words = [address, "--nthreads", "1", "--no-nanny", "--no-dashboard", *kept]
-    return started("distributed.cli.dask_worker", *words, where=where)
+def test_a_fault_is_told_by_its_name(beside):
+    """As a RuntimeError: an exception of any class may not travel."""
+    with pytest.raises(RuntimeError, match="LookupError: no such part"):
+        beside.ask(failing)
 
 
-@dask
-def test_a_cluster_gives_the_same_bytes(room, tmp_path):
-    """Two workers; one is killed midway, a third joins late."""
-    with (
-        cluster(tmp_path) as address,
-        ended(worker(address, tmp_path)) as first,
-        ended(worker(address, tmp_path)),
-        ended(command(room, "cluster", "--scheduler", address)) as run,
-    ):
-        wait_until(partial(_far_enough, run, room / "cluster", 50))
-        os.killpg(first.pid, signal.SIGKILL)
-        with ended(worker(address, tmp_path)):
-            assert run.wait(PATIENCE) == 0
-    assert outputs(room / "cluster") == outputs(room / "whole")
-    assert set(calls(room / "cluster")) == {1}
+def test_outside_of_workers_nothing_is_limited():
+    """An item in this process is no more than its body."""
+    with item(0):
+        assert doubled([1]) == [2]
 
 
-@dask
-def test_a_killed_run_on_a_cluster_goes_on(room, tmp_path):
-    """The command is killed, its workers are not; the next run ends with the same bytes."""
-    with cluster(tmp_path) as address, ended(worker(address, tmp_path)):
-        with ended(command(room, "far", "--scheduler", address)) as run:
-            wait_until(partial(_far_enough, run, room / "far", 50))
-        assert command(room, "far", "--scheduler", address).wait(PATIENCE) == 0
-    assert outputs(room / "far") == outputs(room / "whole")
-    assert set(calls(room / "far")) == {1}
-
-
-def test_no_scheduler_is_told(tmp_path):
-    """Where nothing answers, and what is missing."""
-    made(tmp_path, {"set.yaml": SET, "a.csv": "student,line\nada,6x\n"})
-    words: Sequence[object] = (tmp_path / "set.yaml", tmp_path / "a.csv")
-    found = grade(*words, "--scheduler", "tcp://127.0.0.1:1")
-    assert found.exit_code == 2
-    assert "127.0.0.1:1" in found.stderr or "gradcheck[cluster]" in found.stderr
+def test_a_worker_is_an_executor():
+    """Tasks in their order; the one after a loss has another process; the end does not wait."""
+    with Worker(SHORT) as worker:
+        found = [worker.submit(*task) for task in ((doubled, [1]), (endless, 0), (doubled, [2]))]
+        assert found[0].result() == [2]
+        assert isinstance(found[1].exception(), Lost)
+        assert found[2].result() == [4]
+    worker = Worker()
+    stuck = worker.submit(waiting)
+    worker.submit(doubled, [1])
+    assert worker.submit(doubled, [1]).cancel()
+    while worker.beside.process is None or not worker.beside.process.is_alive():
+        time.sleep(0.01)
+    worker.shutdown(cancel_futures=True)
+    assert isinstance(stuck.exception(), Lost)

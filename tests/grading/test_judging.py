@@ -192,7 +192,7 @@ def test_a_failed_explanation_leaves_the_verdict(monkeypatch):
     def fails(*_: object, **__: object) -> object:
         raise GradcheckError("no such luck")
 
-    monkeypatch.setattr("gradcheck.grading.judging.explain", fails)
+    monkeypatch.setattr("gradcheck.grading.gradients.explain", fails)
     found = judged(scalar("x**3 + 2*sin(x)", 2), "3x^2 - 2cos x")
     assert (found.verdict, found.witness is None) == ("wrong", False)
     assert found.diagnosis.remarks == ("the diagnosis failed: no such luck",)
@@ -286,7 +286,7 @@ def test_a_number_beyond_the_floats_is_judged(answer):
 
 def test_a_fault_of_ours_stops_no_batch(monkeypatch):
     """Where judging itself breaks, the one answer goes to review."""
-    monkeypatch.setattr("gradcheck.grading.judging._compared", lambda *_: {}["never"])
+    monkeypatch.setattr("gradcheck.grading.gradients.compared", lambda *_: {}["never"])
     found = judged(keyed(LINE), "6x")
     assert found.verdict == "needs-review"
     assert "fault of gradcheck" in found.remarks[-1]

@@ -18,10 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradcheck.cli import main
+from gradcheck.opinions.opinion import Case
 from gradcheck.plots.curve_picture import floor_of
 from gradcheck.plots.curves import Differences, differences_of
 from gradcheck.plots.dot import dot_text, quoted
 from gradcheck.plots.graphs import Edge, Graph, Vertex, graph_of
+from gradcheck.plots.kink_picture import kink_svg
+from gradcheck.plots.kinks import kink_of, kinked
 from gradcheck.plots.labels import heading_lines, lines_of
 from gradcheck.plots.layering import laid_out
 from gradcheck.plots.names import distinct
@@ -32,7 +35,7 @@ from gradcheck.problem.load import load_text
 from gradcheck.problem.record import Problem
 from gradcheck.training import prepared
 from gradcheck.training.series import Series, series
-from gradcheck.verdict.consult import consult
+from gradcheck.verdict.consult import Verdict, consult
 
 SVG = "{http://www.w3.org/2000/svg}"
 CHAIN = """
@@ -76,11 +79,16 @@ def traced(text: str, name: str) -> Trace:
     return trace_of("p", recorded(text)[name])
 
 
-def differences(program: str, inputs: str, part: str = "x") -> Differences:
-    """The picture of one part of a program."""
+def solved(program: str, inputs: str) -> tuple[Case, Verdict]:
+    """A program at its point, and the verdict there."""
     found = problem(f"id: p\ninputs: {inputs}\nprogram: {program}")
     case = found.case(given_point(found))
-    return differences_of(case, consult(case), part)
+    return case, consult(case)
+
+
+def differences(program: str, inputs: str, part: str = "x") -> Differences:
+    """The picture of one part of a program."""
+    return differences_of(*solved(program, inputs), part)
 
 
 def graph(text: str) -> Graph:
@@ -264,6 +272,21 @@ def test_a_kink_is_drawn_from_both_sides():
         far = curve.steps > 1e-3
         np.testing.assert_allclose(curve.errors[far], curve.steps[far], rtol=1e-6)
     assert found.chosen is None
+
+
+def test_a_kink_draws_the_function_and_a_tangent_to_each_side():
+    """The first kink of a part is drawn, whichever entry is the steepest: relu at 0 of three."""
+    case, verdict = solved("sum(3 * relu(x) - x**2)", "{x: [1.0, 0.0, -2.0]}")
+    found = kink_of(case, verdict, "x")
+    assert (found.label, found.at, found.left, found.right, found.chosen) == ("x[1]", 0, 0, 3, 0)
+    np.testing.assert_allclose(
+        found.values, 3 * np.maximum(found.steps, 0) - found.steps**2 + 3 - 1 - 4, atol=1e-12
+    )
+    drawn = kink_svg("set", found)
+    assert "a kink at x[1] = 0" in drawn
+    assert "slope to the right: 3" in drawn
+    smooth = solved("sum(x**2)", "{x: [1.0]}")
+    assert kinked(smooth[1], "x") is None
 
 
 def test_an_end_of_the_domain_is_drawn_from_inside():

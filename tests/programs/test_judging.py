@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from gradcheck.cli import main
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.judging import Judgement, judge
+from gradcheck.grading.judgement import Judgement
+from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, key
 from gradcheck.grading.selftest import faults
 from gradcheck.problem import Problem, load, load_text

@@ -2,7 +2,8 @@
 
 from functools import cache
 
-from gradcheck.grading.judging import Judgement, judge
+from gradcheck.grading.judgement import Judgement
+from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, key
 from gradcheck.problem import load_text
 

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.grading.judging import Judgement, judge
+from gradcheck.grading.judgement import Judgement
+from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, key
 from gradcheck.problem import load_text
 from tests.support.backward_form import both_keys, expressions

@@ -1,0 +1,251 @@
+"""A process beside this one, within limits: what hangs, or eats memory, costs itself only.
+
+    with Worker(Limits(seconds=2.0)) as worker:  # the process starts with the first task
+        future = worker.submit(judged, chunk)    # a `concurrent.futures.Executor`: in order
+        future.result()                          # or Lost: the process was killed, or died
+
+A task says `with item(k)` around each of its items (`work.judged`: its answers). The limits are
+those of one item; Lost tells during which one the process ended, and whether its time was over.
+The next task starts another process, so a worker is never used up. Preparing a problem is the
+instructor's own work, and stands outside of items: it has no limit.
+
+A task and its result are pickled: functions of modules, texts and numbers. A process is asked from
+one thread at a time (`Worker` has a thread for that); `Worker` may be given tasks from any.
+"""
+
+import ctypes
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+try:
+    import resource
+except ImportError:  # Windows, where time is watched from outside and memory is not
+    resource = None  # type: ignore[assignment]
+
+SECONDS = 10.0  # of computing for one answer; the slowest shipped one takes a fiftieth of it
+MEMORY = 1 << 30  # bytes for one answer, beside what the process has before
+PATIENCE = 6  # times as long by the clock: for what waits without computing
+LOOK = 0.5  # seconds between looks at the clock
+NOTHING = -1  # the item that is worked on, outside of items
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one item may take: seconds of computing, and bytes of memory (where Linux counts)."""
+
+    seconds: float = SECONDS
+    memory: int = MEMORY
+
+
+class Lost(RuntimeError):
+    """A process ended in the midst of its task: `at` which item, and whether for its time."""
+
+    def __init__(self, at: int, overtime: bool, why: str) -> None:
+        """`at` is -1 outside of items."""
+        super().__init__(why)
+        self.at, self.overtime = at, overtime
+
+
+# -- in the process ------------------------------------------------------------------------------
+
+
+class _Inside:
+    """The limits of this process, and where it says what it works on; unset outside of workers."""
+
+    limits: Limits | None = None
+    place: Any = None
+    bounded = False  # whether the memory has its bound since the task began
+
+
+@contextmanager
+def item(k: int) -> Iterator[None]:
+    """Work on the item k within the limits; in a process that is no worker there are none.
+
+    The system ends the process when the time is over: nothing in Python could, while it computes
+    with big numbers in C. Only computing counts, however busy the machine is.
+    """
+    limits = _Inside.limits
+    if limits is None:
+        yield
+        return
+    _Inside.place.value = k
+    _bound(limits)
+    _alarm(limits.seconds)
+    try:
+        yield
+    finally:
+        _alarm(0.0)
+        _Inside.place.value = NOTHING
+
+
+def _alarm(seconds: float) -> None:
+    """The end of this process after so many seconds of computing; 0: none."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
+def _bound(limits: Limits) -> None:
+    """Let the memory grow by no more than the limit, from the first item of a task."""
+    if not _Inside.bounded:
+        _Inside.bounded = True
+        pages = Path("/proc/self/statm")
+        if resource is not None and pages.exists():
+            used = int(pages.read_text().split()[0]) * resource.getpagesize()
+            _set_bound(used + limits.memory)
+
+
+def _set_bound(most: int) -> None:
+    """So many bytes, or as many as the system allows; -1: no bound."""
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    over = hard != resource.RLIM_INFINITY and not 0 <= most <= hard
+    resource.setrlimit(resource.RLIMIT_AS, (hard if over else most, hard))
+
+
+def _work(pipe: Connection, place: Any, limits: Limits) -> None:
+    """Do tasks until the pipe closes; Ctrl-C is the parent's affair."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _Inside.limits, _Inside.place = limits, place
+    while True:
+        try:
+            task, arguments = pipe.recv()
+        except EOFError:
+            return
+        pipe.send(_done(task, arguments))
+        if _Inside.bounded and resource is not None:
+            _set_bound(resource.RLIM_INFINITY)
+        _Inside.bounded = False
+
+
+def _done(task: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[bool, Any]:
+    """Whether it went well, and what came of it: a fault by its name, which always travels."""
+    try:
+        return True, task(*arguments)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the parent is told
+        return False, f"{type(error).__name__}: {error}"
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+# -- beside it -----------------------------------------------------------------------------------
+
+
+class Beside:
+    """One process within limits, started when it is asked and again when it was lost.
+
+    It comes from a server that has imported everything, or is started afresh: a fork of this
+    process would take its threads' locks along. `copy`: fork this process nevertheless, as long as
+    it has a single thread (and is on Linux); then what is prepared here is prepared there.
+    """
+
+    def __init__(self, limits: Limits | None = None, *, copy: bool = False) -> None:
+        """Nothing runs yet."""
+        self.limits, self.copy = limits or Limits(), copy
+        self.process: Any = None
+        self.closed = False
+
+    def ask(self, task: Callable[..., Any], /, *arguments: Any) -> Any:
+        """Do a task there; raises Lost, or RuntimeError with what the task raised."""
+        if self.process is None:
+            self._start()
+        in_time = True
+        try:
+            self.pipe.send((task, arguments))
+            in_time = self._waited()
+            well, found = self.pipe.recv()
+        except (EOFError, OSError):
+            raise self._lost(in_time) from None
+        if not well:
+            raise RuntimeError(found)
+        return found
+
+    def close(self) -> None:
+        """End the process, whatever it does."""
+        self.closed, process = True, self.process
+        if process is not None:
+            process.kill()
+            process.join()
+
+    def _start(self) -> None:
+        if self.closed:
+            raise RuntimeError("a closed worker is asked")
+        context = _context(self.copy)
+        self.place = context.RawValue(ctypes.c_long, NOTHING)
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(
+            target=_work, args=(theirs, self.place, self.limits), daemon=True
+        )
+        self.process.start()
+        theirs.close()
+
+    def _waited(self) -> bool:
+        """Wait for an answer; kill what works on one item too long, by looks and not by the clock.
+
+        A machine that slept, or a process that was stopped, has not worked. Whether it was in time.
+        """
+        looks, last = 0, NOTHING
+        most = self.limits.seconds * PATIENCE / LOOK
+        while not self.pipe.poll(LOOK):
+            now = self.place.value
+            looks = looks + 1 if now == last != NOTHING else 0
+            last = now
+            if looks > most:
+                self.process.kill()
+                return False
+        return True
+
+    def _lost(self, in_time: bool) -> Lost:
+        """What is to be said of a process that has ended."""
+        self.process.join()
+        self.pipe.close()
+        code, at = self.process.exitcode, self.place.value
+        self.process = None
+        if not in_time or code == -getattr(signal, "SIGPROF", 0):
+            return Lost(at, True, f"more than {self.limits.seconds:g} seconds of computing")
+        return Lost(at, False, f"its process ended with the code {code}")
+
+
+def _context(copy: bool) -> Any:
+    """How a process starts."""
+    methods = multiprocessing.get_all_start_methods()
+    if copy and sys.platform == "linux" and threading.active_count() == 1:
+        return multiprocessing.get_context("fork")
+    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+    if "forkserver" in methods:
+        context.set_forkserver_preload(["gradcheck.batch.work"])
+    return context
+
+
+class Worker(Executor):
+    """An executor of one process within limits: tasks are done one after the other."""
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        """The process starts with the first task."""
+        self.beside = Beside(limits)
+        self.thread = ThreadPoolExecutor(1)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        """Do it there, after what was asked before; the future raises as `Beside.ask` does."""
+        assert not kwargs
+        return self.thread.submit(self.beside.ask, fn, *args)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the process: at once if what waits is given up."""
+        self.thread.shutdown(wait=wait and not cancel_futures, cancel_futures=cancel_futures)
+        self.beside.close()
+        self.thread.shutdown(wait=wait)

@@ -1,0 +1,66 @@
+"""An answer held against the closed form: numbers at the given point, formulas at every point."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradcheck.grading.equivalence import Array, Outcome, compare, compare_numbers
+from gradcheck.grading.formulas.knots import further_sides, unseen
+from gradcheck.grading.formulas.values import Readings, floats
+from gradcheck.grading.key import DIAGNOSTIC, Key, Spot
+from gradcheck.grading.understood import nearest
+
+FEWEST = 3  # points at which a formula must have been compared before it is called right
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """How an answer compares, at which points, and its values at those of the diagnosis."""
+
+    outcome: Outcome
+    spots: tuple[Spot, ...]
+    values: tuple[Array | None, ...] = ()
+    slack: Any = 0.0
+
+
+def compared(key: Key, part: str, ready: Readings) -> Compared:
+    """Numbers at the given point; formulas at every point, and where their pieces change."""
+    inputs = key.scope.inputs
+    if not any(inputs[name].varies for name in ready.names & inputs.keys()):
+        return _numbers(key, part, ready)
+    answers = [ready.at(spot) for spot in key.spots]
+    references = [key.reference(k, part) for k in range(len(key.points))]
+    outcome = compare(answers, references)
+    spots = key.spots
+    if outcome.kind == "equal":
+        more = further_sides(key, ready)
+        spots = (*spots, *more)
+        if more:
+            beyond = [spot.gradient(part) for spot in more]
+            outcome = compare([*answers, *map(ready.at, more)], [*references, *beyond])
+        outcome = _doubted(outcome, key, ready, spots)
+        return Compared(outcome, spots)
+    return Compared(outcome, spots, tuple(floats(at) for at in answers[:DIAGNOSTIC]))
+
+
+def _doubted(outcome: Outcome, key: Key, ready: Readings, spots: tuple[Spot, ...]) -> Outcome:
+    """Equal; unless the points could not have shown a difference."""
+    if outcome.kind != "equal":
+        return outcome
+    if len(key.points) < FEWEST:
+        return Outcome("undecided", why="too few points of the domain were found")
+    piece = unseen(ready, spots)
+    return Outcome("undecided", why=f"`{piece}` is too far out to be seen") if piece else outcome
+
+
+def _numbers(key: Key, part: str, ready: Readings) -> Compared:
+    """An answer that says nothing about other points than the given one."""
+    answer = ready.at(key.spots[0])
+    noise = np.asarray(key.noise(part))
+    halves = np.broadcast_to(ready.half_units, ready.half_units.shape or noise.shape)
+    outcome = compare_numbers(answer, halves, key.reference(0, part), noise)
+    unknown = (None,) * (min(DIAGNOSTIC, len(key.points)) - 1)
+    units = ready.half_units
+    slack = np.reshape([0.0 if h is None else nearest(h) for h in units.flat], units.shape)
+    return Compared(outcome, key.spots, (floats(answer), *unknown), slack)

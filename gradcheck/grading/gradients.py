@@ -1,0 +1,125 @@
+"""An answer to a gradient: right, wrong with a witness, or for review; then diagnosed."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from flint import arb
+
+from gradcheck.diagnosis import Diagnosis, explain
+from gradcheck.errors import GradcheckError, OutOfBudget, TextError
+from gradcheck.grading.comparing import Compared, compared
+from gradcheck.grading.equivalence import Outcome
+from gradcheck.grading.formulas.values import NotNumbers, Readings
+from gradcheck.grading.judgement import FAILURES, OURS, Judgement, Witness, earned, said, shown
+from gradcheck.grading.key import DIAGNOSTIC, Key, Spot
+from gradcheck.grading.scoring import share
+from gradcheck.numbers.ball import middle, precision
+
+STEP = Fraction(1, 2**40)  # to both sides, for the slope of an answer
+WIDTH = 2.0**-39
+FINE = 256  # bits for it
+
+
+def of_gradient(base: Judgement, key: Key, part: str, ready: Readings, diagnose: bool) -> Judgement:
+    """An answer to the gradient by an input, held against the closed form and explained."""
+    try:
+        found = compared(key, part, ready)
+    except (NotNumbers, TextError) as error:
+        return said(base, "wrong", f"the answer cannot be evaluated: {error}")
+    except (OutOfBudget, GradcheckError) as error:
+        return said(base, "needs-review", str(error))
+    except FAILURES as error:
+        return said(base, "needs-review", f"{OURS}: {error}")
+    judged = _from_outcome(base, key, found)
+    wanted = diagnose and judged.verdict == "wrong"
+    return _diagnosed(judged, key, part, ready, found) if wanted else judged
+
+
+def _from_outcome(base: Judgement, key: Key, found: Compared) -> Judgement:
+    """The verdict, its tags and its witness; what a right answer earns."""
+    outcome = found.outcome
+    if outcome.kind == "equal":
+        tags = ("rounded",) if outcome.rounded else ()
+        score = base.points * earned(key, tags)
+        return replace(base, verdict="right", score=score, tags=tags)
+    if outcome.kind == "undecided":
+        why = outcome.why or "precision ran out before the answer was told from the gradient"
+        return said(base, "needs-review", why)
+    tags = (outcome.kind,) if outcome.kind in ("narrower", "shape") else ()
+    return replace(
+        base,
+        verdict="wrong",
+        score=base.points * share(key.problem.credit, tags, None),
+        witness=_witness(found),
+        remarks=(*base.remarks, *_outcome_words(outcome)),
+        tags=tags,
+    )
+
+
+def _diagnosed(
+    judged: Judgement, key: Key, part: str, ready: Readings, found: Compared
+) -> Judgement:
+    """A wrong answer with what gives just it, and what that leaves of the points."""
+    diagnosis = _diagnosis(key, part, ready, found)
+    left = share(key.problem.credit, judged.tags, diagnosis)
+    return replace(judged, diagnosis=diagnosis, score=judged.points * left)
+
+
+def _diagnosis(key: Key, part: str, ready: Readings, found: Compared) -> Diagnosis:
+    """What gives just this answer; an answer with too small a domain has no mistake but that."""
+    if found.outcome.kind == "narrower":
+        return Diagnosis("unnamed")
+    slopes = tuple(_slopes(key, part, ready))
+    known = tuple(v if v is not None and v.size else None for v in found.values)
+    try:
+        return explain(key.mistaken, part, known, slopes=slopes, slack=found.slack)
+    except FAILURES as error:
+        return Diagnosis("unnamed", remarks=(f"the diagnosis failed: {error}",))
+
+
+def _slopes(key: Key, part: str, ready: Readings) -> Iterator[float | None]:
+    """The derivative of a formula by the part's single input, at the points of the diagnosis."""
+    moving = part in key.problem.inputs and not key.problem.inputs[part].shape
+    for spot in key.spots[:DIAGNOSTIC] if moving and ready.lines and ready.names else ():
+        above, below = (_ball(ready, _moved(spot, part, step)) for step in (STEP, -STEP))
+        with precision(FINE):
+            yield None if above is None or below is None else middle((above - below) / WIDTH)
+
+
+def _ball(ready: Readings, spot: Spot) -> arb | None:
+    """A scalar answer at a point; None where it has no value."""
+    try:
+        with precision(FINE):
+            found = ready.at(spot)(FINE)
+    except GradcheckError:
+        return None
+    return found if isinstance(found, arb) and found.is_finite() else None
+
+
+def _moved(spot: Spot, name: str, step: Fraction) -> Spot:
+    moved = np.array(spot.point[name].item() + step, dtype=object)
+    return Spot(spot.problem, {**spot.point, name: moved})
+
+
+def _outcome_words(outcome: Outcome) -> tuple[str, ...]:
+    if outcome.kind == "narrower":
+        return (f"right where it has a value, but {outcome.why} where the gradient has one",)
+    if outcome.kind == "different" and outcome.yours is None and outcome.why:
+        return (f"{outcome.why} at any point that was tried",)
+    return (outcome.why,) if outcome.why else ()
+
+
+def _witness(found: Compared) -> Witness | None:
+    outcome = found.outcome
+    if outcome.expected is None:
+        return None
+    at = {name: shown(value) for name, value in found.spots[outcome.point].point.items()}
+    return Witness(at, _finite(outcome.yours), _finite(outcome.expected), outcome.index)
+
+
+def _finite(ball: arb | None) -> float | None:
+    found = math.nan if ball is None else middle(ball)
+    return found if math.isfinite(found) else None

@@ -1,0 +1,249 @@
+"""Runs that are killed, workers that die, clusters whose workers come and go: the same bytes."""
+
+import importlib.util
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from gradcheck.batch.crew import GIVEN_UP, TOO_SLOW, Crew
+from gradcheck.batch.executors import lanes
+from gradcheck.batch.work import TOO_LARGE, Asking, Chunk
+from tests.support.batches import SET, calls, grade, lines, made, outputs
+
+STUDENTS = 150
+KILLED = 2  # times; each resumed run gets further
+PATIENCE = 300  # seconds, for anything, on a busy machine
+POISON = """
+import os
+from gradcheck.batch import work, workers
+workers.Limits.__init__.__defaults__ = (0.5, 1 << 28)
+judge = work.judge
+def deadly(ready, part, answer):
+    if answer == "deadly":
+        os.kill(os.getpid(), 9)
+    if answer == "endless":
+        3 ** 10 ** 9
+    if answer == "huge":
+        b"x" * (1 << 30)
+    return judge(ready, part, answer)
+work.judge = deadly
+"""
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A set, a table of answers no two of which are alike, and what an unbroken run makes of it."""
+    directory = tmp_path_factory.mktemp("room")
+    rows = [f"s{k},6x + {k % 3}*{k},{k}x,{k}" for k in range(STUDENTS)]
+    made(directory, {"set.yaml": SET, "form.csv": "\n".join(["student,line,two.x,two.y", *rows])})
+    assert command(directory, "whole").wait(PATIENCE) == 0
+    return directory
+
+
+def command(room: Path, out: str, *more: str, **how: str) -> "subprocess.Popen[bytes]":
+    """`gradcheck grade` as a process group of its own."""
+    words = ["grade", str(room / "set.yaml"), str(room / "form.csv"), "-o", str(room / out), *more]
+    return subprocess.Popen(
+        [sys.executable, "-m", "gradcheck", *words],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        env={**os.environ, **how},
+    )
+
+
+def judged(directory: Path) -> int:
+    """How many answers a ledger holds the judgement of, also while another process writes it."""
+    try:
+        return sum(calls(directory))
+    except Exception:  # noqa: BLE001 - not there yet, or just being made
+        return 0
+
+
+def _far_enough(process: "subprocess.Popen[bytes]", directory: Path, count: int) -> bool:
+    """Whether so many answers are judged, or the run is over."""
+    return process.poll() is not None or judged(directory) >= count
+
+
+def wait_until(condition: object) -> None:
+    """Until a function says yes."""
+    end = time.monotonic() + PATIENCE
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < end, "nothing happened"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_killed_run_goes_on_to_the_same_bytes(room, jobs):
+    """`kill -9` of the whole group, again and again: nothing judged twice, nothing lost."""
+    out = f"killed-{jobs}"
+    dice = random.Random(jobs)
+    for _ in range(KILLED):
+        more = judged(room / out) + dice.randint(1, 90)
+        with ended(command(room, out, "--jobs", jobs)) as process:
+            wait_until(partial(_far_enough, process, room / out, more))
+    assert judged(room / out) > 0
+    assert command(room, out, "--jobs", jobs).wait(PATIENCE) == 0
+    assert outputs(room / out) == outputs(room / "whole")
+    assert calls(room / out) == [1] * len(calls(room / "whole"))
+
+
+def test_ctrl_c_keeps_what_was_judged(room):
+    """Exit code 130, and the same command goes on."""
+    process = command(room, "stopped", "--jobs", "2")
+    wait_until(lambda: judged(room / "stopped") > 0)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.wait(PATIENCE) in (0, 130)
+    assert command(room, "stopped").wait(PATIENCE) == 0
+    assert outputs(room / "stopped") == outputs(room / "whole")
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_what_no_worker_survives_is_left_to_a_person(tmp_path, jobs):
+    """Answers that kill their worker, compute without end, or eat memory; the batch ends."""
+    bad = {"s7": "endless", "s17": "deadly", "s18": "huge", "s29": "endless"}
+    names = [f"s{k}" for k in range(40)]
+    rows = [f"{name},{bad.get(name, f'{k}x')}" for k, name in enumerate(names)]
+    made(tmp_path, {"set.yaml": SET, "a.csv": "\n".join(["student,line", *rows])})
+    made(tmp_path, {"poison/sitecustomize.py": POISON})
+    path = os.pathsep.join(
+        [str(tmp_path / "poison"), os.environ.get("PYTHONPATH", ""), os.getcwd()]
+    )
+    words = [str(tmp_path / "set.yaml"), str(tmp_path / "a.csv"), "--jobs", jobs, "--json"]
+    found = subprocess.run(
+        [sys.executable, "-m", "gradcheck", "grade", *words],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert found.returncode == 3, found.stderr
+    told = {t["student"]: t for t in lines(found.stdout) if t["problem"] == "line"}
+    review = {name: told[name] for name in names if told[name]["verdict"] == "needs-review"}
+    assert {name: line["answer"] for name, line in review.items()} == bad
+    assert review["s17"]["remarks"] == [GIVEN_UP]
+    assert review["s18"]["remarks"] == [TOO_LARGE]
+    assert review["s7"]["remarks"] == [f"{TOO_SLOW}: more than 0.5 seconds of computing"]
+    assert told["s6"]["verdict"] == "right"
+
+
+def test_a_fault_of_ours_costs_one_answer(monkeypatch):
+    """The answer that stumbles, and no other, is left to a person."""
+
+    def fails(ready, part, answer):
+        if answer == "7x":
+            raise RecursionError("too deep")
+        return judge(ready, part, answer)
+
+    from gradcheck.batch import work  # noqa: PLC0415 - the name is patched in the module
+
+    judge = work.judge
+    monkeypatch.setattr(work, "judge", fails)
+    asking = Asking(SET.encode(), "", "line")
+    chunks = [Chunk(asking, [(k, "x", f'"{k}x"') for k in range(20)])]
+    crew = Crew(lanes(1))
+    dealt = crew.judge(["line"], lambda _: chunks.pop() if chunks else None)
+    found = [each for some in dealt for each in some]
+    assert sorted(each.number for each in found) == list(range(20))
+    assert [each.number for each in found if each.verdict == "needs-review"] == [7]
+    assert "a fault of gradcheck itself: RecursionError: too deep" in next(
+        each.line for each in found if each.number == 7
+    )
+
+
+# -- a real Dask scheduler and its workers on loopback ---------------------------------------------
+
+dask = pytest.mark.skipif(
+    importlib.util.find_spec("distributed") is None, reason="needs the extra `cluster`"
+)
+
+
+@contextmanager
+def ended(process: "subprocess.Popen[bytes]") -> Iterator["subprocess.Popen[bytes]"]:
+    """A process that does not outlive the test."""
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def started(module: str, *words: str, where: Path) -> "subprocess.Popen[bytes]":
+    """A program of Dask's, quiet, as a group of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", module, *words],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        cwd=where,
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([os.getcwd(), os.environ.get("PYTHONPATH", "")]),
+        },
+    )
+
+
+@contextmanager
+def cluster(where: Path) -> Iterator[str]:
+    """The address of a scheduler."""
+    file = where / "scheduler.json"
+    words = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
+    with ended(started("distributed.cli.dask_scheduler", *words, where=where)):
+        wait_until(file.is_file)
+        yield json.loads(file.read_text())["address"]
+
+
+def worker(address: str, where: Path) -> "subprocess.Popen[bytes]":
+    """One worker of one thread, without a nanny that would start it again."""
+    kept = ["--local-directory", str(where)]
+    words = [address, "--nthreads", "1", "--no-nanny", "--no-dashboard", *kept]
+    return started("distributed.cli.dask_worker", *words, where=where)
+
+
+@dask
+def test_a_cluster_gives_the_same_bytes(room, tmp_path):
+    """Two workers; one is killed midway, a third joins late."""
+    with (
+        cluster(tmp_path) as address,
+        ended(worker(address, tmp_path)) as first,
+        ended(worker(address, tmp_path)),
+        ended(command(room, "cluster", "--scheduler", address)) as run,
+    ):
+        wait_until(partial(_far_enough, run, room / "cluster", 50))
+        os.killpg(first.pid, signal.SIGKILL)
+        with ended(worker(address, tmp_path)):
+            assert run.wait(PATIENCE) == 0
+    assert outputs(room / "cluster") == outputs(room / "whole")
+    assert set(calls(room / "cluster")) == {1}
+
+
+@dask
+def test_a_killed_run_on_a_cluster_goes_on(room, tmp_path):
+    """The command is killed, its workers are not; the next run ends with the same bytes."""
+    with cluster(tmp_path) as address, ended(worker(address, tmp_path)):
+        with ended(command(room, "far", "--scheduler", address)) as run:
+            wait_until(partial(_far_enough, run, room / "far", 50))
+        assert command(room, "far", "--scheduler", address).wait(PATIENCE) == 0
+    assert outputs(room / "far") == outputs(room / "whole")
+    assert set(calls(room / "far")) == {1}
+
+
+def test_no_scheduler_is_told(tmp_path):
+    """Where nothing answers, and what is missing."""
+    made(tmp_path, {"set.yaml": SET, "a.csv": "student,line\nada,6x\n"})
+    words: Sequence[object] = (tmp_path / "set.yaml", tmp_path / "a.csv")
+    found = grade(*words, "--scheduler", "tcp://127.0.0.1:1")
+    assert found.exit_code == 2
+    assert "127.0.0.1:1" in found.stderr or "gradcheck[cluster]" in found.stderr
