@@ -1,11 +1,10 @@
 """Submissions into the ledger: whose answers count, to what was asked, and what must be said."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from gradcheck.batch.ledger import Ledger
-from gradcheck.batch.questions import fingerprint
 from gradcheck.batch.submissions import Read, Submission, Unreadable
 from gradcheck.problem import Problem
 
@@ -22,10 +21,14 @@ class Chosen:
 
 @dataclass
 class Collector:
-    """Takes submissions one by one; `ungraded` are problems whose own key is in doubt."""
+    """Takes submissions one by one; `ungraded` are problems whose own key is in doubt.
+
+    `asked` gives the fingerprint of what a student is asked, or (without a name) of a problem.
+    """
 
     ledger: Ledger
     problems: Mapping[str, Problem]
+    asked: Callable[..., str]
     ungraded: frozenset[str] = frozenset()
     roster: Mapping[str, str] = field(default_factory=dict)
     chosen: Chosen = field(default_factory=Chosen)
@@ -37,9 +40,8 @@ class Collector:
         self.ledger.forget(self.chosen.students, self.chosen.problems)
         for words in notices:
             self.ledger.notice(words, grave=True)
-        self.prints = {id: fingerprint(problem) for id, problem in self.problems.items()}
         for id, problem in self.problems.items():
-            self.ledger.add_problem(id, self.prints[id], _about(problem))
+            self.ledger.add_problem(id, self.asked(id), _about(problem))
         for read in reads:
             self._take(read)
         for student, called in self.roster.items():
@@ -81,7 +83,7 @@ class Collector:
             self.seen[student] = file
         for id, given in answers.items():
             parts = {part.name: given.get(part.name) for part in self.problems[id].parts}
-            self.ledger.take(student, id, self.prints[id], parts)
+            self.ledger.take(student, id, self.asked(id, student), parts)
 
     def _say_stranger(self, read: Submission, name: str) -> None:
         if self.chosen.problems and name.partition(".")[0] not in self.chosen.problems:
@@ -153,6 +155,7 @@ def _about(problem: Problem) -> dict[str, Any]:
         "prompt": problem.prompt,
         "program": problem.program.source,
         "points": problem.points,
+        "choices": list(problem.choices),
         "parts": [{"name": p.name, "points": problem.points * p.weight} for p in problem.parts],
     }
 

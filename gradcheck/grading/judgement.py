@@ -30,7 +30,10 @@ class Witness:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What is said of one answer; `places` are those of mistakes in an answer that is a program."""
+    """What is said of one answer; `places` are those of mistakes in an answer that is a program.
+
+    `variant` are the values that are drawn for the student, where the problem has choices.
+    """
 
     student: str
     problem: str
@@ -45,6 +48,7 @@ class Judgement:
     remarks: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     places: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    variant: Mapping[str, Any] = field(default_factory=dict)
 
 
 def said(base: Judgement, verdict: str, remark: str) -> Judgement:
