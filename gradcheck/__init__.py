@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gradcheck import autograd, nn, optim
+    from gradcheck import autograd, linalg, nn, optim, special
     from gradcheck.engine.autograd import grad, tensor
     from gradcheck.engine.factories import manual_seed
     from gradcheck.engine.function import Function
@@ -31,11 +31,13 @@ __all__ = [
     "enable_grad",
     "grad",
     "is_grad_enabled",
+    "linalg",
     "manual_seed",
     "nn",
     "no_grad",
     "optim",
     "set_grad_enabled",
+    "special",
     "tensor",
 ]
 
@@ -51,7 +53,7 @@ _HOMES = {
     "set_grad_enabled": "engine.recording",
     "tensor": "engine.autograd",
 }
-_MODULES = ("autograd", "nn", "optim")
+_MODULES = ("autograd", "linalg", "nn", "optim", "special")
 _DTYPES = {
     "float": "float32",  # as PyTorch has it; what says nothing is float64
     "float32": "float32",
@@ -82,7 +84,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'gradcheck' has no attribute {name!r}")
     if name in _DTYPES:
         return import_module("numpy").dtype(_DTYPES[name])
-    found = _ops().get(name) or _factories().get(name)
+    found = _factories().get(name) or import_module("gradcheck.ops.methods").pytorchs(name)
     if found is None:
         raise AttributeError(f"module 'gradcheck' has no attribute {name!r} - {_advice(name)}")
     return found
@@ -95,9 +97,7 @@ def _factories() -> dict[str, Any]:
 
 def _ops() -> dict[str, Any]:
     """Every op, under each of its names."""
-    aliases = import_module("gradcheck.ops").BY_SPELLING
-    table: dict[str, Any] = import_module("gradcheck.ops").TABLE
-    return {name: table[row] for name, row in aliases.items() if row in table} | table
+    return import_module("gradcheck.ops").everything()  # type: ignore[no-any-return]
 
 
 def _advice(name: str) -> str:

@@ -238,6 +238,42 @@ def report(directory: Path, form: str, out: Path | None, export: Path | None, co
     sys.exit(command.report(directory, form, out, export, column))
 
 
+SERVE_EXAMPLES = """gradcheck serve problems
+gradcheck serve problems --port 8080 -o attempts"""
+
+
+@main.command(cls=Exemplified, epilog=SERVE_EXAMPLES)
+@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--host", default="127.0.0.1", show_default=True, help="Who may reach the pages.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
+@click.option(
+    "-o",
+    "directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Keep attempts in DIR, in the ledger that `gradcheck report` reads.",
+)
+@click.option(
+    "--feedback",
+    type=click.Choice(["verdict", "class", "place", "full"]),
+    default="full",
+    show_default=True,
+    help="How much the hints tell of a mistake.",
+)
+@click.option("--workers", type=click.IntRange(0), default=0, help="Processes; 0: all cores.")
+@click.option("--secure", is_flag=True, help="Behind https: the name is sent nowhere else.")
+def serve(paths: tuple[Path, ...], **how: Any) -> None:
+    """Practise in a browser: answers shown as they are understood, judged and diagnosed.
+
+    Needs the extra `web`. The pages are for this machine alone unless --host says otherwise.
+    """
+    sets = _sets(paths)
+    from gradcheck.commands.serve import How  # noqa: PLC0415
+    from gradcheck.commands.serve import serve as command  # noqa: PLC0415
+
+    sys.exit(command(sets, How(**how)))
+
+
 @main.command(cls=Exemplified, epilog="gradcheck lint problems/chain-rule.yaml")
 @click.argument(
     "paths", nargs=-1, required=True, type=click.Path(exists=True, allow_dash=True, path_type=Path)

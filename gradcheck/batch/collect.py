@@ -41,7 +41,7 @@ class Collector:
         for words in notices:
             self.ledger.notice(words, grave=True)
         for id, problem in self.problems.items():
-            self.ledger.add_problem(id, self.asked(id), _about(problem))
+            self.ledger.add_problem(id, self.asked(id), about(problem))
         for read in reads:
             self._take(read)
         for student, called in self.roster.items():
@@ -148,7 +148,7 @@ def _part(problem: Problem | None, name: str) -> str | None:
     return name if problem.part(name) else None
 
 
-def _about(problem: Problem) -> dict[str, Any]:
+def about(problem: Problem) -> dict[str, Any]:
     """What a report says of a problem."""
     return {
         "title": problem.title,

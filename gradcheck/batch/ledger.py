@@ -158,16 +158,15 @@ class Ledger:
     def take(self, student: str, problem: str, fingerprint: str, given: Mapping[str, Any]) -> None:
         """Keep what a student answered to each part of a problem, in place of what was there."""
         for part, answer in given.items():
-            text = packed(answer)
-            row = (question(fingerprint, part, text), problem, part, text, fingerprint)
-            number = self._number(row)
+            number = self.number(problem, fingerprint, part, packed(answer))
             self.db.execute(
                 "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)",
                 (student, problem, part, number),
             )
 
-    def _number(self, row: tuple[bytes, str, str, str, str]) -> int:
-        """The number of a question, which may be new."""
+    def number(self, problem: str, fingerprint: str, part: str, answer: str) -> int:
+        """The number of a question, which may be new, by the answer as `packed`."""
+        row = (question(fingerprint, part, answer), problem, part, answer, fingerprint)
         known = self.db.execute("SELECT number FROM questions WHERE hash = ?", row[:1]).fetchone()
         if known is not None:
             return int(known[0])

@@ -2,11 +2,12 @@
 
 import sqlite3
 
-VERSION = 1
+VERSION = 2
 
 # `questions` are answers to be judged, each once, whoever gave them: `hash` is what decides the
 # judgement, `line` the judgement (NULL until it is known), `calls` how often the judge was asked.
 # `doubts` say why the problem with a fingerprint cannot be graded; an empty text: it can.
+# `attempts` are all that students tried at a practice page, in order, `at` in UTC.
 # `answers` say who gave which, `before` who gave which when the batch was last complete.
 TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -26,6 +27,10 @@ CREATE TABLE answers (
     student TEXT NOT NULL, problem TEXT NOT NULL, part TEXT NOT NULL, question INTEGER NOT NULL,
     PRIMARY KEY (student, problem, part)
 ) WITHOUT ROWID;
+CREATE TABLE attempts (
+    number INTEGER PRIMARY KEY, student TEXT NOT NULL, question INTEGER NOT NULL, at TEXT NOT NULL
+);
+CREATE INDEX attempts_student ON attempts (student);
 CREATE TABLE before (
     student TEXT NOT NULL, problem TEXT NOT NULL, part TEXT NOT NULL, question INTEGER NOT NULL,
     PRIMARY KEY (student, problem, part)
@@ -34,7 +39,14 @@ CREATE TABLE notices (number INTEGER PRIMARY KEY, grave INTEGER NOT NULL, text T
 """
 
 # From the version that is the key to the next one.
-MIGRATIONS: dict[int, str] = {}
+MIGRATIONS: dict[int, str] = {
+    1: """
+CREATE TABLE attempts (
+    number INTEGER PRIMARY KEY, student TEXT NOT NULL, question INTEGER NOT NULL, at TEXT NOT NULL
+);
+CREATE INDEX attempts_student ON attempts (student);
+"""
+}
 
 
 class TooNew(Exception):

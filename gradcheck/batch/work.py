@@ -51,7 +51,7 @@ class Chunk:
 def prepared(asking: Asking) -> str:
     """Why a problem cannot be graded; empty if it can, and is ready here from now on."""
     try:
-        _key(asking)
+        ready(asking)
     except NoKey as error:
         return str(error)
     except (GradcheckError, ValueError, ArithmeticError) as error:
@@ -61,35 +61,35 @@ def prepared(asking: Asking) -> str:
 
 def judged(chunk: Chunk) -> list[Judged]:
     """The judgement of every answer, each within the limits of a worker."""
-    ready = _key(chunk.asking)
+    known = ready(chunk.asking)
     found = []
     for k, answer in enumerate(chunk.answers):
         with item(k):
-            found.append(_judged(ready, *answer))
+            found.append(_judged(known, *answer))
     return found
 
 
 def unjudged(chunk: Chunk, why: str) -> list[Judged]:
     """Answers that no worker survives, left to a person."""
     problem = _problem(chunk.asking)
-    return [_left(problem, *answer, why) for answer in chunk.answers]
+    return [left(problem, *answer, why) for answer in chunk.answers]
 
 
-def _judged(ready: Key, number: int, name: str, answer: str) -> Judged:
+def _judged(known: Key, number: int, name: str, answer: str) -> Judged:
     """One judgement; what stumbles on a fault of ours, or on its bound of memory, is left."""
-    part = ready.problem.part(name)
+    part = known.problem.part(name)
     if part is None:
-        raise LookupError(f"{ready.problem.id} has no part {name}")
+        raise LookupError(f"{known.problem.id} has no part {name}")
     try:
-        return _kept(number, judge(ready, part, unpacked(answer)), ready.problem.program.source)
+        return _kept(number, judge(known, part, unpacked(answer)), known.problem.program.source)
     except MemoryError:
-        return _left(ready.problem, number, name, answer, TOO_LARGE)
+        return left(known.problem, number, name, answer, TOO_LARGE)
     except Exception as error:  # noqa: BLE001 - one answer never stops a batch
         why = f"{OURS}: {type(error).__name__}: {error}"
-        return _left(ready.problem, number, name, answer, why)
+        return left(known.problem, number, name, answer, why)
 
 
-def _left(problem: Problem, number: int, name: str, answer: str, why: str) -> Judged:
+def left(problem: Problem, number: int, name: str, answer: str, why: str) -> Judged:
     """An answer that is left to a person."""
     part = problem.part(name)
     worth = problem.points * part.weight if part else 0.0
@@ -121,7 +121,7 @@ KEYS: dict[tuple[bytes, str, Draw], Key] = {}
 MOST_KEYS = 2_000  # that a worker keeps: a class may have hundreds of variants of each problem
 
 
-def _key(asking: Asking) -> Key:
+def ready(asking: Asking) -> Key:
     """The key to a problem, prepared once in this process."""
     place = (hashlib.sha256(asking.text).digest(), asking.problem, asking.draw)
     if place not in KEYS:

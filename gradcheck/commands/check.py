@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from gradcheck.commands.screen import screen
+from gradcheck.commands.screen import say, screen
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import key
@@ -36,9 +36,9 @@ def check_answer(
     head.append(f"  d/d{said['part']} of {problem.program.source}", style="not bold default")
     out.print(head, soft_wrap=True)
     if said["understood"]:
-        out.print(Text(f"  understood  {said['understood']}"), soft_wrap=True)
+        say(out, f"understood  {said['understood']}")
     for words in findings(said, problem.program.source):
-        out.print(Text(f"  {words}"), soft_wrap=True)
+        say(out, words)
     for remark in said["remarks"] or ():
-        out.print(Text("  " + remark.replace("\n", "\n  "), style="dim"), soft_wrap=True)
+        say(out, remark, "dim")
     return CODES[said["verdict"]]

@@ -28,7 +28,7 @@ from gradcheck.batch.submissions import (
     submissions,
 )
 from gradcheck.commands.progress import follow
-from gradcheck.commands.screen import screen
+from gradcheck.commands.screen import say, screen
 from gradcheck.errors import GradcheckError
 from gradcheck.problem import ProblemSet
 from gradcheck.report import classes
@@ -247,10 +247,9 @@ def _show_answer(out: Console, line: Mapping[str, object], source: str, how: How
     if verdict == "missing" or (verdict == "right" and not how.verbose):
         return
     if line["understood"]:
-        out.print(Text(f"  understood  {line['understood']}"), soft_wrap=True)
+        say(out, f"understood  {line['understood']}")
     for words in findings(line, source):
-        out.print(Text(f"  {visible(words)}"), soft_wrap=True)
+        say(out, visible(words))
     remarks = line["remarks"]
     for remark in remarks if isinstance(remarks, list) else ():
-        words = visible(remark).replace("\n", "\n  ")
-        out.print(Text(f"  {words}", style="dim"), soft_wrap=True)
+        say(out, visible(remark), "dim")

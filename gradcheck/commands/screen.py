@@ -5,8 +5,9 @@ import sys
 from typing import IO, Any
 
 from rich.console import Console
+from rich.text import Text
 
-from gradcheck.report.rows import ENDLESS
+from gradcheck.report.rows import ENDLESS, indented
 
 
 class Trimmed:
@@ -24,6 +25,18 @@ class Trimmed:
     def __getattr__(self, name: str) -> Any:
         """Everything else is the stream's."""
         return getattr(self.stream, name)
+
+
+CODE = "    "  # how a line of a program begins among findings
+
+
+def say(to: Console, words: str, style: str = "") -> None:
+    """Findings below a head: words wrap under their beginning, lines of a program stay as typed."""
+    for line in words.split("\n"):
+        if line.startswith(CODE):
+            to.print(Text(f"  {line}", style=style), soft_wrap=True)
+        else:
+            to.print(indented(Text(line, style=style), 2))
 
 
 def screen(*, stderr: bool = False) -> Console:

@@ -54,7 +54,7 @@ def judge_output(key: Key, part: Part, answer: Any) -> tuple[Comparison, Read | 
     assert key.run is not None
     due = key.run.trace.values[part.name]
     try:
-        read = _read(key, due, answer)
+        read = read_output(key, part, answer)
     except TextError as error:
         return Comparison("invalid", remarks=(str(error),)), None
     except GradcheckError as error:
@@ -62,6 +62,15 @@ def judge_output(key: Key, part: Part, answer: Any) -> tuple[Comparison, Read | 
     found = compared(read.value, due, key.run.noise[part.name], read.half)
     found = replace(found, understood=read.understood, remarks=(*read.remarks, *found.remarks))
     return found, read
+
+
+def read_output(key: Key, part: Part, answer: Any) -> Read:
+    """How an answer to what a program is asked at its end is read.
+
+    Raises TextError where it cannot be, GradcheckError where it has no value.
+    """
+    assert key.run is not None
+    return _read(key, key.run.trace.values[part.name], answer)
 
 
 def at_further_points(key: Key, part: str, ready: Readings, here: Comparison) -> Comparison:

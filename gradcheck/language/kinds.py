@@ -26,7 +26,6 @@ MAKERS: dict[str, Callable[..., Any]] = {
     "full": np.full,
     "eye": np.eye,
     "arange": np.arange,
-    "linspace": np.linspace,
 }
 QUESTIONS: dict[str, Callable[..., Any]] = {
     "argmax": np.argmax,
@@ -124,7 +123,8 @@ class NumberKind:
             name = name.removeprefix(OF_METHODS)
             own = OWN[name]
             return self._rounded(TABLE[name], own) if self.name == "tensor" else own
-        row: Any = COMPOUNDS.get(name) or TABLE[BY_SPELLING.get(name, name)]
+        known = BY_SPELLING.get(name, name)
+        row: Any = COMPOUNDS.get(known) or TABLE[known]
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if any(map(self._is_number_like, args)):

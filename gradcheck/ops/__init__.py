@@ -3,6 +3,7 @@
 from gradcheck.ops import (
     activations,
     arithmetic,
+    composed,
     decompositions,
     exponential,
     hyperbolic,
@@ -31,6 +32,7 @@ from gradcheck.ops.row import (
     Example,
     Interval,
     Op,
+    everything,
     op,
 )
 
@@ -47,7 +49,9 @@ __all__ = [
     "Op",
     "activations",
     "arithmetic",
+    "composed",
     "decompositions",
+    "everything",
     "exponential",
     "hyperbolic",
     "indexing",

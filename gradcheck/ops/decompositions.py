@@ -154,6 +154,8 @@ signdet = op(
 slogdet = compound(
     np.linalg.slogdet,
     lambda a: type(np.linalg.slogdet(np.eye(1)))(signdet(a), logabsdet(a)),
+    size="cubic",
+    example=Example("slogdet(a)[1] * b", {"a": (2, 2), "b": ()}),
 )
 
 inv = op(

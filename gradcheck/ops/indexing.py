@@ -53,7 +53,8 @@ def _scattered(g: Any, shape: tuple[int, ...], index: Any) -> Any:
 
 
 def _written(x: Any, value: Any, index: Any) -> Any:
-    out = np.array(x)
+    exact = np.asarray(value).dtype.kind == "O"  # numbers of an exact kind into plain ones
+    out = np.array(x, dtype=object if exact else None)
     out[index] = value
     return out
 

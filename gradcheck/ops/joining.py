@@ -205,13 +205,37 @@ def _pieces(x: Any, sections: Any, axis: int, cut: Callable[..., Any]) -> list[A
 split = compound(
     np.split,
     lambda x, indices_or_sections, axis=0: _pieces(x, indices_or_sections, axis, np.split),
+    size="divided",
+    example=Example("split(a, 2)[0] * b", {"a": (4,), "b": (2,)}),
 )
 array_split = compound(
     np.array_split,
     lambda x, indices_or_sections, axis=0: _pieces(x, indices_or_sections, axis, np.array_split),
+    size="divided",
+    example=Example("array_split(a, 2)[1] * b", {"a": (3,), "b": (1,)}),
 )
-hsplit = compound(
-    np.hsplit, lambda x, sections: _pieces(x, sections, 0 if x.ndim == 1 else 1, np.split)
+
+
+def _split_by(
+    cut: Callable[..., Any], name: str, axis: Callable[[int], int], example: Example
+) -> None:
+    compound(
+        cut,
+        lambda x, indices_or_sections: _pieces(x, indices_or_sections, axis(x.ndim), np.split),
+        name,
+        size="divided",
+        example=example,
+    )
+
+
+_split_by(
+    np.hsplit, "hsplit", lambda ndim: 0 if ndim == 1 else 1,
+    Example("hsplit(a, 2)[0] * b", {"a": (2, 2), "b": (2, 1)}),
+)  # fmt: skip
+_split_by(
+    np.vsplit, "vsplit", lambda ndim: 0, Example("vsplit(a, 2)[0] * b", {"a": (2, 2), "b": (1, 2)})
 )
-vsplit = compound(np.vsplit, lambda x, sections: _pieces(x, sections, 0, np.split))
-dsplit = compound(np.dsplit, lambda x, sections: _pieces(x, sections, 2, np.split))
+_split_by(
+    np.dsplit, "dsplit", lambda ndim: 2,
+    Example("dsplit(a, 2)[0] * b", {"a": (1, 2, 2), "b": (1, 2, 1)}),
+)  # fmt: skip

@@ -19,7 +19,8 @@ REDUCTIONS: dict[str, Callable[[Any], Any]] = {
 LEAST, LEAST_PRODUCT = math.exp(-100), float(np.float32(1e-12))
 
 
-def _reduced(losses: Any, reduction: str) -> Any:
+def reduced(losses: Any, reduction: str) -> Any:
+    """The losses, their mean or their sum; raises TypeError for another word."""
     if reduction not in REDUCTIONS:
         raise TypeError(f"reduction={reduction!r}: 'mean', 'sum' or 'none' was expected")
     return REDUCTIONS[reduction](losses)
@@ -47,10 +48,10 @@ def _pair(
     left, right = slopes
 
     def exact(a: Any, b: Any, reduction: str = "mean", **params: Any) -> Any:
-        return _reduced(defined(a, b, **params), reduction)
+        return reduced(defined(a, b, **params), reduction)
 
     return op(
-        lambda a, b, reduction="mean", **params: _reduced(loss(a, b, **params), reduction),
+        lambda a, b, reduction="mean", **params: reduced(loss(a, b, **params), reduction),
         name=name,
         vjps=(
             lambda g, y, a, b, reduction="mean", **params: (
@@ -216,7 +217,7 @@ def _spent(logs: Any, given: tuple[Any, ...], target: Any, reduction: str) -> An
     """Minus the logarithm at the right class, or minus their mean weighted by probabilities."""
     axis = _classes(np.shape(logs))
     kept = given[0] * logs if given else np.where(_chosen(target, np.shape(logs)), logs, 0.0)
-    return _reduced(-np.sum(kept, axis=axis), reduction)
+    return reduced(-np.sum(kept, axis=axis), reduction)
 
 
 def _share(g: Any, shape: tuple[int, ...], reduction: str) -> Any:

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.ops.row import TABLE
+from gradcheck.ops.differing import FUNCTIONS
+from gradcheck.ops.row import TABLE, everything, spelled
 
 TWO_AXES = "transpose(0, 1) turns a matrix in PyTorch, not in NumPy: write t.T or swapaxes(0, 1)"
 
@@ -52,3 +53,27 @@ OF_METHODS = "method_"
 OWN: Mapping[str, Callable[..., Any]] = {
     method.__name__: method for method in (where, transpose, norm, cross, polygamma)
 }
+
+AS_FUNCTIONS = frozenset({"transpose", "norm", "cross"})
+"""Those that PyTorch has as functions of the same meaning."""
+
+
+def pytorchs(name: str) -> Callable[..., Any] | None:
+    """What PyTorch's function of that name is here, None where there is none.
+
+    Where NumPy's means another thing, a call that PyTorch would read otherwise raises TypeError;
+    `axis=` says that NumPy's is meant.
+    """
+    if name in AS_FUNCTIONS:
+        own = OWN[name]
+        return lambda x, *args, **named: own(x, *args, **spelled(named))
+    found, differing = everything().get(name), FUNCTIONS.get(name)
+    if found is None or differing is None:
+        return found
+
+    def careful(x: Any, *args: Any, **named: Any) -> Any:
+        if "axis" not in named and differing.meant(args, named):
+            raise TypeError(f"{name}: {differing.cure}; `axis=` has NumPy's meaning")
+        return found(x, *args, **named)
+
+    return careful

@@ -185,16 +185,26 @@ class Op:
 
 @dataclass(frozen=True, eq=False)
 class Compound:
-    """A function that gives several numbers: what it means in terms of rows, which give one."""
+    """A function said in terms of rows: it gives several numbers, or is a formula of other ops.
+
+    What `meaning` computes with rows has every kind of number, and its derivative, from them.
+    `function` is NumPy's own where it has one: what plain numbers get. `size` is a word of
+    `language.running.sizes`.
+    """
 
     name: str
-    function: Callable[..., Any]
+    function: Callable[..., Any] | None
     meaning: Callable[..., Any]
+    size: str = "elementwise"
+    school: tuple[str, ...] = ()
+    example: Example | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """NumPy's function on plain numbers, its meaning on every other kind."""
         kwargs = spelled(kwargs)
-        return (self.meaning if handler_of(args) else self.function)(*args, **kwargs)
+        if self.function is None or handler_of((*args, *kwargs.values())):
+            return self.meaning(*args, **kwargs)
+        return self.function(*args, **kwargs)
 
 
 TABLE: dict[str, Op] = {}
@@ -212,6 +222,12 @@ SPELLINGS = {
     "shifts": "shift",
     "diagonal": "k",
 }
+
+
+def everything() -> dict[str, Op | Compound]:
+    """All rows and formulas, under each of their names."""
+    table: dict[str, Op | Compound] = {**COMPOUNDS, **TABLE}
+    return {name: table[known] for name, known in BY_SPELLING.items() if known in table} | table
 
 
 def op(
@@ -239,11 +255,31 @@ def op(
     return row
 
 
-def compound(function: Callable[..., Any], meaning: Callable[..., Any], name: str = "") -> Compound:
-    """Enter a function of several values."""
-    entry = Compound(name or function.__name__, function, meaning)
-    COMPOUNDS[entry.name] = BY_COMPOUND[function] = entry
+def compound(
+    function: Callable[..., Any] | None,
+    meaning: Callable[..., Any],
+    name: str = "",
+    also: Iterable[Callable[..., Any]] = (),
+    **more: Any,
+) -> Compound:
+    """Enter a function that is said in terms of rows; it has NumPy's name, its meaning's, or one.
+
+    Raises ValueError where there is a row or an entry of that name already.
+    """
+    named = function or meaning
+    entry = Compound(name or named.__name__.lstrip("_"), function, meaning, **more)
+    if entry.name in COMPOUNDS or entry.name in TABLE:
+        raise ValueError(f"the op {entry.name} is there already")
+    COMPOUNDS[entry.name] = entry
+    BY_SPELLING.update(dict.fromkeys(entry.school, entry.name))
+    for known in (*also, *([function] if function else [])):
+        BY_COMPOUND[known] = entry
     return entry
+
+
+def composed(**more: Any) -> Callable[[Callable[..., Any]], Compound]:
+    """The decorator of a formula of other ops, entered under the name of what it decorates."""
+    return lambda meaning: compound(more.pop("function", None), meaning, **more)
 
 
 def passed(g: Any, y: Any, *operands: Any, **params: Any) -> Any:

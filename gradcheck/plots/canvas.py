@@ -19,8 +19,6 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 POINTS = 72.0
 """An inch."""
 AROUND = 6.0
-WIDTH = 600.0
-"""800 pixels of a browser."""
 LETTERS = 76
 """So many of a heading's go on a line of that width."""
 

@@ -12,7 +12,6 @@ from gradcheck.plots.canvas import (
     GREEN,
     GREY,
     VERMILION,
-    WIDTH,
     blank,
     decades,
     look,
@@ -20,6 +19,7 @@ from gradcheck.plots.canvas import (
     titled,
 )
 from gradcheck.plots.curves import Chosen, Curve, Differences
+from gradcheck.plots.graph_plan import WIDTH
 from gradcheck.plots.labels import number
 
 HEIGHT = 420.0

@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ class Vertex:
     """A leaf or a node of the tape; `made_by` is PyTorch's name of it.
 
     `name` is the variable that holds the value ("" where none does), `text` what it was computed
-    from ("" for a leaf); `cut` says that an operand is not drawn.
+    XX
     """
 
     key: str
@@ -45,6 +45,7 @@ class Vertex:
     value: Numbers | None
     gradient: Numbers | None
     cut: bool = False
+    hidden: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,13 @@ class Graph:
     vertices: tuple[Vertex, ...]
     edges: tuple[Edge, ...]
     left_out: int = 0
+
+
+def unsolved(graph: Graph) -> Graph:
+    """The same tape before anybody went back over it: values alone."""
+    vertices = tuple(replace(vertex, hidden=True) for vertex in graph.vertices)
+    edges = tuple(replace(edge, factor=None) for edge in graph.edges)
+    return replace(graph, vertices=vertices, edges=edges)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,8 @@
 import numpy as np
 from matplotlib.axes import Axes
 
-from gradcheck.plots.canvas import BLACK, BLUE, GREEN, VERMILION, WIDTH, blank, look, svg_of, titled
+from gradcheck.plots.canvas import BLACK, BLUE, GREEN, VERMILION, blank, look, svg_of, titled
+from gradcheck.plots.graph_plan import WIDTH
 from gradcheck.plots.kinks import Kink
 from gradcheck.plots.labels import number
 

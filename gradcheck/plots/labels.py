@@ -27,10 +27,12 @@ def heading_lines(vertex: Vertex) -> list[str]:
 
 
 def lines_of(vertex: Vertex) -> list[str]:
-    """All lines under the heading: PyTorch's name, the value, the gradient that arrived."""
+    """All lines under the heading: PyTorch's name, the value, the gradient unless it is hidden."""
     gradient = f"{vertex.name or 'leaf'}.grad" if vertex.leaf else "gradient"
     found = [] if vertex.leaf else [vertex.made_by]
     found += shown("value", vertex.value)
+    if vertex.hidden:
+        return found
     return found + shown(gradient, vertex.gradient)
 
 
@@ -58,7 +60,8 @@ def factor_of(edge: Edge) -> str:
 
 def remarks_of(graph: Graph) -> list[str]:
     """How the picture is to be read."""
-    found = ["Values go down, gradients go up."]
+    hidden = all(vertex.hidden for vertex in graph.vertices)
+    found = ["Values go down." if hidden else "Values go down, gradients go up."]
     if any(edge.factor is not None for edge in graph.edges):
         found = ["Values go down; gradients go up, times the local derivative."]
     if graph.left_out:

@@ -12,13 +12,13 @@ from gradcheck.plots.canvas import (
     PURPLE,
     SKY,
     VERMILION,
-    WIDTH,
     blank,
     logarithmic,
     look,
     svg_of,
     titled,
 )  # fmt: skip
+from gradcheck.plots.graph_plan import WIDTH
 from gradcheck.plots.labels import number
 from gradcheck.plots.traces import Panel, Trace
 

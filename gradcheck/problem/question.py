@@ -19,7 +19,9 @@ WORD = re.compile(r"[A-Za-z]\w*")
 SHAPE = re.compile(r"\d+(x\d+)+|\d+x")
 COMMAND = re.compile(r"\\[A-Za-z]+")
 FUNCTIONS = FORMULAS.functions
-KNOWN = VOCABULARY.callables() | VOCABULARY.constants | VOCABULARY.contexts | ROOTS
+LETTERS = frozenset(name for name in VOCABULARY.callables() if len(name) == 1)
+"""`t` is a variable where it is not called, not PyTorch's transpose."""
+KNOWN = (VOCABULARY.callables() - LETTERS) | VOCABULARY.constants | VOCABULARY.contexts | ROOTS
 CURE = "write x=2, 'x=[1, 2, 3]', or X=3x2 for an array that is drawn"
 
 

@@ -29,7 +29,7 @@ from gradcheck.training.comparison import FACTOR, Comparison, Span, compared
 from gradcheck.training.ledger import Verbs
 from gradcheck.training.making import replays
 from gradcheck.training.outputs import same
-from gradcheck.training.sites import sites, statement
+from gradcheck.training.scopes import scopes, statement
 
 SHARE = 8  # a repair has this part of the allowance: a mistake does not make a program slow
 LENIENT = 1e-9  # programs differ in the order of their operations
@@ -242,8 +242,8 @@ def _gives(mistake: Mistake, reply: _Reply, reference: Reference, run: Run) -> b
     yours, right = reply.value(reference, run), reference.trace
     return any(
         same(yours, replay.values[reply.part.name])
-        for site in sites(mistake.verb, right.entries)
-        for replay in replays(reference.problem, reference.point, right, mistake, site)
+        for scope in scopes(mistake.verb, right.entries)
+        for replay in replays(reference.problem, reference.point, right, mistake, scope)
     )
 
 

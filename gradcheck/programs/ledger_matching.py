@@ -21,8 +21,8 @@ def in_the_ledger(mistaken: Replays, entries: Sequence[Entry]) -> list[Mistake]:
     if not mine or _alike(mine, right):
         return []
     fits = [replay for replay in mistaken.replays if _alike(mine, _moves(replay.entries))]
-    cheapest = min((replay.site.cost for replay in fits), default=0)
-    return list(dict.fromkeys(r.mistake for r in fits if r.site.cost == cheapest))
+    cheapest = min((replay.scope.cost for replay in fits), default=0)
+    return list(dict.fromkeys(r.mistake for r in fits if r.scope.cost == cheapest))
 
 
 def _moves(entries: Sequence[Entry]) -> Moves:

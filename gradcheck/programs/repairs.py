@@ -23,7 +23,7 @@ Lines = Sequence[Entry]  # of one leaf, in the order of the run
 
 @dataclass(frozen=True)
 class Repair:
-    """One mistake undone: `ways` give the verbs that undo it, `site` the line that made it.
+    """One mistake undone: `ways` give the verbs that undo it, `scope` the line that made it.
 
     `ways(run, together)` is told the run that came out wrong, and how many gradients the fullest
     window of the reference adds up. `texts` are the program in another order, and what was moved.
@@ -32,7 +32,7 @@ class Repair:
 
     id: str
     ways: Callable[[Run, int], Sequence[Verbs]]
-    site: Callable[[Lines, Run], Entry | None]
+    scope: Callable[[Lines, Run], Entry | None]
     texts: Callable[[Program], Iterator[tuple[str, tuple[int, int]]]] = lambda program: iter(())
     shown: bool = False
 
@@ -137,12 +137,12 @@ def _never_cleared(lines: Lines, run: Run) -> Entry | None:
 def _between(*verbs: str) -> Callable[[Lines, Run], Entry | None]:
     """The second of some verbs that follow one another."""
 
-    def site(lines: Lines, run: Run) -> Entry | None:
+    def scope(lines: Lines, run: Run) -> Entry | None:
         said = [line.verb for line in lines]
         starts = range(len(said) - len(verbs) + 1)
         return next((lines[k + 1] for k in starts if said[k : k + len(verbs)] == [*verbs]), None)
 
-    return site
+    return scope
 
 
 def _accumulated(lines: Lines, run: Run) -> Entry | None:
@@ -232,5 +232,5 @@ def by_leaf(entries: Sequence[Entry]) -> dict[Any, list[Entry]]:
 def line_of(id: str, run: Run) -> Entry | None:
     """The first line of a run's ledger that shows a mistake."""
     row = BY_ID.get(id)
-    found = [row.site(lines, run) for lines in by_leaf(run.entries).values()] if row else []
+    found = [row.scope(lines, run) for lines in by_leaf(run.entries).values()] if row else []
     return next((line for line in found if line is not None), None)

@@ -11,7 +11,7 @@ from gradcheck.diagnosis import Hypothesis, words
 from gradcheck.mistakes import CATALOGUE, Mistake
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.mistakes.typing import TYPING
-from gradcheck.ops import TABLE
+from gradcheck.ops import COMPOUNDS, TABLE
 from gradcheck.ops.row import Interval, Op
 from gradcheck.report.rows import Rows
 
@@ -22,6 +22,8 @@ def ops_table() -> Rows:
     for row in sorted(TABLE.values(), key=lambda row: row.name):
         cells = (", ".join(row.school), _domain(row), _kinks(row), _counterparts(row))
         table.add(row.name, *cells)
+    for formula in sorted(COMPOUNDS.values(), key=lambda entry: entry.name):
+        table.add(formula.name, ", ".join(formula.school), "", "", "a formula of other ops")
     return table
 
 

@@ -46,7 +46,7 @@ class Form:
 
 
 @dataclass(frozen=True, eq=False)
-class Slope(Form):
+class GradForm(Form):
     """The gradient of one value by another: `args` are y, x, and the cotangent or None."""
 
 
@@ -109,7 +109,7 @@ def evaluate(
         at(term.span)
         args = [_filled(each, known, numbers) for each in term.args]
         named = {name: _filled(each, known, numbers) for name, each in term.kwargs.items()}
-        if isinstance(term, Slope):
+        if isinstance(term, GradForm):
             y, x, g = args
             again = partial(_again, term, kind, given, at, outer)
             known[id(term)] = WAYS[kind](y, x, g, again, outer - height(term))
@@ -119,7 +119,7 @@ def evaluate(
 
 
 def _again(  # noqa: PLR0917 - all but the last are given when it is made
-    term: Slope,
+    term: GradForm,
     kind: str,
     given: Mapping[Root, Any],
     at: Callable[[Span], None],
@@ -200,7 +200,7 @@ def height(top: Term) -> int:
     for term in in_order(top):
         below = _terms((*term.args, *term.kwargs.values())) if isinstance(term, Form) else ()
         found[id(term)] = max((found[id(each)] for each in below), default=0)
-        found[id(term)] += isinstance(term, Slope)
+        found[id(term)] += isinstance(term, GradForm)
     return found[id(top)]
 
 

@@ -17,7 +17,7 @@ from gradcheck.training.facts import equivalent_loop, reason
 from gradcheck.training.forms import Span
 from gradcheck.training.ledger import RIGHT, Entry, Verbs
 from gradcheck.training.outputs import Value, departs, same
-from gradcheck.training.sites import EVERYWHERE, Sayings, Site, sayings, sites, statement
+from gradcheck.training.scopes import EVERYWHERE, Occasions, Scope, occasions, scopes, statement
 from gradcheck.training.trace import Trace, trace
 
 ORDINALS = {1: "1st", 2: "2nd", 3: "3rd"}
@@ -25,13 +25,13 @@ ORDINALS = {1: "1st", 2: "2nd", 3: "3rd"}
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """The run of somebody who makes a mistake at a site.
+    """The run of somebody who makes a mistake at a scope.
 
     `places` are the statements at which the wrong verb came to something else than the right one.
     """
 
     mistake: Mistake
-    site: Site
+    scope: Scope
     values: Mapping[str, Value]
     entries: tuple[Entry, ...]
     places: tuple[Span, ...]
@@ -54,8 +54,8 @@ class Replays:
         fits = [r for r in self.replays if same(answer, r.values[part], slack)]
         if not fits:
             return Diagnosis("unnamed", remarks=departing)
-        cheapest = min(replay.site.cost for replay in fits)
-        found = _distinct([r for r in fits if r.site.cost == cheapest])
+        cheapest = min(replay.scope.cost for replay in fits)
+        found = _distinct([r for r in fits if r.scope.cost == cheapest])
         certainty = "unique" if len(found) == 1 else "torn"
         hypotheses = tuple(map(_hypothesis, found))
         return Diagnosis(certainty, hypotheses, (*departing, *self._remarks(found)))
@@ -67,7 +67,7 @@ class Replays:
         ids = {fits[0].mistake.id for fits in found}
         yield from (why for why, _ in reason(ids))
         for fits in found:
-            if fits[0].site == EVERYWHERE:
+            if fits[0].scope == EVERYWHERE:
                 yield from self._innocent(fits[0])
 
     def _innocent(self, replay: Replay) -> tuple[str, ...]:
@@ -79,14 +79,14 @@ class Replays:
 
     def _alone(self, fits: Sequence[Replay]) -> Iterator[str]:
         """Which time alone, or which leaf's; nothing where several would do."""
-        site = fits[0].site
-        if len({each.site for each in fits}) > 1:
+        scope = fits[0].scope
+        if len({each.scope for each in fits}) > 1:
             return
-        if site.leaf is not None:
-            yield f"{fits[0].mistake.id}: with {self.names[site.leaf]} alone"
-        if site.occasion is not None:
-            last = sayings(fits[0].mistake.verb, self.right.entries)[-1].occasion
-            nth, count = site.occasion + 1, 1 + (last or 0)
+        if scope.leaf is not None:
+            yield f"{fits[0].mistake.id}: with {self.names[scope.leaf]} alone"
+        if scope.occasion is not None:
+            last = occasions(fits[0].mistake.verb, self.right.entries)[-1].occasion
+            nth, count = scope.occasion + 1, 1 + (last or 0)
             yield f"{fits[0].mistake.id}: only the {ORDINALS.get(nth, f'{nth}th')} time of {count}"
 
     @cached_property
@@ -100,35 +100,35 @@ def all_replays(problem: Problem, point: Point, right: Trace) -> Replays:
     """Replay the program with every mistake; what changes no answer is left out."""
     made = []
     for row in TRAINING:
-        for site in sites(row.verb, right.entries):
-            for replay in replays(problem, point, right, row, site):
+        for scope in scopes(row.verb, right.entries):
+            for replay in replays(problem, point, right, row, scope):
                 if any(not same(v, right.values[name]) for name, v in replay.values.items()):
                     made.append(replay)
     return Replays(problem, point, right, tuple(made))
 
 
 def replays(
-    problem: Problem, point: Point, right: Trace, row: Mistake, site: Site = EVERYWHERE
+    problem: Problem, point: Point, right: Trace, row: Mistake, scope: Scope = EVERYWHERE
 ) -> Iterator[Replay]:
-    """The program with a mistake made at a site, in each of the ways to make it."""
+    """The program with a mistake made at a scope, in each of the ways to make it."""
     for way in row.wrong():
         spans: list[Span] = []
-        verbs = _said_wrong(row, way, site, spans)
+        verbs = _said_wrong(row, way, scope, spans)
         try:
             found = trace(problem, point, verbs, together=right.together)
         except GradcheckError:
             continue
         places = tuple(dict.fromkeys(statement(problem.program, span) for span in spans))
-        yield Replay(row, site, found.values, found.entries, places)
+        yield Replay(row, scope, found.values, found.entries, places)
 
 
-def _said_wrong(row: Mistake, way: Callable[[Any], Any], site: Site, spans: list[Span]) -> Verbs:
-    """The verbs with one of them said wrong at a site; `spans` hears where that matters."""
-    right, counter = getattr(RIGHT, row.verb), Sayings()
+def _said_wrong(row: Mistake, way: Callable[[Any], Any], scope: Scope, spans: list[Span]) -> Verbs:
+    """The verbs with one of them said wrong at a scope; `spans` hears where that matters."""
+    right, counter = getattr(RIGHT, row.verb), Occasions()
 
     def wrong(argument: Any) -> Any:
         due, here = right(argument), counter.next(executing(), argument.leaf)
-        if not site.covers(here):
+        if not scope.covers(here):
             return due
         came = way(argument)
         if not np.array_equal(came, due):
@@ -147,7 +147,7 @@ def _distinct(fits: Sequence[Replay]) -> list[list[Replay]]:
 def _hypothesis(fits: Sequence[Replay]) -> Hypothesis:
     """A mistake at the one statement where it was made; of several none is pointed at."""
     places = {place for replay in fits for place in replay.places}
-    everywhere = len(places) > 1 and fits[0].site == EVERYWHERE
+    everywhere = len(places) > 1 and fits[0].scope == EVERYWHERE
     return Hypothesis(fits[0].mistake, places.pop() if len(places) == 1 else None, everywhere)
 
 

@@ -18,7 +18,7 @@ from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import GradcheckError
 from gradcheck.language import executing
 from gradcheck.language.kinds import KINDS
-from gradcheck.training.forms import Array, Lost, Root, Slope, Span, Term
+from gradcheck.training.forms import Array, GradForm, Lost, Root, Span, Term
 from gradcheck.training.ledger import Holder, array
 from gradcheck.training.traced import NOT_FOLLOWED, Recording, Traced
 
@@ -173,7 +173,7 @@ class Recorder(Recording):
         if not g.requires_grad or y.term is None or x.term is None:
             return Traced(self, g, self.untold(g))
         return Traced(
-            self, g, Slope(_by_slope, (y.term, x.term, cotangent), {}, executing(), "grad")
+            self, g, GradForm(_by_slope, (y.term, x.term, cotangent), {}, executing(), "grad")
         )
 
     def _together(self, outputs: Any, gradients: Any) -> Any:

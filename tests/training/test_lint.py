@@ -12,7 +12,7 @@ from gradcheck.diagnosis.lint import Finding
 from gradcheck.problem import load, load_text
 from gradcheck.training import Reference, prepared
 from gradcheck.training.lint import blind, confused
-from gradcheck.training.sites import EVERYWHERE
+from gradcheck.training.scopes import EVERYWHERE
 
 FILE = Path(__file__).parents[2] / "problems" / "training.yaml"
 SHIPPED = {problem.id: problem for problem in load(FILE).problems}
@@ -142,7 +142,7 @@ def test_a_mistake_that_runs_away_is_no_trouble() -> None:
     program = steps("SGD([w], lr=0.9)", 12).replace("+ w)", "+ w**8 / 10000)")
     assert ("counted-twice",) not in of(findings(program, "recorded.w"), "invisible")
     made = asking(program, "recorded.w").mistaken.replays
-    values = [r.values["recorded.w"] for r in made if r.site == EVERYWHERE]
+    values = [r.values["recorded.w"] for r in made if r.scope == EVERYWHERE]
     assert not all(np.all(np.isfinite(value)) for value in values)
 
 
@@ -251,5 +251,5 @@ def test_a_scale_is_a_rate_under_sgd_and_nothing_under_adam() -> None:
 def prepared_path(optimizer: str, mistake: str) -> Any:
     """Where w goes in our replay of a mistake."""
     asked = asking(steps(optimizer), "recorded.w", "recorded.norm")
-    made = (r for r in asked.mistaken.replays if r.mistake.id == mistake and r.site == EVERYWHERE)
+    made = (r for r in asked.mistaken.replays if r.mistake.id == mistake and r.scope == EVERYWHERE)
     return next(made).values["recorded.w"]

@@ -13,7 +13,7 @@ from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem import load, load_text
 from gradcheck.training.outputs import same
-from gradcheck.training.sites import EVERYWHERE
+from gradcheck.training.scopes import EVERYWHERE
 
 FILE = Path(__file__).parents[2] / "problems" / "training.yaml"
 SHIPPED = {problem.id: problem for problem in load(FILE).problems}
@@ -83,7 +83,7 @@ def test_every_mistake_is_shipped() -> None:
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_mistake_made_is_found_again(name: str) -> None:
     """From any part that it changes, at every place: by name, or in a tie of equal answers."""
-    made = [r for r in ready(name).run.mistaken.replays if r.site == EVERYWHERE]
+    made = [r for r in ready(name).run.mistaken.replays if r.scope == EVERYWHERE]
     assert made
     for replay in made:
         for part, value in replay.values.items():
@@ -263,9 +263,9 @@ def test_one_leaf_alone_is_told_from_a_slip() -> None:
         v -= 0.1 * held
     (problem,) = load_text(TWO).problems
     asked = key(problem).run
-    alone = [r for r in asked.mistaken.replays if r.site.leaf is not None]
+    alone = [r for r in asked.mistaken.replays if r.scope.leaf is not None]
     fits = [r for r in alone if same(np.array(gradients), r.values["v"])]
-    assert [asked.mistaken.names[r.site.leaf] for r in fits] == ["v"]
+    assert [asked.mistaken.names[r.scope.leaf] for r in fits] == ["v"]
     assert all(same(r.values["w"], asked.trace.values["w"]) for r in fits)
 
 

@@ -17,9 +17,10 @@ import numpy as np
 from gradcheck.language.running import texts
 from gradcheck.language.running.budget import over
 from gradcheck.language.running.classes import Blueprint, Instance, Record
+from gradcheck.language.running.layers import Size
 from gradcheck.language.running.scripted import ASSIGNABLE, SCRIPTED, Scripted, good_key
 from gradcheck.language.running.shapes import broadcast, shape_as_array, shape_of
-from gradcheck.language.running.sizes import Size, elementwise, estimate, multiplied
+from gradcheck.language.running.sizes import elementwise, estimate, multiplied
 from gradcheck.ops.methods import OF_METHODS
 
 Function = Callable[..., Any]

@@ -4,30 +4,20 @@ A rule gives the elements of the result and the multiplications on the way. Whic
 in the op's row (`Op.size`); element by element, the arguments broadcast.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from math import prod
-from typing import Any, NamedTuple
 
 from gradcheck.language.rules.vocabulary import words
+from gradcheck.language.running import layers
+from gradcheck.language.running.layers import Args, Estimate, Named, Size
+from gradcheck.language.running.layers import size as _size
 from gradcheck.language.running.shapes import Shape, broadcast, integers, number, shape_as_array
-from gradcheck.ops import TABLE
-
-
-class Size(NamedTuple):
-    """What a call will make: elements, and multiplications on the way."""
-
-    elements: int
-    products: int = 0
-
-
-Args = Sequence[Any]
-Named = Mapping[str, Any]
-Estimate = Callable[[Args, Named], Size]
+from gradcheck.ops import COMPOUNDS, TABLE
 
 
 def estimate(name: str, args: Args, kwargs: Named) -> Size:
     """The size of what a function makes; arguments that make no sense might fit each with each."""
-    row = TABLE.get(name)
+    row = TABLE.get(name) or COMPOUNDS.get(name)
     try:
         return (ESTIMATES[row.size] if row else MAKERS.get(name, elementwise))(args, kwargs)
     except (IndexError, TypeError, ValueError):
@@ -202,27 +192,19 @@ def cubic(args: Args, kwargs: Named) -> Size:
     return Size(max(prod(shape), size), prod(shape) * max(shape, default=1))
 
 
-def _size(values: Args) -> int:
-    """The elements of some values, as arrays."""
-    return sum(prod(shape_as_array(each)) for each in values)
-
-
 MAKERS: Mapping[str, Estimate] = {
     **dict.fromkeys(words("zeros ones empty rand randn Linear"), filled),
     "full": filled_with,
     "randint": drawn,
     "eye": square,
     "arange": stepped,
-    "linspace": spaced,
-    **dict.fromkeys(words("split array_split hsplit vsplit dsplit"), divided),
-    "slogdet": cubic,
 }
 """Functions that have no row."""
 ESTIMATES: Mapping[str, Estimate] = {
     rule.__name__: rule
     for rule in (
         elementwise, tiled, repeated, reshaped, padded, diagonal, outer, taken, passed, ordered,
-        multiplied, dotted, contracted, einsum, cubic,
+        multiplied, dotted, contracted, einsum, cubic, divided, spaced,
     )
-}  # fmt: skip
+} | dict(layers.RULES)  # fmt: skip
 """By the word that a row says of itself (`Op.size`)."""

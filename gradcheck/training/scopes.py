@@ -1,4 +1,4 @@
-"""Where a verb of the ledger is said: at which statement, to which leaf, on which occasion."""
+"""Where a verb of the ledger happens: at which statement, to which leaf, on which occasion."""
 
 import ast
 from collections import Counter
@@ -15,8 +15,8 @@ ENTERED = {"deposit": "add", "clear": "clear", "write": "step"}
 
 
 @dataclass(frozen=True)
-class Site:
-    """All sayings of a verb at a place of the text, to a leaf, on an occasion; None is any.
+class Scope:
+    """All occasions of a verb at a place of the text, to a leaf, on an occasion; None is any.
 
     An occasion is one place done to several leaves, once to each: `zero_grad` clears them all.
     """
@@ -25,12 +25,12 @@ class Site:
     leaf: int | None = None
     occasion: int | None = None
 
-    def covers(self, said: "Site") -> bool:
-        """Whether a saying is one of these."""
+    def covers(self, one: "Scope") -> bool:
+        """Whether a single occasion is one of these."""
         return (
-            self.place in (None, said.place)
-            and self.leaf in (None, said.leaf)
-            and self.occasion in (None, said.occasion)
+            self.place in (None, one.place)
+            and self.leaf in (None, one.leaf)
+            and self.occasion in (None, one.occasion)
         )
 
     @property
@@ -39,41 +39,41 @@ class Site:
         return 2 if self.occasion is not None else int(self != EVERYWHERE)
 
 
-EVERYWHERE = Site()
+EVERYWHERE = Scope()
 
 
 @dataclass
-class Sayings:
+class Occasions:
     """Counts the occasions while a program runs."""
 
     place: Span = None
     occasion: int = -1
     leaves: set[int] = field(default_factory=set)
 
-    def next(self, place: Span, leaf: int) -> Site:
-        """The saying that comes now."""
+    def next(self, place: Span, leaf: int) -> Scope:
+        """The occasion that comes now."""
         if self.occasion < 0 or place != self.place or leaf in self.leaves:
             self.place, self.occasion, self.leaves = place, self.occasion + 1, set()
         self.leaves.add(leaf)
-        return Site(place, leaf, self.occasion)
+        return Scope(place, leaf, self.occasion)
 
 
-def sayings(verb: str, entries: Iterable[Entry]) -> tuple[Site, ...]:
-    """Each saying of a verb in a ledger."""
-    counter = Sayings()
+def occasions(verb: str, entries: Iterable[Entry]) -> tuple[Scope, ...]:
+    """Each occasion of a verb in a ledger."""
+    counter = Occasions()
     wanted = (entry for entry in entries if entry.verb == ENTERED[verb])
     return tuple(counter.next(entry.span, entry.leaf.number) for entry in wanted)
 
 
-def sites(verb: str, entries: Iterable[Entry]) -> tuple[Site, ...]:
-    """Where a verb can be said wrong: everywhere, at one of the places, to one leaf, or once."""
-    said = sayings(verb, entries)
-    places = list(dict.fromkeys(each.place for each in said))
-    leaves = [leaf for leaf, count in Counter(each.leaf for each in said).items() if count > 1]
-    occasions = list(dict.fromkeys(each.occasion for each in said))
-    found = [Site(place=place) for place in places if place and 1 < len(places) <= MOST]
-    found += [Site(leaf=leaf) for leaf in leaves if 1 < len(leaves) <= MOST]
-    found += [Site(occasion=n) for n in occasions if len(places) < len(occasions) <= MOST]
+def scopes(verb: str, entries: Iterable[Entry]) -> tuple[Scope, ...]:
+    """Where a verb can go wrong: everywhere, at one of the places, to one leaf, or once."""
+    each_time = occasions(verb, entries)
+    places = list(dict.fromkeys(each.place for each in each_time))
+    leaves = [leaf for leaf, count in Counter(each.leaf for each in each_time).items() if count > 1]
+    numbers = list(dict.fromkeys(each.occasion for each in each_time))
+    found = [Scope(place=place) for place in places if place and 1 < len(places) <= MOST]
+    found += [Scope(leaf=leaf) for leaf in leaves if 1 < len(leaves) <= MOST]
+    found += [Scope(occasion=n) for n in numbers if len(places) < len(numbers) <= MOST]
     return (EVERYWHERE, *found)
 
 

@@ -1,0 +1,113 @@
+"""Attempts at practice pages, in the ledger of a batch: each is kept, a right one counts."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from gradcheck.batch.ledger import Judged, Ledger
+from gradcheck.batch.questions import packed, question
+from gradcheck.grading.judgement import Judgement
+from gradcheck.problem import Problem
+from gradcheck.problem.record import Part
+from gradcheck.report.judgements import line
+
+
+@dataclass(frozen=True)
+class Posed:
+    """A part of a problem with the fingerprint of that problem."""
+
+    problem: Problem
+    fingerprint: str
+    part: Part
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What a student tried at a part, and how it was judged; `at` in UTC."""
+
+    problem: str
+    part: str
+    verdict: str
+    line: str
+    at: str
+
+    @property
+    def answer(self) -> Any:
+        """What was typed."""
+        return json.loads(self.line)["answer"]
+
+    @property
+    def mistakes(self) -> tuple[str, ...]:
+        """The mistakes that fit, by their ids."""
+        return tuple(each["id"] for each in json.loads(self.line)["mistakes"] or ())
+
+
+def known(ledger: Ledger, posed: Posed, answer: str) -> Judged | None:
+    """The judgement of an answer, as `packed`, that somebody has given before."""
+    sql = "SELECT number, verdict, score, line FROM questions WHERE hash = ? AND line IS NOT NULL"
+    asked = question(posed.fingerprint, posed.part.name, answer)
+    row = ledger.db.execute(sql, (asked,)).fetchone()
+    return Judged(*row) if row else None
+
+
+def enrol(ledger: Ledger, student: str, posed: list[Posed]) -> None:
+    """Put a student into the ledger to whom every part is still missing; once."""
+    if ledger.db.execute("SELECT 1 FROM students WHERE name = ?", (student,)).fetchone():
+        return
+    ledger.add_student(student, "", "")
+    for each in posed:
+        given = {each.part.name: None}
+        ledger.take(student, each.problem.id, each.fingerprint, given)
+        if known(ledger, each, packed(None)) is None:
+            _settle(ledger, each, packed(None), _missing(each))
+
+
+def keep(ledger: Ledger, student: str, posed: Posed, answer: Any, judged: Judged) -> None:
+    """Keep an attempt and its judgement, committed; what was right once stays the answer."""
+    number = _settle(ledger, posed, packed(answer), judged)
+    standing = {(each, part): verdict for each, part, verdict in marks(ledger, student)}
+    place = (posed.problem.id, posed.part.name)
+    if judged.verdict == "right" or standing.get(place) != "right":
+        ledger.take(student, place[0], posed.fingerprint, {place[1]: answer})
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    sql = "INSERT INTO attempts (student, question, at) VALUES (?, ?, ?)"
+    ledger.db.execute(sql, (student, number, now))
+    ledger.save()
+
+
+def marks(ledger: Ledger, student: str) -> Iterator[tuple[str, str, str]]:
+    """The problem, the part and the verdict of a student's answers that count."""
+    sql = (
+        "SELECT answers.problem, answers.part, verdict FROM answers JOIN questions"
+        " ON number = question WHERE student = ? AND verdict != 'missing'"
+    )
+    yield from ledger.db.execute(sql, (student,))
+
+
+def history(ledger: Ledger, student: str) -> Iterator[Attempt]:
+    """All that a student tried, the oldest first."""
+    sql = (
+        "SELECT problem, part, verdict, line, at FROM attempts JOIN questions"
+        " ON questions.number = question WHERE student = ? ORDER BY attempts.number"
+    )
+    for row in ledger.db.execute(sql, (student,)):
+        yield Attempt(*row)
+
+
+def _settle(ledger: Ledger, posed: Posed, answer: str, judged: Judged) -> int:
+    """Put a judgement where no other is; the number of the question."""
+    number = ledger.number(posed.problem.id, posed.fingerprint, posed.part.name, answer)
+    if known(ledger, posed, answer) is None:
+        ledger.settle([judged._replace(number=number)])
+    return number
+
+
+def _missing(posed: Posed) -> Judged:
+    """The judgement of no answer, which needs no judge."""
+    worth = posed.problem.points * posed.part.weight
+    base = Judgement("", posed.problem.id, posed.part.name, None, "missing", 0.0, worth)
+    said = line(base, "")
+    del said["student"]
+    return Judged(0, "missing", 0.0, json.dumps(said))

@@ -1,0 +1,31 @@
+"""How an answer is read, before anybody judges it."""
+
+from typing import Any
+
+from gradcheck.answers import Plain, read_answer
+from gradcheck.grading.formulas.values import readings
+from gradcheck.grading.key import Key
+from gradcheck.grading.outputs import read_output
+from gradcheck.grading.understood import notes, understood
+from gradcheck.language.kinds import FORMULAS
+from gradcheck.problem.record import Part
+from gradcheck.programs.student import written
+
+
+def how_read(key: Key, part: Part, answer: Any) -> tuple[str, tuple[str, ...]]:
+    """What is understood of an answer, and by which rules; of a program there is no echo.
+
+    Raises TextError at the place where nothing is understood.
+    """
+    if part.form == "program":
+        written(key.problem, str(answer))
+        return "", ()
+    if key.run is not None:
+        read = read_output(key, part, answer)
+        return read.understood, read.remarks
+    known = FORMULAS.functions
+    single = part.name in key.problem.inputs and not key.problem.inputs[part.name].shape
+    found = read_answer(answer, names=key.scope.inputs, functions=known, single=single)
+    if not isinstance(found, Plain):
+        readings(key.scope, found)
+    return understood(found), notes(found)

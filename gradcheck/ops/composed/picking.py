@@ -1,0 +1,423 @@
+"""Entries picked, filled in, added to and cut apart: PyTorch's words for what indexing does."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcheck.ops.indexing import scatter, setitem
+from gradcheck.ops.row import Example, composed
+
+
+class Picked(NamedTuple):
+    """Values, and the places they stood at."""
+
+    values: Any
+    indices: Any
+
+
+def seen(x: Any) -> Any:
+    """The bare numbers of any kind, for a choice that has no derivative."""
+    return x.detach().numpy() if hasattr(x, "detach") else np.asarray(x)
+
+
+def is_nan(bare: Any) -> Any:
+    """Where bare numbers are none; exact ones always are."""
+    return np.isnan(bare) if bare.dtype.kind == "f" else np.zeros(np.shape(bare), dtype=bool)
+
+
+def along(x: Any, axis: int, place: Any) -> tuple[Any, ...]:
+    """The index that takes `place` on one axis and everything on the others."""
+    where: list[Any] = [slice(None)] * max(np.ndim(x), 1)
+    where[axis] = place
+    return tuple(where)
+
+
+def _each_along(axis: int, index: Any) -> tuple[Any, ...]:
+    """The index of `gather` and `scatter_add`: on one axis as given, on the others one's own."""
+    grid = list(np.indices(index.shape, sparse=True))
+    grid[axis] = index
+    return tuple(grid)
+
+
+def lined(x: Any) -> Any:
+    """A number as an array of one entry, anything else as it is."""
+    return np.reshape(x, (1,)) if np.ndim(x) == 0 else x
+
+
+def like(y: Any, x: Any) -> Any:
+    """A result in the shape of a number, where x was one."""
+    return np.reshape(y, ()) if np.ndim(x) == 0 else y
+
+
+@composed(
+    size="beside",
+    example=Example("gather(a, 1, i) * b", {"a": (2, 3), "b": (2, 1), "i": [[1], [0]]}),
+)
+def gather(x: Any, axis: int, index: Any, *, sparse_grad: bool = False) -> Any:
+    """`gather(x, dim, index)`: for each place of the index the entry there, along one axis."""
+    index = seen(index)
+    shape = index.shape
+    picked = lined(x)[_each_along(axis, np.reshape(index, shape or (1,)))]
+    return np.reshape(picked, shape)
+
+
+@composed(
+    size="taken",
+    example=Example("index_select(a, 1, i) * b", {"a": (2, 3), "b": (2, 2), "i": [2, 0]}),
+)
+def index_select(x: Any, axis: int, index: Any) -> Any:
+    """`index_select(x, dim, index)`: slices, by their places."""
+    return like(np.take(lined(x), np.reshape(seen(index), (-1,)), axis=axis), x)
+
+
+@composed(
+    size="beside",
+    example=Example("take_along_dim(a, i, 1) * b", {"a": (2, 3), "b": (2, 1), "i": [[1], [0]]}),
+)
+def take_along_dim(x: Any, indices: Any, axis: int | None = None) -> Any:
+    """`take_along_dim(x, indices, dim)`: along one axis, or of all entries in a row."""
+    if axis is None:
+        return np.take(np.ravel(x), np.ravel(seen(indices)))
+    indices = seen(indices)
+    shape = list(np.broadcast_shapes(*(tuple(np.delete(v.shape, axis)) for v in (x, indices))))
+    shape.insert(axis % x.ndim, 1)
+    wide = [
+        tuple(
+            n if k == axis % x.ndim else m
+            for k, (m, n) in enumerate(zip(shape, v.shape, strict=True))
+        )
+        for v in (x, indices)
+    ]
+    return np.take_along_axis(np.broadcast_to(x, wide[0]), np.broadcast_to(indices, wide[1]), axis)
+
+
+@composed(example=Example("masked_fill(a, a > 0, 0.5) * b", {"a": (4,), "b": (4,)}))
+def masked_fill(x: Any, mask: Any, value: Any) -> Any:
+    """`masked_fill(x, mask, value)`: the value where the mask holds."""
+    return np.where(seen(mask).astype(bool), value, x)
+
+
+@composed(
+    size="beside",
+    example=Example("masked_select(a, m) * b", {"a": (3,), "b": (2,), "m": [True, False, True]}),
+)
+def masked_select(x: Any, mask: Any) -> Any:
+    """`masked_select(x, mask)`: the entries where the mask holds, in a row."""
+    mask = seen(mask).astype(bool)
+    shape = np.broadcast_shapes(np.shape(x), mask.shape)
+    if not shape:
+        return lined(x)[np.reshape(mask, (1,))]
+    return np.broadcast_to(x, shape)[np.broadcast_to(mask, shape)]
+
+
+@composed(
+    size="beside",
+    example=Example(
+        "masked_scatter(a, m, b) * c", {"a": (3,), "b": (2,), "c": (3,), "m": [True, False, True]}
+    ),
+)
+def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
+    """`masked_scatter(x, mask, source)`: the source's entries, in order, where the mask holds."""
+    shape = np.broadcast_shapes(np.shape(x), np.shape(mask))
+    mask = np.broadcast_to(seen(mask).astype(bool), shape)
+    count = int(np.sum(mask))
+    wide = np.broadcast_to(x, shape)
+    return setitem(lined(wide), np.ravel(source)[:count], np.reshape(mask, shape or (1,))).reshape(
+        shape
+    )
+
+
+def _sent(x: Any, axis: int, index: Any, src: Any) -> Any:
+    """The source's entries at the places of the index, added, in the shape of x."""
+    shape = index.shape or (1,)
+    part = lined(src)[tuple(slice(n) for n in shape)] if np.ndim(src) else src * np.ones(shape)
+    sent = scatter(part, shape=np.shape(lined(x)), index=_each_along(axis, index.reshape(shape)))
+    return like(sent, x)
+
+
+@composed(
+    size="beside",
+    example=Example(
+        "scatter_add(a, 1, i, b) * c",
+        {"a": (2, 3), "b": (2, 2), "c": (2, 3), "i": [[0, 0], [1, 2]]},
+    ),
+)
+def scatter_add(x: Any, axis: int, index: Any, src: Any) -> Any:
+    """`scatter_add(x, dim, index, src)`: each entry of src added where the index sends it."""
+    return x + _sent(x, axis, seen(index), src)
+
+
+@composed(
+    size="beside",
+    example=Example(
+        "index_add(a, 1, i, b) * c", {"a": (2, 3), "b": (2, 2), "c": (2, 3), "i": [0, 0]}
+    ),
+)
+def index_add(x: Any, axis: int, index: Any, source: Any, *, alpha: float = 1) -> Any:
+    """`index_add(x, dim, index, source)`: each slice added at its place."""
+    full = lined(x)
+    place = along(full, axis, np.reshape(seen(index), (-1,)))
+    sent = scatter(lined(source), shape=np.shape(full), index=place)
+    return like(full + alpha * sent, x)
+
+
+@composed(
+    size="beside",
+    example=Example(
+        "index_copy(a, 1, i, b) * c", {"a": (2, 3), "b": (2, 2), "c": (2, 3), "i": [0, 2]}
+    ),
+)
+def index_copy(x: Any, axis: int, index: Any, source: Any) -> Any:
+    """`index_copy(x, dim, index, source)`: each slice of the source in the place of one of x."""
+    full = lined(x)
+    place = along(full, axis, np.reshape(seen(index), (-1,)))
+    return like(setitem(full, lined(source), place), x)
+
+
+@composed(example=Example("index_fill(a, 1, i, 0.5) * c", {"a": (2, 3), "c": (2, 3), "i": [0, 2]}))
+def index_fill(x: Any, axis: int, index: Any, value: Any) -> Any:
+    """`index_fill(x, dim, index, value)`: the value in the slices at these places."""
+    full = lined(x)
+    return like(setitem(full, value, along(full, axis, np.reshape(seen(index), (-1,)))), x)
+
+
+@composed(
+    size="beside",
+    example=Example("index_put(a, (i,), b) * c", {"a": (3,), "b": (2,), "c": (3,), "i": [0, 2]}),
+)
+def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
+    """`index_put(x, indices, values)`: written, or with `accumulate` added."""
+    index = tuple(map(seen, indices))
+    if not accumulate:
+        return setitem(x, values, index)
+    shape = np.shape(x[index])
+    return x + scatter(np.broadcast_to(values, shape), shape=np.shape(x), index=index)
+
+
+@composed(
+    size="divided",
+    also=(np.unstack,) if hasattr(np, "unstack") else (),
+    school=("unstack",),
+    example=Example("unbind(a)[0] * unbind(a, 1)[1]", {"a": (2, 2)}),
+)
+def unbind(x: Any, axis: int = 0) -> tuple[Any, ...]:
+    """`unbind(x, dim)`: the slices along an axis, one by one."""
+    return tuple(x[along(x, axis, i)] for i in range(np.shape(x)[axis]))
+
+
+def _cut(x: Any, lengths: Sequence[int], axis: int) -> tuple[Any, ...]:
+    ends = np.cumsum([0, *lengths]).tolist()
+    return tuple(x[along(x, axis, slice(*part))] for part in pairwise(ends))
+
+
+@composed(size="divided", example=Example("chunk(a, 2)[0] * b", {"a": (3,), "b": (2,)}))
+def chunk(x: Any, chunks: int, axis: int = 0) -> tuple[Any, ...]:
+    """`chunk(x, n, dim)`: parts of equal length, the last perhaps shorter."""
+    n = np.shape(x)[axis]
+    length = -(-n // chunks) if n else 0
+    parts = -(-n // length) if length else chunks
+    return _cut(x, [min(length, n - i * length) for i in range(parts)], axis)
+
+
+@composed(
+    size="divided", example=Example("split_with_sizes(a, [1, 2])[1] * b", {"a": (3,), "b": (2,)})
+)
+def split_with_sizes(x: Any, split_sizes: Sequence[int], axis: int = 0) -> tuple[Any, ...]:
+    """`split_with_sizes(x, [1, 2], dim)`: parts of these lengths, which have to add up."""
+    if sum(split_sizes) != np.shape(x)[axis]:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {np.shape(x)[axis]} (input "
+            f"tensor's size at dimension {axis}), but got split_sizes={list(split_sizes)}"
+        )
+    return _cut(x, split_sizes, axis)
+
+
+@composed(size="divided", example=Example("tensor_split(a, 2)[0] * b", {"a": (3,), "b": (2,)}))
+def tensor_split(x: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:
+    """`tensor_split(x, n, dim)`: NumPy's `array_split`."""
+    where = indices_or_sections
+    where = where if isinstance(where, int | list | tuple) else seen(where).tolist()
+    return tuple(np.array_split(x, where, axis=axis))
+
+
+@composed(example=Example("narrow(a, 0, 1, 2) * b", {"a": (3,), "b": (2,)}))
+def narrow(x: Any, axis: int, start: Any, length: int) -> Any:
+    """`narrow(x, dim, start, length)`: a slice of that length."""
+    begin, n = int(start), np.shape(x)[axis]
+    begin = begin + n if begin < 0 else begin
+    if not (begin >= 0 and begin + length <= n and length >= 0):
+        raise IndexError(f"start ({begin}) + length ({length}) exceeds dimension size ({n}).")
+    return x[along(x, axis, slice(begin, begin + length))]
+
+
+@composed(
+    function=None,
+    name="select",
+    size="joined",
+    example=Example("select([a > 0, b > 0], [a, b], 0.5) * c", {"a": (3,), "b": (3,), "c": (3,)}),
+    also=(np.select,),
+)
+def select(x: Any, *how: Any, **named: Any) -> Any:
+    """`select(x, dim, place)`; of lists NumPy's: the first choice whose condition holds."""
+    if isinstance(x, list | tuple):
+        return _chosen(x, *how, **named)
+    axis, place = (*how, *(named[k] for k in ("axis", "index") if k in named))
+    return x[along(x, axis, int(place))]
+
+
+def _chosen(condlist: Any, choicelist: Any, default: Any = 0.0) -> Any:
+    """NumPy's `select`: from the last condition to the first, each takes precedence."""
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    y = default
+    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+        y = np.where(seen(condition), choice, y)
+    return y
+
+
+@composed(example=Example("select_scatter(a, b, 1, 0) * a", {"a": (2, 3), "b": (2,)}))
+def select_scatter(x: Any, src: Any, axis: int, index: int) -> Any:
+    """`select_scatter(x, src, dim, place)`: x with src in the place of one slice."""
+    return setitem(x, src, along(x, axis, int(index)))
+
+
+@composed(example=Example("slice_scatter(a, b, 0, 1) * a", {"a": (3,), "b": (2,)}))
+def slice_scatter(
+    x: Any, src: Any, axis: int = 0, start: Any = None, end: Any = None, step: int = 1
+) -> Any:
+    """`slice_scatter(x, src, dim, start, end, step)`: x with src in the place of a slice."""
+    return setitem(x, src, along(x, axis, slice(start, end, step)))
+
+
+@composed(example=Example("diagonal_scatter(a, b) * a", {"a": (2, 2), "b": (2,)}))
+def diagonal_scatter(x: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """`diagonal_scatter(x, src, offset, dim1, dim2)`: x with src on a diagonal."""
+    numbers = np.arange(np.size(seen(x))).reshape(np.shape(x))
+    places = np.diagonal(numbers, offset, dim1, dim2)
+    return np.reshape(setitem(np.ravel(x), src, (places,)), np.shape(x))
+
+
+@composed(size="paired", example=Example("diag_embed(a) * b", {"a": (2,), "b": (2, 2)}))
+def diag_embed(x: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """`diag_embed(x, offset, dim1, dim2)`: the last axis on the diagonal of two new ones."""
+    *outer, n = np.shape(x)
+    size = n + abs(offset)
+    full = np.zeros((*outer, size, size))
+    rows, columns = np.arange(n) + max(-offset, 0), np.arange(n) + max(offset, 0)
+    made = setitem(full, x, (..., rows, columns))
+    first, second = dim1 % made.ndim, dim2 % made.ndim
+    return np.moveaxis(made, (-2, -1), (first, second))
+
+
+@composed(
+    size="paired",
+    function=np.diagflat,
+    example=Example("diagflat(a) * b", {"a": (2,), "b": (2, 2)}),
+)
+def diagflat(x: Any, k: int = 0, *, offset: int = 0) -> Any:
+    """All entries on a diagonal."""
+    return np.diag(np.ravel(x), k or offset)
+
+
+@composed(size="beside", example=Example("topk(a, 2)[0] * b", {"a": (3,), "b": (2,)}))
+def topk(x: Any, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> Picked:
+    """`topk(x, k, dim)`: the k largest along an axis, from the largest on, and their places."""
+    full = lined(x)
+    order = np.argsort(full, axis=axis, kind="stable")
+    order = np.flip(order, axis) if largest else order
+    places = order[along(full, axis, slice(k))]
+    return Picked(
+        like(np.take_along_axis(full, places, axis), x) if k else full[..., :0], like(places, x)
+    )
+
+
+@composed(size="beside", example=Example("kthvalue(a, 2)[0] * b", {"a": (3,), "b": ()}))
+def kthvalue(x: Any, k: int, axis: int = -1, keepdims: bool = False) -> Picked:
+    """`kthvalue(x, k, dim)`: the k-th smallest along an axis, and its place."""
+    full = lined(x)
+    order = np.argsort(full, axis=axis, kind="stable")
+    places = order[along(full, axis, slice(k - 1, k))]
+    values = np.take_along_axis(full, places, axis)
+    if keepdims:
+        return Picked(like(values, x), like(places, x))
+    return Picked(np.squeeze(values, axis), np.squeeze(places, axis))
+
+
+@composed(example=Example("msort(a) * b", {"a": (3,), "b": (3,)}))
+def msort(x: Any) -> Any:
+    """`msort(x)`: sorted along the first axis."""
+    return np.sort(x, axis=0) if np.ndim(x) else x
+
+
+def _running(x: Any, axis: int, larger: bool) -> Picked:
+    """The running extreme along an axis and its last place so far."""
+    full = lined(x)
+    values = seen(full)
+    best = (np.maximum if larger else np.minimum).accumulate(values, axis)
+    count = np.reshape(np.arange(values.shape[axis]), along_shape(values.ndim, axis))
+    places = np.maximum.accumulate(np.where(values == best, count, 0), axis)
+    return Picked(like(np.take_along_axis(full, places, axis), x), like(places, x))
+
+
+def along_shape(ndim: int, axis: int, length: int = -1) -> tuple[int, ...]:
+    """The shape that lays a vector along one of so many axes."""
+    return tuple(length if k == axis % ndim else 1 for k in range(ndim))
+
+
+@composed(example=Example("cummax(a, 0)[0] * b", {"a": (3,), "b": (3,)}))
+def cummax(x: Any, axis: int) -> Picked:
+    """`cummax(x, dim)`: the largest so far along an axis, and its place."""
+    return _running(x, axis, larger=True)
+
+
+@composed(example=Example("cummin(a, 0)[0] * b", {"a": (3,), "b": (3,)}))
+def cummin(x: Any, axis: int) -> Picked:
+    """`cummin(x, dim)`: the smallest so far along an axis, and its place."""
+    return _running(x, axis, larger=False)
+
+
+@composed(example=Example("unflatten(a, 0, (2, -1)) * b", {"a": (4,), "b": (2, 2)}))
+def unflatten(x: Any, axis: int, sizes: Sequence[int]) -> Any:
+    """`unflatten(x, dim, sizes)`: one axis as several."""
+    shape, axis = np.shape(x), axis % np.ndim(x)
+    return np.reshape(x, (*shape[:axis], *sizes, *shape[axis + 1 :]))
+
+
+@composed(size="joined", example=Example("expand_as(a, b) * b", {"a": (3,), "b": (2, 3)}))
+def expand_as(x: Any, other: Any) -> Any:
+    """`expand_as(x, other)`: broadcast to the shape of the other."""
+    return np.broadcast_to(x, np.shape(other))
+
+
+@composed(school=("view_as",), example=Example("reshape_as(a, b) * b", {"a": (4,), "b": (2, 2)}))
+def reshape_as(x: Any, other: Any) -> Any:
+    """`reshape_as(x, other)`: in the shape of the other."""
+    return np.reshape(x, np.shape(other))
+
+
+@composed(
+    size="joined",
+    function=np.broadcast_arrays,
+    school=("broadcast_tensors",),
+    example=Example("broadcast_arrays(a, b)[0] * b", {"a": (3,), "b": (2, 3)}),
+)
+def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
+    """All arguments in the shape that they broadcast to."""
+    shape = np.broadcast_shapes(*map(np.shape, arrays))
+    return tuple(np.broadcast_to(each, shape) for each in arrays)
+
+
+@composed(
+    size="paired", example=Example("block_diag(a, b) * c", {"a": (1, 2), "b": (2,), "c": (2, 4)})
+)
+def block_diag(*blocks: Any) -> Any:
+    """`block_diag(a, b)`: matrices along the diagonal of a larger one."""
+    matrices = [np.reshape(b, (1,) * (2 - np.ndim(b)) + np.shape(b)) for b in blocks]
+    wide = sum(m.shape[1] for m in matrices)
+    rows, before = [], 0
+    for m in matrices:
+        rows.append(np.pad(m, ((0, 0), (before, wide - before - m.shape[1]))))
+        before += m.shape[1]
+    return np.concatenate(rows, axis=0)

@@ -1,0 +1,460 @@
+"""Convolutions, pooling and resizing: windows along axes, taken by their places.
+
+A window is a row of places on one axis. Outside of the array there is nothing: a sum takes zeros
+there, a maximum looks at a place that the window has anyway.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcheck.ops.composed.picking import along, along_shape
+from gradcheck.ops.row import Example, composed, compound
+
+
+class Windows(NamedTuple):
+    """The places of each window on an axis (outside clipped into the window), and which are in."""
+
+    places: Any
+    inside: Any
+
+    @classmethod
+    def of(cls, places: Any, length: int) -> "Windows":
+        """Windows by their places, some of which may lie outside of the axis."""
+        inside = (places >= 0) & (places < length)
+        stand_in = np.max(np.where(inside, places, 0), axis=1, keepdims=True)
+        return cls(np.where(inside, places, stand_in), inside)
+
+
+def each(value: Any, count: int) -> tuple[int, ...]:
+    """A setting for each of so many axes: one number, or one an axis."""
+    given = tuple(value) if isinstance(value, tuple | list) else (value,)
+    return tuple(int(v) for v in (given * count if len(given) == 1 else given))
+
+
+def stepped(
+    length: int, size: int, stride: int, pad: int, dilation: int, ceil: bool = False
+) -> Any:
+    """The places of windows that step along an axis, -1 and less (or too large) where padded."""
+    room = length + 2 * pad - dilation * (size - 1) - 1
+    count = (-(-room // stride) if ceil else room // stride) + 1
+    if ceil and (count - 1) * stride >= length + pad:
+        count -= 1  # PyTorch: no window begins in the padding on the right
+    if count < 1:
+        raise RuntimeError(f"windows of {size} do not fit into an axis of {length}")
+    return np.arange(count)[:, None] * stride - pad + dilation * np.arange(size)
+
+
+def taken(x: Any, windows: Sequence[Windows], zeros: bool) -> Any:
+    """X with each of its last axes as two: which window, which place in it."""
+    first = np.ndim(x) - len(windows)
+    for k, each_axis in enumerate(windows):
+        axis = first + 2 * k
+        x = np.take(x, each_axis.places, axis=axis)
+        if zeros and not np.all(each_axis.inside):
+            shape = (*each_axis.places.shape, *(1,) * (np.ndim(x) - axis - 2))
+            x = x * np.reshape(each_axis.inside * 1.0, shape)
+    return x
+
+
+def _padding(padding: Any, kernel: Sequence[int], dilation: Sequence[int]) -> list[tuple[int, int]]:
+    """How many zeros stand before and after each axis; "same" keeps the length."""
+    if padding == "valid":
+        return [(0, 0)] * len(kernel)
+    if padding == "same":
+        lost = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
+        return [(n // 2, n - n // 2) for n in lost]
+    return [(p, p) for p in each(padding, len(kernel))]
+
+
+def _convolved(
+    x: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+    count: int,
+) -> Any:
+    """The sum over channels and windows, as one product of matrices for each group."""
+    single = np.ndim(x) == count + 1
+    x = x[None] if single else x
+    kernel = np.shape(weight)[2:]
+    stride, dilation = each(stride, count), each(dilation, count)
+    around = _padding(padding, kernel, dilation)
+    if any(map(any, around)):
+        x = np.pad(x, [(0, 0), (0, 0), *around])
+    windows = [
+        Windows.of(stepped(n, k, s, 0, d), n)
+        for n, k, s, d in zip(np.shape(x)[2:], kernel, stride, dilation, strict=True)
+    ]
+    found = taken(x, windows, zeros=False)
+    spots = tuple(2 + 2 * k for k in range(count))
+    inner = tuple(3 + 2 * k for k in range(count))
+    columns = np.transpose(found, (0, 1, *inner, *spots))
+    n, channels, sizes = np.shape(x)[0], np.shape(x)[1], tuple(np.shape(found)[k] for k in spots)
+    if channels != groups * np.shape(weight)[1]:
+        raise RuntimeError(
+            f"a weight of shape {list(np.shape(weight))} and {groups} groups expect "
+            f"{groups * np.shape(weight)[1]} channels, the input has {channels}"
+        )
+    columns = np.reshape(
+        columns, (n, groups, channels // groups * int(np.prod(kernel)), int(np.prod(sizes)))
+    )
+    filters = np.reshape(weight, (groups, np.shape(weight)[0] // groups, np.shape(columns)[2]))
+    y = np.reshape(filters @ columns, (n, np.shape(weight)[0], *sizes))
+    if bias is not None:
+        y = y + np.reshape(bias, (-1, *(1,) * count))
+    return y[0] if single else y
+
+
+def _convolution(count: int) -> Callable[..., Any]:
+    def conv(
+        x: Any,
+        weight: Any,
+        bias: Any = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+    ) -> Any:
+        return _convolved(x, weight, bias, stride, padding, dilation, groups, count)
+
+    conv.__doc__ = f"PyTorch's convolution over {count} axes: no kernel is turned round."
+    return conv
+
+
+def _spread(x: Any, axis: int, stride: int) -> Any:
+    """Zeros between the entries of an axis."""
+    if stride == 1:
+        return x
+    around = [(0, 0)] * np.ndim(x) + [(0, stride - 1)]
+    wide = np.moveaxis(np.pad(np.moveaxis(x, axis, -1)[..., None], around), -3, -3)
+    shape = np.shape(wide)
+    wide = np.reshape(wide, (*shape[:-2], shape[-2] * stride))[
+        ..., : shape[-2] * stride - stride + 1
+    ]
+    return np.moveaxis(wide, -1, axis)
+
+
+def _transposed(count: int) -> Callable[..., Any]:
+    def conv_transpose(
+        x: Any,
+        weight: Any,
+        bias: Any = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        dilation: Any = 1,
+    ) -> Any:
+        single = np.ndim(x) == count + 1
+        x = x[None] if single else x
+        kernel = np.shape(weight)[2:]
+        steps, wide = each(stride, count), each(dilation, count)
+        for k, step in enumerate(steps):
+            x = _spread(x, 2 + k, step)
+        around = [
+            (d * (k - 1) - p, d * (k - 1) - p + extra)
+            for k, d, p, extra in zip(
+                kernel, wide, each(padding, count), each(output_padding, count), strict=True
+            )
+        ]
+        x = np.pad(x, [(0, 0), (0, 0), *((max(a, 0), max(b, 0)) for a, b in around)])
+        for k, (a, b) in enumerate(around):  # padding beyond the kernel cuts off
+            x = x[along(x, 2 + k, slice(max(-a, 0), np.shape(x)[2 + k] - max(-b, 0)))]
+        channels, filters = np.shape(weight)[:2]
+        w = np.reshape(weight, (groups, channels // groups, filters, *kernel))
+        w = np.reshape(np.swapaxes(w, 1, 2), (groups * filters, channels // groups, *kernel))
+        w = np.flip(w, axis=tuple(range(2, 2 + count)))
+        y = _convolved(x, w, bias, 1, 0, wide, groups, count)
+        return y[0] if single else y
+
+    conv_transpose.__doc__ = (
+        f"The transpose of the convolution over {count} axes, as a function of its input."
+    )
+    return conv_transpose
+
+
+for _n in (1, 2, 3):
+    _shape, _kernel = (1, 2, *(3,) * _n), (1, 2, *(2,) * _n)
+    compound(
+        None,
+        _convolution(_n),
+        f"conv{_n}d",
+        size="convolved",
+        example=Example(
+            f"conv{_n}d(a, w, b, padding=1, stride=2)", {"a": _shape, "w": _kernel, "b": (1,)}
+        ),
+    )
+    compound(
+        None,
+        _transposed(_n),
+        f"conv_transpose{_n}d",
+        size="convolved",
+        example=Example(
+            f"conv_transpose{_n}d(a, w, stride=2)",
+            {"a": (1, 2, *(2,) * _n), "w": (2, 1, *(2,) * _n)},
+        ),
+    )
+
+
+def _pooled(count: int, how: str) -> Callable[..., Any]:
+    def windows_of(
+        x: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+    ) -> list[Windows]:
+        kernel, pads = each(kernel_size, count), each(padding, count)
+        steps = each(kernel if stride is None or stride == [] else stride, count)
+        if any(
+            2 * p > d * (k - 1) + 1
+            for p, k, d in zip(pads, kernel, each(dilation, count), strict=True)
+        ):
+            raise RuntimeError("pad should be at most half of effective kernel size")
+        return [
+            Windows.of(stepped(n, k, s, p, d, ceil_mode), n)
+            for n, k, s, p, d in zip(
+                np.shape(x)[-count:], kernel, steps, pads, each(dilation, count), strict=True
+            )
+        ]
+
+    def max_pool(
+        x: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
+        if return_indices:
+            raise TypeError("max_pool gives the values alone: leave return_indices out")
+        found = taken(
+            x, windows_of(x, kernel_size, stride, padding, dilation, ceil_mode), zeros=False
+        )
+        return np.max(found, axis=tuple(range(1 - 2 * count, 0, 2)))
+
+    def avg_pool(
+        x: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: Any = None,
+    ) -> Any:
+        windows = windows_of(x, kernel_size, stride, padding, 1, ceil_mode)
+        total = np.sum(taken(x, windows, zeros=True), axis=tuple(range(1 - 2 * count, 0, 2)))
+        if divisor_override is not None:
+            return total / divisor_override
+        kernel, pads = each(kernel_size, count), each(padding, count)
+        steps = each(kernel if stride is None or stride == [] else stride, count)
+        for k, w in enumerate(windows):
+            n, begin = np.shape(x)[k - count], np.arange(len(w.places)) * steps[k] - pads[k]
+            with_pads = np.minimum(begin + kernel[k], n + pads[k]) - begin
+            counts = with_pads if count_include_pad else np.sum(w.inside, axis=1)
+            total = total / np.reshape(counts * 1.0, along_shape(count, k))
+        return total
+
+    return max_pool if how == "max" else avg_pool
+
+
+def _adaptive(count: int, how: str) -> Callable[..., Any]:
+    def adaptive_pool(x: Any, output_size: Any, return_indices: bool = False) -> Any:
+        if return_indices:
+            raise TypeError("adaptive pooling gives the values alone: leave return_indices out")
+        given = output_size if isinstance(output_size, tuple | list) else (output_size,) * count
+        sizes = np.shape(x)[-count:]
+        outs = [n if out is None else int(out) for n, out in zip(sizes, given, strict=True)]
+        windows = [_between(n, out) for n, out in zip(sizes, outs, strict=True)]
+        found = taken(x, windows, zeros=how == "avg")
+        axes = tuple(range(1 - 2 * count, 0, 2))
+        if how == "max":
+            return np.max(found, axis=axes)
+        total = np.sum(found, axis=axes)
+        for k, w in enumerate(windows):
+            total = total / np.reshape(np.sum(w.inside, axis=1) * 1.0, along_shape(count, k))
+        return total
+
+    return adaptive_pool
+
+
+def _between(length: int, out: int) -> Windows:
+    """Windows from floor(i n / m) to ceil((i + 1) n / m), for each i of m."""
+    i = np.arange(out)
+    start, stop = i * length // out, -(-(i + 1) * length // out)
+    places = start[:, None] + np.arange(max(np.max(stop - start, initial=1), 1))
+    return Windows.of(np.where(places < stop[:, None], places, length), length)
+
+
+for _n in (1, 2, 3):
+    _a = {"a": (1, 1, *(4,) * _n)}
+    for _how in ("max", "avg"):
+        compound(
+            None,
+            _pooled(_n, _how),
+            f"{_how}_pool{_n}d",
+            size="pooled",
+            example=Example(f"{_how}_pool{_n}d(a, 2)", _a),
+        )
+        compound(
+            None,
+            _adaptive(_n, _how),
+            f"adaptive_{_how}_pool{_n}d",
+            size="pooled",
+            example=Example(f"adaptive_{_how}_pool{_n}d(a, 3)", _a),
+        )
+
+
+def _columns(x: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+    """PyTorch's `F.unfold`: each window of the last two axes as a column."""
+    single = np.ndim(x) == 3
+    x = x[None] if single else x
+    settings = zip(
+        np.shape(x)[-2:],
+        *(each(v, 2) for v in (kernel_size, stride, padding, dilation)),
+        strict=True,
+    )
+    found = taken(x, [Windows.of(stepped(*axis), axis[0]) for axis in settings], zeros=True)
+    n, c, h, i, w, j = np.shape(found)
+    columns = np.reshape(np.transpose(found, (0, 1, 3, 5, 2, 4)), (n, c * i * j, h * w))
+    return columns[0] if single else columns
+
+
+@composed(
+    size="windowed",
+    name="unfold",
+    example=Example("unfold(a, 0, 2, 1) * b", {"a": (3,), "b": (2, 2)}),
+)
+def unfold(x: Any, *how: Any, **named: Any) -> Any:
+    """`x.unfold(dim, size, step)`: windows along an axis; `F.unfold(x, kernel_size, ...)`: columns.
+
+    An axis, a size and a step are three whole numbers; PyTorch's other one has a kernel.
+    """
+    if len(how) == 3 and not named and all(isinstance(v, int) for v in how) and np.ndim(x) != 4:
+        axis, size, step = how
+        n = np.shape(x)[axis] if np.ndim(x) else 1
+        found = np.take(
+            x if np.ndim(x) else np.reshape(x, (1,)), stepped(n, size, step, 0, 1), axis=axis
+        )
+        return np.moveaxis(found, axis % max(np.ndim(x), 1) + 1, -1) if np.ndim(x) else found[0]
+    return _columns(x, *how, **named)
+
+
+@composed(
+    function=np.lib.stride_tricks.sliding_window_view,
+    size="windowed",
+    example=Example("sliding_window_view(a, 2) * b", {"a": (3,), "b": (2, 2)}),
+)
+def sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Any:
+    """Windows along axes, their places at the end; a copy, where NumPy gives a view."""
+    sizes = tuple(window_shape) if isinstance(window_shape, tuple | list) else (window_shape,)
+    axes = (
+        range(np.ndim(x)) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
+    )
+    for size, axis_ in zip(sizes, axes, strict=True):
+        k = axis_ % np.ndim(x)
+        n = np.shape(x)[k]
+        x = np.moveaxis(
+            np.take(x, np.arange(n - size + 1)[:, None] + np.arange(size), axis=k), k + 1, -1
+        )
+    return x
+
+
+def _resizing(n: int, m: int, mode: str, align: bool, scale: float | None) -> Any:
+    """The weights by which m entries are made of n."""
+    step = (n / m if scale is None else 1 / scale) if not align else (n - 1) / max(m - 1, 1)
+    i = np.arange(m)
+    if mode in ("nearest", "nearest-exact"):
+        at = np.floor((i + (0.5 if mode == "nearest-exact" else 0.0)) * step).astype(int)
+        return np.eye(n)[np.minimum(at, n - 1)]
+    if mode == "area":
+        w = _between(n, m)
+        made = np.zeros((m, n))
+        np.add.at(
+            made,
+            (i[:, None] * np.ones_like(w.places), w.places),
+            w.inside / np.sum(w.inside, axis=1, keepdims=True),
+        )
+        return made
+    at = i * step if align else (i + 0.5) * step - 0.5
+    made = np.zeros((m, n))
+    if mode == "bicubic":
+        low = np.floor(at).astype(int)
+        for k in range(-1, 3):
+            np.add.at(made, (i, np.clip(low + k, 0, n - 1)), _cubic(np.abs(at - low - k)))
+        return made
+    at = np.clip(at, 0, None)
+    low = np.minimum(np.floor(at).astype(int), n - 1)
+    np.add.at(made, (i, low), 1 - (at - low))
+    np.add.at(made, (i, np.minimum(low + 1, n - 1)), at - low)
+    return made
+
+
+def _cubic(d: Any, a: float = -0.75) -> Any:
+    """Keys' convolution kernel with PyTorch's a, at a distance below 2."""
+    near = ((a + 2) * d - (a + 3)) * d * d + 1
+    return np.where(d <= 1, near, ((a * d - 5 * a) * d + 8 * a) * d - 4 * a)
+
+
+@composed(size="resized", example=Example("interpolate(a, 5, mode='linear')", {"a": (1, 1, 3)}))
+def interpolate(
+    x: Any,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Any:
+    """Resized along all axes after the second."""
+    if antialias:
+        raise TypeError("interpolate does not smooth beforehand: leave antialias out")
+    count, shape = np.ndim(x) - 2, np.shape(x)
+    scales: list[Any] = [None] * count
+    if size is None:
+        scales = (
+            list(scale_factor) if isinstance(scale_factor, tuple | list) else [scale_factor] * count
+        )
+        sizes = tuple(int(np.floor(n * s)) for n, s in zip(shape[2:], scales, strict=True))
+    else:
+        sizes = each(size, count)
+    scales = [None] * count if recompute_scale_factor else scales
+    for k in range(count):
+        weights = _resizing(shape[2 + k], sizes[k], mode, bool(align_corners), scales[k])
+        x = np.moveaxis(np.moveaxis(x, 2 + k, -1) @ weights.T, -1, 2 + k)
+    return x
+
+
+@composed(example=Example("pixel_shuffle(a, 2) * b", {"a": (4, 1, 1), "b": (1, 2, 2)}))
+def pixel_shuffle(x: Any, upscale_factor: int) -> Any:
+    """Channels as finer pixels."""
+    r = upscale_factor
+    *outer, c, h, w = np.shape(x)
+    k = len(outer)
+    x = np.reshape(x, (*outer, c // (r * r), r, r, h, w))
+    x = np.transpose(x, (*range(k), k, k + 3, k + 1, k + 4, k + 2))
+    return np.reshape(x, (*outer, c // (r * r), h * r, w * r))
+
+
+@composed(example=Example("pixel_unshuffle(a, 2) * b", {"a": (1, 2, 2), "b": (4, 1, 1)}))
+def pixel_unshuffle(x: Any, downscale_factor: int) -> Any:
+    """Finer pixels as channels."""
+    r = downscale_factor
+    *outer, c, h, w = np.shape(x)
+    k = len(outer)
+    x = np.reshape(x, (*outer, c, h // r, r, w // r, r))
+    x = np.transpose(x, (*range(k), k, k + 2, k + 4, k + 1, k + 3))
+    return np.reshape(x, (*outer, c * r * r, h // r, w // r))
+
+
+@composed(example=Example("channel_shuffle(a, 2) * a", {"a": (1, 4, 2)}))
+def channel_shuffle(x: Any, groups: int) -> Any:
+    """Channels of all groups by turns."""
+    n, c, *rest = np.shape(x)
+    return np.reshape(
+        np.swapaxes(np.reshape(x, (n, groups, c // groups, *rest)), 1, 2), (n, c, *rest)
+    )

@@ -1,0 +1,63 @@
+"""The application: routes, and what begins and ends with the server."""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from gradcheck.web import api, assets, pages
+from gradcheck.web.guard import Guard
+from gradcheck.web.practice import Practice
+
+LOG = logging.getLogger("gradcheck.web")
+ROUTES = (
+    Route("/", pages.sets),
+    Route("/p/{id}", pages.problem, methods=["GET", "POST"]),
+    Route("/free", pages.free),
+    Route("/name", pages.name, methods=["POST"]),
+    Route("/api/check", api.answered(api.check), methods=["POST"]),
+    Route("/api/understand", api.answered(api.understand), methods=["POST"]),
+    Route("/static/{name}", assets.serve),
+)
+
+
+def application(practice: Practice) -> Starlette:
+    """The pages and the JSON of a course."""
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        await practice.open()
+        yield
+        await practice.close()
+
+    app = Starlette(
+        routes=ROUTES,
+        middleware=[Middleware(Guard, broken=_broken)],
+        lifespan=lifespan,
+        exception_handlers={HTTPException: _refused},
+    )
+    app.state.practice = practice
+    return app
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """No such page, or no such method."""
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    if request.url.path.startswith("/api/"):
+        return JSONResponse({"error": "there is nothing here"}, status)
+    return pages.failed(request, status, "There is nothing here", "Choose a problem from the list.")
+
+
+def _broken(request: Request, error: Exception) -> Response:
+    """A fault of ours: to the page without its insides, to whoever runs the server with them."""
+    LOG.error("%s %s", request.method, request.url.path, exc_info=error)
+    words = f"a fault of gradcheck itself: {type(error).__name__}"
+    if request.url.path.startswith("/api/"):
+        return JSONResponse({"error": words}, 500)
+    return pages.failed(request, 500, "This went wrong", words)

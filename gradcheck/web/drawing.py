@@ -1,0 +1,177 @@
+"""What a problem's page shows besides its text: values, the graph, the chain rule, curves."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gradcheck.answers import Plain, read_answer
+from gradcheck.derivation import Steps, derive
+from gradcheck.errors import GradcheckError
+from gradcheck.grading.formulas.values import Readings, floats, readings
+from gradcheck.grading.key import Key, Spot
+from gradcheck.language.kinds import FORMULAS
+from gradcheck.opinions.opinion import Case, NotScalar
+from gradcheck.opinions.reverse import once
+from gradcheck.plots.graph_markup import graph_markup
+from gradcheck.plots.graphs import graph_of, unsolved
+from gradcheck.problem.record import Point, Problem
+from gradcheck.report.figures import plain
+
+POINTS = 121
+HALF = 2.0  # what is seen of the axis to either side, times |x| where that is more than 1
+NODES = 24  # of a larger tape the last ones are drawn
+SHOWN = 24  # entries of an input that are written out
+FAULTS = (GradcheckError, NotScalar, ArithmeticError, LookupError, TypeError, ValueError)
+Drawn = dict[str, Any]
+Curve = list[tuple[float, float | None]]
+
+
+def drawn(key: Key) -> Drawn:
+    """Everything that is the same for every answer; None where there is nothing to draw."""
+    point = key.points[0]
+    graph, solved = _graphs(key)
+    return {
+        "given": [[name, _value(value)] for name, value in point.items()],
+        "shapes": {name: list(entry.shape) for name, entry in key.problem.inputs.items()},
+        "graph": graph,
+        "solved": solved,
+        "steps": None if key.run else _ventured(lambda: _steps(key.problem, point)),
+        "curves": _all_curves(key),
+    }
+
+
+def traced(key: Key, part: str, answer: Any) -> Curve | None:
+    """An answer's own curve, where the problem has one."""
+    return _ventured(lambda: _traced(key, part, answer)) if _plane(key) else None
+
+
+def _ventured(draw: Callable[[], Any]) -> Any:
+    """A picture, or None: a page stands without it."""
+    try:
+        return draw()
+    except FAULTS:
+        return None
+
+
+def _value(value: Any) -> str:
+    """An input's value; of a large array the shape."""
+    array = np.asarray(value)
+    if array.size > SHOWN:
+        return f"an array of the shape {array.shape}"
+    numbers = np.array([float(entry) for entry in array.flat]).reshape(array.shape)
+    if not array.shape:
+        return plain(float(numbers))
+    return np.array2string(numbers, precision=4, separator=", ")
+
+
+# -- the graph and the chain rule ------------------------------------------------------------------
+
+
+def _graphs(key: Key) -> tuple[str | None, str | None]:
+    """The tape with values alone, and with the gradients that came back."""
+    case = _case(key)
+    if case is None:
+        return None, None
+    found = _ventured(lambda: graph_of("", case, key.problem.program, NODES))
+    if found is None:
+        return None, None
+    return graph_markup(unsolved(found)), graph_markup(found)
+
+
+def _case(key: Key) -> Case | None:
+    """What went back: of a program with events the first call that can be followed."""
+    if key.run is None:
+        return key.case(0)
+    for judged, called in zip(key.run.events, key.run.trace.calls, strict=True):
+        if judged.event.case is not None:
+            return replace(judged.event.case, cotangent=called.cotangent)
+    return None
+
+
+def _steps(problem: Problem, point: Point) -> Drawn:
+    """The chain rule: the values from the inputs up, then node by node from the value down."""
+    found = derive(problem, point)
+    if isinstance(found, Steps):
+        forward = [[s.name, s.formula, plain(s.value)] for s in found.forward]
+        backward = [[s.name, s.formula, plain(s.value)] for s in found.backward]
+        return {"forward": forward, "backward": backward}
+    forward = [[s.name, s.text, _value(s.value)] for s in found.forward]
+    backward = [[s.name, f"through {s.node}", _value(s.value)] for s in found.backward]
+    return {"forward": forward, "backward": backward}
+
+
+# -- curves ----------------------------------------------------------------------------------------
+
+
+def _plane(key: Key) -> bool:
+    """Whether value and gradient are numbers, functions of numbers."""
+    scalar = all(entry.shape == () for entry in key.problem.inputs.values())
+    return key.run is None and scalar and key.problem.cotangent is None
+
+
+def _curves(key: Key, part: str) -> Drawn:
+    """The value and its derivative by a part, with the other inputs as they are given."""
+    seen = [(x, *_both(key.problem.case(point), part)) for x, point in _along(key, part)]
+    here = float(middle_of(key.points[0][part]))
+    return {
+        "at": here,
+        "f": [(x, value) for x, value, _ in seen],
+        "slope": [(x, slope) for x, _, slope in seen],
+    }
+
+
+def middle_of(value: Any) -> float:
+    """A single number of whatever kind as a float."""
+    return float(np.asarray(value, dtype=object).item())
+
+
+def _all_curves(key: Key) -> Drawn:
+    """The curves of every part, where there is a plane to draw them in."""
+    names = [part.name for part in key.problem.parts] if _plane(key) else []
+    return {name: _ventured(partial(_curves, key, name)) for name in names}
+
+
+def _along(key: Key, part: str) -> Iterator[tuple[float, Point]]:
+    """The given point with one input moved to either side."""
+    given: Mapping[str, Any] = key.points[0]
+    here = middle_of(given[part])
+    reach = HALF * max(1.0, abs(here))
+    for x in np.linspace(here - reach, here + reach, POINTS):
+        yield float(x), {**given, part: np.array(Fraction(float(x)), dtype=object)}
+
+
+def _both(case: Case, part: str) -> tuple[float | None, float | None]:
+    """The value and its slope, None where there is none."""
+    try:
+        with np.errstate(all="ignore"):
+            value, gradients = once(case)
+    except Exception:  # noqa: BLE001 - outside its domain a program may raise anything
+        return None, None
+    return _finite(value), _finite(gradients[part])
+
+
+def _traced(key: Key, part: str, answer: Any) -> Curve | None:
+    read = read_answer(answer, names=key.scope.inputs, functions=FORMULAS.functions, single=True)
+    if isinstance(read, Plain):
+        return None
+    ready = readings(key.scope, read)
+    found = []
+    for x, point in _along(key, part):
+        value = _ventured(partial(_floats, ready, Spot(key.problem, point)))
+        found.append((x, None if value is None or value.shape else _finite(value)))
+    return found
+
+
+def _floats(ready: Readings, spot: Spot) -> Any:
+    """An answer at a point."""
+    return floats(ready.at(spot))
+
+
+def _finite(value: Any) -> float | None:
+    number = float(np.asarray(value, dtype=float).reshape(-1)[0])
+    return number if math.isfinite(number) else None

@@ -1,0 +1,245 @@
+"""The pages: the sets, a problem, a function of one's own, the name."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from gradcheck.batch.attempts import Posed
+from gradcheck.problem import Problem
+from gradcheck.problem.record import Part
+from gradcheck.report.findings import mistake_name, unnamed, witness_words
+from gradcheck.report.judgements import told
+from gradcheck.report.pages import coded, formula, marked, typed
+from gradcheck.report.prose import inline, prose
+from gradcheck.web.assets import address
+from gradcheck.web.forms import answer_of, cell, has_grid
+from gradcheck.web.plot import plot
+from gradcheck.web.pool import Busy, Fault, RanAway
+from gradcheck.web.practice import LEVELS, Practice
+from gradcheck.web.requests import practice_of, sender_of, student_of
+from gradcheck.web.students import plain_name
+
+VERDICTS = {
+    "right": "Right",
+    "wrong": "Not right",
+    "invalid": "Not understood",
+    "missing": "Nothing was typed",
+    "needs-review": "For a person to decide",
+}
+HINTS = ("What kind of mistake is it?", "Where is it?", "Say it in words")
+
+
+@cache
+def environment() -> Environment:
+    """Jinja2 with everything escaped, and nothing left out by mistake."""
+    found = Environment(
+        loader=PackageLoader("gradcheck.web", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters |= {
+        "formula": formula,
+        "typed": typed,
+        "coded": coded,
+        "prose": prose,
+        "inline": inline,
+        "named": lambda mistake: mistake_name(mistake).replace("-", " "),
+        "points": lambda value: f"{value:.6g}",
+    }
+    found.globals |= {
+        "asset": address,
+        "cell": cell,
+        "witness": witness_words,
+        "unnamed": unnamed,
+        "marked": marked,
+        "verdicts": VERDICTS,
+        "hints": HINTS,
+    }
+    return found
+
+
+def page(request: Request, name: str, status: int = 200, **more: Any) -> HTMLResponse:
+    """A page from its template."""
+    known = {"student": student_of(request), "path": request.url.path, **more}
+    text = environment().get_template(name).render(known)
+    return HTMLResponse(text, status)
+
+
+def failed(request: Request, status: int, title: str, words: str) -> HTMLResponse:
+    """A page that says why there is no other."""
+    found = page(request, "failed.html", status, title=title, words=words)
+    if status == 503:
+        found.headers["Retry-After"] = "5"
+    return found
+
+
+async def sets(request: Request) -> Response:
+    """All sets, with what the student has done."""
+    practice = practice_of(request)
+    marks = await practice.book.marks(student_of(request))
+    listed = [
+        (each.title or each.file, [(p, state(p, marks)) for p in own])
+        for each, own in practice.course.sets
+        if own
+    ]
+    return page(request, "sets.html", listed=listed, left=practice.pool.left)
+
+
+def state(problem: Problem, marks: Mapping[tuple[str, str], str]) -> str:
+    """`solved`, `tried`, or nothing yet."""
+    verdicts = [marks.get((problem.id, part.name)) for part in problem.parts]
+    if all(verdict == "right" for verdict in verdicts):
+        return "solved"
+    return "tried" if any(verdicts) else ""
+
+
+async def problem(request: Request) -> Response:
+    """One problem; with POST, an answer to one of its parts judged."""
+    practice = practice_of(request)
+    found = practice.course.problems.get(request.path_params["id"])
+    if found is None:
+        return failed(request, 404, "There is no such problem", "Choose one from the list.")
+    if practice.pool.doubts.get(found.id):
+        return failed(request, 404, "This problem cannot be asked", practice.pool.doubts[found.id])
+    given = await _earlier(practice, student_of(request), found)
+    try:
+        if request.method == "POST":
+            form = await request.form(max_files=0, max_fields=200)
+            posed = practice.course.posed(found.id, str(form.get("part", "")))
+            if posed is None:
+                return failed(request, 404, "There is no such part", "Go back and try again.")
+            given[posed.part.name] = await _answered(request, posed, form)
+        return await _problem_page(request, found, given)
+    except Busy:
+        words = "Too many answers wait to be judged. Try again in a few seconds."
+        return failed(request, 503, "One moment", words)
+
+
+async def _earlier(practice: Practice, student: str, found: Problem) -> dict[str, Any]:
+    """What the student typed last in each part."""
+    last: dict[str, Any] = {}
+    for attempt in await practice.book.history(student):
+        if attempt.problem == found.id:
+            last[attempt.part] = {"typed": attempt.answer, "line": None}
+    return last
+
+
+async def _answered(request: Request, posed: Posed, form: FormData) -> dict[str, Any]:
+    """An answer judged, with as much told of it as is asked for."""
+    practice, sender = practice_of(request), sender_of(request)
+    answer = answer_of(form, _shape(posed.problem, posed.part))
+    most = LEVELS.index(practice.settings.feedback)
+    level = min(_level(form), most)
+    if answer is None:
+        return {"typed": "", "line": None, "empty": True}
+    full = await practice.judge(sender, student_of(request), posed, answer)
+    curve = None
+    if full["verdict"] in ("right", "wrong"):
+        curve = await practice.curve(sender, posed, answer)
+    line = told(full, LEVELS[level])
+    return {"typed": answer, "line": line, "level": level, "most": most, "curve": curve}
+
+
+def _level(form: FormData) -> int:
+    """The level of hints that is asked for."""
+    asked = str(form.get("level", "0"))
+    return int(asked) if asked in ("0", "1", "2", "3") else 0
+
+
+def _shape(problem: Problem, part: Part) -> tuple[int, ...]:
+    """The shape of an answer that is a gradient by an input; of any other nothing is said."""
+    entry = problem.inputs.get(part.name)
+    return entry.shape if entry is not None and part.ask is None else ()
+
+
+async def _problem_page(request: Request, found: Problem, given: dict[str, Any]) -> Response:
+    practice = practice_of(request)
+    marks = await practice.book.marks(student_of(request))
+    fresh = {
+        (found.id, name): each["line"]["verdict"] for name, each in given.items() if each["line"]
+    }
+    drawn = await practice.drawn(sender_of(request), found.id)
+    parts = [_part(found, part, given.get(part.name), drawn, marks) for part in found.parts]
+    before, after = practice.course.beside(found.id)
+    return page(
+        request,
+        "problem.html",
+        problem=found,
+        parts=parts,
+        drawn=drawn,
+        solved=(solved := state(found, marks | fresh) == "solved"),
+        open=solved or all(part.form != "program" for part in found.parts),
+        lines=[each["line"] for each in given.values() if each["line"]],
+        before=before,
+        after=after,
+    )
+
+
+def _part(
+    problem: Problem, part: Part, given: Any, drawn: Mapping[str, Any], marks: Mapping[Any, str]
+) -> dict[str, Any]:
+    """What is shown of a part: its box, and what came of the answer in it."""
+    shape = _shape(problem, part)
+    given = given or {"typed": "", "line": None}
+    answer = given["typed"]
+    curves = (drawn.get("curves") or {}).get(part.name)
+    seen = given["line"] and given.get("curve") and curves
+    return {
+        "name": part.name,
+        "program": part.form == "program",
+        "asked": part.ask.source if part.ask else "",
+        "shape": shape,
+        "grid": has_grid(shape),
+        "cells": answer if isinstance(answer, list) else None,
+        "typed": answer if isinstance(answer, str) else "",
+        "mark": marks.get((problem.id, part.name), ""),
+        "plot": _plotted(part.name, curves, given["curve"]) if seen else "",
+        **{key: given.get(key) for key in ("line", "level", "most", "empty")},
+    }
+
+
+def _plotted(part: str, curves: Any, yours: Any) -> Markup:
+    """The plot of a part, if there is one."""
+    return Markup(plot(part, curves, yours)) if curves else Markup("")
+
+
+async def free(request: Request) -> Response:
+    """A function of one's own, and an answer to its derivative: no account, no file."""
+    query = request.query_params
+    asked = {field: query.get(field, "").strip() for field in ("f", "wrt", "at", "answer")}
+    said: Any = None
+    if asked["f"]:
+        given = [each for each in asked["at"].replace(";", "\n").splitlines() if each.strip()]
+        try:
+            said = await practice_of(request).pool.ask(
+                sender_of(request), "free", asked["f"], given[:20], asked["wrt"], asked["answer"]
+            )
+        except Busy:
+            return failed(request, 503, "One moment", "Too many answers wait to be judged.")
+        except (RanAway, Fault):
+            said = {"complaint": {"complaint": "this takes too long to be looked at", "source": ""}}
+    picture = Markup("")
+    if said and said.get("drawn"):
+        curves = said["drawn"]["curves"].get(said["part"])
+        picture = _plotted(said["part"], curves, said.get("curve"))
+    return page(request, "free.html", asked=asked, said=said, plot=picture)
+
+
+async def name(request: Request) -> Response:
+    """Give or take away the student's name."""
+    form = await request.form(max_files=0, max_fields=10)
+    back = str(form.get("back", "/"))
+    if not back.startswith("/") or back.startswith(("//", "/\\")):
+        back = "/"
+    response = RedirectResponse(back, 303)
+    practice = practice_of(request)
+    practice.names.put(response, plain_name(str(form.get("name", ""))), practice.settings.secure)
+    return response

@@ -1,0 +1,280 @@
+"""Workers that judge: a bounded queue, a turn for everybody, and an end to what runs away.
+
+A task first has a short time. What needs longer goes to a slow worker, and so does, for a while,
+whoever sent it: nobody else waits.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import OrderedDict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gradcheck.web.frames import HEAD, framed, length
+from gradcheck.web.nursery import FORK
+
+MB = 2**20
+TASKS = 2_000  # that a worker does before another takes its place: what it remembers is let go
+PATIENCE = (
+    6.0  # a worker that is swapped out, or starved, is given so many times the time on the clock
+)
+PREPARING = 30.0  # seconds on the clock beyond that, for a problem that is not prepared yet
+MEMORY = 10_000  # questions that ran away, not tried again
+SLOW_FOR = 60.0  # seconds for which a sender's questions go to the slow worker
+
+
+class Busy(Exception):
+    """There are more questions than the queue holds; worth another try in some seconds."""
+
+
+class RanAway(Exception):
+    """A question took more time or memory than it may."""
+
+
+class Fault(Exception):
+    """A fault of gradcheck itself, in a worker."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Processor seconds of a quick and of a slow task, bytes, and how many may wait."""
+
+    quick: float = 0.5
+    slow: float = 5.0
+    memory: int = 512 * MB
+    waiting: int = 600
+    waiting_slow: int = 16
+    each: int = 64
+
+    def words(self) -> str:
+        """What is said of an answer that ran away."""
+        return f"judging it takes more than {self.slow:g} s or {self.memory // MB} MB"
+
+
+@dataclass(eq=False)
+class _Asked:
+    """A task with its sender, and where its result is awaited."""
+
+    sender: str
+    task: str
+    given: Sequence[Any]
+    said: "asyncio.Future[Any]"
+
+    @property
+    def name(self) -> str:
+        return repr((self.task, self.given))
+
+
+@dataclass(eq=False)
+class _Lane:
+    """Workers with a limit in seconds, and the questions that wait for them, sender by sender."""
+
+    seconds: float
+    most: int
+    each: int
+    waiting: "OrderedDict[str, deque[_Asked]]" = field(default_factory=OrderedDict)
+    size: int = 0
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def put(self, asked: _Asked) -> None:
+        """Let a question wait; raises Busy beyond the bounds."""
+        own = self.waiting.get(asked.sender, ())
+        if self.size >= self.most or len(own) >= self.each:
+            raise Busy
+        self.waiting.setdefault(asked.sender, deque()).append(asked)
+        self.size += 1
+        self.news.set()
+
+    async def next(self) -> _Asked:
+        """The oldest question of the sender whose turn it is; cancelled ones are passed over."""
+        while True:
+            while not self.waiting:
+                self.news.clear()
+                await self.news.wait()
+            sender, own = self.waiting.popitem(last=False)
+            asked = own.popleft()
+            self.size -= 1
+            if own:
+                self.waiting[sender] = own
+            if not asked.said.done():
+                return asked
+
+
+@dataclass(eq=False)
+class _Worker:
+    """A forked process at the other end of a socket."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    pid: int
+    tasks: int = 0
+
+    async def ask(self, asked: _Asked, seconds: float) -> Any:
+        """Its reply; raises RanAway where it dies of the question, or does not come back."""
+        self.tasks += 1
+        message = {"task": asked.task, "given": asked.given, "seconds": seconds}
+        try:
+            async with asyncio.timeout(seconds * PATIENCE + PREPARING):
+                self.writer.write(framed(message))
+                await self.writer.drain()
+                return await _received(self.reader)
+        except (OSError, EOFError, TimeoutError):
+            raise RanAway from None
+
+    def kill(self) -> None:
+        """End it; what is at the other end is closed with it."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        self.writer.close()
+
+
+async def _received(reader: asyncio.StreamReader) -> Any:
+    """The next message; raises EOFError where the other side is gone."""
+    import json  # noqa: PLC0415
+
+    head = await reader.readexactly(HEAD.size)
+    return json.loads(await reader.readexactly(length(head)))
+
+
+class Pool:
+    """The workers, from `start` to `stop`."""
+
+    def __init__(
+        self, sets: Sequence[Sequence[Any]], *, workers: int = 0, limits: Limits | None = None
+    ) -> None:
+        """Texts of sets, their files and ids, as `Work.of` takes them."""
+        self.sets, self.limits = sets, limits or Limits()
+        self.workers = workers or max(2, os.cpu_count() or 1)
+        self.doubts: dict[str, str] = {}  # why a problem cannot be asked; empty: it can
+        self.left = sum(len(ids) for *_, ids in sets)
+        self.lanes: dict[str, _Lane] = {}
+        self.living: set[_Worker] = set()
+        self.ran_away: OrderedDict[str, None] = OrderedDict()
+        self.suspects: dict[str, float] = {}
+        self.restarts = 0
+
+    # -- beginning and end ---------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Start the nursery, and a keeper for every worker."""
+        self.control, theirs = socket.socketpair()
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        command = [sys.executable, "-m", "gradcheck.web.nursery", str(theirs.fileno())]
+        self.nursery = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=environment)
+        theirs.close()
+        problems = [id for *_, ids in self.sets for id in ids]
+        start = {"sets": self.sets, "problems": problems, "memory": self.limits.memory}
+        await asyncio.to_thread(self.control.sendall, framed(start))
+        reading = self.control.dup()
+        reading.setblocking(False)
+        reader, self.news = await asyncio.open_connection(sock=reading)
+        limits = self.limits
+        self.lanes = {
+            "quick": _Lane(limits.quick, limits.waiting, limits.each),
+            "slow": _Lane(limits.slow, limits.waiting_slow, 2),
+        }
+        keepers = [self._keep(self.lanes["quick"]) for _ in range(self.workers)]
+        self.tasks = [
+            asyncio.create_task(each) for each in [*keepers, self._keep(self.lanes["slow"])]
+        ]
+        self.tasks.append(asyncio.create_task(self._follow(reader)))
+
+    async def stop(self) -> None:
+        """Let everybody go."""
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+        for worker in list(self.living):
+            worker.kill()
+        self.news.close()
+        self.control.close()
+        self.nursery.kill()
+        self.nursery.wait()
+
+    async def _follow(self, reader: asyncio.StreamReader) -> None:
+        """What the nursery says of each problem; then workers that know them all take over."""
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                news = await _received(reader)
+                self.doubts[news["problem"]] = news["why"]
+                self.left = news["left"]
+                if not self.left:
+                    for worker in self.living:
+                        worker.tasks = TASKS
+
+    # -- asking --------------------------------------------------------------------------------
+
+    async def ask(self, sender: str, task: str, *given: Any) -> Any:
+        """What a worker says; raises Busy, RanAway or Fault."""
+        asked = _Asked(sender, task, given, asyncio.get_running_loop().create_future())
+        if asked.name in self.ran_away:
+            raise RanAway
+        slow = self.suspects.get(sender, 0.0) > time.monotonic()
+        self.lanes["slow" if slow else "quick"].put(asked)
+        reply = await asked.said
+        if "said" in reply:
+            return reply["said"]
+        if "memory" in reply:
+            self._remember(asked)
+            raise RanAway
+        raise Fault(reply["fault"])
+
+    async def _keep(self, lane: _Lane) -> None:
+        """A worker's place: asked one question after another, replaced when it dies or is old."""
+        worker = await self._forked()
+        while True:
+            asked = await lane.next()
+            if worker.tasks >= TASKS or worker.reader.at_eof():
+                self._bury(worker)
+                worker = await self._forked()
+            try:
+                reply = await worker.ask(asked, lane.seconds)
+                if not asked.said.done():
+                    asked.said.set_result(reply)
+            except RanAway:
+                self._bury(worker)
+                self.restarts += 1
+                self._ran_away(lane, asked)
+                worker = await self._forked()
+
+    def _bury(self, worker: _Worker) -> None:
+        self.living.discard(worker)
+        worker.kill()
+
+    def _ran_away(self, lane: _Lane, asked: _Asked) -> None:
+        """A second, longer try beside the others; after that it is not tried again."""
+        slow = self.lanes["slow"]
+        self.suspects[asked.sender] = time.monotonic() + SLOW_FOR
+        try:
+            if lane is slow:
+                self._remember(asked)
+                raise RanAway
+            slow.put(asked)
+        except (RanAway, Busy) as error:
+            if not asked.said.done():
+                asked.said.set_exception(error)
+
+    def _remember(self, asked: _Asked) -> None:
+        self.ran_away[asked.name] = None
+        if len(self.ran_away) > MEMORY:
+            self.ran_away.popitem(last=False)
+        now = time.monotonic()
+        self.suspects = {each: until for each, until in self.suspects.items() if until > now}
+
+    async def _forked(self) -> _Worker:
+        """A new worker."""
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        with theirs:
+            socket.send_fds(self.control, [FORK], [theirs.fileno()])
+        reader, writer = await asyncio.open_connection(sock=ours)
+        worker = _Worker(reader, writer, (await _received(reader))["pid"])
+        self.living.add(worker)
+        return worker

@@ -1,0 +1,140 @@
+"""What a worker of the practice pages does: judge, say how an answer is read, draw a problem."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from gradcheck.batch.work import Asking, Chunk, judged, prepared, ready
+from gradcheck.errors import GradcheckError, TextError
+from gradcheck.grading.judging import judge
+from gradcheck.grading.key import Key, key
+from gradcheck.grading.reading import how_read
+from gradcheck.opinions.opinion import NotScalar
+from gradcheck.problem import Problem
+from gradcheck.problem.draw import given_point
+from gradcheck.problem.question import question
+from gradcheck.report.judgements import line, told
+from gradcheck.report.mathml import mathml
+from gradcheck.web.drawing import drawn, traced
+
+FREE = 64  # functions that somebody typed, kept by each worker
+JUNK = "0.1234567"  # an answer that is wrong everywhere: judging it makes every mistake once
+Said = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Work:
+    """The tasks, by the problems that may be asked about; everything in and out is JSON."""
+
+    askings: Mapping[str, Asking]
+
+    @classmethod
+    def of(cls, sets: Sequence[Sequence[Any]]) -> "Work":
+        """From the text of each set, its file, and the ids of its problems."""
+        return cls({id: Asking(text.encode(), file, id) for text, file, ids in sets for id in ids})
+
+    def prepare(self, id: str) -> str:
+        """Why a problem cannot be asked; empty if it can, and everything about it is known."""
+        why = prepared(self.askings[id])
+        if not why:
+            found = ready(self.askings[id])
+            for part in found.problem.parts:
+                judge(found, part, JUNK)
+        return why
+
+    def warm(self, task: str, given: Sequence[Any]) -> None:
+        """Prepare what a task is about, so that the answer's time is the answer's alone."""
+        if task in ("judge", "understand", "draw", "curve") and given[0] in self.askings:
+            prepared(self.askings[given[0]])
+
+    # -- about a problem of the sets -----------------------------------------------------------
+
+    def judge(self, id: str, part: str, answer: str) -> Said:
+        """The judgement of an answer, as `packed`."""
+        found = judged(Chunk(self.askings[id], [(0, part, answer)]))[0]
+        return {"verdict": found.verdict, "score": found.score, "line": found.line}
+
+    def understand(self, id: str, part: str, answer: Any) -> Said:
+        """How an answer is read."""
+        return _understood(ready(self.askings[id]), part, answer)
+
+    def draw(self, id: str) -> Said:
+        """What the page of a problem shows besides its text."""
+        return drawn(ready(self.askings[id]))
+
+    def curve(self, id: str, part: str, answer: Any) -> Any:
+        """An answer's own curve."""
+        return traced(ready(self.askings[id]), part, answer)
+
+    # -- about a function that somebody typed --------------------------------------------------
+
+    def free(self, expression: str, given: Sequence[str], wrt: str, answer: str) -> Said:
+        """A typed function, drawn; and an answer to its derivative, judged, if there is one."""
+        try:
+            found = _free(expression, tuple(given), wrt)
+        except TextError as error:
+            return {"complaint": _complaint(error)}
+        except (GradcheckError, NotScalar) as error:
+            return {"complaint": {"complaint": str(error), "source": ""}}
+        problem = found.problem
+        part = problem.parts[0]
+        said: Said = {
+            "program": problem.program.source,
+            "mathml": mathml(problem.program.source),
+            "part": part.name,
+            "parts": [each.name for each in problem.parts],
+            "drawn": drawn(found),
+        }
+        if answer.strip() and len(problem.parts) == 1:
+            source = problem.program.source
+            said["line"] = told(line(judge(found, part, answer), source), "full")
+            said["curve"] = traced(found, part.name, answer)
+        return said
+
+    def understand_free(self, expression: str, given: Sequence[str], wrt: str, answer: str) -> Said:
+        """How a typed function is read, or an answer to its derivative."""
+        try:
+            problem = _question(expression, tuple(given), wrt)
+            if not answer:
+                source = problem.program.source
+                return {"understood": source, "mathml": mathml(source)}
+            return _understood(
+                Key(problem, (given_point(problem),), ()), problem.parts[0].name, answer
+            )
+        except TextError as error:
+            return _complaint(error)
+        except GradcheckError as error:
+            return {"complaint": str(error), "column": 1}
+
+
+def _question(expression: str, given: tuple[str, ...], wrt: str) -> Problem:
+    return question(expression, given, (wrt,) if wrt else ())
+
+
+@lru_cache(maxsize=FREE)
+def _free(expression: str, given: tuple[str, ...], wrt: str) -> Key:
+    """The key to a typed function."""
+    return key(_question(expression, given, wrt))
+
+
+def _understood(found: Key, name: str, answer: Any) -> Said:
+    """How an answer to a part is read, or why it cannot be."""
+    part = found.problem.part(name)
+    if part is None:
+        return {"complaint": f"there is no part {name}", "column": 1}
+    try:
+        understood, notes = how_read(found, part, answer)
+    except TextError as error:
+        return _complaint(error)
+    except GradcheckError as error:
+        return {"complaint": str(error), "column": 1}
+    return {"understood": understood, "mathml": mathml(understood), "notes": list(notes)}
+
+
+def _complaint(error: TextError) -> Said:
+    """The first complaint, with the place in what was typed."""
+    first = error.complaints[0]
+    words = f"{first.message} - {first.cure}" if first.cure else first.message
+    place = {"column": first.column or 1, "line": first.line or 1, "width": max(first.width, 1)}
+    return {"complaint": words, **place, "source": first.source}
