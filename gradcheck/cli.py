@@ -292,6 +292,34 @@ def lint(paths: tuple[Path, ...], self_tests_only: bool, confusion: bool) -> Non
     sys.exit(print_confusion(problems) if confusion else lint_all(problems, self_tests_only))
 
 
+VARIANTS_EXAMPLE = "gradcheck variants problems/variants.yaml --students roster.csv -o sheets"
+
+
+@main.command(cls=Exemplified, epilog=VARIANTS_EXAMPLE)
+@click.argument(
+    "paths", nargs=-1, required=True, type=click.Path(exists=True, allow_dash=True, path_type=Path)
+)
+@click.option("--students", type=EXISTING, required=True, metavar="ROSTER", help="CSV of students.")
+@click.option(
+    "-o",
+    "directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="Where the sheets go.",
+)
+def variants(paths: tuple[Path, ...], students: Path, directory: Path) -> None:
+    """Write each student's sheet, with numbers of their own, as HTML and Markdown.
+
+    ROSTER has a column `student` (and `name`, what people call them). Numbers are drawn from the
+    name: `gradcheck grade` finds the same ones. Exit code 0: written, 2: it cannot be.
+    """
+    sets = _sets(paths)
+    from gradcheck.commands import variants as command  # noqa: PLC0415
+
+    sys.exit(command.write_variants(sets, students, directory))
+
+
 GENERATE_EXAMPLES = """gradcheck generate --rules chain,product --level 2 --count 5
 gradcheck generate --reveals missing-inner-derivative > practice.yaml"""
 

@@ -33,7 +33,7 @@ def class_page(title: str, facts: Any, notices: Sequence[tuple[str, bool]]) -> s
     """The page of the class, from its statistics."""
     totals = [got for _, _, got, _ in facts.totals]
     return (
-        _environment()
+        environment()
         .get_template("class.html")
         .render(
             title=title,
@@ -51,7 +51,7 @@ def student_page(
 ) -> str:
     """The page of one student, from the lines of the answers and what is told of the problems."""
     return (
-        _environment()
+        environment()
         .get_template("student.html")
         .render(
             student=student,
@@ -75,7 +75,7 @@ def spread(totals: Sequence[float], possible: float) -> list[tuple[str, int]]:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
     """Jinja2 with everything escaped, and nothing left out by mistake."""
     found = Environment(
         loader=PackageLoader("gradcheck.report", "templates"),
