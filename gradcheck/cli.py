@@ -91,6 +91,7 @@ def main() -> None:
 @click.option("--wrt", metavar="NAME", multiple=True, help="With -e: differentiate by this alone.")
 @click.option("--problem", "only", metavar="ID", multiple=True, help="Only this problem.")
 @click.option("--steps", is_flag=True, help="Show the chain rule node by node.")
+@click.option("--entries", is_flag=True, help="Show every entry of every array.")
 @click.option(
     "--plot",
     type=click.Path(file_okay=False, path_type=Path),
@@ -105,6 +106,7 @@ def solve(  # noqa: PLR0917 - click gives them by name
     wrt: tuple[str, ...],
     only: tuple[str, ...],
     steps: bool,
+    entries: bool,
     plot: Path | None,
     lint: bool,
     as_json: bool,
@@ -126,7 +128,7 @@ def solve(  # noqa: PLR0917 - click gives them by name
         chosen = [question(expression, paths, wrt)]
     from gradcheck.commands.solve import How, solve_all  # noqa: PLC0415
 
-    code = solve_all(chosen, How(steps, as_json, plot))
+    code = solve_all(chosen, How(steps, as_json, plot, entries))
     if lint and not as_json:
         from gradcheck.commands.lint import lint_all  # noqa: PLC0415
 

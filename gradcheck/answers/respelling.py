@@ -18,6 +18,7 @@ PREFIXES = ("arc", "ar", "arg")
 SHORTEST = 2  # letters of a function's name inside a word
 MOST = 2  # ways to take a word apart that are looked for
 INDEX = ("None", "-", "[", "]")
+NO_SUM = (",", ":", "shape", "size", "argmax", "argmin")  # what brackets hold that index
 
 Pieces = tuple[str, ...]
 
@@ -185,7 +186,7 @@ def _pairs(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
 def _groups(tokens: Sequence[Token], opening: int, closing: int, words: Words) -> bool:
     """Whether square brackets after something are no index: after a function, or around a sum."""
     before, inside = tokens[opening - 1], tokens[opening + 1 : closing]
-    if not inside or any(token.text in (",", ":", "shape", "size") for token in inside):
+    if not inside or any(token.text in NO_SUM for token in inside):
         return False
     if before.kind in ("number", "fraction") or before.text in ("√", "∛"):
         return True

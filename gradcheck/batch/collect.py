@@ -6,6 +6,7 @@ from typing import Any
 
 from gradcheck.batch.ledger import Ledger
 from gradcheck.batch.submissions import Read, Submission, Unreadable
+from gradcheck.grading.follow import among
 from gradcheck.problem import Problem
 
 NAMED = 10  # names in one notice
@@ -82,7 +83,8 @@ class Collector:
         if file:
             self.seen[student] = file
         for id, given in answers.items():
-            parts = {part.name: given.get(part.name) for part in self.problems[id].parts}
+            problem = self.problems[id]
+            parts = {part.name: among(problem, part.name, given) for part in problem.parts}
             self.ledger.take(student, id, self.asked(id, student), parts)
 
     def _say_stranger(self, read: Submission, name: str) -> None:

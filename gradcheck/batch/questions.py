@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.documents import WrittenFloat
+from gradcheck.grading.follow import Among
 from gradcheck.language import Program
 from gradcheck.problem import Problem
 
@@ -42,9 +43,11 @@ def unpacked(text: str) -> Any:
 
 
 def _tagged(value: Any) -> Any:
-    """Numbers as they were written, and mappings, are told from each other by a tag."""
+    """Numbers as they were written, mappings, and answers among others are told by a tag."""
     if isinstance(value, WrittenFloat):
         return {"written": value.written}
+    if isinstance(value, Among):
+        return {"among": [_tagged(value.answer), _tagged(value.beside)]}
     if isinstance(value, dict):
         return {"mapping": [[_tagged(k), _tagged(v)] for k, v in value.items()]}
     if isinstance(value, list | tuple):
@@ -56,6 +59,8 @@ def _untagged(value: Any) -> Any:
     if isinstance(value, dict):
         if "written" in value:
             return WrittenFloat(value["written"])
+        if "among" in value:
+            return Among(*map(_untagged, value["among"]))
         return {_untagged(k): _untagged(v) for k, v in value["mapping"]}
     return [_untagged(entry) for entry in value] if isinstance(value, list) else value
 

@@ -11,8 +11,8 @@ from gradcheck.batch.ledger import Judged
 from gradcheck.batch.questions import unpacked
 from gradcheck.batch.workers import item
 from gradcheck.errors import GradcheckError
+from gradcheck.grading.follow import alone, mark
 from gradcheck.grading.judgement import OURS, Judgement
-from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, NoKey, key
 from gradcheck.problem import Problem, ProblemSet, load_text
 from gradcheck.problem.variants import Draw, with_draw
@@ -81,7 +81,7 @@ def _judged(known: Key, number: int, name: str, answer: str) -> Judged:
     if part is None:
         raise LookupError(f"{known.problem.id} has no part {name}")
     try:
-        return _kept(number, judge(known, part, unpacked(answer)), known.problem.program.source)
+        return _kept(number, mark(known, part, unpacked(answer)), known.problem.program.source)
     except MemoryError:
         return left(known.problem, number, name, answer, TOO_LARGE)
     except Exception as error:  # noqa: BLE001 - one answer never stops a batch
@@ -93,7 +93,7 @@ def left(problem: Problem, number: int, name: str, answer: str, why: str) -> Jud
     """An answer that is left to a person."""
     part = problem.part(name)
     worth = problem.points * part.weight if part else 0.0
-    typed = unpacked(answer)
+    typed = alone(unpacked(answer))
     base = Judgement("", problem.id, name, typed, "needs-review", 0.0, worth, remarks=(why,))
     return _kept(number, replace(base, variant=problem.variant), "")
 

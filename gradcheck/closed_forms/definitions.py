@@ -13,10 +13,12 @@ import numpy as np
 from gradcheck.closed_forms.index import (
     Applied,
     Axes,
+    Factor,
     Product,
     Sum,
     added,
     indices,
+    is_free,
     multiplied,
 )
 from gradcheck.closed_forms.slopes import NoText, slopes
@@ -139,12 +141,20 @@ def times(value: int | Fraction, part: Sum) -> Sum:
 
 
 def reciprocal(part: Sum) -> Sum:
-    """One over an expression."""
-    if len(part.products) == 1 and not part.products[0].factors and part.products[0].number:
-        (plain,) = part.products
-        sizes = tuple((size, -power) for size, power in plain.sizes)
-        return Sum((Product(1 / plain.number, sizes),), ())
-    return apply("1/u0", (part,), ("-1/u0**2",), part.axes)
+    """One over an expression; of a product, factor by factor."""
+    if len(part.products) != 1 or not part.products[0].number or not is_free(part):
+        return apply("1/u0", (part,), ("-1/u0**2",), part.axes)
+    (plain,) = part.products
+    sizes = tuple((size, -power) for size, power in plain.sizes)
+    if len(plain.factors) == 1 and plain.number == 1 and not sizes:
+        return apply("1/u0", (part,), ("-1/u0**2",), part.axes)
+    below = (_one_over(factor) for factor in plain.factors)
+    return Sum((Product(1 / plain.number, sizes, tuple(below)),), part.axes)
+
+
+def _one_over(factor: Factor) -> Factor:
+    axes = tuple(dict.fromkeys(a for a in factor.axes if a is not None))
+    return Applied("1/u0", (Sum((Product(factors=(factor,)),), axes),), ("-1/u0**2",))
 
 
 # -- sums ----------------------------------------------------------------------------------------
@@ -197,7 +207,8 @@ def _mean(x: Operand, axis: Any = None, keepdims: bool = False) -> Made:
 
 
 @rule("var")
-def _var(x: Operand, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Made:
+def variance(x: Operand, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Made:
+    """The mean square about the mean."""
     if ddof:
         raise NoText("a variance with ddof")
     centred = _subtract(x, as_operand(averaged(x, axis, keepdims=True)))
@@ -206,6 +217,9 @@ def _var(x: Operand, axis: Any = None, ddof: int = 0, keepdims: bool = False) ->
 
 @rule("norm")
 def _norm(x: Operand, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Made:
+    if ord == 1 and len(summed_axes(x, axis)) == 1:
+        sizes = apply("abs(u0)", (x.expression,), ("sign(u0)",), x.axes)
+        return summed(Operand(sizes, x.shape, x.sizes), axis, keepdims)
     if ord not in (None, 2, "fro") or (ord == 2 and len(summed_axes(x, axis)) != 1):
         raise NoText(f"a norm of order {ord}")
     made = summed(as_operand(_square(x)), axis, keepdims)
@@ -217,10 +231,11 @@ def _norm(x: Operand, ord: Any = None, axis: Any = None, keepdims: bool = False)
 @rule("mse_loss")
 def _mse(a: Operand, b: Operand, reduction: str = "mean") -> Made:
     squares = as_operand(_square(as_operand(_subtract(a, b))))
-    return _reduced(squares, reduction)
+    return reduced(squares, reduction)
 
 
-def _reduced(losses: Operand, reduction: str) -> Made:
+def reduced(losses: Operand, reduction: str) -> Made:
+    """Losses added up, averaged, or as they are."""
     if reduction == "none":
         return Made(losses.expression, losses.shape, losses.sizes)
     return (averaged if reduction == "mean" else summed)(losses, None, False)

@@ -1,7 +1,7 @@
 """The gradient of a recorded run in index notation: the product rule and contracted deltas."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -16,6 +16,7 @@ from gradcheck.closed_forms.index import (
     Named,
     Product,
     Sum,
+    Where,
     added,
     contracted,
     fresh,
@@ -25,18 +26,33 @@ from gradcheck.closed_forms.slopes import NoText
 from gradcheck.closed_forms.steps import Step
 
 Pulled = Iterator[tuple[Named, Sum]]
+PREFIX = "d~"  # before a step's name: its cotangent's
 
 
 def gradients(steps: list[Step], seed: Sum) -> dict[str, Sum]:
-    """The gradient of the last step (times the seed) by every step, by name."""
+    """The gradient of the last step (times the seed) by every step, by name, written out."""
+    return {step.name: g for step, _, g in _back(steps, seed, lambda step: "")}
+
+
+def cotangents(steps: list[Step], seed: Sum) -> Iterator[tuple[Step, str, Sum]]:
+    """The same, each in terms of those before it: a step, its cotangent's name, how it is made."""
+    return _back(steps, seed, lambda step: PREFIX + step.name)
+
+
+def _back(
+    steps: list[Step], seed: Sum, named: Callable[[Step], str]
+) -> Iterator[tuple[Step, str, Sum]]:
+    """Every step's cotangent from the last one down; further ones refer to it by its name."""
     arriving: dict[str, list[Sum]] = {steps[-1].name: [seed]}
     known = {step.name: step for step in steps}
-    found: dict[str, Sum] = {}
     for step in reversed(steps):
         g = added(arriving.get(step.name, ()), step.axes)
-        found[step.name] = g
+        name = named(step)
+        yield step, name, g
         if step.definition is None or not g.products:
             continue
+        if name:
+            g = Sum((Product(factors=(Named(name, step.axes),)),), step.axes)
         own = Named(step.name, step.axes)
         for leaf, piece in pulled(step.definition, g, own):
             where = (
@@ -46,7 +62,6 @@ def gradients(steps: list[Step], seed: Sum) -> dict[str, Sum]:
             )
             at = {a: b for a, b in where.items() if a is not None}
             arriving.setdefault(leaf.name, []).append(piece.at(at))
-    return found
 
 
 def pulled(definition: Sum, g: Sum, own: Named | None = None) -> Pulled:
@@ -127,6 +142,13 @@ def _factors(tree: ast.expr, known: Mapping[str, Sum], below: bool = False) -> l
         case ast.BinOp(left=ast.Name(id=name), op=ast.Pow(), right=ast.Constant(value=int(power))):
             if below:
                 return [known[name]] * power
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right) if not below:
+            sides = (_factors(left, known), _factors(right, known))
+            axes = tuple(dict.fromkeys(a for side in sides for f in side for a in f.axes))
+            first, second = (multiplied(side, axes) for side in sides)
+            if isinstance(op, ast.Sub):
+                second = multiplied((Sum((Product(Fraction(-1)),), ()), second), axes)
+            return [added((first, second), axes)]
     names = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id in known]
     used = {name: f"u{i}" for i, name in enumerate(dict.fromkeys(names))}
     text = ast.unparse(_renamed(tree, used))
@@ -148,6 +170,8 @@ def _renamed(tree: ast.expr, names: Mapping[str, str]) -> ast.expr:
 
 
 def _through_call(factor: Called, g: Sum, own: Named | None) -> Pulled:
+    if not factor.parts:
+        return
     name = factor.text.partition("(")[0]
     part = factor.parts[0]
     value = own or factor
@@ -231,7 +255,52 @@ def _det(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
     return _onto(part, Called("", factor.parts, (k, m)), whole)
 
 
+def _extreme(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
+    """G where an entry is the largest (or the least); without ties."""
+    own, where = _beside(factor, part, value)
+    chosen: Factor = Applied("u0 == u1", (part, own))
+    k = _axis_of(factor) if "axis=" in factor.text else 0
+    if len(part.axes) == 1 or ("axis=" in factor.text and len(part.axes) == 2):
+        along = part.axes[k]
+        assert along is not None
+        place = f"arg{factor.text[:3]}(u0{f', axis={k}' if len(part.axes) > 1 else ''})"
+        turned = ".T" if len(part.axes) > 1 and k == 0 else ""
+        chosen = Called(f"eye({along.size})[{place}]{turned}", (part,), part.axes)
+    return multiplied((g.at(where), Sum((Product(factors=(chosen,)),), part.axes)), part.axes)
+
+
+def _prod(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
+    """G * y / x."""
+    own, where = _beside(factor, part, value)
+    return multiplied((g.at(where), own, reciprocal(part)), part.axes)
+
+
+def _beside(factor: Called, part: Sum, value: Factor) -> tuple[Sum, Where]:
+    """The value of a reduction at the indices of what was reduced, and how they correspond."""
+    k = _axis_of(factor) if "axis=" in factor.text else None
+    if len(factor.axes) == len(part.axes):
+        kept = tuple(None if k in (None, i) else a for i, a in enumerate(part.axes))
+    else:
+        kept = () if k is None else (*part.axes[:k], *part.axes[k + 1 :])
+    where: Where = {
+        a: b for a, b in zip(factor.axes, kept, strict=True) if a is not None and b is not None
+    }
+    axes = tuple(a for a in kept if a is not None)
+    return Sum((Product(factors=(value.at(where),)),), axes), where
+
+
+def _reshape(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
+    """G in the shape that the tensor had."""
+    sizes = ("1" if a is None else a.size for a in part.axes)
+    back = Called(f"reshape(u0, ({', '.join(sizes)},))", (g,), part.axes)
+    return Sum((Product(factors=(back,)),), part.axes)
+
+
 CALLS = {
+    "reshape": _reshape,
+    "max": _extreme,
+    "min": _extreme,
+    "prod": _prod,
     "softmax": _softmax,
     "log_softmax": _log_softmax,
     "logsumexp": _logsumexp,

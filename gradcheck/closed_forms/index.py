@@ -191,7 +191,7 @@ def _long(index: Index) -> Product:
 
 def _taken_in(part: Sum) -> Product:
     """A part as a product: one that adds or sums up stays a factor, but for what is common."""
-    if len(part.products) == 1 and _free(part):
+    if len(part.products) == 1 and is_free(part):
         return part.products[0]
     outer, rest = common(part.products)
     return replace(outer, factors=(Sum(rest, part.axes),)) if rest else Product(Fraction(0))
@@ -207,7 +207,7 @@ def common(products: tuple[Product, ...]) -> tuple[Product, tuple[Product, ...]]
     return Product(number, sizes), tuple(rest)
 
 
-def _free(part: Sum) -> bool:
+def is_free(part: Sum) -> bool:
     """Whether a product sums over nothing: only then its indices cannot be mixed up."""
     return all(a is None or a in part.axes for a in part.products[0].axes)
 

@@ -42,6 +42,36 @@ def divided(pieces: list[Piece], divider: Piece) -> list[Piece]:
     ]
 
 
+def picked(pieces: list[Piece], wanted: set[Index]) -> list[Piece]:
+    """Pieces in which `eye(n)[1:]` beside a tensor is the tensor's index: `x[1:]`."""
+    for selection in pieces:
+        places = _places(selection)
+        axis = selection.axes[-1] if places is not None else None
+        others = [p for p in pieces if p is not selection and axis in p.indices]
+        if places is None or axis is None or axis in wanted or not others:
+            continue
+        if len(others) > 1 and any(set(p.axes) != {axis} for p in others):
+            continue
+        other = multiplied(others, others[0].axes)
+        if set(selection.axes[:-1]) & set(other.axes):
+            continue
+        k = other.axes.index(axis)
+        words = [*(ast.Slice() for _ in range(k)), places]
+        tree = ast.Subscript(other.tree, words[0] if k == 0 else ast.Tuple(words))
+        axes = (*other.axes[:k], *selection.axes[:-1], *other.axes[k + 1 :])
+        rest = [p for p in pieces if p is not selection and p not in others]
+        return picked([*rest, Piece(tree, axes)], wanted)
+    return pieces
+
+
+def _places(piece: Piece) -> ast.expr | None:
+    """The index of `eye(n)[index]`."""
+    match piece.tree:
+        case ast.Subscript(value=ast.Call(func=ast.Name(id="eye")), slice=places):
+            return places
+    return None
+
+
 def one_step(
     pieces: list[Piece], bound: list[Index], wanted: set[Index], order: Axes
 ) -> list[Piece]:
@@ -57,6 +87,8 @@ def one_step(
             if shared == {axis} and max(len(left.axes), len(right.axes)) <= 2:
                 hints = [order, *(p.axes for p in others)]
                 return [*others, _oriented(left, right, axis, hints)]
+        if len(groups) == 1 and _grows(having):
+            return [*others, _einsum(having, kept)]
         if len(groups) == 1:
             whole = multiplied(groups[0], _axes_of(groups[0]))
             gone = [a for a in whole.indices if a not in kept]
@@ -68,6 +100,13 @@ def one_step(
         whole = multiplied(having, having[0].axes)
         return [*others, _added_up(whole, [a for a in whole.indices if a not in kept])]
     return [*others, _einsum(having, kept)]
+
+
+def _grows(pieces: Sequence[Piece]) -> bool:
+    """Whether lining pieces up makes an array with more axes than any of them has."""
+    every = {a for p in pieces for a in p.indices}
+    plain = not any(None in p.axes for p in pieces)
+    return plain and len(every) > max(3, *(len(p.indices) for p in pieces))
 
 
 def _groups(pieces: Sequence[Piece], bound: set[Index]) -> list[list[Piece]]:
@@ -121,11 +160,18 @@ def _first(piece: Piece, axis: Index) -> Piece:
 
 
 def _transposed(piece: Piece) -> Piece:
-    if isinstance(piece.tree, ast.Attribute) and piece.tree.attr == "T":
-        return Piece(piece.tree.value, piece.axes[::-1])
-    if isinstance(piece.tree, ast.BinOp) and isinstance(piece.tree.op, ast.MatMult):
-        pass
-    return Piece(ast.Attribute(piece.tree, "T"), piece.axes[::-1])
+    return Piece(_flipped(piece.tree), piece.axes[::-1])
+
+
+def _flipped(tree: ast.expr) -> ast.expr:
+    """The transpose; of a product of matrices, its factors turned where that is no longer."""
+    if isinstance(tree, ast.Attribute) and tree.attr == "T":
+        return tree.value
+    whole = ast.Attribute(tree, "T")
+    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.MatMult):
+        turned = ast.BinOp(_flipped(tree.right), ast.MatMult(), _flipped(tree.left))
+        return min((turned, whole), key=lambda t: ast.unparse(t).count(".T"))
+    return whole
 
 
 def _added_up(piece: Piece, gone: Sequence[Index]) -> Piece:
@@ -168,7 +214,7 @@ def multiplied(pieces: Sequence[Piece], order: Axes) -> Piece:
     present = {a for p in pieces for a in p.indices}
     axes = tuple(a for a in order if a is None or a in present)
     axes += tuple(a for p in pieces for a in p.indices if a not in axes)
-    if len(axes) == 2 and all(len(p.axes) == 1 for p in pieces):
+    if len(axes) == 2 and {p.axes for p in pieces} == {(a,) for a in axes}:
         row, column = ([p for p in pieces if p.axes[0] == a] for a in axes)
         sides = [multiplied(side, side[0].axes).tree for side in (row, column)]
         return Piece(call_tree("outer", *sides), axes)

@@ -1,6 +1,7 @@
 """An expression in index notation as NumPy text: products of matrices where there are some."""
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -25,7 +26,9 @@ from gradcheck.closed_forms.pieces import (
     divided,
     multiplied,
     one_step,
+    picked,
 )
+from gradcheck.closed_forms.simplify import cancelled
 from gradcheck.closed_forms.trees import (
     LARGEST,
     call_tree,
@@ -34,6 +37,7 @@ from gradcheck.closed_forms.trees import (
     number_tree,
     parsed,
     scaled,
+    shorter,
 )
 
 
@@ -49,7 +53,7 @@ class Printer:
         tree = piece.tree
         if like and len(piece.indices) < sum(a is not None for a in expression.axes):
             tree = ast.BinOp(tree, ast.Mult(), call_tree("ones_like", ast.Name(like)))
-        return ast.unparse(tree)
+        return ast.unparse(shorter(tree))
 
     # -- sums and products -----------------------------------------------------------------------
 
@@ -60,9 +64,9 @@ class Printer:
         common = tuple(
             a for a in order if a is None or any(a in p.axes for p in expression.products)
         )
-        outer, inside = _common(expression.products)
+        outer, inside = _common(expression.products, expression.axes)
         if outer is not None:
-            group = Sum(inside, expression.axes)
+            group = Sum(inside, _group_axes(outer, inside, expression.axes))
             whole = Product(outer.number, outer.sizes, (*outer.factors, group))
             return self._product(whole, order)
         positive_first = sorted(expression.products, key=lambda p: p.number < 0)
@@ -84,7 +88,7 @@ class Printer:
 
     def _product(self, product: Product, order: Axes) -> Piece:
         """A product as numbers, numerator and denominator."""
-        above, below = _split(_cancelled(product.factors))
+        above, below = _split(cancelled(product).factors)
         pieces = [self._factor(f, order, alone=len(above) == 1) for f in above]
         joined = self._contracted(pieces, order, below)
         top = [s for s, power in product.sizes for _ in range(power) if power > 0]
@@ -92,7 +96,7 @@ class Printer:
         number = product.number
         tree = joined.tree if joined is not None else None
         lead: list[ast.expr] = []
-        if number.denominator > LARGEST:
+        if number.denominator > LARGEST or (number.denominator != 1 and _chooses(tree)):
             lead.append(number_tree(abs(number)))
             number = Fraction(1)
         elif abs(number.numerator) != 1 or (tree is None and not top):
@@ -116,6 +120,7 @@ class Printer:
         dividers = [self._power(part, below.count(part)) for part in dict.fromkeys(below)]
         for divider in dividers:  # a divider goes with the piece that has all its indices
             pieces = divided(pieces, divider)
+        pieces = picked(pieces, wanted)
         while True:
             bound = [a for p in pieces for a in p.indices if a not in wanted]
             if not bound:
@@ -139,14 +144,24 @@ class Printer:
             return piece
         return Piece(ast.BinOp(piece.tree, ast.Pow(), ast.Constant(times)), piece.axes)
 
+    def _spread(self, part: Sum) -> ast.expr:
+        """A whole tensor, of its full shape where its text has fewer axes."""
+        piece = aligned(self._sum(part, part.axes), part.axes)
+        if len(piece.indices) == sum(a is not None for a in part.axes):
+            return piece.tree
+        sizes = ", ".join("1" if a is None else a.size for a in part.axes)
+        return ast.BinOp(piece.tree, ast.Mult(), call_tree("ones", parsed(f"({sizes},)")))
+
     def _factor(self, factor: Factor, order: Axes, alone: bool = False) -> Piece:
         if isinstance(factor, Named):
-            return diagonal(Piece(ast.Name(factor.name), factor.axes))
+            return diagonal(Piece(parsed(factor.name), factor.axes))
         if isinstance(factor, Sum):
             return self._group(factor, order, alone)
         if isinstance(factor, Called):
-            inner = {f"u{i}": self._sum(p, p.axes).tree for i, p in enumerate(factor.parts)}
+            inner = {f"u{i}": self._spread(p) for i, p in enumerate(factor.parts)}
             return diagonal(Piece(filled(factor.text, inner), factor.axes))
+        if isinstance(factor, Applied) and not factor.parts:
+            return Piece(parsed(factor.text), ())
         if isinstance(factor, Applied):
             axes = _order_of(factor.parts, order)
             pieces = [self._sum(part, axes) for part in factor.parts]
@@ -157,16 +172,42 @@ class Printer:
         raise TypeError(factor)
 
 
-def _common(products: tuple[Product, ...]) -> tuple[Product | None, tuple[Product, ...]]:
-    """Number, sizes and factors that all products of a sum have, and what is left of each."""
+def _chooses(tree: ast.expr | None) -> bool:
+    """Whether conditions stand in a text: they are divided as whole numbers, and that rounds."""
+    return tree is not None and any(isinstance(n, ast.Compare) for n in ast.walk(tree))
+
+
+def _common(
+    products: tuple[Product, ...], axes: Axes
+) -> tuple[Product | None, tuple[Product, ...]]:
+    """Number, sizes and factors that all products of a sum have, and what is left of each.
+
+    What is summed over stays inside, unless only plain tensors are left there: `X.T @ (m - y)`.
+    """
     if len(products) < 2:
         return None, products
     outer, rest = common(products)
-    shared = [f for f in rest[0].factors if all(f in p.factors for p in rest)]
+    shared = list((reduce(_and, (Counter(p.factors) for p in rest))).elements())
+    if any(len(p.factors) > len(shared) + 1 for p in rest):
+        shared = [f for f in shared if all(a is None or a in axes for a in f.axes)]
     if outer == Product() and not shared:
         return None, products
     rest = tuple(replace(p, factors=_less(p.factors, shared)) for p in rest)
     return replace(outer, factors=tuple(shared)), rest
+
+
+def _group_axes(outer: Product, inside: tuple[Product, ...], axes: Axes) -> Axes:
+    """The indices of what stands in brackets: those of the whole, and those met outside."""
+    every = (*axes, *(a for a in outer.axes if a not in axes))
+    if None in axes:
+        return every
+    own = [a for p in inside for a in p.axes if a in every]
+    return tuple(dict.fromkeys((*own, *every)))
+
+
+def _and(a: Counter[Factor], b: Counter[Factor]) -> Counter[Factor]:
+    """What both have, as often as both have it."""
+    return a & b
 
 
 def _less(factors: Sequence[Factor], shared: Sequence[Factor]) -> tuple[Factor, ...]:
@@ -179,24 +220,6 @@ def _less(factors: Sequence[Factor], shared: Sequence[Factor]) -> tuple[Factor, 
 
 def _absolute(product: Product) -> Product:
     return Product(abs(product.number), product.sizes, product.factors)
-
-
-def _cancelled(factors: Sequence[Factor]) -> list[Factor]:
-    """Factors without those that stand above and below a line."""
-    left = list(factors)
-    for factor in factors:
-        if isinstance(factor, Applied) and factor.text == "1/u0":
-            above = _only(factor.parts[0])
-            if above is not None and above in left and factor in left:
-                left.remove(above)
-                left.remove(factor)
-    return left
-
-
-def _only(part: Sum) -> Factor | None:
-    products = part.products
-    alone = len(products) == 1 and len(products[0].factors) == 1
-    return products[0].factors[0] if alone and products[0].number == 1 else None
 
 
 def _split(factors: Sequence[Factor]) -> tuple[list[Factor], list[Sum]]:

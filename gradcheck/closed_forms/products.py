@@ -6,7 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.closed_forms.definitions import RULES, Rule, multiply, rule, summed, summed_axes
+from gradcheck.closed_forms.definitions import (
+    RULES,
+    Rule,
+    multiply,
+    rule,
+    spread,
+    summed,
+    summed_axes,
+)
 from gradcheck.closed_forms.index import Axes, Called, Product, Sum, indices, multiplied, one
 from gradcheck.closed_forms.slopes import NoText
 from gradcheck.closed_forms.steps import Made, Operand, as_operand
@@ -19,8 +27,33 @@ from gradcheck.ops.row import Op
 @rule("matmul")
 def _matmul(a: Operand, b: Operand) -> Made:
     if max(len(a.shape), len(b.shape)) > 2:
-        raise NoText("products of stacks of matrices")
+        return _stacked(a, b)
     return _contracted(a, b, len(a.shape) - 1, 0)
+
+
+def _stacked(a: Operand, b: Operand) -> Made:
+    """Stacks of matrices: the axes before the last two are lined up as broadcasting has them."""
+    if min(len(a.shape), len(b.shape)) < 2:
+        raise NoText("a stack of matrices times a vector")
+    met = indices((a.shape[-1],), (a.sizes[-1],))[0]
+    left = _last_two(a, (a.axes[-2], met))
+    right = _last_two(b, (met, b.axes[-1]))
+    stacks = [Operand(one(o.axes[:-2]), o.shape[:-2], o.sizes[:-2]) for o in (left, right)]
+    _, stack, shape, sizes = spread(stacks)
+    parts = []
+    for o in (left, right):
+        own = stack[len(stack) - len(o.axes) + 2 :]
+        where = {x: y for x, y in zip(o.axes[:-2], own, strict=True) if x is not None}
+        parts.append(o.expression.at(where))
+    axes = (*stack, a.axes[-2], b.axes[-1])
+    whole = multiplied(parts, axes)
+    return Made(whole, (*shape, a.shape[-2], b.shape[-1]), (*sizes, a.sizes[-2], b.sizes[-1]))
+
+
+def _last_two(o: Operand, axes: Axes) -> Operand:
+    """The same with other indices on its last two axes."""
+    where = {x: y for x, y in zip(o.axes[-2:], axes, strict=True) if x is not None}
+    return Operand(o.expression.at(where), o.shape, o.sizes)
 
 
 @rule("dot")
@@ -35,6 +68,13 @@ def _inner(a: Operand, b: Operand) -> Made:
     if not a.shape or not b.shape:
         return multiply(a, b)
     return _contracted(a, b, len(a.shape) - 1, len(b.shape) - 1)
+
+
+@rule("tensordot")
+def _tensordot(a: Operand, b: Operand, axes: Any = 2) -> Made:
+    if axes != 1:
+        raise NoText("a product over several axes")
+    return _contracted(a, b, len(a.shape) - 1, 0)
 
 
 @rule("outer")
@@ -97,6 +137,7 @@ MOVES = (
     "transpose", "swapaxes", "moveaxis", "matrix_transpose", "squeeze", "expand_dims", "reshape",
     "ravel", "atleast_1d", "atleast_2d",
 )  # fmt: skip
+RESHAPES = ("reshape", "ravel")
 
 
 def _move(row: Op, x: Operand, **params: Any) -> Made:
@@ -117,8 +158,21 @@ def _move(row: Op, x: Operand, **params: Any) -> Made:
     return Made(Sum(x.expression.products, tuple(axes)), moved.shape, tuple(sizes))
 
 
+def _reshaped(row: Op, x: Operand, **params: Any) -> Made:
+    """A move of whole axes; or one that mixes them, of the whole tensor."""
+    try:
+        return _move(row, x, **params)
+    except NoText:
+        shape = np.empty(x.shape, dtype=bool)
+        given = row.forward(shape, **params).shape
+    sizes = tuple(map(str, given))
+    text = f"reshape(u0, {given if len(given) != 1 else f'({given[0]},)'})"
+    axes = indices(given, sizes)
+    return Made(_called(text, x, axes), given, sizes)
+
+
 for _name in MOVES:
-    RULES[_name] = partial(_move, TABLE[_name])
+    RULES[_name] = partial(_reshaped if _name in RESHAPES else _move, TABLE[_name])
 
 
 @rule("broadcast_to")

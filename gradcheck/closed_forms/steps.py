@@ -77,15 +77,17 @@ class Spelling:
     """How the program says it: names of leaves, of nodes, of constant arrays (by their bytes).
 
     `text(node, i)` is its text of a number that is an operand, if that says more than the digits:
-    the name of a size, or a constant like `sqrt(3)`.
+    the name of a size, or a constant like `sqrt(3)`. `array(node, i, value)` is the name of a
+    constant array, nothing where it has none.
     """
 
     names: Mapping[Any, str]
     text: Callable[[Node, int], str]
+    array: Callable[[Node, int, Any], str]
 
 
 def read(tape: Tape, define: Any, spelling: Spelling) -> dict[TapeStep, Step]:
-    """Every tensor of a run, oldest first; NoText where an op has no index form.
+    """Every tensor of a run up to its value, oldest first; NoText where an op has no index form.
 
     `define(node, operands)` says how an op makes its value.
     """
@@ -101,6 +103,8 @@ def read(tape: Tape, define: Any, spelling: Spelling) -> dict[TapeStep, Step]:
         made: Made = define(node, operands)
         name = spelling.names.get(node, f"{HIDDEN}{count}")
         found[node] = Step(name, made.shape, made.expression.axes, made.sizes, made.expression)
+        if node is tape.root:
+            break
     return found
 
 
@@ -116,11 +120,15 @@ def _constant(tape: Tape, node: Node, i: int, spelling: Spelling) -> Operand:
         computed = plain.denominator > LARGEST
         text = spelling.text(node, i) if computed or value.dtype.kind == "i" else ""
         if computed and not text:
-            raise NoText(f"a number that is computed: {value}")
+            name = spelling.array(node, i, value)
+            if not name:
+                raise NoText(f"a number that is computed: {value}")
+            return Operand(entry(name, (), ()), (), ())
         whole = Product(sizes=((text, 1),)) if text else Product(plain)
         return Operand(Sum((whole,), ()), (), ())
-    name = spelling.names.get(value.tobytes())
-    if name is None:
+    name = spelling.array(node, i, value)
+    if not name:
         raise NoText("an array that has no name")
-    sizes = tuple(f"{name}.shape[{k}]" for k in range(value.ndim))
+    known = name.isidentifier()
+    sizes = tuple(f"{name}.shape[{k}]" if known else str(n) for k, n in enumerate(value.shape))
     return Operand(entry(name, value.shape, sizes), value.shape, sizes)

@@ -52,3 +52,29 @@ def filled(text: str, inner: Mapping[str, ast.expr]) -> ast.expr:
 
     tree: ast.expr = Fill().visit(parsed(text))
     return tree
+
+
+class _Shorter(ast.NodeTransformer):
+    """`sqrt(sum(x**2))` as `norm(x)`."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        match node:
+            case ast.Call(
+                func=ast.Name(id="sqrt"),
+                args=[
+                    ast.Call(
+                        func=ast.Name(id="sum"),
+                        args=[ast.BinOp(left=inner, op=ast.Pow(), right=ast.Constant(value=2))],
+                        keywords=[],
+                    )
+                ],
+            ):
+                return call_tree("norm", inner)
+        return node
+
+
+def shorter(tree: ast.expr) -> ast.expr:
+    """A tree with patterns by their names."""
+    found: ast.expr = _Shorter().visit(tree)
+    return found

@@ -1,6 +1,6 @@
 """`gradcheck solve`, from problem sets to the terminal."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from gradcheck.problem.domain import check_value
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.record import Point
 from gradcheck.problem.script import is_script
+from gradcheck.report.gradients import NO_FORMS, Forms
 from gradcheck.report.verdicts import json_line, problem_report, summary
 from gradcheck.verdict.consult import Verdict, consult
 
@@ -31,6 +32,7 @@ class How:
     with_steps: bool = False
     as_json: bool = False
     plot: Path | None = None
+    entries: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,10 +106,10 @@ def _value(problem: Problem, how: How) -> Solved:
     verdict = consult(case)
     forms = _matrix_forms(problem, point, verdict)
     if how.as_json:
-        shown: RenderableType = json_line(problem, verdict, forms)
+        shown: RenderableType = json_line(problem, verdict, forms.texts)
     else:
         steps = _steps(problem, point) if how.with_steps else None
-        shown = problem_report(problem, point, verdict, steps, forms)
+        shown = problem_report(problem, point, verdict, steps, forms, entries=how.entries)
     if how.plot is None:
         return Solved(verdict.verdict, shown)
     from gradcheck.plots import of_case  # noqa: PLC0415
@@ -115,13 +117,14 @@ def _value(problem: Problem, how: How) -> Solved:
     return Solved(verdict.verdict, shown, of_case(problem, case, verdict))
 
 
-def _matrix_forms(problem: Problem, point: Point, verdict: Verdict) -> Mapping[str, str]:
+def _matrix_forms(problem: Problem, point: Point, verdict: Verdict) -> Forms:
     """The gradients of arrays as NumPy text, where reverse mode bears them out."""
     if verdict.verdict != "agree" or all(i.shape == () for i in problem.inputs.values()):
-        return {}
-    from gradcheck.closed_forms.forms import matrix_forms  # noqa: PLC0415
+        return NO_FORMS
+    from gradcheck.derivation.forms import axes_of, matrix_forms  # noqa: PLC0415
 
-    return matrix_forms(problem, point, verdict.opinions["reverse"].gradients)
+    texts = matrix_forms(problem, point, verdict.opinions["reverse"].gradients)
+    return Forms(texts, axes_of(problem, point)) if texts else NO_FORMS
 
 
 def _steps(problem: Problem, point: Point) -> RenderableType:

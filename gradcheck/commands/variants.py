@@ -65,7 +65,7 @@ def _write(title: str, sheets: Sequence[Sheet], out: Path) -> None:
 
 def _rows(sheet: Sheet) -> list[str]:
     return [
-        cells([sheet.name, problem.id, name, str(value)])
+        cells([sheet.name, problem.id, name, str(value)], texts=3)
         for problem in sheet.problems
         for name, value in problem.variant.items()
     ]

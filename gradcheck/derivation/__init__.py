@@ -9,5 +9,6 @@ __all__ = ["Stage", "Step", "Steps", "Walked", "derive", "steps", "walked"]
 
 def derive(problem: Problem, point: Point) -> Steps | Walked:
     """The chain rule at a point: formulas where every input is a number, else arrays."""
+    point, problem = problem.given(point), problem.plain
     scalar = all(i.shape == () for i in problem.inputs.values())
     return steps(problem, point) if scalar else walked(problem, point)

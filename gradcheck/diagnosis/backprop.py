@@ -86,6 +86,8 @@ def _edges(tape: Tape) -> dict[str, list[tuple[Site, Edge]]]:
 
     def pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
         right = RIGHT.pull(node, i, g, y, operands)
+        if node in tape.sums:
+            return right
         again[node.span, node.op.name, i] += 1
         key = (node.span, node.op.name, i, again[node.span, node.op.name, i])
         site = Site(node, i, key, node.span)

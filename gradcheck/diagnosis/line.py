@@ -24,12 +24,16 @@ Span = tuple[Any, ...] | None
 
 @dataclass(frozen=True)
 class Traced:
-    """One run of a program on symbolic numbers: its nodes, oldest first, and the leaves."""
+    """One run of a program on symbolic numbers: its nodes, oldest first, and the leaves.
+
+    At `sums` (numbers of nodes) zero is added, to be differentiated by: nobody sees an op there.
+    """
 
     nodes: tuple[Symbolic, ...]
     leaves: Mapping[int, int]
     shapes: Mapping[str, tuple[int, ...]]
     entries: Array
+    sums: frozenset[int] = frozenset()
 
     @cached_property
     def form(self) -> tuple[Any, ...]:
@@ -73,11 +77,19 @@ def trace(case: Case) -> Traced | None:
         if not leaves[name].shape:
             leaves[name].item().atom = sympy.Symbol(name, real=True)
     flat = [leaf for name in case.wrt for leaf in np.asarray(leaves[name]).flat]
+    nodes = tuple(numbers.line([end]))
+    zeros = {id(leaf) for name in case.zeros for leaf in np.asarray(leaves[name]).flat}
+    sums = {id(a): k for k, node in enumerate(nodes) for a in node.args if id(a) in zeros}
+    for leaf in flat:
+        if id(leaf) in sums:  # in words, the value that the program makes has its own name
+            nodes[sums[id(leaf)]].atom = leaf.atom
+    values = [nodes[sums[id(leaf)]].value if id(leaf) in sums else leaf.value for leaf in flat]
     return Traced(
-        tuple(numbers.line([end])),
+        nodes,
         {id(leaf): k for k, leaf in enumerate(flat)},
         {name: leaves[name].shape for name in case.wrt},
-        np.array([middle(leaf.value) for leaf in flat]),
+        np.array(list(map(middle, values))),
+        frozenset(sums.values()),
     )
 
 
@@ -87,7 +99,7 @@ class Line:
 
     `args[k]` holds node numbers, None for a literal; `f[k]` the slopes by each argument; `u`, `v`
     the first two arguments; `entry[k]` which differentiated entry a leaf is, else None; `x` the
-    entries' values, (P, size).
+    entries' values, (P, size). Of `sums` see `Traced`.
     """
 
     nodes: tuple[Symbolic, ...]
@@ -101,6 +113,7 @@ class Line:
     f: tuple[tuple[Array, ...], ...]
     x: Array
     shapes: Mapping[str, tuple[int, ...]]
+    sums: frozenset[int] = frozenset()
 
     @property
     def size(self) -> int:
@@ -218,6 +231,7 @@ def align(runs: Sequence[Traced]) -> Line:
         ),
         x=np.array([run.entries for run in runs]),
         shapes=first.shapes,
+        sums=first.sums,
     )
 
 

@@ -36,7 +36,9 @@ def places(line: Line) -> list[Place]:
     """All places of the line, in the order in which they are evaluated."""
     groups: dict[Key, list[int]] = defaultdict(list)
     for k, row in enumerate(line.rows):
-        if row is not None and len(line.args[k]) <= 2 and line.tangents[k] is not None:
+        if row is None or k in line.sums:
+            continue
+        if len(line.args[k]) <= 2 and line.tangents[k] is not None:
             varies = tuple(a is not None and line.tangents[a] is not None for a in line.args[k])
             spot = line.spans[k] if line.spans[k] is not None or not line.scalar else k
             groups[spot, row.name, varies].append(k)

@@ -13,7 +13,7 @@ from gradcheck.engine.printing import show
 from gradcheck.engine.state import State
 
 TAKEN = [0]
-"""How often plain numbers were taken out of tracked tensors, as PyTorch allows in silence."""
+"""How often numbers left tracked tensors (copies of leaves too), as PyTorch allows in silence."""
 
 
 class Convertible(State):
@@ -96,6 +96,7 @@ class Convertible(State):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         twin: Self = memo.setdefault(id(self), self._copied(np.array(self._value)[()]))
+        TAKEN[0] += self._tracked
         if self._grad is not None:
             twin._grad = self._grad.__deepcopy__(memo)
         return twin

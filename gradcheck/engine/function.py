@@ -193,7 +193,7 @@ def _row(cls: type[Function], args: tuple[Any, ...], outputs: tuple[Any, ...]) -
     return Op(
         name=cls.__name__,
         forward=cls.forward,
-        function=cls.forward,
+        function=cls.apply,
         vjps=rule,
         grad_fn=f"{cls.__name__}Backward",
         elementwise=False,

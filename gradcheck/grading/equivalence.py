@@ -190,7 +190,7 @@ def _judged(yours: Array, half_units: Array, expected: Array, noise: Array) -> O
         half: Any = half_units[index]
         kind = _pair(a, b)
         if kind == "different" and half is not None:
-            kind = _within(a, b, _room(a, half, float(noise[index]), level))
+            kind = _within(a, b, room(a, half, float(noise[index]), level))
             rounded |= kind == "rounded" and not _printed(a, half)
         if kind == "different":
             return Outcome(kind, 0, index, a, b)
@@ -199,13 +199,13 @@ def _judged(yours: Array, half_units: Array, expected: Array, noise: Array) -> O
     return doubt or Outcome("equal", rounded=rounded)
 
 
-def _within(yours: arb, expected: arb, room: arb) -> str:
+def _within(yours: arb, expected: arb, allowed: arb) -> str:
     """Whether a typed number lies off by no more than its room; just at its edge counts."""
     off = abs(yours - expected)
-    return "different" if off > room else "rounded"
+    return "different" if off > allowed else "rounded"
 
 
-def _room(yours: arb, half_unit: Fraction, noise: float, level: arb) -> arb:
+def room(yours: arb, half_unit: Fraction, noise: float, level: arb) -> arb:
     """How far off a typed number may lie: half its last digit, or float64's own error.
 
     A typed zero shows no digit, so it may only be off by what a program's zero would be.

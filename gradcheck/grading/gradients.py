@@ -82,7 +82,7 @@ def _diagnosis(key: Key, part: str, ready: Readings, found: Compared) -> Diagnos
 
 def _slopes(key: Key, part: str, ready: Readings) -> Iterator[float | None]:
     """The derivative of a formula by the part's single input, at the points of the diagnosis."""
-    moving = part in key.problem.inputs and not key.problem.inputs[part].shape
+    moving = part in key.problem.given(key.problem.inputs) and not key.problem.inputs[part].shape
     for spot in key.spots[:DIAGNOSTIC] if moving and ready.lines and ready.names else ():
         above, below = (_ball(ready, _moved(spot, part, step)) for step in (STEP, -STEP))
         with precision(FINE):
@@ -116,7 +116,7 @@ def _witness(found: Compared) -> Witness | None:
     outcome = found.outcome
     if outcome.expected is None:
         return None
-    at = {name: shown(value) for name, value in found.spots[outcome.point].point.items()}
+    at = {name: shown(value) for name, value in found.spots[outcome.point].given.items()}
     return Witness(at, _finite(outcome.yours), _finite(outcome.expected), outcome.index)
 
 

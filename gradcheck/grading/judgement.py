@@ -33,6 +33,7 @@ class Judgement:
     """What is said of one answer; `places` are those of mistakes in an answer that is a program.
 
     `variant` are the values that are drawn for the student, where the problem has choices.
+    `follows` is the part from whose own wrong gradient this one is what the chain rule makes.
     """
 
     student: str
@@ -49,6 +50,7 @@ class Judgement:
     tags: tuple[str, ...] = ()
     places: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     variant: Mapping[str, Any] = field(default_factory=dict)
+    follows: str = ""
 
 
 def said(base: Judgement, verdict: str, remark: str) -> Judgement:

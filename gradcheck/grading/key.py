@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.closed_forms.opinion import closed_form, gradients_at
 from gradcheck.diagnosis import Prepared, prepare
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import Array, At, Values
@@ -16,7 +17,6 @@ from gradcheck.numbers.ball import arbs
 from gradcheck.opinions.differences import differences
 from gradcheck.opinions.opinion import Case, NotScalar, Opinion
 from gradcheck.opinions.reverse import reverse
-from gradcheck.opinions.symbolic import gradients_at, symbolic
 from gradcheck.problem.draw import (
     SMALL,
     far_points,
@@ -76,14 +76,19 @@ class Spot:
         Values that the program names are among them once they are looked up.
         """
         if bits not in self.inputs:
-            values = {name: arbs(value) for name, value in self.point.items()}
+            values = {name: arbs(value) for name, value in self.given.items()}
             self.inputs[bits] = _Known(values, partial(program_values, self.problem, self.point))
         return self.inputs[bits]
 
     def mentioned(self, words: Collection[str], bits: int) -> dict[str, Array]:
         """Of some words those that are values here: inputs, and names of the program."""
         known = self.arbs(bits)
-        return {word: known[word] for word in words if word in self.point or word in self.named}
+        return {word: known[word] for word in words if word in self.given or word in self.named}
+
+    @cached_property
+    def given(self) -> Point:
+        """The inputs here."""
+        return self.problem.given(self.point)
 
     @cached_property
     def named(self) -> frozenset[str]:
@@ -266,7 +271,7 @@ def _further(problem: Problem, point: Point, fully: bool, far: bool) -> Verdict:
     if far and case.size() > SMALL:
         return _quickly(case)
     if far:
-        return read(case, [symbolic(case, write=False), differences(case)])
+        return read(case, [closed_form(case, write=False), differences(case)])
     quick = None if fully or case.size() <= SMALL else _quickly(case)
     if quick is not None and quick.verdict in GOOD:
         return quick
@@ -278,7 +283,7 @@ def _further(problem: Problem, point: Point, fully: bool, far: bool) -> Verdict:
 
 
 def _quickly(case: Case) -> Verdict:
-    opinions: list[Opinion] = [reverse(case), symbolic(case, write=False)]
+    opinions: list[Opinion] = [reverse(case), closed_form(case, write=False)]
     return read(case, opinions)
 
 

@@ -27,7 +27,8 @@ def with_named_values(problem: Problem, point: Point) -> Problem:
     names = frozenset(named(problem))
     shapes = _shapes(problem, point) if names else {}
     more = {n: Input(n, None, shapes[n], requires_grad=False) for n in names & shapes.keys()}
-    return replace(problem, inputs={**more, **problem.inputs}) if more else problem
+    own = problem.given(problem.inputs)
+    return replace(problem, inputs={**more, **own}) if more else problem
 
 
 def named(problem: Problem) -> Iterator[str]:
@@ -36,7 +37,8 @@ def named(problem: Problem) -> Iterator[str]:
     for node in ast.walk(problem.program.tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             function = BY_SPELLING.get(node.id, node.id) in VOCABULARY.functions
-            if not function and node.id not in problem.inputs and node.id not in made:
+            declared = node.id in problem.inputs and node.id not in problem.made
+            if not function and not declared and node.id not in made:
                 yield node.id
 
 

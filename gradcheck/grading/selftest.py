@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradcheck.errors import GradcheckError
+from gradcheck.grading.follow import mark_all
 from gradcheck.grading.judgement import Judgement
-from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, key
 from gradcheck.grading.variants import variant_for
 from gradcheck.problem import Problem, ProblemSet
@@ -47,8 +47,7 @@ def _of(problem: Problem) -> list[Fault]:
 
 def _entry(ready: Key, entry: Mapping[str, Any], mistake: str | None) -> Iterator[Fault]:
     """The faults of one entry; without a mistake it is to be right."""
-    parts = {part.name: part for part in ready.problem.parts}
-    judged = {name: judge(ready, parts[name], answer) for name, answer in entry.items()}
+    judged = mark_all(ready, entry)
     yield from _not_right(judged) if mistake is None else _not_named(judged, mistake)
 
 

@@ -56,15 +56,37 @@ def check_program(
     line: int = 1,
     column: int = 1,
     kept: Collection[str] = (),
+    moved: Collection[str] = (),
 ) -> Program:
     """A text as a program in the declared names; TextError has every complaint found.
 
     `line` and `column` say where in the file the first character of the text stands; `kept` are
-    the names under which classes of another program keep values that this one reads.
+    the names under which classes of another program keep values that this one reads. To the values
+    of `moved` names the program adds the input of that name, where it assigns them.
     """
     text = source.replace("\r\n", "\n").replace("\r", "\n")
     passage = Passage(text, file, line, column)
-    return _checked(uniform(parse(passage)), passage, declared, vocabulary, kept)
+    tree = uniform(parse(passage))
+    for name, statement in assignments(tree):
+        if name in moved:
+            statement.value = _plus(statement.value, name)
+    return _checked(tree, passage, declared, vocabulary, kept)
+
+
+def assignments(tree: ast.Module) -> list[tuple[str, ast.Assign]]:
+    """The plain assignments of one name on the program's own level, `z = X @ W`, in order."""
+    found = []
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)]):
+                found.append((name, node))
+    return found
+
+
+def _plus(value: ast.expr, name: str) -> ast.expr:
+    """What is assigned to a name, plus what the name meant before: `z = X @ W + z`."""
+    before = ast.copy_location(ast.Name(name, ast.Load()), value)
+    return ast.copy_location(ast.BinOp(value, ast.Add(), before), value)
 
 
 def check_expression(

@@ -145,6 +145,9 @@ class Scalars(np.ndarray[Any, Any]):
     def __getitem__(self, index: Any) -> Any:
         return wrap(super().__getitem__(index))
 
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()  # its numbers never change
+
     def __bool__(self) -> bool:
         return bool(self.item())
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import count
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -242,15 +243,20 @@ def _slope_row(row: Op, form: Callable[..., Any], i: int) -> Op:
     return replace(row, symbolic=slope, _keeps={}, _bound={})
 
 
-def written(root: Symbolic, most: int) -> sympy.Expr | None:
-    """The number as one SymPy expression of the leaves, or None where it would be too long."""
+def written(
+    root: Symbolic, most: int, named: Mapping[Symbolic, sympy.Expr] = MappingProxyType({})
+) -> sympy.Expr | None:
+    """The number as one SymPy expression of the leaves, or None where it would be too long.
+
+    Numbers of the line that are `named` stand in it by what they are called.
+    """
     nodes = line([root])
     if len(nodes) > most:
         return None
     text: dict[int, sympy.Expr] = {}
     for node in nodes:
-        if node.atom is not None:
-            text[id(node)] = node.atom
+        if node.atom is not None or node in named:
+            text[id(node)] = named.get(node, node.atom)
             continue
         args = [text[id(a)] if type(a) is Symbolic else number(a) for a in node.args]
         text[id(node)] = form_of(node.row)(*args)

@@ -7,6 +7,8 @@ tangent shows in how they change from one step to the next.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,8 @@ from gradcheck.numbers.ball import (
     radius,
 )  # fmt: skip
 from gradcheck.numbers.scalars import Scalars
-from gradcheck.opinions.floats.blackbox import black_box, directions
+from gradcheck.opinions.floats.blackbox import DIRECTIONS, black_box
+from gradcheck.opinions.floats.blackbox import directions as directions_of
 from gradcheck.opinions.opinion import (
     Array,
     Case,
@@ -47,28 +50,30 @@ TINY = (
 )  # of a slope: far above the truncation of such steps, far below float64's kinks
 
 WORK = 3_000_000  # ball operations, about three seconds
-DIRECTIONS = 8
 
 Along = Callable[[arb], arb]
 Point = Mapping[str, Any]
 Pair = tuple[arb, arb]  # of the left and of the right
 
 
-def differences(case: Case, steps: tuple[int, int, int] = STEPS) -> Opinion:
+def differences(
+    case: Case, steps: tuple[int, int, int] = STEPS, directions: int = DIRECTIONS
+) -> Opinion:
     """Value and gradients by central differences, each entry (or direction) with its bar.
 
-    `steps` are the powers of two by which the steps are smaller than the input.
+    `steps` are the powers of two by which the steps are smaller than the input; along so many
+    `directions` the slope is taken where there are too many entries.
     """
     bits = max(START, 3 * steps[-1])
     while True:
         try:
-            return _at(case, bits, steps)
+            return _at(case, bits, steps, directions)
         except (Undecided, TooWide):
             bits *= 2
         except NotScalar:
             raise
         except Exception as error:  # noqa: BLE001 - a user's program may raise anything
-            return black_box(case, reason(error))
+            return black_box(case, reason(error), directions)
 
 
 def closer(case: Case, seen: Opinion) -> Opinion:
@@ -86,7 +91,7 @@ class TooWide(ArithmeticError):
     """The balls came out too wide; more bits may help."""
 
 
-def _at(case: Case, bits: int, steps: tuple[int, int, int]) -> Opinion:
+def _at(case: Case, bits: int, steps: tuple[int, int, int], count: int) -> Opinion:
     with precision(bits):
         TIES.count, TIES.equal = 0, bits >= PATIENCE
         try:
@@ -94,11 +99,12 @@ def _at(case: Case, bits: int, steps: tuple[int, int, int]) -> Opinion:
             before = MADE[0]
             value, here = _value(case, point)
             cost = MADE[0] - before
-            if cost * len(STEPS) * 4 * DIRECTIONS > WORK:
+            if cost * len(STEPS) * 4 * count > WORK:
                 raise OutOfBudget("too many operations for ball arithmetic")
             retry = bits < PATIENCE
             few = cost * (4 * case.size() + 1) <= WORK
-            found = (_each if few else _some)(case, point, here, retry, steps)
+            ask = _each if few else partial(_some, count)
+            found = ask(case, point, here, retry, steps)
         finally:
             TIES.equal = False
     method = f"balls of {bits} bits"
@@ -123,12 +129,12 @@ def _each(
     return {"gradients": gradients, "slopes": slopes}
 
 
-def _some(
-    case: Case, point: Point, here: arb, retry: bool, steps: tuple[int, int, int]
+def _some(  # noqa: PLR0917 - `_each`, and a count
+    count: int, case: Case, point: Point, here: arb, retry: bool, steps: tuple[int, int, int]
 ) -> dict[str, Any]:
-    """The slope along a few signed random directions, scaled to each input's own size."""
+    """The slope along so many signed random directions, scaled to each input's own size."""
     found = []
-    for along in directions(case):
+    for along in islice(directions_of(case), count):
         slope, kind = slope_at(_along(case, point, along), here, arb(1), retry, steps)
         found.append(Direction(along, slope, kind))
     return {"directions": tuple(found)}

@@ -20,7 +20,8 @@ class Case:
     `function(kind, inputs)` runs the user's program on numbers of a kind ("tensor", "symbolic",
     "ball", "float"); `inputs` holds float arrays or object arrays of exact Fractions;
     `cotangent` contracts a value that is not a scalar; `where()` says which part of the program's
-    text is being evaluated just now, as (start, end).
+    text is being evaluated just now, as (start, end). `zeros` are inputs that are always zero, and
+    are there to be differentiated by.
     """
 
     function: Callable[[str, Mapping[str, Any]], Any]
@@ -29,6 +30,7 @@ class Case:
     cotangent: Array | None = None
     seed: int = 0
     where: Callable[[], tuple[int, int] | None] = lambda: None
+    zeros: frozenset[str] = frozenset()
 
     def floats(self) -> dict[str, Array]:
         """The inputs as float arrays."""

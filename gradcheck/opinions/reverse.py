@@ -24,7 +24,7 @@ from gradcheck.ops.row import Op
 
 LINEAR = 1e-3  # of a number: what rounding may move while a few samples still tell how far
 HUMBLE = 16.0
-LEAVES_THE_TAPE = "plain numbers are taken out of tensors (.item(), .tolist())"
+LEAVES_THE_TAPE = "plain numbers are taken out of tensors (.item(), .tolist(), deepcopy)"
 
 
 def reverse(case: Case, samples: int = SAMPLES) -> Opinion:

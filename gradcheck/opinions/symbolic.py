@@ -1,5 +1,6 @@
 """The closed form's opinion: SymPy's slopes chained along the straight line, in ball arithmetic."""
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,31 @@ def gradients_at(case: Case, bits: int) -> dict[str, Array]:
     return {name: g.balls for name, g in opinion.gradients.items()}
 
 
+def gradients_from(
+    case: Case,
+    own: Callable[[], Mapping[str, Any]],
+    given: Sequence[tuple[str, Array]],
+    bits: int,
+) -> dict[str, Array]:
+    """The gradients that the chain rule makes of cotangents that are `given`, right or not.
+
+    `given` are values of the program's own, by which the case is differentiated, and a cotangent
+    (arbs) in the shape of each; the nearest to the loss first. `own()` are the values of the run
+    just made. Raises Undecided.
+    """
+    with precision(bits), _traced(bits >= PATIENCE, NODES):
+        leaves = line.inputs(case.inputs, case.wrt)
+        root = contracted(case.function("symbolic", leaves), case.cotangent)
+        seeds: dict[Symbolic, arb] = {np.asarray(root, dtype=object).item(): arb(1)}
+        for name, cotangent in given:
+            arrived = _gathered(leaves[name], line.gradient(seeds))
+            nodes = np.asarray(own()[name], dtype=object)
+            for node, g, came in zip(nodes.flat, cotangent.flat, arrived.flat, strict=True):
+                seeds[node] = seeds.get(node, arb(0)) + g - came
+        adjoint = line.gradient(seeds)
+        return {name: _gathered(leaves[name], adjoint) for name in case.wrt}
+
+
 class TooWide(ArithmeticError):
     """The balls came out too wide; more bits may help."""
 
@@ -81,8 +107,8 @@ def _at(
             "symbolic",
             value=estimate(_values(value)),
             gradients={name: estimate(g) for name, g in gradients.items()},
-            closed=_closed(end, leaves, case.wrt) if write else {},
-            conditions=_conditions(path) if write else (),
+            closed=_closed(end, leaves, case) if write else {},
+            conditions=_conditions(path, _nothing(leaves, case)) if write else (),
             ties=TIES.count,
         )
 
@@ -130,14 +156,32 @@ def _gathered(leaves: Scalars, adjoint: dict[Symbolic, arb]) -> Array:
     return out.reshape(leaves.shape)
 
 
-def _closed(end: Any, leaves: dict[str, Scalars], wrt: tuple[str, ...]) -> dict[str, Any]:
-    """Closed forms as SymPy expressions by input name; None where they would not be readable."""
+def _closed(end: Any, leaves: dict[str, Scalars], case: Case) -> dict[str, Any]:
+    """Closed forms as SymPy expressions by input name; None where they would not be readable.
+
+    The derivative by a value of the program's own is written with that value's name.
+    """
     if not isinstance(end, Symbolic):
-        return {name: _each(leaves[name], lambda leaf: sympy.Integer(0)) for name in wrt}
-    whole = written(end, READABLE)
-    if whole is None or sum(np.size(leaves[name]) for name in wrt) > WRITTEN_OUT:
-        return dict.fromkeys(wrt)
-    return {name: _each(leaves[name], lambda leaf: sympy.diff(whole, leaf.atom)) for name in wrt}
+        return {name: _each(leaves[name], lambda leaf: sympy.Integer(0)) for name in case.wrt}
+    nothing = _nothing(leaves, case)
+    whole = written(end, READABLE, nothing)
+    if whole is None or sum(np.size(leaves[name]) for name in case.wrt) > WRITTEN_OUT:
+        return dict.fromkeys(case.wrt)
+    sums = {a: n for n in line.line([end]) for a in n.args if type(a) is Symbolic and a in nothing}
+
+    def form(leaf: Symbolic) -> sympy.Expr | None:
+        if leaf not in nothing:
+            return sympy.diff(whole, leaf.atom)
+        named = {**nothing, sums[leaf]: leaf.atom} if leaf in sums else nothing
+        return sympy.diff(written(end, READABLE, named), leaf.atom)
+
+    return {name: _each(leaves[name], form) for name in case.wrt}
+
+
+def _nothing(leaves: dict[str, Scalars], case: Case) -> dict[Symbolic, sympy.Expr]:
+    """What is always zero, and how it is written."""
+    found = (leaf for name in case.zeros for leaf in np.asarray(leaves[name]).flat)
+    return dict.fromkeys(found, sympy.Integer(0))
 
 
 def _each(leaves: Scalars, form: Any) -> Any:
@@ -147,11 +191,13 @@ def _each(leaves: Scalars, form: Any) -> Any:
     return out
 
 
-def _conditions(path: list[tuple[Symbolic, int]]) -> tuple[str, ...]:
+def _conditions(
+    path: list[tuple[Symbolic, int]], nothing: dict[Symbolic, sympy.Expr]
+) -> tuple[str, ...]:
     """The comparisons that the path took, in words of the inputs, each once."""
     found: dict[str, None] = {}
     for difference, sign in path[:50]:
-        expr = written(difference, READABLE)
+        expr = written(difference, READABLE, nothing)
         if expr is not None and not expr.is_number:
             found[f"{expr} {'=' if sign == 0 else '>' if sign > 0 else '<'} 0"] = None
     return tuple(found)

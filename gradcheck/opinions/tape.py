@@ -38,6 +38,13 @@ class Tape:
         """How many edges lead to each step."""
         return Counter(edge for node in self.nodes for edge in node.edges if edge is not None)
 
+    @cached_property
+    def sums(self) -> frozenset[Node]:
+        """The nodes at which zero is added, to be differentiated by: nobody sees an op there."""
+        zeros = {id(self.leaves[name]) for name in self.case.zeros}
+        below = ((n, e) for n in self.nodes for e in n.edges if isinstance(e, Leaf))
+        return frozenset(node for node, leaf in below if id(leaf.variable) in zeros)
+
     def back(self, verbs: Verbs = RIGHT, only: set[Step] | None = None) -> dict[Step, Any]:
         """The cotangents of the leaves (or of `only`) from one pass back; it may be repeated."""
         return walk([(self.root, self.seed)], verbs=verbs, retain=True, only=only)

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -23,6 +23,7 @@ from gradcheck.language.rules.classes import members
 from gradcheck.language.rules.vocabulary import nearest
 from gradcheck.opinions.opinion import Array
 from gradcheck.problem.arrays import exact_array, exact_number
+from gradcheck.problem.made import assigned, shapes, with_made
 from gradcheck.problem.record import Input, Part, Problem, ProblemSet, too_large, unnameable
 
 if TYPE_CHECKING:  # a question without a file needs no pydantic
@@ -57,10 +58,7 @@ def load_text(text: str | bytes, file: str = "") -> ProblemSet:
             problems.append(_Reader(document, at, entry, model).problem())
         except TextError as error:
             complaints += error.complaints
-    for name in model.credit:
-        if cure := misspelled(name):
-            words = f"`{name}` is no mistake of the catalogue"
-            complaints.append(document.complaint(("credit", name), words, cure, key=True))
+    complaints += _uncredited(document, (), model.credit)
     if complaints:
         raise TextError(complaints)
     kept = text.encode() if isinstance(text, str) else text
@@ -90,6 +88,14 @@ def misspelled(mistake: str) -> str:
 
     known = {row.id for row in (*CATALOGUE, *TRAINING)}
     return "" if mistake in known else nearest(mistake, known, 0.8)
+
+
+def _uncredited(document: Document, at: PathTo, credit: Mapping[str, float]) -> Iterator[Complaint]:
+    """Names in a `credit:` that are nearly a mistake's."""
+    for name in credit:
+        if cure := misspelled(name):
+            words = f"`{name}` is no mistake of the catalogue"
+            yield document.complaint((*at, "credit", name), words, cure, key=True)
 
 
 def _repeated(
@@ -122,13 +128,16 @@ class _Reader:
         unnamed = bool(self.complaints)  # what the program says of names would be no news
         program = None if unnamed else self._program(("program",), model.program, tuple(inputs))
         own = () if program is None or inputs else leaves(program)
-        wrt = self._wrt(inputs, bool(own))
+        made = self._made(inputs, program)
+        wrt = self._wrt(inputs, made, bool(own))
         parts = self._parts(wrt, program, inputs, own)
+        self.complaints += _uncredited(self.document, self.at, model.credit)
         cotangent = self._array(("cotangent",)) if model.cotangent is not None else None
         self._self_tests({part.name for part in parts})
         if self.complaints or program is None:
             raise TextError(self.complaints)
-        return Problem(
+        followed = model.follow_through
+        problem = Problem(
             model.id,
             model.title,
             model.prompt,
@@ -138,14 +147,16 @@ class _Reader:
             parts,
             cotangent,
             model.points,
-            self.whole.credit,
+            {**self.whole.credit, **model.credit},
             model.brackets or self.whole.brackets,
+            self.whole.follow_through if followed is None else followed,
             tuple(model.right),
             tuple((wrong.answer, wrong.mistake) for wrong in model.wrong),
             self.document.file,
             self.document.place(self.at)[0],
             self.choices,
         )
+        return self._with_made(problem, made)
 
     def _complain(self, path: PathTo, words: str, cure: str, *, key: bool = False) -> None:
         self.complaints.append(self.document.complaint((*self.at, *path), words, cure, key=key))
@@ -250,7 +261,30 @@ class _Reader:
                 words = f"`{wrong.mistake}` is no mistake of the catalogue"
                 self._complain(("wrong", k, "mistake"), words, cure)
 
-    def _wrt(self, inputs: Mapping[str, Input], has_own: bool) -> tuple[str, ...]:
+    def _made(self, inputs: Mapping[str, Input], program: Program | None) -> frozenset[str]:
+        """The names of `wrt` that the program assigns; complained of, if more than once."""
+        stored = assigned(program) if program else {}
+        made = frozenset(self.model.wrt or ()) - inputs.keys() & stored.keys()
+        for k, name in enumerate(self.model.wrt or ()):
+            if name in made and not stored[name]:
+                words = f"`{name}` is not assigned just once, on the program's own level"
+                self._complain(("wrt", k), words, "give the value that is meant its own name")
+        return made
+
+    def _with_made(self, problem: Problem, made: Collection[str]) -> Problem:
+        """A problem that is differentiated by values of its program too."""
+        known = shapes(problem) if made else {}
+        for k, name in enumerate(problem.wrt):
+            if name in made and name not in known:
+                words = f"`{name}` is no number and no array of numbers"
+                self._complain(("wrt", k), words, "drop it here")
+        if self.complaints:
+            raise TextError(self.complaints)
+        return with_made(problem, {name: known[name] for name in made}) if made else problem
+
+    def _wrt(
+        self, inputs: Mapping[str, Input], made: Collection[str], has_own: bool
+    ) -> tuple[str, ...]:
         tracked = tuple(name for name, i in inputs.items() if i.requires_grad)
         if self.model.wrt is None:
             if not tracked and self.model.ask is None and not has_own:
@@ -261,8 +295,12 @@ class _Reader:
         for k, name in enumerate(self.model.wrt):
             if name in self.model.wrt[:k]:
                 self._complain(("wrt", k), f"`{name}` stands here twice", "keep one")
+            elif name in made:
+                if self.model.ask is not None:
+                    words = f"`{name}` is no input, and `ask:` says what is asked"
+                    self._complain(("wrt", k), words, f"ask for `{name}.grad`, after retain_grad")
             elif name not in inputs:
-                cure = f"one of {', '.join(inputs)}"
+                cure = f"one of {', '.join(inputs)}, or of the names that the program assigns"
                 self._complain(("wrt", k), f"`{name}` is not an input", cure)
             elif not inputs[name].requires_grad:
                 self._complain(("wrt", k), f"`{name}` does not require grad", "drop it here")

@@ -67,14 +67,23 @@ class ProblemModel(Strict):
         description="name: value, or {shape: [...]}; left out where the program makes its leaves",
     )
     program: str = Field(description="NumPy and PyTorch spellings; the last line is the value")
-    wrt: list[str] | None = Field(None, description="default: every input that requires grad")
+    wrt: list[str] | None = Field(
+        None,
+        description="inputs, or values that the program assigns; default: inputs that require grad",
+    )
     cotangent: Numbers | None = Field(None, description="needed where the value is not a scalar")
     points: Annotated[float, Field(ge=0)] = Field(1.0, description="what the problem is worth")
     weights: dict[str, Annotated[float, Field(ge=0)]] = Field(
         default_factory=dict, description="how the points are shared among parts; default: evenly"
     )
+    credit: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(
+        default_factory=dict, description="as in the set, which it overrides"
+    )
     brackets: Literal["strict", "kind"] | None = Field(
         None, description="kind: right where only brackets are missing; default: as the set has it"
+    )
+    follow_through: bool | None = Field(
+        None, description="what follows from an own wrong part is right; default: as the set has it"
     )
     ask: dict[str, Ask] | None = Field(
         None, description="part: expression read after the program, or {form: program, read: ...}"
@@ -93,6 +102,9 @@ class SetModel(Strict):
     )
     brackets: Literal["strict", "kind"] = Field(
         default="strict", description="kind: an answer is right where only brackets are missing"
+    )
+    follow_through: bool = Field(
+        default=True, description="false: what follows from an own wrong part is wrong"
     )
     problems: list[ProblemModel] = Field(min_length=1)
 

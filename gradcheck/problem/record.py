@@ -6,18 +6,20 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from keyword import iskeyword
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 from zlib import crc32
 
 import numpy as np
 
 from gradcheck.errors import GradcheckError
-from gradcheck.language import Budget, Outcome, Program, executing
-from gradcheck.language.kinds import KINDS
+from gradcheck.language import Budget, Outcome, Program, check_program, executing
+from gradcheck.language.kinds import KINDS, VOCABULARY
+from gradcheck.language.program import assignments
 from gradcheck.language.running.run import run
 from gradcheck.opinions.opinion import Array, Case
 
 Point = Mapping[str, Array]
+T = TypeVar("T")
 
 FLOATS = Budget()
 EXACT = Budget(elements=50_000, total=2_000_000, products=2_000_000)
@@ -30,7 +32,9 @@ PATIENCE, LEAST = 50, 1_000  # times the steps at the given point; steps that an
 class Input:
     """One input: its exact values (an object array of Fractions), or only a shape to be drawn.
 
-    A leaf that the program's text makes out of numbers is one too: the `written`-th, from 0.
+    A leaf that the program's text makes out of numbers is one too: the `written`-th, from 0. Of a
+    value that the program assigns (`made`), by which the problem differentiates too, the input is
+    what is added to it there: zero.
     """
 
     name: str
@@ -38,11 +42,12 @@ class Input:
     shape: tuple[int, ...]
     requires_grad: bool
     written: int | None = None
+    made: bool = False
 
     @property
     def varies(self) -> bool:
         """Whether a formula is compared at other values of this input too."""
-        return self.requires_grad or self.value is None
+        return not self.made and (self.requires_grad or self.value is None)
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,7 @@ class Problem:
     points: float = 1.0
     credit: Mapping[str, float] = field(default_factory=dict)
     brackets: str = "strict"
+    follow_through: bool = True
     right: tuple[Mapping[str, Any], ...] = ()
     wrong: tuple[tuple[Mapping[str, Any], str], ...] = ()
     file: str = ""
@@ -89,13 +95,40 @@ class Problem:
         """The generator's seed: the same id draws the same numbers everywhere."""
         return crc32(self.id.encode())
 
+    @cached_property
+    def made(self) -> tuple[str, ...]:
+        """The values of the program's own by which it is differentiated, the last one first.
+
+        Nothing that stands before another follows from that one's gradient.
+        """
+        names = [name for name, _ in assignments(self.program.tree)]
+        return tuple(n for n in reversed(names) if n in self.inputs and self.inputs[n].made)
+
+    def nearer(self, part: str) -> tuple[str, ...]:
+        """Of the program's own values those that lie between a part and the loss, or beside."""
+        return self.made[: self.made.index(part)] if part in self.made else self.made
+
+    @cached_property
+    def plain(self) -> "Problem":
+        """The same without anything added to the values that its program makes."""
+        if not self.made:
+            return self
+        inputs = self.given(self.inputs)
+        program = check_program(self.program.source, declared=inputs, vocabulary=VOCABULARY)
+        return replace(self, inputs=inputs, program=program)
+
+    def given(self, inputs: Mapping[str, T]) -> dict[str, T]:
+        """What belongs to the inputs, without those added to the program's own values."""
+        return {name: each for name, each in inputs.items() if name not in self.made}
+
     def part(self, name: str) -> Part | None:
         """The part of that name."""
         return next((part for part in self.parts if part.name == name), None)
 
     def case(self, point: Point) -> Case:
         """The question for the three opinions at one point."""
-        return Case(self.value_on, point, self.wrt, self.cotangent, self.seed, executing)
+        case = Case(self.value_on, point, self.wrt, self.cotangent, self.seed, executing)
+        return replace(case, zeros=frozenset(self.made)) if self.made else case
 
     def value_on(self, kind: str, inputs: Mapping[str, Any]) -> Any:
         """The program's value on numbers of a kind, a list as an array.

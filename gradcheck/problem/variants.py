@@ -24,7 +24,8 @@ from gradcheck.problem.record import Problem
 
 Draw = tuple[int, ...]  # of each input with choices the number of its value
 FORMAT = "gradcheck variant 1"
-MARK = re.compile(r"(?P<tex>[_^}]|\\[A-Za-z]+)?\{(?P<name>[^\W\d]\w*)(?P<sign>:\+)?\}")
+MARK = re.compile(r"\{(?P<name>[^\W\d]\w*)(?P<sign>:\+)?\}")
+ARGUMENT = re.compile(r"(?:[_^}]|\\[A-Za-z]+)\Z")  # what LaTeX takes an argument after
 
 
 def draw(problem: Problem, student: str, k: int = 0) -> Draw:
@@ -98,10 +99,10 @@ def filled(text: str, variant: Mapping[str, Any]) -> str:
     def value(found: re.Match[str]) -> str:
         if found["name"] not in variant:
             return found[0]
-        before, number = found["tex"] or "", variant[found["name"]]
+        number = variant[found["name"]]
         if found["sign"] and isinstance(number, int | float):
-            return f"{before}{'-' if number < 0 else '+'} {abs(number)}"
-        return f"{before}{{{number}}}" if before else str(number)
+            return f"{'-' if number < 0 else '+'} {abs(number)}"
+        return f"{{{number}}}" if ARGUMENT.search(text[: found.start()]) else str(number)
 
     return MARK.sub(value, text)
 

@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from gradcheck.problem.variants import filled
 from gradcheck.report.classes import VERDICTS
 from gradcheck.report.findings import Line, mistake_name, unnamed, witness_words
 from gradcheck.report.mathml import mathml
@@ -137,12 +138,21 @@ def marked(source: str, lines: Iterable[Line]) -> list[tuple[str, bool]]:
     return [each for each in [*found, (source[done:], False)] if each[0]]
 
 
+def _own(about: Mapping[str, Any], line: Line) -> Mapping[str, Any]:
+    """What is told of a problem, with the student's own numbers in its words."""
+    variant = line.get("variant")
+    if not variant:
+        return about
+    words = {key: filled(about[key], variant) for key in ("title", "prompt")}
+    return {**about, **words, "variant": variant}
+
+
 def grouped(lines: Sequence[Line], about: Mapping[str, Any]) -> list[dict[str, Any]]:
     """A student's lines by problem, in order, with what is told of each problem."""
     found: dict[str, dict[str, Any]] = {}
     for line in lines:
         id = line["problem"]
-        each = found.setdefault(id, {"id": id, "about": about[id], "lines": []})
+        each = found.setdefault(id, {"id": id, "about": _own(about[id], line), "lines": []})
         each["lines"].append(line)
     for each in found.values():
         each["score"] = sum(line["score"] for line in each["lines"])

@@ -86,12 +86,13 @@ def _asked(problem: Problem, part: str) -> str:
 
 
 def _given(problem: Problem, written: bool) -> Iterator[str]:
-    """The inputs that the formula does not show: `x = 0.7`, `X: 3 by 2, drawn`."""
+    """The inputs that the formula does not show: `x = 0.7 (if you answer with a number)`."""
     for name, each in problem.inputs.items():
         if each.value is None:
             yield f"{name}: {' by '.join(map(str, each.shape))} numbers"
         elif name not in problem.variant or not written or each.shape:
-            yield f"{name} = {readable(each.value)}"
+            point = " (if you answer with a number)" if written and name in problem.wrt else ""
+            yield f"{name} = {readable(each.value)}{point}"
 
 
 def substituted(problem: Problem) -> str:

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from gradcheck.opinions.opinion import Opinion
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Point
 from gradcheck.report.figures import bar, nested, nested_text, numbers, plain
+from gradcheck.report.gradients import Forms, Gradients
 from gradcheck.report.rows import Rows, indented
 from gradcheck.report.underline import underlined
 from gradcheck.verdict.consult import Entry, Verdict
@@ -40,7 +41,6 @@ MEANINGS = {
 ENTRIES = 12
 SHOWN_ENTRIES = 6
 READABLE = 150
-IN_JSON = "... (in --json)"
 NO_FORMS: Mapping[str, str] = {}
 
 
@@ -57,11 +57,14 @@ def problem_report(
     point: Point,
     verdict: Verdict,
     steps: RenderableType | None,
-    forms: Mapping[str, str],
+    forms: Forms,
+    *,
+    entries: bool = False,
 ) -> RenderableType:
-    """One problem: its program, the value, a row of opinions a part, the verdict, the steps.
+    """One problem: its program, the value, a line a gradient, the verdict, the steps.
 
-    `forms` are the gradients of arrays as NumPy text, where there is one.
+    `forms` are the gradients of arrays as NumPy text, where there is one; `entries` asks for every
+    entry of theirs.
     """
     blocks = [headed(problem)]
     blocks += [indented(line, 2) for line in _drawn(problem, point)]
@@ -69,8 +72,13 @@ def problem_report(
     if value is not None and value.balls.ndim == 0:
         blocks.append(Text(f"  value  {plain(float(value.value))}"))
     shapes = {name: given.shape for name, given in problem.inputs.items()}
-    blocks.append(indented(opinions_table(verdict, shapes), 2))
-    blocks += [indented(line, 2) for line in closed_forms(verdict, forms)]
+    tensors = {name: shapes[name] for name in verdict.parts if shapes.get(name)}
+    rows = opinions_table(verdict, shapes, tensors)
+    if rows.rows:
+        blocks.append(indented(rows, 2))
+    if tensors:
+        blocks.append(indented(Gradients(verdict, tensors, forms, STYLES, entries), 2))
+    blocks += [indented(line, 2) for line in closed_forms(verdict, forms.texts)]
     blocks += [indented(line, 2) for line in _findings(problem, verdict)]
     if steps is not None:
         blocks.append(indented(steps, 2))
@@ -92,12 +100,18 @@ def _drawn(problem: Problem, point: Point) -> Iterator[Text]:
             yield Text(f"{name} = {point[name].astype(float).tolist()}  (drawn)", style="dim")
 
 
-def opinions_table(verdict: Verdict, shapes: Mapping[str, tuple[int, ...]]) -> Rows:
-    """The three numbers of each entry of each gradient; `shapes` are those of the variables."""
+def opinions_table(
+    verdict: Verdict, shapes: Mapping[str, tuple[int, ...]], lines: Collection[str] = ()
+) -> Rows:
+    """The three numbers of each entry of each gradient; `shapes` are those of the variables.
+
+    Of those that have a line of their own, `lines`, only entries that are not plainly agreed.
+    """
     table = Rows(("part", *HEADS.values(), "verdict"), right=tuple(HEADS.values()))
     for name, part in verdict.parts.items():
-        indices = list(np.ndindex(shapes.get(name, ())))
         known = {entry.index: entry for entry in part.entries}
+        whole = list(np.ndindex(shapes.get(name, ())))
+        indices = [i for i in whole if i in known] if name in lines else whole
         for index in indices[:ENTRIES]:
             entry = known.get(index)
             said = entry.verdict if entry else part.verdict if not known else "agree"
@@ -135,8 +149,8 @@ def _between(interval: tuple[float, float]) -> str:
 
 
 def closed_forms(verdict: Verdict, forms: Mapping[str, str] = NO_FORMS) -> list[Text]:
-    """The closed forms: of arrays whole, else entry by entry; with the conditions of the path."""
-    found = [Text(f"{_label(name, ())} = {form}") for name, form in forms.items()]
+    """The closed forms entry by entry, but of `forms`; with the conditions of the path."""
+    found: list[Text] = []
     opinion = verdict.opinions["symbolic"]
     kinks = {(e.part, e.index): e.interval for e in verdict.entries if e.interval is not None}
     for name, form in opinion.closed.items():
@@ -149,8 +163,9 @@ def closed_forms(verdict: Verdict, forms: Mapping[str, str] = NO_FORMS) -> list[
                 found.append(Text(f"{label} in {_between(interval)}"))
                 continue
             written = str(entries[index])
-            found.append(Text(f"{label} = {written if len(written) <= READABLE else IN_JSON}"))
-    if opinion.conditions and found:
+            if len(written) <= READABLE or not index:
+                found.append(Text(f"{label} = {written}"))
+    if opinion.conditions and (found or forms):
         found.append(Text(f"where {', '.join(opinion.conditions[:6])}", style="dim"))
     return found
 

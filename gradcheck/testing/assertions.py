@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gradcheck.diagnosis import Diagnosis, explain, prepare
+from gradcheck.opinions.floats.blackbox import flat_at
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.testing import source
 from gradcheck.testing.blind import beside, hidden
@@ -14,6 +16,7 @@ from gradcheck.testing.call import Call, call, signed
 from gradcheck.testing.claims import EPSILON, RTOL, Grain, Judged, judge
 from gradcheck.testing.message import message
 from gradcheck.testing.purity import impure, in_balls, not_linear, pulled, shaken
+from gradcheck.testing.repair import Repair, repaired
 from gradcheck.testing.result import Result
 from gradcheck.testing.state import Settled, settled
 from gradcheck.verdict.consult import Part, Verdict
@@ -36,11 +39,17 @@ DRIFTS = (
     "the function's value changes with what it keeps from call to call (running statistics?); "
     "every call of this check began with the state that was handed over"
 )
+MENDED = 1e-7  # of a part's largest entry: how near a repaired gradient is to the reference
+LESS = 1e-3  # of how far the claim strayed: what a repair may leave of it
+FLAT = 64  # entries at which it is asked whether the function moves at all
 Extra = Sequence[Sequence[Any]]
+Mender = Callable[[Sequence[Verdict], Sequence["_Claim"]], "Repair | None"]
 
 
 class GradientError(AssertionError):
     """A gradient is wrong, or could not be established; `result` holds the whole finding."""
+
+    __module__ = "gradcheck.testing"  # what pytest's summary shows, where room is short
 
     def __init__(self, text: str, result: "Result") -> None:
         """Keep the result beside the message."""
@@ -54,7 +63,17 @@ class _Claim:
 
     call: Call
     gradients: Mapping[str, Any]
-    again: Callable[[list[Any]], Any] | None = None
+    by: Callable[..., Any] | None = None
+    cotangent: Array | None = None
+
+    @property
+    def again(self) -> Callable[[list[Any]], Any] | None:
+        """The claim as a function of other arguments."""
+        return None if self.by is None else partial(self.made, self.by)
+
+    def made(self, by: Callable[..., Any], args: list[Any]) -> Any:
+        """What another backward pass would claim."""
+        return by(args) if self.cotangent is None else by(args, self.cotangent.copy())
 
 
 def check(
@@ -82,7 +101,8 @@ def check(
         asked = [(each, each.case(seed + k)) for k, each in enumerate(calls)]
         told = calls if gradient is not None else []
         claims = [_claimed(gradient, alone.backward, each) for each in told]
-        return _found(f, asked, claims, rtol, faults, notes=_told(alone, calls[0]))
+        notes = _told(alone, calls[0])
+        return _found(f, asked, claims, rtol, faults, notes=notes, mend=_mender(f, claim, alone))
     finally:
         alone.kept.put_back()
 
@@ -126,7 +146,8 @@ def assert_vjp(
         calls += _beside(calls, seed)
         asked, claims, faults = _asked(alone.backward, calls, seed)
         once, notes = tuple(dict.fromkeys(faults)), _told(alone, calls[0])
-        found = _found(forward, asked, claims, rtol, once, notes=notes)
+        mend = _mender(forward, backward, alone)
+        found = _found(forward, asked, claims, rtol, once, notes=notes, mend=mend)
     finally:
         alone.kept.put_back()
     return _raised(found)
@@ -187,17 +208,51 @@ def _raised(result: Result) -> Result:
     return result
 
 
-def _claimed(gradient: Any, again: Callable[[list[Any]], Any] | None, point: Call) -> _Claim:
-    if again is None:
+def _claimed(gradient: Any, by: Callable[..., Any] | None, point: Call) -> _Claim:
+    if by is None:
         return _Claim(point, point.by_name(gradient))
-    return _Claim(point, point.by_name(again(point.fresh())), again)
+    return _Claim(point, point.by_name(by(point.fresh())), by)
 
 
 def _pulled(
     backward: Callable[..., Any], cotangent: Array, point: Call
 ) -> tuple[_Claim, tuple[str, ...]]:
     gradients, faults = pulled(backward, cotangent, point)
-    return _Claim(point, gradients, lambda args: backward(args, cotangent.copy())), faults
+    return _Claim(point, gradients, backward, cotangent), faults
+
+
+def _mender(forward: Any, backward: Any, alone: Settled) -> Mender:
+    """Repairs the source of the backward that was given, run as that one is."""
+
+    def mend(verdicts: Sequence[Verdict], claims: Sequence[_Claim]) -> Repair | None:
+        def right(other: Callable[..., Any]) -> bool:
+            by = alone.like(other)
+            try:
+                return all(map(partial(_met, by), verdicts, claims))
+            except Exception:  # noqa: BLE001 - an edited program may raise anything
+                return False
+
+        with np.errstate(all="ignore"):
+            return repaired(backward, right, forward)
+
+    return mend if callable(backward) else lambda verdicts, claims: None
+
+
+def _met(by: Callable[..., Any], verdict: Verdict, claim: _Claim) -> bool:
+    """Whether another backward pass gives the reference, as far as the claim's floats can say."""
+    gradients = claim.call.by_name(claim.made(by, claim.call.fresh()))
+    near = MENDED * (claim.call.grain() / EPSILON) ** 0.5
+    for name, g in gradients.items():
+        known = verdict.parts[name].gradient
+        if known is None or g is None or np.shape(g) != known.shape:
+            return False
+        bar = near * np.max(np.abs(known.value), initial=0.0)
+        was = np.asarray(claim.gradients[name])
+        strayed = np.max(np.abs(was - known.value), initial=0.0) if was.shape == g.shape else bar
+        bar = known.error + (min(bar, LESS * strayed) if strayed > LESS * bar else bar)
+        if not np.all(np.abs(g - known.value) <= bar):
+            return False
+    return True
 
 
 # -- findings ------------------------------------------------------------------------------------
@@ -211,6 +266,7 @@ def _found(
     faults: tuple[str, ...],
     *,
     notes: tuple[str, ...],
+    mend: Mender,
 ) -> Result:
     verdicts = [sparing(case) for _, case in asked]
     claimed = bool(claims)
@@ -226,6 +282,7 @@ def _found(
     faults = tuple(dict.fromkeys([*faults, *filter(None, strange)]))
     judged: tuple[Judged, ...] = ()
     diagnoses: dict[str, Diagnosis] = {}
+    repair: Repair | None = None
     for (each, case), verdict, claim in zip(asked, verdicts, claims, strict=False):
         if not _knows(verdict, claimed):
             judged = ()
@@ -233,13 +290,15 @@ def _found(
         judged = _judged(case, verdict, claim, rtol)
         if not all(part.right for part in judged):
             diagnoses = _diagnosed([case for _, case in asked], claims, judged)
+            repair = mend(verdicts, claims) if generic else None
             notes = (*notes, SPECIAL) if each.beside else notes
             break
     worst = next((v for v in verdicts if not _knows(v, claimed)), verdicts[0])
     ok = not faults and _knows(worst, claimed) and all(part.right for part in judged)
-    text = message(worst, judged, diagnoses, faults, source.text_of(source.file_of(f)), notes=notes)
+    read = source.text_of(source.file_of(f))
+    text = message(worst, judged, diagnoses, faults, read, notes=notes, repair=repair)
     at = asked[0][1]
-    return Result(ok, worst.verdict, tuple(verdicts), judged, diagnoses, faults, text, at)
+    return Result(ok, worst.verdict, tuple(verdicts), judged, diagnoses, faults, text, at, repair)
 
 
 def _otherwise(verdict: Verdict, point: Call) -> str:
@@ -252,6 +311,8 @@ def _otherwise(verdict: Verdict, point: Call) -> str:
         return f"the function's value has the shape {plain.shape} for plain numbers; {STRANGE}"
     near = point.grain() ** 0.25 * max(1.0, float(np.max(np.abs(plain), initial=0.0)))
     off = np.abs(known.value - plain) > near + known.error
+    if np.any(off) and point.grain() > EPSILON:  # coarse floats may lose all digits by themselves
+        return _otherwise(verdict, point.in_doubles())
     if not np.any(off):
         return ""
     here = f"{plain[off][0]:.6g} for plain numbers and {known.value[off][0]:.6g}"
@@ -291,6 +352,8 @@ def _judged(case: Case, verdict: Verdict, claim: _Claim, rtol: float) -> tuple[J
     first = judge(verdict, claim.gradients, rtol, case=case, grain=Grain(unit))
     if claim.again is None or not any(part.off for part in first):
         return first
+    if unit > EPSILON and (finer := _in_doubles(case, verdict, claim, rtol, first)):
+        return finer
     with np.errstate(invalid="ignore"):  # a claim may be infinite
         moves = shaken(claim.again, claim.call)
     for bits in PRECISIONS if unit == EPSILON else ():
@@ -298,7 +361,43 @@ def _judged(case: Case, verdict: Verdict, claim: _Claim, rtol: float) -> tuple[J
         found = judge(verdict, claim.gradients, rtol, case=case, grain=Grain(unit, moves, exact))
         if exact is None or all(part.right for part in found):
             return found
-    return judge(verdict, claim.gradients, rtol, case=case, grain=Grain(unit, moves))
+    last = judge(verdict, claim.gradients, rtol, case=case, grain=Grain(unit, moves))
+    return tuple(_saturated(case, part) for part in last)
+
+
+def _saturated(case: Case, part: Judged) -> Judged:
+    """A claim of 0 is right where the function does not change in float64, whatever is exact."""
+    flat = [off for off in part.off if off.claimed == 0.0][:FLAT]
+    if len(flat) < len(part.off) or not all(flat_at(case, off.part, off.index) for off in flat):
+        return part
+    return replace(part, off=(), lossy="float64") if flat else part
+
+
+def _in_doubles(
+    case: Case, verdict: Verdict, claim: _Claim, rtol: float, first: tuple[Judged, ...]
+) -> tuple[Judged, ...]:
+    """The judgement where the formula is right in float64 and coarser floats lose its digits.
+
+    Nothing where it is wrong there too, takes no float64, or is not finite as it is.
+    """
+    assert claim.again is not None
+    fine = claim.call.in_doubles()
+    if not all(np.isfinite(off.claimed) for part in first for off in part.off):
+        return ()
+    try:
+        gradients = fine.by_name(claim.again(fine.fresh()))
+    except Exception:  # noqa: BLE001 - a second chance only: a user's code may raise anything
+        return ()
+    if fine.grain(*gradients.values()) > EPSILON:
+        return ()
+    found = _judged(case, verdict, _Claim(fine, gradients, claim.by, claim.cotangent), rtol)
+    if not all(part.right for part in found):
+        return ()
+    coarse = np.result_type(*(g for g in claim.gradients.values() if g is not None)).name
+    return tuple(
+        replace(now, lossy=coarse) if was.off else was
+        for was, now in zip(first, found, strict=True)
+    )
 
 
 def _diagnosed(

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -42,6 +42,11 @@ class Call:
         """The value on the very arguments that were handed over."""
         return np.asarray(self._array("float", self.function(*self.fresh())))
 
+    def in_doubles(self) -> "Call":
+        """The same call with its coarser floats as float64."""
+        args = (np.array(a, dtype=np.float64)[()] if _is_float(a) else a for a in self.args)
+        return replace(self, args=tuple(args))
+
     def grain(self, *more: Any) -> float:
         """The unit of rounding of the coarsest floats among the arguments and `more`."""
         kinds = [np.asarray(a).dtype for a in (*self.args, *more) if _is_float(a)]
@@ -63,7 +68,12 @@ class Call:
 
     @staticmethod
     def _array(kind: str, value: Any) -> Any:
-        """A list or tuple of results as one array of their kind."""
+        """A list or tuple of results as one array of their kind; a copy of plain numbers.
+
+        A function may give its value in the same memory every time.
+        """
+        if kind == "float" and type(value) is np.ndarray:
+            return value.copy()
         several = isinstance(value, list | tuple) and len(value) > 0
         return KINDS[kind].function("array")(list(value)) if several else value
 

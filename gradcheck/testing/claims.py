@@ -46,8 +46,8 @@ class Judged:
     """One part of a claim: the entries that are out, and words on shape where that is wrong.
 
     `together` says of entries at a kink that they are possible one by one but not together;
-    `sensitivity` is the widest tolerance; `lossy` says that the formula is right, proven in ball
-    arithmetic, and that only floats lose its digits.
+    `sensitivity` is the widest tolerance; `lossy` names the floats that lose digits of a formula
+    that is right: in ball arithmetic, where they are float64, in float64 where they are coarser.
     """
 
     part: str
@@ -55,7 +55,7 @@ class Judged:
     shape: str = ""
     together: str = ""
     sensitivity: float = 0.0
-    lossy: bool = False
+    lossy: str = ""
 
     @property
     def right(self) -> bool:
@@ -138,7 +138,8 @@ def _part(verdict: Verdict, name: str, claim: Array, rtol: float, grain: Grain) 
     off += _refuted(verdict, name, reference, bars, grain)
     lossy = bool(off) and all(_proven(entry, reference, grain) for entry in off)
     widest = float(np.max(bars, initial=0.0))
-    return Judged(name, () if lossy else off, sensitivity=widest, lossy=lossy)
+    said = "float64" if lossy else ""
+    return Judged(name, () if lossy else off, sensitivity=widest, lossy=said)
 
 
 def _outside(given: Array, reference: Estimate, bars: Array) -> list[Index]:

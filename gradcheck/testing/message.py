@@ -5,9 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from gradcheck.diagnosis import Diagnosis, words
 from gradcheck.report.underline import underlined
 from gradcheck.testing.claims import Judged, Off
+from gradcheck.testing.repair import Repair
 from gradcheck.verdict.consult import Verdict
 
-SHOWN = 5
+SHOWN = 3  # entries of one argument; the largest first
+LINES = 15
+EPSILON = 2.0**-52
 PASSED = {
     "agree": "the opinions agree",
     "kink": "the point is a kink: any slope of its interval counts as right",
@@ -30,19 +33,61 @@ def message(
     source: str,
     *,
     notes: Sequence[str] = (),
+    repair: Repair | None = None,
 ) -> str:
-    """What the check found, in the order of likely causes, and what it could not have seen."""
+    """What the check found, the likeliest cause first, and what it could not have seen.
+
+    The first line is what pytest's summary shows: argument, entry, mistake, both numbers.
+    """
     wrong = [part for part in judged if not part.right]
-    blocks = [f"  {fault}" for fault in faults]
-    blocks += [line for part in wrong for line in _wrong(part, diagnoses.get(part.part), source)]
-    unsound = verdict.verdict in FAILED and not judged
-    if unsound:
-        blocks += _unsound(verdict)
-    head = PASSED.get(verdict.verdict, "")
-    if blocks:
-        head = FAILED[verdict.verdict] if unsound and not faults else "the gradient is not right"
-    told = [f"  note: {note}" for note in notes]
-    return "\n".join([head, *blocks, *_unseen(verdict, judged), *told])
+    told = [*_unseen(verdict, judged), *(f"  note: {note}" for note in notes)]
+    if wrong:
+        blocks = [f"  {fault}" for fault in faults]
+        blocks += [] if repair is None else [f"  {repair}"]
+        blocks += [line for part in wrong for line in _wrong(part)]
+        blocks += _named({part.part: diagnoses.get(part.part) for part in wrong}, source)
+        return _short([_first(wrong[0], diagnoses, repair), *blocks], told)
+    if verdict.verdict in FAILED and not judged:
+        first, *more = faults or [_failed(verdict)]
+        return _short([first, *(f"  {fault}" for fault in more), *_unsound(verdict)], told)
+    if faults:
+        return _short([faults[0], *(f"  {fault}" for fault in faults[1:])], told)
+    return "\n".join([PASSED.get(verdict.verdict, ""), *told])
+
+
+def _short(found: Sequence[str], told: Sequence[str]) -> str:
+    """No more lines than are read: what was not seen, and the notes, at the end."""
+    kept = list(found)[: max(LINES - len(told), LINES // 2)]
+    return "\n".join([*kept, *told[: LINES - len(kept)]])
+
+
+def _first(part: Judged, diagnoses: Mapping[str, Diagnosis], repair: Repair | None) -> str:
+    """Argument, entry, mistake, numbers."""
+    mistake = _mistake(diagnoses.get(part.part), repair)
+    said = f": {mistake}" if mistake else ""
+    if part.shape or part.together or not part.off:
+        return f"d/d{part.part} is not right{said}"
+    off = max(part.off, key=_distance)
+    place = _name(off.part or part.part, off.index)
+    due = "another branch's" if off.interval else f"{off.expected:.6g}"
+    return f"d/d{place} is not right{said} (claimed {off.claimed:.6g}, expected {due})"
+
+
+def _mistake(diagnosis: Diagnosis | None, repair: Repair | None) -> str:
+    """The names of what it may be; the repair's where the way back through the ops has none."""
+    found = () if diagnosis is None else diagnosis.hypotheses
+    names = dict.fromkeys(" and ".join(h.ids) for h in found)
+    if repair is not None and repair.name not in names:
+        names = names if len(names) == 1 else {repair.name: None}
+    return " or ".join(list(names)[:2])
+
+
+def _failed(verdict: Verdict) -> str:
+    """Why there is no gradient to judge by; a backward of the user's own is no fault of ours."""
+    theirs = next((s for s in verdict.suspects[:1] if s.users), None)
+    if verdict.verdict == "dissent" and theirs is not None:
+        return f"{theirs.op}.backward is wrong: {theirs.detail}"
+    return FAILED[verdict.verdict]
 
 
 def _unsound(verdict: Verdict) -> Iterator[str]:
@@ -50,14 +95,14 @@ def _unsound(verdict: Verdict) -> Iterator[str]:
     yield f"  verdict: {verdict.verdict}"
     for entry in [e for e in verdict.entries if e.verdict == verdict.verdict][:SHOWN]:
         yield f"    {_name(entry.part or 'value', entry.index)}: {entry.why}"
-    for suspect in verdict.suspects[:1]:
+    for suspect in (s for s in verdict.suspects[:1] if not s.users):
         yield f"    first op whose own rule is off: {suspect.op}, cell {suspect.cell}"
     for name, opinion in verdict.opinions.items():
         if opinion.abstains:
             yield f"    {name} abstains: {opinion.abstains}"
 
 
-def _wrong(part: Judged, diagnosis: Diagnosis | None, source: str) -> Iterator[str]:
+def _wrong(part: Judged) -> Iterator[str]:
     if part.shape or part.together:
         yield f"  d/d{part.part}: {part.shape or part.together}"
     elif len(part.off) == 1:
@@ -66,8 +111,6 @@ def _wrong(part: Judged, diagnosis: Diagnosis | None, source: str) -> Iterator[s
         yield f"  d/d{part.part}: {len(part.off)} entries are out; the largest:"
     for off in sorted(part.off, key=_distance, reverse=True)[:SHOWN]:
         yield _off(off)
-    if diagnosis is not None:
-        yield from _named(diagnosis, source)
 
 
 def _distance(off: Off) -> float:
@@ -80,24 +123,33 @@ def _off(off: Off) -> str:
     if off.interval is not None:
         low, high = off.interval
         return f"{head}  outside the kink's interval [{low:g}, {high:g}]"
-    return (
-        f"{head}  expected {off.expected:.10g} ± {off.error:.1g}  (tolerance {off.tolerance:.1g})"
-    )
+    bar = max(off.error, EPSILON * abs(off.expected))  # no float64 says more
+    return f"{head}  expected {off.expected:.10g} ± {bar:.1g}  (tolerance {off.tolerance:.1g})"
 
 
 def _name(part: str, index: tuple[int, ...]) -> str:
     return f"{part}[{', '.join(map(str, index))}]" if index else part
 
 
-def _named(diagnosis: Diagnosis, source: str) -> Iterator[str]:
-    """The mistakes that give just this gradient, with the line they were made on underlined."""
-    perhaps = "perhaps " if len(diagnosis.hypotheses) > 1 else ""
-    for hypothesis in diagnosis.hypotheses:
-        yield f"    {perhaps}{' and '.join(hypothesis.ids)}: {words(hypothesis, source)}"
-        if hypothesis.span is not None:
-            yield from underlined(source, (hypothesis.span[-2], hypothesis.span[-1]))
-    for remark in diagnosis.remarks:
-        yield f"    {remark}"
+def _named(diagnoses: Mapping[str, Diagnosis | None], source: str) -> Iterator[str]:
+    """The mistakes that give just this gradient, each once, the first one's line underlined."""
+    said: set[str] = set()
+    for diagnosis in filter(None, diagnoses.values()):
+        several = len({h.ids for h in diagnosis.hypotheses}) > 1
+        for k, hypothesis in enumerate(diagnosis.hypotheses):
+            which = ("or " if k else "either ") if several else ""
+            line = f"    {which}{' and '.join(hypothesis.ids)}: {words(hypothesis, source)}"
+            if line not in said and hypothesis.span is not None and not said:
+                said.add(line)
+                yield line
+                yield from underlined(source, (hypothesis.span[-2], hypothesis.span[-1]))
+            elif line not in said:
+                said.add(line)
+                yield line
+        for remark in diagnosis.remarks:
+            if remark not in said:
+                said.add(remark)
+                yield f"    {remark}"
 
 
 def _unseen(verdict: Verdict, judged: Sequence[Judged]) -> Iterator[str]:
@@ -107,7 +159,7 @@ def _unseen(verdict: Verdict, judged: Sequence[Judged]) -> Iterator[str]:
             least = f"{part.sensitivity:.1g}"
             yield f"  d/d{part.part}: an entry off by less than {least} would not have been seen"
         if part.lossy:
-            yield f"  d/d{part.part}: the formula is right, but loses digits in float64 here"
+            yield f"  d/d{part.part}: the formula is right, but loses digits in {part.lossy} here"
     widest = max((part.sensitivity for part in judged if not part.right), default=0.0)
     if widest:
         yield f"  not seen: entries off by less than {widest:.1g}, and faults at other points"

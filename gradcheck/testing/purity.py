@@ -1,5 +1,6 @@
 """How functions behave that are to be checked: pure, repeatable, linear in the cotangent."""
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,7 @@ LINEAR = 2.0**20  # units of rounding: what cancellation inside a linear map may
 def impure(call: Call) -> list[str]:
     """What the function does besides giving a value that depends on its arguments alone."""
     args = call.fresh()
-    first = call.function(*args)
+    first = copy.copy(call.function(*args))  # it may give the same memory every time
     if _any_differs(args, call.args):
         return ["the function changes its arguments in place"]
     if _differs(first, call.function(*call.fresh())):

@@ -12,6 +12,7 @@ from gradcheck.opinions.opinion import Array, Case
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.report.figures import bar, nested_text, plain
 from gradcheck.testing.claims import Judged
+from gradcheck.testing.repair import Repair
 from gradcheck.verdict.consult import Verdict
 
 LONGEST = 100  # characters of a closed form that is shown
@@ -31,6 +32,7 @@ class Result:
     faults: tuple[str, ...]
     message: str
     case: Case
+    repair: Repair | None = None
 
     def __bool__(self) -> bool:
         """Whether the check passed."""

@@ -8,12 +8,14 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 DEEP = 5  # objects inside objects that are looked into
+LIBRARIES = ("gradcheck", "torch", "jax", "jaxlib", "autograd", "scipy")
 Function = Callable[..., Any]
 
 
@@ -38,7 +40,7 @@ class Kept:
         return any(not _same(holder, content) for holder, content in self._saved)
 
     def _look(self, thing: Any, depth: int) -> None:
-        if depth > DEEP or id(thing) in self._seen or thing is None:
+        if depth > DEEP or id(thing) in self._seen or thing is None or _of_a_library(thing):
             return
         self._seen[id(thing)] = thing
         if isinstance(thing, np.ndarray | dict | list):
@@ -49,6 +51,12 @@ class Kept:
             self._saved.append((cell, cell.cell_contents))
         for inner in _inside(thing):
             self._look(inner, depth + 1)
+
+
+def _of_a_library(thing: Any) -> bool:
+    """Whether it is a function or an object of a library that keeps its state to itself."""
+    named = thing if isinstance(thing, FunctionType | MethodType) else type(thing)
+    return str(getattr(named, "__module__", "")).partition(".")[0] in LIBRARIES
 
 
 def _has_attributes(thing: Any) -> bool:
@@ -127,13 +135,15 @@ def _same(holder: Any, content: Any) -> bool:
 class Settled:
     """A function and its backward (if any) without a memory, and the state that they keep.
 
-    `drifts` says that the function's value changes with that state from call to call.
+    `drifts` says that the function's value changes with that state from call to call; `like` makes
+    of another backward pass what `backward` is of the one that was given.
     """
 
     kept: Kept
     forward: Function
     backward: Function | None
     drifts: bool
+    like: Callable[[Function], Function]
 
 
 def settled(forward: Function, backward: Function | None, args: list[Any]) -> Settled:
@@ -147,8 +157,10 @@ def settled(forward: Function, backward: Function | None, args: list[Any]) -> Se
     stateful = kept.changed()
     drifts = stateful and not _equal(first, forward(*_copied(args)))
     kept.put_back()
-    back = None if backward is None else _after(kept, forward if stateful else None, backward)
-    return Settled(kept, _from_start(kept, forward) if stateful else forward, back, drifts)
+    like = partial(_after, kept, forward if stateful else None)
+    back = None if backward is None else like(backward)
+    alone = _from_start(kept, forward) if stateful else forward
+    return Settled(kept, alone, back, drifts, like)
 
 
 def _from_start(kept: Kept, function: Function) -> Function:

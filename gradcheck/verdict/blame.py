@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 from flint import arb
 
+from gradcheck.engine.context import Context
 from gradcheck.engine.tape import Step
 from gradcheck.numbers import symbolic as line
 from gradcheck.numbers.ball import arbs, middle, precision
 from gradcheck.numbers.scalars import answer
 from gradcheck.numbers.symbolic import Symbolic
+from gradcheck.opinions.floats.scan import scan
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.verdict.op_by_op import (
     Applied,
@@ -56,6 +58,7 @@ class Suspect:
     cell: str
     span: tuple[int, int] | None
     detail: str
+    users: bool = False  # a backward pass that the user wrote, not one of ours
 
 
 def suspects(case: Case) -> tuple[Suspect, ...]:
@@ -66,7 +69,7 @@ def suspects(case: Case) -> tuple[Suspect, ...]:
     first: dict[tuple[str, str], Suspect] = {}
     with precision(BITS), np.errstate(all="ignore"):
         for applied in reversed(both.applied):
-            for check in (_forward, _pulls):
+            for check in (_custom,) if _is_users(applied) else (_forward, _pulls):
                 for suspect in _safely(check, applied, both):
                     first.setdefault((suspect.op, suspect.cell), suspect)
         for suspect in _joins(both):
@@ -177,6 +180,35 @@ def _pulls(applied: Applied, both: Passes) -> Iterator[Suspect]:
         fitted = both.pieces[applied.node, i][1]
         if np.shape(fitted) != right.shape or not np.allclose(fitted, right, equal_nan=True):
             yield Suspect("engine", "fit", span, f"{np.shape(raw)} fitted to {right.shape}")
+
+
+# -- functions of the user's own -----------------------------------------------------------------
+
+
+def _is_users(applied: Applied) -> bool:
+    """Whether the op is a `Function` with a backward of the user's own."""
+    return isinstance(applied.node.y, Context)
+
+
+def _custom(applied: Applied, both: Passes) -> Iterator[Suspect]:
+    """The user's own backward against floats of the user's own forward."""
+    row, operands = applied.node.op, applied.operands
+    for i, raw, g in pulled(applied, both):
+        u = probe(operands[i])
+
+        def at(step: float, i: int = i, u: Any = u, g: Any = g) -> float:
+            moved = [*operands[:i], operands[i] + step * u, *operands[i + 1 :]]
+            return float(np.sum(np.asarray(row.function(*moved)) * g))
+
+        seen = scan(at, 0.0, scale=1.0)
+        claimed = float(np.sum(summed(raw, np.shape(operands[i])) * u))
+        size = _size_of_pull(applied, raw, g) * max(1.0, largest(u))
+        if seen.kind == "smooth" and abs(claimed - seen.value) > seen.error + TOLERANCE * size:
+            words = (
+                f"along a random direction of its argument {i} {row.name}.backward gives the slope "
+                f"{claimed:.6g}, its forward has {seen.value:.6g}"
+            )
+            yield Suspect(row.name, "backward", applied.node.span, words, users=True)
 
 
 # -- where paths meet ----------------------------------------------------------------------------

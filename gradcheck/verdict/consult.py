@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gradcheck.closed_forms.opinion import closed_form
 from gradcheck.opinions.differences import closer, differences
+from gradcheck.opinions.floats.blackbox import DIRECTIONS
 from gradcheck.opinions.opinion import Case, Estimate, Opinion, Slope
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
@@ -22,6 +24,7 @@ __all__ = ["VERDICTS", "Entry", "Part", "Verdict", "consult", "read"]
 # From harmless to grave: a whole is as grave as its gravest part.
 VERDICTS = ("agree", "kink", "unstable-forward", "undecided", "jump", "undefined", "dissent")
 MORE_SAMPLES = 32
+CONFIRMING = 2  # directions, where two opinions know every entry already
 BEST = ("symbolic", "differences", "reverse")
 BEST_AT_A_TIE = BEST_VALUE = ("differences", "symbolic", "reverse")
 ASIDE = 1e-3
@@ -57,9 +60,14 @@ class Verdict:
     notes: tuple[str, ...] = ()
 
 
-def consult(case: Case, *, write: bool = True) -> Verdict:
-    """Ask the three opinions about one case and read the pattern of their answers."""
-    opinions = [reverse(case), symbolic(case, write=write), differences(case)]
+def consult(case: Case, *, write: bool = True, mine: Opinion | None = None) -> Verdict:
+    """Ask the three opinions about one case and read the pattern of their answers.
+
+    `mine` is reverse mode's, where it has been formed already.
+    """
+    closed = closed_form(case, write=write)
+    count = CONFIRMING if closed.method else DIRECTIONS
+    opinions = [mine or reverse(case), closed, differences(case, directions=count)]
     found = read(case, opinions)
     if found.verdict == "dissent" and _lonely(found) == {"reverse"}:
         found = read(case, [reverse(case, MORE_SAMPLES), *opinions[1:]])

@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
+from gradcheck.engine.backward import RIGHT, pull
+from gradcheck.engine.tape import Node
 from gradcheck.numbers.ball import middle
 from gradcheck.opinions.floats.blackbox import line, slope_along
 from gradcheck.opinions.opinion import Array, Case, Direction
@@ -172,7 +175,17 @@ def _moved(case: Case, chosen: Signed, least: float) -> dict[str, Array]:
 
 
 def neighbours(case: Case) -> Iterator[dict[str, Array]]:
-    """Reverse mode's gradient at the point, and at points so near that only kinks are crossed."""
+    """Reverse mode's gradient at the point, and at points so near that only kinks are crossed.
+
+    Among them those to which every kink of an op leans alike: as each of many units may lean either
+    way, a few random points would not meet that, and `x > 0` in a backward pass is just that.
+    """
+    for lean in (-BESIDE, BESIDE):
+        try:
+            with np.errstate(all="ignore"):
+                yield once(case, replace(RIGHT, pull=_leaning(lean)))[1]
+        except Exception:  # noqa: BLE001 - a user's program may refuse tensors
+            return
     rng = np.random.default_rng(case.seed)
     for n in range(1 + NEIGHBOURS):
         moved = {
@@ -185,6 +198,19 @@ def neighbours(case: Case) -> Iterator[dict[str, Array]]:
                 yield once(replace(case, inputs={**case.inputs, **moved}))[1]
         except Exception:  # noqa: BLE001 - a user's program may refuse tensors
             return
+
+
+def _leaning(lean: float) -> Callable[..., Any]:
+    """The pull with the first operand of every op that has kinks moved by very little."""
+
+    def leaning(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
+        if node.op.kinks and node.op.elementwise and operands and operands[0] is not None:
+            first = np.asarray(operands[0])
+            operands = (first + lean * np.where(first, np.abs(first), 1.0), *operands[1:])
+            y = y if y is None else y + lean
+        return pull(node, i, g, y, operands)
+
+    return leaning
 
 
 def spelled(direction: Direction) -> str:

@@ -27,7 +27,7 @@ POISON = """
 import os
 from gradcheck.batch import work, workers
 workers.Limits.__init__.__defaults__ = (0.5, 1 << 28)
-judge = work.judge
+judge = work.mark
 def deadly(ready, part, answer):
     if answer == "deadly":
         os.kill(os.getpid(), 9)
@@ -36,7 +36,7 @@ def deadly(ready, part, answer):
     if answer == "huge":
         b"x" * (1 << 30)
     return judge(ready, part, answer)
-work.judge = deadly
+work.mark = deadly
 """
 
 
@@ -148,8 +148,8 @@ def test_a_fault_of_ours_costs_one_answer(monkeypatch):
 
     from gradcheck.batch import work  # noqa: PLC0415 - the name is patched in the module
 
-    judge = work.judge
-    monkeypatch.setattr(work, "judge", fails)
+    judge = work.mark
+    monkeypatch.setattr(work, "mark", fails)
     asking = Asking(SET.encode(), "", "line")
     chunks = [Chunk(asking, [(k, "x", f'"{k}x"') for k in range(20)])]
     crew = Crew(lanes(1))

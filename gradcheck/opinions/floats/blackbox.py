@@ -27,23 +27,36 @@ DIRECTIONS = 8
 ENTRIES = 400
 NEARER = 2.0**-6  # where a network of relus bends within the first glance
 GLANCED = 1e-6  # of a slope: the widest bar that settles it
+STIR = 1e-3  # of an entry: what would show if it had any influence in float64
+HEARD = 4  # times the noise of a scan, an rms of differences: nearly all of a normal distribution
 
 
-def black_box(case: Case, because: str) -> Opinion:
-    """Scan floats along every entry, or along random directions where there are many."""
+def black_box(case: Case, because: str, count: int = DIRECTIONS) -> Opinion:
+    """Scan floats along every entry, or along so many random directions where there are many."""
     try:
-        value = np.asarray(_value(case, case.floats()), dtype=np.float64)
-        bars = 4 * np.finfo(np.float64).eps * np.abs(value)
-        value_known, method = estimate(value, bars), f"scanned floats ({because})"
+        value = np.array(_value(case, case.floats()), dtype=np.float64)
+        method = f"scanned floats ({because})"
         if case.size() > ENTRIES:
-            found = tuple(slope_along(case, along) for along in directions(case))
-            return Opinion("differences", value_known, directions=found, method=method)
-        gradients, slopes = _each(case)
+            found = tuple(slope_along(case, along) for along in islice(directions(case), count))
+            known = _valued(case, value, 0.0)
+            return Opinion("differences", known, directions=found, method=method)
+        gradients, slopes, noise = _each(case)
     except NotScalar:
         raise
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
         return Opinion("differences", abstains=reason(error))
-    return Opinion("differences", value_known, gradients, slopes=slopes, method=method)
+    known = _valued(case, value, noise)
+    return Opinion("differences", known, gradients, slopes=slopes, method=method)
+
+
+def _valued(case: Case, value: Array, noise: float) -> Estimate:
+    """The value with its own rounding, and what the contracted value was seen to carry.
+
+    A cotangent weighs every entry by at least its least weight.
+    """
+    least = 1.0 if case.cotangent is None else float(np.min(np.abs(case.cotangent), initial=np.inf))
+    heard = HEARD * noise / least if 0 < least < np.inf else 0.0
+    return estimate(value, 4 * np.finfo(np.float64).eps * np.abs(value) + heard)
 
 
 def glanced(case: Case, count: int) -> Opinion | None:
@@ -52,7 +65,7 @@ def glanced(case: Case, count: int) -> Opinion | None:
     None where one of them has no slope, or none that is known well.
     """
     try:
-        value = np.asarray(_value(case, case.floats()), dtype=np.float64)
+        value = np.array(_value(case, case.floats()), dtype=np.float64)
         found = []
         for along in islice(directions(case), count):
             f = line(case, along)
@@ -62,9 +75,9 @@ def glanced(case: Case, count: int) -> Opinion | None:
             found.append(Direction(along, arb(seen.value, seen.error)))
     except Exception:  # noqa: BLE001 - whatever a program raises, the full opinion will tell
         return None
-    bars = 4 * np.finfo(np.float64).eps * np.abs(value)
     method = f"floats along {count} directions"
-    return Opinion("differences", estimate(value, bars), directions=tuple(found), method=method)
+    known = _valued(case, value, 0.0)
+    return Opinion("differences", known, directions=tuple(found), method=method)
 
 
 def directions(case: Case) -> Iterator[dict[str, Array]]:
@@ -101,17 +114,21 @@ def line(case: Case, along: Mapping[str, Array]) -> Callable[[float], float]:
     return at
 
 
-def _each(case: Case) -> tuple[dict[str, Estimate], dict[tuple[str, tuple[int, ...]], Slope]]:
-    """The slope at every entry of every wrt input."""
-    gradients, slopes = {}, {}
+def _each(
+    case: Case,
+) -> tuple[dict[str, Estimate], dict[tuple[str, tuple[int, ...]], Slope], float]:
+    """The slope at every entry of every wrt input, and the loudest noise that was heard."""
+    gradients, slopes, noise = {}, {}, 0.0
     for name in case.wrt:
         found = np.empty(np.shape(case.inputs[name]), dtype=object)
         for index in np.ndindex(found.shape):
-            found[index], slope = _ball(scan(*of_entry(case, name, index)))
+            seen = scan(*of_entry(case, name, index))
+            found[index], slope = _ball(seen)
+            noise = max(noise, seen.noise)
             if slope is not None:
                 slopes[name, index] = slope
         gradients[name] = estimate(found)
-    return gradients, slopes
+    return gradients, slopes, noise
 
 
 def of_entry(
@@ -123,6 +140,17 @@ def of_entry(
     unit[index] = 1.0
     at = float(values[index])
     return _shifted(line(case, {name: unit}), at), at
+
+
+def flat_at(case: Case, name: str, index: tuple[int, ...]) -> bool:
+    """Whether float64 shows no change at all of any value when one entry moves a little."""
+    start = case.floats()
+    for step in (-STIR, STIR):
+        moved = start[name].copy()
+        moved[index] += step * (abs(moved[index]) or 1.0)
+        if not np.array_equal(_value(case, {**start, name: moved}), _value(case, start)):
+            return False
+    return True
 
 
 def _shifted(along: Callable[[float], float], x: float) -> Callable[[float], float]:

@@ -52,7 +52,8 @@ class Scanned:
 
     `error` bounds |value - truth|; at a kink, where there is no value, the errors of `left` and
     `right`; otherwise it is inf. An infinite one-sided derivative is ±inf, an unknown one nan.
-    `steps` are the finest and the coarsest step whose quotients make up the value.
+    `steps` are the finest and the coarsest step whose quotients make up the value; `noise` is the
+    rounding that the values of f near x carry.
     """
 
     kind: Kind
@@ -63,6 +64,7 @@ class Scanned:
     detail: str = ""
     evaluations: int = 0
     steps: tuple[float, float] = (NAN, NAN)
+    noise: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ def look(samples: Samples, steps: Rungs) -> Scanned:
     noise = noise_near(samples, sound)
     if math.isinf(noise):
         return Scanned("unresolved", detail="f jumps again and again around x")
-    return verdict(samples, (left, right), findings, noise)
+    return replace(verdict(samples, (left, right), findings, noise), noise=noise)
 
 
 def stands_still(samples: Samples, steps: Rungs) -> bool:

@@ -3,19 +3,20 @@
 import ast
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gradcheck.closed_forms import products as _products  # registers its definitions
-from gradcheck.closed_forms.definitions import define
 from gradcheck.closed_forms.derive import gradients, inlined
 from gradcheck.closed_forms.index import Named, Product, Sum
 from gradcheck.closed_forms.printing import Printer
+from gradcheck.closed_forms.simplify import simplified
 from gradcheck.closed_forms.slopes import NoText
 from gradcheck.closed_forms.steps import Spelling, Step, read
+from gradcheck.closed_forms.table import define
 from gradcheck.engine.tape import Node
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import GradcheckError
@@ -31,7 +32,6 @@ __all__ = ["derived", "matrix_forms"]
 LONGEST = 400  # characters; a longer text is not read by anybody
 AGREES = 1e-9  # of the largest entry: text in float64 against a gradient in float64
 COTANGENT = "cotangent"
-assert _products
 
 
 def matrix_forms(problem: Problem, point: Point, judged: Mapping[str, Estimate]) -> dict[str, str]:
@@ -43,6 +43,7 @@ def matrix_forms(problem: Problem, point: Point, judged: Mapping[str, Estimate])
     """
     if problem.cotangent is not None:
         return {}
+    point, problem = problem.given(point), problem.plain
     try:
         texts = derived(problem, point)
     except (NoText, GradcheckError):
@@ -53,6 +54,11 @@ def matrix_forms(problem: Problem, point: Point, judged: Mapping[str, Estimate])
         for part, text in texts.items()
         if part in judged and len(text) <= LONGEST and _gives(text, names, judged[part])
     }
+
+
+def axes_of(problem: Problem, point: Point) -> dict[str, int]:
+    """How many axes every name has that a text may use."""
+    return {name: np.ndim(value) for name, value in _values(problem, point).items()}
 
 
 def derived(problem: Problem, point: Point) -> dict[str, str]:
@@ -68,7 +74,11 @@ def derived(problem: Problem, point: Point) -> dict[str, str]:
     if tape is None:
         raise NoText("a value that depends on no input")
     names = _names(tape, outcomes[-1].names)
-    spelling = Spelling(names, partial(_text, problem.program.source))
+    spelling = Spelling(
+        names,
+        partial(_text, problem.program.source),
+        partial(_array, names, problem.program.source),
+    )
     steps = list(read(tape, define, spelling).values())
     end = steps[-1]
     shown = Named(COTANGENT, end.axes)
@@ -77,7 +87,12 @@ def derived(problem: Problem, point: Point) -> dict[str, str]:
     hidden = {step.name: step for step in steps if step.hidden}
     printer = Printer(_Sizes(steps).text)
     wanted = [step for step in steps if step.name in problem.wrt]
-    return {s.name: printer.text(inlined(found[s.name], hidden), s.name) for s in wanted}
+    texts = {}
+    for step in wanted:
+        with suppress(NoText, LookupError, ValueError):  # what cannot be printed is left out
+            whole = simplified(inlined(found[step.name], hidden))
+            texts[step.name] = printer.text(whole, step.name)
+    return texts
 
 
 def _names(tape: Tape, variables: Mapping[str, Any]) -> dict[Any, str]:
@@ -105,6 +120,37 @@ def _text(source: str, node: Node, i: int) -> str:
     side = (tree.left, tree.right)[i] if isinstance(tree, ast.BinOp) and i < 2 else None
     text = "" if side is None else ast.unparse(side)
     return text if SIZE.fullmatch(text) or (side is not None and _is_constant(side)) else ""
+
+
+def _array(names: Mapping[Any, str], source: str, node: Node, i: int, value: Any) -> str:
+    """The name of a constant array; else its text in the call that it is given to."""
+    if not value.ndim:
+        return ""
+    if value.tobytes() in names:
+        return names[value.tobytes()]
+    if node.span is None:
+        return ""
+    try:
+        tree = ast.parse(source[slice(*node.span)].strip(), mode="eval").body
+        whole = ast.parse(source)
+    except SyntaxError:
+        return ""
+    match tree:
+        case ast.Call(func=ast.Name(), args=given):
+            sides: Sequence[ast.expr] = given
+        case ast.BinOp(left=left, right=right):
+            sides = (left, right)
+        case _:
+            return ""
+    if i >= len(sides):
+        return ""
+    stores = [n.id for n in ast.walk(whole) if isinstance(n, ast.Name) and _is_stored(n)]
+    read = {n.id for n in ast.walk(sides[i]) if isinstance(n, ast.Name)}
+    return "" if any(stores.count(name) > 1 for name in read) else ast.unparse(sides[i])
+
+
+def _is_stored(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Store)
 
 
 def _is_constant(side: ast.expr) -> bool:

@@ -1,0 +1,213 @@
+"""Follow-through: what the chain rule makes of a student's own wrong part is right.
+
+A part nearer to the loss that is wrong is a cotangent to go on with: pushed through the rest of the
+program by the closed form, it gives what this student should have got. Where a formula was typed
+for it, at every point; numbers speak for the given point alone.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from gradcheck.answers import Plain, read_answer
+from gradcheck.errors import GradcheckError
+from gradcheck.grading.equivalence import BITS, Array, At, NoValue, Values, compare, room
+from gradcheck.grading.formulas.values import Readings, boxed, readings
+from gradcheck.grading.judgement import FAILURES, Judgement
+from gradcheck.grading.judging import judge
+from gradcheck.grading.key import Key, Spot
+from gradcheck.grading.outputs import ONE_POINT
+from gradcheck.language.kinds import FORMULAS
+from gradcheck.language.running.run import Outcome
+from gradcheck.numbers.ball import precision
+from gradcheck.opinions.symbolic import gradients_from
+from gradcheck.problem.record import Part, Problem
+
+Answered = Callable[[Spot, int], Array]
+
+FOLLOWS = "follow-through"
+SHARP = 0.01  # of the largest entry: how far rounded numbers may leave open what follows from them
+WRONG = ("wrong", "needs-review")
+
+
+@dataclass(frozen=True)
+class Among:
+    """An answer, and what its student answered to the parts nearer to the loss."""
+
+    answer: Any
+    beside: Mapping[str, Any]
+
+
+def among(problem: Problem, part: str, given: Mapping[str, Any]) -> Any:
+    """An answer to a part with all that its judgement depends on; alone, if that is nothing else.
+
+    `given` are the answers to all the problem's parts.
+    """
+    answer = given.get(part)
+    names = problem.nearer(part) if problem.follow_through and answer is not None else ()
+    beside = {name: given[name] for name in names if given.get(name) is not None}
+    return Among(answer, beside) if beside else answer
+
+
+def alone(answer: Any) -> Any:
+    """An answer without the others that it may stand among."""
+    return answer.answer if isinstance(answer, Among) else answer
+
+
+def mark(
+    key: Key, part: Part, answer: Any, student: str = "", *, diagnose: bool = True
+) -> Judgement:
+    """Judge an answer to a part, which may be one `Among` others of the same student's.
+
+    Never raises on what a student typed.
+    """
+    if not isinstance(answer, Among):
+        return judge(key, part, answer, student, diagnose=diagnose)
+    judged = judge(key, part, answer.answer, student, diagnose=False)
+    if judged.verdict != "wrong":
+        return judged
+    try:
+        followed = _followed(key, part, answer, judged)
+    except FAILURES:  # no number at a point, no shape that fits: then nothing follows
+        followed = None
+    if followed or not diagnose:
+        return followed or judged
+    return judge(key, part, answer.answer, student)
+
+
+def mark_all(key: Key, given: Mapping[str, Any], student: str = "") -> dict[str, Judgement]:
+    """Judge the answers to several parts of one problem, by part."""
+    asked = (part for part in key.problem.parts if part.name in given)
+    problem = key.problem
+    return {p.name: mark(key, p, among(problem, p.name, given), student) for p in asked}
+
+
+# -- what follows ----------------------------------------------------------------------------------
+
+
+def _followed(key: Key, part: Part, answer: Among, judged: Judgement) -> Judgement | None:
+    """The judgement of an answer that follows from wrong parts nearer to the loss; else None."""
+    wrong = [each for name in answer.beside for each in _wrong(key, name, answer.beside)]
+    own = _ready(key, part.name, answer.answer)
+    if not wrong or own is None:
+        return None
+    exact = own.varies and all(each.varies for each in wrong)
+    if not (_everywhere(key, own, wrong) if exact else _here(key, own, wrong)):
+        return None
+    name = [each.name for each in wrong if not each.follows][-1]
+    tags = (FOLLOWS,) if exact or not own.varies else (FOLLOWS, ONE_POINT)
+    remarks = (*judged.remarks, f"follows by the chain rule from the answer to `{name}`")
+    right = replace(judged, verdict="right", score=judged.points, witness=None, diagnosis=None)
+    return replace(right, remarks=remarks, tags=tags, follows=name)
+
+
+@dataclass(frozen=True, eq=False)
+class _Wrong:
+    """A wrong part nearer to the loss, ready to be evaluated; perhaps it follows from another."""
+
+    key: Key
+    name: str
+    ready: Readings
+    follows: str = ""
+
+    @property
+    def varies(self) -> bool:
+        """Whether it is a function of what varies from point to point."""
+        inputs = self.key.scope.inputs
+        return any(inputs[name].varies for name in self.ready.names & inputs.keys())
+
+    def exactly(self, spot: Spot, bits: int) -> Array:
+        """What was answered, at a point."""
+        return np.asarray(self.ready.at(spot)(bits), dtype=object)
+
+    def rounded(self, spot: Spot, bits: int) -> Array:
+        """The same as balls, each of all that may have been rounded to what was typed."""
+        found = self.exactly(spot, bits)
+        rooms = self.rooms(found)
+        pairs = zip(found.flat, rooms.flat, strict=True)
+        return boxed([arb(ball.mid(), room) for ball, room in pairs], found.shape)
+
+    def rooms(self, found: Array) -> Array:
+        """How far each entry may be off that was typed as a number."""
+        noise = np.broadcast_to(np.asarray(self.key.noise(self.name)), found.shape)
+        halves = np.broadcast_to(self.ready.half_units, found.shape)
+        level = max((abs(ball.mid()) for ball in found.flat), default=arb(0))
+        entries = zip(found.flat, halves.flat, noise.flat, strict=True)
+        typed = [arb(0) if h is None else room(a, h, float(n), level) for a, h, n in entries]
+        return boxed(typed, found.shape)
+
+
+def _wrong(key: Key, name: str, given: Mapping[str, Any]) -> list[_Wrong]:
+    """A part nearer to the loss, if it is wrong and can be gone on with."""
+    part = key.problem.part(name)
+    if part is None:
+        return []
+    judged = mark(key, part, among(key.problem, name, given), diagnose=False)
+    if not judged.follows and judged.verdict not in WRONG:
+        return []
+    ready = _ready(key, name, given[name])
+    return [] if ready is None else [replace(ready, follows=judged.follows)]
+
+
+def _ready(key: Key, name: str, answer: Any) -> _Wrong | None:
+    """An answer ready to be evaluated; None where it is no number and no formula."""
+    single = not key.problem.inputs[name].shape
+    known = FORMULAS.functions
+    read = read_answer(answer, names=key.scope.inputs, functions=known, single=single)
+    return None if isinstance(read, Plain) else _Wrong(key, name, readings(key.scope, read))
+
+
+def _everywhere(key: Key, own: _Wrong, wrong: Sequence[_Wrong]) -> bool:
+    """Whether a formula is what follows from formulas, at every point; nothing is no answer."""
+    given = [(each.name, each.exactly) for each in wrong]
+    due = [_due(key.problem, own.name, given, spot) for spot in key.spots]
+    outcome = compare([own.ready.at(spot) for spot in key.spots], due)
+    return outcome.kind == "equal" and not all(map(_vanishes, due))
+
+
+def _vanishes(due: At) -> bool:
+    with precision(BITS[0]):
+        return all(0 in ball for ball in np.asarray(due(BITS[0]), dtype=object).flat)
+
+
+def _here(key: Key, own: _Wrong, wrong: Sequence[_Wrong]) -> bool:
+    """Whether an answer is what follows from others at the given point, as far as digits say."""
+    spot, bits = key.spots[0], BITS[0]
+    given = [(each.name, each.rounded) for each in wrong]
+    with precision(bits):
+        due = np.asarray(_due(key.problem, own.name, given, spot)(bits), dtype=object)
+        mine = own.exactly(spot, bits)
+        level = max((abs(ball.mid()) for ball in due.flat), default=arb(0))
+        if mine.shape != due.shape or not level > 0:
+            return False
+        entries = zip(mine.flat, due.flat, own.rooms(mine).flat, strict=True)
+        return all(
+            b.rad() <= SHARP * level and abs(a.mid() - b.mid()) <= room + b.rad()
+            for a, b, room in entries
+        )
+
+
+def _due(problem: Problem, part: str, given: Sequence[tuple[str, Answered]], spot: Spot) -> At:
+    """What follows for a part from what was answered to others, as a function of the bits."""
+
+    def at(bits: int) -> Values:
+        try:
+            cotangents = [(name, answered(spot, bits)) for name, answered in given]
+        except NoValue as error:
+            raise GradcheckError(f"an answer to go on with has no value: {error}") from None
+        if any(g.shape != problem.inputs[name].shape for name, g in cotangents):
+            raise GradcheckError("an answer of another shape leads nowhere")
+        runs: list[Outcome] = []
+
+        def function(kind: str, inputs: Mapping[str, Any]) -> Any:
+            runs.append(problem.outcome_on(kind, inputs))
+            return runs[-1].value
+
+        case = replace(problem.case(spot.point), function=function)
+        found = gradients_from(case, lambda: runs[-1].names, cotangents, bits)[part]
+        return found if found.shape else found.item()
+
+    return at

@@ -1,0 +1,167 @@
+"""The gradients of arrays, a line each: shape, norm, widest bar, verdict, closed form; entries."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from rich.console import Console, ConsoleOptions
+from rich.text import Text
+
+from gradcheck.closed_forms.notation import Notation, sizes_in
+from gradcheck.report.figures import bar, plain
+from gradcheck.verdict.consult import Part, Verdict
+
+MOST = 8  # rows and columns of a matrix that is shown, and an ellipsis beyond
+BUDGET = 24  # lines of entries under one problem; beyond, the lines alone fill a screen
+DIGITS = 5
+SLICES = 2
+LETTERS = "nmklpq"
+LEAST_CHOICE = 10  # columns: a number in so many digits, its sign, and a blank
+
+
+@dataclass(frozen=True)
+class Forms:
+    """Closed forms of arrays as NumPy text, and how many axes every name in them has."""
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    axes: Mapping[str, int] = field(default_factory=dict)
+
+
+NO_FORMS = Forms()
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """What is said of every array's gradient; on a terminal in signs, in a pipe in NumPy's text.
+
+    `all_entries` shows every entry, however many there are.
+    """
+
+    verdict: Verdict
+    shapes: Mapping[str, tuple[int, ...]]
+    forms: Forms
+    styles: Mapping[str, str]
+    all_entries: bool = False
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        """A line or two a tensor, and its entries where there is room for all of them."""
+        signs = console.is_terminal and "utf" in console.encoding.lower()
+        way = _Way(signs, self._notation() if signs else None)
+        width = options.max_width
+        parts = [self.verdict.parts[name] for name in self.shapes]
+        blocks = {part.name: self._entries(part, width, signs) for part in parts}
+        shown = self.all_entries or sum(map(len, blocks.values())) <= BUDGET
+        for part in parts:
+            yield from self._line(part, way, width)
+            if shown:
+                yield from (Text(f"    {line}", style="dim") for line in blocks[part.name])
+        yield from self._legend(way)
+        if not shown:
+            yield Text("every entry: --entries", style="dim")
+
+    def _notation(self) -> Notation:
+        """The signs, with a letter for every size."""
+        sizes = sizes_in(self.forms.texts.values())
+        taken = set(self.forms.axes)
+        letters = (letter for letter in LETTERS if letter not in taken)
+        return Notation(self.forms.axes, dict(zip(sizes, letters, strict=False)))
+
+    def _legend(self, way: "_Way") -> Iterator[Text]:
+        if way.notation is not None and way.notation.sizes:
+            words = (f"{letter} = {size}" for size, letter in way.notation.sizes.items())
+            yield Text(", ".join(words), style="dim")
+
+    def _line(self, part: Part, way: "_Way", width: int) -> Iterator[Text]:
+        label = way.label(part.name)
+        line = Text.assemble((label, "bold"), f"  {way.shape(self.shapes[part.name])}")
+        if part.gradient is not None and part.gradient.finite:
+            norm = plain(float(np.linalg.norm(part.gradient.value)), 6)
+            line.append(f"  norm {norm}")
+            line.append(f"  {bar(self._widest(part.name))}", style="dim")
+        line.append(f"  {part.verdict}", style=self.styles[part.verdict])
+        form = self.forms.texts.get(part.name)
+        if form is None:
+            yield line
+            return
+        text = way.form(form)
+        if line.cell_len + len(text) + 4 <= width:
+            yield line.append(f"  = {text}")
+            return
+        yield line
+        yield from _folded(f"= {text}", width)
+
+    def _widest(self, name: str) -> float:
+        """The widest error bar that any opinion has on an entry."""
+        opinions = self.verdict.opinions.values()
+        known = [o.gradients[name].error for o in opinions if name in o.gradients]
+        return max((float(np.max(error, initial=0.0)) for error in known), default=np.inf)
+
+    def _entries(self, part: Part, width: int, signs: bool) -> list[str]:
+        if part.gradient is None:
+            return []
+        dots = "…" if signs else "..."
+        return list(_matrix(part.gradient.value, width - 4, dots, self.all_entries))
+
+
+@dataclass(frozen=True)
+class _Way:
+    """Signs or plain text."""
+
+    signs: bool
+    notation: Notation | None
+
+    def label(self, name: str) -> str:
+        return f"d/d{name}" if self.notation is None else f"∂/∂{self.notation.name(name)}"
+
+    def shape(self, shape: tuple[int, ...]) -> str:
+        return ("×" if self.signs else "x").join(map(str, shape)) or "scalar"
+
+    def form(self, text: str) -> str:
+        return text if self.notation is None else self.notation.written(text)
+
+
+def _folded(text: str, width: int) -> Iterator[Text]:
+    """A long formula on several lines, broken at blanks, indented further after the first."""
+    room, line, first = max(width - 6, 20), "", True
+    for word in text.split(" "):
+        if line and len(line) + 1 + len(word) > room:
+            yield Text(f"{'    ' if first else '      '}{line}")
+            line, first = word, False
+        else:
+            line = f"{line} {word}" if line else word
+    yield Text(f"{'    ' if first else '      '}{line}")
+
+
+def _matrix(values: Any, width: int, dots: str, everything: bool) -> Iterator[str]:
+    """Rows of numbers in columns; of more than two axes slice by slice."""
+    if values.ndim > 2:
+        last = len(values) if everything else min(len(values), SLICES)
+        for k in range(last):
+            yield f"[{k}]"
+            yield from _matrix(values[k], width, dots, everything)
+        if last < len(values):
+            yield f"{dots} ({len(values)} of them)"
+        return
+    rows = np.atleast_2d(values)
+    most = max(width // LEAST_CHOICE, 1)
+    across = _chosen(rows.shape[1], rows.shape[1] if everything else min(MOST, most))
+    down = _chosen(rows.shape[0], rows.shape[0] if everything else MOST)
+    cells = [
+        [dots if i is None or j is None else _number(rows[i, j]) for j in across] for i in down
+    ]
+    wide = [max(len(row[j]) for row in cells) for j in range(len(across))]
+    for row in cells:
+        yield "  ".join(cell.rjust(w) for cell, w in zip(row, wide, strict=True))
+
+
+def _number(value: float) -> str:
+    return plain(float(value) + 0.0, DIGITS)
+
+
+def _chosen(count: int, most: int) -> Sequence[int | None]:
+    """The places that are shown: all, or the first and the last with a gap (None) between."""
+    if count <= most:
+        return range(count)
+    head = max(most - 2, 1)
+    return [*range(head), None, count - 1]

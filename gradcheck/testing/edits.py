@@ -1,0 +1,309 @@
+"""Small edits of a backward pass: each undoes one mistake that engineers make, and has its name."""
+
+import ast
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+AXES = (0, 1, -1, -2, None)
+SIZES = ("size", "shape", "len")
+FUNCTIONS = (("sin", "cos"), ("sinh", "cosh"), ("maximum", "minimum"), ("max", "min"),
+             ("argmax", "argmin"), ("exp", "expm1"), ("log", "log1p"))  # fmt: skip
+COMPARISONS: tuple[type[ast.cmpop], ...] = (ast.Gt, ast.GtE, ast.Lt, ast.LtE, ast.Eq, ast.NotEq)
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A mistake's name, what stood there, and what is to stand there (None: nothing)."""
+
+    name: str
+    old: ast.AST
+    new: ast.AST | None
+
+
+@dataclass(frozen=True)
+class Words:
+    """The names that a backward pass knows, the cotangent's first; and short calls it makes."""
+
+    cotangent: str
+    names: tuple[str, ...]
+    calls: tuple[str, ...] = ()
+
+
+def edits_of(node: ast.AST, words: Words) -> Iterator[Edit]:
+    """What might be said differently at one place of a backward pass."""
+    for rule in RULES.get(type(node), ()):
+        for name, new in rule(node, words):
+            yield Edit(name, node, new)
+
+
+def of_whole(node: ast.expr, words: Words) -> Iterator[Edit]:
+    """What may be missing of a whole value: a sign, a factor, a sum, a transpose, a mean."""
+    yield Edit("sign-error", node, ast.UnaryOp(ast.USub(), node))
+    for axes in ("0", "1", "-1", "", "(0, 1)", "(0, 2)", "(0, 2, 3)", "0, keepdims=True",
+                 "1, keepdims=True"):  # fmt: skip
+        yield Edit("broadcast-not-summed", node, _with(node, f"_.sum({axes})"))
+    for text in ("_.T", "_.swapaxes(-1, -2)"):
+        yield Edit("transposed", node, _with(node, text))
+    for text in ("_[::-1]", "_[..., ::-1]"):
+        yield Edit("not-flipped", node, _with(node, text))
+    for axis in ("0", "-1"):
+        text = f"_ - _.mean({axis}, keepdims=True)"
+        yield Edit("path-dropped", node, _with(node, text))
+    yield from _divided(node, words)
+    for other in (*words.names, *words.calls):
+        dropped = "upstream-ignored" if other == words.cotangent else "chain-factor-dropped"
+        for text in (f"_ * {other}", f"_ * (1 - {other})", f"_ * {other} * (1 - {other})",
+                     f"_ * (1 - {other}**2)", f"_ * ({other} > 0)"):  # fmt: skip
+            yield Edit(dropped, node, _with(node, text))
+        yield Edit("denominator-not-squared", node, _with(node, f"_ / {other}"))
+        for sign in "+-":
+            yield Edit("path-dropped", node, _with(node, f"_ {sign} {other}"))
+        for axis in ("-1", "0"):
+            inner = f"_ - {other} * (_).sum({axis}, keepdims=True)"
+            yield Edit("path-dropped", node, _with(node, inner))
+            inner = f"_ - {other} * (_ * {other}).mean({axis}, keepdims=True)"
+            yield Edit("path-dropped", node, _with(node, inner))
+
+
+def in_all_of(node: ast.expr, words: Words) -> Iterator[Edit]:
+    """A wrong variable wherever it stands in a value: sigmoid's slope at x and not at y."""
+    for name in words.names[1:]:
+        for other in words.calls:
+            if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node)):
+                new = _Filled(ast.parse(other, mode="eval").body, name).visit(copy.deepcopy(node))
+                yield Edit("wrong-tensor-in-derivative", node, new)
+
+
+def _divided(node: ast.expr, words: Words) -> Iterator[Edit]:
+    """Means and sums mixed up, and factors of two."""
+    for other in words.names:
+        for size in (f"{other}.size", f"len({other})", f"{other}.shape[-1]"):
+            yield Edit("sum-for-mean", node, _with(node, f"_ / {size}"))
+            yield Edit("mean-for-sum", node, _with(node, f"_ * {size}"))
+    for text in ("2 * _", "0.5 * _"):
+        yield Edit("factor-two", node, _with(node, text))
+
+
+# -- at one node ---------------------------------------------------------------------------------
+
+Rule = Callable[..., Iterator[tuple[str, ast.AST | None]]]
+
+
+def _binary(node: ast.BinOp, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+    left, right = node.left, node.right
+    if isinstance(node.op, ast.Add | ast.Sub):
+        other = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
+        yield "sign-error", ast.BinOp(left, other, right)
+        yield "sign-error", ast.BinOp(right, ast.Sub(), left)
+        yield "term-too-many", left
+        yield "term-too-many", right
+    elif isinstance(node.op, ast.Mult | ast.Div):
+        yield _too_many(right, words, isinstance(node.op, ast.Div)), left
+        if isinstance(node.op, ast.Mult):
+            yield _too_many(left, words, False), right
+            yield "elementwise-for-matmul", ast.BinOp(left, ast.MatMult(), right)
+            yield "divided-not-multiplied", ast.BinOp(left, ast.Div(), right)
+        else:
+            yield "multiplied-not-divided", ast.BinOp(left, ast.Mult(), right)
+            yield "quotient-swapped", ast.BinOp(right, ast.Div(), left)
+    elif isinstance(node.op, ast.MatMult):
+        yield from _products(left, right)
+    elif isinstance(node.op, ast.Pow):
+        yield "power-increased", left
+
+
+def _products(left: ast.expr, right: ast.expr) -> Iterator[tuple[str, ast.AST | None]]:
+    for a, b, name in ((left, right, "transposed"), (right, left, "operands-swapped")):
+        for one in (a, _turned(a)):
+            for two in (b, _turned(b)):
+                if (one, two) != (left, right):
+                    yield name, ast.BinOp(one, ast.MatMult(), two)
+
+
+def _turned(node: ast.expr) -> ast.expr:
+    """The transpose, or what was transposed."""
+    bare = isinstance(node, ast.Attribute) and node.attr == "T"
+    return node.value if bare else ast.Attribute(node, "T", ast.Load())  # type: ignore[attr-defined]
+
+
+def _too_many(factor: ast.expr, words: Words, divided: bool) -> str:
+    """What a factor that does not belong there is called."""
+    text = ast.unparse(factor)
+    if any(size in text for size in SIZES):
+        return "mean-for-sum" if divided else "sum-for-mean"
+    if isinstance(factor, ast.Constant):
+        return "factor-two" if factor.value in (2, 0.5) else "coefficient-slip"
+    return "cotangent-twice" if words.cotangent in text else "chain-factor-twice"
+
+
+def _unary(node: ast.UnaryOp, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+    if isinstance(node.op, ast.USub):
+        yield "sign-error", node.operand
+
+
+def _number(node: ast.Constant, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+    if isinstance(node.value, int | float) and not isinstance(node.value, bool):
+        k = node.value
+        for value in (k + 1, k - 1, 2 * k, k / 2, -k, *((1 / k,) if k else ())):
+            yield "coefficient-slip", ast.Constant(value)
+
+
+def _compare(node: ast.Compare, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+    for kind in COMPARISONS:
+        if len(node.ops) == 1 and not isinstance(node.ops[0], kind):
+            yield "mask-wrong", ast.Compare(node.left, [kind()], node.comparators)
+
+
+def _call(node: ast.Call, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    if name in ("mean", "sum"):
+        other = "sum" if name == "mean" else "mean"
+        yield ("mean-for-sum" if name == "mean" else "sum-for-mean"), _renamed(node, other)
+    for pair in FUNCTIONS:
+        if name in pair:
+            yield "function-misread", _renamed(node, pair[1 - pair.index(name)])
+    if name in ("sum", "mean", "max", "min", "cumsum", "argmax", "flip", "repeat", "concatenate"):
+        yield from _other_axes(node)
+    if name == "cumsum" and node.args:
+        for turn in ("_[::-1]", "_[..., ::-1]"):
+            turned = [_with(node.args[0], turn), *node.args[1:]]
+            again = ast.Call(node.func, turned, node.keywords)
+            yield "cumulated-forwards", _with(again, turn)
+    inner = _inside(node)
+    if inner is not None:
+        yield "function-too-many", inner
+
+
+def _inside(node: ast.Call) -> ast.expr | None:
+    """What a call is made on: its only argument, or the object of a method."""
+    module = isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name)
+    if module and node.func.value.id in ("np", "numpy", "math"):  # type: ignore[attr-defined]
+        return node.args[0] if node.args else None
+    return node.func.value if isinstance(node.func, ast.Attribute) else None
+
+
+def _renamed(node: ast.Call, name: str) -> ast.Call:
+    assert isinstance(node.func, ast.Attribute)
+    return ast.Call(ast.Attribute(node.func.value, name, ast.Load()), node.args, node.keywords)
+
+
+def _other_axes(node: ast.Call) -> Iterator[tuple[str, ast.AST | None]]:
+    """The same call along every other axis."""
+    kept = [k for k in node.keywords if k.arg != "axis"]
+    module = ast.unparse(node.func).startswith(("np.", "numpy."))
+    args = node.args[: 1 if module else 0]
+    for axis in AXES:
+        keywords = [*kept, ast.keyword("axis", ast.Constant(axis))]
+        yield "summed-over-wrong-axis", ast.Call(node.func, args, keywords)
+
+
+def _keyword(node: ast.keyword, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+    if node.arg == "ddof" and isinstance(node.value, ast.Constant):
+        yield "ddof", ast.keyword("ddof", ast.Constant(1 - int(node.value.value)))  # type: ignore[arg-type]
+
+
+def _subscript(node: ast.Subscript, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+    if not isinstance(node.ctx, ast.Load):
+        return
+    if isinstance(node.slice, ast.Name):
+        inverse = _with(node.slice, "_.argsort()")
+        yield "permutation-not-inverted", ast.Subscript(node.value, inverse, ast.Load())
+    if "::-1" in ast.unparse(node.slice):
+        yield "flipped-kernel", node.value
+
+
+def _name(node: ast.Name, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+    if not isinstance(node.ctx, ast.Load) or node.id not in words.names:
+        return
+    for other in words.names:
+        if other != node.id:
+            yield "wrong-variable", ast.Name(other, ast.Load())
+    yield "transposed", ast.Attribute(node, "T", ast.Load())
+    yield "not-flipped", _with(node, "_[::-1]")
+    yield "denominator-not-squared", _with(node, "_ ** 2")
+    yield "missing-inner-derivative", _with(node, "2 * _")
+
+
+def _attribute(node: ast.Attribute, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+    if node.attr == "T":
+        yield "transposed", node.value
+    if node.attr == "size":
+        yield "ddof", _with(node, "(_ - 1)")
+
+
+def _length(node: ast.Call, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+    if ast.unparse(node.func) == "len":
+        yield "ddof", _with(node, "(_ - 1)")
+
+
+def _minus_one(node: ast.BinOp, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+    less = isinstance(node.op, ast.Sub) and ast.unparse(node.right) == "1"
+    if less and any(size in ast.unparse(node.left) for size in SIZES):
+        yield "ddof", node.left
+
+
+def _tuple(node: ast.Tuple, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+    for i, j in combinations(range(len(node.elts)), 2):
+        swapped = list(node.elts)
+        swapped[i], swapped[j] = swapped[j], swapped[i]
+        yield "arguments-swapped", ast.Tuple(swapped, node.ctx)
+
+
+# -- statements ----------------------------------------------------------------------------------
+
+
+def _assigned(node: ast.Assign, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+    target = node.targets[0]
+    if len(node.targets) == 1 and isinstance(target, ast.Name | ast.Subscript):
+        yield "overwritten-not-accumulated", ast.AugAssign(target, ast.Add(), node.value)
+        yield from _added_at(target, node.value)
+
+
+def _added(node: ast.AugAssign, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+    if isinstance(node.op, ast.Add | ast.Sub):
+        other = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
+        yield "sign-error", ast.AugAssign(node.target, other, node.value)
+        yield "counted-twice", ast.Assign([node.target], node.value)
+        yield from _added_at(node.target, node.value)
+    yield "line-too-many", None
+
+
+def _added_at(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.AST | None]]:
+    """Rows that are picked several times add up."""
+    if isinstance(target, ast.Subscript):
+        held = ast.unparse(target.value)
+        text = f"np.add.at({held}, {ast.unparse(target.slice)}, {ast.unparse(value)})"
+        yield "repeated-index-overwritten", ast.parse(text).body[0]
+
+
+RULES: dict[type[ast.AST], tuple[Rule, ...]] = {
+    ast.BinOp: (_minus_one, _binary),
+    ast.UnaryOp: (_unary,),
+    ast.Constant: (_number,),
+    ast.Compare: (_compare,),
+    ast.Call: (_length, _call),
+    ast.keyword: (_keyword,),
+    ast.Subscript: (_subscript,),
+    ast.Name: (_name,),
+    ast.Attribute: (_attribute,),
+    ast.Tuple: (_tuple,),
+    ast.Assign: (_assigned,),
+    ast.AugAssign: (_added,),
+}
+
+
+class _Filled(ast.NodeTransformer):
+    """Puts an expression where a name stands."""
+
+    def __init__(self, node: ast.expr, name: str = "_") -> None:
+        self.node, self.name = node, name
+
+    def visit_Name(self, name: ast.Name) -> ast.expr:
+        return self.node if name.id == self.name else name
+
+
+def _with(node: ast.expr, text: str) -> ast.expr:
+    """An expression of `_`, filled."""
+    return _Filled(node).visit(ast.parse(text, mode="eval").body)  # type: ignore[no-any-return]

@@ -1,0 +1,208 @@
+"""Repair: the one small edit of a backward pass's own source that makes all its gradients right.
+
+Programs are repaired the same way. An edit that gives the reference at every point and for every
+cotangent that was asked is the mistake, undone; it needs no model of what the function computes.
+"""
+
+import ast
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType, FunctionType, MethodType
+from typing import Any
+
+from gradcheck.testing.edits import Edit, Words, edits_of, in_all_of, of_whole
+from gradcheck.testing.source import file_of, text_of
+
+SECONDS = 1.5  # a test that fails may take so much longer
+LONGEST = 60  # characters of a line of source in a message
+CALLED, MOST = 24, 4  # characters of a call that may be missing elsewhere, and how many are tried
+BUILT = (ast.FunctionDef, ast.Lambda)
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Repair:
+    """The mistake's name, the line of the file, what stands there and what is to."""
+
+    name: str
+    line: int
+    old: str
+    new: str
+
+    def __str__(self) -> str:
+        """`line 7: with c.sum(0) for c.mean(0) every gradient is right`."""
+        if not self.new:
+            return f"line {self.line}: without {self.old} every gradient is right"
+        return f"line {self.line}: with `{self.new}` for `{self.old}` every gradient is right"
+
+
+def repaired(
+    backward: Function, right: Callable[[Function], bool], forward: Function | None = None
+) -> Repair | None:
+    """The first edit after which `right` says so; None where the source is not at hand.
+
+    What `forward` computes, if it is one expression of the same names, may be what is missing.
+    """
+    plain = getattr(backward, "__func__", backward)
+    if not isinstance(plain, FunctionType):
+        return None
+    built = _built(plain)
+    if built is None or any(isinstance(n, ast.While) for n in ast.walk(built)):
+        return None  # an edit might make a loop endless
+    until = time.monotonic() + SECONDS
+    for edit in _edits(built, plain, forward):
+        if time.monotonic() > until:
+            return None
+        changed = _changed(built, edit, plain)
+        if changed is not None and right(_bound(changed, backward)):
+            return _told(edit)
+    return None
+
+
+def _told(edit: Edit) -> Repair:
+    old = _short(ast.unparse(edit.old))
+    new = "" if edit.new is None else _short(ast.unparse(edit.new))
+    return Repair(edit.name, getattr(edit.old, "lineno", 0), old, new)
+
+
+def _short(text: str) -> str:
+    line = text.split("\n", maxsplit=1)[0]
+    return line if len(line) <= LONGEST else line[: LONGEST - 3] + "..."
+
+
+def _bound(function: FunctionType, like: Function) -> Function:
+    return MethodType(function, like.__self__) if isinstance(like, MethodType) else function
+
+
+# -- the source ----------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=32)
+def _parsed(file: str) -> ast.Module | None:
+    try:
+        return ast.parse(text_of(file))
+    except SyntaxError:
+        return None
+
+
+def _built(function: FunctionType) -> Any:
+    """The definition or lambda that a function was made of."""
+    tree = _parsed(file_of(function))
+    nodes = [] if tree is None else [n for n in ast.walk(tree) if isinstance(n, BUILT)]
+    places = [p for p in function.__code__.co_positions() if p[0] is not None and p[2] is not None]
+    held = [n for n in nodes if _holds(n, function.__code__, places)]
+    return min(held, key=_length, default=None)
+
+
+def _holds(node: Any, code: CodeType, places: list[Any]) -> bool:
+    """Whether all the instructions of a code object come from inside a definition."""
+    if (node.name if isinstance(node, ast.FunctionDef) else "<lambda>") != code.co_name:
+        return False
+    first, last = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
+    inner = [p for p in places if p[0] != code.co_firstlineno or p[2] or p[3]]
+    return bool(inner) and all(first <= (p[0], p[2]) and (p[1], p[3]) <= last for p in inner)
+
+
+def _length(node: Any) -> tuple[int, int]:
+    return node.end_lineno - node.lineno, node.end_col_offset - node.col_offset
+
+
+def _said(function: Function | None, kinds: Any) -> list[str]:
+    """The texts of the short expressions of some kinds that a function is made of."""
+    built = _built(function) if isinstance(function, FunctionType) else None
+    texts = [] if built is None else [ast.unparse(n) for n in ast.walk(built) if type(n) in kinds]
+    return sorted({text for text in texts if len(text) <= CALLED}, key=len)[:MOST]
+
+
+def _edits(built: Any, function: FunctionType, forward: Function | None) -> Iterator[Edit]:
+    """Every edit, those of what stands there before those that add something."""
+    words = _words(function, _said(forward, (ast.Call, ast.BinOp)))
+    body = built.body if isinstance(built, ast.FunctionDef) else [built.body]
+    nodes = [n for part in body for n in ast.walk(part)]
+    for node in nodes:
+        yield from edits_of(node, words)
+    for node in _wholes(body):
+        yield from of_whole(node, words)
+        yield from in_all_of(node, words)
+
+
+def _words(function: FunctionType, value: Sequence[str]) -> Words:
+    """The names of a backward pass, its short calls, and short parts of the value."""
+    code = function.__code__
+    own = [n for n in code.co_varnames if n not in ("self", "cls")]
+    named = (*own, *code.co_freevars)
+    return Words(own[0] if own else "", named, (*_said(function, (ast.Call,)), *value))
+
+
+def _wholes(body: list[Any]) -> Iterator[ast.expr]:
+    """The values that are given back or assigned, and the factors they are made of."""
+    for part in body:
+        if isinstance(part, ast.expr):
+            yield from _parts(part)
+        for node in ast.walk(part):
+            if isinstance(node, ast.Assign | ast.AugAssign | ast.Return) and node.value is not None:
+                yield from _parts(node.value)
+    for part in body:
+        yield from (n for n in ast.walk(part) if isinstance(n, ast.BinOp))
+
+
+def _parts(value: ast.expr) -> Iterator[ast.expr]:
+    yield from value.elts if isinstance(value, ast.Tuple | ast.List) else [value]
+
+
+# -- the changed function ------------------------------------------------------------------------
+
+
+def _changed(built: Any, edit: Edit, function: FunctionType) -> FunctionType | None:
+    """The function with one edit made; None where it does not compile."""
+    try:
+        code = _compiled(_Edited(edit).made(built), function)
+    except (SyntaxError, ValueError, TypeError, RecursionError):
+        return None
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    if code is None or any(name not in cells for name in code.co_freevars):
+        return None
+    closure = tuple(cells[name] for name in code.co_freevars)
+    made = FunctionType(code, function.__globals__, function.__name__, None, closure)
+    made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    return made
+
+
+class _Edited:
+    """A copy of a definition with one node replaced; everything else is shared."""
+
+    def __init__(self, edit: Edit) -> None:
+        self.edit = edit
+
+    def made(self, node: Any) -> Any:
+        """The node, or a copy of it where the edit is inside."""
+        if node is self.edit.old:
+            return self.edit.new
+        if isinstance(node, list):
+            parts = [self.made(part) for part in node]
+            if all(a is b for a, b in zip(parts, node, strict=True)):
+                return node
+            return [part for part in parts if part is not None] or [ast.Pass()]
+        if not isinstance(node, ast.AST):
+            return node
+        fields = {name: self.made(value) for name, value in ast.iter_fields(node)}
+        if all(value is getattr(node, name) for name, value in fields.items()):
+            return node
+        return ast.copy_location(type(node)(**fields), node)
+
+
+def _compiled(built: Any, function: FunctionType) -> CodeType | None:
+    """The code of an edited definition, inside a function that holds what it is closed over."""
+    name = function.__name__
+    value: Any = built
+    if isinstance(built, ast.FunctionDef):
+        fields = {k: v for k, v in ast.iter_fields(built) if k != "decorator_list"}
+        value = ast.copy_location(ast.FunctionDef(decorator_list=[], **fields), built)
+    inner = value if isinstance(value, ast.FunctionDef) else ast.Expr(value)
+    around = ast.parse(f"def around({', '.join(function.__code__.co_freevars)}): pass")
+    around.body[0].body = [inner]  # type: ignore[attr-defined]
+    whole = compile(ast.fix_missing_locations(around), "<repair>", "exec")
+    held = next(c for c in whole.co_consts if isinstance(c, CodeType))
+    return next((c for c in held.co_consts if isinstance(c, CodeType) and c.co_name == name), None)

@@ -1,0 +1,191 @@
+"""Follow-through: what the chain rule makes of a student's own wrong part is right, and says so."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.grading.follow import FOLLOWS, Among, among, mark, mark_all
+from gradcheck.grading.judgement import Judgement
+from gradcheck.grading.judging import judge
+from gradcheck.grading.key import Key, key
+from gradcheck.language import check_program
+from gradcheck.language.kinds import VOCABULARY
+from gradcheck.opinions.reverse import once
+from gradcheck.problem import Input, Problem, load, load_text
+
+FILES = sorted((Path(__file__).parent.parent.parent / "problems").glob("*.yaml"))
+ALL = {p.id: p for file in FILES for p in load(file).problems}
+SEVERAL = {id: p for id, p in ALL.items() if len(p.parts) >= 3 and p.parts[0].ask is None}
+MADE = [id for id, p in ALL.items() if p.made]
+prepared = cache(key)
+
+NEURON = """
+id: neuron
+inputs: {x: 0.7, w: 1.3}
+program: |
+  z = w*x + x**2
+  h = tanh(z)
+  (h - 0.5)**2
+wrt: [h, z, w, x]
+points: 4
+"""
+LATER = NEURON.replace("points: 4", "points: 4\nfollow_through: false")
+
+
+def marked(text: str, **given: Any) -> dict[str, Judgement]:
+    """The judgement of every part of the problem in a text."""
+    return mark_all(prepared(load_text(text).problems[0]), given)
+
+
+def told(judged: Mapping[str, Judgement]) -> dict[str, str]:
+    """`right`, `wrong`, or the part that an answer follows from."""
+    return {name: each.follows or each.verdict for name, each in judged.items()}
+
+
+# By hand: dL/dh = 2h - 1, dh/dz = 1 - h^2, dz/dw = x, dz/dx = w + 2x.
+ANSWERS: list[tuple[dict[str, Any], dict[str, str]]] = [
+    (
+        {"h": "2h-1", "z": "(2h-1)(1-h^2)", "w": "(2h-1)(1-h^2)x", "x": "(2h-1)(1-h^2)(w+2x)"},
+        {"h": "right", "z": "right", "w": "right", "x": "right"},
+    ),
+    (  # the power rule's 2 is lost at once; all else follows
+        {"h": "h-1/2", "z": "(h-1/2)(1-h^2)", "w": "(h-1/2)(1-h^2)x", "x": "(h-.5)(1-h^2)(w+2x)"},
+        {"h": "wrong", "z": "h", "w": "h", "x": "h"},
+    ),
+    (  # two mistakes of its own: z for h, and then a lost term
+        {"h": "2h-1", "z": "(2h-1)(1-z^2)", "w": "(2h-1)(1-z^2)x", "x": "(2h-1)(1-z^2)w"},
+        {"h": "right", "z": "wrong", "w": "z", "x": "wrong"},
+    ),
+    (  # back on the right track after a slip
+        {"h": "h-1/2", "z": "(2h-1)(1-h^2)", "w": "(2h-1)(1-h^2)x"},
+        {"h": "wrong", "z": "right", "w": "right"},
+    ),
+    (  # numbers, rounded to as many digits as a pocket calculator's user writes down
+        {"h": 0.77, "z": 0.333, "w": 0.233, "x": 0.899},
+        {"h": "right", "z": "wrong", "w": "z", "x": "z"},
+    ),
+    (  # a number and a formula: compared at the given point
+        {"h": "h - 1/2", "z": 0.0832947, "x": "(h - 1/2)(1 - h^2)(w + 2x)"},
+        {"h": "wrong", "z": "h", "x": "h"},
+    ),
+    (  # nothing follows from nothing: who cancels all that is left has not shown anything
+        {"h": "0", "z": "0", "w": 0},
+        {"h": "wrong", "z": "wrong", "w": "wrong"},
+    ),
+    (  # what cannot be read, or has another shape, leads nowhere
+        {"h": "2h - ", "z": "(h-1/2)(1-h^2)", "w": "(h-1/2)(1-h^2)x"},
+        {"h": "invalid", "z": "wrong", "w": "z"},
+    ),
+    ({"h": "[1, 2]", "z": "(h-1/2)(1-h^2)"}, {"h": "wrong", "z": "wrong"}),
+    ({"h": "log(-h)", "z": "log(-h)(1-h^2)"}, {"h": "wrong", "z": "wrong"}),
+    ({"h": None, "z": "(h-1/2)(1-h^2)"}, {"h": "missing", "z": "wrong"}),
+]
+
+
+@pytest.mark.parametrize(("given", "expected"), ANSWERS)
+def test_a_sheet(given: dict[str, Any], expected: dict[str, str]) -> None:
+    """The first wrong part is wrong; what follows from it is right."""
+    found = marked(NEURON, **given)
+    assert told(found) == expected
+    for each in found.values():
+        assert (FOLLOWS in each.tags) == bool(each.follows)
+        assert each.score == (1.0 if each.verdict == "right" else 0.0)
+
+
+@pytest.mark.parametrize(("given", "expected"), ANSWERS)
+def test_it_can_be_turned_off(given: dict[str, Any], expected: dict[str, str]) -> None:
+    """Then only what is right counts."""
+    assert told(marked(LATER, **given)) == {
+        name: verdict if verdict in ("right", "wrong", "invalid", "missing") else "wrong"
+        for name, verdict in expected.items()
+    }
+
+
+def test_only_parts_nearer_to_the_loss_decide_with() -> None:
+    """Nobody's answer to an input changes what is said of another."""
+    problem = load_text(NEURON).problems[0]
+    given = {"h": "1", "z": "2", "w": "3", "x": "4"}
+    beside = {p.name: getattr(among(problem, p.name, given), "beside", {}) for p in problem.parts}
+    assert {name: set(each) for name, each in beside.items()} == {
+        "h": set(),
+        "z": {"h"},
+        "w": {"h", "z"},
+        "x": {"h", "z"},
+    }
+
+
+# -- the shipped sets ------------------------------------------------------------------------------
+
+
+def truths(ready: Key) -> dict[str, np.ndarray]:
+    """The right numbers at the given point."""
+    return {n: g.value for n, g in ready.verdicts[0].opinions["reverse"].gradients.items()}
+
+
+def pulled(problem: Problem, point: Mapping[str, Any], name: str, by: np.ndarray) -> Any:
+    """A change of the cotangent of one of the program's values, pulled back to what it is made of.
+
+    By reverse mode on the program itself, ended in `sum(by * value)`.
+    """
+    lines = problem.plain.program.source.rstrip().split("\n")
+    text = "\n".join([*lines[:-1], f"sum(change_ * {name})"])
+    inputs = {**problem.inputs, "change_": Input("change_", by, by.shape, requires_grad=False)}
+    moved = [n for n in problem.made if n != name]
+    program = check_program(text, declared=inputs, vocabulary=VOCABULARY, moved=moved)
+    asked = replace(problem, inputs=inputs, program=program, cotangent=None)
+    return once(asked.case({**point, "change_": by}))[1]
+
+
+def falsified(ready: Key) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each part wrong in turn, with numbers for all that follow from it."""
+    right, rng = truths(ready), np.random.default_rng(ready.problem.seed)
+    for name, truth in right.items():
+        wrong = truth * rng.uniform(1.5, 2.5, truth.shape) + rng.uniform(0.1, 0.2, truth.shape)
+        answers = {**right, name: wrong}
+        if name in ready.problem.made:
+            change = pulled(ready.problem, ready.points[0], name, wrong - truth)
+            for other in right:
+                if name in ready.problem.nearer(other):
+                    answers[other] = right[other] + change[other]
+        yield name, {n: v.tolist() for n, v in answers.items()}
+
+
+@pytest.mark.parametrize("id", SEVERAL)
+def test_one_part_is_wrong_and_the_rest_follows(id: str) -> None:
+    """Of three parts or more one is falsified: it alone is wrong."""
+    ready = prepared(SEVERAL[id])
+    right = truths(ready)
+    for name, answers in falsified(ready):
+        found = mark_all(ready, answers)
+        changed = {n for n in answers if not np.allclose(answers[n], right[n], rtol=1e-9)}
+        assert [n for n, each in found.items() if each.verdict != "right"] == [name]
+        assert {n for n, each in found.items() if each.follows} == changed - {name}
+        assert {each.follows for each in found.values()} <= {name, ""}
+
+
+@pytest.mark.parametrize("id", MADE)
+def test_formulas_follow_too(id: str) -> None:
+    """The nearest part three times too large, and with it all that it leads to."""
+    ready = prepared(ALL[id])
+    first, entry = ready.problem.made[0], ready.problem.right[0]
+    answers = {name: f"3*({text})" for name, text in entry.items()}
+    found = mark_all(ready, answers)
+    assert told(found) == {name: "wrong" if name == first else first for name in answers}
+
+
+@pytest.mark.parametrize("id", MADE)
+def test_no_right_answer_changes(id: str) -> None:
+    """Whatever stands beside it, a right answer is right for its own sake."""
+    ready = prepared(ALL[id])
+    for entry in ready.problem.right:
+        wrong = {name: f"2*({text}) + 1" for name, text in entry.items()}
+        for part in ready.problem.parts:
+            text = entry.get(part.name)
+            alone = judge(ready, part, text)
+            found = mark(ready, part, Among(text, {**wrong, part.name: text}))
+            assert (found, found.follows) == (alone, "")

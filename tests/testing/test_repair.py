@@ -1,0 +1,138 @@
+"""The edit of a backward pass's own source that makes it right: which line, and what for what."""
+
+import numpy as np
+import pytest
+
+from gradcheck import Function, check
+from gradcheck.testing import GradientError, assert_gradient, assert_vjp
+
+RNG = np.random.default_rng(0)
+X, W, B = RNG.normal(size=(4, 3)), RNG.normal(size=(3, 2)), RNG.normal(size=2)
+
+
+def linear(x, w, b):
+    """A layer."""
+    return np.tanh(x @ w + b)
+
+
+def wrong_linear(c, x, w, b):
+    """Its backward, with a mean where the bias adds up."""
+    d = c * (1 - linear(x, w, b) ** 2)
+    dx = d @ w.T
+    return dx, x.T @ d, d.mean(0)
+
+
+class Layer:
+    """A layer whose method adds up twice."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def forward(self, x):
+        """Remember the value."""
+        self.y = np.exp(x)
+        return self.y
+
+    def backward(self, c, x):
+        """Twice what it is to be."""
+        g = np.zeros_like(x)
+        g += c * self.y
+        g += c * self.y
+        return g
+
+
+def closed():
+    """A backward that is closed over what it reads."""
+    scale = 3.0
+
+    def backward(c, x):
+        return c * scale / x
+
+    return backward
+
+
+WRONG = {
+    "a mean": (linear, wrong_linear, (X, W, B), "broadcast-averaged", "d.sum(0)", "d.mean(0)"),
+    "a method": (Layer().forward, Layer.backward, (X,), None, None, "g += c * self.y"),
+    "a closure": (lambda x: 3 * x, closed(), (X,), "chain", "c * scale", "c * scale / x"),
+    "a lambda": (
+        np.sin,
+        lambda c, x: c * np.sin(x),
+        (X,),
+        "not-differentiated",
+        "np.cos(x)",
+        "sin",
+    ),
+    "a mask": (lambda x: np.maximum(x, 0), lambda c, x: c * (x < 0), (X,), "mask", "x > 0", "x <"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_the_line_is_found(name):
+    """The place in the backward's own source, and both texts."""
+    forward, backward, args, mistake, new, old = WRONG[name]
+    if name == "a method":
+        layer = Layer()
+        forward, backward = layer.forward, layer.backward
+    with pytest.raises(GradientError) as caught:
+        assert_vjp(forward, backward, *args)
+    repair, text = caught.value.result.repair, str(caught.value)
+    with open(__file__, encoding="utf-8") as file:
+        line = file.read().split("\n")[repair.line - 1]
+    assert old in line
+    assert old in repair.old
+    assert new is None or new in repair.new
+    assert mistake is None or mistake in text
+    assert str(repair) in text
+    assert len(text.split("\n")) <= 15
+
+
+def test_the_first_line_says_all():
+    """Argument, entry, mistake, numbers: what pytest's summary shows."""
+    with pytest.raises(GradientError) as caught:
+        assert_gradient(lambda x: np.sum(x**3), X[0], gradient=lambda x: -3 * x**2)
+    first = str(caught.value).split("\n")[0]
+    assert first.startswith("d/dx[")
+    assert "sign-error (claimed" in first
+    assert type(caught.value).__module__ == "gradcheck.testing"
+
+
+def test_an_endless_loop_is_never_made():
+    """What loops until a condition is left alone: an edit might never end."""
+
+    def backward(c, x):
+        while np.max(np.abs(x)) > 0.25:
+            x, c = x / 2, c / 2
+        return 3 * c
+
+    def halved(x):
+        while np.max(np.abs(x)) > 0.25:
+            x = x / 2
+        return x
+
+    with pytest.raises(GradientError) as caught:
+        assert_vjp(halved, backward, X)
+    assert caught.value.result.repair is None
+
+
+class Square(Function):
+    """A user's own function whose backward lacks a factor of two."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * x
+
+
+@pytest.mark.parametrize("f", [Square.apply, lambda x: np.sum(np.sin(Square.apply(x)))])
+def test_a_wrong_backward_of_a_function_of_theirs_is_theirs(f):
+    """It is not called a fault of gradcheck."""
+    found = check(f, X[0])
+    assert not found
+    assert found.message.startswith("Square.backward is wrong")
+    assert "fault of gradcheck" not in found.message
