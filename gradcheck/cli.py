@@ -21,7 +21,18 @@ MALFORMED = 2
 STOPPED = 130  # as a shell says of what SIGINT ended
 BROKEN = 70  # a fault of our own: sysexits' EX_SOFTWARE
 LONGEST = 300
-TOPICS = ("answers", "language", "problems", "marking", "python", "lessons", "why")
+TOPICS = (
+    "answers",
+    "language",
+    "problems",
+    "variants",
+    "generate",
+    "marking",
+    "python",
+    "notebooks",
+    "lessons",
+    "why",
+)
 YOUNG = 50_000
 """Objects between two collections: what is imported stays, and to search it took a tenth of a
 `solve`; Python's own 700 are for programs that make less at once."""
@@ -373,7 +384,11 @@ def schema() -> None:
 @click.argument("topic", required=False, type=click.Choice(TOPICS), metavar="TOPIC")
 @click.pass_context
 def help_(ctx: click.Context, topic: str | None) -> None:
-    """Read about answers, language, problems, marking, python, lessons or why."""
+    """Read about a topic.
+
+    One of answers, language, problems, variants, generate, marking, python, notebooks, lessons,
+    why.
+    """
     if topic is None:
         click.echo(main.get_help(ctx.parent or ctx))
         return

@@ -70,7 +70,9 @@ def exercise(drawn: Candidate, id: str) -> Exercise | None:
     except (GradcheckError, ArithmeticError, ValueError):
         return None
     wrong = list(_wrong(ready, drawn.kind.mistakes, right))
-    return Exercise(drawn, ready, written(drawn, id, right, wrong)) if wrong else None
+    if not wrong or len({text for _, text, _ in wrong}) < len(wrong):
+        return None  # two mistakes of the rule give one answer
+    return Exercise(drawn, ready, written(drawn, id, right, wrong))
 
 
 def _short(right: Mapping[str, str], level: int) -> bool:
@@ -127,10 +129,13 @@ def _wrong(
 ) -> Iterator[tuple[str, str, str]]:
     """(part, answer, mistake): a text for each mistake that has one and is named in it."""
     part = ready.problem.parts[0]
+    used: set[str] = set()
     for mistake in mistakes:
-        for text in _texts(ready, mistake, list(right.values())):
+        texts = list(_texts(ready, mistake, list(right.values())))
+        for text in sorted(texts, key=used.__contains__):
             if mistake in named(judge(ready, part, text).diagnosis):
                 yield part.name, text, mistake
+                used.add(text)
                 break
 
 

@@ -123,7 +123,7 @@ RULES: tuple[Rule, ...] = (
             Kind(
                 _FACTORS,
                 {
-                    1: ("x**<n>*<f>", "x*<trig>", "<trig>*log(x)", "x**2*<f>", "exp(x)*<trig>"),
+                    1: ("x**<n>*<f>", "x*<trig>", "<trig>*log(x)", "x**2*<f>", "sqrt(x)*<f>"),
                     2: ("x**<n>*<sc>(<c>*x)", "(<line>)*<f>", "x**<n>*exp(<c>*x)", "<f>*(<inner>)"),
                     3: ("x**<n>*<sc>(<inner>)", "<trig>*exp(<c>*x**2)", "(<line>)**<n>*<f>"),
                 },
