@@ -33,6 +33,7 @@ Text is never evaluated: the parser builds the tree node by node from a closed v
 from gradcheck.answers.answer import Answer, Entries, Numbers, Plain, read_answer
 from gradcheck.answers.echo import echo
 from gradcheck.answers.formula import Formula, read_formula
+from gradcheck.answers.shapes import misfit
 from gradcheck.answers.words import ALIASES, FUNCTIONS
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "Numbers",
     "Plain",
     "echo",
+    "misfit",
     "read_answer",
     "read_formula",
 ]

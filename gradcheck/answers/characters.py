@@ -33,7 +33,7 @@ LOST = re.compile(
 )
 LETTERS = dict(zip("\x0c\t\x08\r\x07\x0b", "ftbrav", strict=True))
 KNOWN = frozenset(
-    (*SPELLED, *SPACES, *SUPERSCRIPTS, *SUBSCRIPTS, *FRACTIONS, *GREEK, "ᵀ")
+    (*SPELLED, *SPACES, *SUPERSCRIPTS, *SUBSCRIPTS, *FRACTIONS, *GREEK, "ᵀ", "⊤")
 ) - frozenset("•")
 SAME = (
     dict.fromkeys("✕✖⨯╳⨉‧・･ꞏ", "*")

@@ -122,11 +122,12 @@ class Cursor:
 
         No tree grows higher than a recursion over it can bear.
         """
+        heights = self.heights
+        height = 1 + max([heights.get(id(child), 0) for child in children(node)], default=0)
+        heights[id(node)] = height
         node.lineno = node.end_lineno = 1
         node.col_offset = start
         node.end_col_offset = max(self.look(-1).end, start)
-        height = 1 + max([self.heights.get(id(child), 0) for child in children(node)], default=0)
-        self.heights[id(node)] = height
         if height > HEIGHT:
             message = f"a formula of more than {HEIGHT} steps in a row"
             raise self.refused(self.look(), message, "simplify it first, or give numbers")

@@ -1,9 +1,10 @@
 """A formula as it was typed, and the tree that was understood."""
 
 import ast
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from gradcheck.answers.characters import characters
 from gradcheck.answers.commas import commas
@@ -13,7 +14,7 @@ from gradcheck.answers.echo import echo
 from gradcheck.answers.grammar import parse
 from gradcheck.answers.magnitude import checked
 from gradcheck.answers.numerals import half_unit
-from gradcheck.answers.trees import alike
+from gradcheck.answers.rereading import reads_again
 from gradcheck.answers.words import Words, vocabulary
 from gradcheck.answers.wrapping import unwrap
 from gradcheck.errors import TextError
@@ -51,7 +52,13 @@ def read_formula(
 
     `single` says that one number is due, not a list: a bare `2,5` is then a decimal number.
     """
-    words = vocabulary(names, functions, constants)
+    plain = text.isascii() and "," not in text and "&" not in text
+    return _remembered(text, vocabulary(names, functions, constants), single and not plain)
+
+
+@lru_cache(maxsize=16)
+def _remembered(text: str, words: Words, single: bool) -> Formula:
+    """The formula in a text; the last few are known, as answers are looked at more than once."""
     if len(text) > LENGTH:
         cure = "simplify it first, or give numbers"
         raise refused(text[:40], 0, f"{len(text)} characters: at most {LENGTH} are read", cure)
@@ -60,30 +67,30 @@ def read_formula(
         characters(draft)
         unwrap(draft, words)
         commas(draft, words, single)
-        return _read(draft, words)
+        formula = unchecked(draft.text, words, draft.notes)
+        _faithful(formula, words)
+        return formula
     except TextError as error:
         raise draft.placed(error) from None
 
 
-def _read(draft: Draft, words: Words) -> Formula:
-    """The formula in a text that has been made readable."""
-    text = draft.text
+def unchecked(text: str, words: Words, remarks: Sequence[str] = ()) -> Formula:
+    """The formula in a text that has been made readable; its echo is not yet read again."""
     tree, notes = parse(text, words)
     checked(tree, text)
-    understood = echo(tree)
-    _faithful(tree, understood, words, text)
-    said = tuple(dict.fromkeys((*draft.notes, *notes)))
-    return Formula(text, tree, understood, said, half_unit(tree.body, text))
+    said = tuple(dict.fromkeys((*remarks, *notes)))
+    return Formula(text, tree, echo(tree), said, half_unit(tree.body, text))
 
 
-def _faithful(tree: ast.Expression, understood: str, words: Words, text: str) -> None:
+def _faithful(formula: Formula, words: Words) -> None:
     """Refuse a formula whose echo cannot be read again as the same tree."""
+    text = formula.text
     try:
-        again, _ = parse(understood, words)
+        again = reads_again(formula.tree, formula.understood, words)
     except TextError:
         message = "written out in full, the formula is too long"
         raise refused(text, 0, message, "simplify it first, or give numbers") from None
-    if not alike(again, tree):
+    if not again:
         raise refused(
             text, 0, "the formula can be read in two ways", "write * and brackets in full"
         )

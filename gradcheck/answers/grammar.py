@@ -12,14 +12,16 @@ from collections.abc import Sequence
 from gradcheck.answers.bars import paired
 from gradcheck.answers.cursor import Cursor
 from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracketed, echo
+from gradcheck.answers.matrices import matrices_read
 from gradcheck.answers.respelling import respelled
 from gradcheck.answers.scanner import Token
-from gradcheck.answers.shapes import only_as_matrices, shape_of
+from gradcheck.answers.shapes import as_matrices, only_as_matrices, shape_of
 from gradcheck.answers.signs import DERIVATIVE
 from gradcheck.answers.tokens import tokenize
 from gradcheck.answers.values import READERS, suffixed
 from gradcheck.answers.words import Words
 
+ENTRYWISE = "⊙"
 NOTES = 8  # on towers: nobody reads more, and each repeats the one before
 
 BINARY: dict[str, tuple[int, type[ast.operator]]] = {
@@ -28,6 +30,7 @@ BINARY: dict[str, tuple[int, type[ast.operator]]] = {
     "*": (PRODUCT, ast.Mult),
     "/": (PRODUCT, ast.Div),
     "@": (PRODUCT, ast.MatMult),
+    ENTRYWISE: (PRODUCT, ast.Mult),
 }
 
 COMPARISON: dict[str, type[ast.cmpop]] = {
@@ -54,7 +57,7 @@ def parse(text: str, words: Words) -> tuple[ast.Expression, list[str]]:
     p = Cursor(text, tokens, words, expression)
     if not tokens:
         raise p.refused(p.look(), "nothing was typed", "give a formula or a number")
-    p.tokens = respelled(tokens, words, text, p.notes)
+    p.tokens = respelled(matrices_read(tokens, words, p.notes), words, text, p.notes)
     _never(p)
     p.tokens = paired(p.tokens, words, text)
     body = expression(p, 0)
@@ -94,12 +97,13 @@ def expression(p: Cursor, rank: int) -> ast.expr:
 def _grown(p: Cursor, left: ast.expr, start: int, rank: int) -> ast.expr | None:
     """`left` with the operator that follows it, if one follows that binds tightly enough."""
     token = p.look()
-    if token.kind == "op" and token.text in BINARY:
-        own, op = BINARY[token.text]
+    sign = token.text if token.kind == "op" else ""
+    if sign in BINARY:
+        own, op = BINARY[sign]
         return _binary(p, left, start, op()) if own >= rank else None
-    if p.sees("^"):
+    if sign == "^":
         return _power(p, left, start) if rank <= POWER else None
-    if token.kind == "op" and token.text in COMPARISON:
+    if sign in COMPARISON:
         return _compare(p, left, start) if rank <= COMPARE else None
     if p.value_starts():
         return _side_by_side(p, left, start) if rank <= PRODUCT else None
@@ -112,7 +116,15 @@ def _binary(p: Cursor, left: ast.expr, start: int, op: ast.operator) -> ast.expr
     rank = BINARY[sign.text][0]
     if sign.text == "/" and p.look().kind == "number" and _bare_exponent(p, ("number",), -2):
         p.note(f"{p.typed(start)}{p.look().text} is read as ({echo(left)})/{p.look().text}")
+    first = p.look().start
     right = p.operand(expression(p, rank + 1))
+    if sign.text == ENTRYWISE:
+        while p.value_starts() or p.sees("@"):  # what stands side by side holds together
+            right = _grown(p, right, first, PRODUCT) or right
+    dotted = sign.text == "*" and p.text[sign.start : sign.end] != "*"
+    if dotted and only_as_matrices(left, right, p.words.shapes):
+        p.note("a dot between arrays is read as a matrix product where only that fits")
+        op = ast.MatMult()
     return p.node(ast.BinOp(p.operand(left), op, right), start)
 
 
@@ -125,9 +137,9 @@ def _side_by_side(p: Cursor, left: ast.expr, start: int) -> ast.expr:
     raised = not token.spaced and not p.function_comes() and token.kind == "name"
     raised = raised and _bare_exponent(p, ("number", "name"), -1)
     right = p.operand(expression(p, PRODUCT + 1))
-    matrices = only_as_matrices(left, right, p.words.shapes)
+    matrices = as_matrices(left, right, p.words.shapes)
     if matrices:
-        p.note("arrays side by side are read as a matrix product where only that fits")
+        p.note("arrays side by side are read as a matrix product")
     elif _is_transposed(p, left, right) or _is_transposed(p, right, left):
         p.note("factors side by side are multiplied entry by entry; a matrix product is written @")
     if divided or raised:
@@ -169,6 +181,8 @@ def _bare_exponent(p: Cursor, kinds: Sequence[str], last: int) -> bool:
 def _power(p: Cursor, base: ast.expr, start: int) -> ast.expr:
     """A power; a raised T that nobody declared is the transpose."""
     p.step()
+    if p.sees("{") and p.sees(ENTRYWISE, ahead=1):  # H^{\\odot 2}
+        p.tokens.pop(p.at + 1)
     width = _transpose_comes(p)
     if width:
         p.at += width
@@ -204,9 +218,10 @@ def _compare(p: Cursor, left: ast.expr, start: int) -> ast.expr:
 def _prefix(p: Cursor) -> ast.expr:
     """A sign with its operand, or a value with its indices, methods and transposes."""
     token = p.look()
-    if p.sees("-", "+"):
+    kind = token.text if token.kind == "op" else token.kind
+    if kind in ("-", "+"):
         return _sign(p)
-    reader = READERS.get(token.text if token.kind == "op" else token.kind)
+    reader = READERS.get(kind)
     if reader is None:
         raise p.unexpected("a number, a name or a bracket")
     return suffixed(p, reader(p), token)

@@ -39,6 +39,7 @@ FONTS = {
 SIGNS = {
     "cdot": "*",
     "times": "*",
+    "odot": "⊙",
     "ast": "*",
     "div": "/",
     "le": "<=",

@@ -49,11 +49,10 @@ def _number(value: object) -> Size | None:
     """The size of a constant, however many digits it has."""
     if isinstance(value, bool) or not isinstance(value, int | Fraction):
         return None
-    whole = Fraction(value)
-    if not whole:
+    if not value:
         return Size(0.0, 0.0)
-    exponent = math.log10(abs(whole.numerator)) - math.log10(whole.denominator)
-    return Size(_float(float, whole), abs(exponent))
+    exponent = math.log10(abs(value.numerator)) - math.log10(value.denominator)
+    return Size(_float(float, value), abs(exponent))
 
 
 def _float(function: Callable[..., float], *arguments: object) -> float:

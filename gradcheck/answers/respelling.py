@@ -28,7 +28,9 @@ def respelled(tokens: Sequence[Token], words: Words, text: str, notes: list[str]
     result: list[Token] = []
     for at, token in enumerate(tokens):
         after = tokens[at + 1] if at + 1 < len(tokens) else None
-        if _is_inverse(token, result, words):
+        if token.kind != "name":
+            result.append(token)
+        elif _is_inverse(token, result, words):
             result[-1] = token._replace(text=result[-1].text + token.text, start=result[-1].start)
         elif _is_strange(token, result, after, words):
             opens = after is not None and after.text == "("

@@ -10,6 +10,7 @@ SPELLED = (
     | dict.fromkeys("·×⋅∙∗•", "*")
     | dict.fromkeys("÷∕⁄", "/")
     | dict.fromkeys("′’ʹ", "'")
+    | dict.fromkeys("⊙∘", "⊙")
     | {"≤": "<=", "≥": ">=", "≠": "!=", "√": "√", "∛": "∛", "°": "°"}
 )
 
@@ -58,7 +59,6 @@ ADVICE = {
     "infty": "a derivative is a formula; infinity is not read",
     "begin": "write a list of rows: [[a, b], [c, d]]",
     **dict.fromkeys(["pm", "mp"], "choose one sign: + or -"),
-    "odot": "write * for the product entry by entry",
     "approx": "give only what stands on its right",
     "|": "write norm(x), or sqrt(sum(x**2))",
     "\\": "give one formula on one line",
@@ -67,7 +67,7 @@ ADVICE = {
 
 PRINTED = dict(
     zip(
-        "∂∇∑∏∫∞±∓⊙∘≈‖",
+        "∂∇∑∏∫∞±∓≈‖",
         [
             "partial",
             "nabla",
@@ -77,8 +77,6 @@ PRINTED = dict(
             "infty",
             "pm",
             "mp",
-            "odot",
-            "odot",
             "approx",
             "|",
         ],

@@ -20,12 +20,14 @@ from gradcheck.answers.signs import (
 from gradcheck.numbers.exponents import DECIMAL
 
 DIGITS = 30
+TRANSPOSED = "ᵀ⊤"
+ENTRYWISE = {".*": "⊙", "./": "/", ".^": "^"}  # MATLAB's: entry by entry
 
 PLAIN = re.compile(
     rf"(?P<space>[ \t\r\n{SPACES}]+)"
     r"|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:(?<=_)\{\w+\})?)"
-    r"|(?P<op>\*\*|<=|>=|==|!=|[-+*/@^()\[\]{},:.=<>|'!%;&?])",
+    r"|(?P<op>\.[*/^]|\*\*|<=|>=|==|!=|[-+*/@^()\[\]{},:.=<>|'!%;&?])",
     re.ASCII,
 )
 SINGLE = re.compile(r"(?P<number>\d)|(?P<name>[A-Za-z])", re.ASCII)
@@ -60,7 +62,7 @@ def _step(scanner: Scanner) -> None:
         _superscript(scanner)
     elif char in FRACTIONS:
         scanner.put("fraction", char, 1)
-    elif char == "ᵀ":
+    elif char in TRANSPOSED:
         scanner.put("transpose", "T", 1)
     elif char in GREEK:
         _greek(scanner, char)
@@ -133,7 +135,7 @@ def _greek(scanner: Scanner, char: str) -> None:
 
 def _operator(scanner: Scanner, sign: str) -> None:
     """A sign; braces open and close arguments."""
-    scanner.put("op", "^" if sign == "**" else sign, len(sign))
+    scanner.put("op", "^" if sign == "**" else ENTRYWISE.get(sign, sign), len(sign))
     if sign == "{":
         scanner.waiting.append(GROUP)
     if sign == "}" and scanner.waiting and scanner.waiting[-1] == GROUP:

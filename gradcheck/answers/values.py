@@ -28,7 +28,7 @@ def suffixed(p: Cursor, value: ast.expr, token: Token) -> ast.expr:
 def _number(p: Cursor) -> ast.expr:
     """A number, unless `2e3` could mean the declared name e."""
     token = p.step()
-    letter = next((char for char in token.text if char in "eE"), "")
+    letter = "" if token.text.isdigit() else next((c for c in token.text if c in "eE"), "")
     if letter:
         whole = "." not in token.text
         mantissa, _, exponent = token.text.partition(letter)

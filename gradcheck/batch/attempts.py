@@ -71,9 +71,11 @@ def keep(ledger: Ledger, student: str, posed: Posed, answer: Any, judged: Judged
     place = (posed.problem.id, posed.part.name)
     if judged.verdict == "right" or standing.get(place) != "right":
         ledger.take(student, place[0], posed.fingerprint, {place[1]: answer})
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    sql = "INSERT INTO attempts (student, question, at) VALUES (?, ?, ?)"
-    ledger.db.execute(sql, (student, number, now))
+    last = "SELECT question FROM attempts WHERE student = ? ORDER BY number DESC LIMIT 1"
+    if ledger.db.execute(last, (student,)).fetchone() != (number,):  # a hint is no new attempt
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        sql = "INSERT INTO attempts (student, question, at) VALUES (?, ?, ?)"
+        ledger.db.execute(sql, (student, number, now))
     ledger.save()
 
 

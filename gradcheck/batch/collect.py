@@ -4,12 +4,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gradcheck.batch.ledger import Ledger
+from gradcheck.batch.ledger import Ledger, Unusable
+from gradcheck.batch.strangers import Strangers
 from gradcheck.batch.submissions import Read, Submission, Unreadable
 from gradcheck.grading.follow import among
 from gradcheck.problem import Problem
 
 NAMED = 10  # names in one notice
+HALF_READ = (
+    "the last run was stopped while it read the submissions: run it again without --only and"
+    " --problem, then choose"
+)
 
 
 @dataclass(frozen=True)
@@ -34,10 +39,21 @@ class Collector:
     roster: Mapping[str, str] = field(default_factory=dict)
     chosen: Chosen = field(default_factory=Chosen)
     seen: dict[str, str] = field(default_factory=dict)  # the file of each student's last submission
+    strangers: Strangers = field(default_factory=Strangers)
 
     def collect(self, reads: Iterable[Read], notices: Sequence[str] = ()) -> None:
-        """Replace what the ledger knows of the chosen students and problems, in one transaction."""
+        """Replace what the ledger knows of the chosen students and problems.
+
+        All of a batch is committed as it is read; whoever is killed begins to read anew. A choice
+        is one transaction: what is killed leaves the others' answers, and the chosen ones' as they
+        were.
+        """
+        whole = not (self.chosen.students or self.chosen.problems)
+        if not whole and self.ledger.fact("collected") == "no":
+            raise Unusable(HALF_READ)
         self.ledger.remember()
+        if whole:
+            self.ledger.know("collected", "no")
         self.ledger.forget(self.chosen.students, self.chosen.problems)
         for words in notices:
             self.ledger.notice(words, grave=True)
@@ -45,10 +61,15 @@ class Collector:
             self.ledger.add_problem(id, self.asked(id), about(problem))
         for read in reads:
             self._take(read)
+            if whole:
+                self.ledger.wrote(len(self.problems))
         for student, called in self.roster.items():
             if student not in self.seen and self._wanted(student):
                 self._put(student, called, "", {})
+        for words in self.strangers.told(self.ungraded):
+            self.ledger.notice(words)
         self._say_who_is_missing()
+        self.ledger.know("collected", "yes")
         self.ledger.save()
 
     def _wanted(self, student: str) -> bool:
@@ -62,7 +83,8 @@ class Collector:
             return
         answers, strangers = placed(read.answers, self.problems)
         for name in strangers:
-            self._say_stranger(read, name)
+            if not self.chosen.problems or name.partition(".")[0] in self.chosen.problems:
+                self.strangers.meet(read, name)
         before = self.seen.get(read.student)
         if before is not None:
             self._say_again(read, before, answers)
@@ -86,13 +108,6 @@ class Collector:
             problem = self.problems[id]
             parts = {part.name: among(problem, part.name, given) for part in problem.parts}
             self.ledger.take(student, id, self.asked(id, student), parts)
-
-    def _say_stranger(self, read: Submission, name: str) -> None:
-        if self.chosen.problems and name.partition(".")[0] not in self.chosen.problems:
-            return
-        doubtful = any(name == id or name.startswith(f"{id}.") for id in self.ungraded)
-        why = "is not graded" if doubtful else "was not asked"
-        self.ledger.notice(f"{read.file}: `{name[:100]}` {why}")
 
     def _say_again(self, read: Submission, before: str, answers: Mapping[str, Any]) -> None:
         """A notice, if something that was handed in before no longer counts."""

@@ -198,11 +198,15 @@ class Ledger:
         return [Asked(*row) for row in self.db.execute(sql, (fingerprint, after, most))]
 
     def settle(self, judged: Sequence[Judged]) -> None:
-        """Keep judgements; committed every second, or hundred."""
+        """Keep judgements."""
         sql = "UPDATE questions SET verdict = ?, score = ?, line = ?, calls = calls + 1"
         rows = ((each.verdict, each.score, each.line, each.number) for each in judged)
         self.db.executemany(f"{sql} WHERE number = ?", rows)
-        self.unsaved += len(judged)
+        self.wrote(len(judged))
+
+    def wrote(self, count: int) -> None:
+        """Count what was written; committed every second, or hundred."""
+        self.unsaved += count
         if self.unsaved >= MANY or time.monotonic() - self.saved >= SECONDS:
             self.save()
 

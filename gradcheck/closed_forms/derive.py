@@ -26,7 +26,7 @@ from gradcheck.closed_forms.slopes import NoText
 from gradcheck.closed_forms.steps import Step
 
 Pulled = Iterator[tuple[Named, Sum]]
-PREFIX = "d~"  # before a step's name: its cotangent's
+PREFIX = "cotangent_of_"  # before a step's name: its cotangent's
 
 
 def gradients(steps: list[Step], seed: Sum) -> dict[str, Sum]:
@@ -34,9 +34,14 @@ def gradients(steps: list[Step], seed: Sum) -> dict[str, Sum]:
     return {step.name: g for step, _, g in _back(steps, seed, lambda step: "")}
 
 
-def cotangents(steps: list[Step], seed: Sum) -> Iterator[tuple[Step, str, Sum]]:
-    """The same, each in terms of those before it: a step, its cotangent's name, how it is made."""
-    return _back(steps, seed, lambda step: PREFIX + step.name)
+def cotangents(
+    steps: list[Step], seed: Sum, *, hidden: bool = True
+) -> Iterator[tuple[Step, str, Sum]]:
+    """The same, each in terms of those before it: a step, its cotangent's name, how it is made.
+
+    Without `hidden`, those of steps without a name are written out.
+    """
+    return _back(steps, seed, lambda s: PREFIX + s.name if hidden or not s.hidden else "")
 
 
 def _back(

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from gradcheck.closed_forms.derive import PREFIX
+
 UNARY_SIGN, SUM, ENTRYWISE, PRODUCT, POWER, ATOM = range(6)
 NAMES = """alpha beta gamma delta epsilon zeta eta theta iota kappa lamda mu nu xi omicron pi rho
 sigma tau upsilon phi chi psi omega"""
@@ -29,11 +31,12 @@ Written = tuple[str, int]  # the text, and how tightly it binds
 class Notation:
     """How a formula is written; `axes` has the number of axes of every name.
 
-    `sizes` are letters that stand for sizes (`X.shape[0]`).
+    `sizes` are letters that stand for sizes (`X.shape[0]`), `end` is what is differentiated.
     """
 
     axes: Mapping[str, int]
     sizes: Mapping[str, str] = field(default_factory=dict)
+    end: str = "L"
 
     def written(self, text: str) -> str:
         """NumPy text in this notation; as it came where it cannot be read."""
@@ -262,7 +265,9 @@ class Notation:
         return f"{mark}{inner}{mark}"
 
     def name(self, name: str) -> str:
-        """`W1` as W₁, `sigma` as σ."""
+        """`W1` as W₁, `sigma` as σ; a cotangent as ∂L/∂W₁."""
+        if name.startswith(PREFIX):
+            return f"∂{self.name(self.end)}/∂{self.name(name.removeprefix(PREFIX))}"
         found = WORD.fullmatch(name)
         if found is None:
             return name
@@ -319,6 +324,9 @@ class Latex(Notation):
 
     def name(self, name: str) -> str:
         r"""`W1` as W_1, `sigma` as \sigma."""
+        if name.startswith(PREFIX):
+            below = self.name(name.removeprefix(PREFIX))
+            return rf"\frac{{\partial {self.name(self.end)}}}{{\partial {below}}}"
         found = WORD.fullmatch(name)
         if found is None:
             return rf"\mathit{{{name.replace('_', chr(92) + '_')}}}"

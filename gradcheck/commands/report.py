@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import click
@@ -15,7 +16,7 @@ from gradcheck.batch.statistics import class_facts
 from gradcheck.errors import GradcheckError
 from gradcheck.report import gradebooks
 from gradcheck.report.findings import Line
-from gradcheck.report.graders import gradescope, junit
+from gradcheck.report.graders import comments, gradescope, junit
 from gradcheck.report.judgements import told
 
 DONE, FAILED = 0, 2
@@ -101,7 +102,16 @@ def _gradebook(ledger: Ledger, form: str, out: Path, export: Path | None, column
         with replaced(out) as file:
             file.write(gradebooks.fresh(form, title, points, facts.possible))
         return
-    found = gradebooks.filled(export.read_bytes(), form, points, facts.possible, column)
+    feedback = partial(_feedback, ledger)
+    whole = export.read_bytes()
+    found = gradebooks.filled(whole, form, points, facts.possible, column, feedback)
     for words in found.notices:
         click.echo(words, err=True)
     out.write_bytes(found.content)
+
+
+def _feedback(ledger: Ledger, student: str) -> str:
+    """What a student is told in a cell: HTML, as the platform shows it."""
+    level = ledger.fact("feedback") or FULL
+    (found,) = everything(ledger, between=(student, student))
+    return comments([told(marked.told(student), level) for marked in found.judged])

@@ -1,5 +1,7 @@
 """`gradcheck serve`: the sets as pages in a browser."""
 
+import errno
+import socket
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -68,17 +70,28 @@ def _run(sets: Sequence[ProblemSet], how: How) -> None:
     settings = Settings(how.directory, how.feedback, how.secure)
     app = application(Practice(course, pool, settings))
     kept = f"attempts are kept in {how.directory}" if how.directory else "nothing is kept (see -o)"
-    host = f"[{how.host}]" if ":" in how.host else how.host
-    click.echo(f"http://{host}:{how.port}/  {len(course.problems)} problems; {kept}")
-    uvicorn.run(
-        app,
-        host=how.host,
-        port=how.port,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=5,
-    )
+    with _listening(how.host, how.port) as listening:
+        host = f"[{how.host}]" if ":" in how.host else how.host
+        port = listening.getsockname()[1]
+        click.echo(f"http://{host}:{port}/  {len(course.problems)} problems; {kept}")
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=5,
+        )
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """A socket at the address; raises GradcheckError where there cannot be one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=1024)
+    except OSError as error:
+        cure = "choose another with --port" if error.errno == errno.EADDRINUSE else "see --host"
+        raise GradcheckError(f"{host}:{port}: {error.strerror or error} - {cure}") from None
 
 
 OPEN = (

@@ -130,9 +130,9 @@ def _matrix_forms(problem: Problem, point: Point, verdict: Verdict) -> Forms:
 def _steps(problem: Problem, point: Point) -> RenderableType:
     """The chain rule written out."""
     from gradcheck.derivation import derive  # noqa: PLC0415
-    from gradcheck.report.steps import steps_text  # noqa: PLC0415
+    from gradcheck.report.steps import steps_shown  # noqa: PLC0415
 
-    return steps_text(derive(problem, point))
+    return steps_shown(derive(problem, point))
 
 
 def _training(problem: Problem, how: How) -> Solved:

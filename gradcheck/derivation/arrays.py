@@ -1,14 +1,18 @@
 """The backward pass over arrays, node by node: what each step is called, its shape and value."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from gradcheck.closed_forms.derive import PREFIX
+from gradcheck.closed_forms.slopes import NoText
+from gradcheck.derivation.forms import COTANGENT, chained
 from gradcheck.engine.backward import RIGHT
 from gradcheck.engine.tape import Leaf, Node
-from gradcheck.engine.tensor import Tensor
+from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.errors import GradcheckError
 from gradcheck.language import executing
 from gradcheck.language.running.run import Outcome
 from gradcheck.opinions.opinion import Array
@@ -28,10 +32,17 @@ class Stage:
 
 @dataclass(frozen=True)
 class Walked:
-    """The tape forward, and the cotangents in the order in which they arrive."""
+    """The tape forward, and the cotangents in the order in which they arrive.
+
+    `chain` has those of values with a name, each as a formula of those before it, where all of
+    them have one; `end` is what is differentiated, `axes` counts those of the inputs.
+    """
 
     forward: tuple[Stage, ...]
     backward: tuple[Stage, ...]
+    chain: tuple[Stage, ...] = ()
+    end: str = "value"
+    axes: Mapping[str, int] = field(default_factory=dict)
 
 
 def walked(problem: Problem, point: Point) -> Walked:
@@ -51,7 +62,37 @@ def walked(problem: Problem, point: Point) -> Walked:
         Stage(names[node], _text(problem, node), node.name(), tape.values[node][0])
         for node in tape.nodes
     )
-    return Walked(forward, tuple(_backward(tape, names)))
+    backward = tuple(_backward(tape, names))
+    end = names[tape.root]
+    given = {name: np.array(value, dtype=np.float64) for name, value in point.items()}
+    chain = _chain(problem, tape, dict(outcomes[-1].names), given, backward, end)
+    axes = {name: value.ndim for name, value in given.items()}
+    return Walked(forward, backward, chain, end, axes)
+
+
+def _chain(  # noqa: PLR0917 - one run, and what came of it
+    problem: Problem,
+    tape: Tape,
+    variables: Mapping[str, Any],
+    given: Mapping[str, Array],
+    backward: Sequence[Stage],
+    end: str,
+) -> tuple[Stage, ...]:
+    """The cotangents of named values as formulas; nothing where one of them has none."""
+    plain = {n: np.asarray(bare(v)) for n, v in variables.items() if isinstance(v, Tensor)}
+    others = {n: v for n, v in variables.items() if isinstance(v, np.ndarray | float)}
+    arrived = {stage.name.removeprefix(f"d{end}/d"): stage.value for stage in backward}
+    cotangents = {PREFIX + name: value for name, value in arrived.items()}
+    if problem.cotangent is not None:
+        others[COTANGENT] = np.array(problem.cotangent, dtype=np.float64)
+    try:
+        texts = chained(problem, tape, variables, {**others, **plain, **given, **cotangents})
+    except (NoText, GradcheckError):
+        return ()
+    named = [name for name in arrived if name in plain or name in given]
+    if any(name not in texts for name in named):
+        return ()
+    return tuple(Stage(name, texts[name], "", arrived[name]) for name in named)
 
 
 def _names(tape: Tape, variables: Mapping[str, Any]) -> dict[Any, str]:

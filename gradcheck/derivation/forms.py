@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.closed_forms.derive import gradients, inlined
+from gradcheck.closed_forms.derive import cotangents, gradients, inlined
 from gradcheck.closed_forms.index import Named, Product, Sum
 from gradcheck.closed_forms.printing import Printer
 from gradcheck.closed_forms.simplify import simplified
@@ -23,7 +23,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language import Budget, check_program, executing
 from gradcheck.language.kinds import KINDS, VOCABULARY
 from gradcheck.language.running.run import Outcome, run
-from gradcheck.opinions.opinion import Estimate
+from gradcheck.opinions.opinion import Estimate, estimate
 from gradcheck.opinions.tape import Tape, record
 from gradcheck.problem.record import Point, Problem
 
@@ -93,6 +93,36 @@ def derived(problem: Problem, point: Point) -> dict[str, str]:
             whole = simplified(inlined(found[step.name], hidden))
             texts[step.name] = printer.text(whole, step.name)
     return texts
+
+
+def chained(
+    problem: Problem, tape: Tape, variables: Mapping[str, Any], values: Mapping[str, Any]
+) -> dict[str, str]:
+    """How the gradient by each named value is made of those nearer to the end, as NumPy text.
+
+    A gradient is called `cotangent_of_H`; `values` are the arrays of all names in the texts. What
+    has no text, or one that does not give its array when read again, is left out.
+    """
+    names = _names(tape, dict(values) | dict(variables))
+    spelling = Spelling(
+        names,
+        partial(_text, problem.program.source),
+        partial(_array, names, problem.program.source),
+    )
+    steps = list(read(tape, define, spelling).values())
+    end = steps[-1]
+    seed = Product(factors=(Named(COTANGENT, end.axes),)) if end.shape else Product()
+    hidden = {step.name: step for step in steps if step.hidden}
+    printer = Printer(_Sizes(steps).text)
+    found = {}
+    for step, name, g in cotangents(steps, Sum((seed,), end.axes), hidden=False):
+        if step is end or step.hidden or name not in values:
+            continue
+        with suppress(NoText, LookupError, ValueError):  # what cannot be printed is left out
+            text = printer.text(simplified(inlined(g, hidden)), step.name)
+            if len(text) <= LONGEST and _gives(text, values, estimate(values[name], 0.0)):
+                found[step.name] = text
+    return found
 
 
 def _names(tape: Tape, variables: Mapping[str, Any]) -> dict[Any, str]:

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Collection
 from typing import Any
 
-from gradcheck.answers import read_formula
+from gradcheck.answers import Formula, read_formula
 from gradcheck.answers.bracketing import bracketed_otherwise
-from gradcheck.answers.words import vocabulary
+from gradcheck.answers.formula import unchecked
+from gradcheck.answers.words import Words, vocabulary
 from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import TextError
 from gradcheck.mistakes import typing
@@ -15,9 +16,13 @@ def brackets_missing(
     answer: Any,
     names: Collection[str],
     functions: Collection[str],
+    is_possible: Callable[[Formula], bool],
     is_right: Callable[[str], bool],
 ) -> Diagnosis | None:
-    """The diagnosis of a typed formula that is right with other brackets; None if it is not."""
+    """The diagnosis of a typed formula that is right with other brackets; None if it is not.
+
+    `is_right` judges a text; it is asked of what `is_possible` does not rule out.
+    """
     if not isinstance(answer, str):
         return None
     words = vocabulary(names, functions, ("pi", "e"))
@@ -26,21 +31,23 @@ def brackets_missing(
         others = list(bracketed_otherwise(read.text, words))
     except TextError:
         return None
-    tried = {read.understood, ""}
+    tried = {read.understood}
     for text in others:
-        meant = _understood(text, names, functions)
-        if meant not in tried and is_right(text):
+        meant = _meant(text, words)
+        if meant is None or meant.understood in tried:
+            continue
+        tried.add(meant.understood)
+        if is_possible(meant) and is_right(text):
             return _diagnosis(read.text, read.understood, text)
-        tried.add(meant)
     return None
 
 
-def _understood(text: str, names: Collection[str], functions: Collection[str]) -> str:
-    """How a text is read; nothing where it is not."""
+def _meant(text: str, words: Words) -> Formula | None:
+    """How a text is read, before anything is made of it; None where it is not."""
     try:
-        return read_formula(text, names=names, functions=functions).understood
+        return unchecked(text, words)
     except TextError:
-        return ""
+        return None
 
 
 def _diagnosis(text: str, understood: str, right: str) -> Diagnosis:

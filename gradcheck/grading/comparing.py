@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.grading.equivalence import Array, Outcome, compare, compare_numbers
+from gradcheck.answers import Formula
+from gradcheck.grading.equivalence import Array, Outcome, compare, compare_numbers, differ
 from gradcheck.grading.formulas.knots import further_sides, unseen
-from gradcheck.grading.formulas.values import Readings, floats
+from gradcheck.grading.formulas.values import Readings, floats, readings
+from gradcheck.grading.judgement import FAILURES
 from gradcheck.grading.key import DIAGNOSTIC, Key, Spot
 from gradcheck.grading.understood import nearest
 
@@ -26,8 +28,7 @@ class Compared:
 
 def compared(key: Key, part: str, ready: Readings) -> Compared:
     """Numbers at the given point; formulas at every point, and where their pieces change."""
-    inputs = key.scope.inputs
-    if not any(inputs[name].varies for name in ready.names & inputs.keys()):
+    if not _varies(key, ready):
         return _numbers(key, part, ready)
     answers = [ready.at(spot) for spot in key.spots]
     references = [key.reference(k, part) for k in range(len(key.points))]
@@ -42,6 +43,21 @@ def compared(key: Key, part: str, ready: Readings) -> Compared:
         outcome = _doubted(outcome, key, ready, spots)
         return Compared(outcome, spots)
     return Compared(outcome, spots, tuple(floats(at) for at in answers[:DIAGNOSTIC]))
+
+
+def _varies(key: Key, ready: Readings) -> bool:
+    """Whether an answer mentions what has other values at other points."""
+    inputs = key.scope.inputs
+    return any(inputs[name].varies for name in ready.names & inputs.keys())
+
+
+def differs(key: Key, part: str, formula: Formula) -> bool:
+    """Whether a formula is proven to be another one at the given point already, at little cost."""
+    try:
+        ready = readings(key.scope, formula)
+        return _varies(key, ready) and differ(ready.at(key.spots[0]), key.reference(0, part))
+    except FAILURES:
+        return False
 
 
 def _doubted(outcome: Outcome, key: Key, ready: Readings, spots: tuple[Spot, ...]) -> Outcome:

@@ -70,6 +70,12 @@ def compare(answers: Sequence[At], references: Sequence[At]) -> Outcome:
     return _together(found) or _confirmed(len(found) - 1, answers[-1], references[-1])
 
 
+def differ(answer: At, reference: At) -> bool:
+    """Whether one point proves that they are different, with the fewest bits."""
+    with precision(BITS[0]):
+        return _seen(0, BITS[0], answer, reference).kind in ("different", "shape")
+
+
 def _climbed(k: int, answer: At, reference: At, last: Outcome) -> Outcome:
     """One point with more and more bits, until it is decided or patience ends."""
     for bits in BITS[1:]:

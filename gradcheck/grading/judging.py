@@ -3,14 +3,16 @@
 from dataclasses import replace
 from typing import Any
 
-from gradcheck.answers import Plain, read_answer
+from gradcheck.answers import Formula, Plain, misfit, read_answer
 from gradcheck.diagnosis import words
 from gradcheck.errors import TextError
 from gradcheck.grading.bracketing import brackets_missing
+from gradcheck.grading.comparing import differs
 from gradcheck.grading.formulas.values import readings
 from gradcheck.grading.gradients import of_gradient
 from gradcheck.grading.judgement import FAILURES, OURS, Judgement, said
 from gradcheck.grading.key import Key
+from gradcheck.grading.resized import ONE_SIZE, only_here
 from gradcheck.grading.runs import of_a_run
 from gradcheck.grading.scoring import share
 from gradcheck.grading.understood import notes, understood
@@ -30,10 +32,14 @@ def judge(
     if judged.verdict != "wrong" or part.form == "program" or not (kind or diagnose):
         return judged
 
+    def is_possible(formula: Formula) -> bool:
+        return key.run is not None or not differs(key, part.name, formula)
+
     def is_right(text: str) -> bool:
         return _as_it_stands(key, part, text, diagnose=False).verdict == "right"
 
-    diagnosis = brackets_missing(answer, key.scope.inputs, FORMULAS.functions, is_right)
+    names, functions = key.scope.inputs, FORMULAS.functions
+    diagnosis = brackets_missing(answer, names, functions, is_possible, is_right)
     if diagnosis is None:
         return judged
     if not kind:
@@ -68,4 +74,11 @@ def _as_it_stands(
     base = replace(base, understood=understood(read), remarks=notes(read))
     if ready is None:
         return said(base, "wrong", "a number or a formula is due, no other kind of value")
-    return of_gradient(base, key, part.name, ready, diagnose)
+    shapes = {name: entry.shape for name, entry in key.scope.inputs.items()}
+    if isinstance(read, Formula) and (fault := misfit(read.tree, shapes)):
+        return said(base, "wrong", f"the answer cannot be evaluated: {fault}")
+    judged = of_gradient(base, key, part.name, ready, diagnose)
+    if judged.verdict == "right" and (words_of_size := only_here(key, part.name, read)):
+        remarks = (*judged.remarks, words_of_size)
+        return replace(judged, remarks=remarks, tags=(*judged.tags, ONE_SIZE))
+    return judged

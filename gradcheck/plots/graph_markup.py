@@ -24,6 +24,8 @@ from gradcheck.plots.labels import factor_of, heading_lines, lines_of
 from gradcheck.plots.layering import Place, path
 
 ROUND = 6
+SCALE = 1.25
+"""Pixels of a page for a point of the plan: its letters are then nearly as large as the text's."""
 BASE = 0.32 * LINE
 """From the middle of a line of letters down to where they stand."""
 
@@ -31,8 +33,9 @@ BASE = 0.32 * LINE
 def graph_markup(graph: Graph) -> str:
     """The picture as an `svg` element, with its words for those who listen."""
     plan = planned(graph)
-    words = f'role="img" aria-label="{escape(description(graph), quote=True)}"'
-    size = f'viewBox="0 0 {plan.width:.0f} {plan.height:.0f}" width="{plan.width:.0f}"'
+    said = description(graph).removeprefix(". ")
+    words = f'role="img" aria-label="{escape(said, quote=True)}"'
+    size = f'viewBox="0 0 {plan.width:.0f} {plan.height:.0f}" width="{plan.width * SCALE:.0f}"'
     body = [*_texts(plan), *_edges(graph, plan)]
     for vertex in graph.vertices:
         body += _box(vertex, plan.boxes[vertex.key], vertex is graph.vertices[-1])

@@ -54,10 +54,11 @@ def planned(graph: Graph) -> Plan:
     widths = {key: width for key, (width, _) in sizes.items()}
     layout = laid_out(graph, widths, lane=LANE, gap=ACROSS, page=WIDTH - 2 * MARGIN)
     down = DOWN + LABEL * any(map(factor_of, graph.edges))
-    width = max(layout.width + 2 * MARGIN, NARROWEST)
+    width = max(layout.width + 2 * MARGIN, NARROWEST if graph.heading else 0.0)
     inside = width - 2 * MARGIN
     heading = textwrap.wrap(graph.heading, int(inside / HEAD_LETTER))
-    wrapped = (textwrap.wrap(words, int(inside / NOTE_LETTER)) for words in remarks_of(graph))
+    said = remarks_of(graph) if graph.heading else []  # without one the page around it says them
+    wrapped = (textwrap.wrap(words, int(inside / NOTE_LETTER)) for words in said)
     remarks = [line for lines in wrapped for line in lines]
     top = MARGIN + HEAD * len(heading) + NOTE * len(remarks) + PAD
     left = (width - layout.width) / 2

@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gradcheck.errors import GradcheckError
@@ -20,6 +20,7 @@ class Platform:
     grade: re.Pattern[str]
     maximum: str = ""  # the column that holds it
     maximum_row: str = ""  # or the row that does, by its first cell
+    feedback: str = ""  # the column that takes a text for the student
 
 
 PLATFORMS = {
@@ -30,11 +31,12 @@ PLATFORMS = {
         maximum_row="Points Possible",
     ),
     # The grading worksheet of one assignment. Moodle deletes the grades where an upload has
-    # feedback and no grade: the feedback of the export is given back beside the grade.
+    # feedback and no grade: a feedback goes beside a grade only, and into an empty cell only.
     "moodle": Platform(
         ("Identifier", "ID number", "Email address", "Username", "Full name"),
         re.compile("Grade"),
         maximum="Maximum Grade",
+        feedback="Feedback comments",
     ),
 }
 PARTICIPANT = "Participant "  # before the number in Moodle's column `Identifier`
@@ -69,12 +71,18 @@ def figure(points: float) -> str:
     return f"{points:.10g}"
 
 
-def filled(
-    export: bytes, platform: str, points: Mapping[str, float], possible: float, column: str = ""
+def filled(  # noqa: PLR0917 - an export, and what goes into it
+    export: bytes,
+    platform: str,
+    points: Mapping[str, float],
+    possible: float,
+    column: str = "",
+    feedback: Callable[[str], str] | None = None,
 ) -> Filled:
     """An export with each student's points in its column of grades; all other cells as they were.
 
-    Where the platform has another maximum, the points are scaled to it.
+    Where the platform has another maximum, the points are scaled to it. Where it has a column for
+    feedback, what `feedback` says to a student is put into it, unless somebody has written there.
     """
     text, encoding = _decoded(export)
     dialect = _dialect(text)
@@ -84,6 +92,8 @@ def filled(
     known = PLATFORMS[platform]
     place = _column(rows[0], known, column)
     notices = list(_fill(rows, known, place, points, possible))
+    if feedback is not None and known.feedback in rows[0]:
+        notices += _tell(rows, known, points, feedback)
     out = io.StringIO(newline="")
     csv.writer(out, dialect).writerows(rows)
     return Filled(out.getvalue().encode(encoding), tuple(notices))
@@ -111,7 +121,7 @@ def _fill(
 ) -> Iterator[str]:
     """Write the grades into the rows; say who is in one of the two places only."""
     header = rows[0]
-    names = [k for k, name in enumerate(header) if name.strip() in platform.students]
+    names = _names(header, platform)
     if not names:
         wanted = ", ".join(platform.students)
         raise NoGradebook(f"the export has no column that names students: {wanted}")
@@ -120,7 +130,7 @@ def _fill(
     left = dict(points)
     scaled, unknown = False, 0
     for row in rows[1:]:
-        found = next((s for k in names if k < len(row) and (s := _student(row[k], points))), None)
+        found = _found(row, names, points)
         if found is None or place >= len(row):
             unknown += not _is_maximum(row, platform, place) and any(row)
             continue
@@ -136,6 +146,35 @@ def _fill(
     if left:
         shown = ", ".join(list(left)[:10])
         yield f"{len(left)} students of the batch are not in the export: {shown}"
+
+
+def _tell(
+    rows: list[list[str]],
+    platform: Platform,
+    points: Mapping[str, float],
+    feedback: Callable[[str], str],
+) -> Iterator[str]:
+    """Write to each student who has a grade; what a teacher has written stays."""
+    names, place = _names(rows[0], platform), rows[0].index(platform.feedback)
+    kept = 0
+    for row in rows[1:]:
+        student = _found(row, names, points)
+        if student is None or place >= len(row):
+            continue
+        kept += bool(row[place].strip())
+        row[place] = row[place] if row[place].strip() else feedback(student)
+    if kept:
+        yield f"{kept} cells of `{platform.feedback}` are not empty: left as they are"
+
+
+def _names(header: Sequence[str], platform: Platform) -> list[int]:
+    """The columns that name students."""
+    return [k for k, name in enumerate(header) if name.strip() in platform.students]
+
+
+def _found(row: Sequence[str], names: Sequence[int], points: Mapping[str, float]) -> str | None:
+    """The student of the batch to whom a row belongs."""
+    return next((s for k in names if k < len(row) and (s := _student(row[k], points))), None)
 
 
 def _is_maximum(row: Sequence[str], platform: Platform, place: int) -> bool:

@@ -1,4 +1,4 @@
-"""A student's answers as tests: Gradescope's results.json, and JUnit's XML."""
+"""A student's answers for other programs: Gradescope's results.json, JUnit's XML, comments."""
 
 import json
 import re
@@ -42,6 +42,21 @@ def junit(students: Iterable[tuple[str, Sequence[Line]]], sources: dict[str, str
             yield from _case(student, line, sources[line["problem"]])
         yield "  </testsuite>"
     yield "</testsuites>"
+
+
+def comments(lines: Sequence[Line]) -> str:
+    """What a platform shows to a student beside the grade, as HTML: a paragraph an answer."""
+    return "".join(f"<p>{_comment(line)}</p>" for line in lines)
+
+
+def _comment(line: Line) -> str:
+    """The verdict on an answer, and what explains it in words; underlined lines need a page."""
+    name = f"<b>{escape(_clean(line['problem']))}.{escape(_clean(line['part']))}</b>"
+    silent = line["verdict"] in ("right", "missing")
+    found = [] if silent else [w for w in findings(line, "") if not w.startswith(" ")]
+    said = escape(_clean("; ".join(found)))
+    points = f"{line['score']:.6g} of {line['points']:.6g}"
+    return f"{name}: {line['verdict']}, {points}{f' &ndash; {said}' if said else ''}"
 
 
 def _suite(student: str, lines: Sequence[Line]) -> str:

@@ -1,6 +1,6 @@
 """The gradients of arrays, a line each: shape, norm, widest bar, verdict, closed form; entries."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,8 +46,9 @@ class Gradients:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         """A line or two a tensor, and its entries where there is room for all of them."""
-        signs = console.is_terminal and "utf" in console.encoding.lower()
-        way = _Way(signs, self._notation() if signs else None)
+        signs = in_signs(console)
+        notation = notation_of(self.forms.texts.values(), self.forms.axes) if signs else None
+        way = _Way(signs, notation)
         width = options.max_width
         parts = [self.verdict.parts[name] for name in self.shapes]
         blocks = {part.name: self._entries(part, width, signs) for part in parts}
@@ -56,21 +57,10 @@ class Gradients:
             yield from self._line(part, way, width)
             if shown:
                 yield from (Text(f"    {line}", style="dim") for line in blocks[part.name])
-        yield from self._legend(way)
+        if notation is not None and notation.sizes:
+            yield legend(notation)
         if not shown:
             yield Text("every entry: --entries", style="dim")
-
-    def _notation(self) -> Notation:
-        """The signs, with a letter for every size."""
-        sizes = sizes_in(self.forms.texts.values())
-        taken = set(self.forms.axes)
-        letters = (letter for letter in LETTERS if letter not in taken)
-        return Notation(self.forms.axes, dict(zip(sizes, letters, strict=False)))
-
-    def _legend(self, way: "_Way") -> Iterator[Text]:
-        if way.notation is not None and way.notation.sizes:
-            words = (f"{letter} = {size}" for size, letter in way.notation.sizes.items())
-            yield Text(", ".join(words), style="dim")
 
     def _line(self, part: Part, way: "_Way", width: int) -> Iterator[Text]:
         label = way.label(part.name)
@@ -89,7 +79,7 @@ class Gradients:
             yield line.append(f"  = {text}")
             return
         yield line
-        yield from _folded(f"= {text}", width)
+        yield from folded(f"= {text}", width)
 
     def _widest(self, name: str) -> float:
         """The widest error bar that any opinion has on an entry."""
@@ -101,7 +91,24 @@ class Gradients:
         if part.gradient is None:
             return []
         dots = "…" if signs else "..."
-        return list(_matrix(part.gradient.value, width - 4, dots, self.all_entries))
+        return list(matrix(part.gradient.value, width - 4, dots, self.all_entries))
+
+
+def in_signs(console: Console) -> bool:
+    """Whether mathematics is shown in signs: on a terminal that has them."""
+    return console.is_terminal and "utf" in console.encoding.lower()
+
+
+def notation_of(texts: Iterable[str], axes: Mapping[str, int], end: str = "L") -> Notation:
+    """The signs, with a letter for every size that the texts speak of."""
+    letters = (letter for letter in LETTERS if letter not in axes)
+    return Notation(axes, dict(zip(sizes_in(texts), letters, strict=False)), end)
+
+
+def legend(notation: Notation) -> Text:
+    """What the letters stand for."""
+    words = (f"{letter} = {size}" for size, letter in notation.sizes.items())
+    return Text(f"  {', '.join(words)}", style="dim")
 
 
 @dataclass(frozen=True)
@@ -121,7 +128,7 @@ class _Way:
         return text if self.notation is None else self.notation.written(text)
 
 
-def _folded(text: str, width: int) -> Iterator[Text]:
+def folded(text: str, width: int) -> Iterator[Text]:
     """A long formula on several lines, broken at blanks, indented further after the first."""
     room, line, first = max(width - 6, 20), "", True
     for word in text.split(" "):
@@ -133,13 +140,13 @@ def _folded(text: str, width: int) -> Iterator[Text]:
     yield Text(f"{'    ' if first else '      '}{line}")
 
 
-def _matrix(values: Any, width: int, dots: str, everything: bool) -> Iterator[str]:
+def matrix(values: Any, width: int, dots: str, everything: bool = False) -> Iterator[str]:
     """Rows of numbers in columns; of more than two axes slice by slice."""
     if values.ndim > 2:
         last = len(values) if everything else min(len(values), SLICES)
         for k in range(last):
             yield f"[{k}]"
-            yield from _matrix(values[k], width, dots, everything)
+            yield from matrix(values[k], width, dots, everything)
         if last < len(values):
             yield f"{dots} ({len(values)} of them)"
         return

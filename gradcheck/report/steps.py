@@ -1,17 +1,76 @@
 """The chain rule written out, as `gradcheck solve --steps` shows it."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.text import Text
 
+from gradcheck.closed_forms.derive import PREFIX
+from gradcheck.closed_forms.notation import Notation
 from gradcheck.derivation import Stage, Steps, Walked
 from gradcheck.report.figures import plain
+from gradcheck.report.gradients import folded, in_signs, legend, matrix, notation_of
 
 SHOWN_ENTRIES = 6
 
 
-def steps_text(derivation: Steps | Walked) -> Text:
-    """Formulas with their values, or arrays node by node."""
-    return _derivation(derivation) if isinstance(derivation, Steps) else _walked(derivation)
+def steps_shown(derivation: Steps | Walked) -> RenderableType:
+    """Formulas with their values, or arrays: forward node by node, back value by value."""
+    if isinstance(derivation, Steps):
+        return _derivation(derivation)
+    if not derivation.chain:
+        return _walked(derivation)
+    return Group(_forward(derivation), Chain(derivation))
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The chain rule on arrays, from the value down: each gradient of those before it.
+
+    In signs on a terminal, as NumPy's text in a pipe; the numbers below.
+    """
+
+    walked: Walked
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        """A formula with its shape, and the numbers below it."""
+        stages = self.walked.chain
+        signs = in_signs(console)
+        width = options.max_width
+        taken = {stage.name for stage in (*stages, *self.walked.forward)}
+        end = self.walked.end if self.walked.end != "value" or "L" in taken else "L"
+        notation = notation_of([s.text for s in stages], self._axes(), end) if signs else None
+        yield Text("the chain rule, from the value down", style="dim")
+        for stage in stages:
+            yield from self._stage(stage, notation, width)
+        if notation is not None and notation.sizes:
+            yield legend(notation)
+
+    def _axes(self) -> dict[str, int]:
+        """How many axes the names in the formulas have."""
+        stages = (*self.walked.forward, *self.walked.chain)
+        known = {stage.name: stage.value.ndim for stage in stages}
+        axes = {PREFIX + name: count for name, count in known.items()}
+        return {**dict(self.walked.axes), **known, **axes}
+
+    def _stage(self, stage: Stage, notation: Notation | None, width: int) -> Iterator[Text]:
+        if notation is None:
+            end = f"d{self.walked.end}/d"
+            text, name = stage.text.replace(PREFIX, end), f"{end}{stage.name}"
+            shape = "x".join(map(str, stage.value.shape))
+        else:
+            text, name = notation.written(stage.text), notation.name(PREFIX + stage.name)
+            shape = "×".join(map(str, stage.value.shape))
+        head = Text.assemble("  ", (name, "bold"), f" ({shape})" if shape else "")
+        if head.cell_len + len(text) + 3 <= width:
+            yield head.append(f" = {text}")
+        else:
+            yield head
+            yield from folded(f"= {text}", width)
+        for line in matrix(stage.value, width - 6, "…" if notation else "..."):
+            yield Text(f"      {line}", style="dim")
 
 
 def _derivation(derivation: Steps) -> Text:
@@ -26,11 +85,16 @@ def _derivation(derivation: Steps) -> Text:
     return text
 
 
-def _walked(derivation: Walked) -> Text:
-    text = Text("the values, from the inputs up\n", style="dim")
+def _forward(derivation: Walked) -> Text:
+    text = Text("the values, from the inputs up", style="dim")
     for stage in derivation.forward:
-        text.append(f"  {stage.name} = {stage.text}", style="not dim")
-        text.append(f"  {_array(stage)}  {stage.node}\n", style="dim")
+        text.append(f"\n  {stage.name} = {stage.text}", style="not dim")
+        text.append(f"  {_array(stage)}  {stage.node}", style="dim")
+    return text
+
+
+def _walked(derivation: Walked) -> Text:
+    text = _forward(derivation).append("\n")
     text.append("the cotangents, from the value down\n", style="dim")
     for stage in derivation.backward:
         text.append(f"  {stage.name}", style="not dim")

@@ -13,29 +13,9 @@ APPLY = MATHML.apply  # a function to what stands behind it: invisible
 LONGEST = 1_000
 DEEPEST = 30
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|[A-Za-z]|\s+|.", re.DOTALL)
-FUNCTIONS = frozenset(
-    [
-        "sin",
-        "cos",
-        "tan",
-        "cot",
-        "sec",
-        "csc",
-        "arcsin",
-        "arccos",
-        "arctan",
-        "sinh",
-        "cosh",
-        "tanh",
-        "ln",
-        "log",
-        "exp",
-        "det",
-        "max",
-        "min",
-        "lim",
-    ]
-)
+NAMES = """sin cos tan cot sec csc arcsin arccos arctan
+ sinh cosh tanh ln log exp det max min lim"""
+FUNCTIONS = frozenset(NAMES.split())
 OPERATORS = {
     "cdot": "⋅", "times": "×", "odot": "⊙", "pm": "±", "mp": "∓", "to": "→", "mapsto": "↦",
     "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "ne": "≠", "neq": "≠", "approx": "≈",

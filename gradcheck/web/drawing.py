@@ -19,6 +19,7 @@ from gradcheck.opinions.opinion import Case, NotScalar
 from gradcheck.opinions.reverse import once
 from gradcheck.plots.graph_markup import graph_markup
 from gradcheck.plots.graphs import graph_of, unsolved
+from gradcheck.plots.labels import remarks_of
 from gradcheck.problem.record import Point, Problem
 from gradcheck.report.figures import plain
 
@@ -34,12 +35,13 @@ Curve = list[tuple[float, float | None]]
 def drawn(key: Key) -> Drawn:
     """Everything that is the same for every answer; None where there is nothing to draw."""
     point = key.points[0]
-    graph, solved = _graphs(key)
+    graph, solved, remarks = _graphs(key)
     return {
-        "given": [[name, _value(value)] for name, value in point.items()],
+        "given": [[name, _entries(value)] for name, value in point.items()],
         "shapes": {name: list(entry.shape) for name, entry in key.problem.inputs.items()},
         "graph": graph,
         "solved": solved,
+        "remarks": remarks,
         "steps": None if key.run else _ventured(lambda: _steps(key.problem, point)),
         "curves": _all_curves(key),
     }
@@ -58,6 +60,15 @@ def _ventured(draw: Callable[[], Any]) -> Any:
         return None
 
 
+def _entries(value: Any) -> Any:
+    """An input's value as nested lists of texts; of a large array, or a deep one, a sentence."""
+    array = np.asarray(value)
+    if array.size > SHOWN or array.ndim > 2 or not array.size:
+        return f"an array of the shape {array.shape}"
+    texts = np.array([plain(float(entry), 6) for entry in array.flat], dtype=object)
+    return texts.reshape(array.shape).tolist() if array.shape else texts[0]
+
+
 def _value(value: Any) -> str:
     """An input's value; of a large array the shape."""
     array = np.asarray(value)
@@ -72,15 +83,15 @@ def _value(value: Any) -> str:
 # -- the graph and the chain rule ------------------------------------------------------------------
 
 
-def _graphs(key: Key) -> tuple[str | None, str | None]:
-    """The tape with values alone, and with the gradients that came back."""
+def _graphs(key: Key) -> tuple[str | None, str | None, list[str]]:
+    """The tape with values alone, with the gradients that came back, and how that is to be read."""
     case = _case(key)
     if case is None:
-        return None, None
+        return None, None, []
     found = _ventured(lambda: graph_of("", case, key.problem.program, NODES))
     if found is None:
-        return None, None
-    return graph_markup(unsolved(found)), graph_markup(found)
+        return None, None, []
+    return graph_markup(unsolved(found)), graph_markup(found), remarks_of(found)
 
 
 def _case(key: Key) -> Case | None:

@@ -51,7 +51,8 @@ def environment() -> Environment:
         "coded": coded,
         "prose": prose,
         "inline": inline,
-        "named": lambda mistake: mistake_name(mistake).replace("-", " "),
+        "named": lambda mistake: mistake_name(mistake).replace("-", " ").capitalize(),
+        "matrix": matrix,
         "points": lambda value: f"{value:.6g}",
     }
     found.globals |= {
@@ -64,6 +65,21 @@ def environment() -> Environment:
         "hints": HINTS,
     }
     return found
+
+
+def matrix(value: Any) -> Markup:
+    """A number, or nested lists of them in brackets."""
+    if not isinstance(value, list):
+        tag = "mtext" if " " in value else "mn"
+        return Markup(f"<{tag}>{{}}</{tag}>").format(value.replace("-", "\u2212"))
+    rows = [row if isinstance(row, list) else [row] for row in value]
+    if not isinstance(value[0], list):
+        rows = [value]
+    lines = (
+        Markup("").join(Markup("<mtd>{}</mtd>").format(matrix(x)) for x in row) for row in rows
+    )
+    table = Markup("").join(Markup("<mtr>{}</mtr>").format(line) for line in lines)
+    return Markup("<mtable>{}</mtable>").format(table)
 
 
 def page(request: Request, name: str, status: int = 200, **more: Any) -> HTMLResponse:

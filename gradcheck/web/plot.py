@@ -9,6 +9,10 @@ Curve = Sequence[Sequence[float | None]]
 
 WIDTH, HEIGHT = 640, 300
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 10, 26
+WINDOW = (
+    f'x="{LEFT}" y="{TOP}" width="{WIDTH - LEFT - RIGHT}" height="{HEIGHT - TOP - BOTTOM}" '
+    f'viewBox="{LEFT} {TOP} {WIDTH - LEFT - RIGHT} {HEIGHT - TOP - BOTTOM}"'
+)
 TICKS = 5
 TRIMMED = 0.04  # of a curve's highest and lowest values may leave the picture
 KINDS = ("f", "slope", "yours")
@@ -22,7 +26,8 @@ def plot(part: str, curves: Mapping[str, Any], yours: Curve | None) -> str:
         return ""
     frame = _Frame(curves["f"][0][0], curves["f"][-1][0], low, high)
     body = [*frame.grid(part, curves["at"])]
-    body += [line for kind in KINDS if kind in lines for line in frame.curve(kind, lines[kind])]
+    drawn = (line for kind in KINDS if kind in lines for line in frame.curve(kind, lines[kind]))
+    body.append(f"<svg {WINDOW}>{''.join(drawn)}</svg>")  # what leaves the window is cut off
     words = escape(_words(part, lines), quote=True)
     size = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}"'
     return f'<svg class="plot" {size} role="img" aria-label="{words}">{"".join(body)}</svg>'

@@ -20,6 +20,7 @@ from typing import Any
 from gradcheck.web.frames import HEAD, framed, length
 from gradcheck.web.nursery import FORK
 
+NURSERY = "gradcheck.web.nursery"
 MB = 2**20
 TASKS = 2_000  # that a worker does before another takes its place: what it remembers is let go
 PATIENCE = (
@@ -159,14 +160,25 @@ class Pool:
         self.ran_away: OrderedDict[str, None] = OrderedDict()
         self.suspects: dict[str, float] = {}
         self.restarts = 0
+        self.renewing = asyncio.Lock()
 
     # -- beginning and end ---------------------------------------------------------------------
 
     async def start(self) -> None:
         """Start the nursery, and a keeper for every worker."""
+        await self._nurse()
+        limits = self.limits
+        quick = _Lane(limits.quick, limits.waiting, limits.each)
+        slow = _Lane(limits.slow, limits.waiting_slow, 2)
+        self.lanes = {"quick": quick, "slow": slow}
+        keepers = [self._keep(lane) for lane in (*[quick] * self.workers, slow)]
+        self.tasks = [asyncio.create_task(each) for each in keepers]
+
+    async def _nurse(self) -> None:
+        """Start the process that prepares the problems, and listen to it."""
         self.control, theirs = socket.socketpair()
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-        command = [sys.executable, "-m", "gradcheck.web.nursery", str(theirs.fileno())]
+        command = [sys.executable, "-m", NURSERY, str(theirs.fileno())]
         self.nursery = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=environment)
         theirs.close()
         problems = [id for *_, ids in self.sets for id in ids]
@@ -175,28 +187,31 @@ class Pool:
         reading = self.control.dup()
         reading.setblocking(False)
         reader, self.news = await asyncio.open_connection(sock=reading)
-        limits = self.limits
-        self.lanes = {
-            "quick": _Lane(limits.quick, limits.waiting, limits.each),
-            "slow": _Lane(limits.slow, limits.waiting_slow, 2),
-        }
-        keepers = [self._keep(self.lanes["quick"]) for _ in range(self.workers)]
-        self.tasks = [
-            asyncio.create_task(each) for each in [*keepers, self._keep(self.lanes["slow"])]
-        ]
-        self.tasks.append(asyncio.create_task(self._follow(reader)))
+        self.following = asyncio.create_task(self._follow(reader))
 
-    async def stop(self) -> None:
-        """Let everybody go."""
-        for task in self.tasks:
-            task.cancel()
-        await asyncio.gather(*self.tasks, return_exceptions=True)
-        for worker in list(self.living):
-            worker.kill()
+    async def _renew_nursery(self, old: "subprocess.Popen[bytes]") -> None:
+        """Replace a nursery that has died; whoever finds out first does it."""
+        async with self.renewing:
+            if self.nursery is old:
+                self._close_nursery()
+                await self._nurse()
+
+    def _close_nursery(self) -> None:
+        self.following.cancel()
         self.news.close()
         self.control.close()
         self.nursery.kill()
         self.nursery.wait()
+
+    async def stop(self) -> None:
+        """Let everybody go."""
+        for task in (*self.tasks, self.following):
+            task.cancel()
+        await asyncio.gather(*self.tasks, self.following, return_exceptions=True)
+        for worker in list(self.living):
+            worker.kill()
+        self._close_nursery()
+        await asyncio.sleep(0)  # what was closed is let go in the loop's next round
 
     async def _follow(self, reader: asyncio.StreamReader) -> None:
         """What the nursery says of each problem; then workers that know them all take over."""
@@ -270,11 +285,24 @@ class Pool:
 
     async def _forked(self) -> _Worker:
         """A new worker."""
+        while True:
+            nursery = self.nursery
+            try:
+                return await self._from_nursery()
+            except (OSError, EOFError):
+                await self._renew_nursery(nursery)
+
+    async def _from_nursery(self) -> _Worker:
+        """A new worker; raises OSError or EOFError where the nursery is gone."""
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
-        with theirs:
-            socket.send_fds(self.control, [FORK], [theirs.fileno()])
         reader, writer = await asyncio.open_connection(sock=ours)
-        worker = _Worker(reader, writer, (await _received(reader))["pid"])
+        try:
+            with theirs:
+                socket.send_fds(self.control, [FORK], [theirs.fileno()])
+            worker = _Worker(reader, writer, (await _received(reader))["pid"])
+        except BaseException:  # the server stops, too: a worker without its socket ends by itself
+            writer.close()
+            raise
         self.living.add(worker)
         return worker

@@ -28,7 +28,7 @@ READ = {
     "2/10 X^T (XW - Y)": "2/10*X.T @ (X @ W - Y)",
     r"\frac{2}{Y.size} X^\top (X W - Y)": "2/Y.size*X.T @ (X @ W - Y)",
     "2(XW-Y)(1-Y^2)": "2*(X @ W - Y)*(1 - Y**2)",
-    "Xv": "X*v",
+    "Xv": "X @ v",
     "X(v + W)": "X*(v + W)",
     "vX^T": "v @ X.T",
     "SS": "S*S",
@@ -43,7 +43,7 @@ READ = {
 
 @pytest.mark.parametrize(("typed", "understood"), READ.items())
 def test_a_product_is_read_as_it_fits(typed, understood):
-    """Entry by entry where that fits, as a matrix product where only that does; with a note."""
+    """A matrix beside a vector is a product; else entry by entry where that fits; with a note."""
     formula = read_formula(typed, names=INPUTS, functions=FUNCTIONS)
     assert formula.understood == understood
     assert ("@" not in understood) or any("matrix product" in note for note in formula.notes)

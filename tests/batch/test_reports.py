@@ -1,5 +1,6 @@
 """`gradcheck report`: a graded batch rendered again, in every form, and looked at in a browser."""
 
+import csv
 import json
 import re
 import shutil
@@ -71,6 +72,20 @@ def test_an_export_comes_back_filled_in(graded, tmp_path):
     head, row = (tmp_path / "new.csv").read_text().splitlines()
     assert head == export.splitlines()[0]
     assert re.fullmatch(rf"Q,7,{re.escape(STUDENT)},[\d.]+", row)
+
+
+def test_moodle_tells_each_student(graded, tmp_path):
+    """What was found of each answer, as harmless HTML, where the export has a column for it."""
+    head = "Email address,Grade,Maximum Grade,Feedback comments\n"
+    made(tmp_path, {"m.csv": f"{head}{STUDENT},,12,\n{'W' * 190},,12,\n"})
+    words = ["--as", "moodle", "--points", tmp_path / "m.csv", "-o", tmp_path / "new.csv"]
+    assert report(graded, *words).exit_code == 0
+    with (tmp_path / "new.csv").open() as file:
+        own, nasty = (row["Feedback comments"] for row in csv.DictReader(file))
+    assert own.count("<p>") == own.count("</p>") == 10
+    assert own.startswith("<p><b>sine-of-square.x</b>: ")
+    assert re.search(r": wrong, 0 of 1 &ndash; at x = [\d.]+: yours \S+, expected \S+", own)
+    assert "<img" not in nasty
 
 
 def test_gradescope(graded, tmp_path):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from gradcheck.batch.collect import Collector
 from gradcheck.batch.ledger import Ledger
 from tests.support.batches import (
     CLASS_ANSWERS,
@@ -203,6 +204,46 @@ def test_what_was_not_asked_is_told(here):
         assert f"`{name}` was not asked" in found.stderr
     told = [t for t in lines(found.stdout) if (t["student"], t["part"]) == ("ada", "y")]
     assert [t["verdict"] for t in told] == ["right"], "`two.y` is a part of `two`"
+
+
+def test_a_strange_column_is_told_once(here):
+    """Not once a row; a name in many files once, with how many more."""
+    rows = "".join(f"s{k},6x,{k},{k}\n" for k in range(30))
+    made(here, {"form.csv": "student,line,shoe,two.z\n" + rows})
+    made(here, {f"answers/t{k}.yaml": "answers: {line: 2, other: 3}" for k in range(7)})
+    found = grade(here / "set.yaml", here / "form.csv", here / "answers", "--json")
+    told = [line for line in found.stderr.splitlines() if "asked" in line]
+    assert [line.partition("form.csv")[2] for line in told[:2]] == [
+        ": the column `shoe` was not asked",
+        ": the column `two.z` was not asked",
+    ]
+    assert len(told) == 3
+    assert told[2].endswith("t0.yaml: `other` was not asked, nor in 6 more")
+
+
+def test_submissions_are_committed_as_they_are_read(here, monkeypatch):
+    """A run that dies while it reads leaves what it read; a choice then waits for a whole run."""
+    made(here, {"form.csv": "student,line\n" + "".join(f"s{k},{k}x\n" for k in range(400))})
+    words = [here / "set.yaml", here / "form.csv", "-o", here / "out", "--jobs", 1]
+    taken, kept = Collector._take, []
+
+    def dying(self, read):
+        if getattr(read, "student", "") == "s310":
+            with closing(sqlite3.connect(here / "out" / "results.sqlite")) as other:
+                kept.extend(other.execute("SELECT DISTINCT student FROM answers").fetchall())
+            raise OSError("the disk is gone")
+        taken(self, read)
+
+    monkeypatch.setattr(Collector, "_take", dying)
+    found = grade(*words)
+    assert found.exit_code == 2
+    assert "the disk is gone" in found.stderr
+    assert 250 < len(kept) < 310, "others see what was committed"
+    monkeypatch.undo()
+    found = grade(*words, "--only", "s399")
+    assert (found.exit_code, "run it again without --only" in found.stderr) == (2, True)
+    assert grade(*words).exit_code == 0
+    assert len(lines((here / "out" / "results.jsonl").read_text())) == 1200
 
 
 def test_a_set_without_a_gradable_problem_is_malformed(tmp_path):

@@ -50,6 +50,14 @@ def test_moodle():
     assert [row[5:] for row in after] == [row[5:] for row in rows(MOODLE.encode())]
 
 
+def test_moodle_is_told_what_was_found():
+    """In the column for it, beside a grade; a teacher's own words are left."""
+    found = filled(MOODLE.encode(), "moodle", POINTS, 10.0, feedback=lambda name: f"<p>{name}</p>")
+    told = [row[6] for row in rows(found.content)]
+    assert told == ["Feedback comments", "well done", "<p>bob@example.edu</p>"]
+    assert found.notices[-1].startswith("1 cells of `Feedback comments` are not empty")
+
+
 @pytest.mark.parametrize(
     ("export", "words"),
     [

@@ -36,6 +36,8 @@ SOME = frozenset(
 def rendered(text: str) -> str:
     """The text with every `$ gradcheck ...` block showing what the command prints now."""
     with tempfile.TemporaryDirectory() as folder:
+        for name in ("problems", "tests"):
+            (Path(folder) / name).symlink_to(README.parent / name)
         for match in NAMED.finditer(text):
             (Path(folder) / match["name"]).write_text(match["text"])
         text = SHOWN.sub(lambda m: _shown(m["words"], folder), text)

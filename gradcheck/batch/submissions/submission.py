@@ -14,7 +14,8 @@ BARRED = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 class Submission:
     """One student's answers: problem id -> part -> what was typed; `called` is a name for people.
 
-    `whole`: it replaces what the student handed in before, as a later row of a form does.
+    `whole`: it replaces what the student handed in before, as a later row of a form does. `table`
+    is the file that it is a row of, where it is one.
     """
 
     student: str
@@ -22,6 +23,7 @@ class Submission:
     file: str = ""
     called: str = ""
     whole: bool = False
+    table: str = ""
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ def rows(file: File, mapping: Mapped) -> Iterator[Submission | Notice]:
             yield from (Notice(file.name, why) for why in _strange(file, headers, mapping))
             for row in reader:
                 if any(cell.strip() for cell in row):
-                    yield _row(f"{file.name}:{reader.line_num}", row, columns)
+                    yield _row(file.name, reader.line_num, row, columns)
         except UnicodeDecodeError as error:
             words = f"this is not UTF-8: the byte {error.object[error.start]:02X}"
             raise TextError([Complaint(words, CURE, file.name, _undecodable(file))]) from None
@@ -146,10 +146,10 @@ def _strange(file: File, headers: list[str], mapping: Mapped) -> Iterator[str]:
             yield f"{file.name}:1: there is no column `{header}`, which the mapping names"
 
 
-def _row(place: str, row: list[str], columns: tuple[int, dict[int, str]]) -> Submission:
+def _row(table: str, line: int, row: list[str], columns: tuple[int, dict[int, str]]) -> Submission:
     """One student's answers: empty cells are missing ones."""
     student, targets = columns
     cells = {targets[k]: cell.strip() for k, cell in enumerate(row) if k in targets}
     answers = {target: {"": cell} for target, cell in cells.items() if cell}
     name = row[student] if student < len(row) else ""
-    return Submission(name, answers, place, whole=True)
+    return Submission(name, answers, f"{table}:{line}", whole=True, table=table)

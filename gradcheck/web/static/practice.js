@@ -23,11 +23,14 @@ function question(field) {
 }
 
 async function understand(field) {
+  if (!field.isConnected) return; // a judgement has replaced it meanwhile
   const echo = document.getElementById(field.dataset.echo);
   const place = echo.querySelector(".echo-said");
+  const label = echo.querySelector(".echo-label");
   if (!field.value.trim() || (field.dataset.role === "answer" && !field.form.f.value.trim())) {
     asked.set(field, null);
     place.replaceChildren(soft("what you type appears here"));
+    label.hidden = false;
     return;
   }
   const body = JSON.stringify(question(field));
@@ -41,6 +44,7 @@ async function understand(field) {
     return;
   }
   if (asked.get(field) !== body) return;
+  label.hidden = Boolean(said.complaint);
   show(place, said, field.value);
   later(spoken, HEARD, () => {
     spoken.textContent = said.complaint ? `not understood: ${said.complaint}` : said.understood ? `understood as ${said.understood}` : "";

@@ -1,0 +1,82 @@
+"""Matrix notation as people type it: transposes, products entry by entry, sizes by a letter."""
+
+from typing import NamedTuple
+
+import pytest
+
+from gradcheck.answers import misfit, read_formula
+from gradcheck.language.kinds import FORMULAS
+
+
+class Sized(NamedTuple):
+    """An input of some shape."""
+
+    shape: tuple[int, ...]
+
+
+INPUTS = {
+    "X": Sized((5, 3)),
+    "R": Sized((5, 2)),
+    "H": Sized((5, 2)),
+    "W2": Sized((2, 2)),
+    "p": Sized((5,)),
+    "y": Sized((5,)),
+    "w": Sized((3,)),
+}
+READ = {
+    "XᵀR": "X.T @ R",
+    "X⊤R": "X.T @ R",
+    "X^T R": "X.T @ R",
+    "X^TR": "X.T @ R",
+    "X'R": "X.T @ R",
+    "X' R": "X.T @ R",
+    r"X^\top R": "X.T @ R",
+    r"\mathbf{X}^\top R": "X.T @ R",
+    r"\boldsymbol{X}^\intercal \mathbf{R}": "X.T @ R",
+    "Xᵀ·R": "X.T @ R",
+    r"X^T \cdot R": "X.T @ R",
+    "X.T*R": "X.T*R",
+    "transpose(X) R": "transpose(X) @ R",
+    "R ⊙ (1 − H²)": "R*(1 - H**2)",
+    r"R \odot (1 - H^2)": "R*(1 - H**2)",
+    "R ∘ (1 - H ∘ H)": "R*(1 - H*H)",
+    "R .* (1 - H.^2)": "R*(1 - H**2)",
+    r"R \odot (1 - H^{\odot 2})": "R*(1 - H**2)",
+    "Xᵀ(R W₂ᵀ ⊙ (1 − H²))": "X.T @ (R @ W2.T*(1 - H**2))",
+    "H ⊙ R W2": "H*(R @ W2)",
+    "(p - y)/n": "(p - y)/X.shape[0]",
+    "1/N Xᵀ(p − y)": "1/X.shape[0]*X.T @ (p - y)",
+    "Xᵀ(σ(X w) − y)": "X.T @ (sigmoid(X @ w) - y)",
+}
+
+
+@pytest.mark.parametrize("typed", READ)
+def test_it_is_read(typed: str) -> None:
+    """In Unicode, in LaTeX, in MATLAB's signs."""
+    functions = FORMULAS.functions
+    assert read_formula(typed, names=INPUTS, functions=functions).understood == READ[typed]
+
+
+def test_n_is_no_size_where_lengths_differ() -> None:
+    """It stays unknown where no length is the usual one."""
+    inputs = {"a": Sized((2,)), "b": Sized((3,))}
+    with pytest.raises(Exception, match="unknown name n"):
+        read_formula("a/n", names=inputs, functions=FORMULAS.functions)
+
+
+FAULTS = {
+    "X R": "`X` should be transposed: shapes (5,3)·(5,2)",
+    "X.T @ (R @ X)": "`R` should be transposed: shapes (5,2)·(5,3)",
+    "X.T * R": "`X.T` times `R` is a matrix product: write @; shapes (3,5)·(5,2)",
+    "X @ p": "`X` should be transposed: shapes (5,3)·(5)",
+    "X.T @ R": "",
+    "sum(X) * R": "",
+}
+
+
+@pytest.mark.parametrize("typed", FAULTS)
+def test_shapes_that_do_not_fit_are_told_in_the_same_notation(typed: str) -> None:
+    """Which factor, which shapes, and what would fit."""
+    formula = read_formula(typed, names=INPUTS, functions=FORMULAS.functions)
+    shapes = {name: entry.shape for name, entry in INPUTS.items()}
+    assert misfit(formula.tree, shapes) == FAULTS[typed]

@@ -1,0 +1,210 @@
+"""The pages in a real browser: wide and narrow, light and dark, by keyboard, without script."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.browser import CHROMIUM, axe, running
+from tests.support.practising import COURSE, RIGHT, WRONG
+
+playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no chromium is here: no page was looked at")
+
+WINDOWS = [(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")]
+ASKED = "/free?f=x^3%2B2sin+x&answer=3x^2-2cos+x"
+PAGES = ["/", "/p/cubic", "/p/vector", "/p/write", "/free", ASKED]
+
+
+def press(page, name):
+    """Press the button of that name."""
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """The address of a server with the small course."""
+    here: Path = tmp_path_factory.mktemp("browser")
+    (here / "course.yaml").write_text(COURSE)
+    with running(here / "course.yaml", here / "out") as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def opened(browser, address):
+    """A function that opens a page; whatever it complains of, or asks others for, is a failure."""
+    contexts, faults = [], []
+
+    def seen(request):
+        if not request.url.startswith(address):
+            faults.append(f"asked {request.url}")
+
+    def said(message):
+        if message.type in ("error", "warning"):
+            faults.append(message.text)
+
+    def opening(path, width=1280, scheme="light", **how):
+        context = browser.new_context(
+            viewport={"width": width, "height": 860}, color_scheme=scheme, base_url=address, **how
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("request", seen)
+        page.on("console", said)
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.goto(path)
+        return page
+
+    yield opening
+    for context in contexts:
+        context.close()
+    assert faults == []
+
+
+@pytest.mark.parametrize(("width", "scheme"), WINDOWS)
+def test_no_page_is_wider_than_its_window(opened, width, scheme):
+    for path in PAGES:
+        page = opened(path, width, scheme)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.title().endswith("gradcheck")
+
+
+def test_the_echo_follows_what_is_typed(opened):
+    page = opened("/p/cubic")
+    page.fill("textarea", "2x cos(x^2)")
+    page.wait_for_selector("#part-1-echo math")
+    assert page.text_content("#part-1-echo math msup") == "x2"
+    playwright.expect(page.locator("#said")).to_have_text("understood as 2*x*cos(x**2)")
+    page.fill("textarea", "2x + foo(x)")
+    page.wait_for_selector("#part-1-echo pre")
+    typed, caret, why = page.inner_text("#part-1-echo pre").split("\n")
+    assert typed[caret.index("^") : caret.rindex("^") + 1] == "foo"
+    assert "foo" in why
+    described = page.get_attribute("textarea", "aria-describedby")
+    assert page.locator(f"#{described}").count() == 1
+
+
+def test_a_wrong_answer_is_explained_step_by_step(opened):
+    page = opened("/p/cubic")
+    page.fill("textarea", WRONG)
+    press(page, "Check")
+    playwright.expect(page.locator("h3.verdict")).to_have_text("Not right")
+    assert page.locator("mark").count() == 0
+    press(page, "What kind of mistake is it?")
+    playwright.expect(page.locator(".mistakes")).to_contain_text("Sign error")
+    press(page, "Where is it?")
+    playwright.expect(page.locator("mark")).to_have_text("2*sin(x)")
+    press(page, "Say it in words")
+    playwright.expect(page.locator(".mistakes")).to_contain_text("the wrong way round")
+    page.click("text=See it")
+    assert page.locator("svg.plot path.yours").is_visible()
+    page.fill("textarea", RIGHT)
+    press(page, "Check")
+    playwright.expect(page.locator("h3.verdict")).to_have_text("Right")
+    playwright.expect(page.locator("svg.graph")).to_contain_text("x.grad 11.17")
+
+
+def test_with_the_keyboard_alone(opened):
+    """From the top: the name, the first problem, an answer, its verdict, a hint."""
+    page = opened("/")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "To the content"
+    for _ in range(4):
+        page.keyboard.press("Tab")
+    page.keyboard.type("Ada")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    assert "Ada" in page.inner_text("header")
+    page.focus("text=A cubic and a sine")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    for _ in range(40):
+        if page.evaluate("document.activeElement.tagName") == "TEXTAREA":
+            break
+        page.keyboard.press("Tab")
+    page.keyboard.type(WRONG)
+    page.keyboard.press("Enter")
+    playwright.expect(page.locator("h3.verdict")).to_be_focused()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "What kind of mistake is it?"
+    page.keyboard.press("Enter")
+    playwright.expect(page.locator(".mistakes")).to_contain_text("Sign error")
+
+
+def test_a_grid_by_arrows(opened):
+    page = opened("/p/vector")
+    page.click("text=Fill in 2 entries instead")
+    page.focus("[name=cell-0]")
+    page.keyboard.type("6")
+    page.keyboard.press("Tab")
+    page.keyboard.type("16")
+    page.keyboard.press("Enter")
+    playwright.expect(page.locator("h3.verdict")).to_have_text("Right")
+
+
+def test_a_function_of_ones_own(opened):
+    page = opened("/free")
+    page.fill("#f", "x^3 + 2sin x")
+    page.wait_for_selector("#f-echo math")
+    page.fill("#answer", WRONG)
+    page.wait_for_selector("#answer-echo math")
+    page.keyboard.press("Enter")
+    playwright.expect(page.locator("h3.verdict")).to_have_text("Not right")
+    assert page.locator("svg.plot path.yours").is_visible()
+    assert "answer=3x" in page.url
+
+
+def test_without_script(opened):
+    page = opened("/", java_script_enabled=False)
+    page.fill("#name", "Bob")
+    press(page, "Keep my progress")
+    page.click("text=A cubic and a sine")
+    page.fill("textarea", WRONG)
+    press(page, "Check")
+    assert page.inner_text("h3.verdict") == "Not right"
+    for hint in ("What kind of mistake is it?", "Where is it?", "Say it in words"):
+        press(page, hint)
+    assert page.inner_text("mark") == "2*sin(x)"
+    assert "the wrong way round" in page.inner_text(".mistakes")
+    page.goto("/free")
+    page.fill("#f", "x^2")
+    page.fill("#answer", "2x")
+    press(page, "Check")
+    assert page.inner_text("h3.verdict") == "Right"
+    assert page.locator("#answer-echo math").count() == 1
+
+
+@pytest.mark.parametrize(("width", "scheme"), [WINDOWS[1], WINDOWS[2]])
+def test_axe_finds_nothing_serious(opened, width, scheme):
+    script = axe()
+    if not script:
+        pytest.skip("npm's registry is out of reach: axe-core was not asked")
+    found = []
+    for path in PAGES:
+        page = opened(path, width, scheme, bypass_csp=True)
+        found += _serious(page, script, path)
+    page = opened("/p/cubic", width, scheme, bypass_csp=True)
+    page.fill("textarea", WRONG)
+    for button in ("Check", "What kind of mistake is it?", "Where is it?", "Say it in words"):
+        press(page, button)
+        page.wait_for_timeout(300)
+    found += _serious(page, script, "a hint")
+    assert found == []
+
+
+def _serious(page, script, where):
+    """What axe-core finds that is serious or worse."""
+    page.evaluate(script)
+    result = page.evaluate("axe.run()")
+    return [
+        (where, each["id"], [node["html"][:120] for node in each["nodes"][:3]])
+        for each in result["violations"]
+        if each["impact"] in ("serious", "critical")
+    ]

@@ -1,0 +1,120 @@
+"""Workers with limits: what runs away is ended and told so, and nobody else waits."""
+
+import asyncio
+import contextlib
+import os
+import signal
+
+import pytest
+
+from gradcheck.batch.questions import packed
+from gradcheck.web.pool import Busy, Limits, Pool, RanAway
+from tests.support.practising import RIGHT, WRONG, course
+
+FAST = Limits(quick=0.3, slow=0.5, memory=256 * 2**20)
+
+
+def in_pool(limits, run, workers=1):
+    """What a coroutine finds that is given a pool of workers."""
+
+    async def whole():
+        pool = Pool(course().texts(), workers=workers, limits=limits)
+        await pool.start()
+        try:
+            return await asyncio.wait_for(run(pool), 60)
+        finally:
+            await pool.stop()
+
+    return asyncio.run(whole())
+
+
+async def judged(pool, answer, sender="ada"):
+    """The verdict on an answer to the cubic."""
+    return (await pool.ask(sender, "judge", "cubic", "x", packed(answer)))["verdict"]
+
+
+async def outcome(waiting):
+    """What comes of a question, or the name of what it raises."""
+    try:
+        return await waiting
+    except (Busy, RanAway) as error:
+        return type(error).__name__
+
+
+def kill(pool):
+    """Kill all workers that live."""
+    for worker in list(pool.living):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(worker.pid, signal.SIGKILL)
+
+
+def test_answers_are_judged():
+    async def run(pool):
+        return [await judged(pool, answer) for answer in (RIGHT, WRONG, "3x^2 + (")]
+
+    assert in_pool(FAST, run) == ["right", "wrong", "invalid"]
+
+
+@pytest.mark.parametrize("task", ["loop", "eat", "die"])
+def test_what_runs_away_is_ended_and_replaced(task, monkeypatch):
+    """Beside it others are answered; it is not tried a third time."""
+
+    async def run(pool):
+        before = {worker.pid for worker in pool.living}
+        away = asyncio.ensure_future(outcome(pool.ask("eve", task)))
+        others = [await judged(pool, f"{k}x") for k in range(5)]
+        ended = await away
+        again = await outcome(pool.ask("bob", task))
+        return others, ended, again, before
+
+    monkeypatch.setenv("PYTHONPATH", os.getcwd())
+    monkeypatch.setattr("gradcheck.web.pool.NURSERY", "tests.support.hostile_nursery")
+    others, ended, again, _ = in_pool(FAST, run)
+    assert others == ["wrong"] * 5
+    assert ended == again == "RanAway"
+
+
+def test_the_queue_has_a_bound():
+    async def run(pool):
+        await judged(pool, RIGHT)
+        asked = [outcome(judged(pool, f"{k}x", str(k % 4))) for k in range(20)]
+        return await asyncio.gather(*asked)
+
+    found = in_pool(Limits(waiting=8, each=8), run)
+    assert set(found) == {"wrong", "Busy"}
+    assert found.count("Busy") >= 20 - 8 - 1
+
+
+def test_one_sender_does_not_fill_the_queue():
+    """Nor is anybody's first question behind all of his."""
+
+    async def run(pool):
+        await judged(pool, RIGHT)
+        order = []
+
+        async def ask(k, sender):
+            order.append((sender, await outcome(judged(pool, f"{k}x", sender))))
+
+        await asyncio.gather(*(ask(k, "eve") for k in range(40)), ask(99, "ada"))
+        return order
+
+    found = in_pool(Limits(each=10), run)
+    assert [said for sender, said in found if sender == "ada"] == ["wrong"]
+    assert [said for sender, said in found if sender == "eve"].count("Busy") >= 29
+    answered = [sender for sender, said in found if said == "wrong"]
+    assert answered.index("ada") <= 3
+
+
+def test_killed_workers_and_a_killed_nursery_are_replaced():
+    async def run(pool):
+        found = [await judged(pool, RIGHT)]
+        kill(pool)
+        await asyncio.sleep(0.1)
+        found.append(await judged(pool, RIGHT))
+        pool.nursery.kill()
+        await asyncio.sleep(0.1)
+        kill(pool)
+        await asyncio.sleep(0.1)
+        return [*found, await judged(pool, WRONG)]
+
+    assert in_pool(FAST, run, workers=2) == ["right", "right", "wrong"]
