@@ -28,6 +28,7 @@ TOPICS = (
     "variants",
     "generate",
     "marking",
+    "batches",
     "python",
     "notebooks",
     "lessons",
@@ -147,7 +148,11 @@ def solve(  # noqa: PLR0917 - click gives them by name
     sys.exit(code)
 
 
-@main.command(cls=Exemplified, epilog="gradcheck check 'x**3 + 2*sin(x)' '3x^2 - 2cos x'")
+@main.command(
+    cls=Exemplified,
+    epilog="gradcheck check 'x**3 + 2*sin(x)' '3x^2 - 2cos x'",
+    context_settings={"ignore_unknown_options": True},  # an answer may begin with a minus
+)
 @click.argument("expression")
 @click.argument("answer")
 @click.argument("given", nargs=-1, metavar="[NAME=VALUE]...")
@@ -386,8 +391,8 @@ def schema() -> None:
 def help_(ctx: click.Context, topic: str | None) -> None:
     """Read about a topic.
 
-    One of answers, language, problems, variants, generate, marking, python, notebooks, lessons,
-    why.
+    One of answers, language, problems, variants, generate, marking, batches, python, notebooks,
+    lessons, why.
     """
     if topic is None:
         click.echo(main.get_help(ctx.parent or ctx))
