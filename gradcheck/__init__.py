@@ -67,6 +67,11 @@ _DTYPES = {
 }
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext gradcheck`: `%%gradcheck` judges a cell, and tensors and verdicts are shown."""
+    import_module("gradcheck.notebook").register(shell)
+
+
 def __dir__() -> list[str]:
     """The public names and every op: a star import brings the first alone, `sum` stays Python's."""
     return sorted({*__all__, *_DTYPES, *_factories(), *_ops(), "__version__"})

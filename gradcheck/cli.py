@@ -21,7 +21,19 @@ MALFORMED = 2
 STOPPED = 130  # as a shell says of what SIGINT ended
 BROKEN = 70  # a fault of our own: sysexits' EX_SOFTWARE
 LONGEST = 300
-TOPICS = ("answers", "language", "problems", "marking", "batches", "python", "lessons", "why")
+TOPICS = (
+    "answers",
+    "language",
+    "problems",
+    "variants",
+    "generate",
+    "marking",
+    "batches",
+    "python",
+    "notebooks",
+    "lessons",
+    "why",
+)
 YOUNG = 50_000
 """Objects between two collections: what is imported stays, and to search it took a tenth of a
 `solve`; Python's own 700 are for programs that make less at once."""
@@ -311,6 +323,34 @@ def lint(paths: tuple[Path, ...], self_tests_only: bool, confusion: bool) -> Non
     sys.exit(print_confusion(problems) if confusion else lint_all(problems, self_tests_only))
 
 
+VARIANTS_EXAMPLE = "gradcheck variants problems/variants.yaml --students roster.csv -o sheets"
+
+
+@main.command(cls=Exemplified, epilog=VARIANTS_EXAMPLE)
+@click.argument(
+    "paths", nargs=-1, required=True, type=click.Path(exists=True, allow_dash=True, path_type=Path)
+)
+@click.option("--students", type=EXISTING, required=True, metavar="ROSTER", help="CSV of students.")
+@click.option(
+    "-o",
+    "directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="Where the sheets go.",
+)
+def variants(paths: tuple[Path, ...], students: Path, directory: Path) -> None:
+    """Write each student's sheet, with numbers of their own, as HTML and Markdown.
+
+    ROSTER has a column `student` (and `name`, what people call them). Numbers are drawn from the
+    name: `gradcheck grade` finds the same ones. Exit code 0: written, 2: it cannot be.
+    """
+    sets = _sets(paths)
+    from gradcheck.commands import variants as command  # noqa: PLC0415
+
+    sys.exit(command.write_variants(sets, students, directory))
+
+
 GENERATE_EXAMPLES = """gradcheck generate --rules chain,product --level 2 --count 5
 gradcheck generate --reveals missing-inner-derivative > practice.yaml"""
 
@@ -362,7 +402,11 @@ def schema() -> None:
 @click.argument("topic", required=False, type=click.Choice(TOPICS), metavar="TOPIC")
 @click.pass_context
 def help_(ctx: click.Context, topic: str | None) -> None:
-    """Read about answers, language, problems, marking, batches, python, lessons or why."""
+    """Read about a topic.
+
+    One of answers, language, problems, variants, generate, marking, batches, python, notebooks,
+    lessons, why.
+    """
     if topic is None:
         click.echo(main.get_help(ctx.parent or ctx))
         return

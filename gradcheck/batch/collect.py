@@ -1,13 +1,12 @@
 """Submissions into the ledger: whose answers count, to what was asked, and what must be said."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from gradcheck.batch.ledger import Ledger, Unusable
-from gradcheck.batch.questions import fingerprint
 from gradcheck.batch.strangers import Strangers
 from gradcheck.batch.submissions import Read, Submission, Unreadable
 from gradcheck.grading.follow import among
@@ -30,10 +29,14 @@ class Chosen:
 
 @dataclass
 class Collector:
-    """Takes submissions one by one; `ungraded` are problems whose own key is in doubt."""
+    """Takes submissions one by one; `ungraded` are problems whose own key is in doubt.
+
+    `asked` gives the fingerprint of what a student is asked, or (without a name) of a problem.
+    """
 
     ledger: Ledger
     problems: Mapping[str, Problem]
+    asked: Callable[..., str]
     ungraded: frozenset[str] = frozenset()
     roster: Mapping[str, str] = field(default_factory=dict)
     chosen: Chosen = field(default_factory=Chosen)
@@ -56,9 +59,8 @@ class Collector:
         self.ledger.forget(self.chosen.students, self.chosen.problems)
         for words in notices:
             self.ledger.notice(words, grave=True)
-        self.prints = {id: fingerprint(problem) for id, problem in self.problems.items()}
         for id, problem in self.problems.items():
-            self.ledger.add_problem(id, self.prints[id], about(problem))
+            self.ledger.add_problem(id, self.asked(id), about(problem))
         for read in reads:
             self._take(read)
             if whole:
@@ -107,7 +109,7 @@ class Collector:
         for id, given in answers.items():
             problem = self.problems[id]
             parts = {part.name: among(problem, part.name, given) for part in problem.parts}
-            self.ledger.take(student, id, self.prints[id], parts)
+            self.ledger.take(student, id, self.asked(id, student), parts)
 
     def _say_again(self, read: Submission, before: str, answers: Mapping[str, Any]) -> None:
         """A notice, if something that was handed in before no longer counts."""
@@ -173,6 +175,7 @@ def about(problem: Problem) -> dict[str, Any]:
         "program": problem.program.source,
         "given": [f"{name}={_typed(entry)}" for name, entry in problem.inputs.items()],
         "points": problem.points,
+        "choices": list(problem.choices),
         "parts": [{"name": p.name, "points": problem.points * p.weight} for p in problem.parts],
     }
 

@@ -176,25 +176,26 @@ class Ledger:
     # -- judging -------------------------------------------------------------------------------
 
     def queue(self) -> dict[str, int]:
-        """Line up the questions without a judgement; how many there are for each problem."""
+        """Line up the questions without a judgement; how many there are for each fingerprint."""
         self.db.commit()
         self.db.execute("DROP TABLE IF EXISTS temp.pending")
         self.db.execute(
             "CREATE TEMP TABLE pending AS SELECT number, q.problem AS problem, q.part AS part,"
-            " q.answer AS answer, COUNT(*) AS students FROM answers JOIN questions q"
-            " ON number = question WHERE line IS NULL GROUP BY number ORDER BY q.problem, number"
+            " q.answer AS answer, COUNT(*) AS students, q.fingerprint AS asked FROM answers"
+            " JOIN questions q ON number = question WHERE line IS NULL"
+            " GROUP BY number ORDER BY asked, number"
         )
-        self.db.execute("CREATE INDEX temp.pending_place ON pending (problem, number)")
-        found = self.db.execute("SELECT problem, COUNT(*) FROM temp.pending GROUP BY problem")
+        self.db.execute("CREATE INDEX temp.pending_place ON pending (asked, number)")
+        found = self.db.execute("SELECT asked, COUNT(*) FROM temp.pending GROUP BY asked")
         return dict(found.fetchall())
 
-    def pending(self, problem: str, after: int, most: int) -> list[Asked]:
-        """The next questions of a problem in the queue, after the one with a number."""
+    def pending(self, fingerprint: str, after: int, most: int) -> list[Asked]:
+        """The next questions of a problem, or variant, in the queue, after that of a number."""
         sql = (
             "SELECT number, problem, part, answer, students FROM temp.pending"
-            " WHERE problem = ? AND number > ? ORDER BY number LIMIT ?"
+            " WHERE asked = ? AND number > ? ORDER BY number LIMIT ?"
         )
-        return [Asked(*row) for row in self.db.execute(sql, (problem, after, most))]
+        return [Asked(*row) for row in self.db.execute(sql, (fingerprint, after, most))]
 
     def settle(self, judged: Sequence[Judged]) -> None:
         """Keep judgements."""

@@ -16,7 +16,7 @@ from gradcheck.language import Program
 from gradcheck.problem import Problem
 
 # What may change without changing a judgement. A new field of a problem counts until it is here.
-WORDS = frozenset({"title", "prompt", "right", "wrong", "file", "line"})
+WORDS = frozenset({"title", "prompt", "right", "wrong", "file", "line", "choices", "variant"})
 
 
 def fingerprint(problem: Problem) -> str:

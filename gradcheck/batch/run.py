@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gradcheck.batch.collect import Chosen, Collector
 from gradcheck.batch.crew import SIZE, Crew
@@ -10,7 +10,9 @@ from gradcheck.batch.ledger import Judged, Ledger
 from gradcheck.batch.questions import fingerprint
 from gradcheck.batch.submissions import Read
 from gradcheck.batch.work import Asking, Chunk
+from gradcheck.grading.variants import draw_for
 from gradcheck.problem import Problem, ProblemSet
+from gradcheck.problem.variants import Draw, with_draw
 
 
 @dataclass(frozen=True)
@@ -24,13 +26,18 @@ class Progress:
 
 @dataclass
 class Batch:
-    """The problems of some sets, ready to be graded; `doubts` say why others are not."""
+    """The problems of some sets, ready to be graded; `doubts` say why others are not.
+
+    `askings` are what is asked, by the fingerprint of a problem, or of a student's variant of it.
+    """
 
     ledger: Ledger
     crew: Crew
     askings: dict[str, Asking] = field(default_factory=dict)
     problems: dict[str, Problem] = field(default_factory=dict)
     doubts: dict[str, str] = field(default_factory=dict)
+    sources: dict[str, Asking] = field(default_factory=dict)
+    prints: dict[tuple[str, Draw], str] = field(default_factory=dict)
 
     def prepare(self, sets: Sequence[ProblemSet], only: Sequence[str] = ()) -> None:
         """Have the workers prepare every problem of the sets, or only some."""
@@ -43,7 +50,7 @@ class Batch:
                     twice.append(problem.id)
                     continue
                 self.problems[problem.id] = problem
-                self.askings[problem.id] = Asking(each.text, each.file, problem.id)
+                self.sources[problem.id] = Asking(each.text, each.file, problem.id)
         found = self._doubts()
         self.doubts = {id: why for id, why in found.items() if why}
         for id in self.doubts:
@@ -52,13 +59,22 @@ class Batch:
 
     def _doubts(self) -> dict[str, str]:
         """Why each problem cannot be graded, or an empty text; asked once of each, then known."""
-        prints = {id: fingerprint(problem) for id, problem in self.problems.items()}
+        prints = {id: self.asked(id) for id in self.problems}
         known = {id: self.ledger.doubt(p) for id, p in prints.items()}
-        new = {id: asking for id, asking in self.askings.items() if known[id] is None}
+        new = {id: self.askings[p] for id, p in prints.items() if known[id] is None}
         found = self.crew.prepare(new)
         for id, why in found.items():
             self.ledger.keep_doubt(prints[id], why)
         return {id: found[id] if why is None else why for id, why in known.items()}
+
+    def asked(self, id: str, student: str = "") -> str:
+        """The fingerprint of what a student is asked: the problem, or a variant of it."""
+        drawn = draw_for(self.problems[id], student)
+        if (id, drawn) not in self.prints:
+            found = fingerprint(with_draw(self.problems[id], drawn))
+            self.prints[id, drawn] = found
+            self.askings[found] = replace(self.sources[id], draw=drawn)
+        return self.prints[id, drawn]
 
     def collect(
         self, reads: Iterable[Read], roster: Mapping[str, str], chosen: Chosen | None = None
@@ -66,7 +82,7 @@ class Batch:
         """Put who answered what into the ledger."""
         doubtful = frozenset(self.doubts)
         chosen = chosen or Chosen()
-        Collector(self.ledger, self.problems, doubtful, roster, chosen).collect(
+        Collector(self.ledger, self.problems, self.asked, doubtful, roster, chosen).collect(
             reads, [f"not graded: {why}" for why in self.doubts.values()]
         )
 
@@ -97,18 +113,18 @@ class _Dealer:
         self.students: dict[int, int] = {}
 
     def order(self, waiting: Mapping[str, int]) -> list[str]:
-        """The problems with something to judge; what remains of an earlier set is left alone."""
-        return [id for id in self.askings if id in waiting]
+        """What has something to be judged; what remains of an earlier set is left alone."""
+        return [asked for asked in self.askings if asked in waiting]
 
-    def more(self, problem: str) -> Chunk | None:
-        """The next chunk of a problem."""
-        found = self.ledger.pending(problem, self.last[problem], SIZE)
+    def more(self, asked: str) -> Chunk | None:
+        """The next chunk of answers to what has a fingerprint."""
+        found = self.ledger.pending(asked, self.last[asked], SIZE)
         if not found:
             return None
-        self.last[problem] = found[-1].number
+        self.last[asked] = found[-1].number
         self.students |= {each.number: each.students for each in found}
         answers = [(each.number, each.part, each.answer) for each in found]
-        return Chunk(self.askings[problem], answers)
+        return Chunk(self.askings[asked], answers)
 
     def weighed(self, judged: Sequence[Judged]) -> Counter[str]:
         """Verdicts, each as often as students gave the answer."""

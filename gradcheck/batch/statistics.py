@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gradcheck.batch.fairness import Fairness, fairness
 from gradcheck.batch.ledger import Ledger
 from gradcheck.batch.marked import Student, distinct, everything
 
@@ -31,12 +32,26 @@ class ProblemFacts:
     xx: float = 0.0
     yy: float = 0.0
     xy: float = 0.0
+    choices: tuple[str, ...] = ()
+    shares: dict[tuple[str, str], list[float]] = field(default_factory=dict)
 
     def add(self, x: float, y: float) -> None:
         """Count a student."""
         self.students += 1
         self.x, self.y = self.x + x, self.y + y
         self.xx, self.yy, self.xy = self.xx + x * x, self.yy + y * y, self.xy + x * y
+
+    def add_variant(self, variant: Mapping[str, Any], share: float) -> None:
+        """Count a student's share of the points beside each value that was drawn."""
+        for name, value in variant.items():
+            self.shares.setdefault((name, str(value)), []).append(share)
+
+    @property
+    def fairness(self) -> list[Fairness]:
+        """Whether the points depend on what was drawn: one entry an input with choices."""
+        named = ((name, {v: s for (n, v), s in self.shares.items() if n == name})
+                 for name in self.choices)  # fmt: skip
+        return [fairness(name, shares) for name, shares in named if len(shares) > 1]
 
     @property
     def mean(self) -> float:
@@ -108,7 +123,8 @@ def points(student: Student) -> dict[str, float]:
 
 def _problem(id: str, about: Mapping[str, Any]) -> ProblemFacts:
     possible = sum(part["points"] for part in about["parts"])
-    return ProblemFacts(id, about["title"], about["program"], possible)
+    choices = tuple(about.get("choices", ()))
+    return ProblemFacts(id, about["title"], about["program"], possible, choices=choices)
 
 
 def _count(found: ClassFacts, student: Student) -> None:
@@ -119,6 +135,9 @@ def _count(found: ClassFacts, student: Student) -> None:
     found.totals.append((student.name, student.called, total, review))
     for id, got in own.items():
         found.problems[id].add(got, total - got)
+        if found.problems[id].choices and found.problems[id].possible:
+            variant = next(m.told().get("variant") for m in student.judged if m.problem == id)
+            found.problems[id].add_variant(variant or {}, got / found.problems[id].possible)
 
 
 def _distinct(

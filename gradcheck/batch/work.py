@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -17,6 +17,7 @@ from gradcheck.grading.judgement import OURS, Judgement
 from gradcheck.grading.key import Key, NoKey, key
 from gradcheck.grading.marking import mark
 from gradcheck.problem import Problem, ProblemSet, load_text
+from gradcheck.problem.variants import Draw, with_draw
 from gradcheck.report.judgements import line
 
 TOO_LARGE = "judging this answer takes more memory than an answer may"
@@ -26,11 +27,15 @@ SETS = 1_000  # that a worker keeps; a course has a few dozen
 
 @dataclass(frozen=True)
 class Asking:
-    """A problem, by the text of its set: programs are compiled, and do not travel."""
+    """A problem, by the text of its set: programs are compiled, and do not travel.
+
+    `draw` says which variant, of a problem with choices.
+    """
 
     text: bytes
     file: str
     problem: str
+    draw: Draw = ()
 
 
 @dataclass(frozen=True)
@@ -69,8 +74,7 @@ def judged(chunk: Chunk) -> list[Judged]:
 
 def unjudged(chunk: Chunk, why: str) -> list[Judged]:
     """Answers that no worker survives, left to a person."""
-    problems = _set(chunk.asking.text, chunk.asking.file).problems
-    problem = next(p for p in problems if p.id == chunk.asking.problem)
+    problem = _problem(chunk.asking)
     return [left(problem, *answer, why) for answer in chunk.answers]
 
 
@@ -94,7 +98,7 @@ def left(problem: Problem, number: int, name: str, answer: str, why: str) -> Jud
     worth = problem.points * part.weight if part else 0.0
     typed = alone(unpacked(answer))
     base = Judgement("", problem.id, name, typed, "needs-review", 0.0, worth, remarks=(why,))
-    return _kept(number, base, "")
+    return _kept(number, replace(base, variant=problem.variant), "")
 
 
 def _kept(number: int, judgement: Judgement, source: str) -> Judged:
@@ -110,15 +114,23 @@ def _set(text: bytes, file: str) -> ProblemSet:
     return load_text(text, file)
 
 
-KEYS: dict[tuple[bytes, str], Key] = {}
+def _problem(asking: Asking) -> Problem:
+    """The problem, or the variant of it, that is asked."""
+    problems = _set(asking.text, asking.file).problems
+    return with_draw(next(p for p in problems if p.id == asking.problem), asking.draw)
+
+
+KEYS: dict[tuple[bytes, str, Draw], Key] = {}
+MOST_KEYS = 2_000  # that a worker keeps: a class may have hundreds of variants of each problem
 
 
 def ready(asking: Asking) -> Key:
     """The key to a problem, prepared once in this process."""
-    place = (hashlib.sha256(asking.text).digest(), asking.problem)
+    place = (hashlib.sha256(asking.text).digest(), asking.problem, asking.draw)
     if place not in KEYS:
-        problems = _set(asking.text, asking.file).problems
-        KEYS[place] = key(next(p for p in problems if p.id == asking.problem))
+        if len(KEYS) >= MOST_KEYS:
+            del KEYS[next(iter(KEYS))]
+        KEYS[place] = key(_problem(asking))
         _warm(KEYS[place])
     return KEYS[place]
 

@@ -6,14 +6,31 @@ from rich.text import Text
 
 from gradcheck.commands.screen import screen
 from gradcheck.diagnosis.confusion import confusion, summary
-from gradcheck.diagnosis.lint import Finding, blind
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.key import DIAGNOSTIC, Key, key
+from gradcheck.grading.key import Key, key
 from gradcheck.grading.selftest import faults
+from gradcheck.grading.variants import (
+    SAMPLE,
+    Hidden,
+    admitted,
+    findings,
+    hidden,
+    usual,
+    variant_for,
+)
 from gradcheck.problem import Problem
+from gradcheck.problem.variants import possible, sampled, with_draw
 from gradcheck.programs.points import programs
-from gradcheck.report.linting import COPIED, fact_line, fault_line, finding_line
-from gradcheck.training.lint import blind as of_the_loop
+from gradcheck.report.linting import (
+    COPIED,
+    NONE_SHOWS_ALL,
+    fact_line,
+    fault_line,
+    finding_line,
+    never_drawn_line,
+    sampled_line,
+    variant_words,
+)
 from gradcheck.training.lint import confused
 
 CLEAN, FINDINGS = 0, 1
@@ -25,17 +42,19 @@ def lint_all(problems: Sequence[Problem], self_tests_only: bool) -> int:
     found = 0
     for problem in problems:
         try:
-            ready = key(problem)
+            ready = key(variant_for(problem, ""))
         except (GradcheckError, ValueError) as error:
             out.print(Text(f"{problem.id}: {error}", style="red"))
             found += 1
             continue
+        told = () if self_tests_only else findings(ready)
         lines = [fault_line(fault) for fault in faults(ready)]
-        findings = () if self_tests_only else _findings(ready)
-        lines += [finding_line(problem, finding) for finding in findings if finding.cure]
+        lines += [finding_line(problem, finding) for finding in told if finding.cure]
         lines += [] if self_tests_only else [*_copied(ready), *_at_one_point(ready)]
+        lines += _of_variants(problem)
         found += len(lines)
-        lines += [fact_line(finding) for finding in findings if finding.why and not finding.cure]
+        lines += [fact_line(finding) for finding in told if finding.why and not finding.cure]
+        lines += [] if self_tests_only else _never_drawn(problem)
         if lines:
             out.print(Text(problem.id, style="bold"))
             for line in lines:
@@ -44,25 +63,44 @@ def lint_all(problems: Sequence[Problem], self_tests_only: bool) -> int:
     return FINDINGS if found else CLEAN
 
 
+def _of_variants(problem: Problem) -> list[Text]:
+    """The self-tests that do not come out in a sample of the variants that are drawn."""
+    drawn = sampled(problem, SAMPLE) if problem.choices else []
+    good = [with_draw(problem, each) for each in drawn if admitted(problem, each)]
+    if drawn and not good:
+        return [NONE_SHOWS_ALL]
+    lines = []
+    for each in good:
+        for fault in faults(key(each)):
+            lines.append(fault_line(fault).append(f" (where {variant_words(each.variant)})"))
+    return lines
+
+
+def _never_drawn(problem: Problem) -> list[Text]:
+    """The variants of a sample that hide what others show, or cannot be graded: nobody gets one."""
+    if not problem.choices:
+        return []
+    groups: dict[frozenset[Hidden] | None, list[str]] = {}
+    drawn = sampled(problem, SAMPLE)
+    for each in drawn:
+        if not admitted(problem, each):
+            found = hidden(problem, each)
+            more = None if found is None else found - usual(problem)
+            groups.setdefault(more, []).append(variant_words(with_draw(problem, each).variant))
+    left = len(drawn) - sum(map(len, groups.values()))
+    share = sampled_line(left, len(drawn), possible(problem))
+    return [share, *(never_drawn_line(words, found) for found, words in groups.items())]
+
+
 def print_confusion(problems: Sequence[Problem]) -> int:
     """Every mistake made on purpose in every problem, and how often each was named as what."""
     found = []
     for problem in problems:
-        ready = key(problem)
+        ready = key(variant_for(problem, ""))
         made = confusion(ready.mistaken) if ready.run is None else confused(ready.run)
         found.append((problem.id, made))
     screen().print(summary(found), markup=False, soft_wrap=True)
     return CLEAN
-
-
-def _findings(ready: Key) -> tuple[Finding, ...]:
-    """What no answer could show; what has no cure is no fault of the problem."""
-    if ready.run is not None:
-        return of_the_loop(ready.run)
-    try:
-        return blind([ready.case(k) for k in range(min(DIAGNOSTIC, len(ready.points)))])
-    except GradcheckError as error:
-        return (Finding("invisible", (), None, why=str(error)),)
 
 
 def _copied(ready: Key) -> list[Text]:

@@ -32,6 +32,7 @@ class Witness:
 class Judgement:
     """What is said of one answer; `places` are those of mistakes in an answer that is a program.
 
+    `variant` are the values that are drawn for the student, where the problem has choices.
     `follows` is the part from whose own wrong gradient this one is what the chain rule makes,
     `line` the first line of working that does not hold.
     """
@@ -49,6 +50,7 @@ class Judgement:
     remarks: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     places: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    variant: Mapping[str, Any] = field(default_factory=dict)
     follows: str = ""
     line: int | None = None
 

@@ -56,6 +56,7 @@ def _as_it_stands(
     """Judge one answer to one part by its usual reading."""
     worth = key.problem.points * part.weight
     base = Judgement(student, key.problem.id, part.name, answer, "", 0.0, worth)
+    base = replace(base, variant=key.problem.variant)
     if answer is None:
         return replace(base, verdict="missing")
     if key.run is not None:

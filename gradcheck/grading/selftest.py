@@ -8,6 +8,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.key import Key, key
 from gradcheck.grading.marking import mark_all
+from gradcheck.grading.variants import variant_for
 from gradcheck.problem import Problem, ProblemSet
 
 UNNAMED = "unnamed"
@@ -39,7 +40,7 @@ def _of(problem: Problem) -> list[Fault]:
     if not problem.right and not problem.wrong:
         return []
     try:
-        return faults(key(problem))
+        return faults(key(variant_for(problem, "")))
     except (GradcheckError, ValueError) as error:
         return [Fault(problem.id, "", None, "a key to judge by", str(error))]
 

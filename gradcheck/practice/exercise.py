@@ -18,6 +18,7 @@ from gradcheck.practice.naming import acts, alone, named, names
 from gradcheck.practice.writing import written
 from gradcheck.problem import Problem, ProblemSet, load_text
 
+SMALLEST, LARGEST = 1e-4, 9_999  # of a slope at the given point
 # Answers to the first of several parts, from the right answers to all.
 WHOLE: Mapping[str, Callable[[Sequence[str]], str]] = {
     "wrong-variable": lambda right: right[-1],
@@ -62,18 +63,26 @@ def exercise(drawn: Candidate, id: str) -> Exercise | None:
     try:
         ready = key(load_text(written(drawn, id)).problems[0])
         right = _right(ready)
-        if not _short(right, drawn.level) or not _judged_right(ready, right):
+        if not _short(right, drawn.level) or not _judged_right(ready, right) or _odd(ready):
             return None
         if not all(names(ready, mistake) for mistake in drawn.kind.mistakes):
             return None
     except (GradcheckError, ArithmeticError, ValueError):
         return None
     wrong = list(_wrong(ready, drawn.kind.mistakes, right))
+    if not wrong or len({text for _, text, _ in wrong}) < len(wrong):
+        return None  # two mistakes of the rule give one answer
     return Exercise(drawn, ready, written(drawn, id, right, wrong))
 
 
 def _short(right: Mapping[str, str], level: int) -> bool:
     return all(operations(text) <= LONGEST_ANSWER[level] for text in right.values())
+
+
+def _odd(ready: Key) -> bool:
+    """Whether a slope at the given point is 0, or has more digits than anybody writes."""
+    slopes = ready.mistaken.right[0].values()
+    return any(np.any((np.abs(g) > LARGEST) | (np.abs(g) < SMALLEST)) for g in slopes)
 
 
 def _judged_right(ready: Key, right: Mapping[str, str]) -> bool:
@@ -120,10 +129,13 @@ def _wrong(
 ) -> Iterator[tuple[str, str, str]]:
     """(part, answer, mistake): a text for each mistake that has one and is named in it."""
     part = ready.problem.parts[0]
+    used: set[str] = set()
     for mistake in mistakes:
-        for text in _texts(ready, mistake, list(right.values())):
+        texts = list(_texts(ready, mistake, list(right.values())))
+        for text in sorted(texts, key=used.__contains__):
             if mistake in named(judge(ready, part, text).diagnosis):
                 yield part.name, text, mistake
+                used.add(text)
                 break
 
 

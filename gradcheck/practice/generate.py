@@ -12,7 +12,7 @@ from gradcheck.problem import ProblemSet
 
 ROUNDS = 2  # in which no rule gives a new problem, after which there are none
 TRIES = 60  # candidates for one problem
-LOOKED = 12  # candidates of one kind and level, where a certain mistake has to show
+LOOKED = 20  # candidates of one kind and level, where a certain mistake has to show
 
 
 def exercises(

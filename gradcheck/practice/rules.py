@@ -35,6 +35,7 @@ class Rule:
 # mistakes for something else: no factor 1, no exponent 2 where the exponent is the point.
 PIECES: Mapping[str, Sequence[str]] = {
     "c": ("2", "3", "4", "5", "6", "7", "8", "9"),
+    "d": ("2", "3"),
     "k": ("3", "5", "7", "9", "10", "12"),
     "b": ("2", "3", "4", "5", "6", "7", "8", "9"),
     "n": ("3", "4", "5", "6"),
@@ -45,7 +46,7 @@ PIECES: Mapping[str, Sequence[str]] = {
     "trig": ("sin(x)", "cos(x)"),
     "line": ("<c>*x + <b>", "<c>*x - <b>", "<b> - <c>*x"),
     "inner": ("x**2 <s> <b>", "x**<m>", "x**2 + <c>*x", "<c>*x**2 + <b>", "x**<m> <s> <c>*x"),
-    "deep": ("exp(<c>*x)", "<sc>(<c>*x)", "log(<c>*x)", "x**2 + <trig>", "x*<trig>"),
+    "deep": ("exp(<d>*x)", "<sc>(<c>*x)", "log(<c>*x)", "x**2 + <trig>", "x*<trig>"),
     "base": ("2", "3", "5", "7", "10"),
     "half": ("0.5", "1.5", "2.5"),
 }
@@ -122,11 +123,11 @@ RULES: tuple[Rule, ...] = (
             Kind(
                 _FACTORS,
                 {
-                    1: ("x**<n>*<f>", "x*<trig>", "<trig>*log(x)", "x**2*<f>"),
+                    1: ("x**<n>*<f>", "x*<trig>", "<trig>*log(x)", "x**2*<f>", "sqrt(x)*<f>"),
                     2: ("x**<n>*<sc>(<c>*x)", "(<line>)*<f>", "x**<n>*exp(<c>*x)", "<f>*(<inner>)"),
                     3: ("x**<n>*<sc>(<inner>)", "<trig>*exp(<c>*x**2)", "(<line>)**<n>*<f>"),
                 },
-                ("product-rule-crossed", "sum-of-derivatives"),
+                ("product-rule-crossed", "sum-of-derivatives", "brackets-missing"),
             ),
         ),
     ),
@@ -156,7 +157,7 @@ RULES: tuple[Rule, ...] = (
                     2: ("<c>/(<inner>)", "1/(<b> + <f>)", "<c>/(<b> + <sc>(<c>*x))"),
                     3: ("<c>/(<b> + x*<f>)", "<c>/(<b> + <sc>(<inner>))"),
                 },
-                ("quotient-of-derivatives", "power-increased"),
+                ("quotient-of-derivatives", "power-increased", "brackets-missing"),
             ),
         ),
     ),
@@ -271,9 +272,9 @@ RULES: tuple[Rule, ...] = (
             Kind(
                 _TOWER,
                 {
-                    1: ("x**x", "<c>*x**x", "x**(<c>*x)"),
-                    2: ("x**<trig>", "(<c>*x)**x", "x**(x**2)"),
-                    3: ("(x**2 + <b>)**x", "x**<sc>(<c>*x)", "(<b> + <trig>)**x"),
+                    1: ("x**x", "<c>*x**x", "x**(<c>*x)", "x**(x + <b>)", "x**(x/<c>)"),
+                    2: ("x**<trig>", "(<c>*x)**x", "x**(x**<m>)", "(x + <b>)**x", "x**(<line>)"),
+                    3: ("(x**<m> + <b>)**x", "x**<sc>(<c>*x)", "(<b> + <trig>)**x", "x**x*<trig>"),
                 },
             ),
         ),
@@ -285,9 +286,15 @@ RULES: tuple[Rule, ...] = (
             Kind(
                 ("constant-factor-lost",),
                 {
-                    1: ("a*x**<n> + k", "a*<f> - k", "sin(a*x) + k"),
-                    2: ("a*<sc>(k*x)", "a*exp(-k*x)", "a*log(k*x + <b>)"),
-                    3: ("a*x*exp(-k*x)", "a*x**2*<sc>(k*x)", "a/(k + exp(-a*x))"),
+                    1: (
+                        "a*x**<n> + k",
+                        "a*<f> - k",
+                        "<sc>(a*x) + k",
+                        "a*x**<n> - k*x",
+                        "k - a/x**<n>",
+                    ),
+                    2: ("a*<sc>(k*x)", "a*exp(-k*x)", "a*log(k*x + <b>)", "a*x**<n>*<f> + k"),
+                    3: ("a*x**<n>*exp(-k*x)", "a*x**<n>*<sc>(k*x)", "a*exp(-k*x)*<sc>(<c>*x)"),
                 },
                 ("wrong-variable", "constant-as-variable", "constant-kept"),
             ),
@@ -315,8 +322,12 @@ RULES: tuple[Rule, ...] = (
                 ("factor-two",),
                 {
                     1: ("<c>*sum(X**<n>)", "sum(X * Y)", "<c>*mean(X**<n>)"),
-                    2: ("sum(X @ w)", "sum(sin(<c>*X) * Y)", "sum((X @ w - v)**2)"),
-                    3: ("mean((X @ w - v)**2)", "sum(exp(X @ w))", "sum(tanh(X @ w)**2)"),
+                    2: ("sum(<sc>(<c>*X) * Y)", "sum((X @ w - <c>*v)**2)", "sum((X - Y)**<n>)"),
+                    3: (
+                        "<c>*mean((X @ w - v)**2)",
+                        "<c>*sum(exp(X @ w))",
+                        "<c>*sum(tanh(X @ w)**2)",
+                    ),
                 },
                 ("mean-for-sum", "sum-for-mean", "chain-factor-dropped", "transposed"),
             ),

@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from gradcheck.language.leaves import leaves
 from gradcheck.language.rules.classes import members
 from gradcheck.language.rules.vocabulary import nearest
 from gradcheck.opinions.opinion import Array
-from gradcheck.problem.arrays import exact_array
+from gradcheck.problem.arrays import exact_array, exact_number
 from gradcheck.problem.made import assigned, shapes, with_made
 from gradcheck.problem.record import USUAL, Input, Part, Problem, ProblemSet, too_large, unnameable
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:  # a question without a file needs no pydantic
 # What `ask` can read besides the variables.
 RECORDED, PRINTED, ERROR = READABLE = ("recorded", "printed", "error")
 PathTo = tuple[str | int, ...]
+MOST = 1_000  # values of an input: more than any class has students
 NAME = re.compile(r"[^A-Za-z0-9._-]+")  # what may not stand in an id
 
 
@@ -126,6 +128,7 @@ class _Reader:
     ) -> None:
         self.document, self.at, self.model, self.whole = document, at, model, whole
         self.complaints: list[Complaint] = []
+        self.choices: dict[str, tuple[Array, ...]] = {}
 
     def problem(self) -> Problem:
         model = self.model
@@ -159,6 +162,7 @@ class _Reader:
             tuple((wrong.answer, wrong.mistake) for wrong in model.wrong),
             self.document.file,
             self.document.place(self.at)[0],
+            self.choices,
         )
         return self._with_made(problem, made)
 
@@ -171,14 +175,47 @@ class _Reader:
         if isinstance(value, int | float | list):
             array = self._array(("inputs", name))
             return Input(name, array, array.shape, True)
-        if (value.shape is None) == (value.value is None):
-            self._complain(("inputs", name), "one of `shape` and `value` was expected", "give one")
+        ways = (value.shape, value.value, value.choose, value.integers, value.decimals)
+        if sum(way is not None for way in ways) != 1:
+            words = "one of `shape`, `value`, `choose`, `integers` and `decimals` was expected"
+            self._complain(("inputs", name), words, "give one")
         if value.shape is not None:
             if words := too_large(value.shape):
                 self._complain(("inputs", name, "shape"), words, "make it smaller")
             return Input(name, None, tuple(value.shape), value.requires_grad)
+        if value.value is None:
+            first = self._choices(name, value)[0]
+            return Input(name, first, first.shape, value.requires_grad)
         array = self._array(("inputs", name, "value"))
         return Input(name, array, array.shape, value.requires_grad)
+
+    def _choices(self, name: str, value: Any) -> tuple[Array, ...]:
+        """The values of which a student gets one; complains where there is no choice."""
+        at = ("inputs", name)
+        if value.choose is not None:
+            found = [self._array((*at, "choose", k)) for k in range(len(value.choose))]
+            path: PathTo = (*at, "choose")
+        else:
+            path = (*at, "integers" if value.integers is not None else "decimals")
+            found = self._between(path)
+        if len({each.shape for each in found}) > 1:
+            self._complain(path, "the values have different shapes", "even them out")
+        if len({str(each.tolist()) for each in found}) < len(found):
+            self._complain(path, "a value stands here twice", "keep one: all are drawn alike")
+        if not 2 <= len(found) <= MOST:
+            many = f"more than {MOST:,}" if len(found) > MOST else len(found)
+            words = f"{many} values: from 2 to {MOST:,} were expected"
+            self._complain(path, words, "`value:` gives one value to all")
+        self.choices[name] = tuple(found)
+        return (*found, np.zeros((), dtype=object))
+
+    def _between(self, path: PathTo) -> list[Array]:
+        """From the first number to the second, in steps of one, or of the last decimal place."""
+        entries: Any = self.document.node((*self.at, *path)).value
+        low, high, *places = map(exact_number, entries)
+        step = Fraction(1, 10 ** int(places[0])) if places else Fraction(1)
+        count = min(MOST, int((high - low) // step)) + 1
+        return [np.array(low + k * step, dtype=object) for k in range(count)]
 
     def _array(self, path: PathTo) -> Array:
         """Nested lists of numbers at a path, exact; ragged ones and words are complained of."""

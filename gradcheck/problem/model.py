@@ -16,12 +16,19 @@ class Strict(BaseModel):
 
 
 class InputModel(Strict):
-    """An input drawn by its shape, or given by value and not differentiated."""
+    """An input drawn by its shape, given by value, or of each student's own."""
 
     shape: list[Annotated[int, Field(ge=0, le=100_000)]] | None = Field(
         None, description="drawn inside the program's domain, from a generator seeded by the id"
     )
     value: Numbers | None = Field(None, description="a number or nested lists")
+    choose: list[Numbers] | None = Field(
+        None, description="values of which each student gets one, drawn by name"
+    )
+    integers: tuple[int, int] | None = Field(None, description="[2, 9]: one of 2, 3, ..., 9")
+    decimals: tuple[float, float, Annotated[int, Field(ge=0, le=6)]] | None = Field(
+        None, description="[0.5, 2.0, 1]: one of 0.5, 0.6, ..., 2.0"
+    )
     requires_grad: bool = Field(True, description="false: a constant of the problem")
 
 

@@ -67,7 +67,11 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One problem, checked."""
+    """One problem, checked.
+
+    `choices` are the values that some inputs may have for a student; `variant` those that they
+    have here, where the problem is somebody's own (see `variants`).
+    """
 
     id: str
     title: str
@@ -85,6 +89,8 @@ class Problem:
     wrong: tuple[tuple[Mapping[str, Any], str], ...] = ()
     file: str = ""
     line: int = 0
+    choices: Mapping[str, tuple[Array, ...]] = field(default_factory=dict)
+    variant: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def seed(self) -> int:

@@ -37,6 +37,7 @@ def line(judgement: Judgement, source: str) -> dict[str, Any]:
         "remarks": list(judgement.remarks),
         "hints": list(diagnosis.remarks) if diagnosis else [],
         "tags": list(judgement.tags) or None,
+        "variant": dict(judgement.variant) or None,
         "follows": judgement.follows or None,
         "line": judgement.line,
     }

@@ -1,5 +1,8 @@
 """What `gradcheck lint` says: self-tests that fail, and what a problem could never show."""
 
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
 from rich.text import Text
 
 from gradcheck.diagnosis.lint import Finding
@@ -10,6 +13,11 @@ from gradcheck.report.underline import underlined
 SHOWN = 60
 COPIED = Text(
     "  a program of nothing but the right numbers would pass: give an input by its shape",
+    style="yellow",
+)
+
+NONE_SHOWS_ALL = Text(
+    "  every variant hides a mistake that another one shows: choose values that differ less",
     style="yellow",
 )
 
@@ -44,3 +52,23 @@ def fact_line(finding: Finding) -> Text:
     else:
         words = f"{names}: {finding.why}" if names else finding.why
     return Text(f"  {words}", style="dim")
+
+
+def variant_words(variant: Mapping[str, Any]) -> str:
+    """`a = 3, b = 0.5`."""
+    return ", ".join(f"{name} = {value}" for name, value in variant.items())
+
+
+def sampled_line(drawn: int, looked_at: int, possible: int) -> Text:
+    """How many of the variants that were looked at a student may get."""
+    return Text(f"  {drawn} of {looked_at} variants looked at are drawn (of {possible:,})", "dim")
+
+
+def never_drawn_line(variants: Sequence[str], hidden: Collection[tuple[str, ...]] | None) -> Text:
+    """Variants that nobody gets, and why."""
+    unseen = sorted(ids[0] for kind, *ids in hidden or () if kind == "invisible")
+    alike = sorted(" and ".join(ids) for kind, *ids in hidden or () if kind == "alike")
+    why = [f"hides {', '.join(unseen)}"] if unseen else []
+    why += [f"makes {'; '.join(alike[:3])} look alike"] if alike else []
+    words = f"{' and '.join(why)}, unlike others" if hidden is not None else "cannot be graded"
+    return Text(f"  never drawn: {'; '.join(variants)}: {words}", "dim")

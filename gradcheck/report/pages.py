@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from gradcheck.problem.variants import filled
 from gradcheck.report.classes import VERDICTS
 from gradcheck.report.findings import Line, mistake_name, unnamed, witness_words
 from gradcheck.report.mathml import mathml
@@ -34,7 +35,7 @@ def class_page(title: str, facts: Any, notices: Sequence[tuple[str, bool]]) -> s
     """The page of the class, from its statistics."""
     totals = [got for _, _, got, _ in facts.totals]
     return (
-        _environment()
+        environment()
         .get_template("class.html")
         .render(
             title=title,
@@ -52,7 +53,7 @@ def student_page(
 ) -> str:
     """The page of one student, from the lines of the answers and what is told of the problems."""
     return (
-        _environment()
+        environment()
         .get_template("student.html")
         .render(
             student=student,
@@ -76,7 +77,7 @@ def spread(totals: Sequence[float], possible: float) -> list[tuple[str, int]]:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
     """Jinja2 with everything escaped, and nothing left out by mistake."""
     found = Environment(
         loader=PackageLoader("gradcheck.report", "templates"),
@@ -138,12 +139,21 @@ def marked(source: str, lines: Iterable[Line]) -> list[tuple[str, bool]]:
     return [each for each in [*found, (source[done:], False)] if each[0]]
 
 
+def _own(about: Mapping[str, Any], line: Line) -> Mapping[str, Any]:
+    """What is told of a problem, with the student's own numbers in its words."""
+    variant = line.get("variant")
+    if not variant:
+        return about
+    words = {key: filled(about[key], variant) for key in ("title", "prompt")}
+    return {**about, **words, "variant": variant}
+
+
 def grouped(lines: Sequence[Line], about: Mapping[str, Any]) -> list[dict[str, Any]]:
     """A student's lines by problem, in order, with what is told of each problem."""
     found: dict[str, dict[str, Any]] = {}
     for line in lines:
         id = line["problem"]
-        each = found.setdefault(id, {"id": id, "about": about[id], "lines": []})
+        each = found.setdefault(id, {"id": id, "about": _own(about[id], line), "lines": []})
         each["lines"].append(line)
     for each in found.values():
         each["score"] = sum(line["score"] for line in each["lines"])

@@ -12,7 +12,7 @@ from gradcheck.report.catalogues import markdown_mistakes
 
 README = Path(__file__).parents[2] / "README.md"
 HELP = README.parent / "gradcheck" / "help"
-NAMED = re.compile(r"in `(?P<name>[\w.]+)`:\n\n```yaml\n(?P<text>.*?)```", re.DOTALL)
+NAMED = re.compile(r"in `(?P<name>[\w.]+)`:\n\n```(?:yaml|csv)\n(?P<text>.*?)```", re.DOTALL)
 SHOWN = re.compile(r"```console\n\$ gradcheck (?P<words>[^\n]*)\n.*?```", re.DOTALL)
 TABLE = re.compile(r"(?<=## The catalogues\n\n).*?(?=\n## |\Z)", re.DOTALL)
 CATALOGUES = (

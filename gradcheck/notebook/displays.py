@@ -1,0 +1,143 @@
+"""How a notebook shows our objects: HTML with everything escaped, LaTeX where it is mathematics."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from gradcheck.report.figures import bar, nested_text
+from gradcheck.report.latex import latex
+from gradcheck.report.mathml import mathml
+
+ENTRIES = 64  # of a matrix in LaTeX
+FORM = 300  # characters of a closed form
+TABLE = Markup('<table class="gradcheck" style="text-align: left">{}</table>')
+ROW = Markup('<tr><th style="text-align: left">{}</th><td style="text-align: left">{}</td></tr>')
+CODE = Markup("<code style='white-space: pre'>{}</code>")
+NOTHING = Markup("")
+BREAK = r" \\ "  # between the rows of a matrix
+
+
+def tensor_html(tensor: Any) -> str:
+    """A tensor's value, its gradient, and where it comes from."""
+    rows = [("tensor", CODE.format(repr(tensor)))]
+    if tensor.requires_grad and tensor.is_leaf:
+        rows.append(("grad", CODE.format(repr(tensor.grad))))
+    if tensor.grad_fn is not None:
+        rows.append(("grad_fn", CODE.format(type(tensor.grad_fn).__name__)))
+    return _table(rows)
+
+
+def tensor_latex(tensor: Any) -> str | None:
+    """A number, vector or matrix; None for a larger one, which is shown as text."""
+    values = np.asarray(tensor.detach().numpy())
+    if values.ndim > 2 or values.size > ENTRIES:
+        return None
+    if values.ndim == 0:
+        return f"${_number(values.item())}$"
+    rows = (" & ".join(map(_number, row)) for row in np.atleast_2d(values).tolist())
+    return rf"$\begin{{bmatrix}}{BREAK.join(rows)}\end{{bmatrix}}$"
+
+
+def _number(value: Any) -> str:
+    """Six digits, powers of ten as LaTeX has them."""
+    text = f"{value:.6g}"
+    mantissa, e, exponent = text.partition("e")
+    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if e else text
+
+
+def verdict_html(verdict: Any) -> str:
+    """The verdict, and each gradient with its error bar and closed form."""
+    rows = [("verdict", Markup("<b>{}</b>").format(verdict.verdict))]
+    for name, part in verdict.parts.items():
+        if part.gradient is not None:
+            error = float(np.max(part.gradient.error, initial=0.0))
+            shown = np.array2string(np.asarray(part.gradient.value), precision=6, threshold=20)
+            rows.append((f"d/d{name}", CODE.format(f"{shown}  {bar(error)}")))
+        form = _closed(verdict, name)
+        if form:
+            rows.append((f"d/d{name}", formula(form)))
+    rows += [("note", CODE.format(note)) for note in verdict.notes]
+    return _table(rows)
+
+
+def verdict_latex(verdict: Any) -> str | None:
+    """The closed forms, where there are any."""
+    lines = [_equation(name, form) for name in verdict.parts if (form := _closed(verdict, name))]
+    return _equations(lines)
+
+
+def result_html(result: Any) -> str:
+    """What a check found at the first point, its closed forms, and what is wrong."""
+    rows = [("check", Markup("<b>{}</b>").format("passed" if result.ok else "failed"))]
+    shown = Markup(verdict_html(result.verdicts[0]))
+    rows += [("closed form", formula(form)) for form in _forms(result)]
+    said = CODE.format(result.message) if result.message else NOTHING
+    return Markup("{}{}{}").format(Markup(_table(rows)), shown, said)
+
+
+def result_latex(result: Any) -> str | None:
+    """The closed forms of a check."""
+    names = result.case.wrt
+    return _equations([_equation(n, f) for n, f in zip(names, _forms(result), strict=False)])
+
+
+def diagnosis_html(diagnosis: Any) -> str:
+    """Each mistake that fits, in words."""
+    from gradcheck.diagnosis import words  # noqa: PLC0415
+
+    rows = [("diagnosis", Markup("<b>{}</b>").format(diagnosis.certainty))]
+    rows += [(h.mistake.id, Markup("{}").format(words(h))) for h in diagnosis.hypotheses]
+    rows += [("note", Markup("{}").format(remark)) for remark in diagnosis.remarks]
+    return _table(rows)
+
+
+def formula(text: str) -> Markup:
+    """A formula as MathML, or as text where it is none."""
+    found = mathml(text)
+    return Markup(found) if found else CODE.format(text)
+
+
+def _closed(verdict: Any, name: str) -> str:
+    """The closed form of a number's gradient; empty where it was not written out."""
+    form = nested_text(verdict.opinions["symbolic"].closed.get(name))
+    return form if isinstance(form, str) and len(form) <= FORM else ""
+
+
+def _forms(result: Any) -> list[str]:
+    found = result.closed_form if len(result.case.wrt) > 1 else (result.closed_form,)
+    return [form for form in found if isinstance(form, str) and len(form) <= FORM]
+
+
+def _equation(name: str, form: str) -> str:
+    return rf"\frac{{\partial}}{{\partial {latex(name)}}} &= {latex(form)}"
+
+
+def _equations(lines: list[str]) -> str | None:
+    if not lines:
+        return None
+    return rf"$$\begin{{aligned}}{BREAK.join(lines)}\end{{aligned}}$$"
+
+
+def _table(rows: list[tuple[str, Markup]]) -> str:
+    return str(TABLE.format(Markup("").join(_rows(rows))))
+
+
+def _rows(rows: list[tuple[str, Markup]]) -> Iterator[Markup]:
+    return (ROW.format(name, shown) for name, shown in rows)
+
+
+Displays = Mapping[tuple[str, str], Callable[[Any], str | None]]
+
+HTML: Displays = {
+    ("gradcheck.engine.tensor", "Tensor"): tensor_html,
+    ("gradcheck.verdict.consult", "Verdict"): verdict_html,
+    ("gradcheck.testing.result", "Result"): result_html,
+    ("gradcheck.diagnosis.hypothesis", "Diagnosis"): diagnosis_html,
+}
+LATEX: Displays = {
+    ("gradcheck.engine.tensor", "Tensor"): tensor_latex,
+    ("gradcheck.verdict.consult", "Verdict"): verdict_latex,
+    ("gradcheck.testing.result", "Result"): result_latex,
+}

@@ -1,0 +1,141 @@
+"""`%gradcheck FILE` opens problem sets in a notebook, `%gradcheck PROBLEM` asks, a cell answers."""
+
+import shlex
+from dataclasses import dataclass, field
+from typing import Any
+
+from markupsafe import Markup
+
+from gradcheck.errors import GradcheckError
+from gradcheck.grading.judging import judge
+from gradcheck.grading.key import Key, key
+from gradcheck.grading.variants import variant_for
+from gradcheck.problem import Problem, load
+from gradcheck.problem.record import Part
+from gradcheck.report.judgements import line, told
+from gradcheck.report.pages import environment
+from gradcheck.report.prose import inline, prose
+
+NODES = 24  # of a larger tape the last ones are drawn
+OPENS = "`%gradcheck FILE.yaml` opens a set of problems"
+
+
+@dataclass(eq=False)
+class Shown:
+    """What a cell leaves: HTML for the notebook, plain words for a terminal."""
+
+    html: str
+    text: str
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+@dataclass(eq=False)
+class Practice:
+    """The problems that a notebook has opened, and the keys to those that were asked."""
+
+    shell: Any
+    problems: dict[str, Problem] = field(default_factory=dict)
+    keys: dict[str, Key] = field(default_factory=dict)
+
+    def open(self, given: str) -> Shown:
+        """`%gradcheck FILE... [--student NAME]` opens sets; `%gradcheck PROBLEM` asks one."""
+        files, student = _read(given)
+        try:
+            if len(files) == 1 and files[0] in self.problems:
+                return self._question(self._key(files[0]))
+            if not files:
+                raise GradcheckError(f"no file was named - {OPENS}")
+            for file in files:
+                for problem in load(file).problems:
+                    self.problems[problem.id] = variant_for(problem, student)
+                    self.keys.pop(problem.id, None)
+        except (GradcheckError, OSError) as error:
+            return _said(str(error))
+        html = _cell().listed(self.problems.values(), inline)
+        return Shown(str(html), "\n".join(self.problems))
+
+    def answer(self, given: str, cell: str) -> Shown:
+        """`%%gradcheck PROBLEM` or `PROBLEM.PART`: judge the cell."""
+        try:
+            ready, part = self._asked(given.strip())
+            said = told(line(judge(ready, part, cell.strip()), _source(ready)), "full")
+        except (GradcheckError, OSError, ValueError) as error:
+            return _said(str(error))
+        html = _cell().judged(said, _source(ready))
+        words = [said["verdict"], *(m["id"] for m in said["mistakes"] or ())]
+        return Shown(str(html), ": ".join([words[0], ", ".join(words[1:])]).rstrip(": "))
+
+    def _asked(self, name: str) -> tuple[Key, Part]:
+        """The key to a problem, and the part that is meant."""
+        fitting = [id for id in self.problems if name == id or name.startswith(f"{id}.")]
+        if not fitting:
+            known = ", ".join(self.problems)
+            raise GradcheckError(f"no problem is called `{name}` - " + (known or OPENS))
+        id = max(fitting, key=len)
+        problem = self.problems[id]
+        part = problem.part(name[len(id) + 1 :]) if name != id else _only(problem)
+        if part is None:
+            names = ", ".join(f"`{id}.{each.name}`" for each in problem.parts)
+            raise GradcheckError(f"which part of `{id}` is answered? - one of {names}")
+        return self._key(id), part
+
+    def _key(self, id: str) -> Key:
+        """The key to a problem, prepared when it is first asked."""
+        if id not in self.keys:
+            self.keys[id] = key(self.problems[id])
+        return self.keys[id]
+
+    def _question(self, ready: Key) -> Shown:
+        """The problem itself: its words, its program, its graph."""
+        problem = ready.problem
+        module = _cell()
+        html = module.asked(problem, prose(problem.prompt), inline, Markup(_graph(ready)))
+        return Shown(str(html), f"{problem.title}\n{problem.prompt}{_source(ready)}")
+
+
+def _cell() -> Any:
+    """The macros of a cell's template."""
+    return environment().get_template("cell.html").module
+
+
+def _read(given: str) -> tuple[list[str], str]:
+    """The files, and the student whose variants are asked."""
+    words = shlex.split(given)
+    student = ""
+    if "--student" in words[:-1]:
+        k = words.index("--student")
+        student = words[k + 1]
+        del words[k : k + 2]
+    return words, student
+
+
+def _only(problem: Problem) -> Part | None:
+    return problem.parts[0] if len(problem.parts) == 1 else None
+
+
+def _source(ready: Key) -> str:
+    return ready.problem.program.source
+
+
+def _graph(ready: Key) -> str:
+    """The tape as SVG; nothing where there is none to draw."""
+    from gradcheck.plots.graph_markup import graph_markup  # noqa: PLC0415
+    from gradcheck.plots.graphs import graph_of, unsolved  # noqa: PLC0415
+
+    if ready.run is not None:
+        return ""
+    try:
+        graph = graph_of("", ready.case(0), ready.problem.program, NODES)
+        return graph_markup(unsolved(graph))
+    except (GradcheckError, ValueError, LookupError):
+        return ""
+
+
+def _said(words: str) -> Shown:
+    """A complaint, in a box of its own."""
+    return Shown(str(Markup("<p><code>{}</code></p>").format(words)), words)

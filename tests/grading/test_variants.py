@@ -1,0 +1,97 @@
+"""The variant that a student gets can be graded, and hides nothing that the others show."""
+
+from pathlib import Path
+
+import pytest
+
+from gradcheck.grading.key import key
+from gradcheck.grading.variants import admitted, draw_for, hidden, variant_for
+from gradcheck.problem import load, load_text
+from gradcheck.problem.variants import sampled, with_draw
+from gradcheck.verdict.consult import consult
+
+SHIPPED = Path(__file__).parents[2] / "problems" / "variants.yaml"
+TEMPLATES = (
+    "a*sin(b*x)",
+    "x**n*exp(a*x)",
+    "log(a*x**2 + b)",
+    "a*x**n - b*x",
+    "(a*x + b)**n",
+    "x**n/(x + a)",
+    "a*cos(x**n) + b",
+    "exp(-a*x)*sin(b*x)",
+    "sqrt(b - a*x)",
+    "arcsin(x/a)",
+)
+
+
+def template(program: str):
+    """A problem with the constants of a template drawn from 1 to 9."""
+    named = [n for n in "abn" if n in program.replace("tan", "").replace("sin", "").split("(")[0]
+             or f"{n}*" in program or f"**{n}" in program or f" {n}" in program
+             or f"/{n}" in program or f"({n}" in program]  # fmt: skip
+    inputs = ["x: 0.7", *(f"{n}: {{integers: [1, 9], requires_grad: false}}" for n in named)]
+    text = f"id: drawn\ninputs: {{{', '.join(inputs)}}}\nprogram: {program}\n"
+    return load_text(text).problems[0]
+
+
+def test_a_lost_factor_is_never_hidden():
+    """A = 1 hides it, b = 1 the inner derivative: nobody gets either, all others are drawn."""
+    problem = template("a*sin(b*x)")
+    drawn = {tuple(variant_for(problem, f"s{k}").variant.values()) for k in range(40)}
+    assert not any(1 in pair for pair in drawn)
+    assert len(drawn) > 15
+    assert ("invisible", "constant-factor-lost") in hidden(problem, (0, 3))
+
+
+def test_outside_the_domain_nothing_is_drawn():
+    """The square root of b - 0.7 a."""
+    problem = template("sqrt(b - a*x)")
+    for k in range(10):
+        own = variant_for(problem, f"s{k}").variant
+        assert own["b"] > 0.7 * own["a"]
+    assert hidden(problem, (8, 0)) is None
+    assert not admitted(problem, (8, 0))
+
+
+def test_where_everything_hides_something_the_least_is_drawn():
+    """Of a = 1 and b = 1, and of 1 and 0, the former hides less: there is a variant for all."""
+    text = "id: p\ninputs: {x: 0.7, a: {choose: [0, 1], requires_grad: false}}\nprogram: a*sin(x)"
+    [problem] = load_text(text).problems
+    assert variant_for(problem, "ada").variant == {"a": 1}
+
+
+def test_a_problem_without_choices_is_itself():
+    """Nothing is drawn."""
+    [problem] = load_text("id: p\ninputs: {x: 1.0}\nprogram: x**2").problems
+    assert variant_for(problem, "ada") is problem
+
+
+@pytest.mark.parametrize("problem", load(SHIPPED).problems, ids=lambda p: p.id)
+def test_the_shipped_variants_agree(problem):
+    """Three students' own: solved, agreeing, and another id would draw otherwise."""
+    for student in ("ada", "bob", "cleo"):
+        own = variant_for(problem, student)
+        assert key(own).verdicts[0].verdict == "agree"
+        assert own.variant == with_draw(problem, draw_for(problem, student)).variant
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("program", TEMPLATES)
+def test_a_thousand_students(program):
+    """10,000 variants of ten templates: in the domain, solved, agreeing.
+
+    Two students share one as often as the number of variants that are drawn says: at most five
+    deviations more.
+    """
+    problem = template(program)
+    drawn = [draw_for(problem, f"student {k}") for k in range(1_000)]
+    kinds = sorted(set(drawn))
+    for each in kinds:
+        own = with_draw(problem, each)
+        point = {name: value.value for name, value in own.inputs.items()}
+        assert consult(own.case(point), write=False).verdict == "agree"
+    usable = [each for each in sampled(problem, 800) if admitted(problem, each)]
+    expected = 1_000 * 999 / 2 / len(usable)
+    pairs = sum(drawn.count(each) * (drawn.count(each) - 1) / 2 for each in kinds)
+    assert pairs < expected + 5 * expected**0.5 + 5

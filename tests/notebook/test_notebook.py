@@ -1,0 +1,137 @@
+"""Notebooks, in an IPython shell of their own: magics, and how objects are shown."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from gradcheck import check, grad, tensor
+from gradcheck.diagnosis import explain
+from gradcheck.grading.key import key
+from gradcheck.problem.question import question
+
+interactive = pytest.importorskip("IPython.core.interactiveshell")
+CHAIN = Path(__file__).parents[2] / "problems" / "chain-rule.yaml"
+HOSTILE = """
+id: hostile
+title: <b>bold</b>
+prompt: <script>alert(1)</script>
+inputs: {x: 0.7}
+program: sin(x**2)
+"""
+
+
+@pytest.fixture(scope="module")
+def shell():
+    """A shell with the extension."""
+    found = interactive.InteractiveShell.instance()
+    found.run_line_magic("load_ext", "gradcheck")
+    yield found
+    interactive.InteractiveShell.clear_instance()
+
+
+def shown(shell, thing, mime):
+    """What a notebook would show of it."""
+    return shell.display_formatter.format(thing)[0].get(mime)
+
+
+def well_formed(html):
+    """The HTML as a tree: every element is closed, every text escaped."""
+    plain = html.replace("&#8290;", "").replace("&#8289;", "").replace("&ensp;", "")
+    return ElementTree.fromstring(f"<div>{plain}</div>")
+
+
+def cell(shell, name, text):
+    """`%%gradcheck NAME` over a cell."""
+    return shell.run_cell_magic("gradcheck", name, text)
+
+
+def test_a_tensor_is_shown_with_its_gradient(shell):
+    """The leaf has a grad, the value a grad_fn; a matrix is one in LaTeX."""
+    x = tensor([[1.0, 2.5], [3.0, 4e-9]], requires_grad=True)
+    y = (x**2).sum()
+    y.backward()
+    html = shown(shell, x, "text/html")
+    assert "tensor([[2." in "".join(well_formed(html).itertext())
+    assert "SumBackward0" in shown(shell, y, "text/html")
+    assert shown(shell, x, "text/latex") == (
+        r"$\begin{bmatrix}1 & 2.5 \\ 3 & 4 \cdot 10^{-9}\end{bmatrix}$"
+    )
+    assert shown(shell, tensor(np.zeros((2, 2, 2))), "text/latex") is None
+    assert grad(tensor(2.0, requires_grad=True) ** 2, x, allow_unused=True) == (None,)
+
+
+def test_a_check_is_shown_with_its_closed_form(shell):
+    """The result, and the verdict in it."""
+    result = check(lambda x: x**3 + np.sin(x), 0.5)
+    html = shown(shell, result, "text/html")
+    assert "passed" in "".join(well_formed(html).itertext())
+    assert "<msup>" in html
+    assert "3\\,x^{2}" in shown(shell, result, "text/latex") or "^{2}" in shown(
+        shell, result, "text/latex"
+    )
+    assert "agree" in shown(shell, result.verdicts[0], "text/html")
+
+
+def test_a_diagnosis_is_shown_in_words(shell):
+    """2x cos(x^2) with the inner derivative lost."""
+    ready = key(question("sin(x**2)", ["x=0.9"]))
+    at = [np.cos(float(p["x"].item()) ** 2) for p in ready.points[:4]]
+    found = explain(ready.mistaken, "x", [np.asarray(value) for value in at])
+    text = "".join(well_formed(shown(shell, found, "text/html")).itertext())
+    assert "missing-inner-derivative" in text
+    assert "unique" in text
+
+
+def test_a_cell_is_judged_as_on_the_page(shell):
+    """Right, wrong with the place marked in the program, and unreadable."""
+    listed = shell.run_line_magic("gradcheck", str(CHAIN))
+    assert "sine-of-square" in listed._repr_html_()
+    assert repr(cell(shell, "sine-of-square", "2x cos(x^2)")) == "right"
+    wrong = cell(shell, "sine-of-square", "cos(x^2)\n")
+    assert repr(wrong) == "wrong: missing-inner-derivative"
+    tree = well_formed(wrong._repr_html_())
+    assert [mark.text for mark in tree.iter("mark")] == ["sin(x**2)"]
+    assert "the derivative of the inside is missing" in "".join(tree.itertext())
+    assert repr(cell(shell, "sine-of-square.x", "2x cos(")) == "invalid"
+
+
+def test_a_problem_is_asked(shell):
+    """The prompt, the program, the graph as SVG."""
+    shell.run_line_magic("gradcheck", str(CHAIN))
+    tree = well_formed(shell.run_line_magic("gradcheck", "sine-of-square")._repr_html_())
+    assert len(list(tree.iter("svg"))) == 1
+    assert "Name the outer" in "".join(tree.itertext())
+
+
+def test_whatever_is_typed_stays_text(shell, tmp_path):
+    """In titles, prompts, answers and names."""
+    file = tmp_path / "hostile.yaml"
+    file.write_text(HOSTILE)
+    pages = [
+        shell.run_line_magic("gradcheck", str(file)),
+        shell.run_line_magic("gradcheck", "hostile"),
+        cell(shell, "hostile", "<script>alert(2)</script>"),
+        cell(shell, "<img src=x onerror=alert(3)>", "x"),
+    ]
+    for page in pages:
+        tree = well_formed(page._repr_html_())
+        assert not any(list(tree.iter(name)) for name in ("script", "img", "a"))
+    assert "<script>alert(2)" in "".join(well_formed(pages[2]._repr_html_()).itertext())
+
+
+def test_complaints_say_what_to_do(shell, tmp_path):
+    """No file, no such file, no such problem; no traceback."""
+    assert "opens a set" in repr(shell.run_line_magic("gradcheck", ""))
+    assert "No such file" in repr(shell.run_line_magic("gradcheck", str(tmp_path / "none.yaml")))
+    assert "no problem is called `sine`" in repr(cell(shell, "sine", "x"))
+
+
+def test_a_student_has_variants(shell):
+    """`--student` gives the numbers that `gradcheck grade` finds for that name."""
+    file = CHAIN.with_name("variants.yaml")
+    shell.run_line_magic("gradcheck", f"{file} --student ada")
+    own = shell.run_line_magic("gradcheck", "own-wave")
+    shell.run_line_magic("gradcheck", f"{file} --student bob")
+    assert repr(own) != repr(shell.run_line_magic("gradcheck", "own-wave"))

@@ -1,0 +1,130 @@
+"""A problem for every student: drawn alike everywhere, and shown in the words of the problem."""
+
+import hashlib
+
+import numpy as np
+import pytest
+
+from gradcheck.errors import TextError
+from gradcheck.problem import load_text
+from gradcheck.problem.variants import draw, filled, possible, sampled, with_draw
+
+WAVE = """
+id: wave
+title: A wave of height {a}
+prompt: $x^{b}$ and {a}x {c:+}
+inputs:
+  x: 0.7
+  a: {choose: [2, 3, 5], requires_grad: false}
+  b: {integers: [2, 9], requires_grad: false}
+  c: {decimals: [-0.5, 1.0, 1], requires_grad: false}
+program: a*sin(b*x) + c
+"""
+
+
+def wave():
+    """The problem with three inputs to be drawn."""
+    return load_text(WAVE).problems[0]
+
+
+def test_draws_are_those_of_the_documented_hash():
+    """SHA-256 of the five lines, the first eight bytes, the most significant first."""
+    digest = hashlib.sha256(b"gradcheck variant 1\nada\nwave\na\n0").digest()
+    number = 0
+    for byte in digest[:8]:
+        number = 256 * number + byte
+    assert draw(wave(), "ada")[0] == number % 3
+
+
+FROZEN = {
+    "ada": (0, 3, 2),
+    "Grace Hopper": (1, 3, 9),
+    "s1234567@uni.example": (2, 2, 13),
+    "Łukasz": (2, 0, 4),
+    "李娜": (1, 2, 6),
+}
+
+
+@pytest.mark.parametrize("name", FROZEN)
+def test_draws_stay_what_they_are(name):
+    """Written down on one machine; another machine and a later version draw the same."""
+    assert draw(wave(), name) == FROZEN[name]
+
+
+@pytest.mark.parametrize(
+    "other", ["ADA  lovelace", " ada lovelace\n", "\uff21da Lovelace", "Ada\u00a0Lovelace"]
+)
+def test_the_spelling_of_a_name_does_not_count(other):
+    """Capitals, blanks and the encoding of letters are no other student."""
+    assert draw(wave(), other) == draw(wave(), "Ada Lovelace")
+    assert draw(wave(), "E\u0301va") == draw(wave(), "\u00c9va")
+    assert draw(wave(), "Ada Lovelace 2") != draw(wave(), "Ada Lovelace")
+
+
+def test_every_value_is_drawn_as_often_as_another():
+    """4,000 names, and chi-squared below its 99.9 % point for 7, 2 and 15 degrees of freedom."""
+    drawn = np.array([draw(wave(), f"student {k}") for k in range(4_000)])
+    for column, (count, bound) in enumerate([(3, 13.8), (8, 24.3), (16, 37.7)]):
+        seen = np.bincount(drawn[:, column], minlength=count)
+        assert np.sum((seen - 4_000 / count) ** 2) / (4_000 / count) < bound
+
+
+def test_two_students_share_a_variant_as_often_as_the_number_of_choices_says():
+    """Of 384 variants 600 students share 600*599/2/384 = 468 pairs; 5 deviations are 108."""
+    assert possible(wave()) == 384
+    drawn = [draw(wave(), f"someone {k}") for k in range(600)]
+    pairs = sum(drawn.count(each) - 1 for each in drawn) / 2
+    assert abs(pairs - 600 * 599 / 2 / 384) < 108
+
+
+def test_the_words_show_the_values():
+    """In LaTeX the braces stay where they hold an argument; a sign is written as one."""
+    own = with_draw(wave(), (1, 4, 0))
+    assert own.variant == {"a": 3, "b": 6, "c": -0.5}
+    assert own.title == "A wave of height 3"
+    assert own.prompt == "$x^{6}$ and 3x - 0.5"
+    assert own.inputs["b"].value.item() == 6
+    assert not own.inputs["a"].requires_grad
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (r"\frac{a}{b}", r"\frac{12}{-3}"),
+        ("e^{-{a}t}", "e^{-12t}"),
+        ("x {b:+}", "x - 3"),
+        ("x {a:+}", "x + 12"),
+        ("{unknown} {", "{unknown} {"),
+        ("{v}", "[1, 2]"),
+    ],
+)
+def test_braces(text, shown):
+    """Only declared names are replaced."""
+    assert filled(text, {"a": 12, "b": -3, "v": [1, 2]}) == shown
+
+
+def test_a_sample_is_all_where_there_are_few():
+    """24 of 24 with b alone given by three and a by eight; 12 different ones of 384."""
+    small = load_text("id: s\ninputs: {x: 1.0, a: {integers: [1, 4]}}\nprogram: a*x").problems[0]
+    assert sampled(small, 12) == [(0,), (1,), (2,), (3,)]
+    assert len(set(sampled(wave(), 12))) == 12
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("{choose: [2]}", "1 values: from 2 to 1,000 were expected"),
+        ("{choose: [2, 2.0]}", "a value stands here twice"),
+        ("{choose: [2, [1]]}", "different shapes"),
+        ("{integers: [5, 2]}", "0 values"),
+        ("{integers: [1, 100000]}", "more than 1,000 values"),
+        ("{integers: [1, 2.5]}", "a whole number was expected"),
+        ("{choose: [2, 3], value: 1}", "one of `shape`, `value`, `choose`"),
+        ("{choose: [a, b]}", "a number was expected"),
+    ],
+)
+def test_what_is_no_choice_is_complained_of(given, words):
+    """With the place in the file."""
+    with pytest.raises(TextError, match=r"f\.yaml:4:") as raised:
+        load_text(f"id: a\ninputs:\n  x: 1.0\n  a: {given}\nprogram: a*x\n", "f.yaml")
+    assert words in str(raised.value)
