@@ -21,7 +21,7 @@ MALFORMED = 2
 STOPPED = 130  # as a shell says of what SIGINT ended
 BROKEN = 70  # a fault of our own: sysexits' EX_SOFTWARE
 LONGEST = 300
-TOPICS = ("answers", "language", "problems", "marking", "python", "lessons", "why")
+TOPICS = ("answers", "language", "problems", "marking", "batches", "python", "lessons", "why")
 YOUNG = 50_000
 """Objects between two collections: what is imported stays, and to search it took a tenth of a
 `solve`; Python's own 700 are for programs that make less at once."""
@@ -136,7 +136,11 @@ def solve(  # noqa: PLR0917 - click gives them by name
     sys.exit(code)
 
 
-@main.command(cls=Exemplified, epilog="gradcheck check 'x**3 + 2*sin(x)' '3x^2 - 2cos x'")
+@main.command(
+    cls=Exemplified,
+    epilog="gradcheck check 'x**3 + 2*sin(x)' '3x^2 - 2cos x'",
+    context_settings={"ignore_unknown_options": True},  # an answer may begin with a minus
+)
 @click.argument("expression")
 @click.argument("answer")
 @click.argument("given", nargs=-1, metavar="[NAME=VALUE]...")
@@ -345,7 +349,7 @@ def schema() -> None:
 @click.argument("topic", required=False, type=click.Choice(TOPICS), metavar="TOPIC")
 @click.pass_context
 def help_(ctx: click.Context, topic: str | None) -> None:
-    """Read about answers, language, problems, marking, python, lessons or why."""
+    """Read about answers, language, problems, marking, batches, python, lessons or why."""
     if topic is None:
         click.echo(main.get_help(ctx.parent or ctx))
         return

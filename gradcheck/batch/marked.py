@@ -44,6 +44,14 @@ class Change:
     after: Mapping[str, Any] | None
     same_answer: bool
 
+    @property
+    def counts(self) -> bool:
+        """Whether somebody gains or loses something by it, and not only its explanation is new."""
+        if self.before is None or self.after is None:
+            return True
+        told = ("verdict", "score", "points")
+        return any(self.before[name] != self.after[name] for name in told)
+
 
 def everything(
     ledger: Ledger, *, as_read: bool = False, between: tuple[str, str] | None = None

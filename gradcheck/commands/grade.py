@@ -1,7 +1,7 @@
 """`gradcheck grade`: submissions judged, kept in a ledger if a directory is named, and shown."""
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -181,7 +181,7 @@ def _show(ledger: Ledger, facts: ClassFacts, how: How) -> None:
     if len(facts.totals) > 1:
         _show_class(facts, out)
     if how.diff:
-        _show_changes(list(changes(ledger)), out)
+        _show_changes(changes(ledger), out)
     if how.directory is not None:
         out.print(Text(f"the class: {how.directory / 'index.html'}"), soft_wrap=True)
 
@@ -200,13 +200,22 @@ def _show_class(facts: ClassFacts, out: Console) -> None:
             out.print(Text(words), soft_wrap=True)
 
 
-def _show_changes(changes: Sequence[Change], out: Console) -> None:
-    """Who gains or loses what, and why."""
-    out.print("\nno judgement has changed" if not changes else "")
-    for each in changes:
+def _show_changes(found: Iterable[Change], out: Console) -> None:
+    """Who gains or loses what, and why; how many were judged again to the same end."""
+    told = same = 0
+    for each in found:
+        if not each.counts:
+            same += 1
+            continue
+        if not told:
+            out.print()
+        told += 1
         head = f"{visible(each.student)}  {each.problem}.{each.part}"
         change = f"{_verdict(each.before)} -> {_verdict(each.after)}"
         out.print(Text(f"{head}  {change}  ({_why(each)})"), soft_wrap=True)
+    again = f"; {same:,} answers were judged again, with the same points" if same else ""
+    has = "judgement has" if told < 2 else "judgements have"
+    out.print(f"\n{f'{told:,}' if told else 'no'} {has} changed{again}")
 
 
 def _verdict(line: Line | None) -> str:

@@ -1,6 +1,6 @@
 """Every mistake of the catalogue made at every site, collected over the diagnostic points."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -27,6 +27,29 @@ FEWEST = 20
 Paths = Sequence[tuple[list[int], Line]]
 
 
+class Texts(Mapping[str, Any]):
+    """What the words of a wrong rule may mention, made when somebody reads it."""
+
+    def __init__(self, line: Line, rule: calculus.WrongRule) -> None:
+        self._made = line, rule
+
+    @cached_property
+    def _texts(self) -> Mapping[str, Any]:
+        return calculus.texts(*self._made)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._texts[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self._texts),)
+
+
 @dataclass(eq=False)
 class Made:
     """One mistake made at one site (or everywhere): the gradients it gives, point by point.
@@ -47,7 +70,7 @@ class Made:
     @cached_property
     def texts(self) -> Mapping[str, Any]:
         """What its words may mention: spans of the program, or words that are ready."""
-        return calculus.texts(self.line, self.rule) if self.line and self.rule else self.said
+        return Texts(self.line, self.rule) if self.line and self.rule else self.said
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +181,8 @@ def _backprop(
         tape = record(case)
         for act in islice(backprop.acts(tape, ordered), most) if tape is not None else ():
             key = ("backprop", *act.key)
-            new = Made(act.mistake, act.span, list(right), act.site is None, act.reach)
+            said = act.site.said if act.site is not None else {}
+            new = Made(act.mistake, act.span, list(right), act.site is None, act.reach, said=said)
             found.setdefault(key, new).at[k] = act.gradients
 
 
@@ -171,8 +195,8 @@ def _whole(
 ) -> None:
     integrals = _antiderivatives(paths)
     for k, (case, gradients) in enumerate(zip(cases, right, strict=True)):
-        for key, row, answer in answers(case, gradients, rows, integrals.get(k)):
-            found.setdefault(key, Made(row, None, list(right))).at[k] = answer
+        for key, row, answer, said in answers(case, gradients, rows, integrals.get(k)):
+            found.setdefault(key, Made(row, None, list(right), said=said)).at[k] = answer
 
 
 def _antiderivatives(paths: Paths) -> dict[int, float]:

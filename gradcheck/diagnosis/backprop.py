@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.engine.backward import RIGHT, Verbs, reachable
+from gradcheck.diagnosis.blocks import Block, blocks
+from gradcheck.diagnosis.nearby import Around, nearby
+from gradcheck.engine.backward import RIGHT, Verbs, reachable, walk
 from gradcheck.engine.tape import Leaf, Node, Step
 from gradcheck.mistakes import Accumulation, Edge, Mistake, Start
 from gradcheck.opinions.opinion import Array
@@ -38,13 +40,20 @@ class Reach:
 class Site:
     """Where a verb is said: an edge (node, i), a meeting (step, -1), or the start (root, -1).
 
-    `key` finds the same site on the tape of another point.
+    `key` finds the same site on the tape of another point; `choice` is what the mistake is made
+    with there, where there is a choice.
     """
 
     step: Step
     i: int
     key: Key
     span: Span
+    choice: Any = None
+
+    @property
+    def said(self) -> Mapping[str, str]:
+        """What a meeting of paths is called that has no place in the text: the input's name."""
+        return {"text": self.key[1]} if isinstance(self.step, Leaf) and self.key[1] else {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,16 +79,34 @@ class WrongVerb:
 
 def acts(tape: Tape, rows: Sequence[Mistake]) -> Iterator[WrongVerb]:
     """Every row at every site where it can happen, then at all of them together."""
-    edges = _edges(tape)
+    edges = _edges(tape, nearby(tape))
+    found = list(blocks(tape))
     for n, row in enumerate(rows):
         sites = _sites(tape, row, edges)
         for site in sites:
             yield from _made(tape, row, [site], (n, *site.key))
         if row.habit and len(sites) > 1:
             yield from _made(tape, row, sites, (n, "everywhere"))
+        for k, block in enumerate(found if row.verb == "pull" else ()):
+            site = Site(block.y, -1, ("block", block.edge.op, k), block.y.span)
+            for one in _ways(row, site, block.edge) if _can(row, block.edge) else ():
+                yield from _of_block(tape, row, block, replace(one, key=(n, *one.key)))
 
 
-def _edges(tape: Tape) -> dict[str, list[tuple[Site, Edge]]]:
+def _of_block(tape: Tape, row: Mistake, block: Block, site: Site) -> Iterator[WrongVerb]:
+    """A row at a block: what it changes goes back from the block's argument."""
+    edge = block.edge
+    try:
+        wrong = row.wrong(edge, site.choice) if row.choices else row.wrong(edge)
+    except (ValueError, TypeError, IndexError):
+        return  # as in `_made`
+    if np.shape(wrong) == edge.shape:
+        more = tape.gradients(walk([(block.x, wrong - edge.right)], retain=True))
+        changed = {name: g + more[name] for name, g in tape.right.items()}
+        yield WrongVerb(site.key, row, site, site.span, changed)
+
+
+def _edges(tape: Tape, around: Around) -> dict[str, list[tuple[Site, Edge]]]:
     """All edges as the right backward pass sees them, for a pull and for a fit."""
     found: dict[str, list[tuple[Site, Edge]]] = {"pull": [], "fit": []}
     again: Counter[Key] = Counter()
@@ -91,7 +118,8 @@ def _edges(tape: Tape) -> dict[str, list[tuple[Site, Edge]]]:
         again[node.span, node.op.name, i] += 1
         key = (node.span, node.op.name, i, again[node.span, node.op.name, i])
         site = Site(node, i, key, node.span)
-        found["pull"].append((site, _edge(tape, node, i, g, right)))
+        edge = replace(_edge(tape, node, i, g, right), around=around[node])
+        found["pull"].append((site, edge))
         found["fit"].append((site, _edge(tape, node, i, right, RIGHT.fit(node, i, right))))
         return right
 
@@ -131,7 +159,11 @@ def _sites(
         return [site] if row.where(Start(tape.seed, tape.value)) else []
     if row.verb == "accumulate":
         return list(_accumulations(tape))
-    return [site for site, edge in edges[row.verb] if _can(row, edge)]
+    if row.verb == "keep":
+        return list(_meetings(tape))
+    return [
+        one for site, edge in edges[row.verb] if _can(row, edge) for one in _ways(row, site, edge)
+    ]
 
 
 def _can(row: Mistake, edge: Edge) -> bool:
@@ -140,6 +172,14 @@ def _can(row: Mistake, edge: Edge) -> bool:
         return bool(row.where(edge))
     except (ValueError, TypeError, IndexError):
         return False
+
+
+def _ways(row: Mistake, site: Site, edge: Edge) -> list[Site]:
+    """The site once for each way in which the mistake can be made there."""
+    if row.choices is None:
+        return [site]
+    found = enumerate(row.choices(edge))
+    return [replace(site, key=(*site.key, "way", n), choice=choice) for n, choice in found]
 
 
 def _accumulations(tape: Tape) -> Iterator[Site]:
@@ -154,8 +194,19 @@ def _accumulations(tape: Tape) -> Iterator[Site]:
             yield Site(step, -1, (span, label, again[span, label]), span)
 
 
+def _meetings(tape: Tape) -> Iterator[Site]:
+    """Steps that more than two edges lead to, once for each edge that might be left."""
+    for site in _accumulations(tape):
+        if tape.uses[site.step] > 2:
+            edges = [
+                (node, i) for node in tape.nodes for i, e in enumerate(node.edges) if e is site.step
+            ]
+            for n, edge in enumerate(edges):
+                yield replace(site, key=(*site.key, n), choice=edge)
+
+
 def _made(tape: Tape, row: Mistake, sites: Sequence[Site], key: Key) -> Iterator[WrongVerb]:
-    verbs = _said_wrong(tape, row, {(site.step, site.i) for site in sites})
+    verbs = _said_wrong(tape, row, {(site.step, site.i): site for site in sites})
     try:
         gradients = tape.gradients(tape.back(verbs))
     except (ValueError, TypeError, IndexError):
@@ -164,27 +215,38 @@ def _made(tape: Tape, row: Mistake, sites: Sequence[Site], key: Key) -> Iterator
     yield WrongVerb(key, row, only, only.span if only else None, gradients)
 
 
-def _said_wrong(tape: Tape, row: Mistake, sites: set[tuple[Step, int]]) -> Verbs:
+def _said_wrong(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]) -> Verbs:
     """The four verbs, one of them said wrong at the given sites."""
+
+    def wrong(node: Node, i: int, g: Any, right: Any) -> Any:
+        edge = _edge(tape, node, i, g, right)
+        return row.wrong(edge, sites[node, i].choice) if row.choices else row.wrong(edge)
 
     def seed(step: Step, g: Any) -> Any:
         return row.wrong(Start(g, tape.value)) if (step, -1) in sites else g
 
     def pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
         right = RIGHT.pull(node, i, g, y, operands)
-        return row.wrong(_edge(tape, node, i, g, right)) if (node, i) in sites else right
+        return wrong(node, i, g, right) if (node, i) in sites else right
+
+    def keep(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
+        right = RIGHT.pull(node, i, g, y, operands)
+        target = node.edges[i]
+        site = None if target is None else sites.get((target, -1))
+        return right if site is None or site.choice == (node, i) else 0 * right
 
     def fit(node: Node, i: int, g: Any) -> Any:
         right = _fit(node, i, g)
-        return row.wrong(_edge(tape, node, i, g, right)) if (node, i) in sites else right
+        return wrong(node, i, g, right) if (node, i) in sites else right
 
     def accumulate(step: Step, held: Any, g: Any) -> Any:
         right = RIGHT.accumulate(step, held, g)
         return row.wrong(Accumulation(held, g)) if (step, -1) in sites else right
 
     right = replace(RIGHT, fit=_fit)
-    said = {"seed": seed, "pull": pull, "fit": fit, "accumulate": accumulate}[row.verb]
-    return replace(right, **{row.verb: said})  # type: ignore[arg-type]
+    said = {"seed": seed, "pull": pull, "keep": keep, "fit": fit, "accumulate": accumulate}
+    verb = "pull" if row.verb == "keep" else row.verb
+    return replace(right, **{verb: said[row.verb]})  # type: ignore[arg-type]
 
 
 def _fit(node: Node, i: int, g: Any) -> Any:

@@ -1,15 +1,22 @@
 """A term of the answer whose coefficient is off: the one mistake that has a number to be found."""
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
-from gradcheck.diagnosis.closeness import ratio, room, scale_of
+from gradcheck.diagnosis.closeness import RELATIVE, ratio, room, scale_of
 from gradcheck.diagnosis.hypothesis import Hypothesis
-from gradcheck.diagnosis.preparing import Prepared
+from gradcheck.diagnosis.preparing import Prepared, Term
 from gradcheck.diagnosis.tables import Given
-from gradcheck.mistakes.sums import coefficient_slip, constant_added
+from gradcheck.mistakes import Mistake
+from gradcheck.mistakes.sums import (
+    coefficient_slip,
+    constant_added,
+    constant_again,
+    constant_missing,
+)
 from gradcheck.opinions.opinion import Array
 
 DENOMINATORS = (1, 2, 3, 4, 5, 6, 8, 10, 12)  # others are a ratio, not a slip
@@ -18,42 +25,83 @@ VALUES = 3  # below, any term could be scaled to fit
 
 
 def coefficients(prepared: Prepared, part: str, wanted: Given) -> list[Hypothesis]:
-    """Each term of the sum that, times a simple fraction, turns the gradient into the answer."""
+    """Each term of the sum that, times a number, turns the gradient into the answer.
+
+    The number is a constant of the problem or one over it, or a simple fraction.
+    """
     right = np.array([np.ravel(prepared.right[k][part]) for k in wanted.points])
     if wanted.flat.size < VALUES or np.any(wanted.slack) or right.shape != wanted.flat.shape:
         return []
     scale = np.maximum(scale_of(right), scale_of(wanted.flat))
-    found = []
-    for span, shares in prepared.terms:
-        share = np.array([np.ravel(shares[k][part]) for k in wanted.points])
-        factor = _factor(wanted.flat, right, share, scale)
-        if factor is not None:
-            texts: Mapping[str, str] = {"factor": str(factor)}
-            found.append(Hypothesis(coefficient_slip, span, texts=texts))
-    return [*found, *_added(wanted, right, scale)]
+    found: list[Hypothesis] = []
+    for each in prepared.terms:
+        share = np.array([np.ravel(each.shares[k][part]) for k in wanted.points])
+        if np.any(share) and np.all(np.isfinite(share)):
+            scaled = _Scaled(each, right, share, wanted.flat, room(wanted.flat, scale))
+            factor = ratio(wanted.flat - right + share, share, scale)
+            found += _constant(prepared, wanted, scaled) or _slip(scaled, _simple(factor))
+    return [*found, *_added(prepared, wanted, right, scale)]
 
 
-def _factor(answer: Array, right: Array, share: Array, scale: Array) -> Fraction | None:
-    """The simple fraction before the term that turns the gradient into the answer at each point."""
-    if not np.any(share) or not np.all(np.isfinite(share)):
-        return None
-    factor = ratio(answer - right + share, share, scale)
-    simple = Fraction(factor).limit_denominator(max(DENOMINATORS))
-    if simple in (0, 1) or abs(simple) > LARGEST or simple.denominator not in DENOMINATORS:
-        return None
-    made = coefficient_slip.wrong(right, share, float(simple))
-    return simple if np.all(np.abs(made - answer) <= room(answer, scale)) else None
+@dataclass(frozen=True, eq=False)
+class _Scaled:
+    """A term of the sum: its share of the right gradient (point, entry), and what is wanted."""
+
+    term: Term
+    right: Array
+    share: Array
+    answer: Array
+    allowed: Array
+
+    def fits(self, row: Mistake, factor: Any) -> bool:
+        """Whether a factor before the term turns the gradient into the answer at each point."""
+        made = row.wrong(self.right, self.share, factor)
+        return bool(np.all(np.abs(made - self.answer) <= self.allowed))
 
 
-def _added(wanted: Given, right: Array, scale: Array) -> list[Hypothesis]:
-    """A simple number that turns the derivative into the answer when it is added everywhere."""
+def _slip(scaled: _Scaled, factor: Fraction | None) -> list[Hypothesis]:
+    """A simple fraction before a term."""
+    if factor in (None, 0, 1) or not scaled.fits(coefficient_slip, float(factor or 0)):
+        return []
+    return [Hypothesis(coefficient_slip, scaled.term.span, texts={"factor": str(factor)})]
+
+
+def _constant(prepared: Prepared, wanted: Given, scaled: _Scaled) -> list[Hypothesis]:
+    """A constant of the problem that is missing from a term, or there once too often."""
+    for name in sorted(scaled.term.names & prepared.constants.keys()):
+        value = prepared.constants[name][wanted.points][:, None]
+        for row, factor in ((constant_missing, 1 / value), (constant_again, value)):
+            if np.any(np.abs(value) != 1) and scaled.fits(row, factor):
+                return [Hypothesis(row, scaled.term.span, texts={"c": name})]
+    return []
+
+
+def _same(a: float, b: float) -> bool:
+    return abs(a - b) <= RELATIVE * abs(b)
+
+
+def _simple(number: float) -> Fraction | None:
+    """A fraction that somebody may write, if the number is one."""
+    simple = Fraction(number).limit_denominator(max(DENOMINATORS))
+    fits = _same(number, float(simple)) and abs(simple) <= LARGEST
+    return simple if fits and simple.denominator in DENOMINATORS else None
+
+
+def _added(prepared: Prepared, wanted: Given, right: Array, scale: Array) -> list[Hypothesis]:
+    """A constant of the problem, or a simple number, added to the derivative everywhere."""
     if wanted.shape != ():
         return []
-    number = float((wanted.flat - right)[np.argmin(scale), 0])
-    simple = Fraction(number).limit_denominator(max(DENOMINATORS))
-    if simple == 0 or abs(simple) > LARGEST or simple.denominator not in DENOMINATORS:
-        return []
-    made = constant_added.wrong(right, float(simple))
-    if np.any(np.abs(made - wanted.flat) > room(wanted.flat, scale)):
-        return []
-    return [Hypothesis(constant_added, None, texts={"factor": str(simple)})]
+    at = np.argmin(scale)
+    simple = _simple(float((wanted.flat - right)[at, 0]))
+    tried: list[tuple[str, Any]] = []
+    for name, values in prepared.constants.items():
+        value = values[wanted.points][:, None]
+        tried += [(f"plus {name}", value), (f"minus {name}", -value)]
+    if simple:
+        tried.append((f"{'plus' if simple > 0 else 'minus'} {abs(simple)}", float(simple)))
+    allowed = room(wanted.flat, scale)
+    for said, number in tried:
+        made = constant_added.wrong(right, number)
+        if np.any(number) and np.all(np.abs(made - wanted.flat) <= allowed):
+            return [Hypothesis(constant_added, None, texts={"factor": said})]
+    return []

@@ -9,7 +9,7 @@ import numpy as np
 from gradcheck.diagnosis.acts import Made
 from gradcheck.diagnosis.closeness import equal
 from gradcheck.diagnosis.coefficients import coefficients
-from gradcheck.diagnosis.evidence import MOST, accidents
+from gradcheck.diagnosis.evidence import MOST, accidents, by_digits
 from gradcheck.diagnosis.hypothesis import Diagnosis, Hypothesis, ranked
 from gradcheck.diagnosis.pairs import two_mistakes
 from gradcheck.diagnosis.preparing import Prepared
@@ -19,7 +19,7 @@ from gradcheck.mistakes.whole_answer import integrated_instead
 from gradcheck.opinions.opinion import Array
 
 MOST_PAIRS = 4
-CONSISTENT = "so few digits fit more than one story: this is consistent with what is named, no more"
+CONSISTENT = "so short an answer fits more than one story: this is consistent with it, no more"
 NO_NUMBER = "the answer is infinite, or no number, where the gradient is one"
 
 
@@ -46,29 +46,25 @@ def explain(
             return Diagnosis("unnamed")
         if not np.all(np.isfinite(wanted.flat)):
             return Diagnosis("unnamed", remarks=(NO_NUMBER,))
-        said = remarks(prepared, part, wanted)
         for found in _by_cost(prepared, part, wanted, slopes):
             first, beneath = ranked(found, prepared.scalar)
             if first and _carried(first, prepared, part, wanted):
+                said = remarks(prepared, part, wanted, first)
                 return _weighed(Diagnosis("unique", first, said, beneath), prepared, part, wanted)
-    return Diagnosis("unnamed", remarks=said)
+        return Diagnosis("unnamed", remarks=remarks(prepared, part, wanted))
 
 
 def _carried(found: Sequence[Hypothesis], prepared: Prepared, part: str, wanted: Given) -> bool:
     """Whether there is evidence enough to say anything: two mistakes, or a vague one, need more."""
     pairs = found[0].with_ is not None
     needs = pairs or all(h.mistake.vague for h in found)
-    return not needs or accidents(prepared, part, wanted, pairs) <= MOST
+    return not needs or by_digits(prepared, part, wanted, pairs) <= MOST
 
 
 def _weighed(found: Diagnosis, prepared: Prepared, part: str, wanted: Given) -> Diagnosis:
-    """Torn where several fit, where an answer like this is met by accident, or for one number.
-
-    However many its digits, a single number may be the value of a formula that has nothing to do
-    with the mistake.
-    """
-    alone = wanted.shape == () and len(wanted.points) == 1
-    if alone or accidents(prepared, part, wanted) > MOST:
+    """Torn where several fit, or where an answer like this is met by accident."""
+    pairs = found.hypotheses[0].with_ is not None
+    if accidents(prepared, part, wanted, pairs) > MOST:
         return replace(found, certainty="torn", remarks=(*found.remarks, CONSISTENT))
     several = len({h.ids for h in found.hypotheses}) > 1
     return replace(found, certainty="torn") if several else found

@@ -20,19 +20,31 @@ PAIRED = 3_000_000  # numbers in the table of two mistakes: 24 MB
 
 
 @dataclass(frozen=True, eq=False)
+class Term:
+    """A term of the sum at the root: its place, what it adds to the gradients, the names in it."""
+
+    span: Span
+    shares: tuple[Gradients, ...]
+    names: frozenset[str]
+
+
+@dataclass(frozen=True, eq=False)
 class Prepared:
     """The right gradients and every mistaken one, at the same points.
 
     `pairs` lists two acts and their gradients (pair, point, entry), where the program is small
     enough: (numbers of the acts in `made`, flat gradients). `values` is the program's value at
-    each point. `scalar` says that all parts are single numbers.
+    each point, `inputs` are those that are differentiated, `constants` the single numbers that are
+    not. `scalar` says that all parts are single numbers.
     """
 
     right: tuple[Gradients, ...]
     made: tuple[Made, ...]
     values: tuple[Array, ...] = ()
     pairs: Mapping[str, tuple[Array, Array]] = field(default_factory=dict)
-    terms: tuple[tuple[Span, tuple[Gradients, ...]], ...] = ()
+    terms: tuple[Term, ...] = ()
+    inputs: tuple[Gradients, ...] = ()
+    constants: Mapping[str, Array] = field(default_factory=dict)
 
     @cached_property
     def scalar(self) -> bool:
@@ -76,9 +88,18 @@ def prepare(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
             acts.values,
             _pairs(made, acts.paths, acts.right),
             _terms(acts.paths, acts.right),
+            tuple({name: case.floats()[name] for name in case.wrt} for case in cases),
+            _constants(cases),
         )
         _ = prepared.tables, prepared.pair_tables  # made now, not at the first answer
         return prepared
+
+
+def _constants(cases: Sequence[Case]) -> Mapping[str, Array]:
+    """The single numbers that are not differentiated, at each point."""
+    found = [case.floats() for case in cases]
+    names = [n for n, v in found[0].items() if n not in cases[0].wrt and np.shape(v) == ()]
+    return {n: np.array([float(at[n]) for at in found]) for n in names}
 
 
 def _distinct(found: Sequence[Made]) -> list[Made]:
@@ -116,9 +137,7 @@ def _pairs(
     return out
 
 
-def _terms(
-    paths: Paths, right: tuple[Gradients, ...]
-) -> tuple[tuple[Span, tuple[Gradients, ...]], ...]:
+def _terms(paths: Paths, right: tuple[Gradients, ...]) -> tuple[Term, ...]:
     """What each term of the sum at the root adds, where all points are on one path."""
     if len(paths) != 1 or len(paths[0][0]) != len(right):
         return ()
@@ -128,8 +147,14 @@ def _terms(
         d = line.tangents[k]
         if d is not None:
             flat = line.adjoints[k][:, None] * d
-            found.append((line.spans[k], tuple(line.split(flat))))
+            names = {str(node.atom) for m, node in enumerate(line.nodes) if _within(line, m, k)}
+            found.append(Term(line.spans[k], tuple(line.split(flat)), frozenset(names)))
     return tuple(found)
+
+
+def _within(line: Line, m: int, k: int) -> bool:
+    """Whether node m is node k or part of it."""
+    return m == k or bool(line.above[k] >> m & 1)
 
 
 def _summands(line: Line, k: int) -> Iterator[int]:

@@ -5,8 +5,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from gradcheck.diagnosis.closeness import off, ratio, room, scale_of
+from gradcheck.diagnosis.hypothesis import Hypothesis
 from gradcheck.diagnosis.preparing import Prepared
 from gradcheck.diagnosis.tables import Given
+from gradcheck.mistakes.sums import constant_added
 from gradcheck.opinions.opinion import Array
 
 LISTED = 6
@@ -16,13 +18,24 @@ VISIBLE = 1e-6  # of the gradient: a constant that is told from rounding
 Index = tuple[int, ...]
 
 
-def remarks(prepared: Prepared, part: str, wanted: Given) -> tuple[str, ...]:
-    """True sentences on the difference between an answer and the gradient."""
+def remarks(
+    prepared: Prepared, part: str, wanted: Given, named: Sequence[Hypothesis] = ()
+) -> tuple[str, ...]:
+    """True sentences on the difference between an answer and the gradient.
+
+    Of a constant that was added nothing is said twice.
+    """
     right = [prepared.right[k][part] for k in wanted.points]
     if wanted.shape != right[0].shape:
         return (_shapes(wanted.shape, right[0].shape),)
     pairs = [(a.reshape(wanted.shape), r) for a, r in zip(wanted.flat, right, strict=True)]
-    found = [_ratio(pairs), _offset(pairs), _near(pairs), _entries(*pairs[0], _shaped(wanted))]
+    added = any(h.mistake is constant_added for h in named)
+    found = [
+        _ratio(pairs),
+        "" if added else _offset(pairs),
+        _near(pairs),
+        _entries(*pairs[0], _shaped(wanted)),
+    ]
     return tuple(sentence for sentence in found if sentence)
 
 

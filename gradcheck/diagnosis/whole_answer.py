@@ -9,25 +9,25 @@ import numpy as np
 
 from gradcheck.mistakes import Mistake, Whole
 from gradcheck.opinions.opinion import Array, Case
-from gradcheck.opinions.reverse import once
+from gradcheck.opinions.reverse import once, twice
 
-STEP = 4e-3  # its sixth power is below what 2^-53 / STEP loses
-SIXTH = {-3: -1, -2: 9, -1: -45, 1: 45, 2: -9, 3: 1}  # Fornberg 1988: central, sixth order
 SIZES = 8
 
 
 def answers(
     case: Case, right: Mapping[str, Array], rows: Sequence[Mistake], integral: float | None = None
-) -> Iterator[tuple[tuple[Any, ...], Mistake, dict[str, Array]]]:
+) -> Iterator[tuple[tuple[Any, ...], Mistake, dict[str, Array], Mapping[str, str]]]:
     """Every answer that a mistake of the whole gives; a part it says nothing of is nan.
 
-    `integral` is the antiderivative at the point, where it is known.
+    With a key, the row, and what its words may mention. `integral` is the antiderivative at the
+    point, where it is known.
     """
     whole = _whole(case, right, integral)
     for n, row in enumerate(rows):
-        for k, answer in enumerate(row.wrong(whole)):
+        for k, found in enumerate(row.wrong(whole)):
+            answer, said = found if isinstance(found, tuple) else (found, {})
             named = {name: np.asarray(answer.get(name, np.nan), dtype=float) for name in right}
-            yield ("whole", n, k), row, named
+            yield ("whole", n, k), row, named, said
 
 
 def _whole(case: Case, right: Mapping[str, Array], integral: float | None) -> Whole:
@@ -66,13 +66,11 @@ def _others(case: Case) -> dict[str, Array]:
 
 
 def _second(case: Case, name: str) -> Any:
-    """The second derivative by a scalar input: differences of the gradient, exact to h^6."""
-    inputs = case.floats()
-    h = STEP * max(1.0, abs(float(inputs[name])))
-    at = [_moved(case, inputs | {name: inputs[name] + k * h}).get(name) for k in SIXTH]
-    if any(g is None for g in at):
+    """The second derivative by a scalar input; nan where the program cannot be gone back twice."""
+    try:
+        return twice(case, name)
+    except Exception:  # noqa: BLE001 - likewise
         return np.nan
-    return sum(w * np.asarray(g) for w, g in zip(SIXTH.values(), at, strict=True)) / (60 * h)
 
 
 def _elsewhere(

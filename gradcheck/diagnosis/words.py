@@ -23,19 +23,29 @@ PLAIN = {
     "typed": "1/(2x)",
     "sign": "bracket",
 }
+# What PLAIN's words make of a sentence that was written for an expression.
+SMOOTHED = {
+    "`the expression`": "the expression",
+    "`the sum`": "the sum",
+    "factor the constant": "constant factor",
+    "exponent the constant": "exponent",
+    "its derivative, the derivative of the inside": "the derivative of the inside",
+}
 
 
 def words(hypothesis: Hypothesis, source: str = "") -> str:
     """What to tell the student; `source` is the program's text, into which the spans point."""
     texts = defaultdict(str, PLAIN)
-    for name, text in {**hypothesis.texts, "text": hypothesis.span}.items():
+    place = {} if hypothesis.span is None else {"text": hypothesis.span}
+    for name, text in {**hypothesis.texts, **place}.items():
         said = _read(text, source)
         if said:
             texts[name] = said
-    sentence = hypothesis.mistake.says.format_map(texts).replace(
-        "`the expression`", "the expression"
-    )
-    sentence = NOTHING_SAID.sub("", sentence.replace("`the sum`", "the sum"))
+    sentence = hypothesis.mistake.says.format_map(texts)
+    for clumsy, plain in SMOOTHED.items():
+        sentence = sentence.replace(clumsy, plain)
+    sentence = NOTHING_SAID.sub("", sentence)
+    sentence = sentence[:1].upper() + sentence[1:]
     sentence += EVERYWHERE if hypothesis.everywhere else ""
     return f"{sentence} And: {words(hypothesis.with_, source)}" if hypothesis.with_ else sentence
 

@@ -1,5 +1,7 @@
 """The backprop family where paths meet: a contribution lost, doubled or put in the place of all."""
 
+import numpy as np
+
 from gradcheck.mistakes.row import mistake
 
 overwritten_not_accumulated = mistake(
@@ -10,6 +12,31 @@ overwritten_not_accumulated = mistake(
     "them is left.",
     example=("sum(x**3 + sin(x))", {"x": "3*x**2"}, {"x": (3,)}),
     common=0.8,
+)
+
+one_path_left = mistake(
+    "overwritten-not-accumulated",
+    verb="keep",
+    wrong=lambda e: 0 * e.right,
+    says="`{text}` is used more than twice: the gradients of all its uses add up, here only one of "
+    "them is left.",
+    example=("sum(x**3 + sin(x) + exp(x))", {"x": "cos(x)"}, {"x": (3,)}),
+    common=0.7,
+    habit=False,
+)
+
+slices_overwritten = mistake(
+    "overwritten-not-accumulated",
+    verb="accumulate",
+    wrong=lambda m: np.where(m.g == 0, m.held, m.g),
+    says="Slices of `{text}` overlap: where they do, their gradients add up, here the last one "
+    "overwrote the others.",
+    example=(
+        "sum(x[:3]**2 + x[1:]**3)",
+        {"x": "array([2*x[0], 2*x[1], 2*x[2], 3*x[3]**2])"},
+        {"x": (4,)},
+    ),
+    common=0.5,
 )
 
 counted_twice = mistake(

@@ -36,6 +36,13 @@ def _count(e: Edge) -> float:
     return float(e.right.size / max(np.size(e.g), 1))
 
 
+def _one_row(g: Any, row: int) -> Any:
+    """A cotangent of which one row is left."""
+    out = np.zeros_like(g)
+    out[..., row, :] = g[..., row, :]
+    return out
+
+
 def _statistic(e: Edge) -> bool:
     """A mean or a variance of rows or columns, as layers are normalised by."""
     return e.op in ("mean", "var", "std") and np.size(e.g) > 1
@@ -121,6 +128,34 @@ factor_twice = mistake(
     says="The derivative of `{text}` is in the answer twice.",
     example=("sum(tanh(x)**2)", {"x": "2*tanh(x)*(1 - tanh(x)**2)**2"}, {"x": (3,)}),
     common=0.4,
+)
+
+constant_twice = mistake(
+    "chain-factor-twice",
+    verb="pull",
+    where=lambda e: _factor(e) and np.ndim(e.other) == 0 and e.op in ("multiply", "divide"),
+    wrong=lambda e: e.rule(e.right, e.y, e.operands),
+    says="The constant factor of `{text}` is in the gradient twice.",
+    example=("sum(tanh(x / 3)**2)", {"x": "2*tanh(x/3)*(1 - tanh(x/3)**2) / 9"}, {"x": (3,)}),
+    common=0.4,
+    habit=False,
+)
+
+last_sample = mistake(
+    "overwritten-not-accumulated",
+    verb="pull",
+    where=lambda e: e.op == "matmul" and e.i == 1 and np.ndim(e.g) > 1,
+    choices=lambda e: (-1, 0),
+    wrong=lambda e, row: e.rule(_one_row(e.g, row), e.y, e.operands),
+    says="The gradient at `{text}` adds up over all rows: here one row overwrote the others.",
+    example=(
+        "sum(tanh(X @ W))",
+        {"W": "X[-1:].T @ (1 - tanh(X[-1:] @ W)**2)"},
+        {"X": (5, 3), "W": (3, 2)},
+    ),
+    common=0.45,
+    habit=False,
+    hidden_by=(ONE_LONG,),
 )
 
 upstream_ignored = mistake(

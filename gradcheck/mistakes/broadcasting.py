@@ -39,6 +39,34 @@ broadcast_not_summed = mistake(
     hidden_by=(ONE_LONG,),
 )
 
+partly_summed = mistake(
+    "broadcast-not-summed",
+    verb="fit",
+    where=lambda e: np.ndim(e.g) > len(e.shape) + 1,
+    choices=lambda e: range(np.ndim(e.g) - len(e.shape)),
+    wrong=lambda e, axis: np.sum(e.g, axis=axis),
+    says="An operand of `{text}` was broadcast along several axes: its gradient must be summed "
+    "over all of them, here it was over one.",
+    example=("sum((X + b)**2)", {"b": "sum(2*(X + b), axis=0)"}, {"X": (2, 4, 3), "b": (3,)}),
+    common=0.5,
+    habit=False,
+    hidden_by=(ONE_LONG,),
+)
+
+one_row_left = mistake(
+    "overwritten-not-accumulated",
+    verb="fit",
+    where=lambda e: _stretched(e) and np.ndim(e.g) > len(e.shape),
+    choices=lambda e: (-1, 0),
+    wrong=lambda e, row: e.g[row],
+    says="An operand of `{text}` was broadcast: the gradients of all rows add up, here only one "
+    "is left.",
+    example=("sum((X + b)**2)", {"b": "2*(X[-1] + b)"}, {"X": (5, 3), "b": (3,)}),
+    common=0.45,
+    habit=False,
+    hidden_by=(ONE_LONG,),
+)
+
 broadcast_averaged = mistake(
     "broadcast-averaged",
     verb="fit",

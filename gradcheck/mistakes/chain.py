@@ -39,31 +39,24 @@ sign_of_function = mistake(
     slip=True,
 )
 
-sign_of_first_term = mistake(
-    "sign-error",
-    verb="derivative",
-    where=lambda s: term(s) and s.both,
-    wrong=lambda s: s.fv * s.dv - s.fu * s.du,
-    says="The derivative of the term {u} has the wrong sign in `{text}`.",
-    example=("x + sin(x)", {"x": "-1 + cos(x)"}),
-    common=0.9,
-    habit=False,
-    operand=0,
-    slip=True,
-)
-
-sign_of_second_term = mistake(
-    "sign-error",
-    verb="derivative",
-    where=lambda s: term(s) and s.both,
-    wrong=lambda s: s.fu * s.du - s.fv * s.dv,
-    says="The derivative of the term {v} has the wrong sign in `{text}`.",
-    example=("sin(x) - x", {"x": "cos(x) + 1"}),
-    common=0.9,
-    habit=False,
-    operand=1,
-    slip=True,
-)
+for _i, _example in enumerate(
+    (
+        ("x + sin(x)", {"x": "-1 + cos(x)"}),
+        ("sin(x) - x", {"x": "cos(x) + 1"}),
+    )
+):
+    mistake(
+        "sign-error",
+        verb="derivative",
+        where=lambda s: term(s) and s.both,
+        wrong=lambda s, i=_i: s.part(1 - i) - s.part(i),
+        says=f"The derivative of the term {{{'uv'[_i]}}} has the wrong sign in `{{text}}`.",
+        example=_example,
+        common=0.9,
+        habit=False,
+        operand=_i,
+        slip=True,
+    )
 
 missing_inner_derivative = mistake(
     "missing-inner-derivative",

@@ -44,12 +44,15 @@ class Operation:
         """Both arguments vary."""
         return self.du is not None and self.dv is not None
 
+    def part(self, i: int) -> Array:
+        """What the i-th argument, which varies, adds to the derivative."""
+        return self.fv * self.dv if i else self.fu * self.du
+
     @property
     def right(self) -> Array:
         """The chain rule: fu du + fv dv."""
-        if self.dv is None:
-            return self.fu * self.du
-        return self.fv * self.dv if self.du is None else self.fu * self.du + self.fv * self.dv
+        parts = [self.part(i) for i, d in enumerate((self.du, self.dv)) if d is not None]
+        return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
     @property
     def w(self) -> Array:

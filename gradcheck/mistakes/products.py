@@ -24,42 +24,30 @@ product_rule_crossed = mistake(
     common=0.5,
 )
 
-lost_first_product_term = mistake(
-    "lost-product-term",
-    verb="derivative",
-    where=product,
-    wrong=lambda s: s.fv * s.dv,
-    says="The product rule for `{text}` has two terms: {du} times {v} is missing.",
-    example=("x**2 * sin(x)", {"x": "x**2*cos(x)"}),
-    common=0.7,
-)
+for _i, _missing, _answer in (
+    (1, "{du} times {v}", "x**2*cos(x)"),
+    (0, "{u} times {dv}", "2*x*sin(x)"),
+):
+    mistake(
+        "lost-product-term",
+        verb="derivative",
+        where=product,
+        wrong=lambda s, i=_i: s.part(i),
+        says=f"The product rule for `{{text}}` has two terms: {_missing} is missing.",
+        example=("x**2 * sin(x)", {"x": _answer}),
+        common=0.7,
+    )
 
-lost_second_product_term = mistake(
-    "lost-product-term",
-    verb="derivative",
-    where=product,
-    wrong=lambda s: s.fu * s.du,
-    says="The product rule for `{text}` has two terms: {u} times {dv} is missing.",
-    example=("x**2 * sin(x)", {"x": "2*x*sin(x)"}),
-    common=0.7,
-)
-
-product_rule_minus = mistake(
-    "product-rule-minus",
-    verb="derivative",
-    where=product,
-    wrong=lambda s: s.fu * s.du - s.fv * s.dv,
-    says="The two terms of the product rule for `{text}` are added, not subtracted.",
-    example=("x**2 * sin(x)", {"x": "2*x*sin(x) - x**2*cos(x)"}),
-    common=0.5,
-)
-
-product_rule_minus_turned = mistake(
-    "product-rule-minus",
-    verb="derivative",
-    where=product,
-    wrong=lambda s: s.fv * s.dv - s.fu * s.du,
-    says="The two terms of the product rule for `{text}` are added, not subtracted.",
-    example=("x**2 * sin(x)", {"x": "x**2*cos(x) - 2*x*sin(x)"}),
-    common=0.4,
-)
+for _i, _answer, _common in (
+    (0, "2*x*sin(x) - x**2*cos(x)", 0.5),
+    (1, "x**2*cos(x) - 2*x*sin(x)", 0.4),
+):
+    mistake(
+        "product-rule-minus",
+        verb="derivative",
+        where=product,
+        wrong=lambda s, i=_i: s.part(i) - s.part(1 - i),
+        says="The two terms of the product rule for `{text}` are added, not subtracted.",
+        example=("x**2 * sin(x)", {"x": _answer}),
+        common=_common,
+    )

@@ -84,25 +84,16 @@ numerator_squared = mistake(
     common=0.4,
 )
 
-lost_quotient_term = mistake(
-    "lost-quotient-term",
-    verb="derivative",
-    where=quotient,
-    wrong=lambda s: s.fu * s.du,
-    says=f"The second term of the derivative of `{{text}}` is missing: {RULE}.",
-    example=("sin(x) / x", {"x": "cos(x) / x"}),
-    common=0.5,
-)
-
-lost_first_quotient_term = mistake(
-    "lost-quotient-term",
-    verb="derivative",
-    where=quotient,
-    wrong=lambda s: s.fv * s.dv,
-    says=f"The first term of the derivative of `{{text}}` is missing: {RULE}.",
-    example=("sin(x) / x", {"x": "-sin(x) / x**2"}),
-    common=0.5,
-)
+for _i, _nth, _answer in ((0, "second", "cos(x) / x"), (1, "first", "-sin(x) / x**2")):
+    mistake(
+        "lost-quotient-term",
+        verb="derivative",
+        where=quotient,
+        wrong=lambda s, i=_i: s.part(i),
+        says=f"The {_nth} term of the derivative of `{{text}}` is missing: {RULE}.",
+        example=("sin(x) / x", {"x": _answer}),
+        common=0.5,
+    )
 
 denominator_forgotten = mistake(
     "denominator-forgotten",

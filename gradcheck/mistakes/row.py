@@ -7,7 +7,7 @@ In the *backprop* family it is one of reverse mode's four verbs said wrong at on
 the right answer to a wrong one.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,7 +32,8 @@ class Edge:
 
     `g` arrives (for a fit: after the pull), `right` is what the right verb makes of it, `y` and
     `operands` are the op's value and arguments, `shape` is that of the operand; `rule(g, y,
-    operands)` is the op's own VJP, `shared` says that the operand has other uses too.
+    operands)` is the op's own VJP, `shared` says that the operand has other uses too. `around` are
+    other tensors of the run, the nearest first.
     """
 
     op: str
@@ -46,6 +47,7 @@ class Edge:
     elementwise: bool
     shared: bool
     rule: Callable[..., Any]
+    around: tuple[Any, ...] = ()
 
     @property
     def x(self) -> Any:
@@ -117,16 +119,20 @@ class Mistake:
     """A mistake is an act: `wrong` commits it, `says` tells the student, `example` proves both.
 
     `verb` is "derivative" (calculus: a rule at a node), "coefficient" or "constant" (a number
-    before a term, one that is added), "read" (a number of the program); "seed", "pull", "fit" or
-    "accumulate" (backprop); "answer" (the whole answer). `common` orders hypotheses that fit alike:
-    how often it is seen, 0 to 1. `operand` points at an argument of the node rather than at the
-    node. `habit` says that the act makes sense as a misconception, done at every site alike.
-    `vague` is said only where no named act fits: a factor 2 may come from anywhere. `generic` is
-    said after more telling names, and not beside one that `is_a` case of it. `hidden_by` is what a
-    problem may be like so that nobody can see the mistake. `anywhere` says that a mistake of
-    backprop may be named in calculus too; `slip` that it is one of attention, not of understanding
-    (a set's `credit: {slip: 0.5}` is for all of these). `says` may use {text}, the site; {u} and
-    {v}, its arguments; {du} and {dv}, their derivatives; {c}, a constant factor or exponent.
+    before a term, one that is added), "read" (a number of the program); "seed", "pull", "fit",
+    "accumulate" or "keep" (backprop; the last is one pull of those that meet); "answer" (the whole
+    answer). `common` orders hypotheses that fit alike: how often it is seen, 0 to 1. `operand`
+    points at an argument of the node rather than at the node. `habit` says that the act makes sense
+    as a misconception, done at every site alike. `vague` is said only where no named act fits: a
+    factor 2 may come from anywhere. `generic` is said after more telling names, and not beside one
+    that `is_a` case of it. `hidden_by` is what a problem may be like so that nobody can see the
+    mistake. `anywhere` says that a mistake of backprop may be named in calculus too; `slip` that it
+    is one of attention, not of understanding (a set's `credit: {slip: 0.5}` is for all of these).
+    `alike` has the ids of other mistakes that may give the same numbers: why, and what change of
+    the program would tell them apart. `says` may use {text}, the site; {u} and {v}, its arguments;
+    {du} and {dv}, their derivatives; {c}, a constant factor or exponent. `choices(site)` is what
+    the mistake may be made with at a site, for a mistake that can be made in several ways: `wrong`
+    is told one of them.
     """
 
     id: str
@@ -144,6 +150,8 @@ class Mistake:
     is_a: str = ""
     anywhere: bool = False
     slip: bool = False
+    alike: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    choices: Callable[[Any], Sequence[Any]] | None = None
 
     @property
     def family(self) -> str:
@@ -160,6 +168,7 @@ FAMILIES = {
     "pull": "backprop",
     "fit": "backprop",
     "accumulate": "backprop",
+    "keep": "backprop",
     "answer": "whole",
     "type": "typing",
 }

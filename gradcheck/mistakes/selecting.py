@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.mistakes.row import ALL_PASS, Edge, mistake
+from gradcheck.mistakes.row import ALL_PASS, ONE_LONG, Edge, mistake
 from gradcheck.ops import TABLE
 
 
@@ -20,6 +20,57 @@ def _assigned(e: Edge) -> Any:
     out = np.zeros(e.shape)
     out[e.params["index"]] = e.g
     return out
+
+
+def _assigned_backwards(e: Edge) -> Any:
+    """The same with the first one last."""
+    out = np.zeros(e.shape)
+    for k, g in zip(np.asarray(e.params["index"])[::-1], e.g[::-1], strict=True):
+        out[k] = g
+    return out
+
+
+def _by_rows(e: Edge) -> bool:
+    """Rows chosen by a list of numbers."""
+    index = e.params.get("index")
+    return e.op == "getitem" and isinstance(index, list | np.ndarray) and np.ndim(index) == 1
+
+
+def _by_position(e: Edge) -> Any:
+    """The cotangents in the order in which the rows were chosen."""
+    out = np.zeros(e.shape)
+    n = min(len(out), len(e.g))
+    out[:n] = e.g[:n]
+    return out
+
+
+def _to_an_end(e: Edge, end: int) -> Any:
+    """The cotangent of an extreme given to the first or the last entry."""
+    axis = e.params["axis"]
+    out = np.zeros(e.shape)
+    np.moveaxis(out, axis, 0)[end] = e.g if not e.params.get("keepdims") else e.g.squeeze(axis)
+    return out
+
+
+def _in_other_order(e: Edge, order: str) -> Any:
+    """A cotangent reshaped columns first, or with its last two axes turned."""
+    turned = np.swapaxes(e.g, -1, -2) if order == "turned" else e.g
+    return np.reshape(turned, e.shape, order="F" if order == "F" else "C")
+
+
+def _uses(e: Edge) -> Any:
+    """How often each entry is chosen; 1 where it is not."""
+    out = np.zeros(e.shape)
+    np.add.at(out, e.params["index"], 1.0)
+    return np.maximum(out, 1.0)
+
+
+def _to_the_other(e: Edge) -> Any:
+    """The pull of the minimum for the maximum, and the other way round."""
+    other = TABLE["min" if e.op == "max" else "max"]
+    rule = other.vjp(0)
+    assert rule is not None
+    return rule(e.g, other.forward(e.x, **e.params), e.x, **e.params)
 
 
 mask_of_upstream = mistake(
@@ -77,4 +128,104 @@ repeated_index = mistake(
     "one is left.",
     example=("sum(x[[0, 2, 2]] * v)", {"x": "array([v[0], 0*v[0], v[2]])"}, {"x": (3,), "v": (3,)}),
     common=0.6,
+)
+
+the_other_extreme = mistake(
+    "mask-wrong",
+    verb="pull",
+    where=lambda e: e.op in ("max", "min"),
+    wrong=_to_the_other,
+    says="The gradient of `{text}` went to the wrong end: to the smallest entry for a maximum, to "
+    "the largest for a minimum.",
+    example=("max(x)", {"x": "1.0*(x == min(x))"}, {"x": (5,)}),
+    common=0.4,
+    anywhere=True,
+)
+
+repeated_index_averaged = mistake(
+    "mean-for-sum",
+    verb="pull",
+    where=lambda e: e.op == "getitem" and "index" in e.params,
+    wrong=lambda e: e.right / _uses(e),
+    says="An index occurs more than once in `{text}`: its gradients add up, here their mean was "
+    "taken.",
+    example=(
+        "sum(x[[0, 2, 2]] * v)",
+        {"x": "array([v[0], 0*v[0], (v[1] + v[2])/2])"},
+        {"x": (3,), "v": (3,)},
+    ),
+    common=0.35,
+)
+
+first_use_left = mistake(
+    "repeated-index-overwritten",
+    verb="pull",
+    where=_by_rows,
+    wrong=_assigned_backwards,
+    says="An index occurs more than once in `{text}`: its gradients add up, here only the first "
+    "one is left.",
+    example=("sum(x[[0, 2, 2]] * v)", {"x": "array([v[0], 0*v[0], v[1]])"}, {"x": (3,), "v": (3,)}),
+    common=0.4,
+)
+
+by_position = mistake(
+    "wrong-index",
+    verb="pull",
+    where=_by_rows,
+    wrong=_by_position,
+    says="The gradients of `{text}` went to the first rows in turn: each belongs to the row that "
+    "was chosen.",
+    example=(
+        "sum(x[[0, 3, 3]] * v)",
+        {"x": "array([v[0], v[1], v[2], 0*v[0]])"},
+        {"x": (4,), "v": (3,)},
+    ),
+    common=0.4,
+)
+
+one_place_on = mistake(
+    "wrong-index",
+    verb="pull",
+    where=lambda e: e.op == "getitem" and "index" in e.params and len(e.shape) > 0,
+    choices=lambda e: [(by, axis) for axis in range(min(len(e.shape), 2)) for by in (1, -1)],
+    wrong=lambda e, way: np.roll(e.right, way[0], way[1]),
+    says="The gradient of `{text}` was put one place beside where it belongs.",
+    example=(
+        "sum(x[[0, 2, 2]] * v)",
+        {"x": "array([0*v[0], v[0], 0*v[0], v[1] + v[2]])"},
+        {"x": (4,), "v": (3,)},
+    ),
+    common=0.35,
+)
+
+to_an_end = mistake(
+    "mask-wrong",
+    verb="pull",
+    where=lambda e: e.op in ("max", "min") and isinstance(e.params.get("axis"), int),
+    choices=lambda e: (0, -1),
+    wrong=_to_an_end,
+    says="The gradient of `{text}` went to the first or the last entry each time; only the extreme "
+    "one gets it.",
+    example=(
+        "sum(max(x, axis=1) * v)",
+        {"x": "column_stack((v, 0*v, 0*v))"},
+        {"x": (5, 3), "v": (5,)},
+    ),
+    common=0.35,
+    hidden_by=(ONE_LONG,),
+)
+
+other_order = mistake(
+    "wrong-index",
+    verb="pull",
+    where=lambda e: e.op == "reshape" and max(np.ndim(e.g), len(e.shape)) > 1,
+    choices=lambda e: ("F", "turned") if np.ndim(e.g) > 1 else ("F",),
+    wrong=_in_other_order,
+    says="On the way back through `{text}` the entries came back in another order than they went.",
+    example=(
+        "sum(reshape(x, (2, 3)) * V)",
+        {"x": "reshape(V.T, (6,))"},
+        {"x": (6,), "V": (2, 3)},
+    ),
+    common=0.35,
 )

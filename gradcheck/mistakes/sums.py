@@ -26,7 +26,7 @@ constant_factor_lost = mistake(
     verb="derivative",
     where=_constant_factor,
     wrong=lambda s: s.dw,
-    says="The constant factor of `{text}` was lost: it stays in front of the derivative.",
+    says="The factor {c} of `{text}` was lost: it stays in front of the derivative.",
     example=("x**2 + 3*sin(x)", {"x": "2*x + cos(x)"}),
     common=0.85,
 )
@@ -62,55 +62,32 @@ factor_as_variable = mistake(
     common=0.3,
 )
 
-first_term_lost = mistake(
-    "term-lost",
-    verb="derivative",
-    where=lambda s: term(s) and s.both,
-    wrong=lambda s: s.fv * s.dv,
-    says="The derivative of {u} is missing: every term of `{whole}` has one.",
-    example=("x**2 + sin(x)", {"x": "cos(x)"}),
-    common=0.6,
-    operand=0,
-    habit=False,
-)
+for _i, _answer in enumerate(("cos(x)", "2*x")):
+    mistake(
+        "term-lost",
+        verb="derivative",
+        where=lambda s: term(s) and s.both,
+        wrong=lambda s, i=_i: s.part(1 - i),
+        says=f"The derivative of {{{'uv'[_i]}}} is missing: every term of `{{whole}}` has one.",
+        example=("x**2 + sin(x)", {"x": _answer}),
+        common=0.6,
+        operand=_i,
+        habit=False,
+    )
 
-second_term_lost = mistake(
-    "term-lost",
-    verb="derivative",
-    where=lambda s: term(s) and s.both,
-    wrong=lambda s: s.fu * s.du,
-    says="The derivative of {v} is missing: every term of `{whole}` has one.",
-    example=("x**2 + sin(x)", {"x": "2*x"}),
-    common=0.6,
-    operand=1,
-    habit=False,
-)
-
-factor_one_more = mistake(
-    "coefficient-slip",
-    verb="derivative",
-    where=lambda s: s.op == "multiply" and _constant_factor(s),
-    wrong=lambda s: (s.c + 1) * s.dw,
-    says="The coefficient of the derivative of `{text}` is off.",
-    example=("3*sin(x)", {"x": "4*cos(x)"}),
-    common=0.2,
-    habit=False,
-    vague=True,
-    slip=True,
-)
-
-factor_one_less = mistake(
-    "coefficient-slip",
-    verb="derivative",
-    where=lambda s: s.op == "multiply" and _constant_factor(s),
-    wrong=lambda s: (s.c - 1) * s.dw,
-    says="The coefficient of the derivative of `{text}` is off.",
-    example=("3*sin(x)", {"x": "2*cos(x)"}),
-    common=0.2,
-    habit=False,
-    vague=True,
-    slip=True,
-)
+for _one, _answer in ((1, "4*cos(x)"), (-1, "2*cos(x)")):
+    mistake(
+        "coefficient-slip",
+        verb="derivative",
+        where=lambda s: s.op == "multiply" and _constant_factor(s),
+        wrong=lambda s, one=_one: (s.c + one) * s.dw,
+        says="The coefficient of the derivative of `{text}` is off.",
+        example=("3*sin(x)", {"x": _answer}),
+        common=0.2,
+        habit=False,
+        vague=True,
+        slip=True,
+    )
 
 factor_twice = mistake(
     "coefficient-slip",
@@ -123,29 +100,19 @@ factor_twice = mistake(
     slip=True,
 )
 
-exponent_one_less = mistake(
-    "coefficient-slip",
-    verb="derivative",
-    where=power,
-    wrong=lambda s: (s.n - 1) * np.power(s.u, s.n - 1) * s.du,
-    says="The factor that comes down from the exponent of `{text}` is {c} itself, not one less.",
-    example=("x**4", {"x": "3*x**3"}),
-    common=0.35,
-    vague=True,
-    slip=True,
-)
-
-exponent_one_more = mistake(
-    "coefficient-slip",
-    verb="derivative",
-    where=power,
-    wrong=lambda s: (s.n + 1) * np.power(s.u, s.n - 1) * s.du,
-    says="The factor that comes down from the exponent of `{text}` is {c} itself, not one more.",
-    example=("x**4", {"x": "5*x**3"}),
-    common=0.2,
-    vague=True,
-    slip=True,
-)
+for _one, _word, _answer, _common in ((-1, "less", "3*x**3", 0.35), (1, "more", "5*x**3", 0.2)):
+    mistake(
+        "coefficient-slip",
+        verb="derivative",
+        where=power,
+        wrong=lambda s, one=_one: (s.n + one) * np.power(s.u, s.n - 1) * s.du,
+        says="The factor that comes down from the exponent of `{text}` is {c} itself, not one "
+        f"{_word}.",
+        example=("x**4", {"x": _answer}),
+        common=_common,
+        vague=True,
+        slip=True,
+    )
 
 coefficient_slip = mistake(
     "coefficient-slip",
@@ -155,6 +122,25 @@ coefficient_slip = mistake(
     example=("x**3 + 2*sin(x)", {"x": "7*x**2/2 + 2*cos(x)"}),
     common=0.3,
     vague=True,
+    slip=True,
+)
+
+constant_missing = mistake(
+    "constant-factor-lost",
+    verb="coefficient",
+    wrong=lambda right, share, factor: right + (factor - 1) * share,
+    says="The factor {c} is missing from the derivative of `{text}`.",
+    example=("2*B*x**2 + sin(x)", {"x": "4*x + cos(x)"}, {"B": ()}),
+    common=0.5,
+)
+
+constant_again = mistake(
+    "coefficient-slip",
+    verb="coefficient",
+    wrong=lambda right, share, factor: right + (factor - 1) * share,
+    says="The factor {c} is in the derivative of `{text}` once too often.",
+    example=("B*x**2 + sin(x)", {"x": "2*B**2*x + cos(x)"}, {"B": ()}),
+    common=0.3,
     slip=True,
 )
 
@@ -203,7 +189,7 @@ constant_added = mistake(
     "constant-added",
     verb="constant",
     wrong=lambda right, constant: right + constant,
-    says="The answer is the derivative plus {factor}: a derivative has no constant of its own.",
+    says="The answer is the derivative {factor}: that constant does not belong to it.",
     example=("x**3 + sin(x)", {"x": "3*x**2 + cos(x) + 2"}),
     common=0.4,
     vague=True,

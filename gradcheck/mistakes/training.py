@@ -56,7 +56,7 @@ ROUNDING = 1e-9
 
 def _row(
     id: str, verb: str, *wrong: Any, says: str, example: tuple[str, str, str], **further: Any
-) -> None:
+) -> Mistake:
     """Enter a row; `wrong` are the ways in which the verb can be said wrong.
 
     The example is a program in w, what is asked at its end, and the wrong answer in the first w.
@@ -64,7 +64,9 @@ def _row(
     """
     program, asked, answer = example
     shown = Example(program, {asked: answer})
-    TRAINING.append(Mistake(id, verb, lambda: wrong, says, shown, **further))
+    row = Mistake(id, verb, lambda: wrong, says, shown, **further)
+    TRAINING.append(row)
+    return row
 
 
 def _added(d: Deposit, g: Any) -> Any:
@@ -101,7 +103,7 @@ for k in range(4):
         opt.zero_grad()
 """
 
-_row(
+missing_zero_grad = _row(
     "missing-zero-grad",
     "clear",
     lambda c: False,
@@ -109,16 +111,30 @@ _row(
     "and backward adds.",
     example=(LOOP, "w.grad", "4.48*w"),
     common=0.95,
+    alike={
+        "counted-twice": (
+            "two equal gradients added up are one counted twice: no number tells the two apart "
+            "here",
+            "let the gradients differ from step to step",
+        ),
+    },
 )
-_row(
+overwritten_grad = _row(
     "overwritten-grad",
     "deposit",
     lambda d: d.g,
     says="Only the last gradient is left: backward adds to `.grad`, it does not replace it.",
     example=(TWICE, "w.grad", "3*w**2"),
     common=0.8,
+    alike={
+        "scaled-twice": (
+            "of equal gradients, each divided by their number, the last one is their sum divided "
+            "once more: no number tells the two apart here",
+            "let the gradients of the micro-batches differ",
+        ),
+    },
 )
-_row(
+unscaled_accumulation = _row(
     "unscaled-accumulation",
     "deposit",
     lambda d: _added(d, d.g * _share(d)),
@@ -126,8 +142,15 @@ _row(
     example=(WINDOWS, "w", "0.07*w"),
     common=0.8,
     operand=0,
+    alike={
+        "counted-twice": (
+            "with two micro-batches, not dividing by two is counting each twice: no number tells "
+            "the two apart",
+            "accumulate three micro-batches or more",
+        ),
+    },
 )
-_row(
+scaled_twice = _row(
     "scaled-twice",
     "deposit",
     lambda d: _added(d, d.g / _share(d)),
@@ -136,7 +159,7 @@ _row(
     common=0.5,
     operand=0,
 )
-_row(
+partial_window = _row(
     "partial-window",
     "write",
     lambda w: w.after if _complete(w) else w.before,
@@ -147,15 +170,22 @@ _row(
     example=(WINDOWS, "w", "0.7*w"),
     common=0.4,
 )
-_row(
+step_before_backward = _row(
     "step-before-backward",
     "write",
     lambda w: w.before + w.previous,
     says="Each step was taken with the gradient of the step before: the step came before backward.",
     example=(LOOP, "w.grad", "1.6*w"),
     common=0.5,
+    alike={
+        "zeroed-before-step": (
+            "after a single step both leave the parameters where they were: no number tells the "
+            "two apart here",
+            "take another step",
+        ),
+    },
 )
-_row(
+zeroed_before_step = _row(
     "zeroed-before-step",
     "write",
     lambda w: w.before,
@@ -163,7 +193,7 @@ _row(
     example=(LOOP, "w.grad", "2*w"),
     common=0.6,
 )
-_row(
+counted_twice = _row(
     "counted-twice",
     "deposit",
     lambda d: _added(d, 2 * d.g),

@@ -7,7 +7,9 @@ import numpy as np
 
 from gradcheck.mistakes.row import ONE_LONG, SYMMETRIC, Whole, mistake
 
-Answers = Iterable[Mapping[str, Any]]
+Answer = Mapping[str, Any]
+Answers = Iterable[Answer]
+Called = Iterable[tuple[Answer, Mapping[str, str]]]  # with what the words may mention
 
 
 def _times(w: Whole, factor: float) -> Mapping[str, Any]:
@@ -27,10 +29,11 @@ def _of_another(w: Whole) -> Answers:
         yield {a: w.right[b] for a, b in pairs if w.right[a].shape == w.right[b].shape}
 
 
-def _of_a_constant(w: Whole) -> Answers:
+def _of_a_constant(w: Whole) -> Called:
     """For each part the derivative by an input that was not asked for."""
-    for g in w.others().values():
-        yield {name: g for name, right in w.right.items() if right.shape == np.shape(g)}
+    for letter, g in w.others().items():
+        same = {name: g for name, right in w.right.items() if right.shape == np.shape(g)}
+        yield same, {"v": letter}
 
 
 def _upside_down(w: Whole) -> Answers:
@@ -175,7 +178,7 @@ by_a_constant = mistake(
     "wrong-variable",
     verb="answer",
     wrong=_of_a_constant,
-    says="This is the derivative by another letter, which is a constant here.",
+    says="This is the derivative by {v}, which is a constant here.",
     example=("sum(x**2 * X)", {"x": "x**2"}, {"x": (), "X": ()}),
     common=0.4,
 )

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.engine.autograd import grad
 from gradcheck.engine.backward import RIGHT, Verbs, pull, walk
 from gradcheck.engine.conversions import TAKEN
 from gradcheck.engine.recording import watched
@@ -63,6 +64,17 @@ def once(case: Case, verbs: Verbs = RIGHT, rng: Any = None) -> tuple[Array, dict
     tracked = isinstance(out, Tensor) and out.requires_grad
     landed = walk([(out._step(), seed)], verbs=verbs) if tracked else {}
     return value, gradients_at(leaves, landed, case.wrt)
+
+
+def twice(case: Case, name: str) -> float:
+    """The second derivative by one scalar input, by going back through the way back."""
+    leaves = leaves_of(case, case.floats())
+    out = case.function("tensor", leaves)
+    (first,) = grad(out, [leaves[name]], grad_outputs=case.cotangent, create_graph=True)
+    if first is None or not first.requires_grad:
+        return 0.0
+    (second,) = grad(first, [leaves[name]], allow_unused=True)
+    return 0.0 if second is None else float(bare(second))
 
 
 def _disturbed(case: Case, rng: Any) -> tuple[Array, Mapping[str, Array]]:

@@ -49,6 +49,11 @@ class Tape:
         """The cotangents of the leaves (or of `only`) from one pass back; it may be repeated."""
         return walk([(self.root, self.seed)], verbs=verbs, retain=True, only=only)
 
+    @cached_property
+    def right(self) -> dict[str, Array]:
+        """The gradients of one right pass."""
+        return self.gradients(self.back())
+
     def gradients(self, landed: Mapping[Step, Any]) -> dict[str, Array]:
         """The gradient of every wrt input from what landed at the leaves."""
         return gradients_at(self.leaves, landed, self.case.wrt)

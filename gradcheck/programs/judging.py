@@ -22,7 +22,7 @@ from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem.record import Part
 from gradcheck.programs.ledger_matching import in_the_ledger
 from gradcheck.programs.remarks import seen
-from gradcheck.programs.repairs import BY_ID, Repair, line_of
+from gradcheck.programs.repairs import BY_MISTAKE, Repair, line_of
 from gradcheck.programs.student import Run, ran, written
 from gradcheck.training import Reference, Value
 from gradcheck.training.comparison import FACTOR, Comparison, Span, compared
@@ -177,10 +177,10 @@ def _repaired(
     if reply.run(reference, share=SHARE).stopped:
         return
     for mistake in sorted(TRAINING, key=lambda row: -row.common):
-        row = BY_ID.get(mistake.id)
+        row = BY_MISTAKE.get(mistake)
         if row is None:
             continue
-        if line_of(row.id, here) is not None and _mended(reply, reference, row, here):
+        if line_of(row.mistake, here) is not None and _mended(reply, reference, row, here):
             yield mistake, _place(reply, here, mistake)
         for moved, place in _in_other_orders(reply, reference, row):
             if _right_everywhere(moved, reference, Verbs):
@@ -233,7 +233,7 @@ def _replayed(reply: _Reply, reference: Reference, here: Run) -> Named:
         run = reply.run(other)
         if not run.failed:
             kept = [mistake for mistake in kept if _gives(mistake, reply, other, run)]
-    shown = [mistake for mistake in kept if line_of(mistake.id, here)]
+    shown = [mistake for mistake in kept if line_of(mistake, here)]
     return {mistake: _place(reply, here, mistake) for mistake in shown or kept}
 
 
@@ -255,15 +255,15 @@ def _in_the_ledger(reply: _Reply, reference: Reference, here: Run) -> Named:
 
 def _possible(mistake: Mistake, here: Run) -> bool:
     """Whether the ledger does not prove that the mistake was not made."""
-    row = BY_ID.get(mistake.id)
+    row = BY_MISTAKE.get(mistake)
     if row is None or not row.shown or not here.entries:
         return True
-    return line_of(row.id, here) is not None
+    return line_of(row.mistake, here) is not None
 
 
 def _place(reply: _Reply, here: Run, mistake: Mistake) -> Span | None:
     """The statement of the student's text in which a mistake was made."""
-    line = line_of(mistake.id, here)
+    line = line_of(mistake, here)
     return None if line is None else statement(reply.program, line.span)
 
 

@@ -12,6 +12,7 @@ from itertools import count
 from typing import Any
 
 from gradcheck.language import Program
+from gradcheck.mistakes import Mistake, training
 from gradcheck.mistakes.training import Deposit, Write
 from gradcheck.programs.reordering import step_after_backward
 from gradcheck.programs.student import Run
@@ -30,7 +31,7 @@ class Repair:
     `shown` says that a ledger without such a line proves that the mistake was not made.
     """
 
-    id: str
+    mistake: Mistake
     ways: Callable[[Run, int], Sequence[Verbs]]
     scope: Callable[[Lines, Run], Entry | None]
     texts: Callable[[Program], Iterator[tuple[str, tuple[int, int]]]] = lambda program: iter(())
@@ -190,35 +191,35 @@ def _repeated_deposits(run: Run) -> frozenset[int]:
 
 REPAIRS: tuple[Repair, ...] = (
     Repair(
-        "missing-zero-grad",
+        training.missing_zero_grad,
         lambda run, k: [_remembering(_afresh_after("step"))],
         _never_cleared,
         shown=True,
     ),
     Repair(
-        "overwritten-grad",
+        training.overwritten_grad,
         lambda run, k: [_remembering(clear=lambda before: before != "add")],
         _between("add", "clear", "add"),
     ),
-    Repair("unscaled-accumulation", lambda run, k: [_scaled(1 / k)], _accumulated),
-    Repair("scaled-twice", lambda run, k: [_scaled(k)], _accumulated),
+    Repair(training.unscaled_accumulation, lambda run, k: [_scaled(1 / k)], _accumulated),
+    Repair(training.scaled_twice, lambda run, k: [_scaled(k)], _accumulated),
     Repair(
-        "partial-window",
+        training.partial_window,
         lambda run, k: [
             _weighed({number: k / n for number, n in _short_windows(run, k).items()}),
             _weighed({number: n / k for number, n in _short_windows(run, k).items()}),
         ],
         _short_window,
     ),
-    Repair("step-before-backward", lambda run, k: [], _before_backward, step_after_backward),
+    Repair(training.step_before_backward, lambda run, k: [], _before_backward, step_after_backward),
     Repair(
-        "zeroed-before-step",
+        training.zeroed_before_step,
         lambda run, k: [_remembering(_afresh_after("held back"), lambda before: before != "add")],
         _between("add", "clear"),
     ),
-    Repair("counted-twice", lambda run, k: [_without(_repeated_deposits(run))], _again),
+    Repair(training.counted_twice, lambda run, k: [_without(_repeated_deposits(run))], _again),
 )
-BY_ID: Mapping[str, Repair] = {row.id: row for row in REPAIRS}
+BY_MISTAKE: Mapping[Mistake, Repair] = {row.mistake: row for row in REPAIRS}
 
 
 def by_leaf(entries: Sequence[Entry]) -> dict[Any, list[Entry]]:
@@ -229,8 +230,8 @@ def by_leaf(entries: Sequence[Entry]) -> dict[Any, list[Entry]]:
     return found
 
 
-def line_of(id: str, run: Run) -> Entry | None:
+def line_of(mistake: Mistake, run: Run) -> Entry | None:
     """The first line of a run's ledger that shows a mistake."""
-    row = BY_ID.get(id)
+    row = BY_MISTAKE.get(mistake)
     found = [row.scope(lines, run) for lines in by_leaf(run.entries).values()] if row else []
     return next((line for line in found if line is not None), None)

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from gradcheck.report.classes import VERDICTS
 from gradcheck.report.findings import Line, mistake_name, unnamed, witness_words
 from gradcheck.report.mathml import mathml
+from gradcheck.report.prose import prose
 
 SLUG = 40  # letters of a student's name in the name of the file
 LONGEST = 2_000  # characters of an answer on a page
@@ -88,7 +89,7 @@ def _environment() -> Environment:
         "formula": formula,
         "typed": typed,
         "coded": coded,
-        "paragraphs": lambda text: re.split(r"\n\s*\n", text.strip()),
+        "prose": lru_cache(maxsize=1_000)(prose),
         "mistake_name": mistake_name,
         "points": lambda value: f"{value:.6g}",
         "page": page_name,

@@ -1,49 +1,32 @@
 """Assertions for test suites: `assert_gradient` and `assert_vjp` on unmodified NumPy functions."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from gradcheck.diagnosis import Diagnosis, explain, prepare
-from gradcheck.opinions.floats.blackbox import flat_at
 from gradcheck.opinions.opinion import Array, Case
-from gradcheck.testing import source
 from gradcheck.testing.blind import beside, hidden
 from gradcheck.testing.call import Call, call, signed
-from gradcheck.testing.claims import EPSILON, RTOL, Grain, Judged, judge
-from gradcheck.testing.message import message
-from gradcheck.testing.purity import impure, in_balls, not_linear, pulled, shaken
-from gradcheck.testing.repair import Repair, repaired
+from gradcheck.testing.claims import RTOL
+from gradcheck.testing.findings import Claim, found, mender
+from gradcheck.testing.foreign import Foreign, foreign
+from gradcheck.testing.layout import laid_out, outputs
+from gradcheck.testing.purity import impure, not_linear, pulled
 from gradcheck.testing.result import Result
 from gradcheck.testing.state import Settled, settled
-from gradcheck.verdict.consult import Part, Verdict
-from gradcheck.verdict.entries import TIGHT, largest
-from gradcheck.verdict.sparing import sparing
 
 __all__ = ["GradientError", "Result", "assert_gradient", "assert_vjp", "check"]
 
 COTANGENTS = 3
-SOUND = ("agree", "kink", "unstable-forward")
-DIAGNOSED = 2000
-ZERO = 1e-100  # the bar of a slope that is zero where the value is zero too
-PRECISIONS = (256, 2048)
-SPECIAL = (
-    "at the point given these numbers are right; they are wrong at one beside it (every entry "
-    "moved by up to a tenth), where no entries are whole or alike"
-)
-STRANGE = "gradcheck's own: does it look at the type of its argument?"
 DRIFTS = (
     "the function's value changes with what it keeps from call to call (running statistics?); "
     "every call of this check began with the state that was handed over"
 )
-MENDED = 1e-7  # of a part's largest entry: how near a repaired gradient is to the reference
-LESS = 1e-3  # of how far the claim strayed: what a repair may leave of it
-FLAT = 64  # entries at which it is asked whether the function moves at all
 Extra = Sequence[Sequence[Any]]
-Mender = Callable[[Sequence[Verdict], Sequence["_Claim"]], "Repair | None"]
+NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class GradientError(AssertionError):
@@ -57,25 +40,6 @@ class GradientError(AssertionError):
         self.result = result
 
 
-@dataclass(frozen=True)
-class _Claim:
-    """Gradients claimed at one point, and how to make them again on other numbers, if known."""
-
-    call: Call
-    gradients: Mapping[str, Any]
-    by: Callable[..., Any] | None = None
-    cotangent: Array | None = None
-
-    @property
-    def again(self) -> Callable[[list[Any]], Any] | None:
-        """The claim as a function of other arguments."""
-        return None if self.by is None else partial(self.made, self.by)
-
-    def made(self, by: Callable[..., Any], args: list[Any]) -> Any:
-        """What another backward pass would claim."""
-        return by(args) if self.cotangent is None else by(args, self.cotangent.copy())
-
-
 def check(
     f: Callable[..., Any],
     *args: Any,
@@ -84,6 +48,7 @@ def check(
     seed: int = 0,
     rtol: float = RTOL,
     at: Extra = (),
+    kwargs: Mapping[str, Any] = NONE,
 ) -> Result:
     """Three opinions on f at `args` (and at the extra points `at`); a claimed gradient is judged.
 
@@ -91,18 +56,25 @@ def check(
     arrays, one a differentiated argument, or a callable (same arguments) -> such arrays. For an
     array-valued f the gradient is that of `sum(c * f(...))`, c a random signed cotangent: use
     `assert_vjp` to judge a backward pass. `rtol` is a floor: the error bars decide.
+
+    Arguments may be dicts, lists, tuples or dataclasses of arrays, and gradients are then arranged
+    likewise; `kwargs` are handed to f as they are. Of `(loss, ...)` the loss is differentiated.
     """
+    theirs = foreign(f, args) if gradient is None else None
+    if theirs is not None:
+        return _judged_theirs(theirs, wrt, seed, rtol)
     claim = gradient if callable(gradient) else None
-    alone = settled(f, claim, call(f, args, wrt).fresh())
+    alone, points, wrt, arranged = _arranged(f, claim, (args, *at), wrt, kwargs, scalar=True)
     try:
-        calls = [call(alone.forward, point, wrt) for point in (args, *at)]
+        calls = [call(alone.forward, point, wrt) for point in points]
         faults = tuple(dict.fromkeys(fault for each in calls for fault in impure(each)))
         calls += _beside(calls, seed) if claim is not None else []
         asked = [(each, each.case(seed + k)) for k, each in enumerate(calls)]
         told = calls if gradient is not None else []
-        claims = [_claimed(gradient, alone.backward, each) for each in told]
+        given = gradient if claim is not None or gradient is None else arranged(gradient)
+        claims = [_claimed(given, alone.backward, each) for each in told]
         notes = _told(alone, calls[0])
-        return _found(f, asked, claims, rtol, faults, notes=notes, mend=_mender(f, claim, alone))
+        return found(f, asked, claims, rtol, faults, notes=notes, mend=mender(f, claim, alone))
     finally:
         alone.kept.put_back()
 
@@ -115,10 +87,12 @@ def assert_gradient(
     seed: int = 0,
     rtol: float = RTOL,
     at: Extra = (),
+    kwargs: Mapping[str, Any] = NONE,
 ) -> Result:
     """As `check`, but raises GradientError, which says what is wrong, where and by how much."""
     __tracebackhide__ = True
-    return _raised(check(f, *args, gradient=gradient, wrt=wrt, seed=seed, rtol=rtol, at=at))
+    told = {"gradient": gradient, "wrt": wrt, "seed": seed, "rtol": rtol, "at": at}
+    return _raised(check(f, *args, **told, kwargs=kwargs))
 
 
 def assert_vjp(
@@ -129,37 +103,93 @@ def assert_vjp(
     seed: int = 0,
     rtol: float = RTOL,
     at: Extra = (),
+    kwargs: Mapping[str, Any] = NONE,
 ) -> Result:
     """Judge `backward(cotangent, *args) -> one gradient per argument` against the three opinions.
 
     Several random signed cotangents of the shape of `forward(*args)`; strict shapes (PyTorch would
     silently sum a gradient that is too large); backward must be linear in the cotangent,
     repeatable, and leave its arguments alone. Raises GradientError.
+
+    Of a value that is a tuple or dict of arrays the cotangent is arranged likewise; of
+    `(out, cache)` it is that of `out`, and `backward(cotangent, cache)` gets the cache.
     """
+    __tracebackhide__ = True
+    theirs = None if callable(backward) else foreign(forward, (backward, *args))
+    if theirs is not None:  # assert_vjp(F.apply, x): their own backward is what is judged
+        return _raised(_judged_theirs(theirs, wrt, seed, rtol))
     if not callable(backward):
         raise TypeError(f"backward is to be a function, {type(backward).__name__} came")
-    __tracebackhide__ = True
-    alone = settled(forward, backward, call(forward, args, wrt).fresh())
+    return _raised(_vjp(forward, backward, args, wrt, seed=seed, rtol=rtol, at=at, kwargs=kwargs))
+
+
+def _judged_theirs(theirs: Foreign, wrt: Any, seed: int, rtol: float) -> Result:
+    """Their own gradient, judged as any backward pass."""
+    places = theirs.wrt if wrt is None else wrt
+    found = _vjp(theirs.forward, theirs.backward, theirs.args, places, seed=seed, rtol=rtol)
+    return replace(found, message=f"{found.message}\n  note: {theirs.note}")
+
+
+def _vjp(
+    forward: Any,
+    backward: Any,
+    args: tuple[Any, ...],
+    wrt: Any,
+    *,
+    seed: int,
+    rtol: float,
+    at: Extra = (),
+    kwargs: Mapping[str, Any] = NONE,
+) -> Result:
+    """A backward pass judged, and nothing raised."""
+    alone, points, wrt, _ = _arranged(forward, backward, (args, *at), wrt, kwargs, scalar=False)
     try:
-        calls = [call(alone.forward, point, wrt) for point in (args, *at)]
+        calls = [call(alone.forward, point, wrt) for point in points]
         calls = [_with_all_that_came(each, alone.backward, seed) for each in calls]
         calls += _beside(calls, seed)
         asked, claims, faults = _asked(alone.backward, calls, seed)
         once, notes = tuple(dict.fromkeys(faults)), _told(alone, calls[0])
-        mend = _mender(forward, backward, alone)
-        found = _found(forward, asked, claims, rtol, once, notes=notes, mend=mend)
+        mend = mender(forward, backward, alone)
+        return found(forward, asked, claims, rtol, once, notes=notes, mend=mend)
     finally:
         alone.kept.put_back()
-    return _raised(found)
+
+
+def _arranged(
+    f: Any, backward: Any, points: Extra, wrt: Any, kwargs: Mapping[str, Any], *, scalar: bool
+) -> tuple[Settled, Extra, Any, Callable[[Any], Any]]:
+    """Both functions without a memory and of plain arrays; the points, wrt and claims so too."""
+    layout = laid_out(f, points[0], kwargs) if callable(f) else None
+    like: Callable[[Any], Any] = _same
+    arranged: Callable[[Any], Any] = _same
+    forward = f
+    if layout is not None:
+        forward, like, arranged = layout.forward(f), layout.backward, layout.by_label
+        points, wrt = [layout.of(point) for point in points], layout.wrt(wrt)
+    flat = None if backward is None else like(backward)
+    alone = settled(forward, flat, call(forward, points[0], wrt).fresh())
+    shape, inner, whole = outputs(alone.value, scalar=scalar), alone.like, alone.forward
+
+    def remade(other: Any) -> Any:
+        by = inner(like(other))
+        return by if shape is None or scalar else shape.backward(by, whole)
+
+    given = whole if shape is None else shape.forward(whole)
+    back = None if backward is None else remade(backward)
+    return replace(alone, forward=given, backward=back, like=remade), points, wrt, arranged
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def _asked(
     backward: Any, calls: Sequence[Call], seed: int
-) -> tuple[list[tuple[Call, Case]], list[_Claim], list[str]]:
+) -> tuple[list[tuple[Call, Case]], list[Claim], list[str]]:
     """A question and a claim for every point and cotangent, and how backward behaves."""
     rng = np.random.default_rng(seed)
     asked: list[tuple[Call, Case]] = []
-    claims: list[_Claim] = []
+    claims: list[Claim] = []
     faults: list[str] = []
     for each in calls:
         faults += impure(each)
@@ -208,219 +238,14 @@ def _raised(result: Result) -> Result:
     return result
 
 
-def _claimed(gradient: Any, by: Callable[..., Any] | None, point: Call) -> _Claim:
+def _claimed(gradient: Any, by: Callable[..., Any] | None, point: Call) -> Claim:
     if by is None:
-        return _Claim(point, point.by_name(gradient))
-    return _Claim(point, point.by_name(by(point.fresh())), by)
+        return Claim(point, point.by_name(gradient))
+    return Claim(point, point.by_name(by(point.fresh())), by)
 
 
 def _pulled(
     backward: Callable[..., Any], cotangent: Array, point: Call
-) -> tuple[_Claim, tuple[str, ...]]:
+) -> tuple[Claim, tuple[str, ...]]:
     gradients, faults = pulled(backward, cotangent, point)
-    return _Claim(point, gradients, backward, cotangent), faults
-
-
-def _mender(forward: Any, backward: Any, alone: Settled) -> Mender:
-    """Repairs the source of the backward that was given, run as that one is."""
-
-    def mend(verdicts: Sequence[Verdict], claims: Sequence[_Claim]) -> Repair | None:
-        def right(other: Callable[..., Any]) -> bool:
-            by = alone.like(other)
-            try:
-                return all(map(partial(_met, by), verdicts, claims))
-            except Exception:  # noqa: BLE001 - an edited program may raise anything
-                return False
-
-        with np.errstate(all="ignore"):
-            return repaired(backward, right, forward)
-
-    return mend if callable(backward) else lambda verdicts, claims: None
-
-
-def _met(by: Callable[..., Any], verdict: Verdict, claim: _Claim) -> bool:
-    """Whether another backward pass gives the reference, as far as the claim's floats can say."""
-    gradients = claim.call.by_name(claim.made(by, claim.call.fresh()))
-    near = MENDED * (claim.call.grain() / EPSILON) ** 0.5
-    for name, g in gradients.items():
-        known = verdict.parts[name].gradient
-        if known is None or g is None or np.shape(g) != known.shape:
-            return False
-        bar = near * np.max(np.abs(known.value), initial=0.0)
-        was = np.asarray(claim.gradients[name])
-        strayed = np.max(np.abs(was - known.value), initial=0.0) if was.shape == g.shape else bar
-        bar = known.error + (min(bar, LESS * strayed) if strayed > LESS * bar else bar)
-        if not np.all(np.abs(g - known.value) <= bar):
-            return False
-    return True
-
-
-# -- findings ------------------------------------------------------------------------------------
-
-
-def _found(
-    f: Callable[..., Any],
-    asked: Sequence[tuple[Call, Case]],
-    claims: Sequence[_Claim],
-    rtol: float,
-    faults: tuple[str, ...],
-    *,
-    notes: tuple[str, ...],
-    mend: Mender,
-) -> Result:
-    verdicts = [sparing(case) for _, case in asked]
-    claimed = bool(claims)
-    generic = all(v.verdict != "kink" for v in verdicts)  # at a tie many conventions are right
-    told = [
-        k
-        for k, (each, _) in enumerate(asked)
-        if not each.beside or (generic and _knows(verdicts[k], claimed))
-    ]
-    asked, verdicts = [asked[k] for k in told], [verdicts[k] for k in told]
-    claims = [claims[k] for k in told] if claims else ()
-    strange = (_otherwise(v, each) for v, (each, _) in zip(verdicts, asked, strict=True))
-    faults = tuple(dict.fromkeys([*faults, *filter(None, strange)]))
-    judged: tuple[Judged, ...] = ()
-    diagnoses: dict[str, Diagnosis] = {}
-    repair: Repair | None = None
-    for (each, case), verdict, claim in zip(asked, verdicts, claims, strict=False):
-        if not _knows(verdict, claimed):
-            judged = ()
-            break
-        judged = _judged(case, verdict, claim, rtol)
-        if not all(part.right for part in judged):
-            diagnoses = _diagnosed([case for _, case in asked], claims, judged)
-            repair = mend(verdicts, claims) if generic else None
-            notes = (*notes, SPECIAL) if each.beside else notes
-            break
-    worst = next((v for v in verdicts if not _knows(v, claimed)), verdicts[0])
-    ok = not faults and _knows(worst, claimed) and all(part.right for part in judged)
-    read = source.text_of(source.file_of(f))
-    text = message(worst, judged, diagnoses, faults, read, notes=notes, repair=repair)
-    at = asked[0][1]
-    return Result(ok, worst.verdict, tuple(verdicts), judged, diagnoses, faults, text, at, repair)
-
-
-def _otherwise(verdict: Verdict, point: Call) -> str:
-    """Words where the function gives other values for plain numbers than for the opinions' own."""
-    known, plain = verdict.value, point.plain()
-    judged = verdict.verdict in SOUND and verdict.verdict != "unstable-forward"
-    if known is None or plain.dtype.kind not in "fiub" or not judged:
-        return ""
-    if plain.shape != known.shape:
-        return f"the function's value has the shape {plain.shape} for plain numbers; {STRANGE}"
-    near = point.grain() ** 0.25 * max(1.0, float(np.max(np.abs(plain), initial=0.0)))
-    off = np.abs(known.value - plain) > near + known.error
-    if np.any(off) and point.grain() > EPSILON:  # coarse floats may lose all digits by themselves
-        return _otherwise(verdict, point.in_doubles())
-    if not np.any(off):
-        return ""
-    here = f"{plain[off][0]:.6g} for plain numbers and {known.value[off][0]:.6g}"
-    return f"the function's value is {here} for {STRANGE}"
-
-
-def _knows(verdict: Verdict, claimed: bool) -> bool:
-    """Whether the opinions are one to lean on: a claim is itself a second beside a lonely one."""
-    alone = verdict.verdict == "undecided" and not verdict.entries
-    return verdict.verdict in SOUND or (claimed and alone and _lone_is_tight(verdict))
-
-
-def _lone_is_tight(verdict: Verdict) -> bool:
-    """Whether a lonely opinion's bars leave nothing open, kinks aside."""
-    if any(o.directions for o in verdict.opinions.values()):
-        return all(d.slope.is_finite() for o in verdict.opinions.values() for d in o.directions)
-    known = [part.gradient for part in verdict.parts.values() if part.gradient is not None]
-    if len(known) < len(verdict.parts):
-        return False
-    sizes = [largest(e) for e in (*known, verdict.value) if e is not None]
-    bar = TIGHT * max(sizes, default=0.0) or ZERO
-    return all(_tight(part, bar) for part in verdict.parts.values())
-
-
-def _tight(part: Part, bar: float) -> bool:
-    """Whether every entry that is no kink has a narrow bar."""
-    assert part.gradient is not None
-    error = np.array(part.gradient.error)
-    for entry in part.entries:
-        error[entry.index] = 0.0
-    return bool(np.all(error <= bar))
-
-
-def _judged(case: Case, verdict: Verdict, claim: _Claim, rtol: float) -> tuple[Judged, ...]:
-    """The claim as floats; where that is out and it can be run again, what rounding does to it."""
-    unit = claim.call.grain(*claim.gradients.values())
-    first = judge(verdict, claim.gradients, rtol, case=case, grain=Grain(unit))
-    if claim.again is None or not any(part.off for part in first):
-        return first
-    if unit > EPSILON and (finer := _in_doubles(case, verdict, claim, rtol, first)):
-        return finer
-    with np.errstate(invalid="ignore"):  # a claim may be infinite
-        moves = shaken(claim.again, claim.call)
-    for bits in PRECISIONS if unit == EPSILON else ():
-        exact = in_balls(claim.again, claim.call, bits)
-        found = judge(verdict, claim.gradients, rtol, case=case, grain=Grain(unit, moves, exact))
-        if exact is None or all(part.right for part in found):
-            return found
-    last = judge(verdict, claim.gradients, rtol, case=case, grain=Grain(unit, moves))
-    return tuple(_saturated(case, part) for part in last)
-
-
-def _saturated(case: Case, part: Judged) -> Judged:
-    """A claim of 0 is right where the function does not change in float64, whatever is exact."""
-    flat = [off for off in part.off if off.claimed == 0.0][:FLAT]
-    if len(flat) < len(part.off) or not all(flat_at(case, off.part, off.index) for off in flat):
-        return part
-    return replace(part, off=(), lossy="float64") if flat else part
-
-
-def _in_doubles(
-    case: Case, verdict: Verdict, claim: _Claim, rtol: float, first: tuple[Judged, ...]
-) -> tuple[Judged, ...]:
-    """The judgement where the formula is right in float64 and coarser floats lose its digits.
-
-    Nothing where it is wrong there too, takes no float64, or is not finite as it is.
-    """
-    assert claim.again is not None
-    fine = claim.call.in_doubles()
-    if not all(np.isfinite(off.claimed) for part in first for off in part.off):
-        return ()
-    try:
-        gradients = fine.by_name(claim.again(fine.fresh()))
-    except Exception:  # noqa: BLE001 - a second chance only: a user's code may raise anything
-        return ()
-    if fine.grain(*gradients.values()) > EPSILON:
-        return ()
-    found = _judged(case, verdict, _Claim(fine, gradients, claim.by, claim.cotangent), rtol)
-    if not all(part.right for part in found):
-        return ()
-    coarse = np.result_type(*(g for g in claim.gradients.values() if g is not None)).name
-    return tuple(
-        replace(now, lossy=coarse) if was.off else was
-        for was, now in zip(first, found, strict=True)
-    )
-
-
-def _diagnosed(
-    cases: Sequence[Case], claims: Sequence[_Claim], judged: Sequence[Judged]
-) -> dict[str, Diagnosis]:
-    """What mistake gives just these gradients; nothing where the tape cannot follow."""
-    wrong = [part.part for part in judged if _explicable(part) and part.part in claims[0].gradients]
-    if not wrong or cases[0].size() > DIAGNOSED:
-        return {}
-    try:
-        prepared = prepare(cases)
-    except Exception:  # noqa: BLE001 - diagnosis only explains; a user's program may raise anything
-        return {}
-    return {
-        part: explain(prepared, part, [_floats(claim.gradients[part]) for claim in claims])
-        for part in wrong
-    }
-
-
-def _explicable(part: Judged) -> bool:
-    """Whether it is wrong where there is one right answer: at a kink there are many."""
-    return bool(part.shape) or any(off.interval is None for off in part.off)
-
-
-def _floats(claim: Any) -> Array | None:
-    return None if claim is None else np.asarray(claim, dtype=np.float64)
+    return Claim(point, gradients, backward, cotangent), faults

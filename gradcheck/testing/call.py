@@ -1,9 +1,10 @@
 """One call of a user's function: its arguments, which are differentiated, the question it poses."""
 
+import copy
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -36,11 +37,16 @@ class Call:
 
     def shape(self) -> tuple[int, ...]:
         """The shape of the value; TypeError where it is no real number or array."""
-        return np.shape(numeric(self.function(*self.fresh()), "the function's value"))
+        return np.shape(numeric(self.value, "the function's value"))
 
     def plain(self) -> Array:
         """The value on the very arguments that were handed over."""
-        return np.asarray(self._array("float", self.function(*self.fresh())))
+        return np.asarray(self._array("float", self.value))
+
+    @cached_property
+    def value(self) -> Any:
+        """What the function gives for the arguments that were handed over, asked once."""
+        return copy.copy(self.function(*self.fresh()))  # it may give the same memory every time
 
     def in_doubles(self) -> "Call":
         """The same call with its coarser floats as float64."""
@@ -169,6 +175,8 @@ def _claim(value: Any, name: str) -> Any:
 
 def _names(f: Callable[..., Any], count: int) -> tuple[str, ...]:
     """The parameters' own names, or `argument 0` where there are none."""
+    if len(labels := getattr(f, "labels", None) or ()) == count:  # see `layout`
+        return tuple(labels)
     try:
         parameters = list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):

@@ -272,7 +272,7 @@ def _added(node: ast.AugAssign, words: Words) -> Iterator[tuple[str, ast.AST | N
 
 def _added_at(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.AST | None]]:
     """Rows that are picked several times add up."""
-    if isinstance(target, ast.Subscript):
+    if isinstance(target, ast.Subscript) and "slice" not in ast.dump(target.slice).lower():
         held = ast.unparse(target.value)
         text = f"np.add.at({held}, {ast.unparse(target.slice)}, {ast.unparse(value)})"
         yield "repeated-index-overwritten", ast.parse(text).body[0]

@@ -1,7 +1,6 @@
 """How functions behave that are to be checked: pure, repeatable, linear in the cotangent."""
 
-import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,10 +18,11 @@ LINEAR = 2.0**20  # units of rounding: what cancellation inside a linear map may
 def impure(call: Call) -> list[str]:
     """What the function does besides giving a value that depends on its arguments alone."""
     args = call.fresh()
-    first = copy.copy(call.function(*args))  # it may give the same memory every time
+    first = call.value
+    again = call.function(*args)
     if _any_differs(args, call.args):
         return ["the function changes its arguments in place"]
-    if _differs(first, call.function(*call.fresh())):
+    if _differs(first, again):
         return ["the function gives another value when it is called again"]
     value = np.asarray(first) if isinstance(first, np.ndarray | float) else np.zeros(())
     if value.dtype.kind == "f" and not np.all(np.isfinite(value)):
@@ -33,6 +33,7 @@ def impure(call: Call) -> list[str]:
 def unjudged(came: Any, call: Call) -> list[str]:
     """Faults of what backward gives beside the gradients that are judged, and of their dtypes."""
     several = list(came) if isinstance(came, tuple | list) else [came]
+    several = [came.get(name) for name in call.names] if isinstance(came, Mapping) else several
     faults = []
     if len(several) == len(call.args):
         for i, (g, arg) in enumerate(zip(several, call.args, strict=True)):
@@ -123,6 +124,8 @@ def in_balls(
             args[i] = balls(np.asarray(args[i], dtype=np.float64))
         try:
             came = gradients(args)
+            if isinstance(came, Mapping):
+                return {n: arbs(came[n]) for n in call.labels}
             several = list(came) if isinstance(came, tuple | list) else [came]
             if len(several) == len(call.args) != len(call.wrt):
                 several = [several[i] for i in call.wrt]

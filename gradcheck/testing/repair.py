@@ -51,9 +51,9 @@ def repaired(
     built = _built(plain)
     if built is None or any(isinstance(n, ast.While) for n in ast.walk(built)):
         return None  # an edit might make a loop endless
-    until = time.monotonic() + SECONDS
+    until = time.thread_time() + SECONDS
     for edit in _edits(built, plain, forward):
-        if time.monotonic() > until:
+        if time.thread_time() > until:
             return None
         changed = _changed(built, edit, plain)
         if changed is not None and right(_bound(changed, backward)):

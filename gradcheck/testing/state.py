@@ -136,7 +136,8 @@ class Settled:
     """A function and its backward (if any) without a memory, and the state that they keep.
 
     `drifts` says that the function's value changes with that state from call to call; `like` makes
-    of another backward pass what `backward` is of the one that was given.
+    of another backward pass what `backward` is of the one that was given; `value` is the first
+    value that forward gave.
     """
 
     kept: Kept
@@ -144,6 +145,7 @@ class Settled:
     backward: Function | None
     drifts: bool
     like: Callable[[Function], Function]
+    value: Any
 
 
 def settled(forward: Function, backward: Function | None, args: list[Any]) -> Settled:
@@ -160,7 +162,7 @@ def settled(forward: Function, backward: Function | None, args: list[Any]) -> Se
     like = partial(_after, kept, forward if stateful else None)
     back = None if backward is None else like(backward)
     alone = _from_start(kept, forward) if stateful else forward
-    return Settled(kept, alone, back, drifts, like)
+    return Settled(kept, alone, back, drifts, like, first)
 
 
 def _from_start(kept: Kept, function: Function) -> Function:

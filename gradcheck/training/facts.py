@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.errors import GradcheckError
+from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import Write
 from gradcheck.problem.record import Point, Problem
 from gradcheck.training.ledger import RIGHT, Entry, Verbs, totals
@@ -21,33 +22,11 @@ from gradcheck.training.trace import Trace, trace
 VISIBLE = 1e-6
 ALL_THE_SAME = "the right loop: how large all gradients are together does not matter, as under Adam"
 
-# Mistakes that give the same numbers: why, and what change of the program would tell them apart.
-TIES: Mapping[frozenset[str], tuple[str, str]] = {
-    frozenset({"unscaled-accumulation", "counted-twice"}): (
-        "with two micro-batches, not dividing by two is counting each twice: no number tells the "
-        "two apart",
-        "accumulate three micro-batches or more",
-    ),
-    frozenset({"missing-zero-grad", "counted-twice"}): (
-        "two equal gradients added up are one counted twice: no number tells the two apart here",
-        "let the gradients differ from step to step",
-    ),
-    frozenset({"overwritten-grad", "scaled-twice"}): (
-        "of equal gradients, each divided by their number, the last one is their sum divided once "
-        "more: no number tells the two apart here",
-        "let the gradients of the micro-batches differ",
-    ),
-    frozenset({"step-before-backward", "zeroed-before-step"}): (
-        "after a single step both leave the parameters where they were: no number tells the two "
-        "apart here",
-        "take another step",
-    ),
-}
 
-
-def reason(ids: Collection[str]) -> Iterator[tuple[str, str]]:
+def reason(rows: Collection[Mistake]) -> Iterator[tuple[str, str]]:
     """Why several mistakes give one answer, and the cure, where that is a fact of mathematics."""
-    return (said for pair, said in TIES.items() if pair <= set(ids))
+    ids = {row.id for row in rows}
+    return (said for row in rows for other, said in row.alike.items() if other in ids)
 
 
 @dataclass(frozen=True, eq=False)

@@ -83,7 +83,7 @@ def _alike(seen: Sequence[Replay]) -> Iterator[Finding]:
         rows = {replay.mistake.id: replay.mistake for replay in (first, *others)}
         if len(rows) > 1:
             cure = _telling(first, others)
-            (why, other), *_ = [*([] if cure else reason(rows)), ("", "")]
+            (why, other), *_ = [*([] if cure else reason(rows.values())), ("", "")]
             yield Finding("alike", tuple(rows.values()), None, cure or other, len(rows), why)
 
 

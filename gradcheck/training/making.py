@@ -64,8 +64,7 @@ class Replays:
         """On which occasion alone; why several fit; which right loop takes the same steps."""
         for fits in found:
             yield from self._alone(fits)
-        ids = {fits[0].mistake.id for fits in found}
-        yield from (why for why, _ in reason(ids))
+        yield from (why for why, _ in reason([fits[0].mistake for fits in found]))
         for fits in found:
             if fits[0].scope == EVERYWHERE:
                 yield from self._innocent(fits[0])

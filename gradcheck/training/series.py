@@ -16,7 +16,6 @@ from gradcheck.training.ledger import RIGHT, Verbs
 from gradcheck.training.outputs import Value, departs, same
 from gradcheck.training.trace import trace
 
-CLASSIC = "missing-zero-grad"
 COUNTER = "_counter"
 
 
@@ -42,7 +41,7 @@ class Series:
 
 
 def series(problem: Problem, point: Point, together: int) -> tuple[Series, ...]:
-    """Every recorded series, with the classic mistake or else the first that changes it."""
+    """Every recorded series, with the first mistake that changes it."""
     counted, variables = _counted(problem)
     names = [name for name in variables if _reached(counted, point, name, together)]
     both = [*names, *(name + COUNTER for name in names if variables[name])]
@@ -69,8 +68,8 @@ def _series(name: str, variable: str, right: Mapping[str, Value]) -> Series:
 
 
 def _mistaken() -> Iterator[tuple[Mistake, Verbs]]:
-    """Each way of saying one verb of the ledger wrong every time, the classic one first."""
-    for row in sorted(TRAINING, key=lambda row: row.id != CLASSIC):
+    """Each way of saying one verb of the ledger wrong every time, in the catalogue's order."""
+    for row in TRAINING:
         if hasattr(RIGHT, row.verb):
             for way in row.wrong():
                 yield row, replace(RIGHT, **{row.verb: way})

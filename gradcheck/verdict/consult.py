@@ -102,7 +102,8 @@ def read(case: Case, opinions: Sequence[Opinion]) -> Verdict:
         parts = {name: _lonely_part(name, given) for name in case.wrt}
         grave = _gravest(["undecided", *(part.verdict for part in parts.values())])
         broken = tuple(e for part in parts.values() for e in part.entries if e.verdict != "kink")
-        return Verdict(grave, _value(given), parts, by_name, broken, notes=(why,))
+        notes = (why, *power(case, given))
+        return Verdict(grave, _value(given), parts, by_name, broken, notes=notes)
     values = {o.name: o.value for o in given if o.value is not None}
     parts = {name: _part(name, given, _size(case, given)) for name in case.wrt}
     entries = (

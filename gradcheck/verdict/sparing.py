@@ -24,29 +24,39 @@ from gradcheck.verdict.subgradients import LIKE, neighbours
 DIRECTIONS = 3  # a single wrong entry hides from all of them at one in a million below 80 bars
 SURE = 1e-10  # of a part's largest entry: what rounding may move of a gradient
 SHORT = 16  # entries up to which the closed form is asked too
+FEW = 2  # disturbed runs; where anything is open the full consultation makes its own
 STEPS = 300  # of the closed form, about five milliseconds
 NEIGHBOURS = 16  # a unit that is tied takes either branch at one in two of them
 BESIDE = "{count} entries at kinks: any slope of their intervals counts as right"
+UNNEEDED = "not asked: the gradient given stands beside the differences"
 ENOUGH = "not asked: reverse mode and the differences are sure and agree"
 
 
-def sparing(case: Case) -> Verdict:
-    """The verdict; everything is asked only where the first answers leave something open."""
-    mine = reverse(case)
+def sparing(case: Case, claimed: bool = False) -> Verdict:
+    """The verdict; everything is asked only where the first answers leave something open.
+
+    Of a black box that is not small slopes along a few directions are enough where a gradient is
+    `claimed`: it is the second opinion.
+    """
+    mine = reverse(case, FEW)
     if mine.method:  # NumPy's .tolist() and deepcopy lose nothing: the others see the function
         mine = Opinion("reverse", abstains=mine.method)
+    if mine.abstains and claimed and case.size() > SHORT:
+        seen = glanced(case, DIRECTIONS)
+        if seen is not None:
+            return read(case, [mine, Opinion("symbolic", abstains=UNNEEDED), seen])
     if not _sure(mine):
-        return consult(case, write=False, mine=mine)
+        return consult(case, write=False, mine=mine if mine.abstains else None)
     seen = glanced(case, DIRECTIONS)
     if seen is None:
         tied = _tied(case, mine) if case.size() > ENTRIES else None
-        return tied or consult(case, write=False, mine=mine)
+        return tied or consult(case, write=False)
     closed = Opinion("symbolic", abstains=ENOUGH)
     if case.size() <= SHORT:
         closed = symbolic(case, write=False, nodes=STEPS)
     found = read(case, [mine, replace(closed, ties=0), seen])
     settled = found.verdict == "agree" and not closed.ties
-    return found if settled else consult(case, write=False, mine=mine)
+    return found if settled else consult(case, write=False)
 
 
 def _tied(case: Case, mine: Opinion) -> Verdict | None:

@@ -1,15 +1,12 @@
 """Runs that are killed, workers that die, clusters whose workers come and go: the same bytes."""
 
 import importlib.util
-import json
 import os
 import random
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -19,10 +16,19 @@ from gradcheck.batch.crew import GIVEN_UP, TOO_SLOW, Crew
 from gradcheck.batch.executors import lanes
 from gradcheck.batch.work import TOO_LARGE, Asking, Chunk
 from tests.support.batches import SET, calls, grade, lines, made, outputs
+from tests.support.killed import (
+    PATIENCE,
+    cluster,
+    command,
+    ended,
+    far_enough,
+    judged,
+    wait_until,
+    worker,
+)
 
 STUDENTS = 150
 KILLED = 2  # times; each resumed run gets further
-PATIENCE = 300  # seconds, for anything, on a busy machine
 POISON = """
 import os
 from gradcheck.batch import work, workers
@@ -50,39 +56,6 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def command(room: Path, out: str, *more: str, **how: str) -> "subprocess.Popen[bytes]":
-    """`gradcheck grade` as a process group of its own."""
-    words = ["grade", str(room / "set.yaml"), str(room / "form.csv"), "-o", str(room / out), *more]
-    return subprocess.Popen(
-        [sys.executable, "-m", "gradcheck", *words],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        env={**os.environ, **how},
-    )
-
-
-def judged(directory: Path) -> int:
-    """How many answers a ledger holds the judgement of, also while another process writes it."""
-    try:
-        return sum(calls(directory))
-    except Exception:  # noqa: BLE001 - not there yet, or just being made
-        return 0
-
-
-def _far_enough(process: "subprocess.Popen[bytes]", directory: Path, count: int) -> bool:
-    """Whether so many answers are judged, or the run is over."""
-    return process.poll() is not None or judged(directory) >= count
-
-
-def wait_until(condition: object) -> None:
-    """Until a function says yes."""
-    end = time.monotonic() + PATIENCE
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < end, "nothing happened"
-        time.sleep(0.02)
-
-
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_killed_run_goes_on_to_the_same_bytes(room, jobs):
     """`kill -9` of the whole group, again and again: nothing judged twice, nothing lost."""
@@ -91,7 +64,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(room, jobs):
     for _ in range(KILLED):
         more = judged(room / out) + dice.randint(1, 90)
         with ended(command(room, out, "--jobs", jobs)) as process:
-            wait_until(partial(_far_enough, process, room / out, more))
+            wait_until(partial(far_enough, process, room / out, more))
     assert judged(room / out) > 0
     assert command(room, out, "--jobs", jobs).wait(PATIENCE) == 0
     assert outputs(room / out) == outputs(room / "whole")
@@ -169,49 +142,6 @@ dask = pytest.mark.skipif(
 )
 
 
-@contextmanager
-def ended(process: "subprocess.Popen[bytes]") -> Iterator["subprocess.Popen[bytes]"]:
-    """A process that does not outlive the test."""
-    try:
-        yield process
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
-def started(module: str, *words: str, where: Path) -> "subprocess.Popen[bytes]":
-    """A program of Dask's, quiet, as a group of its own."""
-    return subprocess.Popen(
-        [sys.executable, "-m", module, *words],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        cwd=where,
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([os.getcwd(), os.environ.get("PYTHONPATH", "")]),
-        },
-    )
-
-
-@contextmanager
-def cluster(where: Path) -> Iterator[str]:
-    """The address of a scheduler."""
-    file = where / "scheduler.json"
-    words = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
-    with ended(started("distributed.cli.dask_scheduler", *words, where=where)):
-        wait_until(file.is_file)
-        yield json.loads(file.read_text())["address"]
-
-
-def worker(address: str, where: Path) -> "subprocess.Popen[bytes]":
-    """One worker of one thread, without a nanny that would start it again."""
-    kept = ["--local-directory", str(where)]
-    words = [address, "--nthreads", "1", "--no-nanny", "--no-dashboard", *kept]
-    return started("distributed.cli.dask_worker", *words, where=where)
-
-
 @dask
 def test_a_cluster_gives_the_same_bytes(room, tmp_path):
     """Two workers; one is killed midway, a third joins late."""
@@ -221,7 +151,7 @@ def test_a_cluster_gives_the_same_bytes(room, tmp_path):
         ended(worker(address, tmp_path)),
         ended(command(room, "cluster", "--scheduler", address)) as run,
     ):
-        wait_until(partial(_far_enough, run, room / "cluster", 50))
+        wait_until(partial(far_enough, run, room / "cluster", 50))
         os.killpg(first.pid, signal.SIGKILL)
         with ended(worker(address, tmp_path)):
             assert run.wait(PATIENCE) == 0
@@ -234,7 +164,7 @@ def test_a_killed_run_on_a_cluster_goes_on(room, tmp_path):
     """The command is killed, its workers are not; the next run ends with the same bytes."""
     with cluster(tmp_path) as address, ended(worker(address, tmp_path)):
         with ended(command(room, "far", "--scheduler", address)) as run:
-            wait_until(partial(_far_enough, run, room / "far", 50))
+            wait_until(partial(far_enough, run, room / "far", 50))
         assert command(room, "far", "--scheduler", address).wait(PATIENCE) == 0
     assert outputs(room / "far") == outputs(room / "whole")
     assert set(calls(room / "far")) == {1}

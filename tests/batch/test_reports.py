@@ -154,31 +154,52 @@ def test_pages_are_complete_in_themselves(graded):
         assert page.count("<h1>") == 1
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's chromium")
+browser = pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's chromium")
+
+
+@browser
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_in_a_browser(graded, tmp_path, width, scheme):
-    """Nothing reaches beyond the window, nothing is asked of the network, nothing is complained of.
-
-    A script of the test's own is let in to measure; the page's policy forbids all others.
-    """
+    """Nothing reaches beyond the window, nothing is asked of the network or complained of."""
     pages = [graded / "index.html", graded / "students" / page_name(STUDENT)]
     pages.append(graded / "students" / page_name("W" * 190))
     for path in pages:
-        text = path.read_text().replace(
-            "default-src 'none'", "default-src 'none'; script-src 'unsafe-inline'"
-        )
-        copy = tmp_path / "page.html"
-        copy.write_text(text.replace("</body>", f"{PROBE}</body>"))
-        made(tmp_path, {"frame.html": FRAME.replace("{width}", str(width))})
-        found = browse(tmp_path / "frame.html", tmp_path / "profile", scheme)
-        told = json.loads(
-            re.findall(r"<title>(\{.*?\})</title>", found.stdout)[0].replace("&quot;", '"')
-        )
-        assert told["width"] == width
-        assert told["wide"] <= 0, f"{path.name} is {told['wide']} px too wide"
-        assert told["asked"] == ""
-        assert "CONSOLE" not in found.stderr, found.stderr
+        assert faults(path.read_text(), tmp_path, width, scheme) == [], path.name
+
+
+@browser
+@pytest.mark.parametrize(
+    ("planted", "fault"),
+    [
+        ("<p style='width: 500px'>wide</p>", "px too wide"),
+        ("<script>console.error('planted')</script>", "planted"),
+        ("<img src='http://127.0.0.1:9/a.png' alt=''>", "127.0.0.1:9"),
+    ],
+)
+def test_the_browser_sees_a_fault(graded, tmp_path, planted, fault):
+    """Each of the three, planted in a page that has none."""
+    page = (graded / "students" / page_name(STUDENT)).read_text()
+    found = faults(page.replace("</h1>", f"</h1>{planted}"), tmp_path, 390, "light")
+    assert fault in " ".join(found)
+
+
+def faults(page: str, room: Path, width: int, scheme: str) -> list[str]:
+    """What is wrong with a page in a browser.
+
+    A script of the test's own is let in to measure; the page's policy forbids all others.
+    """
+    own = page.replace("default-src 'none'", "default-src 'none'; script-src 'unsafe-inline'")
+    made(room, {"page.html": own.replace("</body>", f"{PROBE}</body>")})
+    made(room, {"frame.html": FRAME.replace("{width}", str(width))})
+    found = browse(room / "frame.html", room / "profile", scheme)
+    told = json.loads(
+        re.findall(r"<title>(\{.*?\})</title>", found.stdout)[0].replace("&quot;", '"')
+    )
+    assert told["width"] == width
+    wide = [f"{told['wide']} px too wide"] if told["wide"] > 0 else []
+    asked = [f"asked for {told['asked']}"] if told["asked"] else []
+    return [*wide, *asked, *(line for line in found.stderr.splitlines() if "CONSOLE" in line)]
 
 
 def browse(page: Path, profile: Path, scheme: str) -> "subprocess.CompletedProcess[str]":

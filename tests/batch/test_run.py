@@ -109,6 +109,17 @@ def test_only_what_changed_is_graded_again(here):
         assert count.fetchone() == (3,), "the other problem was not judged again"
 
 
+def test_the_same_points_are_no_change(here):
+    """What was judged again to the same end is counted, and not told line by line."""
+    run(here)
+    made(here, {"set.yaml": SET.replace("points: 2", "points: 2, credit: {sign-error: 0.5}")})
+    again = run(here, "--diff")
+    assert again.exit_code == 0, again.stderr
+    said = again.stdout
+    assert "->" not in said
+    assert "no judgement has changed; 2 answers were judged again, with the same points" in said
+
+
 def test_words_about_a_problem_change_no_judgement(here):
     """A title is no rubric: the pages show it, the judge is not asked."""
     run(here)

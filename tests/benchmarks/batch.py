@@ -3,9 +3,11 @@
 Answers are made from the self-tests of the shipped sets: 60 % are distinct (a term that vanishes
 is added, or spaces), the others are those that everybody types; about two in three are right.
 Files are what students hand in: one YAML a student. Everything counts: reading them, judging and
-diagnosing, the ledger, the gradebook and all pages.
+diagnosing, the ledger, the gradebook and all pages. `python -m tests.benchmarks batch rates`
+takes 2 minutes on two quiet cores, `memory` 4, `kills` 4; `--students 500` is a tenth of it.
 """
 
+import argparse
 import json
 import os
 import random
@@ -15,14 +17,20 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import yaml
 
 from gradcheck.problem import Problem, load
+from tests.support.batches import calls, outputs
+from tests.support.killed import cluster, command, ended, judged, worker
 
 STUDENTS = 5_000
+KILLED = 1_000  # students of the runs that are killed
+KILLS = 10
+GIVEN = ("set.json", "all")
 PROBLEMS = 20
 DISTINCT = 0.6
 RIGHT = 0.65
@@ -31,23 +39,69 @@ SHIPPED = Path(__file__).parents[2] / "problems"
 
 
 def main() -> None:
-    """Grade a tenth of the course, then all of it, with one process and with two."""
-    students = int(sys.argv[1]) if len(sys.argv) > 1 else STUDENTS
+    """The sections that are named, with so many students; all of them where none is."""
+    words = argparse.ArgumentParser(prog="python -m tests.benchmarks batch")
+    words.add_argument("sections", nargs="*", default=list(SECTIONS))
+    words.add_argument("--students", type=int, default=STUDENTS)
+    chosen = words.parse_args()
     with tempfile.TemporaryDirectory() as directory:
-        room = Path(directory)
-        chosen = problems(room)
-        write(room / "all", chosen, students)
-        write(room / "tenth", chosen, students // 10)
-        small = graded(room, "tenth", 1)
-        one = graded(room, "all", 1)
-        two = graded(room, "all", 2)
-        again = graded(room, "all", 2, fresh=False)
-        told(students * len(chosen), distinct(room / "out-all-1"), one, two)
-        print(
-            f"  speed-up {one.wall / two.wall:.2f}; a second run judges nothing: {again.wall:.1f} s"
-        )
-        ratio = one.peak / small.peak
-        print(f"  peak memory {one.peak:.0f} MB, for a tenth {small.peak:.0f} MB ({ratio:.2f}x)")
+        for name in chosen.sections:
+            room = Path(directory) / name
+            room.mkdir()
+            SECTIONS[name](room, problems(room), chosen.students)
+
+
+def rates(room: Path, chosen: list[Problem], students: int) -> None:
+    """With one process, with two, and once more."""
+    write(room / "all", chosen, students)
+    one = graded(room, "all", 1)
+    two = graded(room, "all", 2)
+    again = graded(room, "all", 2, fresh=False)
+    told(students * len(chosen), distinct(room / "out-all-1"), one, two)
+    print(f"  speed-up {one.wall / two.wall:.2f}; a second run judges nothing: {again.wall:.1f} s")
+
+
+def memory(room: Path, chosen: list[Problem], students: int) -> None:
+    """The peak of the largest process, against that for a tenth of the students."""
+    write(room / "all", chosen, students)
+    write(room / "tenth", chosen, students // 10)
+    peaks = {jobs: (graded(room, "all", jobs), graded(room, "tenth", jobs)) for jobs in (1, 2)}
+    for jobs, (large, small) in peaks.items():
+        words = f"{large.peak:.0f} MB, for a tenth {small.peak:.0f} MB"
+        print(f"  peak memory, {jobs} jobs: {words} ({large.peak / small.peak:.2f}x)")
+
+
+def kills(room: Path, chosen: list[Problem], students: int) -> None:
+    """Ten `kill -9` of the whole process group at random moments: in process, with two, on Dask."""
+    students = min(students, KILLED)
+    write(room / "all", chosen, students)
+    assert command(room, "whole", given=GIVEN).wait() == 0
+    whole = outputs(room / "whole")
+    with cluster(room) as address, ended(worker(address, room)), ended(worker(address, room)):
+        for how in (("--jobs", "1"), ("--jobs", "2"), ("--scheduler", address)):
+            out = f"out{how[0]}{how[1][0]}"
+            moments = [killed(room, out, how, seed) for seed in range(KILLS)]
+            assert command(room, out, *how, given=GIVEN).wait() == 0
+            same, twice = outputs(room / out) == whole, sum(n != 1 for n in calls(room / out))
+            words = f"{students * len(chosen):,} answers, killed at {moments} judged"
+            print(f"  {' '.join(how)}: {words}: same bytes {same}, judged twice {twice}")
+
+
+def killed(room: Path, out: str, how: Sequence[str], seed: int) -> int:
+    """Kill a run after some seconds, or further answers; how many are judged then."""
+    dice = random.Random(seed)
+    end = time.monotonic() + dice.uniform(0.5, 8.0)
+    further = judged(room / out) + dice.randint(1, 1_000)
+    late = dice.random() < 0.7
+    with ended(command(room, out, *how, given=GIVEN)) as run:
+        while run.poll() is None and (judged(room / out) < further if late else True):
+            if not late and time.monotonic() > end:
+                break
+            time.sleep(0.05)
+    return judged(room / out)
+
+
+SECTIONS = {"rates": rates, "memory": memory, "kills": kills}
 
 
 class Run(NamedTuple):

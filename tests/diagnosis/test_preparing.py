@@ -10,6 +10,7 @@ from gradcheck.diagnosis import Made, Prepared, explain, prepare, words
 from gradcheck.diagnosis.acts import fingerprint
 from gradcheck.diagnosis.confusion import NOTHING, confusion, summary
 from gradcheck.diagnosis.hypothesis import Hypothesis
+from gradcheck.opinions.reverse import twice
 from gradcheck.ops import TABLE
 from tests.support.school import POINTS, SCHOOL, TENSORS, case, drawn, evaluated, mlp, school
 
@@ -62,8 +63,8 @@ def _same(a: Any, b: Any, scale: Any = 0.0) -> bool:
 
 
 @pytest.mark.parametrize("text", SCHOOL[:16])
-def test_right_gradients_are_sympys(text: str) -> None:
-    """What the mistakes are compared with is the derivative that SymPy gives."""
+def test_derivatives_are_sympys(text: str) -> None:
+    """What the mistakes are compared with is the derivative that SymPy gives; the second is too."""
     x = sympy.Symbol("x", positive=True)
     names = {"arctan": sympy.atan, "arcsin": sympy.asin, "log10": lambda v: sympy.log(v, 10)}
     plain = {n: getattr(sympy, n) for n in ("sin", "cos", "tan", "exp", "log", "sqrt")}
@@ -71,6 +72,8 @@ def test_right_gradients_are_sympys(text: str) -> None:
     prepared = prepare(school(text))
     expected = [float(slope.evalf(30, subs={x: p})) for p in POINTS]
     assert [float(r["x"]) for r in prepared.right] == pytest.approx(expected, rel=1e-12)
+    again = [float(slope.diff(x).evalf(30, subs={x: p})) for p in POINTS]
+    assert [twice(each, "x") for each in school(text)] == pytest.approx(again, rel=1e-11)
 
 
 def test_mistakes_equal_to_the_truth_are_dropped() -> None:
@@ -105,6 +108,22 @@ def test_words_speak_of_the_students_expression() -> None:
     (found,) = explain(prepare(cases), "x", answer).hypotheses
     said = words(found, text)
     assert all(part in said for part in ("`sin(x**3)`", "3*x**2", "x**3"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("2*a*x + 4*x**3", "The factor b is missing from the derivative of `a*b*x**2`."),
+        ("2*a*b*x + 4*x**3 - a", "The answer is the derivative minus a: that constant"),
+        ("2*a*b*x + 2*x**3", "The derivative of `x**4` is 1/2 times what it should be"),
+    ],
+)
+def test_a_constant_is_called_by_its_name(answer: str, said: str) -> None:
+    """Where it stands in the term; that a is 2 makes no half of another term its loss."""
+    text = "a*b*x**2 + x**4"
+    cases = [case(text, {"x": p, "a": 2.0, "b": 1.7}, ["x"]) for p in POINTS]
+    found = explain(prepare(cases), "x", [evaluated(answer, c.inputs) for c in cases])
+    assert any(words(h, text).startswith(said) for h in found.hypotheses), found
 
 
 def test_words_without_a_place() -> None:

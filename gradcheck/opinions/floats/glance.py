@@ -27,15 +27,16 @@ of order h^4 and rounding of eps/h are least together near eps^(1/5), 2^-10.4. T
 powers of two (see `ladder`)."""
 
 
-def glance(f: Function, x: float, length: float = 1.0) -> Scanned | None:
-    """The derivative of f at x with its bar; None where more must be asked.
+def glance(f: Function, x: float, length: float = 1.0, here: float | None = None) -> Scanned | None:
+    """The derivative of f at x with its bar; None where more must be asked. `here` is f(x).
 
     Central differences at 2^-9, 2^-10 and 2^-11 of the length on which f varies are extrapolated
     twice; the bar is what two of the once extrapolated differ by, and the rounding of f. The slopes
     to either side at 2^-20 must agree with it as closely as that rounding lets them, so no kink or
     jump lies at x.
     """
-    samples = Samples(f, float(x), length, length, {})
+    known = {} if here is None else {float(x): here}
+    samples = Samples(f, float(x), length, length, known)
     with np.errstate(all="ignore"):
         sides = sampled(samples, -1, length * STEPS), sampled(samples, 1, length * STEPS)
         seen = _slope(*sides, samples.here())
@@ -43,7 +44,8 @@ def glance(f: Function, x: float, length: float = 1.0) -> Scanned | None:
         return None
     value, bar = seen
     words = "nine samples agree"
-    return Scanned("smooth", value, bar, value, value, words, len(samples.seen))
+    steps = (float(length * STEPS[1]), length)
+    return Scanned("smooth", value, bar, value, value, words, len(samples.seen), steps)
 
 
 def _slope(left: Side, right: Side, f0: float) -> tuple[float, float] | None:

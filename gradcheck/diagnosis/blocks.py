@@ -1,0 +1,210 @@
+"""Steps of a run that together are one function of a textbook: softmax, a normalisation.
+
+They are known by their numbers, not by how they are written: y is the softmax of x if its rows sum
+to 1 and log y - x is the same along each row. Somebody who derives the whole by hand goes wrong in
+the whole, which no wrong step would give.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engine.backward import RIGHT, reachable, walk
+from gradcheck.engine.tape import Leaf, Node, Step
+from gradcheck.engine.tensor import bare
+from gradcheck.mistakes import Edge
+from gradcheck.opinions.tape import Tape
+from gradcheck.ops import TABLE
+
+SAME = 1e-9  # of the largest entry: equal but for rounding
+LARGEST = 100_000  # entries: larger tensors are not looked at
+LONGEST = 300  # steps likewise
+OVERFLOW = 700  # exp of more is infinite
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """The way back from a node `y` to an earlier step `x`, as that through one op."""
+
+    y: Node
+    x: Step
+    edge: Edge
+
+
+def blocks(tape: Tape) -> Iterator[Block]:
+    """Every block of several ops, from its earliest argument, and every layer norm."""
+    if len(tape.nodes) > LONGEST:
+        return
+    for y in tape.nodes:
+        if 0 < np.ndim(tape.values[y][0]) <= 2 and 0 < np.size(tape.values[y][0]) <= LARGEST:
+            found = _layer_norm(tape, y) if y.op.name == "layer_norm" else _block(tape, y)
+            if found is not None:
+                yield found
+
+
+def _block(tape: Tape, y: Node) -> Block | None:
+    made = tape.values[y][0]
+    kinds = [name for name, kind in KINDS.items() if y.op.name not in KINDS and kind.may_be(made)]
+    for x in reversed(reachable([y])) if kinds else ():
+        for name in kinds:
+            params = KINDS[name].is_it(_value(tape, x), made) if x is not y else None
+            if params is not None:
+                return _checked(tape, y, x, name, params)
+    return None
+
+
+def _layer_norm(tape: Tape, y: Node) -> Block | None:
+    """The normalisation within the op of that name; its gain belongs to the cotangent."""
+    x, (argument, gain, _) = y.edges[0], tape.values[y][1]
+    g = tape.back(only={y}).get(y)
+    if x is None or g is None or len(y.params["axis"]) > 1:
+        return None
+    axis = y.params["axis"][0] % argument.ndim
+    d = argument - _mean(argument, axis)
+    scale = np.sqrt(_mean(d**2, axis) + y.params["eps"])
+    edge = _edge(
+        "normalise", g * gain, d / scale, argument, {"axis": axis, "scale": scale, "ddof": 0}
+    )
+    return Block(y, x, edge)
+
+
+def _value(tape: Tape, step: Step) -> Any:
+    if isinstance(step, Leaf):
+        return np.asarray(bare(step.variable))
+    return tape.values[step][0]
+
+
+def _checked(tape: Tape, y: Node, x: Step, name: str, params: Mapping[str, Any]) -> Block | None:
+    """The block, if its rule, in one of its forms, is what the run's own steps give."""
+    g = tape.back(only={y}).get(y)
+    if g is None:
+        return None
+    there = walk([(y, g)], verbs=RIGHT, retain=True, only={x}).get(x)
+    for form in KINDS[name].forms:
+        edge = _edge(name, g, tape.values[y][0], _value(tape, x), {**params, **form})
+        room = SAME * np.max(np.abs(edge.right))
+        if there is not None and np.allclose(there, edge.right, rtol=0, atol=room):
+            return Block(y, x, edge)
+    return None
+
+
+def _edge(name: str, g: Any, y: Any, x: Any, params: Mapping[str, Any]) -> Edge:
+    def rule(g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
+        return KINDS[name].pull(g, y, *operands, **params)
+
+    return Edge(
+        op=name, i=0, g=g, right=rule(g, y, (x,)), y=y, operands=(x,), params=params,
+        shape=x.shape, elementwise=False, shared=False, rule=rule,
+    )  # fmt: skip
+
+
+# -- what the kinds are known by -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A function of the textbook: does y look like one, its parameters if it is of x, its pull.
+
+    `forms` are further parameters, of which one will do.
+    """
+
+    may_be: Callable[[Any], bool]
+    is_it: Callable[[Any, Any], Mapping[str, Any] | None]
+    pull: Callable[..., Any]
+    forms: tuple[Mapping[str, Any], ...] = ({},)
+
+
+def _level(a: Any, axis: int) -> bool:
+    """Whether an array is the same along an axis but for rounding."""
+    return bool(np.all(np.ptp(a, axis=axis) <= SAME * np.maximum(1.0, np.max(np.abs(a)))))
+
+
+def _is(a: Any, b: Any) -> bool:
+    return bool(np.all(np.abs(a - b) <= SAME))
+
+
+def _some(test: Callable[[Any, int], Any]) -> Callable[[Any], bool]:
+    """Whether a test holds along an axis of more than one entry."""
+    return lambda y: any(test(y, axis) for axis, n in enumerate(y.shape) if n > 1)
+
+
+def _along(test: Callable[[Any, Any, int], bool]) -> Callable[[Any, Any], Any]:
+    """The axis along which a test holds of x and y of equal shapes, as a parameter."""
+
+    def is_it(x: Any, y: Any) -> Mapping[str, Any] | None:
+        if np.shape(x) != np.shape(y):
+            return None
+        axes = [k for k in range(np.ndim(y)) if y.shape[k] > 1 and test(x, y, k)]
+        return {"axis": axes[-1]} if axes else None
+
+    return is_it
+
+
+def _is_softmax(x: Any, y: Any, axis: int) -> bool:
+    return bool(np.all(y > 0)) and _is(y.sum(axis=axis), 1.0) and _level(np.log(y) - x, axis)
+
+
+def _is_log_softmax(x: Any, y: Any, axis: int) -> bool:
+    return bool(np.all(y < 0)) and _is(np.exp(y).sum(axis=axis), 1.0) and _level(y - x, axis)
+
+
+def _is_logsumexp(x: Any, y: Any) -> Mapping[str, Any] | None:
+    if not np.size(x) or not 0 < np.ndim(x) <= 2 or np.max(np.abs(x)) > OVERFLOW:
+        return None
+    for axis in range(np.ndim(x)):
+        for keepdims in (False, True):
+            made = np.log(np.exp(x).sum(axis=axis, keepdims=keepdims))
+            if made.shape == np.shape(y) and _is(made, y):
+                return {"axis": axis, "keepdims": keepdims}
+    return None
+
+
+def _is_normal(x: Any, y: Any) -> Mapping[str, Any] | None:
+    """`scale` is the standard deviation by which was divided."""
+    if np.shape(x) != np.shape(y) or _is(x, y):
+        return None
+    for axis in range(np.ndim(y)):
+        if y.shape[axis] < 2 or not _is(y.mean(axis=axis), 0.0):
+            continue
+        d = x - x.mean(axis=axis, keepdims=True)
+        scale = np.sqrt(_mean(d**2, axis) / _mean(y**2, axis))
+        if np.all(np.isfinite(scale)) and _is(y * scale, d):
+            return {"axis": axis, "scale": scale}
+    return None
+
+
+def _mean(a: Any, axis: int) -> Any:
+    return np.mean(a, axis=axis, keepdims=True)
+
+
+def _normal_pull(g: Any, y: Any, x: Any, *, axis: int, scale: Any, ddof: int) -> Any:
+    """Ioffe and Szegedy 2015, the backward pass of batch normalisation, where eps is part of y."""
+    n = y.shape[axis]
+    return (g - _mean(g, axis) - y * _mean(g * y, axis) * n / (n - ddof)) / scale
+
+
+def _of(name: str) -> Callable[..., Any]:
+    rule = TABLE[name].vjp(0)
+    assert rule is not None
+    return rule
+
+
+KINDS: Mapping[str, Kind] = {
+    "softmax": Kind(
+        _some(lambda y, axis: _is(y.sum(axis=axis), 1.0)), _along(_is_softmax), _of("softmax")
+    ),
+    "log_softmax": Kind(
+        _some(lambda y, axis: np.all(y < 0) and _is(np.exp(y).sum(axis=axis), 1.0)),
+        _along(_is_log_softmax),
+        _of("log_softmax"),
+    ),
+    "logsumexp": Kind(lambda y: bool(np.all(np.isfinite(y))), _is_logsumexp, _of("logsumexp")),
+    "normalise": Kind(
+        _some(lambda y, axis: _is(y.mean(axis=axis), 0.0)),
+        _is_normal,
+        _normal_pull,
+        ({"ddof": 0}, {"ddof": 1}),
+    ),
+}

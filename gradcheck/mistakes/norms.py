@@ -1,0 +1,173 @@
+"""The backprop family at softmax and at normalisations, derived as a whole and by hand.
+
+A normalisation is y = (x - mean) / scale; its right pull is (g - mean(g) - y mean(g y)) / scale.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from gradcheck.mistakes.row import SYMMETRIC, Edge, mistake
+
+ROWS = frozenset({"softmax", "log_softmax", "logsumexp"})
+MEAN = "mean(x, axis=1, keepdims=True)"
+ROOT = "sqrt(var(x, axis=1, keepdims=True) + 0.1)"
+SHAPES = {"x": (5, 3), "v": (5, 3)}
+
+
+def _example(
+    mean: str = "mean({}, axis=1)[:, None]",
+    signs: str = "--",
+    below: str = ROOT,
+    normal: str = f"((x - {MEAN}) / {ROOT})",
+) -> Any:
+    """The pull of a normalisation with something else for a part of it."""
+    first, second = mean.format("v"), mean.format(f"v * {normal}")
+    wrong = f"(v {signs[0]} {first} {signs[1]} {normal} * {second}) / ({below})"
+    return f"sum((x - {MEAN}) / {ROOT} * v)", {"x": wrong}, SHAPES
+
+
+def _normal(e: Edge) -> bool:
+    return e.op == "normalise"
+
+
+def _norm(e: Edge, first: float = 1.0, second: float = 1.0, axis: Any = "") -> Any:
+    """The pull of a normalisation, with factors before its two means, and their axis."""
+    axis = e.params["axis"] if axis == "" else axis
+    n = e.y.shape[e.params["axis"]]
+    along = e.y * np.mean(e.g * e.y, axis=axis, keepdims=True) * n / (n - e.params["ddof"])
+    mean = np.mean(e.g, axis=axis, keepdims=True)
+    return (e.g - first * mean - second * along) / e.params["scale"]
+
+
+def _either(factor: Any) -> Any:
+    """A factor before the first mean, before the second, before both."""
+    return lambda e: [
+        (a, b) for a in (1.0, factor(e)) for b in (1.0, factor(e)) if (a, b) != (1.0, 1.0)
+    ]
+
+
+def _softmax_along_other(e: Edge, axis: int) -> Any:
+    """The pull with a softmax along the wrong axis, and the sums along `axis`."""
+    weights = np.exp(e.x - np.max(e.x))
+    weights = weights / weights.sum(axis=1 - _axis(e), keepdims=True)
+    if e.op == "logsumexp":
+        return (e.g if e.params.get("keepdims") else np.expand_dims(e.g, _axis(e))) * weights
+    if e.op == "log_softmax":
+        return e.g - weights * np.sum(e.g, axis=axis, keepdims=True)
+    return weights * (e.g - np.sum(e.g * weights, axis=axis, keepdims=True))
+
+
+def _axis(e: Edge) -> int:
+    return int(e.params.get("axis", -1)) % 2
+
+
+statistics_constant = mistake(
+    "path-dropped",
+    verb="pull",
+    where=_normal,
+    choices=_either(lambda e: 0.0),
+    wrong=lambda e, factors: _norm(e, *factors),
+    says="Mean or variance behind `{text}` were held constant: both depend on every entry, their "
+    "paths count.",
+    example=_example("0*{}"),
+    common=0.7,
+)
+
+sums_of_statistics = mistake(
+    "sum-for-mean",
+    verb="pull",
+    where=_normal,
+    choices=_either(lambda e: float(e.y.shape[e.params["axis"]])),
+    wrong=lambda e, factors: _norm(e, *factors),
+    says="Two means stand in the derivative of `{text}`: here they are sums, the division by the "
+    "number of entries is missing.",
+    example=_example("sum({}, axis=1)[:, None]"),
+    common=0.45,
+)
+
+signs_of_statistics = mistake(
+    "sign-error",
+    verb="pull",
+    where=_normal,
+    choices=_either(lambda e: -1.0),
+    wrong=lambda e, factors: _norm(e, *factors),
+    says="In the derivative of `{text}` the means are taken away from the cotangent: here one is "
+    "added.",
+    example=_example(signs="+-"),
+    common=0.4,
+    slip=True,
+)
+
+statistics_along_other = mistake(
+    "summed-over-wrong-axis",
+    verb="pull",
+    where=lambda e: _normal(e) and np.ndim(e.y) == 2,
+    choices=lambda e: (1 - e.params["axis"], None),
+    wrong=lambda e, axis: _norm(e, axis=axis),
+    says="In the derivative of `{text}` the means go along the axis that was normalised: here "
+    "along another.",
+    example=_example("mean({}, axis=0)"),
+    common=0.45,
+)
+
+variance_for_deviation = mistake(
+    "wrong-tensor-in-derivative",
+    verb="pull",
+    where=_normal,
+    wrong=lambda e: e.right / e.params["scale"],
+    says="The derivative of `{text}` was divided by the variance: it is to be divided by its root.",
+    example=_example(below=f"{ROOT}**2"),
+    common=0.4,
+)
+
+deviation_in_the_mean = mistake(
+    "wrong-tensor-in-derivative",
+    verb="pull",
+    where=_normal,
+    wrong=lambda e: _norm(e, second=e.params["scale"] ** 2),
+    says="In the derivative of `{text}` the deviation stands where the normalised tensor belongs.",
+    example=_example(normal=f"(x - {MEAN})"),
+    common=0.35,
+)
+
+scale_missing = mistake(
+    "chain-factor-dropped",
+    verb="pull",
+    where=_normal,
+    wrong=lambda e: e.right * e.params["scale"],
+    says="The derivative of `{text}` is not divided by the standard deviation.",
+    example=_example(below="1"),
+    common=0.4,
+)
+
+softmax_along_other = mistake(
+    "summed-over-wrong-axis",
+    verb="pull",
+    where=lambda e: e.op in ROWS and np.ndim(e.x) == 2,
+    choices=lambda e: (0, 1),
+    wrong=_softmax_along_other,
+    says="In the derivative of `{text}` the softmax was taken along the wrong axis.",
+    example=(
+        "sum(log(sum(exp(Z), axis=1)) * w)",
+        {"Z": "w[:, None] * exp(Z) / sum(exp(Z), axis=0)"},
+        {"Z": (2, 3), "w": (2,)},
+    ),
+    common=0.45,
+    hidden_by=(SYMMETRIC,),
+)
+
+logarithm_for_softmax = mistake(
+    "wrong-tensor-in-derivative",
+    verb="pull",
+    where=lambda e: e.op == "log_softmax",
+    wrong=lambda e: e.g - e.y * np.sum(e.g, axis=e.params.get("axis", -1), keepdims=True),
+    says="In the derivative of `{text}` stands the logarithm of the softmax: it is the softmax "
+    "itself.",
+    example=(
+        "sum(log_softmax(Z) * V)",
+        {"Z": "V - log_softmax(Z) * sum(V, axis=1, keepdims=True)"},
+        {"Z": (2, 3), "V": (2, 3)},
+    ),
+    common=0.35,
+)

@@ -1,0 +1,268 @@
+"""What a check finds: every claim against the opinions, and what explains or mends a wrong one."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gradcheck.diagnosis import Diagnosis, explain, prepare
+from gradcheck.opinions.floats.blackbox import ENTRIES, flat_at
+from gradcheck.opinions.opinion import Array, Case
+from gradcheck.testing import source
+from gradcheck.testing.call import Call
+from gradcheck.testing.claims import EPSILON, Grain, Judged, judge
+from gradcheck.testing.message import message
+from gradcheck.testing.purity import in_balls, shaken
+from gradcheck.testing.repair import Repair, repaired
+from gradcheck.testing.result import Result
+from gradcheck.testing.state import Settled
+from gradcheck.verdict.consult import Part, Verdict, consult
+from gradcheck.verdict.entries import TIGHT, largest
+from gradcheck.verdict.sparing import sparing
+
+SOUND = ("agree", "kink", "unstable-forward")
+DIAGNOSED = 2000
+ZERO = 1e-100  # the bar of a slope that is zero where the value is zero too
+PRECISIONS = (256, 2048)
+SPECIAL = (
+    "at the point given these numbers are right; they are wrong at one beside it (every entry "
+    "moved by up to a tenth), where no entries are whole or alike"
+)
+STRANGE = "gradcheck's own: does it look at the type of its argument?"
+MENDED = 1e-7  # of a part's largest entry: how near a repaired gradient is to the reference
+LESS = 1e-3  # of how far the claim strayed: what a repair may leave of it
+FLAT = 64  # entries at which it is asked whether the function moves at all
+Mender = Callable[[Sequence[Verdict], Sequence["Claim"]], "Repair | None"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Gradients claimed at one point, and how to make them again on other numbers, if known."""
+
+    call: Call
+    gradients: Mapping[str, Any]
+    by: Callable[..., Any] | None = None
+    cotangent: Array | None = None
+
+    @property
+    def again(self) -> Callable[[list[Any]], Any] | None:
+        """The claim as a function of other arguments."""
+        return None if self.by is None else partial(self.made, self.by)
+
+    def made(self, by: Callable[..., Any], args: list[Any]) -> Any:
+        """What another backward pass would claim."""
+        return by(args) if self.cotangent is None else by(args, self.cotangent.copy())
+
+
+def found(
+    f: Callable[..., Any],
+    asked: Sequence[tuple[Call, Case]],
+    claims: Sequence[Claim],
+    rtol: float,
+    faults: tuple[str, ...],
+    *,
+    notes: tuple[str, ...],
+    mend: Mender,
+) -> Result:
+    claimed = bool(claims)
+    verdicts = [sparing(case, claimed) for _, case in asked]
+    generic = all(v.verdict != "kink" for v in verdicts)  # at a tie many conventions are right
+    told = [
+        k
+        for k, (each, _) in enumerate(asked)
+        if not each.beside or (generic and _knows(verdicts[k], claimed))
+    ]
+    asked, verdicts = [asked[k] for k in told], [verdicts[k] for k in told]
+    claims = [claims[k] for k in told] if claims else ()
+    strange = (_otherwise(v, each) for v, (each, _) in zip(verdicts, asked, strict=True))
+    faults = tuple(dict.fromkeys([*faults, *filter(None, strange)]))
+    judged: tuple[Judged, ...] = ()
+    diagnoses: dict[str, Diagnosis] = {}
+    repair: Repair | None = None
+    for k, ((each, case), claim) in enumerate(zip(asked, claims, strict=False)):
+        verdict = verdicts[k]
+        if not _knows(verdict, claimed):
+            judged = ()
+            break
+        judged = _judged(case, verdict, claim, rtol)
+        if not all(part.right for part in judged) and _in_passing(case, verdict):
+            verdicts[k] = consult(case, write=False)
+            judged = _judged(case, verdicts[k], claim, rtol)
+        if not all(part.right for part in judged):
+            diagnoses = _diagnosed([case for _, case in asked], claims, judged)
+            repair = mend(verdicts, claims) if generic else None
+            notes = (*notes, SPECIAL) if each.beside else notes
+            break
+    worst = next((v for v in verdicts if not _knows(v, claimed)), verdicts[0])
+    ok = not faults and _knows(worst, claimed) and all(part.right for part in judged)
+    read = source.text_of(source.file_of(f))
+    text = message(worst, judged, diagnoses, faults, read, notes=notes, repair=repair)
+    at = asked[0][1]
+    return Result(ok, worst.verdict, tuple(verdicts), judged, diagnoses, faults, text, at, repair)
+
+
+def _otherwise(verdict: Verdict, point: Call) -> str:
+    """Words where the function gives other values for plain numbers than for the opinions' own."""
+    known, plain = verdict.value, point.plain()
+    judged = verdict.verdict in SOUND and verdict.verdict != "unstable-forward"
+    if known is None or plain.dtype.kind not in "fiub" or not judged:
+        return ""
+    if plain.shape != known.shape:
+        return f"the function's value has the shape {plain.shape} for plain numbers; {STRANGE}"
+    near = point.grain() ** 0.25 * max(1.0, float(np.max(np.abs(plain), initial=0.0)))
+    off = np.abs(known.value - plain) > near + known.error
+    if np.any(off) and point.grain() > EPSILON:  # coarse floats may lose all digits by themselves
+        return _otherwise(verdict, point.in_doubles())
+    if not np.any(off):
+        return ""
+    here = f"{plain[off][0]:.6g} for plain numbers and {known.value[off][0]:.6g}"
+    return f"the function's value is {here} for {STRANGE}"
+
+
+def _in_passing(case: Case, verdict: Verdict) -> bool:
+    """Whether a small black box was only looked at along a few directions."""
+    glanced = any(o.directions for o in verdict.opinions.values())
+    return glanced and not verdict.parts[case.wrt[0]].gradient and case.size() <= ENTRIES
+
+
+def _knows(verdict: Verdict, claimed: bool) -> bool:
+    """Whether the opinions are one to lean on: a claim is itself a second beside a lonely one."""
+    alone = verdict.verdict == "undecided" and not verdict.entries
+    return verdict.verdict in SOUND or (claimed and alone and _lone_is_tight(verdict))
+
+
+def _lone_is_tight(verdict: Verdict) -> bool:
+    """Whether a lonely opinion's bars leave nothing open, kinks aside."""
+    if any(o.directions for o in verdict.opinions.values()):
+        return all(d.slope.is_finite() for o in verdict.opinions.values() for d in o.directions)
+    known = [part.gradient for part in verdict.parts.values() if part.gradient is not None]
+    if len(known) < len(verdict.parts):
+        return False
+    sizes = [largest(e) for e in (*known, verdict.value) if e is not None]
+    bar = TIGHT * max(sizes, default=0.0) or ZERO
+    return all(_tight(part, bar) for part in verdict.parts.values())
+
+
+def _tight(part: Part, bar: float) -> bool:
+    """Whether every entry that is no kink has a narrow bar."""
+    assert part.gradient is not None
+    error = np.array(part.gradient.error)
+    for entry in part.entries:
+        error[entry.index] = 0.0
+    return bool(np.all(error <= bar))
+
+
+def _judged(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> tuple[Judged, ...]:
+    """The claim as floats; where that is out and it can be run again, what rounding does to it."""
+    unit = claim.call.grain(*claim.gradients.values())
+    first = judge(verdict, claim.gradients, rtol, case=case, grain=Grain(unit))
+    if claim.again is None or not any(part.off for part in first):
+        return first
+    if unit > EPSILON and (finer := _in_doubles(case, verdict, claim, rtol, first)):
+        return finer
+    with np.errstate(invalid="ignore"):  # a claim may be infinite
+        moves = shaken(claim.again, claim.call)
+    for bits in PRECISIONS if unit == EPSILON else ():
+        exact = in_balls(claim.again, claim.call, bits)
+        found = judge(verdict, claim.gradients, rtol, case=case, grain=Grain(unit, moves, exact))
+        if exact is None or all(part.right for part in found):
+            return found
+    last = judge(verdict, claim.gradients, rtol, case=case, grain=Grain(unit, moves))
+    return tuple(_saturated(case, part) for part in last)
+
+
+def _saturated(case: Case, part: Judged) -> Judged:
+    """A claim of 0 is right where the function does not change in float64, whatever is exact."""
+    flat = [off for off in part.off if off.claimed == 0.0][:FLAT]
+    if len(flat) < len(part.off) or not all(flat_at(case, off.part, off.index) for off in flat):
+        return part
+    return replace(part, off=(), lossy="float64") if flat else part
+
+
+def _in_doubles(
+    case: Case, verdict: Verdict, claim: Claim, rtol: float, first: tuple[Judged, ...]
+) -> tuple[Judged, ...]:
+    """The judgement where the formula is right in float64 and coarser floats lose its digits.
+
+    Nothing where it is wrong there too, takes no float64, or is not finite as it is.
+    """
+    assert claim.again is not None
+    fine = claim.call.in_doubles()
+    if not all(np.isfinite(off.claimed) for part in first for off in part.off):
+        return ()
+    try:
+        gradients = fine.by_name(claim.again(fine.fresh()))
+    except Exception:  # noqa: BLE001 - a second chance only: a user's code may raise anything
+        return ()
+    if fine.grain(*gradients.values()) > EPSILON:
+        return ()
+    found = _judged(case, verdict, Claim(fine, gradients, claim.by, claim.cotangent), rtol)
+    if not all(part.right for part in found):
+        return ()
+    coarse = np.result_type(*(g for g in claim.gradients.values() if g is not None)).name
+    return tuple(
+        replace(now, lossy=coarse) if was.off else was
+        for was, now in zip(first, found, strict=True)
+    )
+
+
+def _diagnosed(
+    cases: Sequence[Case], claims: Sequence[Claim], judged: Sequence[Judged]
+) -> dict[str, Diagnosis]:
+    """What mistake gives just these gradients; nothing where the tape cannot follow."""
+    wrong = [part.part for part in judged if _explicable(part) and part.part in claims[0].gradients]
+    if not wrong or cases[0].size() > DIAGNOSED:
+        return {}
+    try:
+        prepared = prepare(cases)
+    except Exception:  # noqa: BLE001 - diagnosis only explains; a user's program may raise anything
+        return {}
+    return {
+        part: explain(prepared, part, [_floats(claim.gradients[part]) for claim in claims])
+        for part in wrong
+    }
+
+
+def _explicable(part: Judged) -> bool:
+    """Whether it is wrong where there is one right answer: at a kink there are many."""
+    return bool(part.shape) or any(off.interval is None for off in part.off)
+
+
+def _floats(claim: Any) -> Array | None:
+    return None if claim is None else np.asarray(claim, dtype=np.float64)
+
+
+def mender(forward: Any, backward: Any, alone: Settled) -> Mender:
+    """Repairs the source of the backward that was given, run as that one is."""
+
+    def mend(verdicts: Sequence[Verdict], claims: Sequence[Claim]) -> Repair | None:
+        def right(other: Callable[..., Any]) -> bool:
+            by = alone.like(other)
+            try:
+                return all(map(partial(_met, by), verdicts, claims))
+            except Exception:  # noqa: BLE001 - an edited program may raise anything
+                return False
+
+        with np.errstate(all="ignore"):
+            return repaired(backward, right, forward)
+
+    return mend if callable(backward) else lambda verdicts, claims: None
+
+
+def _met(by: Callable[..., Any], verdict: Verdict, claim: Claim) -> bool:
+    """Whether another backward pass gives the reference, as far as the claim's floats can say."""
+    gradients = claim.call.by_name(claim.made(by, claim.call.fresh()))
+    near = MENDED * (claim.call.grain() / EPSILON) ** 0.5
+    for name, g in gradients.items():
+        known = verdict.parts[name].gradient
+        if known is None or g is None or np.shape(g) != known.shape:
+            return False
+        bar = near * np.max(np.abs(known.value), initial=0.0)
+        was = np.asarray(claim.gradients[name])
+        strayed = np.max(np.abs(was - known.value), initial=0.0) if was.shape == g.shape else bar
+        bar = known.error + (min(bar, LESS * strayed) if strayed > LESS * bar else bar)
+        if not np.all(np.abs(g - known.value) <= bar):
+            return False
+    return True

@@ -1,0 +1,55 @@
+"""Wrong backward passes are caught, in the argument where they are, and named as reviewers would.
+
+The names were decided before anything was run; what has none of them is listed, not left out.
+"""
+
+import numpy as np
+import pytest
+
+import tests.support.wrong_layers  # noqa: F401 - it enters its mistakes into WRONG
+from gradcheck.testing import GradientError, assert_vjp
+from tests.support.wrong_backwards import WRONG
+
+UNNAMED = {  # what has another name than those, or none
+    "tanh, plus", "sqrt, two above", "leaky slope", "silu, product rule", "softplus as relu",
+    "cotangent twice", "softmax, diagonal", "logsumexp, exp", "cross-entropy, no label",
+    "variance, no ddof", "gradients swapped", "outer, swapped", "inverse, no transpose",
+    "division, turned", "clip, one edge", "max, argmin", "kernel not flipped",
+    "layer norm, gamma left out", "batch norm, no n", "attention, not scaled",
+    "convolution, off by one", "glu, gate's derivative", "glu, halves swapped",
+    "rows of length one, norm not squared", "gelu, the other formula", "huber, no clip",
+    "multi-head, cotangent lost", "multi-head, factor",
+}  # fmt: skip
+SAMPLE = list(WRONG)[::4]
+
+
+def first_line(name):
+    """What pytest's summary shows of a wrong backward."""
+    forward, backward, args, _ = WRONG[name]
+    with pytest.raises(GradientError) as caught, np.errstate(all="ignore"):
+        assert_vjp(forward, backward, *args)
+    lines = str(caught.value).split("\n")
+    assert len(lines) <= 15
+    return lines[0]
+
+
+def test_there_are_enough():
+    """A hundred and fifty; three of four named."""
+    assert len(WRONG) >= 150
+    assert set(WRONG) >= UNNAMED
+    assert len(UNNAMED) <= len(WRONG) / 4
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_the_wrong_is_caught_and_named(name):
+    """A quarter of them."""
+    first = first_line(name)
+    assert first.startswith(("d/d", "backward"))
+    assert name in UNNAMED or any(word in first for word in WRONG[name][3]), first
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", [name for name in WRONG if name not in SAMPLE])
+def test_the_rest_is_caught_and_named(name):
+    """All the others."""
+    test_the_wrong_is_caught_and_named(name)
