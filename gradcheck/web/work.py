@@ -21,7 +21,7 @@ from gradcheck.report.mathml import mathml
 from gradcheck.web.drawing import drawn, traced
 
 FREE = 64  # functions that somebody typed, kept by each worker
-JUNK = "0.1234567"  # an answer that is wrong everywhere: judging it makes every mistake once
+JUNK = "0.1234567"  # wrong everywhere, as a number and in a formula: makes every mistake once
 Said = dict[str, Any]
 
 
@@ -43,6 +43,8 @@ class Work:
             found = ready(self.asking(id))
             for part in found.problem.parts:
                 judge(found, part, JUNK)
+                if part.name in found.problem.inputs:
+                    judge(found, part, f"{part.name} + {JUNK}")
         return why
 
     def warm(self, task: str, given: Sequence[Any]) -> None:
