@@ -245,15 +245,18 @@ gradcheck report graded --as canvas --points export.csv"""
 @click.option("-o", "out", type=click.Path(path_type=Path), metavar="OUT", help="Where to.")
 @click.option("--points", "export", type=EXISTING, metavar="FILE", help="A platform's own export.")
 @click.option("--column", default="", metavar="NAME", help="The export's column for the points.")
-def report(directory: Path, form: str, out: Path | None, export: Path | None, column: str) -> None:
+@click.option("--comments", is_flag=True, help="Fill the export's empty feedback cells too.")
+def report(directory: Path, form: str, out: Path | None, export: Path | None, **how: Any) -> None:
     """Render a graded batch again, from its ledger alone.
 
     With --points, the gradebook that Canvas or Moodle exported comes back with the points in it and
-    every other cell as it was. Exit code 0: written, 2: it cannot be.
+    every other cell as it was; --comments fills Moodle's empty feedback cells too. Exit code 0:
+    written, 2: it cannot be.
     """
     from gradcheck.commands import report as command  # noqa: PLC0415
 
-    sys.exit(command.report(directory, form, out, export, column))
+    given = command.Export(export, **how) if export else None
+    sys.exit(command.report(directory, form, out, given))
 
 
 SERVE_EXAMPLES = """gradcheck serve problems

@@ -268,6 +268,29 @@ def test_a_problem_may_come_from_standard_input():
     assert (line["problem"], line["parts"]["x"]["closed_form"]) == ("problem", "2*x")
 
 
+@pytest.mark.parametrize(
+    ("program", "answer", "verdict"),
+    [
+        ("sum(leaky_relu(x, 0.2))", "(x > 0) + (x <= 0)/5", "right"),
+        ("sum(leaky_relu(x, 0.2))", "(x > 0) + (x <= 0)/6", "wrong"),
+        ("sum(elu(x, 0.5))", "(x > 0) + (x <= 0) e^x/2", "right"),
+        ("sum(softplus(x, beta=2.5))", "1/(1 + e^(-5x/2))", "right"),
+        ("sum(x * np.arange(2)/3)", "[0, 1/3]", "right"),
+    ],
+)
+def test_decimals_and_truth_values_are_exact(program, answer, verdict):
+    """The 0.2 of a parameter is a fifth, and so is a truth value divided by 5."""
+    found = run("check", program, answer, "x=[1.0, -2.0]", "--json")
+    assert json.loads(found.stdout)["verdict"] == verdict
+
+
+def test_a_value_of_several_entries_is_no_fault_of_ours():
+    """What is meant is asked for, with a cure."""
+    found = run("check", "x**2", "2*x", "x=[1.0, 2.0]")
+    assert found.exit_code == 2
+    assert "`cotangent:`" in found.stderr
+
+
 def test_answers_may_come_from_standard_input(file):
     """As YAML or JSON; who does not say who it is is named after it."""
     problems = file(SINE)

@@ -9,6 +9,8 @@ from gradcheck.commands.screen import say, screen
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.key import key
 from gradcheck.grading.marking import mark
+from gradcheck.problem.domain import check_value
+from gradcheck.problem.draw import given_point
 from gradcheck.problem.question import question
 from gradcheck.report.classes import STYLES
 from gradcheck.report.findings import findings
@@ -22,6 +24,7 @@ def check_answer(
 ) -> int:
     """Judge and diagnose one answer; the exit code of the command. Raises GradcheckError."""
     problem = question(expression, given, [wrt] if wrt else ())
+    check_value(problem, given_point(problem))
     if len(problem.parts) > 1:
         names = ", ".join(problem.wrt)
         raise GradcheckError(

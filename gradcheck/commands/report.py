@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -22,11 +23,20 @@ from gradcheck.report.judgements import told
 DONE, FAILED = 0, 2
 
 
-def report(directory: Path, form: str, out: Path | None, export: Path | None, column: str) -> int:
+@dataclass(frozen=True)
+class Export:
+    """A platform's own table: the column for the points, and whether empty comments are filled."""
+
+    file: Path
+    column: str = ""
+    comments: bool = False
+
+
+def report(directory: Path, form: str, out: Path | None, export: Export | None) -> int:
     """Write one form of what a ledger holds; the exit code of the command."""
     try:
         with closing(Ledger(_ledger(directory), readonly=True)) as ledger:
-            where = _write(ledger, form, out or directory / _name(form), export, column)
+            where = _write(ledger, form, out or directory / _name(form), export)
             complete = ledger.fact("complete") == "yes"
     except (GradcheckError, OSError, sqlite3.Error) as error:
         click.echo(str(error), err=True)
@@ -50,7 +60,7 @@ def _name(form: str) -> str:
     return {"html": "", "csv": "grades.csv", "gradescope": "gradescope", **names}[form]
 
 
-def _write(ledger: Ledger, form: str, out: Path, export: Path | None, column: str) -> Path:
+def _write(ledger: Ledger, form: str, out: Path, export: Export | None) -> Path:
     """One form of the results; where it is."""
     feedback = ledger.fact("feedback") or FULL
     if form == "html":
@@ -65,7 +75,7 @@ def _write(ledger: Ledger, form: str, out: Path, export: Path | None, column: st
             lines = junit(_students(ledger, feedback), _sources(ledger))
             file.writelines(f"{line}\n" for line in lines)
     else:
-        _gradebook(ledger, form, out, export, column)
+        _gradebook(ledger, form, out, export)
     return out
 
 
@@ -93,7 +103,7 @@ def _gradescope(ledger: Ledger, out: Path, feedback: str) -> None:
             file.write(gradescope(lines, sources))
 
 
-def _gradebook(ledger: Ledger, form: str, out: Path, export: Path | None, column: str) -> None:
+def _gradebook(ledger: Ledger, form: str, out: Path, export: Export | None) -> None:
     """The platform's own export with the points, or a new table where there is none."""
     facts = class_facts(ledger)
     points = {name: got for name, _, got, _ in facts.totals}
@@ -102,9 +112,9 @@ def _gradebook(ledger: Ledger, form: str, out: Path, export: Path | None, column
         with replaced(out) as file:
             file.write(gradebooks.fresh(form, title, points, facts.possible))
         return
-    feedback = partial(_feedback, ledger)
-    whole = export.read_bytes()
-    found = gradebooks.filled(whole, form, points, facts.possible, column, feedback)
+    feedback = partial(_feedback, ledger) if export.comments else None
+    whole = export.file.read_bytes()
+    found = gradebooks.filled(whole, form, points, facts.possible, export.column, feedback)
     for words in found.notices:
         click.echo(words, err=True)
     out.write_bytes(found.content)

@@ -63,6 +63,10 @@ class Ball(Scalar):
             return rule.function(*(a if type(a) is Ball else Ball(a) for a in args))
         return Ball(rule(*[a.x if type(a) is Ball else exact(a) for a in args]))  # type: ignore[misc]
 
+    def bare(self) -> Any:
+        """The arb."""
+        return self.x
+
     @classmethod
     def exactly(cls, value: Any) -> "Ball":
         """A plain number as a ball."""

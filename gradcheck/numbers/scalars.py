@@ -47,6 +47,10 @@ class Scalar:
         """The op on scalars of this kind (and plain numbers)."""
         raise NotImplementedError
 
+    def bare(self) -> Any:
+        """The number itself, where it is a constant: what a cell on plain scalars computes with."""
+        raise NotImplementedError
+
     @classmethod
     def exactly(cls, value: Any) -> Any:
         """A plain number as a constant of this kind."""
@@ -186,11 +190,21 @@ def answer(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> Any
     if cell is None:
         return lifted(kind, _by_numpy(row, operands, params))
     if row.elementwise:
-        filled = row.bound(params)
+        composed = isinstance(cell, Composed)
+        given = {name: _unboxed(value, composed) for name, value in params.items()}
+        filled = row.bound(given)
         loop = np.frompyfunc(lambda *args: kind.elementwise(filled, *args), len(operands), 1)
         return lifted(kind, loop(*(np.asarray(v, dtype=object) for v in operands)))
     function = cell.function if isinstance(cell, Composed) else cell
     return lifted(kind, function(*operands, **params))
+
+
+def _unboxed(value: Any, composed: bool) -> Any:
+    """The exact number of a parameter (the 0.2 of `leaky_relu(x, 0.2)`), for a cell of numbers."""
+    if not isinstance(value, Scalars) or value.shape:
+        return value
+    number = value.item()
+    return number.bare() if isinstance(number, Scalar) and not composed else number
 
 
 def lifted(kind: type[Scalar], value: Any) -> Any:

@@ -73,6 +73,11 @@ class Symbolic(Scalar):
         value = form.value(*[a.value if type(a) is Symbolic else exact(a) for a in args])
         return cls(value, row=row, args=args, local=form)
 
+    def bare(self) -> Any:
+        """SymPy's number; what depends on something stays as it is."""
+        constant = self.row is None and self.atom is not None and self.atom.is_number
+        return self.value if constant else self
+
     @classmethod
     def exactly(cls, value: Any) -> Any:
         """A plain number as a constant leaf; what is not finite stays as it is."""

@@ -30,6 +30,7 @@ class Interval(NamedTuple):
 
 
 REAL_LINE = Interval(-inf, inf)
+PLAIN = (int, float, str, type(None))  # kinds of parameters that are asked for again and again
 
 
 class Example(NamedTuple):
@@ -172,16 +173,22 @@ class Op:
         """The row with its parameters filled in: a function of its operands alone."""
         if not params:
             return self
+        if not all(isinstance(value, PLAIN) for value in params.values()):
+            return self._filled_in(params)  # an exact number of one run: nobody asks again
         key = tuple(sorted(params.items()))
         if key not in self._bound:
-            self._bound[key] = replace(
-                self,
-                forward=partial(self.forward, **params),
-                symbolic=_filled(self.symbolic, params),
-                ball=_filled(self.ball, params),
-                _bound={},
-            )
+            self._bound[key] = self._filled_in(params)
         return self._bound[key]
+
+    def _filled_in(self, params: Mapping[str, Any]) -> "Op":
+        """A copy whose cells have these parameters."""
+        return replace(
+            self,
+            forward=partial(self.forward, **params),
+            symbolic=_filled(self.symbolic, params),
+            ball=_filled(self.ball, params),
+            _bound={},
+        )
 
     @cached_property
     def cells(self) -> tuple[str, ...]:

@@ -81,6 +81,9 @@ def test_moodle_tells_each_student(graded, tmp_path):
     words = ["--as", "moodle", "--points", tmp_path / "m.csv", "-o", tmp_path / "new.csv"]
     assert report(graded, *words).exit_code == 0
     with (tmp_path / "new.csv").open() as file:
+        assert {row["Feedback comments"] for row in csv.DictReader(file)} == {""}, "not asked for"
+    assert report(graded, *words, "--comments").exit_code == 0
+    with (tmp_path / "new.csv").open() as file:
         own, nasty = (row["Feedback comments"] for row in csv.DictReader(file))
     assert own.count("<p>") == own.count("</p>") == 10
     assert own.startswith("<p><b>sine-of-square.x</b>: ")

@@ -16,13 +16,15 @@ PROBLEMS = Path(__file__).parents[2] / "problems"
 
 @cache
 def expressions() -> dict[str, Problem]:
-    """The shipped problems that end in the value that is differentiated, by id."""
+    """The shipped problems that end in the value that is differentiated by inputs, by id."""
     shipped = [p for file in sorted(PROBLEMS.glob("*.yaml")) for p in load(file).problems]
-    return {p.id: p for p in shipped if not is_training(p) and _ends_in_a_value(p)}
+    return {p.id: p for p in shipped if not is_training(p) and _has_the_form(p)}
 
 
-def _ends_in_a_value(problem: Problem) -> bool:
-    return isinstance(problem.program.tree.body[-1], ast.Expr)
+def _has_the_form(problem: Problem) -> bool:
+    """It ends in a value, and asks for inputs alone: a value of its own keeps no `.grad`."""
+    own = any(given.made for given in problem.inputs.values())
+    return isinstance(problem.program.tree.body[-1], ast.Expr) and not own
 
 
 def backward_form(problem: Problem) -> Problem:

@@ -108,6 +108,10 @@ class Guards(Scripted):
             self.meter.pair(first, second)
         if name == "power":
             self._exponent(b)
+        if name == "divide" and isinstance(b, int) and b and _counted(a):
+            part = self.literal(Fraction(1, b))
+            if not isinstance(part, float):  # `(x <= 0) / 5`: a fifth, and not float64's
+                name, b = "multiply", part
         made = OPERATIONS[name][place](a, b)
         if isinstance(made, complex):
             raise ValueError("a negative number to a fractional power is not real")
@@ -292,6 +296,11 @@ OTHERS: dict[str, Function] = {
     "method": Guards.method,
     **SCRIPTED,
 }
+
+
+def _counted(value: Any) -> bool:
+    """Whether a value is an array of truth values or integers."""
+    return isinstance(value, np.ndarray) and value.dtype.kind in "biu"
 
 
 def _beside(shape: tuple[int, ...], keys: tuple[Any, ...]) -> int:
