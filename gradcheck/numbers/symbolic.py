@@ -76,7 +76,7 @@ class Symbolic(Scalar):
     def bare(self) -> Any:
         """SymPy's number; what depends on something stays as it is."""
         constant = self.row is None and self.atom is not None and self.atom.is_number
-        return self.value if constant else self
+        return self.atom if constant else self
 
     @classmethod
     def exactly(cls, value: Any) -> Any:
