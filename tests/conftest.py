@@ -3,10 +3,13 @@
 import re
 from collections import Counter
 from importlib.util import find_spec
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.support.sweeping import cases
 
 TESTS = Path(__file__).parent
 ENGINE = TESTS.parent / "gradcheck" / "engine"
@@ -24,6 +27,18 @@ def pytest_sessionstart() -> None:
                 "run `pip install -e .` again, or delete the compiled files",
                 returncode=4,
             )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of a sweep's cases those that GRADCHECK_SWEEP leaves; all where it is not set."""
+    swept = [item for item in items if item.get_closest_marker("sweep")]
+    kept: set[pytest.Item] = set()
+    for _, group in groupby(swept, key=lambda item: item.nodeid.partition("[")[0]):
+        of_one = list(group)
+        kept.update(of_one[k] for k in cases(len(of_one)))
+    left_out = [item for item in swept if item not in kept]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in set(left_out)]
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -16,17 +16,18 @@ from gradcheck.report.rows import Rows, indented
 from gradcheck.report.underline import underlined
 from gradcheck.report.verdicts import (
     MEANINGS,
+    SHOWN_ENTRIES,
     STYLES,
-    closed_forms,
+    gradients,
     headed,
     json_part,
-    opinions_table,
 )
 from gradcheck.training import Judged, Reference, shown
 
 DRAWN = "random numbers are drawn by gradcheck's own generator: they are not PyTorch's"
 SHORT = 6
 MOST_EVENTS, FEW_EVENTS = 12, 2
+FEW_ENTRIES = 3  # of an array whose closed forms are written unasked
 MOST_LINES = 60
 OPINIONS = ("reverse", "symbolic", "differences")
 VERBS = {"add": "adds", "clear": "cleared", "step": "steps"}
@@ -39,7 +40,8 @@ def training_report(problem: Problem, reference: Reference, with_steps: bool) ->
     if reference.events:
         blocks.append(indented(_events(reference), 2))
     if with_steps or len(reference.events) <= MOST_EVENTS:
-        blocks += _gradients(reference, MOST_EVENTS if with_steps else FEW_EVENTS)
+        told = (MOST_EVENTS, SHOWN_ENTRIES) if with_steps else (FEW_EVENTS, FEW_ENTRIES)
+        blocks += _gradients(reference, *told)
     if reference.trace.printed:
         printed = Text(reference.trace.printed.rstrip("\n"))
         blocks += [Text("  prints", style="dim"), indented(printed, 4)]
@@ -86,15 +88,14 @@ def _suspicious(reference: Reference) -> tuple[Judged, ...]:
     return tuple(event for event in reference.events if event.verdict.verdict != "agree")
 
 
-def _gradients(reference: Reference, most: int) -> Iterator[RenderableType]:
-    """What each of the first events gives to its leaves: three numbers an entry, closed forms."""
+def _gradients(reference: Reference, most: int, written: int) -> Iterator[RenderableType]:
+    """What each of the first events gives to its leaves: its opinions, closed forms."""
     for judged in reference.events[:most]:
         verdict = judged.written
         if verdict.opinions and not any(o.directions for o in verdict.opinions.values()):
             shapes = {name: root.value.shape for name, root in judged.event.names.items()}
             yield Text(f"  {judged.event.label}", style="dim")
-            yield indented(opinions_table(verdict, shapes), 2)
-            yield from (indented(line, 2) for line in closed_forms(verdict))
+            yield from gradients(verdict, shapes, written=written)
 
 
 def _ledger(reference: Reference) -> Rows:

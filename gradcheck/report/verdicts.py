@@ -73,17 +73,31 @@ def problem_report(
     if value is not None and value.balls.ndim == 0:
         blocks.append(Text(f"  value  {plain(float(value.value))}"))
     shapes = {name: given.shape for name, given in problem.inputs.items()}
-    tensors = {name: shapes[name] for name in verdict.parts if shapes.get(name)}
-    rows = opinions_table(verdict, shapes, tensors)
-    if rows.rows:
-        blocks.append(indented(rows, 2))
-    if tensors:
-        blocks.append(indented(Gradients(verdict, tensors, forms, STYLES, entries), 2))
-    blocks += [indented(line, 2) for line in closed_forms(verdict, forms.texts)]
+    blocks += gradients(verdict, shapes, forms, entries)
     blocks += [indented(line, 2) for line in _findings(problem, verdict)]
     if steps is not None:
         blocks.append(indented(steps, 2))
     return Group(*blocks, Text(""))
+
+
+def gradients(
+    verdict: Verdict,
+    shapes: Mapping[str, tuple[int, ...]],
+    forms: Forms = NO_FORMS,
+    entries: bool = False,
+    written: int = SHOWN_ENTRIES,
+) -> Iterator[RenderableType]:
+    """A row of opinions for a number or an entry not agreed, a line for an array, closed forms.
+
+    Arrays of up to `written` entries have their closed forms entry by entry.
+    """
+    tensors = {name: shapes[name] for name in verdict.parts if shapes.get(name)}
+    rows = opinions_table(verdict, shapes, tensors)
+    if rows.rows:
+        yield indented(rows, 2)
+    if tensors:
+        yield indented(Gradients(verdict, tensors, forms, STYLES, entries), 2)
+    yield from (indented(line, 2) for line in closed_forms(verdict, forms.texts, written))
 
 
 def headed(problem: Problem) -> RenderableType:
@@ -149,13 +163,15 @@ def _between(interval: tuple[float, float]) -> str:
     return f"[{', '.join(map(plain, interval))}]"
 
 
-def closed_forms(verdict: Verdict, forms: Mapping[str, str] = NO_TEXTS) -> list[RenderableType]:
-    """The closed forms entry by entry, but of `forms`; with the conditions of the path."""
+def closed_forms(
+    verdict: Verdict, forms: Mapping[str, str] = NO_TEXTS, most: int = SHOWN_ENTRIES
+) -> list[RenderableType]:
+    """The closed forms of up to `most` entries, but of `forms`; with the conditions of the path."""
     found: list[RenderableType] = []
     opinion = verdict.opinions["symbolic"]
     kinks = {(e.part, e.index): e.interval for e in verdict.entries if e.interval is not None}
     for name, form in opinion.closed.items():
-        if form is None or np.size(form) > SHOWN_ENTRIES or name in forms:
+        if form is None or np.size(form) > most or name in forms:
             continue
         entries = np.asarray(form, dtype=object)
         for index in np.ndindex(entries.shape):

@@ -1,15 +1,14 @@
 """A right program is never accused: random programs from the table of ops at random points."""
 
-import os
-
 import numpy as np
 import pytest
 
 from gradcheck.verdict.consult import consult
 from tests.support.random_programs import random_case
+from tests.support.sweeping import at_most
 
 FAST = 150
-SWEEP = int(os.environ.get("GRADCHECK_SWEEP", "10000"))
+SWEEP = at_most(10_000)
 UNDECIDED = 0.01
 
 
