@@ -4,7 +4,7 @@ import os
 
 LIMIT = int(os.environ.get("GRADCHECK_SWEEP", "0"))
 """Samples of a sweep; 0 where it is not bounded."""
-CASES_EACH = 25
+CASES_EACH = 50
 """A test with parameters runs one of its cases for so many samples."""
 
 
