@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.diagnosis import Diagnosis, explain, prepare
-from gradcheck.opinions.floats.blackbox import ENTRIES, flat_at
+from gradcheck.opinions.floats.blackbox import ENTRIES, STIR, flat_at
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.testing import source
 from gradcheck.testing.call import Call
@@ -174,8 +174,12 @@ def _judged(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> tuple[Ju
 
 
 def _saturated(case: Case, part: Judged) -> Judged:
-    """A claim of 0 is right where the function does not change in float64, whatever is exact."""
-    flat = [off for off in part.off if off.claimed == 0.0][:FLAT]
+    """A claim of 0 for a slope that a value of order one does not show in float64, where it is so.
+
+    A saturated `tanh` is such; the 1 of `1e20 + x`, which float64 does not see either, is not.
+    """
+    faint = [off for off in part.off if off.claimed == 0.0 and abs(off.expected) < EPSILON / STIR]
+    flat = faint[:FLAT]
     if len(flat) < len(part.off) or not all(flat_at(case, off.part, off.index) for off in flat):
         return part
     return replace(part, off=(), lossy="float64") if flat else part

@@ -159,7 +159,8 @@ def _unseen(verdict: Verdict, judged: Sequence[Judged]) -> Iterator[str]:
             least = f"{part.sensitivity:.1g}"
             yield f"  d/d{part.part}: an entry off by less than {least} would not have been seen"
         if part.lossy:
-            yield f"  d/d{part.part}: the formula is right, but loses digits in {part.lossy} here"
+            words = f"right as far as {part.lossy} can show: the formula loses digits here"
+            yield f"  d/d{part.part}: {words}"
     widest = max((part.sensitivity for part in judged if not part.right), default=0.0)
     if widest:
         yield f"  not seen: entries off by less than {widest:.1g}, and faults at other points"

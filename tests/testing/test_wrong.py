@@ -53,3 +53,9 @@ def test_the_wrong_is_caught_and_named(name):
 def test_the_rest_is_caught_and_named(name):
     """All the others."""
     test_the_wrong_is_caught_and_named(name)
+
+
+def test_zeros_do_not_pass_where_float64_is_blind():
+    """Beside 1e20 float64 sees nothing that x does; that its slope is 1 is known all the same."""
+    with pytest.raises(GradientError):
+        assert_vjp(lambda x: 1e20 + np.sum(x), lambda g, x: np.zeros_like(x), np.array([1.0, 2.0]))
