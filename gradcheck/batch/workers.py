@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -158,6 +159,7 @@ class Beside:
         self.limits, self.copy = limits or Limits(), copy
         self.process: Any = None
         self.closed = False
+        self.starting = threading.Lock()
 
     def ask(self, task: Callable[..., Any], /, *arguments: Any) -> Any:
         """Do a task there; raises Lost, or RuntimeError with what the task raised."""
@@ -176,22 +178,24 @@ class Beside:
 
     def close(self) -> None:
         """End the process, whatever it does."""
-        self.closed, process = True, self.process
+        with self.starting:
+            self.closed, process = True, self.process
         if process is not None:
             process.kill()
             process.join()
 
     def _start(self) -> None:
-        if self.closed:
-            raise RuntimeError("a closed worker is asked")
-        context = _context(self.copy)
-        self.place = context.RawValue(ctypes.c_long, NOTHING)
-        self.pipe, theirs = context.Pipe()
-        self.process = context.Process(
-            target=_work, args=(theirs, self.place, self.limits), daemon=True
-        )
-        self.process.start()
-        theirs.close()
+        with self.starting, _deaf():
+            if self.closed:
+                raise RuntimeError("a closed worker is asked")
+            context = _context(self.copy)
+            self.place = context.RawValue(ctypes.c_long, NOTHING)
+            self.pipe, theirs = context.Pipe()
+            arguments = (theirs, self.place, self.limits)
+            process = context.Process(target=_work, args=arguments, daemon=True)
+            process.start()
+            theirs.close()
+            self.process = process
 
     def _waited(self) -> bool:
         """Wait for an answer; kill what works on one item too long, by looks and not by the clock.
@@ -219,6 +223,23 @@ class Beside:
         if not in_time or alarmed:
             return Lost(at, True, f"more than {self.limits.seconds:g} seconds of computing")
         return Lost(at, False, f"its process ended with the code {code}")
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Start processes that never hear of Ctrl-C, not even while they import; this one does later.
+
+    multiprocessing's own tracker is started before: where it starts, it opens the ears again.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _context(copy: bool) -> Any:
