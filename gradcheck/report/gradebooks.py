@@ -192,13 +192,13 @@ def _belonging(
     A number may be one student's participant number and another's ID number.
     """
     named = {
-        k: {found for j in names if j < len(row) and (found := _student(row[j], points))}
+        k: {who for j in names if j < len(row) and (who := _student(row[j], points))}
         for k, row in enumerate(rows)
     }
     rows_of = Counter(student for found in named.values() for student in found)
     doubtful = {s for found in named.values() for s in found if len(found) > 1 or rows_of[s] > 1}
-    found = {k: None if each & doubtful else min(each) for k, each in named.items() if each}
-    return found, sorted(doubtful)
+    sure = {k: None if each & doubtful else min(each) for k, each in named.items() if each}
+    return sure, sorted(doubtful)
 
 
 def _is_maximum(row: Sequence[str], platform: Platform, place: int) -> bool:
