@@ -185,8 +185,9 @@ def test_a_killed_run_on_a_cluster_goes_on(room, tmp_path):
     assert set(calls(room / "far")) == {1}
 
 
-def test_no_scheduler_is_told(tmp_path):
+def test_no_scheduler_is_told(tmp_path, monkeypatch):
     """Where nothing answers, and what is missing."""
+    monkeypatch.setattr("gradcheck.batch.executors.PATIENCE", "1s")
     made(tmp_path, {"set.yaml": SET, "a.csv": "student,line\nada,6x\n"})
     words: Sequence[object] = (tmp_path / "set.yaml", tmp_path / "a.csv")
     found = grade(*words, "--scheduler", "tcp://127.0.0.1:1")
