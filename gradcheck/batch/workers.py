@@ -37,6 +37,7 @@ SECONDS = 10.0  # of computing for one answer; the slowest shipped one takes a f
 MEMORY = 1 << 30  # bytes for one answer, beside what the process has before
 WAITING, PATIENCE = 60.0, 6  # by the clock so many seconds, or times as long: a machine is busy
 LOOK = 0.5  # seconds between looks at the clock
+PAGES = Path("/proc/self/statm")  # first the pages of address space, of which RLIMIT_AS is a bound
 NOTHING = -1  # the item that is worked on, outside of items
 
 
@@ -81,15 +82,15 @@ def item(k: int) -> Iterator[None]:
         return
     _Inside.place.value = k
     _bound(limits)
-    _alarm(limits.seconds)
+    alarm(limits.seconds)
     try:
         yield
     finally:
-        _alarm(0.0)
+        alarm(0.0)
         _Inside.place.value = NOTHING
 
 
-def _alarm(seconds: float) -> None:
+def alarm(seconds: float) -> None:
     """The end of this process after so many seconds of computing; 0: none."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_PROF, seconds)
@@ -99,10 +100,13 @@ def _bound(limits: Limits) -> None:
     """Let the memory grow by no more than the limit, from the first item of a task."""
     if not _Inside.bounded:
         _Inside.bounded = True
-        pages = Path("/proc/self/statm")
-        if resource is not None and pages.exists():
-            used = int(pages.read_text().split()[0]) * resource.getpagesize()
-            _set_bound(used + limits.memory)
+        if resource is not None and PAGES.exists():
+            _set_bound(used() + limits.memory)
+
+
+def used() -> int:
+    """The bytes that this process has asked for so far, on Linux."""
+    return int(PAGES.read_text().split()[0]) * resource.getpagesize()
 
 
 def _set_bound(most: int) -> None:
