@@ -22,6 +22,8 @@ INPUTS = {
     "p": Sized((5,)),
     "y": Sized((5,)),
     "w": Sized((3,)),
+    "A": Sized((3, 3)),
+    "B": Sized((3, 3)),
 }
 READ = {
     "XᵀR": "X.T @ R",
@@ -47,6 +49,28 @@ READ = {
     "(p - y)/n": "(p - y)/X.shape[0]",
     "1/N Xᵀ(p − y)": "1/X.shape[0]*X.T @ (p - y)",
     "Xᵀ(σ(X w) − y)": "X.T @ (sigmoid(X @ w) - y)",
+    "X'(1/(1 + e^(-Xw)) - y)": "X.T @ (1/(1 + e**(-X @ w)) - y)",
+    "A'(AB - B)": "A.T @ (A @ B - B)",
+    "A (B + A cos A)": "A*(B + A*cos(A))",
+    "A^TAB": "A.T @ A @ B",
+    "X'·(p - y)": "X.T @ (p - y)",
+    "A'·B": "A.T @ B",
+    "A·B": "A*B",
+    "(R'X)'": "(R.T @ X).T",
+    "RR'": "R @ R.T",
+    "p'X": "p.T @ X",
+    "4 w'w w": "4*w.T @ w*w",
+    "w'A w": "w.T @ A @ w",
+    "A'w w": "A.T @ w*w",
+    "w p'": "outer(w, p)",
+    "(p'X w) w p'": "outer(p.T @ X @ w*w, p)",
+    "X' ones(n)": "X.T @ ones(X.shape[0])",
+    "det(A) inv(A)'": "det(A)*inv(A).T",
+    "det(A) (A^{-1})'": "det(A)*inv(A).T",
+    "A^{-1}": "A**-1",
+    "diag(w) X'": "diag(w) @ X.T",
+    "sum(A B', axis=0) A": "sum(A @ B.T, axis=0) @ A",
+    "softmax(AB', axis=1)' A": "softmax(A @ B.T, axis=1).T @ A",
 }
 
 
