@@ -128,6 +128,8 @@ def shape_of(node: ast.expr, shapes: Shapes) -> Shape | None:
         case ast.BinOp(left, op, right):
             a, b = shape_of(left, shapes), shape_of(right, shapes)
             return _product(a, b) if isinstance(op, ast.MatMult) else _broadcast(a, b)
+        case ast.Compare(left, _, [right]):
+            return _broadcast(shape_of(left, shapes), shape_of(right, shapes))
         case ast.Call(ast.Name(function), [inner], keywords) if function in WHOLE:
             return _reduced(shape_of(inner, shapes), keywords)
         case ast.Call(ast.Name(function), [inner, *_]) if function in ALIKE:

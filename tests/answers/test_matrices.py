@@ -63,6 +63,7 @@ READ = {
     "w'A w": "w.T @ A @ w",
     "A'w w": "A.T @ w*w",
     "w p'": "outer(w, p)",
+    "Xᵀ(y ⊙ [1 − y ⊙ (X w) > 0])": "X.T @ (y*(1 - y*(X @ w) > 0))",
     "(p'X w) w p'": "outer(p.T @ X @ w*w, p)",
     "X' ones(n)": "X.T @ ones(X.shape[0])",
     "det(A) inv(A)'": "det(A)*inv(A).T",
