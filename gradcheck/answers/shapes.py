@@ -128,6 +128,8 @@ def shape_of(node: ast.expr, shapes: Shapes) -> Shape | None:
         case ast.BinOp(left, op, right):
             a, b = shape_of(left, shapes), shape_of(right, shapes)
             return _product(a, b) if isinstance(op, ast.MatMult) else _broadcast(a, b)
+        case ast.Subscript(inner, places):
+            return _picked(shape_of(inner, shapes), places)
         case ast.Compare(left, _, [right]):
             return _broadcast(shape_of(left, shapes), shape_of(right, shapes))
         case ast.Call(ast.Name(function), [inner], keywords) if function in WHOLE:
@@ -137,6 +139,25 @@ def shape_of(node: ast.expr, shapes: Shapes) -> Shape | None:
         case ast.Call(ast.Name(function), args, []):
             return _of_call(function, args, shapes)
     return None
+
+
+def _picked(shape: Shape | None, places: ast.expr) -> Shape | None:
+    """The shape of entries, rows, columns and new axes; None where a place is no plain number."""
+    parts = places.elts if isinstance(places, ast.Tuple) else [places]
+    index: list[int | slice | None] = []
+    for part in parts:
+        if isinstance(part, ast.Slice) and not (part.lower or part.upper or part.step):
+            index.append(slice(None))
+        elif isinstance(part, ast.Constant) and part.value is None:
+            index.append(None)
+        elif isinstance(place := number(part), int):
+            index.append(place)
+        else:
+            return None
+    try:
+        return None if shape is None else np.broadcast_to(0, shape)[tuple(index)].shape
+    except IndexError:
+        return None
 
 
 def _reduced(shape: Shape | None, keywords: Sequence[ast.keyword]) -> Shape | None:
