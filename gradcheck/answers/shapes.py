@@ -48,14 +48,17 @@ def as_outer(left: ast.expr, right: ast.expr, shapes: Shapes) -> bool:
 
 
 def _is_row(tree: ast.expr, shapes: Shapes) -> bool:
-    """Whether a vector is written as a row: `uᵀ`, `2 uᵀ`, `uᵀ A`."""
-    if len(shape_of(tree, shapes) or ()) != 1:
-        return False
+    """Whether a vector is written as a row: `uᵀ`, `2 uᵀ`, `uᵀ A`.
+
+    Of a product the last factor with an axis says so: a long chain is not walked at every step.
+    """
     match tree:
         case ast.BinOp(left, ast.MatMult(), _):
+            return len(shape_of(left, shapes) or ()) == 1 and _is_row(left, shapes)
+        case ast.BinOp(left, ast.Mult(), right):
+            return _is_row(right if shape_of(right, shapes) else left, shapes)
+        case ast.BinOp(left, ast.Div(), _):
             return _is_row(left, shapes)
-        case ast.BinOp(left, ast.Mult() | ast.Div(), right):
-            return _is_row(left, shapes) or _is_row(right, shapes)
         case ast.UnaryOp(_, inner):
             return _is_row(inner, shapes)
     return is_transpose(tree)
