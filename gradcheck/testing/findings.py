@@ -164,21 +164,33 @@ def _judged(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> tuple[Ju
         return finer
     with np.errstate(invalid="ignore"):  # a claim may be infinite
         moves = shaken(claim.again, claim.call)
+    exact = None
     for bits in PRECISIONS if unit == EPSILON else ():
         exact = in_balls(claim.again, claim.call, bits)
         found = judge(verdict, claim.gradients, rtol, case=case, grain=Grain(unit, moves, exact))
-        if exact is None or all(part.right for part in found):
+        if all(part.right for part in found):
             return found
-    last = judge(verdict, claim.gradients, rtol, case=case, grain=Grain(unit, moves))
-    return tuple(_saturated(case, part) for part in last)
+        if exact is None:
+            break
+    grain = Grain(unit, moves)
+    last = judge(verdict, claim.gradients, rtol, case=case, grain=grain)
+    return tuple(_saturated(case, part, replace(grain, exact=exact)) for part in last)
 
 
-def _saturated(case: Case, part: Judged) -> Judged:
+def _saturated(case: Case, part: Judged, grain: Grain) -> Judged:
     """A claim of 0 for a slope that a value of order one does not show in float64, where it is so.
 
-    A saturated `tanh` is such; the 1 of `1e20 + x`, which float64 does not see either, is not.
+    A saturated `tanh` is such; the 1 of `1e20 + x`, which float64 does not see either, is not. Nor
+    is a 0 that the formula gives in balls too: no rounding has made that.
     """
-    faint = [off for off in part.off if off.claimed == 0.0 and abs(off.expected) < EPSILON / STIR]
+    exact = (grain.exact or {}).get(part.part)
+    known = exact is not None and exact.shape == np.shape(case.inputs[part.part])
+    faint = [
+        off
+        for off in part.off
+        if off.claimed == 0.0 and abs(off.expected) < EPSILON / STIR
+        if not (known and exact[off.index] == 0)
+    ]
     flat = faint[:FLAT]
     if len(flat) < len(part.off) or not all(flat_at(case, off.part, off.index) for off in flat):
         return part
