@@ -184,12 +184,13 @@ def _saturated(case: Case, part: Judged, grain: Grain) -> Judged:
     is a 0 that the formula gives in balls too: no rounding has made that.
     """
     exact = (grain.exact or {}).get(part.part)
-    known = exact is not None and exact.shape == np.shape(case.inputs[part.part])
+    if exact is not None and exact.shape != np.shape(case.inputs[part.part]):
+        exact = None
     faint = [
         off
         for off in part.off
         if off.claimed == 0.0 and abs(off.expected) < EPSILON / STIR
-        if not (known and exact[off.index] == 0)
+        if exact is None or exact[off.index] != 0
     ]
     flat = faint[:FLAT]
     if len(flat) < len(part.off) or not all(flat_at(case, off.part, off.index) for off in flat):
