@@ -190,7 +190,7 @@ def _saturated(case: Case, part: Judged, grain: Grain) -> Judged:
         off
         for off in part.off
         if off.claimed == 0.0 and abs(off.expected) < EPSILON / STIR
-        if exact is None or exact[off.index] != 0
+        if exact is None or not exact[off.index].is_zero()
     ]
     flat = faint[:FLAT]
     if len(flat) < len(part.off) or not all(flat_at(case, off.part, off.index) for off in flat):

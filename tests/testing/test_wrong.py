@@ -74,4 +74,5 @@ def test_zeros_do_not_pass_for_a_saturated_slope_that_balls_know(nothing):
     with pytest.raises(GradientError):
         assert_vjp(np.tanh, nothing, x)
     assert assert_vjp(np.tanh, rounded, x)
-    assert assert_vjp(np.tanh, lambda g, x: g * (1 - np.tanh(x) ** 2), x)
+    for size in (1, 1e5):  # of 4e6 balls of 2048 bits say no more than that it is near 0
+        assert assert_vjp(np.tanh, lambda g, x: g * (1 - np.tanh(x) ** 2), size * x)
