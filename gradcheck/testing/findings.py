@@ -66,14 +66,14 @@ def found(
     notes: tuple[str, ...],
     mend: Mender,
 ) -> Result:
+    """The result of a check: the first claim that is out ends it, and is explained and mended.
+
+    `faults` are those of the functions' behaviour, `notes` what a reader should know besides.
+    """
     claimed = bool(claims)
     verdicts = [sparing(case, claimed) for _, case in asked]
     generic = all(v.verdict != "kink" for v in verdicts)  # at a tie many conventions are right
-    told = [
-        k
-        for k, (each, _) in enumerate(asked)
-        if not each.beside or (generic and _knows(verdicts[k], claimed))
-    ]
+    told = _told(asked, verdicts, claimed, generic)
     asked, verdicts = [asked[k] for k in told], [verdicts[k] for k in told]
     claims = [claims[k] for k in told] if claims else ()
     strange = (_otherwise(v, each) for v, (each, _) in zip(verdicts, asked, strict=True))
@@ -101,6 +101,17 @@ def found(
     text = message(worst, judged, diagnoses, faults, read, notes=notes, repair=repair)
     at = asked[0][1]
     return Result(ok, worst.verdict, tuple(verdicts), judged, diagnoses, faults, text, at, repair)
+
+
+def _told(
+    asked: Sequence[tuple[Call, Case]], verdicts: Sequence[Verdict], claimed: bool, generic: bool
+) -> list[int]:
+    """Which questions count: those of the user's points, and beside them where all is known."""
+    return [
+        k
+        for k, (each, _) in enumerate(asked)
+        if not each.beside or (generic and _knows(verdicts[k], claimed))
+    ]
 
 
 def _otherwise(verdict: Verdict, point: Call) -> str:
