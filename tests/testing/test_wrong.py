@@ -18,7 +18,7 @@ UNNAMED = {  # what has another name than those, or none
     "layer norm, gamma left out", "batch norm, no n", "attention, not scaled",
     "convolution, off by one", "glu, gate's derivative", "glu, halves swapped",
     "rows of length one, norm not squared", "gelu, the other formula", "huber, no clip",
-    "multi-head, cotangent lost", "multi-head, factor",
+    "multi-head, cotangent lost", "multi-head, factor", "kernel flipped", "lstm, gates swapped",
 }  # fmt: skip
 SAMPLE = list(WRONG)[::4]
 
