@@ -30,8 +30,10 @@ def _of_another(w: Whole) -> Answers:
 
 
 def _of_a_constant(w: Whole) -> Called:
-    """For each part the derivative by an input that was not asked for."""
+    """For each part the derivative by an input that was not asked for, and is in the program."""
     for letter, g in w.others().items():
+        if not np.any(g):
+            continue
         same = {name: g for name, right in w.right.items() if right.shape == np.shape(g)}
         yield same, {"v": letter}
 
@@ -181,6 +183,7 @@ by_a_constant = mistake(
     says="This is the derivative by {v}, which is a constant here.",
     example=("sum(x**2 * X)", {"x": "x**2"}, {"x": (), "X": ()}),
     common=0.4,
+    vague=True,  # by the constant beside x in a x + c it is what a lost inner derivative leaves
 )
 
 treated_as_constant = mistake(
