@@ -92,6 +92,8 @@ def _lines(text: str, going_on: Collection[str]) -> Iterator[tuple[int, int, int
     number, start, stop = 1, 0, 0
     for n, (a, b) in enumerate(_between(text, BREAK, 0, len(text)), 1):
         first, last = text[a:b].strip()[:1], text[start:stop].rstrip()[-1:]
+        if not first:
+            continue
         if n > 1 and not (first != bullet and first in going_on) and last not in ENDS:
             yield number, start, stop
             number, start = n, a

@@ -75,14 +75,14 @@ def worked(key: Key, part: Part, answer: Any) -> list[Step]:
 
 
 def _steps(key: Key, part: Part, answer: str) -> list[Step]:
-    """The steps; a line that begins with a minus goes on with the one before where that is right.
+    """The steps; a line that begins with a minus may go on with the one before, or be a step.
 
-    By itself it might be either.
+    What is right counts; else it goes on where other steps are told by equals signs.
     """
     found, other = steps(answer), steps(answer, minus=True)
     if found == other or _holds(key, part, found[-1]):
         return found
-    return other if _holds(key, part, other[-1]) else found
+    return other if _joined(found) or _holds(key, part, other[-1]) else found
 
 
 def _holds(key: Key, part: Part, step: Step) -> bool:

@@ -183,7 +183,6 @@ by_a_constant = mistake(
     says="This is the derivative by {v}, which is a constant here.",
     example=("sum(x**2 * X)", {"x": "x**2"}, {"x": (), "X": ()}),
     common=0.4,
-    vague=True,  # by the constant beside x in a x + c it is what a lost inner derivative leaves
 )
 
 treated_as_constant = mistake(

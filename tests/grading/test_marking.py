@@ -37,6 +37,8 @@ SHEETS = [
     ("f'(x) = 2x sin x +\nx^2 cos x", "right", None, []),
     ("f'(x) = x^2 cos x\n- (-2x) sin x", "right", None, []),
     ("f'(x) = -(x^2)' (-sin x)\n + x^2 (sin x)'\n= 2x sin x\n + x^2 cos x", "right", None, []),
+    ("f'(x) = x^2 cos x\n\n- (-2x) sin x", "right", None, []),
+    ("f'(x) = 2x sin x\n- x^2 cos x", "wrong", None, "sign-error"),
     ("-(-x^2 sin x)'\n-(-2x sin x - x^2 cos x)", "right", None, []),
     (r"\begin{align} f'(x) &= 2x\sin x \\ &\quad + x^2\cos x \end{align}", "right", None, []),
     ("f'(x) = 2x sin x\n+ x^2 cos x\n= x(2 sin x + cos x)", "wrong", 3, "factor-slip"),
