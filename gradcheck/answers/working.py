@@ -6,7 +6,7 @@ stands left of an equals sign as a name, `f'(x) =`, is no step; lines that are a
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -15,13 +15,15 @@ from gradcheck.answers.wrapping import NAMED, PRIME, names_a_derivative
 ROUGHLY = re.compile(r"(?<=\S)\s*(?:≈|\\approx\b).*", re.DOTALL)  # a number at some point
 BREAK = re.compile(r"\\\\|\n")
 EQUALS = re.compile(r"(?<![<>=!:])=(?![=>])|⟹|\\Rightarrow|=>")
-FRAME = re.compile(r"\\(?:begin|end)\{\w+\*?\}|&|\$")
+FRAME = re.compile(r"\\(?:begin|end)\{\w+\*?\}|\\q?quad\b|&|\$")
 OPERATOR = re.compile(
     r"\\[dt]?frac\s*\{\s*(?:d|\\partial)\s*\}\s*\{\s*(?:d|\\partial)\s*(\w+)\s*\}|"
     r"(?:\bd|∂|\\partial\s?)\s?/\s?(?:d|∂|\\partial\s?)\s?([A-Za-z]\w*)"
 )
 PRIMED = re.compile(r"\s*(?:'|′|’|\^\{?\\prime\}?)")
 BRACKET_PRIMED = re.compile(rf"[)\]}}]{PRIMED.pattern}")
+GOES_ON = frozenset("+*/^·×⋅")  # a formula does not begin with these
+ENDS = GOES_ON | {"-", "−"}
 SIGNS = re.compile(r"[*/·×]|\\cdot|\\times")
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 
@@ -44,29 +46,59 @@ class Untaken:
     derivatives: Mapping[str, tuple[str, str]] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def steps(typed: str) -> list[Step]:
-    """The steps of an answer that lead to its last one; a single step is no working."""
-    found = [step for step in _all(typed) if step.text.strip()]
+def steps(typed: str, *, minus: bool = False) -> list[Step]:
+    """The steps of an answer that lead to its last one; a single step is no working.
+
+    A line that begins with a minus is a step of its own, unless `minus` says that it goes on.
+    """
+    found = [
+        step
+        for step in _all(typed, GOES_ON | {"-", "−"} if minus else GOES_ON)
+        if step.text.strip()
+    ]
     if not found:
         return []
     label = next((step.label for step in reversed(found) if step.label), "")
     return [step for step in found if step.label in ("", label)]
 
 
-def _all(typed: str) -> Iterator[Step]:
+def _all(typed: str, going_on: Collection[str]) -> Iterator[Step]:
     """Every piece between line breaks and equals signs; the label of a line holds until another."""
-    text = FRAME.sub(lambda match: " " * len(match[0]), typed)
+    text = FRAME.sub(_blank, typed)
     label = ""
-    for number, (start, stop) in enumerate(_between(text, BREAK, 0, len(text)), 1):
+    for number, start, stop in _lines(text, going_on):
         pieces = list(_between(text, EQUALS, start, stop))
         named = [p for p in pieces[:-1] if _names(text[slice(*p)])]
         if pieces and pieces[0] in named:
             label = re.sub(r"\s", "", text[slice(*pieces[0])])
         yield from (
-            Step(ROUGHLY.sub("", text[a:b]), a, number, label)
+            Step(BREAK.sub(_blank, ROUGHLY.sub("", text[a:b])), a, number, label)
             for a, b in pieces
             if (a, b) not in named
         )
+
+
+def _blank(match: re.Match[str]) -> str:
+    """Spaces in the place of what is left out: what stands behind it keeps its place."""
+    return " " * len(match[0])
+
+
+def _lines(text: str, going_on: Collection[str]) -> Iterator[tuple[int, int, int]]:
+    """The lines with their numbers: one that begins with such a sign goes on with the one before.
+
+    So does one after a line that ends with a sign. What the whole begins with is a bullet.
+    """
+    bullet = text.strip()[:1]
+    number, start, stop = 1, 0, 0
+    for n, (a, b) in enumerate(_between(text, BREAK, 0, len(text)), 1):
+        first, last = text[a:b].strip()[:1], text[start:stop].rstrip()[-1:]
+        if not first:
+            continue
+        if n > 1 and not (first != bullet and first in going_on) and last not in ENDS:
+            yield number, start, stop
+            number, start = n, a
+        stop = b
+    yield number, start, stop
 
 
 def _between(text: str, sign: re.Pattern[str], start: int, stop: int) -> Iterator[tuple[int, int]]:

@@ -64,13 +64,35 @@ def worked(key: Key, part: Part, answer: Any) -> list[Step]:
     """The steps of an answer that is given with working; none of one that is just an answer."""
     if not isinstance(answer, str) or part.form == "program" or part.name not in key.problem.wrt:
         return []
-    found = steps(answer) if len(answer) <= LONGEST else []
+    found = _steps(key, part, answer) if len(answer) <= LONGEST else []
     if len(found) > MOST:
         return []
     if len(found) < 2:
         last = "".join(step.text.strip() for step in found)
         return found if last != answer.strip() and _read(key.scope, answer) is None else []
-    return found if _joined(found) or not _whole(key, answer) else []
+    alone = _joined(found) or not _whole(key, answer) or _holds(key, part, found[-1])
+    return found if alone else []
+
+
+def _steps(key: Key, part: Part, answer: str) -> list[Step]:
+    """The steps; a line that begins with a minus may go on with the one before, or be a step.
+
+    What is right counts; else it goes on where other steps are told by equals signs.
+    """
+    found, other = steps(answer), steps(answer, minus=True)
+    if found == other or _holds(key, part, found[-1]):
+        return found
+    return other if _joined(found) or _holds(key, part, other[-1]) else found
+
+
+def _holds(key: Key, part: Part, step: Step) -> bool:
+    """Whether a step is the gradient, with all derivatives taken."""
+    try:
+        read, open_ = _ready(key, part.name, step)
+        due = [spot.gradient(part.name) for spot in key.spots]
+        return not open_ and compare(read, due).kind == "equal"
+    except FAILURES:
+        return False
 
 
 def final(key: Key, part: Part, answer: Any) -> Any:

@@ -48,15 +48,6 @@ def _statistic(e: Edge) -> bool:
     return e.op in ("mean", "var", "std") and np.size(e.g) > 1
 
 
-def _row_sum(e: Edge, weighted: Any, axis: int) -> Any:
-    """The pull of softmax, with what is summed over the row, and the axis, to choose."""
-    return e.y * (e.g - np.sum(weighted, axis=axis, keepdims=True))
-
-
-def _axis(e: Edge) -> int:
-    return int(e.params.get("axis", -1))
-
-
 sign_error = mistake(
     "sign-error",
     verb="pull",
@@ -178,21 +169,6 @@ wrong_tensor = mistake(
     "were mistaken for one another.",
     example=("sum(tanh(x)**2)", {"x": "2*tanh(x)*(1 - x**2)"}, {"x": (3,)}),
     common=0.6,
-)
-
-diagonal_only = mistake(
-    "jacobian-diagonal-only",
-    verb="pull",
-    where=lambda e: e.op in AS_LARGE,
-    wrong=lambda e: e.g * (e.y * (1 - e.y) if e.op == "softmax" else 1 - np.exp(e.y)),
-    says="Every entry of `{text}` depends on every entry of its row: here only the diagonal of "
-    "the Jacobian was used.",
-    example=(
-        "sum(softmax(Z) * V)",
-        {"Z": "V * softmax(Z)*(1 - softmax(Z))"},
-        {"Z": (2, 3), "V": (2, 3)},
-    ),
-    common=0.5,
 )
 
 sum_for_mean = mistake(
@@ -345,43 +321,4 @@ sigmoid_for_tanh = mistake(
     "a (1 - a).",
     example=("sum(tanh(x)**2)", {"x": "2*tanh(x) * tanh(x)*(1 - tanh(x))"}, {"x": (3,)}),
     common=0.5,
-)
-
-softmax_without_its_sum = mistake(
-    "path-dropped",
-    verb="pull",
-    where=lambda e: e.op == "softmax",
-    wrong=lambda e: e.g * e.y,
-    says="The sum below the fraction in `{text}` depends on every entry too: its path is missing.",
-    example=("sum(softmax(Z) * V)", {"Z": "V * softmax(Z)"}, {"Z": (2, 3), "V": (2, 3)}),
-    common=0.5,
-)
-
-softmax_unweighted = mistake(
-    "chain-factor-dropped",
-    verb="pull",
-    where=lambda e: e.op == "softmax",
-    wrong=lambda e: _row_sum(e, e.g, _axis(e)),
-    says="In the derivative of `{text}` the sum over the row is weighted by the softmax: the "
-    "weights are missing.",
-    example=(
-        "sum(softmax(Z) * V)",
-        {"Z": "softmax(Z) * (V - sum(V, axis=1, keepdims=True))"},
-        {"Z": (2, 3), "V": (2, 3)},
-    ),
-    common=0.4,
-)
-
-softmax_over_other_axis = mistake(
-    "summed-over-wrong-axis",
-    verb="pull",
-    where=lambda e: e.op == "softmax" and np.ndim(e.y) == 2,
-    wrong=lambda e: _row_sum(e, e.g * e.y, 1 - _axis(e) % 2),
-    says="In the derivative of `{text}` the sum goes along the other axis.",
-    example=(
-        "sum(softmax(Z) * V)",
-        {"Z": "softmax(Z) * (V - sum(V*softmax(Z), axis=0, keepdims=True))"},
-        {"Z": (2, 3), "V": (2, 3)},
-    ),
-    common=0.4,
 )

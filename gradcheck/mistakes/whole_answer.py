@@ -30,8 +30,10 @@ def _of_another(w: Whole) -> Answers:
 
 
 def _of_a_constant(w: Whole) -> Called:
-    """For each part the derivative by an input that was not asked for."""
+    """For each part the derivative by an input that was not asked for, and is in the program."""
     for letter, g in w.others().items():
+        if not np.any(g):
+            continue
         same = {name: g for name, right in w.right.items() if right.shape == np.shape(g)}
         yield same, {"v": letter}
 

@@ -127,16 +127,32 @@ def _piece(
 
 def question(problem: Problem, part: Part, point: Point) -> GradientQuestion | None:
     """The question of a part; None where it reads something else."""
-    try:
-        found = gradient_read(problem, part, point)
-    except GradcheckError:
-        return None
-    others = [name for name in problem.inputs if name in found.variables and name != found.name]
-    own = {each.name: getattr(problem, each.name) for each in fields(Problem)}
-    own["wrt"] = (found.name, *others)
-    own["parts"] = (replace(part, name=found.name, ask=None),)
-    events = len(found.summands)
-    return GradientQuestion(**own, whole=problem, read=part, events=events, exact=found.exact)
+    for whole in (_with_followed_constants(problem), problem):
+        try:
+            found = gradient_read(whole, part, point)
+        except GradcheckError:
+            continue
+        leaves = [n for n, entry in problem.inputs.items() if entry.requires_grad]
+        others = [name for name in leaves if name in found.variables and name != found.name]
+        own = {each.name: getattr(problem, each.name) for each in fields(Problem)}
+        own["wrt"] = (found.name, *others)
+        own["parts"] = (replace(part, name=found.name, ask=None),)
+        events = len(found.summands)
+        return GradientQuestion(**own, whole=whole, read=part, events=events, exact=found.exact)
+    return None
+
+
+def _with_followed_constants(problem: Problem) -> Problem:
+    """The program with its constants followed too, of the shapes of what it is differentiated by.
+
+    An answer may be the derivative by one of them.
+    """
+    shapes = {entry.shape for entry in problem.inputs.values() if entry.requires_grad}
+    inputs = {
+        name: replace(entry, requires_grad=entry.requires_grad or entry.shape in shapes)
+        for name, entry in problem.inputs.items()
+    }
+    return replace(problem, inputs=inputs)
 
 
 def with_written_leaves(problem: Problem, point: Point) -> Problem:

@@ -1,5 +1,7 @@
 """Follow-through: what the chain rule makes of a student's own wrong part is right, and says so."""
 
+import ast
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
@@ -9,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradcheck.documents import read_yaml
 from gradcheck.grading.follow import FOLLOWS, Among, among
 from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.judging import judge
@@ -179,14 +182,52 @@ def test_formulas_follow_too(id: str) -> None:
     assert told(found) == {name: "wrong" if name == first else first for name in answers}
 
 
-@pytest.mark.parametrize("id", MADE)
+def values_named(problem: Problem) -> list[str]:
+    """The values that an expression's program names on its way, if it does nothing else."""
+    *before, last = problem.program.tree.body
+    names = [
+        line.targets[0].id
+        for line in before
+        if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name)
+    ]
+    whole = isinstance(last, ast.Expr) and len(set(names)) == len(before)
+    return names if whole and problem.parts[0].ask is None else []
+
+
+def asked_for_all(id: str) -> Problem:
+    """A shipped problem that asks for the gradients of the values on its way too."""
+    named = values_named(ALL[id])
+    [entry] = [p for file in FILES for p in read_yaml(file.read_text()).value["problems"]
+               if p["id"] == id]  # fmt: skip
+    own = {k: v for k, v in entry.items() if k not in ("right", "wrong")}
+    text = json.dumps({"problems": [{**own, "wrt": [*ALL[id].wrt, *named]}]}, default=str)
+    return replace(load_text(text).problems[0], right=ALL[id].right)
+
+
+ON_THE_WAY = [id for id, p in ALL.items() if p.right and not p.made and values_named(p)]
+
+
+def test_many_shipped_problems_have_values_on_the_way() -> None:
+    """Enough to ask of below."""
+    assert len(ON_THE_WAY) >= 12
+
+
+@pytest.mark.parametrize("id", [*MADE, *ON_THE_WAY])
 def test_no_right_answer_changes(id: str) -> None:
-    """Whatever stands beside it, a right answer is right for its own sake."""
-    ready = prepared(ALL[id])
+    """Whatever stands beside it, number or formula, a right answer is right for its own sake."""
+    ready = prepared(ALL[id] if id in MADE else asked_for_all(id))
+    numbers = {name: (1.7 * g + 0.1).tolist() for name, g in truths(ready).items()}
+    assert any(ready.problem.nearer(name) for entry in ready.problem.right for name in entry)
     for entry in ready.problem.right:
-        wrong = {name: f"2*({text}) + 1" for name, text in entry.items()}
+        texts = {name: f"2*({text}) + 1" for name, text in entry.items()}
         for part in ready.problem.parts:
+            beside = ready.problem.nearer(part.name)
             text = entry.get(part.name)
+            if text is None or not beside:
+                continue
             alone = judge(ready, part, text)
-            found = mark(ready, part, Among(text, {**wrong, part.name: text}))
-            assert (found, found.follows) == (alone, "")
+            assert alone.verdict == "right"
+            for wrong in (numbers, {**numbers, **texts}):
+                answer = Among(text, {name: wrong[name] for name in beside})
+                found = mark(ready, part, answer)
+                assert (found, found.follows) == (alone, "")

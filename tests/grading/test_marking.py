@@ -32,6 +32,16 @@ SHEETS = [
     ("x^2 sin x\n2x sin x + x^2 cos x", "right", None, []),
     ("u = x^2\nu' = 2x\ny' = u'v + uv' = 2x sin x + x^2 cos x", "right", None, []),
     ("d/dx(x^2 sin x) = 2x sin x + x^2 d/dx(sin x)\n= x(2 sin x + x cos x)", "right", None, []),
+    # a line that begins or ends with a sign goes on
+    ("f'(x) = 2x sin x\n+ x^2 cos x", "right", None, []),
+    ("f'(x) = 2x sin x +\nx^2 cos x", "right", None, []),
+    ("f'(x) = x^2 cos x\n- (-2x) sin x", "right", None, []),
+    ("f'(x) = -(x^2)' (-sin x)\n + x^2 (sin x)'\n= 2x sin x\n + x^2 cos x", "right", None, []),
+    ("f'(x) = x^2 cos x\n\n- (-2x) sin x", "right", None, []),
+    ("f'(x) = 2x sin x\n- x^2 cos x", "wrong", None, "sign-error"),
+    ("-(-x^2 sin x)'\n-(-2x sin x - x^2 cos x)", "right", None, []),
+    (r"\begin{align} f'(x) &= 2x\sin x \\ &\quad + x^2\cos x \end{align}", "right", None, []),
+    ("f'(x) = 2x sin x\n+ x^2 cos x\n= x(2 sin x + cos x)", "wrong", 3, "factor-slip"),
     # two slips that cancel are no loss, but are said
     ("2x sin x + x^2 cos x\n= 2x sin x - x^2 cos x\n= x(2 sin x + x cos x)", "right", 2, []),
     # a mistake of calculus, copied faithfully to the end
