@@ -241,7 +241,8 @@ class Guards(Scripted):
         if isinstance(owner, list):
             if name == "extend" and not all(isinstance(each, list | tuple) for each in args):
                 raise TypeError("what extends a list has to be a list - write `list(...)`")
-            self.fits("append", args, kwargs)
+            for each in args:
+                self.meter.measure(each)
             self.meter.room(len(owner) + sum(prod(shape_as_array(each)[:1]) for each in args))
         else:
             self.fits(name, (owner, *args), kwargs)

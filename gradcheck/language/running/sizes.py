@@ -13,15 +13,21 @@ from gradcheck.language.running.layers import Args, Estimate, Named, Size
 from gradcheck.language.running.layers import size as _size
 from gradcheck.language.running.shapes import Shape, broadcast, integers, number, shape_as_array
 from gradcheck.ops import COMPOUNDS, TABLE
+from gradcheck.ops.row import Compound
 
 
 def estimate(name: str, args: Args, kwargs: Named) -> Size:
-    """The size of what a function makes; arguments that make no sense might fit each with each."""
+    """The size of what a function makes; arguments that make no sense might fit each with each.
+
+    Raises TypeError where the arguments are not those of the formula.
+    """
     row = TABLE.get(name) or COMPOUNDS.get(name)
+    if isinstance(row, Compound):
+        args, kwargs = row.in_order(args, kwargs)
     try:
         return (ESTIMATES[row.size] if row else MAKERS.get(name, elementwise))(args, kwargs)
     except (IndexError, TypeError, ValueError):
-        return outer(args, kwargs)
+        return outer((*args, *kwargs.values()), {})
 
 
 def elementwise(args: Args, kwargs: Named) -> Size:

@@ -307,7 +307,7 @@ for _n in (1, 2, 3):
         )
 
 
-@composed(size="windowed", example=Example("im2col(a, 2)", {"a": (1, 1, 3, 3)}))
+@composed(size="columns", example=Example("im2col(a, 2)", {"a": (1, 1, 3, 3)}))
 def im2col(x: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """PyTorch's `F.unfold`: each window of the last two axes as a column."""
     single = np.ndim(x) == 3
