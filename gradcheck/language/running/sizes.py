@@ -73,8 +73,11 @@ def spaced(args: Args, kwargs: Named) -> Size:
 
 
 def tiled(args: Args, kwargs: Named) -> Size:
-    """`tile(x, (2, 3))`."""
-    return Size(_size(args[:1]) * prod(integers(*args[1:], *kwargs.values())))
+    """`tile(x, (2, 3))`; NumPy makes it before it refuses a count like 1e9."""
+    given = (*args[1:], *kwargs.values())
+    counts = [v for each in given for v in (each if isinstance(each, list | tuple) else [each])]
+    rounded = (int(min(max(abs(v), 1), 1e18)) for v in counts if isinstance(v, float))
+    return Size(_size(args[:1]) * prod(integers(*given)) * prod(rounded))
 
 
 def repeated(args: Args, kwargs: Named) -> Size:
