@@ -276,6 +276,9 @@ def test_a_problem_may_come_from_standard_input():
         ("sum(elu(x, 0.5))", "(x > 0) + (x <= 0) e^x/2", "right"),
         ("sum(softplus(x, beta=2.5))", "1/(1 + e^(-5x/2))", "right"),
         ("sum(x * np.arange(2)/3)", "[0, 1/3]", "right"),
+        ("sum(x * (np.ones(2)/3))", "[1/3, 1/3]", "right"),
+        ("sum(x * (1/np.arange(3, 5)))", "[1/3, 1/4]", "right"),
+        ("sum(x) * (sum(x > -9)/3)", "[2/3, 2/3]", "right"),
     ],
 )
 def test_decimals_and_truth_values_are_exact(program, answer, verdict):

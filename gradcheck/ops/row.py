@@ -9,6 +9,7 @@ import dis
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from inspect import Signature, signature
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -221,6 +222,18 @@ class Compound:
         if self.function is None or handler_of((*args, *kwargs.values())):
             return self.meaning(*args, **kwargs)
         return self.function(*args, **kwargs)
+
+    def in_order(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """A call's arguments by position, with the defaults; TypeError where they do not fit."""
+        call = self._signature.bind(*args, **spelled(kwargs))
+        call.apply_defaults()
+        return call.args, call.kwargs
+
+    @cached_property
+    def _signature(self) -> Signature:
+        return signature(self.meaning)
 
 
 TABLE: dict[str, Op] = {}

@@ -246,7 +246,7 @@ def _svd(
 
 
 svd = compound(
-    np.linalg.svd, _svd, size="cubic",
+    np.linalg.svd, _svd, size="factored",
     example=Example("svd(a)[1] * b", {"a": (2, 2), "b": (2,)}),
 )  # fmt: skip
 
@@ -329,7 +329,7 @@ def _qr(a: Any, mode: str = "reduced") -> Any:
 
 
 qr = compound(
-    np.linalg.qr, _qr, size="cubic",
+    np.linalg.qr, _qr, size="factored",
     example=Example("qr(a)[1] * b", {"a": (3, 2), "b": (2, 2)}),
 )  # fmt: skip
 

@@ -108,10 +108,10 @@ class Guards(Scripted):
             self.meter.pair(first, second)
         if name == "power":
             self._exponent(b)
-        if name == "divide" and isinstance(b, int) and b and _counted(a):
-            part = self.literal(Fraction(1, b))
-            if not isinstance(part, float):  # `(x <= 0) / 5`: a fifth, and not float64's
-                name, b = "multiply", part
+        if name == "divide" and not place and _plain(a) and _plain(b) and np.all(b):
+            one = self.literal(Fraction(1))
+            if not isinstance(one, float):  # `(x <= 0) / 5`, `ones(3) / 3`: not float64's
+                a = a * one
         made = OPERATIONS[name][place](a, b)
         if isinstance(made, complex):
             raise ValueError("a negative number to a fractional power is not real")
@@ -241,7 +241,8 @@ class Guards(Scripted):
         if isinstance(owner, list):
             if name == "extend" and not all(isinstance(each, list | tuple) for each in args):
                 raise TypeError("what extends a list has to be a list - write `list(...)`")
-            self.fits("append", args, kwargs)
+            for each in args:
+                self.meter.measure(each)
             self.meter.room(len(owner) + sum(prod(shape_as_array(each)[:1]) for each in args))
         else:
             self.fits(name, (owner, *args), kwargs)
@@ -298,9 +299,11 @@ OTHERS: dict[str, Function] = {
 }
 
 
-def _counted(value: Any) -> bool:
-    """Whether a value is an array of truth values or integers."""
-    return isinstance(value, np.ndarray) and value.dtype.kind in "biu"
+def _plain(value: Any) -> bool:
+    """Whether a value is an integer or NumPy's own: a count, truth values, `ones(3)`."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.dtype.kind in "biuf"
+    return isinstance(value, int)
 
 
 def _beside(shape: tuple[int, ...], keys: tuple[Any, ...]) -> int:

@@ -13,15 +13,21 @@ from gradcheck.language.running.layers import Args, Estimate, Named, Size
 from gradcheck.language.running.layers import size as _size
 from gradcheck.language.running.shapes import Shape, broadcast, integers, number, shape_as_array
 from gradcheck.ops import COMPOUNDS, TABLE
+from gradcheck.ops.row import Compound
 
 
 def estimate(name: str, args: Args, kwargs: Named) -> Size:
-    """The size of what a function makes; arguments that make no sense might fit each with each."""
+    """The size of what a function makes; arguments that make no sense might fit each with each.
+
+    Raises TypeError where the arguments are not those of the formula.
+    """
     row = TABLE.get(name) or COMPOUNDS.get(name)
+    if isinstance(row, Compound):
+        args, kwargs = row.in_order(args, kwargs)
     try:
         return (ESTIMATES[row.size] if row else MAKERS.get(name, elementwise))(args, kwargs)
     except (IndexError, TypeError, ValueError):
-        return outer(args, kwargs)
+        return outer((*args, *kwargs.values()), {})
 
 
 def elementwise(args: Args, kwargs: Named) -> Size:
@@ -67,8 +73,11 @@ def spaced(args: Args, kwargs: Named) -> Size:
 
 
 def tiled(args: Args, kwargs: Named) -> Size:
-    """`tile(x, (2, 3))`."""
-    return Size(_size(args[:1]) * prod(integers(*args[1:], *kwargs.values())))
+    """`tile(x, (2, 3))`; NumPy makes it before it refuses a count like 1e9."""
+    given = (*args[1:], *kwargs.values())
+    counts = [v for each in given for v in (each if isinstance(each, list | tuple) else [each])]
+    rounded = (int(min(max(abs(v), 1), 1e18)) for v in counts if isinstance(v, float))
+    return Size(_size(args[:1]) * prod(integers(*given)) * prod(rounded))
 
 
 def repeated(args: Args, kwargs: Named) -> Size:

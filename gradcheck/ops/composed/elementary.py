@@ -132,7 +132,9 @@ def celu(x: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     return alpha * elu(x / alpha)
 
 
-@composed(example=Example("prelu(a, b) * c", {"a": (2, 3), "b": (3,), "c": (2, 3)}))
+@composed(
+    size="channelled", example=Example("prelu(a, b) * c", {"a": (2, 3), "b": (3,), "c": (2, 3)})
+)
 def prelu(x: Any, weight: Any) -> Any:
     """X above 0, weight x below; one weight, or one for each channel (the second axis)."""
     shape = [-1 if k == 1 else 1 for k in range(np.ndim(x))] if np.size(weight) > 1 else ()

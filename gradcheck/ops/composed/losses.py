@@ -154,6 +154,9 @@ def gaussian_nll_loss(
 ) -> Any:
     """(log v + (x - y)^2 / v) / 2; PyTorch's gradient does not see that v is at least eps."""
     var = seen(var) * 1.0 if isinstance(var, float) else var
+    shape, given = np.shape(x), np.shape(var)
+    if given not in ((), shape, shape[:-1], (*shape[:-1], 1)):
+        raise ValueError(f"var is of incorrect size: {list(given)} beside {list(shape)}")
     if np.ndim(var) == np.ndim(x) - 1:
         var = var[..., None]
     var = var + np.where(seen(var) < eps, eps - seen(var), 0.0)

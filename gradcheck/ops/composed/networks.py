@@ -29,7 +29,7 @@ def _standard(x: Any, axes: tuple[int, ...], eps: float) -> Any:
     return centred / np.sqrt(np.mean(centred * centred, axis=axes, keepdims=True) + eps)
 
 
-@composed(example=Example("batch_norm(a, None, None, w, b, True) * a", LAYER))
+@composed(size="channelled", example=Example("batch_norm(a, None, None, w, b, True) * a", LAYER))
 def batch_norm(
     x: Any,
     running_mean: Any,
@@ -63,7 +63,7 @@ def _keep(running: Any, new: Any, momentum: float) -> None:
         running[...] = (1 - momentum) * running + momentum * new
 
 
-@composed(example=Example("group_norm(a, 2, w, b) * a", LAYER))
+@composed(size="channelled", example=Example("group_norm(a, 2, w, b) * a", LAYER))
 def group_norm(
     x: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
@@ -75,7 +75,7 @@ def group_norm(
     return _scaled(np.reshape(_standard(rows, (2,), eps), np.shape(x)), weight, bias)
 
 
-@composed(example=Example("instance_norm(a, None, None, w, b) * a", LAYER))
+@composed(size="channelled", example=Example("instance_norm(a, None, None, w, b) * a", LAYER))
 def instance_norm(
     x: Any,
     running_mean: Any = None,

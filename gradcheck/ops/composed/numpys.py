@@ -261,7 +261,9 @@ def percentile(
     return _quantile(x, share, axis, keepdims, method)
 
 
-@composed(function=np.cov, size="paired", example=Example("cov(a) * b", {"a": (2, 3), "b": (2, 2)}))
+@composed(
+    function=np.cov, size="covarying", example=Example("cov(a) * b", {"a": (2, 3), "b": (2, 2)})
+)
 def cov(
     m: Any,
     y: Any = None,
@@ -290,7 +292,7 @@ def cov(
 
 @composed(
     function=np.corrcoef,
-    size="paired",
+    size="covarying",
     example=Example("corrcoef(a) * b", {"a": (2, 3), "b": (2, 2)}),
 )
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
@@ -307,7 +309,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
 
 @composed(
     function=np.meshgrid,
-    size="joined",
+    size="crossed",
     example=Example("meshgrid(a, b)[0] * c", {"a": (2,), "b": (3,), "c": (3, 2)}),
 )
 def meshgrid(*vectors: Any, indexing: str = "xy", sparse: bool = False, copy: bool = True) -> Any:

@@ -73,7 +73,7 @@ def index_select(x: Any, axis: int, index: Any) -> Any:
 
 
 @composed(
-    size="beside",
+    size="along_one",
     example=Example("take_along_dim(a, i, 1) * b", {"a": (2, 3), "b": (2, 1), "i": [[1], [0]]}),
 )
 def take_along_dim(x: Any, indices: Any, axis: int | None = None) -> Any:
@@ -100,7 +100,7 @@ def masked_fill(x: Any, mask: Any, value: Any) -> Any:
 
 
 @composed(
-    size="beside",
+    size="masked",
     example=Example("masked_select(a, m) * b", {"a": (3,), "b": (2,), "m": [True, False, True]}),
 )
 def masked_select(x: Any, mask: Any) -> Any:
@@ -113,7 +113,7 @@ def masked_select(x: Any, mask: Any) -> Any:
 
 
 @composed(
-    size="beside",
+    size="masked",
     example=Example(
         "masked_scatter(a, m, b) * c", {"a": (3,), "b": (2,), "c": (3,), "m": [True, False, True]}
     ),
@@ -184,7 +184,7 @@ def index_fill(x: Any, axis: int, index: Any, value: Any) -> Any:
 
 
 @composed(
-    size="beside",
+    size="placed",
     example=Example("index_put(a, (i,), b) * c", {"a": (3,), "b": (2,), "c": (3,), "i": [0, 2]}),
 )
 def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
@@ -299,7 +299,7 @@ def diagonal_scatter(x: Any, src: Any, offset: int = 0, axis1: int = 0, axis2: i
     return np.reshape(setitem(np.ravel(x), src, (places,)), np.shape(x))
 
 
-@composed(size="paired", example=Example("diag_embed(a) * b", {"a": (2,), "b": (2, 2)}))
+@composed(size="diagonals", example=Example("diag_embed(a) * b", {"a": (2,), "b": (2, 2)}))
 def diag_embed(x: Any, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Any:
     """`diag_embed(x, offset, dim1, dim2)`: the last axis on the diagonal of two new ones."""
     *outer, n = np.shape(x)
@@ -312,7 +312,7 @@ def diag_embed(x: Any, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Any
 
 
 @composed(
-    size="paired",
+    size="on_a_diagonal",
     function=np.diagflat,
     example=Example("diagflat(a) * b", {"a": (2,), "b": (2, 2)}),
 )
@@ -410,7 +410,7 @@ def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
 
 
 @composed(
-    size="paired", example=Example("block_diag(a, b) * c", {"a": (1, 2), "b": (2,), "c": (2, 4)})
+    size="blocks", example=Example("block_diag(a, b) * c", {"a": (1, 2), "b": (2,), "c": (2, 4)})
 )
 def block_diag(*blocks: Any) -> Any:
     """`block_diag(a, b)`: matrices along the diagonal of a larger one."""

@@ -47,7 +47,7 @@ def addmv(x: Any, mat: Any, vec: Any, *, beta: float = 1, alpha: float = 1) -> A
     return beta * x + alpha * (mat @ vec)
 
 
-@composed(size="added", example=Example("addr(a, b, b)", {"a": (2, 2), "b": (2,)}))
+@composed(size="added_outer", example=Example("addr(a, b, b)", {"a": (2, 2), "b": (2,)}))
 def addr(x: Any, vec1: Any, vec2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
     """Beta x + alpha u v^T."""
     return beta * x + alpha * np.outer(vec1, vec2)
@@ -103,7 +103,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "") -> Any:
     return np.linalg.norm(x1[..., :, None, :] - x2[..., None, :, :], p, axis=-1)
 
 
-@composed(size="paired", example=Example("pdist(a) * b", {"a": (3, 2), "b": (3,)}))
+@composed(size="apart", example=Example("pdist(a) * b", {"a": (3, 2), "b": (3,)}))
 def pdist(x: Any, p: float = 2.0) -> Any:
     """The p-norms of the differences of each row with each later one."""
     first, second = np.triu_indices(np.shape(x)[0], 1)

@@ -5,6 +5,7 @@ there, a maximum looks at a place that the window has anyway.
 """
 
 from collections.abc import Callable, Sequence
+from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ class Windows(NamedTuple):
 def each(value: Any, count: int) -> tuple[int, ...]:
     """A setting for each of so many axes: one number, or one an axis."""
     given = tuple(value) if isinstance(value, tuple | list) else (value,)
-    return tuple(int(v) for v in (given * count if len(given) == 1 else given))
+    return tuple(map(index, given * count if len(given) == 1 else given))
 
 
 def stepped(
@@ -266,7 +267,7 @@ def _adaptive(count: int, how: str) -> Callable[..., Any]:
             raise TypeError("adaptive pooling gives the values alone: leave return_indices out")
         given = output_size if isinstance(output_size, tuple | list) else (output_size,) * count
         sizes = np.shape(x)[-count:]
-        outs = [n if out is None else int(out) for n, out in zip(sizes, given, strict=True)]
+        outs = [n if out is None else index(out) for n, out in zip(sizes, given, strict=True)]
         windows = [_between(n, out) for n, out in zip(sizes, outs, strict=True)]
         found = taken(x, windows, zeros=how == "avg")
         axes = tuple(range(1 - 2 * count, 0, 2))
@@ -307,7 +308,7 @@ for _n in (1, 2, 3):
         )
 
 
-@composed(size="windowed", example=Example("im2col(a, 2)", {"a": (1, 1, 3, 3)}))
+@composed(size="columns", example=Example("im2col(a, 2)", {"a": (1, 1, 3, 3)}))
 def im2col(x: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """PyTorch's `F.unfold`: each window of the last two axes as a column."""
     single = np.ndim(x) == 3

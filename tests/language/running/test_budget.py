@@ -257,6 +257,37 @@ def test_einsum_is_counted_by_all_its_letters(
     assert estimate("einsum", (spec, *operands), {}).products == products
 
 
+ROW, COLUMN = np.ones((1, 400)), np.ones((400, 1))
+# A formula's call, and what it makes: counted by hand.
+FORMULAS: list[tuple[str, tuple[Any, ...], dict[str, Any], int]] = [
+    ("diag_embed", (V, 100), {}, 107 * 107),
+    ("diagflat", (V, 100), {}, 107 * 107),
+    ("block_diag", (A, B), {}, 10 * 11),
+    ("meshgrid", (V, V, V), {}, 343),
+    ("masked_select", (ROW, COLUMN), {}, 160_000),
+    ("take_along_dim", (ROW, np.zeros((400, 1), int), 0), {}, 160_000),
+    ("index_put", (A, (np.zeros(900, int),), 1.0, True), {}, 900 * 6),
+    ("im2col", (np.ones((1, 1, 20, 20)), 10), {}, 11 * 11 * 100),
+    ("im2col", (), {"x": np.ones((1, 1, 2, 2)), "kernel_size": 1, "padding": 50}, 102 * 102),
+    ("prelu", (np.ones((2, 1, 400)), np.ones(400)), {}, 2 * 400 * 400),
+    ("addmm", (COLUMN, np.ones((1, 1)), ROW), {}, 160_000),
+    ("multi_dot", ([COLUMN, ROW, COLUMN],), {}, 160_000),
+    ("svd", (COLUMN,), {}, 160_000),
+    ("svd", (COLUMN, False), {}, 400),
+    ("cov", (np.ones((10, 1000)),), {}, 100),
+    ("conv1d", (), {"x": np.ones((1, 1, 9)), "weight": np.ones((1, 1, 3)), "padding": 99}, 205 * 3),
+    ("tile", (V, 1e9), {}, 7 * 10**9),
+]
+
+
+@pytest.mark.parametrize(("name", "args", "kwargs", "made"), FORMULAS)
+def test_no_estimate_of_a_formula_is_below_what_it_makes(
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any], made: int
+) -> None:
+    """By position or by name; and what fits is not refused."""
+    assert made <= estimate(name, args, kwargs).elements <= 150 * made
+
+
 @pytest.mark.parametrize("name", sorted({*MAKERS, *TABLE}))
 def test_no_row_stumbles_over_strange_arguments(name: str) -> None:
     """A call without sense is left for the function itself to refuse."""
