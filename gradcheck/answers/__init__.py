@@ -15,6 +15,9 @@ How a formula is read, where people differ:
 - `sin^2 x` is (sin(x))^2; `sin^-1 x` is arcsin(x); `log` is the natural logarithm.
 - A root sign covers one factor with its power: `√2x` is sqrt(2)*x, `√x^2` is sqrt(x^2).
 - `X^T` is the transpose unless T is declared; `max(a, b)` is maximum(a, b).
+- Arrays side by side are a matrix product where only that fits, a matrix beside a vector, and in a
+  text that has a transpose; there `·` is one too, `A^-1` is inv(A), `u v^T` is outer(u, v). `*` and
+  ⊙ go entry by entry, as in NumPy.
 - `2e3` is 2000; where an input is called e, it is refused.
 - Bars that can be paired in more than one way are refused.
 - A comma between digits is a decimal comma, but in a list, in a call of several arguments and where

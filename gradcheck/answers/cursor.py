@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeVar
 
 from gradcheck.answers.complaint import clipped, refused
@@ -34,6 +35,13 @@ class Cursor:
     depth: int = 0
     notes: list[str] = field(default_factory=list)
     heights: dict[int, int] = field(default_factory=dict)
+
+    @cached_property
+    def turned(self) -> bool:
+        """Whether the text has a transpose anywhere, as only formulas of matrices have."""
+        pairs = zip(self.tokens, self.tokens[1:], strict=False)
+        raised = (a.text in (".", "^", "{") and b.text == "T" for a, b in pairs)
+        return any(token.kind == "transpose" for token in self.tokens) or any(raised)
 
     def look(self, ahead: int = 0) -> Token:
         """The token `ahead` places on; past the last one the end."""

@@ -15,7 +15,14 @@ from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, brackete
 from gradcheck.answers.matrices import matrices_read
 from gradcheck.answers.respelling import respelled
 from gradcheck.answers.scanner import Token
-from gradcheck.answers.shapes import as_matrices, only_as_matrices, shape_of
+from gradcheck.answers.shapes import (
+    as_matrices,
+    as_outer,
+    is_inverse,
+    is_transpose,
+    only_as_matrices,
+    shape_of,
+)
 from gradcheck.answers.signs import DERIVATIVE
 from gradcheck.answers.tokens import tokenize
 from gradcheck.answers.values import READERS, suffixed
@@ -122,9 +129,10 @@ def _binary(p: Cursor, left: ast.expr, start: int, op: ast.operator) -> ast.expr
         while p.value_starts() or p.sees("@"):  # what stands side by side holds together
             right = _grown(p, right, first, PRODUCT) or right
     dotted = sign.text == "*" and p.text[sign.start : sign.end] != "*"
-    if dotted and only_as_matrices(left, right, p.words.shapes):
-        p.note("a dot between arrays is read as a matrix product where only that fits")
-        op = ast.MatMult()
+    if dotted and (p.turned or only_as_matrices(left, right, p.words.shapes)):
+        product = _matrix_product(p, left, right, start)
+        if product is not None:
+            return product
     return p.node(ast.BinOp(p.operand(left), op, right), start)
 
 
@@ -137,22 +145,37 @@ def _side_by_side(p: Cursor, left: ast.expr, start: int) -> ast.expr:
     raised = not token.spaced and not p.function_comes() and token.kind == "name"
     raised = raised and _bare_exponent(p, ("number", "name"), -1)
     right = p.operand(expression(p, PRODUCT + 1))
-    matrices = as_matrices(left, right, p.words.shapes)
-    if matrices:
-        p.note("arrays side by side are read as a matrix product")
-    elif _is_transposed(p, left, right) or _is_transposed(p, right, left):
+    product = _matrix_product(p, left, right, start)
+    if product is None and (_is_transposed(p, left, right) or _is_transposed(p, right, left)):
         p.note("factors side by side are multiplied entry by entry; a matrix product is written @")
     if divided or raised:
         p.note(
             f"{p.typed(start)} is read as {bracketed(left, POWER + 1)}*{bracketed(right, UNARY)}"
         )
-    op = ast.MatMult() if matrices else ast.Mult()
-    return p.node(ast.BinOp(p.operand(left), op, right), start)
+    return product or p.node(ast.BinOp(p.operand(left), ast.Mult(), right), start)
+
+
+def _matrix_product(p: Cursor, left: ast.expr, right: ast.expr, start: int) -> ast.expr | None:
+    """Factors side by side, or with a dot, as a product of matrices; None where they are not."""
+    shapes = p.words.shapes
+    if isinstance(right, ast.Attribute) and as_outer(left, right, shapes):
+        p.note("a column beside a row is read as their outer product")
+        return _call(p, "outer", [left, right.value], start)
+    if as_matrices(left, right, shapes, turned=p.turned):
+        p.note("arrays side by side are read as a matrix product")
+        return p.node(ast.BinOp(p.operand(left), ast.MatMult(), right), start)
+    return None
+
+
+def _call(p: Cursor, function: str, args: list[ast.expr], start: int) -> ast.expr:
+    """A function that is written by signs."""
+    name = p.node(ast.Name(function, ast.Load()), start)
+    return p.node(ast.Call(name, [p.operand(arg) for arg in args], []), start)
 
 
 def _is_transposed(p: Cursor, factor: ast.expr, other: ast.expr) -> bool:
     """Whether a factor is a transpose beside something that may be a matrix too."""
-    return isinstance(factor, ast.Attribute) and shape_of(other, p.words.shapes) != ()
+    return is_transpose(factor) and shape_of(other, p.words.shapes) != ()
 
 
 def _is_coefficient(p: Cursor) -> bool:
@@ -180,7 +203,8 @@ def _bare_exponent(p: Cursor, kinds: Sequence[str], last: int) -> bool:
 
 def _power(p: Cursor, base: ast.expr, start: int) -> ast.expr:
     """A power; a raised T that nobody declared is the transpose."""
-    p.step()
+    sign = p.step()
+    typed = p.text[sign.start : sign.end]
     if p.sees("{") and p.sees(ENTRYWISE, ahead=1):  # H^{\\odot 2}
         p.tokens.pop(p.at + 1)
     width = _transpose_comes(p)
@@ -190,6 +214,9 @@ def _power(p: Cursor, base: ast.expr, start: int) -> ast.expr:
         return p.node(ast.Attribute(p.operand(base), "T", ast.Load()), start)
     first = p.look().start
     exponent = p.operand(expression(p, UNARY))
+    if p.turned and typed == "^" and is_inverse(base, exponent, p.words.shapes):
+        p.note(f"{p.typed(start)} is read as the inverse inv({echo(base)})")
+        return _call(p, "inv", [base], start)
     power = p.node(ast.BinOp(p.operand(base), ast.Pow(), exponent), start)
     tower = isinstance(exponent, ast.BinOp) and isinstance(exponent.op, ast.Pow)
     if tower and exponent.col_offset == first and len(p.notes) < NOTES:

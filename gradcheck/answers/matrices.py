@@ -7,7 +7,6 @@ from itertools import chain
 from gradcheck.answers.scanner import Token
 from gradcheck.answers.words import Words
 
-MATRIX = 2  # axes
 COUNTS = ("n", "N")  # what people call the number of samples
 
 
@@ -26,15 +25,13 @@ def _read(
     """What one token stands for."""
     token = tokens[at]
     before = tokens[at - 1] if at else None
-    if (
-        token.text == "'"
-        and before is not None
-        and len(words.shapes.get(before.text, ())) == MATRIX
-    ):
-        notes.append(f"{before.text}' is read as the transpose {before.text}.T")
+    if token.text == "'" and before is not None and _can_be_turned(before, known, words):
+        typed = f"{before.text}'" if before.kind == "name" else "a prime after a bracket"
+        turned = f"{before.text}.T" if before.kind == "name" else ".T"
+        notes.append(f"{typed} is read as the transpose {turned}")
         return [Token("transpose", "T", token.start, token.end)]
     raised = before is not None and before.text == "^" and token.kind == "name"
-    if raised and token.text[0] == "T" and token.text[1:] in known and token.text not in known:
+    if raised and token.text[0] == "T" and token.text not in known and _run(token.text[1:], known):
         middle = token.start + 1
         return [
             Token("transpose", "T", token.start, middle),
@@ -43,6 +40,25 @@ def _read(
     if token.kind == "name" and token.text in COUNTS and words.meaning(token.text) is None:
         return _rows(token, words, notes)
     return [token]
+
+
+def _can_be_turned(before: Token, known: set[str], words: Words) -> bool:
+    """Whether a prime after this is a transpose: after an array, a bracket, names run together."""
+    if before.text in (")", "]"):
+        return True
+    if before.kind != "name":
+        return False
+    together = words.meaning(before.text) is None and _run(before.text, known)
+    return bool(words.shapes.get(before.text)) or together
+
+
+def _run(word: str, known: set[str]) -> bool:
+    """Whether a word is one or more known names run together."""
+    ends = {0}
+    for at in range(len(word)):
+        if at in ends:
+            ends |= {at + len(name) for name in known if word.startswith(name, at)}
+    return bool(word) and len(word) in ends
 
 
 def _rows(token: Token, words: Words, notes: list[str]) -> Sequence[Token]:

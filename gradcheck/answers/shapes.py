@@ -1,15 +1,21 @@
 """Shapes of what is typed, as far as they can be told: whether only a matrix product fits."""
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import reduce
 
 import numpy as np
 
-from gradcheck.answers.words import ARITY
+from gradcheck.answers.numerals import number
+from gradcheck.ops import TABLE
 
 Shape = tuple[int, ...]
 Shapes = Mapping[str, Shape]
 MATRIX = 2  # axes
+WHOLE = frozenset({"sum", "mean", "prod", "max", "min", "norm", "trace", "det", "logabsdet"})
+"""Functions that give one number where they are told no axis."""
+ALIKE = frozenset({"inv", "softmax", "log_softmax"})
+"""Functions that look at many entries and keep the shape."""
 
 
 def only_as_matrices(left: ast.expr, right: ast.expr, shapes: Shapes) -> bool:
@@ -20,16 +26,54 @@ def only_as_matrices(left: ast.expr, right: ast.expr, shapes: Shapes) -> bool:
     return bool(a and b) and _broadcast(a, b) is None and _product(a, b) is not None
 
 
-def as_matrices(left: ast.expr, right: ast.expr, shapes: Shapes) -> bool:
+def as_matrices(left: ast.expr, right: ast.expr, shapes: Shapes, *, turned: bool) -> bool:
     """Whether factors side by side are a product of matrices, as mathematics has it.
 
-    Where both readings fit, a matrix beside a vector is one, and so is a transpose beside a matrix.
+    Where both readings fit, a matrix beside a vector is one, a transposed vector beside a vector,
+    and two matrices in a text that has transposes (`turned`).
     """
     a, b = shape_of(left, shapes), shape_of(right, shapes)
     if not a or not b or _product(a, b) is None:
         return False
-    turned = any(isinstance(side, ast.Attribute) for side in (left, right))
-    return _broadcast(a, b) is None or len(a) != len(b) or (turned and len(a) == MATRIX)
+    if len(a) == len(b) == 1:
+        return _is_row(left, shapes)
+    return turned or _broadcast(a, b) is None or len(a) != len(b)
+
+
+def as_outer(left: ast.expr, right: ast.expr, shapes: Shapes) -> bool:
+    """Whether factors side by side are a column and a row: `u vᵀ`."""
+    a, b = shape_of(left, shapes), shape_of(right, shapes)
+    vectors = a is not None and b is not None and len(a) == len(b) == 1
+    return vectors and is_transpose(right) and not _is_row(left, shapes)
+
+
+def _is_row(tree: ast.expr, shapes: Shapes) -> bool:
+    """Whether a vector is written as a row: `uᵀ`, `2 uᵀ`, `uᵀ A`.
+
+    Of a product the last factor with an axis says so: a long chain is not walked at every step.
+    """
+    match tree:
+        case ast.BinOp(left, ast.MatMult(), _):
+            return len(shape_of(left, shapes) or ()) == 1 and _is_row(left, shapes)
+        case ast.BinOp(left, ast.Mult(), right):
+            return _is_row(right if shape_of(right, shapes) else left, shapes)
+        case ast.BinOp(left, ast.Div(), _):
+            return _is_row(left, shapes)
+        case ast.UnaryOp(_, inner):
+            return _is_row(inner, shapes)
+    return is_transpose(tree)
+
+
+def is_inverse(base: ast.expr, exponent: ast.expr, shapes: Shapes) -> bool:
+    """Whether a power is the inverse of a square matrix."""
+    shape = shape_of(base, shapes)
+    square = shape is not None and len(shape) == MATRIX and shape[0] == shape[1]
+    return square and number(exponent) == -1
+
+
+def is_transpose(tree: ast.expr) -> bool:
+    """Whether a factor is written as a transpose."""
+    return isinstance(tree, ast.Attribute) and tree.attr == "T"
 
 
 def misfit(tree: ast.AST, shapes: Shapes) -> str:
@@ -87,8 +131,84 @@ def shape_of(node: ast.expr, shapes: Shapes) -> Shape | None:
         case ast.BinOp(left, op, right):
             a, b = shape_of(left, shapes), shape_of(right, shapes)
             return _product(a, b) if isinstance(op, ast.MatMult) else _broadcast(a, b)
-        case ast.Call(ast.Name(function), [inner], []) if ARITY.get(function) == 1:
+        case ast.Subscript(inner, places):
+            return _picked(shape_of(inner, shapes), places)
+        case ast.Compare(left, _, [right]):
+            return _broadcast(shape_of(left, shapes), shape_of(right, shapes))
+        case ast.Call(ast.Name(function), [inner], keywords) if function in WHOLE:
+            return _reduced(shape_of(inner, shapes), keywords)
+        case ast.Call(ast.Name(function), [inner, *_]) if function in ALIKE:
             return shape_of(inner, shapes)
+        case ast.Call(ast.Name(function), args, []):
+            return _of_call(function, args, shapes)
+    return None
+
+
+def _picked(shape: Shape | None, places: ast.expr) -> Shape | None:
+    """The shape of entries, rows, columns and new axes; None where a place is no plain number."""
+    parts = places.elts if isinstance(places, ast.Tuple) else [places]
+    index: list[int | slice | None] = []
+    for part in parts:
+        if isinstance(part, ast.Slice) and not (part.lower or part.upper or part.step):
+            index.append(slice(None))
+        elif isinstance(part, ast.Constant) and part.value is None:
+            index.append(None)
+        elif isinstance(place := number(part), int):
+            index.append(place)
+        else:
+            return None
+    try:
+        return None if shape is None else np.broadcast_to(0, shape)[tuple(index)].shape
+    except IndexError:
+        return None
+
+
+def _reduced(shape: Shape | None, keywords: Sequence[ast.keyword]) -> Shape | None:
+    """The shape of a sum and its like."""
+    told = {word.arg: word.value for word in keywords}
+    if "axis" not in told:
+        return None if told else ()
+    if shape is None or not isinstance(axis := number(told.pop("axis")), int):
+        return None
+    if axis not in range(-len(shape), len(shape)):
+        return None
+    kept = told.pop("keepdims", None)
+    if told or not (kept is None or isinstance(kept, ast.Constant)):
+        return None
+    one = (1,) if kept is not None and kept.value else ()
+    axis %= len(shape)
+    return (*shape[:axis], *one, *shape[axis + 1 :])
+
+
+def _of_call(function: str, args: Sequence[ast.expr], shapes: Shapes) -> Shape | None:
+    """The shape of what a function gives; None where it is not one of the common ones."""
+    if function in ("ones", "zeros", "eye") and len(args) == 1:
+        length = _length(args[0], shapes)
+        return None if length is None else (length,) * (1 + (function == "eye"))
+    given = [shape_of(arg, shapes) for arg in args]
+    if any(shape is None for shape in given):
+        return None
+    row = TABLE.get(function)
+    if row is not None and row.elementwise:
+        return reduce(_broadcast, given)
+    match function, given:
+        case "diag", [(n,)]:
+            return (n, n)
+        case "diag", [(n, m)]:
+            return (min(n, m),)
+        case "outer", [(n,), (m,)]:
+            return (n, m)
+    return None
+
+
+def _length(tree: ast.expr, shapes: Shapes) -> int | None:
+    """A length that is a number or `X.shape[0]`."""
+    match tree:
+        case ast.Constant(int(length)):
+            return length
+        case ast.Subscript(ast.Attribute(ast.Name(name), "shape"), ast.Constant(int(axis))):
+            shape = shapes.get(name, ())
+            return shape[axis] if axis < len(shape) else None
     return None
 
 

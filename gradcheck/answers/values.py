@@ -9,6 +9,7 @@ from gradcheck.answers.cursor import Cursor
 from gradcheck.answers.echo import POWER, echo
 from gradcheck.answers.numerals import constant, number
 from gradcheck.answers.scanner import Token
+from gradcheck.answers.shapes import shape_of
 from gradcheck.answers.signs import FRACTIONS
 from gradcheck.answers.words import MODULES, WRAPPERS
 
@@ -109,6 +110,8 @@ def _absolute(p: Cursor) -> ast.expr:
         raise p.refused(opening, "absolute values are not accepted here", "write it without bars")
     inner = p.operand(p.expression(p, 0))
     p.closes(opening, "|)")
+    if shape_of(inner, p.words.shapes):
+        p.note("bars around an array are read entry by entry; a length is norm(...)")
     return p.node(ast.Call(name, [inner], []), opening.start)
 
 

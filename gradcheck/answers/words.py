@@ -126,8 +126,8 @@ class Words:
 
     @cached_property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """The shapes that are known."""
-        return dict(self.sized)
+        """The shapes that are known; a constant has none to speak of."""
+        return dict.fromkeys(self.constants - self.names, ()) | dict(self.sized)
 
     @cached_property
     def scalars(self) -> frozenset[str]:

@@ -74,7 +74,7 @@ def judged(chunk: Chunk) -> list[Judged]:
 
 def unjudged(chunk: Chunk, why: str) -> list[Judged]:
     """Answers that no worker survives, left to a person."""
-    problem = _problem(chunk.asking)
+    problem = problem_of(chunk.asking)
     return [left(problem, *answer, why) for answer in chunk.answers]
 
 
@@ -114,7 +114,7 @@ def _set(text: bytes, file: str) -> ProblemSet:
     return load_text(text, file)
 
 
-def _problem(asking: Asking) -> Problem:
+def problem_of(asking: Asking) -> Problem:
     """The problem, or the variant of it, that is asked."""
     problems = _set(asking.text, asking.file).problems
     return with_draw(next(p for p in problems if p.id == asking.problem), asking.draw)
@@ -130,7 +130,7 @@ def ready(asking: Asking) -> Key:
     if place not in KEYS:
         if len(KEYS) >= MOST_KEYS:
             del KEYS[next(iter(KEYS))]
-        KEYS[place] = key(_problem(asking))
+        KEYS[place] = key(problem_of(asking))
         _warm(KEYS[place])
     return KEYS[place]
 

@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ SECONDS = 10.0  # of computing for one answer; the slowest shipped one takes a f
 MEMORY = 1 << 30  # bytes for one answer, beside what the process has before
 WAITING, PATIENCE = 60.0, 6  # by the clock so many seconds, or times as long: a machine is busy
 LOOK = 0.5  # seconds between looks at the clock
+PAGES = Path("/proc/self/statm")  # first the pages of address space, of which RLIMIT_AS is a bound
 NOTHING = -1  # the item that is worked on, outside of items
 
 
@@ -80,15 +82,15 @@ def item(k: int) -> Iterator[None]:
         return
     _Inside.place.value = k
     _bound(limits)
-    _alarm(limits.seconds)
+    alarm(limits.seconds)
     try:
         yield
     finally:
-        _alarm(0.0)
+        alarm(0.0)
         _Inside.place.value = NOTHING
 
 
-def _alarm(seconds: float) -> None:
+def alarm(seconds: float) -> None:
     """The end of this process after so many seconds of computing; 0: none."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_PROF, seconds)
@@ -98,10 +100,13 @@ def _bound(limits: Limits) -> None:
     """Let the memory grow by no more than the limit, from the first item of a task."""
     if not _Inside.bounded:
         _Inside.bounded = True
-        pages = Path("/proc/self/statm")
-        if resource is not None and pages.exists():
-            used = int(pages.read_text().split()[0]) * resource.getpagesize()
-            _set_bound(used + limits.memory)
+        if resource is not None and PAGES.exists():
+            _set_bound(used() + limits.memory)
+
+
+def used() -> int:
+    """The bytes that this process has asked for so far, on Linux."""
+    return int(PAGES.read_text().split()[0]) * resource.getpagesize()
 
 
 def _set_bound(most: int) -> None:
@@ -158,6 +163,7 @@ class Beside:
         self.limits, self.copy = limits or Limits(), copy
         self.process: Any = None
         self.closed = False
+        self.starting = threading.Lock()
 
     def ask(self, task: Callable[..., Any], /, *arguments: Any) -> Any:
         """Do a task there; raises Lost, or RuntimeError with what the task raised."""
@@ -176,22 +182,24 @@ class Beside:
 
     def close(self) -> None:
         """End the process, whatever it does."""
-        self.closed, process = True, self.process
+        with self.starting:
+            self.closed, process = True, self.process
         if process is not None:
             process.kill()
             process.join()
 
     def _start(self) -> None:
-        if self.closed:
-            raise RuntimeError("a closed worker is asked")
-        context = _context(self.copy)
-        self.place = context.RawValue(ctypes.c_long, NOTHING)
-        self.pipe, theirs = context.Pipe()
-        self.process = context.Process(
-            target=_work, args=(theirs, self.place, self.limits), daemon=True
-        )
-        self.process.start()
-        theirs.close()
+        with self.starting, _deaf():
+            if self.closed:
+                raise RuntimeError("a closed worker is asked")
+            context = _context(self.copy)
+            self.place = context.RawValue(ctypes.c_long, NOTHING)
+            self.pipe, theirs = context.Pipe()
+            arguments = (theirs, self.place, self.limits)
+            process = context.Process(target=_work, args=arguments, daemon=True)
+            process.start()
+            theirs.close()
+            self.process = process
 
     def _waited(self) -> bool:
         """Wait for an answer; kill what works on one item too long, by looks and not by the clock.
@@ -219,6 +227,23 @@ class Beside:
         if not in_time or alarmed:
             return Lost(at, True, f"more than {self.limits.seconds:g} seconds of computing")
         return Lost(at, False, f"its process ended with the code {code}")
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Start processes that never hear of Ctrl-C, not even while they import; this one does later.
+
+    multiprocessing's own tracker is started before: where it starts, it opens the ears again.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _context(copy: bool) -> Any:

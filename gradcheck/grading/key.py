@@ -13,6 +13,7 @@ from gradcheck.diagnosis import Prepared, prepare
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import Array, At, Values
 from gradcheck.grading.names import named, program_values, with_named_values
+from gradcheck.grading.sizes import Resized, resized
 from gradcheck.numbers.ball import arbs
 from gradcheck.opinions.differences import differences
 from gradcheck.opinions.opinion import Case, NotScalar, Opinion
@@ -150,6 +151,11 @@ class Key:
     def scope(self) -> Problem:
         """The problem as answers see it: the values that the program names are inputs too."""
         return with_named_values(self.problem, self.points[0])
+
+    @cached_property
+    def resized(self) -> tuple[Resized, ...]:
+        """The problem at other sizes."""
+        return tuple(resized(self.problem))
 
     @property
     def single(self) -> bool:

@@ -7,8 +7,9 @@ from typing import Any
 from markupsafe import Markup
 
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.judging import judge
+from gradcheck.grading.follow import among
 from gradcheck.grading.key import Key, key
+from gradcheck.grading.marking import mark
 from gradcheck.grading.variants import variant_for
 from gradcheck.problem import Problem, load
 from gradcheck.problem.record import Part
@@ -41,6 +42,7 @@ class Practice:
     shell: Any
     problems: dict[str, Problem] = field(default_factory=dict)
     keys: dict[str, Key] = field(default_factory=dict)
+    answers: dict[str, dict[str, str]] = field(default_factory=dict)  # the last one to each part
 
     def open(self, given: str) -> Shown:
         """`%gradcheck FILE... [--student NAME]` opens sets; `%gradcheck PROBLEM` asks one."""
@@ -54,6 +56,7 @@ class Practice:
                 for problem in load(file).problems:
                     self.problems[problem.id] = variant_for(problem, student)
                     self.keys.pop(problem.id, None)
+                    self.answers.pop(problem.id, None)
         except (GradcheckError, OSError) as error:
             return _said(str(error))
         html = _cell().listed(self.problems.values(), inline)
@@ -63,7 +66,10 @@ class Practice:
         """`%%gradcheck PROBLEM` or `PROBLEM.PART`: judge the cell."""
         try:
             ready, part = self._asked(given.strip())
-            said = told(line(judge(ready, part, cell.strip()), _source(ready)), "full")
+            typed = self.answers.setdefault(ready.problem.id, {})
+            typed[part.name] = cell.strip()
+            answer = among(ready.problem, part.name, typed)
+            said = told(line(mark(ready, part, answer), _source(ready)), "full")
         except (GradcheckError, OSError, ValueError) as error:
             return _said(str(error))
         html = _cell().judged(said, _source(ready))

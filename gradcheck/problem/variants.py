@@ -90,6 +90,14 @@ def with_draw(problem: Problem, drawn: Draw) -> Problem:
     )
 
 
+def draw_of(problem: Problem) -> Draw:
+    """The draw that makes a variant; empty of a problem that is none."""
+    if not problem.variant:
+        return ()
+    given = problem.choices.items()
+    return tuple([*map(readable, values)].index(problem.variant[name]) for name, values in given)
+
+
 def filled(text: str, variant: Mapping[str, Any]) -> str:
     r"""A text in which `{a}` is the value, and `{a:+}` the value with its sign: `+ 3`, `- 2`.
 

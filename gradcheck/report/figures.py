@@ -7,6 +7,8 @@ import numpy as np
 
 from gradcheck.opinions.opinion import Estimate
 
+SHOWN_ENTRIES = 6  # of an array that is written entry by entry: they fit on a line
+
 
 def plain(value: float, digits: int = 10) -> str:
     """A number in at most so many significant digits."""

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -86,7 +87,10 @@ def filled(  # noqa: PLR0917 - an export, and what goes into it
     """
     text, encoding = _decoded(export)
     dialect = _dialect(text)
-    rows = list(csv.reader(io.StringIO(text, newline=""), dialect))
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline=""), dialect))
+    except csv.Error as error:
+        raise NoGradebook(f"the export is no table: {error}") from None
     if not rows:
         raise NoGradebook("the export is empty")
     known = PLATFORMS[platform]
@@ -127,12 +131,13 @@ def _fill(
         raise NoGradebook(f"the export has no column that names students: {wanted}")
     maximum = next((_number(r[place]) for r in rows if _is_maximum(r, platform, place)), None)
     most = header.index(platform.maximum) if platform.maximum in header else None
+    sure, doubtful = _belonging(rows, names, points)
     left = dict(points)
     scaled, unknown = False, 0
-    for row in rows[1:]:
-        found = _found(row, names, points)
+    for k, row in enumerate(rows[1:], 1):
+        found = sure.get(k)
         if found is None or place >= len(row):
-            unknown += not _is_maximum(row, platform, place) and any(row)
+            unknown += k not in sure and not _is_maximum(row, platform, place) and any(row)
             continue
         own = maximum if most is None or most >= len(row) else _number(row[most])
         factor = own / possible if own and possible else 1.0
@@ -143,6 +148,12 @@ def _fill(
         yield f"the points, of {figure(possible)}, were scaled to the platform's maximum"
     if unknown:
         yield f"{unknown} rows of the export belong to nobody in the batch: left as they are"
+    for student in doubtful:
+        left.pop(student, None)
+    if doubtful:
+        cure = "name the students by what only one of them has"
+        shown = ", ".join(doubtful[:10])
+        yield f"rows of the export that may be another's are left as they are - {cure}: {shown}"
     if left:
         shown = ", ".join(list(left)[:10])
         yield f"{len(left)} students of the batch are not in the export: {shown}"
@@ -156,9 +167,10 @@ def _tell(
 ) -> Iterator[str]:
     """Write to each student who has a grade; what a teacher has written stays."""
     names, place = _names(rows[0], platform), rows[0].index(platform.feedback)
+    sure, _ = _belonging(rows, names, points)
     kept = 0
-    for row in rows[1:]:
-        student = _found(row, names, points)
+    for k, row in enumerate(rows[1:], 1):
+        student = sure.get(k)
         if student is None or place >= len(row):
             continue
         kept += bool(row[place].strip())
@@ -172,9 +184,21 @@ def _names(header: Sequence[str], platform: Platform) -> list[int]:
     return [k for k, name in enumerate(header) if name.strip() in platform.students]
 
 
-def _found(row: Sequence[str], names: Sequence[int], points: Mapping[str, float]) -> str | None:
-    """The student of the batch to whom a row belongs."""
-    return next((s for k in names if k < len(row) and (s := _student(row[k], points))), None)
+def _belonging(
+    rows: Sequence[Sequence[str]], names: Sequence[int], points: Mapping[str, float]
+) -> tuple[dict[int, str | None], list[str]]:
+    """The student of each row, None where it is in doubt, and of whom: two rows, or two names.
+
+    A number may be one student's participant number and another's ID number.
+    """
+    named = {
+        k: {who for j in names if j < len(row) and (who := _student(row[j], points))}
+        for k, row in enumerate(rows)
+    }
+    rows_of = Counter(student for found in named.values() for student in found)
+    doubtful = {s for found in named.values() for s in found if len(found) > 1 or rows_of[s] > 1}
+    sure = {k: None if each & doubtful else min(each) for k, each in named.items() if each}
+    return sure, sorted(doubtful)
 
 
 def _is_maximum(row: Sequence[str], platform: Platform, place: int) -> bool:
@@ -224,7 +248,7 @@ def _dialect(text: str) -> type[csv.Dialect]:
     first = text.split("\n", 1)[0]
 
     class Found(csv.excel):
-        delimiter = max(",;\t", key=first.count)
+        delimiter = max(",;\t", key=re.sub('"[^"]*"', "", first).count)
         lineterminator = "\r\n" if first.endswith("\r") else "\n"
         quoting = csv.QUOTE_ALL if first.startswith('"') else csv.QUOTE_MINIMAL
 

@@ -2,7 +2,7 @@
 
 import re
 
-from gradcheck.report.mathml import GREEK
+from gradcheck.closed_forms.notation import GREEK
 from gradcheck.report.notation import Notation, notated
 
 COMMANDS = """sin cos tan sec csc cot arcsin arccos arctan sinh cosh tanh coth ln max min"""

@@ -2,11 +2,8 @@
 
 from html import escape
 
+from gradcheck.closed_forms.notation import GREEK
 from gradcheck.report.notation import Notation, notated
-
-NAMES = """alpha beta gamma delta epsilon zeta eta theta iota kappa lamda mu nu xi omicron pi rho
-sigma tau upsilon phi chi psi omega"""
-GREEK = dict(zip(NAMES.split(), "αβγδεζηθικλμνξοπρστυφχψω", strict=True))
 
 MATHML = Notation(
     name=lambda word: f"<mi>{escape(GREEK.get(word, word))}</mi>",

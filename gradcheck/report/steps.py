@@ -10,10 +10,8 @@ from rich.text import Text
 from gradcheck.closed_forms.derive import PREFIX
 from gradcheck.closed_forms.notation import Notation
 from gradcheck.derivation import Stage, Steps, Walked
-from gradcheck.report.figures import plain
+from gradcheck.report.figures import SHOWN_ENTRIES, plain
 from gradcheck.report.gradients import folded, in_signs, legend, matrix, notation_of
-
-SHOWN_ENTRIES = 6
 
 
 def steps_shown(derivation: Steps | Walked) -> RenderableType:

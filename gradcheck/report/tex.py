@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable
 from html import escape
 
-from gradcheck.report.mathml import GREEK, MATHML
+from gradcheck.closed_forms.notation import GREEK
+from gradcheck.report.mathml import MATHML
 
 APPLY = MATHML.apply  # a function to what stands behind it: invisible
 LONGEST = 1_000
@@ -24,7 +25,7 @@ OPERATORS = {
     "nabla": "∇", "partial": "∂", "circ": "∘", "div": "÷", "colon": ":", "{": "{", "}": "}",
 }  # fmt: skip
 LETTERS = GREEK | {
-    "lambda": "λ", "ell": "ℓ", "top": "⊤", "varepsilon": "ε", "Delta": "Δ", "Gamma": "Γ",
+    "ell": "ℓ", "top": "⊤", "varepsilon": "ε", "Delta": "Δ", "Gamma": "Γ",
     "Sigma": "Σ", "Theta": "Θ", "Lambda": "Λ", "Omega": "Ω", "Phi": "Φ", "Psi": "Ψ", "Pi": "Π",
 }  # fmt: skip
 SPACES = {",": "0.17em", ";": "0.28em", ":": "0.22em", " ": "0.25em", "quad": "1em", "!": "0em"}

@@ -11,12 +11,11 @@ from rich.text import Text
 
 from gradcheck.problem import Problem
 from gradcheck.problem.load import ERROR
-from gradcheck.report.figures import nested, plain
+from gradcheck.report.figures import SHOWN_ENTRIES, nested, plain
 from gradcheck.report.rows import Rows, indented
 from gradcheck.report.underline import underlined
 from gradcheck.report.verdicts import (
     MEANINGS,
-    SHOWN_ENTRIES,
     STYLES,
     gradients,
     headed,

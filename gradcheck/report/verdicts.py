@@ -13,7 +13,7 @@ from gradcheck.closed_forms.notation import Latex
 from gradcheck.opinions.opinion import Opinion
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Point
-from gradcheck.report.figures import bar, nested, nested_text, numbers, plain
+from gradcheck.report.figures import SHOWN_ENTRIES, bar, nested, nested_text, numbers, plain
 from gradcheck.report.gradients import NO_FORMS, Forms, Formula, Gradients
 from gradcheck.report.rows import Rows, indented
 from gradcheck.report.underline import underlined
@@ -40,7 +40,6 @@ MEANINGS = {
     "dissent": "the opinions contradict each other: gradcheck itself is wrong somewhere",
 }
 ENTRIES = 12
-SHOWN_ENTRIES = 6
 READABLE = 150
 NO_TEXTS: Mapping[str, str] = {}
 

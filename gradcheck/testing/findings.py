@@ -66,14 +66,14 @@ def found(
     notes: tuple[str, ...],
     mend: Mender,
 ) -> Result:
+    """The result of a check: the first claim that is out ends it, and is explained and mended.
+
+    `faults` are those of the functions' behaviour, `notes` what a reader should know besides.
+    """
     claimed = bool(claims)
     verdicts = [sparing(case, claimed) for _, case in asked]
     generic = all(v.verdict != "kink" for v in verdicts)  # at a tie many conventions are right
-    told = [
-        k
-        for k, (each, _) in enumerate(asked)
-        if not each.beside or (generic and _knows(verdicts[k], claimed))
-    ]
+    told = _told(asked, verdicts, claimed, generic)
     asked, verdicts = [asked[k] for k in told], [verdicts[k] for k in told]
     claims = [claims[k] for k in told] if claims else ()
     strange = (_otherwise(v, each) for v, (each, _) in zip(verdicts, asked, strict=True))
@@ -101,6 +101,17 @@ def found(
     text = message(worst, judged, diagnoses, faults, read, notes=notes, repair=repair)
     at = asked[0][1]
     return Result(ok, worst.verdict, tuple(verdicts), judged, diagnoses, faults, text, at, repair)
+
+
+def _told(
+    asked: Sequence[tuple[Call, Case]], verdicts: Sequence[Verdict], claimed: bool, generic: bool
+) -> list[int]:
+    """Which questions count: those of the user's points, and beside them where all is known."""
+    return [
+        k
+        for k, (each, _) in enumerate(asked)
+        if not each.beside or (generic and _knows(verdicts[k], claimed))
+    ]
 
 
 def _otherwise(verdict: Verdict, point: Call) -> str:
@@ -164,21 +175,34 @@ def _judged(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> tuple[Ju
         return finer
     with np.errstate(invalid="ignore"):  # a claim may be infinite
         moves = shaken(claim.again, claim.call)
+    exact = None
     for bits in PRECISIONS if unit == EPSILON else ():
         exact = in_balls(claim.again, claim.call, bits)
         found = judge(verdict, claim.gradients, rtol, case=case, grain=Grain(unit, moves, exact))
-        if exact is None or all(part.right for part in found):
+        if all(part.right for part in found):
             return found
-    last = judge(verdict, claim.gradients, rtol, case=case, grain=Grain(unit, moves))
-    return tuple(_saturated(case, part) for part in last)
+        if exact is None:
+            break
+    grain = Grain(unit, moves)
+    last = judge(verdict, claim.gradients, rtol, case=case, grain=grain)
+    return tuple(_saturated(case, part, replace(grain, exact=exact)) for part in last)
 
 
-def _saturated(case: Case, part: Judged) -> Judged:
+def _saturated(case: Case, part: Judged, grain: Grain) -> Judged:
     """A claim of 0 for a slope that a value of order one does not show in float64, where it is so.
 
-    A saturated `tanh` is such; the 1 of `1e20 + x`, which float64 does not see either, is not.
+    A saturated `tanh` is such; the 1 of `1e20 + x`, which float64 does not see either, is not. Nor
+    is a 0 that the formula gives in balls too: no rounding has made that.
     """
-    faint = [off for off in part.off if off.claimed == 0.0 and abs(off.expected) < EPSILON / STIR]
+    exact = (grain.exact or {}).get(part.part)
+    if exact is not None and exact.shape != np.shape(case.inputs[part.part]):
+        exact = None
+    faint = [
+        off
+        for off in part.off
+        if off.claimed == 0.0 and abs(off.expected) < EPSILON / STIR
+        if exact is None or not exact[off.index].is_zero()
+    ]
     flat = faint[:FLAT]
     if len(flat) < len(part.off) or not all(flat_at(case, off.part, off.index) for off in flat):
         return part

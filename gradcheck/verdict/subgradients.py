@@ -178,7 +178,10 @@ def neighbours(case: Case) -> Iterator[dict[str, Array]]:
     """Reverse mode's gradient at the point, and at points so near that only kinks are crossed.
 
     Among them those to which every kink of an op leans alike: as each of many units may lean either
-    way, a few random points would not meet that, and `x > 0` in a backward pass is just that.
+    way, a few random points would not meet that, and `x > 0` in a backward pass is just that. No
+    point need lie there: `relu(x) - relu(-x)` with `x >= 0` in both gives 2 where the slope is 1.
+    Such a choice of a side for each op is a gradient almost everywhere, and what reverse mode itself
+    gives is of that kind (Bolte and Pauwels, Conservative set valued fields, 2021).
     """
     for lean in (-BESIDE, BESIDE):
         try:

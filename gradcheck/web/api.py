@@ -8,6 +8,7 @@ from starlette.responses import JSONResponse, Response
 
 from gradcheck.documents import WrittenFloat
 from gradcheck.report.judgements import told
+from gradcheck.web.course import place
 from gradcheck.web.pool import Busy, Fault, RanAway
 from gradcheck.web.requests import practice_of, sender_of, student_of
 
@@ -43,11 +44,12 @@ def answered(handler: Any) -> Any:
 async def check(request: Request, asked: dict[str, Any]) -> Any:
     """`{"problem", "part", "answer"}`: a line of `grade --json`."""
     practice = practice_of(request)
-    problem = await practice.find(sender_of(request), _text(asked, "problem"))
+    sender, student = sender_of(request), student_of(request)
+    problem = await practice.find(sender, student, _text(asked, "problem"))
     posed = practice.posed(problem, _text(asked, "part")) if problem else None
     if posed is None:
         raise _Refused(404, "there is no such problem, or no such part: name both")
-    line = await practice.judge(sender_of(request), student_of(request), posed, asked.get("answer"))
+    line = await practice.judge(sender, student, posed, asked.get("answer"))
     return told(line, practice.settings.feedback)
 
 
@@ -62,11 +64,11 @@ async def understand(request: Request, asked: dict[str, Any]) -> Any:
         given = [str(each) for each in asked.get("given") or []][:20]
         typed = _text(asked, "expression"), given, _text(asked, "wrt"), str(answer or "")
         return await practice.pool.ask(sender, "understand_free", *typed)
-    problem = await practice.find(sender, _text(asked, "problem"))
+    problem = await practice.find(sender, student_of(request), _text(asked, "problem"))
     if problem is None:
         raise _Refused(404, "there is no such problem")
     part = _text(asked, "part") or problem.parts[0].name
-    return await practice.pool.ask(sender, "understand", problem.id, part, answer)
+    return await practice.pool.ask(sender, "understand", place(problem), part, answer)
 
 
 async def _asked(request: Request) -> dict[str, Any]:

@@ -7,6 +7,9 @@ from typing import Any
 from gradcheck.batch.attempts import Posed
 from gradcheck.batch.questions import fingerprint
 from gradcheck.problem import Problem, ProblemSet
+from gradcheck.problem.variants import draw_of
+
+DRAWN = "?"  # between the id of a problem and the numbers of a variant
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,3 +51,9 @@ class Course:
                 k = ids.index(id)
                 return (own[k - 1] if k else None), (own[k + 1] if k + 1 < len(own) else None)
         return None, None
+
+
+def place(problem: Problem) -> str:
+    """How the workers are told what is asked: by the id, and the numbers of what was drawn."""
+    drawn = draw_of(problem)
+    return f"{problem.id}{DRAWN}{','.join(map(str, drawn))}" if drawn else problem.id

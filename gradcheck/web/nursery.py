@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from gradcheck.batch.workers import alarm, used
 from gradcheck.web.frames import framed, receive
 from gradcheck.web.work import Work
 
@@ -74,9 +75,9 @@ def _serve(channel: socket.socket, work: Work, memory: int) -> None:
         while True:
             asked = receive(channel)
             work.warm(asked["task"], asked["given"])
-            signal.setitimer(signal.ITIMER_PROF, asked["seconds"])  # the kernel kills beyond it
+            alarm(asked["seconds"])
             said = _said(getattr(work, asked["task"]), asked["given"])
-            signal.setitimer(signal.ITIMER_PROF, 0)
+            alarm(0.0)
             channel.sendall(framed(said))
 
 
@@ -91,9 +92,8 @@ def _said(task: Callable[..., Any], given: list[Any]) -> dict[str, Any]:
 
 def _limit(memory: int) -> None:
     """So many bytes beyond what is used now; no files, no core."""
-    with open("/proc/self/statm") as file:
-        used = int(file.read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + memory, used + memory))
+    most = used() + memory
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))

@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from gradcheck.batch.attempts import Posed
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Part
+from gradcheck.problem.variants import filled
 from gradcheck.report.findings import mistake_name, unnamed, witness_words
 from gradcheck.report.judgements import told
 from gradcheck.report.pages import coded, formula, marked, typed
@@ -51,6 +52,9 @@ def environment() -> Environment:
         "coded": coded,
         "prose": prose,
         "inline": inline,
+        "titled": lambda problem: filled(
+            problem.title or problem.id, {n: n for n in problem.choices}
+        ),
         "named": lambda mistake: mistake_name(mistake).replace("-", " ").capitalize(),
         "matrix": matrix,
         "points": lambda value: f"{value:.6g}",
@@ -121,14 +125,15 @@ async def problem(request: Request) -> Response:
     """One problem; with POST, an answer to one of its parts judged."""
     practice = practice_of(request)
     try:
-        found = await practice.find(sender_of(request), request.path_params["id"])
+        student, id = student_of(request), request.path_params["id"]
+        found = await practice.find(sender_of(request), student, id)
     except Busy:
         return _busy(request)
     if found is None:
         return failed(request, 404, "There is no such problem", "Choose one from the list.")
     if practice.pool.doubts.get(found.id):
         return failed(request, 404, "This problem cannot be asked", practice.pool.doubts[found.id])
-    given = await _earlier(practice, student_of(request), found)
+    given = await _earlier(practice, student, found)
     try:
         if request.method == "POST":
             form = await request.form(max_files=0, max_fields=200)
@@ -190,7 +195,7 @@ async def _problem_page(request: Request, found: Problem, given: dict[str, Any])
     fresh = {
         (found.id, name): each["line"]["verdict"] for name, each in given.items() if each["line"]
     }
-    drawn = await practice.drawn(sender_of(request), found.id)
+    drawn = await practice.drawn(sender_of(request), found)
     parts = [_part(found, part, given.get(part.name), drawn, marks) for part in found.parts]
     before, after = practice.course.beside(found.id)
     return page(

@@ -12,11 +12,13 @@ from gradcheck.batch.attempts import Posed
 from gradcheck.batch.ledger import Judged
 from gradcheck.batch.questions import fingerprint, packed
 from gradcheck.batch.work import left
+from gradcheck.grading.follow import among
 from gradcheck.grading.judgement import OURS
 from gradcheck.practice.rules import RULES
 from gradcheck.problem import Problem, load_text
+from gradcheck.problem.variants import plain, with_draw
 from gradcheck.web.book import Book
-from gradcheck.web.course import Course
+from gradcheck.web.course import DRAWN, Course, place
 from gradcheck.web.pool import Fault, Pool, RanAway
 from gradcheck.web.students import Names
 
@@ -45,6 +47,7 @@ class Practice:
     settings: Settings = field(default_factory=Settings)
     drawings: dict[str, Any] = field(default_factory=dict)
     made: dict[str, Problem | None] = field(default_factory=dict)
+    variants: dict[str, Problem] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Nothing is opened yet, nobody works."""
@@ -66,6 +69,11 @@ class Practice:
 
         Raises Busy where too many wait.
         """
+        part = posed.part.name
+        if posed.problem.follow_through and posed.problem.nearer(part):
+            tried = await self.book.history(student)
+            beside = {each.part: each.answer for each in tried if each.problem == posed.problem.id}
+            answer = among(posed.problem, part, {**beside, part: answer})
         text = packed(answer)
         judged = await self.book.known(posed, text)
         if judged is None:
@@ -77,17 +85,19 @@ class Practice:
     async def _asked(self, sender: str, posed: Posed, text: str) -> Judged:
         """A worker's judgement; what no worker survives is left to a person."""
         try:
-            said = await self.pool.ask(sender, "judge", posed.problem.id, posed.part.name, text)
+            said = await self.pool.ask(sender, "judge", place(posed.problem), posed.part.name, text)
             return Judged(0, said["verdict"], said["score"], said["line"])
         except RanAway:
             return left(posed.problem, 0, posed.part.name, text, self.pool.limits.words())
         except Fault as error:
             return left(posed.problem, 0, posed.part.name, text, f"{OURS}: {error}")
 
-    async def find(self, sender: str, id: str) -> Problem | None:
+    async def find(self, sender: str, student: str, id: str) -> Problem | None:
         """A problem of the sets, or one that is made for a mistake: `next.sign-error.7`."""
-        if id in self.course.problems or not (made := NEXT.fullmatch(id)):
-            return self.course.problems.get(id)
+        if (found := self.course.problems.get(id)) is not None:
+            return await self._own(sender, student, found) if found.choices else found
+        if not (made := NEXT.fullmatch(id)):
+            return None
         if id not in self.made and made[1] in SHOWN:
             try:
                 text = await self.pool.ask(sender, "compose", id)
@@ -96,14 +106,27 @@ class Practice:
             _bounded(self.made)[id] = _problem(id, text)
         return self.made.get(id)
 
+    async def _own(self, sender: str, student: str, problem: Problem) -> Problem | None:
+        """A student's variant of a problem: the one that `gradcheck grade` expects of the name."""
+        key = f"{problem.id}{DRAWN}{plain(student)}"
+        if key not in self.variants:
+            try:
+                drawn = await self.pool.ask(sender, "variant", problem.id, student)
+            except (RanAway, Fault):
+                return None
+            _bounded(self.variants)[key] = with_draw(problem, tuple(drawn))
+        return self.variants[key]
+
     def posed(self, problem: Problem, part: str) -> Posed | None:
         """A part of a problem that was found; the only part needs no name."""
         named = problem.part(part) if part or len(problem.parts) > 1 else problem.parts[0]
-        print_ = self.course.fingerprints.get(problem.id) or fingerprint(problem)
+        known = None if problem.variant else self.course.fingerprints.get(problem.id)
+        print_ = known or fingerprint(problem)
         return None if named is None else Posed(problem, print_, named)
 
-    async def drawn(self, sender: str, id: str) -> Mapping[str, Any]:
+    async def drawn(self, sender: str, problem: Problem) -> Mapping[str, Any]:
         """What the page of a problem shows besides its text; drawn once."""
+        id = place(problem)
         if id not in self.drawings:
             try:
                 _bounded(self.drawings)[id] = await self.pool.ask(sender, "draw", id)
@@ -115,7 +138,7 @@ class Practice:
     async def curve(self, sender: str, posed: Posed, answer: Any) -> Any:
         """An answer's own curve, or None."""
         try:
-            id, part = posed.problem.id, posed.part.name
+            id, part = place(posed.problem), posed.part.name
             return await self.pool.ask(sender, "curve", id, part, answer)
         except (RanAway, Fault):
             return None

@@ -1,23 +1,26 @@
 """What a worker of the practice pages does: judge, say how an answer is read, draw a problem."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from gradcheck.batch.work import Asking, Chunk, judged, prepared, ready
+from gradcheck.batch.work import Asking, Chunk, judged, prepared, problem_of, ready
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, key
 from gradcheck.grading.marking import mark
 from gradcheck.grading.reading import how_read
+from gradcheck.grading.variants import draw_for
 from gradcheck.opinions.opinion import NotScalar
 from gradcheck.practice import next_problem
 from gradcheck.problem import Problem
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.question import question
+from gradcheck.problem.variants import Draw
 from gradcheck.report.judgements import line, told
 from gradcheck.report.mathml import mathml
+from gradcheck.web.course import DRAWN
 from gradcheck.web.drawing import drawn, traced
 
 FREE = 64  # functions that somebody typed, kept by each worker
@@ -38,9 +41,10 @@ class Work:
 
     def prepare(self, id: str) -> str:
         """Why a problem cannot be asked; empty if it can, and everything about it is known."""
-        why = prepared(self.asking(id))
+        asking = replace(self.asking(id), draw=tuple(self.variant(id, "")))
+        why = prepared(asking)
         if not why:
-            found = ready(self.asking(id))
+            found = ready(asking)
             for part in found.problem.parts:
                 judge(found, part, JUNK)
                 if part.name in found.problem.inputs:
@@ -49,14 +53,22 @@ class Work:
 
     def warm(self, task: str, given: Sequence[Any]) -> None:
         """Prepare what a task is about, so that the answer's time is the answer's alone."""
-        if task in ("judge", "understand", "draw", "curve", "compose"):
+        if task == "variant":
+            self.variant(*given)
+        elif task in ("judge", "understand", "draw", "curve", "compose"):
             asking = self.asking(given[0])
             if asking.problem:
                 prepared(asking)
 
     def asking(self, id: str) -> Asking:
-        """A problem of the sets, or one that is made for a mistake."""
-        return self.askings[id] if id in self.askings else _made(id)
+        """A problem of the sets, a variant of it, or one that is made for a mistake."""
+        id, _, numbers = id.partition(DRAWN)
+        found = self.askings[id] if id in self.askings else _made(id)
+        return replace(found, draw=tuple(map(int, numbers.split(",")))) if numbers else found
+
+    def variant(self, id: str, student: str) -> Draw:
+        """Which of the choices of a problem a student has; empty where there are none."""
+        return draw_for(problem_of(self.askings[id]), student)
 
     def compose(self, id: str) -> str:
         """The text of a problem that is made for a mistake; empty where there is none."""

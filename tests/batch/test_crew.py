@@ -44,6 +44,22 @@ def deadly(ready, part, answer):
     return judge(ready, part, answer)
 work.mark = deadly
 """
+SLOW = """
+import time
+from gradcheck.batch import work
+judge = work.mark
+def slow(*given):
+    time.sleep(0.02)
+    return judge(*given)
+work.mark = slow
+"""
+
+
+def poisoned(directory: Path, code: str) -> dict[str, str]:
+    """The environment of processes that begin with a code of ours."""
+    made(directory, {"poison/sitecustomize.py": code})
+    places = [str(directory / "poison"), os.environ.get("PYTHONPATH", ""), os.getcwd()]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
 
 
 @pytest.fixture(scope="module")
@@ -71,12 +87,15 @@ def test_a_killed_run_goes_on_to_the_same_bytes(room, jobs):
     assert calls(room / out) == [1] * len(calls(room / "whole"))
 
 
-def test_ctrl_c_keeps_what_was_judged(room):
-    """Exit code 130, and the same command goes on."""
-    process = command(room, "stopped", "--jobs", "2")
+def test_ctrl_c_keeps_what_was_judged(room, tmp_path):
+    """Exit code 130, and the same command goes on; answers take so long that it is in their midst.
+
+    As at a terminal, the workers hear it too.
+    """
+    process = command(room, "stopped", "--jobs", "2", env=poisoned(tmp_path, SLOW))
     wait_until(lambda: judged(room / "stopped") > 0)
     os.killpg(process.pid, signal.SIGINT)
-    assert process.wait(PATIENCE) in (0, 130)
+    assert process.wait(PATIENCE) == 130
     assert command(room, "stopped").wait(PATIENCE) == 0
     assert outputs(room / "stopped") == outputs(room / "whole")
 
@@ -88,14 +107,10 @@ def test_what_no_worker_survives_is_left_to_a_person(tmp_path, jobs):
     names = [f"s{k}" for k in range(40)]
     rows = [f"{name},{bad.get(name, f'{k}x')}" for k, name in enumerate(names)]
     made(tmp_path, {"set.yaml": SET, "a.csv": "\n".join(["student,line", *rows])})
-    made(tmp_path, {"poison/sitecustomize.py": POISON})
-    path = os.pathsep.join(
-        [str(tmp_path / "poison"), os.environ.get("PYTHONPATH", ""), os.getcwd()]
-    )
     words = [str(tmp_path / "set.yaml"), str(tmp_path / "a.csv"), "--jobs", jobs, "--json"]
     found = subprocess.run(
         [sys.executable, "-m", "gradcheck", "grade", *words],
-        env={**os.environ, "PYTHONPATH": path},
+        env=poisoned(tmp_path, POISON),
         capture_output=True,
         text=True,
         timeout=PATIENCE,
@@ -170,8 +185,9 @@ def test_a_killed_run_on_a_cluster_goes_on(room, tmp_path):
     assert set(calls(room / "far")) == {1}
 
 
-def test_no_scheduler_is_told(tmp_path):
+def test_no_scheduler_is_told(tmp_path, monkeypatch):
     """Where nothing answers, and what is missing."""
+    monkeypatch.setattr("gradcheck.batch.executors.PATIENCE", "1s")
     made(tmp_path, {"set.yaml": SET, "a.csv": "student,line\nada,6x\n"})
     words: Sequence[object] = (tmp_path / "set.yaml", tmp_path / "a.csv")
     found = grade(*words, "--scheduler", "tcp://127.0.0.1:1")

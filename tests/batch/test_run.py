@@ -277,28 +277,36 @@ def test_feedback_holds_for_the_files_too(here):
     assert "expected" in page.read_text(), "the ledger knows it all"
 
 
-def test_processes_give_the_same_bytes(tmp_path, monkeypatch):
-    """The sample class, judged and its pages written in this process and in two others."""
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The sample class, graded in this process: its directory, and what was shown."""
+    out = tmp_path_factory.mktemp("sample")
+    found = grade(*CLASS_ANSWERS, "-o", out, "--jobs", 1)
+    assert found.exit_code == 0
+    return out, found.stdout
+
+
+def test_processes_give_the_same_bytes(sample, tmp_path, monkeypatch):
+    """Judged, and the pages written, in this process and in two others."""
     monkeypatch.setattr("gradcheck.batch.pages.WORTH", 0)
     monkeypatch.setattr("gradcheck.batch.pages.SLICE", 7)
-    one, two = tmp_path / "one", tmp_path / "two"
-    for directory, jobs in ((one, 1), (two, 2)):
-        assert grade(*CLASS_ANSWERS, "-o", directory, "--jobs", jobs).exit_code == 0
+    (one, _), two = sample, tmp_path
+    assert grade(*CLASS_ANSWERS, "-o", two, "--jobs", 2).exit_code == 0
     assert outputs(one) == outputs(two)
     assert len(list((one / "students").iterdir())) == 40
     assert set(calls(one)) == set(calls(two)) == {1}
 
 
-def test_the_sample_class(tmp_path):
+def test_the_sample_class(sample):
     """Forty students, one of whom handed nothing in; the summary counts verdicts and mistakes."""
-    found = grade(*CLASS_ANSWERS, "-o", tmp_path / "out", "--jobs", 1)
-    told = lines((tmp_path / "out" / "results.jsonl").read_text())
+    directory, shown = sample
+    told = lines((directory / "results.jsonl").read_text())
     assert len(told) == 40 * 10
     flipped = sum(t["verdict"] == "right" for t in told if t["problem"] == "double-angle")
-    row = next(line for line in found.stdout.splitlines() if line.startswith("double-angle"))
+    row = next(line for line in shown.splitlines() if line.startswith("double-angle"))
     assert row.split()[1] == str(flipped)
     named = sum(m["id"] == "sign-error" for t in told for m in t["mistakes"] or ())
-    row = next(line for line in found.stdout.splitlines() if line.startswith("sign-error"))
+    row = next(line for line in shown.splitlines() if line.startswith("sign-error"))
     assert row.split()[1] == str(named)
 
 

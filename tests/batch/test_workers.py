@@ -147,3 +147,14 @@ def test_a_worker_is_an_executor():
         time.sleep(0.01)
     worker.shutdown(cancel_futures=True)
     assert isinstance(stuck.exception(), Lost)
+
+
+def test_a_worker_is_ended_while_it_starts():
+    """Whoever asked is told; the process, which imports for a second, does not outlive it."""
+    worker = Worker()
+    asked = worker.submit(waiting)
+    while not (worker.beside.starting.locked() or worker.beside.process):
+        time.sleep(0.001)
+    worker.shutdown(cancel_futures=True)
+    assert isinstance(asked.exception(), RuntimeError)
+    assert not worker.beside.process or not worker.beside.process.is_alive()

@@ -9,6 +9,7 @@ import pytest
 from gradcheck import check, grad, tensor
 from gradcheck.diagnosis import explain
 from gradcheck.grading.key import key
+from gradcheck.notebook.magic import Practice
 from gradcheck.problem.question import question
 
 interactive = pytest.importorskip("IPython.core.interactiveshell")
@@ -135,3 +136,26 @@ def test_a_student_has_variants(shell):
     own = shell.run_line_magic("gradcheck", "own-wave")
     shell.run_line_magic("gradcheck", f"{file} --student bob")
     assert repr(own) != repr(shell.run_line_magic("gradcheck", "own-wave"))
+
+
+def test_a_cell_is_marked_as_grade_marks_it(tmp_path):
+    """Lines of working are read, and what follows from a wrong part is right."""
+    file = tmp_path / "set.yaml"
+    file.write_text("""
+problems:
+- {id: square, inputs: {x: 2.0}, program: (x**2 + 1)**2}
+- {id: chain, inputs: {x: 2.0}, wrt: [z, x], program: "z = x**3\\nz**2"}
+""")
+    practice = Practice(None)
+    practice.open(str(file))
+    told = [
+        ("square", "2(x^2+1)*2x\n4x(x^2+1)", "right"),
+        ("square", "2(x^2+1)*2x = 4x(x^2+2)", "wrong"),
+        ("chain.x", "9x^5", "wrong"),
+        ("chain.z", "3z", "wrong"),
+        ("chain.x", "9x^5", "right"),
+        ("chain.z", "2z", "right"),
+        ("chain.x", "9x^5", "wrong"),
+    ]
+    for name, answer, verdict in told:
+        assert repr(practice.answer(name, answer)).partition(":")[0] == verdict, (name, answer)

@@ -59,8 +59,36 @@ def test_moodle_is_told_what_was_found():
 
 
 @pytest.mark.parametrize(
+    ("table", "doubtful"),
+    [
+        ("Full name,Grade\nJane Doe,\nJane Doe,\nBob,\n", "Jane Doe"),
+        ("Identifier,ID number,Grade\nParticipant 101,7,\nParticipant 8,101,\n", "101"),
+        ("Identifier,Full name,Grade\nParticipant 101,Jane Doe,\n", "101, Jane Doe"),
+    ],
+)
+def test_nobody_gets_the_points_of_another(table, doubtful):
+    """A row that may be somebody else's is left as it is, and that is said."""
+    found = filled(table.encode(), "moodle", POINTS, 10.0)
+    assert found.content.decode() == table
+    (said,) = (words for words in found.notices if "another's" in words)
+    assert said.endswith(f": {doubtful}")
+
+
+def test_cells_come_back_whatever_is_in_them():
+    """Separators, quotes and line ends within cells; the header's own do not count."""
+    table = 'Full name;"Mark, a, b, c";Grade\r\nJane Doe;"x;""y""\r\n,z";\r\n'
+    content = filled(table.encode(), "moodle", POINTS, 10.0).content.decode()
+    given, row = csv.reader(io.StringIO(table, newline=""), delimiter=";")
+    assert [*csv.reader(io.StringIO(content, newline=""), delimiter=";")] == [
+        given,
+        [*row[:2], "1"],
+    ]
+
+
+@pytest.mark.parametrize(
     ("export", "words"),
     [
+        (b"Student,ID\n" + b"x" * 200_000 + b",1\n", "no table"),
         (CANVAS.encode(), "Homework 2 (77)`, `Homework 3 (78)"),
         (b"Student,ID\nx,1\n", "none that looks like one"),
         (b"Name,Homework (1)\nx,1\n", "no column that names students"),

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,7 +16,11 @@ PATIENCE = 300  # seconds, for anything, on a busy machine
 
 
 def command(
-    room: Path, out: str, *more: str, given: Sequence[str] = ("set.yaml", "form.csv")
+    room: Path,
+    out: str,
+    *more: str,
+    given: Sequence[str] = ("set.yaml", "form.csv"),
+    env: Mapping[str, str] | None = None,
 ) -> "subprocess.Popen[bytes]":
     """`gradcheck grade` of what is given in a room, as a process group of its own."""
     words = ["grade", *(str(room / name) for name in given), "-o", str(room / out), *more]
@@ -25,6 +29,7 @@ def command(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
+        env=env,
     )
 
 

@@ -18,7 +18,7 @@ UNNAMED = {  # what has another name than those, or none
     "layer norm, gamma left out", "batch norm, no n", "attention, not scaled",
     "convolution, off by one", "glu, gate's derivative", "glu, halves swapped",
     "rows of length one, norm not squared", "gelu, the other formula", "huber, no clip",
-    "multi-head, cotangent lost", "multi-head, factor",
+    "multi-head, cotangent lost", "multi-head, factor", "kernel flipped", "lstm, gates swapped",
 }  # fmt: skip
 SAMPLE = list(WRONG)[::4]
 
@@ -59,3 +59,20 @@ def test_zeros_do_not_pass_where_float64_is_blind():
     """Beside 1e20 float64 sees nothing that x does; that its slope is 1 is known all the same."""
     with pytest.raises(GradientError):
         assert_vjp(lambda x: 1e20 + np.sum(x), lambda g, x: np.zeros_like(x), np.array([1.0, 2.0]))
+
+
+@pytest.mark.parametrize("nothing", [lambda g, x: 0 * g, lambda g, x: np.zeros_like(x)])
+def test_zeros_do_not_pass_for_a_saturated_slope_that_balls_know(nothing):
+    """Tanh' of 40 is 7e-35, and no rounding has made these zeros; it has made those of 1 - y**2."""
+
+    def rounded(g, x):
+        out = np.zeros(x.shape)  # takes no balls
+        out += g * (1 - np.tanh(x) ** 2)
+        return out
+
+    x = np.array([40.0, -50.0])
+    with pytest.raises(GradientError):
+        assert_vjp(np.tanh, nothing, x)
+    assert assert_vjp(np.tanh, rounded, x)
+    for size in (1, 1e5):  # of 4e6 balls of 2048 bits say no more than that it is near 0
+        assert assert_vjp(np.tanh, lambda g, x: g * (1 - np.tanh(x) ** 2), size * x)

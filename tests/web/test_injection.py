@@ -91,13 +91,15 @@ def test_every_field_of_json(client, text):
 
 def test_names_and_prompts_and_the_report(tmp_path):
     """A name is text on the pages, in the ledger, and in what `gradcheck report` makes of it."""
-    text = "problems: [{{id: one, title: {0}, prompt: {0}, inputs: {{x: 2.0}}, program: x**2}}]"
-    for evil in CORPUS[:9]:
-        with served(tmp_path, text.format(json.dumps(evil))) as client:
+    one = "{{id: p{1}, title: {0}, prompt: {0}, inputs: {{x: 2.0}}, program: x**2}}"
+    problems = (one.format(json.dumps(evil), k) for k, evil in enumerate(CORPUS[:9]))
+    text = f"title: {json.dumps(CORPUS[0])}\nproblems: [{', '.join(problems)}]"
+    with served(tmp_path, text) as client:
+        for k, evil in enumerate(CORPUS[:9]):
             client.post("/name", data={"name": evil, "back": "/"})
             form = {"part": "x", "level": "3", "answer": evil}
             assert strange(client.get("/").text) == []
-            assert strange(client.post("/p/one", data=form).text) == []
+            assert strange(client.post(f"/p/p{k}", data=form).text) == []
     assert report(tmp_path, "html", None, None) == 0
     pages = list(tmp_path.rglob("*.html"))
     assert len(pages) > len(CORPUS[:9])

@@ -21,6 +21,11 @@ from gradcheck.opinions.floats.scan import Scanned
 
 SURE = 1e-8  # of the slope: a wider bar asks for the scan
 HEARD = 32  # units of rounding that a value may carry before the scan is asked
+LOUDER = 16
+"""How many times what the fine rung is heard to carry the bar allows for: nothing more than HEARD
+where that is two units. Where more digits cancel inside f, the differences of the coarse rungs are
+by chance as alike as not; that both sums of the fine rung, odd and even, are 16 times quieter than
+the noise too is seldom (measured in `test_coverage`)."""
 STEPS = 2.0 ** np.array([-20, -11, -10, -9]) * (1 + GOLDEN / 4)
 """Of the natural length: three for extrapolation, one near the point for what hides there. An error
 of order h^4 and rounding of eps/h are least together near eps^(1/5), 2^-10.4. The steps are no
@@ -31,9 +36,9 @@ def glance(f: Function, x: float, length: float = 1.0, here: float | None = None
     """The derivative of f at x with its bar; None where more must be asked. `here` is f(x).
 
     Central differences at 2^-9, 2^-10 and 2^-11 of the length on which f varies are extrapolated
-    twice; the bar is what two of the once extrapolated differ by, and the rounding of f. The slopes
-    to either side at 2^-20 must agree with it as closely as that rounding lets them, so no kink or
-    jump lies at x.
+    twice; the bar is what two of the once extrapolated differ by, the rounding of f, and the noise
+    heard in its values at 2^-20, where a parabola leaves nothing else. The slopes to either side
+    there must agree with it as closely as that rounding lets them, so no kink or jump lies at x.
     """
     known = {} if here is None else {float(x): here}
     samples = Samples(f, float(x), length, length, known)
@@ -53,11 +58,14 @@ def _slope(left: Side, right: Side, f0: float) -> tuple[float, float] | None:
     steps = (left.steps + right.steps) / 2
     noise = HEARD * rounding(f0, np.maximum(np.abs(left.values), np.abs(right.values))) / steps
     from_left, from_right = slope_to(left, f0), slope_to(right, f0)
-    central = (from_left + from_right) / 2
+    central, rise = (from_left + from_right) / 2, from_right - from_left
     once = central[1:3] + (central[1:3] - central[2:]) / 3
     value = float(once[0] + (once[0] - once[1]) / 15)
-    bar = abs(float(once[0] - once[1])) + float(noise[1])
-    turn = abs(from_right[1] - from_left[1]) * steps[0] / steps[1] + noise[0]
-    near = max(abs(from_left[0] - value), abs(from_right[0] - value)) <= turn + bar
+    bend = rise[1] * steps[0] / steps[1]
+    apart = abs(float(once[0] - once[1]))
+    turn = abs(bend) + noise[0] + noise[1] + apart
+    near = max(abs(from_left[0] - value), abs(from_right[0] - value)) <= turn
+    strayed = max(abs(central[0] - value), abs(rise[0] - bend)) * steps[0]
+    bar = apart + float(max(noise[1], LOUDER * strayed / steps[1]))
     sure = bar <= SURE * abs(value)
     return (value, bar) if math.isfinite(value) and near and sure else None

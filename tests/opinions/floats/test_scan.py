@@ -448,8 +448,9 @@ def test_two_parabolas_that_meet(x: float, left: int, right: int, bend: int) -> 
 def test_a_kink_beside_x_is_not_at_x(distance: float, side: int) -> None:
     """However near the kink of |x - c|, x has the slope of its own side.
 
-    The bar is what the grid of float64 leaves: no step is longer than the distance, and an
-    extrapolated quotient over it loses some 30 roundings of 1.
+    That the bar covers the truth is a promise, how wide it is only measured: no step is longer than
+    the distance, so it grows as rounding over it. The factor 64 is not derived; of 1,500 other
+    distances one had more (66.6 at 3.999892367751974e-12), and its bar covered the truth too.
     """
     slope = scan(lambda t: abs(t - 1), 1 + side * distance)
     assert slope.kind == "smooth"
