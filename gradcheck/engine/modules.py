@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from textwrap import indent
 from typing import Any
 from weakref import WeakValueDictionary
@@ -199,13 +199,19 @@ class Linear(Module):
 
 
 class _Loss(Module):
-    """A loss function with its reduction."""
+    """A loss function with its reduction; `row` is its name in the table of ops."""
+
+    row: str
 
     def __init__(self, reduction: str = "mean") -> None:
         """`reduction` is "mean", "sum" or "none"."""
         if reduction not in REDUCTIONS:
             raise ValueError(f"{reduction} is not a valid value for reduction")
         self.reduction = reduction
+
+    def forward(self, given: Any, target: Any) -> Any:
+        """The loss."""
+        return TABLE[self.row](given, target, reduction=self.reduction)
 
     def __repr__(self) -> str:
         """As PyTorch prints it."""
@@ -215,7 +221,9 @@ class _Loss(Module):
 class MSELoss(_Loss):
     """The mean (or the sum, or each) of (input - target)**2."""
 
-    def forward(self, given: Any, target: Any) -> Tensor:
+    row = "mse_loss"
+
+    def forward(self, given: Any, target: Any) -> Any:
         """The loss; warns in PyTorch's words where the shapes differ."""
         if np.shape(bare(given)) != np.shape(bare(target)):
             came, wanted = np.shape(bare(given)), np.shape(bare(target))
@@ -226,13 +234,15 @@ class MSELoss(_Loss):
                 UserWarning,
                 stacklevel=2,
             )
-        return TABLE["mse_loss"](given, target, reduction=self.reduction)  # type: ignore[no-any-return]
+        return super().forward(given, target)
 
 
 class CrossEntropyLoss(_Loss):
     """Minus the logarithm of softmax at the right class; targets are classes or probabilities."""
 
-    def forward(self, given: Any, target: Any) -> Tensor:
+    row = "cross_entropy"
+
+    def forward(self, given: Any, target: Any) -> Any:
         """The loss; raises IndexError or ValueError in PyTorch's words for a wrong target."""
         labels = np.asarray(bare(target))
         if labels.dtype.kind in "iu":
@@ -251,4 +261,35 @@ class CrossEntropyLoss(_Loss):
                 "expected target dtype to be Long or Byte, but got "
                 f"{'Double' if labels.dtype == np.float64 else labels.dtype}"
             )
-        return TABLE["cross_entropy"](given, target, reduction=self.reduction)  # type: ignore[no-any-return]
+        return super().forward(given, target)
+
+
+class BCELoss(_Loss):
+    """-(y log p + (1 - y) log(1 - p)) of probabilities p."""
+
+    row = "binary_cross_entropy"
+
+
+class BCEWithLogitsLoss(_Loss):
+    """The same of sigmoid(input), without its overflow."""
+
+    row = "binary_cross_entropy_with_logits"
+
+
+class L1Loss(_Loss):
+    """The mean (or the sum, or each) of |input - target|."""
+
+    row = "l1_loss"
+
+
+class SmoothL1Loss(_Loss):
+    """Half a square near the target, an absolute value away from it."""
+
+    row = "smooth_l1_loss"
+
+
+LOSSES: Mapping[str, type[_Loss]] = {
+    loss.__name__: loss
+    for loss in (MSELoss, CrossEntropyLoss, BCELoss, BCEWithLogitsLoss, L1Loss, SmoothL1Loss)
+}
+"""The loss functions, by PyTorch's names."""

@@ -9,6 +9,7 @@ import numpy as np
 import sympy
 from flint import arb
 
+from gradcheck.engine.modules import LOSSES
 from gradcheck.engine.recording import MODE, enable_grad, no_grad
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language.rules.vocabulary import Vocabulary, words
@@ -56,9 +57,8 @@ TENSOR_METHODS = words(
     "eval"
 )
 # A run that is recorded gives these their meaning; elsewhere a layer is a function of its input.
-LAYERS = words("Linear MSELoss CrossEntropyLoss ReLU Tanh Sigmoid Sequential")
+LAYERS = words("Linear ReLU Tanh Sigmoid Sequential") | frozenset(LOSSES)
 RECORDED_WORDS = LAYERS | words("record grad SGD Adam Parameter manual_seed rand randn randint")
-LOSSES = {"MSELoss": "mse_loss", "CrossEntropyLoss": "cross_entropy"}
 
 VOCABULARY = Vocabulary(
     functions=(frozenset(TABLE) - INTERNAL)
@@ -116,7 +116,7 @@ class NumberKind:
         if name in QUESTIONS:
             return self._asked(QUESTIONS[name])
         if name in LOSSES:
-            return _loss(TABLE[LOSSES[name]])
+            return _loss(TABLE[LOSSES[name].row])
         if name in RECORDED_WORDS:
             return _unrecorded(name)
         if name.startswith(OF_METHODS):

@@ -1,7 +1,10 @@
 """PyTorch's `torch.nn`, as much of it as there is here."""
 
 from gradcheck.engine.modules import (
+    BCELoss,
+    BCEWithLogitsLoss,
     CrossEntropyLoss,
+    L1Loss,
     Linear,
     Module,
     MSELoss,
@@ -9,12 +12,16 @@ from gradcheck.engine.modules import (
     ReLU,
     Sequential,
     Sigmoid,
+    SmoothL1Loss,
     Tanh,
 )
 from gradcheck.nn import functional
 
 __all__ = [
+    "BCELoss",
+    "BCEWithLogitsLoss",
     "CrossEntropyLoss",
+    "L1Loss",
     "Linear",
     "MSELoss",
     "Module",
@@ -22,6 +29,7 @@ __all__ = [
     "ReLU",
     "Sequential",
     "Sigmoid",
+    "SmoothL1Loss",
     "Tanh",
     "functional",
 ]

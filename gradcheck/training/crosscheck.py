@@ -26,8 +26,7 @@ BARE: Mapping[str, Callable[..., Any]] = {
     "grad": grad,
     "tensor": tensor,
     "Linear": modules.Linear,
-    "MSELoss": modules.MSELoss,
-    "CrossEntropyLoss": modules.CrossEntropyLoss,
+    **modules.LOSSES,
     "SGD": optimizers.SGD,
     "Adam": optimizers.Adam,
 }

@@ -11,8 +11,6 @@ from gradcheck.training.recorder import Recorder
 from gradcheck.training.scripts import words
 from gradcheck.training.traced import Traced
 
-LOSSES = {"MSELoss": "mse_loss", "CrossEntropyLoss": "cross_entropy"}
-
 
 class Layer:
     """A `Linear` whose weight and bias are leaves of the run."""
@@ -51,14 +49,14 @@ class Layer:
 class Loss:
     """A loss function; its complaints are the engine's."""
 
-    def __init__(self, recorder: Recorder, name: str, inner: Any) -> None:
-        """`name` is that of its row in the table of ops."""
-        self.recorder, self.name, self.inner = recorder, name, inner
+    def __init__(self, recorder: Recorder, inner: Any) -> None:
+        """`inner` is the engine's own."""
+        self.recorder, self.inner = recorder, inner
 
     def __call__(self, given: Any, target: Any) -> Any:
         """The loss of what was given, against the target."""
         made = self.inner(self.recorder.bare(given), self.recorder.bare(target))
-        row, reduction = TABLE[LOSSES[self.name]], self.inner.reduction
+        row, reduction = TABLE[self.inner.row], self.inner.reduction
         return self.recorder.made(
             made, lambda kind: lambda a, b: row(a, b, reduction=reduction), (given, target)
         )
@@ -86,24 +84,30 @@ class RecordedOptimizer:
 
 def context(recorder: Recorder) -> Mapping[str, Callable[..., Any]]:
     """The functions of one recorded run."""
-    return words(recorder) | {  # type: ignore[operator,no-any-return]
-        "no_grad": no_grad,
-        "enable_grad": enable_grad,
-        "record": recorder.record,
-        "grad": recorder.grad,
-        "tensor": lambda *args, **kwargs: _tensor(recorder, *args, **kwargs),
-        "Linear": lambda *args, **kwargs: _linear(recorder, *args, **kwargs),
-        "MSELoss": lambda **kwargs: Loss(recorder, "MSELoss", modules.MSELoss(**kwargs)),
-        "CrossEntropyLoss": lambda **kwargs: Loss(
-            recorder, "CrossEntropyLoss", modules.CrossEntropyLoss(**kwargs)
-        ),
-        "SGD": lambda params, *args, **kwargs: _optimizer(
-            recorder, optimizers.SGD, params, args, kwargs
-        ),
-        "Adam": lambda params, *args, **kwargs: _optimizer(
-            recorder, optimizers.Adam, params, args, kwargs
-        ),
-    }
+    losses = {name: _loss(recorder, loss) for name, loss in modules.LOSSES.items()}
+    return (
+        dict(words(recorder))
+        | losses
+        | {
+            "no_grad": no_grad,
+            "enable_grad": enable_grad,
+            "record": recorder.record,
+            "grad": recorder.grad,
+            "tensor": lambda *args, **kwargs: _tensor(recorder, *args, **kwargs),
+            "Linear": lambda *args, **kwargs: _linear(recorder, *args, **kwargs),
+            "SGD": lambda params, *args, **kwargs: _optimizer(
+                recorder, optimizers.SGD, params, args, kwargs
+            ),
+            "Adam": lambda params, *args, **kwargs: _optimizer(
+                recorder, optimizers.Adam, params, args, kwargs
+            ),
+        }
+    )
+
+
+def _loss(recorder: Recorder, loss: Callable[..., Any]) -> Callable[..., Loss]:
+    """`MSELoss(reduction="sum")`."""
+    return lambda **kwargs: Loss(recorder, loss(**kwargs))
 
 
 def _linear(recorder: Recorder, *args: Any, **kwargs: Any) -> Layer:

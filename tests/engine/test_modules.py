@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from gradcheck import nn
 from gradcheck.engine import SGD, Adam, Linear, MSELoss, tensor
 from gradcheck.engine.factories import manual_seed
 from tests.support.oracle import double, of, same, table, torch
@@ -171,3 +172,19 @@ def test_the_weights_of_a_layer_follow_the_seed():
     assert (first.weight == again.weight).all()
     assert not (first.weight == second.weight).any()
     assert (Linear(2, 2, seed=5).weight == Linear(2, 2, seed=5).weight).all()
+
+
+@pytest.mark.parametrize("name", ["BCELoss", "BCEWithLogitsLoss", "L1Loss", "SmoothL1Loss"])
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+def test_losses_are_pytorchs(name, reduction):
+    """Value and gradient, with either reduction."""
+    given, target = [0.2, 0.9, 0.6], [0.0, 1.0, 1.0]
+    ours = tensor(given, requires_grad=True)
+    made = getattr(nn, name)(reduction=reduction)(ours, tensor(target))
+    made.backward()
+    with double():
+        theirs = torch.tensor(given, requires_grad=True)
+        due = getattr(torch.nn, name)(reduction=reduction)(theirs, torch.tensor(target))
+        due.backward()
+    np.testing.assert_allclose(made.item(), due.item(), rtol=1e-12)
+    np.testing.assert_allclose(ours.grad, theirs.grad.numpy(), rtol=1e-12)
