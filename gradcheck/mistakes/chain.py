@@ -67,6 +67,7 @@ missing_inner_derivative = mistake(
     "{dw}, the derivative of {w}.",
     example=("sin(x**2)", {"x": "cos(x**2)"}),
     common=1.0,
+    is_a="wrong-variable",  # by the inside: of a x + c the same as by c
 )
 
 outer_not_differentiated = mistake(
