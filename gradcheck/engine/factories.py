@@ -11,6 +11,7 @@ import numpy as np
 
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.ops.row import BOUNDS, spelled
 
 Array = np.ndarray[Any, Any]
 Maker = Callable[..., Array]
@@ -48,18 +49,13 @@ def _eye(n: int, m: int | None = None, k: int = 0, *, dtype: Any = np.float64) -
 
 def _linspace(*bounds: Any, **named: Any) -> Array:
     ends: Any = [np.float64(end) if np.ndim(end) == 0 else end for end in bounds[:2]]
-    named = {NUMPYS.get(name, name): v for name, v in named.items()}
-    made: Array = np.linspace(*ends, *bounds[2:], **named)
+    made: Array = np.linspace(*ends, *bounds[2:], **spelled(named, BOUNDS))
     return made
 
 
 def _arange(*bounds: Any, **named: Any) -> Array:
-    made: Array = np.arange(*bounds, **{NUMPYS.get(name, name): v for name, v in named.items()})
+    made: Array = np.arange(*bounds, **spelled(named, BOUNDS))
     return made
-
-
-NUMPYS = {"end": "stop", "steps": "num"}
-"""PyTorch's names of arguments by NumPy's."""
 
 
 MAKERS: Mapping[str, Maker] = {

@@ -1,6 +1,6 @@
 """The words of the checked language, and what each number kind means by them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -18,7 +18,7 @@ from gradcheck.numbers.scalars import Scalar, Scalars, wrap
 from gradcheck.numbers.symbolic import Symbolic, constants
 from gradcheck.ops import BY_SPELLING, TABLE
 from gradcheck.ops.methods import OF_METHODS, OWN
-from gradcheck.ops.row import COMPOUNDS, FORMULA_SPELLINGS, SPELLINGS, Op
+from gradcheck.ops.row import COMPOUNDS, FORMULA_SPELLINGS, SPELLINGS, Compound, Op
 
 # Arrays from nothing, and questions whose answer has no derivative.
 MAKERS: dict[str, Callable[..., Any]] = {
@@ -134,14 +134,20 @@ class NumberKind:
         return self._rounded(row, call) if self.name == "tensor" else call
 
     @staticmethod
-    def _rounded(row: Op, call: Callable[..., Any]) -> Callable[..., Any]:
-        """A constant is rounded too: where rounding is sampled, the tape does not see sinh(7)."""
+    def _rounded(row: Op | Compound, call: Callable[..., Any]) -> Callable[..., Any]:
+        """A constant is rounded too: where rounding is sampled, the tape does not see sinh(7).
+
+        What a formula only moves, as `tile` does and `linspace` its ends, is as exact as it was.
+        """
 
         def rounded(*args: Any, **kwargs: Any) -> Any:
             value = call(*args, **kwargs)
             if MODE.disturb is None or not isinstance(value, float | np.ndarray):
                 return value
-            return MODE.disturb(row, value)
+            if not isinstance(row, Compound):
+                return MODE.disturb(row, value)
+            moved = np.isin(value, np.concatenate([[], *map(np.ravel, _numbers(args))]))
+            return np.where(moved, value, MODE.disturb(TABLE["multiply"], value))[()]
 
         return rounded
 
@@ -185,6 +191,15 @@ def _unrecorded(name: str) -> Callable[..., Any]:
         raise TypeError(f"`{name}` needs a program that calls `backward` - call it, or leave it")
 
     return refuse
+
+
+def _numbers(values: Any) -> Iterator[Any]:
+    """The numbers and arrays among arguments, inside lists too."""
+    for each in values:
+        if isinstance(each, list | tuple):
+            yield from _numbers(each)
+        elif isinstance(each, int | float | np.ndarray | np.generic):
+            yield each
 
 
 def _floats(value: Any) -> Any:

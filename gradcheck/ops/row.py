@@ -215,10 +215,12 @@ class Compound:
     size: str = "elementwise"
     school: tuple[str, ...] = ()
     example: Example | None = None
+    words: Mapping[str, str] = field(default_factory=dict)
+    """Further names of its own arguments."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """NumPy's function on plain numbers, its meaning on every other kind."""
-        kwargs = spelled(kwargs)
+        kwargs = spelled(kwargs, self.words)
         if self.function is None or handler_of((*args, *kwargs.values())):
             return self.meaning(*args, **kwargs)
         return self.function(*args, **kwargs)
@@ -227,7 +229,7 @@ class Compound:
         self, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """A call's arguments by position, with the defaults; TypeError where they do not fit."""
-        call = self._signature.bind(*args, **spelled(kwargs))
+        call = self._signature.bind(*args, **spelled(kwargs, self.words))
         call.apply_defaults()
         return call.args, call.kwargs
 
@@ -255,6 +257,9 @@ SPELLINGS = {
     "dim1": "axis1",
     "dim2": "axis2",
 }
+BOUNDS = {"end": "stop", "steps": "num"}
+"""The same of what goes from a start to a stop (`lerp` has an end, too, and means another)."""
+NO_WORDS: Mapping[str, str] = {}
 
 
 def everything() -> dict[str, Op | Compound]:
@@ -349,9 +354,12 @@ def _filled(cell: Cell, params: Mapping[str, Any]) -> Cell:
     return None if cell is None else partial(cell, **params)
 
 
-def spelled(kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Keyword arguments in NumPy's words: `dim` is `axis`, and several axes are a tuple."""
-    spelled = {SPELLINGS.get(key, key): value for key, value in kwargs.items()}
+def spelled(kwargs: Mapping[str, Any], own: Mapping[str, str] = NO_WORDS) -> dict[str, Any]:
+    """Keyword arguments in NumPy's words: `dim` is `axis`, and several axes are a tuple.
+
+    `own` are further words of the one function that is called.
+    """
+    spelled = {own.get(key) or SPELLINGS.get(key, key): value for key, value in kwargs.items()}
     if type(spelled.get("axis")) is list:
         spelled["axis"] = tuple(spelled["axis"])
     return spelled

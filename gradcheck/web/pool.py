@@ -144,6 +144,16 @@ async def _received(reader: asyncio.StreamReader) -> Any:
     return json.loads(await reader.readexactly(length(head)))
 
 
+async def _opened(channel: socket.socket) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Both directions of a socket; it is closed where nobody waits for them any more."""
+    channel.setblocking(False)
+    try:
+        return await asyncio.open_connection(sock=channel)
+    except BaseException:
+        channel.close()
+        raise
+
+
 class Pool:
     """The workers, from `start` to `stop`."""
 
@@ -184,9 +194,7 @@ class Pool:
         problems = [id for *_, ids in self.sets for id in ids]
         start = {"sets": self.sets, "problems": problems, "memory": self.limits.memory}
         await asyncio.to_thread(self.control.sendall, framed(start))
-        reading = self.control.dup()
-        reading.setblocking(False)
-        reader, self.news = await asyncio.open_connection(sock=reading)
+        reader, self.news = await _opened(self.control.dup())
         self.following = asyncio.create_task(self._follow(reader))
 
     async def _renew_nursery(self, old: "subprocess.Popen[bytes]") -> None:
@@ -295,14 +303,14 @@ class Pool:
     async def _from_nursery(self) -> _Worker:
         """A new worker; raises OSError or EOFError where the nursery is gone."""
         ours, theirs = socket.socketpair()
-        ours.setblocking(False)
-        reader, writer = await asyncio.open_connection(sock=ours)
-        try:
-            with theirs:
+        with theirs:
+            reader, writer = await _opened(ours)
+            try:
                 socket.send_fds(self.control, [FORK], [theirs.fileno()])
-            worker = _Worker(reader, writer, (await _received(reader))["pid"])
-        except BaseException:  # the server stops, too: a worker without its socket ends by itself
-            writer.close()
-            raise
+                theirs.close()
+                worker = _Worker(reader, writer, (await _received(reader))["pid"])
+            except BaseException:  # the server stops, too: a worker without its socket ends
+                writer.close()
+                raise
         self.living.add(worker)
         return worker

@@ -28,8 +28,10 @@ SQUARE = "class Square(torch.autograd.Function):\n    @staticmethod\n"
 
 
 def printed(text: str) -> str:
-    """What a script prints."""
-    return trace(problem_of(text, "script"), {}).printed
+    """What a script prints that ends without an error."""
+    found = trace(problem_of(text, "script"), {})
+    assert found.error is None, found.error
+    return found.printed
 
 
 SAID = {

@@ -2,8 +2,10 @@
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
+import warnings
 
 import pytest
 
@@ -118,3 +120,23 @@ def test_killed_workers_and_a_killed_nursery_are_replaced():
         return [*found, await judged(pool, WRONG)]
 
     assert in_pool(FAST, run, workers=2) == ["right", "right", "wrong"]
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 2, 3, 5, 8, 13, 200])
+def test_stopped_at_any_moment_nothing_stays_open(rounds):
+    """Also while workers are being forked, and sockets are being opened."""
+
+    async def whole():
+        pool = Pool(course().texts(), workers=3, limits=FAST)
+        await pool.start()
+        for _ in range(rounds):
+            await asyncio.sleep(0)
+        await pool.stop()
+
+    before = set(os.listdir("/proc/self/fd"))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", ResourceWarning)
+        asyncio.run(whole())
+        gc.collect()
+    assert not said
+    assert set(os.listdir("/proc/self/fd")) <= before

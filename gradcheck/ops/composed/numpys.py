@@ -7,7 +7,7 @@ import numpy as np
 
 from gradcheck.ops.composed.picking import along, is_nan, seen
 from gradcheck.ops.indexing import setitem
-from gradcheck.ops.row import Example, composed
+from gradcheck.ops.row import BOUNDS, Example, composed
 
 VECTOR = {"a": (4,), "b": (4,)}
 
@@ -219,15 +219,17 @@ def _quantile(x: Any, q: Any, axis: Any, keepdims: bool, method: str) -> Any:
         np.reshape(np.transpose(x, (*kept, *axes)), (*(shape[k] for k in kept), -1)), axis=-1
     )
     n = np.shape(rows)[-1]
-    at = (q if hasattr(q, "shape") else np.asarray(q, dtype=float)) * (n - 1)
-    low, high = np.floor(seen(at)).astype(int), np.ceil(seen(at)).astype(int)
+    at = (np.stack(q) if isinstance(q, list | tuple) else q) * (n - 1)
+    here = np.asarray(seen(at))  # compared and never rounded, so that exact numbers stay exact
+    low = np.sum(here[..., None] >= np.arange(1, n), axis=-1).astype(int)
+    high = low + np.asarray(here > low).astype(int)
     if method == "linear":
         part = at - low
         y = rows[..., low] * (1 - part) + rows[..., high] * part
     elif method in ("lower", "higher", "nearest"):
-        y = rows[
-            ..., {"lower": low, "higher": high, "nearest": np.rint(seen(at)).astype(int)}[method]
-        ]
+        odd = low % 2 == 1  # of two neighbours as near, the even one
+        near = low + np.asarray((here - low > 0.5) | ((here - low == 0.5) & odd)).astype(int)
+        y = rows[..., {"lower": low, "higher": high, "nearest": near}[method]]
     elif method == "midpoint":
         y = (rows[..., low] + rows[..., high]) / 2
     else:
@@ -257,8 +259,8 @@ def percentile(
     x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False
 ) -> Any:
     """What q hundredths of the entries lie below."""
-    share = q / 100 if hasattr(q, "shape") else np.asarray(q, dtype=float) / 100
-    return _quantile(x, share, axis, keepdims, method)
+    share = np.stack(q) if isinstance(q, list | tuple) else q
+    return _quantile(x, share / 100, axis, keepdims, method)
 
 
 @composed(
@@ -379,6 +381,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
 @composed(
     function=np.linspace,
+    words=BOUNDS,
     size="spaced",
     example=Example("linspace(a, b, 3) * 2", {"a": (), "b": ()}),
 )

@@ -1,0 +1,41 @@
+"""Formulas of numbers alone, which no tape sees, beside what is differentiated."""
+
+import numpy as np
+import pytest
+
+from gradcheck.ops import COMPOUNDS, everything
+from gradcheck.problem import load_text
+from gradcheck.verdict.consult import consult
+
+SPECTRAL = {"eigh", "svd", "lstsq"}
+"""Formulas with a row that has no closed form."""
+WORDY = {"convolve", "correlate", "piecewise", "multilabel_soft_margin_loss"}
+"""Examples that say a word, pass a function or compute with a list: no program does."""
+
+
+def consulted(name):
+    """The opinions on the sum of a formula's example, on numbers in the text, times an input."""
+    example, rng = everything()[name].example, np.random.default_rng(3)
+    drawn = {
+        each: size if isinstance(size, list) else rng.uniform(0.1, 0.9, size).tolist()
+        for each, size in example.inputs.items()
+    }
+    lines = [f"{each} = {_written(v)}" for each, v in drawn.items()]
+    lines += [f"sum(factor * ({example.text}))"]
+    text = "\n".join(f"    {line}" for line in lines)
+    problem = load_text(f"id: t\ninputs: {{factor: 2.0}}\nprogram: |\n{text}\n").problems[0]
+    return consult(problem.case({"factor": problem.inputs["factor"].value}))
+
+
+def _written(values):
+    """As a program says it: places and truth values are lists."""
+    return values if np.asarray(values).dtype.kind in "bi" else f"array({values})"
+
+
+@pytest.mark.parametrize("name", sorted(set(COMPOUNDS) - WORDY))
+def test_each_opinion_follows_formulas_of_constants(name):
+    """Reverse mode, too, whose samples of rounding disturb what a constant computes."""
+    found = consulted(name)
+    assert found.verdict == "agree"
+    missing = {each: said.abstains for each, said in found.opinions.items() if said.abstains}
+    assert not missing or (name in SPECTRAL and set(missing) == {"symbolic"}), missing
