@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from gradcheck.diagnosis.blocks import Block, blocks
-from gradcheck.diagnosis.nearby import Around, nearby
+from gradcheck.diagnosis.nearby import Around, inside, nearby, overlaps, turned
 from gradcheck.engine.backward import RIGHT, Verbs, reachable, walk
 from gradcheck.engine.tape import Leaf, Node, Step
 from gradcheck.mistakes import Accumulation, Edge, Mistake, Start
 from gradcheck.opinions.opinion import Array
 from gradcheck.opinions.tape import Tape
+
+LOSING = ("keep", "assign")  # where paths meet: some of what arrives is lost
 
 Key = tuple[Any, ...]
 Span = tuple[Any, ...] | None
@@ -110,6 +112,7 @@ def _edges(tape: Tape, around: Around) -> dict[str, list[tuple[Site, Edge]]]:
     """All edges as the right backward pass sees them, for a pull and for a fit."""
     found: dict[str, list[tuple[Site, Edge]]] = {"pull": [], "fit": []}
     again: Counter[Key] = Counter()
+    kernels = turned(tape)
 
     def pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
         right = RIGHT.pull(node, i, g, y, operands)
@@ -118,7 +121,10 @@ def _edges(tape: Tape, around: Around) -> dict[str, list[tuple[Site, Edge]]]:
         again[node.span, node.op.name, i] += 1
         key = (node.span, node.op.name, i, again[node.span, node.op.name, i])
         site = Site(node, i, key, node.span)
-        edge = replace(_edge(tape, node, i, g, right), around=around[node])
+        other = node.edges[1 - i] if len(node.edges) == 2 else None
+        there = {how: k[other] for how, k in kernels.items() if other is not None and other in k}
+        edge = _edge(tape, node, i, g, right)
+        edge = replace(edge, around=around[node], turned=there, inside=inside(tape, node.edges[i]))
         found["pull"].append((site, edge))
         found["fit"].append((site, _edge(tape, node, i, right, RIGHT.fit(node, i, right))))
         return right
@@ -161,6 +167,8 @@ def _sites(
         return list(_accumulations(tape))
     if row.verb == "keep":
         return list(_meetings(tape))
+    if row.verb == "assign":
+        return list(_overlaps(tape))
     return [
         one for site, edge in edges[row.verb] if _can(row, edge) for one in _ways(row, site, edge)
     ]
@@ -202,7 +210,15 @@ def _meetings(tape: Tape) -> Iterator[Site]:
                 (node, i) for node in tape.nodes for i, e in enumerate(node.edges) if e is site.step
             ]
             for n, edge in enumerate(edges):
-                yield replace(site, key=(*site.key, n), choice=edge)
+                lost = {other: True for other in edges if other != edge}
+                yield replace(site, key=(*site.key, n), choice=lost)
+
+
+def _overlaps(tape: Tape) -> Iterator[Site]:
+    """Steps of which overlapping slices were taken, once for each order of assigning them."""
+    for site in _accumulations(tape):
+        for n, lost in enumerate(overlaps(tape, site.step)):
+            yield replace(site, key=(*site.key, "assigned", n), choice=lost)
 
 
 def _made(tape: Tape, row: Mistake, sites: Sequence[Site], key: Key) -> Iterator[WrongVerb]:
@@ -229,11 +245,12 @@ def _said_wrong(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]
         right = RIGHT.pull(node, i, g, y, operands)
         return wrong(node, i, g, right) if (node, i) in sites else right
 
-    def keep(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
+    def lose(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
         right = RIGHT.pull(node, i, g, y, operands)
         target = node.edges[i]
         site = None if target is None else sites.get((target, -1))
-        return right if site is None or site.choice == (node, i) else 0 * right
+        lost = None if site is None else site.choice.get((node, i))
+        return right if lost is None else row.wrong(_edge(tape, node, i, g, right), lost)
 
     def fit(node: Node, i: int, g: Any) -> Any:
         right = _fit(node, i, g)
@@ -244,9 +261,10 @@ def _said_wrong(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]
         return row.wrong(Accumulation(held, g)) if (step, -1) in sites else right
 
     right = replace(RIGHT, fit=_fit)
-    said = {"seed": seed, "pull": pull, "keep": keep, "fit": fit, "accumulate": accumulate}
-    verb = "pull" if row.verb == "keep" else row.verb
-    return replace(right, **{verb: said[row.verb]})  # type: ignore[arg-type]
+    said = {"seed": seed, "pull": pull, "fit": fit, "accumulate": accumulate}
+    if row.verb in LOSING:
+        return replace(right, pull=lose)
+    return replace(right, **{row.verb: said[row.verb]})  # type: ignore[arg-type]
 
 
 def _fit(node: Node, i: int, g: Any) -> Any:

@@ -7,6 +7,8 @@ the whole, which no wrong step would give.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import combinations
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from gradcheck.ops import TABLE
 SAME = 1e-9  # of the largest entry: equal but for rounding
 LARGEST = 100_000  # entries: larger tensors are not looked at
 LONGEST = 300  # steps likewise
+DEEPEST = 4  # axes: of more, too many subsets would have to be looked at
 OVERFLOW = 700  # exp of more is infinite
 
 
@@ -38,7 +41,8 @@ def blocks(tape: Tape) -> Iterator[Block]:
     if len(tape.nodes) > LONGEST:
         return
     for y in tape.nodes:
-        if 0 < np.ndim(tape.values[y][0]) <= 2 and 0 < np.size(tape.values[y][0]) <= LARGEST:
+        made = tape.values[y][0]
+        if 0 < np.ndim(made) <= DEEPEST and 0 < np.size(made) <= LARGEST:
             found = _layer_norm(tape, y) if y.op.name == "layer_norm" else _block(tape, y)
             if found is not None:
                 yield found
@@ -61,7 +65,7 @@ def _layer_norm(tape: Tape, y: Node) -> Block | None:
     g = tape.back(only={y}).get(y)
     if x is None or g is None or len(y.params["axis"]) > 1:
         return None
-    axis = y.params["axis"][0] % argument.ndim
+    axis = (y.params["axis"][0] % argument.ndim,)
     d = argument - _mean(argument, axis)
     scale = np.sqrt(_mean(d**2, axis) + y.params["eps"])
     edge = _edge(
@@ -165,23 +169,34 @@ def _is_normal(x: Any, y: Any) -> Mapping[str, Any] | None:
     """`scale` is the standard deviation by which was divided."""
     if np.shape(x) != np.shape(y) or _is(x, y):
         return None
-    for axis in range(np.ndim(y)):
-        if y.shape[axis] < 2 or not _is(y.mean(axis=axis), 0.0):
+    for axis in subsets(np.ndim(y)):
+        if not _centred(y, axis):
             continue
-        d = x - x.mean(axis=axis, keepdims=True)
+        d = x - _mean(x, axis)
         scale = np.sqrt(_mean(d**2, axis) / _mean(y**2, axis))
         if np.all(np.isfinite(scale)) and _is(y * scale, d):
             return {"axis": axis, "scale": scale}
     return None
 
 
-def _mean(a: Any, axis: int) -> Any:
+def subsets(axes: int) -> Iterator[tuple[int, ...]]:
+    """Every choice of axes, the smaller ones first."""
+    for count in range(1, axes + 1):
+        yield from combinations(range(axes), count)
+
+
+def _centred(y: Any, axis: tuple[int, ...]) -> bool:
+    """Whether the means along axes of more than one entry are 0."""
+    return prod(y.shape[k] for k in axis) > 1 and _is(y.mean(axis=axis), 0.0)
+
+
+def _mean(a: Any, axis: tuple[int, ...]) -> Any:
     return np.mean(a, axis=axis, keepdims=True)
 
 
-def _normal_pull(g: Any, y: Any, x: Any, *, axis: int, scale: Any, ddof: int) -> Any:
+def _normal_pull(g: Any, y: Any, x: Any, *, axis: tuple[int, ...], scale: Any, ddof: int) -> Any:
     """Ioffe and Szegedy 2015, the backward pass of batch normalisation, where eps is part of y."""
-    n = y.shape[axis]
+    n = prod(y.shape[k] for k in axis)
     return (g - _mean(g, axis) - y * _mean(g * y, axis) * n / (n - ddof)) / scale
 
 
@@ -202,7 +217,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     "logsumexp": Kind(lambda y: bool(np.all(np.isfinite(y))), _is_logsumexp, _of("logsumexp")),
     "normalise": Kind(
-        _some(lambda y, axis: _is(y.mean(axis=axis), 0.0)),
+        lambda y: any(_centred(y, axis) for axis in subsets(np.ndim(y))),
         _is_normal,
         _normal_pull,
         ({"ddof": 0}, {"ddof": 1}),

@@ -15,6 +15,7 @@ from gradcheck.diagnosis.pairs import two_mistakes
 from gradcheck.diagnosis.preparing import Prepared
 from gradcheck.diagnosis.remarks import remarks
 from gradcheck.diagnosis.tables import Given, fitting, given
+from gradcheck.diagnosis.unsummed import unsummed
 from gradcheck.mistakes.whole_answer import integrated_instead
 from gradcheck.opinions.opinion import Array
 
@@ -85,7 +86,8 @@ def _by_cost(
     fits = [prepared.made[n] for n in fitting(prepared.tables[part].get(wanted.shape), wanted)]
     named = [made for made in fits if not made.mistake.vague]
     integrated = _integrated(prepared, part, wanted, slopes)
-    yield [_hypothesis(made) for made in named] + integrated
+    found = integrated + unsummed(prepared, part, wanted)
+    yield [_hypothesis(made) for made in named] + found
     yield [_hypothesis(made) for made in fits]
     yield coefficients(prepared, part, wanted)
     pairs = two_mistakes(prepared, part, wanted)

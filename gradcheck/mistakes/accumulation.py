@@ -17,7 +17,7 @@ overwritten_not_accumulated = mistake(
 one_path_left = mistake(
     "overwritten-not-accumulated",
     verb="keep",
-    wrong=lambda e: 0 * e.right,
+    wrong=lambda e, _: 0 * e.right,
     says="`{text}` is used more than twice: the gradients of all its uses add up, here only one of "
     "them is left.",
     example=("sum(x**3 + sin(x) + exp(x))", {"x": "cos(x)"}, {"x": (3,)}),
@@ -27,16 +27,17 @@ one_path_left = mistake(
 
 slices_overwritten = mistake(
     "overwritten-not-accumulated",
-    verb="accumulate",
-    wrong=lambda m: np.where(m.g == 0, m.held, m.g),
-    says="Slices of `{text}` overlap: where they do, their gradients add up, here the last one "
-    "overwrote the others.",
+    verb="assign",
+    wrong=lambda e, lost: np.where(lost, 0, e.right),
+    says="Slices of `{text}` overlap: where they do, their gradients add up, here one overwrote "
+    "the others.",
     example=(
         "sum(x[:3]**2 + x[1:]**3)",
         {"x": "array([2*x[0], 2*x[1], 2*x[2], 3*x[3]**2])"},
         {"x": (4,)},
     ),
     common=0.5,
+    habit=False,
 )
 
 counted_twice = mistake(

@@ -43,6 +43,21 @@ def _one_row(g: Any, row: int) -> Any:
     return out
 
 
+def _axis(e: Edge) -> int | None:
+    """The one axis that was summed away; None where all were."""
+    axis = e.params.get("axis")
+    if isinstance(axis, tuple) and len(axis) == 1:
+        axis = axis[0]
+    return axis if isinstance(axis, int) else None
+
+
+def _one_left(g: Any, axis: Any, k: int) -> Any:
+    """A cotangent of which one slice across an axis is left."""
+    out = np.zeros_like(g)
+    np.moveaxis(out, axis, 0)[k] = np.moveaxis(g, axis, 0)[k]
+    return out
+
+
 def _statistic(e: Edge) -> bool:
     """A mean or a variance of rows or columns, as layers are normalised by."""
     return e.op in ("mean", "var", "std") and np.size(e.g) > 1
@@ -121,15 +136,56 @@ factor_twice = mistake(
     common=0.4,
 )
 
-constant_twice = mistake(
+given_factor_twice = mistake(
     "chain-factor-twice",
     verb="pull",
-    where=lambda e: _factor(e) and np.ndim(e.other) == 0 and e.op in ("multiply", "divide"),
+    where=lambda e: e.op in ("multiply", "divide") and np.shape(e.right) == np.shape(e.g),
     wrong=lambda e: e.rule(e.right, e.y, e.operands),
-    says="The constant factor of `{text}` is in the gradient twice.",
+    says="The factor that `{text}` has on the way back is in the gradient twice.",
     example=("sum(tanh(x / 3)**2)", {"x": "2*tanh(x/3)*(1 - tanh(x/3)**2) / 9"}, {"x": (3,)}),
     common=0.4,
     habit=False,
+)
+
+matrix_dropped = mistake(
+    "chain-factor-dropped",
+    verb="pull",
+    where=lambda e: e.op == "matmul" and np.shape(e.g) == e.shape,
+    wrong=lambda e: e.g,
+    says="The cotangent passed through the product `{text}` unchanged: the other matrix is "
+    "missing.",
+    example=("sum(A @ x * V)", {"x": "V"}, {"A": (3, 3), "x": (3, 2), "V": (3, 2)}),
+    common=0.45,
+    habit=False,
+)
+
+denominator_forgotten = mistake(
+    "chain-factor-dropped",
+    verb="pull",
+    where=lambda e: e.op == "divide" and e.i == 1,
+    choices=lambda e: (0, 1),
+    wrong=lambda e, power: -e.g * e.other / e.x**power,
+    says="The derivative of `{text}` by what is below is divided by its square: here it is not.",
+    example=("sum(v / x)", {"x": "-v/x"}, {"x": (3,), "v": (3,)}),
+    common=0.45,
+    habit=False,
+)
+
+last_term = mistake(
+    "overwritten-not-accumulated",
+    verb="pull",
+    where=lambda e: e.op in ("sum", "mean") and _axis(e) is not None,
+    choices=lambda e: (-1, 0),
+    wrong=lambda e, k: _one_left(e.right, _axis(e), k),
+    says="All terms of `{text}` send something back: here only the last or the first one did.",
+    example=(
+        "sum(sum(X, axis=1)**2)",
+        {"X": "2*sum(X, axis=1, keepdims=True) * array([0, 0, 1])"},
+        {"X": (5, 3)},
+    ),
+    common=0.3,
+    habit=False,
+    hidden_by=(ONE_LONG,),
 )
 
 last_sample = mistake(

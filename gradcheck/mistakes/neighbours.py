@@ -28,6 +28,19 @@ def _with_other(e: Edge, tensor: Any) -> Any:
     return e.rule(e.g, e.y, operands)
 
 
+def _inside(e: Edge) -> Sequence[Any]:
+    """What the sum that the op's operand is would be with a tensor for one of its own."""
+    assert e.inside is not None
+    forward, (a, b) = e.inside
+    first = [forward(each, b) for each in _like(e, a, (a, b))]
+    return [*first, *(forward(a, each) for each in _like(e, b, (a, b)))]
+
+
+def _with_inside(e: Edge, x: Any) -> Any:
+    """The pull at another operand."""
+    return e.rule(e.g, e.y, tuple(x if each is e.x else each for each in e.operands))
+
+
 def _square(e: Edge) -> bool:
     """A product of two matrices that is square."""
     return e.op == "matmul" and np.ndim(e.g) == 2 and len(e.g) == len(e.g.T)
@@ -72,6 +85,57 @@ cotangent_transposed = mistake(
     common=0.5,
     habit=False,
     hidden_by=(SYMMETRIC,),
+)
+
+kernel_reversed = mistake(
+    "flipped",
+    verb="pull",
+    where=lambda e: e.op in PRODUCTS and "reversed" in e.turned,
+    choices=lambda e: (e.turned["reversed"],),
+    wrong=_with_other,
+    says="At `{text}` the entries of the kernel were taken in reverse order.",
+    example=(
+        "sum((x[:3]*w[0] + x[1:4]*w[1] + x[2:]*w[2]) * v)",
+        {
+            "x": "concatenate((w[2]*v, [0, 0])) + concatenate(([0], w[1]*v, [0]))"
+            " + concatenate(([0, 0], w[0]*v))",
+            "w": "array([sum(x[2:]*v), sum(x[1:4]*v), sum(x[:3]*v)])",
+        },
+        {"x": (5,), "w": (3,), "v": (3,)},
+    ),
+    common=0.35,
+)
+
+kernel_transposed = mistake(
+    "transposed",
+    verb="pull",
+    where=lambda e: e.op in PRODUCTS and "transposed" in e.turned,
+    choices=lambda e: (e.turned["transposed"],),
+    wrong=_with_other,
+    says="At `{text}` an entry of the transposed matrix was taken.",
+    example=(
+        "sum((x * w[0, 1] + sin(x) * w[1, 0]) * v)",
+        {"x": "(w[1, 0] + cos(x)*w[0, 1])*v", "w": "array([[0, sum(sin(x)*v)], [sum(x*v), 0]])"},
+        {"x": (3,), "w": (2, 2), "v": (3,)},
+    ),
+    common=0.3,
+)
+
+neighbour_inside = mistake(
+    "wrong-tensor-in-derivative",
+    verb="pull",
+    where=lambda e: e.elementwise and e.inside is not None and np.ndim(e.x) > 0,
+    choices=_inside,
+    wrong=_with_inside,
+    says="In the derivative of `{text}` another tensor of the same shape was taken in the "
+    "difference or sum inside.",
+    example=(
+        "sum((tanh(x) - v)**2)",
+        {"x": "2*(x - v) * (1 - tanh(x)**2)"},
+        {"x": (4,), "v": (4,)},
+    ),
+    common=0.4,
+    habit=False,
 )
 
 flipped = mistake(

@@ -3,6 +3,8 @@
 A normalisation is y = (x - mean) / scale; its right pull is (g - mean(g) - y mean(g y)) / scale.
 """
 
+from itertools import combinations
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -35,10 +37,22 @@ def _normal(e: Edge) -> bool:
 def _norm(e: Edge, first: float = 1.0, second: float = 1.0, axis: Any = "") -> Any:
     """The pull of a normalisation, with factors before its two means, and their axis."""
     axis = e.params["axis"] if axis == "" else axis
-    n = e.y.shape[e.params["axis"]]
+    n = _count(e)
     along = e.y * np.mean(e.g * e.y, axis=axis, keepdims=True) * n / (n - e.params["ddof"])
     mean = np.mean(e.g, axis=axis, keepdims=True)
     return (e.g - first * mean - second * along) / e.params["scale"]
+
+
+def _count(e: Edge) -> float:
+    """How many entries a normalisation's means are of."""
+    return float(prod(e.y.shape[k] for k in e.params["axis"]))
+
+
+def _other_axes(e: Edge) -> Any:
+    """Every choice of axes but those that were normalised."""
+    axes = range(np.ndim(e.y))
+    found = [c for k in range(1, np.ndim(e.y) + 1) for c in combinations(axes, k)]
+    return [c for c in found if c != e.params["axis"]]
 
 
 def _either(factor: Any) -> Any:
@@ -84,7 +98,7 @@ sums_of_statistics = mistake(
     "sum-for-mean",
     verb="pull",
     where=_normal,
-    choices=_either(lambda e: float(e.y.shape[e.params["axis"]])),
+    choices=_either(_count),
     wrong=lambda e, factors: _norm(e, *factors),
     says="Two means stand in the derivative of `{text}`: here they are sums, the division by the "
     "number of entries is missing.",
@@ -108,8 +122,8 @@ signs_of_statistics = mistake(
 statistics_along_other = mistake(
     "summed-over-wrong-axis",
     verb="pull",
-    where=lambda e: _normal(e) and np.ndim(e.y) == 2,
-    choices=lambda e: (1 - e.params["axis"], None),
+    where=lambda e: _normal(e) and np.ndim(e.y) > 1,
+    choices=_other_axes,
     wrong=lambda e, axis: _norm(e, axis=axis),
     says="In the derivative of `{text}` the means go along the axis that was normalised: here "
     "along another.",

@@ -33,7 +33,9 @@ class Edge:
     `g` arrives (for a fit: after the pull), `right` is what the right verb makes of it, `y` and
     `operands` are the op's value and arguments, `shape` is that of the operand; `rule(g, y,
     operands)` is the op's own VJP, `shared` says that the operand has other uses too. `around` are
-    other tensors of the run, the nearest first.
+    other tensors of the run, the nearest first. `turned` has, where the other operand is an
+    entry chosen by numbers, that which stands there if the tensor is "reversed" or "transposed".
+    `inside` is the operand itself where it is a sum or difference: the op and its operands.
     """
 
     op: str
@@ -48,6 +50,8 @@ class Edge:
     shared: bool
     rule: Callable[..., Any]
     around: tuple[Any, ...] = ()
+    turned: Mapping[str, Any] = field(default_factory=dict)
+    inside: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
 
     @property
     def x(self) -> Any:
@@ -120,9 +124,9 @@ class Mistake:
 
     `verb` is "derivative" (calculus: a rule at a node), "coefficient" or "constant" (a number
     before a term, one that is added), "read" (a number of the program); "seed", "pull", "fit",
-    "accumulate" or "keep" (backprop; the last is one pull of those that meet); "answer" (the whole
-    answer). `common` orders hypotheses that fit alike: how often it is seen, 0 to 1. `operand`
-    points at an argument of the node rather than at the node. `habit` says that the act makes sense
+    "accumulate", "keep" or "assign" (backprop; in the last two some of the pulls that meet are
+    lost); "answer" (the whole answer). `common` orders hypotheses that fit alike: how often it is
+    seen, 0 to 1. `operand` points at an argument of the node rather than at the node. `habit` says that the act makes sense
     as a misconception, done at every site alike. `vague` is said only where no named act fits: a
     factor 2 may come from anywhere. `generic` is said after more telling names, and not beside one
     that `is_a` case of it. `hidden_by` is what a problem may be like so that nobody can see the
@@ -169,6 +173,7 @@ FAMILIES = {
     "fit": "backprop",
     "accumulate": "backprop",
     "keep": "backprop",
+    "assign": "backprop",
     "answer": "whole",
     "type": "typing",
     "retype": "typing",

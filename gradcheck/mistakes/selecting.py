@@ -36,6 +36,20 @@ def _by_rows(e: Edge) -> bool:
     return e.op == "getitem" and isinstance(index, list | np.ndarray) and np.ndim(index) == 1
 
 
+def _entry_of_each_row(e: Edge) -> bool:
+    """One entry chosen from each of several rows: a list of numbers for every axis."""
+    index = e.params.get("index")
+    lists = isinstance(index, tuple) and all(np.ndim(part) == 1 for part in index)
+    return e.op == "getitem" and lists and len(index) == len(e.shape) > 1  # type: ignore[arg-type]
+
+
+def _to_the_row(e: Edge) -> Any:
+    """The cotangent of a chosen entry given to its whole row."""
+    out = np.zeros(e.shape)
+    np.add.at(out, e.params["index"][:-1], np.asarray(e.g)[..., None])
+    return out
+
+
 def _by_position(e: Edge) -> Any:
     """The cotangents in the order in which the rows were chosen."""
     out = np.zeros(e.shape)
@@ -50,6 +64,13 @@ def _to_an_end(e: Edge, end: int) -> Any:
     out = np.zeros(e.shape)
     np.moveaxis(out, axis, 0)[end] = e.g if not e.params.get("keepdims") else e.g.squeeze(axis)
     return out
+
+
+def _part(e: Edge, i: int) -> Any:
+    """The cotangent of the i-th of the arrays that were joined."""
+    rule = TABLE[e.op].vjp(i)
+    assert rule is not None
+    return rule(e.g, e.y, *e.operands, **e.params)
 
 
 def _in_other_order(e: Edge, order: str) -> Any:
@@ -128,6 +149,22 @@ repeated_index = mistake(
     "one is left.",
     example=("sum(x[[0, 2, 2]] * v)", {"x": "array([v[0], 0*v[0], v[2]])"}, {"x": (3,), "v": (3,)}),
     common=0.6,
+)
+
+to_the_row = mistake(
+    "mask-wrong",
+    verb="pull",
+    where=_entry_of_each_row,
+    wrong=_to_the_row,
+    says="`{text}` is one entry of each row: its gradient goes there, here it went to the whole "
+    "row.",
+    example=(
+        "sum(X[[0, 1], [2, 0]] * v)",
+        {"X": "v[:, None] + 0*X"},
+        {"X": (2, 3), "v": (2,)},
+    ),
+    common=0.4,
+    hidden_by=(ONE_LONG,),
 )
 
 the_other_extreme = mistake(
@@ -213,6 +250,20 @@ to_an_end = mistake(
     ),
     common=0.35,
     hidden_by=(ONE_LONG,),
+)
+
+parts_swapped = mistake(
+    "wrong-index",
+    verb="pull",
+    where=lambda e: e.op in ("concatenate", "stack") and len(e.operands) == 2,
+    wrong=lambda e: _part(e, 1 - e.i),
+    says="On the way back through `{text}` the parts that were joined are in each other's place.",
+    example=(
+        "sum(concatenate((x, sin(x))) * v)",
+        {"x": "v[3:] + v[:3]*cos(x)"},
+        {"x": (3,), "v": (6,)},
+    ),
+    common=0.35,
 )
 
 other_order = mistake(

@@ -132,6 +132,28 @@ transposed = mistake(
     hidden_by=(SYMMETRIC,),
 )
 
+reversed_order = mistake(
+    "flipped",
+    verb="answer",
+    wrong=lambda w: [
+        {n: np.flip(g, axis) for n, g in w.right.items() if g.ndim > axis} for axis in (0, 1)
+    ],
+    says="The answer is the gradient with its entries in reverse order along one axis.",
+    example=("x[0] * y + x[1] * y**2 + x[2]", {"x": "array([1, y**2, y])"}, {"x": (3,), "y": ()}),
+    common=0.3,
+    hidden_by=(ONE_LONG,),
+)
+
+not_summed = mistake(
+    "broadcast-not-summed",
+    verb="answer",
+    wrong=lambda w: [],  # known by the answer: see `diagnosis.unsummed`
+    says="Summed over {c}, this answer is the gradient: the sum is missing.",
+    example=("sum(X * b[:, None])", {"b": "X"}, {"X": (2, 3), "b": (2,)}),
+    common=0.5,
+    hidden_by=(ONE_LONG,),
+)
+
 at_another_point = mistake(
     "at-another-point",
     verb="answer",

@@ -1,4 +1,4 @@
-"""Eighty classic faults of networks differentiated by hand: most are named, from numbers alone."""
+"""Classic faults of networks differentiated by hand: most are named, from numbers alone."""
 
 import numpy as np
 import pytest
@@ -21,8 +21,12 @@ def test_hand_and_tape_agree(name: str) -> None:
 
 
 def test_faults_are_named() -> None:
-    """Of eighty faults nine in ten are named in every part that they change."""
-    assert len(ALL) == 80
+    """Of four sets of forty nine faults in ten are named in every part that they change.
+
+    When they were first tried, before anything was completed by what they missed, it was 25, 28, 28
+    and 33 of 40.
+    """
+    assert len(ALL) == 160
     missed = {(name, fault): said for name, fault in ALL if (said := unnamed(name, fault))}
     assert len(missed) <= (1 - NAMED) * len(ALL), missed
 

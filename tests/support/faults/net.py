@@ -33,3 +33,4 @@ class Net:
     back: Callable[[Inputs, Pick], dict[str, Any]]
     faults: Mapping[str, str]
     later: Mapping[str, str]
+    seed: int = 7
