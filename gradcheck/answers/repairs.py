@@ -7,6 +7,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 from gradcheck.answers.echo import PRODUCT, bracketed, echo
@@ -36,18 +37,36 @@ class Repair:
     now: str
 
 
+@dataclass(frozen=True, eq=False)
+class Change:
+    """A piece of a formula, and what would stand in its place."""
+
+    kind: str
+    node: ast.expr
+    new: ast.expr
+
+    def made(self, tree: ast.Expression) -> Repair:
+        """The formula with the change made in it."""
+        shown = _shown(self.kind, self.node, self.new)
+        return Repair(_with(tree, self.node, self.new), self.kind, *shown)
+
+
 def repairs(tree: ast.Expression, names: Sequence[str]) -> Iterator[Repair]:
     """Every small change of a formula in these names of single numbers; the likeliest first."""
-    nodes = list(_nodes(tree.body))
-    terms = _terms(tree.body)
-    made = 0
-    for change in (_signs, _numbers, _functions, _letters, _factors, _brackets, _missing):
+    return (change.made(tree) for change in changes(tree, names))
+
+
+def changes(tree: ast.Expression, names: Sequence[str]) -> Iterator[Change]:
+    """The same, not yet made."""
+    return islice(_changes(tree, names), MOST)
+
+
+def _changes(tree: ast.Expression, names: Sequence[str]) -> Iterator[Change]:
+    nodes, terms = list(_nodes(tree.body)), _terms(tree.body)
+    for kinds in (_signs, _numbers, _functions, _letters, _factors, _brackets, _missing):
         for node in nodes:
-            for kind, new in change(node, names, node in terms):
-                yield Repair(_with(tree, node, new), kind, *_shown(kind, node, new))
-                made += 1
-                if made >= MOST:
-                    return
+            for kind, new in kinds(node, names, node in terms):
+                yield Change(kind, node, new)
 
 
 def _shown(kind: str, node: ast.expr, new: ast.expr) -> tuple[int, int, str]:
@@ -65,7 +84,7 @@ def _shown(kind: str, node: ast.expr, new: ast.expr) -> tuple[int, int, str]:
     return start, end, echo(new)
 
 
-Change = Iterator[tuple[str, ast.expr]]
+News = Iterator[tuple[str, ast.expr]]
 
 
 def _nodes(node: ast.AST) -> Iterator[ast.expr]:
@@ -86,7 +105,7 @@ def _terms(body: ast.expr) -> list[ast.expr]:
     return found
 
 
-def _signs(node: ast.expr, names: Sequence[str], term: bool) -> Change:
+def _signs(node: ast.expr, names: Sequence[str], term: bool) -> News:
     match node:
         case ast.UnaryOp(op=ast.USub(), operand=inner):
             yield "sign", inner
@@ -98,7 +117,7 @@ def _signs(node: ast.expr, names: Sequence[str], term: bool) -> Change:
             yield "sign", ast.UnaryOp(ast.USub(), node)
 
 
-def _numbers(node: ast.expr, names: Sequence[str], term: bool) -> Change:
+def _numbers(node: ast.expr, names: Sequence[str], term: bool) -> News:
     if not isinstance(node, ast.Constant) or not isinstance(node.value, int | Fraction):
         return
     value = Fraction(node.value)
@@ -116,7 +135,7 @@ def _number(value: Fraction) -> ast.expr:
     return ast.BinOp(_number(Fraction(value.numerator)), ast.Div(), ast.Constant(value.denominator))
 
 
-def _functions(node: ast.expr, names: Sequence[str], term: bool) -> Change:
+def _functions(node: ast.expr, names: Sequence[str], term: bool) -> News:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         for family in FUNCTIONS:
             for other in family if node.func.id in family else ():
@@ -124,14 +143,14 @@ def _functions(node: ast.expr, names: Sequence[str], term: bool) -> Change:
                     yield "function", ast.Call(ast.Name(other, ast.Load()), node.args, [])
 
 
-def _letters(node: ast.expr, names: Sequence[str], term: bool) -> Change:
+def _letters(node: ast.expr, names: Sequence[str], term: bool) -> News:
     if isinstance(node, ast.Name):
         for other in names:
             if other != node.id:
                 yield "letter", ast.Name(other, ast.Load())
 
 
-def _factors(node: ast.expr, names: Sequence[str], term: bool) -> Change:
+def _factors(node: ast.expr, names: Sequence[str], term: bool) -> News:
     """A factor, a divisor or an exponent that is too much."""
     match node:
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
@@ -141,7 +160,7 @@ def _factors(node: ast.expr, names: Sequence[str], term: bool) -> Change:
             yield "too much", left
 
 
-def _missing(node: ast.expr, names: Sequence[str], term: bool) -> Change:
+def _missing(node: ast.expr, names: Sequence[str], term: bool) -> News:
     """A factor or a divisor that a term lacks, a power that a name lacks."""
     if isinstance(node, ast.Name):
         yield "missing", ast.BinOp(node, ast.Pow(), ast.Constant(2))
@@ -156,7 +175,7 @@ def _missing(node: ast.expr, names: Sequence[str], term: bool) -> Change:
         yield "missing", ast.BinOp(node, ast.Div(), below)
 
 
-def _brackets(node: ast.expr, names: Sequence[str], term: bool) -> Change:
+def _brackets(node: ast.expr, names: Sequence[str], term: bool) -> News:
     """A bracket taken away from a sum, or put around one."""
     match node:
         case ast.BinOp(ast.BinOp(a, first, b), second, c):
@@ -171,7 +190,7 @@ def _brackets(node: ast.expr, names: Sequence[str], term: bool) -> Change:
 PLUS, TIMES = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
 
 
-def _regrouped(first: ast.operator, second: ast.operator, new: ast.expr) -> Change:
+def _regrouped(first: ast.operator, second: ast.operator, new: ast.expr) -> News:
     """Three numbers in other brackets, where that makes a difference of sums and products."""
     known = all(isinstance(op, PLUS + TIMES) for op in (first, second))
     if known and isinstance(first, PLUS) != isinstance(second, PLUS):

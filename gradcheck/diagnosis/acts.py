@@ -136,13 +136,15 @@ def _calculus(
     right: tuple[Gradients, ...],
     rows: Sequence[Mistake],
 ) -> None:
-    for points, line in paths:
+    nothing = {name: np.full(np.shape(g), np.nan) for name, g in right[0].items()}
+    for points, line in ((points, line) for points, whole in paths for line in whole.alone):
         for act in calculus.acts(line, rows):
-            key = ("calculus", *act.key)
-            new = Made(act.mistake, act.span, list(right), act.place is None, None, act, line)
+            key = ("calculus", *line.shapes, *act.key)
+            start = [{**nothing, **{name: g[name] for name in line.shapes}} for g in right]
+            new = Made(act.mistake, act.span, [*start], act.place is None, None, act, line)
             entry = found.setdefault(key, new)
             for k, gradients in zip(points, line.split(act.flat), strict=True):
-                entry.at[k] = gradients
+                entry.at[k] = {**nothing, **gradients}
 
 
 def _misread(

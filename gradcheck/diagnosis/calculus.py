@@ -35,13 +35,8 @@ def acts(line: Line, rows: Sequence[Mistake]) -> Iterator[WrongRule]:
     for n, row in enumerate(rows):
         sites = [p for p, s in zip(found, operations, strict=True) if row.where(s)]
         for place in sites:
-            yield WrongRule(
-                (n, *place.key),
-                row,
-                place,
-                _span(line, row, place),
-                shifted(line, place, row.wrong),
-            )
+            made = shifted(line, place, row.wrong)
+            yield WrongRule((n, *place.key), row, place, _span(line, row, place), made)
         if row.habit and len(sites) > 1 and len(line.nodes) <= RERUNS:
             wrong = {k: row.wrong for place in sites for k in place.ks}
             yield WrongRule((n, "everywhere"), row, None, None, rerun(line, wrong))

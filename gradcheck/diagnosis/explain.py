@@ -95,7 +95,14 @@ def _by_cost(
 
 
 def _hypothesis(made: Made) -> Hypothesis:
-    return Hypothesis(made.mistake, made.span, made.everywhere, made.texts)
+    here = Hypothesis(made.mistake, made.span, made.everywhere, made.texts)
+    if made.line is None or made.rule is None or made.rule.place is None:
+        return here
+    nodes = below = 0
+    for k in made.rule.place.ks:
+        nodes |= 1 << k
+        below |= made.line.above[k]
+    return replace(here, nodes=nodes, below=below)
 
 
 def _integrated(

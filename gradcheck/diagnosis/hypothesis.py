@@ -17,7 +17,8 @@ class Hypothesis:
 
     `span` is the largest stretch of the text on which it makes no difference where; None for the
     whole answer, and for a mistake made `everywhere`. `with_` is a second mistake, made together
-    with this one. `texts` is what the words may mention (see `words`).
+    with this one. `texts` is what the words may mention (see `words`). `nodes` are those of the
+    straight line at which a rule of calculus was made, `below` all that they are made of, as bits.
     """
 
     mistake: Mistake
@@ -25,6 +26,8 @@ class Hypothesis:
     everywhere: bool = False
     texts: Mapping[str, Any] = field(default_factory=dict)
     with_: "Hypothesis | None" = None
+    nodes: int = 0
+    below: int = 0
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -68,8 +71,17 @@ def ranked(
 
 
 def _said_better(h: Hypothesis, told: Sequence[Hypothesis]) -> bool:
-    """Whether one of those that are told is a case of this one, with a name of its own."""
-    return h.with_ is None and any(other.mistake.is_a == h.mistake.id for other in told)
+    """Whether one of those that are told is a case of this one, or covers its place."""
+    return h.with_ is None and any(
+        other.mistake.is_a == h.mistake.id or (other.mistake.covers and _within(h, other))
+        for other in told
+        if other is not h
+    )
+
+
+def _within(h: Hypothesis, other: Hypothesis) -> bool:
+    """Whether a mistake was made in what the other's place is made of."""
+    return bool(h.nodes & other.below) and not h.mistake.covers
 
 
 def _preferred(h: Hypothesis, scalar: bool) -> bool:

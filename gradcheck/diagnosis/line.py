@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
 from typing import Any, NamedTuple
@@ -124,6 +124,21 @@ class Line:
     def scalar(self) -> bool:
         """Whether every differentiated input is a single number."""
         return all(shape == () for shape in self.shapes.values())
+
+    @cached_property
+    def alone(self) -> "tuple[Line, ...]":
+        """By each input on its own, where all are single numbers: to it the others are constants.
+
+        By x, w x is no product.
+        """
+        if not self.scalar or self.size == 1:
+            return (self,)
+        return tuple(self._by(e, name) for e, name in enumerate(self.shapes))
+
+    def _by(self, e: int, name: str) -> "Line":
+        """The line by the e-th entry alone."""
+        entry = tuple(0 if k == e else None for k in self.entry)
+        return replace(self, entry=entry, x=self.x[:, e : e + 1], shapes={name: ()})
 
     @cached_property
     def above(self) -> tuple[int, ...]:

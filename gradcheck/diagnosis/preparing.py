@@ -116,11 +116,18 @@ def _pairs(
     """Two calculus mistakes at a time, where all points are on one path."""
     if len(paths) != 1 or len(paths[0][0]) != len(right):
         return {}
-    line = paths[0][1]
+    found: dict[str, tuple[Array, Array]] = {}
+    for line in paths[0][1].alone:
+        found |= _pairs_of(made, line)
+    return found
+
+
+def _pairs_of(made: Sequence[Made], line: Line) -> Mapping[str, tuple[Array, Array]]:
+    """Two of the mistakes made on a line."""
     at = [
         (n, each.rule)
         for n, each in enumerate(made)
-        if each.rule is not None and each.rule.place is not None and not each.rule.place.chained
+        if each.line is line and each.rule and each.rule.place and not each.rule.place.chained
     ]
     table = calculus.pairs(line, [act for _, act in at], PAIRED)
     if table is None:

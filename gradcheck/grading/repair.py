@@ -1,19 +1,20 @@
 """A wrong formula that one small change of what was typed would have made right."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from flint import arb
 
 from gradcheck.answers import Formula, read_formula
-from gradcheck.answers.repairs import Repair, repairs
+from gradcheck.answers.repairs import Change, Repair, changes
 from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import TextError
 from gradcheck.grading.equivalence import compare
 from gradcheck.grading.formulas.from_tree import line_from_tree
 from gradcheck.grading.formulas.line import Line
+from gradcheck.grading.formulas.swapping import Swapping
 from gradcheck.grading.judgement import FAILURES
-from gradcheck.grading.key import Key
+from gradcheck.grading.key import Key, Spot
 from gradcheck.language.kinds import FORMULAS
 from gradcheck.mistakes.typing import SLIPS
 from gradcheck.numbers.ball import precision
@@ -42,31 +43,38 @@ def repaired(key: Key, part: Part, answer: Any, first: int = 0) -> Diagnosis | N
     if own is None or len(own.steps) < FEWEST:
         return None
     names = [name for name, shape in key.problem.given(shapes).items() if shape == ()]
-    fits = _fitting(key, part.name)
-    for each in repairs(formula.tree, names):
+    with precision(BITS):
+        near = list(_near(key.spots[0], part.name, formula, names))
+    for change in near:
+        each = change.made(formula.tree)
         line = line_from_tree(each.tree, formula.text, shapes)
-        if line is not None and fits(line):
+        if line is not None and _fits(key, part.name, line):
             return _diagnosis(answer, formula, each, first)
     return None
 
 
-def _fitting(key: Key, part: str) -> Callable[[Line], bool]:
-    """Whether a formula is right: at the first point, which nearly all fail, then at the others."""
-    spot = key.spots[0]
-    due = spot.gradient(part)
-
-    def fits(line: Line) -> bool:
+def _near(spot: Spot, part: str, formula: Formula, names: Sequence[str]) -> Iterator[Change]:
+    """The changes that make a formula right at one point, the likeliest first."""
+    due = spot.gradient(part)(BITS)
+    swapping = Swapping(formula.tree.body, spot.arbs(BITS))
+    if not isinstance(due, arb):
+        return
+    for change in changes(formula.tree, names):
         try:
-            with precision(BITS):
-                here, expected = line.value(spot.arbs(BITS), BITS), due(BITS)
-            if not isinstance(expected, arb) or not here.overlaps(expected):
-                return False
-            answers = [_at(line, each.arbs) for each in key.spots]
-            return compare(answers, [s.gradient(part) for s in key.spots]).kind == "equal"
+            here = swapping.value(change.node, change.new)
         except FAILURES:
-            return False
+            continue
+        if here.is_finite() and here.overlaps(due):
+            yield change
 
-    return fits
+
+def _fits(key: Key, part: str, line: Line) -> bool:
+    """Whether a formula is right at all points."""
+    try:
+        answers = [_at(line, each.arbs) for each in key.spots]
+        return compare(answers, [s.gradient(part) for s in key.spots]).kind == "equal"
+    except FAILURES:
+        return False
 
 
 def _at(line: Line, arbs: Callable[[int], Any]) -> Callable[[int], arb]:

@@ -68,6 +68,7 @@ missing_inner_derivative = mistake(
     example=("sin(x**2)", {"x": "cos(x**2)"}),
     common=1.0,
     is_a="wrong-variable",  # by the inside: of a x + c the same as by c
+    covers=True,
 )
 
 outer_not_differentiated = mistake(
@@ -98,6 +99,7 @@ outer_at_inner_derivative = mistake(
     says="In `{text}` the outer derivative is taken at {dw}; it belongs at {w}, times {dw}.",
     example=("sin(x**3)", {"x": "cos(3*x**2)"}),
     common=0.45,
+    is_a="derivative-put-inside",  # of exp the same
 )
 
 outer_at_inner_derivative_times = mistake(

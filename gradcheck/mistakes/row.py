@@ -126,17 +126,18 @@ class Mistake:
     before a term, one that is added), "read" (a number of the program); "seed", "pull", "fit",
     "accumulate", "keep" or "assign" (backprop; in the last two some of the pulls that meet are
     lost); "answer" (the whole answer). `common` orders hypotheses that fit alike: how often it is
-    seen, 0 to 1. `operand` points at an argument of the node rather than at the node. `habit` says that the act makes sense
-    as a misconception, done at every site alike. `vague` is said only where no named act fits: a
-    factor 2 may come from anywhere. `generic` is said after more telling names, and not beside one
-    that `is_a` case of it. `hidden_by` is what a problem may be like so that nobody can see the
-    mistake. `anywhere` says that a mistake of backprop may be named in calculus too; `slip` that it
-    is one of attention, not of understanding (a set's `credit: {slip: 0.5}` is for all of these).
-    `alike` has the ids of other mistakes that may give the same numbers: why, and what change of
-    the program would tell them apart. `says` may use {text}, the site; {u} and {v}, its arguments;
-    {du} and {dv}, their derivatives; {c}, a constant factor or exponent. `choices(site)` is what
-    the mistake may be made with at a site, for a mistake that can be made in several ways: `wrong`
-    is told one of them.
+    seen, 0 to 1. `operand` points at an argument of the node rather than at the node. `habit` says
+    that the act makes sense as a misconception, done at every site alike. `vague` is said only
+    where no named act fits: a factor 2 may come from anywhere. `generic` is said after more telling
+    names, and not beside one that `is_a` case of it; nor a mistake within the place of one that
+    `covers` it: of an inside whose derivative was left out nobody knows what it was. `hidden_by` is
+    what a problem may be like so that nobody can see the mistake. `anywhere` says that a mistake of
+    backprop may be named in calculus too; `slip` that it is one of attention, not of understanding
+    (a set's `credit: {slip: 0.5}` is for all of these). `alike` has the ids of other mistakes that
+    may give the same numbers: why, and what change of the program would tell them apart. `says` may
+    use {text}, the site; {u} and {v}, its arguments; {du} and {dv}, their derivatives; {c}, a
+    constant factor or exponent. `choices(site)` is what the mistake may be made with at a site, for
+    a mistake that can be made in several ways: `wrong` is told one of them.
     """
 
     id: str
@@ -152,6 +153,7 @@ class Mistake:
     hidden_by: tuple[str, ...] = ()
     generic: bool = False
     is_a: str = ""
+    covers: bool = False
     anywhere: bool = False
     slip: bool = False
     alike: Mapping[str, tuple[str, str]] = field(default_factory=dict)

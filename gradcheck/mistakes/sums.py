@@ -39,6 +39,7 @@ constant_kept = mistake(
     says="The constant in `{text}` was kept: its derivative is 0.",
     example=("x**2 + 7", {"x": "2*x + 7"}),
     common=0.6,
+    is_a="constant-as-variable",  # of 1 the same
 )
 
 constant_as_variable = mistake(

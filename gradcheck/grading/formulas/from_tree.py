@@ -77,7 +77,7 @@ def line_from_tree(tree: ast.Expression, text: str, shapes: Shapes) -> Line | No
     return line.finished(end)
 
 
-class _Beyond(Exception):
+class _Beyond(LookupError):
     """Not a formula of single numbers."""
 
 
@@ -139,7 +139,7 @@ class _LineBuilder:
         if any(arg.table == "test" for arg in args):
             raise _Beyond
         folded = self._folded(name, args)
-        return self.step(_rule(name), name, args, node) if folded is None else self.number(folded)
+        return self.step(rule_of(name), name, args, node) if folded is None else self.number(folded)
 
     def _folded(self, name: str, args: tuple[_Ref, ...]) -> Fraction | None:
         """The exact result of an operation on typed numbers, while it stays short."""
@@ -179,7 +179,7 @@ def _long(value: Fraction, times: Fraction) -> bool:
     return bits * times > LONGEST
 
 
-def _rule(name: str) -> Rule:
+def rule_of(name: str) -> Rule:
     """An op's rule on arbs; what the row says in terms of Balls is wrapped."""
     if name in ENCLOSED:
         return ENCLOSED[name]
