@@ -41,51 +41,8 @@ class Among:
     beside: Mapping[str, Any]
 
 
-def among(problem: Problem, part: str, given: Mapping[str, Any]) -> Any:
-    """An answer to a part with all that its judgement depends on; alone, if that is nothing else.
-
-    `given` are the answers to all the problem's parts.
-    """
-    answer = given.get(part)
-    names = problem.nearer(part) if problem.follow_through and answer is not None else ()
-    beside = {name: given[name] for name in names if given.get(name) is not None}
-    return Among(answer, beside) if beside else answer
-
-
-def alone(answer: Any) -> Any:
-    """An answer without the others that it may stand among."""
-    return answer.answer if isinstance(answer, Among) else answer
-
-
-def followed(key: Key, part: Part, answer: Among, judged: Judgement) -> Judgement | None:
-    """The judgement of a wrong answer that follows from wrong parts nearer to the loss; else None.
-
-    Nothing follows where there is no number at a point, or no shape that fits.
-    """
-    try:
-        return _followed(key, part, answer, judged)
-    except FAILURES:
-        return None
-
-
-def _followed(key: Key, part: Part, answer: Among, judged: Judgement) -> Judgement | None:
-    """The same; raises what the evaluation of answers may raise."""
-    wrong = [each for name in answer.beside for each in _wrong(key, name, answer.beside)]
-    own = _ready(key, part.name, answer.answer)
-    if not wrong or own is None:
-        return None
-    exact = own.varies and all(each.varies for each in wrong)
-    if not (_everywhere(key, own, wrong) if exact else _here(key, own, wrong)):
-        return None
-    name = [each.name for each in wrong if not each.follows][-1]
-    tags = (FOLLOWS,) if exact or not own.varies else (FOLLOWS, ONE_POINT)
-    remarks = (*judged.remarks, f"follows by the chain rule from the answer to `{name}`")
-    right = replace(judged, verdict="right", score=judged.points, witness=None, diagnosis=None)
-    return replace(right, remarks=remarks, tags=tags, follows=name)
-
-
 @dataclass(frozen=True, eq=False)
-class _Wrong:
+class Wrong:
     """A wrong part nearer to the loss, ready to be evaluated; perhaps it follows from another."""
 
     key: Key
@@ -120,13 +77,73 @@ class _Wrong:
         return boxed(typed, found.shape)
 
 
-def _wrong(key: Key, name: str, given: Mapping[str, Any]) -> list[_Wrong]:
+def among(problem: Problem, part: str, given: Mapping[str, Any]) -> Any:
+    """An answer to a part with all that its judgement depends on; alone, if that is nothing else.
+
+    `given` are the answers to all the problem's parts.
+    """
+    answer = given.get(part)
+    names = problem.nearer(part) if problem.follow_through and answer is not None else ()
+    beside = {name: given[name] for name in names if given.get(name) is not None}
+    return Among(answer, beside) if beside else answer
+
+
+def alone(answer: Any) -> Any:
+    """An answer without the others that it may stand among."""
+    return answer.answer if isinstance(answer, Among) else answer
+
+
+def followed(key: Key, part: Part, answer: Among, judged: Judgement) -> Judgement | None:
+    """The judgement of a wrong answer that follows from wrong parts nearer to the loss; else None.
+
+    Nothing follows where there is no number at a point, or no shape that fits.
+    """
+    try:
+        return _followed(key, part, answer, judged)
+    except FAILURES:
+        return None
+
+
+def _followed(key: Key, part: Part, answer: Among, judged: Judgement) -> Judgement | None:
+    """The same; raises what the evaluation of answers may raise."""
+    wrong = wrong_parts(key, answer)
+    own = evaluable(key, part.name, answer.answer)
+    if not wrong or own is None:
+        return None
+    for count in range(len(wrong), 0, -1):  # who got back on the track went on from an earlier one
+        if (found := _from(key, own, wrong[:count])) is not None:
+            return _right(judged, *found)
+    return None
+
+
+def _from(key: Key, own: Wrong, wrong: Sequence[Wrong]) -> tuple[str, tuple[str, ...]] | None:
+    """The part that an answer follows from, and its tags; None where it does not follow."""
+    exact = own.varies and all(each.varies for each in wrong)
+    if not (_everywhere(key, own, wrong) if exact else _here(key, own, wrong)):
+        return None
+    name = [each.name for each in wrong if not each.follows][-1]
+    return name, (FOLLOWS,) if exact or not own.varies else (FOLLOWS, ONE_POINT)
+
+
+def _right(judged: Judgement, name: str, tags: tuple[str, ...]) -> Judgement:
+    """The judgement of an answer that follows from a part."""
+    remarks = (*judged.remarks, f"follows by the chain rule from the answer to `{name}`")
+    right = replace(judged, verdict="right", score=judged.points, witness=None, diagnosis=None)
+    return replace(right, remarks=remarks, tags=tags, follows=name)
+
+
+def wrong_parts(key: Key, answer: Among) -> list[Wrong]:
+    """The wrong parts that an answer stands among, the nearest to the loss first."""
+    return [each for name in answer.beside for each in _wrong(key, name, answer.beside)]
+
+
+def _wrong(key: Key, name: str, given: Mapping[str, Any]) -> list[Wrong]:
     """A part nearer to the loss, if it is wrong and can be gone on with."""
     part = key.problem.part(name)
     if part is None:
         return []
     judged = judge(key, part, given[name], diagnose=False)
-    ready = _ready(key, name, given[name]) if judged.verdict in WRONG else None
+    ready = evaluable(key, name, given[name]) if judged.verdict in WRONG else None
     if ready is None:
         return []
     own = among(key.problem, name, given)
@@ -134,18 +151,18 @@ def _wrong(key: Key, name: str, given: Mapping[str, Any]) -> list[_Wrong]:
     return [replace(ready, follows=follows.follows if follows else "")]
 
 
-def _ready(key: Key, name: str, answer: Any) -> _Wrong | None:
+def evaluable(key: Key, name: str, answer: Any) -> Wrong | None:
     """An answer ready to be evaluated; None where it is no number and no formula."""
     single = not key.problem.inputs[name].shape
     known = FORMULAS.functions
     read = read_answer(answer, names=key.scope.inputs, functions=known, single=single)
-    return None if isinstance(read, Plain) else _Wrong(key, name, readings(key.scope, read))
+    return None if isinstance(read, Plain) else Wrong(key, name, readings(key.scope, read))
 
 
-def _everywhere(key: Key, own: _Wrong, wrong: Sequence[_Wrong]) -> bool:
+def _everywhere(key: Key, own: Wrong, wrong: Sequence[Wrong]) -> bool:
     """Whether a formula is what follows from formulas, at every point; nothing is no answer."""
     given = [(each.name, each.exactly) for each in wrong]
-    due = [_due(key.problem, own.name, given, spot) for spot in key.spots]
+    due = [following(key.problem, own.name, given, spot) for spot in key.spots]
     outcome = compare([own.ready.at(spot) for spot in key.spots], due)
     return outcome.kind == "equal" and not all(map(_vanishes, due))
 
@@ -155,12 +172,12 @@ def _vanishes(due: At) -> bool:
         return all(0 in ball for ball in np.asarray(due(BITS[0]), dtype=object).flat)
 
 
-def _here(key: Key, own: _Wrong, wrong: Sequence[_Wrong]) -> bool:
+def _here(key: Key, own: Wrong, wrong: Sequence[Wrong]) -> bool:
     """Whether an answer is what follows from others at the given point, as far as digits say."""
     spot, bits = key.spots[0], BITS[0]
     given = [(each.name, each.rounded) for each in wrong]
     with precision(bits):
-        due = np.asarray(_due(key.problem, own.name, given, spot)(bits), dtype=object)
+        due = np.asarray(following(key.problem, own.name, given, spot)(bits), dtype=object)
         mine = own.exactly(spot, bits)
         level = max((abs(ball.mid()) for ball in due.flat), default=arb(0))
         if mine.shape != due.shape or not level > 0:
@@ -172,7 +189,7 @@ def _here(key: Key, own: _Wrong, wrong: Sequence[_Wrong]) -> bool:
         )
 
 
-def _due(problem: Problem, part: str, given: Sequence[tuple[str, Answered]], spot: Spot) -> At:
+def following(problem: Problem, part: str, given: Sequence[tuple[str, Answered]], spot: Spot) -> At:
     """What follows for a part from what was answered to others, as a function of the bits."""
 
     def at(bits: int) -> Values:

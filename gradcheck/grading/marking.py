@@ -10,6 +10,7 @@ from gradcheck.grading.follow import Among, alone, among, followed
 from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key
+from gradcheck.grading.on_top import on_top
 from gradcheck.grading.repair import repaired
 from gradcheck.grading.scoring import share
 from gradcheck.grading.working import broken, final, worked
@@ -27,11 +28,10 @@ def mark(key: Key, part: Part, answer: Any, student: str = "") -> Judgement:
     last = lines[-1].text.strip() if lines else typed
     beside = isinstance(answer, Among)
     judged = judge(key, part, last, student, diagnose=not beside)
-    follows = _followed(key, part, answer, last, judged) if judged.verdict == "wrong" else None
-    if judged.verdict == "wrong" and follows is None:
-        judged = judge(key, part, last, student) if beside else judged
-        judged = _explained(key, part, lines[-1] if lines else None, judged)
-    judged = follows or judged
+    if judged.verdict == "wrong":
+        last_of = _beside(key, answer, last) if beside else None
+        follows = followed(key, part, last_of, judged) if last_of else None
+        judged = follows or _diagnosed(key, part, lines[-1] if lines else None, judged, last_of)
     if not lines:
         return judged
     if len(lines) > 1 and judged.verdict in ("right", "wrong") and not judged.follows:
@@ -45,13 +45,26 @@ def mark_all(key: Key, given: Mapping[str, Any], student: str = "") -> dict[str,
     return {p.name: mark(key, p, among(key.problem, p.name, given), student) for p in asked}
 
 
-def _followed(key: Key, part: Part, answer: Any, last: Any, judged: Judgement) -> Judgement | None:
-    """A wrong answer that follows from other parts, as the right one it is."""
-    if not isinstance(answer, Among):
-        return None
+def _beside(key: Key, answer: Among, last: Any) -> Among:
+    """An answer and those that it stands among, without their working."""
     parts = {name: key.problem.part(name) for name in answer.beside}
-    beside = {n: final(key, p, answer.beside[n]) for n, p in parts.items() if p is not None}
-    return followed(key, part, Among(last, beside), judged)
+    return Among(
+        last, {n: final(key, p, answer.beside[n]) for n, p in parts.items() if p is not None}
+    )
+
+
+def _diagnosed(
+    key: Key, part: Part, step: Step | None, judged: Judgement, among: Among | None
+) -> Judgement:
+    """A wrong answer explained: by what was done since the last wrong part, or from the program."""
+    since = on_top(key, part, among) if among else None
+    if since is not None:
+        diagnosis, name = since
+        said = f"held against what follows from the answer to `{name}`"
+        return _with(key, replace(judged, remarks=(*judged.remarks, said)), diagnosis)
+    if among:
+        judged = judge(key, part, judged.answer, judged.student)
+    return _explained(key, part, step, judged)
 
 
 def _explained(key: Key, part: Part, step: Step | None, judged: Judgement) -> Judgement:

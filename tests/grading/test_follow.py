@@ -69,6 +69,10 @@ ANSWERS: list[tuple[dict[str, Any], dict[str, str]]] = [
         {"h": "h-1/2", "z": "(2h-1)(1-h^2)", "w": "(2h-1)(1-h^2)x"},
         {"h": "wrong", "z": "right", "w": "right"},
     ),
+    (  # a slip in z that x did not take over: it goes on from h
+        {"h": "h-1/2", "z": "-(h-1/2)(1-h^2)", "w": "-(h-.5)(1-h^2)x", "x": "(h-.5)(1-h^2)(w+2x)"},
+        {"h": "wrong", "z": "wrong", "w": "z", "x": "h"},
+    ),
     (  # numbers, rounded to as many digits as a pocket calculator's user writes down
         {"h": 0.77, "z": 0.333, "w": 0.233, "x": 0.899},
         {"h": "right", "z": "wrong", "w": "z", "x": "z"},
@@ -99,6 +103,26 @@ def test_a_sheet(given: dict[str, Any], expected: dict[str, str]) -> None:
     for each in found.values():
         assert (FOLLOWS in each.tags) == bool(each.follows)
         assert each.score == (1.0 if each.verdict == "right" else 0.0)
+
+
+# On top of the first answer, which is wrong, the second has a mistake of its own.
+ON_TOP = [
+    ({"h": "h-1/2", "z": "-(h-1/2)(1-h^2)"}, "sign-error", "h"),
+    ({"h": "h-1/2", "z": "h-1/2"}, "chain-factor-dropped", "h"),
+    ({"z": "(2h-1)(1-z^2)", "x": "(2h-1)(1-z^2)w"}, "term-lost", "z"),
+    ({"z": "(2h-1)(1-z^2)", "x": "(2h-1)(1-z^2)(w+x)"}, "power-coefficient-missing", "z"),
+]
+
+
+@pytest.mark.parametrize(("given", "mistake", "name"), ON_TOP)
+def test_a_slip_on_top_is_named(given: dict[str, Any], mistake: str, name: str) -> None:
+    """It is held against what would have followed, and says so."""
+    found = list(marked(NEURON, **given).values())[1]
+    assert found.verdict == "wrong"
+    assert found.diagnosis is not None
+    said = (*found.diagnosis.hypotheses, *found.diagnosis.beneath)
+    assert mistake in {h.mistake.id for h in said if h.with_ is None}
+    assert f"held against what follows from the answer to `{name}`" in found.remarks
 
 
 @pytest.mark.parametrize(("given", "expected"), ANSWERS)
