@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from gradcheck.batch.ledger import Ledger
+from gradcheck.report.together import together
 
 
 class Marked(NamedTuple):
@@ -72,7 +73,21 @@ def everything(
         rows.execute(sql, between or ())
         for (name, called), group in groupby(rows, key=lambda row: row[:2]):
             own = [Marked(*row[2:]) for row in group if row[2:4] in place]
-            yield Student(name, called, sorted(own, key=lambda m: place[m.problem, m.part]))
+            own.sort(key=lambda m: place[m.problem, m.part])
+            yield Student(name, called, list(_together(own)))
+
+
+def _together(own: Sequence[Marked]) -> Iterator[Marked]:
+    """The parts of each problem read together, where more than one is wrong."""
+    for _, group in groupby(own, key=lambda m: m.problem):
+        parts = list(group)
+        wrong = [k for k, m in enumerate(parts) if m.verdict == "wrong"]
+        if len(wrong) > 1:
+            read = [json.loads(parts[k].line) for k in wrong]
+            for k, before, line in zip(wrong, read, together(read), strict=True):
+                if line is not before:
+                    parts[k] = parts[k]._replace(line=json.dumps(line))
+        yield from parts
 
 
 def distinct(ledger: Ledger) -> Iterator[tuple[Marked, int]]:

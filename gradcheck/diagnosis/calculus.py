@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from gradcheck.numbers.symbolic import written
 from gradcheck.opinions.opinion import Array
 
 READABLE = 30
+TYPED = 12  # characters of a number that somebody typed
+DECIMALS = 10**6  # of such a number's denominator
 RERUNS = 400  # nodes: beyond, "everywhere" is left to the backprop family
 
 
@@ -139,9 +142,18 @@ def texts(line: Line, act: WrongRule) -> Mapping[str, Any]:
 def _label(line: Line, k: int, a: int | None, letter: str) -> Any:
     """An argument as a span, a variable's name, or a number."""
     if a is None:
-        return str(line.nodes[k].args["uv".index(letter)])
+        return _number(line.nodes[k].args["uv".index(letter)])
     atom = line.nodes[a].atom
     return line.spans[a] if atom is None else str(atom)
+
+
+def _number(value: Any) -> str:
+    """A number as somebody would type it, or "" where nobody would."""
+    exact = Fraction(value) if isinstance(value, Fraction | int | float) else None
+    if exact is not None and exact.denominator % 5 == 0 and DECIMALS % exact.denominator == 0:
+        return f"{float(exact):.12g}"
+    said = str(value if exact is None else exact)
+    return said if len(said) <= TYPED else ""
 
 
 def _derivative(line: Line, a: int | None) -> str:

@@ -8,6 +8,9 @@ from gradcheck.diagnosis.hypothesis import Hypothesis
 
 # `u = u` and `v = v` say nothing: they stand where the arguments have no short text.
 NOTHING_SAID = re.compile(r"(,? with u = u(?:, v = v)?(?=[.,:])|, v = v(?=[.,:]))")
+QUOTED = frozenset({"text", "whole", "typed", "cure", "sign"})  # as it was typed
+BESIDE = re.compile(r"(?<=\d) ?\* ?(?=[a-zA-Z]\b(?!\())")  # between a number and a letter
+LONGEST = 48  # characters of a program in a sentence
 EVERYWHERE = " It happened at every such place."
 PLAIN = {
     "text": "the expression",
@@ -29,6 +32,8 @@ SMOOTHED = {
     "`the expression`": "the expression",
     "`the sum`": "the sum",
     "factor the constant": "constant factor",
+    "constant the constant": "constant",
+    "statistic the expression": "statistic",
     "exponent the constant": "exponent",
     "its derivative, the derivative of the inside": "the derivative of the inside",
 }
@@ -41,7 +46,7 @@ def words(hypothesis: Hypothesis, source: str = "") -> str:
     for name, text in {**hypothesis.texts, **place}.items():
         said = _read(text, source)
         if said:
-            texts[name] = said
+            texts[name] = _short(said) if name in QUOTED else by_hand(said)
     sentence = hypothesis.mistake.says.format_map(texts)
     for clumsy, plain in SMOOTHED.items():
         sentence = sentence.replace(clumsy, plain)
@@ -49,6 +54,19 @@ def words(hypothesis: Hypothesis, source: str = "") -> str:
     sentence = sentence[:1].upper() + sentence[1:]
     sentence += EVERYWHERE if hypothesis.everywhere else ""
     return f"{sentence} And: {words(hypothesis.with_, source)}" if hypothesis.with_ else sentence
+
+
+def by_hand(text: str) -> str:
+    """A formula of a program as it is written by hand: `-2*a*x**2` as -2a x^2."""
+    text = BESIDE.sub("", text.replace("**", "^"))
+    return re.sub(r" ?\* ?", " ", text)
+
+
+def _short(text: str) -> str:
+    """A piece of a program; of a long one its beginning and its end."""
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[: 2 * LONGEST // 3].rstrip()} ... {text[-LONGEST // 4 :].lstrip()}"
 
 
 def _read(text: Any, source: str) -> str:

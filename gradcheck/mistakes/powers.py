@@ -100,7 +100,7 @@ exponential_rule_on_power = mistake(
     verb="derivative",
     where=power,
     wrong=lambda s: s.y * np.log(s.u) * s.du,
-    says="`{text}` is a power, its exponent is constant: the power rule, not that of a^x.",
+    says="`{text}` has a constant exponent: it wants the power rule, not the rule for a^x.",
     example=("x**4", {"x": "x**4 * log(x)"}),
     common=0.25,
 )
@@ -140,7 +140,7 @@ log_of_base_misplaced = mistake(
     verb="derivative",
     where=_base_not_e,
     wrong=lambda s: s.y * s.dw / _log_of_base(s),
-    says="log(base) multiplies the derivative of `{text}`: here it divides.",
+    says="The derivative of `{text}` is multiplied by log(base): here it is divided by it.",
     example=("2**x", {"x": "2**x / log(2)"}),
     common=0.3,
 )
@@ -150,7 +150,7 @@ log_of_base_misplaced_above = mistake(
     verb="derivative",
     where=lambda s: s.op in ("log2", "log10"),
     wrong=lambda s: s.dw / s.w * _log_of_base(s),
-    says="log(base) divides the derivative of `{text}`: here it multiplies.",
+    says="The derivative of `{text}` is divided by log(base): here it is multiplied by it.",
     example=("log10(x)", {"x": "log(10)/x"}),
     common=0.3,
 )

@@ -36,7 +36,7 @@ constant_kept = mistake(
     verb="derivative",
     where=_constant_term,
     wrong=lambda s: s.right + _sign_of_constant(s) * s.c * s.dx,
-    says="The constant in `{text}` was kept: its derivative is 0.",
+    says="The constant {c} of `{text}` was kept: its derivative is 0.",
     example=("x**2 + 7", {"x": "2*x + 7"}),
     common=0.6,
     is_a="constant-as-variable",  # of 1 the same
@@ -47,7 +47,7 @@ constant_as_variable = mistake(
     verb="derivative",
     where=_constant_term,
     wrong=lambda s: s.right + _sign_of_constant(s) * s.dx,
-    says="The constant in `{text}` was differentiated to 1: its derivative is 0.",
+    says="The constant {c} of `{text}` was differentiated to 1: its derivative is 0.",
     example=("sin(x) + 7", {"x": "cos(x) + 1"}),
     common=0.35,
 )
@@ -57,7 +57,7 @@ factor_as_variable = mistake(
     verb="derivative",
     where=lambda s: s.op == "multiply" and not s.both and not s.summed,
     wrong=lambda s: s.right + s.w * s.dx,
-    says="The constant in `{text}` was differentiated to 1, as if it varied: a constant factor "
+    says="The constant {c} of `{text}` was differentiated to 1, as if it varied: a constant factor "
     "just stays.",
     example=("pi*x**2", {"x": "x**2 + 2*pi*x"}),
     common=0.3,
@@ -150,8 +150,8 @@ sum_of_derivatives = mistake(
     verb="derivative",
     where=product,
     wrong=lambda s: s.du + s.dv,
-    says="`{text}` is a product, but the derivatives of its factors were added as in a sum: "
-    "each is to be multiplied by the other factor.",
+    says="`{text}` is a product, differentiated as if it were a sum: u' + v' stands where "
+    "u'v + uv' belongs.",
     example=("x**3 * sin(x)", {"x": "3*x**2 + cos(x)"}),
     common=0.35,
 )

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import random
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
@@ -21,6 +22,7 @@ from gradcheck.language import check_program
 from gradcheck.language.kinds import VOCABULARY
 from gradcheck.opinions.reverse import once
 from gradcheck.problem import Input, Problem, load, load_text
+from tests.support.sweeping import at_most
 
 FILES = sorted((Path(__file__).parent.parent.parent / "problems").glob("*.yaml"))
 ALL = {p.id: p for file in FILES for p in load(file).problems}
@@ -239,7 +241,7 @@ def test_many_shipped_problems_have_values_on_the_way() -> None:
 @pytest.mark.parametrize("id", [*MADE, *ON_THE_WAY])
 def test_no_right_answer_changes(id: str) -> None:
     """Whatever stands beside it, number or formula, a right answer is right for its own sake."""
-    ready = prepared(ALL[id] if id in MADE else asked_for_all(id))
+    ready = prepared(ALL[id]) if id in MADE else widely(id)
     numbers = {name: (1.7 * g + 0.1).tolist() for name, g in truths(ready).items()}
     assert any(ready.problem.nearer(name) for entry in ready.problem.right for name in entry)
     for entry in ready.problem.right:
@@ -255,3 +257,62 @@ def test_no_right_answer_changes(id: str) -> None:
                 answer = Among(text, {name: wrong[name] for name in beside})
                 found = mark(ready, part, answer)
                 assert (found, found.follows) == (alone, "")
+
+
+# -- whatever stands beside it ---------------------------------------------------------------------
+
+SEVERAL_ASKED = [id for id, p in ALL.items() if len(p.parts) >= 3 and p.right]
+WIDE = list(dict.fromkeys([*SEVERAL_ASKED, *ON_THE_WAY]))
+ROUNDS, FEW = 40, 1
+
+
+def beside(problem: Problem, right: Mapping[str, Any], rng: random.Random) -> dict[str, Any]:
+    """Answers of all sorts to every part: most are wrong, some are nonsense, some are missing."""
+    names = list(right)
+    found: dict[str, Any] = {}
+    for name in names:
+        own, other = right[name], right[rng.choice(names)]
+        found[name] = rng.choice(
+            [own, other, f"-({own})", f"2*({own}) + 1", "0", 0.25, [[1.0, 2.0]], "x +", "y_1", None]
+        )
+    return found
+
+
+@cache
+def widely(id: str) -> Key:
+    """The key to a problem, asked for the values on its way too where there are any."""
+    return key(asked_for_all(id) if id in ON_THE_WAY else ALL[id])
+
+
+def unmoved(id: str, rounds: int) -> int:
+    """How many right answers were judged among others; each must be right for its own sake."""
+    ready, rng, judged = widely(id), random.Random(id), 0
+    problem = ready.problem
+    for entry in problem.right:
+        known = {part.name: entry.get(part.name, 1.5) for part in problem.parts}
+        for _ in range(rounds):
+            among_them = beside(problem, known, rng)
+            for name, answer in entry.items():
+                part = problem.part(name)
+                assert part is not None
+                found = mark(ready, part, among(problem, name, {**among_them, name: answer}))
+                assert (found.verdict, found.follows, found.score) == (
+                    "right",
+                    "",
+                    found.points,
+                ), (id, name, among_them)
+                judged += 1
+    return judged
+
+
+@pytest.mark.parametrize("id", WIDE)
+def test_right_answers_stay_right(id: str) -> None:
+    """Nothing that a student answers to other parts makes a right answer anything else."""
+    assert unmoved(id, FEW) >= FEW
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("id", WIDE)
+def test_right_answers_stay_right_many_times(id: str) -> None:
+    """The same with many other sheets."""
+    assert unmoved(id, at_most(ROUNDS)) > 0

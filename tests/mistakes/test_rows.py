@@ -6,8 +6,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from gradcheck.diagnosis import Prepared, explain, prepare
+from gradcheck.diagnosis import Prepared, explain, prepare, words
 from gradcheck.diagnosis.explain import CONSISTENT
+from gradcheck.diagnosis.words import EVERYWHERE
 from gradcheck.mistakes import CATALOGUE, Mistake
 from gradcheck.opinions.opinion import Case
 from tests.support.school import POINTS, case, evaluated, names_of
@@ -58,6 +59,28 @@ def test_example_is_wrong_and_named(row: Mistake) -> None:
         assert row.id in {h.mistake.id for h in (*found.hypotheses, *found.beneath)}
         alone = len(found.hypotheses) == 1 and CONSISTENT not in found.remarks
         assert found.certainty == ("unique" if alone else "torn")
+
+
+def _said(row: Mistake) -> str:
+    """What the student of the row's example is told, for the first part that was asked."""
+    cases = cases_of(row)
+    part, text = next(iter(row.example.answer.items()))
+    answer = [evaluated(text, c.inputs) for c in cases]
+    slopes = [evaluated(row.example.program, c.inputs) for c in cases]
+    known = slopes if row.id == "integrated-instead" else None
+    found = explain(prepared_of(row), part, answer, slopes=known)
+    every = (*found.hypotheses, *found.beneath)
+    return words(next(h for h in every if h.mistake.id == row.id), row.example.program)
+
+
+@pytest.mark.parametrize("row", CATALOGUE, ids=LABELS)
+def test_what_is_said_can_be_read_aloud(row: Mistake) -> None:
+    """At most 25 words, a piece of the program being one; else it is written as by hand."""
+    plain = re.sub("`[^`]*`", "it", _said(row))
+    assert len(plain.split()) <= 25 + 7 * plain.endswith(EVERYWHERE)
+    assert "*" not in plain
+    assert not re.search(r"\bthe the\b|with u = u\b|\d\)'", plain)
+    assert not re.search(r"\d{5}|[{}]|  | [.,:]", plain)
 
 
 @pytest.mark.parametrize("row", CATALOGUE, ids=LABELS)

@@ -1,0 +1,59 @@
+"""Parts of one problem read together."""
+
+from gradcheck.report.together import together
+
+
+def part(name: str, *ids: str, verdict: str = "wrong", certainty: str = "unique") -> dict:
+    """A line of a part with the mistakes that explain it; `a+b` are two at once."""
+    told = [
+        {"id": a, **({"with": {"id": b}} if b else {})}
+        for a, _, b in (i.partition("+") for i in ids)
+    ]
+    return {
+        "part": name, "verdict": verdict, "mistakes": told, "certainty": certainty, "hints": [],
+    }  # fmt: skip
+
+
+def read(*lines: dict) -> list[tuple]:
+    """What is left of each: the ids, the certainty, and the part with the same mistake."""
+    return [
+        ([m["id"] for m in one["mistakes"]], one["certainty"], one.get("same", ""))
+        for one in together(lines)
+    ]
+
+
+def test_one_misconception_in_three_places_is_one() -> None:
+    """The first says it, the others point to the first; a part that is torn is torn no longer."""
+    lines = (
+        part("W1", "transposed"),
+        part("W2", "operands-swapped", "transposed", certainty="torn"),
+        part("b", "broadcast-averaged"),
+        part("W3", "transposed"),
+    )
+    assert read(*lines) == [
+        (["transposed"], "unique", ""),
+        (["transposed"], "unique", "W1"),
+        (["broadcast-averaged"], "unique", ""),
+        (["transposed"], "unique", "W1"),
+    ]
+
+
+def test_what_two_torn_parts_share_is_what_was_done() -> None:
+    """Neither alone would tell."""
+    lines = (
+        part("u", "sum-for-mean", "path-dropped", certainty="torn"),
+        part("v", "chain-factor-dropped", "path-dropped", certainty="torn"),
+    )
+    assert read(*lines) == [(["path-dropped"], "unique", ""), (["path-dropped"], "unique", "u")]
+
+
+def test_slips_right_parts_and_pairs_are_left_alone() -> None:
+    """Two slips are two; what is right has no mistake; two mistakes at once are not one."""
+    lines = (
+        part("a", "sign-error"),
+        part("b", "sign-error"),
+        part("c", "transposed", verdict="right"),
+        part("d", "transposed"),
+        part("e", "transposed+sum-for-mean"),
+    )
+    assert together(lines) == list(lines)
