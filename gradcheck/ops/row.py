@@ -104,6 +104,8 @@ class Op:
         handler = handler_of(args)
         if handler is None and self.arrange is None:
             return self.function(*args, **spelled(kwargs))
+        if self.operands is not None and handler is not None:
+            args = tuple(map(as_one, args))
         operands, params = self.normal(args, kwargs)
         handler = handler or handler_of(operands)
         return handler(self, operands, params) if handler else self.forward(*operands, **params)
@@ -374,6 +376,13 @@ def handler_of(args: Iterable[Any]) -> Callable[..., Any] | None:
         if found is not None:
             return found  # type: ignore[no-any-return]
     return None
+
+
+def as_one(operand: Any) -> Any:
+    """A list that holds numbers of a kind as one array of them: `mean([a, b])`."""
+    if type(operand) not in (list, tuple) or handler_of(operand) is None:
+        return operand
+    return TABLE["stack"](list(map(as_one, operand)))
 
 
 _SHAPE_ONLY = {"shape", "ndim", "size", "dtype"}
