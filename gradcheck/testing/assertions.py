@@ -167,7 +167,7 @@ def _arranged(
         forward, like, arranged = layout.forward(f), layout.backward, layout.by_label
         points, wrt = [layout.of(point) for point in points], layout.wrt(wrt)
     flat = None if backward is None else like(backward)
-    alone = settled(forward, flat, call(forward, points[0], wrt).fresh())
+    alone = settled(forward, flat, call(forward, points[0], wrt).args)
     shape, inner, whole = outputs(alone.value, scalar=scalar), alone.like, alone.forward
 
     def remade(other: Any) -> Any:
