@@ -12,7 +12,7 @@ from gradcheck.testing.blind import beside, hidden
 from gradcheck.testing.call import Call, call, signed
 from gradcheck.testing.claims import RTOL
 from gradcheck.testing.findings import Claim, found, mender
-from gradcheck.testing.foreign import Foreign, foreign
+from gradcheck.testing.foreign import Foreign, foreign, in_its_floats
 from gradcheck.testing.layout import laid_out, outputs
 from gradcheck.testing.purity import impure, not_linear, pulled
 from gradcheck.testing.result import Result
@@ -63,6 +63,8 @@ def check(
     theirs = foreign(f, args) if gradient is None else None
     if theirs is not None:
         return _judged_theirs(theirs, wrt, seed, rtol)
+    if gradient is not None:
+        f, args, gradient = in_its_floats(f, args, gradient)
     claim = gradient if callable(gradient) else None
     alone, points, wrt, arranged = _arranged(f, claim, (args, *at), wrt, kwargs, scalar=True)
     try:

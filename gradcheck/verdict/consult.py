@@ -4,7 +4,7 @@ Values are compared first, for an additive slip in a forward vanishes under diff
 gradients, entry by entry, each within its own error bar.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -98,7 +98,7 @@ def read(case: Case, opinions: Sequence[Opinion]) -> Verdict:
     given = [opinion for opinion in opinions if not opinion.abstains]
     by_name = {opinion.name: opinion for opinion in opinions}
     if len(given) < 2:
-        why = "; ".join(f"{o.name} abstains: {o.abstains}" for o in opinions if o.abstains)
+        why = "; ".join(_abstentions(opinions))
         parts = {name: _lonely_part(name, given) for name in case.wrt}
         grave = _gravest(["undecided", *(part.verdict for part in parts.values())])
         broken = tuple(e for part in parts.values() for e in part.entries if e.verdict != "kink")
@@ -114,6 +114,13 @@ def read(case: Case, opinions: Sequence[Opinion]) -> Verdict:
     )
     grave = _gravest([e.verdict for e in entries] + [part.verdict for part in parts.values()])
     return Verdict(grave, _value(given), parts, by_name, entries, notes=power(case, given))
+
+
+def _abstentions(opinions: Sequence[Opinion]) -> Iterator[str]:
+    """Who abstains, each reason once."""
+    for reason in dict.fromkeys(o.abstains for o in opinions if o.abstains):
+        names = [o.name for o in opinions if o.abstains == reason]
+        yield f"{' and '.join(names)} abstain{'s' if len(names) == 1 else ''}: {reason}"
 
 
 def _lonely_part(name: str, given: Sequence[Opinion]) -> Part:
