@@ -157,7 +157,9 @@ def _bars(verdict: Verdict, name: str, reference: Estimate, rtol: float, grain: 
     floor = FLOOR * grain.coarse * largest
     bars = np.maximum(np.maximum(max(rtol, 64 * grain.unit) * values, noise), floor)
     moves = (grain.moves or {}).get(name)
-    return bars if moves is None or moves.shape != bars.shape else np.maximum(bars, moves)
+    if moves is None or moves.shape != bars.shape:
+        return np.asarray(bars)
+    return np.asarray(np.maximum(bars, moves))
 
 
 def _slack(kink: Entry, bar: float, rtol: float) -> float:

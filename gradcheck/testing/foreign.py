@@ -259,9 +259,9 @@ def _seed(jax: Any, value: Any, cotangent: Any) -> Any:
 
 def _in_doubles(jax: Any) -> Any:
     """JAX with float64, as it is called in newer and in older versions."""
-    newer = getattr(jax, "enable_x64", None)
-    older = importlib.import_module("jax.experimental") if newer is None else None
-    return newer(True) if older is None else older.enable_x64()
+    if hasattr(jax, "enable_x64"):
+        return jax.enable_x64(True)
+    return importlib.import_module("jax.experimental").enable_x64()
 
 
 def _of_hips(function: Any, args: tuple[Any, ...]) -> Foreign:

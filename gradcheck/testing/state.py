@@ -119,7 +119,7 @@ def _fill(holder: Any, content: Any) -> None:
 def _same(holder: Any, content: Any) -> bool:
     """Whether it holds the same: arrays bit by bit, elsewhere the very same objects."""
     if isinstance(holder, np.ndarray):
-        return holder.dtype == object or holder.tobytes() == content.tobytes()
+        return bool(holder.dtype == object or holder.tobytes() == content.tobytes())
     if hasattr(holder, "cell_contents"):
         return holder.cell_contents is content
     now = holder if isinstance(holder, dict | list) else vars(holder)

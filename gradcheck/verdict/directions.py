@@ -110,9 +110,8 @@ def least_seen(given: Sequence[Opinion]) -> float:
 def _widest(gradients: Mapping[str, Estimate], sizes: Mapping[str, float]) -> float:
     """The widest that the bar of a gradient's slope along any direction can be."""
     lengths = {n: ROUNDING * float(np.linalg.norm(gradients[n].value)) for n in sizes}
-    return sum(
-        MOST * size * (float(np.sum(gradients[n].error)) + lengths[n]) for n, size in sizes.items()
-    )
+    wide = (s * (float(np.sum(gradients[n].error)) + lengths[n]) for n, s in sizes.items())
+    return float(MOST * sum(wide))
 
 
 # -- where the difference is ---------------------------------------------------------------------
