@@ -103,7 +103,7 @@ def least_seen(given: Sequence[Opinion]) -> float:
     sizes = {name: size_of(u) for name, u in found[0].along.items()}
     bar = max(radius(d.slope) for d in found)
     bar += max((_widest(o.gradients, sizes) for o in given if o.gradients), default=0.0)
-    miss = MISSED ** (1 / len(found))
+    miss = math.pow(MISSED, 1 / len(found))
     return 2 * bar / (min(sizes.values()) * MOST * miss)
 
 
