@@ -67,7 +67,7 @@ def _said(row: Mistake) -> str:
     part, text = next(iter(row.example.answer.items()))
     answer = [evaluated(text, c.inputs) for c in cases]
     slopes = [evaluated(row.example.program, c.inputs) for c in cases]
-    known = slopes if row.id == "integrated-instead" else None
+    known = slopes if row.id == "integrated-instead" else ()
     found = explain(prepared_of(row), part, answer, slopes=known)
     every = (*found.hypotheses, *found.beneath)
     return words(next(h for h in every if h.mistake.id == row.id), row.example.program)
