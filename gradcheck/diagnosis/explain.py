@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.diagnosis.acts import Made
 from gradcheck.diagnosis.closeness import equal
 from gradcheck.diagnosis.coefficients import coefficients
 from gradcheck.diagnosis.evidence import MOST, accidents, by_digits
-from gradcheck.diagnosis.hypothesis import Diagnosis, Hypothesis, ranked
+from gradcheck.diagnosis.hypothesis import Diagnosis, Hypothesis, hypothesis_of, ranked
 from gradcheck.diagnosis.pairs import two_mistakes
 from gradcheck.diagnosis.preparing import Prepared
 from gradcheck.diagnosis.remarks import remarks
@@ -113,22 +112,11 @@ def _by_cost(
     named = [made for made in fits if not made.mistake.vague]
     found = [Hypothesis(integrated_instead, None)] if integrated else []
     found += unsummed(prepared, part, wanted)
-    yield [_hypothesis(made) for made in named] + found
-    yield [_hypothesis(made) for made in fits]
+    yield [hypothesis_of(made) for made in named] + found
+    yield [hypothesis_of(made) for made in fits]
     yield coefficients(prepared, part, wanted)
     pairs = two_mistakes(prepared, part, wanted)
     yield pairs if len({h.ids for h in pairs}) <= MOST_PAIRS else []
-
-
-def _hypothesis(made: Made) -> Hypothesis:
-    here = Hypothesis(made.mistake, made.span, made.everywhere, made.texts)
-    if made.line is None or made.rule is None or made.rule.place is None:
-        return here
-    nodes = below = 0
-    for k in made.rule.place.ks:
-        nodes |= 1 << k
-        below |= made.line.above[k]
-    return replace(here, nodes=nodes, below=below)
 
 
 def _is_integral(

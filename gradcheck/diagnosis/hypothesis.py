@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gradcheck.diagnosis.acts import Made
 from gradcheck.diagnosis.line import Span
 from gradcheck.mistakes import Mistake
 
@@ -41,6 +42,18 @@ class Hypothesis:
         return here * (self.with_.common if self.with_ else 1.0)
 
 
+def hypothesis_of(made: Made, with_: Hypothesis | None = None) -> Hypothesis:
+    """That a mistake was made, perhaps with a second one."""
+    nodes = below = 0
+    if made.line is not None and made.rule is not None and made.rule.place is not None:
+        for k in made.rule.place.ks:
+            nodes |= 1 << k
+            below |= made.line.above[k]
+    return Hypothesis(
+        made.mistake, made.span, made.everywhere, made.texts, with_, nodes=nodes, below=below
+    )
+
+
 @dataclass(frozen=True)
 class Diagnosis:
     """`unique` (one mistake fits), `torn` (several: all are said), or `unnamed`.
@@ -72,10 +85,10 @@ def ranked(
 
 def _said_better(h: Hypothesis, told: Sequence[Hypothesis]) -> bool:
     """Whether one of those that are told is a case of this one, or covers its place."""
-    return h.with_ is None and any(
+    return any(
         other.mistake.is_a == h.mistake.id or (other.mistake.covers and _within(h, other))
         for other in told
-        if other is not h
+        if other is not h and h.ids[1:] == other.ids[1:]
     )
 
 

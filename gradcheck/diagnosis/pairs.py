@@ -6,7 +6,7 @@ import numpy as np
 
 from gradcheck.diagnosis.acts import Made
 from gradcheck.diagnosis.closeness import RELATIVE, room, scale_of
-from gradcheck.diagnosis.hypothesis import Hypothesis
+from gradcheck.diagnosis.hypothesis import Hypothesis, hypothesis_of
 from gradcheck.diagnosis.preparing import Prepared
 from gradcheck.diagnosis.tables import Given, fitting
 from gradcheck.mistakes import Mistake, whole_answer
@@ -36,11 +36,7 @@ def two_mistakes(prepared: Prepared, part: str, wanted: Given) -> list[Hypothesi
 def _pair(a: Made, b: Made) -> Hypothesis:
     """The commoner of the two first."""
     first, second = sorted((a, b), key=lambda made: (-made.mistake.common, made.mistake.id))
-    return Hypothesis(first.mistake, first.span, first.everywhere, first.texts, _alone(second))
-
-
-def _alone(made: Made) -> Hypothesis:
-    return Hypothesis(made.mistake, made.span, made.everywhere, made.texts)
+    return hypothesis_of(first, hypothesis_of(second))
 
 
 def _two_rules(prepared: Prepared, part: str, wanted: Given) -> Iterator[Hypothesis]:

@@ -33,7 +33,7 @@ def remarks(
     found = [
         _ratio(pairs),
         "" if added else _offset(pairs),
-        _near(pairs),
+        _near(pairs) or _there_alone(pairs),
         _entries(*pairs[0], _shaped(wanted)),
     ]
     return tuple(sentence for sentence in found if sentence)
@@ -95,6 +95,14 @@ def _near(pairs: Sequence[tuple[Array, Array]]) -> str:
     if not 0 < apart <= NEAR:
         return ""
     return f"the answer is within {apart:.1g} of the gradient, relatively: was it rounded?"
+
+
+def _there_alone(pairs: Sequence[tuple[Array, Array]]) -> str:
+    """Whether a formula is right at the given point and nowhere else, as with numbers put in."""
+    given, right, scale = _flat(pairs)
+    fits = np.all(np.abs(given - right) <= room(right, scale), axis=1)
+    alone = len(fits) > 1 and fits[0] and not np.any(fits[1:]) and np.ptp(given) > 0
+    return "the answer is right at the given values alone: keep the letters" if alone else ""
 
 
 def _entries(given: Array, right: Array, slack: Array) -> str:
