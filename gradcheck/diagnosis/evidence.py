@@ -32,18 +32,24 @@ FUNCTIONS = (np.ones_like, np.sin, np.cos, np.tan, np.exp, np.log, lambda x: 1 /
 FACTORS = (1, 2, 3, 4, 5)  # of x within the function
 
 
-def accidents(prepared: Prepared, part: str, wanted: Given, pairs: bool = False) -> float:
+def accidents(
+    prepared: Prepared, part: str, wanted: Given, pairs: bool = False, vague: bool = False
+) -> float:
     """The expected number of mistakes (or `pairs` of them) that give such an answer by accident."""
-    return max(by_digits(prepared, part, wanted, pairs), by_formula(prepared, part, wanted, pairs))
+    by_form = by_formula(prepared, part, wanted, pairs, vague)
+    return max(by_digits(prepared, part, wanted, pairs), by_form)
 
 
-def by_formula(prepared: Prepared, part: str, wanted: Given, pairs: bool = False) -> float:
+def by_formula(
+    prepared: Prepared, part: str, wanted: Given, pairs: bool = False, vague: bool = False
+) -> float:
     """Accidents of an answer that is, or may be the value of, a short formula.
 
     Of a single number that cannot be ruled out. Where the formula is seen, at several points, one
-    mistake is likelier than the accident, two are not.
+    mistake is likelier than the accident, two are not, nor is a `vague` one: any term is the
+    derivative of a power that was misread in some way.
     """
-    short = wanted.flat.size == 1 or (pairs and _one_term(prepared, part, wanted))
+    short = wanted.flat.size == 1 or ((pairs or vague) and _one_term(prepared, part, wanted))
     return _stories(prepared, part, wanted, pairs) / SHORT if short else 0.0
 
 

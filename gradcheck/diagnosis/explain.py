@@ -90,7 +90,8 @@ def _carried(found: Sequence[Hypothesis], prepared: Prepared, part: str, wanted:
 def _weighed(found: Diagnosis, prepared: Prepared, part: str, wanted: Given) -> Diagnosis:
     """Torn where several fit, or where an answer like this is met by accident."""
     pairs = found.hypotheses[0].with_ is not None
-    if accidents(prepared, part, wanted, pairs) > MOST:
+    vague = all(h.mistake.vague for h in found.hypotheses)
+    if accidents(prepared, part, wanted, pairs, vague) > MOST:
         return replace(found, certainty="torn", remarks=(*found.remarks, CONSISTENT))
     several = len({h.ids for h in found.hypotheses}) > 1
     return replace(found, certainty="torn") if several else found
