@@ -11,6 +11,7 @@ from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, key
 from gradcheck.grading.marking import mark
 from gradcheck.grading.reading import how_read
+from gradcheck.grading.standing import standing
 from gradcheck.grading.variants import draw_for
 from gradcheck.opinions.opinion import NotScalar
 from gradcheck.practice import next_problem
@@ -41,7 +42,7 @@ class Work:
 
     def prepare(self, id: str) -> str:
         """Why a problem cannot be asked; empty if it can, and everything about it is known."""
-        asking = replace(self.asking(id), draw=tuple(self.variant(id, "")))
+        asking = self.anybodys(id)
         why = prepared(asking)
         if not why:
             found = ready(asking)
@@ -51,11 +52,22 @@ class Work:
                     judge(found, part, f"{part.name} + {JUNK}")
         return why
 
+    def shows(self, id: str) -> list[str]:
+        """The mistakes that can be seen in a problem that was prepared."""
+        asking = self.anybodys(id)
+        found = None if prepared(asking) else ready(asking)
+        made = () if found is None or found.run is not None else found.mistaken.made
+        return sorted({each.mistake.id for each in made})
+
+    def anybodys(self, id: str) -> Asking:
+        """A problem, as somebody without a name has it."""
+        return replace(self.asking(id), draw=tuple(self.variant(id, "")))
+
     def warm(self, task: str, given: Sequence[Any]) -> None:
         """Prepare what a task is about, so that the answer's time is the answer's alone."""
         if task == "variant":
             self.variant(*given)
-        elif task in ("judge", "understand", "draw", "curve", "compose"):
+        elif task in ("judge", "understand", "draw", "seen", "compose"):
             asking = self.asking(given[0])
             if asking.problem:
                 prepared(asking)
@@ -89,9 +101,9 @@ class Work:
         """What the page of a problem shows besides its text."""
         return drawn(ready(self.asking(id)))
 
-    def curve(self, id: str, part: str, answer: Any) -> Any:
-        """An answer's own curve."""
-        return traced(ready(self.asking(id)), part, answer)
+    def seen(self, id: str, part: str, answer: Any, judged: Said) -> Said:
+        """An answer's own curve, and where in it the mistake stands."""
+        return _seen(ready(self.asking(id)), part, answer, judged)
 
     # -- about a function that somebody typed --------------------------------------------------
 
@@ -115,7 +127,7 @@ class Work:
         if answer.strip() and len(problem.parts) == 1:
             source = problem.program.source
             said["line"] = told(line(mark(found, part, answer), source), "full")
-            said["curve"] = traced(found, part.name, answer)
+            said |= _seen(found, part.name, answer, said["line"])
         return said
 
     def understand_free(self, expression: str, given: Sequence[str], wrt: str, answer: str) -> Said:
@@ -150,6 +162,16 @@ def _made(id: str) -> Asking:
 def _free(expression: str, given: tuple[str, ...], wrt: str) -> Key:
     """The key to a typed function."""
     return key(_question(expression, given, wrt))
+
+
+def _seen(found: Key, name: str, answer: Any, judged: Said) -> Said:
+    """What is seen of a judged answer: its curve, and where in it the mistake stands."""
+    part, mistakes = found.problem.part(name), judged["mistakes"] or ()
+    slips = ((m["start"], m["end"]) for m in mistakes if m.get("in") == "answer")
+    place = next((each for each in slips if each[0] is not None), None)
+    if place is None and mistakes and part is not None and isinstance(answer, str):
+        place = standing(found, part, answer, judged["line"])
+    return {"curve": traced(found, name, answer), "place": place}
 
 
 def _understood(found: Key, name: str, answer: Any) -> Said:
