@@ -229,7 +229,8 @@ def _same(a: Array, b: Array) -> bool:
 
 
 def _close(a: Array, b: Array) -> Array:
-    return np.abs(a - b) <= CLOSE * np.maximum(np.abs(a), np.abs(b))
+    found: Array = np.abs(a - b) <= CLOSE * np.maximum(np.abs(a), np.abs(b))
+    return found
 
 
 def _signed(text: str, place: Place) -> Place:
