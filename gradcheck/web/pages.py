@@ -24,7 +24,7 @@ from gradcheck.web.forms import answer_of, cell, has_grid
 from gradcheck.web.mistakes import made_by
 from gradcheck.web.plot import plot
 from gradcheck.web.pool import Busy, Fault, RanAway
-from gradcheck.web.practice import LEVELS, NOTHING, Practice, next_for
+from gradcheck.web.practice import LEVELS, NOTHING, Practice, like, next_for
 from gradcheck.web.requests import practice_of, sender_of, student_of
 from gradcheck.web.students import plain_name
 
@@ -179,7 +179,7 @@ async def _answered(request: Request, posed: Posed, form: FormData) -> dict[str,
     full = await practice.judge(sender, student_of(request), posed, answer)
     seen = NOTHING
     if full["verdict"] in ("right", "wrong"):
-        seen = await practice.seen(sender, posed, answer, full)
+        seen = await practice.seen(sender, posed, full)
     if level < LEVELS.index("place"):
         seen = {**seen, "place": None}
     line = told(full, LEVELS[level])
@@ -216,6 +216,7 @@ async def _problem_page(request: Request, found: Problem, given: dict[str, Any])
         solved=(solved := state(found, marks | fresh) == "solved"),
         open=solved or all(part.form != "program" for part in found.parts),
         lines=[each["line"] for each in given.values() if each["line"]],
+        again=like(found.id),
         before=before,
         after=after,
     )

@@ -136,12 +136,13 @@ class Practice:
         found: Mapping[str, Any] = self.drawings[id]
         return found
 
-    async def seen(self, sender: str, posed: Posed, answer: Any, line: Any) -> Mapping[str, Any]:
+    async def seen(self, sender: str, posed: Posed, line: Mapping[str, Any]) -> Mapping[str, Any]:
         """The `curve` of a judged answer and the `place` of its mistake; either may be None."""
-        judged = {key: line[key] for key in ("mistakes", "line")}
-        given = place(posed.problem), posed.part.name, answer, judged
+        judged = {key: line[key] for key in ("part", "answer", "mistakes", "line")}
         try:
-            found: Mapping[str, Any] = await self.pool.ask(sender, "seen", *given)
+            found: Mapping[str, Any] = await self.pool.ask(
+                sender, "seen", place(posed.problem), judged
+            )
         except (RanAway, Fault):
             return NOTHING
         return found
@@ -156,6 +157,12 @@ def next_for(line: Mapping[str, Any]) -> str:
     mistake = next((id for id in named if id in SHOWN), "")
     seed = crc32(f"{line['student']}/{line['problem']}/{line['answer']}".encode("utf-8", "replace"))
     return f"next.{mistake}.{seed % 10_000}" if mistake else ""
+
+
+def like(id: str) -> str:
+    """The id of another problem for the same mistake; empty of a problem that was made for none."""
+    made = NEXT.fullmatch(id)
+    return f"next.{made[1]}.{(int(made[2]) + 1) % 10_000}" if made else ""
 
 
 def _problem(id: str, text: str) -> Problem | None:

@@ -11,7 +11,6 @@ from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, key
 from gradcheck.grading.marking import mark
 from gradcheck.grading.reading import how_read
-from gradcheck.grading.standing import standing
 from gradcheck.grading.variants import draw_for
 from gradcheck.opinions.opinion import NotScalar
 from gradcheck.practice import next_problem
@@ -19,7 +18,7 @@ from gradcheck.problem import Problem
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.question import question
 from gradcheck.problem.variants import Draw
-from gradcheck.report.judgements import line, told
+from gradcheck.report.judgements import line, place_in_answer, told
 from gradcheck.report.mathml import mathml
 from gradcheck.web.course import DRAWN
 from gradcheck.web.drawing import drawn, traced
@@ -101,9 +100,9 @@ class Work:
         """What the page of a problem shows besides its text."""
         return drawn(ready(self.asking(id)))
 
-    def seen(self, id: str, part: str, answer: Any, judged: Said) -> Said:
+    def seen(self, id: str, judged: Said) -> Said:
         """An answer's own curve, and where in it the mistake stands."""
-        return _seen(ready(self.asking(id)), part, answer, judged)
+        return _seen(ready(self.asking(id)), judged)
 
     # -- about a function that somebody typed --------------------------------------------------
 
@@ -127,7 +126,7 @@ class Work:
         if answer.strip() and len(problem.parts) == 1:
             source = problem.program.source
             said["line"] = told(line(mark(found, part, answer), source), "full")
-            said |= _seen(found, part.name, answer, said["line"])
+            said |= _seen(found, said["line"])
         return said
 
     def understand_free(self, expression: str, given: Sequence[str], wrt: str, answer: str) -> Said:
@@ -164,14 +163,11 @@ def _free(expression: str, given: tuple[str, ...], wrt: str) -> Key:
     return key(_question(expression, given, wrt))
 
 
-def _seen(found: Key, name: str, answer: Any, judged: Said) -> Said:
+def _seen(found: Key, judged: Said) -> Said:
     """What is seen of a judged answer: its curve, and where in it the mistake stands."""
-    part, mistakes = found.problem.part(name), judged["mistakes"] or ()
-    slips = ((m["start"], m["end"]) for m in mistakes if m.get("in") == "answer")
-    place = next((each for each in slips if each[0] is not None), None)
-    if place is None and mistakes and part is not None and isinstance(answer, str):
-        place = standing(found, part, answer, judged["line"])
-    return {"curve": traced(found, name, answer), "place": place}
+    part = found.problem.part(judged["part"])
+    place = None if part is None else place_in_answer(found, part, judged)
+    return {"curve": traced(found, judged["part"], judged["answer"]), "place": place}
 
 
 def _understood(found: Key, name: str, answer: Any) -> Said:

@@ -154,6 +154,8 @@ def test_the_next_problem_would_show_the_mistake(client):
     assert made.status_code == 200
     assert "The derivative by" in made.text
     assert client.get(link).text == made.text
+    number = int(link.rpartition(".")[2])
+    assert f'href="/p/next.sign-error.{(number + 1) % 10_000}"' in made.text
     wrong = {"part": "x", "level": "3", "answer": "0"}
     assert "Not right" in client.post(link, data=wrong).text
     said = client.post("/api/check", json={"problem": link[3:], "answer": "0"}).json()
