@@ -20,6 +20,7 @@ from gradcheck.engine.tape import Node
 from gradcheck.errors import GradcheckError, OutOfBudget
 from gradcheck.numbers.ball import TIES, Undecided, arbs, balls, precision
 from gradcheck.opinions.opinion import Array, Case, Estimate, Opinion, estimate
+from gradcheck.opinions.rows import by_rows, gradients_by_rows
 from gradcheck.opinions.symbolic import gradients_at as entry_by_entry
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.opinions.tape import Tape, record
@@ -35,6 +36,7 @@ COMPUTED = 2.0**-48
 """Of a constant that the program computes in float64: sixteen roundings."""
 
 
+@by_rows
 def closed_form(case: Case, *, write: bool = True) -> Opinion:
     """The closed form's opinion: of each entry, or of whole arrays where that is too long."""
     if is_long(case):
@@ -47,6 +49,7 @@ def closed_form(case: Case, *, write: bool = True) -> Opinion:
     return instead if not instead.abstains else found
 
 
+@gradients_by_rows
 def gradients_at(case: Case, bits: int) -> dict[str, Array]:
     """The gradients as arbs at a precision, from the closed form of entries or of arrays.
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console, RenderableType
+from rich.text import Text
 
 from gradcheck.commands.screen import screen
 from gradcheck.errors import GradcheckError, TextError
@@ -106,7 +107,7 @@ def _value(problem: Problem, how: How) -> Solved:
     verdict = consult(case)
     forms = _matrix_forms(problem, point, verdict)
     if how.as_json:
-        shown: RenderableType = json_line(problem, verdict, forms)
+        shown: RenderableType = json_line(problem, point, verdict, forms)
     else:
         steps = _steps(problem, point) if how.with_steps else None
         shown = problem_report(problem, point, verdict, steps, forms, entries=how.entries)
@@ -128,7 +129,9 @@ def _matrix_forms(problem: Problem, point: Point, verdict: Verdict) -> Forms:
 
 
 def _steps(problem: Problem, point: Point) -> RenderableType:
-    """The chain rule written out."""
+    """The chain rule written out, where one number is differentiated once."""
+    if problem.jacobian or problem.order == 2:
+        return Text("steps are shown of the first derivatives of one number only", style="dim")
     from gradcheck.derivation import derive  # noqa: PLC0415
     from gradcheck.report.steps import steps_shown  # noqa: PLC0415
 

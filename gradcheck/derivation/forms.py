@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.closed_forms.again import jacobians, with_gradient
 from gradcheck.closed_forms.derive import cotangents, gradients, inlined
 from gradcheck.closed_forms.index import Named, Product, Sum
 from gradcheck.closed_forms.printing import Printer
@@ -23,7 +24,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language import Budget, check_program, executing
 from gradcheck.language.kinds import KINDS, VOCABULARY
 from gradcheck.language.running.run import Outcome, run
-from gradcheck.opinions.opinion import Estimate, estimate
+from gradcheck.opinions.opinion import Estimate, estimate, pair
 from gradcheck.opinions.tape import Tape, record
 from gradcheck.problem.record import Point, Problem
 
@@ -80,6 +81,8 @@ def derived(problem: Problem, point: Point) -> dict[str, str]:
         partial(_array, names, problem.program.source),
     )
     steps = list(read(tape, define, spelling).values())
+    if problem.jacobian or problem.order == 2:
+        return _of_every_entry(problem, steps)
     end = steps[-1]
     shown = Named(COTANGENT, end.axes)
     seed = Product(factors=(shown,)) if any(n != 1 for n in end.shape) else Product()
@@ -92,6 +95,23 @@ def derived(problem: Problem, point: Point) -> dict[str, str]:
         with suppress(NoText, LookupError, ValueError):  # what cannot be printed is left out
             whole = simplified(inlined(found[step.name], hidden))
             texts[step.name] = printer.text(whole, step.name)
+    return texts
+
+
+def _of_every_entry(problem: Problem, steps: list[Step]) -> dict[str, str]:
+    """The texts of a Jacobian by each input, or of the blocks of a Hessian."""
+    printer = Printer(_Sizes(steps).text)
+    whole = {"": steps}
+    if problem.order == 2:
+        whole = {name: with_gradient(steps, name) for name in problem.wrt}
+    texts = {}
+    for first, recorded in whole.items():
+        found = jacobians(recorded)
+        hidden = {step.name: step for step in recorded if step.hidden}
+        for name in problem.wrt[problem.wrt.index(first) if first else 0 :]:
+            with suppress(NoText, LookupError, ValueError):  # what cannot be printed is left out
+                form = simplified(inlined(found[name], hidden))
+                texts[pair(first, name) if first else name] = printer.text(form)
     return texts
 
 

@@ -1,6 +1,6 @@
 """The gradients of arrays, a line each: shape, norm, widest bar, verdict, closed form; entries."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -94,6 +94,17 @@ class Gradients:
         return list(matrix(part.gradient.value, width - 4, dots, self.all_entries))
 
 
+def derivative(part: str, sign: str = "d", name: Callable[[str], str] = str) -> str:
+    """`d/dx`; of a block `x.y` of second derivatives `d²/dx dy`, or `d2/dx2` where it is `x.x`."""
+    first, _, second = part.partition(".")
+    if not second or second == "grad":
+        return f"{sign}/{sign}{name(part)}"
+    high = "²" if sign == "∂" else "2"
+    if first == second:
+        return f"{sign}{high}/{sign}{name(first)}{high}"
+    return f"{sign}{high}/{sign}{name(first)} {sign}{name(second)}"
+
+
 def in_signs(console: Console) -> bool:
     """Whether mathematics is shown in signs: on a terminal that has them."""
     return console.is_terminal and "utf" in console.encoding.lower()
@@ -132,7 +143,10 @@ class _Way:
     notation: Notation | None
 
     def label(self, name: str) -> str:
-        return f"d/d{name}" if self.notation is None else f"∂/∂{self.notation.name(name)}"
+        return derivative(name, "d" if self.notation is None else "∂", self._name)
+
+    def _name(self, name: str) -> str:
+        return name if self.notation is None else self.notation.name(name)
 
     def shape(self, shape: tuple[int, ...]) -> str:
         return ("×" if self.signs else "x").join(map(str, shape)) or "scalar"
