@@ -1,5 +1,6 @@
 """What must hold before any test is believed, and what is said where PyTorch is not there."""
 
+import os
 import re
 from collections import Counter
 from importlib.util import find_spec
@@ -17,7 +18,12 @@ COMPARING = re.compile(r"""importorskip\("torch"\)|from tests\.support\.(oracle|
 
 
 def pytest_sessionstart() -> None:
-    """Python takes a compiled module before its source, however old it is: refuse to test that."""
+    """Python takes a compiled module before its source, however old it is: refuse to test that.
+
+    Where Python was told to write no bytecode, each command that a test starts would compile the
+    whole package again.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     for compiled in (*ENGINE.glob("*.so"), *ENGINE.glob("*.pyd")):
         source = ENGINE / f"{compiled.name.split('.')[0]}.py"
         written = [f.stat().st_mtime for f in _texts(source)]

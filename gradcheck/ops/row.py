@@ -103,9 +103,15 @@ class Op:
         """Apply the op to whatever kind of number arrives."""
         handler = handler_of(args)
         if handler is None and self.arrange is None:
-            return self.function(*args, **spelled(kwargs))
+            numbers = tuple(map(_as_array, args[: self.operands]))
+            return self.function(*numbers, *args[len(numbers) :], **spelled(kwargs))
+        if self.operands is None:
+            args = tuple(list(map(joined, a)) if type(a) in (list, tuple) else a for a in args)
+        elif self.arrange is not None:
+            args = tuple(map(joined, args))
         operands, params = self.normal(args, kwargs)
         handler = handler or handler_of(operands)
+        operands = tuple(map(_as_array, operands))
         return handler(self, operands, params) if handler else self.forward(*operands, **params)
 
     def __repr__(self) -> str:
@@ -222,7 +228,7 @@ class Compound:
         """NumPy's function on plain numbers, its meaning on every other kind."""
         kwargs = spelled(kwargs, self.words)
         if self.function is None or handler_of((*args, *kwargs.values())):
-            return self.meaning(*args, **kwargs)
+            return self.meaning(*map(joined, args), **{k: joined(v) for k, v in kwargs.items()})
         return self.function(*args, **kwargs)
 
     def in_order(
@@ -363,6 +369,25 @@ def spelled(kwargs: Mapping[str, Any], own: Mapping[str, str] = NO_WORDS) -> dic
     if type(spelled.get("axis")) is list:
         spelled["axis"] = tuple(spelled["axis"])
     return spelled
+
+
+def joined(value: Any) -> Any:
+    """A list in which numbers of a kind stand, as the array that NumPy makes of it.
+
+    `prod([x, x + 1])` is a product of two; what has no common shape stays a list.
+    """
+    if type(value) not in (list, tuple) or handler_of(value) is None:
+        return value
+    values = list(map(joined, value))
+    alike = list not in map(type, values) and len(set(map(np.shape, values))) == 1
+    return TABLE["stack"](values) if alike else values
+
+
+def _as_array(value: Any) -> Any:
+    """A list of numbers as NumPy takes it."""
+    found = joined(value)
+    plain = type(found) in (list, tuple) and handler_of(found) is None
+    return np.asarray(found) if plain else found
 
 
 def handler_of(args: Iterable[Any]) -> Callable[..., Any] | None:

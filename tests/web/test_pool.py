@@ -122,7 +122,7 @@ def test_killed_workers_and_a_killed_nursery_are_replaced():
     assert in_pool(FAST, run, workers=2) == ["right", "right", "wrong"]
 
 
-@pytest.mark.parametrize("rounds", [0, 1, 2, 3, 5, 8, 13, 200])
+@pytest.mark.parametrize("rounds", [0, 1, 2, 5])
 def test_stopped_at_any_moment_nothing_stays_open(rounds):
     """Also while workers are being forked, and sockets are being opened."""
 

@@ -22,6 +22,7 @@ from gradcheck.language.running.scripted import ASSIGNABLE, SCRIPTED, Scripted, 
 from gradcheck.language.running.shapes import broadcast, shape_as_array, shape_of
 from gradcheck.language.running.sizes import elementwise, estimate, multiplied
 from gradcheck.ops.methods import OF_METHODS
+from gradcheck.ops.row import joined
 
 Function = Callable[..., Any]
 
@@ -98,6 +99,7 @@ class Guards(Scripted):
             and not (isinstance(b, list | tuple) or shape_of(b))
         ):
             raise TypeError("what is added to a list has to be a list - write `list(...)`")
+        a, b = _as_arrays(a, b)
         first, second = shape_of(a), shape_of(b)
         if not (first and second):
             if isinstance(a, SEQUENCES) or isinstance(b, SEQUENCES):
@@ -297,6 +299,13 @@ OTHERS: dict[str, Function] = {
     "method": Guards.method,
     **SCRIPTED,
 }
+
+
+def _as_arrays(a: Any, b: Any) -> tuple[Any, Any]:
+    """Both operands; a list beside an array is one, as NumPy has it."""
+    if (isinstance(a, list) and shape_of(b)) or (isinstance(b, list) and shape_of(a)):
+        return joined(a), joined(b)
+    return a, b
 
 
 def _plain(value: Any) -> bool:
