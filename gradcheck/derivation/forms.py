@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -10,25 +10,29 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.answers import read_formula
+from gradcheck.answers.matrices import rows_named
 from gradcheck.closed_forms.again import jacobians, with_gradient
 from gradcheck.closed_forms.derive import cotangents, gradients, inlined
 from gradcheck.closed_forms.index import Named, Product, Sum
+from gradcheck.closed_forms.notation import Latex, Notation, sizes_in
 from gradcheck.closed_forms.printing import Printer
+from gradcheck.closed_forms.shown import Shown
 from gradcheck.closed_forms.simplify import simplified
 from gradcheck.closed_forms.slopes import NoText
 from gradcheck.closed_forms.steps import Spelling, Step, read
 from gradcheck.closed_forms.table import define
 from gradcheck.engine.tape import Node
 from gradcheck.engine.tensor import Tensor, bare
-from gradcheck.errors import GradcheckError
+from gradcheck.errors import GradcheckError, TextError
 from gradcheck.language import Budget, check_program, executing
-from gradcheck.language.kinds import KINDS, VOCABULARY
+from gradcheck.language.kinds import FORMULAS, KINDS, VOCABULARY
 from gradcheck.language.running.run import Outcome, run
-from gradcheck.opinions.opinion import Estimate, estimate, pair
+from gradcheck.opinions.opinion import Array, Estimate, estimate, pair
 from gradcheck.opinions.tape import Tape, record
 from gradcheck.problem.record import Point, Problem
 
-__all__ = ["derived", "matrix_forms"]
+__all__ = ["derived", "matrix_forms", "rows_in", "shown"]
 
 LONGEST = 400  # characters; a longer text is not read by anybody
 AGREES = 1e-9  # of the largest entry: text in float64 against a gradient in float64
@@ -57,9 +61,39 @@ def matrix_forms(problem: Problem, point: Point, judged: Mapping[str, Estimate])
     }
 
 
-def axes_of(problem: Problem, point: Point) -> dict[str, int]:
-    """How many axes every name has that a text may use."""
-    return {name: np.ndim(value) for name, value in _values(problem, point).items()}
+def shown(problem: Problem, point: Point, judged: Mapping[str, Estimate]) -> Shown:
+    """The forms that can be trusted, in each notation in which they are read as what they say."""
+    texts = matrix_forms(problem, point, judged)
+    names = _values(problem.plain, problem.given(point)) if texts else {}
+    arrays = {name: np.asarray(value) for name, value in names.items()}
+    axes = {name: array.ndim for name, array in arrays.items()}
+    rows = rows_in(texts.values(), {name: array.shape for name, array in arrays.items()})
+
+    def kept(notation: Notation) -> dict[str, str]:
+        written = {part: notation.written(text) for part, text in texts.items()}
+        pairs = {part: _understood(text, arrays) for part, text in written.items()}
+        found = {p: t for p, t in pairs.items() if t and _gives(t, names, judged[p])}
+        return {part: written[part] for part in found}
+
+    return Shown(texts, kept(Notation(axes, rows)), kept(Latex(axes)), axes, rows)
+
+
+def _understood(text: str, names: Mapping[str, Array]) -> str:
+    """What is read in an answer, as NumPy text; nothing where it is not read."""
+    try:
+        return read_formula(text, names=names, functions=FORMULAS.functions).understood
+    except TextError:
+        return ""
+
+
+def rows_in(texts: Iterable[str], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, str]:
+    """The sizes in texts that an `n` in an answer is read as, with that letter."""
+    usual = rows_named(shapes)
+    if usual is None or "n" in shapes:
+        return {}
+    found = [size for size in sizes_in(texts) if size.endswith(".shape[0]")]
+    names = [(size, size.removesuffix(".shape[0]")) for size in found]
+    return {s: "n" for s, name in names if shapes[name][0] == shapes[usual][0]}
 
 
 def derived(problem: Problem, point: Point) -> dict[str, str]:
@@ -81,7 +115,7 @@ def derived(problem: Problem, point: Point) -> dict[str, str]:
         partial(_array, names, problem.program.source),
     )
     steps = list(read(tape, define, spelling).values())
-    if problem.jacobian or problem.order == 2:
+    if problem.has_rows:
         return _of_every_entry(problem, steps)
     end = steps[-1]
     shown = Named(COTANGENT, end.axes)

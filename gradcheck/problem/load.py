@@ -322,7 +322,7 @@ class _Reader:
             return wrt
         return [pair(a, b) for k, a in enumerate(wrt) for b in wrt[k:]]
 
-    def _check_order(self, has_own: bool) -> None:
+    def _check_order(self, has_own: bool, has_made: bool) -> None:
         """Complain of derivatives of derivatives where they are not followed."""
         for key, given in (("order", self.model.order == 2), ("jacobian", self.model.jacobian)):
             if given and has_own:
@@ -331,6 +331,9 @@ class _Reader:
             elif given and self.model.cotangent is not None:
                 words = f"`{key}` asks for every entry, and `cotangent` for one sum of them"
                 self._complain((key,), words, "keep one of them", key=True)
+            elif given and has_made:
+                words = f"`{key}` is asked by inputs, not by values that the program assigns"
+                self._complain((key,), words, "name inputs in `wrt:`", key=True)
         if self.model.order == 2 and self.model.jacobian:
             words = "a Jacobian of second derivatives is not followed"
             self._complain(("order",), words, "keep `order: 2` or `jacobian: true`", key=True)
@@ -350,7 +353,7 @@ class _Reader:
                 self._complain(("weights", name), f"`{name}` is not a part", cure, key=True)
         total = sum(self.model.weights.get(name, 1.0) for name in names) or 1.0
         share = {name: self.model.weights.get(name, 1.0) / total for name in names}
-        self._check_order(bool(asks))
+        self._check_order(bool(asks), bool(set(wrt) - inputs.keys()))
         if not asks:
             return tuple(Part(name, share[name]) for name in names)
         known = (*inputs, *(_assigned(program) if program else ()), *READABLE)

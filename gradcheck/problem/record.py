@@ -109,6 +109,11 @@ class Problem:
         names = [name for name, _ in assignments(self.program.tree)]
         return tuple(n for n in reversed(names) if n in self.inputs and self.inputs[n].made)
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether every entry of a value is differentiated: a Jacobian, or second derivatives."""
+        return self.jacobian or self.order == 2
+
     def nearer(self, part: str) -> tuple[str, ...]:
         """Of the program's own values those that lie between a part and the loss, or beside."""
         return self.made[: self.made.index(part)] if part in self.made else self.made

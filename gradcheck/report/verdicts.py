@@ -9,12 +9,12 @@ import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from gradcheck.closed_forms.notation import Latex
+from gradcheck.closed_forms.shown import Shown
 from gradcheck.opinions.opinion import Opinion
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Point
 from gradcheck.report.figures import SHOWN_ENTRIES, bar, nested, nested_text, numbers, plain
-from gradcheck.report.gradients import NO_FORMS, Forms, Formula, Gradients, derivative
+from gradcheck.report.gradients import Formula, Gradients, derivative
 from gradcheck.report.rows import Rows, indented
 from gradcheck.report.underline import underlined
 from gradcheck.verdict.consult import Entry, Verdict
@@ -42,6 +42,7 @@ MEANINGS = {
 ENTRIES = 12
 READABLE = 150
 NO_TEXTS: Mapping[str, str] = {}
+NOT_SHOWN = Shown()
 
 
 def _meaning(verdict: Verdict) -> str:
@@ -57,7 +58,7 @@ def problem_report(
     point: Point,
     verdict: Verdict,
     steps: RenderableType | None,
-    forms: Forms,
+    forms: Shown,
     *,
     entries: bool = False,
 ) -> RenderableType:
@@ -89,7 +90,7 @@ def _value(problem: Problem, point: Point, verdict: Verdict) -> Any:
 def _shapes(problem: Problem, verdict: Verdict) -> dict[str, tuple[int, ...]]:
     """The shape of every gradient: its input's, or its own where there is one for each entry."""
     shapes = {name: given.shape for name, given in problem.inputs.items()}
-    if problem.order == 1 and not problem.jacobian:
+    if not problem.has_rows:
         return shapes
     known = {name: part.gradient for name, part in verdict.parts.items()}
     return shapes | {name: g.shape for name, g in known.items() if g is not None}
@@ -98,7 +99,7 @@ def _shapes(problem: Problem, verdict: Verdict) -> dict[str, tuple[int, ...]]:
 def gradients(
     verdict: Verdict,
     shapes: Mapping[str, tuple[int, ...]],
-    forms: Forms = NO_FORMS,
+    forms: Shown = NOT_SHOWN,
     entries: bool = False,
     written: int = SHOWN_ENTRIES,
 ) -> Iterator[RenderableType]:
@@ -247,7 +248,7 @@ def summary(verdicts: Sequence[str]) -> Text:
     return Text(f"{len(verdicts)} problems: {words}")
 
 
-def json_line(problem: Problem, point: Point, verdict: Verdict, forms: Forms = NO_FORMS) -> str:
+def json_line(problem: Problem, point: Point, verdict: Verdict, forms: Shown = NOT_SHOWN) -> str:
     """The contract's line of `solve --json`."""
     value = _value(problem, point, verdict)
     value = None if value is None else nested(np.asarray(value))
@@ -255,7 +256,7 @@ def json_line(problem: Problem, point: Point, verdict: Verdict, forms: Forms = N
     line["parts"] = {name: json_part(verdict, name) for name in verdict.parts}
     for name, form in forms.texts.items():
         line["parts"][name]["matrix_form"] = form
-        line["parts"][name]["latex"] = Latex(forms.axes).written(form)
+        line["parts"][name]["latex"] = forms.latex.get(name)
     notes = [f"{_where(e)}: {e.why}" for e in verdict.entries if e.why] + list(verdict.notes)
     if notes:
         line["notes"] = notes

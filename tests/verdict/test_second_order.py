@@ -151,10 +151,11 @@ def test_a_kink_of_a_first_derivative_is_told() -> None:
         ({"order": 2, "cotangent": [1.0, 2.0]}, "`order` asks for every entry"),
         ({"order": 2, "jacobian": True}, "a Jacobian of second derivatives is not followed"),
         ({"jacobian": True, "ask": {"g": "x.grad"}}, "a program that goes back by itself"),
+        ({"jacobian": True, "wrt": ["y"], "program": "y = x**2\ny"}, "is asked by inputs"),
     ],
 )
 def test_what_does_not_go_together_is_complained_of(words: dict[str, Any], said: str) -> None:
     """With the place and the cure."""
-    whole = {"id": "t", "inputs": {"x": [1.0, 2.0]}, "program": "x**2", **words}
+    whole = {"id": "t", "inputs": {"x": [1.0, 2.0]}, "program": "x**2"} | words
     with pytest.raises(TextError, match=said):
         load_text(yaml.safe_dump(whole))
