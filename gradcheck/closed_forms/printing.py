@@ -160,8 +160,8 @@ class Printer:
             return piece
         return Piece(ast.BinOp(piece.tree, ast.Pow(), ast.Constant(times)), piece.axes)
 
-    def _spread(self, part: Sum) -> ast.expr:
-        """A whole tensor, of its full shape where its text has fewer axes."""
+    def whole(self, part: Sum) -> ast.expr:
+        """A whole tensor as NumPy text, of its full shape where its text has fewer axes."""
         piece = aligned(self._sum(part, part.axes), part.axes)
         if len(piece.indices) == sum(a is not None for a in part.axes):
             return piece.tree
@@ -174,7 +174,7 @@ class Printer:
         if isinstance(factor, Sum):
             return self._group(factor, order, alone)
         if isinstance(factor, Called):
-            inner = {f"u{i}": self._spread(p) for i, p in enumerate(factor.parts)}
+            inner = {f"u{i}": self.whole(p) for i, p in enumerate(factor.parts)}
             return diagonal(Piece(filled(factor.text, inner), factor.axes))
         if isinstance(factor, Applied) and not factor.parts:
             return Piece(parsed(factor.text), ())

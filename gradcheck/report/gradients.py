@@ -59,16 +59,23 @@ class Gradients:
             line.append(f"  norm {norm}")
             line.append(f"  {bar(self._widest(part.name))}", style="dim")
         line.append(f"  {part.verdict}", style=self.styles[part.verdict])
-        text = self.forms.texts.get(part.name)
-        text = self.forms.signs.get(part.name, text) if way.signs else text
-        if text is None:
+        text = self._form(part.name, signs=way.signs)
+        if not text:
             yield line
             return
         if line.cell_len + len(text) + 4 <= width:
-            yield line.append(f"  = {text}")
+            yield line.append(f"  {text}")
             return
         yield line
-        yield from folded(f"= {text}", width)
+        yield from folded(text, width)
+
+    def _form(self, name: str, *, signs: bool) -> str:
+        """`= X.T @ R`, or `[i,j] = ...` where that is no product of matrices; nothing without."""
+        if name in self.forms.indexed and (signs or name not in self.forms.texts):
+            return self.forms.indexed[name]
+        text = self.forms.texts.get(name, "")
+        text = self.forms.signs.get(name, text) if signs else text
+        return text and f"= {text}"
 
     def _widest(self, name: str) -> float:
         """The widest error bar that any opinion has on an entry."""

@@ -257,6 +257,8 @@ def json_line(problem: Problem, point: Point, verdict: Verdict, forms: Shown = N
     for name, form in forms.texts.items():
         line["parts"][name]["matrix_form"] = form
         line["parts"][name]["latex"] = forms.latex.get(name)
+    for name, form in forms.indexed.items():
+        line["parts"][name]["index_form"] = form
     notes = [f"{_where(e)}: {e.why}" for e in verdict.entries if e.why] + list(verdict.notes)
     if notes:
         line["notes"] = notes
