@@ -1,16 +1,13 @@
 import torch
 import math
 
-dtype = torch.float
-device = "cpu"
-torch.set_default_device(device)
 
-x = torch.linspace(-1, 1, 20, dtype=dtype)
+x = torch.linspace(-1, 1, 20)
 y = torch.sin(x)
-a = torch.full((), 0.1, dtype=dtype, requires_grad=True)
-b = torch.full((), 0.2, dtype=dtype, requires_grad=True)
-c = torch.full((), -0.1, dtype=dtype, requires_grad=True)
-d = torch.full((), 0.3, dtype=dtype, requires_grad=True)
+a = torch.full((), 0.1, requires_grad=True)
+b = torch.full((), 0.2, requires_grad=True)
+c = torch.full((), -0.1, requires_grad=True)
+d = torch.full((), 0.3, requires_grad=True)
 learning_rate = 1e-3
 for t in range(5):
     y_pred = a + b * x + c * x**2 + d * x**3

@@ -19,7 +19,4 @@ for step in range(4):
     opt.step()
     losses.append(loss.item())
 print(losses)
-model.eval()
-with torch.no_grad():
-    print((model(X) > 0.5).float())
 print(model[0].weight.grad)
