@@ -9,6 +9,7 @@ import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from gradcheck.closed_forms.scalars import shortest
 from gradcheck.closed_forms.shown import Shown
 from gradcheck.opinions.opinion import Opinion
 from gradcheck.problem import Problem
@@ -198,7 +199,7 @@ def closed_forms(
             if interval is not None:
                 found.append(Text(f"{label} in {_between(interval)}"))
                 continue
-            written = str(entries[index])
+            written = str(shortest(entries[index]))
             if len(written) <= READABLE or not index:
                 found.append(Formula(label, written))
     if opinion.conditions and (found or forms):
