@@ -210,7 +210,7 @@ def _power(p: Cursor, base: ast.expr, start: int) -> ast.expr:
     if p.sees("{") and p.sees(ENTRYWISE, ahead=1):  # H^{\\odot 2}
         p.tokens.pop(p.at + 1)
     if _inverse_transpose_comes(p):
-        p.at += 4
+        p.move(4)
         p.note(f"{p.typed(start)} is read as inv({echo(base)}).T")
         inverse = _call(p, "inv", [base], start)
         return p.node(ast.Attribute(inverse, "T", ast.Load()), start)
