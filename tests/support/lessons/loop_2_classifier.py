@@ -3,7 +3,6 @@ from torch import nn, optim
 from torch.nn import functional as F
 
 
-
 class Net(nn.Module):
     def __init__(self):
         super(Net, self).__init__()
