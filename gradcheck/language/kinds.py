@@ -9,7 +9,7 @@ import numpy as np
 import sympy
 from flint import arb
 
-from gradcheck.engine.modules import LOSSES
+from gradcheck.engine.modules import APPLIED, LOSSES
 from gradcheck.engine.recording import MODE, enable_grad, no_grad
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language.rules.vocabulary import Vocabulary, words
@@ -20,15 +20,13 @@ from gradcheck.ops import BY_SPELLING, TABLE
 from gradcheck.ops.methods import OF_METHODS, OWN
 from gradcheck.ops.row import COMPOUNDS, FORMULA_SPELLINGS, SPELLINGS, Compound, Op
 
-# Arrays from nothing, and questions whose answer has no derivative.
+# Arrays from nothing, and questions about bare numbers: what they answer has no derivative.
 MAKERS: dict[str, Callable[..., Any]] = {
     "zeros": np.zeros,
     "ones": np.ones,
     "full": np.full,
     "eye": np.eye,
     "arange": np.arange,
-}
-QUESTIONS: dict[str, Callable[..., Any]] = {
     "argmax": np.argmax,
     "argmin": np.argmin,
     "argsort": np.argsort,
@@ -36,6 +34,8 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
     "ones_like": np.ones_like,
     "any": np.any,
     "all": np.all,
+    "allclose": np.allclose,
+    "array_equal": np.array_equal,
     "isfinite": np.isfinite,
     "isnan": np.isnan,
     "shape": np.shape,
@@ -57,14 +57,22 @@ TENSOR_METHODS = words(
     "eval"
 )
 # A run that is recorded gives these their meaning; elsewhere a layer is a function of its input.
-LAYERS = words("Linear ReLU Tanh Sigmoid Sequential") | frozenset(LOSSES)
-RECORDED_WORDS = LAYERS | words("record grad SGD Adam Parameter manual_seed rand randn randint")
+LAYERS = words("Linear Sequential") | frozenset(LOSSES) | frozenset(APPLIED)
+INITIAL = words(
+    "constant_ zeros_ ones_ eye_ uniform_ normal_ xavier_uniform_ xavier_normal_ kaiming_uniform_ "
+    "kaiming_normal_"
+)
+RECORDED_WORDS = (
+    LAYERS
+    | INITIAL
+    | words("record grad SGD Adam Parameter manual_seed rand randn randint")
+    | words("clip_grad_norm_ clip_grad_value_")
+)
 
 VOCABULARY = Vocabulary(
     functions=(frozenset(TABLE) - INTERNAL)
     | frozenset(COMPOUNDS)
     | frozenset(MAKERS)
-    | frozenset(QUESTIONS)
     | RECORDED_WORDS
     | {"array", "tensor", "asarray", "Tensor"},
     constants=frozenset(CONSTANTS),
@@ -97,6 +105,7 @@ class NumberKind:
     lift: Callable[[Any], Any]
     named: Callable[[str], Any]
     is_own: Callable[[Any], bool]
+    box: Callable[[Any], Any]
     contexts: Mapping[str, Callable[..., Any]]
 
     def literal(self, value: Fraction) -> Any:
@@ -109,12 +118,12 @@ class NumberKind:
 
     def function(self, name: str) -> Callable[..., Any]:
         """What a word of the vocabulary does to numbers of this kind."""
-        if name in ("array", "tensor", "asarray", "Tensor"):
+        if name in ("array", "tensor", "asarray"):
             return self._array
+        if name == "Tensor":
+            return self._numbers
         if name in MAKERS:
             return self._made(MAKERS[name])
-        if name in QUESTIONS:
-            return self._asked(QUESTIONS[name])
         if name in LOSSES:
             return _loss(TABLE[LOSSES[name].row])
         if name in RECORDED_WORDS:
@@ -127,7 +136,7 @@ class NumberKind:
         row: Any = COMPOUNDS.get(known) or TABLE[known]
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            if any(map(self._is_number_like, args)):
+            if any(map(self._is_number_like, args)) or (args and _stays_whole(row, args, kwargs)):
                 return row(*args, **kwargs)
             return row(*map(self._lifted, args[:1]), *args[1:], **kwargs)
 
@@ -165,18 +174,29 @@ class NumberKind:
         return self.lift(value)
 
     def _array(self, values: Any, dtype: Any = None) -> Any:
-        """`array([a, b])`: stacked, so that the entries keep their history."""
+        """`array([a, b])`: whole numbers and truth values are places, others numbers of the kind.
+
+        What they are multiplied with, or divided by, makes them numbers of its own kind.
+        """
+        if dtype is not float and not self._is_number_like(values):
+            plain = np.asarray(values)
+            if plain.size and plain.dtype.kind in "bi":
+                return plain
+        return self._numbers(values)
+
+    def _numbers(self, values: Any, dtype: Any = None) -> Any:
+        """A list as an array of this kind: stacked, so that the entries keep their history."""
         if type(values) in (list, tuple) and self._is_number_like(values):
-            return TABLE["stack"]([self._array(v) for v in values])
-        return values if self.is_own(values) else self.lift(values)
+            return self._held(TABLE["stack"]([self._numbers(v) for v in values]))
+        return self._held(values if self.is_own(values) else self.lift(values))
+
+    def _held(self, made: Any) -> Any:
+        """An array of floats as one of this kind, so that numbers of the kind can be written in."""
+        plain = type(made) is np.ndarray and made.dtype.kind == "f"
+        return self.box(made) if plain else made
 
     def _made(self, maker: Callable[..., Any]) -> Callable[..., Any]:
-        return maker
-
-    def _asked(self, question: Callable[..., Any]) -> Callable[..., Any]:
-        if self.name == "tensor":
-            return lambda *args, **kwargs: question(*map(bare, args), **kwargs)
-        return question
+        return lambda *args, **kwargs: self._held(maker(*map(bare, args), **kwargs))
 
 
 def _loss(row: Callable[..., Any]) -> Callable[..., Any]:
@@ -202,6 +222,24 @@ def _numbers(values: Any) -> Iterator[Any]:
             yield each
 
 
+def _stays_whole(row: Op | Compound, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    """Whether a function of whole numbers only moves them, so that they can still be places."""
+    if np.asarray(args[0]).dtype.kind not in "bi" or not np.ndim(args[0]):
+        return False
+    if isinstance(row, Op):
+        return not row.rounds
+    try:
+        made = list(_numbers([row(*args, **kwargs)]))
+    except (ArithmeticError, TypeError, ValueError):
+        return False
+    return all(np.isin(each, args[0]).all() and each.dtype.kind in "bi" for each in made)
+
+
+def _plain_float(value: Any) -> bool:
+    """Whether a value is a float, or an array of floats."""
+    return isinstance(value, float) or getattr(value, "dtype", None) == np.float64
+
+
 def _floats(value: Any) -> Any:
     return np.asarray(value, dtype=np.float64)[()]
 
@@ -218,14 +256,16 @@ KINDS: dict[str, NumberKind] = {
         "float",
         _floats,
         lambda name: CONSTANTS[name][0],
-        lambda v: isinstance(v, float | np.ndarray | np.floating),
+        _plain_float,
+        np.asarray,
         _PLAIN,
     ),
     "tensor": NumberKind(
         "tensor",
         _floats,
         lambda name: CONSTANTS[name][0],
-        lambda v: isinstance(v, Tensor | float | np.ndarray | np.floating),
+        lambda v: isinstance(v, Tensor) or _plain_float(v),
+        Tensor,
         _PLAIN,
     ),
     "ball": NumberKind(
@@ -233,9 +273,15 @@ KINDS: dict[str, NumberKind] = {
         balls,
         lambda name: wrap(Ball(CONSTANTS[name][2]())),
         lambda v: isinstance(v, Scalars | Scalar),
+        balls,
         _PLAIN,
     ),
     "symbolic": NumberKind(
-        "symbolic", constants, _symbol, lambda v: isinstance(v, Scalars | Scalar), _PLAIN
+        "symbolic",
+        constants,
+        _symbol,
+        lambda v: isinstance(v, Scalars | Scalar),
+        constants,
+        _PLAIN,
     ),
 }

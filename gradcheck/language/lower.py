@@ -173,8 +173,11 @@ class _Lower(ast.NodeTransformer):
         return [*made, _at(node, kept)]
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
-        """`self.width = 3` is guard.keep(self, "width", 3)."""
+        """`self.width = 3` is guard.keep(self, "width", 3), `x[i] = y` guard.put(x, i, y)."""
         target = node.targets[0]
+        if isinstance(target, ast.Subscript):
+            parts = (self.visit(each) for each in (target.value, target.slice, node.value))
+            return _at(node, ast.Expr(_guard(node, "put", *parts)))
         if self.meanings.get(node) is None or not isinstance(target, ast.Attribute):
             return self.generic_visit(node)
         owner, name = self.visit(target.value), ast.Constant(target.attr)

@@ -17,12 +17,18 @@ from gradcheck.language.rules.classes import kind_of, members
 from gradcheck.language.rules.expressions import EXPRESSIONS
 from gradcheck.language.rules.refusals import OTHERWISE
 from gradcheck.language.rules.statements import STATEMENTS, assigned
-from gradcheck.language.rules.vocabulary import Vocabulary
+from gradcheck.language.rules.vocabulary import Vocabulary, words
 from gradcheck.language.rules.walk import Check, dotted
 from gradcheck.language.spans import MARK, Spans
 from gradcheck.language.uniform import uniform
 
 NODE = TypeVar("NODE", bound=ast.AST)
+PICKING = words(
+    "cross_entropy nll_loss multi_margin_loss embedding gather index_select index_add index_copy "
+    "index_fill index_put scatter_add select select_scatter take take_along_axis take_along_dim"
+)
+"""The functions that take places, or the numbers of classes."""
+PICKERS = words("CrossEntropyLoss NLLLoss Embedding")
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +87,28 @@ def assignments(tree: ast.Module) -> list[tuple[str, ast.Assign]]:
             case ast.Assign(targets=[ast.Name(id=name)]):
                 found.append((name, node))
     return found
+
+
+def places(tree: ast.Module) -> frozenset[str]:
+    """The names that stand in an index, or as an argument of what picks entries."""
+    found: set[str] = set()
+    picks = PICKING | {name for name, each in assignments(tree) if _called(each.value) in PICKERS}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Subscript(slice=index):
+                found |= {each.id for each in ast.walk(index) if isinstance(each, ast.Name)}
+            case ast.Call() if _called(node) in picks or _called(node.func) in PICKERS:
+                given = (*node.args, *(keyword.value for keyword in node.keywords))
+                found |= {each.id for each in given if isinstance(each, ast.Name)}
+    return frozenset(found)
+
+
+def _called(node: ast.AST) -> str:
+    """The last name of what a call calls."""
+    match node:
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+            return name
+    return ""
 
 
 def _plus(value: ast.expr, name: str) -> ast.expr:

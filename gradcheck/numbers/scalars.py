@@ -149,6 +149,10 @@ class Scalars(np.ndarray[Any, Any]):
     def __getitem__(self, index: Any) -> Any:
         return wrap(super().__getitem__(index))
 
+    def __setitem__(self, index: Any, value: Any) -> None:
+        single = isinstance(value, Scalars) and not value.shape  # else the box would be written
+        super().__setitem__(index, value.item() if single else value)
+
     def __deepcopy__(self, memo: Any) -> Any:
         return self.copy()  # its numbers never change
 

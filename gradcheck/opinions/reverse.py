@@ -88,8 +88,12 @@ def _disturbed(case: Case, rng: Any) -> tuple[Array, Mapping[str, Array]]:
     def noisy_seed(root: Step, g: Any) -> Any:
         return g if case.cotangent is None else g * noise(rng, np.shape(g))
 
+    verbs = replace(RIGHT, seed=noisy_seed, pull=noisy_pull)
     with watched(disturb=disturb):
-        return once(case, replace(RIGHT, seed=noisy_seed, pull=noisy_pull), rng)
+        value, gradients = once(case, verbs, rng)
+        if np.all(np.isfinite(value)):
+            return value, gradients
+        return once(case, verbs)  # a disturbed exponent of a negative number gives no number
 
 
 def _bar(value: Array, runs: list[Array]) -> Array:

@@ -240,14 +240,16 @@ def _classified(  # noqa: PLR0917 - PyTorch's order
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Class numbers are a parameter; class probabilities are an operand, and differentiated.
 
-    Class weights, smoothed labels and labels to ignore are said as weights of the classes.
+    Class weights, smoothed labels and labels to ignore are said as weights of the classes. Whole
+    numbers are probabilities where there is one for each entry, which PyTorch refuses.
     Raises ValueError or IndexError where a target is missing, too many, or no class.
     """
     if isinstance(weight, str):
         weight, reduction = None, weight
     reduction = _words(None, size_average, reduce, reduction)
     target = target if hasattr(target, "dtype") else np.asarray(target)
-    shape, numbers = np.shape(x), target.dtype.kind in "iu"
+    shape = np.shape(x)
+    numbers = target.dtype.kind in "iu" and np.shape(target) != shape
     axis = _classes(shape)
     wanted = shape[:axis] + shape[axis + 1 :] if numbers else shape
     if np.shape(target) != wanted:

@@ -14,7 +14,7 @@ import numpy as np
 from gradcheck.errors import GradcheckError
 from gradcheck.language import Budget, Outcome, Program, check_program, executing
 from gradcheck.language.kinds import KINDS, VOCABULARY
-from gradcheck.language.program import assignments
+from gradcheck.language.program import assignments, places
 from gradcheck.language.running.run import run
 from gradcheck.opinions.opinion import Array, Case
 
@@ -139,14 +139,30 @@ class Problem:
         """
         value = self.outcome_on(kind, inputs).value
         several = isinstance(value, list | tuple) and len(value) > 0
-        return KINDS[kind].function("array")(value) if several else value
+        return KINDS[kind].function("Tensor")(value) if several else value
 
     def outcome_on(self, kind: str, inputs: Mapping[str, Any]) -> Outcome:
         """The value and all variables after a run on numbers of a kind."""
         number_kind = KINDS[kind]
-        own = {name: _as_kind(kind, inputs[name]) for name in self.inputs}
+        own = {name: _as_kind(kind, inputs[name]) for name in self.inputs} | self.places
         budget = replace(FLOATS if kind in ("tensor", "float") else EXACT, steps=self.patience)
         return run(self.program, own, number_kind, budget, context=number_kind.contexts)
+
+    @cached_property
+    def places(self) -> dict[str, Any]:
+        """The constants that the program uses as places or classes, as whole numbers."""
+        named = places(self.program.tree)
+        given = {n: i.value for n, i in self.inputs.items() if n in named and not i.requires_grad}
+        return {
+            name: np.array(value, dtype=np.int64)[()]
+            for name, value in given.items()
+            if value is not None and value.size and all(each == int(each) for each in value.flat)
+        }
+
+    def in_numpy(self, name: str, value: Any) -> Array:
+        """An input's numbers for NumPy: floats, or the places that they are."""
+        whole = self.places.get(name)
+        return np.array(value, dtype=np.float64) if whole is None else np.array(whole)
 
     @cached_property
     def patience(self) -> int:

@@ -108,7 +108,10 @@ def headed(problem: Problem) -> RenderableType:
 
 
 def _drawn(problem: Problem, point: Point) -> Iterator[Text]:
-    """The inputs that were drawn, where they are short."""
+    """The inputs that were drawn, where they are short; a student's own numbers."""
+    own = ", ".join(f"{name} = {value}" for name, value in problem.variant.items())
+    if own:
+        yield Text(f"{own}  (this student's)", style="dim")
     for name, given in problem.inputs.items():
         if given.value is None and point[name].size <= SHOWN_ENTRIES:
             yield Text(f"{name} = {point[name].astype(float).tolist()}  (drawn)", style="dim")
@@ -242,6 +245,8 @@ def json_line(problem: Problem, verdict: Verdict, forms: Forms = NO_FORMS) -> st
     notes = [f"{_where(e)}: {e.why}" for e in verdict.entries if e.why] + list(verdict.notes)
     if notes:
         line["notes"] = notes
+    if problem.variant:
+        line["variant"] = dict(problem.variant)
     return json.dumps(line, ensure_ascii=False, allow_nan=False)
 
 

@@ -81,7 +81,7 @@ class Call:
         if kind == "float" and type(value) is np.ndarray:
             return value.copy()
         several = isinstance(value, list | tuple) and len(value) > 0
-        return KINDS[kind].function("array")(list(value)) if several else value
+        return KINDS[kind].function("Tensor")(list(value)) if several else value
 
     def _placed(self) -> list[tuple[str, int]]:
         return list(zip(self.labels, self.wrt, strict=True))

@@ -4,8 +4,6 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
 from gradcheck.engine import modules, optimizers
 from gradcheck.engine.autograd import grad, tensor
 from gradcheck.engine.factories import Generator
@@ -54,7 +52,7 @@ def values_on_engine(problem: Problem, point: Point) -> dict[str, Value]:
     )
     ends = asks_error(problem)
     inputs = {
-        name: tensor(np.array(point[name], dtype=np.float64), requires_grad=entry.requires_grad)
+        name: tensor(problem.in_numpy(name, point[name]), requires_grad=entry.requires_grad)
         for name, entry in problem.inputs.items()
     }
     outcome = run(problem.program, inputs, kind, Budget(), context=context, keep_error=ends)

@@ -128,7 +128,7 @@ def readable(
 def _input(problem: Problem, name: str, value: Any, recorder: Recorder) -> Traced:
     if problem.inputs[name].requires_grad:
         return recorder.leaf(value, name)
-    return Traced(recorder, tensor(np.array(value, dtype=np.float64)))
+    return Traced(recorder, tensor(problem.in_numpy(name, value)))
 
 
 def _name_leaves(name: str, value: Any, depth: int = 2) -> None:

@@ -16,6 +16,7 @@ import pytest
 import gradcheck
 from gradcheck.engine import autograd as engine
 from gradcheck.engine.tensor import Tensor
+from gradcheck.ops.row import BY_COMPOUND, BY_FUNCTION
 
 STEP, NEAR = 1e-6, 1e-6
 """The step of a central difference, and how near it has to come: autograd's own numbers."""
@@ -347,22 +348,40 @@ def module(name: str, **names: Any) -> ModuleType:
 
 
 class NumPy(ModuleType):
-    """`autograd.numpy`: NumPy itself, but for `array`."""
+    """`autograd.numpy`, or a part of it: NumPy itself, but for `array` and lists of tensors."""
+
+    def __init__(self, name: str, theirs: Any) -> None:
+        """The module of a name, in the place of NumPy's module."""
+        super().__init__(name)
+        self.theirs = theirs
 
     def __getattr__(self, name: str) -> Any:
-        """NumPy's own; what only autograd has is skipped."""
-        if not hasattr(np, name) and not name.startswith("_"):
-            pytest.skip(f"NumPy has no {name}")
-        return getattr(np, name)
+        """NumPy's own, of lists of tensors ours; what only autograd has is skipped."""
+        theirs = getattr(self.theirs, name, None)
+        if theirs is None:
+            if not name.startswith("_"):
+                pytest.skip(f"NumPy has no {name}")
+            raise AttributeError(name)
+        mine = BY_FUNCTION.get(theirs) or BY_COMPOUND.get(theirs) if callable(theirs) else None
+        if mine is None:
+            return theirs
+
+        def function(*args: Any, **kwargs: Any) -> Any:
+            lists = [a for a in args if isinstance(a, list | tuple)]
+            held = any(isinstance(e, Tensor) for e in entries(lists))
+            return (mine if held else theirs)(*args, **kwargs)
+
+        return function
 
 
 def enter() -> None:
     """Put all modules where the tests import them from."""
-    numpys = NumPy("autograd.numpy")
+    numpys = NumPy("autograd.numpy", np)
     numpys.array = array  # type: ignore[attr-defined]
     sys.modules["autograd.numpy"] = numpys
     sys.modules["autograd.numpy.random"] = np.random
-    sys.modules["autograd.numpy.linalg"] = np.linalg
+    linalg = NumPy("autograd.numpy.linalg", np.linalg)
+    numpys.linalg = sys.modules["autograd.numpy.linalg"] = linalg  # type: ignore[attr-defined]
 
     def absent(*args: Any, **kwargs: Any) -> Any:
         pytest.skip("a part of autograd that has no counterpart here")

@@ -20,16 +20,11 @@ def consulted(name):
         each: size if isinstance(size, list) else rng.uniform(0.1, 0.9, size).tolist()
         for each, size in example.inputs.items()
     }
-    lines = [f"{each} = {_written(v)}" for each, v in drawn.items()]
+    lines = [f"{each} = array({v})" for each, v in drawn.items()]
     lines += [f"sum(factor * ({example.text}))"]
     text = "\n".join(f"    {line}" for line in lines)
     problem = load_text(f"id: t\ninputs: {{factor: 2.0}}\nprogram: |\n{text}\n").problems[0]
     return consult(problem.case({"factor": problem.inputs["factor"].value}))
-
-
-def _written(values):
-    """As a program says it: places and truth values are lists."""
-    return values if np.asarray(values).dtype.kind in "bi" else f"array({values})"
 
 
 @pytest.mark.parametrize("name", sorted(set(COMPOUNDS) - WORDY))

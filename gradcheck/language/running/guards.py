@@ -64,6 +64,8 @@ DICT: dict[str, Function] = {"items": dict.items, "keys": dict.keys, "values": d
 WITH_TEXTS = frozenset({"append"})
 SEQUENCES = (list, tuple, str, range)
 FLOATS = frozenset({float, np.float64})
+GROWING = frozenset({"add", "subtract", "multiply", "matmul", "power"})
+EXACT_WHOLES = 2.0**53  # smaller whole numbers are the same in every kind of number
 
 
 @dataclass(frozen=True)
@@ -110,10 +112,8 @@ class Guards(Scripted):
             self.meter.pair(first, second)
         if name == "power":
             self._exponent(b)
-        if name == "divide" and not place and _plain(a) and _plain(b) and np.all(b):
-            one = self.literal(Fraction(1))
-            if not isinstance(one, float):  # `(x <= 0) / 5`, `ones(3) / 3`: not float64's
-                a = a * one
+        if not place:
+            a = self._of_the_kind(name, a, b)
         made = OPERATIONS[name][place](a, b)
         if isinstance(made, complex):
             raise ValueError("a negative number to a fractional power is not real")
@@ -134,6 +134,13 @@ class Guards(Scripted):
             return self.literal(Fraction(a) ** b) if b < 0 else a**b
         self.meter.integer(abs(a).bit_length() + abs(b).bit_length())
         return OPERATIONS[name][0](a, b)
+
+    def _of_the_kind(self, name: str, a: Any, b: Any) -> Any:
+        """The first operand; of this kind where NumPy's whole numbers would not be exact."""
+        one = self.literal(Fraction(1))
+        if name == "divide" and _plain(a) and _plain(b) and np.all(b):
+            return a if isinstance(one, float) else a * one  # `(x <= 0) / 5`, `ones(3) / 3`
+        return a if not (_whole(a) and _whole(b)) or _stays_exact(name, a, b) else a * one
 
     def _exponent(self, exponent: Any) -> None:
         """Refuse an integer exponent that exact numbers could not bear."""
@@ -188,6 +195,14 @@ class Guards(Scripted):
         if not isinstance(owner, SEQUENCES) or isinstance(key, slice):
             self.meter.charge(made)
         return made
+
+    def put(self, owner: Any, key: Any, value: Any) -> None:
+        """`x[i] = y`; NumPy would cut off what stands behind the point in whole numbers."""
+        if isinstance(owner, np.ndarray) and _whole(owner) and not _whole(value):
+            raise TypeError(
+                "an array of whole numbers cannot hold this - begin with `array([0.0, 0.0])`"
+            )
+        owner[self.index(owner, key)] = value
 
     def index(self, owner: Any, key: Any) -> Any:
         """An index; refused if it picks too many elements, or is no key that a dict may have."""
@@ -290,6 +305,7 @@ OTHERS: dict[str, Function] = {
     "item_in_place": Guards.item_in_place,
     "item": Guards.item,
     "index": Guards.index,
+    "put": Guards.put,
     "slice": lambda guards, *bounds: slice(*bounds),
     "each": Guards.each,
     "last": Guards.last,
@@ -313,6 +329,21 @@ def _plain(value: Any) -> bool:
     if isinstance(value, np.ndarray | np.generic):
         return value.dtype.kind in "biuf"
     return isinstance(value, int)
+
+
+def _whole(value: Any) -> bool:
+    """Whether a value is a whole number, or an array of them."""
+    return isinstance(value, int) or getattr(value, "dtype", np.dtype(object)).kind in "bi"
+
+
+def _stays_exact(name: str, a: Any, b: Any) -> bool:
+    """Whether an operation between arrays of whole numbers is exact in NumPy's 64 bits."""
+    if name == "power" and np.any(np.less(b, 0)):
+        return False
+    if name not in GROWING:
+        return True
+    large = [np.abs(np.asarray(each, dtype=np.float64)) for each in (a, b)]
+    return bool(np.all(OPERATIONS[name][0](*large) < EXACT_WHOLES))
 
 
 def _beside(shape: tuple[int, ...], keys: tuple[Any, ...]) -> int:

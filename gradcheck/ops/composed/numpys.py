@@ -7,7 +7,7 @@ import numpy as np
 
 from gradcheck.ops.composed.picking import along, is_nan, seen
 from gradcheck.ops.indexing import setitem
-from gradcheck.ops.row import BOUNDS, Example, composed
+from gradcheck.ops.row import BOUNDS, Example, composed, joined
 
 VECTOR = {"a": (4,), "b": (4,)}
 
@@ -332,6 +332,7 @@ def meshgrid(*vectors: Any, indexing: str = "xy", sparse: bool = False, copy: bo
 @composed(function=np.append, size="joined", example=Example("append(a, b) * 2", VECTOR))
 def append(x: Any, values: Any, axis: int | None = None) -> Any:
     """The values behind x; of rows, where no axis is said."""
+    x, values = joined(x), joined(values)
     if axis is None:
         return np.concatenate([np.ravel(x), np.ravel(values)])
     return np.concatenate([x, values], axis=axis)

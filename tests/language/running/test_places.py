@@ -1,0 +1,118 @@
+"""Whole numbers of the text: places to every function, exact numbers in arithmetic."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+
+from gradcheck.cli import main
+from gradcheck.problem import load_text
+from gradcheck.verdict.consult import consult
+
+X = np.array([1.5, 2.5, 4.0])
+W = np.array([[1.0, 2.0], [3.0, 4.5], [0.5, 0.25]])
+
+# A program, and the same in PyTorch where `t` stands for its tensors of places.
+PICKED = [
+    ("index_select(x, 0, array([0, 2]))", lambda x, w, t: torch.index_select(x, 0, t([0, 2]))),
+    ("x[np.array([0, 2])]", lambda x, w, t: x[t([0, 2])]),
+    ("x[torch.tensor([[0], [2]])]", lambda x, w, t: x[t([[0], [2]])]),
+    ("gather(W, 1, tensor([[0], [1], [0]]))", lambda x, w, t: w.gather(1, t([[0], [1], [0]]))),
+    ("embedding(array([0, 2, 2]), W)", lambda x, w, t: torch.embedding(w, t([0, 2, 2]))),
+    ("x[array([True, False, True])]", lambda x, w, t: x[t([True, False, True])]),
+    ("cross_entropy(W, array([0, 1, 1]))", lambda x, w, t: torch.nn.functional.cross_entropy(
+        w, t([0, 1, 1]))),
+    ("i = array([0, 1]) + 1\nx[i] * i / 3", lambda x, w, t: x[t([1, 2])] * t([1, 2]) / 3),
+    ("x[reshape(arange(2), (2, 1))]", lambda x, w, t: x[t([[0], [1]])]),
+    ("x[concatenate([array([2]), array([0])])]", lambda x, w, t: x[t([2, 0])]),
+    ("x[flip(array([0, 1]))]", lambda x, w, t: x[t([1, 0])]),
+    ("s = 0\nfor i in array([0, 2]):\n    s = s + x[i]\ns", lambda x, w, t: x[0] + x[2]),
+    ("sum(array([1, 2, 3]) / 7 * x)", lambda x, w, t: (t([1.0, 2.0, 3.0]) / 7 * x).sum()),
+    ("array([1, 2, 3]).mean() * x / 3", lambda x, w, t: 2 * x / 3),
+    ("tensor([1, 2, 3]).float() @ x", lambda x, w, t: t([1.0, 2.0, 3.0]) @ x),
+    ("exp(array([1, 2, 0])) * x", lambda x, w, t: torch.exp(t([1.0, 2.0, 0.0])) * x),
+    ("linalg.inv(array([[1, 2], [3, 5]])) @ W[0]", lambda x, w, t: (
+        torch.linalg.inv(t([[1.0, 2.0], [3.0, 5.0]])) @ w[0])),
+    # what 64 bits do not hold, and what whole numbers cannot be
+    ("array([2, 3, 4])**70 * x", lambda x, w, t: t([2.0, 3.0, 4.0]) ** 70 * x),
+    ("(arange(1, 4) * 10**10)**2 * x", lambda x, w, t: (t([1.0, 2.0, 3.0]) * 10**10) ** 2 * x),
+    ("prod(arange(1, 30)) * x", lambda x, w, t: torch.prod(t([*map(float, range(1, 30))])) * x),
+    ("array([2, 3, 4])**-1 * x", lambda x, w, t: t([2.0, 3.0, 4.0]) ** -1 * x),
+    ("array([10**20, 2, 1]) * x", lambda x, w, t: t([1e20, 2.0, 1.0]) * x),
+    # numbers that are written into an array, and lists of numbers
+    ("s = zeros(2)\ns[0] = x[1]**2\ns", lambda x, w, t: torch.stack([x[1] ** 2, t(0.0)])),
+    ("s = array([0.0, 1.0])\ns[1] = x[0]\ns * s", lambda x, w, t: torch.stack([t(0.0), x[0] ** 2])),
+    ("s = zeros_like(x)\ns[1:] = x[:2]\ns", lambda x, w, t: torch.cat([t([0.0]), x[:2]])),
+    ("np.mean([x[0], x[1] * 2])", lambda x, w, t: (x[0] + 2 * x[1]) / 2),
+    ("np.linalg.norm([x[0], 2 * x[1]])", lambda x, w, t: torch.stack([x[0], 2 * x[1]]).norm()),
+    ("np.append([x[0], x[1]], x[2])", lambda x, w, t: x * 1),
+]  # fmt: skip
+
+
+def _opinions(program, ones):
+    """What the opinions say of the sum of a program's value."""
+    lines = "".join(f"\n  {line}" for line in program.split("\n"))
+    text = f"inputs: {{x: {X.tolist()}, W: {W.tolist()}}}\nprogram: |{lines}\n"
+    problem = load_text(text).problems[0]
+    case = problem.case({name: each.value for name, each in problem.inputs.items()})
+    return consult(replace(case, cotangent=ones if ones.ndim else None))
+
+
+@pytest.mark.parametrize(("program", "theirs"), PICKED, ids=[p for p, _ in PICKED])
+def test_all_kinds_of_number_take_them_as_pytorch_does(program, theirs):
+    """Value and gradients are PyTorch's, and no opinion has to stand aside."""
+    x, w = (torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in (X, W))
+    expected = theirs(x, w, lambda v: torch.tensor(v, dtype=_dtype(v)))
+    ones = np.ones(expected.shape)
+    expected.backward(torch.tensor(ones))
+    found = _opinions(program, ones)
+    assert found.verdict == "agree"
+    assert not [said.abstains for said in found.opinions.values() if said.abstains]
+    for said in found.opinions.values():
+        np.testing.assert_allclose(said.value.value, expected.detach(), rtol=1e-14)
+        for name, leaf in (("x", x), ("W", w)):
+            right = np.zeros(leaf.shape) if leaf.grad is None else leaf.grad
+            np.testing.assert_allclose(said.gradients[name].value, right, rtol=1e-13, atol=1e-16)
+
+
+def _dtype(values):
+    """Of decimal numbers float64, of others PyTorch's own choice."""
+    return torch.float64 if np.asarray(values).dtype.kind == "f" else None
+
+
+@pytest.mark.parametrize("written", ["s[0] = 0.5", "s[0] = x[0]"])
+def test_whole_numbers_hold_no_others(written):
+    """NumPy and PyTorch would cut off what stands behind the point."""
+    found = _opinions(f"s = array([0, 0])\n{written}\ns * x[0]", np.ones(2))
+    for said in found.opinions.values():
+        assert "whole numbers cannot hold this" in said.abstains
+
+
+GIVEN = [
+    "cross_entropy(W, y)",
+    "-log(softmax(W, axis=1))[arange(3), y].mean()",
+    "loss_fn = nn.CrossEntropyLoss()\nloss_fn(W, y).backward()",
+    "cross_entropy(W, y).backward()",
+    "cross_entropy(W, eye(2)[y])",
+    "cross_entropy(W, z)",
+]
+
+
+@pytest.mark.parametrize("program", GIVEN)
+def test_constants_of_a_problem_can_be_classes(program, tmp_path):
+    """Whole numbers that the program uses as places are places, and the gradient is PyTorch's."""
+    lines = "".join(f"\n  {line}" for line in program.split("\n"))
+    constants = ("y: {value: [0, 1, 1]", "z: {value: [[1, 0], [0, 1], [0, 1]]")
+    inputs = ", ".join([f"W: {W.tolist()}", *(f"{c}, requires_grad: false}}" for c in constants)])
+    ask = "ask: {W: W.grad}\n" if "backward" in program else ""
+    (tmp_path / "p.yaml").write_text(f"inputs: {{{inputs}}}\n{ask}program: |{lines}\n")
+    ran = CliRunner().invoke(main, ["solve", "--json", str(tmp_path / "p.yaml")])
+    assert ran.exit_code == 0, ran.output
+    w = torch.tensor(W, requires_grad=True)
+    torch.nn.functional.cross_entropy(w, torch.tensor([0, 1, 1])).backward()
+    part = json.loads(ran.output)["parts"]["W"]
+    found = part["answer"] if ask else part["reverse"]["value"]
+    np.testing.assert_allclose(found, w.grad, rtol=1e-13)
