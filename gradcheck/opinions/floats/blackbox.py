@@ -150,7 +150,7 @@ class Drawn(Mapping[str, Array]):
         rng = np.random.default_rng(key * several + self.case.wrt.index(name))
         size = SPREAD * size_of(values)
         kind = np.float32 if self.case.size() > KEPT and abs(math.log2(size)) < 64 else np.float64
-        drawn = np.asarray(rng.random(np.shape(values), dtype=kind))
+        drawn: Array = np.asarray(rng.random(np.shape(values), dtype=kind))
         drawn -= 0.5
         drawn *= kind(size)
         return drawn
