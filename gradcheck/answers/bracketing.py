@@ -18,6 +18,7 @@ from gradcheck.answers.words import Words
 SINGLE, PAIRED = 24, 16  # as many are tried: the likeliest come first
 OPENING, CLOSING = ("(", "[", "{", "|("), (")", "]", "}", "|)")
 ENDS = ("number", "name", "fraction", "transpose")
+PARTING = ("+", "-", "*", "/", ")")  # after these nothing belongs to what stood before
 INVERSE = re.compile(
     r"(\\?[A-Za-z]+)\s*(?:\^|\*\*)\s*[({]?-1[)}]?\s*(\([^()]*\)|\{[^{}]*\}|\w+)", re.ASCII
 )
@@ -28,10 +29,12 @@ Pair = tuple[int, int]
 def bracketed_otherwise(text: str, words: Words) -> Iterator[str]:
     """The text with brackets put in where they may be missing, the likeliest first."""
     tokens = respelled(tokenize(text), words, text, [])
-    singles = list(dict.fromkeys(_pairs(tokens, words)))[:SINGLE]
+    singles = list(dict.fromkeys(pairs_missing(tokens, words)))[:SINGLE]
     doubles = [pair for pair in combinations(singles, 2) if _apart(*pair)][:PAIRED]
+    idle = {pair for pair in singles if changes_nothing(tokens, pair, words)}
     for pairs in chain(((pair,) for pair in singles), doubles):
-        yield _written(text, pairs)
+        if idle.isdisjoint(pairs):
+            yield with_brackets(text, pairs)
     for token in tokens:
         product = as_product(token, words)
         if product:
@@ -41,7 +44,7 @@ def bracketed_otherwise(text: str, words: Words) -> Iterator[str]:
         yield inverse
 
 
-def _pairs(tokens: Sequence[Token], words: Words) -> Iterator[Pair]:
+def pairs_missing(tokens: Sequence[Token], words: Words) -> Iterator[Pair]:
     """Places in the text between which brackets may be missing."""
     for at, token in enumerate(tokens):
         after = at + 1 < len(tokens) and tokens[at + 1].text in (*OPENING, "^")
@@ -134,12 +137,38 @@ def _is_fraction(tokens: Sequence[Token]) -> bool:
     return kinds[-3:] == ["number", "/", "number"] and kinds[:-3] in ([], ["-"], ["+"])
 
 
+def changes_nothing(tokens: Sequence[Token], pair: Pair, words: Words) -> bool:
+    """Whether brackets are sure to change nothing: `sin (x) + 1`, `1/(x^2) + 1`, `(2x)/3`.
+
+    Only to save reading the text again: what is not told here is found to be the same later.
+    """
+    first = next(k for k, token in enumerate(tokens) if token.start == pair[0])
+    last = next(k for k, token in enumerate(tokens) if token.end == pair[1] and k >= first)
+    inside = tokens[first : last + 1]
+    before = tokens[first - 1].text if first else "("
+    after = tokens[last + 1].text if last + 1 < len(tokens) else ")"
+    if before == "(" and after == "/":
+        return not any(t.text in ("+", "-") and n == 0 for t, n in _levels(inside))
+    if after not in PARTING or inside[0].kind != "name" or _is_function(inside[0], words):
+        return False
+    power = len(inside) == 3 and inside[1].text == "^" and inside[2].kind in ("number", "name")
+    return len(inside) == 1 or (power and before == "/")
+
+
+def _levels(tokens: Sequence[Token]) -> Iterator[tuple[Token, int]]:
+    """Each token with how many brackets are open there."""
+    level = 0
+    for token in tokens:
+        level += (token.text in OPENING) - (token.text in CLOSING)
+        yield token, level
+
+
 def _apart(a: Pair, b: Pair) -> bool:
     """Whether two pairs of brackets stand beside each other."""
     return a[1] <= b[0] or b[1] <= a[0]
 
 
-def _written(text: str, pairs: Sequence[Pair]) -> str:
+def with_brackets(text: str, pairs: Sequence[Pair]) -> str:
     """The text with brackets at these places."""
     for start, stop in sorted(pairs, reverse=True):
         text = f"{text[:start]}({text[start:stop]}){text[stop:]}"

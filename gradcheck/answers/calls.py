@@ -67,7 +67,7 @@ def called(p: Cursor, token: Token, function: str, first: list[ast.expr]) -> ast
 
 def argument(p: Cursor) -> ast.expr:
     """An argument or an index: True, False, None or an expression."""
-    token = p.look()
+    token = p.here
     if token.text in LITERALS and not p.meaning():
         p.step()
         return p.node(ast.Constant(LITERALS[token.text]), token.start)
@@ -122,7 +122,7 @@ def _inverse(p: Cursor, token: Token, function: str) -> str:
 def _applied(p: Cursor, token: Token, function: str) -> ast.expr:
     """The function with its argument: in brackets, in braces or bare."""
     if p.sees("("):
-        spaced, start = p.look().spaced, p.look().start
+        spaced, start = p.here.spaced, p.here.start
         call = called(p, token, function, [])
         if spaced and p.sees("^"):
             p.note(f"the power after {p.typed(start)} belongs to {echo(call)}, not to its argument")
@@ -139,7 +139,7 @@ def _applied(p: Cursor, token: Token, function: str) -> ast.expr:
 
 def _bare(p: Cursor, token: Token, function: str) -> ast.expr:
     """The function with an argument that stands without brackets."""
-    start = p.look().start
+    start = p.here.start
     inner, plain = _bare_argument(p, token)
     call = _call(p, token, function, [inner], [])
     typed = f"{token.text} {p.typed(start)}"
@@ -147,14 +147,14 @@ def _bare(p: Cursor, token: Token, function: str) -> ast.expr:
         p.note(f"{typed} is read as {echo(call)}")
     follows = p.look(1)
     if p.sees("*", "/", "@") and follows.kind in {"number", "name"} and not p.function_comes(1):
-        after = f"{p.look().text}{follows.text}"
+        after = f"{p.here.text}{follows.text}"
         p.note(f"{typed}{after} is read as {echo(call)}{after}")
     return call
 
 
 def _bare_argument(p: Cursor, token: Token) -> tuple[ast.expr, bool]:
     """The argument, and whether nobody would read it differently (`x`, `2x`, `-x`, `|x|`)."""
-    start = p.look().start
+    start = p.here.start
     if p.sees("-") and not p.look(1).spaced:
         p.step()
         p.deeper()
@@ -173,7 +173,7 @@ def _bare_argument(p: Cursor, token: Token) -> tuple[ast.expr, bool]:
         stops = _bracket_follows(p, token, numbers)
         meaning = p.meaning()
         numbers = numbers and bool(meaning and meaning.kind == "constant")
-        if p.look().kind == "number":
+        if p.here.kind == "number":
             raise p.number_after_factor()
         inner = p.node(ast.BinOp(inner, ast.Mult(), p.expression(p, POWER)), start)
         factors += 1
@@ -189,10 +189,10 @@ def _exponential_comes(p: Cursor) -> bool:
 
 def _bracket_follows(p: Cursor, token: Token, numbers: bool) -> bool:
     """Whether a bracket comes next and ends the argument; refused where it could go either way."""
-    bracket = p.sees("(", "{", "|(", "√", "∛") or p.look().kind in {"frac", "root", "fraction"}
-    if bracket and (not numbers or p.look().spaced):
+    bracket = p.sees("(", "{", "|(", "√", "∛") or p.here.kind in {"frac", "root", "fraction"}
+    if bracket and (not numbers or p.here.spaced):
         cure = f"put the argument of {token.text} in brackets"
-        raise p.refused(p.look(), f"is this factor inside or outside {token.text}?", cure)
+        raise p.refused(p.here, f"is this factor inside or outside {token.text}?", cure)
     return bracket
 
 
@@ -203,12 +203,12 @@ def _starts_with_number(node: ast.expr) -> bool:
 
 def _keyword(p: Cursor) -> ast.keyword | None:
     """`axis=0` and its like; nothing if no equals sign follows a word."""
-    token = p.look()
+    token = p.here
     if token.kind != "name" or not p.sees("=", ahead=1):
         return None
     if token.text not in KEYWORDS:
         raise p.refused(token, f"{token.text}= is not known here", "known are axis= and keepdims=")
-    p.at += 2
+    p.move(2)
     value = argument(p)
     return p.node(ast.keyword(KEYWORDS[token.text], value), token.start)
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from gradcheck.answers.complaint import clipped, refused
 from gradcheck.answers.scanner import Token
+from gradcheck.answers.shapes import MAKERS
 from gradcheck.answers.trees import children
 from gradcheck.answers.words import Meaning, Words
 from gradcheck.errors import TextError
@@ -18,6 +19,7 @@ STARTERS = ("number", "name", "fraction", "frac", "root")
 START_SIGNS = ("(", "{", "|(", "√", "∛")
 SHOWN = {"|(": "|", "|)": "|", "^": "^", "root": "\\sqrt", "frac": "\\frac"}
 
+LEAVES = (ast.Name, ast.Constant)
 DECIMAL_COMMA = re.compile(r"(\d+)(,)(\d+)", re.ASCII)
 
 Node = TypeVar("Node", bound=ast.expr | ast.keyword)
@@ -35,6 +37,32 @@ class Cursor:
     depth: int = 0
     notes: list[str] = field(default_factory=list)
     heights: dict[int, int] = field(default_factory=dict)
+    here: Token = field(init=False)
+
+    def __post_init__(self) -> None:
+        """The token at the place is looked at more often than anything else: it is kept."""
+        self.here = self.look()
+
+    def start(self, tokens: list[Token]) -> None:
+        """Begin at the first of these tokens."""
+        self.tokens = tokens
+        self.move(-self.at)
+
+    def move(self, by: int) -> None:
+        """Go so many tokens on."""
+        self.at += by
+        self.here = self.look()
+
+    @cached_property
+    def single(self) -> bool:
+        """Whether nothing but single numbers can be meant: no array is declared, and none made."""
+        if any(self.words.shapes.values()):
+            return False
+        makes = (m is not None and m.name in MAKERS for m in map(self._named, self.tokens))
+        return not any(token.text == "[" for token in self.tokens) and not any(makes)
+
+    def _named(self, token: Token) -> Meaning | None:
+        return self.words.meaning(token.text) if token.kind == "name" else None
 
     @cached_property
     def turned(self) -> bool:
@@ -53,30 +81,30 @@ class Cursor:
 
     def step(self) -> Token:
         """The token here; move past it."""
-        token = self.look()
-        self.at += 1
+        token = self.here
+        self.move(1)
         return token
 
     def sees(self, *texts: str, ahead: int = 0) -> bool:
         """Whether one of these signs is there."""
-        token = self.look(ahead)
+        token = self.look(ahead) if ahead else self.here
         return token.kind == "op" and token.text in texts
 
     def takes(self, *texts: str) -> bool:
         """Whether one of these signs is here; if so, move past it."""
-        here = self.sees(*texts)
-        self.at += here
-        return here
+        seen = self.sees(*texts)
+        if seen:
+            self.move(1)
+        return seen
 
     def value_starts(self) -> bool:
         """Whether a factor can start here without a sign of its own."""
-        token = self.look()
+        token = self.here
         return token.kind in STARTERS or (token.kind == "op" and token.text in START_SIGNS)
 
     def meaning(self, ahead: int = 0) -> Meaning | None:
         """What the word there means, if a known word is there."""
-        token = self.look(ahead)
-        return self.words.meaning(token.text) if token.kind == "name" else None
+        return self._named(self.look(ahead) if ahead else self.here)
 
     def function_comes(self, ahead: int = 0) -> bool:
         """Whether a function's name is there."""
@@ -87,7 +115,7 @@ class Cursor:
         """Move past the bracket that closes `opening`, or refuse."""
         if self.takes(closing):
             return
-        token = self.look()
+        token = self.here
         if token.kind == "end":
             shown = SHOWN.get(opening.text, opening.text)
             raise self.refused(
@@ -102,7 +130,7 @@ class Cursor:
         self.depth += 1
         if self.depth > DEPTH:
             message = f"more than {DEPTH} levels of brackets, signs and powers"
-            raise self.refused(self.look(), message, "simplify it first")
+            raise self.refused(self.here, message, "simplify it first")
 
     def operand(self, node: ast.expr) -> ast.expr:
         """The node, unless it is a tuple; a list of one, `[x + 1]`, is what it holds."""
@@ -130,16 +158,24 @@ class Cursor:
 
         No tree grows higher than a recursion over it can bear.
         """
-        heights = self.heights
-        height = 1 + max([heights.get(id(child), 0) for child in children(node)], default=0)
-        heights[id(node)] = height
+        height = 1 + self.height_below(node)
+        self.heights[id(node)] = height
         node.lineno = node.end_lineno = 1
         node.col_offset = start
         node.end_col_offset = max(self.look(-1).end, start)
         if height > HEIGHT:
             message = f"a formula of more than {HEIGHT} steps in a row"
-            raise self.refused(self.look(), message, "simplify it first, or give numbers")
+            raise self.refused(self.here, message, "simplify it first, or give numbers")
         return node
+
+    def height_below(self, node: ast.AST) -> int:
+        """The height of the highest tree right below a node; nearly all are of three kinds."""
+        known = self.heights.get
+        if isinstance(node, LEAVES):
+            return 0
+        if isinstance(node, ast.BinOp):
+            return max(known(id(node.left), 0), known(id(node.right), 0))
+        return max([known(id(child), 0) for child in children(node)], default=0)
 
     def note(self, note: str) -> None:
         """Record a rule that was applied, once, with powers spelled as in the text."""
@@ -158,11 +194,11 @@ class Cursor:
     def number_after_factor(self) -> TextError:
         """The error for `x 2`."""
         cure = "write * between them, or ^ for a power"
-        return self.refused(self.look(), "a number right after a factor", cure)
+        return self.refused(self.here, "a number right after a factor", cure)
 
     def unexpected(self, expected: str) -> TextError:
         """The error for a token that cannot stand here."""
-        token = self.look()
+        token = self.here
         if token.kind == "end":
             return self.refused(token, f"the formula stops where {expected} is due", "finish it")
         shown = self.text[token.start : token.end] or SHOWN.get(token.text, token.text)

@@ -63,13 +63,13 @@ def parse(text: str, words: Words) -> tuple[ast.Expression, list[str]]:
     tokens = tokenize(text)
     p = Cursor(text, tokens, words, expression)
     if not tokens:
-        raise p.refused(p.look(), "nothing was typed", "give a formula or a number")
-    p.tokens = respelled(matrices_read(tokens, words, p.notes), words, text, p.notes)
+        raise p.refused(p.here, "nothing was typed", "give a formula or a number")
+    p.start(respelled(matrices_read(tokens, words, p.notes), words, text, p.notes))
     _never(p)
-    p.tokens = paired(p.tokens, words, text)
+    p.start(paired(p.tokens, words, text))
     body = expression(p, 0)
-    if p.look().kind != "end":
-        raise p.comma(p.look().start) if p.sees(",") else p.unexpected("an operator or the end")
+    if p.here.kind != "end":
+        raise p.comma(p.here.start) if p.sees(",") else p.unexpected("an operator or the end")
     if isinstance(body, ast.Tuple):
         p.operand(body)
     return ast.Expression(body), p.notes
@@ -91,7 +91,7 @@ def _never(p: Cursor) -> None:
 def expression(p: Cursor, rank: int) -> ast.expr:
     """One expression of operators that bind at least as tightly as `rank`."""
     p.deeper()
-    start = p.look().start
+    start = p.here.start
     left = _prefix(p)
     while True:
         grown = _grown(p, left, start, rank)
@@ -103,7 +103,7 @@ def expression(p: Cursor, rank: int) -> ast.expr:
 
 def _grown(p: Cursor, left: ast.expr, start: int, rank: int) -> ast.expr | None:
     """`left` with the operator that follows it, if one follows that binds tightly enough."""
-    token = p.look()
+    token = p.here
     sign = token.text if token.kind == "op" else ""
     if sign in BINARY:
         own, op = BINARY[sign]
@@ -121,9 +121,9 @@ def _binary(p: Cursor, left: ast.expr, start: int, op: ast.operator) -> ast.expr
     """A sum, difference, product or quotient."""
     sign = p.step()
     rank = BINARY[sign.text][0]
-    if sign.text == "/" and p.look().kind == "number" and _bare_exponent(p, ("number",), -2):
-        p.note(f"{p.typed(start)}{p.look().text} is read as ({echo(left)})/{p.look().text}")
-    first = p.look().start
+    if sign.text == "/" and p.here.kind == "number" and _bare_exponent(p, ("number",), -2):
+        p.note(f"{p.typed(start)}{p.here.text} is read as ({echo(left)})/{p.here.text}")
+    first = p.here.start
     right = p.operand(expression(p, rank + 1))
     if sign.text == ENTRYWISE:
         while p.value_starts() or p.sees("@"):  # what stands side by side holds together
@@ -138,7 +138,7 @@ def _binary(p: Cursor, left: ast.expr, start: int, op: ast.operator) -> ast.expr
 
 def _side_by_side(p: Cursor, left: ast.expr, start: int) -> ast.expr:
     """A product without a sign; after a quotient or a bare exponent its reading is noted."""
-    token = p.look()
+    token = p.here
     if token.kind == "number" and not _is_coefficient(p):
         raise p.number_after_factor()
     divided = _ends_with_quotient(p, left, start)
@@ -158,6 +158,8 @@ def _side_by_side(p: Cursor, left: ast.expr, start: int) -> ast.expr:
 def _matrix_product(p: Cursor, left: ast.expr, right: ast.expr, start: int) -> ast.expr | None:
     """Factors side by side, or with a dot, as a product of matrices; None where they are not."""
     shapes = p.words.shapes
+    if p.single:
+        return None
     if isinstance(right, ast.Attribute) and as_outer(left, right, shapes):
         p.note("a column beside a row is read as their outer product")
         return _call(p, "outer", [left, right.value], start)
@@ -209,10 +211,10 @@ def _power(p: Cursor, base: ast.expr, start: int) -> ast.expr:
         p.tokens.pop(p.at + 1)
     width = _transpose_comes(p)
     if width:
-        p.at += width
+        p.move(width)
         p.note(f"{p.typed(start)} is read as the transpose {bracketed(base)}.T")
         return p.node(ast.Attribute(p.operand(base), "T", ast.Load()), start)
-    first = p.look().start
+    first = p.here.start
     exponent = p.operand(expression(p, UNARY))
     if p.turned and typed == "^" and is_inverse(base, exponent, p.words.shapes):
         p.note(f"{p.typed(start)} is read as the inverse inv({echo(base)})")
@@ -236,15 +238,15 @@ def _compare(p: Cursor, left: ast.expr, start: int) -> ast.expr:
     """One comparison; a chain is refused."""
     sign = p.step()
     right = p.operand(expression(p, SUM))
-    if p.look().text in COMPARISON:
-        raise p.refused(p.look(), "a chain of comparisons", "compare once: where(x > 0, a, b)")
+    if p.here.text in COMPARISON:
+        raise p.refused(p.here, "a chain of comparisons", "compare once: where(x > 0, a, b)")
     compare = ast.Compare(p.operand(left), [COMPARISON[sign.text]()], [right])
     return p.node(compare, start)
 
 
 def _prefix(p: Cursor) -> ast.expr:
     """A sign with its operand, or a value with its indices, methods and transposes."""
-    token = p.look()
+    token = p.here
     kind = token.text if token.kind == "op" else token.kind
     if kind in ("-", "+"):
         return _sign(p)
@@ -257,7 +259,7 @@ def _prefix(p: Cursor) -> ast.expr:
 def _sign(p: Cursor) -> ast.expr:
     """A sign binds more loosely than a power: noted where a power follows it."""
     sign = p.step()
-    first = p.look().start
+    first = p.here.start
     operand = p.operand(expression(p, UNARY))
     op = ast.USub() if sign.text == "-" else ast.UAdd()
     power = isinstance(operand, ast.BinOp) and operand.col_offset == first

@@ -2,8 +2,9 @@
 
 import ast
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 from gradcheck.answers.complaint import refused
@@ -45,7 +46,8 @@ def _size(node: ast.AST, text: str) -> Size | None:
     return None
 
 
-def _number(value: object) -> Size | None:
+@lru_cache(maxsize=1024, typed=True)
+def _number(value: Hashable) -> Size | None:
     """The size of a constant, however many digits it has."""
     if isinstance(value, bool) or not isinstance(value, int | Fraction):
         return None

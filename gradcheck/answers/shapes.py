@@ -14,6 +14,8 @@ Shapes = Mapping[str, Shape]
 MATRIX = 2  # axes
 WHOLE = frozenset({"sum", "mean", "prod", "max", "min", "norm", "trace", "det", "logabsdet"})
 """Functions that give one number where they are told no axis."""
+MAKERS = frozenset({"ones", "zeros", "eye"})
+"""Functions that make an array of a number."""
 ALIKE = frozenset({"inv", "softmax", "log_softmax"})
 """Functions that look at many entries and keep the shape."""
 
@@ -32,7 +34,8 @@ def as_matrices(left: ast.expr, right: ast.expr, shapes: Shapes, *, turned: bool
     Where both readings fit, a matrix beside a vector is one, a transposed vector beside a vector,
     and two matrices in a text that has transposes (`turned`).
     """
-    a, b = shape_of(left, shapes), shape_of(right, shapes)
+    b = shape_of(right, shapes)
+    a = shape_of(left, shapes) if b else None
     if not a or not b or _product(a, b) is None:
         return False
     if len(a) == len(b) == 1:
@@ -112,14 +115,17 @@ def _told(shape: Shape) -> str:
 def shape_of(node: ast.expr, shapes: Shapes) -> Shape | None:
     """The shape of a value made of the inputs; None where it cannot be told."""
     match node:
+        case ast.Name(name):
+            return shapes.get(name)
+        case ast.BinOp(left, op, right):
+            a, b = shape_of(left, shapes), shape_of(right, shapes)
+            return _product(a, b) if isinstance(op, ast.MatMult) else _broadcast(a, b)
         case (
             ast.Constant()
             | ast.Attribute(_, "size" | "ndim")
             | ast.Subscript(ast.Attribute(_, "shape"))
         ):
             return ()
-        case ast.Name(name):
-            return shapes.get(name)
         case ast.Attribute(inner, "T"):
             known = shape_of(inner, shapes)
             return None if known is None else known[::-1]
@@ -128,9 +134,6 @@ def shape_of(node: ast.expr, shapes: Shapes) -> Shape | None:
             return None if known is None else known[::-1]
         case ast.UnaryOp(_, inner):
             return shape_of(inner, shapes)
-        case ast.BinOp(left, op, right):
-            a, b = shape_of(left, shapes), shape_of(right, shapes)
-            return _product(a, b) if isinstance(op, ast.MatMult) else _broadcast(a, b)
         case ast.Subscript(inner, places):
             return _picked(shape_of(inner, shapes), places)
         case ast.Compare(left, _, [right]):
@@ -182,7 +185,7 @@ def _reduced(shape: Shape | None, keywords: Sequence[ast.keyword]) -> Shape | No
 
 def _of_call(function: str, args: Sequence[ast.expr], shapes: Shapes) -> Shape | None:
     """The shape of what a function gives; None where it is not one of the common ones."""
-    if function in ("ones", "zeros", "eye") and len(args) == 1:
+    if function in MAKERS and len(args) == 1:
         length = _length(args[0], shapes)
         return None if length is None else (length,) * (1 + (function == "eye"))
     given = [shape_of(arg, shapes) for arg in args]
@@ -216,6 +219,8 @@ def _broadcast(a: Shape | None, b: Shape | None) -> Shape | None:
     """The shape of two arrays taken entry by entry; None where they do not fit."""
     if a is None or b is None:
         return None
+    if a == b or not a or not b:
+        return a or b
     try:
         return np.broadcast_shapes(a, b)
     except ValueError:

@@ -19,7 +19,7 @@ SIZES = ("size", "ndim", "shape")
 def suffixed(p: Cursor, value: ast.expr, token: Token) -> ast.expr:
     """The value that starts at `token`, with the indices, methods and transposes after it."""
     levels = p.depth
-    while p.sees("[", ".") or p.look().kind == "transpose":
+    while p.sees("[", ".") or p.here.kind == "transpose":
         p.deeper()
         value = _suffix(p, value, token)
     p.depth = levels
@@ -48,7 +48,7 @@ def _plus(exponent: str) -> str:
 
 def _fraction(p: Cursor) -> ast.expr:
     """A sign such as one half: a quotient of two whole numbers."""
-    token = p.look()
+    token = p.here
     if p.look(-1).kind == "number" and p.look(-1).end == token.start:
         raise p.refused(token, "a mixed number", "write 2 + 1/2, or 2.5")
     p.step()
@@ -76,7 +76,7 @@ def _undeclared(p: Cursor, token: Token) -> ast.expr:
         meaning = p.meaning()
         if meaning and meaning.kind != "name":
             return _word(p)
-        raise unknown(p.words, p.text, p.look(), called=p.sees("(", ahead=1))
+        raise unknown(p.words, p.text, p.here, called=p.sees("(", ahead=1))
     if token.text in WRAPPERS and p.sees("(") and p.sees("[", ahead=1):
         return _group(p)
     logarithm = based(p, token)
@@ -134,15 +134,15 @@ def _radical(p: Cursor) -> ast.expr:
     if not p.words.function(function):
         raise p.refused(sign, f"{sign.text} is not accepted here", "write a power")
     name = p.node(ast.Name(function, ast.Load()), sign.start)
-    factor = p.look()
+    factor = p.here
     if not p.value_starts():
         raise p.refused(factor, "a root sign without what is under it", "write √(...)")
     inner = p.operand(p.expression(p, POWER))
     call = p.node(ast.Call(name, [inner], []), sign.start)
     if isinstance(inner, ast.BinOp) and inner.col_offset == factor.start:
         p.note(f"{p.typed(sign.start)} is read as {echo(call)}")
-    elif factor.kind in {"number", "name"} and p.look().kind == "name":
-        p.note(f"{p.typed(sign.start)}{p.look().text} is read as {echo(call)}*{p.look().text}")
+    elif factor.kind in {"number", "name"} and p.here.kind == "name":
+        p.note(f"{p.typed(sign.start)}{p.here.text} is read as {echo(call)}*{p.here.text}")
     return call
 
 
@@ -194,10 +194,10 @@ def _suffix(p: Cursor, value: ast.expr, token: Token) -> ast.expr:
     if p.sees("["):
         if token.kind in {"number", "fraction"}:
             cure = "write round brackets to group"
-            raise p.refused(p.look(), "square brackets make an index or a list", cure)
+            raise p.refused(p.here, "square brackets make an index or a list", cure)
         return _subscript(p, value, token.start)
-    if p.look().kind == "transpose" or (p.look(1).text == "T" and p.sees(".")):
-        p.at += 1 + p.sees(".")
+    if p.here.kind == "transpose" or (p.look(1).text == "T" and p.sees(".")):
+        p.move(1 + p.sees("."))
         return p.node(ast.Attribute(p.operand(value), "T", ast.Load()), token.start)
     p.step()
     method = p.step()
@@ -216,9 +216,9 @@ def _subscript(p: Cursor, value: ast.expr, start: int) -> ast.expr:
     """`x[0]`, `W[:, 0]`, `x[1:3]`."""
     if isinstance(value, ast.Name) and value.id in p.words.scalars:
         cure = f"write {value.id} alone, or * for a product"
-        raise p.refused(p.look(), f"{value.id} is a single number and has no entries", cure)
+        raise p.refused(p.here, f"{value.id} is a single number and has no entries", cure)
     opening = p.step()
-    first = p.look().start
+    first = p.here.start
     parts = [_index(p)]
     while p.takes(",") and not p.sees("]"):
         parts.append(_index(p))
@@ -230,7 +230,7 @@ def _subscript(p: Cursor, value: ast.expr, start: int) -> ast.expr:
 
 def _index(p: Cursor) -> ast.expr:
     """One index or slice."""
-    start = p.look().start
+    start = p.here.start
     bounds: list[ast.expr | None] = []
     while True:
         bounds.append(None if p.sees(":", ",", "]") else argument(p))

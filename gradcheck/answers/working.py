@@ -28,6 +28,9 @@ SIGNS = re.compile(r"[*/·×]|\\cdot|\\times")
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
+PLAIN = re.compile(r"[^\\\n=≈⟹&$]*")  # without anything that ends a step, or frames it
+
+
 @dataclass(frozen=True)
 class Step:
     """One step: its text, where it begins in what was typed, its line (from 1), what names it."""

@@ -28,6 +28,7 @@ PAIRS = (
     ("‘", "’"),
     ("'", "'"),
 )
+LEFT = tuple(left for left, _ in PAIRS)
 ENVIRONMENT = re.compile(
     r"\\(?:begin|end)\{(?:equation|align|aligned|gather|displaymath|math|split)\*?\}"
 )
@@ -80,6 +81,8 @@ def _trimmed(draft: Draft) -> None:
 
 def _unquoted(draft: Draft) -> None:
     """The text between two marks of a pair, if it stands between them as a whole."""
+    if not draft.text.startswith(LEFT):
+        return
     for left, right in PAIRS:
         text = draft.text
         inner = text[len(left) : len(text) - len(right)]

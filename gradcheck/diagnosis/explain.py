@@ -1,7 +1,12 @@
-"""Keep the mistakes that reproduce an answer at every point; say one, several, or none."""
+"""Keep the mistakes that reproduce an answer at every point; say one, several, or none.
+
+Answers with the same values have the same explanation, however they are typed: the last ones are
+remembered beside what is prepared.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -19,6 +24,7 @@ from gradcheck.mistakes.whole_answer import integrated_instead
 from gradcheck.opinions.opinion import Array
 
 MOST_PAIRS = 4
+REMEMBERED = 1_000  # explanations to one problem: some hundred bytes each
 CONSISTENT = "so short an answer fits more than one story: this is consistent with it, no more"
 NO_NUMBER = "the answer is infinite, or no number, where the gradient is one"
 
@@ -28,30 +34,50 @@ def explain(
     part: str,
     answer: Sequence[Array | None],
     *,
-    slopes: Sequence[float | None] | None = None,
+    slopes: Iterable[float | None] = (),
     slack: Any = 0.0,
 ) -> Diagnosis:
     """Name what gives this answer to one part, from its values at the prepared points.
 
     `answer[k]` is the answer at point k, or None where it is not known (a number typed for one
     point says nothing of the others). `slopes` are the derivatives of the answer by the part's
-    input, where they are known: an antiderivative is told by them. `slack` is half a unit of the
-    last digit of a rounded number, one for all entries or one for each. The fewest mistakes win:
-    one, made at a site or, as a misconception, at every site; a factor of the whole answer or of
-    a term; two mistakes. Of a right answer nothing is said.
+    input, point by point, where they are known: an antiderivative is told by them, and no more of
+    them are taken than that needs. `slack` is half a unit of the last digit of a rounded number,
+    one for all entries or one for each. The fewest mistakes win: one, made at a site or, as a
+    misconception, at every site; a factor of the whole answer or of a term; two mistakes. Of a
+    right answer nothing is said.
     """
     wanted = given(answer, slack)
+    if wanted is None:
+        return Diagnosis("unnamed")
     with np.errstate(all="ignore"):
-        if wanted is None or _right(prepared, part, wanted):
-            return Diagnosis("unnamed")
-        if not np.all(np.isfinite(wanted.flat)):
-            return Diagnosis("unnamed", remarks=(NO_NUMBER,))
-        for found in _by_cost(prepared, part, wanted, slopes):
-            first, beneath = ranked(found, prepared.scalar)
-            if first and _carried(first, prepared, part, wanted):
-                said = remarks(prepared, part, wanted, first)
-                return _weighed(Diagnosis("unique", first, said, beneath), prepared, part, wanted)
-        return Diagnosis("unnamed", remarks=remarks(prepared, part, wanted))
+        integrated = _is_integral(prepared, part, wanted, slopes)
+        known, key = prepared.explained, (part, integrated, _digest(wanted))
+        if key not in known:
+            if len(known) >= REMEMBERED:
+                known.clear()
+            known[key] = _explained(prepared, part, wanted, integrated)
+        return known[key]
+
+
+def _digest(wanted: Given) -> bytes:
+    """What tells an answer's values from others, in few bytes."""
+    places = repr((wanted.points, wanted.shape, wanted.slack.shape)).encode()
+    return blake2b(places + wanted.flat.tobytes() + wanted.slack.tobytes()).digest()
+
+
+def _explained(prepared: Prepared, part: str, wanted: Given, integrated: bool) -> Diagnosis:
+    """What gives an answer that is, or is not, an antiderivative."""
+    if _right(prepared, part, wanted):
+        return Diagnosis("unnamed")
+    if not np.all(np.isfinite(wanted.flat)):
+        return Diagnosis("unnamed", remarks=(NO_NUMBER,))
+    for found in _by_cost(prepared, part, wanted, integrated):
+        first, beneath = ranked(found, prepared.scalar)
+        if first and _carried(first, prepared, part, wanted):
+            said = remarks(prepared, part, wanted, first)
+            return _weighed(Diagnosis("unique", first, said, beneath), prepared, part, wanted)
+    return Diagnosis("unnamed", remarks=remarks(prepared, part, wanted))
 
 
 def _carried(found: Sequence[Hypothesis], prepared: Prepared, part: str, wanted: Given) -> bool:
@@ -79,13 +105,13 @@ def _right(prepared: Prepared, part: str, wanted: Given) -> bool:
 
 
 def _by_cost(
-    prepared: Prepared, part: str, wanted: Given, slopes: Sequence[float | None] | None
+    prepared: Prepared, part: str, wanted: Given, integrated: bool
 ) -> Iterable[Sequence[Hypothesis]]:
     """Hypotheses that fit, those of equal cost together, cheapest first."""
     fits = [prepared.made[n] for n in fitting(prepared.tables[part].get(wanted.shape), wanted)]
     named = [made for made in fits if not made.mistake.vague]
-    integrated = _integrated(prepared, part, wanted, slopes)
-    yield [_hypothesis(made) for made in named] + integrated
+    integral = [Hypothesis(integrated_instead, None)] if integrated else []
+    yield [_hypothesis(made) for made in named] + integral
     yield [_hypothesis(made) for made in fits]
     yield coefficients(prepared, part, wanted)
     pairs = two_mistakes(prepared, part, wanted)
@@ -96,19 +122,20 @@ def _hypothesis(made: Made) -> Hypothesis:
     return Hypothesis(made.mistake, made.span, made.everywhere, made.texts)
 
 
-def _integrated(
-    prepared: Prepared, part: str, wanted: Given, slopes: Sequence[float | None] | None
-) -> list[Hypothesis]:
-    """The answer is an antiderivative: its slope is the program's value at every known point."""
-    known = (
-        []
-        if slopes is None
-        else [(s, prepared.values[k]) for k, s in enumerate(slopes) if s is not None]
-    )
-    own = all(_same(g[part], v) for g, v in zip(prepared.right, prepared.values, strict=True))
-    if known and not own and wanted.shape == () and all(_same(s, v) for s, v in known):
-        return [Hypothesis(integrated_instead, None)]
-    return []
+def _is_integral(
+    prepared: Prepared, part: str, wanted: Given, slopes: Iterable[float | None]
+) -> bool:
+    """Whether the answer's slope is the program's value at every point where it is known."""
+    if wanted.shape:
+        return False
+    pairs = zip(slopes, prepared.values, strict=False)
+    known = (_same(slope, value) for slope, value in pairs if slope is not None)
+    return next(known, False) and all(known) and not _is_own_slope(prepared, part)
+
+
+def _is_own_slope(prepared: Prepared, part: str) -> bool:
+    """Whether the gradient is the program itself, as of exp."""
+    return all(_same(g[part], v) for g, v in zip(prepared.right, prepared.values, strict=True))
 
 
 def _same(slope: Any, value: Any) -> bool:

@@ -11,6 +11,7 @@ from gradcheck.diagnosis import calculus
 from gradcheck.diagnosis.acts import Made, Paths, collect, fingerprint, invisible, width
 from gradcheck.diagnosis.backprop import Gradients
 from gradcheck.diagnosis.closeness import scale_of
+from gradcheck.diagnosis.hypothesis import Diagnosis
 from gradcheck.diagnosis.line import Line, Span
 from gradcheck.diagnosis.tables import Table, by_shape, flat, table
 from gradcheck.mistakes import CATALOGUE, Mistake
@@ -35,7 +36,7 @@ class Prepared:
     `pairs` lists two acts and their gradients (pair, point, entry), where the program is small
     enough: (numbers of the acts in `made`, flat gradients). `values` is the program's value at
     each point, `inputs` are those that are differentiated, `constants` the single numbers that are
-    not. `scalar` says that all parts are single numbers.
+    not. `scalar` says that all parts are single numbers. `explained` is what was said of answers.
     """
 
     right: tuple[Gradients, ...]
@@ -45,6 +46,7 @@ class Prepared:
     terms: tuple[Term, ...] = ()
     inputs: tuple[Gradients, ...] = ()
     constants: Mapping[str, Array] = field(default_factory=dict)
+    explained: dict[Any, Diagnosis] = field(default_factory=dict)
 
     @cached_property
     def scalar(self) -> bool:

@@ -50,6 +50,9 @@ class Outcome:
     why: str = ""
 
 
+EQUAL = Outcome("equal")
+
+
 def compare(answers: Sequence[At], references: Sequence[At]) -> Outcome:
     """An answer and its reference at several points; each maps a number of bits to arbs.
 
@@ -98,7 +101,7 @@ def _confirmed(k: int, answer: At, reference: At) -> Outcome:
     """Equal; unless many more digits at one point prove the difference after all."""
     with precision(CONFIRMED):
         last = _seen(k, CONFIRMED, answer, reference)
-    return last if last.kind == "different" else Outcome("equal")
+    return last if last.kind == "different" else EQUAL
 
 
 def _seen(k: int, bits: int, answer: At, reference: At) -> Outcome:
@@ -111,7 +114,8 @@ def _seen(k: int, bits: int, answer: At, reference: At) -> Outcome:
     except NoValue as error:
         return Outcome("narrower", k, expected=_first(expected), why=str(error))
     if type(yours) is arb and type(expected) is arb:
-        return Outcome(_pair(yours, expected), k, (), yours, expected)
+        kind = _pair(yours, expected)
+        return EQUAL if kind == "equal" else Outcome(kind, k, (), yours, expected)
     mine, due = np.asarray(yours, dtype=object), np.asarray(expected, dtype=object)
     if mine.shape != due.shape:
         return Outcome("shape", k, why=_shapes(yours, expected))

@@ -72,7 +72,7 @@ def _diagnosis(key: Key, part: str, ready: Readings, found: Compared) -> Diagnos
     """What gives just this answer; an answer with too small a domain has no mistake but that."""
     if found.outcome.kind == "narrower":
         return Diagnosis("unnamed")
-    slopes = tuple(_slopes(key, part, ready))
+    slopes = _slopes(key, part, ready)
     known = tuple(v if v is not None and v.size else None for v in found.values)
     try:
         return explain(key.mistaken, part, known, slopes=slopes, slack=found.slack)
@@ -84,9 +84,13 @@ def _slopes(key: Key, part: str, ready: Readings) -> Iterator[float | None]:
     """The derivative of a formula by the part's single input, at the points of the diagnosis."""
     moving = part in key.problem.given(key.problem.inputs) and not key.problem.inputs[part].shape
     for spot in key.spots[:DIAGNOSTIC] if moving and ready.lines and ready.names else ():
-        above, below = (_ball(ready, _moved(spot, part, step)) for step in (STEP, -STEP))
-        with precision(FINE):
-            yield None if above is None or below is None else middle((above - below) / WIDTH)
+        yield _slope(*(_ball(ready, _moved(spot, part, step)) for step in (STEP, -STEP)))
+
+
+def _slope(above: arb | None, below: arb | None) -> float | None:
+    """The slope between two values, where there are both."""
+    with precision(FINE):
+        return None if above is None or below is None else middle((above - below) / WIDTH)
 
 
 def _ball(ready: Readings, spot: Spot) -> arb | None:

@@ -8,6 +8,7 @@ from gradcheck.diagnosis import words
 from gradcheck.errors import TextError
 from gradcheck.grading.bracketing import brackets_missing
 from gradcheck.grading.comparing import differs
+from gradcheck.grading.formulas.line import Line
 from gradcheck.grading.formulas.values import readings
 from gradcheck.grading.gradients import of_gradient
 from gradcheck.grading.judgement import FAILURES, OURS, Judgement, said
@@ -55,8 +56,8 @@ def _as_it_stands(
 ) -> Judgement:
     """Judge one answer to one part by its usual reading."""
     worth = key.problem.points * part.weight
-    base = Judgement(student, key.problem.id, part.name, answer, "", 0.0, worth)
-    base = replace(base, variant=key.problem.variant)
+    drawn = key.problem.variant
+    base = Judgement(student, key.problem.id, part.name, answer, "", 0.0, worth, variant=drawn)
     if answer is None:
         return replace(base, verdict="missing")
     if key.run is not None:
@@ -74,9 +75,10 @@ def _as_it_stands(
     base = replace(base, understood=understood(read), remarks=notes(read))
     if ready is None:
         return said(base, "wrong", "a number or a formula is due, no other kind of value")
-    shapes = {name: entry.shape for name, entry in key.scope.inputs.items()}
-    if isinstance(read, Formula) and (fault := misfit(read.tree, shapes)):
-        return said(base, "wrong", f"the answer cannot be evaluated: {fault}")
+    if isinstance(read, Formula) and not isinstance(ready.pieces, Line):
+        shapes = {name: entry.shape for name, entry in key.scope.inputs.items()}
+        if fault := misfit(read.tree, shapes):
+            return said(base, "wrong", f"the answer cannot be evaluated: {fault}")
     judged = of_gradient(base, key, part.name, ready, diagnose)
     if judged.verdict == "right" and (words_of_size := only_here(key, part.name, read)):
         remarks = (*judged.remarks, words_of_size)

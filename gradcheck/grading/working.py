@@ -15,7 +15,7 @@ from flint import arb
 
 from gradcheck.answers import Formula, read_formula
 from gradcheck.answers.complaint import clipped
-from gradcheck.answers.working import Step, steps, untaken
+from gradcheck.answers.working import PLAIN, Step, steps, untaken
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.equivalence import At, Values, compare
 from gradcheck.grading.formulas.values import Readings, boxed, budget, readings
@@ -63,6 +63,8 @@ def _brief(step: Step) -> str:
 def worked(key: Key, part: Part, answer: Any) -> list[Step]:
     """The steps of an answer that is given with working; none of one that is just an answer."""
     if not isinstance(answer, str) or part.form == "program" or part.name not in key.problem.wrt:
+        return []
+    if PLAIN.fullmatch(answer):
         return []
     found = _steps(key, part, answer) if len(answer) <= LONGEST else []
     if len(found) > MOST:

@@ -56,7 +56,16 @@ TENSOR_METHODS = words(
 )
 # A run that is recorded gives these their meaning; elsewhere a layer is a function of its input.
 LAYERS = words("Linear ReLU Tanh Sigmoid Sequential") | frozenset(LOSSES)
-RECORDED_WORDS = LAYERS | words("record grad SGD Adam Parameter manual_seed rand randn randint")
+INITIAL = words(
+    "constant_ zeros_ ones_ eye_ uniform_ normal_ xavier_uniform_ xavier_normal_ kaiming_uniform_ "
+    "kaiming_normal_"
+)
+RECORDED_WORDS = (
+    LAYERS
+    | INITIAL
+    | words("record grad SGD Adam Parameter manual_seed rand randn randint")
+    | words("clip_grad_norm_ clip_grad_value_")
+)
 
 VOCABULARY = Vocabulary(
     functions=(frozenset(TABLE) - INTERNAL)

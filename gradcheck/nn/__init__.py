@@ -15,7 +15,7 @@ from gradcheck.engine.modules import (
     SmoothL1Loss,
     Tanh,
 )
-from gradcheck.nn import functional
+from gradcheck.nn import functional, init, utils
 
 __all__ = [
     "BCELoss",
@@ -32,4 +32,6 @@ __all__ = [
     "SmoothL1Loss",
     "Tanh",
     "functional",
+    "init",
+    "utils",
 ]

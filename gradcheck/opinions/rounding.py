@@ -6,7 +6,9 @@ reliable scientific computation, 1993). A few units rather than one: an op that 
 a coarser grid than its own value's, may not answer to a single one.
 """
 
+import math
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -15,14 +17,34 @@ from gradcheck.opinions.opinion import Array
 EPSILON = float(np.finfo(np.float64).eps)
 SAMPLES = 4
 UNITS = 8.0
+LONG = 2**16 + 1  # no multiple of the sizes of arrays, so that rows of one differ
 SAFETY = 1.5
 """Chosen together so that the bars covered the truth in every sweep of this repository's tests."""
 
 
 def noise(rng: np.random.Generator, shape: tuple[int, ...], unit: float = EPSILON) -> Array:
-    """A factor for every entry: 1, and a few units of rounding up or down."""
-    drawn = rng.random(shape) - 0.5
-    return np.asarray(1.0 + UNITS * unit * (drawn + np.copysign(0.5, drawn)))
+    """A factor for every entry: 1, and a few units of rounding up or down.
+
+    Drawn from a random place of a long row of draws, which begins anew where it ends.
+    """
+    count, start = math.prod(shape), int(rng.integers(LONG))
+    row = _draws(unit)
+    found = row[start : start + count] if start + count <= len(row) else _around(row, start, count)
+    return found.reshape(shape)
+
+
+def _around(row: Array, start: int, count: int) -> Array:
+    return np.resize(np.roll(row, -start), count)
+
+
+@cache
+def _draws(unit: float) -> Array:
+    """The row of draws: nobody writes into it, for parts of it are handed out."""
+    rng = np.random.default_rng(0)
+    drawn = rng.uniform(0.5, 1.0, 2 * LONG) * rng.choice([-1.0, 1.0], 2 * LONG)
+    row = np.asarray(1.0 + UNITS * unit * drawn)
+    row.flags.writeable = False
+    return row
 
 
 def spread(value: Array, runs: Sequence[Array]) -> Array:

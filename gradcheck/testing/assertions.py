@@ -12,7 +12,7 @@ from gradcheck.testing.blind import beside, hidden
 from gradcheck.testing.call import Call, call, signed
 from gradcheck.testing.claims import RTOL
 from gradcheck.testing.findings import Claim, found, mender
-from gradcheck.testing.foreign import Foreign, foreign
+from gradcheck.testing.foreign import Foreign, foreign, in_its_floats
 from gradcheck.testing.layout import laid_out, outputs
 from gradcheck.testing.purity import impure, not_linear, pulled
 from gradcheck.testing.result import Result
@@ -63,6 +63,8 @@ def check(
     theirs = foreign(f, args) if gradient is None else None
     if theirs is not None:
         return _judged_theirs(theirs, wrt, seed, rtol)
+    if gradient is not None:
+        f, args, gradient = in_its_floats(f, args, gradient)
     claim = gradient if callable(gradient) else None
     alone, points, wrt, arranged = _arranged(f, claim, (args, *at), wrt, kwargs, scalar=True)
     try:
@@ -167,7 +169,7 @@ def _arranged(
         forward, like, arranged = layout.forward(f), layout.backward, layout.by_label
         points, wrt = [layout.of(point) for point in points], layout.wrt(wrt)
     flat = None if backward is None else like(backward)
-    alone = settled(forward, flat, call(forward, points[0], wrt).fresh())
+    alone = settled(forward, flat, call(forward, points[0], wrt).args)
     shape, inner, whole = outputs(alone.value, scalar=scalar), alone.like, alone.forward
 
     def remade(other: Any) -> Any:

@@ -26,14 +26,14 @@ class Call:
     wrt: tuple[int, ...]
     beside: bool = False  # whether it is no point of the user's, but one next to it
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """The names of the differentiated arguments, in their order."""
         return tuple(self.names[i] for i in self.wrt)
 
     def fresh(self) -> list[Any]:
         """Copies of the arguments, so that nothing done to them lasts."""
-        return [np.array(a) if isinstance(a, np.ndarray) else a for a in self.args]
+        return list(map(_copied, self.args))
 
     def shape(self) -> tuple[int, ...]:
         """The shape of the value; TypeError where it is no real number or array."""
@@ -67,9 +67,9 @@ class Call:
         return Case(self._on, inputs, self.labels, cotangent, seed, where)
 
     def _on(self, kind: str, inputs: Mapping[str, Any]) -> Any:
-        args = self.fresh()
-        for name, i in self._placed():
-            args[i] = inputs[name][()] if kind == "float" else inputs[name]
+        floats, places = kind == "float", dict(self._placed())
+        given = {i: inputs[n][()] if floats else inputs[n] for n, i in places.items()}
+        args = (given[i] if i in given else _copied(a) for i, a in enumerate(self.args))
         return self._array(kind, self.function(*args))
 
     @staticmethod
@@ -110,6 +110,10 @@ def call(f: Callable[..., Any], args: Sequence[Any], wrt: int | Sequence[int] | 
     if wrt is None and not any(map(_is_float, plain)):
         plain = tuple(np.array(a, dtype=np.float64)[()] if _is_whole(a) else a for a in plain)
     return Call(f, plain, _names(f, len(plain)), _positions(plain, wrt))
+
+
+def _copied(value: Any) -> Any:
+    return np.array(value) if isinstance(value, np.ndarray) else value
 
 
 def signed(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:

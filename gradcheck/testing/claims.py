@@ -14,7 +14,7 @@ from flint import arb
 from gradcheck.numbers.ball import middle, radius
 from gradcheck.opinions.opinion import Array, Case, Direction, Estimate
 from gradcheck.verdict.consult import Entry, Verdict
-from gradcheck.verdict.directions import dot, locate
+from gradcheck.verdict.directions import ROUNDING, dot, locate
 from gradcheck.verdict.subgradients import LIKE, neighbours, ridges, spelled
 
 RTOL = 1e-9
@@ -151,13 +151,15 @@ def _outside(given: Array, reference: Estimate, bars: Array) -> list[Index]:
 
 def _bars(verdict: Verdict, name: str, reference: Estimate, rtol: float, grain: Grain) -> Array:
     """The tolerance of every entry."""
-    values = np.abs(np.nan_to_num(reference.value))
-    most = LOOSE * np.max(values, initial=0.0)
-    noise = np.minimum(NOISE * grain.coarse * _noise(verdict, name, reference), most)
-    floor = FLOOR * grain.coarse * np.max(values, initial=0.0)
-    bars = np.maximum.reduce([max(rtol, 64 * grain.unit) * values, noise, floor + 0 * values])
+    values = _finite(np.abs(reference.value), np.finfo(np.float64).max)
+    largest = np.max(values, initial=0.0)
+    noise = np.minimum(NOISE * grain.coarse * _noise(verdict, name, reference), LOOSE * largest)
+    floor = FLOOR * grain.coarse * largest
+    bars = np.maximum(np.maximum(max(rtol, 64 * grain.unit) * values, noise), floor)
     moves = (grain.moves or {}).get(name)
-    return bars if moves is None or moves.shape != bars.shape else np.maximum(bars, moves)
+    if moves is None or moves.shape != bars.shape:
+        return np.asarray(bars)
+    return np.asarray(np.maximum(bars, moves))
 
 
 def _slack(kink: Entry, bar: float, rtol: float) -> float:
@@ -222,7 +224,14 @@ def _noise(verdict: Verdict, name: str, reference: Estimate) -> Array:
     opinion = verdict.opinions.get("reverse")
     if opinion is None or opinion.abstains or name not in opinion.gradients:
         return np.zeros(reference.shape)
-    return np.nan_to_num(opinion.gradients[name].error, posinf=0.0)
+    return _finite(opinion.gradients[name].error)
+
+
+def _finite(values: Array, infinite: float = 0.0) -> Array:
+    """Numbers of which nan counts as 0, and infinite ones as something finite."""
+    if np.all(np.isfinite(values)):
+        return values
+    return np.asarray(np.nan_to_num(values, posinf=infinite))
 
 
 # -- at kinks --------------------------------------------------------------------------------------
@@ -311,10 +320,9 @@ def _by_directions(
 def _along(k: int, direction: Direction, claims: Mapping[str, Any], rtol: float) -> Off | None:
     total, bar = 0.0, 0.0
     for name, u in direction.along.items():
-        terms = np.asarray(claims[name], dtype=np.float64)
-        part, rounding = dot(terms, u)
+        part, length = dot(np.asarray(claims[name], dtype=np.float64), u)
         total += part
-        bar = max(bar, rtol * float(np.sqrt(np.sum((terms * u) ** 2)))) + rounding
+        bar = max(bar, rtol * length) + ROUNDING * length
     slope = direction.slope
     if not slope.is_finite():
         return None

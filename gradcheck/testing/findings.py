@@ -97,7 +97,7 @@ def found(
             break
     worst = next((v for v in verdicts if not _knows(v, claimed)), verdicts[0])
     ok = not faults and _knows(worst, claimed) and all(part.right for part in judged)
-    read = source.text_of(source.file_of(f))
+    read = source.text_of(source.file_of(f)) if diagnoses else ""
     text = message(worst, judged, diagnoses, faults, read, notes=notes, repair=repair)
     at = asked[0][1]
     return Result(ok, worst.verdict, tuple(verdicts), judged, diagnoses, faults, text, at, repair)

@@ -6,16 +6,21 @@ that is judged is the one that their own machinery gives.
 """
 
 import copy
+import functools
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from gradcheck.testing.layout import laid_out
+
 Function = Callable[..., Any]
+JAX = ("jax", "jaxlib")
 NOTE = "{what} checked in float64: its own gradient, by {name}, against differences of its values"
 
 
@@ -31,14 +36,71 @@ class Foreign:
 
 
 def foreign(function: Any, args: Sequence[Any]) -> Foreign | None:
-    """The function in terms of arrays; None where nothing in the call is another library's."""
+    """The function in terms of arrays; None where nothing in the call is another library's.
+
+    Arguments that are trees (a dict of weights) are laid out flat first.
+    """
+    layout = laid_out(function, args, {})
+    leaves = tuple(args) if layout is None else layout.leaves
+    taken = _taken(function, leaves)
+    if taken is None:
+        return None
+    made = function if layout is None else layout.forward(function)
+    return taken(made, leaves)
+
+
+def in_its_floats(function: Any, args: Sequence[Any], gradient: Any) -> tuple[Any, Any, Any]:
+    """A function of JAX and a gradient given for it, with arrays of float64 in and out."""
+    theirs = foreign(function, args) if _taken(function, args) is _of_jax else None
+    if theirs is None:
+        return function, args, gradient
+    jax: Any = sys.modules["jax"]
+
+    def claimed(*given: Any) -> Any:
+        with _in_doubles(jax):
+            return _arrays(gradient(*given))
+
+    claim = functools.wraps(gradient)(claimed) if callable(gradient) else _arrays(gradient)
+    return theirs.forward, theirs.args, claim
+
+
+def _taken(function: Any, args: Sequence[Any]) -> Callable[..., Foreign] | None:
+    """How a function is taken that is another library's, or is handed its arrays."""
     if _is_torch(function) or any(map(_is_tensor, args)):
-        return _of_torch(function, tuple(args))
-    if _is_jax(function) or any(_home(a) in ("jax", "jaxlib") for a in args):
-        return _of_jax(function, tuple(args))
-    if _home(function) == "autograd":
-        return _of_hips(function, tuple(args))
-    return None
+        return _of_torch
+    if any(_home(thing) in JAX for thing in (function, *args)):
+        return _of_jax
+    named = tuple(_named(function))
+    if any(_library(thing) in JAX for thing in named):
+        return _of_jax
+    hips = "autograd" in sys.modules and any(map(_is_of_hips, (function, *named)))
+    return _of_hips if hips else None
+
+
+def _named(function: Any) -> Iterator[Any]:
+    """What the text of a function names: its globals and what it has closed over."""
+    inner = inspect.unwrap(function) if callable(function) else function
+    code = getattr(inner, "__code__", None)
+    if not (_loaded() and isinstance(code, CodeType)):
+        return
+    closed = inspect.getclosurevars(inner)
+    yield from (*closed.globals.values(), *closed.nonlocals.values())
+
+
+def _loaded() -> bool:
+    """Whether a library is there whose functions look like anybody's."""
+    return "jax" in sys.modules or "autograd" in sys.modules
+
+
+def _library(thing: Any) -> str:
+    """The package that a module is of, or the class of an object."""
+    return thing.__name__.partition(".")[0] if isinstance(thing, ModuleType) else _home(thing)
+
+
+def _is_of_hips(thing: Any) -> bool:
+    """A primitive of HIPS autograd, or its `numpy`."""
+    module = isinstance(thing, ModuleType) and _library(thing) == "autograd"
+    return module or bool(getattr(thing, "_is_autograd_primitive", False))
 
 
 def _home(thing: Any) -> str:
@@ -97,14 +159,16 @@ def _of_torch(function: Any, args: tuple[Any, ...]) -> Foreign:
 
     def forward(*given: Any) -> Any:
         with torch.no_grad():
-            return np.array(run(tensors(given, False)).detach().numpy(), dtype=np.float64)[()]
+            return _each(_from_torch, run(tensors(given, False)))
 
     def backward(cotangent: Any, *given: Any) -> Any:
         leaves = tensors(given, True)
         asked = [t for t in leaves if _is_tensor(t) and t.requires_grad]
-        value = run(leaves)
-        seed = torch.as_tensor(np.asarray(cotangent), dtype=value.dtype)
-        found = iter(torch.autograd.grad(value, asked, seed, allow_unused=True))
+        values = _leaves(run(leaves))
+        parts = zip(values, _leaves(cotangent), strict=False)  # of (out, rest) that of out
+        seeds = [torch.as_tensor(np.array(c), dtype=v.dtype) for v, c in parts]
+        by = torch.autograd.grad(values[: len(seeds)], asked, seeds, allow_unused=True)
+        found = iter(by)
         due = [next(found) if _is_tensor(t) and t.requires_grad else None for t in leaves]
         return tuple(_gradient(g, t) for g, t in zip(due, leaves, strict=True))
 
@@ -121,6 +185,22 @@ def _from_torch(value: Any) -> Any:
         return value
     array = value.detach().cpu().numpy()
     return np.array(array, dtype=np.float64 if array.dtype.kind == "f" else None)[()]
+
+
+def _each(change: Callable[[Any], Any], value: Any) -> Any:
+    """A value of several tensors, in a dict, list or tuple, with each of them changed."""
+    if isinstance(value, dict):
+        return {name: _each(change, part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return tuple(_each(change, part) for part in value)
+    return change(value)
+
+
+def _leaves(value: Any) -> list[Any]:
+    """The parts of such a value, one behind the other."""
+    found: list[Any] = []
+    _each(found.append, value)
+    return found
 
 
 def _tensor(torch: Any, value: Any, like: Any, grad: bool) -> Any:
@@ -141,31 +221,47 @@ def _gradient(gradient: Any, leaf: Any) -> Any:
 # -- JAX and HIPS autograd -----------------------------------------------------------------------
 
 
-def _is_jax(function: Any) -> bool:
-    """A jitted function, one with a rule of its own."""
-    return _home(function) in ("jax", "jaxlib")
-
-
 def _of_jax(function: Any, args: tuple[Any, ...]) -> Foreign:
     jax: Any = sys.modules["jax"]
 
     def forward(*given: Any) -> Any:
         with _in_doubles(jax):
-            return np.array(function(*given), dtype=np.float64)[()]
+            return _arrays(function(*given))
 
     def backward(cotangent: Any, *given: Any) -> Any:
         with _in_doubles(jax):
-            value, pull = jax.vjp(function, *given)
-            seed = np.asarray(cotangent, dtype=np.asarray(value).dtype)
-            return tuple(_array(g) for g in pull(seed))
+            floats = [i for i, a in enumerate(given) if np.asarray(a).dtype.kind == "f"]
+            some = _of_some(function, floats, given)
+            value, pull = jax.vjp(some, *(given[i] for i in floats))
+            found = dict(zip(floats, map(_array, pull(_seed(jax, value, cotangent))), strict=True))
+            return tuple(found.get(i) for i in range(len(given)))
 
     return _of_arrays(function, forward, backward, args, "JAX")
 
 
+def _of_some(function: Function, places: Sequence[int], given: Sequence[Any]) -> Function:
+    """The function of the arguments at some places; the others are held."""
+
+    def some(*values: Any) -> Any:
+        moved = dict(zip(places, values, strict=True))
+        return function(*(moved.get(i, held) for i, held in enumerate(given)))
+
+    return some
+
+
+def _seed(jax: Any, value: Any, cotangent: Any) -> Any:
+    """The cotangent arranged as the value is; zeros for the rest of `(out, rest)`."""
+    if isinstance(value, tuple) and not isinstance(cotangent, tuple):
+        rest = jax.tree.map(np.zeros_like, value[1:])
+        return (_seed(jax, value[0], cotangent), *rest)
+    return jax.tree.map(lambda v, c: np.asarray(c, dtype=v.dtype), value, cotangent)
+
+
 def _in_doubles(jax: Any) -> Any:
     """JAX with float64, as it is called in newer and in older versions."""
-    newer = getattr(jax, "enable_x64", None)
-    return newer(True) if newer else importlib.import_module("jax.experimental").enable_x64()
+    if hasattr(jax, "enable_x64"):
+        return jax.enable_x64(True)
+    return importlib.import_module("jax.experimental").enable_x64()
 
 
 def _of_hips(function: Any, args: tuple[Any, ...]) -> Foreign:
@@ -178,7 +274,10 @@ def _of_hips(function: Any, args: tuple[Any, ...]) -> Foreign:
             found[i] = _array(autograd.make_vjp(function, i)(*given)[0](cotangent))
         return tuple(found)
 
-    return _of_arrays(function, function, backward, args, "HIPS autograd")
+    def forward(*given: Any) -> Any:
+        return _arrays(function(*given))
+
+    return _of_arrays(function, forward, backward, args, "HIPS autograd")
 
 
 def _of_arrays(
@@ -197,12 +296,21 @@ def _array(value: Any) -> Any:
     return np.array(array, dtype=np.float64)[()] if array.dtype.kind == "f" else value
 
 
+def _arrays(value: Any) -> Any:
+    """A value of several arrays of another library as NumPy's."""
+    return _each(_array, value)
+
+
 def _labels(function: Any, count: int) -> tuple[str, ...]:
     """The names of a function's parameters; a `ctx` in front is no argument."""
+    if known := getattr(function, "labels", ()):
+        return tuple(known)
     owner = getattr(function, "__self__", None)
-    read = getattr(owner if isinstance(owner, type) else function, "forward", function)
+    inner = getattr(function, "fun", function)  # of a primitive of HIPS
+    read = getattr(owner if isinstance(owner, type) else function, "forward", inner)
     try:
-        names = list(inspect.signature(read).parameters)
+        found = inspect.signature(read).parameters.values()
+        names = [p.name for p in found if p.kind is not inspect.Parameter.VAR_POSITIONAL]
     except (TypeError, ValueError):
         names = []
     names = names[1:] if isinstance(owner, type) and names[:1] == ["ctx"] else names

@@ -133,10 +133,15 @@ class Field:
 def _is_tree(value: Any) -> bool:
     """A dict, a dataclass, or a list or tuple that is not just nested numbers."""
     if isinstance(value, list | tuple):
-        return any(isinstance(v, np.ndarray) or _is_tree(v) for v in value)
+        return any(_is_array(v) or _is_tree(v) for v in value)
     return isinstance(value, dict) or (
         dataclasses.is_dataclass(value) and not isinstance(value, type)
     )
+
+
+def _is_array(value: Any) -> bool:
+    """An array, NumPy's or another library's; a number is none."""
+    return hasattr(value, "dtype") and not isinstance(value, np.generic)
 
 
 def _children(tree: Any) -> Iterator[tuple[Any, Any]]:

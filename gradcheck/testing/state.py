@@ -6,7 +6,7 @@ several kinds of number; each call is to find the state that the caller handed o
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import FunctionType, MethodType, ModuleType
@@ -117,10 +117,9 @@ def _fill(holder: Any, content: Any) -> None:
 
 
 def _same(holder: Any, content: Any) -> bool:
-    """Whether it holds the same: equal arrays, elsewhere the very same objects."""
+    """Whether it holds the same: arrays bit by bit, elsewhere the very same objects."""
     if isinstance(holder, np.ndarray):
-        floats = holder.dtype.kind == "f"
-        return holder.dtype == object or np.array_equal(holder, content, equal_nan=floats)
+        return bool(holder.dtype == object or holder.tobytes() == content.tobytes())
     if hasattr(holder, "cell_contents"):
         return holder.cell_contents is content
     now = holder if isinstance(holder, dict | list) else vars(holder)
@@ -148,7 +147,7 @@ class Settled:
     value: Any
 
 
-def settled(forward: Function, backward: Function | None, args: list[Any]) -> Settled:
+def settled(forward: Function, backward: Function | None, args: Sequence[Any]) -> Settled:
     """Both as functions of their arguments alone: state is put back before every call.
 
     Forward runs before every backward, at the same arguments, so that backward finds what forward
@@ -187,7 +186,7 @@ def _after(kept: Kept, forward: Function | None, backward: Function) -> Function
     return started
 
 
-def _copied(args: list[Any]) -> list[Any]:
+def _copied(args: Sequence[Any]) -> list[Any]:
     return [np.array(a) if isinstance(a, np.ndarray) else a for a in args]
 
 

@@ -8,11 +8,11 @@ from gradcheck.engine.autograd import tensor
 from gradcheck.engine.recording import enable_grad, no_grad
 from gradcheck.ops import TABLE
 from gradcheck.training.recorder import Recorder
-from gradcheck.training.scripts import words
+from gradcheck.training.scripts import Mode, words
 from gradcheck.training.traced import Traced
 
 
-class Layer:
+class Layer(Mode):
     """A `Linear` whose weight and bias are leaves of the run."""
 
     def __init__(self, recorder: Recorder, inner: modules.Linear) -> None:

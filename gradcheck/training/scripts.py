@@ -6,17 +6,20 @@ whose derivative is the program's own; its closed form is that of what its forwa
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 
 from gradcheck.engine.autograd import tensor
+from gradcheck.engine.clipping import clip_grad_norm_, clip_grad_value_
 from gradcheck.engine.context import Context
 from gradcheck.engine.factories import MAKERS, Generator, Maker
 from gradcheck.engine.function import Function
+from gradcheck.engine.initial import filling
 from gradcheck.engine.modules import is_parameter, marked
 from gradcheck.engine.printing import show
-from gradcheck.engine.recording import MODE
+from gradcheck.engine.recording import MODE, no_grad
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language.running.classes import Blueprint, Remembered
 from gradcheck.ops import TABLE
@@ -27,6 +30,10 @@ from gradcheck.training.traced import Traced
 
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 ACTIVATIONS = {"ReLU": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid"}
+CLIPPING: dict[str, Callable[..., Any]] = {
+    "clip_grad_norm_": clip_grad_norm_,
+    "clip_grad_value_": clip_grad_value_,
+}
 STRAYED = "the forward of this function is not followed: it leaves the tensors"
 
 
@@ -41,7 +48,19 @@ def shown(value: Any) -> str:
     return ADDRESS.sub("", text)
 
 
-class Elementwise:
+class Mode:
+    """What every module can be told, and none here does anything otherwise for."""
+
+    def train(self, mode: bool = True) -> Self:
+        """Itself."""
+        return self
+
+    def eval(self) -> Self:
+        """Itself."""
+        return self
+
+
+class Elementwise(Mode):
     """An activation as a module."""
 
     def __init__(self, apply: Callable[[Any], Any]) -> None:
@@ -57,7 +76,7 @@ class Elementwise:
         return []
 
 
-class Chain:
+class Chain(Mode):
     """Modules one after the other: `Sequential`."""
 
     def __init__(self, *modules: Any) -> None:
@@ -128,6 +147,8 @@ def words(recorder: Recorder) -> Mapping[str, Callable[..., Any]]:
             "Sequential": Chain,
             "apply": lambda blueprint, *args: _applied(recorder, blueprint, *args),
         }
+        | filling(recorder.generator, lambda t, values: _filled(recorder, t, values))
+        | {name: partial(clip, find=recorder.function) for name, clip in CLIPPING.items()}
         | {
             name: lambda *args, row=row: Elementwise(recorder.function(row))
             for name, row in ACTIVATIONS.items()
@@ -146,6 +167,12 @@ def _maker(recorder: Recorder, maker: Maker) -> Callable[..., Any]:
         return Traced(recorder, tensor(made)) if made.dtype.kind == "f" else made
 
     return make
+
+
+def _filled(recorder: Recorder, t: Traced, values: Any) -> Traced:
+    """A parameter with other entries, which no derivative sees."""
+    with no_grad():
+        return t.copy_(Traced(recorder, tensor(values)))
 
 
 def _parameter(recorder: Recorder, data: Any, requires_grad: bool) -> Traced:
@@ -220,6 +247,8 @@ def plain_words(generator: Generator) -> Mapping[str, Callable[..., Any]]:
                 blueprint, lambda t: t, lambda t: t
             ).apply(*args),
         }
+        | filling(generator)
+        | CLIPPING
         | {
             name: lambda *args, row=row: Elementwise(TABLE[row])
             for name, row in ACTIVATIONS.items()

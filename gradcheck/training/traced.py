@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from gradcheck.engine import inplace
 from gradcheck.engine.methods import turned
 from gradcheck.engine.printing import Size
@@ -210,9 +212,10 @@ class Traced(Holder):
     def copy_(self, source: Any) -> "Traced":
         """Take over the entries of another tensor."""
         how: How = lambda kind: lambda x, y: y + x * 0.0
-        return self.recorder.written(
-            self, lambda: inplace.copy_(self.t, self.recorder.bare(source)), how, (source,)
-        )
+        given = self.recorder.bare(source)
+        if isinstance(given, np.ndarray):  # whole numbers that a maker gave
+            given = Tensor(given.astype(np.float64))
+        return self.recorder.written(self, lambda: inplace.copy_(self.t, given), how, (source,))
 
     def __getitem__(self, index: Any) -> Any:
         bare = self.recorder.bare(index)

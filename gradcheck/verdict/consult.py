@@ -4,7 +4,7 @@ Values are compared first, for an additive slip in a forward vanishes under diff
 gradients, entry by entry, each within its own error bar.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -98,21 +98,29 @@ def read(case: Case, opinions: Sequence[Opinion]) -> Verdict:
     given = [opinion for opinion in opinions if not opinion.abstains]
     by_name = {opinion.name: opinion for opinion in opinions}
     if len(given) < 2:
-        why = "; ".join(f"{o.name} abstains: {o.abstains}" for o in opinions if o.abstains)
+        why = "; ".join(_abstentions(opinions))
         parts = {name: _lonely_part(name, given) for name in case.wrt}
         grave = _gravest(["undecided", *(part.verdict for part in parts.values())])
         broken = tuple(e for part in parts.values() for e in part.entries if e.verdict != "kink")
         notes = (why, *power(case, given))
         return Verdict(grave, _value(given), parts, by_name, broken, notes=notes)
     values = {o.name: o.value for o in given if o.value is not None}
-    parts = {name: _part(name, given, _size(case, given)) for name in case.wrt}
+    scale, slope = _sizes(case, given)
+    parts = {name: _part(name, given, slope) for name in case.wrt}
     entries = (
-        *compared("", values, {}, _value_scale(case, given)),
+        *compared("", values, {}, scale),
         *(entry for part in parts.values() for entry in part.entries),
         *along_directions(given),
     )
     grave = _gravest([e.verdict for e in entries] + [part.verdict for part in parts.values()])
     return Verdict(grave, _value(given), parts, by_name, entries, notes=power(case, given))
+
+
+def _abstentions(opinions: Sequence[Opinion]) -> Iterator[str]:
+    """Who abstains, each reason once."""
+    for reason in dict.fromkeys(o.abstains for o in opinions if o.abstains):
+        names = [o.name for o in opinions if o.abstains == reason]
+        yield f"{' and '.join(names)} abstain{'s' if len(names) == 1 else ''}: {reason}"
 
 
 def _lonely_part(name: str, given: Sequence[Opinion]) -> Part:
@@ -215,22 +223,17 @@ def _gravest(verdicts: Iterable[str]) -> str:
     return max(verdicts, key=VERDICTS.index, default="agree")
 
 
-def _size(case: Case, given: Sequence[Opinion]) -> float:
-    """|value| / max(1, |x|): the natural size of a slope, where the slope itself vanishes."""
-    value = max((largest(o.value) for o in given if o.value is not None), default=0.0)
-    inputs = [float(np.max(np.abs(v), initial=0.0)) for v in case.floats().values()]
-    return max(value / max([1.0, *inputs]), _least(case))
+def _sizes(case: Case, given: Sequence[Opinion]) -> tuple[Scale, float]:
+    """What counts as large for the value, and for a slope that vanishes: |value| / max(1, |x|).
 
-
-def _value_scale(case: Case, given: Sequence[Opinion]) -> Scale:
+    What cancels to far less than the inputs, in a value or a slope, is zero.
+    """
     level = max((largest(o.value) for o in given if o.value is not None), default=0.0)
-    return Scale(level, _least(case), tied=any(o.ties for o in given))
-
-
-def _least(case: Case) -> float:
-    """What is nothing beside the inputs: a value or slope that cancels to less is zero."""
-    inputs = [float(np.max(np.abs(v), initial=0.0)) for v in case.floats().values()]
-    return NOTHING * min(1.0, max(inputs, default=1.0) or 1.0)
+    inputs = (np.asarray(v, dtype=np.float64) for v in case.inputs.values())
+    top = max((float(np.max(np.abs(v), initial=0.0)) for v in inputs), default=1.0)
+    least = NOTHING * min(1.0, top or 1.0)
+    scale = Scale(level, least, tied=any(o.ties for o in given))
+    return scale, max(level / max(1.0, top), least)
 
 
 def _value(given: Sequence[Opinion]) -> Estimate | None:

@@ -5,21 +5,23 @@ inputs. Where the two differ, probes that move only half of what is still suspec
 of that, lead to the input and the entry.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from flint import arb
 
 from gradcheck.numbers.ball import middle, radius
-from gradcheck.opinions.floats.blackbox import slope_along
+from gradcheck.opinions.floats.blackbox import MOST, size_of, slope_along
 from gradcheck.opinions.opinion import Array, Case, Estimate, Opinion
 from gradcheck.verdict.entries import Entry, Scale, entry_of
 
 EPSILON = float(np.finfo(np.float64).eps)
 MISSED = 1e-6
+BLOCK = 2**16
+ROUNDING = 16 * EPSILON  # of the length of a product's terms
 BROKEN = {"kink": "kink", "jump": "jump", "vertical": "undefined", "undefined": "undefined"}
 
 
@@ -59,16 +61,23 @@ def _dot(gradients: Mapping[str, Estimate], along: Mapping[str, Array]) -> arb:
     """The slope that a gradient claims along a direction, the product's own rounding included."""
     total, bar = 0.0, 0.0
     for name, u in along.items():
-        part, rounding = dot(gradients[name].value, u)
+        part, length = dot(gradients[name].value, u)
         total += part
-        bar += float(np.sum(gradients[name].error * np.abs(u))) + rounding
+        bar += float(np.vdot(gradients[name].error, np.abs(u))) + ROUNDING * length
     return arb(total, bar) if np.isfinite(total + bar) else arb.nan()
 
 
 def dot(values: Array, u: Array) -> tuple[float, float]:
-    """The product of two arrays summed up, and a bar for its rounding."""
-    terms = values * u
-    return float(np.sum(terms)), 16 * EPSILON * float(np.sqrt(np.sum(terms**2)))
+    """The product of two arrays summed up, and the root of its squared terms' sum.
+
+    Its rounding is some units of that: terms of random signs, summed in pairs. Block by block, so
+    that no product of millions of entries stands in memory.
+    """
+    a, b = values.reshape(-1), u.reshape(-1)
+    blocks = (a[k : k + BLOCK] * b[k : k + BLOCK] for k in range(0, len(a), BLOCK))
+    found = [(float(np.sum(terms)), float(np.vdot(terms, terms))) for terms in blocks]
+    total = sum(part for part, _ in found)
+    return total, math.sqrt(sum(square for _, square in found))
 
 
 def power(case: Case, given: Sequence[Opinion]) -> tuple[str, ...]:
@@ -86,16 +95,23 @@ def least_seen(given: Sequence[Opinion]) -> float:
     """The size of a single wrong entry that is seen with probability 1 - 1e-6.
 
     It is off by delta * u along each direction; all K directions miss it only if every |u| is less
-    than twice bar / delta, whose probability is P(|N(0, s)| < 2 bar / delta)^K. Twice, because the
-    gradient and the slope may each stray by a bar before they cease to overlap.
+    than twice bar / delta, whose probability is (2 bar / delta / MOST s)^K for even draws within
+    MOST s. Twice, because the gradient and the slope may each stray by a bar before they cease to
+    overlap.
     """
     found = [d for o in given for d in o.directions]
+    sizes = {name: size_of(u) for name, u in found[0].along.items()}
     bar = max(radius(d.slope) for d in found)
-    bar += max((radius(_dot(o.gradients, d.along)) for o in given if o.gradients for d in found),
-               default=0.0)  # fmt: skip
-    miss = MISSED ** (1 / len(found))
-    size = min(float(np.sqrt(np.mean(np.square(u)))) for u in found[0].along.values())
-    return 2 * bar / (size * NormalDist().inv_cdf((1 + miss) / 2))
+    bar += max((_widest(o.gradients, sizes) for o in given if o.gradients), default=0.0)
+    miss = math.pow(MISSED, 1 / len(found))
+    return 2 * bar / (min(sizes.values()) * MOST * miss)
+
+
+def _widest(gradients: Mapping[str, Estimate], sizes: Mapping[str, float]) -> float:
+    """The widest that the bar of a gradient's slope along any direction can be."""
+    lengths = {n: ROUNDING * float(np.linalg.norm(gradients[n].value)) for n in sizes}
+    wide = (s * (float(np.sum(gradients[n].error)) + lengths[n]) for n, s in sizes.items())
+    return float(MOST * sum(wide))
 
 
 # -- where the difference is ---------------------------------------------------------------------
@@ -141,9 +157,10 @@ def _strays(
         u[entries] = rng.uniform(0.5, 1.5, len(entries)) * rng.choice([-1.0, 1.0], len(entries))
         u = u.reshape(np.shape(case.inputs[name]))
         seen = slope_along(case, {name: u})
-        total, bar = dot(np.asarray(gradients[name], dtype=np.float64), u)
+        total, length = dot(np.asarray(gradients[name], dtype=np.float64), u)
         if not seen.slope.is_finite():
             return 0.0
-        return max(0.0, abs(total - middle(seen.slope)) - radius(seen.slope) - bar)
+        bar = radius(seen.slope) + ROUNDING * length
+        return max(0.0, abs(total - middle(seen.slope)) - bar)
 
     return stray

@@ -41,7 +41,7 @@ def sparing(case: Case, claimed: bool = False) -> Verdict:
     Of a black box that is not small slopes along a few directions are enough where a gradient is
     `claimed`: it is the second opinion.
     """
-    mine = reverse(case, FEW)
+    mine = reverse(case, FEW - claimed)
     if mine.method:  # NumPy's .tolist() and deepcopy lose nothing: the others see the function
         mine = Opinion("reverse", abstains=mine.method)
     if mine.abstains and claimed and case.size() > SHORT:
@@ -55,7 +55,7 @@ def sparing(case: Case, claimed: bool = False) -> Verdict:
         tied = _tied(case, mine) if case.size() > ENTRIES else None
         return tied or consult(case, write=False)
     closed = Opinion("symbolic", abstains=ENOUGH)
-    if case.size() <= SHORT:
+    if case.size() <= SHORT and not claimed:
         closed = symbolic(case, write=False, nodes=STEPS)
     found = read(case, [mine, replace(closed, ties=0), seen])
     settled = found.verdict == "agree" and not closed.ties

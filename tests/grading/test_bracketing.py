@@ -2,6 +2,10 @@
 
 import pytest
 
+from gradcheck.answers import FUNCTIONS, read_formula
+from gradcheck.answers.bracketing import changes_nothing, pairs_missing, with_brackets
+from gradcheck.answers.tokens import tokenize
+from gradcheck.answers.words import vocabulary
 from gradcheck.mistakes.typing import brackets_missing
 from tests.support.grading import judged, keyed
 
@@ -109,3 +113,28 @@ def test_the_row_proves_itself():
 def test_square_brackets_are_never_held_against_anybody(typed, verdict):
     """Square brackets group, or they are unreadable."""
     assert judged(keyed("id: t\ninputs: {x: 2.0}\nprogram: x**3 - 4*x\n"), typed).verdict == verdict
+
+
+IDLE = (
+    *dict.fromkeys(typed for _, typed in MISSING),
+    "sin x + x cos x - x/x^2",
+    "-3sin^2 x*cos x + 1/x",
+    "(x cos x - sin x)/x^2*5/5",
+    "2(x + 1)(x - 1)/3 + e^x/x",
+    "sin x cos(x)/2 - x^x*x",
+    "√x*x + 1/sin x/x + 1/x^x",
+    "-x*(x + 1)/2 + 1/x^2 y",
+)
+
+
+@pytest.mark.parametrize("typed", IDLE)
+def test_brackets_that_are_told_to_change_nothing_change_nothing(typed):
+    words = vocabulary("xy", FUNCTIONS, ("pi", "e"))
+    tokens = tokenize(typed)
+    for pair in pairs_missing(tokens, words):
+        if changes_nothing(tokens, pair, words):
+            read, again = (
+                read_formula(text, names="xy", functions=FUNCTIONS).understood
+                for text in (typed, with_brackets(typed, [pair]))
+            )
+            assert again == read

@@ -1,7 +1,6 @@
 """PyTorch's functions, modules and `autograd.Function`; JAX and HIPS autograd where installed."""
 
 import importlib
-import importlib.util
 
 import numpy as np
 import pytest
@@ -84,13 +83,82 @@ def test_what_gradcheck_of_torch_misses(torch):
         assert_gradient(Scaled.apply, x)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="JAX IS NOT INSTALLED")
-def test_a_function_of_jax():
-    """Jitted, and with a rule of its own that is wrong."""
-    jax = importlib.import_module("jax")
+def test_values_and_arguments_in_trees(torch):
+    """What `gradcheck(fn, inputs)` takes too: several outputs; and a dict of weights."""
+    x = torch.tensor(X)
+    assert assert_vjp(lambda x: (torch.sin(x), x.sum()), x)
+    assert assert_vjp(lambda x: (torch.sin(x), {"s": x.sum()}), x)
+    assert assert_vjp(lambda x: {"a": torch.sin(x), "b": x.sum()}, x)
+    assert assert_gradient(lambda p: (p["w"] @ p["b"]).sum(), {"w": x, "b": x[0]})
+
+
+@pytest.fixture
+def jax():
+    """JAX, or a test that is not run."""
+    return pytest.importorskip("jax", reason="JAX IS NOT INSTALLED")
+
+
+@pytest.fixture
+def sines(jax):
+    """Functions of JAX whose gradient is right, each with its arguments."""
     jnp = importlib.import_module("jax.numpy")
-    assert assert_gradient(jax.jit(lambda x: jnp.sum(jnp.sin(x))), jnp.asarray(X))
+    total = jax.jit(lambda x: jnp.sum(jnp.sin(x)))
+    two = jax.jit(lambda p: jnp.sum(p[0] @ p[1]["b"]))
+    return {
+        "jitted": (total, X),
+        "on an array of JAX": (total, jnp.asarray(X)),
+        "not jitted": (lambda x: jnp.sum(jnp.sin(x)), X),
+        "a rule of its own": (jax.custom_vjp(lambda x: jnp.sum(jnp.sin(x))), X),
+        "trees": (two, [jnp.asarray(X), {"b": X[0]}]),
+        "a value and more": (lambda x: (jnp.sin(x), {"s": jnp.sum(x)}), X),
+        "several values": (jax.jit(lambda x: {"a": jnp.sin(x), "s": jnp.sum(x)}), X),
+        "whole numbers": (jax.jit(lambda x: jnp.sum(x[np.array([0, 2])])), X),
+        "relu at its kink": (jax.jit(jax.nn.relu), np.array([0.0, 1.0, -1.0])),
+    }
+
+
+def test_functions_of_jax(sines):
+    """Jitted or not, on NumPy's arrays or its own, in trees; all in float64."""
+    sines["a rule of its own"][0].defvjp(
+        lambda x: (np.sum(np.sin(x)), x), lambda x, g: (g * np.cos(x),)
+    )
+    for name, (f, x) in sines.items():
+        found = assert_vjp(f, x)
+        assert found, name
+        assert "by JAX" in found.message
+
+
+def test_a_wrong_rule_of_jax(jax):
+    """Judged alone, inside another function, and where a gradient is given for its function."""
+    jnp = importlib.import_module("jax.numpy")
     wrong = jax.custom_vjp(jnp.sin)
     wrong.defvjp(lambda x: (jnp.sin(x), x), lambda x, g: (-g * jnp.cos(x),))
+    for f in (wrong, jax.jit(wrong), lambda x: jnp.sum(wrong(x))):
+        with pytest.raises(GradientError, match=r"d/dx\["):
+            assert_gradient(f, X)
+    total = lambda x: jnp.sum(jnp.sin(x))
+    found = assert_gradient(total, X, gradient=jnp.cos)
+    assert max(off.sensitivity for off in found.judged) < 1e-8  # not that of float32
     with pytest.raises(GradientError):
-        assert_gradient(wrong, jnp.asarray(X))
+        assert_gradient(total, X, gradient=jax.grad(lambda x: jnp.sum(wrong(x))))
+
+
+def test_primitives_of_hips_autograd():
+    """Alone and inside another function; a right rule, and tanh's with a plus."""
+    pytest.importorskip("autograd", reason="AUTOGRAD IS NOT INSTALLED")
+    anp = importlib.import_module("autograd.numpy")
+    extend = importlib.import_module("autograd.extend")
+
+    def made(sign):
+        tanh = extend.primitive(np.tanh)
+        extend.defvjp(tanh, lambda y, x: lambda g: g * (1 + sign * y**2))
+        return tanh
+
+    for check in (assert_vjp, assert_gradient):
+        assert check(made(-1), X)
+        with pytest.raises(GradientError, match=r"d/dx\["):
+            check(made(1), X)
+    wrong = made(1)
+    assert assert_gradient(lambda p, y: anp.sum(anp.dot(p["w"], y)), {"w": X}, X[0])
+    with pytest.raises(GradientError):
+        assert_gradient(lambda x: anp.sum(wrong(x)), X)

@@ -26,6 +26,9 @@ SUBSCRIPTS = re.compile(r"[A-Za-z.,\-> ]{0,100}")
 # Methods of PyTorch that are an operator, tell the shape, or make floats.
 GUARDS = {
     "size": "lengths",
+    "numel": "count",
+    "dim": "rank",
+    "numpy": "numbers",
     "eq": "equal",
     "ne": "not_equal",
     "lt": "less",

@@ -12,6 +12,8 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "torch": ("torch",),
     "torch.nn": ("nn",),
     "torch.nn.functional": ("F",),
+    "torch.nn.init": ("init",),
+    "torch.nn.utils": ("utils",),
     "torch.optim": ("optim",),
     "torch.autograd": ("autograd",),
     "numpy": ("np", "numpy"),

@@ -97,6 +97,8 @@ def _constant(check: Check, node: ast.Attribute, prefix: str) -> None:
         check.meanings[node] = Meaning("newaxis")
     elif node.attr in check.vocabulary.constants:
         check.meanings[node] = Meaning("constant", node.attr)
+    elif check.vocabulary.scripts and node.attr in check.vocabulary.dtypes:
+        check.meanings[node] = Meaning("type", node.attr)
     elif check.vocabulary.function(node.attr):
         path = f"{prefix}.{node.attr}"
         check.say(node, f"`{path}` is a function", f"call it: `{path}(...)`")

@@ -13,7 +13,8 @@ def words(text: str) -> frozenset[str]:
 # Spelled before a function or constant, these say nothing: `np.sin`, `torch.sin`, `F.relu`.
 PREFIXES = words(
     "np numpy np.linalg numpy.linalg np.special torch torch.linalg torch.special torch.nn "
-    "torch.nn.functional torch.autograd torch.optim nn nn.functional F optim autograd math "
+    "torch.nn.functional torch.nn.init torch.nn.utils torch.autograd torch.optim nn nn.functional "
+    "nn.init nn.utils F init utils optim autograd math "
     "linalg special scipy.special"
 )
 ROOTS = frozenset(prefix.split(".")[0] for prefix in PREFIXES)
@@ -29,13 +30,14 @@ TYPES = frozenset({"float", "int", "bool"})
 
 # A word in quotes may say only how: these keywords, or this position of these functions.
 WORD_KEYWORDS = words(
-    "reduction mode indexing ord p norm order dtype padding approximate side method"
+    "reduction mode indexing ord p norm order dtype padding approximate side method nonlinearity"
 )
 WORD_POSITIONS = {"einsum": 0, "norm": 1, "pad": 2, "qr": 1}
 WORDS = words(
     "sum mean none batchmean ij xy fro nuc reduced complete r raw constant edge reflect wrap "
     "symmetric circular replicate tanh same valid full left right linear lower higher nearest "
-    "midpoint float64 float32 int64 int32 bool float int C F A K"
+    "midpoint float64 float32 int64 int32 bool float int C F A K fan_in fan_out relu leaky_relu "
+    "sigmoid"
 )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,23 @@ class Scripted:
         """`x.size()`, `x.size(0)`."""
         return Size(shape_of(value)) if dim is None else shape_of(value)[dim]
 
+    def count(self, value: Any) -> int:
+        """`x.numel()`."""
+        return prod(shape_of(value))
+
+    def rank(self, value: Any) -> int:
+        """`x.dim()`."""
+        return len(shape_of(value))
+
+    def numbers(self, value: Any) -> Any:
+        """`x.detach().numpy()`: a NumPy array; what is still differentiated is refused."""
+        if getattr(value, "requires_grad", False):
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. "
+                "Use tensor.detach().numpy() instead."
+            )
+        return np.array(value.tolist())
+
     def floats(self, value: Any) -> Any:
         """`(y == label).float()`: truth values and integers as decimal numbers, others as is."""
         if np.asarray(bare(value)).dtype.kind not in "biu":
@@ -97,6 +115,9 @@ SCRIPTED: Mapping[str, Function] = {
     "pairs": Scripted.pairs,
     "holds": Scripted.holds,
     "lengths": Scripted.lengths,
+    "count": Scripted.count,
+    "rank": Scripted.rank,
+    "numbers": Scripted.numbers,
     "floats": Scripted.floats,
     "blueprint": Scripted.blueprint,
     "member": Scripted.member,

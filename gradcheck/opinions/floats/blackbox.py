@@ -1,7 +1,9 @@
 """Finite differences of a program that only takes floats, and directions for large ones."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -27,9 +29,16 @@ DIRECTIONS = 8
 ENTRIES = 400
 SHORT = 16  # entries up to which each is scanned, whatever a glance says
 LENGTHS = (1.0, 2.0**-6, 2.0**-10)  # of a glance: nearer where networks of relus bend within
-GLANCED = 1e-6  # of a slope: the widest bar that settles it
+GLANCED = 1e-6  # of the steepest slope: the widest bar that settles anything
+ENOUGH = 1e-7  # the same: narrow enough not to look nearer
+FAR = 1e-3  # of a slope: a bar so wide that others at the same length will be no better
+KEPT = 500_000  # entries up to which a direction is kept rather than drawn again
 STIR = 1e-3  # of an entry: what would show if it had any influence in float64
 HEARD = 4  # times the noise of a scan, an rms of differences: nearly all of a normal distribution
+SPREAD = math.sqrt(12)  # the width over which even draws have a mean square of 1
+MOST = SPREAD / 2  # of an input's size: the largest entry of a direction
+
+Along = Mapping[str, Array]
 
 
 def black_box(case: Case, because: str, count: int = DIRECTIONS) -> Opinion:
@@ -63,38 +72,100 @@ def _valued(case: Case, value: Array, noise: float) -> Estimate:
 def glanced(case: Case, count: int) -> Opinion | None:
     """Slopes along a few directions, at nine samples each if they are enough, else by a scan.
 
-    None where one of them has no slope, or none that is known well.
+    None where one of them has no slope, or none that is known well beside the steepest.
     """
     try:
         value = np.array(_value(case, case.floats()), dtype=np.float64)
         here = float(np.asarray(contracted(value, case.cotangent)).item())
-        found: list[Direction] = []
-        lengths: tuple[float, ...] = LENGTHS
-        for along in islice(directions(case), count):
-            f = line(case, along)
-            glances = (glance(f, 0.0, length, here) for length in lengths)
-            seen = next(filter(None, glances), None) or scan(f, 0.0, scale=1.0)
-            lengths = tuple(length for length in lengths if length <= seen.steps[1]) or LENGTHS
-            if seen.kind != "smooth" or seen.error > GLANCED * abs(seen.value):
-                return None
-            found.append(Direction(along, arb(seen.value, seen.error)))
+        chosen = tuple(islice(directions(case), count))
+        seen = _glances(case, chosen, here) or [scan(line(case, u), 0.0, scale=1.0) for u in chosen]
+        if any(each.kind != "smooth" for each in seen) or _widest(seen) > GLANCED:
+            return None
     except Exception:  # noqa: BLE001 - whatever a program raises, the full opinion will tell
         return None
+    slopes = (arb(each.value, each.error) for each in seen)
+    found = tuple(map(Direction, chosen, slopes))
     method = f"floats along {count} directions"
-    known = _valued(case, value, 0.0)
-    return Opinion("differences", known, directions=tuple(found), method=method)
+    return Opinion("differences", _valued(case, value, 0.0), directions=found, method=method)
 
 
-def directions(case: Case) -> Iterator[dict[str, Array]]:
+def _glances(case: Case, chosen: Sequence[Along], here: float) -> list[Scanned]:
+    """Glances along some directions, the longest that are sure, else the surest; or none."""
+    best: list[Scanned] = []
+    for length in LENGTHS:
+        seen: list[Scanned] = []
+        for along in chosen:
+            glimpse = glance(line(case, along), 0.0, length, here, sure=math.inf)
+            if glimpse is None or glimpse.error > FAR * abs(glimpse.value):
+                break
+            seen.append(glimpse)
+        if len(seen) == len(chosen) and (not best or _widest(seen) < _widest(best)):
+            best = seen
+        if best and _widest(best) <= ENOUGH:
+            break
+    return best if best and _widest(best) <= GLANCED else []
+
+
+def _widest(seen: Sequence[Scanned]) -> float:
+    """The widest bar beside the steepest slope.
+
+    Along some random direction a slope may be small by chance, and says no less there.
+    """
+    steepest = max(abs(each.value) for each in seen)
+    widest = max(each.error for each in seen)
+    return widest / steepest if steepest else math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn(Mapping[str, Array]):
+    """A random direction through the wrt inputs: even draws about 0 of each input's own size.
+
+    One of many entries is drawn again whenever it is asked for, rather than kept.
+    """
+
+    case: Case
+    number: int
+
+    def __getitem__(self, name: str) -> Array:
+        """The direction's part in one input."""
+        if name not in self.case.wrt:
+            raise KeyError(name)
+        return self._kept[name] if self.case.size() <= KEPT else self._drawn(name)
+
+    def __iter__(self) -> Iterator[str]:
+        """The inputs' names."""
+        return iter(self.case.wrt)
+
+    def __len__(self) -> int:
+        """How many inputs there are."""
+        return len(self.case.wrt)
+
+    @cached_property
+    def _kept(self) -> dict[str, Array]:
+        return {name: self._drawn(name) for name in self.case.wrt}
+
+    def _drawn(self, name: str) -> Array:
+        values, several = self.case.inputs[name], len(self.case.wrt)
+        key = (self.case.seed + 1) * DIRECTIONS + self.number
+        rng = np.random.default_rng(key * several + self.case.wrt.index(name))
+        drawn = np.asarray(rng.random(np.shape(values)))
+        drawn -= 0.5
+        drawn *= SPREAD * size_of(values)
+        return drawn
+
+
+def size_of(values: Array) -> float:
+    """The root mean square of an array's entries; 1 where they are all zero."""
+    flat = np.asarray(values, dtype=np.float64).reshape(-1)
+    return math.sqrt(np.vdot(flat, flat) / max(len(flat), 1)) or 1.0
+
+
+def directions(case: Case) -> Iterator[Along]:
     """Signed random directions through all wrt inputs at once, scaled to each input's size."""
-    rng = np.random.default_rng(case.seed + 1)
-    values = case.floats()
-    sizes = {n: float(np.sqrt(np.mean(values[n] ** 2))) or 1.0 for n in case.wrt}
-    for _ in range(DIRECTIONS):
-        yield {n: np.asarray(sizes[n] * rng.standard_normal(values[n].shape)) for n in case.wrt}
+    return (Drawn(case, number) for number in range(DIRECTIONS))
 
 
-def slope_along(case: Case, along: Mapping[str, Array]) -> Direction:
+def slope_along(case: Case, along: Along) -> Direction:
     """The slope of the program along one direction, by scanning floats."""
     slope, kind = _ball(scan(line(case, along), 0.0, scale=1.0))
     return Direction(along, slope, kind)
@@ -105,13 +176,20 @@ def _value(case: Case, inputs: Mapping[str, Array]) -> Any:
         return case.function("float", inputs)
 
 
-def line(case: Case, along: Mapping[str, Array]) -> Callable[[float], float]:
-    """The contracted value as a function of a step along a direction."""
+def line(case: Case, along: Along) -> Callable[[float], float]:
+    """The contracted value as a function of a step along a direction.
+
+    The moved inputs lie in the same memory at every step, or large ones would cost time.
+    """
     start = case.floats()
+    moves = {name: (start[name], u, np.empty(u.shape)) for name, u in along.items()}
+    inputs = {**start, **{name: moved for name, (_, _, moved) in moves.items()}}
 
     def at(step: float) -> float:
-        moved = {name: start[name] + step * u for name, u in along.items()}
-        out = contracted(_value(case, {**start, **moved}), case.cotangent)
+        for still, u, moved in moves.values():
+            np.multiply(u, step, out=moved)
+            np.add(moved, still, out=moved)
+        out = contracted(_value(case, inputs), case.cotangent)
         if np.size(out) != 1:
             raise NotScalar(f"the value has the shape {np.shape(out)}; a cotangent is needed")
         return float(np.asarray(out).item())

@@ -5,15 +5,17 @@ see: a function whose digits are all lost in a constant looks like a straight li
 """
 
 import math
+from itertools import pairwise
 
 import numpy as np
 
 from gradcheck.opinions.floats.richardson import (
+    EPS,
     GOLDEN,
+    TINY,
     Function,
     Samples,
     Side,
-    rounding,
     sampled,
     slope_to,
 )
@@ -32,8 +34,12 @@ of order h^4 and rounding of eps/h are least together near eps^(1/5), 2^-10.4. T
 powers of two (see `ladder`)."""
 
 
-def glance(f: Function, x: float, length: float = 1.0, here: float | None = None) -> Scanned | None:
+def glance(
+    f: Function, x: float, length: float = 1.0, here: float | None = None, sure: float = SURE
+) -> Scanned | None:
     """The derivative of f at x with its bar; None where more must be asked. `here` is f(x).
+
+    `sure` is the widest bar that needs no more, as a part of the slope.
 
     Central differences at 2^-9, 2^-10 and 2^-11 of the length on which f varies are extrapolated
     twice; the bar is what two of the once extrapolated differ by, the rounding of f, and the noise
@@ -45,7 +51,7 @@ def glance(f: Function, x: float, length: float = 1.0, here: float | None = None
     with np.errstate(all="ignore"):
         sides = sampled(samples, -1, length * STEPS), sampled(samples, 1, length * STEPS)
         seen = _slope(*sides, samples.here())
-    if seen is None:
+    if seen is None or not seen[1] <= sure * abs(seen[0]):
         return None
     value, bar = seen
     words = "nine samples agree"
@@ -55,17 +61,21 @@ def glance(f: Function, x: float, length: float = 1.0, here: float | None = None
 
 def _slope(left: Side, right: Side, f0: float) -> tuple[float, float] | None:
     """The slope and its bar from one fine and three coarse rungs a side."""
-    steps = (left.steps + right.steps) / 2
-    noise = HEARD * rounding(f0, np.maximum(np.abs(left.values), np.abs(right.values))) / steps
-    from_left, from_right = slope_to(left, f0), slope_to(right, f0)
-    central, rise = (from_left + from_right) / 2, from_right - from_left
-    once = central[1:3] + (central[1:3] - central[2:]) / 3
-    value = float(once[0] + (once[0] - once[1]) / 15)
+    steps = ((left.steps + right.steps) / 2).tolist()  # numbers: four are too few for arrays
+    if not all(steps):  # x is so large that it does not move
+        return None
+    before, after = left.values.tolist(), right.values.tolist()
+    largest = (max(abs(a), abs(b), abs(f0)) for a, b in zip(before, after, strict=True))
+    noise = [HEARD * (EPS * top + TINY) / h for top, h in zip(largest, steps, strict=True)]
+    from_left, from_right = slope_to(left, f0).tolist(), slope_to(right, f0).tolist()
+    central = [(a + b) / 2 for a, b in zip(from_left, from_right, strict=True)]
+    rise = [b - a for a, b in zip(from_left, from_right, strict=True)]
+    once = [fine + (fine - coarse) / 3 for fine, coarse in pairwise(central[1:])]
+    value = once[0] + (once[0] - once[1]) / 15
     bend = rise[1] * steps[0] / steps[1]
-    apart = abs(float(once[0] - once[1]))
+    apart = abs(once[0] - once[1])
     turn = abs(bend) + noise[0] + noise[1] + apart
-    near = max(abs(from_left[0] - value), abs(from_right[0] - value)) <= turn
+    near = abs(from_left[0] - value) <= turn and abs(from_right[0] - value) <= turn
     strayed = max(abs(central[0] - value), abs(rise[0] - bend)) * steps[0]
-    bar = apart + float(max(noise[1], LOUDER * strayed / steps[1]))
-    sure = bar <= SURE * abs(value)
-    return (value, bar) if math.isfinite(value) and near and sure else None
+    bar = apart + max(noise[1], LOUDER * strayed / steps[1])
+    return (value, bar) if near and math.isfinite(bar) else None
