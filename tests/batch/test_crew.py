@@ -103,14 +103,19 @@ def test_ctrl_c_keeps_what_was_judged(room, tmp_path):
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_what_no_worker_survives_is_left_to_a_person(tmp_path, jobs):
     """Answers that kill their worker, compute without end, or eat memory; the batch ends."""
+    survived(tmp_path, "--jobs", jobs)
+
+
+def survived(directory: Path, *how: str) -> None:
+    """Grade such answers among others: each of them, and no other, is left, and it is said why."""
     bad = {"s7": "endless", "s17": "deadly", "s18": "huge", "s29": "endless"}
     names = [f"s{k}" for k in range(40)]
     rows = [f"{name},{bad.get(name, f'{k}x')}" for k, name in enumerate(names)]
-    made(tmp_path, {"set.yaml": SET, "a.csv": "\n".join(["student,line", *rows])})
-    words = [str(tmp_path / "set.yaml"), str(tmp_path / "a.csv"), "--jobs", jobs, "--json"]
+    made(directory, {"set.yaml": SET, "a.csv": "\n".join(["student,line", *rows])})
+    words = [str(directory / "set.yaml"), str(directory / "a.csv"), *how, "--json"]
     found = subprocess.run(
         [sys.executable, "-m", "gradcheck", "grade", *words],
-        env=poisoned(tmp_path, POISON),
+        env=poisoned(directory, POISON),
         capture_output=True,
         text=True,
         timeout=PATIENCE,
@@ -183,6 +188,17 @@ def test_a_killed_run_on_a_cluster_goes_on(room, tmp_path):
         assert command(room, "far", "--scheduler", address).wait(PATIENCE) == 0
     assert outputs(room / "far") == outputs(room / "whole")
     assert set(calls(room / "far")) == {1}
+
+
+@dask
+def test_a_cluster_has_the_same_limits(tmp_path):
+    """Also under a nanny, whose workers are daemons, which have no processes of their own."""
+    poison = poisoned(tmp_path, POISON)
+    with (
+        cluster(tmp_path) as address,
+        ended(worker(address, tmp_path, poison, nanny=True)),
+    ):
+        survived(tmp_path, "--scheduler", address)
 
 
 def test_no_scheduler_is_told(tmp_path, monkeypatch):
