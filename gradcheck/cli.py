@@ -102,6 +102,7 @@ def main() -> None:
 @click.option("-e", "--expression", metavar="EXPR", help="Ask about this, not about a file.")
 @click.option("--wrt", metavar="NAME", multiple=True, help="With -e: differentiate by this alone.")
 @click.option("--problem", "only", metavar="ID", multiple=True, help="Only this problem.")
+@click.option("--student", metavar="NAME", help="With the numbers that this student has.")
 @click.option("--steps", is_flag=True, help="Show the chain rule node by node.")
 @click.option("--entries", is_flag=True, help="Show every entry of every array.")
 @click.option(
@@ -117,6 +118,7 @@ def solve(  # noqa: PLR0917 - click gives them by name
     expression: str | None,
     wrt: tuple[str, ...],
     only: tuple[str, ...],
+    student: str | None,
     steps: bool,
     entries: bool,
     plot: Path | None,
@@ -138,6 +140,10 @@ def solve(  # noqa: PLR0917 - click gives them by name
         from gradcheck.problem.question import question  # noqa: PLC0415
 
         chosen = [question(expression, paths, wrt)]
+    if student is not None:
+        from gradcheck.grading.variants import variant_for  # noqa: PLC0415
+
+        chosen = [variant_for(problem, student) for problem in chosen]
     from gradcheck.commands.solve import How, solve_all  # noqa: PLC0415
 
     code = solve_all(chosen, How(steps, as_json, plot, entries))

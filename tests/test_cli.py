@@ -89,6 +89,38 @@ def test_solve_takes_directories_and_single_problems(file, tmp_path):
     assert run("solve", str(tmp_path), "--problem", "nothing").exit_code == 2
 
 
+WAVE = """
+id: wave
+inputs:
+  x: 0.7
+  a: {choose: [2, 3, 5, 7], requires_grad: false}
+  b: {integers: [2, 9], requires_grad: false}
+program: a*sin(b*x)
+"""
+
+
+def test_solve_with_the_numbers_of_a_student(file):
+    """Those of `grade`, however the name is spelt; the slope is a b cos(0.7 b)."""
+    answers = file("student: ada\nanswers: {wave: 1}\n", "ada.yaml")
+    own = json.loads(run("grade", file(WAVE), answers, "--json").output)["variant"]
+    for name in ("ada", " ADA "):
+        line = json.loads(run("solve", file(WAVE), "--student", name, "--json").output)
+        assert line["variant"] == own
+        slope = own["a"] * own["b"] * math.cos(0.7 * own["b"])
+        assert line["parts"]["x"]["reverse"]["value"] == pytest.approx(slope, rel=1e-14)
+    said = run("solve", file(WAVE), "--student", "ada").output
+    assert f"a = {own['a']}, b = {own['b']}  (this student's)" in said
+
+
+def test_a_whole_power_of_a_negative_number_has_an_error_bar():
+    """15 (3x - 4)^4 at 0.6, where the exponent is an input: rounding does not make it 5.0000001."""
+    given = ("x=0.6", "a=3", "c=-4", "n=5")
+    line = json.loads(run("solve", "-e", "(a*x + c)**n", *given, "--wrt", "x", "--json").output)
+    found = line["parts"]["x"]["reverse"]
+    assert found["value"] == pytest.approx(15 * 2.2**4, rel=1e-14)
+    assert found["error"] < 1e-10
+
+
 def test_grade_names_the_mistake_and_proves_it(file):
     """A flipped sign is wrong with a witness, named, and pointed at."""
     answers = "student: ada\nanswers:\n  cubic-plus-sine: {x: 3x^2 - 2cos x}\n"

@@ -14,7 +14,7 @@ ENTRIES = 64  # of a matrix in LaTeX
 FORM = 300  # characters of a closed form
 TABLE = Markup('<table class="gradcheck" style="text-align: left">{}</table>')
 ROW = Markup('<tr><th style="text-align: left">{}</th><td style="text-align: left">{}</td></tr>')
-CODE = Markup("<code style='white-space: pre'>{}</code>")
+CODE = Markup("<code style='white-space: pre-wrap'>{}</code>")
 NOTHING = Markup("")
 BREAK = r" \\ "  # between the rows of a matrix
 
@@ -25,7 +25,7 @@ def tensor_html(tensor: Any) -> str:
     if tensor.requires_grad and tensor.is_leaf:
         rows.append(("grad", CODE.format(repr(tensor.grad))))
     if tensor.grad_fn is not None:
-        rows.append(("grad_fn", CODE.format(type(tensor.grad_fn).__name__)))
+        rows.append(("grad_fn", CODE.format(tensor.grad_fn.name())))
     return _table(rows)
 
 
@@ -73,7 +73,7 @@ def result_html(result: Any) -> str:
     rows = [("check", Markup("<b>{}</b>").format("passed" if result.ok else "failed"))]
     shown = Markup(verdict_html(result.verdicts[0]))
     rows += [("closed form", formula(form)) for form in _forms(result)]
-    said = CODE.format(result.message) if result.message else NOTHING
+    said = NOTHING if result.ok else CODE.format(result.message)
     return Markup("{}{}{}").format(Markup(_table(rows)), shown, said)
 
 

@@ -13,7 +13,8 @@ from gradcheck.grading.marking import mark
 from gradcheck.grading.variants import variant_for
 from gradcheck.problem import Problem, load
 from gradcheck.problem.record import Part
-from gradcheck.report.judgements import line, told
+from gradcheck.report.figures import value_text
+from gradcheck.report.judgements import line, place_in_answer, told
 from gradcheck.report.pages import environment
 from gradcheck.report.prose import inline, prose
 
@@ -72,7 +73,8 @@ class Practice:
             said = told(line(mark(ready, part, answer), _source(ready)), "full")
         except (GradcheckError, OSError, ValueError) as error:
             return _said(str(error))
-        html = _cell().judged(said, _source(ready))
+        place = place_in_answer(ready, part, said)
+        html = _cell().judged(said, _source(ready), place)
         words = [said["verdict"], *(m["id"] for m in said["mistakes"] or ())]
         return Shown(str(html), ": ".join([words[0], ", ".join(words[1:])]).rstrip(": "))
 
@@ -100,8 +102,11 @@ class Practice:
         """The problem itself: its words, its program, its graph."""
         problem = ready.problem
         module = _cell()
-        html = module.asked(problem, prose(problem.prompt), inline, Markup(_graph(ready)))
-        return Shown(str(html), f"{problem.title}\n{problem.prompt}{_source(ready)}")
+        given = {name: value_text(value) for name, value in ready.points[0].items()}
+        words = prose(problem.prompt)
+        html = module.asked(problem, given.items(), words, inline, Markup(_graph(ready)))
+        at = ", ".join(f"{name} = {value}" for name, value in given.items())
+        return Shown(str(html), f"{problem.title}\n{problem.prompt}{_source(ready)}\nat {at}")
 
 
 def _cell() -> Any:

@@ -9,10 +9,23 @@ from gradcheck.opinions.opinion import Estimate
 
 SHOWN_ENTRIES = 6  # of an array that is written entry by entry: they fit on a line
 
+WRITTEN_ENTRIES = 24  # of an array that is written as one
+
 
 def plain(value: float, digits: int = 10) -> str:
     """A number in at most so many significant digits."""
     return "nan" if math.isnan(value) else f"{value:.{digits}g}"
+
+
+def value_text(value: Any) -> str:
+    """A value as it stands in a page, in four digits; of a large array the shape."""
+    array = np.asarray(value)
+    if array.size > WRITTEN_ENTRIES:
+        return f"an array of the shape {array.shape}"
+    numbers = np.array([float(entry) for entry in array.flat]).reshape(array.shape)
+    if not array.shape:
+        return plain(float(numbers))
+    return np.array2string(numbers, precision=4, separator=", ")
 
 
 def bar(error: float) -> str:

@@ -7,6 +7,9 @@ from typing import Any
 
 from gradcheck.diagnosis import Hypothesis, words
 from gradcheck.grading.judgement import Judgement, Witness
+from gradcheck.grading.key import Key
+from gradcheck.grading.standing import Place, standing
+from gradcheck.problem.record import Part
 
 # What is told of a mistake where not everything is.
 RETYPED = "retype"  # the verb of slips in the answer itself
@@ -72,6 +75,16 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else str(value)
     return value if value is None or isinstance(value, str | int) else str(value)
+
+
+def place_in_answer(key: Key, part: Part, line: Mapping[str, Any]) -> Place | None:
+    """Where in a typed answer its mistake stands: a slip's own place, else the piece to blame."""
+    mistakes, answer = line["mistakes"] or (), line["answer"]
+    slips = ((m["start"], m["end"]) for m in mistakes if m.get("in") == "answer" and "start" in m)
+    place = next(slips, None)
+    if place is None and mistakes and isinstance(answer, str):
+        place = standing(key, part, answer, line["line"])
+    return place
 
 
 def _told(judgement: Judgement, hypothesis: Hypothesis, source: str) -> dict[str, Any]:

@@ -20,6 +20,7 @@ ROUTES = (
     Route("/", pages.sets),
     Route("/p/{id}", pages.problem, methods=["GET", "POST"]),
     Route("/free", pages.free),
+    Route("/mistakes", pages.mistakes),
     Route("/name", pages.name, methods=["POST"]),
     Route("/api/check", api.answered(api.check), methods=["POST"]),
     Route("/api/understand", api.answered(api.understand), methods=["POST"]),

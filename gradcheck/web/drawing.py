@@ -21,12 +21,11 @@ from gradcheck.plots.graph_markup import graph_markup
 from gradcheck.plots.graphs import graph_of, unsolved
 from gradcheck.plots.labels import remarks_of
 from gradcheck.problem.record import Point, Problem
-from gradcheck.report.figures import plain
+from gradcheck.report.figures import WRITTEN_ENTRIES, plain, value_text
 
 POINTS = 121
 HALF = 2.0  # what is seen of the axis to either side, times |x| where that is more than 1
 NODES = 24  # of a larger tape the last ones are drawn
-SHOWN = 24  # entries of an input that are written out
 FAULTS = (GradcheckError, NotScalar, ArithmeticError, LookupError, TypeError, ValueError)
 Drawn = dict[str, Any]
 Curve = list[tuple[float, float | None]]
@@ -63,21 +62,10 @@ def _ventured(draw: Callable[[], Any]) -> Any:
 def _entries(value: Any) -> Any:
     """An input's value as nested lists of texts; of a large array, or a deep one, a sentence."""
     array = np.asarray(value)
-    if array.size > SHOWN or array.ndim > 2 or not array.size:
+    if array.size > WRITTEN_ENTRIES or array.ndim > 2 or not array.size:
         return f"an array of the shape {array.shape}"
     texts = np.array([plain(float(entry), 6) for entry in array.flat], dtype=object)
     return texts.reshape(array.shape).tolist() if array.shape else texts[0]
-
-
-def _value(value: Any) -> str:
-    """An input's value; of a large array the shape."""
-    array = np.asarray(value)
-    if array.size > SHOWN:
-        return f"an array of the shape {array.shape}"
-    numbers = np.array([float(entry) for entry in array.flat]).reshape(array.shape)
-    if not array.shape:
-        return plain(float(numbers))
-    return np.array2string(numbers, precision=4, separator=", ")
 
 
 # -- the graph and the chain rule ------------------------------------------------------------------
@@ -111,8 +99,8 @@ def _steps(problem: Problem, point: Point) -> Drawn:
         forward = [[s.name, s.formula, plain(s.value)] for s in found.forward]
         backward = [[s.name, s.formula, plain(s.value)] for s in found.backward]
         return {"forward": forward, "backward": backward}
-    forward = [[s.name, s.text, _value(s.value)] for s in found.forward]
-    backward = [[s.name, f"through {s.node}", _value(s.value)] for s in found.backward]
+    forward = [[s.name, s.text, value_text(s.value)] for s in found.forward]
+    backward = [[s.name, f"through {s.node}", value_text(s.value)] for s in found.backward]
     return {"forward": forward, "backward": backward}
 
 

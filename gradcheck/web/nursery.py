@@ -40,7 +40,8 @@ def main(descriptor: int) -> None:
             _fork(control, work, start["memory"])
         elif waiting:
             id = waiting.pop(0)
-            control.sendall(framed({"problem": id, "why": work.prepare(id), "left": len(waiting)}))
+            news = {"problem": id, "why": work.prepare(id), "shows": work.shows(id)}
+            control.sendall(framed({**news, "left": len(waiting)}))
         _reap()
 
 

@@ -1,5 +1,6 @@
-"""The pages: the sets, a problem, a function of one's own, the name."""
+"""The pages: the sets, a problem, a function of one's own, the mistakes made, the name."""
 
+import json
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -20,9 +21,10 @@ from gradcheck.report.pages import coded, formula, marked, typed
 from gradcheck.report.prose import inline, prose
 from gradcheck.web.assets import address
 from gradcheck.web.forms import answer_of, cell, has_grid
+from gradcheck.web.mistakes import made_by
 from gradcheck.web.plot import plot
 from gradcheck.web.pool import Busy, Fault, RanAway
-from gradcheck.web.practice import LEVELS, Practice, next_for
+from gradcheck.web.practice import LEVELS, NOTHING, Practice, like, next_for
 from gradcheck.web.requests import practice_of, sender_of, student_of
 from gradcheck.web.students import plain_name
 
@@ -32,6 +34,11 @@ VERDICTS = {
     "invalid": "Not understood",
     "missing": "Nothing was typed",
     "needs-review": "For a person to decide",
+}
+STATES = {
+    "open": "not yet corrected",
+    "corrected": "corrected, not yet shown elsewhere",
+    "gone": "gone",
 }
 HINTS = ("What kind of mistake is it?", "Where is it?", "Say it in words")
 
@@ -170,11 +177,13 @@ async def _answered(request: Request, posed: Posed, form: FormData) -> dict[str,
     if answer is None:
         return {"typed": "", "line": None, "empty": True}
     full = await practice.judge(sender, student_of(request), posed, answer)
-    curve = None
+    seen = NOTHING
     if full["verdict"] in ("right", "wrong"):
-        curve = await practice.curve(sender, posed, answer)
+        seen = await practice.seen(sender, posed, full)
+    if level < LEVELS.index("place"):
+        seen = {**seen, "place": None}
     line = told(full, LEVELS[level])
-    return {"typed": answer, "line": line, "level": level, "most": most, "curve": curve}
+    return {"typed": answer, "line": line, "level": level, "most": most, **seen}
 
 
 def _level(form: FormData) -> int:
@@ -207,6 +216,7 @@ async def _problem_page(request: Request, found: Problem, given: dict[str, Any])
         solved=(solved := state(found, marks | fresh) == "solved"),
         open=solved or all(part.form != "program" for part in found.parts),
         lines=[each["line"] for each in given.values() if each["line"]],
+        again=like(found.id),
         before=before,
         after=after,
     )
@@ -232,7 +242,7 @@ def _part(
         "mark": marks.get((problem.id, part.name), ""),
         "next": next_for(given["line"]) if given["line"] else "",
         "plot": _plotted(part.name, curves, given["curve"]) if seen else "",
-        **{key: given.get(key) for key in ("line", "level", "most", "empty")},
+        **{key: given.get(key) for key in ("line", "level", "most", "empty", "place")},
     }
 
 
@@ -261,6 +271,19 @@ async def free(request: Request) -> Response:
         curves = said["drawn"]["curves"].get(said["part"])
         picture = _plotted(said["part"], curves, said.get("curve"))
     return page(request, "free.html", asked=asked, said=said, plot=picture)
+
+
+async def mistakes(request: Request) -> Response:
+    """The mistakes that the student has made, and which have gone."""
+    practice, student = practice_of(request), student_of(request)
+    level = practice.settings.feedback
+    history = await practice.book.history(student) if level != "verdict" else ()
+    problems = practice.course.problems
+    made = [
+        (each, told(json.loads(each.last.line), level), problems.get(each.last.problem))
+        for each in made_by(student, history, practice.pool.shows)
+    ]
+    return page(request, "mistakes.html", made=made, told=level != "verdict", states=STATES)
 
 
 async def name(request: Request) -> Response:

@@ -164,6 +164,7 @@ class Pool:
         self.sets, self.limits = sets, limits or Limits()
         self.workers = workers or max(2, os.cpu_count() or 1)
         self.doubts: dict[str, str] = {}  # why a problem cannot be asked; empty: it can
+        self.shows: dict[str, list[str]] = {}  # the mistakes that can be seen in a problem
         self.left = sum(len(ids) for *_, ids in sets)
         self.lanes: dict[str, _Lane] = {}
         self.living: set[_Worker] = set()
@@ -227,6 +228,7 @@ class Pool:
             while True:
                 news = await _received(reader)
                 self.doubts[news["problem"]] = news["why"]
+                self.shows[news["problem"]] = news["shows"]
                 self.left = news["left"]
                 if not self.left:
                     for worker in self.living:

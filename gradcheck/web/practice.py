@@ -26,6 +26,7 @@ NEXT = re.compile(r"next\.([a-z-]{1,60})\.(\d{1,4})")
 SHOWN = frozenset(m for rule in RULES for kind in rule.kinds for m in (*kind.mistakes, *kind.also))
 """Mistakes for which the next problem can be made."""
 MOST = 1_000  # pictures, and problems that were made, that are remembered
+NOTHING: Mapping[str, Any] = {"curve": None, "place": None}
 LEVELS = ("verdict", "class", "place", "full")
 
 
@@ -135,13 +136,16 @@ class Practice:
         found: Mapping[str, Any] = self.drawings[id]
         return found
 
-    async def curve(self, sender: str, posed: Posed, answer: Any) -> Any:
-        """An answer's own curve, or None."""
+    async def seen(self, sender: str, posed: Posed, line: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The `curve` of a judged answer and the `place` of its mistake; either may be None."""
+        judged = {key: line[key] for key in ("part", "answer", "mistakes", "line")}
         try:
-            id, part = place(posed.problem), posed.part.name
-            return await self.pool.ask(sender, "curve", id, part, answer)
+            found: Mapping[str, Any] = await self.pool.ask(
+                sender, "seen", place(posed.problem), judged
+            )
         except (RanAway, Fault):
-            return None
+            return NOTHING
+        return found
 
 
 def next_for(line: Mapping[str, Any]) -> str:
@@ -153,6 +157,12 @@ def next_for(line: Mapping[str, Any]) -> str:
     mistake = next((id for id in named if id in SHOWN), "")
     seed = crc32(f"{line['student']}/{line['problem']}/{line['answer']}".encode("utf-8", "replace"))
     return f"next.{mistake}.{seed % 10_000}" if mistake else ""
+
+
+def like(id: str) -> str:
+    """The id of another problem for the same mistake; empty of a problem that was made for none."""
+    made = NEXT.fullmatch(id)
+    return f"next.{made[1]}.{(int(made[2]) + 1) % 10_000}" if made else ""
 
 
 def _problem(id: str, text: str) -> Problem | None:

@@ -18,7 +18,7 @@ from gradcheck.problem import Problem
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.question import question
 from gradcheck.problem.variants import Draw
-from gradcheck.report.judgements import line, told
+from gradcheck.report.judgements import line, place_in_answer, told
 from gradcheck.report.mathml import mathml
 from gradcheck.web.course import DRAWN
 from gradcheck.web.drawing import drawn, traced
@@ -41,7 +41,7 @@ class Work:
 
     def prepare(self, id: str) -> str:
         """Why a problem cannot be asked; empty if it can, and everything about it is known."""
-        asking = replace(self.asking(id), draw=tuple(self.variant(id, "")))
+        asking = self.anybodys(id)
         why = prepared(asking)
         if not why:
             found = ready(asking)
@@ -51,11 +51,22 @@ class Work:
                     judge(found, part, f"{part.name} + {JUNK}")
         return why
 
+    def shows(self, id: str) -> list[str]:
+        """The mistakes that can be seen in a problem that was prepared."""
+        asking = self.anybodys(id)
+        found = None if prepared(asking) else ready(asking)
+        made = () if found is None or found.run is not None else found.mistaken.made
+        return sorted({each.mistake.id for each in made})
+
+    def anybodys(self, id: str) -> Asking:
+        """A problem, as somebody without a name has it."""
+        return replace(self.asking(id), draw=tuple(self.variant(id, "")))
+
     def warm(self, task: str, given: Sequence[Any]) -> None:
         """Prepare what a task is about, so that the answer's time is the answer's alone."""
         if task == "variant":
             self.variant(*given)
-        elif task in ("judge", "understand", "draw", "curve", "compose"):
+        elif task in ("judge", "understand", "draw", "seen", "compose"):
             asking = self.asking(given[0])
             if asking.problem:
                 prepared(asking)
@@ -89,9 +100,9 @@ class Work:
         """What the page of a problem shows besides its text."""
         return drawn(ready(self.asking(id)))
 
-    def curve(self, id: str, part: str, answer: Any) -> Any:
-        """An answer's own curve."""
-        return traced(ready(self.asking(id)), part, answer)
+    def seen(self, id: str, judged: Said) -> Said:
+        """An answer's own curve, and where in it the mistake stands."""
+        return _seen(ready(self.asking(id)), judged)
 
     # -- about a function that somebody typed --------------------------------------------------
 
@@ -115,7 +126,7 @@ class Work:
         if answer.strip() and len(problem.parts) == 1:
             source = problem.program.source
             said["line"] = told(line(mark(found, part, answer), source), "full")
-            said["curve"] = traced(found, part.name, answer)
+            said |= _seen(found, said["line"])
         return said
 
     def understand_free(self, expression: str, given: Sequence[str], wrt: str, answer: str) -> Said:
@@ -150,6 +161,13 @@ def _made(id: str) -> Asking:
 def _free(expression: str, given: tuple[str, ...], wrt: str) -> Key:
     """The key to a typed function."""
     return key(_question(expression, given, wrt))
+
+
+def _seen(found: Key, judged: Said) -> Said:
+    """What is seen of a judged answer: its curve, and where in it the mistake stands."""
+    part = found.problem.part(judged["part"])
+    place = None if part is None else place_in_answer(found, part, judged)
+    return {"curve": traced(found, judged["part"], judged["answer"]), "place": place}
 
 
 def _understood(found: Key, name: str, answer: Any) -> Said:

@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 from tests.support.practising import served
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def client() -> Iterator[TestClient]:
     """A client without a name, of a server that keeps nothing."""
     with served() as found:

@@ -6,6 +6,8 @@ import pytest
 
 from tests.support.practising import RIGHT, WRONG, served
 
+OWN = "3x^2 <mark>- 2cos x</mark>"  # the place in what was typed
+
 
 def posted(client, problem="cubic", **fields):
     """The page after a form."""
@@ -35,7 +37,7 @@ def test_a_problem_says_everything_that_is_given(client):
     [
         (0, ["Not right"], ["Sign error", ": yours", "<mark>", "the wrong way round"]),
         (1, ["Sign error", ": yours"], ["<mark>", "the wrong way round"]),
-        (2, ["Sign error", "<mark>2*sin(x)</mark>"], ["the wrong way round"]),
+        (2, ["Sign error", "<mark>2*sin(x)</mark>", OWN], ["the wrong way round"]),
         (3, ["Sign error", "<mark>2*sin(x)</mark>", "the wrong way round"], []),
     ],
 )
@@ -43,6 +45,12 @@ def test_hints_come_level_by_level(client, level, told, kept):
     page = posted(client, answer=WRONG, level=str(level)).text
     assert [words for words in told if words not in page] == []
     assert [words for words in kept if words in page] == []
+
+
+def test_a_slip_is_underlined_in_what_was_typed(client):
+    """It has no place in the program."""
+    page = posted(client, answer="3x^2 + 2cos 2x", level="2").text
+    assert "3x^2 + 2cos <mark>2</mark>x" in page
 
 
 def test_no_hint_says_more_than_the_server_may_tell():
@@ -111,6 +119,7 @@ def test_a_function_of_ones_own(client):
     assert "Not right" in page
     assert "Sign error" in page
     assert "<mark>2*sin(x)</mark>" in page
+    assert OWN in page
     assert "your answer differs from the derivative" in page
 
 
@@ -145,6 +154,8 @@ def test_the_next_problem_would_show_the_mistake(client):
     assert made.status_code == 200
     assert "The derivative by" in made.text
     assert client.get(link).text == made.text
+    number = int(link.rpartition(".")[2])
+    assert f'href="/p/next.sign-error.{(number + 1) % 10_000}"' in made.text
     wrong = {"part": "x", "level": "3", "answer": "0"}
     assert "Not right" in client.post(link, data=wrong).text
     said = client.post("/api/check", json={"problem": link[3:], "answer": "0"}).json()

@@ -1,7 +1,7 @@
 import torch
-import torch.nn as nn
-import torch.nn.functional as F
-import torch.optim as optim
+from torch import nn, optim
+from torch.nn import functional as F
+
 
 class Net(nn.Module):
     def __init__(self):
@@ -14,11 +14,12 @@ class Net(nn.Module):
         x = self.fc2(x)
         return x
 
+
 torch.manual_seed(0)
 net = Net()
 with torch.no_grad():
     for p in net.parameters():
-        p.copy_(torch.arange(p.numel()).view(p.shape) * 0.1 - 0.3)
+        nn.init.constant_(p, 0.1 * p.dim())
 criterion = nn.CrossEntropyLoss()
 optimizer = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
 x = torch.tensor([[1.0, 2.0, -1.0, 0.5], [0.1, -0.2, 0.3, 0.4]])

@@ -1,7 +1,8 @@
 import torch
 from torch import nn, optim
-X = torch.tensor([[0.,0.],[0.,1.],[1.,0.],[1.,1.]])
-y = torch.tensor([[0.],[1.],[1.],[0.]])
+
+X = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+y = torch.tensor([[0.0], [1.0], [1.0], [0.0]])
 model = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1), nn.Sigmoid())
 for i, p in enumerate(model.parameters()):
     nn.init.constant_(p, 0.1 * (i + 1))
@@ -18,7 +19,4 @@ for step in range(4):
     opt.step()
     losses.append(loss.item())
 print(losses)
-model.eval()
-with torch.no_grad():
-    print((model(X) > 0.5).float())
 print(model[0].weight.grad)

@@ -1,4 +1,5 @@
 import torch
+
 torch.manual_seed(1)
 T, n = 3, 2
 Wx = torch.tensor([[0.1, -0.2], [0.3, 0.4]], requires_grad=True)

@@ -1,0 +1,239 @@
+"""Where in a typed formula a mistake stands: the piece that something else would make right.
+
+For every piece of a wrong formula the numbers are worked out that would have to stand there, with
+the rest as it is, to give the right derivative. The piece is to blame if they are simple beside
+what stands there: its negative, another number, a value or a derivative that the program itself
+has, or a missing factor of that kind. A term that was left out stands nowhere.
+"""
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from gradcheck.answers import Formula, read_formula
+from gradcheck.diagnosis.line import Line, lines
+from gradcheck.errors import TextError
+from gradcheck.grading.formulas.from_tree import line_from_tree
+from gradcheck.grading.judgement import FAILURES
+from gradcheck.grading.key import Key, Spot
+from gradcheck.grading.working import worked
+from gradcheck.language.kinds import FORMULAS
+from gradcheck.numbers.ball import middle, precision
+from gradcheck.opinions.opinion import Array
+from gradcheck.problem.record import Part
+
+POINTS = 6
+BITS = 64
+CLOSE = 1e-9  # relative: values are floats, worked back through a few operations
+LARGEST = 60  # numbers that somebody may have meant have no larger numerator or denominator
+Place = tuple[int, int]
+WAVES = {name: getattr(np, name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
+INVERSE = {"exp": np.log, "log": np.exp, "sqrt": np.square}
+
+
+def standing(key: Key, part: Part, answer: str, line: int | None = None) -> Place | None:
+    """Where the piece to blame begins and ends in an answer that was judged wrong; None: unknown.
+
+    `line` is the first line of its working that does not hold; else its last step is looked at.
+    Only formulas of single numbers are.
+    """
+    if part.name not in key.problem.wrt or key.run is not None:
+        return None
+    steps = worked(key, part, answer)
+    if not steps:
+        return _standing(key, part, answer, 0)
+    step = next((each for each in steps if each.line == line), steps[-1])
+    return _standing(key, part, step.text, step.start)
+
+
+def _standing(key: Key, part: Part, text: str, first: int) -> Place | None:
+    try:
+        formula = read_formula(text, names=key.scope.inputs, functions=FORMULAS.functions)
+        found = lines([key.case(k) for k in range(min(POINTS, len(key.points)))])
+        if not found or found[0][1].size != len(key.problem.wrt):
+            return None
+        points, run = found[0]
+        pieces = _Pieces(key, formula, [key.spots[k] for k in points])
+        with np.errstate(all="ignore"), precision(BITS):
+            place = _blamed(pieces, run, key.problem.wrt.index(part.name))
+    except (TextError, *FAILURES):
+        return None
+    at = text.find(formula.text)
+    return None if place is None or at < 0 else (first + at + place[0], first + at + place[1])
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """A formula and the values of its pieces at some points."""
+
+    key: Key
+    formula: Formula
+    spots: Sequence[Spot]
+
+    @cached_property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        return {name: entry.shape for name, entry in self.key.scope.inputs.items()}
+
+    def value(self, node: ast.expr) -> Array:
+        """The values of a piece; LookupError where it is not of single numbers."""
+        line = line_from_tree(ast.Expression(node), self.formula.text, self.shapes)
+        if line is None:
+            raise LookupError
+        return np.array([middle(line.value(spot.arbs(BITS), BITS)) for spot in self.spots])
+
+
+@dataclass(frozen=True)
+class _Due:
+    """A piece, the numbers it has, those that are due, and the product that it is a factor of."""
+
+    node: ast.expr
+    has: Array
+    due: Array
+    product: "_Due | None" = None
+
+    @property
+    def place(self) -> Place:
+        """Where it is typed."""
+        return self.node.col_offset, self.node.end_col_offset or 0
+
+    @property
+    def term(self) -> "_Due":
+        """The largest product that it is a factor of."""
+        return self if self.product is None else self.product.term
+
+
+def _blamed(pieces: _Pieces, line: Line, entry: int) -> Place | None:
+    """The smallest piece of the likeliest kind; of a sign or a factor the whole term."""
+    body, slopes = pieces.formula.tree.body, line.tangents[-1]
+    if slopes is None:
+        return None
+    found = list(_dues(pieces, _Due(body, pieces.value(body), slopes[:, entry])))
+    found.sort(key=lambda each: _length(each.place))
+    known = list(_known(line, entry))
+    kinds: tuple[tuple[Callable[[_Due], bool], bool], ...] = (
+        (_negative, True),
+        (_another_number, False),
+        (_number_missing, True),
+        (lambda each: each.node is not body and _value(each, known), False),
+        (lambda each: _same(each.due, each.has**2), False),
+        (lambda each: _factor_missing(each, known), True),
+    )
+    for fits, whole in kinds:
+        fitting = list(filter(fits, found))
+        if fitting and whole:
+            return _signed(pieces.formula.text, max((f.term.place for f in fitting), key=_length))
+        if fitting:
+            return fitting[0].place
+    return None
+
+
+def _length(place: Place) -> int:
+    return place[1] - place[0]
+
+
+def _dues(pieces: _Pieces, here: _Due) -> Iterator[_Due]:
+    """A piece and all below it for which numbers are due that can be worked out."""
+    if not np.all(np.isfinite(here.due)):
+        return
+    yield here
+    for node, due, factor in _below(pieces, here):
+        below = _Due(node, pieces.value(node), due, here if factor else None)
+        yield from _dues(pieces, below)
+
+
+def _below(pieces: _Pieces, here: _Due) -> Iterator[tuple[ast.expr, Array, bool]]:
+    """The pieces of a piece, what is due in the place of each, and whether it is a factor."""
+    due = here.due
+    match here.node:
+        case ast.BinOp(left, op, right):
+            a, b = pieces.value(left), pieces.value(right)
+            match op:
+                case ast.Add():
+                    yield from ((left, due - b, False), (right, due - a, False))
+                case ast.Sub():
+                    yield from ((left, due + b, False), (right, a - due, False))
+                case ast.Mult():
+                    yield from ((left, due / b, True), (right, due / a, True))
+                case ast.Div():
+                    yield from ((left, due * b, True), (right, a / due, False))
+                case ast.Pow():
+                    root = np.abs(due) ** (1 / b) * np.sign(a)
+                    yield left, np.where(_close(root**b, due), root, np.nan), False
+                    yield right, np.log(due) / np.log(a), False
+        case ast.UnaryOp(ast.USub(), inner):
+            yield inner, -due, True
+        case ast.Call(ast.Name(name), [inner]) if name in INVERSE:
+            yield inner, INVERSE[name](due), False
+
+
+# -- what may be due in the place of a piece -------------------------------------------------------
+
+
+def _known(line: Line, entry: int) -> Iterator[Array]:
+    """Values, derivatives and slopes that the program has, but for those that are constant."""
+    for k, tangent in enumerate(line.tangents):
+        derivative = () if tangent is None else (tangent[:, entry],)
+        for each in (line.y[k], *derivative, *line.f[k]):
+            if np.all(np.isfinite(each)) and np.ptp(each):
+                yield each
+
+
+def _negative(each: _Due) -> bool:
+    return _same(each.due, -each.has)
+
+
+def _another_number(each: _Due) -> bool:
+    """Whether another number belongs where one stands."""
+    return isinstance(each.node, ast.Constant) and _number(each.due)
+
+
+def _number_missing(each: _Due) -> bool:
+    """Whether a number is missing as a factor, or is one too much."""
+    return not _is_sum(each.node) and _number(each.due / each.has)
+
+
+def _value(each: _Due, known: Sequence[Array]) -> bool:
+    """Whether a value of the program belongs there, or, inside a function, would make it right."""
+    match each.node:
+        case ast.Constant():
+            return False
+        case ast.Call(ast.Name(name), [_]) if name in WAVES:
+            known = [*known, *(wave(value) for value in known for wave in WAVES.values())]
+    return any(_same(each.due, sign * value) for value in known for sign in (1, -1))
+
+
+def _factor_missing(each: _Due, known: Sequence[Array]) -> bool:
+    """Whether a value of the program is missing as a factor, or is one too much."""
+    ratio = each.due / each.has
+    turned = (of for value in known for of in (value, -value, 1 / value, -1 / value))
+    return not _is_sum(each.node) and any(_same(ratio, of) for of in turned)
+
+
+def _is_sum(node: ast.expr) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
+
+
+def _number(values: Array) -> bool:
+    """Whether all are one number that somebody may have meant."""
+    near = Fraction(float(values[0])).limit_denominator(LARGEST)
+    simple = 0 < abs(near.numerator) <= LARGEST**2
+    return simple and _same(values, np.full(values.shape, float(near)))
+
+
+def _same(a: Array, b: Array) -> bool:
+    return bool(np.all(_close(a, b)))
+
+
+def _close(a: Array, b: Array) -> Array:
+    found: Array = np.abs(a - b) <= CLOSE * np.maximum(np.abs(a), np.abs(b))
+    return found
+
+
+def _signed(text: str, place: Place) -> Place:
+    """A term with the sign before it."""
+    before = text[: place[0]].rstrip()
+    return (len(before) - 1, place[1]) if before.endswith(("+", "-")) else place

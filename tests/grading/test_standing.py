@@ -1,0 +1,70 @@
+"""Where a mistake stands in what was typed: pieces that a reader would underline."""
+
+import pytest
+
+from gradcheck.grading.key import key
+from gradcheck.grading.standing import standing
+from gradcheck.problem.question import question
+
+PLACES = [
+    ("x^3 + 2sin x", "3x^2 - 2cos x", "- 2cos x"),
+    ("x^3 + 2sin x", "3x^2 + 2sin x", "sin x"),
+    ("x^3 + 2sin x", "3x^3 + 2cos x", "3x^3"),
+    ("x^3 + 2sin x", "3x^2+3cos x", "3"),
+    ("x^3 + 2sin x", "x^2+2cos x", "x^2"),
+    ("x^3 + 2sin x", "3x^2 + cos x", "+ cos x"),
+    ("x^3 + 2sin x", "f'(x) = 3x^2 - 2cos x", "- 2cos x"),
+    ("sin(x^2)", "cos(x^2)", "cos(x^2)"),
+    ("sin(x^2)", "2x cos(2x)", "cos(2x)"),
+    ("sin(x^2)", "2x sin(x^2)", "sin(x^2)"),
+    ("sin(x^2)", "-2x cos(x^2)", "-2x cos(x^2)"),
+    ("x^2*sin(3x)", "2x*sin(3x)-3x^2*cos(3x)", "-3x^2*cos(3x)"),
+    ("x^2*sin(3x)", "2x*sin(3x)+3x^2*sin(3x)", "sin(3x)"),
+    ("x^2/sin x", "(2x*sin x + x^2 cos x)/(sin x)^2", "+ x^2 cos x"),
+    ("x^2/sin x", "(2x*sin x - x^2 cos x)/(sin x)", "sin x"),
+    ("x^2/sin x", "(x^2 cos x - 2x sin x)/sin^2 x", "(x^2 cos x - 2x sin x)/sin^2 x"),
+    ("sqrt(x^2+1)", "1/(2sqrt(x^2+1))", "1/(2sqrt(x^2+1))"),
+    ("a*exp(-k*x)", "-k*exp(-k*x)", "-k*exp(-k*x)"),
+    ("(x^2+3x)^4", "3(x^2+3x)^3*(2x+3)", "3"),
+]
+
+
+@pytest.mark.parametrize(("function", "answer", "place"), PLACES)
+def test_the_piece_to_blame(function, answer, place):
+    ready = key(question(function, ["a=2", "k=3"] if "k" in function else [], ["x"]))
+    start, end = standing(ready, ready.problem.parts[0], answer)
+    assert answer[start:end] == place
+
+
+@pytest.mark.parametrize(
+    ("function", "answer"),
+    [
+        ("x^3 + 2sin x", "3x^2"),
+        ("x^2*sin(3x)", "2x*sin(3x)"),
+        ("x^2*sin(3x)", "2x*cos(3x)*3"),
+        ("x^3", "x +"),
+        ("x^3", "foo x"),
+        ("x^3", "1/(x-x)"),
+        ("sum(X**2)", "X"),
+        ("x^3", "[x, 2x]"),
+    ],
+)
+def test_what_stands_nowhere(function, answer):
+    """A term that was left out, a product in another form, what is no formula of numbers."""
+    given = ["X=[1, 2]"] if "X" in function else []
+    ready = key(question(function, given, []))
+    assert standing(ready, ready.problem.parts[0], answer) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "line", "before", "place"),
+    [
+        ("= 2x cos(x^2) \n= 2x sin(x^2)", 2, "= 2x cos(x^2) \n= 2x ", "sin(x^2)"),
+        ("cos(x^2)*2x = -2x cos(x^2)", None, "cos(x^2)*2x = ", "-2x cos(x^2)"),
+        ("2x sin(x^2)\n2x cos(x^2)\n3x cos(x^2)", 1, "2x ", "sin(x^2)"),
+    ],
+)
+def test_of_working_the_line_that_does_not_hold_is_looked_at(answer, line, before, place):
+    ready = key(question("sin(x^2)", [], ["x"]))
+    start, end = standing(ready, ready.problem.parts[0], answer, line)
+    assert (answer[:start], answer[start:end]) == (before, place)

@@ -1,0 +1,77 @@
+"""Which mistakes a student has made, and which have gone."""
+
+import json
+import re
+
+import pytest
+
+from gradcheck.batch.attempts import Attempt
+from gradcheck.practice import next_problem
+from gradcheck.web.mistakes import ORDER, made_by
+from tests.support.practising import RIGHT, WRONG, served
+
+SHOWS = {"other": ["sign-error", "term-lost"]}
+
+
+def attempt(problem: str, verdict: str, *mistakes: str) -> Attempt:
+    told = {"answer": "", "mistakes": [{"id": id} for id in mistakes]}
+    return Attempt(problem, "x", verdict, json.dumps(told), "")
+
+
+SIGN, LOST = attempt("p", "wrong", "sign-error"), attempt("p", "wrong", "term-lost")
+TORN = attempt("p", "wrong", "sign-error", "term-lost")
+MENDED, OTHER = attempt("p", "right"), attempt("other", "right")
+
+
+@pytest.mark.parametrize(
+    ("history", "states"),
+    [
+        ([], {}),
+        ([TORN, MENDED], {}),
+        ([SIGN], {"sign-error": "open"}),
+        ([SIGN, LOST], {"sign-error": "open", "term-lost": "open"}),
+        ([SIGN, MENDED], {"sign-error": "corrected"}),
+        ([SIGN, MENDED, SIGN], {"sign-error": "open"}),
+        ([SIGN, OTHER], {"sign-error": "gone"}),
+        ([OTHER, SIGN], {"sign-error": "open"}),
+        ([SIGN, attempt("blind", "right")], {"sign-error": "open"}),
+        ([SIGN, attempt("next.sign-error.7", "right")], {"sign-error": "gone"}),
+        ([SIGN, attempt("next.term-lost.7", "right")], {"sign-error": "open"}),
+        ([LOST, OTHER, SIGN], {"sign-error": "open", "term-lost": "gone"}),
+    ],
+)
+def test_a_mistake_has_gone_where_it_would_have_shown(history, states):
+    found = made_by("ada", history, SHOWS)
+    assert {each.id: each.state for each in found} == states
+    order = [ORDER.index(each.state) for each in found]
+    assert order == sorted(order)
+
+
+def test_the_page_tells_what_is_left_and_what_has_gone(tmp_path):
+    """Made, corrected, and shown no more in the problem that the page offers."""
+    with served(tmp_path) as client:
+        assert "Type your name above" in client.get("/mistakes").text
+        client.post("/name", data={"name": "ada", "back": "/"})
+        assert "No mistake of yours" in client.get("/mistakes").text
+        for answer, state in ((WRONG, "not yet corrected"), (RIGHT, "not yet shown elsewhere")):
+            client.post("/p/cubic", data={"part": "x", "level": "0", "answer": answer})
+            page = client.get("/mistakes").text
+            assert "Sign error" in page
+            assert state in page
+        seed = int(re.search(r'href="/p/next\.sign-error\.(\d+)"', page)[1])
+        [right] = next_problem("sign-error", seed).problems[0].right
+        [(part, answer)] = right.items()
+        client.post(f"/p/next.sign-error.{seed}", data={"part": part, "answer": answer})
+        page = client.get("/mistakes").text
+        assert '<li class="gone">' in page
+        assert "next.sign-error" not in page
+
+
+def test_no_more_is_told_than_the_server_may(tmp_path):
+    for feedback, words in (("verdict", "No mistake is named"), ("class", "Sign error")):
+        with served(tmp_path, feedback=feedback) as client:
+            client.post("/name", data={"name": "ada", "back": "/"})
+            client.post("/p/cubic", data={"part": "x", "level": "3", "answer": WRONG})
+            page = client.get("/mistakes").text
+        assert words in page
+        assert "the wrong way round" not in page
