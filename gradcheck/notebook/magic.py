@@ -13,6 +13,7 @@ from gradcheck.grading.marking import mark
 from gradcheck.grading.variants import variant_for
 from gradcheck.problem import Problem, load
 from gradcheck.problem.record import Part
+from gradcheck.problem.variants import titled
 from gradcheck.report.figures import value_text
 from gradcheck.report.judgements import line, place_in_answer, told
 from gradcheck.report.pages import environment
@@ -42,6 +43,7 @@ class Practice:
 
     shell: Any
     problems: dict[str, Problem] = field(default_factory=dict)
+    students: dict[str, str] = field(default_factory=dict)  # whose variant of a problem is asked
     keys: dict[str, Key] = field(default_factory=dict)
     answers: dict[str, dict[str, str]] = field(default_factory=dict)  # the last one to each part
 
@@ -55,12 +57,13 @@ class Practice:
                 raise GradcheckError(f"no file was named - {OPENS}")
             for file in files:
                 for problem in load(file).problems:
-                    self.problems[problem.id] = variant_for(problem, student)
+                    self.problems[problem.id] = problem
+                    self.students[problem.id] = student
                     self.keys.pop(problem.id, None)
                     self.answers.pop(problem.id, None)
         except (GradcheckError, OSError) as error:
             return _said(str(error))
-        html = _cell().listed(self.problems.values(), inline)
+        html = _cell().listed(self.problems.values(), titled, inline)
         return Shown(str(html), "\n".join(self.problems))
 
     def answer(self, given: str, cell: str) -> Shown:
@@ -95,7 +98,7 @@ class Practice:
     def _key(self, id: str) -> Key:
         """The key to a problem, prepared when it is first asked."""
         if id not in self.keys:
-            self.keys[id] = key(self.problems[id])
+            self.keys[id] = key(variant_for(self.problems[id], self.students[id]))
         return self.keys[id]
 
     def _question(self, ready: Key) -> Shown:

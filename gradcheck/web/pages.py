@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from gradcheck.batch.attempts import Posed
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Part
-from gradcheck.problem.variants import filled
+from gradcheck.problem.variants import titled
 from gradcheck.report.findings import mistake_name, unnamed, witness_words
 from gradcheck.report.judgements import told
 from gradcheck.report.pages import coded, formula, marked, typed
@@ -59,9 +59,7 @@ def environment() -> Environment:
         "coded": coded,
         "prose": prose,
         "inline": inline,
-        "titled": lambda problem: filled(
-            problem.title or problem.id, {n: n for n in problem.choices}
-        ),
+        "titled": titled,
         "named": lambda mistake: mistake_name(mistake).replace("-", " ").capitalize(),
         "matrix": matrix,
         "points": lambda value: f"{value:.6g}",
