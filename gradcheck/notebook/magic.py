@@ -13,11 +13,9 @@ from gradcheck.grading.marking import mark
 from gradcheck.grading.variants import variant_for
 from gradcheck.problem import Problem, load
 from gradcheck.problem.record import Part
-from gradcheck.problem.variants import titled
 from gradcheck.report.figures import value_text
 from gradcheck.report.judgements import line, place_in_answer, told
 from gradcheck.report.pages import environment
-from gradcheck.report.prose import inline, prose
 
 NODES = 24  # of a larger tape the last ones are drawn
 OPENS = "`%gradcheck FILE.yaml` opens a set of problems"
@@ -63,7 +61,7 @@ class Practice:
                     self.answers.pop(problem.id, None)
         except (GradcheckError, OSError) as error:
             return _said(str(error))
-        html = _cell().listed(self.problems.values(), titled, inline)
+        html = _cell().listed(self.problems.values())
         return Shown(str(html), "\n".join(self.problems))
 
     def answer(self, given: str, cell: str) -> Shown:
@@ -104,10 +102,8 @@ class Practice:
     def _question(self, ready: Key) -> Shown:
         """The problem itself: its words, its program, its graph."""
         problem = ready.problem
-        module = _cell()
         given = {name: value_text(value) for name, value in ready.points[0].items()}
-        words = prose(problem.prompt)
-        html = module.asked(problem, given.items(), words, inline, Markup(_graph(ready)))
+        html = _cell().asked(problem, given.items(), Markup(_graph(ready)))
         at = ", ".join(f"{name} = {value}" for name, value in given.items())
         return Shown(str(html), f"{problem.title}\n{problem.prompt}{_source(ready)}\nat {at}")
 
