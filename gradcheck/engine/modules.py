@@ -4,6 +4,7 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping
 from textwrap import indent
+from types import MappingProxyType
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -13,7 +14,8 @@ from gradcheck.engine.autograd import tensor
 from gradcheck.engine.factories import GENERATOR
 from gradcheck.engine.landing import clear
 from gradcheck.engine.tensor import Tensor, apply, bare
-from gradcheck.ops import TABLE
+from gradcheck.ops import COMPOUNDS, TABLE
+from gradcheck.ops.row import spelled
 
 REDUCTIONS = ("mean", "sum", "none")
 
@@ -119,32 +121,110 @@ class Sequential(Module):
         return list(self)[k]
 
 
-class _Activation(Module):
-    """A row of the table of ops as a module."""
+class Applied(Module):
+    """A function of the table of ops as a module; `settings` are its further arguments in order."""
 
     row: str
+    settings: Mapping[str, Any] = MappingProxyType({})
+
+    def __init__(self, *args: Any, inplace: bool = False, **kwargs: Any) -> None:
+        """The settings, by position or name; raises TypeError for others. Nothing is in place."""
+        names = list(self.settings)
+        chosen = dict(zip(names, args, strict=False)) | spelled(kwargs)
+        if len(args) > len(names) or not chosen.keys() <= self.settings.keys():
+            taken = f"takes {', '.join(names)}" if names else "takes no settings"
+            raise TypeError(f"{type(self).__name__} {taken}")
+        self.chosen = {**self.settings, **chosen}
 
     def forward(self, x: Any) -> Any:
-        """The function of every entry."""
-        return TABLE[self.row](x)
+        """The function of x."""
+        return (TABLE.get(self.row) or COMPOUNDS[self.row])(x, **self.chosen)
+
+    def __repr__(self) -> str:
+        """As PyTorch prints it."""
+        chosen = (f"{k}={v!r}".replace("axis=", "dim=") for k, v in self.chosen.items())
+        return f"{type(self).__name__}({', '.join(chosen)})"
 
 
-class ReLU(_Activation):
+class ReLU(Applied):
     """max(x, 0)."""
 
     row = "relu"
 
 
-class Tanh(_Activation):
+class Tanh(Applied):
     """The hyperbolic tangent."""
 
     row = "tanh"
 
 
-class Sigmoid(_Activation):
+class Sigmoid(Applied):
     """1 / (1 + exp(-x))."""
 
     row = "sigmoid"
+
+
+class LeakyReLU(Applied):
+    """x, and left of zero a small multiple of it."""
+
+    row = "leaky_relu"
+    settings = MappingProxyType({"negative_slope": 0.01})
+
+
+class ELU(Applied):
+    """x, and left of zero alpha (exp(x) - 1)."""
+
+    row = "elu"
+    settings = MappingProxyType({"alpha": 1.0})
+
+
+class GELU(Applied):
+    """x times the normal distribution function at x."""
+
+    row = "gelu"
+    settings = MappingProxyType({"approximate": "none"})
+
+
+class SiLU(Applied):
+    """x sigmoid(x)."""
+
+    row = "silu"
+
+
+class Softplus(Applied):
+    """log(1 + exp(beta x)) / beta."""
+
+    row = "softplus"
+    settings = MappingProxyType({"beta": 1.0})
+
+
+class Softmax(Applied):
+    """exp(x) as shares of its sum along an axis."""
+
+    row = "softmax"
+    settings = MappingProxyType({"axis": -1})
+
+
+class LogSoftmax(Applied):
+    """The logarithm of softmax."""
+
+    row = "log_softmax"
+    settings = MappingProxyType({"axis": -1})
+
+
+class Flatten(Applied):
+    """The axes from the first to the last of these as one."""
+
+    row = "flatten"
+    settings = MappingProxyType({"start_dim": 1, "end_dim": -1})
+
+
+APPLIED: Mapping[str, type[Applied]] = {
+    each.__name__: each
+    for each in (ReLU, Tanh, Sigmoid, LeakyReLU, ELU, GELU, SiLU, Softplus, Softmax, LogSoftmax,
+                 Flatten)
+}  # fmt: skip
+"""Functions as modules, by PyTorch's names."""
 
 
 class Linear(Module):

@@ -9,7 +9,7 @@ import numpy as np
 import sympy
 from flint import arb
 
-from gradcheck.engine.modules import LOSSES
+from gradcheck.engine.modules import APPLIED, LOSSES
 from gradcheck.engine.recording import MODE, enable_grad, no_grad
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language.rules.vocabulary import Vocabulary, words
@@ -34,6 +34,8 @@ MAKERS: dict[str, Callable[..., Any]] = {
     "ones_like": np.ones_like,
     "any": np.any,
     "all": np.all,
+    "allclose": np.allclose,
+    "array_equal": np.array_equal,
     "isfinite": np.isfinite,
     "isnan": np.isnan,
     "shape": np.shape,
@@ -55,7 +57,7 @@ TENSOR_METHODS = words(
     "eval"
 )
 # A run that is recorded gives these their meaning; elsewhere a layer is a function of its input.
-LAYERS = words("Linear ReLU Tanh Sigmoid Sequential") | frozenset(LOSSES)
+LAYERS = words("Linear Sequential") | frozenset(LOSSES) | frozenset(APPLIED)
 INITIAL = words(
     "constant_ zeros_ ones_ eye_ uniform_ normal_ xavier_uniform_ xavier_normal_ kaiming_uniform_ "
     "kaiming_normal_"

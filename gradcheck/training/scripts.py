@@ -17,19 +17,17 @@ from gradcheck.engine.context import Context
 from gradcheck.engine.factories import MAKERS, Generator, Maker
 from gradcheck.engine.function import Function
 from gradcheck.engine.initial import filling
-from gradcheck.engine.modules import is_parameter, marked
+from gradcheck.engine.modules import APPLIED, Applied, is_parameter, marked
 from gradcheck.engine.printing import show
 from gradcheck.engine.recording import MODE, no_grad
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language.running.classes import Blueprint, Remembered
-from gradcheck.ops import TABLE
 from gradcheck.training.forms import Lost
 from gradcheck.training.ledger import RIGHT
 from gradcheck.training.recorder import Recorder
 from gradcheck.training.traced import Traced
 
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
-ACTIVATIONS = {"ReLU": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid"}
 CLIPPING: dict[str, Callable[..., Any]] = {
     "clip_grad_norm_": clip_grad_norm_,
     "clip_grad_value_": clip_grad_value_,
@@ -60,15 +58,15 @@ class Mode:
         return self
 
 
-class Elementwise(Mode):
-    """An activation as a module."""
+class Parameterless(Mode):
+    """A function without parameters as a module."""
 
     def __init__(self, apply: Callable[[Any], Any]) -> None:
-        """`apply` is the function of every entry."""
+        """`apply` is the function."""
         self.apply = apply
 
     def __call__(self, x: Any) -> Any:
-        """The function of every entry."""
+        """The function of x."""
         return self.apply(x)
 
     def named_parameters(self) -> list[tuple[str, Any]]:
@@ -150,8 +148,8 @@ def words(recorder: Recorder) -> Mapping[str, Callable[..., Any]]:
         | filling(recorder.generator, lambda t, values: _filled(recorder, t, values))
         | {name: partial(clip, find=recorder.function) for name, clip in CLIPPING.items()}
         | {
-            name: lambda *args, row=row: Elementwise(recorder.function(row))
-            for name, row in ACTIVATIONS.items()
+            name: lambda *args, kind=kind, **named: _module(recorder, kind(*args, **named))
+            for name, kind in APPLIED.items()
         }
     )
 
@@ -173,6 +171,11 @@ def _filled(recorder: Recorder, t: Traced, values: Any) -> Traced:
     """A parameter with other entries, which no derivative sees."""
     with no_grad():
         return t.copy_(Traced(recorder, tensor(values)))
+
+
+def _module(recorder: Recorder, module: Applied) -> Parameterless:
+    """A module of the engine as the run meets it."""
+    return Parameterless(partial(recorder.function(module.row), **module.chosen))
 
 
 def _parameter(recorder: Recorder, data: Any, requires_grad: bool) -> Traced:
@@ -249,8 +252,5 @@ def plain_words(generator: Generator) -> Mapping[str, Callable[..., Any]]:
         }
         | filling(generator)
         | CLIPPING
-        | {
-            name: lambda *args, row=row: Elementwise(TABLE[row])
-            for name, row in ACTIVATIONS.items()
-        }
+        | dict(APPLIED)
     )

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import gradcheck
 from gradcheck import nn
 from gradcheck.engine import SGD, Adam, Linear, MSELoss, tensor
 from gradcheck.engine.factories import manual_seed
@@ -188,3 +189,40 @@ def test_losses_are_pytorchs(name, reduction):
         due.backward()
     np.testing.assert_allclose(made.item(), due.item(), rtol=1e-12)
     np.testing.assert_allclose(ours.grad, theirs.grad.numpy(), rtol=1e-12)
+
+
+APPLIED = {
+    "ReLU": ("ReLU()", ()),
+    "Tanh": ("Tanh()", ()),
+    "Sigmoid": ("Sigmoid()", ()),
+    "LeakyReLU": ("LeakyReLU(negative_slope=0.2)", (0.2,)),
+    "ELU": ("ELU(alpha=0.5)", (0.5,)),
+    "GELU": ("GELU(approximate='none')", ()),
+    "SiLU": ("SiLU()", ()),
+    "Softplus": ("Softplus(beta=2.0)", (2.0,)),
+    "Softmax": ("Softmax(dim=1)", (1,)),
+    "LogSoftmax": ("LogSoftmax(dim=0)", (0,)),
+    "Flatten": ("Flatten(start_dim=1, end_dim=-1)", ()),
+}
+
+
+@pytest.mark.parametrize("name", APPLIED)
+def test_functions_as_modules(name):
+    """Value, gradient and text are PyTorch's (which also prints the threshold of Softplus)."""
+    text, args = APPLIED[name]
+    numbers, weights = np.array(X).reshape(2, 2, 3), np.arange(12.0)
+    found = []
+    for module, tensors in ((nn, gradcheck), (torch.nn, torch)):
+        x = tensors.tensor(numbers.tolist(), dtype=tensors.float64, requires_grad=True)
+        made = getattr(module, name)(*args)
+        y = made(x)
+        (y.reshape(-1) * tensors.tensor(weights.tolist(), dtype=tensors.float64)).sum().backward()
+        found.append((y.detach().numpy(), x.grad.numpy()))
+        assert repr(made).replace(", threshold=20.0", "") == text
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-15)
+
+
+def test_a_setting_that_is_not_there():
+    with pytest.raises(TypeError, match="LeakyReLU takes negative_slope"):
+        nn.LeakyReLU(0.1, 0.2)

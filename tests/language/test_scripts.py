@@ -114,6 +114,15 @@ SAID = {
         "x = torch.ones(2, 3)\nprint(x.numel(), x.dim(), x.detach().numpy().sum())",
         "6 2 6.0",
     ),
+    "as a whole": (
+        "x = torch.ones(2)\nprint(torch.allclose(x, x + 1e-9), torch.equal(x, x + 1))",
+        "True False",
+    ),
+    "modules": (
+        "net = nn.Sequential(nn.Flatten(), nn.LeakyReLU(0.5), nn.Softmax(dim=1))\n"
+        "print(net(torch.tensor([[[0.0], [0.0]]])), nn.LeakyReLU(0.5)(torch.tensor([-2.0])))",
+        "tensor([[0.5000, 0.5000]]) tensor([-1.])",
+    ),
     "copied": (
         "x = torch.zeros(3)\nx.copy_(torch.arange(3) * 0.5)\nprint(x)",
         "tensor([0.0000, 0.5000, 1.0000])",

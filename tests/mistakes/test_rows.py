@@ -53,7 +53,7 @@ def test_example_is_wrong_and_named(row: Mistake) -> None:
         )
         slopes = [evaluated(row.example.program, c.inputs) for c in cases]
         found = explain(
-            prepared, part, answer, slopes=slopes if row.id == "integrated-instead" else None
+            prepared, part, answer, slopes=slopes if row.id == "integrated-instead" else ()
         )
         assert row.id in {h.mistake.id for h in (*found.hypotheses, *found.beneath)}
         alone = len(found.hypotheses) == 1 and CONSISTENT not in found.remarks

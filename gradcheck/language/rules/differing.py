@@ -52,6 +52,8 @@ def refuse_differing(check: Check, call: ast.Call) -> None:
 
 def pytorchs_word(prefix: str, name: str) -> str:
     """What `F.pad` and its like are called here."""
+    if (prefix, name) == ("torch", "equal"):  # one answer for all entries
+        return "array_equal"
     functional = prefix.rsplit(".", maxsplit=1)[-1] in ("F", "functional")
     return FUNCTIONALS.get(name, name) if functional else name
 
