@@ -13,13 +13,15 @@ from tests.support.practising import RIGHT, WRONG, served
 SHOWS = {"other": ["sign-error", "term-lost"]}
 
 
-def attempt(problem: str, verdict: str, *mistakes: str) -> Attempt:
-    told = {"answer": "", "mistakes": [{"id": id} for id in mistakes]}
+def attempt(problem: str, verdict: str, *mistakes: str, certainty: str = "unique") -> Attempt:
+    told = {"answer": "", "mistakes": [{"id": id} for id in mistakes], "certainty": certainty}
     return Attempt(problem, "x", verdict, json.dumps(told), "")
 
 
 SIGN, LOST = attempt("p", "wrong", "sign-error"), attempt("p", "wrong", "term-lost")
-TORN = attempt("p", "wrong", "sign-error", "term-lost")
+TORN = attempt("p", "wrong", "sign-error", "term-lost", certainty="torn")
+CONSISTENT = attempt("p", "wrong", "sign-error", certainty="torn")
+UNNAMED = attempt("p", "wrong", certainty="unnamed")
 MENDED, OTHER = attempt("p", "right"), attempt("other", "right")
 
 
@@ -27,7 +29,7 @@ MENDED, OTHER = attempt("p", "right"), attempt("other", "right")
     ("history", "states"),
     [
         ([], {}),
-        ([TORN, MENDED], {}),
+        ([TORN, CONSISTENT, UNNAMED, MENDED], {}),
         ([SIGN], {"sign-error": "open"}),
         ([SIGN, LOST], {"sign-error": "open", "term-lost": "open"}),
         ([SIGN, MENDED], {"sign-error": "corrected"}),
