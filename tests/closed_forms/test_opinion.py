@@ -13,6 +13,7 @@ from gradcheck.closed_forms import definitions, derive, opinion
 from gradcheck.closed_forms.opinion import closed_form, tensor_form
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import key
+from gradcheck.opinions.differences import differences
 from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
@@ -232,6 +233,30 @@ def test_reverse_modes_rules_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("gradcheck.opinions.reverse.walk", gone)
     assert reverse(asked).abstains
     assert not tensor_form(asked).abstains
+
+
+def test_what_is_recorded_wrong_fools_both_and_differences_dissent() -> None:
+    """The recording is shared: an operator that gets its operands swapped there is in both."""
+
+    def swapped(kind: str, inputs: Any) -> Any:
+        a, b = inputs["x"], inputs["y"]
+        return np.sum((b - a) ** 3 if kind == "tensor" else (a - b) ** 3)
+
+    asked = replace(case("sum((x - y)**3)", {"x": (3,), "y": (3,)}), function=swapped)
+    fooled = [reverse(asked), tensor_form(asked)]
+    assert read(asked, fooled).verdict == "agree"
+    found = read(asked, [*fooled, differences(asked)])
+    assert found.verdict == "dissent"
+    assert {entry.lonely for entry in found.entries} == {"differences"}
+
+
+def test_one_question_records_the_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long the closed form would be and its arrays are read off the same tape."""
+    runs: list[Case] = []
+    tape = opinion.record
+    monkeypatch.setattr(opinion, "record", lambda asked: runs.append(asked) or tape(asked))
+    closed_form(case(LARGE, SHAPES, "W1 b1 W2"))
+    assert len(runs) == 1
 
 
 def _verdict(asked: Case) -> str:
