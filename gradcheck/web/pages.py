@@ -35,7 +35,7 @@ VERDICTS = {
 }
 STATES = {
     "open": "not yet corrected",
-    "corrected": "corrected, not yet shown elsewhere",
+    "corrected": "corrected, not yet tried elsewhere",
     "gone": "gone",
 }
 HINTS = ("What kind of mistake is it?", "Where is it?", "Say it in words")

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from gradcheck.batch.attempts import Attempt
+from gradcheck.commands.report import report
 from gradcheck.practice import next_problem
 from gradcheck.web.mistakes import ORDER, made_by
 from tests.support.practising import RIGHT, WRONG, served
@@ -55,7 +56,7 @@ def test_the_page_tells_what_is_left_and_what_has_gone(tmp_path):
         assert "Type your name above" in client.get("/mistakes").text
         client.post("/name", data={"name": "ada", "back": "/"})
         assert "No mistake of yours" in client.get("/mistakes").text
-        for answer, state in ((WRONG, "not yet corrected"), (RIGHT, "not yet shown elsewhere")):
+        for answer, state in ((WRONG, "not yet corrected"), (RIGHT, "not yet tried elsewhere")):
             client.post("/p/cubic", data={"part": "x", "level": "0", "answer": answer})
             page = client.get("/mistakes").text
             assert "Sign error" in page
@@ -67,6 +68,8 @@ def test_the_page_tells_what_is_left_and_what_has_gone(tmp_path):
         page = client.get("/mistakes").text
         assert '<li class="gone">' in page
         assert "next.sign-error" not in page
+    assert report(tmp_path, "html", None, None) == 0, "a problem that was made is in the ledger"
+    assert len(list(tmp_path.glob("students/*.html"))) == 1
 
 
 def test_no_more_is_told_than_the_server_may(tmp_path):
