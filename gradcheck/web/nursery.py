@@ -20,8 +20,7 @@ from gradcheck.batch.workers import alarm, used
 from gradcheck.web.frames import framed, receive
 from gradcheck.web.work import Work
 
-FORK, FORK_SLOW = b"f", b"s"
-BEHIND = 10  # how far a slow worker stands behind the others, who are waited for
+FORK = b"f"
 QUIET = 1.0  # seconds between two looks for workers that have died
 FILES = 32
 
@@ -54,7 +53,6 @@ def _fork(control: socket.socket, work: Work, memory: int) -> None:
     gc.freeze()
     if os.fork() == 0:
         control.close()
-        os.nice(BEHIND if data == FORK_SLOW else 0)
         try:
             _serve(socket.socket(fileno=descriptors[0]), work, memory)
         finally:

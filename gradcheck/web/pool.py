@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gradcheck.web.frames import HEAD, framed, length
-from gradcheck.web.nursery import FORK, FORK_SLOW
+from gradcheck.web.nursery import FORK
 
 NURSERY = "gradcheck.web.nursery"
 MB = 2**20
@@ -253,12 +253,12 @@ class Pool:
 
     async def _keep(self, lane: _Lane) -> None:
         """A worker's place: asked one question after another, replaced when it dies or is old."""
-        worker = await self._forked(lane)
+        worker = await self._forked()
         while True:
             asked = await lane.next()
             if worker.tasks >= TASKS or worker.reader.at_eof():
                 self._bury(worker)
-                worker = await self._forked(lane)
+                worker = await self._forked()
             try:
                 reply = await worker.ask(asked, lane.seconds)
                 if not asked.said.done():
@@ -267,7 +267,7 @@ class Pool:
                 self._bury(worker)
                 self.restarts += 1
                 self._ran_away(lane, asked)
-                worker = await self._forked(lane)
+                worker = await self._forked()
 
     def _bury(self, worker: _Worker) -> None:
         self.living.discard(worker)
@@ -293,23 +293,22 @@ class Pool:
         now = time.monotonic()
         self.suspects = {each: until for each, until in self.suspects.items() if until > now}
 
-    async def _forked(self, lane: _Lane) -> _Worker:
-        """A new worker; the slow one lets the others go first."""
-        kind = FORK_SLOW if lane is self.lanes["slow"] else FORK
+    async def _forked(self) -> _Worker:
+        """A new worker."""
         while True:
             nursery = self.nursery
             try:
-                return await self._from_nursery(kind)
+                return await self._from_nursery()
             except (OSError, EOFError):
                 await self._renew_nursery(nursery)
 
-    async def _from_nursery(self, kind: bytes) -> _Worker:
+    async def _from_nursery(self) -> _Worker:
         """A new worker; raises OSError or EOFError where the nursery is gone."""
         ours, theirs = socket.socketpair()
         with theirs:
             reader, writer = await _opened(ours)
             try:
-                socket.send_fds(self.control, [kind], [theirs.fileno()])
+                socket.send_fds(self.control, [FORK], [theirs.fileno()])
                 theirs.close()
                 worker = _Worker(reader, writer, (await _received(reader))["pid"])
             except BaseException:  # the server stops, too: a worker without its socket ends
