@@ -287,7 +287,9 @@ gradcheck serve problems --port 8080 -o attempts"""
     show_default=True,
     help="How much the hints tell of a mistake.",
 )
-@click.option("--workers", type=click.IntRange(0), default=0, help="Processes; 0: all cores.")
+@click.option(
+    "--workers", type=click.IntRange(0), default=0, help="Processes that judge; 0: all cores."
+)
 @click.option("--secure", is_flag=True, help="Behind https: the name is sent nowhere else.")
 def serve(paths: tuple[Path, ...], **how: Any) -> None:
     """Practise in a browser: answers shown as they are understood, judged and diagnosed.

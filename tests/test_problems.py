@@ -50,9 +50,9 @@ def test_a_problem_is_ready_to_hand_out(name: str) -> None:
     assert problem.wrong
 
 
-def test_there_are_thirteen_sets_of_more_than_a_hundred_problems() -> None:
-    """A course: thirteen titled sets, each long enough for a sheet."""
-    assert len(SETS) == 13
+def test_there_are_fourteen_sets_of_more_than_a_hundred_problems() -> None:
+    """A course: fourteen titled sets, each long enough for a sheet."""
+    assert len(SETS) == 14
     assert len(PROBLEMS) >= 110
     assert all(set_.title and len(set_.problems) >= 5 for set_ in SETS.values())
 

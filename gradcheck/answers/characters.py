@@ -25,6 +25,7 @@ RAISED = re.compile(r"<(sup|sub)>([^<>]*)</\1>", re.IGNORECASE)
 TAG = re.compile(
     r"</?(?:p|br|i|b|em|strong|span|div|font|code|var|u)(?: [^<>]*)?/?>", re.IGNORECASE
 )
+TYPED = re.compile(r"\\texttt\{((?:[^{}\\]|\\_)*)\}")  # as it is typed in NumPy
 OTHER = re.compile(r"[^\x00-\x7f]")
 # YAML, JSON and Python read the backslash of "\frac" and "\theta" as half of a control character.
 LOST = re.compile(
@@ -56,6 +57,8 @@ def characters(draft: Draft) -> None:
     if "<" in draft.text:
         draft.swap(RAISED, lambda m: f"^({m[2]})" if m[1].lower() == "sup" else f"_{{{m[2]}}}")
         draft.swap(TAG, "")
+    if "\\texttt" in draft.text:
+        draft.swap(TYPED, lambda match: match[1].replace("\\_", "_"))
     draft.swap(LOST, lambda match: "\\" + LETTERS[match[0]])
     if not draft.text.isascii():
         draft.swap(OTHER, lambda match: _same(draft, match[0]))

@@ -209,6 +209,11 @@ def _power(p: Cursor, base: ast.expr, start: int) -> ast.expr:
     typed = p.text[sign.start : sign.end]
     if p.sees("{") and p.sees(ENTRYWISE, ahead=1):  # H^{\\odot 2}
         p.tokens.pop(p.at + 1)
+    if _inverse_transpose_comes(p):
+        p.move(4)
+        p.note(f"{p.typed(start)} is read as inv({echo(base)}).T")
+        inverse = _call(p, "inv", [base], start)
+        return p.node(ast.Attribute(inverse, "T", ast.Load()), start)
     width = _transpose_comes(p)
     if width:
         p.move(width)
@@ -216,7 +221,8 @@ def _power(p: Cursor, base: ast.expr, start: int) -> ast.expr:
         return p.node(ast.Attribute(p.operand(base), "T", ast.Load()), start)
     first = p.here.start
     exponent = p.operand(expression(p, UNARY))
-    if p.turned and typed == "^" and is_inverse(base, exponent, p.words.shapes):
+    meant = not typed or (p.turned and typed == "^")
+    if meant and is_inverse(base, exponent, p.words.shapes):
         p.note(f"{p.typed(start)} is read as the inverse inv({echo(base)})")
         return _call(p, "inv", [base], start)
     power = p.node(ast.BinOp(p.operand(base), ast.Pow(), exponent), start)
@@ -232,6 +238,12 @@ def _transpose_comes(p: Cursor) -> int:
     token = p.look(braced)
     raised = token.kind == "transpose" or (token.text == "T" and p.meaning(braced) is None)
     return 1 + 2 * braced if raised and (not braced or p.sees("}", ahead=2)) else 0
+
+
+def _inverse_transpose_comes(p: Cursor) -> bool:
+    """Whether the raised sign is `-T`."""
+    raised = p.look(2).kind == "transpose" or (p.look(2).text == "T" and p.meaning(2) is None)
+    return p.sees("{") and p.sees("-", ahead=1) and raised and p.sees("}", ahead=3)
 
 
 def _compare(p: Cursor, left: ast.expr, start: int) -> ast.expr:

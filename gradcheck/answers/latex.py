@@ -8,9 +8,11 @@ from gradcheck.answers.signs import ADVICE
 
 COMMAND = re.compile(r"\\([A-Za-z]+\*?|.)?", re.ASCII | re.DOTALL)
 BELOW = re.compile(r"\s*_\s*(?:([A-Za-z0-9])|\{\s*(\w+)\s*\})", re.ASCII)
-FONT = re.compile(r"\s*(?:\{\s*([A-Za-z][A-Za-z0-9_]*)\s*\}|([A-Za-z]))", re.ASCII)
+FONT = re.compile(r"\s*(?:\{\s*([A-Za-z](?:[A-Za-z0-9]|\\?_)*)\s*\}|([A-Za-z]))", re.ASCII)
 INDEX = re.compile(r"\s*\[\s*(?:(?P<number>\d{1,4})|(?P<name>[A-Za-z]))\s*\]", re.ASCII)
-DELIMITER = re.compile(r"\s*(?:(\\[lr]?vert\b|\|)|(\.)|\\?[()\[\]{}])", re.ASCII)
+DELIMITER = re.compile(
+    r"\s*(?:(\\[lr]?vert\b|\|)|(\.)|(?P<norm>\\\||\\[lr]?Vert\b)|\\?[()\[\]{}])", re.ASCII
+)
 
 BLANK = {
     *(*",;: !", "quad", "qquad", "displaystyle", "textstyle", "thinspace", "limits", "left*"),
@@ -59,6 +61,7 @@ SIGNS = {
     "vert": "|",
     "lvert": "|(",
     "rvert": "|)",
+    **dict.fromkeys(["|", "Vert", "lVert", "rVert"], "‖"),
     "circ": "°",
     "degree": "°",
     "prime": "'",
@@ -108,7 +111,9 @@ def _delimiter(scanner: Scanner, side: str, width: int) -> None:
     if not match or match[2]:
         message = "a sized bracket without its bracket"
         raise refused(scanner.text, scanner.at, message, "write ( or ) after it", width)
-    if match[1]:
+    if match["norm"]:
+        scanner.put("op", "‖", match.end() - scanner.at)
+    elif match[1]:
         scanner.put("op", {"l": "|(", "r": "|)"}.get(side, "|"), match.end() - scanner.at)
     else:
         scanner.at += width
@@ -135,7 +140,7 @@ def _font(scanner: Scanner, word: str, width: int) -> None:
     if not match:
         scanner.at += width
         return
-    _word(scanner, match[1] or match[2], match.end() - scanner.at)
+    _word(scanner, (match[1] or match[2]).replace("\\", ""), match.end() - scanner.at)
 
 
 def _word(scanner: Scanner, word: str, width: int) -> None:

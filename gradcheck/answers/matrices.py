@@ -1,22 +1,44 @@
-"""Signs of matrix notation that are words elsewhere: `X'`, `X^TR`, `n` for the number of rows."""
+"""Signs of matrix notation that are words elsewhere: `X'`, `X^TR`, `‖x‖`, `I`, `n` for the rows."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 
 from gradcheck.answers.scanner import Token
 from gradcheck.answers.words import Words
 
 COUNTS = ("n", "N")  # what people call the number of samples
+FIRST = (("op", "."), ("name", "shape"), ("op", "["), ("number", "0"), ("op", "]"))
+MATRIX = 2  # axes
+NORM_BAR = "‖"
+BELOW_NORM = ("_2", "_F")  # the same norm
 
 
 def matrices_read(tokens: Sequence[Token], words: Words, notes: list[str]) -> list[Token]:
     """The tokens with transposes and sizes in their places, where arrays are declared."""
+    tokens = _norms(tokens)
     if not any(words.shapes.values()):
-        return list(tokens)
+        return tokens
     known = set(words.shapes)
     found = [list(_read(tokens, at, known, words, notes)) for at, token in enumerate(tokens)]
     return list(chain.from_iterable(found))
+
+
+def _norms(tokens: Sequence[Token]) -> list[Token]:
+    """Double bars as the function: they open and close in turn."""
+    found: list[Token] = []
+    opened = False
+    for token in tokens:
+        if token.text == NORM_BAR and opened:
+            found.append(token._replace(text=")"))
+        elif token.text == NORM_BAR:
+            start = token.start
+            found.append(Token("name", "norm", start, start, token.spaced))
+            found.append(Token("op", "(", start, token.end))
+        elif not (found and found[-1].text == ")" and token.text in BELOW_NORM):
+            found.append(token)
+        opened ^= token.text == NORM_BAR
+    return found
 
 
 def _read(
@@ -37,8 +59,15 @@ def _read(
             Token("transpose", "T", token.start, middle),
             Token("name", token.text[1:], middle, token.end),
         ]
-    if token.kind == "name" and token.text in COUNTS and words.meaning(token.text) is None:
+    if token.kind != "name" or words.meaning(token.text) is not None:
+        return [token]
+    if token.text in COUNTS:
         return _rows(token, words, notes)
+    if token.text == "I":
+        return _identity(token, words, notes)
+    after = tokens[at + 1].text if at + 1 < len(tokens) else ""
+    if token.text == "tr" and after in ("(", "[") and not {"t", "r"} <= known:
+        return [token._replace(text="trace")]
     return [token]
 
 
@@ -63,15 +92,46 @@ def _run(word: str, known: set[str]) -> bool:
 
 def _rows(token: Token, words: Words, notes: list[str]) -> Sequence[Token]:
     """`n` as the length that most arrays begin with; it stays where no one length is the usual."""
-    first = {name: shape[0] for name, shape in words.shapes.items() if shape}
+    name = rows_named(words.shapes)
+    if name is None:
+        return [token]
+    notes.append(f"{token.text} is read as {name}.shape[0]")
+    return _spelled(token, (("name", name), *FIRST))
+
+
+def rows_named(shapes: Mapping[str, tuple[int, ...]]) -> str | None:
+    """The array whose first length `n` is; None where no one length is the usual, and X has none.
+
+    Where two lengths are as common, it is that of X.
+    """
+    first = {name: shape[0] for name, shape in shapes.items() if shape}
     usual = Counter(first.values()).most_common(2)
     if len(usual) > 1 and usual[0][1] == usual[1][1]:
+        tied = [
+            n for n, length in first.items() if list(first.values()).count(length) == usual[0][1]
+        ]
+        return "X" if "X" in tied else None
+    if not usual:
+        return None
+    return min((n for n, length in first.items() if length == usual[0][0]), key=_first_data)
+
+
+def _identity(token: Token, words: Words, notes: list[str]) -> Sequence[Token]:
+    """`I` as the identity, where all square matrices (or else all vectors) are of one length."""
+    square = {n: s[0] for n, s in words.shapes.items() if len(s) == MATRIX and s[0] == s[1]}
+    vectors = {n: s[0] for n, s in words.shapes.items() if len(s) == 1}
+    lengths = square or vectors
+    if len(set(lengths.values())) != 1:
         return [token]
-    name = min((n for n, length in first.items() if length == usual[0][0]), key=_first_data)
-    notes.append(f"{token.text} is read as {name}.shape[0]")
-    signs = (("op", "."), ("name", "shape"), ("op", "["), ("number", "0"), ("op", "]"))
-    spelled = (("name", name), *signs)
-    return [Token(kind, text, token.start, token.end) for kind, text in spelled]
+    name = min(lengths, key=_first_data)
+    notes.append(f"I is read as eye({name}.shape[0])")
+    eye = (("name", "eye"), ("op", "("), ("name", name), *FIRST, ("op", ")"))
+    return _spelled(token, eye)
+
+
+def _spelled(token: Token, signs: Sequence[tuple[str, str]]) -> list[Token]:
+    """Tokens in the place of one."""
+    return [Token(kind, text, token.start, token.end) for kind, text in signs]
 
 
 def _first_data(name: str) -> tuple[bool, str]:

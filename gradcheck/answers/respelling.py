@@ -18,7 +18,7 @@ PREFIXES = ("arc", "ar", "arg")
 SHORTEST = 2  # letters of a function's name inside a word
 MOST = 2  # ways to take a word apart that are looked for
 INDEX = ("None", "-", "[", "]")
-NO_SUM = (",", ":", "shape", "size", "argmax", "argmin")  # what brackets hold that index
+NO_SUM = (",", ":", "shape", "size", "argmax", "argmin", "argsort")  # what brackets hold that index
 
 Pieces = tuple[str, ...]
 

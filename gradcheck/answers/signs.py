@@ -11,7 +11,7 @@ SPELLED = (
     | dict.fromkeys("÷∕⁄", "/")
     | dict.fromkeys("′’ʹ", "'")
     | dict.fromkeys("⊙∘", "⊙")
-    | {"≤": "<=", "≥": ">=", "≠": "!=", "√": "√", "∛": "∛", "°": "°"}
+    | {"≤": "<=", "≥": ">=", "≠": "!=", "√": "√", "∛": "∛", "°": "°", "‖": "‖"}
 )
 
 SPACES = "\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f"
@@ -60,14 +60,13 @@ ADVICE = {
     "begin": "write a list of rows: [[a, b], [c, d]]",
     **dict.fromkeys(["pm", "mp"], "choose one sign: + or -"),
     "approx": "give only what stands on its right",
-    "|": "write norm(x), or sqrt(sum(x**2))",
     "\\": "give one formula on one line",
 }
 """What is said of a LaTeX command that is not read, and of the sign that it prints."""
 
 PRINTED = dict(
     zip(
-        "∂∇∑∏∫∞±∓≈‖",
+        "∂∇∑∏∫∞±∓≈",
         [
             "partial",
             "nabla",
@@ -78,7 +77,6 @@ PRINTED = dict(
             "pm",
             "mp",
             "approx",
-            "|",
         ],
         strict=True,
     )

@@ -144,10 +144,16 @@ def _operator(scanner: Scanner, sign: str) -> None:
 
 
 def _superscript(scanner: Scanner) -> None:
-    """A run of raised signs is an exponent: x⁻¹ is x^{-1}."""
+    """A run of raised signs is an exponent: x⁻¹ is x^{-1}; A⁻ᵀ is A^{-T}."""
     scanner.put("op", "^", 0)
     scanner.put("op", "{", 0)
-    while scanner.at < scanner.stop and scanner.text[scanner.at] in SUPERSCRIPTS:
+    raised = (*SUPERSCRIPTS, *TRANSPOSED)
+    while scanner.at < scanner.stop and scanner.text[scanner.at] in raised:
+        if scanner.text[scanner.at] in TRANSPOSED:
+            if scanner.tokens[-1].text != "-":
+                break
+            scanner.put("transpose", "T", 1)
+            break
         match = RAISED.match(scanner.text, scanner.at, scanner.stop)
         plain = "".join(SUPERSCRIPTS[char] for char in match[0]) if match else ""
         if plain.isdigit():

@@ -6,7 +6,7 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from typing import Any
 
-from gradcheck.batch.workers import Beside, Worker
+from gradcheck.batch.workers import Beside, Worker, within
 from gradcheck.errors import GradcheckError
 
 AHEAD = 2  # chunks a process has: one that it works on, one that waits so that it never does
@@ -96,7 +96,10 @@ def _cluster(address: str) -> Lane:
 
 
 class Far(Executor):
-    """The workers of a Dask cluster; a chunk whose worker dies is given to another by Dask."""
+    """The workers of a Dask cluster, each with processes within limits for what it is given.
+
+    A chunk whose worker dies is given to another by Dask.
+    """
 
     def __init__(self, client: Any) -> None:
         """Use a connected client; equal calls are not remembered, the ledger does that."""
@@ -104,7 +107,8 @@ class Far(Executor):
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
         """Send it to whoever is free."""
-        future: Future[Any] = self.inner.submit(fn, *args, **kwargs)
+        assert not kwargs
+        future: Future[Any] = self.inner.submit(within, fn, *args)
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:

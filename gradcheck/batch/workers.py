@@ -57,6 +57,10 @@ class Lost(RuntimeError):
         super().__init__(why)
         self.at, self.overtime = at, overtime
 
+    def __reduce__(self) -> tuple[type["Lost"], tuple[int, bool, str]]:
+        """A cluster's worker hands it on."""
+        return Lost, (self.at, self.overtime, str(self))
+
 
 # -- in the process ------------------------------------------------------------------------------
 
@@ -275,3 +279,18 @@ class Worker(Executor):
         self.thread.shutdown(wait=wait and not cancel_futures, cancel_futures=cancel_futures)
         self.beside.close()
         self.thread.shutdown(wait=wait)
+
+
+_OWN = threading.local()
+
+
+def within(task: Callable[..., Any], /, *arguments: Any) -> Any:
+    """Do a task within limits, by a process that belongs to this thread from now on.
+
+    For a thread of a cluster's worker, which cannot be ended. The process ends with the worker.
+    """
+    if not hasattr(_OWN, "beside"):
+        if multiprocessing.current_process().daemon:  # started by Dask's nanny, and may have none
+            multiprocessing.current_process().daemon = False
+        _OWN.beside = Beside()
+    return _OWN.beside.ask(task, *arguments)

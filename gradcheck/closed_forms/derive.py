@@ -22,7 +22,7 @@ from gradcheck.closed_forms.index import (
     fresh,
     multiplied,
 )
-from gradcheck.closed_forms.slopes import NoText
+from gradcheck.closed_forms.slopes import NoText, slopes_of
 from gradcheck.closed_forms.steps import Step
 
 Pulled = Iterator[tuple[Named, Sum]]
@@ -116,12 +116,14 @@ def _at_own_indices(factor: Named, g: Sum) -> tuple[Named, Sum]:
 
 
 def _through_function(factor: Applied, g: Sum, own: Named | None) -> Pulled:
-    if len(factor.slopes) != len(factor.parts):
-        raise NoText(f"no slope of {factor.text}")
+    known = len(factor.slopes) == len(factor.parts)
+    by = factor.slopes if known else slopes_of(factor.text, len(factor.parts))
     value = own or factor
-    for part, slope in zip(factor.parts, factor.slopes, strict=True):
-        by = _slope(factor, slope, value)
-        yield from pulled(part, multiplied((g, by), part.axes))
+    for part, slope in zip(factor.parts, by, strict=True):
+        if slope == "0":
+            continue
+        each = _slope(factor, slope, value)
+        yield from pulled(part, multiplied((g, each), part.axes))
 
 
 def _slope(factor: Applied, slope: str, value: Factor) -> Sum:
@@ -178,6 +180,10 @@ def _through_call(factor: Called, g: Sum, own: Named | None) -> Pulled:
     if not factor.parts:
         return
     name = factor.text.partition("(")[0]
+    if name in CONSTANT:
+        return
+    if name not in CALLS:
+        raise NoText(f"no slope of {factor.text}")
     part = factor.parts[0]
     value = own or factor
     g = replace(g, axes=factor.axes)
@@ -301,6 +307,7 @@ def _reshape(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
     return Sum((Product(factors=(back,)),), part.axes)
 
 
+CONSTANT = frozenset({"eye"})  # which entries are chosen does not change with them
 CALLS = {
     "reshape": _reshape,
     "max": _extreme,

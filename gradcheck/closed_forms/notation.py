@@ -68,15 +68,21 @@ class Notation:
                 sides = self._in(left, SUM), self._in(right, SUM)
                 return self.bracket(f"{sides[0]} {self.sign(COMPARED[type(op)])} {sides[1]}"), ATOM
             case ast.Subscript(value=inner, slice=ast.Tuple() as places):
-                return (
-                    f"{self._in(inner, ATOM)}{self.plain(f'[{ast.unparse(places)[1:-1]}]')}",
-                    ATOM,
-                )
+                index = self.plain(f"[{ast.unparse(places)[1:-1]}]")
+                return f"{self._indexed(inner)}{index}", ATOM
             case ast.Name(id=name):
                 return self.name(name), ATOM
             case ast.Constant(value=int() | float()):
                 return ast.unparse(tree), ATOM
         return self.plain(ast.unparse(tree)), ATOM
+
+    def _indexed(self, inner: ast.expr) -> str:
+        """What has an index after it: a condition in round brackets, for an index is in square."""
+        match inner:
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARED:
+                sides = self._in(left, SUM), self._in(right, SUM)
+                return f"({sides[0]} {self.sign(COMPARED[type(op)])} {sides[1]})"
+        return self._in(inner, ATOM)
 
     def _in(self, tree: ast.expr, rank: int) -> str:
         text, own = self.of(tree)
@@ -194,14 +200,15 @@ class Notation:
                 return self.fence("|", self.of(inner)[0]), ATOM
             case "sqrt", [inner]:
                 return self.root(inner), POWER
-            case "sum", [inner]:
-                return f"{self.sign('Σ')} {self._in(inner, PRODUCT)}", SUM
         inside = ", ".join(self.of(arg)[0] for arg in args)
         return f"{self.function(name)}({inside})", ATOM
 
     def _with_words(self, name: str, inner: ast.expr, words: list[ast.keyword]) -> Written:
-        """Keywords other than `keepdims` are said."""
-        said = [ast.unparse(w) for w in words if w.arg != "keepdims"]
+        """Keywords are said as NumPy has them, but for rows that are kept as a column."""
+        said = [ast.unparse(w) for w in words]
+        if said == ["axis=1", "keepdims=True"] and self._count(inner) == 2:
+            summed = f"{self.function(name)}({self.of(inner)[0]}, {self.plain(said[0])})"
+            return f"{summed}{self.plain('[:, None]')}", ATOM
         return (
             f"{self.function(name)}({', '.join([self.of(inner)[0], *map(self.plain, said)])})",
             ATOM,
@@ -306,7 +313,7 @@ class Latex(Notation):
 
     def sign(self, sign: str) -> str:
         """An operator."""
-        found = {"⊙": r"\odot", "·": r"\cdot", "Σ": r"\sum", "≥": r"\ge", "≤": r"\le", "≠": r"\ne"}
+        found = {"⊙": r"\odot", "·": r"\cdot", "≥": r"\ge", "≤": r"\le", "≠": r"\ne"}
         return found.get(sign, sign)
 
     def plain(self, text: str) -> str:

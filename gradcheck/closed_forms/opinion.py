@@ -1,8 +1,10 @@
 """The tensor form's opinion: the run in index notation and its gradients, evaluated in balls.
 
-It stands in for the closed form of each entry where that is too long to be written out. Of the run
-it takes which op was given what; values come from the definitions, gradients from the product rule
-and SymPy's slopes. None of reverse mode's rules is asked.
+It stands in for the closed form of each entry where that is too long to be written out. Values
+come from the definitions, gradients from the product rule and SymPy's slopes: none of reverse
+mode's rules is asked. With reverse mode it shares the recording: which op was given which operands,
+in which order, with which parameters. An op that is recorded wrong fools both, and is seen by
+differences alone, which run the program in balls and never see the tape.
 """
 
 from dataclasses import replace
@@ -16,10 +18,11 @@ from gradcheck.closed_forms.slopes import NoText
 from gradcheck.closed_forms.steps import Spelling, read
 from gradcheck.closed_forms.table import define
 from gradcheck.closed_forms.values import Values
-from gradcheck.engine.tape import Node
+from gradcheck.engine.tape import Node, Step
 from gradcheck.errors import GradcheckError, OutOfBudget
 from gradcheck.numbers.ball import TIES, Undecided, arbs, balls, precision
 from gradcheck.opinions.opinion import Array, Case, Estimate, Opinion, estimate
+from gradcheck.opinions.rows import by_rows, gradients_by_rows
 from gradcheck.opinions.symbolic import gradients_at as entry_by_entry
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.opinions.tape import Tape, record
@@ -35,66 +38,74 @@ COMPUTED = 2.0**-48
 """Of a constant that the program computes in float64: sixteen roundings."""
 
 
+@by_rows
 def closed_form(case: Case, *, write: bool = True) -> Opinion:
     """The closed form's opinion: of each entry, or of whole arrays where that is too long."""
-    if is_long(case):
-        found = tensor_form(case)
+    tape = _recorded(case)
+    if tape is not None and _steps(tape, case) > SHORT:
+        found = tensor_form(case, tape)
         return found if not found.abstains else symbolic(case, write=write)
     found = symbolic(case, write=write)
     if not found.abstains.startswith(OutOfBudget.__name__):
         return found
-    instead = tensor_form(case)
+    instead = tensor_form(case, tape)
     return instead if not instead.abstains else found
 
 
+@gradients_by_rows
 def gradients_at(case: Case, bits: int) -> dict[str, Array]:
     """The gradients as arbs at a precision, from the closed form of entries or of arrays.
 
     Raises Undecided where a comparison cannot be decided with so many bits.
     """
-    if is_long(case):
+    tape = _recorded(case)
+    if tape is not None and _steps(tape, case) > SHORT:
         try:
-            return tensor_gradients(case, bits)
+            found = _at(case, tape, bits, judge_width=False).gradients
+            return {name: g.balls for name, g in found.items()}
         except NoText:
             return entry_by_entry(case, bits)
     return entry_by_entry(case, bits)
 
 
-def is_long(case: Case) -> bool:
-    """Whether the closed form of each entry would have more than so many steps."""
+def _recorded(case: Case) -> Tape | None:
+    """The run, followed from every input; None where it fails, or depends on no input."""
     try:
-        tape = record(case)
+        return record(replace(case, wrt=tuple(case.inputs)))
     except Exception:  # noqa: BLE001 - a user's program may raise anything
-        return False
-    return tape is not None and sum(_steps(tape, node) for node in tape.nodes) > SHORT
+        return None
 
 
-def _steps(tape: Tape, node: Node) -> int:
-    """How many steps an op has, entry by entry; a product of matrices has one a product."""
-    out, operands = tape.values[node]
-    return int(np.size(out) * (operands[0].shape[-1] if node.op.name == "matmul" else 1))
+def _steps(tape: Tape, case: Case) -> int:
+    """How many steps the closed form of each entry has; a product of matrices one a product.
+
+    What hangs on no input that is differentiated is a number there.
+    """
+    hangs: set[Step] = {tape.leaves[name]._step() for name in case.wrt}
+    count = 0
+    for node in tape.nodes:
+        if hangs.isdisjoint(node.edges):
+            continue
+        hangs.add(node)
+        out, operands = tape.values[node]
+        count += int(np.size(out) * (operands[0].shape[-1] if node.op.name == "matmul" else 1))
+    return count
 
 
-def tensor_form(case: Case) -> Opinion:
-    """Value and gradients with proven bars; it abstains where an op has no index form."""
-    bits = START
+def tensor_form(case: Case, tape: Tape | None = None) -> Opinion:
+    """Value and gradients with proven bars; it abstains where an op has no index form.
+
+    `tape` is the run followed from every input, where it has been recorded.
+    """
+    tape, bits = tape or _recorded(case), START
     while True:
         try:
-            return _at(case, bits, judge_width=True)
+            return _at(case, tape, bits, judge_width=True)
         except (Undecided, TooWide):
             bits *= 2
         except (NoText, GradcheckError, ArithmeticError, ValueError, TypeError) as error:
             words = str(error).strip().split("\n")[0]
             return Opinion("symbolic", abstains=f"no closed form of the arrays: {words}")
-
-
-def tensor_gradients(case: Case, bits: int) -> dict[str, Array]:
-    """The gradients as arbs at a precision.
-
-    Raises Undecided where a comparison cannot be decided, NoText where there is no index form.
-    """
-    found = _at(case, bits, judge_width=False).gradients
-    return {name: g.balls for name, g in found.items()}
 
 
 class TooWide(ArithmeticError):
@@ -113,10 +124,9 @@ class _Constants(dict[str, Any]):
         return name
 
 
-def _at(case: Case, bits: int, *, judge_width: bool) -> Opinion:
-    tape = record(replace(case, wrt=tuple(case.inputs)))
+def _at(case: Case, tape: Tape | None, bits: int, *, judge_width: bool) -> Opinion:
     if tape is None:
-        raise NoText("the value depends on no input")
+        raise NoText("the value depends on no input, or the run fails")
     with precision(bits):
         TIES.count, TIES.equal = 0, bits >= PATIENCE
         try:

@@ -51,8 +51,8 @@ class Printer:
         """An expression as NumPy text, its axes in order; `like` names a tensor of its shape."""
         piece = aligned(self._sum(expression, expression.axes), expression.axes)
         tree = piece.tree
-        if like and len(piece.indices) < sum(a is not None for a in expression.axes):
-            tree = ast.BinOp(tree, ast.Mult(), call_tree("ones_like", ast.Name(like)))
+        if len(piece.indices) < sum(a is not None for a in expression.axes):
+            tree = _as_large(tree, expression.axes, like)
         return ast.unparse(shorter(tree))
 
     # -- sums and products -----------------------------------------------------------------------
@@ -89,8 +89,10 @@ class Printer:
     def _product(self, product: Product, order: Axes) -> Piece:
         """A product as numbers, numerator and denominator."""
         above, below = _split(cancelled(product).factors)
-        pieces = [self._factor(f, order, alone=len(above) == 1) for f in above]
-        joined = self._contracted(pieces, order, below)
+        joined = self._on_diagonal(above, below, order)
+        if joined is None:
+            pieces = [self._factor(f, order, alone=len(above) == 1) for f in above]
+            joined = self._contracted(pieces, order, below)
         top = [s for s, power in product.sizes for _ in range(power) if power > 0]
         bottom = [s for s, power in product.sizes for _ in range(-power) if power < 0]
         number = product.number
@@ -111,6 +113,20 @@ class Printer:
         if bottom:
             tree = ast.BinOp(tree, ast.Div(), parsed(self.size(bottom)))
         return Piece(tree, joined.axes if joined is not None else ())
+
+    def _on_diagonal(self, above: list[Factor], below: list[Sum], order: Axes) -> Piece | None:
+        """A matrix that is zero off its diagonal, `diag(p)`; None where it is not just that."""
+        deltas = [f for f in above if isinstance(f, Delta)]
+        rest = tuple(f for f in above if not isinstance(f, Delta))
+        if len(deltas) != 1 or below or not rest or not set(deltas[0].axes) <= set(order):
+            return None
+        a, b = deltas[0].axes
+        along = Product(factors=rest).at({b: a})
+        free = {i for i in along.axes if i in order}
+        if free != {a}:
+            return None
+        inner = aligned(self._product(along, (a,)), (a,))
+        return Piece(call_tree("diag", inner.tree), _ordered((a, b), order))
 
     # -- contraction -----------------------------------------------------------------------------
 
@@ -144,8 +160,8 @@ class Printer:
             return piece
         return Piece(ast.BinOp(piece.tree, ast.Pow(), ast.Constant(times)), piece.axes)
 
-    def _spread(self, part: Sum) -> ast.expr:
-        """A whole tensor, of its full shape where its text has fewer axes."""
+    def whole(self, part: Sum) -> ast.expr:
+        """A whole tensor as NumPy text, of its full shape where its text has fewer axes."""
         piece = aligned(self._sum(part, part.axes), part.axes)
         if len(piece.indices) == sum(a is not None for a in part.axes):
             return piece.tree
@@ -158,7 +174,7 @@ class Printer:
         if isinstance(factor, Sum):
             return self._group(factor, order, alone)
         if isinstance(factor, Called):
-            inner = {f"u{i}": self._spread(p) for i, p in enumerate(factor.parts)}
+            inner = {f"u{i}": self.whole(p) for i, p in enumerate(factor.parts)}
             return diagonal(Piece(filled(factor.text, inner), factor.axes))
         if isinstance(factor, Applied) and not factor.parts:
             return Piece(parsed(factor.text), ())
@@ -168,8 +184,23 @@ class Printer:
             inner = {f"u{i}": aligned(p, axes).tree for i, p in enumerate(pieces)}
             return Piece(filled(factor.text, inner), axes)
         if isinstance(factor, Delta):
-            return Piece(call_tree("eye", parsed(factor.axes[0].size)), factor.axes)
+            size = parsed(factor.axes[0].size)
+            return Piece(call_tree("eye", size), _ordered(factor.axes, order))
         raise TypeError(factor)
+
+
+def _ordered(axes: Axes, order: Axes) -> Axes:
+    """The indices of what is symmetric, in the order that is wanted."""
+    return tuple(sorted(axes, key=lambda a: order.index(a) if a in order else len(order)))
+
+
+def _as_large(tree: ast.expr, axes: Axes, like: str) -> ast.expr:
+    """A text repeated to the shape of a tensor that is called `like`, or of some axes."""
+    sizes = parsed(f"({', '.join('1' if a is None else a.size for a in axes)},)")
+    if isinstance(tree, ast.Constant) and tree.value == 0 and not like:
+        return call_tree("zeros", sizes)
+    ones = call_tree("ones_like", ast.Name(like)) if like else call_tree("ones", sizes)
+    return ast.BinOp(tree, ast.Mult(), ones)
 
 
 def _chooses(tree: ast.expr | None) -> bool:
@@ -187,6 +218,8 @@ def _common(
     if len(products) < 2:
         return None, products
     outer, rest = common(products)
+    if any(isinstance(f, Delta) for p in products for f in p.factors):
+        return (None, products) if outer == Product() else (outer, rest)
     shared = list((reduce(_and, (Counter(p.factors) for p in rest))).elements())
     if any(len(p.factors) > len(shared) + 1 for p in rest):
         shared = [f for f in shared if all(a is None or a in axes for a in f.axes)]

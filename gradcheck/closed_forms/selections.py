@@ -27,7 +27,7 @@ from gradcheck.closed_forms.steps import Made, Operand, as_operand
 LONGEST = 64  # numbers of an index that is written out
 
 
-def _constant(text: str, axes: Axes) -> Sum:
+def constant(text: str, axes: Axes) -> Sum:
     """A tensor of zeros and ones that a text gives."""
     return Sum((Product(factors=(Called(text, (), axes),)),), axes)
 
@@ -102,10 +102,10 @@ def _picked(x: Operand, k: int, part: Any) -> tuple[Sum | None, int | None, str]
         raise NoText("a list of places that is too long")
     text = f"eye({size})[{_written(part)}]"
     if np.ndim(left) == 0:
-        return _constant(text, (axis,)), None, ""
+        return constant(text, (axis,)), None, ""
     long = _length(part, size) if isinstance(part, slice) else str(len(left))
     (out,) = indices(left.shape, (long,))
-    return _constant(text, (out, axis)), len(left), long
+    return constant(text, (out, axis)), len(left), long
 
 
 def _written(part: Any) -> str:
@@ -196,7 +196,7 @@ def _placed(part: Operand, k: int, axes: Axes, text: str) -> Sum:
         if i != k and a is not None
     }
     moved = part.expression.at(where)
-    return multiplied((moved, _constant(text, (own, axes[k]))), axes)
+    return multiplied((moved, constant(text, (own, axes[k]))), axes)
 
 
 @rule("stack")
@@ -212,7 +212,7 @@ def _stack(*parts: Operand, axis: int = 0) -> Made:
     for i, part in enumerate(parts):
         own = (*axes[:k], *axes[k + 1 :])
         where = {a: b for a, b in zip(part.axes, own, strict=True) if a is not None}
-        spot = _constant(f"eye({count})[{i}]", (axes[k],))
+        spot = constant(f"eye({count})[{i}]", (axes[k],))
         placed.append(multiplied((part.expression.at(where), spot), axes))
     return Made(added(placed, axes), shape, sizes)
 
@@ -229,7 +229,7 @@ def _cumsum(x: Operand, axis: int | None = None) -> Made:
     if own is None:
         return Made(x.expression, x.shape, x.sizes)
     (out,) = indices((x.shape[k],), (size,))
-    lower = _constant(f"tril(ones(({size}, {size})))", (out, own))
+    lower = constant(f"tril(ones(({size}, {size})))", (out, own))
     axes = (*x.axes[:k], out, *x.axes[k + 1 :])
     return Made(multiplied((x.expression, lower), axes), x.shape, x.sizes)
 
@@ -239,7 +239,7 @@ def _triangle(name: str) -> Any:
         if len(x.shape) != 2 or None in x.axes:
             raise NoText(f"{name} of what is no matrix")
         text = f"{name}(ones(({x.sizes[0]}, {x.sizes[1]})){f', {k}' if k else ''})"
-        return Made(multiplied((x.expression, _constant(text, x.axes)), x.axes), x.shape, x.sizes)
+        return Made(multiplied((x.expression, constant(text, x.axes)), x.axes), x.shape, x.sizes)
 
     return made
 
@@ -266,7 +266,7 @@ def _diag(x: Operand, k: int = 0) -> Made:
     if k or x.axes[0] is None:
         raise NoText("a diagonal that is not the main one")
     (other,) = indices(x.shape, x.sizes)
-    same = _constant(f"eye({x.sizes[0]})", (x.axes[0], other))
+    same = constant(f"eye({x.sizes[0]})", (x.axes[0], other))
     axes = (x.axes[0], other)
     return Made(multiplied((x.expression, same), axes), x.shape * 2, x.sizes * 2)
 

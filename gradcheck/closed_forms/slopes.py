@@ -4,11 +4,16 @@ In the text `u0`, `u1`, ... are the arguments and `y` is the value, so that the 
 that the program calls H reads `1 - H**2`.
 """
 
+import ast
+import operator
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import sympy
 
+from gradcheck.closed_forms.trees import filled
+from gradcheck.ops import BY_SPELLING, TABLE
 from gradcheck.ops.row import Composed, Op
 
 Y = sympy.Symbol("y", real=True)
@@ -33,6 +38,15 @@ PLACES = (sympy.Rational(3, 11), sympy.Rational(7, 5))
 DIGITS, CLOSE = 30, sympy.Float("1e-25")
 
 
+OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
+
+
 class NoText(ArithmeticError):
     """No slope that can be written down."""
 
@@ -48,6 +62,40 @@ def slopes(row: Op, constants: tuple[Any, ...]) -> tuple[str, ...]:
     args = [s if c is None else c for s, c in zip(symbols, constants, strict=True)]
     form = sympy.sympify(row.symbolic(*args))
     return tuple(str(_told(form, sympy.diff(form, s))) for s in symbols)
+
+
+@lru_cache(maxsize=512)
+def slopes_of(text: str, count: int) -> tuple[str, ...]:
+    """The slopes of a text in `u0`, `u1`, ... by each of them; conditions in it are constants."""
+    chosen: dict[str, ast.expr] = {}
+    form = _formula(ast.parse(text, mode="eval").body, chosen)
+    found = []
+    for i in range(count):
+        slope = _told(form, sympy.diff(form, sympy.Symbol(f"u{i}", real=True)))
+        found.append(ast.unparse(filled(str(slope), chosen)))
+    return tuple(found)
+
+
+def _formula(tree: ast.expr, chosen: dict[str, ast.expr]) -> sympy.Expr:
+    """A text of ours as a formula; what is constant but at jumps gets a name in `chosen`."""
+    match tree:
+        case ast.Constant(value=int(value)):
+            return sympy.Integer(value)
+        case ast.Name(id=name):
+            return sympy.Symbol(name, real=True)
+        case ast.UnaryOp(op=ast.USub(), operand=inner):
+            return -_formula(inner, chosen)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
+            return OPERATORS[type(op)](_formula(left, chosen), _formula(right, chosen))
+        case ast.Compare() | ast.Call(func=ast.Name(id="sign")):
+            name = f"c{len(chosen)}"
+            chosen[name] = tree
+            return sympy.Symbol(name, real=True)
+        case ast.Call(func=ast.Name(id=name), args=args):
+            row = TABLE.get(BY_SPELLING.get(name, name))
+            if row is not None and row.symbolic and not isinstance(row.symbolic, Composed):
+                return sympy.sympify(row.symbolic(*(_formula(a, chosen) for a in args)))
+    raise NoText(f"no slope of {ast.unparse(tree)}")
 
 
 def _told(form: sympy.Expr, slope: sympy.Expr) -> sympy.Expr:

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console, RenderableType
+from rich.text import Text
 
+from gradcheck.closed_forms.shown import Shown
 from gradcheck.commands.screen import screen
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.opinions.opinion import NotScalar
@@ -15,8 +17,7 @@ from gradcheck.problem.domain import check_value
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.record import Point
 from gradcheck.problem.script import is_script
-from gradcheck.report.gradients import NO_FORMS, Forms
-from gradcheck.report.verdicts import json_line, problem_report, summary
+from gradcheck.report.verdicts import NOT_SHOWN, json_line, problem_report, summary
 from gradcheck.verdict.consult import Verdict, consult
 
 if TYPE_CHECKING:
@@ -104,9 +105,9 @@ def _value(problem: Problem, how: How) -> Solved:
     check_value(problem, point)
     case = problem.case(point)
     verdict = consult(case)
-    forms = _matrix_forms(problem, point, verdict)
+    forms = _forms(problem, point, verdict)
     if how.as_json:
-        shown: RenderableType = json_line(problem, verdict, forms)
+        shown: RenderableType = json_line(problem, point, verdict, forms)
     else:
         steps = _steps(problem, point) if how.with_steps else None
         shown = problem_report(problem, point, verdict, steps, forms, entries=how.entries)
@@ -117,18 +118,19 @@ def _value(problem: Problem, how: How) -> Solved:
     return Solved(verdict.verdict, shown, of_case(problem, case, verdict))
 
 
-def _matrix_forms(problem: Problem, point: Point, verdict: Verdict) -> Forms:
-    """The gradients of arrays as NumPy text, where reverse mode bears them out."""
+def _forms(problem: Problem, point: Point, verdict: Verdict) -> Shown:
+    """The gradients of arrays as formulas, where reverse mode bears them out."""
     if verdict.verdict != "agree" or all(i.shape == () for i in problem.inputs.values()):
-        return NO_FORMS
-    from gradcheck.derivation.forms import axes_of, matrix_forms  # noqa: PLC0415
+        return NOT_SHOWN
+    from gradcheck.derivation.forms import shown  # noqa: PLC0415
 
-    texts = matrix_forms(problem, point, verdict.opinions["reverse"].gradients)
-    return Forms(texts, axes_of(problem, point)) if texts else NO_FORMS
+    return shown(problem, point, verdict.opinions["reverse"].gradients)
 
 
 def _steps(problem: Problem, point: Point) -> RenderableType:
-    """The chain rule written out."""
+    """The chain rule written out, where one number is differentiated once."""
+    if problem.has_rows:
+        return Text("steps are shown of the first derivatives of one number only", style="dim")
     from gradcheck.derivation import derive  # noqa: PLC0415
     from gradcheck.report.steps import steps_shown  # noqa: PLC0415
 

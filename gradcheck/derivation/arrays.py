@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcheck.closed_forms.derive import PREFIX
 from gradcheck.closed_forms.slopes import NoText
-from gradcheck.derivation.forms import COTANGENT, chained
+from gradcheck.derivation.forms import COTANGENT, chained, rows_in
 from gradcheck.engine.backward import RIGHT
 from gradcheck.engine.tape import Leaf, Node
 from gradcheck.engine.tensor import Tensor, bare
@@ -35,7 +35,8 @@ class Walked:
     """The tape forward, and the cotangents in the order in which they arrive.
 
     `chain` has those of values with a name, each as a formula of those before it, where all of
-    them have one; `end` is what is differentiated, `axes` counts those of the inputs.
+    them have one; `end` is what is differentiated, `axes` counts those of the inputs, `rows` are
+    the sizes for which `n` is written.
     """
 
     forward: tuple[Stage, ...]
@@ -43,6 +44,7 @@ class Walked:
     chain: tuple[Stage, ...] = ()
     end: str = "value"
     axes: Mapping[str, int] = field(default_factory=dict)
+    rows: Mapping[str, str] = field(default_factory=dict)
 
 
 def walked(problem: Problem, point: Point) -> Walked:
@@ -67,7 +69,10 @@ def walked(problem: Problem, point: Point) -> Walked:
     given = {name: np.array(value, dtype=np.float64) for name, value in point.items()}
     chain = _chain(problem, tape, dict(outcomes[-1].names), given, backward, end)
     axes = {name: value.ndim for name, value in given.items()}
-    return Walked(forward, backward, chain, end, axes)
+    sized = (*forward, *chain)
+    shapes = {n: v.shape for n, v in given.items()} | {s.name: s.value.shape for s in sized}
+    rows = rows_in([stage.text for stage in chain], shapes)
+    return Walked(forward, backward, chain, end, axes, rows)
 
 
 def _chain(  # noqa: PLR0917 - one run, and what came of it

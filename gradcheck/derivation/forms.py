@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -10,28 +10,36 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.answers import read_formula
+from gradcheck.answers.matrices import rows_named
+from gradcheck.closed_forms.again import jacobians, with_gradient
 from gradcheck.closed_forms.derive import cotangents, gradients, inlined
 from gradcheck.closed_forms.index import Named, Product, Sum
+from gradcheck.closed_forms.indexed import Writer
+from gradcheck.closed_forms.indexed import value as index_value
+from gradcheck.closed_forms.notation import Latex, Notation, sizes_in
 from gradcheck.closed_forms.printing import Printer
+from gradcheck.closed_forms.shown import Shown
 from gradcheck.closed_forms.simplify import simplified
 from gradcheck.closed_forms.slopes import NoText
 from gradcheck.closed_forms.steps import Spelling, Step, read
 from gradcheck.closed_forms.table import define
 from gradcheck.engine.tape import Node
 from gradcheck.engine.tensor import Tensor, bare
-from gradcheck.errors import GradcheckError
+from gradcheck.errors import GradcheckError, TextError
 from gradcheck.language import Budget, check_program, executing
-from gradcheck.language.kinds import KINDS, VOCABULARY
+from gradcheck.language.kinds import FORMULAS, KINDS, VOCABULARY
 from gradcheck.language.running.run import Outcome, run
-from gradcheck.opinions.opinion import Estimate, estimate
+from gradcheck.opinions.opinion import Array, Estimate, estimate, pair
 from gradcheck.opinions.tape import Tape, record
 from gradcheck.problem.record import Point, Problem
 
-__all__ = ["derived", "matrix_forms"]
+__all__ = ["derived", "matrix_forms", "rows_in", "shown"]
 
 LONGEST = 400  # characters; a longer text is not read by anybody
 AGREES = 1e-9  # of the largest entry: text in float64 against a gradient in float64
 COTANGENT = "cotangent"
+MATRIX = 2  # axes
 
 
 def matrix_forms(problem: Problem, point: Point, judged: Mapping[str, Estimate]) -> dict[str, str]:
@@ -56,13 +64,79 @@ def matrix_forms(problem: Problem, point: Point, judged: Mapping[str, Estimate])
     }
 
 
-def axes_of(problem: Problem, point: Point) -> dict[str, int]:
-    """How many axes every name has that a text may use."""
-    return {name: np.ndim(value) for name, value in _values(problem, point).items()}
+def shown(problem: Problem, point: Point, judged: Mapping[str, Estimate]) -> Shown:
+    """The forms that can be trusted, in each notation in which they are read as what they say."""
+    texts = matrix_forms(problem, point, judged)
+    names = _values(problem.plain, problem.given(point)) if texts else {}
+    arrays = {name: np.asarray(value) for name, value in names.items()}
+    axes = {name: array.ndim for name, array in arrays.items()}
+    rows = rows_in(texts.values(), {name: array.shape for name, array in arrays.items()})
+
+    def kept(notation: Notation) -> dict[str, str]:
+        written = {part: notation.written(text) for part, text in texts.items()}
+        pairs = {part: _understood(text, arrays) for part, text in written.items()}
+        found = {p: t for p, t in pairs.items() if t and _gives(t, names, judged[p])}
+        return {part: written[part] for part in found}
+
+    plain, own = problem.given(point), problem.plain
+    others = {name: g for name, g in judged.items() if not is_matrix_form(texts.get(name, ""), g)}
+    indexed = index_forms(own, plain, others) if others else {}
+    rows = rows if texts.keys() - indexed.keys() else {}
+    return Shown(texts, kept(Notation(axes, rows)), kept(Latex(axes)), indexed, axes, rows)
+
+
+def is_matrix_form(text: str, judged: Estimate) -> bool:
+    """Whether a text is one that people read: at most two axes, no `einsum`, no axes moved."""
+    hard = "einsum" in text or "transpose(" in text
+    return bool(text) and not hard and len(judged.shape) <= MATRIX
+
+
+def _understood(text: str, names: Mapping[str, Array]) -> str:
+    """What is read in an answer, as NumPy text; nothing where it is not read."""
+    try:
+        return read_formula(text, names=names, functions=FORMULAS.functions).understood
+    except TextError:
+        return ""
+
+
+def rows_in(texts: Iterable[str], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, str]:
+    """The sizes in texts that an `n` in an answer is read as, with that letter."""
+    usual = rows_named(shapes)
+    if usual is None or "n" in shapes:
+        return {}
+    found = [size for size in sizes_in(texts) if size.endswith(".shape[0]")]
+    names = [(size, size.removesuffix(".shape[0]")) for size in found]
+    return {s: "n" for s, name in names if shapes[name][0] == shapes[usual][0]}
 
 
 def derived(problem: Problem, point: Point) -> dict[str, str]:
     """The texts as they are derived; NoText where an op of the program has no index form."""
+    gradients, printer, _ = _derivation(problem, point)
+    texts = {}
+    for part, whole in gradients.items():
+        with suppress(NoText, LookupError, ValueError):  # what cannot be printed is left out
+            texts[part] = printer.text(whole, "" if problem.has_rows else part)
+    return texts
+
+
+def index_forms(problem: Problem, point: Point, judged: Mapping[str, Estimate]) -> dict[str, str]:
+    """The gradients in index notation, `[i,j] = Σ_{k} A[i,k]·B[k,j]`, each read again."""
+    try:
+        gradients, printer, taken = _derivation(problem, point)
+    except (NoText, GradcheckError):
+        return {}
+    names, found = _values(problem, point), {}
+    for part, whole in gradients.items():
+        with suppress(GradcheckError, NoText, LookupError, ValueError, TypeError, SyntaxError):
+            places, text = Writer(printer, frozenset(taken | names.keys())).text(whole)
+            long = len(text) > LONGEST
+            if part in judged and not long and _is(index_value(text, places, names), judged[part]):
+                found[part] = f"[{places}] = {text}" if places else f"= {text}"
+    return found
+
+
+def _derivation(problem: Problem, point: Point) -> tuple[dict[str, Sum], Printer, set[str]]:
+    """Every part's gradient in index notation, in names of the program; how it is printed."""
     outcomes: list[Outcome] = []
 
     def function(kind: str, inputs: Mapping[str, Any]) -> Any:
@@ -80,19 +154,35 @@ def derived(problem: Problem, point: Point) -> dict[str, str]:
         partial(_array, names, problem.program.source),
     )
     steps = list(read(tape, define, spelling).values())
+    printer = Printer(_Sizes(steps).text)
+    wholes = _of_every_entry(problem, steps) if problem.has_rows else _of_one(problem, steps)
+    return wholes, printer, {step.name for step in steps}
+
+
+def _of_one(problem: Problem, steps: list[Step]) -> dict[str, Sum]:
+    """The gradients of one number, or of a value with its cotangent."""
     end = steps[-1]
     shown = Named(COTANGENT, end.axes)
     seed = Product(factors=(shown,)) if any(n != 1 for n in end.shape) else Product()
     found = gradients(steps, Sum((seed,), end.axes))
     hidden = {step.name: step for step in steps if step.hidden}
-    printer = Printer(_Sizes(steps).text)
-    wanted = [step for step in steps if step.name in problem.wrt]
-    texts = {}
-    for step in wanted:
-        with suppress(NoText, LookupError, ValueError):  # what cannot be printed is left out
-            whole = simplified(inlined(found[step.name], hidden))
-            texts[step.name] = printer.text(whole, step.name)
-    return texts
+    wanted = [step.name for step in steps if step.name in problem.wrt]
+    return {name: simplified(inlined(found[name], hidden)) for name in wanted}
+
+
+def _of_every_entry(problem: Problem, steps: list[Step]) -> dict[str, Sum]:
+    """A Jacobian by each input, or the blocks of a Hessian."""
+    whole = {"": steps}
+    if problem.order == 2:
+        whole = {name: with_gradient(steps, name) for name in problem.wrt}
+    found = {}
+    for first, recorded in whole.items():
+        hidden = {step.name: step for step in recorded if step.hidden}
+        for name, g in jacobians(recorded).items():
+            if name in problem.wrt[problem.wrt.index(first) if first else 0 :]:
+                part = pair(first, name) if first else name
+                found[part] = simplified(inlined(g, hidden))
+    return found
 
 
 def chained(
@@ -204,10 +294,15 @@ def _gives(text: str, names: Mapping[str, Any], judged: Estimate) -> bool:
     """Whether a text, read again, is the gradient."""
     try:
         program = check_program(text, declared=tuple(names), vocabulary=VOCABULARY)
-        value = run(program, names, KINDS["float"], Budget()).value
-        found, due = np.asarray(value, dtype=np.float64), np.asarray(judged.value)
+        found = np.asarray(run(program, names, KINDS["float"], Budget()).value, dtype=np.float64)
     except (GradcheckError, TypeError, ValueError):
         return False
+    return _is(found, judged)
+
+
+def _is(found: Array, judged: Estimate) -> bool:
+    """Whether numbers are the gradient, up to what float64 loses."""
+    due = np.asarray(judged.value)
     room = AGREES * np.max(np.abs(due), initial=1e-300) + np.asarray(judged.error)
     return found.shape == due.shape and bool(np.all(np.abs(found - due) <= room))
 

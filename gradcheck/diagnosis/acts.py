@@ -1,7 +1,7 @@
 """Every mistake of the catalogue made at every site, collected over the diagnostic points."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -19,6 +19,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.mistakes import CATALOGUE, Mistake
 from gradcheck.opinions.opinion import Array, Case, reason
 from gradcheck.opinions.reverse import once
+from gradcheck.opinions.rows import stacked
 from gradcheck.opinions.tape import record
 
 NUMBERS = 20_000_000  # of all gradients that are kept: 160 MB
@@ -85,6 +86,8 @@ class Acts:
 
 def collect(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> Acts:
     """All acts, also those that change nothing and those that give the same numbers."""
+    if cases[0].rows is not None:
+        return _by_rows(cases, catalogue)
     runs = [_run(case) for case in cases]
     right = tuple(gradients for _, gradients in runs)
     paths = lines(cases)
@@ -94,6 +97,25 @@ def collect(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
     _backprop(found, cases, right, _verbs(catalogue, _is_expression(cases, paths)))
     _whole(found, cases, right, paths, [row for row in catalogue if row.family == "whole"])
     return Acts(found, right, tuple(value for value, _ in runs), paths)
+
+
+def _by_rows(cases: Sequence[Case], catalogue: Sequence[Mistake]) -> Acts:
+    """The acts on every entry of the value, put together: a mistake is made in all of them."""
+    runs = [_run(case) for case in cases]
+    right = tuple(gradients for _, gradients in runs)
+    inside = [row for row in catalogue if row.family != "whole"]
+    rows = list(zip(*(case.each_row() for case in cases), strict=True))
+    each = [collect(row, inside) for row in rows]
+    found: dict[Any, Made] = {}
+    for key in dict.fromkeys(key for acts in each for key in acts.found):
+        first = next(acts.found[key] for acts in each if key in acts.found)
+        at: list[Gradients] = [
+            stacked(case, [(a.found[key].at if key in a.found else a.right)[k] for a in each])
+            for k, case in enumerate(cases)
+        ]
+        found[key] = replace(first, at=at, reach=None)
+    _whole(found, cases, right, (), [row for row in catalogue if row.family == "whole"])
+    return Acts(found, right, tuple(value for value, _ in runs), ())
 
 
 def _is_expression(cases: Sequence[Case], paths: Paths) -> bool:

@@ -133,7 +133,8 @@ def _never_made(act: Made) -> bool:
 
 
 def _constant_of_one(act: Made) -> str:
-    c = act.texts.get("c") if act.rule is not None else None
+    """A cure for a constant of the text that cannot be seen to be missing."""
+    c = act.texts.get("c") if act.rule is not None and act.span is not None else None
     if isinstance(c, str) and c in ("1", "1.0"):
         return "use a constant other than 1: a factor or exponent of 1 cannot be seen to be missing"
     return ""

@@ -90,7 +90,7 @@ def prepare(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
             acts.values,
             _pairs(made, acts.paths, acts.right),
             _terms(acts.paths, acts.right),
-            tuple({name: case.floats()[name] for name in case.wrt} for case in cases),
+            tuple({p: case.floats()[n] for p, n in case.parts.items()} for case in cases),
             _constants(cases),
         )
         _ = prepared.tables, prepared.pair_tables  # made now, not at the first answer

@@ -33,7 +33,7 @@ def answers(
 def _whole(case: Case, right: Mapping[str, Array], integral: float | None) -> Whole:
     return Whole(
         right=right,
-        inputs=case.floats(),
+        inputs={**case.floats(), **{p: case.floats()[n] for p, n in case.parts.items()}},
         value=lambda: _value(case),
         second=lambda name: _second(case, name),
         elsewhere=lambda change: _elsewhere(case, right, change),

@@ -130,14 +130,17 @@ SPREADS: dict[str, Callable[..., Any]] = {"outer": _outer, "accumulate": _accumu
 
 # Functions whose answer has no derivative: they see the bare values and give plain arrays.
 PLAIN: set[Callable[..., Any]] = {
-    np.shape, np.ndim, np.size, np.argmax, np.argmin, np.argsort, np.zeros_like, np.ones_like,
-    np.empty_like, np.full_like, np.allclose, np.isclose, np.array_equal, np.any, np.all,
-    np.count_nonzero, np.nonzero, np.searchsorted, np.result_type, np.iscomplexobj, np.isrealobj,
-    np.isfinite, np.isnan, np.isinf, np.greater, np.greater_equal, np.less, np.less_equal,
-    np.equal, np.not_equal, np.logical_and, np.logical_or, np.logical_not, np.signbit,
-    np.iscomplex, np.isreal, np.broadcast_shapes, np.array_repr, np.array_str, np.argwhere,
-    np.flatnonzero,
+    np.shape, np.ndim, np.size, np.argmax, np.argmin, np.argsort, np.allclose, np.isclose,
+    np.array_equal, np.any, np.all, np.count_nonzero, np.nonzero, np.searchsorted, np.result_type,
+    np.iscomplexobj, np.isrealobj, np.isfinite, np.isnan, np.isinf, np.greater, np.greater_equal,
+    np.less, np.less_equal, np.equal, np.not_equal, np.logical_and, np.logical_or, np.logical_not,
+    np.signbit, np.iscomplex, np.isreal, np.broadcast_shapes, np.array_repr, np.array_str,
+    np.argwhere, np.flatnonzero,
 }  # fmt: skip
+
+
+LIKE: set[Callable[..., Any]] = {np.zeros_like, np.ones_like, np.empty_like, np.full_like}
+"""What makes a buffer of a tensor's shape: a tensor, which other tensors can be written into."""
 
 
 def changed(value: Any, origin: str, now: int, version: int) -> str:
@@ -157,6 +160,9 @@ def forbidden_view(origin: str) -> str:
     """Why a view of this origin ("no_grad", or "Unbind 1") must not be written."""
     if origin == "no_grad":
         return NO_GRAD_VIEW
+    if origin.startswith("no_grad"):
+        seen = f"Output 0 of {origin.split()[1]} is a view of a view which was"
+        return NO_GRAD_VIEW.replace("A view was", seen)
     maker, output = origin.split()
     if maker == "Function":
         return (

@@ -16,6 +16,11 @@ SLOW = (
     "enabled for debugging."
 )
 
+UNKNOWN = (
+    "Error detected in {name}. No forward pass information available. Enable detect anomaly during "
+    "forward pass for more information."
+)
+
 
 class set_detect_anomaly:  # noqa: N801 - PyTorch's name
     """Switch the search for nan on or off at once; as a block, put it back at the end."""
@@ -54,6 +59,7 @@ def verbs() -> Verbs:
 def _pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
     piece = pull(node, i, g, y, operands)
     if piece is not None and np.isnan(bare(piece)).any():
+        warnings.warn(UNKNOWN.format(name=node.name()), UserWarning, stacklevel=2)
         raise RuntimeError(
             f"Function '{node.name()}' returned nan values in its {node.place(i)}th output."
         )

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.engine import advice, methods
+from gradcheck.engine import advice, methods, nodes
 from gradcheck.engine.anomaly import verbs
 from gradcheck.engine.backward import walk
 from gradcheck.engine.landing import land
 from gradcheck.engine.recording import Recording
-from gradcheck.engine.tape import Leaf, Node, Step, saved, watched_cells
+from gradcheck.engine.tape import DOORS, Leaf, Node, Step, saved, watched_cells
 from gradcheck.engine.tensor import Tensor, bare, boxed, tracked
 
 NUMBERS = "fiub"
@@ -201,3 +201,5 @@ def _backward_method(
 
 
 Tensor.backward = _backward_method
+Tensor.register_post_accumulate_grad_hook = nodes.after_landing
+DOORS.update(post=nodes.post, pre=nodes.before, landed=nodes.landed, saved=nodes.kept)

@@ -84,7 +84,7 @@ Waiting = list[tuple[int, Node]]
 Read = Callable[[Node], tuple[Any, tuple[Any, ...]]] | None
 
 
-def walk(  # noqa: PLR0912 - one loop: this is where the time goes
+def walk(  # noqa: PLR0912, PLR0915 - one loop: this is where the time goes
     roots: Roots,
     *,
     verbs: Verbs = RIGHT,
@@ -122,12 +122,18 @@ def walk(  # noqa: PLR0912 - one loop: this is where the time goes
                 y, operands = read(node)
             vjps: Any = node.op.vjps
             plainly: bool = verbs is RIGHT and type(vjps) is tuple and not node.params
+            known: Any = None  # the pieces, where hooks have seen them all together
+            if node.posts:
+                known = seen_by_hooks(node, g, y, operands, verbs)
             edges: tuple[Step | None, ...] = node.edges
             for i in range(len(edges)):
                 edge = edges[i]
                 if edge is None or not (above is None or edge in above or edge in only):  # type: ignore[operator]
                     continue
-                piece = _piece(node, i, g, y, operands, vjps if plainly else None, verbs)
+                if known is None:
+                    piece = _piece(node, i, g, y, operands, vjps if plainly else None, verbs)
+                else:
+                    piece = known[i]
                 if piece is None:
                     continue
                 if edge is ahead:
@@ -219,6 +225,17 @@ def hooked(step: Step, g: Any) -> Any:
     for hook in step.hooks or ():
         g = hook(g)
     return g
+
+
+def seen_by_hooks(node: Node, g: Any, y: Any, operands: tuple[Any, ...], verbs: Verbs) -> list[Any]:
+    """The cotangents of all operands, after the hooks that hang behind the node."""
+    pieces = [
+        None if edge is None else _piece(node, i, g, y, operands, None, verbs)
+        for i, edge in enumerate(node.edges)
+    ]
+    for post in node.posts or ():
+        pieces = post(pieces, g)
+    return pieces
 
 
 def reachable(roots: Iterable[Step]) -> list[Step]:

@@ -94,7 +94,7 @@ class Hooked(State):
         if not self.requires_grad:
             raise RuntimeError(advice.NO_RETAINING)
         if self._node is not None and not self.retains_grad:
-            _hooks(self._node).append(Keeper(self))
+            hung(self._node).append(Keeper(self))
 
     def register_hook(self, hook: Callable[[Any], Any]) -> Removable:
         """Call `hook(gradient)` before the gradient goes on; what it returns replaces it."""
@@ -103,7 +103,7 @@ class Hooked(State):
         step = self._step()
         if isinstance(step, Leaf):
             self._leaf = lambda: step  # a hook must outlive the graphs that pass here
-        hooks = _hooks(step)
+        hooks = hung(step)
         last = len(hooks)
         while last and isinstance(hooks[last - 1], Keeper):
             last -= 1
@@ -121,11 +121,12 @@ def move_keeper(tensor: State, before: Node | None) -> None:
     """A tensor that got a new node keeps the gradient of what it holds now."""
     keeper = None if before is None else _keeper(before, tensor)
     if keeper is not None and before is not None and tensor._node is not None:
-        _hooks(before).remove(keeper)
-        _hooks(tensor._node).append(keeper)
+        hung(before).remove(keeper)
+        hung(tensor._node).append(keeper)
 
 
-def _hooks(step: Step) -> list[Callable[[Any], Any]]:
+def hung(step: Step) -> list[Callable[[Any], Any]]:
+    """The hooks before a step."""
     if step.hooks is None:
         step.hooks = []
     return step.hooks

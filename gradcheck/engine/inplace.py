@@ -9,7 +9,7 @@ from gradcheck.engine import advice, views
 from gradcheck.engine.conversions import bare
 from gradcheck.engine.hooks import move_keeper
 from gradcheck.engine.recording import MODE
-from gradcheck.engine.tensor import Tensor, apply, tracked
+from gradcheck.engine.tensor import Tensor, apply, boxed, tracked
 from gradcheck.ops import TABLE
 from gradcheck.ops.indexing import is_basic
 from gradcheck.ops.row import Op
@@ -33,7 +33,7 @@ def write(
     result = apply(row, (before, *others), params)
     _refuse_misfit(t, result, assigns)
     t._share()
-    if not t._value.flags.writeable:
+    if not t._value.flags.writeable or _overlaps_itself(t._value):
         raise RuntimeError(advice.OVERLAP_ITSELF)
     t._value[...] = result._value
     t._cell[0] += 1
@@ -54,7 +54,10 @@ def set_item(t: Tensor, index: Any, value: Any) -> None:
             t._cell[0] += 1  # PyTorch counts the copy of what lies there already
             return
         _refuse_overlap(region, (value,))
-    write(t, TABLE["setitem"], (value,), {"index": index}, assigns=True)
+    if _overlaps_itself(t._value) and is_basic(index):
+        write(t[index], COPY_FROM, (boxed(value),), {}, assigns=True)
+    else:
+        write(t, TABLE["setitem"], (value,), {"index": index}, assigns=True)
 
 
 def refuse_if_leaf(t: Tensor, region: bool = False) -> None:
@@ -85,6 +88,13 @@ def _refuse_overlap(region: Any, others: tuple[Any, ...]) -> None:
         arrays = isinstance(other, np.ndarray) and isinstance(region, np.ndarray)
         if arrays and np.shares_memory(region, other) and not _same_place(region, other):
             raise RuntimeError(advice.OVERLAP)
+
+
+def _overlaps_itself(a: Any) -> bool:
+    """Whether entries share their memory: those that an expanded axis repeats."""
+    return isinstance(a, np.ndarray) and any(
+        n > 1 and step == 0 for n, step in zip(a.shape, a.strides, strict=True)
+    )
 
 
 def _same_place(a: Any, b: Any) -> bool:
@@ -176,6 +186,7 @@ def copy_(t: Tensor, source: Any) -> Tensor:
         raise TypeError(
             f"copy_(): argument 'other' (position 1) must be Tensor, not {type(source).__name__}"
         )
+    _refuse_overlap(t._value, (source,))
     return write(t, COPY_FROM, (source,), {}, assigns=True)
 
 

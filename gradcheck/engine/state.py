@@ -122,6 +122,12 @@ class State:
         """The end of the edge that leads here."""
         return step_of(self)
 
+    def _output_of(self, maker: str, index: int) -> Self:
+        """One of the views that a function gives together: none of them may be written alone."""
+        if self._view is not None:
+            self._view.origin = f"{maker} {index}"
+        return self
+
     def _share(self) -> None:
         """Give a number an address, so that two tensors can look at one memory."""
         if not isinstance(self._value, np.ndarray):
@@ -166,6 +172,11 @@ def step_of(t: State) -> Step:
     return leaf
 
 
+def _saved(row: Op, params: Mapping[str, Any]) -> bool:
+    """Whether a node's parameters are saved for backward, and gone after it."""
+    return row.saves is not None and row.saves(params)
+
+
 def record(  # noqa: PLR0917 - by position: it is called for every op
     row: Op,
     operands: tuple[Any, ...],
@@ -196,7 +207,7 @@ def record(  # noqa: PLR0917 - by position: it is called for every op
         tuple(values),
         params,
         out._value if keep_y else None,
-        tuple(watch) if keep_y or True in keep else None,
+        tuple(watch) if keep_y or True in keep or (params and _saved(row, params)) else None,
     )
     out._node, out._tracked = node, True
     if MODE.observe is not None:

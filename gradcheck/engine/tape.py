@@ -41,8 +41,8 @@ class Node:
     """
 
     __slots__ = (
-        "__weakref__", "edges", "forms", "hooks", "op", "operands", "order", "params", "span",
-        "watch", "y",
+        "__weakref__", "edges", "forms", "hooks", "op", "operands", "order", "params", "posts",
+        "span", "watch", "y",
     )  # fmt: skip
 
     op: Op
@@ -53,6 +53,7 @@ class Node:
     y: Any
     watch: tuple[Any, ...] | None
     hooks: list[Hook] | None
+    posts: list[Any] | None
     span: tuple[int, int] | None
     order: int
 
@@ -82,9 +83,11 @@ class Node:
             for i, edge in enumerate(self.edges)
             if self._is_seen(i)
         ]
-        if self.op.name in COMMUTING and self.forms[0] is None:
-            found.reverse()
-        return tuple(found)
+        return tuple(found[::-1] if self.is_turned() else found)
+
+    def is_turned(self) -> bool:
+        """Whether PyTorch has the operands the other way round: a number before a tensor."""
+        return self.op.name in COMMUTING and self.forms[0] is None
 
     def place(self, i: int) -> int:
         """Which output of PyTorch's backward function belongs to operand i."""
@@ -96,6 +99,18 @@ class Node:
         number = self.forms[i] is None and i in PARAMETERS.get(self.op.name, ())
         return not (number or self.op.vjp(i) is None)
 
+    def register_hook(self, hook: Callable[..., Any]) -> Any:
+        """Call `hook(grad_inputs, grad_outputs)` after the node; its answer goes on instead."""
+        return DOORS["post"](self, hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> Any:
+        """Call `hook(grad_outputs)` before the node; what it returns replaces them."""
+        return DOORS["pre"](self, hook)
+
+    def __getattr__(self, name: str) -> Any:
+        """`_saved_self`, `_saved_other`, `_saved_result`: what the node keeps for backward."""
+        return DOORS["saved"](self, name)
+
     def release(self) -> None:
         """Forget the saved values (not the edges): they were wanted once."""
         if self.watch is not None:
@@ -106,17 +121,22 @@ class Node:
 class Leaf:
     """PyTorch's AccumulateGrad: the end of a path, where a gradient lands in `.grad`."""
 
-    __slots__ = ("__weakref__", "hooks", "order", "variable")
+    __slots__ = ("__weakref__", "hooks", "order", "posts", "variable")
     edges: tuple["Step | None", ...] = ()
     next_functions: tuple[Any, ...] = ()
 
     variable: Any
     hooks: list[Hook] | None
+    posts: list[Any] | None
     order: int
 
     def name(self) -> str:
         """PyTorch's name of the node."""
         return "AccumulateGrad"
+
+    def register_hook(self, hook: Callable[..., Any]) -> Any:
+        """Call `hook((), grad_outputs)` when the gradient has landed."""
+        return DOORS["landed"](self, hook)
 
     def __repr__(self) -> str:
         """As PyTorch prints it."""
@@ -124,6 +144,9 @@ class Leaf:
 
 
 Step = Node | Leaf
+
+DOORS: dict[str, Callable[..., Any]] = {}
+"""What users find on nodes; `nodes`, above this module, fills them."""
 
 OUTPUT = "output"
 """The row of one output of an op that has several; outside, only the op itself is seen."""
@@ -190,7 +213,7 @@ def noted(  # noqa: PLR0917 - by position: it is called for every op
     node.params = params
     node.y = y
     node.watch = watch
-    node.hooks = node.span = None
+    node.hooks = node.posts = node.span = None
     node.order = native.tick()
     return node
 
@@ -199,7 +222,7 @@ def ended(variable: Any) -> Leaf:
     """The end of the paths to a leaf tensor."""
     leaf: Leaf = Leaf.__new__(Leaf)
     leaf.variable = variable
-    leaf.hooks = None
+    leaf.hooks = leaf.posts = None
     leaf.order = native.tick()
     return leaf
 

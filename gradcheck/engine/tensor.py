@@ -34,6 +34,7 @@ class Tensor(Convertible, Hooked):
     __array_priority__ = 1000
 
     backward: ClassVar[Callable[..., None]]  # attached by `autograd`, as operators by `methods`
+    register_post_accumulate_grad_hook: ClassVar[Callable[..., Any]]  # by `nodes`
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Refuse: a number kind is known by its type, and there is one of floats with a tape."""
@@ -61,10 +62,7 @@ class Tensor(Convertible, Hooked):
         if self.ndim == 0:
             raise TypeError("iteration over a 0-d tensor")
         for i in range(len(self._value)):
-            entry = self[i]
-            if entry._view is not None:
-                entry._view.origin = f"Unbind {i}"
-            yield entry
+            yield self[i]._output_of("Unbind", i)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         known: dict[Any, Any] = QUICK_UFUNCS
@@ -89,8 +87,9 @@ class Tensor(Convertible, Hooked):
     def __array_function__(
         self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        if function is np.full_like:  # the number that fills must not lose its gradient
-            return function(bare(args[0]), *args[1:], **kwargs)
+        if function in advice.LIKE:  # a buffer; the number that fills must not lose its gradient
+            made = function(bare(args[0]), *args[1:], **kwargs)
+            return Tensor(made) if made.dtype.kind == "f" else made
         if function in advice.PLAIN:
             return function(*map(bare, args), **kwargs)
         if function in BY_COMPOUND:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.engine import advice
 from gradcheck.engine.backward import unbroadcast
 from gradcheck.engine.hooks import move_keeper
 from gradcheck.engine.recording import MODE
@@ -23,6 +24,8 @@ Path = tuple[Any, Op, Mapping[str, Any]] | None
 """The last step of a path, and the path before it: as short to extend as to begin."""
 
 FOREIGN = "Function"
+READ_ONLY = ("diagonal", "broadcast_to")
+"""Rows whose views NumPy protects; a write looks itself whether it would hit an entry twice."""
 
 
 class View:
@@ -59,7 +62,7 @@ def forward(row: Op, x: State, params: Mapping[str, Any]) -> Any:
     """The value of a row that moves entries: as a view, also where NumPy copies a number out."""
     x._share()
     y = row.forward(x._value, **params)
-    if row.name == "diagonal":
+    if row.name in READ_ONLY:
         y.flags.writeable = x._value.flags.writeable
     if row.name != "getitem" or isinstance(y, np.ndarray):
         return y
@@ -81,8 +84,19 @@ def link(out: State, operands: tuple[Any, ...], row: Op, params: Mapping[str, An
             out._value = np.array(y)
             continue
         base, path = (x._view.base, x._view.path) if x._view else (x, None)
-        out._view = View(base, (path, row, params), "" if MODE.recording else "no_grad")
+        out._view = View(base, (path, row, params), _origin(x, row, params))
         out._cell = x._cell
+
+
+def _origin(x: State, row: Op, params: Mapping[str, Any]) -> str:
+    """What forbids writing into a view of x that is made now."""
+    if not MODE.recording:
+        return "no_grad"
+    before: str = x._view.origin if x._view else ""
+    if before.startswith(FOREIGN) or not before:
+        return ""
+    made = advice.bare_name(row.backward_name((x,), params))
+    return f"no_grad {made}" if before.startswith("no_grad") else f"{made} 0"
 
 
 def write_through(view: State, written: State) -> None:

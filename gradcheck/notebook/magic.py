@@ -16,7 +16,6 @@ from gradcheck.problem.record import Part
 from gradcheck.report.figures import value_text
 from gradcheck.report.judgements import line, place_in_answer, told
 from gradcheck.report.pages import environment
-from gradcheck.report.prose import inline, prose
 
 NODES = 24  # of a larger tape the last ones are drawn
 OPENS = "`%gradcheck FILE.yaml` opens a set of problems"
@@ -42,6 +41,7 @@ class Practice:
 
     shell: Any
     problems: dict[str, Problem] = field(default_factory=dict)
+    students: dict[str, str] = field(default_factory=dict)  # whose variant of a problem is asked
     keys: dict[str, Key] = field(default_factory=dict)
     answers: dict[str, dict[str, str]] = field(default_factory=dict)  # the last one to each part
 
@@ -55,12 +55,13 @@ class Practice:
                 raise GradcheckError(f"no file was named - {OPENS}")
             for file in files:
                 for problem in load(file).problems:
-                    self.problems[problem.id] = variant_for(problem, student)
+                    self.problems[problem.id] = problem
+                    self.students[problem.id] = student
                     self.keys.pop(problem.id, None)
                     self.answers.pop(problem.id, None)
         except (GradcheckError, OSError) as error:
             return _said(str(error))
-        html = _cell().listed(self.problems.values(), inline)
+        html = _cell().listed(self.problems.values())
         return Shown(str(html), "\n".join(self.problems))
 
     def answer(self, given: str, cell: str) -> Shown:
@@ -95,16 +96,14 @@ class Practice:
     def _key(self, id: str) -> Key:
         """The key to a problem, prepared when it is first asked."""
         if id not in self.keys:
-            self.keys[id] = key(self.problems[id])
+            self.keys[id] = key(variant_for(self.problems[id], self.students[id]))
         return self.keys[id]
 
     def _question(self, ready: Key) -> Shown:
         """The problem itself: its words, its program, its graph."""
         problem = ready.problem
-        module = _cell()
         given = {name: value_text(value) for name, value in ready.points[0].items()}
-        words = prose(problem.prompt)
-        html = module.asked(problem, given.items(), words, inline, Markup(_graph(ready)))
+        html = _cell().asked(problem, given.items(), Markup(_graph(ready)))
         at = ", ".join(f"{name} = {value}" for name, value in given.items())
         return Shown(str(html), f"{problem.title}\n{problem.prompt}{_source(ready)}\nat {at}")
 

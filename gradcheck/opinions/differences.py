@@ -39,6 +39,7 @@ from gradcheck.opinions.opinion import (
     estimate,
     reason,
 )  # fmt: skip
+from gradcheck.opinions.rows import by_rows
 
 START = 256  # bits: three times the largest exponent of a step, so that no quotient cancels
 PATIENCE = 4096  # bits, after which a comparison that is still open counts as a tie
@@ -56,6 +57,7 @@ Point = Mapping[str, Any]
 Pair = tuple[arb, arb]  # of the left and of the right
 
 
+@by_rows
 def differences(
     case: Case, steps: tuple[int, int, int] = STEPS, directions: int = DIRECTIONS
 ) -> Opinion:

@@ -1,7 +1,7 @@
 """What an opinion is: a value and a gradient, each with an error bar, or an abstention."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,42 @@ Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
+class Rows:
+    """A value differentiated entry by entry: its shape, and what is made of the rows that come.
+
+    `pieces` are the names and shapes of stretches of the value, where it is a gradient by several
+    inputs, one after another; without them it is one.
+    """
+
+    shape: tuple[int, ...]
+    pieces: tuple[tuple[str, tuple[int, ...]], ...] = ()
+
+    def units(self) -> Iterator[Array]:
+        """The cotangent of every entry of the value."""
+        for index in np.ndindex(self.shape):
+            unit = np.zeros(self.shape)
+            unit[index] = 1.0
+            yield unit
+
+    def blocks(self, wrt: tuple[str, ...]) -> Iterator[tuple[str, str, slice, tuple[int, ...]]]:
+        """The parts: its name, by what it is, which rows it has, and the shape that they have.
+
+        Of second derivatives by two inputs the one in the order of `wrt` is kept.
+        """
+        start = 0
+        for k, (piece, shape) in enumerate(self.pieces or (("", self.shape),)):
+            stop = start + int(np.prod(shape, dtype=int))
+            for name in wrt[k:] if self.pieces else wrt:
+                yield pair(piece, name) if piece else name, name, slice(start, stop), shape
+            start = stop
+
+
+def pair(first: str, second: str) -> str:
+    """What the second derivatives by two inputs are called."""
+    return f"{first}.{second}"
+
+
+@dataclass(frozen=True)
 class Case:
     """One function at one point: what the three opinions are asked about.
 
@@ -21,7 +57,7 @@ class Case:
     "ball", "float"); `inputs` holds float arrays or object arrays of exact Fractions;
     `cotangent` contracts a value that is not a scalar; `where()` says which part of the program's
     text is being evaluated just now, as (start, end). `zeros` are inputs that are always zero, and
-    are there to be differentiated by.
+    are there to be differentiated by. With `rows` every entry of the value is differentiated.
     """
 
     function: Callable[[str, Mapping[str, Any]], Any]
@@ -31,6 +67,19 @@ class Case:
     seed: int = 0
     where: Callable[[], tuple[int, int] | None] = lambda: None
     zeros: frozenset[str] = frozenset()
+    rows: Rows | None = None
+
+    @property
+    def parts(self) -> Mapping[str, str]:
+        """What the gradients are called, as the inputs or as blocks, and by which input each is."""
+        if self.rows is None:
+            return dict(zip(self.wrt, self.wrt, strict=True))
+        return {part: name for part, name, *_ in self.rows.blocks(self.wrt)}
+
+    def each_row(self) -> Iterator["Case"]:
+        """The question about each entry of the value alone."""
+        for unit in self.rows.units() if self.rows is not None else ():
+            yield replace(self, cotangent=unit, rows=None)
 
     def floats(self) -> dict[str, Array]:
         """The inputs as float arrays."""

@@ -20,6 +20,7 @@ from gradcheck.engine.tape import Node, Step
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.opinions.opinion import Array, Case, NotScalar, Opinion, estimate, reason
 from gradcheck.opinions.rounding import EPSILON, SAMPLES, noise, spread
+from gradcheck.opinions.rows import by_rows, stacked
 from gradcheck.opinions.tape import gradients_at, leaves_of, seed_of
 from gradcheck.ops.row import Op
 
@@ -28,6 +29,7 @@ HUMBLE = 16.0
 LEAVES_THE_TAPE = "plain numbers are taken out of tensors (.item(), .tolist(), deepcopy)"
 
 
+@by_rows
 def reverse(case: Case, samples: int = SAMPLES) -> Opinion:
     """Value and gradients by the tape, with bars; abstains where the program refuses tensors."""
     try:
@@ -53,7 +55,13 @@ def reverse(case: Case, samples: int = SAMPLES) -> Opinion:
 
 
 def once(case: Case, verbs: Verbs = RIGHT, rng: Any = None) -> tuple[Array, dict[str, Array]]:
-    """One forward and one backward pass: the bare value, and the gradient of each wrt input."""
+    """One forward and one backward pass: the bare value, and the gradient of each wrt input.
+
+    Of a case with rows there is one of each for every row.
+    """
+    if case.rows is not None:
+        found = [once(row, verbs, rng) for row in case.each_row()]
+        return found[0][0], stacked(case, [gradients for _, gradients in found])
     values = case.floats()
     if rng is not None:
         values = {name: v * noise(rng, v.shape) for name, v in values.items()}

@@ -21,6 +21,7 @@ from gradcheck.opinions.opinion import (
     estimate,
     reason,
 )  # fmt: skip
+from gradcheck.opinions.rows import by_rows, gradients_by_rows
 
 START = 128  # bits
 PATIENCE = 2048  # bits, after which a comparison that is still open counts as a tie
@@ -29,6 +30,7 @@ READABLE = 120  # operations of a closed form that is written out
 WRITTEN_OUT = 64  # entries
 
 
+@by_rows
 def symbolic(case: Case, *, write: bool = True, nodes: int = NODES) -> Opinion:
     """Value, gradients and closed forms of the path taken at the point, with proven error bars.
 
@@ -46,6 +48,7 @@ def symbolic(case: Case, *, write: bool = True, nodes: int = NODES) -> Opinion:
             return Opinion("symbolic", abstains=reason(error))
 
 
+@gradients_by_rows
 def gradients_at(case: Case, bits: int) -> dict[str, Array]:
     """The gradients as arbs at a precision, from the closed form of the path taken.
 

@@ -60,7 +60,10 @@ class Tape:
 
 
 def record(case: Case) -> Tape | None:
-    """The tape of the program at the point; None where the value depends on no wrt input."""
+    """The tape of the program at the point; None where the value depends on no wrt input.
+
+    Where every entry of the value is asked for, the pass back is that of their sum.
+    """
     nodes: list[Node] = []
     values: dict[Node, tuple[Any, tuple[Any, ...]]] = {}
 
@@ -73,7 +76,8 @@ def record(case: Case) -> Tape | None:
     with watched(observe=observe), np.errstate(all="ignore"):
         out = case.function("tensor", leaves)
     value = np.asarray(bare(out))
-    seed = seed_of(value, case.cotangent)
+    ones = np.ones(value.shape) if case.rows is not None else case.cotangent
+    seed = seed_of(value, ones)
     if not isinstance(out, Tensor) or not out.requires_grad:
         return None
     return Tape(case, out._step(), seed, value, leaves, nodes, values)

@@ -1,6 +1,7 @@
 """Activations and their normalised kin, as neural networks use them."""
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -292,7 +293,7 @@ def _layer_norm_rule(g: Any, x: Any, weight: Any, axis: tuple[int, ...], eps: fl
 def _layer_norm_defined(x: Any, weight: Any, bias: Any, axis: tuple[int, ...], eps: float) -> Any:
     mean = np.mean(x, axis=axis, keepdims=True)
     variance = np.mean(x * x, axis=axis, keepdims=True) - mean * mean
-    return (x - mean) / np.sqrt(variance + eps) * weight + bias
+    return (x - mean) / np.sqrt(variance + Fraction(str(eps))) * weight + bias
 
 
 layer_norm = op(

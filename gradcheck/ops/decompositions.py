@@ -199,7 +199,7 @@ def _solved_in_balls(a: Any, b: Any) -> Any:
 solve = op(
     np.linalg.solve,
     vjps=(
-        lambda g, y, a, b: -_outer_of(_solved(a.mT, g, np.ndim(b)), y, np.ndim(b)),
+        lambda g, y, a, b: -_outer_of(_solved(a.mT, g, b.ndim), y, b.ndim),
         lambda g, y, a, b: _solved(a.mT, g, b.ndim),
     ),
     symbolic=Composed(lambda a, b: stacked(_inverse_by_elimination)(a) @ b),

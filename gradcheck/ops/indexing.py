@@ -43,6 +43,11 @@ def _is_place(part: Any) -> bool:
     return isinstance(part, int | np.integer | slice) and not isinstance(part, bool)
 
 
+def _by_arrays(params: Mapping[str, Any]) -> bool:
+    """Whether the index has arrays, which PyTorch saves for backward."""
+    return not is_basic(params["index"])
+
+
 def _scattered(g: Any, shape: tuple[int, ...], index: Any) -> Any:
     out = np.zeros(shape, g.dtype)
     if is_basic(index):
@@ -70,6 +75,7 @@ getitem = op(
     vjps=(lambda g, y, x, index: scatter(g, shape=x.shape, index=index),),
     grad_fn=_index_name,
     elementwise=False,
+    saves=_by_arrays,
     rounds=False,
     params=("index",),
     example=Example("a[[0, 2, 2]] * b", {"a": (3,), "b": (3,)}),
@@ -81,6 +87,7 @@ scatter: Op = op(
     vjps=(lambda g, y, x, shape, index: g[index],),
     grad_fn="IndexPutBackward0",
     elementwise=False,
+    saves=_by_arrays,
     rounds=False,
     params=("shape", "index"),
     example=Example("scatter(a, (2, 2), (1,)) * b", {"a": (2,), "b": (2, 2)}),
@@ -98,6 +105,7 @@ setitem: Op = op(
         "CopySlices" if is_basic(params["index"]) else "IndexPutBackward0"
     ),
     elementwise=False,
+    saves=_by_arrays,
     rounds=False,
     params=("index",),
     example=Example("setitem(a, 2 * b, 1) * c", {"a": (2, 3), "b": (3,), "c": (2, 3)}),
@@ -115,6 +123,7 @@ take = op(
     ),
     elementwise=False,
     size="taken",
+    saves=lambda params: True,
     rounds=False,
     arrange=lambda x, indices, axis=None: ((x,), {"indices": _position(indices), "axis": axis}),
     example=Example("take(a, [0, 2, 2]) * b", {"a": (3,), "b": (3,)}),
@@ -130,6 +139,7 @@ take_along_axis = op(
     grad_fn="GatherBackward0",
     elementwise=False,
     size="taken",
+    saves=lambda params: True,
     rounds=False,
     arrange=lambda x, indices, axis=-1: ((x,), {"indices": _position(indices), "axis": axis}),
     example=Example("take_along_axis(a, i, 1) * b", {"a": (2, 3), "b": (2, 1), "i": [[1], [0]]}),

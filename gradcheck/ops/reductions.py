@@ -30,6 +30,7 @@ sum = op(
     ),
     grad_fn=lambda operands, params: f"SumBackward{int(params.get('axis') is not None)}",
     elementwise=False,
+    neutral=0.0,
     params=("axis", "keepdims"),
     example=Example("sum(a, axis=0) * b", {"a": (3, 2), "b": (2,)}),
 )
@@ -119,6 +120,7 @@ prod = op(
     ),
     grad_fn=lambda operands, params: f"ProdBackward{int(params.get('axis') is not None)}",
     elementwise=False,
+    neutral=1.0,
     params=("axis", "keepdims"),
     example=Example("prod(a, axis=0) * b", {"a": (3, 2), "b": (2,)}),
 )

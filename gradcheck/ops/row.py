@@ -73,7 +73,9 @@ class Op:
     `params` names the arguments after them; `arrange` does both where NumPy's order is another, and
     `respelled` is then the NumPy call that exact kinds make in its stead: a cell beside `forward`.
     Of balls, `undefined` says that there is no real value, `unseen` that an argument has no
-    influence (see `domains`). `size` is a word of `language.running.sizes`: how much a call makes.
+    influence (see `domains`). `saves` says whether parameters are saved for backward (arrays of
+    places), `neutral` what stands for the entries that NumPy's `where=` leaves out. `size` is a
+    word of `language.running.sizes`: how much a call makes.
     """
 
     name: str
@@ -94,6 +96,8 @@ class Op:
     arrange: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]] | None = None
     respelled: Callable[..., Any] | None = None
     rounds: bool = True
+    saves: Callable[[Mapping[str, Any]], bool] | None = None
+    neutral: float | None = None
     school: tuple[str, ...] = ()
     example: Example | None = None
     _keeps: dict[tuple[bool, ...], tuple[tuple[bool, ...], bool]] = field(default_factory=dict)
@@ -134,6 +138,8 @@ class Op:
         for key, value in kwargs.items():
             if key in self.params:
                 params[key] = value
+            elif key == "where" and self.neutral is not None:
+                args = (np.where(value, args[0], self.neutral), *args[1:])
             elif not (value is None or value is np._NoValue or (key == "dtype" and _double(value))):
                 raise TypeError(
                     f"{self.name} does not take `{key}=` here; "

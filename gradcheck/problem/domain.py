@@ -32,9 +32,11 @@ def check_value(problem: Problem, point: Point) -> None:
     if value is None:
         raise TextError([_complaint(problem, None, "the program ends without a value", _LAST)])
     _check_cotangent(problem, np.shape(value))
-    if problem.cotangent is None and np.size(value) != 1:
+    if problem.cotangent is None and np.size(value) != 1 and not problem.jacobian:
         words = f"the value has the shape {np.shape(value)}: which sum of its entries is meant?"
         cure = "add `cotangent:` with a number for each entry, or end with `(...).sum()`"
+        if problem.order == 1:
+            cure += "; `jacobian: true` asks for all of them"
         raise TextError([_complaint(problem, _last(problem), words, cure)])
     if not np.all(np.isfinite(np.asarray(value, dtype=np.float64))):
         row, span = lost[0] if lost else (None, None)

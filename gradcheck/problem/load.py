@@ -21,7 +21,7 @@ from gradcheck.language.kinds import VOCABULARY
 from gradcheck.language.leaves import leaves
 from gradcheck.language.rules.classes import members
 from gradcheck.language.rules.vocabulary import nearest
-from gradcheck.opinions.opinion import Array
+from gradcheck.opinions.opinion import Array, pair
 from gradcheck.problem.arrays import exact_array, exact_number
 from gradcheck.problem.made import assigned, shapes, with_made
 from gradcheck.problem.record import USUAL, Input, Part, Problem, ProblemSet, too_large, unnameable
@@ -154,6 +154,8 @@ class _Reader:
             wrt,
             parts,
             cotangent,
+            model.order,
+            model.jacobian,
             model.points,
             {**_credit(self.whole.credit), **_credit(model.credit)},
             model.brackets or self.whole.brackets,
@@ -314,6 +316,28 @@ class _Reader:
                 self._complain(("wrt", k), f"`{name}` does not require grad", "drop it here")
         return tuple(self.model.wrt)
 
+    def _asked(self, wrt: tuple[str, ...]) -> Sequence[str]:
+        """What is asked by default: the gradients by inputs, or the blocks of a Hessian."""
+        if self.model.order == 1:
+            return wrt
+        return [pair(a, b) for k, a in enumerate(wrt) for b in wrt[k:]]
+
+    def _check_order(self, has_own: bool, has_made: bool) -> None:
+        """Complain of derivatives of derivatives where they are not followed."""
+        for key, given in (("order", self.model.order == 2), ("jacobian", self.model.jacobian)):
+            if given and has_own:
+                words = "a program that goes back by itself is asked for what it leaves"
+                self._complain((key,), words, "drop it here", key=True)
+            elif given and self.model.cotangent is not None:
+                words = f"`{key}` asks for every entry, and `cotangent` for one sum of them"
+                self._complain((key,), words, "keep one of them", key=True)
+            elif given and has_made:
+                words = f"`{key}` is asked by inputs, not by values that the program assigns"
+                self._complain((key,), words, "name inputs in `wrt:`", key=True)
+        if self.model.order == 2 and self.model.jacobian:
+            words = "a Jacobian of second derivatives is not followed"
+            self._complain(("order",), words, "keep `order: 2` or `jacobian: true`", key=True)
+
     def _parts(
         self,
         wrt: tuple[str, ...],
@@ -322,13 +346,14 @@ class _Reader:
         own: Sequence[str],
     ) -> tuple[Part, ...]:
         asks = self.model.ask or {f"{leaf}.grad": f"{leaf}.grad" for leaf in own}
-        names = list(asks or wrt)
+        names = list(asks or self._asked(wrt))
         for name in self.model.weights:
             if name not in names:
                 cure = f"one of {', '.join(names)}"
                 self._complain(("weights", name), f"`{name}` is not a part", cure, key=True)
         total = sum(self.model.weights.get(name, 1.0) for name in names) or 1.0
         share = {name: self.model.weights.get(name, 1.0) / total for name in names}
+        self._check_order(bool(asks), bool(set(wrt) - inputs.keys()))
         if not asks:
             return tuple(Part(name, share[name]) for name in names)
         known = (*inputs, *(_assigned(program) if program else ()), *READABLE)

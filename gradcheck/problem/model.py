@@ -73,6 +73,13 @@ class ProblemModel(Strict):
         description="inputs, or values that the program assigns; default: inputs that require grad",
     )
     cotangent: Numbers | None = Field(None, description="needed where the value is not a scalar")
+    order: Literal[1, 2] = Field(
+        1, description="2: second derivatives, the Hessian of a program that ends in one number"
+    )
+    jacobian: bool = Field(
+        default=False,
+        description="true: the gradient of every entry of the value, not of one number",
+    )
     points: Annotated[float, Field(ge=0)] = Field(1.0, description="what the problem is worth")
     weights: dict[str, Annotated[float, Field(ge=0)]] = Field(
         default_factory=dict, description="how the points are shared among parts; default: evenly"

@@ -16,7 +16,8 @@ from gradcheck.language import Budget, Outcome, Program, check_program, executin
 from gradcheck.language.kinds import KINDS, VOCABULARY
 from gradcheck.language.program import assignments, places
 from gradcheck.language.running.run import run
-from gradcheck.opinions.opinion import Array, Case
+from gradcheck.opinions.again import twice
+from gradcheck.opinions.opinion import Array, Case, Rows
 
 Point = Mapping[str, Array]
 T = TypeVar("T")
@@ -81,6 +82,8 @@ class Problem:
     wrt: tuple[str, ...]
     parts: tuple[Part, ...]
     cotangent: Array | None = None
+    order: int = 1
+    jacobian: bool = False
     points: float = 1.0
     credit: Mapping[str, float] = field(default_factory=dict)
     brackets: str = "strict"
@@ -106,6 +109,11 @@ class Problem:
         names = [name for name, _ in assignments(self.program.tree)]
         return tuple(n for n in reversed(names) if n in self.inputs and self.inputs[n].made)
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether every entry of a value is differentiated: a Jacobian, or second derivatives."""
+        return self.jacobian or self.order == 2
+
     def nearer(self, part: str) -> tuple[str, ...]:
         """Of the program's own values those that lie between a part and the loss, or beside."""
         return self.made[: self.made.index(part)] if part in self.made else self.made
@@ -130,6 +138,11 @@ class Problem:
     def case(self, point: Point) -> Case:
         """The question for the three opinions at one point."""
         case = Case(self.value_on, point, self.wrt, self.cotangent, self.seed, executing)
+        if self.order == 2:
+            return twice(case)
+        if self.jacobian:
+            floats = {name: np.array(v, dtype=np.float64) for name, v in point.items()}
+            return replace(case, rows=Rows(np.shape(self.value_on("float", floats))))
         return replace(case, zeros=frozenset(self.made)) if self.made else case
 
     def value_on(self, kind: str, inputs: Mapping[str, Any]) -> Any:

@@ -115,6 +115,11 @@ def filled(text: str, variant: Mapping[str, Any]) -> str:
     return MARK.sub(value, text)
 
 
+def titled(problem: Problem) -> str:
+    """The title of a problem that is listed: where numbers are drawn, with their letters."""
+    return filled(problem.title or problem.id, {name: name for name in problem.choices})
+
+
 def readable(value: Array) -> Any:
     """Exact numbers as JSON has them: whole ones as such, others as decimals, in nested lists."""
     return _readable(value.tolist())

@@ -1,14 +1,15 @@
 """The gradients of arrays, a line each: shape, norm, widest bar, verdict, closed form; entries."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from rich.console import Console, ConsoleOptions
 from rich.text import Text
 
-from gradcheck.closed_forms.notation import Notation, sizes_in
+from gradcheck.closed_forms.notation import Notation
+from gradcheck.closed_forms.shown import Shown
 from gradcheck.report.figures import bar, plain
 from gradcheck.verdict.consult import Part, Verdict
 
@@ -16,19 +17,7 @@ MOST = 8  # rows and columns of a matrix that is shown, and an ellipsis beyond
 BUDGET = 24  # lines of entries under one problem; beyond, the lines alone fill a screen
 DIGITS = 5
 SLICES = 2
-LETTERS = "nmklpq"
 LEAST_CHOICE = 10  # columns: a number in so many digits, its sign, and a blank
-
-
-@dataclass(frozen=True)
-class Forms:
-    """Closed forms of arrays as NumPy text, and how many axes every name in them has."""
-
-    texts: Mapping[str, str] = field(default_factory=dict)
-    axes: Mapping[str, int] = field(default_factory=dict)
-
-
-NO_FORMS = Forms()
 
 
 @dataclass(frozen=True)
@@ -40,14 +29,14 @@ class Gradients:
 
     verdict: Verdict
     shapes: Mapping[str, tuple[int, ...]]
-    forms: Forms
+    forms: Shown
     styles: Mapping[str, str]
     all_entries: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         """A line or two a tensor, and its entries where there is room for all of them."""
         signs = in_signs(console)
-        notation = notation_of(self.forms.texts.values(), self.forms.axes) if signs else None
+        notation = Notation(self.forms.axes, self.forms.rows) if signs else None
         way = _Way(signs, notation)
         width = options.max_width
         parts = [self.verdict.parts[name] for name in self.shapes]
@@ -57,10 +46,10 @@ class Gradients:
             yield from self._line(part, way, width)
             if shown:
                 yield from (Text(f"    {line}", style="dim") for line in blocks[part.name])
-        if notation is not None and notation.sizes:
-            yield legend(notation)
-        if not shown:
-            yield Text("every entry: --entries", style="dim")
+        notes = [legend(notation)] if notation is not None and notation.sizes else []
+        notes += [] if shown else [Text("every entry: --entries", style="dim")]
+        if notes:
+            yield Text("; ", style="dim").join(notes)
 
     def _line(self, part: Part, way: "_Way", width: int) -> Iterator[Text]:
         label = way.label(part.name)
@@ -70,16 +59,23 @@ class Gradients:
             line.append(f"  norm {norm}")
             line.append(f"  {bar(self._widest(part.name))}", style="dim")
         line.append(f"  {part.verdict}", style=self.styles[part.verdict])
-        form = self.forms.texts.get(part.name)
-        if form is None:
+        text = self._form(part.name, signs=way.signs)
+        if not text:
             yield line
             return
-        text = way.form(form)
         if line.cell_len + len(text) + 4 <= width:
-            yield line.append(f"  = {text}")
+            yield line.append(f"  {text}")
             return
         yield line
-        yield from folded(f"= {text}", width)
+        yield from folded(text, width)
+
+    def _form(self, name: str, *, signs: bool) -> str:
+        """`= X.T @ R`, or `[i,j] = ...` where that is no product of matrices; nothing without."""
+        if name in self.forms.indexed and (signs or name not in self.forms.texts):
+            return self.forms.indexed[name]
+        text = self.forms.texts.get(name, "")
+        text = self.forms.signs.get(name, text) if signs else text
+        return text and f"= {text}"
 
     def _widest(self, name: str) -> float:
         """The widest error bar that any opinion has on an entry."""
@@ -94,21 +90,28 @@ class Gradients:
         return list(matrix(part.gradient.value, width - 4, dots, self.all_entries))
 
 
+def derivative(part: str, sign: str = "d", name: Callable[[str], str] = str) -> str:
+    """`d/dx`; of a block `x.y` of second derivatives `d²/dx dy`, or `d2/dx2` where it is `x.x`."""
+    first, _, second = part.partition(".")
+    if not second or second == "grad":
+        return f"{sign}/{sign}{name(part)}"
+    high = "²" if sign == "∂" else "2"
+    if first == second:
+        return f"{sign}{high}/{sign}{name(first)}{high}"
+    return f"{sign}{high}/{sign}{name(first)} {sign}{name(second)}"
+
+
 def in_signs(console: Console) -> bool:
     """Whether mathematics is shown in signs: on a terminal that has them."""
     return console.is_terminal and "utf" in console.encoding.lower()
 
 
-def notation_of(texts: Iterable[str], axes: Mapping[str, int], end: str = "L") -> Notation:
-    """The signs, with a letter for every size that the texts speak of."""
-    letters = (letter for letter in LETTERS if letter not in axes)
-    return Notation(axes, dict(zip(sizes_in(texts), letters, strict=False)), end)
-
-
 def legend(notation: Notation) -> Text:
-    """What the letters stand for."""
-    words = (f"{letter} = {size}" for size, letter in notation.sizes.items())
-    return Text(f"  {', '.join(words)}", style="dim")
+    """What `n` stands for."""
+    words = dict.fromkeys(notation.sizes.values())
+    sizes = [next(s for s, each in notation.sizes.items() if each == letter) for letter in words]
+    pairs = (f"{letter} = {size}" for letter, size in zip(words, sizes, strict=True))
+    return Text(", ".join(pairs), style="dim")
 
 
 @dataclass(frozen=True)
@@ -132,13 +135,13 @@ class _Way:
     notation: Notation | None
 
     def label(self, name: str) -> str:
-        return f"d/d{name}" if self.notation is None else f"∂/∂{self.notation.name(name)}"
+        return derivative(name, "d" if self.notation is None else "∂", self._name)
+
+    def _name(self, name: str) -> str:
+        return name if self.notation is None else self.notation.name(name)
 
     def shape(self, shape: tuple[int, ...]) -> str:
         return ("×" if self.signs else "x").join(map(str, shape)) or "scalar"
-
-    def form(self, text: str) -> str:
-        return text if self.notation is None else self.notation.written(text)
 
 
 def folded(text: str, width: int) -> Iterator[Text]:

@@ -12,11 +12,11 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from gradcheck.problem.variants import filled
+from gradcheck.problem.variants import filled, titled
 from gradcheck.report.classes import VERDICTS
 from gradcheck.report.findings import Line, mistake_name, unnamed, witness_words
 from gradcheck.report.mathml import mathml
-from gradcheck.report.prose import prose
+from gradcheck.report.prose import inline, prose
 
 SLUG = 40  # letters of a student's name in the name of the file
 LONGEST = 2_000  # characters of an answer on a page
@@ -78,9 +78,14 @@ def spread(totals: Sequence[float], possible: float) -> list[tuple[str, int]]:
 
 @cache
 def environment() -> Environment:
-    """Jinja2 with everything escaped, and nothing left out by mistake."""
+    """The templates of this room."""
+    return templates("gradcheck.report")
+
+
+def templates(package: str) -> Environment:
+    """The templates of a package: everything escaped, and nothing left out by mistake."""
     found = Environment(
-        loader=PackageLoader("gradcheck.report", "templates"),
+        loader=PackageLoader(package, "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -91,9 +96,11 @@ def environment() -> Environment:
         "typed": typed,
         "coded": coded,
         "prose": lru_cache(maxsize=1_000)(prose),
+        "inline": inline,
         "mistake_name": mistake_name,
         "points": lambda value: f"{value:.6g}",
         "page": page_name,
+        "titled": titled,
     }
     found.globals |= {"witness": witness_words, "unnamed": unnamed, "marked": marked}
     return found

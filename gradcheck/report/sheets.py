@@ -13,7 +13,6 @@ from gradcheck.problem.variants import readable
 from gradcheck.report.latex import latex
 from gradcheck.report.mathml import mathml
 from gradcheck.report.pages import environment
-from gradcheck.report.prose import inline, prose
 
 MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+.!|$~-])")
 
@@ -31,7 +30,7 @@ def sheets_page(title: str, sheets: Sequence[Sheet]) -> str:
     """One sheet or many as HTML, each on paper of its own."""
     shown = [(sheet, [_shown(problem) for problem in sheet.problems]) for sheet in sheets]
     template = environment().get_template("sheet.html")
-    return template.render(title=title, sheets=shown, prose=prose, inline=inline)
+    return template.render(title=title, sheets=shown)
 
 
 def sheet_markdown(title: str, sheet: Sheet) -> str:

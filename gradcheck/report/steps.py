@@ -11,7 +11,7 @@ from gradcheck.closed_forms.derive import PREFIX
 from gradcheck.closed_forms.notation import Notation
 from gradcheck.derivation import Stage, Steps, Walked
 from gradcheck.report.figures import SHOWN_ENTRIES, plain
-from gradcheck.report.gradients import folded, in_signs, legend, matrix, notation_of
+from gradcheck.report.gradients import folded, in_signs, legend, matrix
 
 
 def steps_shown(derivation: Steps | Walked) -> RenderableType:
@@ -39,12 +39,12 @@ class Chain:
         width = options.max_width
         taken = {stage.name for stage in (*stages, *self.walked.forward)}
         end = self.walked.end if self.walked.end != "value" or "L" in taken else "L"
-        notation = notation_of([s.text for s in stages], self._axes(), end) if signs else None
+        notation = Notation(self._axes(), self.walked.rows, end) if signs else None
         yield Text("the chain rule, from the value down", style="dim")
         for stage in stages:
             yield from self._stage(stage, notation, width)
         if notation is not None and notation.sizes:
-            yield legend(notation)
+            yield Text.assemble("  ", legend(notation))
 
     def _axes(self) -> dict[str, int]:
         """How many axes the names in the formulas have."""

@@ -9,12 +9,13 @@ import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from gradcheck.closed_forms.notation import Latex
+from gradcheck.closed_forms.scalars import shortest
+from gradcheck.closed_forms.shown import Shown
 from gradcheck.opinions.opinion import Opinion
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Point
 from gradcheck.report.figures import SHOWN_ENTRIES, bar, nested, nested_text, numbers, plain
-from gradcheck.report.gradients import NO_FORMS, Forms, Formula, Gradients
+from gradcheck.report.gradients import Formula, Gradients, derivative
 from gradcheck.report.rows import Rows, indented
 from gradcheck.report.underline import underlined
 from gradcheck.verdict.consult import Entry, Verdict
@@ -42,6 +43,7 @@ MEANINGS = {
 ENTRIES = 12
 READABLE = 150
 NO_TEXTS: Mapping[str, str] = {}
+NOT_SHOWN = Shown()
 
 
 def _meaning(verdict: Verdict) -> str:
@@ -57,7 +59,7 @@ def problem_report(
     point: Point,
     verdict: Verdict,
     steps: RenderableType | None,
-    forms: Forms,
+    forms: Shown,
     *,
     entries: bool = False,
 ) -> RenderableType:
@@ -68,10 +70,10 @@ def problem_report(
     """
     blocks = [headed(problem)]
     blocks += [indented(line, 2) for line in _drawn(problem, point)]
-    value = verdict.value
-    if value is not None and value.balls.ndim == 0:
-        blocks.append(Text(f"  value  {plain(float(value.value))}"))
-    shapes = {name: given.shape for name, given in problem.inputs.items()}
+    value = _value(problem, point, verdict)
+    if value is not None and np.ndim(value) == 0:
+        blocks.append(Text(f"  value  {plain(float(value))}"))
+    shapes = _shapes(problem, verdict)
     blocks += gradients(verdict, shapes, forms, entries)
     blocks += [indented(line, 2) for line in _findings(problem, verdict)]
     if steps is not None:
@@ -79,10 +81,26 @@ def problem_report(
     return Group(*blocks, Text(""))
 
 
+def _value(problem: Problem, point: Point, verdict: Verdict) -> Any:
+    """The program's value; where second derivatives are asked, that of a run in float64."""
+    if problem.order == 1:
+        return None if verdict.value is None else verdict.value.value
+    return problem.value_on("float", {n: np.array(v, dtype=np.float64) for n, v in point.items()})
+
+
+def _shapes(problem: Problem, verdict: Verdict) -> dict[str, tuple[int, ...]]:
+    """The shape of every gradient: its input's, or its own where there is one for each entry."""
+    shapes = {name: given.shape for name, given in problem.inputs.items()}
+    if not problem.has_rows:
+        return shapes
+    known = {name: part.gradient for name, part in verdict.parts.items()}
+    return shapes | {name: g.shape for name, g in known.items() if g is not None}
+
+
 def gradients(
     verdict: Verdict,
     shapes: Mapping[str, tuple[int, ...]],
-    forms: Forms = NO_FORMS,
+    forms: Shown = NOT_SHOWN,
     entries: bool = False,
     written: int = SHOWN_ENTRIES,
 ) -> Iterator[RenderableType]:
@@ -140,7 +158,7 @@ def opinions_table(
 
 
 def _label(name: str, index: tuple[int, ...]) -> str:
-    return f"d/d{name}" + (f"[{', '.join(map(str, index))}]" if index else "")
+    return derivative(name) + (f"[{', '.join(map(str, index))}]" if index else "")
 
 
 def _cell(opinion: Opinion, part: str, index: tuple[int, ...], entry: Entry | None) -> Text:
@@ -181,7 +199,7 @@ def closed_forms(
             if interval is not None:
                 found.append(Text(f"{label} in {_between(interval)}"))
                 continue
-            written = str(entries[index])
+            written = str(shortest(entries[index]))
             if len(written) <= READABLE or not index:
                 found.append(Formula(label, written))
     if opinion.conditions and (found or forms):
@@ -234,14 +252,17 @@ def summary(verdicts: Sequence[str]) -> Text:
     return Text(f"{len(verdicts)} problems: {words}")
 
 
-def json_line(problem: Problem, verdict: Verdict, forms: Forms = NO_FORMS) -> str:
+def json_line(problem: Problem, point: Point, verdict: Verdict, forms: Shown = NOT_SHOWN) -> str:
     """The contract's line of `solve --json`."""
-    value = None if verdict.value is None else nested(verdict.value.value)
+    value = _value(problem, point, verdict)
+    value = None if value is None else nested(np.asarray(value))
     line: dict[str, Any] = {"problem": problem.id, "verdict": verdict.verdict, "value": value}
     line["parts"] = {name: json_part(verdict, name) for name in verdict.parts}
     for name, form in forms.texts.items():
         line["parts"][name]["matrix_form"] = form
-        line["parts"][name]["latex"] = Latex(forms.axes).written(form)
+        line["parts"][name]["latex"] = forms.latex.get(name)
+    for name, form in forms.indexed.items():
+        line["parts"][name]["index_form"] = form
     notes = [f"{_where(e)}: {e.why}" for e in verdict.entries if e.why] + list(verdict.notes)
     if notes:
         line["notes"] = notes

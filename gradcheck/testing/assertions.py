@@ -243,7 +243,7 @@ def _raised(result: Result) -> Result:
 def _claimed(gradient: Any, by: Callable[..., Any] | None, point: Call) -> Claim:
     if by is None:
         return Claim(point, point.by_name(gradient))
-    return Claim(point, point.by_name(by(point.fresh())), by)
+    return Claim(point, by=by)
 
 
 def _pulled(

@@ -60,7 +60,7 @@ class Call:
 
     def case(self, seed: int, cotangent: Array | None = None) -> Case:
         """The question for the three opinions; the other arguments stay what they are."""
-        inputs = {n: np.array(self.args[i], dtype=np.float64) for n, i in self._placed()}
+        inputs = {n: _doubles(self.args[i]) for n, i in self._placed()}
         if cotangent is None and self.shape():
             cotangent = signed(np.random.default_rng(seed), self.shape())
         where = partial(source.here, source.file_of(self.function))
@@ -110,6 +110,13 @@ def call(f: Callable[..., Any], args: Sequence[Any], wrt: int | Sequence[int] | 
     if wrt is None and not any(map(_is_float, plain)):
         plain = tuple(np.array(a, dtype=np.float64)[()] if _is_whole(a) else a for a in plain)
     return Call(f, plain, _names(f, len(plain)), _positions(plain, wrt))
+
+
+def _doubles(value: Any) -> Array:
+    """The numbers of an argument for reading only: in float64, and not copied if they are so."""
+    found = np.asarray(value, dtype=np.float64).view()
+    found.flags.writeable = False
+    return found
 
 
 def _copied(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -39,12 +39,20 @@ Mender = Callable[[Sequence[Verdict], Sequence["Claim"]], "Repair | None"]
 
 @dataclass(frozen=True)
 class Claim:
-    """Gradients claimed at one point, and how to make them again on other numbers, if known."""
+    """Gradients given at one point, or how to make them there and on other numbers, or both."""
 
     call: Call
-    gradients: Mapping[str, Any]
+    given: Mapping[str, Any] | None = None
     by: Callable[..., Any] | None = None
     cotangent: Array | None = None
+
+    @cached_property
+    def gradients(self) -> Mapping[str, Any]:
+        """What is claimed, made when it is first asked for."""
+        if self.given is not None:
+            return self.given
+        assert self.by is not None
+        return self.call.by_name(self.made(self.by, self.call.fresh()))
 
     @property
     def again(self) -> Callable[[list[Any]], Any] | None:

@@ -140,5 +140,6 @@ def _any_differs(some: Any, others: Any) -> bool:
 
 def _differs(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray | float) and isinstance(b, np.ndarray | float):
-        return not np.array_equal(a, b, equal_nan=np.asarray(a).dtype.kind == "f")
+        floats = np.asarray(a).dtype.kind == "f"
+        return not (np.array_equal(a, b) or (floats and np.array_equal(a, b, equal_nan=True)))
     return False

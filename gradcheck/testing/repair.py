@@ -6,6 +6,7 @@ cotangent that was asked is the mistake, undone; it needs no model of what the f
 
 import ast
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -203,6 +204,7 @@ def _compiled(built: Any, function: FunctionType) -> CodeType | None:
     inner = value if isinstance(value, ast.FunctionDef) else ast.Expr(value)
     around = ast.parse(f"def around({', '.join(function.__code__.co_freevars)}): pass")
     around.body[0].body = [inner]  # type: ignore[attr-defined]
-    whole = compile(ast.fix_missing_locations(around), "<repair>", "exec")
+    with warnings.catch_warnings(action="ignore"):  # of an edit that makes no sense
+        whole = compile(ast.fix_missing_locations(around), "<repair>", "exec")
     held = next(c for c in whole.co_consts if isinstance(c, CodeType))
     return next((c for c in held.co_consts if isinstance(c, CodeType) and c.co_name == name), None)

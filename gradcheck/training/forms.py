@@ -16,7 +16,7 @@ from gradcheck.engine.tensor import Tensor
 from gradcheck.errors import GradcheckError
 from gradcheck.language.kinds import CONSTANTS, KINDS, NumberKind
 from gradcheck.numbers.scalars import Scalars
-from gradcheck.training.slopes import WAYS
+from gradcheck.opinions.again import WAYS
 
 Array = np.ndarray[Any, Any]
 How = Callable[[NumberKind], Callable[..., Any]]

@@ -99,14 +99,14 @@ def read(case: Case, opinions: Sequence[Opinion]) -> Verdict:
     by_name = {opinion.name: opinion for opinion in opinions}
     if len(given) < 2:
         why = "; ".join(_abstentions(opinions))
-        parts = {name: _lonely_part(name, given) for name in case.wrt}
+        parts = {name: _lonely_part(name, given) for name in case.parts}
         grave = _gravest(["undecided", *(part.verdict for part in parts.values())])
         broken = tuple(e for part in parts.values() for e in part.entries if e.verdict != "kink")
         notes = (why, *power(case, given))
         return Verdict(grave, _value(given), parts, by_name, broken, notes=notes)
     values = {o.name: o.value for o in given if o.value is not None}
     scale, slope = _sizes(case, given)
-    parts = {name: _part(name, given, slope) for name in case.wrt}
+    parts = {name: _part(name, given, slope) for name in case.parts}
     entries = (
         *compared("", values, {}, scale),
         *(entry for part in parts.values() for entry in part.entries),
@@ -160,14 +160,21 @@ def _blamed(case: Case, found: Verdict) -> Verdict:
         return found
     if _lonely(found) == {"reverse"} and found.opinions["reverse"].method:
         return _with(found, lambda e: _off_the_tape(e, found) if e.lonely == "reverse" else e)
-    guilty = suspects(case)
+    guilty = next(filter(None, map(suspects, _singly(case))), ())
     if guilty:
         found = _with(found, lambda e: replace(e, verdict="dissent") if e in alone else e)
-    elif _lonely(found) <= BLAMABLE and (out := extremes(case)):
+    elif _lonely(found) <= BLAMABLE and (
+        out := next(filter(None, map(extremes, _singly(case))), ())
+    ):
         found = _with(found, lambda e: _out_of_range(e, out[0]) if e in alone else e)
     if found.verdict != "dissent":
         return found
     return replace(found, suspects=guilty, notes=(*found.notes, *located(case, found.opinions)))
+
+
+def _singly(case: Case) -> Iterable[Case]:
+    """The question, or those about each entry of the value."""
+    return [case] if case.rows is None else case.each_row()
 
 
 def _off_the_tape(entry: Entry, found: Verdict) -> Entry:

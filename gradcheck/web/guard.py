@@ -1,5 +1,6 @@
 """What stands before every page: limits, headers, and no form from a stranger's page."""
 
+import asyncio
 from collections.abc import Callable, Iterable
 from urllib.parse import urlsplit
 
@@ -78,6 +79,10 @@ class Guard:
                 raise
             words = f"at most {BODY // 1024} kB can be sent"
             await PlainTextResponse(words, 413)(scope, receive, with_headers)
+        except asyncio.CancelledError:  # somebody ends the server, and does not wait any longer
+            if started:
+                raise
+            await PlainTextResponse("the server was stopped", 503)(scope, receive, with_headers)
         except Exception as error:
             if started:
                 raise

@@ -1,5 +1,6 @@
 """Which mistakes a student has made, and which have gone since."""
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from zlib import crc32
@@ -43,7 +44,7 @@ def made_by(student: str, history: Sequence[Attempt], shows: Shows) -> list[Made
     """
     places: dict[str, list[int]] = {}
     for k, attempt in enumerate(history):
-        if attempt.verdict == "wrong" and len(attempt.mistakes) == 1:
+        if attempt.verdict == "wrong" and json.loads(attempt.line)["certainty"] == "unique":
             places.setdefault(attempt.mistakes[0], []).append(k)
     found = [
         Made(id, [history[k] for k in ks], _state(id, history[ks[-1] :], shows), student)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 from starlette.datastructures import FormData
 from starlette.requests import Request
@@ -14,11 +14,9 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from gradcheck.batch.attempts import Posed
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Part
-from gradcheck.problem.variants import filled
-from gradcheck.report.findings import mistake_name, unnamed, witness_words
+from gradcheck.report.findings import mistake_name
 from gradcheck.report.judgements import told
-from gradcheck.report.pages import coded, formula, marked, typed
-from gradcheck.report.prose import inline, prose
+from gradcheck.report.pages import templates
 from gradcheck.web.assets import address
 from gradcheck.web.forms import answer_of, cell, has_grid
 from gradcheck.web.mistakes import made_by
@@ -37,7 +35,7 @@ VERDICTS = {
 }
 STATES = {
     "open": "not yet corrected",
-    "corrected": "corrected, not yet shown elsewhere",
+    "corrected": "corrected, not yet tried elsewhere",
     "gone": "gone",
 }
 HINTS = ("What kind of mistake is it?", "Where is it?", "Say it in words")
@@ -45,33 +43,15 @@ HINTS = ("What kind of mistake is it?", "Where is it?", "Say it in words")
 
 @cache
 def environment() -> Environment:
-    """Jinja2 with everything escaped, and nothing left out by mistake."""
-    found = Environment(
-        loader=PackageLoader("gradcheck.web", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    """The templates of this room."""
+    found = templates("gradcheck.web")
     found.filters |= {
-        "formula": formula,
-        "typed": typed,
-        "coded": coded,
-        "prose": prose,
-        "inline": inline,
-        "titled": lambda problem: filled(
-            problem.title or problem.id, {n: n for n in problem.choices}
-        ),
         "named": lambda mistake: mistake_name(mistake).replace("-", " ").capitalize(),
         "matrix": matrix,
-        "points": lambda value: f"{value:.6g}",
     }
     found.globals |= {
         "asset": address,
         "cell": cell,
-        "witness": witness_words,
-        "unnamed": unnamed,
-        "marked": marked,
         "verdicts": VERDICTS,
         "hints": HINTS,
     }

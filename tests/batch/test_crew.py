@@ -6,7 +6,7 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import pytest
 from gradcheck.batch.crew import GIVEN_UP, TOO_SLOW, Crew
 from gradcheck.batch.executors import lanes
 from gradcheck.batch.work import TOO_LARGE, Asking, Chunk
+from tests.benchmarks import batch as course
 from tests.support.batches import SET, calls, grade, lines, made, outputs
 from tests.support.killed import (
     PATIENCE,
@@ -26,9 +27,10 @@ from tests.support.killed import (
     wait_until,
     worker,
 )
+from tests.support.sweeping import at_most, cases
 
 STUDENTS = 150
-KILLED = 2  # times; each resumed run gets further
+KILLED = {"1": 2, "2": 1}  # times; each resumed run gets further
 POISON = """
 import os
 from gradcheck.batch import work, workers
@@ -77,7 +79,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(room, jobs):
     """`kill -9` of the whole group, again and again: nothing judged twice, nothing lost."""
     out = f"killed-{jobs}"
     dice = random.Random(jobs)
-    for _ in range(KILLED):
+    for _ in range(KILLED[jobs]):
         more = judged(room / out) + dice.randint(1, 90)
         with ended(command(room, out, "--jobs", jobs)) as process:
             wait_until(partial(far_enough, process, room / out, more))
@@ -103,14 +105,19 @@ def test_ctrl_c_keeps_what_was_judged(room, tmp_path):
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_what_no_worker_survives_is_left_to_a_person(tmp_path, jobs):
     """Answers that kill their worker, compute without end, or eat memory; the batch ends."""
+    survived(tmp_path, "--jobs", jobs)
+
+
+def survived(directory: Path, *how: str) -> None:
+    """Grade such answers among others: each of them, and no other, is left, and it is said why."""
     bad = {"s7": "endless", "s17": "deadly", "s18": "huge", "s29": "endless"}
     names = [f"s{k}" for k in range(40)]
     rows = [f"{name},{bad.get(name, f'{k}x')}" for k, name in enumerate(names)]
-    made(tmp_path, {"set.yaml": SET, "a.csv": "\n".join(["student,line", *rows])})
-    words = [str(tmp_path / "set.yaml"), str(tmp_path / "a.csv"), "--jobs", jobs, "--json"]
+    made(directory, {"set.yaml": SET, "a.csv": "\n".join(["student,line", *rows])})
+    words = [str(directory / "set.yaml"), str(directory / "a.csv"), *how, "--json"]
     found = subprocess.run(
         [sys.executable, "-m", "gradcheck", "grade", *words],
-        env=poisoned(tmp_path, POISON),
+        env=poisoned(directory, POISON),
         capture_output=True,
         text=True,
         timeout=PATIENCE,
@@ -157,11 +164,17 @@ dask = pytest.mark.skipif(
 )
 
 
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A scheduler; every test brings its workers, and takes them away."""
+    with cluster(tmp_path_factory.mktemp("cluster")) as found:
+        yield found
+
+
 @dask
-def test_a_cluster_gives_the_same_bytes(room, tmp_path):
+def test_a_cluster_gives_the_same_bytes(room, tmp_path, address):
     """Two workers; one is killed midway, a third joins late."""
     with (
-        cluster(tmp_path) as address,
         ended(worker(address, tmp_path)) as first,
         ended(worker(address, tmp_path)),
         ended(command(room, "cluster", "--scheduler", address)) as run,
@@ -175,14 +188,21 @@ def test_a_cluster_gives_the_same_bytes(room, tmp_path):
 
 
 @dask
-def test_a_killed_run_on_a_cluster_goes_on(room, tmp_path):
+def test_a_killed_run_on_a_cluster_goes_on(room, tmp_path, address):
     """The command is killed, its workers are not; the next run ends with the same bytes."""
-    with cluster(tmp_path) as address, ended(worker(address, tmp_path)):
+    with ended(worker(address, tmp_path)):
         with ended(command(room, "far", "--scheduler", address)) as run:
             wait_until(partial(far_enough, run, room / "far", 50))
         assert command(room, "far", "--scheduler", address).wait(PATIENCE) == 0
     assert outputs(room / "far") == outputs(room / "whole")
     assert set(calls(room / "far")) == {1}
+
+
+@dask
+def test_a_cluster_has_the_same_limits(tmp_path, address):
+    """Also under a nanny, whose workers are daemons, which have no processes of their own."""
+    with ended(worker(address, tmp_path, poisoned(tmp_path, POISON), nanny=True)):
+        survived(tmp_path, "--scheduler", address)
 
 
 def test_no_scheduler_is_told(tmp_path, monkeypatch):
@@ -193,3 +213,41 @@ def test_no_scheduler_is_told(tmp_path, monkeypatch):
     found = grade(*words, "--scheduler", "tcp://127.0.0.1:1")
     assert found.exit_code == 2
     assert "127.0.0.1:1" in found.stderr or "gradcheck[cluster]" in found.stderr
+
+
+# -- a course that is killed again and again -------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """20,000 answers to twenty problems, and what an unbroken run makes of them."""
+    directory = tmp_path_factory.mktemp("course")
+    chosen = course.problems(directory)
+    course.write(directory / "all", chosen, at_most(course.KILLED))
+    assert command(directory, "whole", given=course.GIVEN).wait() == 0
+    return directory
+
+
+def unhurt(large: Path, *how: str) -> None:
+    """Kill a run of the course at random moments, and let the last one end."""
+    out = f"out{how[0]}{how[1][0]}"
+    for seed in cases(course.KILLS):
+        course.killed(large, out, how, seed)
+    assert command(large, out, *how, given=course.GIVEN).wait() == 0
+    assert outputs(large / out) == outputs(large / "whole")
+    assert set(calls(large / out)) == {1}
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_course_survives_ten_kills(large, jobs):
+    """Of the whole process group: the same bytes, nothing judged twice, nothing lost."""
+    unhurt(large, "--jobs", jobs)
+
+
+@dask
+@pytest.mark.sweep
+def test_a_course_on_a_cluster_survives_ten_kills(large, tmp_path, address):
+    """Of the command; two workers go on."""
+    with ended(worker(address, tmp_path)), ended(worker(address, tmp_path)):
+        unhurt(large, "--scheduler", address)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gradcheck.closed_forms import definitions
-from gradcheck.derivation.forms import derived, matrix_forms
+from gradcheck.derivation.forms import derived, matrix_forms, shown
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import key
 from gradcheck.opinions.reverse import reverse
@@ -193,5 +193,17 @@ def test_a_form_of_a_shipped_problem_is_a_right_answer_to_it(given: Problem) -> 
 
 def test_shipped_problems_have_a_form() -> None:
     """All but the one whose value has a cotangent: an answer cannot name it."""
-    without = {given.id for given in SHIPPED if set(forms_of(given)) != set(given.wrt)}
+    asked = {given: {part.name for part in given.parts} for given in SHIPPED}
+    without = {given.id for given, parts in asked.items() if set(forms_of(given)) != parts}
     assert without == {"cotangent-first"}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_every_notation_is_read_back_as_what_it_says(name: str) -> None:
+    """Signs and LaTeX are kept only where, typed as an answer, they give the gradient: all do."""
+    loss = LOSSES[name]
+    given = problem(loss.program, drawn(loss, SIZES[0], 0), loss.wrt)
+    point = given_point(given)
+    found = shown(given, point, reverse(given.case(point)).gradients)
+    parts = {part.name for part in given.parts}
+    assert parts == set(found.texts) == set(found.signs) == set(found.latex)

@@ -33,7 +33,7 @@ SIGNS = {
     "(x @ y) / (x @ x) * x": "xᵀ y/(xᵀ x) · x",
     "exp(-t)": "exp(−t)",
     "sigmoid(X @ w) - y": "σ(X w) − y",
-    "sum(P, axis=1, keepdims=True) * Y": "sum(P, axis=1) ⊙ Y",
+    "sum(P, axis=1, keepdims=True) * Y": "sum(P, axis=1)[:, None] ⊙ Y",
     "A * x[:, None]": "A ⊙ x[:, None]",
     "cotangent_of_R @ W2.T": "∂L/∂R W₂ᵀ",
     "not NumPy (": "not NumPy (",

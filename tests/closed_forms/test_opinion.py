@@ -13,6 +13,7 @@ from gradcheck.closed_forms import definitions, derive, opinion
 from gradcheck.closed_forms.opinion import closed_form, tensor_form
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import key
+from gradcheck.opinions.differences import differences
 from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
@@ -73,6 +74,20 @@ PICKED = {
         {"a": (3, 2), "b": (3, 4), "W": (6, 2)},
     ),
     "stacked": ("sum(stack([a, b])**2*g)", {"a": (3,), "b": (3,), "g": (2, 3)}),
+    "hstack": ("sum(hstack([a, b])**2*w)", {"a": (3,), "b": (2,), "w": (5,)}),
+    "hstack of matrices": ("sum(hstack([A, B]) @ w)", {"A": (2, 3), "B": (2, 2), "w": (5,)}),
+    "vstack": ("sum(vstack([a, b])**2*g)", {"a": (3,), "b": (3,), "g": (2, 3)}),
+    "vstack of matrices": ("sum(vstack([A, B]) @ w)", {"A": (2, 3), "B": (4, 3), "w": (3,)}),
+    "columns": ("sum(column_stack([a, b]) @ w)", {"a": (3,), "b": (3,), "w": (2,)}),
+    "roll": ("sum(roll(x, 1)*x*g)", {"x": (4,), "g": (4,)}),
+    "tile": ("sum(tile(x, 2)*w)", {"x": (3,), "w": (6,)}),
+    "tiles": ("sum(tile(X, (2, 3))*W)", {"X": (2, 2), "W": (4, 6)}),
+    "repeat": ("sum(repeat(x, 2)*w)", {"x": (3,), "w": (6,)}),
+    "pad": ("sum(pad(x, (1, 2))**2*w)", {"x": (3,), "w": (6,)}),
+    "pad a matrix": ("sum(pad(X, ((1, 0), (2, 1)))*W)", {"X": (2, 3), "W": (3, 6)}),
+    "sort": ("sum(sort(x)**2*w)", {"x": (5,), "w": (5,)}),
+    "vdot": ("vdot(A, B)**2", {"A": (2, 3), "B": (2, 3)}),
+    "mirrored": ("sum(fliplr(A)*flipud(A)*B)", {"A": (2, 3), "B": (2, 3)}),
     "running sum": ("sum(cumsum(X, axis=1)*G)", {"X": (3, 4), "G": (3, 4)}),
     "differences": ("sum(diff(x)**2)", {"x": (4,)}),
     "reversed": ("sum(x*x[::-1])", {"x": (4,)}),
@@ -232,6 +247,30 @@ def test_reverse_modes_rules_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("gradcheck.opinions.reverse.walk", gone)
     assert reverse(asked).abstains
     assert not tensor_form(asked).abstains
+
+
+def test_what_is_recorded_wrong_fools_both_and_differences_dissent() -> None:
+    """The recording is shared: an operator that gets its operands swapped there is in both."""
+
+    def swapped(kind: str, inputs: Any) -> Any:
+        a, b = inputs["x"], inputs["y"]
+        return np.sum((b - a) ** 3 if kind == "tensor" else (a - b) ** 3)
+
+    asked = replace(case("sum((x - y)**3)", {"x": (3,), "y": (3,)}), function=swapped)
+    fooled = [reverse(asked), tensor_form(asked)]
+    assert read(asked, fooled).verdict == "agree"
+    found = read(asked, [*fooled, differences(asked)])
+    assert found.verdict == "dissent"
+    assert {entry.lonely for entry in found.entries} == {"differences"}
+
+
+def test_one_question_records_the_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long the closed form would be and its arrays are read off the same tape."""
+    runs: list[Case] = []
+    tape = opinion.record
+    monkeypatch.setattr(opinion, "record", lambda asked: runs.append(asked) or tape(asked))
+    closed_form(case(LARGE, SHAPES, "W1 b1 W2"))
+    assert len(runs) == 1
 
 
 def _verdict(asked: Case) -> str:

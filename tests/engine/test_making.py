@@ -136,3 +136,20 @@ def test_repr_of_any_vector(numbers):
     with double():
         expected = repr(torch.tensor(numbers))
     assert repr(tensor(np.array(numbers))) == expected
+
+
+@pytest.mark.parametrize(
+    "buffer",
+    [np.zeros_like, np.ones_like, np.empty_like, lambda x: np.full_like(x, 2.0)],
+    ids=["zeros", "ones", "empty", "full"],
+)
+def test_numpys_buffers_hold_tensors(buffer):
+    """`np.zeros_like(t)` is a tensor, into which others are written; of integers it is an array."""
+    x = tensor([1.0, 2.0, 3.0], requires_grad=True)
+    out = buffer(x)
+    assert not out.requires_grad
+    for i in range(3):
+        out[i] = x[i] ** 2
+    out.sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [2.0, 4.0, 6.0])
+    assert type(np.zeros_like(x, dtype=int)) is np.ndarray

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradcheck.engine import no_grad, tensor
-from tests.support.oracle import double, ours, same, table, text, theirs
+from tests.support.oracle import double, of, ours, same, table, text, theirs
 
 
 def _siblings(m):
@@ -194,3 +194,81 @@ def test_updates_in_training_touch_the_array_in_place():
     with no_grad():
         w -= 0.5
     assert seen.tolist() == [0.5, 0.5]
+
+
+def parts(cut):
+    """A snippet: write into the first of several views."""
+    return of([1.0, 2.0, 3.0, 4.0])(lambda m, x: cut(x.clone())[0].mul_(2.0))
+
+
+def of_unrecorded(m, x):
+    """A view of a view that was made under no_grad."""
+    y = x.clone()
+    with m.no_grad():
+        seen = y[:2]
+    return seen[:1].mul_(2.0)
+
+
+@table(
+    unbind=parts(lambda x: x.unbind()),
+    chunk=parts(lambda x: x.chunk(2)),
+    of_unbound=parts(lambda x: [x.reshape(2, 2).unbind()[0][:1]]),
+    untracked=lambda m: m.tensor([1.0, 2.0]).unbind()[0].mul_(2.0),
+    of_unrecorded=of([1.0, 2.0, 3.0])(of_unrecorded),
+)
+def test_views_that_must_not_be_written(snippet):
+    """One of several outputs, and views of views that were made without recording."""
+    same(snippet)
+
+
+def written(write, *shape):
+    """A snippet: write into columns (1, 2) expanded to the shape, and go back."""
+
+    def snippet(m):
+        x = m.leaf([[1.0], [2.0]])
+        y = x.clone().expand(*shape)
+        write(y)
+        (y * y).sum().backward()
+        return y.detach(), x.grad
+
+    return snippet
+
+
+def column(y):
+    y[:, 0] = 5.0
+
+
+def row(y):
+    y[0] = 5.0
+
+
+def entry(y):
+    y[1, 2] = 5.0
+
+
+def to_columns(y):
+    y[:, :1] = y[:, 1:2] * 3
+
+
+@table(
+    column=written(column, 2, 3),
+    row=written(row, 2, 3),
+    entry=written(entry, 2, 3),
+    scaled=written(lambda y: y[:, 0].mul_(3.0), 2, 3),
+    itself=written(lambda y: y.mul_(3.0), 2, 3),
+    columns=written(to_columns, 2, 3),
+    not_stretched=written(row, 2, 1),
+)
+def test_regions_of_expanded_tensors(snippet):
+    """Where no entry is written twice, the write shows in all that share the memory."""
+    same(snippet)
+
+
+@table(
+    shifted=lambda m: (x := m.tensor([1.0, 2.0, 3.0]))[1:].copy_(x[:-1]),
+    turned=lambda m: (x := m.tensor([[1.0, 2.0], [3.0, 4.0]])).copy_(x.T),
+    itself=lambda m: (x := m.tensor([1.0, 2.0])).copy_(x),
+    apart=lambda m: (x := m.tensor([1.0, 2.0, 3.0, 4.0]))[2:].copy_(x[:2]),
+)
+def test_copies_that_overlap(snippet):
+    same(snippet)

@@ -9,7 +9,9 @@ import pytest
 from gradcheck import check, grad, tensor
 from gradcheck.diagnosis import explain
 from gradcheck.grading.key import key
+from gradcheck.grading.variants import variant_for
 from gradcheck.notebook.magic import Practice
+from gradcheck.problem import load
 from gradcheck.problem.question import question
 
 interactive = pytest.importorskip("IPython.core.interactiveshell")
@@ -133,10 +135,14 @@ def test_complaints_say_what_to_do(shell, tmp_path):
 def test_a_student_has_variants(shell):
     """`--student` gives the numbers that `gradcheck grade` finds for that name."""
     file = CHAIN.with_name("variants.yaml")
-    shell.run_line_magic("gradcheck", f"{file} --student ada")
-    own = shell.run_line_magic("gradcheck", "own-wave")
-    shell.run_line_magic("gradcheck", f"{file} --student bob")
-    assert repr(own) != repr(shell.run_line_magic("gradcheck", "own-wave"))
+    [wave] = (problem for problem in load(file).problems if problem.id == "own-wave")
+    for name in ("ada", "bob"):
+        shell.run_line_magic("gradcheck", f"{file} --student {name}")
+        own = variant_for(wave, name).variant
+        assert f"x = 0.7, a = {own['a']}, b = {own['b']}" in repr(
+            shell.run_line_magic("gradcheck", "own-wave")
+        )
+        assert repr(cell(shell, "own-wave", f"{own['a']}*{own['b']}cos({own['b']}x)")) == "right"
 
 
 def test_a_cell_is_marked_as_grade_marks_it(tmp_path):

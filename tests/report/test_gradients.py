@@ -7,10 +7,9 @@ import pytest
 from rich.console import Console
 
 from gradcheck.derivation import derive
-from gradcheck.derivation.forms import axes_of, matrix_forms
+from gradcheck.derivation.forms import shown as forms_of
 from gradcheck.problem import Problem, load_text
 from gradcheck.problem.draw import given_point
-from gradcheck.report.gradients import Forms
 from gradcheck.report.steps import steps_shown
 from gradcheck.report.verdicts import problem_report
 from gradcheck.verdict.consult import consult
@@ -57,8 +56,7 @@ def shown(given: Problem, width: int, *, terminal: bool, **more: Any) -> list[st
     """The lines of a report, without colours."""
     point = given_point(given)
     verdict = consult(given.case(point))
-    texts = matrix_forms(given, point, verdict.opinions["reverse"].gradients)
-    forms = Forms(texts, axes_of(given, point))
+    forms = forms_of(given, point, verdict.opinions["reverse"].gradients)
     return lines(problem_report(given, point, verdict, None, forms, **more), width, terminal)
 
 
@@ -78,8 +76,7 @@ def test_on_a_terminal_a_line_says_all_in_signs() -> None:
     (first,) = (line for line in said if "∂/∂W₁" in line)
     assert "  3×4  norm " in first
     assert "  ±" in first
-    assert first.endswith("  agree  = 2/n · Xᵀ((R W₂ᵀ) ⊙ (1 − H²))")
-    assert "  n = R.size" in [line[2:] for line in said]
+    assert first.endswith("  agree  = 2/R.size · Xᵀ((R W₂ᵀ) ⊙ (1 − H²))")
     assert len(said[said.index(first) + 1].split()) == 4
 
 
@@ -103,6 +100,7 @@ def test_a_large_network_fits_on_one_screen() -> None:
     """Nothing is left to another place, and every entry can be asked for."""
     said = shown(problem(LARGE), 80, terminal=True)
     assert len(said) <= SCREEN
+    assert "  n = X.shape[0]; every entry: --entries" in said
     assert not any("--json" in line for line in said)
     assert any("--entries" in line for line in said)
     assert sum("  agree" in line and "norm" in line for line in said) == 6
@@ -123,7 +121,7 @@ def test_steps_are_formulas_with_the_numbers_below() -> None:
     said = lines(steps_shown(derive(given, given_point(given))), 80, terminal=True)
     heads = [line.strip() for line in said if "∂L/∂" in line]
     assert heads == [
-        "∂L/∂R (5×2) = 2/n · R",
+        "∂L/∂R (5×2) = 2/R.size · R",
         "∂L/∂H (5×4) = ∂L/∂R W₂ᵀ",
         "∂L/∂W₂ (4×2) = Hᵀ ∂L/∂R",
         "∂L/∂b₁ (4) = sum(∂L/∂H ⊙ (1 − H²), axis=0)",

@@ -24,7 +24,8 @@ def expressions() -> dict[str, Problem]:
 def _has_the_form(problem: Problem) -> bool:
     """It ends in a value, and asks for inputs alone: a value of its own keeps no `.grad`."""
     own = any(given.made for given in problem.inputs.values())
-    return isinstance(problem.program.tree.body[-1], ast.Expr) and not own
+    last = problem.program.tree.body[-1]
+    return isinstance(last, ast.Expr) and not own and not problem.has_rows
 
 
 def backward_form(problem: Problem) -> Problem:

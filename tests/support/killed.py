@@ -65,7 +65,9 @@ def ended(process: "subprocess.Popen[bytes]") -> Iterator["subprocess.Popen[byte
         process.wait()
 
 
-def started(module: str, *words: str, where: Path) -> "subprocess.Popen[bytes]":
+def started(
+    module: str, *words: str, where: Path, env: Mapping[str, str] = os.environ
+) -> "subprocess.Popen[bytes]":
     """A program of Dask's, quiet, as a group of its own."""
     return subprocess.Popen(
         [sys.executable, "-m", module, *words],
@@ -74,8 +76,8 @@ def started(module: str, *words: str, where: Path) -> "subprocess.Popen[bytes]":
         start_new_session=True,
         cwd=where,
         env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([os.getcwd(), os.environ.get("PYTHONPATH", "")]),
+            **env,
+            "PYTHONPATH": os.pathsep.join([os.getcwd(), env.get("PYTHONPATH", "")]),
         },
     )
 
@@ -90,8 +92,10 @@ def cluster(where: Path) -> Iterator[str]:
         yield json.loads(file.read_text())["address"]
 
 
-def worker(address: str, where: Path) -> "subprocess.Popen[bytes]":
-    """One worker of one thread, without a nanny that would start it again."""
-    kept = ["--local-directory", str(where)]
-    words = [address, "--nthreads", "1", "--no-nanny", "--no-dashboard", *kept]
-    return started("distributed.cli.dask_worker", *words, where=where)
+def worker(
+    address: str, where: Path, env: Mapping[str, str] = os.environ, *, nanny: bool = False
+) -> "subprocess.Popen[bytes]":
+    """One worker of one thread; without a nanny, as a rule, that would start it again."""
+    kept = ["--local-directory", str(where), "--nanny" if nanny else "--no-nanny"]
+    words = [address, "--nthreads", "1", "--no-dashboard", *kept]
+    return started("distributed.cli.dask_worker", *words, where=where, env=env)

@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 
+from gradcheck.opinions.differences import differences
 from gradcheck.opinions.opinion import Opinion, estimate
+from gradcheck.opinions.reverse import reverse
 from gradcheck.verdict import sparing as room
 from gradcheck.verdict.consult import consult, read
 from gradcheck.verdict.directions import least_seen
-from gradcheck.verdict.sparing import DIRECTIONS, sparing
+from gradcheck.verdict.sparing import DIRECTIONS, FEW, sparing
 from tests.support.cases import case
+from tests.support.random_programs import random_case
 
 TRIES = 1000
 X = np.random.default_rng(0).normal(size=100)
@@ -68,6 +71,25 @@ def test_the_stated_power_is_there(n, dtype):
         wrong = Opinion("reverse", seen.value, {"x": estimate(planted, 1e-15 * np.abs(right))})
         missed += read(asked, [wrong, seen]).verdict == "agree"
     assert missed <= 2
+
+
+@pytest.mark.parametrize(("runs", "covered"), [(1, 0.998), (FEW, 0.9993)])
+def test_few_disturbed_runs_cover_rounding(runs, covered):
+    """Entries of random programs against balls; expected are 99.9 % and 99.96 %."""
+    strayed = total = 0
+    with np.errstate(all="ignore"):
+        for _, asked in map(random_case, range(400)):
+            exact = differences(asked)
+            if exact.directions or exact.ties or not exact.method.startswith("balls"):
+                continue
+            given = reverse(asked, runs)
+            for name, mine in given.gradients.items():
+                truth = exact.gradients[name]
+                known = np.isfinite(mine.value) & np.isfinite(truth.error)
+                off = np.abs(mine.value - truth.value) > mine.error + truth.error
+                strayed, total = strayed + np.sum(off & known), total + np.sum(known)
+    assert total > 2_000
+    assert strayed <= (1 - covered) * total
 
 
 def tied(units=10, columns=60):

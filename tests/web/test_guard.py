@@ -1,9 +1,11 @@
 """What the server lets in, and with which headers everything goes out."""
 
+import asyncio
 import re
 
 import pytest
 
+from gradcheck.web.guard import Guard
 from tests.support.practising import WRONG, served
 
 OWN = {"origin": "http://localhost", "sec-fetch-site": "same-origin"}
@@ -83,3 +85,25 @@ def test_the_name_is_signed():
 def test_nobody_is_sent_elsewhere(client, back):
     reply = client.post("/name", data={"name": "", "back": back}, follow_redirects=False)
     assert reply.headers["location"] == "/"
+
+
+def test_who_waits_when_the_server_is_stopped_is_told():
+    """No traceback in the server's log: the reply says it."""
+    sent = []
+
+    async def waiting(scope, receive, send):
+        await asyncio.Event().wait()
+
+    async def send(message):
+        sent.append(message)
+
+    async def whole():
+        scope = {"type": "http", "method": "GET", "path": "/", "headers": []}
+        task = asyncio.create_task(Guard(waiting, broken=None)(scope, None, send))
+        await asyncio.sleep(0)
+        task.cancel()
+        await task
+
+    asyncio.run(whole())
+    assert sent[0]["status"] == 503
+    assert sent[1]["body"] == b"the server was stopped"

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from gradcheck.batch.attempts import Attempt
+from gradcheck.commands.report import report
 from gradcheck.practice import next_problem
 from gradcheck.web.mistakes import ORDER, made_by
 from tests.support.practising import RIGHT, WRONG, served
@@ -13,13 +14,15 @@ from tests.support.practising import RIGHT, WRONG, served
 SHOWS = {"other": ["sign-error", "term-lost"]}
 
 
-def attempt(problem: str, verdict: str, *mistakes: str) -> Attempt:
-    told = {"answer": "", "mistakes": [{"id": id} for id in mistakes]}
+def attempt(problem: str, verdict: str, *mistakes: str, certainty: str = "unique") -> Attempt:
+    told = {"answer": "", "mistakes": [{"id": id} for id in mistakes], "certainty": certainty}
     return Attempt(problem, "x", verdict, json.dumps(told), "")
 
 
 SIGN, LOST = attempt("p", "wrong", "sign-error"), attempt("p", "wrong", "term-lost")
-TORN = attempt("p", "wrong", "sign-error", "term-lost")
+TORN = attempt("p", "wrong", "sign-error", "term-lost", certainty="torn")
+CONSISTENT = attempt("p", "wrong", "sign-error", certainty="torn")
+UNNAMED = attempt("p", "wrong", certainty="unnamed")
 MENDED, OTHER = attempt("p", "right"), attempt("other", "right")
 
 
@@ -27,7 +30,7 @@ MENDED, OTHER = attempt("p", "right"), attempt("other", "right")
     ("history", "states"),
     [
         ([], {}),
-        ([TORN, MENDED], {}),
+        ([TORN, CONSISTENT, UNNAMED, MENDED], {}),
         ([SIGN], {"sign-error": "open"}),
         ([SIGN, LOST], {"sign-error": "open", "term-lost": "open"}),
         ([SIGN, MENDED], {"sign-error": "corrected"}),
@@ -53,7 +56,7 @@ def test_the_page_tells_what_is_left_and_what_has_gone(tmp_path):
         assert "Type your name above" in client.get("/mistakes").text
         client.post("/name", data={"name": "ada", "back": "/"})
         assert "No mistake of yours" in client.get("/mistakes").text
-        for answer, state in ((WRONG, "not yet corrected"), (RIGHT, "not yet shown elsewhere")):
+        for answer, state in ((WRONG, "not yet corrected"), (RIGHT, "not yet tried elsewhere")):
             client.post("/p/cubic", data={"part": "x", "level": "0", "answer": answer})
             page = client.get("/mistakes").text
             assert "Sign error" in page
@@ -65,6 +68,8 @@ def test_the_page_tells_what_is_left_and_what_has_gone(tmp_path):
         page = client.get("/mistakes").text
         assert '<li class="gone">' in page
         assert "next.sign-error" not in page
+    assert report(tmp_path, "html", None, None) == 0, "a problem that was made is in the ledger"
+    assert len(list(tmp_path.glob("students/*.html"))) == 1
 
 
 def test_no_more_is_told_than_the_server_may(tmp_path):

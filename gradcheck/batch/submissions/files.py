@@ -19,6 +19,7 @@ EXPANDED = 4_000_000_000  # bytes of all of them
 RATIO = 200  # of a member of some size; deflate reaches 1000 on zeros, texts about 10
 SMALL = 1_000_000  # bytes: a member below is harmless at any ratio
 BROKEN = (OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
+PIECE = 1 << 16  # bytes read at once
 LEFT_BY_SYSTEMS = ("__MACOSX",)
 
 
@@ -41,9 +42,15 @@ class File:
         return PurePosixPath(self.path).stem
 
     def read(self, limit: int) -> bytes:
-        """At most one byte more than the limit, so that too much is seen."""
+        """At most one byte more than the limit, so that too much is seen.
+
+        In pieces: room for the limit is not made for every small file.
+        """
+        content = bytearray()
         with self.open() as stream:
-            return stream.read(limit + 1)
+            while len(content) <= limit and (piece := stream.read(min(PIECE, limit + 1))):
+                content += piece
+        return bytes(content[: limit + 1])
 
 
 def files(paths: Iterable[Path]) -> Iterator[File | Unreadable]:

@@ -120,7 +120,7 @@ def _widest(seen: Sequence[Scanned]) -> float:
 class Drawn(Mapping[str, Array]):
     """A random direction through the wrt inputs: even draws about 0 of each input's own size.
 
-    One of many entries is drawn again whenever it is asked for, rather than kept.
+    One of many entries is drawn again whenever it is asked for, in half the memory, and not kept.
     """
 
     case: Case
@@ -148,9 +148,11 @@ class Drawn(Mapping[str, Array]):
         values, several = self.case.inputs[name], len(self.case.wrt)
         key = (self.case.seed + 1) * DIRECTIONS + self.number
         rng = np.random.default_rng(key * several + self.case.wrt.index(name))
-        drawn = np.asarray(rng.random(np.shape(values)))
+        size = SPREAD * size_of(values)
+        kind = np.float32 if self.case.size() > KEPT and abs(math.log2(size)) < 64 else np.float64
+        drawn: Array = np.asarray(rng.random(np.shape(values), dtype=kind))
         drawn -= 0.5
-        drawn *= SPREAD * size_of(values)
+        drawn *= kind(size)
         return drawn
 
 
@@ -181,13 +183,18 @@ def line(case: Case, along: Along) -> Callable[[float], float]:
 
     The moved inputs lie in the same memory at every step, or large ones would cost time.
     """
-    start = case.floats()
-    moves = {name: (start[name], u, np.empty(u.shape)) for name, u in along.items()}
-    inputs = {**start, **{name: moved for name, (_, _, moved) in moves.items()}}
+    moves = {
+        name: (np.asarray(case.inputs[name], dtype=np.float64), u, np.empty(u.shape))
+        for name, u in along.items()
+    }
+    inputs = {
+        name: moves[name][-1] if name in moves else np.array(values, dtype=np.float64)
+        for name, values in case.inputs.items()
+    }
 
     def at(step: float) -> float:
         for still, u, moved in moves.values():
-            np.multiply(u, step, out=moved)
+            np.multiply(u, step, out=moved, dtype=np.float64)
             np.add(moved, still, out=moved)
         out = contracted(_value(case, inputs), case.cotangent)
         if np.size(out) != 1:

@@ -1,6 +1,6 @@
 """Entries picked, filled in, added to and cut apart: PyTorch's words for what indexing does."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -196,6 +196,14 @@ def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = Fa
     return x + scatter(np.broadcast_to(values, shape), shape=np.shape(x), index=index)
 
 
+def _outputs(maker: str, parts: Iterable[Any]) -> tuple[Any, ...]:
+    """Views that one function gives; a number that remembers is told which of them it is."""
+    return tuple(
+        part._output_of(maker, i) if hasattr(part, "_output_of") else part
+        for i, part in enumerate(parts)
+    )
+
+
 @composed(
     size="divided",
     also=(np.unstack,) if hasattr(np, "unstack") else (),
@@ -204,7 +212,7 @@ def index_put(x: Any, indices: Sequence[Any], values: Any, accumulate: bool = Fa
 )
 def unbind(x: Any, axis: int = 0) -> tuple[Any, ...]:
     """`unbind(x, dim)`: the slices along an axis, one by one."""
-    return tuple(x[along(x, axis, i)] for i in range(np.shape(x)[axis]))
+    return _outputs("Unbind", (x[along(x, axis, i)] for i in range(np.shape(x)[axis])))
 
 
 def _cut(x: Any, lengths: Sequence[int], axis: int) -> tuple[Any, ...]:
@@ -218,7 +226,7 @@ def chunk(x: Any, chunks: int, axis: int = 0) -> tuple[Any, ...]:
     n = np.shape(x)[axis]
     length = -(-n // chunks) if n else 0
     parts = -(-n // length) if length else chunks
-    return _cut(x, [min(length, n - i * length) for i in range(parts)], axis)
+    return _outputs("Split", _cut(x, [min(length, n - i * length) for i in range(parts)], axis))
 
 
 @composed(
@@ -231,7 +239,7 @@ def split_with_sizes(x: Any, split_sizes: Sequence[int], axis: int = 0) -> tuple
             f"split_with_sizes expects split_sizes to sum exactly to {np.shape(x)[axis]} (input "
             f"tensor's size at dimension {axis}), but got split_sizes={list(split_sizes)}"
         )
-    return _cut(x, split_sizes, axis)
+    return _outputs("SplitWithSizes", _cut(x, split_sizes, axis))
 
 
 @composed(size="divided", example=Example("tensor_split(a, 2)[0] * b", {"a": (3,), "b": (2,)}))

@@ -48,6 +48,8 @@ PICKED = [
     ("s = zeros_like(x)\ns[1:] = x[:2]\ns", lambda x, w, t: torch.cat([t([0.0]), x[:2]])),
     ("np.mean([x[0], x[1] * 2])", lambda x, w, t: (x[0] + 2 * x[1]) / 2),
     ("np.linalg.norm([x[0], 2 * x[1]])", lambda x, w, t: torch.stack([x[0], 2 * x[1]]).norm()),
+    ("np.sum(x**2, where=x > 2)", lambda x, w, t: (x**2 * (x > 2)).sum()),
+    ("W.prod(axis=0, where=W > 0.75)", lambda x, w, t: torch.where(w > 0.75, w, t(1.0)).prod(0)),
     ("np.append([x[0], x[1]], x[2])", lambda x, w, t: x * 1),
 ]  # fmt: skip
 

@@ -6,18 +6,21 @@ of the line, and balls take differences inside of differences.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from flint import arb
 
-from gradcheck.engine.autograd import grad
+from gradcheck.engine.autograd import grad, tensor
+from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import GradcheckError
 from gradcheck.numbers import symbolic as line
 from gradcheck.numbers.ball import arbs, balls
 from gradcheck.numbers.scalars import Scalars, wrap
 from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.differences import slope_at
+from gradcheck.opinions.opinion import Case, Rows
 
 INSIDE = 200
 """Powers of two by which the steps inside are smaller than those outside, and not felt there."""
@@ -80,6 +83,44 @@ WAYS: Mapping[str, Callable[[Any, Any, Any, Again, int], Any]] = {
     "ball": by_steps,
     "float": not_in_floats,
 }
+
+
+def twice(case: Case) -> Case:
+    """The question about a function's second derivatives: its gradient, entry by entry.
+
+    The gradient is formed by each kind of number in its own way. By several inputs it is one
+    vector, their gradients one after another.
+    """
+    shapes = {name: np.shape(case.inputs[name]) for name in case.wrt}
+    size = sum(int(np.prod(shape, dtype=int)) for shape in shapes.values())
+    alone = len(shapes) == 1
+
+    def function(kind: str, inputs: Mapping[str, Any]) -> Any:
+        if kind == "float":
+            return np.asarray(bare(function("tensor", _leaves(case, inputs))))
+        value = case.function(kind, inputs)
+        found = [_first(case, kind, inputs, name, value) for name in case.wrt]
+        return found[0] if alone else np.concatenate([np.reshape(g, -1) for g in found])
+
+    rows = Rows(next(iter(shapes.values())) if alone else (size,), tuple(shapes.items()))
+    return replace(case, function=function, rows=rows)
+
+
+def _first(case: Case, kind: str, inputs: Mapping[str, Any], name: str, value: Any) -> Any:
+    """The gradient by one input, on numbers of a kind; zeros where the value is without it."""
+
+    def again(x: Any) -> Any:
+        return case.function(kind, {**inputs, name: x})
+
+    if kind != "tensor":
+        return WAYS[kind](value, inputs[name], None, again, 0)
+    tracked = isinstance(value, Tensor) and value.requires_grad
+    (g,) = grad(value, inputs[name], create_graph=True, allow_unused=True) if tracked else (None,)
+    return inputs[name] * 0.0 if g is None else g
+
+
+def _leaves(case: Case, inputs: Mapping[str, Any]) -> dict[str, Tensor]:
+    return {n: tensor(np.array(v, float), requires_grad=n in case.wrt) for n, v in inputs.items()}
 
 
 def _flat(x: Any) -> Any:

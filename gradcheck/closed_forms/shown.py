@@ -1,0 +1,21 @@
+"""Closed forms of arrays as they are shown."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Closed forms of arrays as they are shown; each of them, typed as an answer, is right.
+
+    `texts` are NumPy's, `signs` for a terminal, `latex`; `indexed` has those that come to no
+    product of matrices in index notation, which is checked, but not read in answers. `axes` counts
+    the axes of every name, `rows` are the sizes for which `n` is written.
+    """
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    signs: Mapping[str, str] = field(default_factory=dict)
+    latex: Mapping[str, str] = field(default_factory=dict)
+    indexed: Mapping[str, str] = field(default_factory=dict)
+    axes: Mapping[str, int] = field(default_factory=dict)
+    rows: Mapping[str, str] = field(default_factory=dict)

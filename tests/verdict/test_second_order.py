@@ -1,0 +1,161 @@
+"""Hessians and Jacobians: three opinions, PyTorch's numbers, forms that hold at another size."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from gradcheck.derivation.forms import derived, matrix_forms
+from gradcheck.errors import TextError
+from gradcheck.grading.judging import judge
+from gradcheck.grading.key import key
+from gradcheck.opinions import again
+from gradcheck.problem import Problem, load_text
+from gradcheck.problem.draw import given_point
+from gradcheck.verdict.consult import consult
+from tests.support.closed_forms import at
+
+Inputs = dict[str, Any]
+HESSIAN, JACOBIAN = {"order": 2}, {"jacobian": True}
+
+ASKED: dict[str, tuple[dict[str, Any], str, Inputs, str]] = {
+    "quadratic form": (HESSIAN, "x @ A @ x", {"x": (3,), "A": (3, 3)}, "x"),
+    "least squares": (HESSIAN, "sum((X @ w - y)**2)", {"w": (2,), "X": (5, 2), "y": (5,)}, "w"),
+    "logistic": (
+        HESSIAN,
+        "sum(log(1 + exp(-y*(X @ w))))",
+        {"w": (2,), "X": (4, 2), "y": (4,)},
+        "w",
+    ),
+    "log-sum-exp": (HESSIAN, "logsumexp(x, axis=0)", {"x": (4,)}, "x"),
+    "norm": (HESSIAN, "norm(x)", {"x": (3,)}, "x"),
+    "cubes": (HESSIAN, "sum(x**3)", {"x": (3,)}, "x"),
+    "two variables": (HESSIAN, "x**2*y + sin(x*y)", {"x": (), "y": ()}, "x y"),
+    "bilinear": (HESSIAN, "x @ A @ y", {"x": (2,), "y": (3,), "A": (2, 3)}, "x y"),
+    "tanh layer": (HESSIAN, "sum(tanh(W @ x))", {"x": (3,), "W": (4, 3)}, "x"),
+    "squared relu": (HESSIAN, "sum(relu(x)**2)", {"x": (4,)}, "x"),
+    "softmax": (JACOBIAN, "softmax(x, axis=0)", {"x": (4,)}, "x"),
+    "sigmoid": (JACOBIAN, "sigmoid(x)", {"x": (3,)}, "x"),
+    "layer": (JACOBIAN, "tanh(W @ x)", {"x": (3,), "W": (2, 3)}, "x"),
+    "linear": (JACOBIAN, "W @ x", {"x": (3,), "W": (2, 3)}, "x"),
+    "normalised": (JACOBIAN, "x / norm(x)", {"x": (3,)}, "x"),
+    "running sum": (JACOBIAN, "cumsum(x, axis=0)", {"x": (4,)}, "x"),
+    "column of a row": (JACOBIAN, "x[1:] - x[:-1]", {"x": (4,)}, "x"),
+}
+
+
+def problem(name: str, seed: int, larger: int = 0) -> Problem:
+    """One of them at numbers drawn for the seed, every length so much larger."""
+    words, program, inputs, wrt = ASKED[name]
+    rng = np.random.default_rng(seed)
+    drawn = {n: rng.normal(size=[k + larger for k in shape]) for n, shape in inputs.items()}
+    given = {n: {"value": v.tolist(), "requires_grad": n in wrt.split()} for n, v in drawn.items()}
+    whole = {"id": "t", "inputs": given, "program": program, **words}
+    return load_text(yaml.safe_dump(whole)).problems[0]
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_pytorch_gives_the_same(name: str) -> None:
+    """All three opinions agree, and on PyTorch's Hessian or Jacobian."""
+    torch = pytest.importorskip("torch")
+    asked = problem(name, 1)
+    found = consult(asked.case(given_point(asked)))
+    assert found.verdict == "agree"
+    assert not any(opinion.abstains for opinion in found.opinions.values())
+    tensors = {n: torch.tensor(np.array(v, float)) for n, v in given_point(asked).items()}
+    scope = {k: getattr(torch, k) for k in ("sin", "tanh", "relu", "sigmoid", "log", "exp", "sum")}
+    scope |= {"norm": torch.linalg.vector_norm}
+    for k in ("softmax", "logsumexp", "cumsum"):
+        scope[k] = lambda x, axis, k=k: getattr(torch, k)(x, axis)
+
+    def function(*given: Any) -> Any:
+        named = dict(zip(asked.wrt, given, strict=True))
+        return eval(asked.program.source, scope, tensors | named)
+
+    given = tuple(tensors[n] for n in asked.wrt)
+    way = torch.autograd.functional
+    due = (way.hessian if asked.order == 2 else way.jacobian)(function, given)
+    for part, gradient in found.parts.items():
+        places = [asked.wrt.index(n) for n in part.split(".")]
+        block = due[places[0]][places[1]] if asked.order == 2 else due[places[0]]
+        assert gradient.gradient is not None
+        np.testing.assert_allclose(gradient.gradient.value, block.numpy(), rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", [name for name, (*_, wrt) in ASKED.items() if "two" not in name])
+def test_the_form_of_arrays_holds_at_another_size(name: str) -> None:
+    """Found at one size, evaluated at another, against reverse mode there."""
+    here, there = problem(name, 1), problem(name, 2, larger=1)
+    texts = derived(here, given_point(here))
+    known = consult(there.case(given_point(there)), write=False).parts
+    assert set(texts) == set(known)
+    for part, text in texts.items():
+        due = known[part].gradient
+        assert due is not None
+        np.testing.assert_allclose(at(text, there), due.value, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_what_is_shown_is_a_right_answer(name: str) -> None:
+    """The text of every part, typed as an answer, is judged right."""
+    asked = problem(name, 1)
+    ready = key(asked)
+    shown = matrix_forms(asked, ready.points[0], ready.verdicts[0].opinions["reverse"].gradients)
+    assert set(shown) == {p.name for p in asked.parts} or "two" in name
+    for part in asked.parts:
+        if part.name in shown:
+            assert judge(ready, part, shown[part.name]).verdict == "right"
+
+
+OPINIONS = {"tensor": "reverse", "symbolic": "symbolic", "ball": "differences"}
+
+
+@pytest.mark.parametrize("kind", ["symbolic", "ball"])
+@pytest.mark.parametrize("name", ["quadratic form", "two variables"])
+def test_each_way_to_differentiate_first_is_its_own(
+    name: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A first derivative that is off for one kind of number is that opinion's dissent."""
+    right = again.WAYS[kind]
+    monkeypatch.setitem(again.WAYS, kind, lambda *a: right(*a) * (1 + 2.0**-10))  # type: ignore[index]
+    asked = problem(name, 1)
+    found = consult(asked.case(given_point(asked)))
+    assert found.verdict == "dissent"
+    assert {entry.lonely for entry in found.entries if entry.part} == {OPINIONS[kind]}
+
+
+def test_a_wrong_rule_of_reverse_mode_is_its_dissent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Going back over the way back asks the same rules, and is judged by the others."""
+    tape = again.grad
+    monkeypatch.setattr(
+        again, "grad", lambda *a, **k: tuple(g * (1 + 2.0**-10) for g in tape(*a, **k))
+    )
+    asked = problem("logistic", 1)
+    found = consult(asked.case(given_point(asked)))
+    assert {entry.lonely for entry in found.entries if entry.part} == {"reverse"}
+
+
+def test_a_kink_of_a_first_derivative_is_told() -> None:
+    """The slope of 2|x| jumps from -2 to 2 at zero, and is smooth elsewhere."""
+    words = {"id": "t", "inputs": {"x": [0.0, 1.0]}, "program": "sum(abs(x)*x)", "order": 2}
+    asked = load_text(yaml.safe_dump(words)).problems[0]
+    part = consult(asked.case(given_point(asked))).parts["x.x"]
+    assert (part.verdict, part.interval) == ("kink", (-2.0, 2.0))
+    assert [entry.index for entry in part.entries] == [(0, 0)]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"order": 2, "cotangent": [1.0, 2.0]}, "`order` asks for every entry"),
+        ({"order": 2, "jacobian": True}, "a Jacobian of second derivatives is not followed"),
+        ({"jacobian": True, "ask": {"g": "x.grad"}}, "a program that goes back by itself"),
+        ({"jacobian": True, "wrt": ["y"], "program": "y = x**2\ny"}, "is asked by inputs"),
+    ],
+)
+def test_what_does_not_go_together_is_complained_of(words: dict[str, Any], said: str) -> None:
+    """With the place and the cure."""
+    whole = {"id": "t", "inputs": {"x": [1.0, 2.0]}, "program": "x**2"} | words
+    with pytest.raises(TextError, match=said):
+        load_text(yaml.safe_dump(whole))
