@@ -29,10 +29,11 @@ def together(lines: Sequence[Line]) -> list[Line]:
     return found
 
 
-def _ids(line: Line) -> set[str]:
-    """The misconceptions that explain a wrong part, each on its own."""
+def _ids(line: Line) -> Sequence[str]:
+    """The misconceptions that explain a wrong part, each on its own, the likeliest first."""
     told = line.get("mistakes") or () if line["verdict"] == "wrong" else ()
-    return {m["id"] for m in told if not m.get("with")} - SLIPS
+    alone = (m["id"] for m in told if not m.get("with") and m["id"] not in SLIPS)
+    return tuple(dict.fromkeys(alone))
 
 
 def _narrowed(line: Line, id: str, first: str) -> Line:
