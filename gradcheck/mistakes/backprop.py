@@ -1,5 +1,6 @@
 """The backprop family: seed, pull, fit or accumulate said wrong at one site."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,11 @@ def _half_turned(e: Edge) -> Any:
 def _count(e: Edge) -> float:
     """How many entries were reduced to one."""
     return float(e.right.size / max(np.size(e.g), 1))
+
+
+def _below(power: int) -> Callable[[Edge], Any]:
+    """The derivative of a quotient by what is below, over another power than its square."""
+    return lambda e: -e.g * e.other / e.x**power
 
 
 def _one_row(g: Any, row: int) -> Any:
@@ -159,17 +165,20 @@ matrix_dropped = mistake(
     habit=False,
 )
 
-denominator_forgotten = mistake(
-    "chain-factor-dropped",
-    verb="pull",
-    where=lambda e: e.op == "divide" and e.i == 1,
-    choices=lambda e: (0, 1),
-    wrong=lambda e, power: -e.g * e.other / e.x**power,
-    says="The derivative of `{text}` by what is below is divided by its square: here it is not.",
-    example=("sum(v / x)", {"x": "-v/x"}, {"x": (3,), "v": (3,)}),
-    common=0.45,
-    habit=False,
-)
+for _id, _power, _answer in (
+    ("denominator-not-squared", 1, "-v/x"),
+    ("denominator-forgotten", 0, "-v"),
+):
+    mistake(
+        _id,
+        verb="pull",
+        where=lambda e: e.op == "divide" and e.i == 1,
+        wrong=_below(_power),
+        says="The derivative of `{text}` by what is below is over its square: here it is not.",
+        example=("sum(v / x)", {"x": _answer}, {"x": (3,), "v": (3,)}),
+        common=0.45,
+        habit=False,
+    )
 
 last_term = mistake(
     "overwritten-not-accumulated",
