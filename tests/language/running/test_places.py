@@ -5,12 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 from click.testing import CliRunner
 
 from gradcheck.cli import main
 from gradcheck.problem import load_text
 from gradcheck.verdict.consult import consult
+
+torch = pytest.importorskip("torch")
 
 X = np.array([1.5, 2.5, 4.0])
 W = np.array([[1.0, 2.0], [3.0, 4.5], [0.5, 0.25]])
