@@ -10,6 +10,7 @@ import numpy as np
 from gradcheck.diagnosis import Diagnosis, explain, prepare
 from gradcheck.opinions.floats.blackbox import ENTRIES, STIR, flat_at
 from gradcheck.opinions.opinion import Array, Case
+from gradcheck.opinions.reverse import reverse
 from gradcheck.testing import source
 from gradcheck.testing.call import Call
 from gradcheck.testing.claims import EPSILON, Grain, Judged, judge
@@ -18,7 +19,7 @@ from gradcheck.testing.purity import in_balls, shaken
 from gradcheck.testing.repair import Repair, repaired
 from gradcheck.testing.result import Result
 from gradcheck.testing.state import Settled
-from gradcheck.verdict.consult import Part, Verdict, consult
+from gradcheck.verdict.consult import MORE_SAMPLES, Part, Verdict, consult, read
 from gradcheck.verdict.entries import TIGHT, largest
 from gradcheck.verdict.sparing import sparing
 
@@ -95,8 +96,8 @@ def found(
             judged = ()
             break
         judged = _judged(case, verdict, claim, rtol)
-        if not all(part.right for part in judged) and _in_passing(case, verdict):
-            verdicts[k] = consult(case, write=False)
+        if not all(part.right for part in judged) and _in_passing(verdict):
+            verdicts[k] = _with_care(case, verdict)
             judged = _judged(case, verdicts[k], claim, rtol)
         if not all(part.right for part in judged):
             diagnoses = _diagnosed([case for _, case in asked], claims, judged)
@@ -140,10 +141,23 @@ def _otherwise(verdict: Verdict, point: Call) -> str:
     return f"the function's value is {here} for {STRANGE}"
 
 
-def _in_passing(case: Case, verdict: Verdict) -> bool:
-    """Whether a small black box was only looked at along a few directions."""
-    glanced = any(o.directions for o in verdict.opinions.values())
-    return glanced and not verdict.parts[case.wrt[0]].gradient and case.size() <= ENTRIES
+def _in_passing(verdict: Verdict) -> bool:
+    """Whether the function was only looked at along a few directions."""
+    return any(o.directions for o in verdict.opinions.values())
+
+
+def _with_care(case: Case, verdict: Verdict) -> Verdict:
+    """The verdict by which a claim may be refused: few disturbed runs can miss what cancels.
+
+    Everything is asked of what is small; of large functions reverse mode is disturbed more often.
+    """
+    if case.size() <= ENTRIES:
+        return consult(case, write=False)
+    mine = verdict.opinions["reverse"]
+    if mine.abstains or verdict.verdict != "agree":
+        return verdict
+    others = [o for o in verdict.opinions.values() if o.name != mine.name]
+    return read(case, [reverse(case, MORE_SAMPLES), *others])
 
 
 def _knows(verdict: Verdict, claimed: bool) -> bool:
