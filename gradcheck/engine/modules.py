@@ -198,18 +198,28 @@ class Softplus(Applied):
     settings = MappingProxyType({"beta": 1.0})
 
 
-class Softmax(Applied):
+class AlongAxis(Applied):
+    """A function along an axis, which has to be said: PyTorch guesses one by the shape."""
+
+    settings = MappingProxyType({"axis": None})
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """The axis, by position or as `dim`; raises TypeError where it is not said."""
+        super().__init__(*args, **kwargs)
+        if self.chosen["axis"] is None:
+            raise TypeError(f"{type(self).__name__} needs an axis: say dim=-1 for the last one")
+
+
+class Softmax(AlongAxis):
     """exp(x) as shares of its sum along an axis."""
 
     row = "softmax"
-    settings = MappingProxyType({"axis": -1})
 
 
-class LogSoftmax(Applied):
+class LogSoftmax(AlongAxis):
     """The logarithm of softmax."""
 
     row = "log_softmax"
-    settings = MappingProxyType({"axis": -1})
 
 
 class Flatten(Applied):

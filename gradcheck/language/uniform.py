@@ -6,30 +6,33 @@ one device, one kind of float and one way to print: what lessons say of them goe
 
 import ast
 
+from gradcheck.language.rules.vocabulary import words
 from gradcheck.language.rules.walk import dotted
+
+SETTINGS = words(
+    "torch.set_default_device torch.set_default_dtype torch.set_printoptions np.set_printoptions"
+)
+MOVES = words("cpu cuda contiguous")
+FLOATS = words("float torch.float torch.float32 torch.float64 torch.double")
+AVAILABLE = words("torch.cuda.is_available torch.backends.mps.is_available")
 
 
 def uniform(tree: ast.Module) -> ast.Module:
     """The same program without annotations, its named lambdas as helpers; places stay."""
-    uniformed: ast.Module = _Uniform().visit(tree)
+    uniformed: ast.Module = _Uniform(tree).visit(tree)
     return uniformed
-
-
-SETTINGS = frozenset(
-    f"{root}.{name}"
-    for root, names in {
-        "torch": ("set_default_device", "set_default_dtype", "set_printoptions"),
-        "np": ("set_printoptions",),
-    }.items()
-    for name in names
-)
-MOVES = frozenset({"cpu", "cuda", "contiguous"})
-FLOATS = frozenset({"float", "float32", "float64", "double"})
-AVAILABLE = frozenset({"torch.cuda.is_available", "torch.backends.mps.is_available"})
 
 
 class _Uniform(ast.NodeTransformer):
     """Rewrites one node at a time; what is left of a tree is checked by the rules as ever."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        """What the program itself defines, and the names that it gives to devices."""
+        nodes = list(ast.walk(tree))
+        named = [n for n in nodes if isinstance(n, ast.Assign) and _name(n)]
+        self.own = {n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+        self.own |= {_name(n) for n in named if isinstance(n.value, ast.Lambda)}
+        self.devices = {_name(n) for n in named if _is_device(n.value)}
 
     def visit_arg(self, node: ast.arg) -> ast.arg:
         """A parameter without its annotation."""
@@ -57,7 +60,9 @@ class _Uniform(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """`x.to(device)` is `x`, `x.to(torch.float32)` is `x.float()`, `device=` says nothing."""
-        node.keywords = [k for k in node.keywords if k.arg != "device" or _moves(node)]
+        if _last(node.func) in self.own:
+            return self.generic_visit(node)
+        node.keywords = [k for k in node.keywords if k.arg != "device" or _last(node.func) == "to"]
         match node:
             case ast.Call(func=func) if dotted(func) in AVAILABLE:
                 return ast.copy_location(ast.Constant(False), node)
@@ -67,17 +72,18 @@ class _Uniform(ast.NodeTransformer):
                 name in MOVES and not node.args and not node.keywords
             ):
                 return self.visit(value)  # type: ignore[no-any-return]
-            case ast.Call(func=ast.Attribute() as func, args=args) if _moves(node):
-                given = [*args, *(k.value for k in node.keywords)]
-                return self._moved(node, func, [dotted(each) for each in given])
+            case ast.Call(func=ast.Attribute(attr="to") as func, args=args, keywords=named) if (
+                args or named
+            ):
+                return self._moved(node, func, [*args, *(each.value for each in named)])
         return self.generic_visit(node)
 
-    def _moved(self, node: ast.Call, func: ast.Attribute, given: list[str]) -> ast.AST:
-        """`x.to(...)`: to a kind of float, or nowhere."""
-        kinds = {each.removeprefix("torch.") for each in given if each.startswith("torch.")}
-        if not kinds:
+    def _moved(self, node: ast.Call, func: ast.Attribute, given: list[ast.expr]) -> ast.AST:
+        """`x.to(...)`: to kinds of float, to devices, or left as it is for the rules to refuse."""
+        left = [g for g in given if not _is_device(g) and dotted(g) not in self.devices]
+        if not left:
             return self.visit(func.value)  # type: ignore[no-any-return]
-        if kinds <= FLOATS:
+        if all(dotted(each) in FLOATS for each in left):
             func.attr, node.args, node.keywords = "float", [], []
         return self.generic_visit(node)
 
@@ -89,9 +95,28 @@ class _Uniform(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
-def _moves(node: ast.Call) -> bool:
-    """Whether a call is `x.to(...)`."""
-    return isinstance(node.func, ast.Attribute) and node.func.attr == "to"
+def _name(node: ast.Assign) -> str:
+    """The one name that is assigned, or nothing."""
+    return node.targets[0].id if isinstance(node.targets[0], ast.Name) else ""
+
+
+def _last(func: ast.expr) -> str:
+    """The last name of what is called."""
+    return func.attr if isinstance(func, ast.Attribute) else dotted(func)
+
+
+def _is_device(node: ast.expr) -> bool:
+    """A text, `torch.device(...)`, `x.device`, or one or the other of these."""
+    match node:
+        case ast.Constant(value=value):
+            return isinstance(value, str)
+        case ast.IfExp(body=body, orelse=orelse):
+            return _is_device(body) and _is_device(orelse)
+        case ast.Call(func=func):
+            return dotted(func) == "torch.device"
+        case ast.Attribute(attr=name):
+            return name == "device"
+    return False
 
 
 def _defined(node: ast.Assign, name: str, args: ast.arguments, body: ast.expr) -> ast.FunctionDef:

@@ -110,6 +110,14 @@ SAID = {
         "print(device, x, (x > 0).to(torch.float32))",
         "cpu tensor([1., 1.]) tensor([1., 1.])",
     ),
+    "a device of ones own": (
+        "def f(x, device=1):\n    return x * device\n"
+        "class Pump(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "    def forward(self, n):\n        return n\n"
+        "    def to(self, n):\n        return n + 1\n    def cpu(self):\n        return 7\n"
+        "p = Pump()\nprint(f(3, device=2), p.to(4), p.cpu())",
+        "6 5 7",
+    ),
     "counted": (
         "x = torch.ones(2, 3)\nprint(x.numel(), x.dim(), x.detach().numpy().sum())",
         "6 2 6.0",
