@@ -1,6 +1,28 @@
-"""What `import gradcheck` shows."""
+"""What `import gradcheck` shows, and what is not loaded before it is used."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
 
 import gradcheck
+
+FINE, FAULTY = "id: a\ninputs: {x: 2.0}\nprogram: x**3\n", "id: a\nprogramm: x**3\n"
+COMMAND = """
+import sys
+sys.argv = {args!r}
+from gradcheck.cli import main
+try:
+    main()
+except SystemExit:
+    pass
+"""
+# What takes long to load, and what else is loaded for one purpose only.
+SYMPY = {"sympy", "mpmath", "gradcheck.numbers.closed"}
+PLOTS = {"matplotlib", "gradcheck.plots"}
+ARRAYS = {"gradcheck.closed_forms.derive", "gradcheck.derivation"}
+EVERYTHING = {"numpy", "flint", "rich", "pydantic", "jinja2"}
 
 
 def test_dir_and_all_show_what_is_there() -> None:
@@ -10,3 +32,33 @@ def test_dir_and_all_show_what_is_there() -> None:
     assert "softmax" in shown
     assert "sum" not in gradcheck.__all__
     assert all(getattr(gradcheck, name) is not None for name in shown)
+
+
+@pytest.mark.parametrize(
+    ("program", "unloaded"),
+    [
+        ("import gradcheck", SYMPY | EVERYTHING),
+        ("import gradcheck.pytest_plugin", SYMPY | {"flint", "gradcheck.problem"}),
+        ("import gradcheck.testing", SYMPY | PLOTS | ARRAYS | {"pydantic", "rich", "jinja2"}),
+        (["--help"], SYMPY | PLOTS | EVERYTHING),
+        (["solve", FAULTY], SYMPY | PLOTS | ARRAYS | {"jinja2"}),
+        (["solve", FINE], PLOTS | ARRAYS | {"jinja2", "gradcheck.training", "gradcheck.diagnosis"}),
+    ],
+)
+def test_what_is_not_used_is_not_loaded(
+    program: str | list[str], unloaded: set[str], tmp_path: Path
+) -> None:
+    """SymPy alone takes longer to load than all the rest together."""
+    if not isinstance(program, str):
+        *words, text = program
+        if words:
+            (tmp_path / "one.yaml").write_text(text)
+            words.append("one.yaml")
+        program = COMMAND.format(args=["gradcheck", *(words or program)])
+    asked = f"{program}\nimport sys\nprint(*sys.modules, file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", asked], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stderr.split("\n")[-2].split())
+    assert "gradcheck" in loaded
+    assert not unloaded & loaded

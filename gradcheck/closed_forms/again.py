@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gradcheck.closed_forms.derive import PREFIX, cotangents, gradients
+from gradcheck.closed_forms.derive import cotangents, gradients
 from gradcheck.closed_forms.index import (
     Applied,
     Axes,
@@ -19,6 +19,7 @@ from gradcheck.closed_forms.index import (
 )
 from gradcheck.closed_forms.slopes import NoText
 from gradcheck.closed_forms.steps import HIDDEN, Step
+from gradcheck.closed_forms.trees import PREFIX
 
 ROW = f"{HIDDEN}row"  # the cotangent of the value whose entries are differentiated
 

@@ -24,9 +24,9 @@ from gradcheck.closed_forms.index import (
 )
 from gradcheck.closed_forms.slopes import NoText, slopes_of
 from gradcheck.closed_forms.steps import Step
+from gradcheck.closed_forms.trees import PREFIX
 
 Pulled = Iterator[tuple[Named, Sum]]
-PREFIX = "cotangent_of_"  # before a step's name: its cotangent's
 
 
 def gradients(steps: list[Step], seed: Sum) -> dict[str, Sum]:

@@ -1,54 +1,32 @@
-"""The tensor form's opinion: the run in index notation and its gradients, evaluated in balls.
+"""The closed form's opinion: of each entry, or of whole arrays where that is too long.
 
-It stands in for the closed form of each entry where that is too long to be written out. Values
-come from the definitions, gradients from the product rule and SymPy's slopes: none of reverse
-mode's rules is asked. With reverse mode it shares the recording: which op was given which operands,
-in which order, with which parameters. An op that is recorded wrong fools both, and is seen by
-differences alone, which run the program in balls and never see the tape.
+What writes down whole arrays is imported where it is asked for: most programs never need it.
 """
-
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from gradcheck.closed_forms.derive import cotangents
-from gradcheck.closed_forms.index import Named, Product, Sum
-from gradcheck.closed_forms.slopes import NoText
-from gradcheck.closed_forms.steps import Spelling, read
-from gradcheck.closed_forms.table import define
-from gradcheck.closed_forms.values import Values
-from gradcheck.engine.tape import Node, Step
-from gradcheck.errors import GradcheckError, OutOfBudget
-from gradcheck.numbers.ball import TIES, Undecided, arbs, balls, precision
-from gradcheck.opinions.opinion import Array, Case, Estimate, Opinion, estimate
+from gradcheck.engine.tape import Step
+from gradcheck.errors import OutOfBudget
+from gradcheck.opinions.opinion import Array, Case, Opinion
 from gradcheck.opinions.rows import by_rows, gradients_by_rows
 from gradcheck.opinions.symbolic import gradients_at as entry_by_entry
 from gradcheck.opinions.symbolic import symbolic
-from gradcheck.opinions.tape import Tape, record
+from gradcheck.opinions.tape import Tape, followed
 
 SHORT = 20_000  # steps of the closed form of each entry: about a second
-START = 128  # bits
-PATIENCE = 2048  # bits, after which a comparison that is still open counts as a tie
-CONSTANT = "c{}_"
-COTANGENT = "cotangent"
-LEAST = 1e-300
-WIDE = 1e-25  # of an array's largest entry
-COMPUTED = 2.0**-48
-"""Of a constant that the program computes in float64: sixteen roundings."""
 
 
 @by_rows
 def closed_form(case: Case, *, write: bool = True) -> Opinion:
     """The closed form's opinion: of each entry, or of whole arrays where that is too long."""
-    tape = _recorded(case)
+    tape = followed(case)
     if tape is not None and _steps(tape, case) > SHORT:
-        found = tensor_form(case, tape)
+        found = _of_arrays(case, tape)
         return found if not found.abstains else symbolic(case, write=write)
     found = symbolic(case, write=write)
     if not found.abstains.startswith(OutOfBudget.__name__):
         return found
-    instead = tensor_form(case, tape)
+    instead = _of_arrays(case, tape)
     return instead if not instead.abstains else found
 
 
@@ -58,22 +36,19 @@ def gradients_at(case: Case, bits: int) -> dict[str, Array]:
 
     Raises Undecided where a comparison cannot be decided with so many bits.
     """
-    tape = _recorded(case)
-    if tape is not None and _steps(tape, case) > SHORT:
-        try:
-            found = _at(case, tape, bits, judge_width=False).gradients
-            return {name: g.balls for name, g in found.items()}
-        except NoText:
-            return entry_by_entry(case, bits)
-    return entry_by_entry(case, bits)
+    tape = followed(case)
+    if tape is None or _steps(tape, case) <= SHORT:
+        return entry_by_entry(case, bits)
+    from gradcheck.closed_forms import tensor_form  # noqa: PLC0415
+
+    found = tensor_form.gradients_at(case, tape, bits)
+    return entry_by_entry(case, bits) if found is None else found
 
 
-def _recorded(case: Case) -> Tape | None:
-    """The run, followed from every input; None where it fails, or depends on no input."""
-    try:
-        return record(replace(case, wrt=tuple(case.inputs)))
-    except Exception:  # noqa: BLE001 - a user's program may raise anything
-        return None
+def _of_arrays(case: Case, tape: Tape | None) -> Opinion:
+    from gradcheck.closed_forms.tensor_form import tensor_form  # noqa: PLC0415
+
+    return tensor_form(case, tape)
 
 
 def _steps(tape: Tape, case: Case) -> int:
@@ -90,80 +65,3 @@ def _steps(tape: Tape, case: Case) -> int:
         out, operands = tape.values[node]
         count += int(np.size(out) * (operands[0].shape[-1] if node.op.name == "matmul" else 1))
     return count
-
-
-def tensor_form(case: Case, tape: Tape | None = None) -> Opinion:
-    """Value and gradients with proven bars; it abstains where an op has no index form.
-
-    `tape` is the run followed from every input, where it has been recorded.
-    """
-    tape, bits = tape or _recorded(case), START
-    while True:
-        try:
-            return _at(case, tape, bits, judge_width=True)
-        except (Undecided, TooWide):
-            bits *= 2
-        except (NoText, GradcheckError, ArithmeticError, ValueError, TypeError) as error:
-            words = str(error).strip().split("\n")[0]
-            return Opinion("symbolic", abstains=f"no closed form of the arrays: {words}")
-
-
-class TooWide(ArithmeticError):
-    """The balls came out too wide; more bits may help."""
-
-
-class _Constants(dict[str, Any]):
-    """Arrays that the program does not differentiate, each under a name of ours."""
-
-    def name(self, node: Node, i: int, value: Any) -> str:
-        """A name for an array; numbers that were computed keep a bar for their rounding."""
-        name = CONSTANT.format(len(self))
-        whole = value.dtype.kind in "bi" or bool(np.all(value == np.round(value)))
-        bars = None if whole else COMPUTED * np.abs(value)
-        self[name] = balls(value if whole else estimate(value.astype(float), bars).balls)
-        return name
-
-
-def _at(case: Case, tape: Tape | None, bits: int, *, judge_width: bool) -> Opinion:
-    if tape is None:
-        raise NoText("the value depends on no input, or the run fails")
-    with precision(bits):
-        TIES.count, TIES.equal = 0, bits >= PATIENCE
-        try:
-            constants = _Constants()
-            steps = list(read(tape, define, Spelling({}, _no_text, constants.name)).values())
-            values = Values({name: balls(v) for name, v in case.inputs.items()} | constants)
-            for step in steps:
-                if step.definition is not None:
-                    values.names[step.name] = values.of(step.definition)
-            end = steps[-1]
-            value = estimate(arbs(values.names[end.name]))
-            weights = 1 if case.cotangent is None else case.cotangent
-            values.names[COTANGENT] = balls(np.broadcast_to(weights, end.shape))
-            seed = Sum((Product(factors=(Named(COTANGENT, end.axes),)),), end.axes)
-            gradients: dict[str, Estimate] = {}
-            for step, name, g in cotangents(steps, seed):
-                values.names[name] = values.of(g)
-                if step.name in case.wrt:
-                    gradients[step.name] = estimate(arbs(values.names[name]))
-        finally:
-            TIES.equal = False
-        if TIES.count:
-            raise NoText("two branches meet at this point")
-        if (
-            judge_width
-            and not constants
-            and bits < PATIENCE
-            and any(map(_wide, gradients.values()))
-        ):
-            raise TooWide
-    return Opinion("symbolic", value, gradients, method="arrays")
-
-
-def _no_text(node: Node, i: int) -> str:
-    return ""
-
-
-def _wide(found: Estimate) -> bool:
-    size = np.max(np.abs(found.value), initial=LEAST)
-    return bool(np.all(np.isfinite(found.error)) and np.any(found.error > WIDE * size))

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Mapping
 from fractions import Fraction
 
+PREFIX = "cotangent_of_"  # before a step's name: its cotangent's
 LARGEST = 10**6  # a denominator beyond is a decimal number
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.closed_forms.derive import PREFIX
 from gradcheck.closed_forms.slopes import NoText
+from gradcheck.closed_forms.trees import PREFIX
 from gradcheck.derivation.forms import COTANGENT, chained, rows_in
 from gradcheck.engine.backward import RIGHT
 from gradcheck.engine.tape import Leaf, Node

@@ -6,13 +6,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import sympy
 
 from gradcheck.diagnosis.line import Line, Span
 from gradcheck.diagnosis.places import Key, Place, operation, places, rerun, shifted
 from gradcheck.mistakes import Mistake
 from gradcheck.numbers.symbolic import written
 from gradcheck.opinions.opinion import Array
+from gradcheck.ops.later import sympy
 
 READABLE = 30
 TYPED = 12  # characters of a number that somebody typed

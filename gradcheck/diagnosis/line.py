@@ -8,13 +8,13 @@ from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
-import sympy
 
 from gradcheck.errors import OutOfBudget
 from gradcheck.numbers import symbolic as numbers
 from gradcheck.numbers.ball import exact, middle, precision
 from gradcheck.numbers.symbolic import OBSERVER, Symbolic
 from gradcheck.opinions.opinion import Array, Case, contracted
+from gradcheck.ops.later import sympy
 from gradcheck.ops.row import Op
 
 BITS = 64

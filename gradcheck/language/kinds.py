@@ -6,7 +6,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import sympy
 from flint import arb
 
 from gradcheck.engine.modules import APPLIED, LOSSES
@@ -17,6 +16,7 @@ from gradcheck.numbers.ball import Ball, balls
 from gradcheck.numbers.scalars import Scalar, Scalars, wrap
 from gradcheck.numbers.symbolic import Symbolic, constants
 from gradcheck.ops import BY_SPELLING, TABLE
+from gradcheck.ops.later import sympy
 from gradcheck.ops.methods import OF_METHODS, OWN
 from gradcheck.ops.row import COMPOUNDS, FORMULA_SPELLINGS, SPELLINGS, Compound, Op
 
@@ -44,9 +44,9 @@ MAKERS: dict[str, Callable[..., Any]] = {
     "ndim": np.ndim,
     "size": np.size,
 }
-CONSTANTS: dict[str, tuple[float, sympy.Expr, Callable[[], arb]]] = {
-    "pi": (float(np.pi), sympy.pi, arb.pi),
-    "e": (float(np.e), sympy.E, arb.const_e),
+CONSTANTS: "dict[str, tuple[float, Callable[[], sympy.Expr], Callable[[], arb]]]" = {
+    "pi": (float(np.pi), lambda: sympy.pi, arb.pi),
+    "e": (float(np.e), lambda: sympy.E, arb.const_e),
 }
 INTERNAL = frozenset({"getitem", "setitem", "scatter"})
 TENSOR_ATTRIBUTES = words(
@@ -248,7 +248,7 @@ def _floats(value: Any) -> Any:
 
 def _symbol(name: str) -> Any:
     _, expr, ball = CONSTANTS[name]
-    return wrap(Symbolic(ball(), atom=expr))
+    return wrap(Symbolic(ball(), atom=expr()))
 
 
 _PLAIN: Mapping[str, Callable[..., Any]] = {"no_grad": no_grad, "enable_grad": enable_grad}

@@ -14,12 +14,11 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import sympy
 from flint import arb
 
 from gradcheck.numbers.ball import TIES, Undecided, exact
-from gradcheck.numbers.closed import compiled
 from gradcheck.numbers.scalars import Scalar, Scalars, equip
+from gradcheck.ops.later import sympy
 from gradcheck.ops.row import Composed, Op
 
 clock = count(1).__next__
@@ -46,7 +45,7 @@ class Symbolic(Scalar):
         self,
         value: arb,
         *,
-        atom: sympy.Expr | None = None,
+        atom: "sympy.Expr | None" = None,
         row: Op | None = None,
         args: tuple[Any, ...] = (),
         local: Local | None = None,
@@ -141,6 +140,8 @@ def _embedded(row: Op, i: int, argument: Any) -> int | Fraction | None:
 @lru_cache(maxsize=4096)
 def local(rule: Callable[..., Any], constants: tuple[int | Fraction | None, ...]) -> Local:
     """SymPy's closed form of a row's rule, and its derivatives by `sympy.diff`."""
+    from gradcheck.numbers.closed import compiled  # noqa: PLC0415 - it makes a class of SymPy's
+
     symbols = [sympy.Symbol(f"u{i}", real=True) for i in range(len(constants))]
     args = [s if c is None else number(c) for s, c in zip(symbols, constants, strict=True)]
     expr = sympy.sympify(rule(*args))
@@ -156,7 +157,7 @@ def form_of(row: Op | None) -> Callable[..., Any]:
     return row.symbolic
 
 
-def number(value: int | Fraction) -> sympy.Rational:
+def number(value: int | Fraction) -> "sympy.Rational":
     """An exact constant as SymPy's."""
     return sympy.Rational(value.numerator, value.denominator)
 
@@ -249,8 +250,8 @@ def _slope_row(row: Op, form: Callable[..., Any], i: int) -> Op:
 
 
 def written(
-    root: Symbolic, most: int, named: Mapping[Symbolic, sympy.Expr] = MappingProxyType({})
-) -> sympy.Expr | None:
+    root: Symbolic, most: int, named: "Mapping[Symbolic, sympy.Expr]" = MappingProxyType({})
+) -> "sympy.Expr | None":
     """The number as one SymPy expression of the leaves, or None where it would be too long.
 
     Numbers of the line that are `named` stand in it by what they are called.

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import sympy
 from flint import arb
 
 from gradcheck.errors import OutOfBudget
@@ -22,6 +21,7 @@ from gradcheck.opinions.opinion import (
     reason,
 )  # fmt: skip
 from gradcheck.opinions.rows import by_rows, gradients_by_rows
+from gradcheck.ops.later import sympy
 
 START = 128  # bits
 PATIENCE = 2048  # bits, after which a comparison that is still open counts as a tie
@@ -172,7 +172,7 @@ def _closed(end: Any, leaves: dict[str, Scalars], case: Case) -> dict[str, Any]:
         return dict.fromkeys(case.wrt)
     sums = {a: n for n in line.line([end]) for a in n.args if type(a) is Symbolic and a in nothing}
 
-    def form(leaf: Symbolic) -> sympy.Expr | None:
+    def form(leaf: Symbolic) -> "sympy.Expr | None":
         if leaf not in nothing:
             return sympy.diff(whole, leaf.atom)
         named = {**nothing, sums[leaf]: leaf.atom} if leaf in sums else nothing
@@ -181,7 +181,7 @@ def _closed(end: Any, leaves: dict[str, Scalars], case: Case) -> dict[str, Any]:
     return {name: _each(leaves[name], form) for name in case.wrt}
 
 
-def _nothing(leaves: dict[str, Scalars], case: Case) -> dict[Symbolic, sympy.Expr]:
+def _nothing(leaves: dict[str, Scalars], case: Case) -> "dict[Symbolic, sympy.Expr]":
     """What is always zero, and how it is written."""
     found = (leaf for name in case.zeros for leaf in np.asarray(leaves[name]).flat)
     return dict.fromkeys(found, sympy.Integer(0))
@@ -195,7 +195,7 @@ def _each(leaves: Scalars, form: Any) -> Any:
 
 
 def _conditions(
-    path: list[tuple[Symbolic, int]], nothing: dict[Symbolic, sympy.Expr]
+    path: list[tuple[Symbolic, int]], nothing: "dict[Symbolic, sympy.Expr]"
 ) -> tuple[str, ...]:
     """The comparisons that the path took, in words of the inputs, each once."""
     found: dict[str, None] = {}

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -81,6 +81,14 @@ def record(case: Case) -> Tape | None:
     if not isinstance(out, Tensor) or not out.requires_grad:
         return None
     return Tape(case, out._step(), seed, value, leaves, nodes, values)
+
+
+def followed(case: Case) -> Tape | None:
+    """The run, followed from every input; None where it fails, or depends on no input."""
+    try:
+        return record(replace(case, wrt=tuple(case.inputs)))
+    except Exception:  # noqa: BLE001 - a user's program may raise anything
+        return None
 
 
 def leaves_of(case: Case, values: Mapping[str, Array]) -> dict[str, Tensor]:

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import sympy
 from flint import arb
 
 from gradcheck.ops import domains
+from gradcheck.ops.later import sympy
 from gradcheck.ops.row import Composed, Example, Interval, inf, op, passed, plain_number
 
 

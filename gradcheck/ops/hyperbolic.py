@@ -1,16 +1,16 @@
 """Hyperbolic functions and their inverses, the school's secants included."""
 
 import numpy as np
-import sympy
 from flint import arb
 
 from gradcheck.ops import domains
+from gradcheck.ops.later import sympy, sympys
 from gradcheck.ops.row import Interval, inf, op
 
 sinh = op(
     np.sinh,
     vjps=(lambda g, y, x: g * np.cosh(x),),
-    symbolic=sympy.sinh,
+    symbolic=sympys("sinh"),
     ball=arb.sinh,
     grad_fn="SinhBackward0",
 )
@@ -18,7 +18,7 @@ sinh = op(
 cosh = op(
     np.cosh,
     vjps=(lambda g, y, x: g * np.sinh(x),),
-    symbolic=sympy.cosh,
+    symbolic=sympys("cosh"),
     ball=arb.cosh,
     grad_fn="CoshBackward0",
 )
@@ -26,7 +26,7 @@ cosh = op(
 tanh = op(
     np.tanh,
     vjps=(lambda g, y, x: g * (1 - y**2),),
-    symbolic=sympy.tanh,
+    symbolic=sympys("tanh"),
     ball=arb.tanh,
     unseen=domains.saturated,
     grad_fn="TanhBackward0",
@@ -35,7 +35,7 @@ tanh = op(
 arcsinh = op(
     np.arcsinh,
     vjps=(lambda g, y, x: g / np.sqrt(x**2 + 1),),
-    symbolic=sympy.asinh,
+    symbolic=sympys("asinh"),
     ball=arb.asinh,
     grad_fn="AsinhBackward0",
     school=("asinh",),
@@ -44,7 +44,7 @@ arcsinh = op(
 arccosh = op(
     np.arccosh,
     vjps=(lambda g, y, x: g / np.sqrt(x**2 - 1),),
-    symbolic=sympy.acosh,
+    symbolic=sympys("acosh"),
     ball=arb.acosh,
     domain=Interval(1, inf),
     undefined=lambda x: x < 1,
@@ -55,7 +55,7 @@ arccosh = op(
 arctanh = op(
     np.arctanh,
     vjps=(lambda g, y, x: g / (1 - x**2),),
-    symbolic=sympy.atanh,
+    symbolic=sympys("atanh"),
     ball=arb.atanh,
     domain=Interval(-1, 1),
     undefined=lambda x: abs(x) >= 1,
@@ -67,7 +67,7 @@ sech = op(
     lambda x: 1 / np.cosh(x),
     name="sech",
     vjps=(lambda g, y, x: -g * y * np.tanh(x),),
-    symbolic=sympy.sech,
+    symbolic=sympys("sech"),
     ball=arb.sech,
 )
 
@@ -75,7 +75,7 @@ csch = op(
     lambda x: 1 / np.sinh(x),
     name="csch",
     vjps=(lambda g, y, x: -g * y / np.tanh(x),),
-    symbolic=sympy.csch,
+    symbolic=sympys("csch"),
     ball=arb.csch,
     domain=Interval(0, inf),
     undefined=domains.zero,
@@ -85,7 +85,7 @@ coth = op(
     lambda x: 1 / np.tanh(x),
     name="coth",
     vjps=(lambda g, y, x: g * (1 - y**2),),
-    symbolic=sympy.coth,
+    symbolic=sympys("coth"),
     ball=arb.coth,
     domain=Interval(0, inf),
     undefined=domains.zero,

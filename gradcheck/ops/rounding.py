@@ -1,19 +1,29 @@
 """Functions that round: flat between the jumps, so their gradient is zero."""
 
+from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
-import sympy
 from flint import arb
 
+from gradcheck.ops.later import sympy
 from gradcheck.ops.row import Composed, Example, op
 
 
-def _flat(kind: Any) -> Any:
+def _flat(name: str) -> Callable[[Any], Any]:
     """A SymPy function with the derivative that SymPy leaves open: zero between the jumps."""
-    slope = {"fdiff": lambda self, argindex=1: sympy.S.Zero}
-    return type(kind)(kind.__name__, (kind,), slope)
+
+    @cache
+    def flat() -> Any:
+        kind = getattr(sympy, name)
+        return type(kind)(name, (kind,), {"fdiff": lambda self, argindex=1: sympy.S.Zero})
+
+    def function(x: Any) -> Any:
+        return flat()(x)
+
+    return function
 
 
 def _nearest(x: Any) -> Any:
@@ -31,7 +41,7 @@ def _to_places(x: Any, decimals: int = 0) -> Any:
 floor = op(
     np.floor,
     vjps=(lambda g, y, x: g * 0.0,),
-    symbolic=_flat(sympy.floor),
+    symbolic=_flat("floor"),
     ball=arb.floor,
     kinks="integers",
     grad_fn="FloorBackward0",
@@ -42,7 +52,7 @@ floor = op(
 ceil = op(
     np.ceil,
     vjps=(lambda g, y, x: g * 0.0,),
-    symbolic=_flat(sympy.ceiling),
+    symbolic=_flat("ceiling"),
     ball=arb.ceil,
     kinks="integers",
     grad_fn="CeilBackward0",

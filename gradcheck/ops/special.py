@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import sympy
 from flint import arb
 
 from gradcheck.ops import domains
+from gradcheck.ops.later import sympy, sympys
 from gradcheck.ops.row import Example, Interval, Op, inf, op
 
 # B_2k, the Bernoulli numbers of the asymptotic series.
@@ -102,7 +102,7 @@ erf = op(
     _each(math.erf, math.nan),
     name="erf",
     vjps=(lambda g, y, x: g * (2 / math.sqrt(math.pi)) * np.exp(-x * x),),
-    symbolic=sympy.erf,
+    symbolic=sympys("erf"),
     ball=arb.erf,
     unseen=domains.saturated,
     grad_fn="ErfBackward0",
@@ -112,7 +112,7 @@ erfc = op(
     _each(math.erfc, math.nan),
     name="erfc",
     vjps=(lambda g, y, x: -g * (2 / math.sqrt(math.pi)) * np.exp(-x * x),),
-    symbolic=sympy.erfc,
+    symbolic=sympys("erfc"),
     ball=arb.erfc,
     unseen=domains.saturated,
     grad_fn="ErfcBackward0",
@@ -122,7 +122,7 @@ gamma = op(
     _each(math.gamma, math.nan),
     name="gamma",
     vjps=(lambda g, y, x: g * y * digamma(x),),
-    symbolic=sympy.gamma,
+    symbolic=sympys("gamma"),
     ball=arb.gamma,
     domain=Interval(0, inf),
     undefined=domains.pole,
@@ -132,7 +132,7 @@ loggamma = op(
     _each(math.lgamma, math.inf),
     name="loggamma",
     vjps=(lambda g, y, x: g * digamma(x),),
-    symbolic=sympy.loggamma,
+    symbolic=sympys("loggamma"),
     ball=arb.lgamma,
     domain=Interval(0, inf),
     undefined=domains.pole,
@@ -144,7 +144,7 @@ digamma: Op = op(
     _over(_digamma),
     name="digamma",
     vjps=(lambda g, y, x: g * polygamma(1, x),),
-    symbolic=sympy.digamma,
+    symbolic=sympys("digamma"),
     ball=arb.digamma,
     domain=Interval(0, inf),
     undefined=domains.pole,

@@ -4,10 +4,10 @@ import math
 from typing import Any
 
 import numpy as np
-import sympy
 from flint import arb
 
 from gradcheck.ops import domains
+from gradcheck.ops.later import sympy, sympys
 from gradcheck.ops.row import Composed, Interval, inf, op
 
 HALF_TURN = np.pi / 2
@@ -43,7 +43,7 @@ def _over(a: Any, b: Any) -> Any:
 sin = op(
     np.sin,
     vjps=(lambda g, y, x: g * np.cos(x),),
-    symbolic=sympy.sin,
+    symbolic=sympys("sin"),
     ball=arb.sin,
     grad_fn="SinBackward0",
 )
@@ -51,7 +51,7 @@ sin = op(
 cos = op(
     np.cos,
     vjps=(lambda g, y, x: -g * np.sin(x),),
-    symbolic=sympy.cos,
+    symbolic=sympys("cos"),
     ball=arb.cos,
     grad_fn="CosBackward0",
 )
@@ -59,7 +59,7 @@ cos = op(
 tan = op(
     np.tan,
     vjps=(lambda g, y, x: g * (1 + y**2),),
-    symbolic=sympy.tan,
+    symbolic=sympys("tan"),
     ball=arb.tan,
     domain=Interval(-HALF_TURN, HALF_TURN),
     grad_fn="TanBackward0",
@@ -68,7 +68,7 @@ tan = op(
 arcsin = op(
     np.arcsin,
     vjps=(lambda g, y, x: g / np.sqrt(1 - x**2),),
-    symbolic=sympy.asin,
+    symbolic=sympys("asin"),
     ball=arb.asin,
     domain=Interval(-1, 1),
     undefined=domains.outside_one,
@@ -79,7 +79,7 @@ arcsin = op(
 arccos = op(
     np.arccos,
     vjps=(lambda g, y, x: -g / np.sqrt(1 - x**2),),
-    symbolic=sympy.acos,
+    symbolic=sympys("acos"),
     ball=arb.acos,
     domain=Interval(-1, 1),
     undefined=domains.outside_one,
@@ -90,7 +90,7 @@ arccos = op(
 arctan = op(
     np.arctan,
     vjps=(lambda g, y, x: g / (1 + x**2),),
-    symbolic=sympy.atan,
+    symbolic=sympys("atan"),
     ball=arb.atan,
     grad_fn="AtanBackward0",
     school=("atan",),
@@ -100,7 +100,7 @@ sec = op(
     lambda x: 1 / np.cos(x),
     name="sec",
     vjps=(lambda g, y, x: g * y * np.tan(x),),
-    symbolic=sympy.sec,
+    symbolic=sympys("sec"),
     ball=arb.sec,
     domain=Interval(-HALF_TURN, HALF_TURN),
 )
@@ -109,7 +109,7 @@ csc = op(
     lambda x: 1 / np.sin(x),
     name="csc",
     vjps=(lambda g, y, x: -g * y / np.tan(x),),
-    symbolic=sympy.csc,
+    symbolic=sympys("csc"),
     ball=arb.csc,
     domain=Interval(0, np.pi),
     undefined=domains.zero,
@@ -119,7 +119,7 @@ cot = op(
     lambda x: 1 / np.tan(x),
     name="cot",
     vjps=(lambda g, y, x: -g * (1 + y**2),),
-    symbolic=sympy.cot,
+    symbolic=sympys("cot"),
     ball=arb.cot,
     domain=Interval(0, np.pi),
     undefined=domains.zero,
@@ -162,7 +162,7 @@ arctan2 = op(
         lambda g, y, a, b: g * b * _inverse_square(a, b),
         lambda g, y, a, b: -g * a * _inverse_square(a, b),
     ),
-    symbolic=sympy.atan2,
+    symbolic=sympys("atan2"),
     ball=arb.atan2,
     domain=(Interval(-inf, inf), Interval(0, inf)),
     grad_fn="Atan2Backward0",

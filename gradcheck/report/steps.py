@@ -7,8 +7,8 @@ import numpy as np
 from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.text import Text
 
-from gradcheck.closed_forms.derive import PREFIX
 from gradcheck.closed_forms.notation import Notation
+from gradcheck.closed_forms.trees import PREFIX
 from gradcheck.derivation import Stage, Steps, Walked
 from gradcheck.report.figures import SHOWN_ENTRIES, plain
 from gradcheck.report.gradients import folded, in_signs, legend, matrix

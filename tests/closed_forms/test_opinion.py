@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 import yaml
 
-from gradcheck.closed_forms import definitions, derive, opinion
-from gradcheck.closed_forms.opinion import closed_form, tensor_form
+from gradcheck.closed_forms import definitions, derive
+from gradcheck.closed_forms.opinion import closed_form
+from gradcheck.closed_forms.tensor_form import tensor_form
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import key
+from gradcheck.opinions import tape as runs_on_tape
 from gradcheck.opinions.differences import differences
 from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.reverse import reverse
@@ -161,7 +163,7 @@ def test_a_tie_is_left_to_the_others() -> None:
 
 def test_what_it_cannot_say_is_said_entry_by_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     """However long that is."""
-    monkeypatch.setattr(opinion, "SHORT", 0)
+    monkeypatch.setattr("gradcheck.closed_forms.opinion.SHORT", 0)
     found = closed_form(case("sum(cumprod(x))", {"x": [1.0, 2.0, 3.0]}))
     np.testing.assert_allclose(found.gradients["x"].value, [9.0, 4.0, 2.0])
 
@@ -267,8 +269,8 @@ def test_what_is_recorded_wrong_fools_both_and_differences_dissent() -> None:
 def test_one_question_records_the_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """How long the closed form would be and its arrays are read off the same tape."""
     runs: list[Case] = []
-    tape = opinion.record
-    monkeypatch.setattr(opinion, "record", lambda asked: runs.append(asked) or tape(asked))
+    run = runs_on_tape.record
+    monkeypatch.setattr(runs_on_tape, "record", lambda asked: runs.append(asked) or run(asked))
     closed_form(case(LARGE, SHAPES, "W1 b1 W2"))
     assert len(runs) == 1
 

@@ -1,0 +1,34 @@
+"""SymPy, imported when something of it is first read: no other import takes as long."""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["sympy", "sympys"]
+
+
+class _Later:
+    """A module that is imported when the first of its names is read."""
+
+    def __init__(self, name: str) -> None:
+        self._module = name
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(import_module(self._module), name)
+        setattr(self, name, found)
+        return found
+
+
+if TYPE_CHECKING:
+    import sympy
+else:
+    sympy = _Later("sympy")
+
+
+def sympys(name: str) -> Callable[..., Any]:
+    """SymPy's function of this name; a row can name it before it is there."""
+
+    def function(*args: Any) -> Any:
+        return getattr(sympy, name)(*args)
+
+    return function
