@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,15 +23,14 @@ from gradcheck.language.rules.classes import members
 from gradcheck.language.rules.vocabulary import nearest
 from gradcheck.opinions.opinion import Array, pair
 from gradcheck.problem.arrays import exact_array, exact_number
+from gradcheck.problem.form import Fault, Place
 from gradcheck.problem.made import assigned, shapes, with_made
+from gradcheck.problem.model import SET, InputModel, Numbers, ProblemModel, SetModel
 from gradcheck.problem.record import USUAL, Input, Part, Problem, ProblemSet, too_large, unnameable
-
-if TYPE_CHECKING:  # a question without a file needs no pydantic
-    from gradcheck.problem.model import ProblemModel, SetModel
 
 # What `ask` can read besides the variables.
 RECORDED, PRINTED, ERROR = READABLE = ("recorded", "printed", "error")
-PathTo = tuple[str | int, ...]
+
 MOST = 1_000  # values of an input: more than any class has students
 NAME = re.compile(r"[^A-Za-z0-9._-]+")  # what may not stand in an id
 
@@ -50,7 +49,7 @@ def load_text(text: str | bytes, file: str = "") -> ProblemSet:
         raise TextError([document.complaint((), "a mapping was expected", "start with `id:`")])
     single = "problems" not in root
     model = _validated(document, single)
-    base: PathTo = () if single else ("problems",)
+    base: Place = () if single else ("problems",)
     problems, complaints = [], list(_repeated(document, model.problems, base))
     for k, entry in enumerate(model.problems):
         at = base if single else (*base, k)
@@ -65,20 +64,22 @@ def load_text(text: str | bytes, file: str = "") -> ProblemSet:
     return ProblemSet(model.title, tuple(problems), file, kept)
 
 
-def _validated(document: Document, single: bool) -> "SetModel":
-    from pydantic import ValidationError  # noqa: PLC0415
-
-    from gradcheck.problem.faults import faults  # noqa: PLC0415
-    from gradcheck.problem.model import ProblemModel, SetModel  # noqa: PLC0415
-
+def _validated(document: Document, single: bool) -> SetModel:
+    """The text in its form; raises TextError with what is wrong, one complaint a place."""
     value: Any = document.value
-    try:
-        if single:
-            named = {"id": NAME.sub("-", Path(document.file).stem).strip("-") or "problem", **value}
-            return SetModel(problems=[ProblemModel.model_validate(named)])
-        return SetModel.model_validate(value)
-    except ValidationError as error:
-        raise TextError(faults(document, error)) from None
+    if single:
+        name = NAME.sub("-", Path(document.file).stem).strip("-") or "problem"
+        value = {"problems": [{"id": name, **value}]}
+    faults: list[Fault] = []
+    found: SetModel = SET.read(value, (), faults)
+    if not faults:
+        return found
+    complaints: dict[Place, Complaint] = {}
+    for fault in faults:
+        place = fault.place[2:] if single else fault.place
+        said = document.complaint(place, fault.words, fault.cure, key=fault.key)
+        complaints.setdefault(place, said)
+    raise TextError(sorted(complaints.values(), key=lambda said: (said.line, said.column)))
 
 
 def misspelled(mistake: str) -> str:
@@ -97,7 +98,7 @@ def _credit(asked: Mapping[str, float] | str) -> Mapping[str, float]:
 
 
 def _uncredited(
-    document: Document, at: PathTo, credit: Mapping[str, float] | str
+    document: Document, at: Place, credit: Mapping[str, float] | str
 ) -> Iterator[Complaint]:
     """Names in a `credit:` that are nearly a mistake's."""
     for name in _credit(credit):
@@ -106,9 +107,7 @@ def _uncredited(
             yield document.complaint((*at, "credit", name), words, cure, key=True)
 
 
-def _repeated(
-    document: Document, problems: "Sequence[ProblemModel]", base: PathTo
-) -> list[Complaint]:
+def _repeated(document: Document, problems: Sequence[ProblemModel], base: Place) -> list[Complaint]:
     seen: set[str] = set()
     found = []
     for k, problem in enumerate(problems):
@@ -123,9 +122,7 @@ def _repeated(
 class _Reader:
     """Reads one validated problem; collects complaints and raises them together."""
 
-    def __init__(
-        self, document: Document, at: PathTo, model: "ProblemModel", whole: "SetModel"
-    ) -> None:
+    def __init__(self, document: Document, at: Place, model: ProblemModel, whole: SetModel) -> None:
         self.document, self.at, self.model, self.whole = document, at, model, whole
         self.complaints: list[Complaint] = []
         self.choices: dict[str, tuple[Array, ...]] = {}
@@ -168,13 +165,13 @@ class _Reader:
         )
         return self._with_made(problem, made)
 
-    def _complain(self, path: PathTo, words: str, cure: str, *, key: bool = False) -> None:
+    def _complain(self, path: Place, words: str, cure: str, *, key: bool = False) -> None:
         self.complaints.append(self.document.complaint((*self.at, *path), words, cure, key=key))
 
-    def _input(self, name: str, value: Any) -> Input:
+    def _input(self, name: str, value: InputModel | Numbers) -> Input:
         if cure := unnameable(name):
             self._complain(("inputs", name), f"`{name}` is not a name", cure, key=True)
-        if isinstance(value, int | float | list):
+        if not isinstance(value, InputModel):
             array = self._array(("inputs", name))
             return Input(name, array, array.shape, True)
         ways = (value.shape, value.value, value.choose, value.integers, value.decimals)
@@ -191,12 +188,12 @@ class _Reader:
         array = self._array(("inputs", name, "value"))
         return Input(name, array, array.shape, value.requires_grad)
 
-    def _choices(self, name: str, value: Any) -> tuple[Array, ...]:
+    def _choices(self, name: str, value: InputModel) -> tuple[Array, ...]:
         """The values of which a student gets one; complains where there is no choice."""
         at = ("inputs", name)
         if value.choose is not None:
             found = [self._array((*at, "choose", k)) for k in range(len(value.choose))]
-            path: PathTo = (*at, "choose")
+            path: Place = (*at, "choose")
         else:
             path = (*at, "integers" if value.integers is not None else "decimals")
             found = self._between(path)
@@ -211,7 +208,7 @@ class _Reader:
         self.choices[name] = tuple(found)
         return (*found, np.zeros((), dtype=object))
 
-    def _between(self, path: PathTo) -> list[Array]:
+    def _between(self, path: Place) -> list[Array]:
         """From the first number to the second, in steps of one, or of the last decimal place."""
         entries: Any = self.document.node((*self.at, *path)).value
         low, high, *places = map(exact_number, entries)
@@ -219,7 +216,7 @@ class _Reader:
         count = min(MOST, int((high - low) // step)) + 1
         return [np.array(low + k * step, dtype=object) for k in range(count)]
 
-    def _array(self, path: PathTo) -> Array:
+    def _array(self, path: Place) -> Array:
         """Nested lists of numbers at a path, exact; ragged ones and words are complained of."""
         value: Any = self.document.node((*self.at, *path)).value
         found = exact_array(value)
@@ -234,7 +231,7 @@ class _Reader:
 
     def _program(
         self,
-        path: PathTo,
+        path: Place,
         source: str,
         declared: Sequence[str],
         vocabulary: Vocabulary = VOCABULARY,
@@ -257,7 +254,7 @@ class _Reader:
 
     def _self_tests(self, names: Collection[str]) -> None:
         """Complain of answers to no part, and of mistakes whose names are misspelled."""
-        answers: list[tuple[PathTo, Mapping[str, Any]]]
+        answers: list[tuple[Place, Mapping[str, Any]]]
         answers = [(("right", k), entry) for k, entry in enumerate(self.model.right)]
         answers += [
             (("wrong", k, "answer"), wrong.answer) for k, wrong in enumerate(self.model.wrong)
