@@ -212,6 +212,12 @@ def test_check_json_is_a_line_of_grade():
         (["x^3 + 2sin(x)", "x=2"], "11.16770633"),  # 3*4 + 2*cos(2)
         (["sum((X @ W)**2)", "X=3x2", "W=[[1, 2], [3, 4]]", "--wrt", "W"], "d/dW  2x2  norm"),
         (["y = x**2\n3*y", "x=2"], "12"),
+        (["(x+1)(x-1)", "x=3"], "d/dx = 2*x"),
+        (["x(x-1)", "x=3"], "d/dx = 2*x - 1"),
+        (["sin(x)(x+1)", "x=0"], "d/dx = (x + 1)*cos(x) + sin(x)"),
+        (["log_2(x)", "x=3"], "0.480898347"),  # 1/(3 ln 2)
+        (["log(x, 10)", "x=2"], "0.217147241"),  # 1/(2 ln 10)
+        (["x^2 if x > 0 else -x", "x=-2"], "d/dx = -1"),
     ],
 )
 def test_solve_takes_an_expression(words, said):
