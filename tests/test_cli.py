@@ -191,6 +191,14 @@ def test_one_unreadable_submission_does_not_stop_the_batch(file):
         (["W @ v", "sum", "v=2x", "W=[1, 2]", "--wrt", "v"], 2, "sum needs brackets"),
         (["sum(W * v)", "W", "v=2x", "W=[1, 2]", "--wrt", "v"], 0, "right"),
         (["abs(x)", "sign(x)", "x=0"], 2, "kink"),
+        (
+            ["x^T A x", "(A + A^T) x", "x=3x", "A=3x3", "--wrt", "x"],
+            0,
+            "right  d/dx of x.T @ A @ x",
+        ),
+        (["||A x||^2", "2A'Ax", "A=4x3", "x=3x", "--wrt", "x"], 0, "right  d/dx of norm(A @ x)**2"),
+        (["tr(A B)", "B^T", "A=3x3", "B=3x3", "--wrt", "A"], 0, "right  d/dA of trace(A @ B)"),
+        (["x*y", "y", "x=3x", "y=3x", "--wrt", "x"], 2, "write sum(...) around it"),
     ],
 )
 def test_check_judges_one_answer_without_a_file(words, code, said):
@@ -329,7 +337,7 @@ def test_a_value_of_several_entries_is_no_fault_of_ours():
     """What is meant is asked for, with a cure."""
     found = run("check", "x**2", "2*x", "x=[1.0, 2.0]")
     assert found.exit_code == 2
-    assert "`cotangent:`" in found.stderr
+    assert "write sum(...) around it" in found.stderr
 
 
 def test_answers_may_come_from_standard_input(file):

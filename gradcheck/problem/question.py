@@ -3,7 +3,7 @@
 import ast
 import keyword
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from gradcheck.answers import read_formula
@@ -34,7 +34,7 @@ def question(expression: str, given: Sequence[str], wrt: Sequence[str] = ()) -> 
     may be a program or typed mathematics (`x^3 + 2sin x`). Raises TextError.
     """
     inputs = {each.name: each for each in map(_input, given)}
-    program = _program(expression, list(inputs))
+    program = _program(expression, inputs)
     free = sorted(_needed(program.tree) - inputs.keys())
     inputs |= {name: Input(name, None, (), True) for name in free}
     for name in wrt:
@@ -65,7 +65,7 @@ def _input(text: str) -> Input:
     return Input(name, array, array.shape, True)
 
 
-def _program(text: str, names: Collection[str]) -> Program:
+def _program(text: str, inputs: Mapping[str, Input]) -> Program:
     """A checked program in these names and whatever else it needs; or typed mathematics, so read.
 
     The complaint is that of the spelling which the text seems to be in.
@@ -73,11 +73,11 @@ def _program(text: str, names: Collection[str]) -> Program:
     try:
         tree = ast.parse(text.strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return _formula(text, names)
+        return _formula(text, inputs)
     needed = _needed(tree)
-    if _is_typed(tree, {*names, *needed}) or _glued(needed):
-        return _formula(text, names)
-    return _checked(text.strip(), {*names, *needed})
+    if _is_typed(tree, {*inputs, *needed}) or _glued(needed):
+        return _formula(text, inputs)
+    return _checked(text.strip(), {*inputs, *needed})
 
 
 def _is_typed(tree: ast.Module, names: Collection[str]) -> bool:
@@ -101,11 +101,12 @@ def _is_typed_call(call: ast.Call, names: Collection[str]) -> bool:
             return isinstance(call.func, ast.Constant | ast.BinOp)
 
 
-def _formula(text: str, names: Collection[str]) -> Program:
-    """Typed mathematics as a program; names that were not given are taken from the text."""
+def _formula(text: str, inputs: Mapping[str, Input]) -> Program:
+    """Typed mathematics as a program; names that were not given are numbers, from the text."""
     if "\n" in text.strip():
-        return _checked(text, names)
-    for known in (names, {*names, *_words(text)}):
+        return _checked(text, inputs)
+    free = {name: Input(name, None, (), True) for name in _words(text)}
+    for known in (inputs, free | dict(inputs)):
         try:
             read = read_formula(text, names=known, functions=FUNCTIONS)
         except TextError as error:
