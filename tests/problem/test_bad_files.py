@@ -112,8 +112,25 @@ CASES = {
         "1:52",
         "close the bracket",
     ),
+    "a text for a value": (HEAD + "program: \"f'{x}'\"\n", "3:11", "of the type str"),
+    "a mapping for a value": (HEAD + 'program: "{1: x}"\n', "3:11", "of the type dict"),
+    "several entries of what is drawn": (
+        "id: p\ninputs: {x: {shape: [3]}}\nprogram: x*2\n",
+        "3:10",
+        "which sum of its entries is meant?",
+    ),
+    "brackets that multiply": (
+        HEAD + "program: (x+1)(x-1)\n",
+        "3:11",
+        "write `*` between factors",
+    ),
+    "a left side that is called": (
+        HEAD + "program: f(x) = x**2\n",
+        "3:10",
+        "write the right side alone",
+    ),
     "empty": ("", "", ""),
-    "problems as a mapping": ("problems: {a: 1}\n", "1:12", "`problems`: a list was expected"),
+    "problems as a mapping": ("problems: {a: 1}\n", "1:11", "`problems`: a list was expected"),
     "no problems": ("problems: []\n", "1:11", "an empty list came - write at least one"),
     "a key of elsewhere": (
         HEAD + "program: x\nform: program\n",

@@ -1,0 +1,43 @@
+"""The JSON Schema of problem files says what is read of them."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gradcheck.problem.model import schema
+
+SHIPPED = sorted((Path(__file__).parents[2] / "problems").glob("*.yaml"))
+
+
+def test_every_reference_leads_somewhere() -> None:
+    """It is JSON, and complete."""
+    text = json.dumps(schema())
+    found = set(re.findall(r'"#/[$]defs/(\w+)"', text))
+    assert found == {"InputModel", "ProgramModel", "WrongModel", "ProblemModel"}
+    assert found == set(schema()["$defs"])
+
+
+@pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
+def test_keys_of_shipped_sets_are_in_it(file: Path) -> None:
+    """What is needed is there, and nothing else is."""
+    whole = yaml.safe_load(file.read_text())
+    form = schema()["$defs"]["ProblemModel"]
+    for problem in whole["problems"]:
+        assert set(form["required"]) <= set(problem) <= set(form["properties"])
+
+
+def test_bounds_and_choices_are_in_it() -> None:
+    """As an editor needs them."""
+    keys = schema()["$defs"]["ProblemModel"]["properties"]
+    assert keys["points"] == {
+        "type": "number",
+        "minimum": 0,
+        "default": 1.0,
+        "description": "what the problem is worth",
+    }
+    assert keys["order"]["enum"] == [1, 2]
+    assert keys["id"]["pattern"] == "^[A-Za-z0-9._-]{1,64}$"
+    assert keys["wrong"]["items"] == {"$ref": "#/$defs/WrongModel"}
