@@ -2,6 +2,9 @@
 
 import pytest
 
+import gradcheck.grading.selftest
+import gradcheck.numbers.closed  # noqa: F401 - SymPy, too
+
 pytest_plugins = "pytester"
 
 RIGHT = """

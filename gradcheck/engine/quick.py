@@ -5,8 +5,6 @@
 What `apply_to_any` finds out anew at every call (which operands the VJPs read, whether the value
 may look at an operand's memory) is found out here once a row. Whatever is out of the ordinary, a
 view, an observer, a disturbance, no_grad, goes the long way; the record is the same.
-
-What VJPs read is asked of a row when it is first recorded: of all rows it is long to ask.
 """
 
 import operator
@@ -31,7 +29,7 @@ Quick = Callable[..., Tensor]
 FLOAT = np.dtype(np.float64)
 NONE: Mapping[str, Any] = {}
 ONE = (True,)
-TRACKED = (True, True), (True, False), (False, True)
+BOTH, FIRST, SECOND = (True, True), (True, False), (False, True)
 A_NUMBER = (NUMBER,)
 TWO_NUMBERS, NUMBER_FIRST = (NUMBER, NUMBER), (NUMBER, None)
 
@@ -57,8 +55,8 @@ OPERATOR: dict[Callable[..., Any], Callable[..., Any]] = {
 def of_one(row: Op) -> Quick:
     """`apply_to_any` for a row of one operand that gives no view."""
     named, swift = row.forward, OPERATOR.get(row.forward, row.forward)
+    (keep,), keep_y = row.keeps(ONE)
     may_look = not row.elementwise
-    read: list[bool] = []
 
     def quick(t: Any, params: Mapping[str, Any] = NONE) -> Tensor:
         x: State = t
@@ -75,10 +73,6 @@ def of_one(row: Op) -> Quick:
             return apply_to_any(row, (x,), params)
         if not x._tracked:
             return Tensor(y)
-        if not read:
-            kept_of_it, y_too = row.keeps(ONE)
-            read.extend((*kept_of_it, y_too))
-        keep, keep_y = read
         if type(u) is float64:
             forms, kept = A_NUMBER, u
         else:
@@ -97,8 +91,8 @@ def of_one(row: Op) -> Quick:
 def of_two(row: Op) -> Quick:
     """`apply_to_any` for a row of two operands and no parameters that gives no view."""
     named, swift = row.forward, OPERATOR.get(row.forward, row.forward)
+    both, first, second = ((*kept, y) for kept, y in map(row.keeps, (BOTH, FIRST, SECOND)))
     may_look = not row.elementwise
-    read: list[tuple[bool, ...]] = []
 
     def quick(a: Any, b: Any) -> Tensor:
         left: State | None = a if type(a) is Tensor else None
@@ -123,12 +117,12 @@ def of_two(row: Op) -> Quick:
             return apply_to_any(row, (a, b), NONE)
         start = step_of(left) if left is not None and left._tracked else None
         other = step_of(right) if right is not None and right._tracked else None
-        if start is None and other is None:
+        if start is not None:
+            keep_u, keep_v, keep_y = both if other is not None else first
+        elif other is not None:
+            keep_u, keep_v, keep_y = second
+        else:
             return Tensor(y)
-        if not read:
-            read.extend((*of_both, y_too) for of_both, y_too in map(row.keeps, TRACKED))
-        tracked = 0 if start is not None and other is not None else 1 if other is None else 2
-        keep_u, keep_v, keep_y = read[tracked]
         if type(u) is float64 and (type(v) is float64 or type(v) is float):
             forms, kept = TWO_NUMBERS if type(v) is float64 else NUMBER_FIRST, (u, v)
         else:

@@ -5,6 +5,7 @@ it reads is held against the engine's methods, which never saw a program, and ag
 """
 
 import warnings
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from gradcheck import tensor
 from gradcheck.engine.tensor import Tensor
 from gradcheck.errors import GradcheckError
-from gradcheck.language import Budget, check_program
+from gradcheck.language import Budget, Program, check_program
 from gradcheck.language.kinds import KINDS, VOCABULARY
 from gradcheck.language.running.run import run
 
@@ -61,6 +62,12 @@ def answered(call: Any) -> Any:
         return None
 
 
+@cache
+def checked(text: str, declared: tuple[str, ...]) -> Program:
+    """The program of a text, which is the same for every kind of number and every shape."""
+    return check_program(text, declared=declared, vocabulary=VOCABULARY)
+
+
 def in_a_program(text: str, kind: str, values: dict[str, Any]) -> Any:
     """The value of a program on one kind of number."""
     lifted = {
@@ -69,8 +76,7 @@ def in_a_program(text: str, kind: str, values: dict[str, Any]) -> Any:
     }
 
     def call() -> Any:
-        program = check_program(text, declared=lifted, vocabulary=VOCABULARY)
-        return run(program, lifted, KINDS[kind], Budget()).value
+        return run(checked(text, tuple(lifted)), lifted, KINDS[kind], Budget()).value
 
     return answered(call)
 

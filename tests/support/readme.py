@@ -1,13 +1,14 @@
 """The README's outputs and tables, made anew: `python -m tests.support.readme` writes them."""
 
-import os
+import contextlib
 import re
 import shlex
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
+from click.testing import CliRunner
+
+from gradcheck.cli import main
 from gradcheck.report.catalogues import markdown_mistakes
 
 README = Path(__file__).parents[2] / "README.md"
@@ -45,14 +46,9 @@ def rendered(text: str) -> str:
 
 
 def _shown(words: str, folder: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "gradcheck", *shlex.split(words)],
-        cwd=folder,
-        env={**os.environ, "COLUMNS": "76", "NO_COLOR": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with contextlib.chdir(folder):
+        screen = {"COLUMNS": "76", "NO_COLOR": "1"}
+        done = CliRunner().invoke(main, shlex.split(words), prog_name="gradcheck", env=screen)
     output = "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
     return f"```console\n$ gradcheck {words}\n{output}\n```"
 

@@ -13,7 +13,6 @@ from gradcheck.verdict.sparing import DIRECTIONS, FEW, sparing
 from tests.support.cases import case
 from tests.support.random_programs import random_case
 
-TRIES = 1000
 X = np.random.default_rng(0).normal(size=100)
 
 
@@ -48,12 +47,16 @@ def test_what_is_unusual_gets_the_full_consultation(verdict):
     assert consult(case(f, x=x)).verdict == sparing(case(f, x=x)).verdict == verdict
 
 
-@pytest.mark.parametrize("n", [2_000, 100_000])
+@pytest.mark.parametrize(
+    ("n", "tries"),
+    [(2_000, 1000), (100_000, 50), pytest.param(100_000, 1000, marks=pytest.mark.sweep)],
+)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_the_stated_power_is_there(n, dtype):
+def test_the_stated_power_is_there(n, tries, dtype):
     """A single wrong entry of the stated size, planted a thousand times, is seen each time.
 
-    Stated is one miss in a million; three in a thousand would be met by chance once in 1e9 tries.
+    Stated is one miss in a million; three in a thousand would be met by chance once in 1e9 tries,
+    one in fifty once in 20,000.
     """
     rng = np.random.default_rng(n)
     x, w = (rng.normal(size=n).astype(dtype) for _ in range(2))
@@ -65,12 +68,12 @@ def test_the_stated_power_is_there(n, dtype):
     assert read(asked, [mine, seen]).verdict == "agree"
     least = least_seen([mine, seen])
     missed = 0
-    for _ in range(TRIES):
+    for _ in range(tries):
         planted = right.copy()
         planted[rng.integers(n)] += least * rng.choice([-1.0, 1.0])
         wrong = Opinion("reverse", seen.value, {"x": estimate(planted, 1e-15 * np.abs(right))})
         missed += read(asked, [wrong, seen]).verdict == "agree"
-    assert missed <= 2
+    assert missed <= (2 if tries > 50 else 0)
 
 
 @pytest.mark.parametrize(("runs", "covered"), [(1, 0.998), (FEW, 0.9993)])
