@@ -224,6 +224,7 @@ def test_check_json_is_a_line_of_grade():
         (["x(x-1)", "x=3"], "d/dx = 2*x - 1"),
         (["sin(x)(x+1)", "x=0"], "d/dx = (x + 1)*cos(x) + sin(x)"),
         (["log_2(x)", "x=3"], "0.480898347"),  # 1/(3 ln 2)
+        (["sin(x)", "x=pi/6"], "0.8660254038"),  # the cosine of 30 degrees
         (["log(x, 10)", "x=2"], "0.217147241"),  # 1/(2 ln 10)
         (["x^2 if x > 0 else -x", "x=-2"], "d/dx = -1"),
     ],

@@ -113,7 +113,7 @@ CASES = {
         "close the bracket",
     ),
     "a text for a value": (HEAD + "program: \"f'{x}'\"\n", "3:11", "of the type str"),
-    "a mapping for a value": (HEAD + "program: \"{1: x}\"\n", "3:11", "of the type dict"),
+    "a mapping for a value": (HEAD + 'program: "{1: x}"\n', "3:11", "of the type dict"),
     "several entries of what is drawn": (
         "id: p\ninputs: {x: {shape: [3]}}\nprogram: x*2\n",
         "3:10",
