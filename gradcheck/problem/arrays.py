@@ -1,11 +1,10 @@
 """Numbers as they are written, in nested lists, as arrays of exact fractions.
 
 A number may be written as a formula without names, `1/3` or `pi/4`: exact as long as it is
-rational, else the float nearest to it.
+rational, else to PLACES digits, so that exact answers at it are right.
 """
 
 import ast
-import math
 import operator
 import re
 from collections.abc import Callable
@@ -13,8 +12,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from flint import arb, ctx, fmpq
 
 from gradcheck.errors import TextError
+from gradcheck.numbers.exponents import DECIMAL
 from gradcheck.opinions.opinion import Array
 
 LITERAL = re.compile(r"[-+\d.eE_\s]*")
@@ -66,8 +67,11 @@ EXACT: dict[type[ast.AST], Callable[..., Any]] = {
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
 }
-CONSTANTS = {"pi": Fraction(math.pi), "e": Fraction(math.e)}
-FUNCTIONS = {name: getattr(math, name) for name in ("sqrt", "exp", "log", "sin", "cos", "tan")}
+FUNCTIONS = {"sqrt": arb.sqrt, "exp": arb.exp, "log": arb.log, "sin": arb.sin, "cos": arb.cos}
+FUNCTIONS |= {"tan": arb.tan}
+CONSTANTS = {"pi": arb.pi, "e": arb.const_e}
+LARGEST = 4_000  # bits of a power that is computed exactly
+PLACES = 60  # twice the digits to which an answer is compared
 
 
 def formula_value(text: str) -> Fraction | None:
@@ -89,13 +93,34 @@ def _value(node: ast.AST) -> Fraction:
         case ast.Constant(value=int() | Fraction() as number):
             return Fraction(number)
         case ast.Name(id=name):
-            return CONSTANTS[name]
+            return _rounded(CONSTANTS[name])
         case ast.UnaryOp(op=op, operand=operand):
             return Fraction(EXACT[type(op)](_value(operand)))
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
-            return Fraction(float(_value(left)) ** float(_value(right)))
+            base, exponent = _value(left), _value(right)
+            if exponent.denominator == 1 and abs(exponent) <= LARGEST / (1 + _bits(base)):
+                return base ** int(exponent)
+            return _rounded(lambda: _ball(base) ** _ball(exponent))
         case ast.BinOp(left=left, op=op, right=right):
             return Fraction(EXACT[type(op)](_value(left), _value(right)))
         case ast.Call(func=ast.Name(id=name), args=[argument]):
-            return Fraction(FUNCTIONS[name](float(_value(argument))))
+            value = _value(argument)
+            return _rounded(lambda: FUNCTIONS[name](_ball(value)))
     raise ValueError(ast.dump(node))
+
+
+def _bits(value: Fraction) -> int:
+    return value.numerator.bit_length() + value.denominator.bit_length()
+
+
+def _ball(value: Fraction) -> arb:
+    return arb(fmpq(value.numerator, value.denominator))
+
+
+def _rounded(compute: Callable[[], arb]) -> Fraction:
+    """A number to PLACES digits; ArithmeticError where it has none."""
+    with ctx.workdps(2 * PLACES):
+        found = compute()
+        if not found.is_finite() or abs(found) > 10**DECIMAL:
+            raise ArithmeticError(found)
+        return Fraction(found.str(PLACES, radius=False))
