@@ -196,6 +196,9 @@ def test_one_unreadable_submission_does_not_stop_the_batch(file):
             0,
             "right  d/dx of x.T @ A @ x",
         ),
+        (["x^2 y", "[2xy, x^2]"], 0, "right  d/dy of x**2*y"),
+        (["x^2 y", "grad f = (2xy, 2x^2)"], 1, "wrong  d/dy of x**2*y"),
+        (["x^2 y", "[2xy, x^2, 1]"], 2, "give one for each: `[..., ...]`"),
         (["||A x||^2", "2A'Ax", "A=4x3", "x=3x", "--wrt", "x"], 0, "right  d/dx of norm(A @ x)**2"),
         (["tr(A B)", "B^T", "A=3x3", "B=3x3", "--wrt", "A"], 0, "right  d/dA of trace(A @ B)"),
         (["x*y", "y", "x=3x", "y=3x", "--wrt", "x"], 2, "write sum(...) around it"),
@@ -224,6 +227,7 @@ def test_check_json_is_a_line_of_grade():
         (["x(x-1)", "x=3"], "d/dx = 2*x - 1"),
         (["sin(x)(x+1)", "x=0"], "d/dx = (x + 1)*cos(x) + sin(x)"),
         (["log_2(x)", "x=3"], "0.480898347"),  # 1/(3 ln 2)
+        (["sin(x)", "x=pi/6"], "0.8660254038"),  # the cosine of 30 degrees
         (["log(x, 10)", "x=2"], "0.217147241"),  # 1/(2 ln 10)
         (["x^2 if x > 0 else -x", "x=-2"], "d/dx = -1"),
     ],

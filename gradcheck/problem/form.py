@@ -9,6 +9,7 @@ from gradcheck.language.rules.vocabulary import nearest
 
 Place = tuple[str | int, ...]
 Faults = list["Fault"]
+Formula = Callable[[str], Any]
 
 MADE_OF_WORDS = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
 IN_QUOTES = "put it in quotes, or write it as a block after `|`"
@@ -174,17 +175,22 @@ def mapping(entry: Kind) -> Kind:
     return Kind({"type": "object", "additionalProperties": entry.schema}, read)
 
 
-def numbers(words: str, cure: str = "") -> Kind:
-    """A number or nested lists of numbers; their entries, and quotes, are looked at elsewhere."""
+def numbers(words: str, cure: str = "", formula: Formula | None = None) -> Kind:
+    """A number or nested lists of numbers; their entries, and quotes, are looked at elsewhere.
+
+    A `formula` gives the number of a text such as 1/3, or None.
+    """
 
     def read(value: Any, place: Place, faults: Faults) -> Any:
         try:
-            _ = isinstance(value, list) or float(value)
+            known = formula is not None and isinstance(value, str) and formula(value) is not None
+            _ = known or isinstance(value, list) or float(value)
         except (TypeError, ValueError):
             faults.append(due(place, words, cure))
         return value
 
-    return Kind({"anyOf": [{"type": "number"}, {"type": "array"}]}, read)
+    texts = ["string"] if formula else []
+    return Kind({"type": ["number", *texts, "array"], "items": {}}, read)
 
 
 def anything() -> Kind:

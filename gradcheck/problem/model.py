@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gradcheck.problem.arrays import formula_value
 from gradcheck.problem.form import (
     anything,
     described,
@@ -31,7 +32,9 @@ A_PROGRAM = "write `form: program`, or the expression alone"
 ASKED = "write an expression as a text, or {form: program, read: ...}"
 ID = name(r"^[A-Za-z0-9._-]{1,64}$", "use letters, digits, `.`, `_` and `-`")
 CREDIT = mapping_or(mapping(number(0, 1)), one_of("usual"))
-NUMBERS = numbers("a number was expected, or nested lists of numbers")
+A_NUMBER = "a number was expected, or nested lists of numbers"
+NUMBERS = numbers(A_NUMBER)
+VALUE = numbers(A_NUMBER, formula=formula_value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,12 +49,12 @@ class InputModel:
         ),
     )
     value: Numbers | None = field(
-        default=None, metadata=key(optional(NUMBERS), "a number or nested lists")
+        default=None, metadata=key(optional(VALUE), "a number, 1/3, pi/4, or nested lists of them")
     )
     choose: Sequence[Numbers] | None = field(
         default=None,
         metadata=key(
-            optional(listed(NUMBERS)), "values of which each student gets one, drawn by name"
+            optional(listed(VALUE)), "values of which each student gets one, drawn by name"
         ),
     )
     integers: tuple[int, int] | None = field(
@@ -93,7 +96,9 @@ class WrongModel:
 
 INPUT = mapping_or(
     record(InputModel),
-    numbers("a number, nested lists of numbers, or a mapping was expected", AN_INPUT),
+    numbers(
+        "a number, nested lists of numbers, or a mapping was expected", AN_INPUT, formula_value
+    ),
 )
 ASK = mapping_or(record(ProgramModel), text(ASKED))
 
@@ -123,7 +128,8 @@ class ProblemModel:
         ),
     )
     cotangent: Numbers | None = field(
-        default=None, metadata=key(optional(NUMBERS), "needed where the value is not a scalar")
+        default=None,
+        metadata=key(optional(NUMBERS), "needed where the value is not a scalar"),
     )
     order: int = field(
         default=1,
