@@ -313,7 +313,7 @@ BOMBS = {
     ),
     "drawn": "x = torch.randn(100000, 100000)",
     "integers drawn": "x = torch.randint(0, 5, (100000, 100000))",
-    "like": "x = torch.ones(3000, 3000)\ny = [torch.ones_like(x) for k in range(100)]",
+    "like": "x = torch.ones(900, 900)\nfor k in range(1000):\n    y = torch.ones_like(x)",
     "layer": "x = nn.Linear(100000, 100000)",
     "keyed": "d = {}\nk = 0\nwhile True:\n    k += 1\n    d[k] = k",
 }
