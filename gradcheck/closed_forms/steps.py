@@ -115,6 +115,8 @@ def _of_step(step: Step) -> Operand:
 def _constant(tape: Tape, node: Node, i: int, spelling: Spelling) -> Operand:
     """A number, a size by its name, or an array that the program gives a name."""
     value = np.asarray(tape.values[node][1][i])
+    if value.ndim == 0 and value.dtype.kind == "b":
+        raise NoText("a condition that is a number")
     if value.ndim == 0 and np.isfinite(value):
         plain = Fraction(str(value.item()))
         computed = plain.denominator > LARGEST
