@@ -49,7 +49,7 @@ def _found(problem: Problem, point: Point) -> Derivation | None:
     try:
         found = derivation(problem.plain, problem.given(point))
         _ = found.gradients
-    except (NoText, GradcheckError):
+    except (NoText, GradcheckError, LookupError, ValueError, TypeError):  # an unusual parameter
         return None
     return found
 
