@@ -92,8 +92,9 @@ class Printer:
 
     def _product(self, product: Product, order: Axes) -> Piece:
         """A product as numbers, numerator and denominator."""
-        above, below = _split(cancelled(product).factors)
-        joined = self._on_diagonal(above, below, order)
+        factors = cancelled(product).factors
+        above, below = _split(factors)
+        joined = self._on_diagonal(factors, order)
         if joined is None:
             pieces = [self._factor(f, order, alone=len(above) == 1) for f in above]
             joined = self._contracted(pieces, order, below)
@@ -118,11 +119,11 @@ class Printer:
             tree = ast.BinOp(tree, ast.Div(), parsed(self.size(bottom)))
         return Piece(tree, joined.axes if joined is not None else ())
 
-    def _on_diagonal(self, above: list[Factor], below: list[Sum], order: Axes) -> Piece | None:
+    def _on_diagonal(self, factors: Sequence[Factor], order: Axes) -> Piece | None:
         """A matrix that is zero off its diagonal, `diag(p)`; None where it is not just that."""
-        deltas = [f for f in above if isinstance(f, Delta)]
-        rest = tuple(f for f in above if not isinstance(f, Delta))
-        if len(deltas) != 1 or below or not rest or not set(deltas[0].axes) <= set(order):
+        deltas = [f for f in factors if isinstance(f, Delta)]
+        rest = tuple(f for f in factors if not isinstance(f, Delta))
+        if len(deltas) != 1 or not rest or not set(deltas[0].axes) <= set(order):
             return None
         a, b = deltas[0].axes
         along = Product(factors=rest).at({b: a})

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console, RenderableType
-from rich.text import Text
 
 from gradcheck.closed_forms.shown import Shown
 from gradcheck.commands.screen import screen
@@ -139,9 +138,7 @@ def _branches(problem: Problem, point: Point, verdict: Verdict) -> Shown:
 
 
 def _steps(problem: Problem, point: Point) -> RenderableType:
-    """The chain rule written out, where one number is differentiated once."""
-    if problem.has_rows:
-        return Text("steps are shown of the first derivatives of one number only", style="dim")
+    """The chain rule written out."""
     from gradcheck.derivation import derive  # noqa: PLC0415
     from gradcheck.report.steps import steps_shown  # noqa: PLC0415
 
