@@ -43,6 +43,8 @@ def _getitem(x: Operand, index: Any) -> Made:
     places = [k for k, p in enumerate(parts) if isinstance(p, np.ndarray | list)]
     if len(places) > 1:
         return _together(x, parts, places)
+    if places == [0] and np.ndim(parts[0]) > 1:
+        return _table(x, np.asarray(parts[0]), parts[1:])
     factors, k = [x.expression], 0
     axes: list[Axis] = []
     shape: list[int] = []
@@ -80,6 +82,12 @@ def _together(x: Operand, parts: Sequence[Any], places: Sequence[int]) -> Made:
     return Made(whole, (n,), (size,))
 
 
+def _table(x: Operand, places: Any, rest: Sequence[Any]) -> Made:
+    """Rows at a table of places, as in an embedding: those at the list of all, laid out."""
+    flat = as_operand(_getitem(x, (places.ravel(), *rest)))
+    return RULES["reshape"](flat, shape=(*places.shape, *flat.shape[1:]))
+
+
 def _one_of_each(x: Operand, parts: Sequence[Any], k: int) -> Made:
     """`p[arange(n), y]`: of every row the entry at its own place, by ones at these places."""
     factors = [x.expression]
@@ -89,7 +97,7 @@ def _one_of_each(x: Operand, parts: Sequence[Any], k: int) -> Made:
         picked, _, _ = _picked(x, j, part)
         if picked is None or picked.axes[0] is None:
             raise NoText("lists of places on an axis of one entry")
-        factors.append(picked.at({picked.axes[0]: x.axes[k]}))  # type: ignore[dict-item]
+        factors.append(picked.at({picked.axes[0]: x.axes[k]}))
     return Made(multiplied(factors, (x.axes[k],)), (x.shape[k],), (x.sizes[k],))
 
 
