@@ -41,6 +41,11 @@ def _each_along(axis: int, index: Any) -> tuple[Any, ...]:
     return tuple(grid)
 
 
+def times(number: float, x: Any) -> Any:
+    """A number times x; x itself for 1, so that nothing has to be kept for backward."""
+    return x if number == 1 else number * x
+
+
 def lined(x: Any) -> Any:
     """A number as an array of one entry, anything else as it is."""
     return np.reshape(x, (1,)) if np.ndim(x) == 0 else x
@@ -52,6 +57,7 @@ def like(y: Any, x: Any) -> Any:
 
 
 @composed(
+    watches=("x",),
     size="beside",
     example=Example("gather(a, 1, i) * b", {"a": (2, 3), "b": (2, 1), "i": [[1], [0]]}),
 )
@@ -73,6 +79,7 @@ def index_select(x: Any, axis: int, index: Any) -> Any:
 
 
 @composed(
+    watches=("x",),
     size="along_one",
     example=Example("take_along_dim(a, i, 1) * b", {"a": (2, 3), "b": (2, 1), "i": [[1], [0]]}),
 )
@@ -100,6 +107,7 @@ def masked_fill(x: Any, mask: Any, value: Any) -> Any:
 
 
 @composed(
+    watches=("x",),
     size="masked",
     example=Example("masked_select(a, m) * b", {"a": (3,), "b": (2,), "m": [True, False, True]}),
 )
@@ -374,13 +382,13 @@ def along_shape(ndim: int, axis: int, length: int = -1) -> tuple[int, ...]:
     return tuple(length if k == axis % ndim else 1 for k in range(ndim))
 
 
-@composed(example=Example("cummax(a, 0)[0] * b", {"a": (3,), "b": (3,)}))
+@composed(watches=("x",), example=Example("cummax(a, 0)[0] * b", {"a": (3,), "b": (3,)}))
 def cummax(x: Any, axis: int) -> Picked:
     """`cummax(x, dim)`: the largest so far along an axis, and its place."""
     return _running(x, axis, larger=True)
 
 
-@composed(example=Example("cummin(a, 0)[0] * b", {"a": (3,), "b": (3,)}))
+@composed(watches=("x",), example=Example("cummin(a, 0)[0] * b", {"a": (3,), "b": (3,)}))
 def cummin(x: Any, axis: int) -> Picked:
     """`cummin(x, dim)`: the smallest so far along an axis, and its place."""
     return _running(x, axis, larger=False)
