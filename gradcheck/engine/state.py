@@ -131,7 +131,7 @@ class State:
 
     def _keeping(self, kept: Iterable[Any]) -> Self:
         """Let backward be refused, as PyTorch's is, where one of these is overwritten before."""
-        node, watch = self._node, ()
+        node, watch = self._node, tuple[Any, ...]()
         for t in kept:
             if isinstance(t, State):
                 watch += (Kept(t._value, t._node), t._cell, t._cell[0])
