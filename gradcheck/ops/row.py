@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from inspect import Signature, signature
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -422,6 +422,21 @@ def handler_of(args: Iterable[Any]) -> Callable[..., Any] | None:
         if found is not None:
             return found  # type: ignore[no-any-return]
     return None
+
+
+def steps(function: Callable[..., Any]) -> int:
+    """How many operations a formula of entries makes, those of what it calls among them."""
+    code: CodeType | None = getattr(function, "__code__", None)
+    if code is None:
+        return 1
+    count = 0
+    for step in dis.get_instructions(code):
+        count += step.opname.startswith(("BINARY_OP", "UNARY", "COMPARE")) or step.opname == "CALL"
+        if step.opname == "LOAD_GLOBAL":
+            called = function.__globals__.get(step.argval)
+            count += steps(called) - 1 if type(called) is FunctionType else 0
+            count += steps(called.forward) - 1 if isinstance(called, Op) else 0
+    return count
 
 
 _SHAPE_ONLY = {"shape", "ndim", "size", "dtype"}
