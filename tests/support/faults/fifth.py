@@ -143,7 +143,7 @@ def _heads(v: Inputs, pick: Pick) -> dict[str, Any]:
         return t.transpose(1, 0, 2).reshape(5, 4)
 
     q, k, w = (split(x @ v[name]) for name in ("Wq", "Wk", "Wv"))
-    p = softmax(np.where(v["L"] > 0, q @ k.swapaxes(1, 2) / np.sqrt(2), -30.0))
+    p = softmax(np.where(v["L"] > 0, q @ k.swapaxes(1, 2) / np.sqrt(2), -1e9))
     o = merge(p @ w)
     y = x + o @ v["Wo"]
     dy = 2 * y * v["v"] / y.size
@@ -172,7 +172,7 @@ HEADS = Net(
     "Q = (X @ Wq).reshape(5, 2, 2).transpose(1, 0, 2)\n"
     "K = (X @ Wk).reshape(5, 2, 2).transpose(1, 0, 2)\n"
     "V = (X @ Wv).reshape(5, 2, 2).transpose(1, 0, 2)\n"
-    "S = where(L > 0, Q @ K.transpose(0, 2, 1) / sqrt(2), -30.0)\n"
+    "S = where(L > 0, Q @ K.transpose(0, 2, 1) / sqrt(2), -1e9)\n"
     "P = softmax(S, axis=2)\nO = (P @ V).transpose(1, 0, 2).reshape(5, 4)\n"
     "Y = X + O @ Wo\nmean(Y**2 * v)",
     _heads_inputs,
