@@ -25,6 +25,17 @@ from tests.support.faults.fourth import (
 )
 from tests.support.faults.net import Inputs, Net, Pick
 from tests.support.faults.norms import BATCH_NORM, LAYER_NORM
+from tests.support.faults.seventh import (
+    CONDITIONED,
+    DIRECTED,
+    EXPERTS,
+    FOCAL,
+    MATCHED,
+    RUNNING,
+    STEPS,
+    VARIATIONAL,
+    WIDENED,
+)
 from tests.support.faults.sixth import (
     BILINEAR,
     DISTANCES,
@@ -95,6 +106,15 @@ NETS = {
     "convolution in steps": SKIPPING,
     "attention pooling": GATHERED,
     "triplets": TRIPLET,
+    "recurrent net": STEPS,
+    "conditioned layer": CONDITIONED,
+    "variational autoencoder": VARIATIONAL,
+    "focal loss": FOCAL,
+    "directions and lengths": DIRECTED,
+    "mixed experts": EXPERTS,
+    "running means": RUNNING,
+    "repeated columns": WIDENED,
+    "cosines": MATCHED,
 }
 
 __all__ = ["NETS", "Inputs", "Net", "Pick"]
