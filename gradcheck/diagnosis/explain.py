@@ -24,6 +24,7 @@ from gradcheck.mistakes.whole_answer import integrated_instead
 from gradcheck.opinions.opinion import Array
 
 MOST_PAIRS = 4
+FEW = 2  # entries of an answer: one alone does not carry what the second search finds
 REMEMBERED = 1_000  # explanations to one problem: some hundred bytes each
 CONSISTENT = "so short an answer fits more than one story: this is consistent with it, no more"
 NO_NUMBER = "the answer is infinite, or no number, where the gradient is one"
@@ -116,8 +117,22 @@ def _by_cost(
     yield [hypothesis_of(made) for made in named] + found
     yield [hypothesis_of(made) for made in fits]
     yield coefficients(prepared, part, wanted)
+    yield _further(prepared, part, wanted)
     pairs = two_mistakes(prepared, part, wanted)
     yield pairs if len({h.ids for h in pairs}) <= MOST_PAIRS else []
+
+
+def _further(prepared: Prepared, part: str, wanted: Given) -> Sequence[Hypothesis]:
+    """What the second search finds; it has so many stories that a short answer carries none."""
+    if by_digits(prepared, part, wanted) > MOST or prepared.scalar or wanted.flat.size < FEW:
+        return []
+    more = prepared.further
+    found = fitting(more.tables[part].get(wanted.shape), wanted)
+    return (
+        [hypothesis_of(more.made[n]) for n in found]
+        if len(found) and by_digits(more, part, wanted) <= MOST
+        else []
+    )
 
 
 def _is_integral(
