@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcheck.diagnosis.closeness import equal
 from gradcheck.diagnosis.coefficients import coefficients
-from gradcheck.diagnosis.evidence import MOST, accidents, by_digits
+from gradcheck.diagnosis.evidence import MOST, accidents, by_digits, likely
 from gradcheck.diagnosis.hypothesis import Diagnosis, Hypothesis, hypothesis_of, ranked
 from gradcheck.diagnosis.pairs import two_mistakes
 from gradcheck.diagnosis.preparing import Prepared
@@ -92,7 +92,9 @@ def _weighed(found: Diagnosis, prepared: Prepared, part: str, wanted: Given) -> 
     """Torn where several fit, or where an answer like this is met by accident."""
     pairs = found.hypotheses[0].with_ is not None
     vague = all(h.mistake.vague for h in found.hypotheses)
-    if accidents(prepared, part, wanted, pairs, vague) > MOST:
+    best = max(h.common for h in found.hypotheses)
+    doubtful = not likely(best, prepared, part, wanted)
+    if doubtful or accidents(prepared, part, wanted, pairs, vague) > MOST:
         return replace(found, certainty="torn", remarks=(*found.remarks, CONSISTENT))
     several = len({h.ids for h in found.hypotheses}) > 1
     return replace(found, certainty="torn") if several else found

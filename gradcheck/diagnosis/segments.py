@@ -49,7 +49,9 @@ def _doors(tape: Tape) -> dict[Step, Sequence[Node]]:
             if edge is not None:
                 users[edge].append(node)
     doors: dict[Step, list[Node]] = {tape.root: []}
-    for step in [*reversed(tape.nodes), *(s for s in users if isinstance(s, Leaf))]:
+    leaves = [s for s in users if isinstance(s, Leaf)]
+    steps: list[Step] = [*reversed(tape.nodes), *leaves]
+    for step in steps:
         through = [[u, *doors[u]] for u in users[step] if u in doors]
         if through and step is not tape.root:
             doors[step] = [n for n in through[0] if all(n in other for other in through[1:])]

@@ -70,7 +70,7 @@ def back_through(tape: Tape, slices: Taken, at: Sequence[Any]) -> Iterator[Mappi
 
     def multiplied(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
         edges = zip(node.edges, operands, strict=True)
-        read = tuple(whole[other[e]] if e in other else v for e, v in edges)  # type: ignore[index]
+        read = tuple(whole[other[e]] if e in other else v for e, v in edges)
         return RIGHT.pull(node, i, g, y, operands if node in other else read)
 
     for pull in (added, multiplied):

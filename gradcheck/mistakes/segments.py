@@ -3,7 +3,7 @@
 They are tried where no mistake at a single step gives the answer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -20,37 +20,34 @@ def _in_order(e: Edge) -> Any:
 def _slopes(e: Edge) -> Sequence[Any]:
     """What stands in a slope's place: the value, or the slope of a textbook's function."""
     tensors = (e.y, *e.around)
-    forms = (lambda a: a * (1 - a), lambda a: 1 - a**2)
-    return [*tensors, *(form(a) for form in forms for a in tensors)]
-
-
-At = tuple[tuple[tuple[int, int, int], ...], ...]
-OFFSETS = (1, -1, 2, -2)  # of padding: kernels of three and of five
-FEW = 6  # slices of which any two may have been exchanged
+    return [*tensors, *(a * (1 - a) for a in tensors), *(1 - a**2 for a in tensors)]
 
 
 def _moved(w: Windows) -> Sequence[At]:
     """All slices with steps of one, with gaps between them closed, or some places further on."""
-    found = []
+    found = [tuple(tuple((s, n, min(step, 1)) for s, n, step in each) for each in w.at)]
     for axis in range(len(w.shape)):
         starts = sorted({each[axis][0] for each in w.at})
-        ways = [
-            lambda start, count, step: (start, count, min(step, 1)),
-            lambda start, count, step: (starts[0] + starts.index(start), count, step),  # noqa: B023
-            *((lambda s, count, step, by=by: (s + by, count, step)) for by in OFFSETS),
-        ]
-        found += [[_with(each, axis, way) for each in w.at] for way in ways]
-    return [tuple(at) for at in (*found, _dense(w)) if w.fit(at)]
+        found.append(_dense(w, axis))
+        found.append(_begun(w, axis, {s: starts[0] + k for k, s in enumerate(starts)}))
+        found += [_begun(w, axis, {s: s + by for s in starts}) for by in OFFSETS]
+    return [at for at in found if w.fit(at)]
 
 
-def _with(each: Sequence[Any], axis: int, way: Any) -> tuple[Any, ...]:
-    """A slice that is changed along one axis."""
-    return tuple(way(*part) if k == axis else part for k, part in enumerate(each))
+def _begun(w: Windows, axis: int, starts: Mapping[int, int]) -> At:
+    """The slices with other starts along an axis."""
+    return tuple(
+        tuple((starts[s], n, d) if k == axis else (s, n, d) for k, (s, n, d) in enumerate(each))
+        for each in w.at
+    )
 
 
-def _dense(w: Windows) -> At:
-    """All steps one, along every axis."""
-    return tuple(tuple((s, count, min(step, 1)) for s, count, step in each) for each in w.at)
+def _dense(w: Windows, axis: int) -> At:
+    """The slices with steps of one along an axis."""
+    return tuple(
+        tuple((s, n, min(d, 1)) if k == axis else (s, n, d) for k, (s, n, d) in enumerate(each))
+        for each in w.at
+    )
 
 
 def _exchanged(w: Windows) -> Sequence[At]:
