@@ -12,6 +12,11 @@ import numpy as np
 from gradcheck.mistakes.row import ALIKE, SYMMETRIC, Edge, Windows, mistake
 
 
+At = tuple[tuple[tuple[int, int, int], ...], ...]
+OFFSETS = (1, -1, 2, -2)  # of padding: kernels of three and of five
+FEW = 6  # slices of which any two may have been exchanged
+
+
 def _in_order(e: Edge) -> Any:
     """The cotangent counted off into the other shape, its axes not turned."""
     return np.reshape(e.g, e.shape)
