@@ -11,7 +11,6 @@ import numpy as np
 
 from gradcheck.mistakes.row import ALIKE, SYMMETRIC, Edge, Windows, mistake
 
-
 At = tuple[tuple[tuple[int, int, int], ...], ...]
 OFFSETS = (1, -1, 2, -2)  # of padding: kernels of three and of five
 FEW = 6  # slices of which any two may have been exchanged
