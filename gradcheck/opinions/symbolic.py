@@ -48,7 +48,7 @@ def symbolic(case: Case, *, write: bool = True, nodes: int = NODES) -> Opinion:
             return Opinion("symbolic", abstains=reason(error))
 
 
-def walked(case: Case) -> tuple[list[sympy.Expr], list[Symbolic]]:
+def walked(case: Case) -> "tuple[list[sympy.Expr], list[Symbolic]]":
     """What was compared with zero on the way, as far as it can be written, and every number made.
 
     Raises what the program raises, and Undecided.
