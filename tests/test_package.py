@@ -42,7 +42,16 @@ def test_dir_and_all_show_what_is_there() -> None:
         ("import gradcheck.testing", SYMPY | PLOTS | ARRAYS | {"rich", "jinja2"}),
         (["--help"], SYMPY | PLOTS | EVERYTHING),
         (["solve", FAULTY], SYMPY | PLOTS | ARRAYS | {"jinja2"}),
-        (["solve", FINE], PLOTS | {"jinja2", "gradcheck.training", "gradcheck.diagnosis"}),
+        (
+            ["solve", FINE],
+            PLOTS
+            | {
+                "gradcheck.closed_forms.derive",
+                "jinja2",
+                "gradcheck.training",
+                "gradcheck.diagnosis",
+            },
+        ),
     ],
 )
 def test_what_is_not_used_is_not_loaded(

@@ -1,18 +1,26 @@
 """The chain rule written out: scalars in formulas, arrays node by node."""
 
-from gradcheck.derivation.again import Twice, twice
-from gradcheck.derivation.arrays import Stage, Walked, walked
-from gradcheck.derivation.scalars import Step, Steps, steps
+from typing import TYPE_CHECKING
+
 from gradcheck.problem.record import Point, Problem
 
-__all__ = ["Stage", "Step", "Steps", "Twice", "Walked", "derive"]
+if TYPE_CHECKING:  # one of them is imported, when it is asked for
+    from gradcheck.derivation.again import Twice
+    from gradcheck.derivation.arrays import Walked
+    from gradcheck.derivation.scalars import Steps
+
+__all__ = ["derive"]
 
 
-def derive(problem: Problem, point: Point) -> Steps | Walked | Twice:
+def derive(problem: Problem, point: Point) -> "Steps | Walked | Twice":
     """The chain rule at a point: formulas where every input is a number, else arrays.
 
     Of a Jacobian, or of second derivatives, each entry by every named value.
     """
+    from gradcheck.derivation.again import twice  # noqa: PLC0415
+    from gradcheck.derivation.arrays import walked  # noqa: PLC0415
+    from gradcheck.derivation.scalars import steps  # noqa: PLC0415
+
     point, problem = problem.given(point), problem.plain
     if problem.has_rows:
         return twice(problem, point)

@@ -18,7 +18,6 @@ import sympy
 from gradcheck.closed_forms.notation import Notation
 from gradcheck.closed_forms.scalars import LEAST, shortest
 from gradcheck.closed_forms.shown import Branches
-from gradcheck.derivation.forms import matrix_forms
 from gradcheck.numbers.symbolic import Symbolic, number, written
 from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.symbolic import READABLE, symbolic, walked
@@ -45,7 +44,7 @@ def branches(problem: Problem, point: Point, verdict: Verdict) -> dict[str, Bran
     if problem.cotangent is not None or problem.order == 2 or problem.made:
         return {}
     closed = verdict.opinions["symbolic"].closed
-    named = matrix_forms(problem, point, verdict.opinions["reverse"].gradients)
+    named = _in_own_names(problem, point, verdict)
     found = {}
     for name in problem.wrt:
         form = np.asarray(closed.get(name), dtype=object).item() if name in closed else None
@@ -60,6 +59,15 @@ def branches(problem: Problem, point: Point, verdict: Verdict) -> dict[str, Bran
         if len(found[name].pieces) == 1 and name in named and free:
             found[name] = _in_names(found[name], named[name])
     return found
+
+
+def _in_own_names(problem: Problem, point: Point, verdict: Verdict) -> Mapping[str, str]:
+    """The derivatives by what the program assigns; a program of one line assigns nothing."""
+    if len(problem.program.tree.body) == 1:
+        return {}
+    from gradcheck.derivation.forms import matrix_forms  # noqa: PLC0415 - for these alone
+
+    return matrix_forms(problem, point, verdict.opinions["reverse"].gradients)
 
 
 def _in_names(found: Branches, named: str) -> Branches:

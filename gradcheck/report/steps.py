@@ -10,7 +10,9 @@ from rich.text import Text
 
 from gradcheck.closed_forms.notation import Notation
 from gradcheck.closed_forms.trees import PREFIX
-from gradcheck.derivation import Stage, Steps, Twice, Walked
+from gradcheck.derivation.again import Twice
+from gradcheck.derivation.arrays import Stage, Walked
+from gradcheck.derivation.scalars import Steps
 from gradcheck.opinions.opinion import Array
 from gradcheck.report.figures import SHOWN_ENTRIES, plain
 from gradcheck.report.gradients import folded, in_signs, legend, matrix

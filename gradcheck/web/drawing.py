@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 
 from gradcheck.answers import Plain, read_answer
-from gradcheck.derivation import Steps, Twice, Walked, derive
+from gradcheck.derivation import derive
+from gradcheck.derivation.again import Twice
+from gradcheck.derivation.arrays import Walked
+from gradcheck.derivation.scalars import Steps
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.formulas.values import Readings, floats, readings
 from gradcheck.grading.key import Key, Spot

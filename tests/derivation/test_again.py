@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from gradcheck.derivation import Twice, derive
+from gradcheck.derivation import derive
+from gradcheck.derivation.again import Twice
 from gradcheck.problem import load_text
 from gradcheck.problem.draw import given_point
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gradcheck.derivation import Walked, derive
+from gradcheck.derivation import derive
+from gradcheck.derivation.arrays import Walked
 from gradcheck.problem import Problem, load_text
 from gradcheck.problem.draw import given_point
 
