@@ -11,6 +11,7 @@ from gradcheck.answers.commas import commas
 from gradcheck.answers.complaint import refused
 from gradcheck.answers.draft import Draft
 from gradcheck.answers.echo import echo
+from gradcheck.answers.gradients import gradients
 from gradcheck.answers.grammar import parse
 from gradcheck.answers.magnitude import checked
 from gradcheck.answers.numerals import half_unit
@@ -66,6 +67,7 @@ def _remembered(text: str, words: Words, single: bool) -> Formula:
     draft = Draft.of(text)
     try:
         characters(draft)
+        gradients(draft, words.names)
         piecewise(draft, words.names)
         unwrap(draft, words)
         commas(draft, words, single)
