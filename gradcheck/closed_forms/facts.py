@@ -96,7 +96,7 @@ class Facts:
         return product
 
     def _adds_to_one(self, factor: Factor, along: Index) -> bool:
-        """Whether it is a softmax along an index."""
+        """Whether it is a softmax along an index, or rows that were picked from an identity."""
         called = factor
         if isinstance(factor, Named) and factor.name in self.definitions:
             definition = self.definitions[factor.name]
@@ -104,7 +104,11 @@ class Facts:
                 return False
             where = _at_axes(definition.axes, factor.axes)
             called = definition.products[0].factors[0].at(where)
-        if not isinstance(called, Called) or not called.text.startswith("softmax("):
+        if not isinstance(called, Called):
+            return False
+        if called.text.startswith("eye(") and called.text.endswith("]"):
+            return len(called.axes) == TWO and called.axes[1] == along != called.axes[0]
+        if not called.text.startswith("softmax("):
             return False
         k = int(called.text.partition("axis=")[2].rstrip(")"))
         return called.axes[k] == along and called.axes.count(along) == 1
