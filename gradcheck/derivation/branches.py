@@ -49,14 +49,15 @@ class _Unknown(ArithmeticError):
 
 def branches(problem: Problem, point: Point, verdict: Verdict) -> dict[str, Branches]:
     """The derivative by each number of a scalar program, in the program's names where shorter."""
-    if problem.cotangent is not None or problem.order == 2 or problem.made:
+    if problem.cotangent is not None or problem.has_rows or problem.made:
         return {}
     closed = verdict.opinions["symbolic"].closed
     named = matrix_forms(problem, point, verdict.opinions["reverse"].gradients)
     found = {}
     for name in problem.wrt:
-        form = np.asarray(closed.get(name), dtype=object).item() if name in closed else None
-        if form is None or np.shape(form):
+        given = np.asarray(closed.get(name), dtype=object)
+        form = given.item() if given.shape == () else None
+        if form is None:
             continue
         free = sorted(map(str, form.free_symbols))
         try:
