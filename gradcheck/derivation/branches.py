@@ -88,7 +88,8 @@ def _text(form: sympy.Expr) -> str:
 def _several(case: Case, form: sympy.Expr) -> Branches:
     """Of a function of several numbers: the formula of the path taken, and what it hangs on."""
     compared, nodes = walked(case)
-    conditions = [*map(compared_at(case), compared), *of_domain(nodes)]
+    path = [expr for expr in compared if not expr.has(sympy.floor, sympy.ceiling)]
+    conditions = [*map(compared_at(case), path), *of_domain(nodes)]
     return Branches(((_text(form), ", ".join(dict.fromkeys(filter(None, conditions)))),))
 
 

@@ -29,6 +29,8 @@ __all__ = ["derived", "matrix_forms", "rows_in", "shown"]
 
 LONGEST = 400  # characters; a longer text is not read by anybody
 LARGEST = 1_000  # the same before letters stand for its repeated parts
+UNUSUAL = (LookupError, ValueError, TypeError, SyntaxError)
+"""What a rule raises of parameters that it does not know: then nothing is shown."""
 AGREES = 1e-9  # of the largest entry: text in float64 against a gradient in float64
 MATRIX = 2  # axes
 
@@ -51,7 +53,7 @@ def _found(problem: Problem, point: Point) -> Derivation | None:
     try:
         found = derivation(problem.plain, problem.given(point))
         _ = found.gradients
-    except (NoText, GradcheckError, LookupError, ValueError, TypeError):  # an unusual parameter
+    except (ArithmeticError, GradcheckError, *UNUSUAL):
         return None
     return found
 

@@ -33,6 +33,8 @@ BY_HAND = {
     ("arctan(1/x)", 0.5): "-1/(x**2 + 1)  for x != 0",
     ("tan(x)", 0.5): "tan(x)**2 + 1  for cos(x) != 0",
     ("floor(x)*x", 0.5): "floor(x)  for x is no whole number",
+    ("round(x)", 0.2): "0  for x + 1/2 is no whole number",
+    ("x*clip(x)", 0.5): "2*x",
     ("log(exp(x) - 1)", 1.0): "exp(x)/(exp(x) - 1)  for exp(x) > 1",
     ("z = 2*x\ns = sigmoid(z)\ns**2", 0.5): "4 * s ** 2 * (1 - s)",
 }
