@@ -70,9 +70,9 @@ def branches(problem: Problem, point: Point, verdict: Verdict) -> dict[str, Bran
 
 
 def _in_own_names(problem: Problem, point: Point, verdict: Verdict) -> Mapping[str, str]:
-    """The derivatives by what the program assigns; a program of one line assigns nothing."""
-    if len(problem.program.tree.body) == 1:
-        return {}
+    """The derivatives by what the program assigns, and by inputs that are not differentiated."""
+    if len(problem.program.tree.body) == 1 and problem.inputs.keys() <= set(problem.wrt):
+        return {}  # neither is there
     from gradcheck.derivation.forms import matrix_forms  # noqa: PLC0415 - for these alone
 
     return matrix_forms(problem, point, verdict.opinions["reverse"].gradients)
