@@ -181,8 +181,11 @@ def _is_transposed(p: Cursor, factor: ast.expr, other: ast.expr) -> bool:
 
 
 def _is_coefficient(p: Cursor) -> bool:
-    """Whether a number right after a bracket begins a factor of its own: ln(2)2^x, cos(x)2x."""
+    """Whether a number begins a factor of its own: ln(2)2^x, cos(x)2x; x 2^(x - 1) is noted."""
     after = p.look(1)
+    if p.here.spaced and p.look(-1).kind == "name" and p.sees("^", ahead=1):
+        p.note(f"{p.look(-1).text} {p.here.text}^ is read as {p.look(-1).text}*{p.here.text}^")
+        return True
     follows = after.kind in ("name", "frac", "root") or p.sees("^", "(", "√", "∛", ahead=1)
     return p.sees(")", "}", "|)", ahead=-1) and follows
 

@@ -26,6 +26,11 @@ INPUTS = {
     "B": Sized((3, 3)),
 }
 READ = {
+    "||w||^2": "norm(w)**2",
+    "||X w|| ||y||": "norm(X @ w)*norm(y)",
+    "|p|": "absolute(p)",
+    "tr(A B)": "trace(A @ B)",
+    "det(A^-1 B)": "det(inv(A) @ B)",
     "XᵀR": "X.T @ R",
     "X⊤R": "X.T @ R",
     "X^T R": "X.T @ R",
