@@ -250,6 +250,15 @@ def _deaf() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def foreseen() -> None:
+    """Let the server that processes come from import everything, while this process does, too."""
+    if _context(copy=False).get_start_method() == "forkserver":
+        from multiprocessing import forkserver  # noqa: PLC0415 - not everywhere
+
+        with _deaf():
+            forkserver.ensure_running()
+
+
 def _context(copy: bool) -> Any:
     """How a process starts."""
     methods = multiprocessing.get_all_start_methods()

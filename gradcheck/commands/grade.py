@@ -41,14 +41,14 @@ MANY = 10  # students, beyond whom the points stand in the pages only, where the
 
 @dataclass(frozen=True)
 class How:
-    """The options of `gradcheck grade`; `jobs` None: all cores for a batch that is kept, else 1."""
+    """The options of `gradcheck grade`."""
 
     as_json: bool = False
     feedback: str = "full"
     fail_under: float | None = None
     verbose: bool = False
     directory: Path | None = None
-    jobs: int | None = None
+    jobs: int = 1
     scheduler: str = ""
     roster: Path | None = None
     mapping: Path | None = None
@@ -102,9 +102,8 @@ def _graded(
     )
     expected = roster(how.roster) if how.roster else {}
     _check(sets, how.chosen)
-    jobs = how.jobs if how.jobs is not None else (0 if how.directory else 1)
     with ExitStack() as stack:
-        crew = Crew(lanes(jobs, how.scheduler))
+        crew = Crew(lanes(how.jobs, how.scheduler))
         stack.callback(crew.close)
         batch = Batch(ledger, crew)
         _prepare(batch, sets, how, err)
