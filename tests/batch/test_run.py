@@ -232,6 +232,12 @@ def test_a_strange_column_is_told_once(here):
     assert told[2].endswith("t0.yaml: `other` was not asked, nor in 6 more")
 
 
+def test_many_strange_names_of_one_file_are_told_in_one_line(here):
+    made(here, {"ada.json": json.dumps({"answers": {f"p{k}": 1 for k in range(9)}})})
+    found = grade(here / "set.yaml", here / "ada.json", "--json")
+    assert "ada.json: `p0`, `p1`, `p2` and 6 more were not asked\n" in found.stderr
+
+
 def test_submissions_are_committed_as_they_are_read(here, monkeypatch):
     """A run that dies while it reads leaves what it read; a choice then waits for a whole run."""
     made(here, {"form.csv": "student,line\n" + "".join(f"s{k},{k}x\n" for k in range(400))})

@@ -2,6 +2,7 @@
 
 import io
 import os
+import stat
 import sys
 import zipfile
 import zlib
@@ -136,6 +137,8 @@ def _member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> File
     name = f"{path}/{_visible(info.filename)}"
     if ".." in PurePosixPath(info.filename).parts or info.filename.startswith(("/", "\\")):
         return Unreadable(name, f"{name}: the name leads out of the archive - it is not read")
+    if stat.S_ISLNK(info.external_attr >> 16):
+        return Unreadable(name, f"{name}: a link is not followed - pack the file itself")
     if info.flag_bits & 1:
         return Unreadable(name, f"{name}: it is encrypted - unpack it with its password first")
     if info.file_size > SMALL and info.file_size > RATIO * max(info.compress_size, 1):
