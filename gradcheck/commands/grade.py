@@ -172,7 +172,9 @@ def _show(ledger: Ledger, facts: ClassFacts, how: How) -> None:
         return
     if how.directory is None:
         _show_answers(ledger, out, how)
-    if how.directory is None or len(facts.totals) <= MANY:
+    if not facts.totals:
+        out.print("nobody was graded: no answers could be read")
+    elif how.directory is None or len(facts.totals) <= MANY:
         places = {s: k for k, (s, *_) in enumerate(facts.totals)}
         order = ledger.order() if how.directory is None else sorted(places)
         sums = {name: got for name, _, got, _ in facts.totals}
@@ -219,7 +221,7 @@ def _show_changes(found: Iterable[Change], out: Console) -> None:
 
 def _verdict(line: Line | None) -> str:
     """The verdict and the points of a line, which may not be there."""
-    return "nothing" if line is None else f"{line['verdict']} {line['score']:g}"
+    return "nothing" if line is None else "{verdict} {score:g} of {points:g}".format_map(line)
 
 
 def _why(change: Change) -> str:

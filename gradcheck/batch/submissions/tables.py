@@ -47,13 +47,13 @@ def read_mapping(path: Path) -> Mapped:
     """The mapping in a YAML file; TextError names what is wrong in it."""
     document = read_yaml(path.read_bytes(), str(path))
     value: Any = document.value
-    if not isinstance(value, dict) or not isinstance(value.get("answers"), dict):
-        words = "`student:` and `answers:` were expected"
-        raise TextError([document.complaint((), words, "under `answers:`, `header: problem`")])
-    for key in value:
+    for key in value if isinstance(value, dict) else ():
         if key not in ("student", "answers", "ignore"):
             cure = "`student`, `answers` and `ignore` are"
             raise TextError([document.complaint((key,), f"`{key}` is no key here", cure, key=True)])
+    if not isinstance(value, dict) or not isinstance(value.get("answers"), dict):
+        words = "`student:` and `answers:` were expected"
+        raise TextError([document.complaint((), words, "under `answers:`, `header: problem`")])
     ignore = value.get("ignore") or []
     if not isinstance(ignore, list):
         raise TextError([document.complaint(("ignore",), "a list was expected", "write `[...]`")])
