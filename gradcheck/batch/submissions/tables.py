@@ -22,7 +22,7 @@ from gradcheck.documents import read_yaml
 from gradcheck.errors import Complaint, TextError
 
 if TYPE_CHECKING:
-    from _csv import _reader
+    from _csv import Reader
 
 DELIMITERS = ",;\t"
 COLUMNS = 2_000
@@ -140,7 +140,7 @@ def _lines(stream: TextIO) -> Iterator[str]:
         yield line
 
 
-def _records(reader: "_reader", name: str) -> Iterator[list[str]]:
+def _records(reader: "Reader", name: str) -> Iterator[list[str]]:
     """The rows before END; TextError where a quotation mark swallowed it, and so all other rows."""
     first = 1
     for row in reader:
@@ -177,11 +177,13 @@ def _strange(file: File, headers: list[str], mapping: Mapped) -> Iterator[str]:
         if header and times > 1 and mapping.target(header):
             words = f"{times} columns are called `{header}`: the last answer in a row counts"
             yield f"{file.name}:1: {words}"
-    for header in headers if mapping.answers is not None else ():
+    if mapping.answers is None:
+        return
+    for header in headers:
         known = header in mapping.answers or header in mapping.ignore
         if header and header != mapping.student and not known:
             yield f"{file.name}:1: the column `{header}` is not in the mapping"
-    for header in mapping.answers or ():
+    for header in mapping.answers:
         if header not in headers:
             yield f"{file.name}:1: there is no column `{header}`, which the mapping names"
 
