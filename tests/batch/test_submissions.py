@@ -257,11 +257,22 @@ def test_hostile_archives(tmp_path, content, words):
     assert isinstance(good, Submission)
 
 
+def test_an_archive_with_a_million_entries(tmp_path):
+    """It is refused by what its end announces (APPNOTE.TXT, 4.3.14 and 4.3.16), and not read."""
+    far = b"PK\x06\x06" + bytes(28) + (10**6).to_bytes(8, "little") + bytes(16)
+    near = b"PK\x05\x06" + bytes(6) + b"\xff\xff" + bytes(10)
+    made(tmp_path, {"a.zip": far + near})
+    assert "1,000,000 entries in one archive, at most 400,000" in only(read(tmp_path)).why
+
+
 def test_limits_of_an_archive(tmp_path, monkeypatch):
     """So many files, so many bytes; beyond, nothing of it is read."""
     made(tmp_path, {"a.zip": zipped({f"{k}.yaml": ADA for k in range(9)})})
     monkeypatch.setattr("gradcheck.batch.submissions.files.MEMBERS", 8)
     assert "9 files" in only(read(tmp_path)).why
+    monkeypatch.setattr("gradcheck.batch.submissions.files.ENTRIES", 8)
+    assert "9 entries" in only(read(tmp_path)).why
+    monkeypatch.setattr("gradcheck.batch.submissions.files.ENTRIES", 10)
     monkeypatch.setattr("gradcheck.batch.submissions.files.MEMBERS", 10)
     monkeypatch.setattr("gradcheck.batch.submissions.files.EXPANDED", 100)
     assert "bytes when unpacked" in only(read(tmp_path)).why
