@@ -56,7 +56,10 @@ class Here(Executor):
 
 
 def processes(jobs: int | None, scheduler: str, *, kept: bool) -> int:
-    """How many processes judge; None: one a core for a batch that is kept, else this one."""
+    """How many processes judge; None: one a core for a batch that is kept, else this one.
+
+    Where there are several, the server that they come from begins to import now.
+    """
     found = (jobs if jobs is not None else 0 if kept else 1) or cores()
     if found > 1 and not scheduler:
         foreseen()
