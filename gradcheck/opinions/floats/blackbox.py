@@ -25,6 +25,7 @@ from gradcheck.opinions.opinion import (
     reason,
 )  # fmt: skip
 
+EPSILON = float(np.finfo(np.float64).eps)
 DIRECTIONS = 8
 ENTRIES = 400
 SHORT = 16  # entries up to which each is scanned, whatever a glance says
@@ -243,6 +244,14 @@ def flat_at(case: Case, name: str, index: tuple[int, ...]) -> bool:
         if not np.array_equal(_value(case, {**start, name: moved}), _value(case, start)):
             return False
     return True
+
+
+def unseen(case: Case, name: str, index: tuple[int, ...]) -> float:
+    """The largest slope of an entry that moves no value by a unit of rounding where it stirs."""
+    value = np.asarray(_value(case, case.floats()), dtype=np.float64)
+    weights = 1.0 if case.cotangent is None else case.cotangent
+    size = abs(float(np.asarray(case.inputs[name])[index])) or 1.0
+    return EPSILON * float(np.max(np.abs(value * weights), initial=0.0)) / (STIR * size)
 
 
 def _shifted(along: Callable[[float], float], x: float) -> Callable[[float], float]:
