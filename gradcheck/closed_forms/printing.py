@@ -43,9 +43,13 @@ from gradcheck.closed_forms.trees import (
 
 @dataclass(frozen=True)
 class Printer:
-    """How sizes are written: `size(names)` gives the text of a product of sizes."""
+    """How sizes are written: `size(names)` gives the text of a product of sizes.
+
+    `symmetric` are named matrices that equal their transposes.
+    """
 
     size: Callable[[Sequence[str]], str]
+    symmetric: frozenset[str] = frozenset()
 
     def text(self, expression: Sum, like: str = "") -> str:
         """An expression as NumPy text, its axes in order; `like` names a tensor of its shape."""
@@ -53,7 +57,7 @@ class Printer:
         tree = piece.tree
         if len(piece.indices) < sum(a is not None for a in expression.axes):
             tree = _as_large(tree, expression.axes, like)
-        return ast.unparse(shorter(tree))
+        return ast.unparse(shorter(tree, self.symmetric))
 
     # -- sums and products -----------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from gradcheck.answers import read_formula
 from gradcheck.answers.matrices import rows_named
 from gradcheck.closed_forms.again import jacobians, with_gradient
 from gradcheck.closed_forms.derive import cotangents, gradients, inlined
+from gradcheck.closed_forms.facts import Facts, facts
 from gradcheck.closed_forms.index import Named, Product, Sum
 from gradcheck.closed_forms.indexed import Writer
 from gradcheck.closed_forms.indexed import value as index_value
@@ -154,12 +155,13 @@ def _derivation(problem: Problem, point: Point) -> tuple[dict[str, Sum], Printer
         partial(_array, names, problem.program.source),
     )
     steps = list(read(tape, define, spelling).values())
-    printer = Printer(_Sizes(steps).text)
-    wholes = _of_every_entry(problem, steps) if problem.has_rows else _of_one(problem, steps)
-    return wholes, printer, {step.name for step in steps}
+    known = _facts(steps)
+    printer = Printer(_Sizes(steps).text, known.symmetric)
+    derive = _of_every_entry if problem.has_rows else _of_one
+    return derive(problem, steps, known), printer, {step.name for step in steps}
 
 
-def _of_one(problem: Problem, steps: list[Step]) -> dict[str, Sum]:
+def _of_one(problem: Problem, steps: list[Step], known: Facts) -> dict[str, Sum]:
     """The gradients of one number, or of a value with its cotangent."""
     end = steps[-1]
     shown = Named(COTANGENT, end.axes)
@@ -167,10 +169,17 @@ def _of_one(problem: Problem, steps: list[Step]) -> dict[str, Sum]:
     found = gradients(steps, Sum((seed,), end.axes))
     hidden = {step.name: step for step in steps if step.hidden}
     wanted = [step.name for step in steps if step.name in problem.wrt]
-    return {name: simplified(inlined(found[name], hidden)) for name in wanted}
+    return {name: known.said(inlined(found[name], hidden)) for name in wanted}
 
 
-def _of_every_entry(problem: Problem, steps: list[Step]) -> dict[str, Sum]:
+def _facts(steps: Sequence[Step]) -> Facts:
+    """What is known of the values that the program names."""
+    hidden = {step.name: step for step in steps if step.hidden}
+    named = (s for s in steps if not s.hidden and s.definition is not None)
+    return facts({s.name: inlined(s.definition, hidden) for s in named if s.definition})
+
+
+def _of_every_entry(problem: Problem, steps: list[Step], known: Facts) -> dict[str, Sum]:
     """A Jacobian by each input, or the blocks of a Hessian."""
     whole = {"": steps}
     if problem.order == 2:
@@ -181,7 +190,7 @@ def _of_every_entry(problem: Problem, steps: list[Step]) -> dict[str, Sum]:
         for name, g in jacobians(recorded).items():
             if name in problem.wrt[problem.wrt.index(first) if first else 0 :]:
                 part = pair(first, name) if first else name
-                found[part] = simplified(inlined(g, hidden))
+                found[part] = known.said(inlined(g, hidden))
     return found
 
 

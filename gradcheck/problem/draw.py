@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.errors import GradcheckError
-from gradcheck.opinions.opinion import Array, Opinion
+from gradcheck.opinions.opinion import Array, NotScalar, Opinion
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.problem.record import Input, Point, Problem
@@ -111,9 +111,13 @@ def points_near(problem: Problem, numbers: Sequence[Fraction]) -> Iterator[Point
 def path_at(problem: Problem, point: Point, *, write: bool = True) -> Path | None:
     """The comparisons taken at a point; None outside the domain or at a tie.
 
-    Without `write` all paths look alike.
+    Without `write` all paths look alike. Where the value is no number any point does: what is
+    wrong with it is said where it is looked at.
     """
-    found = symbolic(problem.case(point), write=write)
+    try:
+        found = symbolic(problem.case(point), write=write)
+    except NotScalar:
+        return ()
     if found.abstains:
         found = reverse(problem.case(point), samples=1)
         return () if not found.abstains and _finite(found) else None

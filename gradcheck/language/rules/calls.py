@@ -58,7 +58,8 @@ def _callee(check: Check, func: ast.expr) -> Meaning | None:
         return _by_attribute(check, func)
     if isinstance(func, ast.Call) and _makes_a_layer(check, func):
         return Meaning("call")
-    check.say(func, "a call of what has no name", "give it one: `f = ...`, then `f(x)`")
+    cure = "write `*` between factors, or give a function a name: `f = ...`, then `f(x)`"
+    check.say(func, "a call of what has no name", cure)
     return None
 
 
