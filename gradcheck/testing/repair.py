@@ -19,6 +19,7 @@ from gradcheck.testing.source import file_of, text_of
 SECONDS = 1.5  # a test that fails may take so much longer
 LONGEST = 60  # characters of a line of source in a message
 CALLED, MOST = 24, 4  # characters of a call that may be missing elsewhere, and how many are tried
+OURS = "gradcheck"  # what stands between a check and somebody else's backward is no mistake
 BUILT = (ast.FunctionDef, ast.Lambda)
 Function = Callable[..., Any]
 
@@ -47,7 +48,7 @@ def repaired(
     What `forward` computes, if it is one expression of the same names, may be what is missing.
     """
     plain = getattr(backward, "__func__", backward)
-    if not isinstance(plain, FunctionType):
+    if not isinstance(plain, FunctionType) or plain.__module__.partition(".")[0] == OURS:
         return None
     built = _built(plain)
     if built is None or any(isinstance(n, ast.While) for n in ast.walk(built)):

@@ -162,3 +162,21 @@ def test_primitives_of_hips_autograd():
     assert assert_gradient(lambda p, y: anp.sum(anp.dot(p["w"], y)), {"w": X}, X[0])
     with pytest.raises(GradientError):
         assert_gradient(lambda x: anp.sum(wrong(x)), X)
+
+
+def test_nothing_of_ours_is_to_be_changed(torch):
+    """What carries numbers to PyTorch and back is ours, and is not offered as the mistake."""
+
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, g):
+            return 3 * ctx.saved_tensors[0] * g
+
+    with pytest.raises(GradientError) as caught:
+        assert_vjp(Cube.apply, torch.tensor([0.5, -1.5, 2.0], dtype=torch.float64))
+    assert "every gradient is right" not in str(caught.value)
