@@ -4,7 +4,7 @@ import ast
 import re
 
 from gradcheck.language.rules.classes import call_class
-from gradcheck.language.rules.differing import method_of, pytorchs_word, refuse_differing
+from gradcheck.language.rules.differing import method_of, pytorchs_own, pytorchs_word
 from gradcheck.language.rules.names import (
     applied,
     good_name,
@@ -43,8 +43,10 @@ UNPACKING = Refusal("a `**`", "write the arguments out one by one")
 
 def call(check: Check, node: ast.Call) -> None:
     """A call of a function by name, as a method, or of a variable that holds a layer."""
-    refuse_differing(check, node)
+    own = pytorchs_own(check, node)
     meaning = _callee(check, node.func)
+    if meaning and own:
+        meaning = meaning._replace(name=own)
     if meaning:
         check.meanings[node] = meaning
     _arguments(check, node, meaning or Meaning("call"))
