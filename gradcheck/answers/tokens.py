@@ -26,6 +26,8 @@ ENTRYWISE = {".*": "⊙", "./": "/", ".^": "^"}  # MATLAB's: entry by entry
 PLAIN = re.compile(
     rf"(?P<space>[ \t\r\n{SPACES}]+)"
     r"|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"|(?P<string>(?:(?<=einsum\()|(?<=einsum\( ))(?P<quote>['\"])"
+    r"[A-Za-z, ]{1,60}(?:->[A-Za-z ]{0,12})?(?P=quote))"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:(?<=_)\{\w+\})?)"
     r"|(?P<op>\.[*/^]|\*\*|<=|>=|==|!=|[-+*/@^()\[\]{},:.=<>|'!%;&?])",
     re.ASCII,
@@ -166,4 +168,15 @@ def _superscript(scanner: Scanner) -> None:
     scanner.put("op", "}", 0)
 
 
-PLAIN_READERS = {"space": _space, "number": _number, "name": _name, "op": _operator}
+def _string(scanner: Scanner, quoted: str) -> None:
+    """The indices of einsum."""
+    scanner.put("string", quoted[1:-1].replace(" ", ""), len(quoted))
+
+
+PLAIN_READERS = {
+    "space": _space,
+    "number": _number,
+    "string": _string,
+    "name": _name,
+    "op": _operator,
+}
