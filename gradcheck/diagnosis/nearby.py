@@ -71,10 +71,15 @@ def turned(tape: Tape) -> Mapping[str, Mapping[Step, Any]]:
     return found
 
 
+def _whole(part: Any) -> bool:
+    """Whether it takes all of an axis; an array of places has no truth value."""
+    return isinstance(part, slice) and part == WHOLE
+
+
 def _numbers(node: Node) -> tuple[int, ...]:
     """The numbers by which an entry or a row was chosen, of whole axes; none for another index."""
     index = node.params.get("index") if node.op.name == "getitem" else None
-    parts = [part for part in (index if isinstance(index, tuple) else (index,)) if part != WHOLE]
+    parts = [part for part in (index if isinstance(index, tuple) else (index,)) if not _whole(part)]
     return tuple(parts) if all(isinstance(part, int) for part in parts) else ()
 
 

@@ -11,8 +11,9 @@ from gradcheck.opinions.opinion import Array, Case
 from gradcheck.testing.blind import beside, hidden
 from gradcheck.testing.call import Call, call, signed
 from gradcheck.testing.claims import RTOL
-from gradcheck.testing.findings import Claim, found, mender
+from gradcheck.testing.findings import found, mender
 from gradcheck.testing.foreign import Foreign, foreign, in_its_floats
+from gradcheck.testing.judging import Claim
 from gradcheck.testing.layout import laid_out, outputs
 from gradcheck.testing.purity import impure, not_linear, pulled
 from gradcheck.testing.result import Result

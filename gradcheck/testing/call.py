@@ -14,6 +14,7 @@ from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language.kinds import KINDS
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.testing import source
+from gradcheck.testing.buffers import followed
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,14 @@ class Call:
     def fresh(self) -> list[Any]:
         """Copies of the arguments, so that nothing done to them lasts."""
         return list(map(_copied, self.args))
+
+    def moved(self, factors: Mapping[int, Array]) -> list[Any]:
+        """Copies of the arguments, some of them multiplied, in the floats that they were."""
+        args = self.fresh()
+        for i, factor in factors.items():
+            now = np.asarray(args[i]) * factor
+            args[i] = now.astype(args[i].dtype) if isinstance(args[i], np.ndarray) else float(now)
+        return args
 
     def shape(self) -> tuple[int, ...]:
         """The shape of the value; TypeError where it is no real number or array."""
@@ -64,7 +73,12 @@ class Call:
         if cotangent is None and self.shape():
             cotangent = signed(np.random.default_rng(seed), self.shape())
         where = partial(source.here, source.file_of(self.function))
-        return Case(self._on, inputs, self.labels, cotangent, seed, where)
+        return Case(self.on, inputs, self.labels, cotangent, seed, where)
+
+    @cached_property
+    def on(self) -> Callable[[str, Mapping[str, Any]], Any]:
+        """The function on numbers of a kind, the other arguments as they are."""
+        return followed(self._on)
 
     def _on(self, kind: str, inputs: Mapping[str, Any]) -> Any:
         floats, places = kind == "float", dict(self._placed())

@@ -1,21 +1,20 @@
 """What a check finds: every claim against the opinions, and what explains or mends a wrong one."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gradcheck.diagnosis import Diagnosis, explain, prepare
-from gradcheck.opinions.floats.blackbox import ENTRIES, STIR, flat_at
+from gradcheck.opinions.floats.blackbox import ENTRIES
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.opinions.reverse import reverse
 from gradcheck.testing import source
 from gradcheck.testing.call import Call
-from gradcheck.testing.claims import EPSILON, Grain, Judged, judge
+from gradcheck.testing.claims import EPSILON, Judged
+from gradcheck.testing.judging import Claim, judged_claim
 from gradcheck.testing.message import message
-from gradcheck.testing.purity import in_balls, shaken
 from gradcheck.testing.repair import Repair, repaired
 from gradcheck.testing.result import Result
 from gradcheck.testing.state import Settled
@@ -26,7 +25,6 @@ from gradcheck.verdict.sparing import sparing
 SOUND = ("agree", "kink", "unstable-forward")
 DIAGNOSED = 2000
 ZERO = 1e-100  # the bar of a slope that is zero where the value is zero too
-PRECISIONS = (256, 2048)
 SPECIAL = (
     "at the point given these numbers are right; they are wrong at one beside it (every entry "
     "moved by up to a tenth), where no entries are whole or alike"
@@ -34,35 +32,7 @@ SPECIAL = (
 STRANGE = "gradcheck's own: does it look at the type of its argument?"
 MENDED = 1e-7  # of a part's largest entry: how near a repaired gradient is to the reference
 LESS = 1e-3  # of how far the claim strayed: what a repair may leave of it
-FLAT = 64  # entries at which it is asked whether the function moves at all
 Mender = Callable[[Sequence[Verdict], Sequence["Claim"]], "Repair | None"]
-
-
-@dataclass(frozen=True)
-class Claim:
-    """Gradients given at one point, or how to make them there and on other numbers, or both."""
-
-    call: Call
-    given: Mapping[str, Any] | None = None
-    by: Callable[..., Any] | None = None
-    cotangent: Array | None = None
-
-    @cached_property
-    def gradients(self) -> Mapping[str, Any]:
-        """What is claimed, made when it is first asked for."""
-        if self.given is not None:
-            return self.given
-        assert self.by is not None
-        return self.call.by_name(self.made(self.by, self.call.fresh()))
-
-    @property
-    def again(self) -> Callable[[list[Any]], Any] | None:
-        """The claim as a function of other arguments."""
-        return None if self.by is None else partial(self.made, self.by)
-
-    def made(self, by: Callable[..., Any], args: list[Any]) -> Any:
-        """What another backward pass would claim."""
-        return by(args) if self.cotangent is None else by(args, self.cotangent.copy())
 
 
 def found(
@@ -95,10 +65,10 @@ def found(
         if not _knows(verdict, claimed):
             judged = ()
             break
-        judged = _judged(case, verdict, claim, rtol)
+        judged = judged_claim(case, verdict, claim, rtol)
         if not all(part.right for part in judged) and _in_passing(verdict):
             verdicts[k] = _with_care(case, verdict)
-            judged = _judged(case, verdicts[k], claim, rtol)
+            judged = judged_claim(case, verdicts[k], claim, rtol)
         if not all(part.right for part in judged):
             diagnoses = _diagnosed([case for _, case in asked], claims, judged)
             repair = mend(verdicts, claims) if generic else None
@@ -185,77 +155,6 @@ def _tight(part: Part, bar: float) -> bool:
     for entry in part.entries:
         error[entry.index] = 0.0
     return bool(np.all(error <= bar))
-
-
-def _judged(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> tuple[Judged, ...]:
-    """The claim as floats; where that is out and it can be run again, what rounding does to it."""
-    unit = claim.call.grain(*claim.gradients.values())
-    first = judge(verdict, claim.gradients, rtol, case=case, grain=Grain(unit))
-    if claim.again is None or not any(part.off for part in first):
-        return first
-    if unit > EPSILON and (finer := _in_doubles(case, verdict, claim, rtol, first)):
-        return finer
-    with np.errstate(invalid="ignore"):  # a claim may be infinite
-        moves = shaken(claim.again, claim.call)
-    exact = None
-    for bits in PRECISIONS if unit == EPSILON else ():
-        exact = in_balls(claim.again, claim.call, bits)
-        found = judge(verdict, claim.gradients, rtol, case=case, grain=Grain(unit, moves, exact))
-        if all(part.right for part in found):
-            return found
-        if exact is None:
-            break
-    grain = Grain(unit, moves)
-    last = judge(verdict, claim.gradients, rtol, case=case, grain=grain)
-    return tuple(_saturated(case, part, replace(grain, exact=exact)) for part in last)
-
-
-def _saturated(case: Case, part: Judged, grain: Grain) -> Judged:
-    """A claim of 0 for a slope that a value of order one does not show in float64, where it is so.
-
-    A saturated `tanh` is such; the 1 of `1e20 + x`, which float64 does not see either, is not. Nor
-    is a 0 that the formula gives in balls too: no rounding has made that.
-    """
-    exact = (grain.exact or {}).get(part.part)
-    if exact is not None and exact.shape != np.shape(case.inputs[part.part]):
-        exact = None
-    faint = [
-        off
-        for off in part.off
-        if off.claimed == 0.0 and abs(off.expected) < EPSILON / STIR
-        if exact is None or not exact[off.index].is_zero()
-    ]
-    flat = faint[:FLAT]
-    if len(flat) < len(part.off) or not all(flat_at(case, off.part, off.index) for off in flat):
-        return part
-    return replace(part, off=(), lossy="float64") if flat else part
-
-
-def _in_doubles(
-    case: Case, verdict: Verdict, claim: Claim, rtol: float, first: tuple[Judged, ...]
-) -> tuple[Judged, ...]:
-    """The judgement where the formula is right in float64 and coarser floats lose its digits.
-
-    Nothing where it is wrong there too, takes no float64, or is not finite as it is.
-    """
-    assert claim.again is not None
-    fine = claim.call.in_doubles()
-    if not all(np.isfinite(off.claimed) for part in first for off in part.off):
-        return ()
-    try:
-        gradients = fine.by_name(claim.again(fine.fresh()))
-    except Exception:  # noqa: BLE001 - a second chance only: a user's code may raise anything
-        return ()
-    if fine.grain(*gradients.values()) > EPSILON:
-        return ()
-    found = _judged(case, verdict, Claim(fine, gradients, claim.by, claim.cotangent), rtol)
-    if not all(part.right for part in found):
-        return ()
-    coarse = np.result_type(*(g for g in claim.gradients.values() if g is not None)).name
-    return tuple(
-        replace(now, lossy=coarse) if was.off else was
-        for was, now in zip(first, found, strict=True)
-    )
 
 
 def _diagnosed(

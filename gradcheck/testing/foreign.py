@@ -167,9 +167,10 @@ def _of_torch(function: Any, args: tuple[Any, ...]) -> Foreign:
         values = _leaves(run(leaves))
         parts = zip(values, _leaves(cotangent), strict=False)  # of (out, rest) that of out
         seeds = [torch.as_tensor(np.array(c), dtype=v.dtype) for v, c in parts]
-        by = torch.autograd.grad(values[: len(seeds)], asked, seeds, allow_unused=True)
-        found = iter(by)
-        due = [next(found) if _is_tensor(t) and t.requires_grad else None for t in leaves]
+        due = _unsummed(function, values, seeds)
+        if len(due) != len(leaves):
+            found = iter(torch.autograd.grad(values[: len(seeds)], asked, seeds, allow_unused=True))
+            due = [next(found) if _is_tensor(t) and t.requires_grad else None for t in leaves]
         return tuple(_gradient(g, t) for g, t in zip(due, leaves, strict=True))
 
     every = (*plain, *weights)
@@ -177,6 +178,18 @@ def _of_torch(function: Any, args: tuple[Any, ...]) -> Foreign:
     called = _refusing(forward, "PyTorch")
     called.labels = (*_labels(function, len(args)), *names)  # type: ignore[attr-defined]
     return Foreign(called, backward, every, wrt, _note(function, "PyTorch"))
+
+
+def _unsummed(function: Any, values: Sequence[Any], seeds: Sequence[Any]) -> Sequence[Any]:
+    """What the backward of an `autograd.Function` gives; nothing where it was not the last step.
+
+    PyTorch sums in silence what has too many entries.
+    """
+    node = values[0].grad_fn if len(values) == 1 else None
+    if node is None or getattr(node, "_forward_cls", None) is not getattr(function, "__self__", 0):
+        return ()
+    came = node.apply(*seeds)
+    return came if isinstance(came, tuple) else (came,)
 
 
 def _from_torch(value: Any) -> Any:

@@ -280,10 +280,12 @@ def _even(value: Any) -> bool:
 
 
 def _count(function: Function) -> int:
-    """How many arguments it takes by position; as many as one likes count as none."""
+    """How many arguments it needs by position; as many as one likes count as none."""
     try:
-        return len(_parameters(inspect.unwrap(function)))
-    except ValueError:
+        found = inspect.signature(inspect.unwrap(function)).parameters
+        return sum(found[name].default is inspect.Parameter.empty
+                   for name in _parameters(inspect.unwrap(function)))  # fmt: skip
+    except (TypeError, ValueError):
         return 0
 
 

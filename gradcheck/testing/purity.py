@@ -5,13 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.numbers.ball import arbs, balls, precision
 from gradcheck.opinions.opinion import Array
-from gradcheck.opinions.rounding import SAMPLES, noise, spread
 from gradcheck.testing.call import Call, signed
 
 Backward = Callable[..., Any]  # of the arguments and a cotangent
-Again = Callable[[list[Any]], Any]  # a claim made anew, at other arguments
 LINEAR = 2.0**20  # units of rounding: what cancellation inside a linear map may cost
 
 
@@ -84,54 +81,6 @@ def not_linear(backward: Backward, call: Call, rng: np.random.Generator) -> list
         if np.any(off > LINEAR * call.grain(g) * level):
             return [f"backward is not linear in the cotangent (argument {name})"]
     return []
-
-
-def shaken(gradients: Again, call: Call) -> dict[str, Array]:
-    """How far a claim moves when its arguments move by a few units of rounding.
-
-    What a formula loses by cancellation, and what no formula could know of the argument, shows
-    here; a wrong formula that is stable does not move.
-    """
-    still = {n: g for n, g in call.by_name(gradients(call.fresh())).items() if g is not None}
-    rng = np.random.default_rng(0)
-    runs = [call.by_name(gradients(_disturbed(call, rng))) for _ in range(SAMPLES)]
-    return {
-        name: np.nan_to_num(spread(np.asarray(g), [run[name] for run in runs]))
-        for name, g in still.items()
-        if all(np.shape(run[name]) == np.shape(g) and run[name] is not None for run in runs)
-    }
-
-
-def _disturbed(call: Call, rng: np.random.Generator) -> list[Any]:
-    """The arguments with rounding noise on those that are differentiated."""
-    args = call.fresh()
-    for i in call.wrt:
-        moved = np.asarray(args[i]) * noise(rng, np.shape(args[i]), call.grain())
-        args[i] = moved.astype(args[i].dtype) if isinstance(args[i], np.ndarray) else float(moved)
-    return args
-
-
-def in_balls(
-    gradients: Callable[[list[Any]], Any], call: Call, bits: int
-) -> dict[str, Array] | None:
-    """The claimed gradients as a program of balls: what the formula says without rounding.
-
-    None where it cannot be run on exact numbers.
-    """
-    with precision(bits):
-        args = call.fresh()
-        for i in call.wrt:
-            args[i] = balls(np.asarray(args[i], dtype=np.float64))
-        try:
-            came = gradients(args)
-            if isinstance(came, Mapping):
-                return {n: arbs(came[n]) for n in call.labels}
-            several = list(came) if isinstance(came, tuple | list) else [came]
-            if len(several) == len(call.args) != len(call.wrt):
-                several = [several[i] for i in call.wrt]
-            return {n: arbs(g) for n, g in zip(call.labels, several, strict=True)}
-        except Exception:  # noqa: BLE001 - a second chance only: a user's code may raise anything
-            return None
 
 
 def _any_differs(some: Any, others: Any) -> bool:

@@ -9,6 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from dis import get_instructions
 from functools import lru_cache
 from types import CodeType, FunctionType, MethodType
 from typing import Any
@@ -19,6 +20,7 @@ from gradcheck.testing.source import file_of, text_of
 SECONDS = 1.5  # a test that fails may take so much longer
 LONGEST = 60  # characters of a line of source in a message
 CALLED, MOST = 24, 4  # characters of a call that may be missing elsewhere, and how many are tried
+OURS = "gradcheck"  # what stands between a check and somebody else's backward is no mistake
 BUILT = (ast.FunctionDef, ast.Lambda)
 Function = Callable[..., Any]
 
@@ -44,16 +46,73 @@ def repaired(
 ) -> Repair | None:
     """The first edit after which `right` says so; None where the source is not at hand.
 
-    What `forward` computes, if it is one expression of the same names, may be what is missing.
+    What `forward` computes, if it is one expression of the same names, may be what is missing. Of
+    `lambda c, x: layer.backward(c)` the layer's own method is looked at first.
+    """
+    until = time.thread_time() + SECONDS
+    for owner, name, method in _methods(backward):
+        found = _searched(method, _inside(owner, name, right, backward), _kept(owner), until)
+        if found is not None:
+            return found
+    owner = type(backward.__self__) if isinstance(backward, MethodType) else object
+    missing = (*_said(forward, (ast.Call, ast.BinOp)), *_kept(owner))
+    return _searched(backward, right, missing, until)
+
+
+def _kept(owner: type) -> list[str]:
+    """What the methods of a class keep in its objects: `self.mask`."""
+    own = (m.__code__ for c in owner.__mro__ for m in vars(c).values() if type(m) is FunctionType)
+    named = (i.argval for code in own for i in get_instructions(code) if i.opname == "STORE_ATTR")
+    return [f"self.{name}" for name in dict.fromkeys(named)]
+
+
+def _methods(backward: Function) -> Iterator[tuple[type, str, FunctionType]]:
+    """The methods of somebody's class that a lambda calls, and the class that has them."""
+    if not isinstance(backward, FunctionType) or backward.__name__ != "<lambda>":
+        return
+    code, cells = backward.__code__, backward.__closure__ or ()
+    held = dict(zip(code.co_freevars, (cell.cell_contents for cell in cells), strict=True))
+    for name in code.co_names:
+        for thing in (*held.values(), *map(backward.__globals__.get, code.co_names)):
+            owner = next((c for c in type(thing).__mro__ if name in vars(c)), type)
+            method = vars(owner).get(name)
+            if isinstance(method, FunctionType) and owner.__module__ == backward.__module__:
+                yield owner, name, method
+
+
+def _inside(
+    owner: type, name: str, right: Callable[[Function], bool], backward: Function
+) -> Callable[[Function], bool]:
+    """Whether the backward pass is right with another method in a class."""
+
+    def right_with(changed: Function) -> bool:
+        method = vars(owner)[name]
+        setattr(owner, name, changed)
+        try:
+            return right(backward)
+        finally:
+            setattr(owner, name, method)
+
+    return right_with
+
+
+def _searched(
+    backward: Function,
+    right: Callable[[Function], bool],
+    missing: Sequence[str],
+    until: float,
+) -> Repair | None:
+    """The first edit of one function after which `right` says so, if it is found in time.
+
+    `missing` are expressions, not of its own, that it may lack.
     """
     plain = getattr(backward, "__func__", backward)
-    if not isinstance(plain, FunctionType):
+    if not isinstance(plain, FunctionType) or plain.__module__.partition(".")[0] == OURS:
         return None
     built = _built(plain)
     if built is None or any(isinstance(n, ast.While) for n in ast.walk(built)):
         return None  # an edit might make a loop endless
-    until = time.thread_time() + SECONDS
-    for edit in _edits(built, plain, forward):
+    for edit in _edits(built, plain, missing):
         if time.thread_time() > until:
             return None
         changed = _changed(built, edit, plain)
@@ -117,9 +176,9 @@ def _said(function: Function | None, kinds: Any) -> list[str]:
     return sorted({text for text in texts if len(text) <= CALLED}, key=len)[:MOST]
 
 
-def _edits(built: Any, function: FunctionType, forward: Function | None) -> Iterator[Edit]:
+def _edits(built: Any, function: FunctionType, missing: Sequence[str]) -> Iterator[Edit]:
     """Every edit, those of what stands there before those that add something."""
-    words = _words(function, _said(forward, (ast.Call, ast.BinOp)))
+    words = _words(function, missing)
     body = built.body if isinstance(built, ast.FunctionDef) else [built.body]
     nodes = [n for part in body for n in ast.walk(part)]
     for node in nodes:

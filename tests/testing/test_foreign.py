@@ -162,3 +162,41 @@ def test_primitives_of_hips_autograd():
     assert assert_gradient(lambda p, y: anp.sum(anp.dot(p["w"], y)), {"w": X}, X[0])
     with pytest.raises(GradientError):
         assert_gradient(lambda x: anp.sum(wrong(x)), X)
+
+
+def test_nothing_of_ours_is_to_be_changed(torch):
+    """What carries numbers to PyTorch and back is ours, and is not offered as the mistake."""
+
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, g):
+            return 3 * ctx.saved_tensors[0] * g
+
+    with pytest.raises(GradientError) as caught:
+        assert_vjp(Cube.apply, torch.tensor([0.5, -1.5, 2.0], dtype=torch.float64))
+    assert "every gradient is right" not in str(caught.value)
+
+
+def test_what_pytorch_sums_in_silence_is_told(torch):
+    """A gradient with the shape of the value, of an argument that was broadcast."""
+
+    class Scaled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, b):
+            ctx.save_for_backward(x, b)
+            return x * b
+
+        @staticmethod
+        def backward(ctx, g):
+            x, b = ctx.saved_tensors
+            return g * b, g * x
+
+    x, b = (torch.tensor(v, dtype=torch.float64) for v in ([0.5, -1.5, 2.0], 1.5))
+    with pytest.raises(GradientError, match="has the shape"):
+        assert_vjp(Scaled.apply, x, b)
+    assert assert_vjp(Scaled.apply, x, torch.tensor([1.5, 2.0, -1.0], dtype=torch.float64))

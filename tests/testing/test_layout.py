@@ -118,3 +118,17 @@ def test_a_cache_goes_to_backward():
         assert_vjp(with_cache, lambda c, cache: (c @ cache[1].T, 2 * cache[0].T @ c), X, W)
     loss = lambda x: (np.sum(x**2), {"seen": x})
     assert assert_gradient(loss, B, gradient=lambda x: 2 * x)
+
+
+def test_a_backward_with_a_cache_may_have_options():
+    """What has a default is not asked of the forward's arguments."""
+
+    def forward(x, w):
+        return x @ w, (x, w)
+
+    def backward(dout, cache, scale=1.0):
+        x, w = cache
+        return scale * dout @ w.T, x.T @ dout
+
+    rng = np.random.default_rng(0)
+    assert assert_vjp(forward, backward, rng.normal(size=(3, 4)), rng.normal(size=(4, 2)))

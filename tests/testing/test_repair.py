@@ -136,3 +136,40 @@ def test_a_wrong_backward_of_a_function_of_theirs_is_theirs(f):
     assert not found
     assert found.message.startswith("Square.backward is wrong")
     assert "fault of gradcheck" not in found.message
+
+
+class Gate:
+    """A sigmoid layer whose backward lost a factor that forward keeps."""
+
+    def forward(self, x):
+        self.out = 1 / (1 + np.exp(-x))
+        return self.out
+
+    def backward(self, dout):
+        return dout * (1 - self.out)
+
+
+class Linear:
+    """A linear layer that sends back through the wrong side of its weights."""
+
+    def __init__(self):
+        self.weights = np.arange(9.0).reshape(3, 3)
+
+    def forward(self, x):
+        return x @ self.weights
+
+    def backward(self, dout):
+        return dout @ self.weights
+
+
+@pytest.mark.parametrize(
+    ("kind", "mended"),
+    [(Gate, "dout * (1 - self.out) * self.out"), (Linear, "dout @ self.weights.T")],
+)
+def test_the_method_that_a_lambda_calls_is_mended(kind, mended):
+    """In its own source, with what its class keeps; and the class is afterwards as it was."""
+    layer, method = kind(), kind.backward
+    with pytest.raises(GradientError) as caught:
+        assert_vjp(layer.forward, lambda c, x: layer.backward(c), np.array([[0.5, -1.5, 2.0]]))
+    assert f"with `{mended}` for" in str(caught.value)
+    assert kind.backward is method

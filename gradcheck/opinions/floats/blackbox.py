@@ -25,6 +25,7 @@ from gradcheck.opinions.opinion import (
     reason,
 )  # fmt: skip
 
+EPSILON = float(np.finfo(np.float64).eps)
 DIRECTIONS = 8
 ENTRIES = 400
 SHORT = 16  # entries up to which each is scanned, whatever a glance says
@@ -90,20 +91,43 @@ def glanced(case: Case, count: int) -> Opinion | None:
 
 
 def _glances(case: Case, chosen: Sequence[Along], here: float) -> list[Scanned]:
-    """Glances along some directions, the longest that are sure, else the surest; or none."""
-    best: list[Scanned] = []
+    """Glances along some directions at the first length at which all are sure, else the surest.
+
+    At a length at which the first is not sure the others are looked at only if none is better.
+    """
+    tried: dict[float, list[Scanned]] = {}
     for length in LENGTHS:
-        seen: list[Scanned] = []
-        for along in chosen:
-            glimpse = glance(line(case, along), 0.0, length, here, sure=math.inf)
-            if glimpse is None or glimpse.error > FAR * abs(glimpse.value):
-                break
-            seen.append(glimpse)
-        if len(seen) == len(chosen) and (not best or _widest(seen) < _widest(best)):
-            best = seen
-        if best and _widest(best) <= ENOUGH:
-            break
-    return best if best and _widest(best) <= GLANCED else []
+        first = _glance(case, chosen[0], length, here)
+        if first is not None and (first.error > ENOUGH * abs(first.value)):
+            tried[length] = [first]
+        elif first is not None and (seen := _more(case, chosen, here, length, [first])):
+            if _widest(seen) <= ENOUGH:
+                return seen
+            tried[length] = seen
+    for length, seen in sorted(tried.items(), key=lambda item: _widest(item[1])):
+        every = _more(case, chosen, here, length, seen)
+        if every and _widest(every) <= GLANCED:
+            return every
+    return []
+
+
+def _more(
+    case: Case, chosen: Sequence[Along], here: float, length: float, seen: list[Scanned]
+) -> list[Scanned]:
+    """Glances along all directions, some of which have been seen; none where one is of no use."""
+    found = list(seen)
+    for along in chosen[len(seen) :]:
+        glimpse = _glance(case, along, length, here)
+        if glimpse is None:
+            return []
+        found.append(glimpse)
+    return found
+
+
+def _glance(case: Case, along: Along, length: float, here: float) -> Scanned | None:
+    """A glance along one direction; None where it is too wide to be of use at this length."""
+    seen = glance(line(case, along), 0.0, length, here, sure=math.inf)
+    return None if seen is None or seen.error > FAR * abs(seen.value) else seen
 
 
 def _widest(seen: Sequence[Scanned]) -> float:
@@ -243,6 +267,14 @@ def flat_at(case: Case, name: str, index: tuple[int, ...]) -> bool:
         if not np.array_equal(_value(case, {**start, name: moved}), _value(case, start)):
             return False
     return True
+
+
+def unseen(case: Case, name: str, index: tuple[int, ...]) -> float:
+    """The largest slope of an entry that moves no value by a unit of rounding where it stirs."""
+    value = np.asarray(_value(case, case.floats()), dtype=np.float64)
+    weights = 1.0 if case.cotangent is None else case.cotangent
+    size = abs(float(np.asarray(case.inputs[name])[index])) or 1.0
+    return EPSILON * float(np.max(np.abs(value * weights), initial=0.0)) / (STIR * size)
 
 
 def _shifted(along: Callable[[float], float], x: float) -> Callable[[float], float]:

@@ -1,0 +1,142 @@
+"""What floats do to a claim: how far rounding moves it, how uneven it is, what balls make of it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gradcheck.numbers.ball import arbs, balls, precision
+from gradcheck.opinions.opinion import Array
+from gradcheck.opinions.rounding import SAMPLES, noise, spread
+from gradcheck.testing.buffers import buffers
+from gradcheck.testing.call import Call, signed
+
+Again = Callable[[list[Any]], Any]  # a claim made anew, at other arguments
+LINES = 3
+POINTS = 13  # of a line, at random places: equal steps and a grid of few values fall into step
+REACHES = (3e-8, 3e-6, 3e-4)  # of every entry: the widest shows the steps of 1 - y where y is 1
+CUBIC, QUINTIC = 3, 5
+UNEVEN = 0.2  # of a quintic's residuals to a cubic's: 1 for noise, the reach squared if smooth
+FAINT = 0.03
+"""Of an entry: what is more uneven than that is no rounding but a wave. Of 1 - y no more is left
+than some thirty units of rounding where a slope begins to be too small to show in a value."""
+ROUGH = 16.0  # times the rms that was heard, whose median over three lines may be small by chance
+
+
+def shaken(gradients: Again, call: Call) -> dict[str, Array]:
+    """How far a claim moves when its arguments move by a few units of rounding.
+
+    What a formula loses by cancellation, and what no formula could know of the argument, shows
+    here; a wrong formula that is stable does not move.
+    """
+    still = {n: g for n, g in call.by_name(gradients(call.fresh())).items() if g is not None}
+    rng = np.random.default_rng(0)
+    runs = [call.by_name(gradients(_disturbed(call, rng))) for _ in range(SAMPLES)]
+    return {
+        name: np.nan_to_num(spread(np.asarray(g), [run[name] for run in runs]))
+        for name, g in still.items()
+        if all(np.shape(run[name]) == np.shape(g) and run[name] is not None for run in runs)
+    }
+
+
+def _disturbed(call: Call, rng: np.random.Generator) -> list[Any]:
+    """The arguments with rounding noise on those that are differentiated."""
+    unit = call.grain()
+    return call.moved({i: noise(rng, np.shape(call.args[i]), unit) for i in call.wrt})
+
+
+def rough(gradients: Again, call: Call, loud: Mapping[str, Array]) -> dict[str, Array]:
+    """How uneven a claim is along short lines through its arguments: what it rounds inside.
+
+    In `y * (1 - y)` no rounding of x moves the digits of a y near 1, which have gone all the same.
+    A polynomial of degree 5 follows what is smooth (see Moré & Wild, Estimating computational
+    noise, 2011, for differences instead); what it leaves counts where one of degree 3 leaves no
+    more, for only noise is so, up to a small part of the entry or what is known to be `loud`.
+    """
+    rng = np.random.default_rng(1)
+    heard = [_heard(gradients, call, rng, reach, loud) for reach in REACHES]
+    return {
+        name: ROUGH * np.max([of_reach[name] for of_reach in heard], axis=0)
+        for name in heard[0]
+        if all(name in of_reach for of_reach in heard)
+    }
+
+
+def _heard(
+    gradients: Again, call: Call, rng: np.random.Generator, reach: float, loud: Mapping[str, Array]
+) -> dict[str, Any]:
+    """The median over some lines of the noise within one reach."""
+    lines = [_line(gradients, call, rng, reach, loud) for _ in range(LINES)]
+    return {
+        name: np.median([line[name] for line in lines], axis=0)
+        for name in lines[0]
+        if all(name in line for line in lines)
+    }
+
+
+def _line(
+    gradients: Again, call: Call, rng: np.random.Generator, reach: float, loud: Mapping[str, Array]
+) -> dict[str, Array]:
+    """The noise of the claim along one line."""
+    along = {i: signed(rng, np.shape(call.args[i])) for i in call.wrt}
+    places = rng.uniform(-1, 1, POINTS)
+    found = [
+        call.by_name(gradients(call.moved({i: 1 + reach * at * u for i, u in along.items()})))
+        for at in places
+    ]
+    return {
+        name: _noise(places, np.array([g[name] for g in found], float), loud.get(name, 0.0))
+        for name, first in found[0].items()
+        if first is not None and all(np.shape(g[name]) == np.shape(first) for g in found)
+    }
+
+
+def _noise(places: Array, values: Array, loud: Any) -> Array:
+    """The rms of the noise of some values, along the first axis; 0 where it is none, or a wave."""
+    with np.errstate(all="ignore"):
+        cubic, quintic = (_left(places, values, degree) for degree in (CUBIC, QUINTIC))
+        heard = (quintic >= UNEVEN * cubic) & (
+            quintic <= np.maximum(FAINT * np.max(np.abs(values), axis=0), loud)
+        )
+    return np.where(heard, quintic, 0.0)
+
+
+def _left(places: Array, values: Array, degree: int) -> Array:
+    """The rms of what a polynomial leaves of some values."""
+    basis = np.linalg.qr(np.vander(places, degree + 1))[0]
+    rest = values - np.tensordot(basis, np.tensordot(basis.T, values, 1), 1)
+    return np.asarray(np.sqrt(np.sum(rest**2, axis=0) / (len(places) - degree - 1)))
+
+
+def in_balls(gradients: Again, call: Call, bits: int) -> dict[str, Array] | None:
+    """The claimed gradients as a program of balls: what the formula says without rounding.
+
+    None where it cannot be run on exact numbers.
+    """
+    with precision(bits):
+        args = call.fresh()
+        for i in call.wrt:
+            args[i] = balls(np.asarray(args[i], dtype=np.float64))
+        try:
+            return _as_balls(_followed(gradients, args), call)
+        except Exception:  # noqa: BLE001 - a second chance only: a user's code may raise anything
+            return None
+
+
+def _followed(gradients: Again, args: list[Any]) -> Any:
+    """The claim on balls; where it cannot write them into what `np.zeros` gives, once more."""
+    try:
+        return gradients(args)
+    except (TypeError, ValueError):
+        with buffers("ball"):
+            return gradients(args)
+
+
+def _as_balls(came: Any, call: Call) -> dict[str, Array]:
+    """What came, by the names of the differentiated arguments."""
+    if isinstance(came, Mapping):
+        return {n: arbs(came[n]) for n in call.labels}
+    several = list(came) if isinstance(came, tuple | list) else [came]
+    if len(several) == len(call.args) != len(call.wrt):
+        several = [several[i] for i in call.wrt]
+    return {n: arbs(g) for n, g in zip(call.labels, several, strict=True)}

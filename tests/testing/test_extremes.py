@@ -1,0 +1,102 @@
+"""Where float64 saturates, cancels or nearly overflows the right pass, and slips do not."""
+
+import zlib
+
+import numpy as np
+import pytest
+
+import tests.support.cancelling
+import tests.support.whole_layers  # noqa: F401 - both enter their rows into EXTREMES
+from gradcheck.testing import GradientError, assert_vjp
+from tests.support.extremes import EXTREMES
+
+SCALES = (1, 10, 30)
+SEEDS = 60
+SLIP = 0.5
+VISIBLE = 1e-2  # of the largest entry: what a slip has to change to count
+FAINT = 2.3e-13  # slopes of values of order one that float64 does not show: see `judging`
+TAKES_FLOATS = "softmax, cold", "sigmoid", "dice", "attention, far out", "tanh"
+CASES = [(name, scale) for name in EXTREMES for scale in SCALES]
+
+
+def several(came):
+    """Gradients as a tuple."""
+    return came if isinstance(came, tuple) else (came,)
+
+
+def finite(*values):
+    """Whether there is a number everywhere."""
+    return all(np.all(np.isfinite(v)) for v in values)
+
+
+def slipped(name):
+    """The backward with its slip."""
+    return lambda c, *args: EXTREMES[name][1](c, *args, SLIP)
+
+
+def visible(name, args, seed):
+    """Whether the slip changes the gradient at these arguments."""
+    forward, backward, _ = EXTREMES[name]
+    c = np.random.default_rng(seed).choice([-1.0, 1.0], np.shape(forward(*args)))
+    both = several(backward(c, *args)), several(slipped(name)(c, *args))
+    return any(
+        np.max(np.abs(w - r)) > max(VISIBLE * np.max(np.abs(r)), FAINT)
+        for r, w in zip(*both, strict=True)
+    )
+
+
+def judged(name, scale, seed):
+    """The right one passes, and the slip is caught where it can be seen."""
+    forward, backward, make = EXTREMES[name]
+    args = make(np.random.default_rng(seed), scale)
+    with np.errstate(all="ignore"):
+        value = np.asarray(forward(*args))
+        if not finite(value, *several(backward(np.ones(value.shape), *args))):
+            return
+        assert assert_vjp(forward, backward, *args, seed=seed)
+        if seed % 3 == 0 and visible(name, args, seed):
+            with pytest.raises(GradientError):
+                assert_vjp(forward, slipped(name), *args, seed=seed)
+
+
+def test_there_are_enough():
+    """Sixty of functions, and the layers."""
+    assert len(EXTREMES) >= 95
+
+
+@pytest.mark.parametrize(("name", "scale"), CASES)
+def test_extremes(name, scale):
+    """Each once at each scale, at a seed of its own."""
+    judged(name, scale, zlib.crc32(f"{name} {scale}".encode()) % SEEDS)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(("name", "scale"), CASES)
+def test_extremes_at_every_seed(name, scale):
+    """Each at sixty seeds."""
+    for seed in range(SEEDS):
+        judged(name, scale, seed)
+
+
+def floats_alone(backward):
+    """The same, refusing every other kind of number: what a compiled function does."""
+
+    def compiled(c, *args):
+        if any(type(a) is not np.ndarray or a.dtype != np.float64 for a in args):
+            raise TypeError("floats only")
+        return backward(c, *args)
+
+    return compiled
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("name", TAKES_FLOATS)
+def test_a_backward_that_takes_floats_alone(name, scale):
+    """Its formula cannot be asked in balls; the digits it loses are heard in its own values."""
+    forward, backward, make = EXTREMES[name]
+    for seed in (0, 1, 5, 6):
+        args = make(np.random.default_rng(seed), scale)
+        assert assert_vjp(forward, floats_alone(backward), *args, seed=seed)
+    args = make(np.random.default_rng(0), 1)
+    with pytest.raises(GradientError):
+        assert_vjp(forward, floats_alone(slipped(name)), *args)
