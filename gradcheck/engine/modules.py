@@ -1,7 +1,8 @@
 """Layers and losses in PyTorch's spelling, and what a user's own are made of: `Module`."""
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from textwrap import indent
 from types import MappingProxyType
 from typing import Any
@@ -79,6 +80,34 @@ class Module:
         """The parameters of this module and of those that it holds."""
         return [value for _, value in self.named_parameters()]
 
+    def children(self) -> list["Module"]:
+        """The modules that it holds itself."""
+        return [value for value in vars(self).values() if isinstance(value, Module)]
+
+    def modules(self) -> list["Module"]:
+        """Itself, and all modules inside."""
+        return [self, *(each for child in self.children() for each in child.modules())]
+
+    def requires_grad_(self, requires_grad: bool = True) -> "Module":
+        """Itself, its parameters learning from now on or no longer."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """The parameters by their paths, in the memory in which they are."""
+        return {path: value.detach() for path, value in self.named_parameters()}
+
+    def load_state_dict(self, state_dict: Mapping[str, Tensor]) -> None:
+        """Copy the numbers of a `state_dict`; raises KeyError where the paths are others."""
+        held = dict(self.named_parameters())
+        if held.keys() != state_dict.keys():
+            raise KeyError(
+                f"the parameters here are {', '.join(held)}; {', '.join(state_dict)} came"
+            )
+        for path, value in held.items():
+            value.detach().copy_(state_dict[path])
+
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients."""
         clear(self.parameters(), set_to_none)
@@ -124,6 +153,33 @@ class Sequential(Module):
 
     def __getitem__(self, k: int) -> Any:
         return list(self)[k]
+
+
+class ModuleList(Sequential):
+    """Modules in a list, whose parameters count; what they do is up to the module around."""
+
+    def __init__(self, modules: Iterable[Any] = ()) -> None:
+        """The modules, in their order."""
+        super().__init__(*modules)
+
+    def forward(self, x: Any) -> Any:
+        """None: raises NotImplementedError, as PyTorch's does."""
+        raise NotImplementedError('Module [ModuleList] is missing the required "forward" function')
+
+    def __repr__(self) -> str:
+        """As PyTorch prints it: modules that print alike, one behind the other, once."""
+        runs = [(text, list(same)) for text, same in groupby(map(repr, self))]
+        lines, k = [], 0
+        for text, same in runs:
+            n = len(same)
+            lines.append(f"({k}): {text}\n" if n == 1 else f"({k}-{k + n - 1}): {n} x {text}\n")
+            k += n
+        return f"ModuleList({chr(10) if lines else ''}{indent(''.join(lines), '  ')})"
+
+    def append(self, module: Any) -> "ModuleList":
+        """Itself, one longer."""
+        setattr(self, str(len(self)), module)
+        return self
 
 
 class Applied(Module):
