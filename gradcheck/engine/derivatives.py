@@ -57,7 +57,7 @@ def _stacked(rows: list[Any], shape: tuple[int, ...]) -> Any:
     if not rows:
         return tensor(np.zeros(shape))
     with Recording(True):
-        return apply(TABLE["stack"], tuple(rows), {"axis": 0}).reshape(shape)
+        return TABLE["reshape"](apply(TABLE["stack"], tuple(rows), {"axis": 0}), shape)
 
 
 def settled(g: Any, own: Tensors) -> Any:

@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from gradcheck.engine.autograd import tensor
+from gradcheck.engine.inplace import copy_
 from gradcheck.engine.landing import clear
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.ops import COMPOUNDS, TABLE
@@ -106,7 +107,7 @@ class Module:
                 f"the parameters here are {', '.join(held)}; {', '.join(state_dict)} came"
             )
         for path, value in held.items():
-            value.detach().copy_(state_dict[path])
+            copy_(value.detach(), state_dict[path])
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients."""
