@@ -39,9 +39,10 @@ def cotangents(
 ) -> Iterator[tuple[Step, str, Sum]]:
     """The same, each in terms of those before it: a step, its cotangent's name, how it is made.
 
-    Without `hidden`, those of steps without a name are written out.
+    Without `hidden`, those of steps without a name, and the seed, are written out.
     """
-    return _back(steps, seed, lambda s: PREFIX + s.name if hidden or not s.hidden else "")
+    told = {step.name for step in steps if hidden or not (step.hidden or step is steps[-1])}
+    return _back(steps, seed, lambda s: PREFIX + s.name if s.name in told else "")
 
 
 def _back(

@@ -4,6 +4,7 @@ A quotient that the program calls `P` is written `P`; rows of a softmax add to o
 adds to zero, and a matrix that equals its transpose needs none.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -38,7 +39,7 @@ class Facts:
     def said(self, expression: Sum) -> Sum:
         """The expression in the fewest words that are known."""
         found = simplified(self._turned(self._folded(simplified(expression))))
-        return simplified(self._vanished(self._turned(self._folded(found))))
+        return _raised(simplified(self._vanished(self._turned(self._folded(found)))))
 
     @cached_property
     def symmetric(self) -> frozenset[str]:
@@ -95,7 +96,7 @@ class Facts:
         return product
 
     def _adds_to_one(self, factor: Factor, along: Index) -> bool:
-        """Whether it is a softmax along an index."""
+        """Whether it is a softmax along an index, or rows that were picked from an identity."""
         called = factor
         if isinstance(factor, Named) and factor.name in self.definitions:
             definition = self.definitions[factor.name]
@@ -103,7 +104,11 @@ class Facts:
                 return False
             where = _at_axes(definition.axes, factor.axes)
             called = definition.products[0].factors[0].at(where)
-        if not isinstance(called, Called) or not called.text.startswith("softmax("):
+        if not isinstance(called, Called):
+            return False
+        if called.text.startswith("eye(") and called.text.endswith("]"):
+            return len(called.axes) == TWO and called.axes[1] == along != called.axes[0]
+        if not called.text.startswith("softmax("):
             return False
         k = int(called.text.partition("axis=")[2].rstrip(")"))
         return called.axes[k] == along and called.axes.count(along) == 1
@@ -164,6 +169,30 @@ class Facts:
 def facts(definitions: Mapping[str, Sum]) -> Facts:
     """What follows from definitions; they are put in the form in which they are compared."""
     return Facts({name: simplified(d) for name, d in definitions.items()})
+
+
+def _raised(expression: Sum) -> Sum:
+    """The expression with powers in the place of equal factors."""
+    products = []
+    for product in expression.products:
+        factors = [_with_parts(f, _raised) for f in product.factors]
+        times: Counter[Factor] = Counter(f for f in factors if isinstance(f, Named | Sum))
+        whole: list[Factor] = []
+        for factor in factors:
+            if factor not in times:
+                whole.append(factor)
+            elif times[factor]:
+                whole.append(_power(factor, times[factor]))
+                times[factor] = 0
+        products.append(replace(product, factors=tuple(whole)))
+    return Sum(tuple(products), expression.axes)
+
+
+def _power(factor: Factor, times: int) -> Factor:
+    if times == 1:
+        return factor
+    axes = tuple(dict.fromkeys(a for a in factor.axes if a is not None))
+    return Applied(f"u0**{times}", (Sum((Product(factors=(factor,)),), axes),))
 
 
 def _is_product(definition: Sum, factors: int = 0) -> bool:

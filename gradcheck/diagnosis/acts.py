@@ -1,6 +1,6 @@
 """Every mistake of the catalogue made at every site, collected over the diagnostic points."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -11,6 +11,7 @@ import numpy as np
 from gradcheck.diagnosis import backprop, calculus
 from gradcheck.diagnosis.backprop import Gradients
 from gradcheck.diagnosis.closeness import equal
+from gradcheck.diagnosis.further import further
 from gradcheck.diagnosis.integral import antiderivative
 from gradcheck.diagnosis.line import Line, Span, lines
 from gradcheck.diagnosis.misread import literals, misread
@@ -20,10 +21,11 @@ from gradcheck.mistakes import CATALOGUE, Mistake
 from gradcheck.opinions.opinion import Array, Case, reason
 from gradcheck.opinions.reverse import once
 from gradcheck.opinions.rows import stacked
-from gradcheck.opinions.tape import record
+from gradcheck.opinions.tape import Tape, record
 
 NUMBERS = 20_000_000  # of all gradients that are kept: 160 MB
 FEWEST = 20
+FURTHER = 3000  # acts of the second search: a second, once a problem
 
 Paths = Sequence[tuple[list[int], Line]]
 
@@ -192,6 +194,17 @@ def _misread(
                         entry.at[p] = gradients
 
 
+def collect_further(
+    cases: Sequence[Case], right: tuple[Gradients, ...], catalogue: Sequence[Mistake] = CATALOGUE
+) -> list[Made]:
+    """The acts of the second search, which is for tensors that are differentiated as a whole."""
+    found: dict[Any, Made] = {}
+    if cases[0].rows is None and any(np.size(g) > 1 for g in right[0].values()):
+        rows = [row for row in catalogue if row.family == "backprop"]
+        _on_tapes(found, cases, right, lambda tape: further(tape, rows), FURTHER)
+    return [act for act in found.values() if not invisible(act.at, right)]
+
+
 def _backprop(
     found: dict[Any, Made],
     cases: Sequence[Case],
@@ -199,11 +212,22 @@ def _backprop(
     rows: Sequence[Mistake],
 ) -> None:
     """The commonest first; of a very large problem not all can be kept."""
-    most = max(NUMBERS // (cases[0].size() * len(cases) + 1), FEWEST)
     ordered = sorted(rows, key=lambda row: -row.common)
+    _on_tapes(found, cases, right, lambda tape: backprop.acts(tape, ordered))
+
+
+def _on_tapes(
+    found: dict[Any, Made],
+    cases: Sequence[Case],
+    right: tuple[Gradients, ...],
+    acts: Callable[[Tape], Iterator[backprop.WrongVerb]],
+    most: int = NUMBERS,
+) -> None:
+    """The acts on the tape of each case, up to so many."""
+    most = min(most, max(NUMBERS // (cases[0].size() * len(cases) + 1), FEWEST))
     for k, case in enumerate(cases):
         tape = record(case)
-        for act in islice(backprop.acts(tape, ordered), most) if tape is not None else ():
+        for act in islice(acts(tape), most) if tape is not None else ():
             key = ("backprop", *act.key)
             said = act.site.said if act.site is not None else {}
             new = Made(act.mistake, act.span, list(right), act.site is None, act.reach, said=said)

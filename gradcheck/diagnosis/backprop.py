@@ -1,8 +1,9 @@
 """The backprop family: each verb said wrong at each site of the tape."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class Site:
     """Where a verb is said: an edge (node, i), a meeting (step, -1), or the start (root, -1).
 
     `key` finds the same site on the tape of another point; `choice` is what the mistake is made
-    with there, where there is a choice.
+    with there, where there is a choice; `names` is what its words may mention.
     """
 
     step: Step
@@ -51,11 +52,13 @@ class Site:
     key: Key
     span: Span
     choice: Any = None
+    names: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def said(self) -> Mapping[str, str]:
+    def said(self) -> Mapping[str, Any]:
         """What a meeting of paths is called that has no place in the text: the input's name."""
-        return {"text": self.key[1]} if isinstance(self.step, Leaf) and self.key[1] else {}
+        here = {"text": self.key[1]} if isinstance(self.step, Leaf) and self.key[1] else {}
+        return {**self.names, **here}
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,21 +84,39 @@ class WrongVerb:
 
 def acts(tape: Tape, rows: Sequence[Mistake]) -> Iterator[WrongVerb]:
     """Every row at every site where it can happen, then at all of them together."""
-    edges = _edges(tape, nearby(tape))
+    edges = edges_of(tape, nearby(tape))
     found = list(blocks(tape))
     for n, row in enumerate(rows):
-        sites = _sites(tape, row, edges)
+        sites = sites_of(tape, row, edges)
         for site in sites:
-            yield from _made(tape, row, [site], (n, *site.key))
+            yield from made(tape, row, [site], (n, *site.key))
+        for key, together in _repeated(tape, sites):
+            yield from made(tape, row, together, (n, "each time", *key))
         if row.habit and len(sites) > 1:
-            yield from _made(tape, row, sites, (n, "everywhere"))
+            yield from made(tape, row, sites, (n, "everywhere"))
         for k, block in enumerate(found if row.verb == "pull" else ()):
             site = Site(block.y, -1, ("block", block.edge.op, k), block.y.span)
-            for one in _ways(row, site, block.edge) if _can(row, block.edge) else ():
-                yield from _of_block(tape, row, block, replace(one, key=(n, *one.key)))
+            for one in ways(row, site, block.edge) if can(row, block.edge) else ():
+                yield from of_block(tape, row, block, replace(one, key=(n, *one.key)))
 
 
-def _of_block(tape: Tape, row: Mistake, block: Block, site: Site) -> Iterator[WrongVerb]:
+def _repeated(tape: Tape, sites: Sequence[Site]) -> Iterator[tuple[Key, Sequence[Site]]]:
+    """The sites of one line in a loop, or at one weight that is used again, all together."""
+    names = {id(leaf): name for name, leaf in tape.leaves.items()}
+    groups: dict[Key, list[Site]] = defaultdict(list)
+    for site in sites:
+        if site.span is not None and site.i >= 0:
+            step, op, way = site.step, site.key[1], site.key[4:]
+            groups[site.span, op, site.i, *way].append(site)
+            other = step.edges[1 - site.i] if len(step.edges) == 2 else None
+            if isinstance(other, Leaf):
+                groups["weight", names.get(id(other.variable)), op, site.i, *way].append(site)
+    for key, group in groups.items():
+        if 1 < len(group) < len(sites):
+            yield key, group
+
+
+def of_block(tape: Tape, row: Mistake, block: Block, site: Site) -> Iterator[WrongVerb]:
     """A row at a block: what it changes goes back from the block's argument."""
     edge = block.edge
     try:
@@ -108,7 +129,9 @@ def _of_block(tape: Tape, row: Mistake, block: Block, site: Site) -> Iterator[Wr
         yield WrongVerb(site.key, row, site, site.span, changed)
 
 
-def _edges(tape: Tape, around: Around) -> dict[str, list[tuple[Site, Edge]]]:
+def edges_of(
+    tape: Tape, around: Around, further: bool = False
+) -> dict[str, list[tuple[Site, Edge]]]:
     """All edges as the right backward pass sees them, for a pull and for a fit."""
     found: dict[str, list[tuple[Site, Edge]]] = {"pull": [], "fit": []}
     again: Counter[Key] = Counter()
@@ -123,17 +146,19 @@ def _edges(tape: Tape, around: Around) -> dict[str, list[tuple[Site, Edge]]]:
         site = Site(node, i, key, node.span)
         other = node.edges[1 - i] if len(node.edges) == 2 else None
         there = {how: k[other] for how, k in kernels.items() if other is not None and other in k}
-        edge = _edge(tape, node, i, g, right)
-        edge = replace(edge, around=around[node], turned=there, inside=inside(tape, node.edges[i]))
+        edge = edge_of(tape, node, i, g, right)
+        beside = inside(tape, node.edges[i])
+        edge = replace(edge, around=around[node], turned=there, inside=beside, further=further)
         found["pull"].append((site, edge))
-        found["fit"].append((site, _edge(tape, node, i, right, RIGHT.fit(node, i, right))))
+        found["fit"].append((site, edge_of(tape, node, i, right, RIGHT.fit(node, i, right))))
         return right
 
     tape.back(replace(RIGHT, pull=pull))
     return found
 
 
-def _edge(tape: Tape, node: Node, i: int, g: Any, right: Any) -> Edge:
+def edge_of(tape: Tape, node: Node, i: int, g: Any, right: Any) -> Edge:
+    """The way back from a node to its i-th operand, as a row reads it."""
     y, operands = tape.values[node]
     rule = node.op.vjp(i)
     edge = node.edges[i]
@@ -154,12 +179,14 @@ def _edge(tape: Tape, node: Node, i: int, g: Any, right: Any) -> Edge:
         elementwise=node.op.elementwise,
         shared=edge is not None and tape.uses[edge] > 1,
         rule=said,
+        forward=partial(node.op.forward, **node.params),
     )
 
 
-def _sites(
+def sites_of(
     tape: Tape, row: Mistake, edges: Mapping[str, Sequence[tuple[Site, Edge]]]
 ) -> list[Site]:
+    """Where a row can happen."""
     if row.verb == "seed":
         site = Site(tape.root, -1, ("start",), getattr(tape.root, "span", None))
         return [site] if row.where(Start(tape.seed, tape.value)) else []
@@ -169,12 +196,14 @@ def _sites(
         return list(_meetings(tape))
     if row.verb == "assign":
         return list(_overlaps(tape))
+    if row.verb not in edges:
+        return []
     return [
-        one for site, edge in edges[row.verb] if _can(row, edge) for one in _ways(row, site, edge)
+        one for site, edge in edges[row.verb] if can(row, edge) for one in ways(row, site, edge)
     ]
 
 
-def _can(row: Mistake, edge: Edge) -> bool:
+def can(row: Mistake, edge: Edge) -> bool:
     """Whether the row can happen at the edge; a wrong cotangent that does not exist cannot."""
     try:
         return bool(row.where(edge))
@@ -182,7 +211,7 @@ def _can(row: Mistake, edge: Edge) -> bool:
         return False
 
 
-def _ways(row: Mistake, site: Site, edge: Edge) -> list[Site]:
+def ways(row: Mistake, site: Site, edge: Edge) -> list[Site]:
     """The site once for each way in which the mistake can be made there."""
     if row.choices is None:
         return [site]
@@ -221,7 +250,8 @@ def _overlaps(tape: Tape) -> Iterator[Site]:
             yield replace(site, key=(*site.key, "assigned", n), choice=lost)
 
 
-def _made(tape: Tape, row: Mistake, sites: Sequence[Site], key: Key) -> Iterator[WrongVerb]:
+def made(tape: Tape, row: Mistake, sites: Sequence[Site], key: Key) -> Iterator[WrongVerb]:
+    """The row at these sites together, unless such code would not have run."""
     verbs = _said_wrong(tape, row, {(site.step, site.i): site for site in sites})
     try:
         gradients = tape.gradients(tape.back(verbs))
@@ -235,7 +265,7 @@ def _said_wrong(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]
     """The four verbs, one of them said wrong at the given sites."""
 
     def wrong(node: Node, i: int, g: Any, right: Any) -> Any:
-        edge = _edge(tape, node, i, g, right)
+        edge = edge_of(tape, node, i, g, right)
         return row.wrong(edge, sites[node, i].choice) if row.choices else row.wrong(edge)
 
     def seed(step: Step, g: Any) -> Any:
@@ -250,7 +280,7 @@ def _said_wrong(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]
         target = node.edges[i]
         site = None if target is None else sites.get((target, -1))
         lost = None if site is None else site.choice.get((node, i))
-        return right if lost is None else row.wrong(_edge(tape, node, i, g, right), lost)
+        return right if lost is None else row.wrong(edge_of(tape, node, i, g, right), lost)
 
     def fit(node: Node, i: int, g: Any) -> Any:
         right = _fit(node, i, g)

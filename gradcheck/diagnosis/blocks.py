@@ -53,7 +53,7 @@ def _block(tape: Tape, y: Node) -> Block | None:
     kinds = [name for name, kind in KINDS.items() if y.op.name not in KINDS and kind.may_be(made)]
     for x in reversed(reachable([y])) if kinds else ():
         for name in kinds:
-            params = KINDS[name].is_it(_value(tape, x), made) if x is not y else None
+            params = KINDS[name].is_it(value_of(tape, x), made) if x is not y else None
             if params is not None:
                 return _checked(tape, y, x, name, params)
     return None
@@ -74,7 +74,8 @@ def _layer_norm(tape: Tape, y: Node) -> Block | None:
     return Block(y, x, edge)
 
 
-def _value(tape: Tape, step: Step) -> Any:
+def value_of(tape: Tape, step: Step) -> Any:
+    """The value of a node, or what a leaf holds."""
     if isinstance(step, Leaf):
         return np.asarray(bare(step.variable))
     return tape.values[step][0]
@@ -87,7 +88,7 @@ def _checked(tape: Tape, y: Node, x: Step, name: str, params: Mapping[str, Any])
         return None
     there = walk([(y, g)], verbs=RIGHT, retain=True, only={x}).get(x)
     for form in KINDS[name].forms:
-        edge = _edge(name, g, tape.values[y][0], _value(tape, x), {**params, **form})
+        edge = _edge(name, g, tape.values[y][0], value_of(tape, x), {**params, **form})
         room = SAME * np.max(np.abs(edge.right))
         if there is not None and np.allclose(there, edge.right, rtol=0, atol=room):
             return Block(y, x, edge)
@@ -179,6 +180,23 @@ def _is_normal(x: Any, y: Any) -> Mapping[str, Any] | None:
     return None
 
 
+def _is_unit(x: Any, y: Any) -> Mapping[str, Any] | None:
+    """`scale` is the length, or the root of the mean square, by which was divided."""
+    if np.shape(x) != np.shape(y) or _is(x, y):
+        return None
+    for axis in subsets(np.ndim(y)):
+        if prod(y.shape[k] for k in axis) > 1 and _is(np.sum(y**2, axis=axis), 1.0):
+            scale = np.sqrt(np.sum(x**2, axis=axis, keepdims=True))
+            if np.all(scale > 0) and _is(y * scale, x):
+                return {"axis": axis, "scale": scale}
+    return None
+
+
+def _unit_pull(g: Any, y: Any, x: Any, *, axis: tuple[int, ...], scale: Any) -> Any:
+    """What is left of the cotangent across the direction, over the length."""
+    return (g - y * np.sum(g * y, axis=axis, keepdims=True)) / scale
+
+
 def subsets(axes: int) -> Iterator[tuple[int, ...]]:
     """Every choice of axes, the smaller ones first."""
     for count in range(1, axes + 1):
@@ -216,6 +234,11 @@ KINDS: Mapping[str, Kind] = {
         _of("log_softmax"),
     ),
     "logsumexp": Kind(lambda y: bool(np.all(np.isfinite(y))), _is_logsumexp, _of("logsumexp")),
+    "unit": Kind(
+        lambda y: any(_is(np.sum(y**2, axis=a), 1.0) for a in subsets(np.ndim(y))),
+        _is_unit,
+        _unit_pull,
+    ),
     "normalise": Kind(
         lambda y: any(_centred(y, axis) for axis in subsets(np.ndim(y))),
         _is_normal,

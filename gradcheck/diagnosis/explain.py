@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcheck.diagnosis.closeness import equal
 from gradcheck.diagnosis.coefficients import coefficients
-from gradcheck.diagnosis.evidence import MOST, accidents, by_digits
+from gradcheck.diagnosis.evidence import MOST, accidents, by_digits, likely
 from gradcheck.diagnosis.hypothesis import Diagnosis, Hypothesis, hypothesis_of, ranked
 from gradcheck.diagnosis.pairs import two_mistakes
 from gradcheck.diagnosis.preparing import Prepared
@@ -24,6 +24,7 @@ from gradcheck.mistakes.whole_answer import integrated_instead
 from gradcheck.opinions.opinion import Array
 
 MOST_PAIRS = 4
+FEW = 2  # entries of an answer: one alone does not carry what the second search finds
 REMEMBERED = 1_000  # explanations to one problem: some hundred bytes each
 CONSISTENT = "so short an answer fits more than one story: this is consistent with it, no more"
 NO_NUMBER = "the answer is infinite, or no number, where the gradient is one"
@@ -91,7 +92,9 @@ def _weighed(found: Diagnosis, prepared: Prepared, part: str, wanted: Given) -> 
     """Torn where several fit, or where an answer like this is met by accident."""
     pairs = found.hypotheses[0].with_ is not None
     vague = all(h.mistake.vague for h in found.hypotheses)
-    if accidents(prepared, part, wanted, pairs, vague) > MOST:
+    best = max(h.common for h in found.hypotheses)
+    doubtful = not likely(best, prepared, part, wanted)
+    if doubtful or accidents(prepared, part, wanted, pairs, vague) > MOST:
         return replace(found, certainty="torn", remarks=(*found.remarks, CONSISTENT))
     several = len({h.ids for h in found.hypotheses}) > 1
     return replace(found, certainty="torn") if several else found
@@ -116,8 +119,22 @@ def _by_cost(
     yield [hypothesis_of(made) for made in named] + found
     yield [hypothesis_of(made) for made in fits]
     yield coefficients(prepared, part, wanted)
+    yield _further(prepared, part, wanted)
     pairs = two_mistakes(prepared, part, wanted)
     yield pairs if len({h.ids for h in pairs}) <= MOST_PAIRS else []
+
+
+def _further(prepared: Prepared, part: str, wanted: Given) -> Sequence[Hypothesis]:
+    """What the second search finds; it has so many stories that a short answer carries none."""
+    if by_digits(prepared, part, wanted) > MOST or prepared.scalar or wanted.flat.size < FEW:
+        return []
+    more = prepared.further
+    found = fitting(more.tables[part].get(wanted.shape), wanted)
+    return (
+        [hypothesis_of(more.made[n]) for n in found]
+        if len(found) and by_digits(more, part, wanted) <= MOST
+        else []
+    )
 
 
 def _is_integral(

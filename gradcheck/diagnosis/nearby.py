@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engine.tape import Node, Step
+from gradcheck.engine.tensor import bare
 from gradcheck.opinions.tape import Tape
 
 NEAREST = 12  # tensors on either side of a node: what stands in the same lines of code
 LARGEST = 100_000  # entries: of larger tensors no mix-up is tried
+
+WHOLE = slice(None)
 
 Around = Mapping[Node, tuple[Any, ...]]
 Inside = tuple[Callable[..., Any], tuple[Any, ...]]
@@ -18,6 +21,21 @@ Inside = tuple[Callable[..., Any], tuple[Any, ...]]
 
 def nearby(tape: Tape) -> Around:
     """For each node the distinct tensors that were made or read last before it, or next after."""
+    order, at = _in_turn(tape)
+    return {node: _nearest(order, k) for node, k in at.items()}
+
+
+def everywhere(tape: Tape) -> Around:
+    """For each node the same, then all other tensors of the run and those that were given to it."""
+    order, at = _in_turn(tape)
+    seen = {_print(tensor) for tensor in order}
+    given = [np.asarray(bare(v)) for v in tape.leaves.values()]
+    rest = [v for v in given if 1 < np.size(v) <= LARGEST and _print(v) not in seen]
+    return {node: (*_nearest(order, k), *_farther(order, k), *rest) for node, k in at.items()}
+
+
+def _in_turn(tape: Tape) -> tuple[list[Any], dict[Node, int]]:
+    """The distinct tensors in the order in which the run met them; how many before each node."""
     order: list[Any] = []
     seen: set[Any] = set()
     at: dict[Node, int] = {}
@@ -28,7 +46,7 @@ def nearby(tape: Tape) -> Around:
                 seen.add(_print(tensor))
                 order.append(tensor)
         at[node] = len(order)
-    return {node: _nearest(order, k) for node, k in at.items()}
+    return order, at
 
 
 def turned(tape: Tape) -> Mapping[str, Mapping[Step, Any]]:
@@ -54,9 +72,9 @@ def turned(tape: Tape) -> Mapping[str, Mapping[Step, Any]]:
 
 
 def _numbers(node: Node) -> tuple[int, ...]:
-    """The numbers by which an entry or a row was chosen; none for another index."""
+    """The numbers by which an entry or a row was chosen, of whole axes; none for another index."""
     index = node.params.get("index") if node.op.name == "getitem" else None
-    parts = index if isinstance(index, tuple) else (index,)
+    parts = [part for part in (index if isinstance(index, tuple) else (index,)) if part != WHOLE]
     return tuple(parts) if all(isinstance(part, int) for part in parts) else ()
 
 
@@ -93,6 +111,11 @@ def _print(tensor: Any) -> Any:
 def _nearest(order: list[Any], k: int) -> tuple[Any, ...]:
     """Those before the k-th, the last one first, then those from it on."""
     return (*reversed(order[max(k - NEAREST, 0) : k]), *order[k : k + NEAREST])
+
+
+def _farther(order: list[Any], k: int) -> tuple[Any, ...]:
+    """Those that `_nearest` leaves out."""
+    return (*reversed(order[: max(k - NEAREST, 0)]), *order[k + NEAREST :])
 
 
 def inside(tape: Tape, step: Step | None) -> Inside | None:

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from gradcheck.diagnosis import calculus
-from gradcheck.diagnosis.acts import Made, Paths, collect, fingerprint, invisible, width
+from gradcheck.diagnosis.acts import (
+    Made,
+    Paths,
+    collect,
+    collect_further,
+    fingerprint,
+    invisible,
+    width,
+)
 from gradcheck.diagnosis.backprop import Gradients
 from gradcheck.diagnosis.closeness import scale_of
 from gradcheck.diagnosis.hypothesis import Diagnosis
@@ -36,7 +44,8 @@ class Prepared:
     `pairs` lists two acts and their gradients (pair, point, entry), where the program is small
     enough: (numbers of the acts in `made`, flat gradients). `values` is the program's value at
     each point, `inputs` are those that are differentiated, `constants` the single numbers that are
-    not. `scalar` says that all parts are single numbers. `explained` is what was said of answers.
+    not. `scalar` says that all parts are single numbers. `explained` is what was said of answers,
+    `cases` what the second search looks at.
     """
 
     right: tuple[Gradients, ...]
@@ -47,6 +56,7 @@ class Prepared:
     inputs: tuple[Gradients, ...] = ()
     constants: Mapping[str, Array] = field(default_factory=dict)
     explained: dict[Any, Diagnosis] = field(default_factory=dict)
+    cases: Sequence[Case] = ()
 
     @cached_property
     def scalar(self) -> bool:
@@ -60,6 +70,12 @@ class Prepared:
             part: by_shape([[g[part] for g in m.at] for m in self.made], self.right_of(part))
             for part in self.right[0]
         }
+
+    @cached_property
+    def further(self) -> "Prepared":
+        """The mistakes of the second search, made when the first answer needs them."""
+        with np.errstate(all="ignore"):
+            return Prepared(self.right, tuple(distinct(collect_further(self.cases, self.right))))
 
     def right_of(self, part: str) -> list[Array]:
         """The right gradient of a part, point by point."""
@@ -83,7 +99,7 @@ def prepare(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
     """
     with np.errstate(all="ignore"):
         acts = collect(cases, catalogue)
-        made = _distinct([act for act in acts.found.values() if not invisible(act.at, acts.right)])
+        made = distinct([act for act in acts.found.values() if not invisible(act.at, acts.right)])
         prepared = Prepared(
             acts.right,
             tuple(made),
@@ -92,6 +108,7 @@ def prepare(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
             _terms(acts.paths, acts.right),
             tuple({p: case.floats()[n] for p, n in case.parts.items()} for case in cases),
             _constants(cases),
+            cases=cases,
         )
         _ = prepared.tables, prepared.pair_tables  # made now, not at the first answer
         return prepared
@@ -104,7 +121,7 @@ def _constants(cases: Sequence[Case]) -> Mapping[str, Array]:
     return {n: np.array([float(at[n]) for at in found]) for n in names}
 
 
-def _distinct(found: Sequence[Made]) -> list[Made]:
+def distinct(found: Sequence[Made]) -> list[Made]:
     """One act for each mistake and each set of numbers: at one site, then the largest."""
     kept: dict[Any, Made] = {}
     for each in sorted(found, key=lambda f: (f.everywhere, -width(f.span))):

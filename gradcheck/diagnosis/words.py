@@ -31,6 +31,8 @@ PLAIN = {
 SMOOTHED = {
     "`the expression`": "the expression",
     "`the sum`": "the sum",
+    "`an earlier value`": "an earlier value",
+    "`u`": "an earlier value",
     "factor the constant": "constant factor",
     "constant the constant": "constant",
     "statistic the expression": "statistic",

@@ -11,7 +11,9 @@ from gradcheck.mistakes import (
     powers,
     products,
     quotients,
+    segments,
     selecting,
+    shapes,
     sums,
     whole_answer,
 )
@@ -24,6 +26,7 @@ from gradcheck.mistakes.row import (
     Operation,
     Start,
     Whole,
+    Windows,
 )
 
 __all__ = [
@@ -35,6 +38,7 @@ __all__ = [
     "Operation",
     "Start",
     "Whole",
+    "Windows",
     "accumulation",
     "backprop",
     "broadcasting",
@@ -45,7 +49,9 @@ __all__ = [
     "powers",
     "products",
     "quotients",
+    "segments",
     "selecting",
+    "shapes",
     "sums",
     "whole_answer",
 ]

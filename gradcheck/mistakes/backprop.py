@@ -1,6 +1,6 @@
 """The backprop family: seed, pull, fit or accumulate said wrong at one site."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,9 +27,21 @@ def _matrices(e: Edge) -> bool:
     return e.op == "matmul" and all(np.ndim(v) == 2 for v in e.operands)
 
 
-def _half_turned(e: Edge) -> Any:
-    """The matrix product with the other operand not transposed."""
-    return e.g @ e.operands[1] if e.i == 0 else e.operands[0] @ e.g
+def _stacks(e: Edge) -> bool:
+    """A product of matrices, or of stacks of them."""
+    return e.op == "matmul" and all(np.ndim(v) >= 2 for v in e.operands)
+
+
+def _equal_axes(e: Edge) -> Sequence[tuple[int, int]]:
+    """Any two axes of equal lengths of a product's other operand."""
+    shape = np.shape(e.other)
+    return [(i, j) for j in range(len(shape)) for i in range(j) if shape[i] == shape[j] > 1]
+
+
+def _with_turned(e: Edge, axes: tuple[int, int]) -> Any:
+    """The pull with two axes of the other operand exchanged."""
+    turned = np.swapaxes(e.other, *axes)
+    return e.rule(e.g, e.y, (turned, e.x) if e.i else (e.x, turned))
 
 
 def _count(e: Edge) -> float:
@@ -309,8 +321,8 @@ factor_half = mistake(
 transposed = mistake(
     "transposed",
     verb="pull",
-    where=_matrices,
-    wrong=lambda e: e.right.T,
+    where=_stacks,
+    wrong=lambda e: np.swapaxes(e.right, -1, -2),
     says="The gradient at `{text}` is transposed.",
     example=("sum(X @ W * V)", {"W": "V.T @ X"}, {"X": (5, 3), "W": (3, 2), "V": (5, 2)}),
     common=0.7,
@@ -321,8 +333,9 @@ transposed = mistake(
 not_transposed = mistake(
     "transposed",
     verb="pull",
-    where=_matrices,
-    wrong=_half_turned,
+    where=lambda e: e.op in ("matmul", "einsum") and len(e.operands) == 2,
+    choices=_equal_axes,
+    wrong=_with_turned,
     says="On the way back through `{text}` the other operand is to be transposed.",
     example=("sum(A @ x * V)", {"x": "A @ V"}, {"A": (3, 3), "x": (3, 2), "V": (3, 2)}),
     common=0.6,

@@ -50,9 +50,12 @@ def _count(e: Edge) -> float:
 
 def _other_axes(e: Edge) -> Any:
     """Every choice of axes but those that were normalised."""
-    axes = range(np.ndim(e.y))
-    found = [c for k in range(1, np.ndim(e.y) + 1) for c in combinations(axes, k)]
-    return [c for c in found if c != e.params["axis"]]
+    return [c for c in _subsets(np.ndim(e.y)) if c != e.params["axis"]]
+
+
+def _subsets(axes: int) -> list[tuple[int, ...]]:
+    """Every choice of axes."""
+    return [c for k in range(1, axes + 1) for c in combinations(range(axes), k)]
 
 
 def _either(factor: Any) -> Any:
@@ -129,6 +132,91 @@ statistics_along_other = mistake(
     "along another.",
     example=_example("mean({}, axis=0)"),
     common=0.45,
+)
+
+
+def _other_views(e: Edge) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """The shapes in which the run has as many numbers, each with any choice of axes."""
+    shapes = {np.shape(t) for t in e.around if np.size(t) == np.size(e.y)} - {np.shape(e.y)}
+    return [(s, axis) for s in sorted(shapes) for axis in _subsets(len(s))]
+
+
+def _in_view(e: Edge, view: tuple[tuple[int, ...], tuple[int, ...]]) -> Any:
+    """The pull of a normalisation whose means are taken in another shape."""
+    shape, axis = view
+
+    def mean(a: Any) -> Any:
+        level = np.mean(a.reshape(shape), axis=axis, keepdims=True)
+        return np.broadcast_to(level, shape).reshape(a.shape)
+
+    return (e.g - mean(e.g) - e.y * mean(e.g * e.y)) / e.params["scale"]
+
+
+statistics_in_other_view = mistake(
+    "summed-over-wrong-axis",
+    verb="pull",
+    where=lambda e: _normal(e) and e.further,
+    choices=_other_views,
+    wrong=_in_view,
+    says="In the derivative of `{text}` the means were taken over other groups of entries than the "
+    "ones that were normalised.",
+    example=(
+        "sum(reshape((x - mean(x, axis=1, keepdims=True))"
+        " / sqrt(var(x, axis=1, keepdims=True) + 0.1), (2, 2, 3)) * v)",
+        {
+            "x": "(reshape(v, (2, 6)) - reshape(mean(v, axis=2)[:, :, None] + 0*v, (2, 6))"
+            " - (x - mean(x, axis=1, keepdims=True)) / sqrt(var(x, axis=1, keepdims=True) + 0.1)"
+            " * reshape(mean(v * reshape((x - mean(x, axis=1, keepdims=True))"
+            " / sqrt(var(x, axis=1, keepdims=True) + 0.1), (2, 2, 3)), axis=2)[:, :, None] + 0*v,"
+            " (2, 6))) / sqrt(var(x, axis=1, keepdims=True) + 0.1)"
+        },
+        {"x": (2, 6), "v": (2, 2, 3)},
+    ),
+    common=0.35,
+    far=True,
+)
+
+
+def _unit(e: Edge, axis: Any, along: Any) -> Any:
+    """The pull of a vector made one long, with another axis or another tensor in its sum."""
+    return (e.g - e.y * np.sum(e.g * along, axis=axis, keepdims=True)) / e.params["scale"]
+
+
+length_along_other = mistake(
+    "summed-over-wrong-axis",
+    verb="pull",
+    where=lambda e: e.op == "unit" and np.ndim(e.y) > 1,
+    choices=_other_axes,
+    wrong=lambda e, axis: _unit(e, axis, e.y),
+    says="In the derivative of `{text}` the sum goes along the vectors that were made one long: "
+    "here along another axis.",
+    example=(
+        "sum(x / sqrt(sum(x**2, axis=1, keepdims=True)) * v)",
+        {
+            "x": "(v - x / sqrt(sum(x**2, axis=1, keepdims=True)) * sum(v * x"
+            " / sqrt(sum(x**2, axis=1, keepdims=True)), axis=0))"
+            " / sqrt(sum(x**2, axis=1, keepdims=True))"
+        },
+        {"x": (5, 3), "v": (5, 3)},
+    ),
+    common=0.4,
+)
+
+vector_for_direction = mistake(
+    "wrong-tensor-in-derivative",
+    verb="pull",
+    where=lambda e: e.op == "unit",
+    wrong=lambda e: _unit(e, e.params["axis"], e.x),
+    says="In the derivative of `{text}` the vector stands where its direction belongs.",
+    example=(
+        "sum(x / sqrt(sum(x**2, axis=1, keepdims=True)) * v)",
+        {
+            "x": "(v - x / sqrt(sum(x**2, axis=1, keepdims=True))"
+            " * sum(v * x, axis=1, keepdims=True)) / sqrt(sum(x**2, axis=1, keepdims=True))"
+        },
+        {"x": (5, 3), "v": (5, 3)},
+    ),
+    common=0.4,
 )
 
 variance_for_deviation = mistake(

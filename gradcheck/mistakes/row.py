@@ -22,6 +22,7 @@ __all__ = [
     "Operation",
     "Start",
     "Whole",
+    "Windows",
     "mistake",
 ]  # fmt: skip
 
@@ -35,7 +36,8 @@ class Edge:
     operands)` is the op's own VJP, `shared` says that the operand has other uses too. `around` are
     other tensors of the run, the nearest first. `turned` has, where the other operand is an
     entry chosen by numbers, that which stands there if the tensor is "reversed" or "transposed".
-    `inside` is the operand itself where it is a sum or difference: the op and its operands.
+    `inside` is the operand itself where it is a sum or difference: the op and its operands;
+    `forward(*operands)` is the op's value. `further` says that nothing nearer gave the answer.
     """
 
     op: str
@@ -52,6 +54,8 @@ class Edge:
     around: tuple[Any, ...] = ()
     turned: Mapping[str, Any] = field(default_factory=dict)
     inside: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
+    forward: Callable[..., Any] = field(default=lambda *_: None)
+    further: bool = False
 
     @property
     def x(self) -> Any:
@@ -78,6 +82,27 @@ class Start:
 
     g: Any
     value: Any
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The slices that a program takes of one tensor of this shape, in the order in which it does.
+
+    Of each slice, for each axis, where it starts, its length and its step; the step is 0 where one
+    entry was chosen by its number.
+    """
+
+    shape: tuple[int, ...]
+    at: tuple[tuple[tuple[int, int, int], ...], ...]
+
+    def fit(self, at: Sequence[Sequence[tuple[int, int, int]]]) -> bool:
+        """Whether slices lie within the tensor, and one of them is another than it was."""
+        within = all(
+            start >= 0 and start + (count - 1) * step < n
+            for each in at
+            for (start, count, step), n in zip(each, self.shape, strict=True)
+        )
+        return within and tuple(map(tuple, at)) != self.at
 
 
 @dataclass(frozen=True)
@@ -125,7 +150,9 @@ class Mistake:
     `verb` is "derivative" (calculus: a rule at a node), "coefficient" or "constant" (a number
     before a term, one that is added), "read" (a number of the program); "seed", "pull", "fit",
     "accumulate", "keep" or "assign" (backprop; in the last two some of the pulls that meet are
-    lost); "answer" (the whole answer). `common` orders hypotheses that fit alike: how often it is
+    lost), "segment" (several steps taken as one), "window" (slices of one tensor, taken elsewhere),
+    "branch" (one side of a choice, taken everywhere);
+    "answer" (the whole answer). `common` orders hypotheses that fit alike: how often it is
     seen, 0 to 1. `operand` points at an argument of the node rather than at the node. `habit` says
     that the act makes sense as a misconception, done at every site alike. `vague` is said only
     where no named act fits: a factor 2 may come from anywhere. `generic` is said after more telling
@@ -137,7 +164,8 @@ class Mistake:
     may give the same numbers: why, and what change of the program would tell them apart. `says` may
     use {text}, the site; {u} and {v}, its arguments; {du} and {dv}, their derivatives; {c}, a
     constant factor or exponent. `choices(site)` is what the mistake may be made with at a site, for
-    a mistake that can be made in several ways: `wrong` is told one of them.
+    a mistake that can be made in several ways: `wrong` is told one of them; of one that is `far`
+    there are more, which are tried where nothing else gives the answer.
     """
 
     id: str
@@ -158,6 +186,7 @@ class Mistake:
     slip: bool = False
     alike: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     choices: Callable[[Any], Sequence[Any]] | None = None
+    far: bool = False
 
     @property
     def family(self) -> str:
@@ -176,6 +205,9 @@ FAMILIES = {
     "accumulate": "backprop",
     "keep": "backprop",
     "assign": "backprop",
+    "segment": "backprop",
+    "window": "backprop",
+    "branch": "backprop",
     "answer": "whole",
     "type": "typing",
     "retype": "typing",

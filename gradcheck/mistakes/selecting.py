@@ -94,6 +94,16 @@ def _to_the_other(e: Edge) -> Any:
     return rule(e.g, other.forward(e.x, **e.params), e.x, **e.params)
 
 
+def _cut_at(e: Edge, end: bool) -> Any:
+    """What is left of a cotangent if all that was padded is cut away at one end."""
+    return e.g[tuple(slice(m - n, m) if end else slice(n) for m, n in _lengths(e))]
+
+
+def _lengths(e: Edge) -> list[tuple[int, int]]:
+    """Of every axis the length with its padding and without."""
+    return list(zip(np.shape(e.g), e.shape, strict=True))
+
+
 mask_of_upstream = mistake(
     "mask-wrong",
     verb="pull",
@@ -255,8 +265,9 @@ to_an_end = mistake(
 parts_swapped = mistake(
     "wrong-index",
     verb="pull",
-    where=lambda e: e.op in ("concatenate", "stack") and len(e.operands) == 2,
-    wrong=lambda e: _part(e, 1 - e.i),
+    where=lambda e: e.op in ("concatenate", "stack"),
+    choices=lambda e: [k for k in range(len(e.operands)) if k != e.i],
+    wrong=_part,
     says="On the way back through `{text}` the parts that were joined are in each other's place.",
     example=(
         "sum(concatenate((x, sin(x))) * v)",
@@ -279,4 +290,15 @@ other_order = mistake(
         {"x": (6,), "V": (2, 3)},
     ),
     common=0.35,
+)
+
+cut_at_one_end = mistake(
+    "wrong-index",
+    verb="pull",
+    where=lambda e: e.op == "pad",
+    choices=lambda e: (False, True),
+    wrong=_cut_at,
+    says="On the way back through `{text}` the padding was cut away at one end; it stands at both.",
+    example=("sum(pad(x, 1) * v)", {"x": "v[:3]"}, {"x": (3,), "v": (5,)}),
+    common=0.4,
 )

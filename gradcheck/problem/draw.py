@@ -46,6 +46,8 @@ PLACES = 10_000  # decimals are drawn to four places where two would be too coar
 SMALL = 4  # entries: programs that are looked at long enough to find rare paths
 EXPLORED = {True: 60, False: 16}
 NEARBY = 8
+LARGE = 2_000
+"""Entries of all inputs, beyond which no path is asked for: it is too long to be told from others."""
 
 
 def given_point(problem: Problem) -> Point:
@@ -114,11 +116,13 @@ def path_at(problem: Problem, point: Point, *, write: bool = True) -> Path | Non
     Without `write` all paths look alike. Where the value is no number any point does: what is
     wrong with it is said where it is looked at.
     """
-    try:
-        found = symbolic(problem.case(point), write=write)
-    except NotScalar:
-        return ()
-    if found.abstains:
+    found = None
+    if sum(np.size(value) for value in point.values()) <= LARGE:
+        try:
+            found = symbolic(problem.case(point), write=write)
+        except NotScalar:
+            return ()
+    if found is None or found.abstains:
         found = reverse(problem.case(point), samples=1)
         return () if not found.abstains and _finite(found) else None
     return found.conditions if found.ties == 0 and _finite(found) else None

@@ -1,6 +1,17 @@
 """Classic faults of hand-written backward passes, each with the ids that may name it."""
 
 from tests.support.faults.dense import CROSS_ENTROPY, EMBEDDING, MLP, RESIDUAL, SOFTMAX
+from tests.support.faults.fifth import (
+    CONTRAST,
+    DILATED,
+    GROUPS,
+    HEADS,
+    LINEAR_UNIT,
+    RECURRENT,
+    SWISH,
+    TIED,
+    WEIGHTED,
+)
 from tests.support.faults.fourth import (
     DENSE,
     LEAKY,
@@ -14,6 +25,27 @@ from tests.support.faults.fourth import (
 )
 from tests.support.faults.net import Inputs, Net, Pick
 from tests.support.faults.norms import BATCH_NORM, LAYER_NORM
+from tests.support.faults.seventh import (
+    CONDITIONED,
+    DIRECTED,
+    EXPERTS,
+    FOCAL,
+    MATCHED,
+    RUNNING,
+    STEPS,
+    VARIATIONAL,
+    WIDENED,
+)
+from tests.support.faults.sixth import (
+    BILINEAR,
+    DISTANCES,
+    GATHERED,
+    INSTANCES,
+    LONG_SHORT,
+    SKIPPING,
+    THINNED,
+    TRIPLET,
+)
 from tests.support.faults.third import (
     BAG,
     CAUSAL,
@@ -57,6 +89,32 @@ NETS = {
     "smoothed maximum": SMOOTHED,
     "words with positions": TAGGED,
     "dense block": DENSE,
+    "swish and softplus": SWISH,
+    "weighted, smoothed labels": WEIGHTED,
+    "group norm": GROUPS,
+    "two heads": HEADS,
+    "convolution with holes": DILATED,
+    "gated linear unit": LINEAR_UNIT,
+    "gated recurrent unit": RECURRENT,
+    "tied autoencoder": TIED,
+    "contrast of pairs": CONTRAST,
+    "instance norm": INSTANCES,
+    "long short-term memory": LONG_SHORT,
+    "bilinear form": BILINEAR,
+    "dropout": THINNED,
+    "attention with distances": DISTANCES,
+    "convolution in steps": SKIPPING,
+    "attention pooling": GATHERED,
+    "triplets": TRIPLET,
+    "recurrent net": STEPS,
+    "conditioned layer": CONDITIONED,
+    "variational autoencoder": VARIATIONAL,
+    "focal loss": FOCAL,
+    "directions and lengths": DIRECTED,
+    "mixed experts": EXPERTS,
+    "running means": RUNNING,
+    "repeated columns": WIDENED,
+    "cosines": MATCHED,
 }
 
 __all__ = ["NETS", "Inputs", "Net", "Pick"]

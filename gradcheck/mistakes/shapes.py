@@ -1,0 +1,251 @@
+"""The backprop family at ops that move, reduce or scale a whole tensor."""
+
+from collections.abc import Sequence
+from itertools import combinations
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gradcheck.mistakes.row import ALIKE, ALL_PASS, ONE_LONG, SYMMETRIC, Edge, mistake
+
+ALONG = frozenset({"roll", "cumsum", "rot90", "flip"})  # linear: the way forward fits a cotangent
+COPYING = frozenset({"repeat", "tile", "broadcast_to"})
+AS_LARGE = frozenset({"softmax", "log_softmax"})
+SIZES = 12  # numbers of entries that are tried as a factor
+
+
+def _keeps_shape(e: Edge) -> bool:
+    """An op that moves, picks or adds up entries, and gives as many as it got."""
+    known = e.elementwise or e.op in AS_LARGE or e.op == "matmul"
+    return not known and np.shape(e.g) == e.shape != ()
+
+
+def _row_sum(e: Edge) -> Any:
+    """What the pull of a softmax, or of its logarithm, takes away from the cotangent."""
+    return e.g * (e.y if e.op == "softmax" else 1) - e.right
+
+
+def _lengths(e: Edge) -> Sequence[float]:
+    """The numbers of entries along any axes of the operand and of the cotangent."""
+    shapes = (e.shape, np.shape(e.g))
+    counts = {prod(c) for s in shapes for k in range(1, len(s) + 1) for c in combinations(s, k)}
+    return sorted(counts - {0, 1, 2})[:SIZES]
+
+
+def _over_other_axes(e: Edge) -> Sequence[tuple[int, ...]]:
+    """Axes that leave the operand's shape when summed over, but for those that were stretched."""
+    g = np.shape(e.g)
+    lost = len(g) - len(e.shape)
+    right = tuple(range(lost))
+    return [a for a in combinations(range(len(g)), lost) if a != right and _left(g, a) == e.shape]
+
+
+def _left(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(n for k, n in enumerate(shape) if k not in axes)
+
+
+def _other_places(e: Edge) -> Sequence[int]:
+    """Axes along which the cotangent of a sum might be spread instead; none of a whole sum."""
+    axis = e.params.get("axis")
+    if not isinstance(axis, int) or e.params.get("keepdims"):
+        return []
+    others = [k for k in range(len(e.shape)) if k != axis % len(e.shape)]
+    return [k for k in others if _left(e.shape, (k,)) == np.shape(e.g)]
+
+
+def _spread(e: Edge, axis: int) -> Any:
+    wide = np.broadcast_to(np.expand_dims(e.g, axis), e.shape)
+    return wide / (e.shape[axis] if e.op == "mean" else 1)
+
+
+def _places(e: Edge) -> Any:
+    """For each entry of the value the number of the entry that it is a copy of."""
+    return np.ravel(e.forward(np.arange(prod(e.shape)).reshape(e.shape)))
+
+
+def _one_copy(e: Edge, order: int) -> Any:
+    """The cotangent of the last copy of each entry, or with -1 of the first."""
+    out = np.zeros(prod(e.shape))
+    out[_places(e)[::order]] = np.ravel(e.g)[::order]
+    return out.reshape(e.shape)
+
+
+def _mean_of_copies(e: Edge) -> Any:
+    counts = np.bincount(_places(e), minlength=prod(e.shape)).reshape(e.shape)
+    return e.right / np.maximum(counts, 1)
+
+
+one_copy_left = mistake(
+    "overwritten-not-accumulated",
+    verb="pull",
+    where=lambda e: e.op in COPYING and len(e.shape) > 0,
+    choices=lambda e: (1, -1),
+    wrong=_one_copy,
+    says="`{text}` copies entries: the gradients of all copies add up, here only one is left.",
+    example=(
+        "sum(repeat(x, 2) * v)",
+        {"x": "array([v[0], v[2], v[4]])"},
+        {"x": (3,), "v": (6,)},
+    ),
+    common=0.45,
+)
+
+mean_of_copies = mistake(
+    "mean-for-sum",
+    verb="pull",
+    where=lambda e: e.op in COPYING and len(e.shape) > 0,
+    wrong=_mean_of_copies,
+    says="`{text}` copies entries: the gradients of all copies add up, here their mean was taken.",
+    example=(
+        "sum(repeat(x, 3) * v)",
+        {"x": "array([v[0] + v[1] + v[2], v[3] + v[4] + v[5]]) / 3"},
+        {"x": (2,), "v": (6,)},
+    ),
+    common=0.45,
+)
+
+passed = mistake(
+    "chain-factor-dropped",
+    verb="pull",
+    where=_keeps_shape,
+    wrong=lambda e: e.g,
+    says="The cotangent passed through `{text}` as it came: what this step did is not undone.",
+    example=("sum(roll(x, 1) * v)", {"x": "v"}, {"x": (4,), "v": (4,)}),
+    common=0.5,
+    hidden_by=(ALIKE, ALL_PASS),
+)
+
+forward_again = mistake(
+    "wrong-index",
+    verb="pull",
+    where=lambda e: e.op in ALONG and np.shape(e.g) == e.shape,
+    wrong=lambda e: e.forward(e.g),
+    says="The cotangent went through `{text}` the way forward once more: it is to go back.",
+    example=("sum(cumsum(x) * v)", {"x": "cumsum(v)"}, {"x": (4,), "v": (4,)}),
+    common=0.45,
+    hidden_by=(ALIKE, SYMMETRIC),
+)
+
+sign_of_row_sum = mistake(
+    "sign-error",
+    verb="pull",
+    where=lambda e: e.op in AS_LARGE,
+    wrong=lambda e: e.right + 2 * _row_sum(e),
+    says="In the derivative of `{text}` the sum over the row is to be taken away: here it is "
+    "added.",
+    example=(
+        "sum(softmax(Z) * V)",
+        {"Z": "softmax(Z) * (V + sum(V*softmax(Z), axis=1, keepdims=True))"},
+        {"Z": (2, 3), "V": (2, 3)},
+    ),
+    common=0.4,
+    slip=True,
+)
+
+row_sum_alone = mistake(
+    "path-dropped",
+    verb="pull",
+    where=lambda e: e.op in AS_LARGE,
+    wrong=lambda e: -_row_sum(e),
+    says="In the derivative of `{text}` only the sum over the row is left: what each entry does to "
+    "itself is missing.",
+    example=(
+        "sum(log_softmax(Z) * V)",
+        {"Z": "-softmax(Z) * sum(V, axis=1, keepdims=True)"},
+        {"Z": (2, 3), "V": (2, 3)},
+    ),
+    common=0.4,
+)
+
+for _id, _words, _factor, _sign in (
+    ("mean-for-sum", "was divided by", lambda e, n: e.right / n, "/"),
+    ("sum-for-mean", "was multiplied by", lambda e, n: e.right * n, "*"),
+):
+    mistake(
+        _id,
+        verb="pull",
+        where=lambda e: e.further,
+        choices=_lengths,
+        wrong=_factor,
+        says=f"The gradient at `{{text}}` {_words} a number of entries: there is no mean here.",
+        example=(
+            "sum(sin(A @ x))",
+            {"x": f"A.T @ cos(A @ x) {_sign} 6"},
+            {"A": (5, 3), "x": (3, 2)},
+        ),
+        common=0.3,
+        habit=False,
+        far=True,
+    )
+
+times_for_over = mistake(
+    "reciprocal",
+    verb="pull",
+    where=lambda e: e.op == "multiply" or (e.op == "divide" and e.i == 0),
+    wrong=lambda e: e.g * e.other if e.op == "divide" else e.g / e.other,
+    says="On the way back through `{text}` the factor stands upside down: times and over were "
+    "exchanged.",
+    example=("sum(sin(x / v))", {"x": "cos(x / v) * v"}, {"x": (3,), "v": (3,)}),
+    common=0.35,
+    habit=False,
+)
+
+over_other_axes = mistake(
+    "summed-over-wrong-axis",
+    verb="fit",
+    where=lambda e: np.ndim(e.g) > max(len(e.shape), 2) and len(e.shape) > 0,
+    choices=_over_other_axes,
+    wrong=lambda e, axes: np.sum(e.g, axis=axes),
+    says="The gradient of the broadcast operand of `{text}` was summed over the wrong axes.",
+    example=(
+        "sum((X + b)**2)",
+        {"b": "sum(2*(X + b), axis=(0, 2))"},
+        {"X": (2, 3, 3), "b": (3,)},
+    ),
+    common=0.4,
+    hidden_by=(ONE_LONG, SYMMETRIC),
+)
+
+spread_elsewhere = mistake(
+    "summed-over-wrong-axis",
+    verb="pull",
+    where=lambda e: e.op in ("sum", "mean") and len(e.shape) > 2,
+    choices=_other_places,
+    wrong=_spread,
+    says="The gradient of `{text}` was spread along another axis than the one that was summed "
+    "away.",
+    example=(
+        "sum(sum(X, axis=2)**2)",
+        {"X": "2*sum(X, axis=2)[:, None] + 0*X"},
+        {"X": (2, 3, 3)},
+    ),
+    common=0.35,
+    hidden_by=(ONE_LONG, SYMMETRIC),
+)
+
+norm_not_divided = mistake(
+    "chain-factor-dropped",
+    verb="pull",
+    where=lambda e: e.op == "norm" and (np.ndim(e.y) == 0 or bool(e.params.get("keepdims"))),
+    wrong=lambda e: e.right * e.y,
+    says="The derivative of `{text}` is not divided by the length.",
+    example=("sum(norm(x) * v)", {"x": "x * sum(v)"}, {"x": (3,), "v": (2,)}),
+    common=0.4,
+)
+
+one_branch = mistake(
+    "mask-wrong",
+    verb="branch",
+    wrong=lambda e: e.g,
+    says="One branch of `{text}` was taken everywhere: where the condition says otherwise the "
+    "other branch counts.",
+    example=(
+        "sum(where(v > 0, x**2, sin(x)) * v)",
+        {"x": "2*x*v"},
+        {"x": (6,), "v": (6,)},
+    ),
+    common=0.45,
+    habit=False,
+    hidden_by=(ALL_PASS,),
+)
