@@ -70,6 +70,9 @@ def called(p: Cursor, token: Token, function: str, first: list[ast.expr]) -> ast
 def argument(p: Cursor) -> ast.expr:
     """An argument or an index: True, False, None or an expression."""
     token = p.here
+    if token.kind == "string":
+        p.step()
+        return p.node(ast.Constant(token.text), token.start)
     if token.text in LITERALS and not p.meaning():
         p.step()
         return p.node(ast.Constant(LITERALS[token.text]), token.start)

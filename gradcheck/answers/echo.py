@@ -71,6 +71,8 @@ def _name(node: ast.Name) -> tuple[str, int]:
 
 def _constant(node: ast.Constant) -> tuple[str, int]:
     value: object = node.value
+    if isinstance(value, str):
+        return f"'{value}'", ATOM
     return decimal(value) if isinstance(value, Fraction) else str(value), ATOM
 
 

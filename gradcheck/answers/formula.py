@@ -11,7 +11,9 @@ from gradcheck.answers.commas import commas
 from gradcheck.answers.complaint import refused
 from gradcheck.answers.draft import Draft
 from gradcheck.answers.echo import echo
+from gradcheck.answers.gradients import gradients
 from gradcheck.answers.grammar import parse
+from gradcheck.answers.indices import indices
 from gradcheck.answers.magnitude import checked
 from gradcheck.answers.numerals import half_unit
 from gradcheck.answers.piecewise import piecewise
@@ -66,7 +68,9 @@ def _remembered(text: str, words: Words, single: bool) -> Formula:
     draft = Draft.of(text)
     try:
         characters(draft)
+        gradients(draft, words.names)
         piecewise(draft, words.names)
+        indices(draft, words.names, {name: len(shape) for name, shape in words.sized})
         unwrap(draft, words)
         commas(draft, words, single)
         formula = unchecked(draft.text, words, draft.notes)

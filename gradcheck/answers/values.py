@@ -11,7 +11,7 @@ from gradcheck.answers.numerals import constant, number
 from gradcheck.answers.scanner import Token
 from gradcheck.answers.shapes import shape_of
 from gradcheck.answers.signs import FRACTIONS
-from gradcheck.answers.words import MODULES, WRAPPERS
+from gradcheck.answers.words import MODULES, SUBMODULES, WRAPPERS
 
 SIZES = ("size", "ndim", "shape")
 
@@ -73,6 +73,8 @@ def _undeclared(p: Cursor, token: Token) -> ast.expr:
     """`np.sin`, `array([...])`, `log_3 x`, or a refusal."""
     if token.text in MODULES and p.sees(".") and p.look(1).kind == "name":
         p.step()
+        if p.here.text in SUBMODULES and p.sees(".", ahead=1):
+            p.move(2)
         meaning = p.meaning()
         if meaning and meaning.kind != "name":
             return _word(p)

@@ -72,6 +72,7 @@ ARITY = {
 FUNCTIONS = frozenset(TABLE)
 """The functions the reader knows something about; a caller may accept fewer, or others."""
 
+SUBMODULES = {"linalg", "special", "nn", "functional"}
 MODULES = {"np", "numpy", "torch", "math", "Math", "jnp", "sympy", "sp"}
 WRAPPERS = {"array", "asarray", "tensor"}
 LITERALS = {"True": True, "False": False, "None": None}

@@ -76,6 +76,10 @@ class Notation:
                 return ast.unparse(tree), ATOM
         return self.plain(ast.unparse(tree)), ATOM
 
+    def count(self, text: str) -> int:
+        """The number of axes of what a text stands for."""
+        return self._count(ast.parse(text, mode="eval").body)
+
     def _indexed(self, inner: ast.expr) -> str:
         """What has an index after it: a condition in round brackets, for an index is in square."""
         match inner:

@@ -21,7 +21,7 @@ class Shown:
     """Closed forms of arrays as they are shown; each of them, typed as an answer, is right.
 
     `texts` are NumPy's, `signs` for a terminal, `latex`; `indexed` has those that come to no
-    product of matrices in index notation, which is checked, but not read in answers. `axes` counts
+    product of matrices in index notation. `axes` counts
     the axes of every name, `rows` are the sizes for which `n` is written; `branches` has the
     derivatives by single numbers.
     """

@@ -5,7 +5,7 @@ what it compares with zero, and where the domains of its ops end. At each edge a
 asked whether there is a derivative.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -18,11 +18,18 @@ import sympy
 from gradcheck.closed_forms.notation import Notation
 from gradcheck.closed_forms.scalars import LEAST, shortest
 from gradcheck.closed_forms.shown import Branches
+from gradcheck.derivation.conditions import (
+    argument,
+    compared_at,
+    endless,
+    exact,
+    of_domain,
+    power_of_whole,
+)
 from gradcheck.derivation.forms import matrix_forms
-from gradcheck.numbers.symbolic import Symbolic, number, written
 from gradcheck.opinions.opinion import Case
-from gradcheck.opinions.symbolic import READABLE, symbolic, walked
-from gradcheck.ops.domains import ENDLESS, edges
+from gradcheck.opinions.symbolic import symbolic, walked
+from gradcheck.ops.domains import edges
 from gradcheck.problem.record import Point, Problem
 from gradcheck.verdict.consult import Verdict, consult
 
@@ -42,14 +49,15 @@ class _Unknown(ArithmeticError):
 
 def branches(problem: Problem, point: Point, verdict: Verdict) -> dict[str, Branches]:
     """The derivative by each number of a scalar program, in the program's names where shorter."""
-    if problem.cotangent is not None or problem.order == 2 or problem.made:
+    if problem.cotangent is not None or problem.has_rows or problem.made:
         return {}
     closed = verdict.opinions["symbolic"].closed
     named = matrix_forms(problem, point, verdict.opinions["reverse"].gradients)
     found = {}
     for name in problem.wrt:
-        form = np.asarray(closed.get(name), dtype=object).item() if name in closed else None
-        if form is None or np.shape(form):
+        given = np.asarray(closed.get(name), dtype=object)
+        form = given.item() if given.shape == () else None
+        if form is None:
             continue
         free = sorted(map(str, form.free_symbols))
         try:
@@ -80,97 +88,9 @@ def _text(form: sympy.Expr) -> str:
 def _several(case: Case, form: sympy.Expr) -> Branches:
     """Of a function of several numbers: the formula of the path taken, and what it hangs on."""
     compared, nodes = walked(case)
-    conditions = [*map(_compared_at(case), compared), *_of_domain(nodes)]
+    path = [expr for expr in compared if not expr.has(sympy.floor, sympy.ceiling)]
+    conditions = [*map(compared_at(case), path), *of_domain(nodes)]
     return Branches(((_text(form), ", ".join(dict.fromkeys(filter(None, conditions)))),))
-
-
-def _compared_at(case: Case) -> Callable[[sympy.Expr], str]:
-    at = {sympy.Symbol(n, real=True): number(Fraction(v.item())) for n, v in case.inputs.items()}
-
-    def said(expr: sympy.Expr) -> str:
-        """A comparison as it came out, negative terms on the other side."""
-        if not expr.free_symbols:
-            return ""
-        here = expr.subs(at)
-        sign = "=" if here == 0 else ">" if here > 0 else "<"
-        return _relation(expr, sign)
-
-    return said
-
-
-def _relation(expr: sympy.Expr, sign: str) -> str:
-    """`x > y` for x - y > 0."""
-    terms = sympy.Add.make_args(sympy.expand(expr))
-    left = sympy.Add(*(t for t in terms if not t.could_extract_minus_sign()))
-    right = sympy.Add(*(-t for t in terms if t.could_extract_minus_sign()))
-    if left.is_number and right.free_symbols:
-        left, right = right, left
-        sign = {">": "<", "<": ">"}.get(sign, sign)
-    return f"{left} {sign} {right}"
-
-
-def _of_domain(nodes: Iterable[Symbolic]) -> Iterator[str]:
-    """What has to hold for the value to exist, op by op."""
-    for node in nodes:
-        if node.row is None:
-            continue
-        yield from _endless(node)
-        if node.row.undefined is None:
-            continue
-        for i, bound in edges(node.row):
-            arg = _argument(node, i)
-            if arg is None or not arg.free_symbols or _power_of_whole(node):
-                continue
-            inner = arg - _exact(bound)
-            if inner.is_nonzero or (inner.is_nonnegative and not _excluded(node, i, bound)):
-                continue
-            if node.row.name in ("divide", "reciprocal"):
-                yield f"{arg} != 0"
-            else:
-                yield _relation(inner, ">" if _above(node, i, bound) else "<")
-
-
-def _power_of_whole(node: Symbolic) -> bool:
-    """Whether it is a power with a whole exponent that is not negative: always defined."""
-    if node.row is None or node.row.name != "power":
-        return False
-    exponent = _argument(node, 1)
-    return exponent is not None and bool(exponent.is_integer and exponent.is_nonnegative)
-
-
-def _excluded(node: Symbolic, i: int, bound: float) -> bool:
-    """Whether the op has no value on the edge itself."""
-    from flint import arb  # noqa: PLC0415 - one number
-
-    given = [arb(1)] * len(node.args)
-    given[i] = arb(bound)
-    assert node.row is not None
-    assert node.row.undefined is not None
-    return bool(node.row.undefined(*given))
-
-
-def _above(node: Symbolic, i: int, bound: float) -> bool:
-    """Whether the argument lies above the edge here."""
-    arg = node.args[i]
-    return bool((arg.value if type(arg) is Symbolic else arg) >= bound)
-
-
-def _endless(node: Symbolic) -> Iterator[str]:
-    assert node.row is not None
-    words, arg = ENDLESS.get(node.row.name), _argument(node, 0)
-    if words and arg is not None and arg.free_symbols:
-        yield words.format(arg)
-
-
-def _argument(node: Symbolic, i: int) -> sympy.Expr | None:
-    if i >= len(node.args):
-        return None
-    arg = node.args[i]
-    return written(arg, READABLE) if type(arg) is Symbolic else number(arg)
-
-
-def _exact(bound: float) -> sympy.Rational:
-    return number(Fraction(bound))
 
 
 @dataclass(frozen=True)
@@ -231,8 +151,8 @@ class _Line:
         todo = [Fraction(np.asarray(self.case.inputs[self.name]).item())]
         while todo:
             at = todo.pop()
-            for expr, endless in self._met(at):
-                words.update(dict.fromkeys(endless))
+            for expr, always in self._met(at):
+                words.update(dict.fromkeys(always))
                 points.update(self._roots(expr))
             if len(points) > MOST:
                 raise _Unknown
@@ -252,12 +172,12 @@ class _Line:
         for node in nodes:
             if node.row is None:
                 continue
-            endless = list(_endless(node))
-            yield sympy.Integer(1), endless
-            for i, bound in [] if endless or _power_of_whole(node) else edges(node.row):
-                arg = _argument(node, i)
+            always = list(endless(node))
+            yield sympy.Integer(1), always
+            for i, bound in [] if always or power_of_whole(node) else edges(node.row):
+                arg = argument(node, i)
                 if arg is not None and arg.free_symbols:
-                    yield arg - _exact(bound), []
+                    yield arg - exact(bound), []
 
     def _roots(self, expr: sympy.Expr) -> Iterator[Any]:
         """The real zeros of an edge's expression."""

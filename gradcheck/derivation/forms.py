@@ -13,6 +13,7 @@ from gradcheck.closed_forms.index import Named, Product, Sum
 from gradcheck.closed_forms.indexed import Writer
 from gradcheck.closed_forms.indexed import value as index_value
 from gradcheck.closed_forms.notation import Latex, Notation, sizes_in
+from gradcheck.closed_forms.repeated import with_letters
 from gradcheck.closed_forms.shown import Shown
 from gradcheck.closed_forms.slopes import NoText
 from gradcheck.derivation.run import COTANGENT, Derivation, derivation, steps_of
@@ -27,6 +28,9 @@ from gradcheck.problem.record import Point, Problem
 __all__ = ["derived", "matrix_forms", "rows_in", "shown"]
 
 LONGEST = 400  # characters; a longer text is not read by anybody
+LARGEST = 1_000  # the same before letters stand for its repeated parts
+UNUSUAL = (LookupError, ValueError, TypeError, SyntaxError)
+"""What a rule raises of parameters that it does not know: then nothing is shown."""
 AGREES = 1e-9  # of the largest entry: text in float64 against a gradient in float64
 MATRIX = 2  # axes
 
@@ -49,7 +53,7 @@ def _found(problem: Problem, point: Point) -> Derivation | None:
     try:
         found = derivation(problem.plain, problem.given(point))
         _ = found.gradients
-    except (NoText, GradcheckError, LookupError, ValueError, TypeError):  # an unusual parameter
+    except (ArithmeticError, GradcheckError, *UNUSUAL):
         return None
     return found
 
@@ -59,8 +63,16 @@ def _trusted(found: Derivation, judged: Mapping[str, Estimate]) -> dict[str, str
     return {
         part: text
         for part, text in _texts(found).items()
-        if part in judged and len(text) <= LONGEST and _gives(text, found.values, judged[part])
+        if part in judged and _is_short(text) and _gives(text, found.values, judged[part])
     }
+
+
+def _is_short(text: str) -> bool:
+    """Whether somebody reads it: with letters for what it says more than once, if need be."""
+    if not LONGEST < len(text) <= LARGEST:
+        return len(text) <= LONGEST
+    whole, named = with_letters(text, ())
+    return sum(map(len, (whole, *named.values()))) <= LONGEST
 
 
 def shown(problem: Problem, point: Point, judged: Mapping[str, Estimate]) -> Shown:

@@ -1,7 +1,7 @@
 """`%gradcheck FILE` opens problem sets in a notebook, `%gradcheck PROBLEM` asks, a cell answers."""
 
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from markupsafe import Markup
@@ -139,8 +139,9 @@ def _graph(ready: Key) -> str:
 
     if ready.run is not None:
         return ""
+    once = replace(ready.problem, order=1) if ready.problem.order == 2 else ready.problem
     try:
-        graph = graph_of("", ready.case(0), ready.problem.program, NODES)
+        graph = graph_of("", once.case(ready.points[0]), once.program, NODES)
         return graph_markup(unsolved(graph))
     except (GradcheckError, ValueError, LookupError):
         return ""

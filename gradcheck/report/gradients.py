@@ -9,6 +9,7 @@ from rich.console import Console, ConsoleOptions
 from rich.text import Text
 
 from gradcheck.closed_forms.notation import Notation
+from gradcheck.closed_forms.repeated import with_letters
 from gradcheck.closed_forms.shown import Branches, Shown
 from gradcheck.report import branches
 from gradcheck.report.figures import bar, plain
@@ -18,6 +19,7 @@ MOST = 8  # rows and columns of a matrix that is shown, and an ellipsis beyond
 BUDGET = 24  # lines of entries under one problem; beyond, the lines alone fill a screen
 DIGITS = 5
 SLICES = 2
+OPERATORS = "+-−*/·⊙@=,"
 LEAST_CHOICE = 10  # columns: a number in so many digits, its sign, and a blank
 
 
@@ -68,7 +70,26 @@ class Gradients:
             yield line.append(f"  {text}")
             return
         yield line
-        yield from folded(text, width)
+        for each in self._lettered(part.name, text, way) if len(text) > width - 6 else [text]:
+            yield from folded(each, width)
+
+    def _lettered(self, name: str, text: str, way: "_Way") -> Iterator[str]:
+        """A long formula, and what it says twice under letters."""
+        plain = self.forms.texts.get(name, "")
+        if not plain or text == self.forms.indexed.get(name):
+            yield text
+            return
+        whole, named = with_letters(plain, {*self.forms.axes, *self.shapes})
+        axes = dict(self.forms.axes)
+        lines = []
+        for letter, part in named.items():
+            lines.append(f"with {letter} = {self._written(part, axes, way)}")
+            axes[letter] = Notation(axes).count(part)
+        yield f"= {self._written(whole, axes, way)}"
+        yield from lines
+
+    def _written(self, text: str, axes: Mapping[str, int], way: "_Way") -> str:
+        return Notation(axes, self.forms.rows).written(text) if way.signs else text
 
     def _form(self, name: str, *, signs: bool) -> str:
         """`= X.T @ R`, or `[i,j] = ...` where that is no product of matrices; nothing without."""
@@ -123,9 +144,24 @@ class Formula:
     found: Branches
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        """One line, or as many as it takes."""
-        signs = in_signs(console)
-        yield Text(f"{self.label} = {(branches.in_signs if signs else branches.plain)(self.found)}")
+        """One line, or one a piece where that is too long."""
+        said = (branches.in_signs if in_signs(console) else branches.plain)(self.found)
+        line = Text(f"{self.label} = {said}")
+        if line.cell_len <= options.max_width or len(self.found.pieces) == 1:
+            yield line
+            return
+        first, *others = said.split(", ")
+        yield Text(f"{self.label} = {first}")
+        indent = " " * len(f"{self.label} = ")
+        yield from (Text(f"{indent}{piece}") for piece in _pieces(others))
+
+
+def _pieces(said: Sequence[str]) -> Iterator[str]:
+    """Pieces with what belongs to each; the places without a derivative are the last."""
+    last = next((k for k, each in enumerate(said) if each.startswith("not ")), len(said))
+    yield from said[:last]
+    if last < len(said):
+        yield ", ".join(said[last:])
 
 
 @dataclass(frozen=True)
@@ -146,15 +182,31 @@ class _Way:
 
 
 def folded(text: str, width: int) -> Iterator[Text]:
-    """A long formula on several lines, broken at blanks, indented further after the first."""
-    room, line, first = max(width - 6, 20), "", True
-    for word in text.split(" "):
-        if line and len(line) + 1 + len(word) > room:
-            yield Text(f"{'    ' if first else '      '}{line}")
-            line, first = word, False
-        else:
-            line = f"{line} {word}" if line else word
-    yield Text(f"{'    ' if first else '      '}{line}")
+    """A long formula on several lines, indented further after the first.
+
+    It is broken before a sign, as far outside of brackets as the last half of a line allows.
+    """
+    room, indent = max(width - 6, 20), "    "
+    while len(text) > room and (at := _break(text, room)) is not None:
+        yield Text(f"{indent}{text[:at]}")
+        text, indent = text[at + 1 :], "      "
+    yield Text(f"{indent}{text}")
+
+
+def _break(text: str, room: int) -> int | None:
+    """The blank at which a line ends."""
+    found: list[tuple[int, int]] = []
+    depth = square = 0
+    for k, letter in enumerate(text):
+        depth += (letter in "([{") - (letter in ")]}")
+        square += (letter == "[") - (letter == "]")
+        if letter == " " and not square and text[k - 1] not in OPERATORS:
+            found.append((depth, k))
+    inside = [(depth, k) for depth, k in found if room // 2 <= k <= room]
+    if inside:
+        return min(inside, key=lambda place: (place[0], -place[1]))[1]
+    early = [k for _, k in found if 8 <= k <= room] or [k for _, k in found if k > room][:1]
+    return early[-1] if early else None
 
 
 def matrix(values: Any, width: int, dots: str, everything: bool = False) -> Iterator[str]:

@@ -78,8 +78,13 @@ def _handed_in(problem: Problem, part: str) -> str:
 
 def _asked(problem: Problem, part: str) -> str:
     """What a part is, in words."""
+    first, _, second = part.partition(".")
+    if problem.order == 2 and first in problem.inputs:
+        return f"the second derivative by {first}" + (f" and {second}" if first != second else "")
     if part not in problem.inputs:
         return part
+    if problem.jacobian:
+        return f"the Jacobian by {part}"
     several = problem.inputs[part].shape
     return f"the gradient by {part}" if several else f"the derivative by {part}"
 

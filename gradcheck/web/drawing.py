@@ -84,6 +84,8 @@ def _graphs(key: Key) -> tuple[str | None, str | None, list[str]]:
 
 def _case(key: Key) -> Case | None:
     """What went back: of a program with events the first call that can be followed."""
+    if key.run is None and key.problem.order == 2:  # the run itself, not that of its gradient
+        return replace(key.problem, order=1).case(key.points[0])
     if key.run is None:
         return key.case(0)
     for judged, called in zip(key.run.events, key.run.trace.calls, strict=True):

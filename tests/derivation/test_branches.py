@@ -33,6 +33,8 @@ BY_HAND = {
     ("arctan(1/x)", 0.5): "-1/(x**2 + 1)  for x != 0",
     ("tan(x)", 0.5): "tan(x)**2 + 1  for cos(x) != 0",
     ("floor(x)*x", 0.5): "floor(x)  for x is no whole number",
+    ("round(x)", 0.2): "0  for x + 1/2 is no whole number",
+    ("x*clip(x)", 0.5): "2*x",
     ("log(exp(x) - 1)", 1.0): "exp(x)/(exp(x) - 1)  for exp(x) > 1",
     ("z = 2*x\ns = sigmoid(z)\ns**2", 0.5): "4 * s ** 2 * (1 - s)",
 }
@@ -73,3 +75,12 @@ def test_pieces_are_set_in_every_notation() -> None:
     assert in_signs(root) == "−x/√(1 − x²)  for −1 < x < 1"
     assert in_latex(root).endswith(r"\text{  for }-1<x<1")
     assert "<mtext> for </mtext>" in in_mathml(root)
+
+
+@pytest.mark.parametrize("more", ["jacobian: true", "order: 2"])
+def test_rows_have_no_branches(more: str) -> None:
+    """A Jacobian of a vector by a number, and a second derivative, are not said so."""
+    program = "stack([x, x**2])" if more.startswith("j") else "x**3"
+    problem = load_text(f"id: t\ninputs: {{x: 2.0}}\nprogram: {program}\n{more}\n").problems[0]
+    point = given_point(problem)
+    assert branches(problem, point, consult(problem.case(point))) == {}

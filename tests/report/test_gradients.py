@@ -6,10 +6,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from gradcheck.closed_forms.shown import Shown
 from gradcheck.derivation import derive
+from gradcheck.derivation.branches import branches
 from gradcheck.derivation.forms import shown as forms_of
 from gradcheck.problem import Problem, load_text
 from gradcheck.problem.draw import given_point
+from gradcheck.report.gradients import folded
 from gradcheck.report.steps import steps_shown
 from gradcheck.report.verdicts import problem_report
 from gradcheck.verdict.consult import consult
@@ -137,3 +140,34 @@ def test_a_kink_keeps_its_rows_of_opinions() -> None:
     rows = [line for line in said if "d/dx[" in line and "-1 | 1" in line]
     assert len(rows) == 1
     assert "d/dx[1]" in rows[0]
+
+
+def test_a_long_formula_is_broken_before_a_sign_outside_of_brackets() -> None:
+    """Never inside of an index, and no deeper than the last half of a line allows."""
+    text = "= Xᵀ(((P ⊙ sum(Y, axis=1)[:, None] − Y) W₂ᵀ) ⊙ (1 − H²))/n"
+    assert [line.plain.strip() for line in folded(text, 60)] == [
+        "= Xᵀ(((P ⊙ sum(Y, axis=1)[:, None] − Y) W₂ᵀ)",
+        "⊙ (1 − H²))/n",
+    ]
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_many_pieces_stand_one_a_line(width: int) -> None:
+    """Each with its condition, under the first."""
+    program = "relu(x)*x + abs(x - 2) + clip(x, -1, 1)"
+    problem = load_text(f"{{id: t, inputs: {{x: 0.5}}, program: '{program}'}}").problems[0]
+    point = given_point(problem)
+    verdict = consult(problem.case(point))
+    out = StringIO()
+    forms = Shown(branches=branches(problem, point, verdict))
+    report = problem_report(problem, point, verdict, None, forms)
+    Console(file=out, width=width).print(report)
+    lines = [line.strip() for line in out.getvalue().splitlines()]
+    first = lines.index("d/dx = 2*x + 1 if x > 2")
+    assert lines[first + 1 : first + 6] == [
+        "2*x - 1 if 1 < x < 2",
+        "2*x if 0 <= x < 1",
+        "0 if -1 < x < 0",
+        "-1 if x < -1",
+        "not defined at x = -1, x = 1, x = 2",
+    ]

@@ -166,3 +166,19 @@ def test_the_next_problem_would_show_the_mistake(client):
 @pytest.mark.parametrize("id", ["next.nothing.1", "next.sign-error.99999", "next.sign-error.x"])
 def test_no_problem_is_made_for_what_is_no_mistake(client, id):
     assert client.get(f"/p/{id}").status_code == 404
+
+
+def test_a_second_derivative_is_asked_and_shown_as_one():
+    """What is asked has its name, the graph is that of the run, and every step is there."""
+    text = (
+        "problems:\n  - id: twice\n    inputs: {x: [1.0, 2.0], "
+        "A: {value: [[1, 2], [3, 4]], requires_grad: false}}\n"
+        "    program: x @ A @ x\n    order: 2\n"
+    )
+    with served(text=text) as client:
+        assert "The second derivative by <code>x</code>" in client.get("/p/twice").text
+        sent = {"part": "x.x", "level": "0", "answer": "A + A^T"}
+        page = client.post("/p/twice", data=sent).text
+        assert "DotBackward0" in page
+        assert "UnsqueezeBackward0" not in page
+        assert '<span class="number">[[2., 5.],\n [5., 8.]]</span>' in page  # the last step
