@@ -1,5 +1,22 @@
 """PyTorch's `torch.nn`, as much of it as there is here."""
 
+from gradcheck.engine.applied import (
+    ELU,
+    GELU,
+    AvgPool1d,
+    AvgPool2d,
+    Flatten,
+    LeakyReLU,
+    LogSoftmax,
+    MaxPool1d,
+    MaxPool2d,
+    ReLU,
+    Sigmoid,
+    SiLU,
+    Softmax,
+    Softplus,
+    Tanh,
+)
 from gradcheck.engine.layers import (
     BatchNorm1d,
     BatchNorm2d,
@@ -14,31 +31,16 @@ from gradcheck.engine.layers import (
     RNNCell,
 )
 from gradcheck.engine.modules import (
-    ELU,
-    GELU,
-    AvgPool1d,
-    AvgPool2d,
     BCELoss,
     BCEWithLogitsLoss,
     CrossEntropyLoss,
-    Flatten,
     L1Loss,
-    LeakyReLU,
-    LogSoftmax,
-    MaxPool1d,
-    MaxPool2d,
     Module,
     ModuleList,
     MSELoss,
     Parameter,
-    ReLU,
     Sequential,
-    Sigmoid,
-    SiLU,
     SmoothL1Loss,
-    Softmax,
-    Softplus,
-    Tanh,
 )
 from gradcheck.nn import functional, init, utils
 
