@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gradcheck import autograd, linalg, nn, optim, special
+    from gradcheck import autograd, func, linalg, nn, optim, special
     from gradcheck.engine.autograd import grad, tensor
     from gradcheck.engine.factories import manual_seed
     from gradcheck.engine.function import Function
@@ -29,6 +29,7 @@ __all__ = [
     "autograd",
     "check",
     "enable_grad",
+    "func",
     "grad",
     "is_grad_enabled",
     "linalg",
@@ -47,13 +48,16 @@ _HOMES = {
     "check": "testing",
     "enable_grad": "engine.recording",
     "grad": "engine.autograd",
+    "inference_mode": "engine.recording",
     "is_grad_enabled": "engine.recording",
     "manual_seed": "engine.factories",
     "no_grad": "engine.recording",
     "set_grad_enabled": "engine.recording",
     "tensor": "engine.autograd",
 }
-_MODULES = ("autograd", "linalg", "nn", "optim", "special")
+_MODULES = ("autograd", "func", "linalg", "nn", "optim", "special")
+_ASKED = ("isfinite", "isinf", "isnan")
+"""Questions about numbers: what NumPy answers, an array of truths."""
 _DTYPES = {
     "float": "float32",  # as PyTorch has it; what says nothing is float64
     "float32": "float32",
@@ -74,7 +78,7 @@ def load_ipython_extension(shell: Any) -> None:
 
 def __dir__() -> list[str]:
     """The public names and every op: a star import brings the first alone, `sum` stays Python's."""
-    return sorted({*__all__, *_DTYPES, *_factories(), *_ops(), "__version__"})
+    return sorted({*__all__, *_ASKED, *_DTYPES, *_factories(), *_ops(), "__version__"})
 
 
 def __getattr__(name: str) -> Any:
@@ -89,6 +93,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'gradcheck' has no attribute {name!r}")
     if name in _DTYPES:
         return import_module("numpy").dtype(_DTYPES[name])
+    if name in _ASKED:
+        return getattr(import_module("numpy"), name)
     found = _factories().get(name) or import_module("gradcheck.ops.methods").pytorchs(name)
     if found is None:
         raise AttributeError(f"module 'gradcheck' has no attribute {name!r} - {_advice(name)}")

@@ -353,6 +353,25 @@ class LSTMCell(_Cell):
         return super()._begin(x), super()._begin(x)
 
 
+class Dropout(Module):
+    """In training each entry is 0 by chance, and the others over 1 - p; x itself after `eval()`."""
+
+    def __init__(self, p: float = 0.5) -> None:
+        """The chance of 0; raises ValueError, in PyTorch's words, for what is none."""
+        if not 0 <= p <= 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        self.p = p
+
+    def forward(self, x: Any) -> Any:
+        """The function of that name, with a mask that is drawn anew."""
+        mask = GENERATOR.rand(*np.shape(bare(x))) >= self.p
+        return COMPOUNDS["dropout"](x, self.p, self.training, mask=mask)
+
+    def __repr__(self) -> str:
+        """As PyTorch prints it."""
+        return f"Dropout(p={self.p}, inplace=False)"
+
+
 LAYERS: Mapping[str, type[Layer]] = {
     each.__name__: each
     for each in (

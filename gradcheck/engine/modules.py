@@ -1,19 +1,19 @@
 """Layers and losses in PyTorch's spelling, and what a user's own are made of: `Module`."""
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from textwrap import indent
-from types import MappingProxyType
 from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
 
 from gradcheck.engine.autograd import tensor
+from gradcheck.engine.inplace import copy_
 from gradcheck.engine.landing import clear
 from gradcheck.engine.tensor import Tensor, bare
-from gradcheck.ops import COMPOUNDS, TABLE
-from gradcheck.ops.row import spelled
+from gradcheck.ops import TABLE
 
 REDUCTIONS = ("mean", "sum", "none")
 
@@ -79,6 +79,34 @@ class Module:
         """The parameters of this module and of those that it holds."""
         return [value for _, value in self.named_parameters()]
 
+    def children(self) -> list["Module"]:
+        """The modules that it holds itself."""
+        return [value for value in vars(self).values() if isinstance(value, Module)]
+
+    def modules(self) -> list["Module"]:
+        """Itself, and all modules inside."""
+        return [self, *(each for child in self.children() for each in child.modules())]
+
+    def requires_grad_(self, requires_grad: bool = True) -> "Module":
+        """Itself, its parameters learning from now on or no longer."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """The parameters by their paths, in the memory in which they are."""
+        return {path: value.detach() for path, value in self.named_parameters()}
+
+    def load_state_dict(self, state_dict: Mapping[str, Tensor]) -> None:
+        """Copy the numbers of a `state_dict`; raises KeyError where the paths are others."""
+        held = dict(self.named_parameters())
+        if held.keys() != state_dict.keys():
+            raise KeyError(
+                f"the parameters here are {', '.join(held)}; {', '.join(state_dict)} came"
+            )
+        for path, value in held.items():
+            copy_(value.detach(), state_dict[path])
+
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients."""
         clear(self.parameters(), set_to_none)
@@ -126,164 +154,31 @@ class Sequential(Module):
         return list(self)[k]
 
 
-class Applied(Module):
-    """A function of the table of ops as a module; `settings` are its further arguments in order."""
+class ModuleList(Sequential):
+    """Modules in a list, whose parameters count; what they do is up to the module around."""
 
-    row: str
-    settings: Mapping[str, Any] = MappingProxyType({})
-
-    def __init__(self, *args: Any, inplace: bool = False, **kwargs: Any) -> None:
-        """The settings, by position or name; raises TypeError for others. Nothing is in place."""
-        names = list(self.settings)
-        chosen = dict(zip(names, args, strict=False)) | spelled(kwargs)
-        if len(args) > len(names) or not chosen.keys() <= self.settings.keys():
-            taken = f"takes {', '.join(names)}" if names else "takes no settings"
-            raise TypeError(f"{type(self).__name__} {taken}")
-        self.chosen = {**self.settings, **chosen}
+    def __init__(self, modules: Iterable[Any] = ()) -> None:
+        """The modules, in their order."""
+        super().__init__(*modules)
 
     def forward(self, x: Any) -> Any:
-        """The function of x."""
-        return (TABLE.get(self.row) or COMPOUNDS[self.row])(x, **self.chosen)
+        """None: raises NotImplementedError, as PyTorch's does."""
+        raise NotImplementedError('Module [ModuleList] is missing the required "forward" function')
 
     def __repr__(self) -> str:
-        """As PyTorch prints it."""
-        chosen = (f"{k}={v!r}".replace("axis=", "dim=") for k, v in self.chosen.items())
-        return f"{type(self).__name__}({', '.join(chosen)})"
+        """As PyTorch prints it: modules that print alike, one behind the other, once."""
+        runs = [(text, list(same)) for text, same in groupby(map(repr, self))]
+        lines, k = [], 0
+        for text, same in runs:
+            n = len(same)
+            lines.append(f"({k}): {text}\n" if n == 1 else f"({k}-{k + n - 1}): {n} x {text}\n")
+            k += n
+        return f"ModuleList({chr(10) if lines else ''}{indent(''.join(lines), '  ')})"
 
-
-class ReLU(Applied):
-    """max(x, 0)."""
-
-    row = "relu"
-
-
-class Tanh(Applied):
-    """The hyperbolic tangent."""
-
-    row = "tanh"
-
-
-class Sigmoid(Applied):
-    """1 / (1 + exp(-x))."""
-
-    row = "sigmoid"
-
-
-class LeakyReLU(Applied):
-    """x, and left of zero a small multiple of it."""
-
-    row = "leaky_relu"
-    settings = MappingProxyType({"negative_slope": 0.01})
-
-
-class ELU(Applied):
-    """x, and left of zero alpha (exp(x) - 1)."""
-
-    row = "elu"
-    settings = MappingProxyType({"alpha": 1.0})
-
-
-class GELU(Applied):
-    """x times the normal distribution function at x."""
-
-    row = "gelu"
-    settings = MappingProxyType({"approximate": "none"})
-
-
-class SiLU(Applied):
-    """x sigmoid(x)."""
-
-    row = "silu"
-
-
-class Softplus(Applied):
-    """log(1 + exp(beta x)) / beta."""
-
-    row = "softplus"
-    settings = MappingProxyType({"beta": 1.0})
-
-
-class AlongAxis(Applied):
-    """A function along an axis, which has to be said: PyTorch guesses one by the shape."""
-
-    settings = MappingProxyType({"axis": None})
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """The axis, by position or as `dim`; raises TypeError where it is not said."""
-        super().__init__(*args, **kwargs)
-        if self.chosen["axis"] is None:
-            raise TypeError(f"{type(self).__name__} needs an axis: say dim=-1 for the last one")
-
-
-class Softmax(AlongAxis):
-    """exp(x) as shares of its sum along an axis."""
-
-    row = "softmax"
-
-
-class LogSoftmax(AlongAxis):
-    """The logarithm of softmax."""
-
-    row = "log_softmax"
-
-
-class Flatten(Applied):
-    """The axes from the first to the last of these as one."""
-
-    row = "flatten"
-    settings = MappingProxyType({"start_dim": 1, "end_dim": -1})
-
-
-class Pool(Applied):
-    """A number for each window along the last axes; windows lie side by side by default."""
-
-    settings = MappingProxyType({"kernel_size": None, "stride": None, "padding": 0})
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """The settings, by position or name; raises TypeError where no size is said."""
-        super().__init__(*args, **kwargs)
-        if self.chosen["kernel_size"] is None:
-            raise TypeError(f"{type(self).__name__} needs the size of a window: kernel_size=2")
-        if self.chosen["stride"] is None:
-            self.chosen["stride"] = self.chosen["kernel_size"]
-
-
-class MaxPool1d(Pool):
-    """The largest of each window along the last axis."""
-
-    row = "max_pool1d"
-    settings = MappingProxyType({**Pool.settings, "dilation": 1, "ceil_mode": False})
-
-
-class MaxPool2d(MaxPool1d):
-    """The largest of each window over the last two axes."""
-
-    row = "max_pool2d"
-
-
-class AvgPool1d(Pool):
-    """The mean of each window along the last axis."""
-
-    row = "avg_pool1d"
-
-    def __repr__(self) -> str:
-        """As PyTorch prints it: each number as a tuple."""
-        chosen = (f"{k}={v if isinstance(v, tuple) else (v,)}" for k, v in self.chosen.items())
-        return f"AvgPool1d({', '.join(chosen)})"
-
-
-class AvgPool2d(Pool):
-    """The mean of each window over the last two axes."""
-
-    row = "avg_pool2d"
-
-
-APPLIED: Mapping[str, type[Applied]] = {
-    each.__name__: each
-    for each in (ReLU, Tanh, Sigmoid, LeakyReLU, ELU, GELU, SiLU, Softplus, Softmax, LogSoftmax,
-                 Flatten, MaxPool1d, MaxPool2d, AvgPool1d, AvgPool2d)
-}  # fmt: skip
-"""Functions as modules, by PyTorch's names."""
+    def append(self, module: Any) -> "ModuleList":
+        """Itself, one longer."""
+        setattr(self, str(len(self)), module)
+        return self
 
 
 class _Loss(Module):

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from gradcheck.engine.hooks import Removable, hung
 from gradcheck.engine.recording import Recording
 from gradcheck.engine.state import State
@@ -11,6 +13,9 @@ from gradcheck.engine.tensor import Tensor, bare, boxed
 
 SAVED = {"self": 0, "other": 1, "exponent": 1, "mat2": 1, "vec": 1, "tensor": 1, "result": -1}
 """PyTorch's names of what a node keeps, and which operand that is (-1: the value)."""
+SIZES = "_saved_self_sym_sizes"
+SIZED = ("sum", "mean", "reshape", "ravel", "getitem", "squeeze", "broadcast_to")
+"""The rows whose nodes keep the sizes of their operand under PyTorch's name for them."""
 
 
 def post(node: Node, hook: Callable[..., Any]) -> Removable:
@@ -71,20 +76,29 @@ def kept(node: Node, name: str) -> Any:
 
     Raises AttributeError for what this node does not keep, RuntimeError after backward.
     """
+    if name == SIZES and node.op.name in SIZED and node.forms[0] is not None:
+        return node.forms[0][0]
     place = SAVED.get(name.removeprefix("_saved_")) if name.startswith("_saved_") else None
     count = len(node.edges)
     if place is not None and place < count:
-        keeps, keeps_y = node.op.keeps(tuple(edge is not None for edge in node.edges))
-        if keeps_y if place < 0 else keeps[place]:
+        place = 1 - place if place >= 0 and node.is_turned() else place
+        if _is_kept(node, place, tuple(edge is not None for edge in node.edges)):
             y, operands = saved(node)
-            return _as_tensor(node, place, y if place < 0 else operands[place])
+            return _as_tensor(node, place, y if place < 0 else operands[place], name)
+        if _is_kept(node, place, (True,) * count):
+            return None  # it would be kept for another operand
     raise AttributeError(f"'{node.name()}' object has no attribute '{name}'")
 
 
-def _as_tensor(node: Node, place: int, value: Any) -> Any:
-    """A saved value as the tensor that it was; a number of the text as it is."""
+def _is_kept(node: Node, place: int, wanted: tuple[bool, ...]) -> bool:
+    keeps, keeps_y = node.op.keeps(wanted)
+    return keeps_y if place < 0 else keeps[place]
+
+
+def _as_tensor(node: Node, place: int, value: Any, name: str) -> Any:
+    """A saved value as the tensor that it was; an exponent of the text as it is."""
     if not hasattr(value, "dtype"):
-        return value
+        return value if name == "_saved_exponent" else Tensor(np.asarray(value))
     edge = node if place < 0 else node.edges[place]
     if isinstance(edge, Leaf) and edge.variable._value is value:
         return edge.variable

@@ -131,6 +131,13 @@ def enable_grad(function: Callable[..., Any] | None = None) -> Any:
     return Recording(True) if function is None else Recording(True)(function)
 
 
+def inference_mode(mode: Any = True) -> Any:
+    """`no_grad` under PyTorch's other name; what is made inside may be used outside here."""
+    if callable(mode):
+        return no_grad(mode)
+    return Recording(not mode and MODE.recording)
+
+
 def set_grad_enabled(mode: bool) -> Recording:
     """Switch recording on or off at once; as a block, put it back at the end."""
     return Recording(mode, at_once=True)

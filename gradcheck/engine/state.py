@@ -134,7 +134,7 @@ class State:
         node, watch = self._node, tuple[Any, ...]()
         for t in kept:
             if isinstance(t, State):
-                watch += (Kept(t._value, t._node), t._cell, t._cell[0])
+                watch += (Kept(t._value, t._node, node), t._cell, t._cell[0])
         if node is not None and watch:
             node.watch = watch if node.watch is None else watch + node.watch
         return self

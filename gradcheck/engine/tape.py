@@ -120,13 +120,17 @@ class Node:
 
 
 class Kept:
-    """What PyTorch's node of a formula keeps, and ours does not: by shape and maker."""
+    """What PyTorch's node of a formula keeps, and ours does not: by shape and maker.
 
-    __slots__ = ("maker", "stand_in")
+    `maker` is None for a leaf, and `own` says that it is the node which keeps this.
+    """
 
-    def __init__(self, value: Any, maker: Any) -> None:
-        """The shape of a value, and the node that made it."""
-        self.stand_in, self.maker = blank(value), maker
+    __slots__ = ("maker", "own", "stand_in")
+
+    def __init__(self, value: Any, maker: Any, keeper: Any) -> None:
+        """The shape of a value, the node that made it, and the one that keeps it."""
+        self.stand_in, self.own = blank(value), maker is keeper
+        self.maker = None if self.own else maker  # a node that keeps itself would stay for long
 
 
 class Leaf:
@@ -196,7 +200,8 @@ def watched_cells(node: Node) -> dict[int, list[Any]]:
 def _changed(node: Node, i: Any, cell: list[Any], version: int) -> str:
     """PyTorch's words for a saved tensor (operand i, or the value: -1) that was overwritten."""
     if type(i) is Kept:
-        origin = i.maker.name() if isinstance(i.maker, Node) else ""
+        made = node if i.own else i.maker
+        origin = made.name() if isinstance(made, Node) else ""
         return advice.changed(i.stand_in, cell[1] or origin, cell[0], version)
     value = node.y if i < 0 else (node.operands or ())[i]
     maker = node if i < 0 else node.edges[i]

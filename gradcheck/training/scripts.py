@@ -12,13 +12,14 @@ from typing import Any, Self
 
 import numpy as np
 
+from gradcheck.engine.applied import APPLIED, Applied
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.clipping import clip_grad_norm_, clip_grad_value_
 from gradcheck.engine.context import Context
 from gradcheck.engine.factories import MAKERS, Generator, Maker
 from gradcheck.engine.function import Function
 from gradcheck.engine.initial import filling
-from gradcheck.engine.modules import APPLIED, Applied, is_parameter, marked
+from gradcheck.engine.modules import is_parameter, marked
 from gradcheck.engine.printing import show
 from gradcheck.engine.recording import MODE, no_grad
 from gradcheck.engine.tensor import Tensor, bare

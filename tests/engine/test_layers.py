@@ -98,3 +98,63 @@ def test_layers_are_drawn_otherwise():
     again = gradcheck.nn.GRUCell(2, 2)
     assert not np.array_equal(first.weight_ih.detach().numpy(), second.weight_ih.detach().numpy())
     assert np.array_equal(first.weight_ih.detach().numpy(), again.weight_ih.detach().numpy())
+
+
+def test_dropout():
+    """Entries are 0 or over 1 - p, their slopes alike; after `eval()` nothing is drawn."""
+    gradcheck.manual_seed(0)
+    drop = gradcheck.nn.Dropout(0.25)
+    x = gradcheck.tensor(np.ones((40, 50)), requires_grad=True)
+    y = drop(x)
+    y.sum().backward()
+    assert set(np.unique(y.detach().numpy())) == {0.0, 1 / 0.75}
+    assert np.array_equal(x.grad.numpy(), y.detach().numpy())
+    assert abs(np.mean(y.detach().numpy()) - 1) < 0.08  # six standard deviations of the mean
+    assert np.array_equal(drop.eval()(x).detach().numpy(), x.detach().numpy())
+    assert repr(drop) == repr(torch.nn.Dropout(0.25))
+    for library in (gradcheck, torch):
+        with pytest.raises(ValueError, match="between 0 and 1, but got 2"):
+            library.nn.Dropout(2)
+
+
+def test_modules_inside_modules():
+    """Lists, states and children, as PyTorch has them."""
+
+    def net(m):
+        class Net(m.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = m.nn.ModuleList([m.nn.Linear(2, 2) for _ in range(2)])
+                self.last = m.nn.Linear(2, 1)
+
+            def forward(self, x):
+                for layer in self.layers:
+                    x = layer(x).relu()
+                return self.last(x)
+
+        made = Net()
+        for k, p in enumerate(made.parameters()):
+            m.nn.init.constant_(p, 0.1 * (k + 1))
+        return made
+
+    told = []
+    for m in (gradcheck, torch):
+        with double():
+            first, second = net(m), net(m)
+            with m.no_grad():
+                first.last.bias.fill_(5.0)
+            second.load_state_dict(first.state_dict())
+            y = second(m.tensor([[1.0, 2.0]]))
+            second.requires_grad_(False)
+            told.append(
+                (
+                    repr(second),
+                    list(first.state_dict()),
+                    y.item(),
+                    len(list(second.modules())),
+                    [type(each).__name__ for each in second.children()],
+                    second.eval().last.training,
+                    second(m.tensor([[1.0, 2.0]])).requires_grad,
+                )
+            )
+    assert told[0] == told[1]

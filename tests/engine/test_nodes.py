@@ -138,6 +138,10 @@ def freed(m, x):
     return y.grad_fn._saved_self
 
 
+def sizes_of(*ys):
+    return [tuple(y.grad_fn._saved_self_sym_sizes) for y in ys]
+
+
 @table(
     both=of([1.0, 2.0], [3.0, 4.0])(
         lambda m, a, b: [(y := a * b).grad_fn._saved_self, y.grad_fn._saved_other]
@@ -148,6 +152,11 @@ def freed(m, x):
     product=of([[1.0]])(lambda m, x: [(y := x @ x).grad_fn._saved_self, y.grad_fn._saved_mat2]),
     itself=of([1.0])(lambda m, x: x.sin().grad_fn._saved_self is x),
     tracked=of([1.0])(lambda m, x: (x * 2).sin().grad_fn._saved_self),
+    number=of([1.0])(lambda m, x: [(x * 3).grad_fn._saved_other, (x * 3).grad_fn._saved_self]),
+    turned=of([1.0])(lambda m, x: [(3 * x).grad_fn._saved_other, (3 * x).grad_fn._saved_self]),
+    over=of([1.0])(lambda m, x: [(x / 2).grad_fn._saved_other, (x / 2).grad_fn._saved_self]),
+    sizes=of([[1.0, 2.0]])(lambda m, x: sizes_of(x.sum(), x.sum(1), x.mean(0), x[0], x.reshape(2))),
+    no_sizes=of([[1.0, 2.0]])(lambda m, x: x.exp().grad_fn._saved_self_sym_sizes),
     nothing=of([1.0])(lambda m, x: (x + x).grad_fn._saved_self),
     not_result=of([1.0])(lambda m, x: x.sin().grad_fn._saved_result),
     freed=of([1.0])(freed),

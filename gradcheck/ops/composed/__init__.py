@@ -10,6 +10,7 @@ from gradcheck.ops.composed import (
     picking,
     products,
     recurrent,
+    samples,
     windows,
 )
 
@@ -23,5 +24,6 @@ __all__ = [
     "picking",
     "products",
     "recurrent",
+    "samples",
     "windows",
 ]

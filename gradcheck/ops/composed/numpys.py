@@ -1,11 +1,11 @@
 """NumPy's everyday functions that are formulas of the rows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from gradcheck.ops.composed.picking import along, is_nan, seen
+from gradcheck.ops.composed.picking import along, seen
 from gradcheck.ops.indexing import setitem
 from gradcheck.ops.row import BOUNDS, Example, composed, joined
 
@@ -147,170 +147,6 @@ def polyval(p: Any, x: Any) -> Any:
     return y
 
 
-# -- statistics ------------------------------------------------------------------------------------
-
-
-def _without_nan(x: Any, stand_in: float) -> tuple[Any, Any]:
-    """X with another number for each nan, and where there was none."""
-    bare = seen(x)
-    there = ~is_nan(bare)
-    return np.where(there, x, stand_in), there
-
-
-@composed(
-    watches=("x",),
-    size="elementwise",
-    function=np.nanmean,
-    example=Example("nanmean(a) * b", VECTOR),
-)
-def nanmean(x: Any, axis: Any = None, *, keepdims: bool = False, dtype: Any = None) -> Any:
-    """The mean of what is a number."""
-    full, there = _without_nan(x, 0.0)
-    return np.sum(full, axis=axis, keepdims=keepdims) / np.sum(there, axis=axis, keepdims=keepdims)
-
-
-@composed(function=np.nanprod, example=Example("nanprod(a) * b", VECTOR))
-def nanprod(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The product of what is a number."""
-    return np.prod(_without_nan(x, 1.0)[0], axis=axis, keepdims=keepdims)
-
-
-@composed(function=np.nanmax, example=Example("nanmax(a) * b", VECTOR))
-def nanmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The largest of what is a number."""
-    return _nan_extreme(np.max, -np.inf, x, axis, keepdims)
-
-
-@composed(function=np.nanmin, example=Example("nanmin(a) * b", VECTOR))
-def nanmin(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The smallest of what is a number."""
-    return _nan_extreme(np.min, np.inf, x, axis, keepdims)
-
-
-def _nan_extreme(
-    extreme: Callable[..., Any], least: float, x: Any, axis: Any, keepdims: bool
-) -> Any:
-    full, there = _without_nan(x, least)
-    return extreme(x if np.all(there) else full, axis=axis, keepdims=keepdims)
-
-
-@composed(function=np.nanvar, example=Example("nanvar(a) * b", VECTOR))
-def nanvar(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
-    """The variance of what is a number."""
-    full, there = _without_nan(x, 0.0)
-    count = np.sum(there, axis=axis, keepdims=True)
-    mean = np.sum(full, axis=axis, keepdims=True) / count
-    squares = np.where(there, (full - mean) ** 2, 0.0)
-    return np.sum(squares, axis=axis, keepdims=keepdims) / (
-        np.sum(there, axis=axis, keepdims=keepdims) - ddof
-    )
-
-
-@composed(function=np.nanstd, example=Example("nanstd(a) * b", VECTOR))
-def nanstd(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
-    """The root of the variance of what is a number."""
-    return np.sqrt(nanvar.meaning(x, axis, ddof, keepdims))
-
-
-def _quantile(x: Any, q: Any, axis: Any, keepdims: bool, method: str) -> Any:
-    """Between the sorted entries, at q times their number less one; by `method` a neighbour."""
-    shape = np.shape(x)
-    axes = (
-        tuple(range(len(shape))) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    )
-    axes = tuple(k % max(len(shape), 1) for k in axes) if shape else ()
-    kept = tuple(k for k in range(len(shape)) if k not in axes)
-    rows = np.sort(
-        np.reshape(np.transpose(x, (*kept, *axes)), (*(shape[k] for k in kept), -1)), axis=-1
-    )
-    n = np.shape(rows)[-1]
-    at = (np.stack(q) if isinstance(q, list | tuple) else q) * (n - 1)
-    here = np.asarray(seen(at))  # compared and never rounded, so that exact numbers stay exact
-    low = np.sum(here[..., None] >= np.arange(1, n), axis=-1).astype(int)
-    high = low + np.asarray(here > low).astype(int)
-    if method == "linear":
-        part = at - low
-        y = rows[..., low] * (1 - part) + rows[..., high] * part
-    elif method in ("lower", "higher", "nearest"):
-        odd = low % 2 == 1  # of two neighbours as near, the even one
-        near = low + np.asarray((here - low > 0.5) | ((here - low == 0.5) & odd)).astype(int)
-        y = rows[..., {"lower": low, "higher": high, "nearest": near}[method]]
-    elif method == "midpoint":
-        y = (rows[..., low] + rows[..., high]) / 2
-    else:
-        raise TypeError(f"quantile's method {method!r} is not followed: linear, lower, higher, ...")
-    y = np.moveaxis(y, range(-np.ndim(q), 0), range(np.ndim(q))) if np.ndim(q) else y
-    if keepdims:
-        y = np.reshape(y, (*np.shape(q), *(1 if k in axes else m for k, m in enumerate(shape))))
-    return y
-
-
-@composed(function=np.quantile, size="compared", example=Example("quantile(a, 0.3) * b", VECTOR))
-def quantile(
-    x: Any,
-    q: Any,
-    axis: Any = None,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    interpolation: str = "",
-) -> Any:
-    """What a share q of the entries lies below."""
-    return _quantile(x, q, axis, keepdims, interpolation or method)
-
-
-@composed(function=np.percentile, size="compared", example=Example("percentile(a, 30) * b", VECTOR))
-def percentile(
-    x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False
-) -> Any:
-    """What q hundredths of the entries lie below."""
-    share = np.stack(q) if isinstance(q, list | tuple) else q
-    return _quantile(x, share / 100, axis, keepdims, method)
-
-
-@composed(
-    function=np.cov, size="covarying", example=Example("cov(a) * b", {"a": (2, 3), "b": (2, 2)})
-)
-def cov(
-    m: Any,
-    y: Any = None,
-    rowvar: bool = True,
-    bias: bool = False,
-    ddof: int | None = None,
-    fweights: Any = None,
-    aweights: Any = None,
-) -> Any:
-    """Covariances of the rows (of the columns, if not `rowvar`), over n - 1."""
-    x = np.reshape(m, (1, -1)) if np.ndim(m) < 2 else m if rowvar else np.swapaxes(m, 0, 1)
-    if y is not None:
-        more = np.reshape(y, (1, -1)) if np.ndim(y) < 2 else y if rowvar else np.swapaxes(y, 0, 1)
-        x = np.concatenate([x, more], axis=0)
-    less = (0 if bias else 1) if ddof is None else int(ddof)
-    counts = np.ones(np.shape(x)[1]) if fweights is None else seen(fweights) * 1.0
-    shares = counts if aweights is None else counts * aweights
-    total = np.sum(shares)
-    centred = x - np.sum(x * shares, axis=1, keepdims=True) / total
-    if aweights is None or less == 0:
-        divisor = total - less
-    else:
-        divisor = total - less * np.sum(shares * aweights) / total
-    return np.squeeze((centred * shares) @ np.swapaxes(centred, 0, 1) / divisor)
-
-
-@composed(
-    function=np.corrcoef,
-    size="covarying",
-    example=Example("corrcoef(a) * b", {"a": (2, 3), "b": (2, 2)}),
-)
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
-    """Correlations of the rows."""
-    c = cov.meaning(x, y, rowvar)
-    if np.ndim(c) == 0:
-        return c / c
-    root = np.sqrt(np.diagonal(c))
-    return c / root[:, None] / root[None, :]
-
-
 # -- arrays put together ---------------------------------------------------------------------------
 
 
@@ -341,6 +177,31 @@ def append(x: Any, values: Any, axis: int | None = None) -> Any:
     if axis is None:
         return np.concatenate([np.ravel(x), np.ravel(values)])
     return np.concatenate([x, values], axis=axis)
+
+
+def _of_line(x: Any, axis: int | None) -> tuple[Any, int]:
+    """An array and an axis; of no axis all entries in a row."""
+    return (np.ravel(x), 0) if axis is None else (x, axis)
+
+
+@composed(
+    function=np.delete, size="beside", example=Example("delete(a, 1) * b", {"a": (3,), "b": (2,)})
+)
+def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
+    """Without the entries at these places."""
+    x, axis = _of_line(x, axis)
+    return np.take(x, np.delete(np.arange(np.shape(x)[axis]), seen(obj)), axis=axis)
+
+
+@composed(
+    function=np.compress,
+    size="beside",
+    example=Example("compress([True, False, True], a) * b", {"a": (3,), "b": (2,)}),
+)
+def compress(condition: Any, x: Any, axis: int | None = None) -> Any:
+    """The entries where a condition holds along an axis."""
+    x, axis = _of_line(x, axis)
+    return np.take(x, np.flatnonzero(seen(condition)), axis=axis)
 
 
 @composed(function=np.ediff1d, size="joined", example=Example("ediff1d(a) * b[1:]", VECTOR))

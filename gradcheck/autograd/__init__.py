@@ -1,5 +1,6 @@
 """PyTorch's `torch.autograd`: `backward`, `grad`, and functions with a derivative of one's own."""
 
+from gradcheck.autograd import functional
 from gradcheck.engine.anomaly import detect_anomaly, set_detect_anomaly
 from gradcheck.engine.autograd import backward, grad
 from gradcheck.engine.function import Function, once_differentiable
@@ -10,6 +11,7 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "functional",
     "grad",
     "no_grad",
     "once_differentiable",
