@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from gradcheck.diagnosis.blocks import Block, blocks
-from gradcheck.diagnosis.nearby import Around, inside, nearby, overlaps, turned
+from gradcheck.diagnosis.nearby import Around, called, inside, nearby, overlaps, turned
 from gradcheck.engine.backward import RIGHT, Verbs, reachable, walk
 from gradcheck.engine.tape import Leaf, Node, Step
 from gradcheck.mistakes import Accumulation, Edge, Mistake, Start
 from gradcheck.opinions.opinion import Array
 from gradcheck.opinions.tape import Tape
 
+USES = "uses"  # of one weight
 LOSING = ("keep", "assign")  # where paths meet: some of what arrives is lost
 
 Key = tuple[Any, ...]
@@ -70,6 +71,7 @@ class WrongVerb:
     site: Site | None
     span: Span
     gradients: Gradients
+    said: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def reach(self) -> Reach | None:
@@ -91,7 +93,7 @@ def acts(tape: Tape, rows: Sequence[Mistake]) -> Iterator[WrongVerb]:
         for site in sites:
             yield from made(tape, row, [site], (n, *site.key))
         for key, together in _repeated(tape, sites):
-            yield from made(tape, row, together, (n, "each time", *key))
+            yield from made(tape, row, together, (n, *key))
         if row.habit and len(sites) > 1:
             yield from made(tape, row, sites, (n, "everywhere"))
         for k, block in enumerate(found if row.verb == "pull" else ()):
@@ -107,12 +109,12 @@ def _repeated(tape: Tape, sites: Sequence[Site]) -> Iterator[tuple[Key, Sequence
     for site in sites:
         if site.span is not None and site.i >= 0:
             step, op, way = site.step, site.key[1], site.key[4:]
-            groups[site.span, op, site.i, *way].append(site)
+            groups["line", "loop", site.span, op, site.i, *way].append(site)
             other = step.edges[1 - site.i] if len(step.edges) == 2 else None
             if isinstance(other, Leaf):
-                groups["weight", names.get(id(other.variable)), op, site.i, *way].append(site)
+                groups[USES, "weight", names.get(id(other.variable)), op, site.i, *way].append(site)
     for key, group in groups.items():
-        if 1 < len(group) < len(sites):
+        if 1 < len(group) < len(sites) + (key[0] == USES):
             yield key, group
 
 
@@ -126,7 +128,7 @@ def of_block(tape: Tape, row: Mistake, block: Block, site: Site) -> Iterator[Wro
     if np.shape(wrong) == edge.shape:
         more = tape.gradients(walk([(block.x, wrong - edge.right)], retain=True))
         changed = {name: g + more[name] for name, g in tape.right.items()}
-        yield WrongVerb(site.key, row, site, site.span, changed)
+        yield WrongVerb(site.key, row, site, site.span, changed, site.said)
 
 
 def edges_of(
@@ -143,7 +145,9 @@ def edges_of(
             return right
         again[node.span, node.op.name, i] += 1
         key = (node.span, node.op.name, i, again[node.span, node.op.name, i])
-        site = Site(node, i, key, node.span)
+        below = node.edges[i]
+        assert below is not None  # nothing is pulled where there is no edge
+        site = Site(node, i, key, node.span, names={"u": called(tape, below)})
         other = node.edges[1 - i] if len(node.edges) == 2 else None
         there = {how: k[other] for how, k in kernels.items() if other is not None and other in k}
         edge = edge_of(tape, node, i, g, right)
@@ -258,7 +262,9 @@ def made(tape: Tape, row: Mistake, sites: Sequence[Site], key: Key) -> Iterator[
     except (ValueError, TypeError, IndexError):
         return  # the wrong cotangent does not fit any further: such code would not have run
     only = sites[0] if len(sites) == 1 else None
-    yield WrongVerb(key, row, only, only.span if only else None, gradients)
+    spans = {site.span for site in sites}
+    said = only.said if only else {"text": key[3]} if "weight" in key else {}
+    yield WrongVerb(key, row, only, spans.pop() if len(spans) == 1 else None, gradients, said)
 
 
 def _said_wrong(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]) -> Verbs:

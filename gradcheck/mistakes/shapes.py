@@ -12,12 +12,13 @@ from gradcheck.mistakes.row import ALIKE, ALL_PASS, ONE_LONG, SYMMETRIC, Edge, m
 ALONG = frozenset({"roll", "cumsum", "rot90", "flip"})  # linear: the way forward fits a cotangent
 COPYING = frozenset({"repeat", "tile", "broadcast_to"})
 AS_LARGE = frozenset({"softmax", "log_softmax"})
+KNOWN = frozenset({"matmul", "getitem", "transpose", "swapaxes", "matrix_transpose"})
 SIZES = 12  # numbers of entries that are tried as a factor
 
 
 def _keeps_shape(e: Edge) -> bool:
     """An op that moves, picks or adds up entries, and gives as many as it got."""
-    known = e.elementwise or e.op in AS_LARGE or e.op == "matmul"
+    known = e.elementwise or e.op in AS_LARGE or e.op in KNOWN
     return not known and np.shape(e.g) == e.shape != ()
 
 
@@ -110,7 +111,7 @@ passed = mistake(
     verb="pull",
     where=_keeps_shape,
     wrong=lambda e: e.g,
-    says="The cotangent passed through `{text}` as it came: what this step did is not undone.",
+    says="The cotangent passed through `{text}` unchanged: the derivative of this step is missing.",
     example=("sum(roll(x, 1) * v)", {"x": "v"}, {"x": (4,), "v": (4,)}),
     common=0.5,
     hidden_by=(ALIKE, ALL_PASS),
