@@ -94,12 +94,20 @@ def acts(tape: Tape, rows: Sequence[Mistake]) -> Iterator[WrongVerb]:
             yield from made(tape, row, [site], (n, *site.key))
         for key, together in _repeated(tape, sites):
             yield from made(tape, row, together, (n, *key))
-        if row.habit and len(sites) > 1:
-            yield from made(tape, row, sites, (n, "everywhere"))
+        for way, alike in _by_way(sites).items() if row.habit else ():
+            yield from made(tape, row, alike, (n, "everywhere", *way)) if len(alike) > 1 else ()
         for k, block in enumerate(found if row.verb == "pull" else ()):
             site = Site(block.y, -1, ("block", block.edge.op, k), block.y.span)
             for one in ways(row, site, block.edge) if can(row, block.edge) else ():
                 yield from of_block(tape, row, block, replace(one, key=(n, *one.key)))
+
+
+def _by_way(sites: Sequence[Site]) -> dict[Key, list[Site]]:
+    """The sites at which a mistake is made in the same way, as far as ways can be told alike."""
+    found: dict[Key, list[Site]] = defaultdict(list)
+    for site in sites:
+        found[site.key[-2:] if "way" in site.key else ()].append(site)
+    return found
 
 
 def _repeated(tape: Tape, sites: Sequence[Site]) -> Iterator[tuple[Key, Sequence[Site]]]:

@@ -71,7 +71,6 @@ one_row_left = mistake(
     "is left.",
     example=("sum((X + b)**2)", {"b": "2*(X[-1] + b)"}, {"X": (5, 3), "b": (3,)}),
     common=0.45,
-    habit=False,
     hidden_by=(ONE_LONG,),
 )
 
