@@ -116,6 +116,8 @@ def _by_cost(
     named = [made for made in fits if not made.mistake.vague]
     found = [Hypothesis(integrated_instead, None)] if integrated else []
     found += unsummed(prepared, part, wanted)
+    guessed = bool(named) and not found and all(made.mistake.far for made in named)
+    found += _further(prepared, part, wanted) if guessed else ()  # perhaps there is a plainer story
     yield [hypothesis_of(made) for made in named] + found
     yield [hypothesis_of(made) for made in fits]
     yield coefficients(prepared, part, wanted)
