@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from gradcheck.diagnosis.backprop import (
-    Site,
     WrongVerb,
     can,
     edge_of,
@@ -22,6 +21,7 @@ from gradcheck.diagnosis.backprop import (
 from gradcheck.diagnosis.blocks import blocks
 from gradcheck.diagnosis.nearby import Around, called, everywhere
 from gradcheck.diagnosis.segments import segments
+from gradcheck.diagnosis.sites import Site
 from gradcheck.diagnosis.windows import Taken, back_through, taken
 from gradcheck.engine.backward import RIGHT
 from gradcheck.engine.tape import Node

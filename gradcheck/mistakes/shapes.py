@@ -225,16 +225,6 @@ spread_elsewhere = mistake(
     hidden_by=(ONE_LONG, SYMMETRIC),
 )
 
-norm_not_divided = mistake(
-    "chain-factor-dropped",
-    verb="pull",
-    where=lambda e: e.op == "norm" and (np.ndim(e.y) == 0 or bool(e.params.get("keepdims"))),
-    wrong=lambda e: e.right * e.y,
-    says="The derivative of `{text}` is not divided by the length.",
-    example=("sum(norm(x) * v)", {"x": "x * sum(v)"}, {"x": (3,), "v": (2,)}),
-    common=0.4,
-)
-
 one_branch = mistake(
     "mask-wrong",
     verb="branch",
