@@ -9,7 +9,6 @@ import numpy as np
 
 from gradcheck.mistakes.row import ALIKE, ALL_PASS, ONE_LONG, SYMMETRIC, Edge, mistake
 
-ALONG = frozenset({"roll", "cumsum", "rot90", "flip"})  # linear: the way forward fits a cotangent
 COPYING = frozenset({"repeat", "tile", "broadcast_to"})
 AS_LARGE = frozenset({"softmax", "log_softmax"})
 KNOWN = frozenset({"matmul", "getitem", "transpose", "swapaxes", "matrix_transpose"})
@@ -117,15 +116,29 @@ passed = mistake(
     hidden_by=(ALIKE, ALL_PASS),
 )
 
-forward_again = mistake(
-    "wrong-index",
+cumulated_forwards = mistake(
+    "cumulated-forwards",
     verb="pull",
-    where=lambda e: e.op in ALONG and np.shape(e.g) == e.shape,
+    where=lambda e: e.op == "cumsum" and np.shape(e.g) == e.shape,
     wrong=lambda e: e.forward(e.g),
-    says="The cotangent went through `{text}` the way forward once more: it is to go back.",
+    says="The cotangent was added up along `{text}` from the start once more: it is to be added up "
+    "from the end.",
     example=("sum(cumsum(x) * v)", {"x": "cumsum(v)"}, {"x": (4,), "v": (4,)}),
     common=0.45,
-    hidden_by=(ALIKE, SYMMETRIC),
+    hidden_by=(ALIKE,),
+)
+
+shifted_again = mistake(
+    "sign-error",
+    verb="pull",
+    where=lambda e: e.op == "roll" and np.shape(e.g) == e.shape,
+    wrong=lambda e: e.forward(e.g),
+    says="The cotangent was shifted through `{text}` the same way once more: it is to go back, the "
+    "other way.",
+    example=("sum(roll(x, 1) * v)", {"x": "roll(v, 1)"}, {"x": (4,), "v": (4,)}),
+    common=0.45,
+    hidden_by=(ALIKE,),
+    slip=True,
 )
 
 sign_of_row_sum = mistake(
