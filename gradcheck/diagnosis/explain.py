@@ -131,12 +131,10 @@ def _further(prepared: Prepared, part: str, wanted: Given) -> Sequence[Hypothesi
     if by_digits(prepared, part, wanted) > MOST or prepared.scalar or wanted.flat.size < FEW:
         return []
     more = prepared.further
+    if by_digits(more, part, wanted) > MOST:
+        return []
     found = fitting(more.tables[part].get(wanted.shape), wanted)
-    return (
-        [hypothesis_of(more.made[n]) for n in found]
-        if len(found) and by_digits(more, part, wanted) <= MOST
-        else []
-    )
+    return [hypothesis_of(more.made[n]) for n in found]
 
 
 def _is_integral(

@@ -193,14 +193,24 @@ for _id, _words, _factor, _sign in (
         far=True,
     )
 
-times_for_over = mistake(
-    "reciprocal",
+multiplied = mistake(
+    "multiplied-not-divided",
     verb="pull",
-    where=lambda e: e.op == "multiply" or (e.op == "divide" and e.i == 0),
-    wrong=lambda e: e.g * e.other if e.op == "divide" else e.g / e.other,
-    says="On the way back through `{text}` the factor stands upside down: times and over were "
-    "exchanged.",
+    where=lambda e: e.op == "divide" and e.i == 0,
+    wrong=lambda e: e.g * e.other,
+    says="On the way back through `{text}` it was multiplied where it is to be divided.",
     example=("sum(sin(x / v))", {"x": "cos(x / v) * v"}, {"x": (3,), "v": (3,)}),
+    common=0.35,
+    habit=False,
+)
+
+divided = mistake(
+    "divided-not-multiplied",
+    verb="pull",
+    where=lambda e: e.op == "multiply",
+    wrong=lambda e: e.g / e.other,
+    says="On the way back through `{text}` it was divided where it is to be multiplied.",
+    example=("sum(sin(x * v))", {"x": "cos(x * v) / v"}, {"x": (3,), "v": (3,)}),
     common=0.35,
     habit=False,
 )

@@ -68,7 +68,7 @@ GAUSSIAN = Net(
     _gaussian,
     {
         "residual's sign": "sign-error",
-        "variance for precision": "reciprocal wrong-tensor-in-derivative",
+        "variance for precision": "reciprocal divided-not-multiplied wrong-tensor-in-derivative",
         "logarithm's one lost": "path-dropped term-lost overwritten-not-accumulated",
         "two of the exponent lost": "factor-two chain-factor-dropped",
         "relu forgotten": "chain-factor-dropped",
