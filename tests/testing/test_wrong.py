@@ -15,7 +15,7 @@ UNNAMED = {  # what has another name than those, or none
     "cotangent twice", "logsumexp, exp", "cross-entropy, no label", "variance, no ddof",
     "gradients swapped", "outer, swapped", "inverse, no transpose", "kernel not flipped",
     "batch norm, no n", "attention, not scaled", "convolution, off by one",
-    "glu, gate's derivative", "glu, halves swapped", "gelu, the other formula",
+    "flip", "rms norm, square for cube", "glu, halves swapped", "gelu, the other formula",
     "multi-head, cotangent lost", "multi-head, factor", "lstm, gates swapped",
 }  # fmt: skip
 SAMPLE = list(WRONG)[::4]
