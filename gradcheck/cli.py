@@ -169,8 +169,8 @@ def check(
 ) -> None:
     """Judge one derivative without a file: right, or why not.
 
-    ANSWER is typed mathematics or numbers; an input without a value is drawn. Exit code 0: right,
-    1: wrong, 2: unreadable, 3: needs review.
+    ANSWER is typed mathematics or numbers, of several inputs in a list: `[2xy, x^2]`; an input
+    without a value is drawn. Exit code 0: right, 1: wrong, 2: unreadable, 3: needs review.
     """
     from gradcheck.commands.check import check_answer  # noqa: PLC0415
 

@@ -17,6 +17,7 @@ SPECIAL = {
     "True": "truth values stand only after keepdims=",
     "False": "truth values stand only after keepdims=",
     "None": "None stands only in an index or after axis=",
+    **dict.fromkeys(["if", "for", "when", "else"], "cases are written `1 if x > 0 else 0`"),
 }
 PIECE = re.compile(r"\d+")
 

@@ -61,6 +61,8 @@ def called(p: Cursor, token: Token, function: str, first: list[ast.expr]) -> ast
     if function in LARGER and len(args) == 2 and first and not keywords:
         keywords.append(p.node(ast.keyword("axis", args[1]), args[1].col_offset))
         args.pop()
+    if function == "log" and len(args) == 2 and not keywords:
+        return _to_base(p, token, *args)
     _counted(p, token, function, args, keywords)
     return _call(p, token, function, args, keywords)
 
@@ -89,6 +91,13 @@ def based(p: Cursor, token: Token) -> ast.expr | None:
         ast.Call(_function(p, token, "log"), [p.node(base, token.start)], []), token.start
     )
     p.note(f"{token.text} is read as the logarithm to base {match[1]}")
+    return p.node(ast.BinOp(above, ast.Div(), below), token.start)
+
+
+def _to_base(p: Cursor, token: Token, value: ast.expr, base: ast.expr) -> ast.expr:
+    """`log(x, 10)` as SymPy and Python's math have it: log(x)/log(10)."""
+    p.note(f"{token.text} of two arguments is read as the logarithm to base {echo(base)}")
+    above, below = (_call(p, token, "log", [p.operand(each)], []) for each in (value, base))
     return p.node(ast.BinOp(above, ast.Div(), below), token.start)
 
 

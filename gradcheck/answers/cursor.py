@@ -19,6 +19,7 @@ STARTERS = ("number", "name", "fraction", "frac", "root")
 START_SIGNS = ("(", "{", "|(", "√", "∛")
 SHOWN = {"|(": "|", "|)": "|", "^": "^", "root": "\\sqrt", "frac": "\\frac"}
 
+OF_MATRICES = frozenset({"trace", "det", "logdet", "slogdet", "inv", "pinv", "matrix_power"})
 LEAVES = (ast.Name, ast.Constant)
 DECIMAL_COMMA = re.compile(r"(\d+)(,)(\d+)", re.ASCII)
 
@@ -66,7 +67,10 @@ class Cursor:
 
     @cached_property
     def turned(self) -> bool:
-        """Whether the text has a transpose anywhere, as only formulas of matrices have."""
+        """Whether a transpose, a trace or an inverse is there, as in formulas of matrices only."""
+        known = (m.name for m in map(self._named, self.tokens) if m is not None)
+        if any(name in OF_MATRICES for name in known):
+            return True
         pairs = zip(self.tokens, self.tokens[1:], strict=False)
         raised = (a.text in (".", "^", "{") and b.text == "T" for a, b in pairs)
         return any(token.kind == "transpose" for token in self.tokens) or any(raised)

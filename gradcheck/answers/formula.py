@@ -11,9 +11,11 @@ from gradcheck.answers.commas import commas
 from gradcheck.answers.complaint import refused
 from gradcheck.answers.draft import Draft
 from gradcheck.answers.echo import echo
+from gradcheck.answers.gradients import gradients
 from gradcheck.answers.grammar import parse
 from gradcheck.answers.magnitude import checked
 from gradcheck.answers.numerals import half_unit
+from gradcheck.answers.piecewise import piecewise
 from gradcheck.answers.rereading import reads_again
 from gradcheck.answers.words import Words, vocabulary
 from gradcheck.answers.wrapping import unwrap
@@ -65,6 +67,8 @@ def _remembered(text: str, words: Words, single: bool) -> Formula:
     draft = Draft.of(text)
     try:
         characters(draft)
+        gradients(draft, words.names)
+        piecewise(draft, words.names)
         unwrap(draft, words)
         commas(draft, words, single)
         formula = unchecked(draft.text, words, draft.notes)

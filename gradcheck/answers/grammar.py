@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from gradcheck.answers.bars import paired
 from gradcheck.answers.cursor import Cursor
 from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracketed, echo
-from gradcheck.answers.matrices import matrices_read
+from gradcheck.answers.matrices import MATRIX, matrices_read
+from gradcheck.answers.numerals import number
 from gradcheck.answers.respelling import respelled
 from gradcheck.answers.scanner import Token
 from gradcheck.answers.shapes import (
@@ -128,6 +129,8 @@ def _binary(p: Cursor, left: ast.expr, start: int, op: ast.operator) -> ast.expr
     if sign.text == ENTRYWISE:
         while p.value_starts() or p.sees("@"):  # what stands side by side holds together
             right = _grown(p, right, first, PRODUCT) or right
+    if sign.text == "@" and _is_row_of_ones(left):
+        return _summed(p, right, 0, start)
     dotted = sign.text == "*" and p.text[sign.start : sign.end] != "*"
     if dotted and (p.turned or only_as_matrices(left, right, p.words.shapes)):
         product = _matrix_product(p, left, right, start)
@@ -139,6 +142,9 @@ def _binary(p: Cursor, left: ast.expr, start: int, op: ast.operator) -> ast.expr
 def _side_by_side(p: Cursor, left: ast.expr, start: int) -> ast.expr:
     """A product without a sign; after a quotient or a bare exponent its reading is noted."""
     token = p.here
+    if token.text == "1" and not p.sees("^", ahead=1) and _takes_ones(p, left):
+        p.step()
+        return _summed(p, left, 1, start)
     if token.kind == "number" and not _is_coefficient(p):
         raise p.number_after_factor()
     divided = _ends_with_quotient(p, left, start)
@@ -160,6 +166,10 @@ def _matrix_product(p: Cursor, left: ast.expr, right: ast.expr, start: int) -> a
     shapes = p.words.shapes
     if p.single:
         return None
+    if _is_row_of_ones(left):
+        return _summed(p, right, 0, start)
+    if number(right) == 1 and _is_matrix(p, left):
+        return _summed(p, left, 1, start)
     if isinstance(right, ast.Attribute) and as_outer(left, right, shapes):
         p.note("a column beside a row is read as their outer product")
         return _call(p, "outer", [left, right.value], start)
@@ -167,6 +177,32 @@ def _matrix_product(p: Cursor, left: ast.expr, right: ast.expr, start: int) -> a
         p.note("arrays side by side are read as a matrix product")
         return p.node(ast.BinOp(p.operand(left), ast.MatMult(), right), start)
     return None
+
+
+def _is_matrix(p: Cursor, factor: ast.expr) -> bool:
+    shape = shape_of(factor, p.words.shapes)
+    return shape is not None and len(shape) == MATRIX
+
+
+def _takes_ones(p: Cursor, left: ast.expr) -> bool:
+    """Whether a 1 after a matrix is a vector of ones, and not the end of a name: `W 1`, `W1`."""
+    torn = isinstance(left, ast.Name) and f"{left.id}1" in p.words.names
+    return _is_matrix(p, left) and not torn
+
+
+def _is_row_of_ones(factor: ast.expr) -> bool:
+    """Whether a factor is `1^T`."""
+    return isinstance(factor, ast.Attribute) and number(factor.value) == 1
+
+
+def _summed(p: Cursor, matrix: ast.expr, axis: int, start: int) -> ast.expr:
+    """A product with a vector of ones, `1^T X` or `X 1`, is a sum over rows or columns."""
+    p.note(f"a product with 1 is read as the sum over axis {axis}")
+    call = _call(p, "sum", [matrix], start)
+    assert isinstance(call, ast.Call)
+    place = p.node(ast.Constant(axis), start)
+    call.keywords.append(p.node(ast.keyword("axis", place), start))
+    return call
 
 
 def _call(p: Cursor, function: str, args: list[ast.expr], start: int) -> ast.expr:
@@ -181,8 +217,11 @@ def _is_transposed(p: Cursor, factor: ast.expr, other: ast.expr) -> bool:
 
 
 def _is_coefficient(p: Cursor) -> bool:
-    """Whether a number right after a bracket begins a factor of its own: ln(2)2^x, cos(x)2x."""
+    """Whether a number begins a factor of its own: ln(2)2^x, cos(x)2x; x 2^(x - 1) is noted."""
     after = p.look(1)
+    if p.here.spaced and p.look(-1).kind == "name" and p.sees("^", ahead=1):
+        p.note(f"{p.look(-1).text} {p.here.text}^ is read as {p.look(-1).text}*{p.here.text}^")
+        return True
     follows = after.kind in ("name", "frac", "root") or p.sees("^", "(", "√", "∛", ahead=1)
     return p.sees(")", "}", "|)", ahead=-1) and follows
 
@@ -217,6 +256,10 @@ def _power(p: Cursor, base: ast.expr, start: int) -> ast.expr:
     width = _transpose_comes(p)
     if width:
         p.move(width)
+        factor_follows = p.value_starts() or p.sees("@", "*")
+        if number(base) is not None and not (number(base) == 1 and factor_follows):
+            message = "the transpose of a number"
+            raise p.refused(sign, message, "leave it out; a row of ones is 1^T X")
         p.note(f"{p.typed(start)} is read as the transpose {bracketed(base)}.T")
         return p.node(ast.Attribute(p.operand(base), "T", ast.Load()), start)
     first = p.here.start

@@ -16,12 +16,25 @@ BELOW_NORM = ("_2", "_F")  # the same norm
 
 def matrices_read(tokens: Sequence[Token], words: Words, notes: list[str]) -> list[Token]:
     """The tokens with transposes and sizes in their places, where arrays are declared."""
-    tokens = _norms(tokens)
     if not any(words.shapes.values()):
-        return tokens
+        return _norms(tokens)
+    tokens = _norms(_double_bars(tokens))
     known = set(words.shapes)
     found = [list(_read(tokens, at, known, words, notes)) for at, token in enumerate(tokens)]
     return list(chain.from_iterable(found))
+
+
+def _double_bars(tokens: Sequence[Token]) -> Sequence[Token]:
+    """`||x||` as `‖x‖`, where all bars come in such pairs."""
+    bars = [at for at, token in enumerate(tokens) if token.text == "|"]
+    pairs = list(zip(bars[::2], bars[1::2], strict=False))
+    if len(bars) % 4 or any(right != left + 1 or tokens[right].spaced for left, right in pairs):
+        return tokens
+    opened = {
+        left: tokens[left]._replace(text=NORM_BAR, end=tokens[right].end) for left, right in pairs
+    }
+    closed = {right for _, right in pairs}
+    return [opened.get(at, token) for at, token in enumerate(tokens) if at not in closed]
 
 
 def _norms(tokens: Sequence[Token]) -> list[Token]:

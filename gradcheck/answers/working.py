@@ -70,7 +70,7 @@ def _all(typed: str, going_on: Collection[str]) -> Iterator[Step]:
     text = FRAME.sub(_blank, typed)
     label = ""
     for number, start, stop in _lines(text, going_on):
-        pieces = list(_between(text, EQUALS, start, stop))
+        pieces = list(between(text, EQUALS, start, stop))
         named = [p for p in pieces[:-1] if _names(text[slice(*p)])]
         if pieces and pieces[0] in named:
             label = re.sub(r"\s", "", text[slice(*pieces[0])])
@@ -93,7 +93,7 @@ def _lines(text: str, going_on: Collection[str]) -> Iterator[tuple[int, int, int
     """
     bullet = text.strip()[:1]
     number, start, stop = 1, 0, 0
-    for n, (a, b) in enumerate(_between(text, BREAK, 0, len(text)), 1):
+    for n, (a, b) in enumerate(between(text, BREAK, 0, len(text)), 1):
         first, last = text[a:b].strip()[:1], text[start:stop].rstrip()[-1:]
         if not first:
             continue
@@ -104,7 +104,7 @@ def _lines(text: str, going_on: Collection[str]) -> Iterator[tuple[int, int, int
     yield number, start, stop
 
 
-def _between(text: str, sign: re.Pattern[str], start: int, stop: int) -> Iterator[tuple[int, int]]:
+def between(text: str, sign: re.Pattern[str], start: int, stop: int) -> Iterator[tuple[int, int]]:
     """The places between signs that stand outside of brackets."""
     at, level = start, 0
     for match in re.finditer(rf"[()\[\]{{}}]|{sign.pattern}", text[:stop]):

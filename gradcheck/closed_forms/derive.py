@@ -22,8 +22,8 @@ from gradcheck.closed_forms.index import (
     fresh,
     multiplied,
 )
-from gradcheck.closed_forms.slopes import NoText, slopes_of
-from gradcheck.closed_forms.steps import Step
+from gradcheck.closed_forms.slopes import BY_ARGUMENT, BY_VALUE, NoText, slopes_of
+from gradcheck.closed_forms.steps import HIDDEN, Step
 
 Pulled = Iterator[tuple[Named, Sum]]
 PREFIX = "cotangent_of_"  # before a step's name: its cotangent's
@@ -39,9 +39,10 @@ def cotangents(
 ) -> Iterator[tuple[Step, str, Sum]]:
     """The same, each in terms of those before it: a step, its cotangent's name, how it is made.
 
-    Without `hidden`, those of steps without a name are written out.
+    Without `hidden`, those of steps without a name, and the seed, are written out.
     """
-    return _back(steps, seed, lambda s: PREFIX + s.name if hidden or not s.hidden else "")
+    told = {step.name for step in steps if hidden or not (step.hidden or step is steps[-1])}
+    return _back(steps, seed, lambda s: PREFIX + s.name if s.name in told else "")
 
 
 def _back(
@@ -116,14 +117,32 @@ def _at_own_indices(factor: Named, g: Sum) -> tuple[Named, Sum]:
 
 
 def _through_function(factor: Applied, g: Sum, own: Named | None) -> Pulled:
-    known = len(factor.slopes) == len(factor.parts)
-    by = factor.slopes if known else slopes_of(factor.text, len(factor.parts))
     value = own or factor
-    for part, slope in zip(factor.parts, by, strict=True):
+    for part, slope in zip(factor.parts, _slopes(factor, own), strict=True):
         if slope == "0":
             continue
         each = _slope(factor, slope, value)
         yield from pulled(part, multiplied((g, each), part.axes))
+
+
+def _slopes(factor: Applied, own: Named | None) -> tuple[str, ...]:
+    """The slope by each part, in terms of what has a name."""
+    named = own is not None and not own.name.startswith(HIDDEN)
+    if not named and factor.text in BY_ARGUMENT:
+        return BY_ARGUMENT[factor.text]
+    if named and factor.text in BY_VALUE and not all(map(_is_plain, factor.parts)):
+        return BY_VALUE[factor.text]
+    known = len(factor.slopes) == len(factor.parts)
+    return factor.slopes if known else slopes_of(factor.text, len(factor.parts))
+
+
+def _is_plain(part: Sum) -> bool:
+    """Whether it is a number, or a tensor that the program names."""
+    if not part.products:
+        return True
+    factors = part.products[0].factors
+    named = all(isinstance(f, Named) and not f.name.startswith(HIDDEN) for f in factors)
+    return len(part.products) == 1 and named
 
 
 def _slope(factor: Applied, slope: str, value: Factor) -> Sum:
@@ -184,10 +203,12 @@ def _through_call(factor: Called, g: Sum, own: Named | None) -> Pulled:
         return
     if name not in CALLS:
         raise NoText(f"no slope of {factor.text}")
-    part = factor.parts[0]
     value = own or factor
     g = replace(g, axes=factor.axes)
-    yield from pulled(part, CALLS[name](factor, part, value, g))
+    for part in factor.parts:
+        found = CALLS[name](factor, part, value, g)
+        if found.products:
+            yield from pulled(part, found)
 
 
 def _at(factor: Factor, axes: Axes) -> Sum:
@@ -266,6 +287,59 @@ def _det(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
     return _onto(part, Called("", factor.parts, (k, m)), whole)
 
 
+def _logabsdet(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
+    """G * inv(A).T; the sign is a constant."""
+    if factor.text.endswith("[0]"):
+        return Sum((), part.axes)
+    row, column = part.axes
+    inverse = Called("inv(u0)", factor.parts, (column, row))
+    return multiplied((g, Sum((Product(factors=(inverse,)),), (column, row))), part.axes)
+
+
+def _cholesky(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
+    """Half of S + S.T, where S = inv(L).T @ (lower half of L.T @ g) @ inv(L).
+
+    The diagonal of the lower half counts half (Murray: Differentiation of the Cholesky
+    decomposition, 2016, eq. 10).
+    """
+    i, j = factor.axes
+    assert i is not None
+    assert j is not None
+    a, b, k, m = (fresh(i) for _ in range(4))
+    whole = Sum((Product(factors=(value,)),), factor.axes)
+    inverse = Called("inv(u0)", (whole,), factor.axes)
+    lower = Called(f"tril(ones(({i.size}, {i.size}))) - eye({i.size})/2", (), (a, b))
+    inner = multiplied((_at(value, (i, a)), g.at({j: b})), (a, b))
+    parts = (_at(inverse, (a, k)), Sum((Product(factors=(lower,)),), (a, b)), inner)
+    turned = (Sum((Product(Fraction(1, 2)),), ()), *parts, _at(inverse, (b, m)))
+    first = multiplied(turned, (k, m))
+    second = Sum(first.at({k: m, m: k}).products, (k, m))
+    return _onto(part, Called("", factor.parts, (k, m)), added((first, second), (k, m)))
+
+
+def _cumprod(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
+    """The sum of g * y from an entry on, over the entry."""
+    k = _axis_of(factor) if "axis=" in factor.text else 0
+    along = factor.axes[k]
+    assert along is not None
+    first = part.axes[k]
+    where = {a: b for a, b in zip(factor.axes, part.axes, strict=True) if a and b and a != along}
+    later = Called(f"tril(ones(({along.size}, {along.size})))", (), (along, first))
+    own = Sum((Product(factors=(value, later)),), (*factor.axes, first))
+    moved = (g.at(where), own.at(where), reciprocal(part))
+    return multiplied(moved, part.axes)
+
+
+def _kron(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
+    """G in blocks, each entry times that of the other matrix, summed over the other's axes."""
+    a, b = factor.parts
+    blocks = tuple(x for pair in zip(a.axes, b.axes, strict=True) for x in pair)
+    sizes = ("1" if x is None else x.size for x in blocks)
+    cut = Called(f"reshape(u0, ({', '.join(sizes)}))", (g,), blocks)
+    other = b if part is a else a
+    return multiplied((Sum((Product(factors=(cut,)),), blocks), other), part.axes)
+
+
 def _extreme(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
     """G where an entry is the largest (or the least); without ties."""
     own, where = _beside(factor, part, value)
@@ -309,6 +383,10 @@ def _reshape(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
 
 CONSTANT = frozenset({"eye"})  # which entries are chosen does not change with them
 CALLS = {
+    "slogdet": _logabsdet,
+    "cholesky": _cholesky,
+    "cumprod": _cumprod,
+    "kron": _kron,
     "reshape": _reshape,
     "max": _extreme,
     "min": _extreme,
@@ -350,7 +428,11 @@ def _factor(factor: Factor, hidden: Mapping[str, Step]) -> Sum:
         step = hidden[factor.name]
         assert step.definition is not None
         where = {a: b for a, b in zip(step.axes, factor.axes, strict=True) if a is not None}
-        return inlined(step.definition.at(where), hidden)
+        found = inlined(step.definition.at(where), hidden)
+        once = {a for a in found.axes if a is not None}
+        if len(once) == sum(a is not None for a in found.axes):
+            return found
+        return Sum(found.products, tuple(dict.fromkeys(found.axes)))  # a diagonal
     if isinstance(factor, Sum):
         return inlined(factor, hidden)
     if isinstance(factor, Applied | Called):

@@ -166,6 +166,8 @@ class Notation:
         if a == 1 and b == 2:
             return f"{self._turned(right)}{self.gap(left)}{self._in(left, POWER)}", PRODUCT
         first = self._in(left, PRODUCT if _is(left, ast.MatMult) else POWER)
+        if _is(right, ast.MatMult) and a == 2:  # brackets change nothing
+            return f"{first} {self.of(right)[0]}", PRODUCT
         return f"{first}{self.gap(right)}{self._in(right, POWER)}", PRODUCT
 
     def _turned(self, tree: ast.expr) -> str:

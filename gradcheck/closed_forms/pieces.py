@@ -27,8 +27,8 @@ class Piece:
 
 
 def divided(pieces: list[Piece], divider: Piece) -> list[Piece]:
-    """The divider below the first piece that has all of its indices, else below a one."""
-    for k, piece in enumerate(pieces):
+    """The divider below the smallest piece that has all of its indices, else below a one."""
+    for k, piece in sorted(enumerate(pieces), key=lambda pair: len(pair[1].indices)):
         if set(divider.indices) <= set(piece.indices):
             under = aligned(divider, piece.axes)
             return [
@@ -81,6 +81,10 @@ def one_step(
         groups = _groups(having, {axis})
         others = [p for p in pieces if axis not in p.indices]
         kept = wanted | {a for p in others for a in p.indices}
+        if _is_trace(having, kept):
+            first, second = (p.tree for p in having)
+            whole = ast.BinOp(first, ast.MatMult(), second)
+            return [*others, Piece(call_tree("trace", whole), ())]
         if len(groups) == 2:
             left, right = (multiplied(g, _axes_of(g)) for g in groups)
             shared = set(left.indices) & set(right.indices)
@@ -90,16 +94,23 @@ def one_step(
         if len(groups) == 1 and _grows(having):
             return [*others, _einsum(having, kept)]
         if len(groups) == 1:
-            whole = multiplied(groups[0], _axes_of(groups[0]))
-            gone = [a for a in whole.indices if a not in kept]
-            return [*others, _added_up(whole, gone)]
+            joined = multiplied(groups[0], _axes_of(groups[0]))
+            gone = [a for a in joined.indices if a not in kept]
+            return [*others, _added_up(joined, gone)]
     having = [p for p in pieces if bound[0] in p.indices]
     others = [p for p in pieces if bound[0] not in p.indices]
     kept = wanted | {a for p in others for a in p.indices}
     if all(set(p.indices) == set(having[0].indices) for p in having):
-        whole = multiplied(having, having[0].axes)
-        return [*others, _added_up(whole, [a for a in whole.indices if a not in kept])]
+        joined = multiplied(having, having[0].axes)
+        return [*others, _added_up(joined, [a for a in joined.indices if a not in kept])]
     return [*others, _einsum(having, kept)]
+
+
+def _is_trace(having: Sequence[Piece], kept: set[Index]) -> bool:
+    """Whether two matrices meet in both of their axes, the one turned against the other."""
+    if len(having) != 2 or any(len(p.axes) != 2 or len(set(p.indices)) != 2 for p in having):
+        return False
+    return having[0].axes == having[1].axes[::-1] and not kept & set(having[0].axes)
 
 
 def _grows(pieces: Sequence[Piece]) -> bool:

@@ -43,9 +43,13 @@ from gradcheck.closed_forms.trees import (
 
 @dataclass(frozen=True)
 class Printer:
-    """How sizes are written: `size(names)` gives the text of a product of sizes."""
+    """How sizes are written: `size(names)` gives the text of a product of sizes.
+
+    `symmetric` are named matrices that equal their transposes.
+    """
 
     size: Callable[[Sequence[str]], str]
+    symmetric: frozenset[str] = frozenset()
 
     def text(self, expression: Sum, like: str = "") -> str:
         """An expression as NumPy text, its axes in order; `like` names a tensor of its shape."""
@@ -53,7 +57,10 @@ class Printer:
         tree = piece.tree
         if len(piece.indices) < sum(a is not None for a in expression.axes):
             tree = _as_large(tree, expression.axes, like)
-        return ast.unparse(shorter(tree))
+        elif len(piece.axes) < len(expression.axes):  # as rows: the first axes have one entry
+            for _ in expression.axes[len(piece.axes) :]:
+                tree = _as_row(tree)
+        return ast.unparse(shorter(tree, self.symmetric))
 
     # -- sums and products -----------------------------------------------------------------------
 
@@ -88,8 +95,9 @@ class Printer:
 
     def _product(self, product: Product, order: Axes) -> Piece:
         """A product as numbers, numerator and denominator."""
-        above, below = _split(cancelled(product).factors)
-        joined = self._on_diagonal(above, below, order)
+        factors = cancelled(product).factors
+        above, below = _split(factors)
+        joined = self._on_diagonal(factors, order)
         if joined is None:
             pieces = [self._factor(f, order, alone=len(above) == 1) for f in above]
             joined = self._contracted(pieces, order, below)
@@ -114,11 +122,11 @@ class Printer:
             tree = ast.BinOp(tree, ast.Div(), parsed(self.size(bottom)))
         return Piece(tree, joined.axes if joined is not None else ())
 
-    def _on_diagonal(self, above: list[Factor], below: list[Sum], order: Axes) -> Piece | None:
+    def _on_diagonal(self, factors: Sequence[Factor], order: Axes) -> Piece | None:
         """A matrix that is zero off its diagonal, `diag(p)`; None where it is not just that."""
-        deltas = [f for f in above if isinstance(f, Delta)]
-        rest = tuple(f for f in above if not isinstance(f, Delta))
-        if len(deltas) != 1 or below or not rest or not set(deltas[0].axes) <= set(order):
+        deltas = [f for f in factors if isinstance(f, Delta)]
+        rest = tuple(f for f in factors if not isinstance(f, Delta))
+        if len(deltas) != 1 or not rest or not set(deltas[0].axes) <= set(order):
             return None
         a, b = deltas[0].axes
         along = Product(factors=rest).at({b: a})
@@ -192,6 +200,26 @@ class Printer:
 def _ordered(axes: Axes, order: Axes) -> Axes:
     """The indices of what is symmetric, in the order that is wanted."""
     return tuple(sorted(axes, key=lambda a: order.index(a) if a in order else len(order)))
+
+
+def _as_row(tree: ast.expr) -> ast.expr:
+    """With an axis of one entry in front: a sum keeps its axis, all else is indexed."""
+    match tree:
+        case ast.UnaryOp(op, inner):
+            return ast.UnaryOp(op, _as_row(inner))
+        case ast.BinOp(left, ast.Div() as op, right):
+            return ast.BinOp(_as_row(left), op, right)
+        case ast.BinOp(left, ast.Mult() as op, right) if _is_first_sum(right):
+            return ast.BinOp(left, op, _as_row(right))
+        case ast.Call(func, args, keywords) if _is_first_sum(tree):
+            kept = ast.keyword("keepdims", ast.Constant(True))
+            return ast.Call(func, args, [*keywords, kept])
+    return ast.Subscript(tree, ast.Constant(None), ast.Load())
+
+
+def _is_first_sum(tree: ast.expr) -> bool:
+    """Whether it is `sum(x, axis=0)`."""
+    return isinstance(tree, ast.Call) and [ast.unparse(k) for k in tree.keywords] == ["axis=0"]
 
 
 def _as_large(tree: ast.expr, axes: Axes, like: str) -> ast.expr:

@@ -216,14 +216,59 @@ def _logsumexp(x: Operand, axis: Any = None, keepdims: bool = False) -> Made:
     return Made(_called(text, x, axes), made.shape, made.sizes)
 
 
-@rule("inv")
-def _inv(x: Operand) -> Made:
-    return Made(_called("inv(u0)", x, indices(x.shape, x.sizes)), x.shape, x.sizes)
+def _of_matrix(text: str, *, scalar: bool) -> Rule:
+    """A function of one matrix: another matrix like it, or a number."""
+
+    def made(x: Operand) -> Made:
+        if len(x.shape) != 2 or None in x.axes:
+            raise NoText(f"{text} of what is no matrix")
+        axes = () if scalar else indices(x.shape, x.sizes)
+        kept = (x.shape, x.sizes)
+        return Made(_called(text, x, axes), *(((), ()) if scalar else kept))
+
+    return made
 
 
-@rule("det")
-def _det(x: Operand) -> Made:
-    return Made(_called("det(u0)", x, ()), (), ())
+RULES["inv"] = _inv = _of_matrix("inv(u0)", scalar=False)
+RULES["det"] = _of_matrix("det(u0)", scalar=True)
+RULES["signdet"] = _of_matrix("slogdet(u0)[0]", scalar=True)
+RULES["logabsdet"] = _of_matrix("slogdet(u0)[1]", scalar=True)
+
+
+@rule("cholesky")
+def _cholesky(x: Operand, upper: bool = False) -> Made:
+    if upper:
+        raise NoText("the upper Cholesky factor: take the lower one and transpose it")
+    return _of_matrix("cholesky(u0)", scalar=False)(x)
+
+
+@rule("cumprod")
+def _cumprod(x: Operand, axis: int | None = None) -> Made:
+    if axis is None and len(x.shape) != 1:
+        raise NoText("a running product over a tensor that is flattened")
+    k = (axis or 0) % len(x.shape)
+    if x.axes[k] is None:
+        return Made(x.expression, x.shape, x.sizes)
+    text = f"cumprod(u0, axis={k})" if len(x.shape) > 1 else "cumprod(u0)"
+    return Made(_called(text, x, indices(x.shape, x.sizes)), x.shape, x.sizes)
+
+
+@rule("kron")
+def _kron(a: Operand, b: Operand) -> Made:
+    if len(a.shape) != len(b.shape) or not 1 <= len(a.shape) <= 2:
+        raise NoText("a Kronecker product of what are not two matrices or two vectors")
+    shape = tuple(m * n for m, n in zip(a.shape, b.shape, strict=True))
+    sizes = tuple(_times(m, n) for m, n in zip(a.sizes, b.sizes, strict=True))
+    axes = indices(shape, sizes)
+    whole = Called("kron(u0, u1)", (a.expression, b.expression), axes)
+    return Made(Sum((Product(factors=(whole,)),), axes), shape, sizes)
+
+
+def _times(a: str, b: str) -> str:
+    """The text of a product of two sizes."""
+    if "1" in (a, b):
+        return b if a == "1" else a
+    return str(int(a) * int(b)) if a.isdigit() and b.isdigit() else f"({a}*{b})"
 
 
 @rule("solve")

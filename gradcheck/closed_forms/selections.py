@@ -37,10 +37,14 @@ def constant(text: str, axes: Axes) -> Sum:
 
 @rule("getitem")
 def _getitem(x: Operand, index: Any) -> Made:
-    parts = _whole(index if isinstance(index, tuple) else (index,), len(x.shape))
+    given = index if isinstance(index, tuple) else (index,)
+    listed = [np.arange(p.start, p.stop, p.step) if isinstance(p, range) else p for p in given]
+    parts = _whole(listed, len(x.shape))
     places = [k for k, p in enumerate(parts) if isinstance(p, np.ndarray | list)]
     if len(places) > 1:
         return _together(x, parts, places)
+    if places == [0] and np.ndim(parts[0]) > 1:
+        return _table(x, np.asarray(parts[0]), parts[1:])
     factors, k = [x.expression], 0
     axes: list[Axis] = []
     shape: list[int] = []
@@ -65,6 +69,9 @@ def _together(x: Operand, parts: Sequence[Any], places: Sequence[int]) -> Made:
     """Lists of places side by side: the entry at the first of each, at the second, and so on."""
     if list(places) != list(range(len(parts))) or len({np.shape(p) for p in parts}) > 1:
         raise NoText("lists of places beside whole axes")
+    for k, part in enumerate(parts):
+        if x.axes[k] is not None and np.array_equal(part, np.arange(x.shape[k])):
+            return _one_of_each(x, parts, k)
     first, *others = (_picked(x, k, part) for k, part in enumerate(parts))
     picked, n, size = first
     if picked is None or n is None or any(other is None for other, _, _ in others):
@@ -73,6 +80,25 @@ def _together(x: Operand, parts: Sequence[Any], places: Sequence[int]) -> Made:
     moved = [other.at({other.axes[0]: out}) for other, _, _ in others if other is not None]  # type: ignore[dict-item]
     whole = multiplied((x.expression, picked, *moved), (out,))
     return Made(whole, (n,), (size,))
+
+
+def _table(x: Operand, places: Any, rest: Sequence[Any]) -> Made:
+    """Rows at a table of places, as in an embedding: those at the list of all, laid out."""
+    flat = as_operand(_getitem(x, (places.ravel(), *rest)))
+    return RULES["reshape"](flat, shape=(*places.shape, *flat.shape[1:]))
+
+
+def _one_of_each(x: Operand, parts: Sequence[Any], k: int) -> Made:
+    """`p[arange(n), y]`: of every row the entry at its own place, by ones at these places."""
+    factors = [x.expression]
+    for j, part in enumerate(parts):
+        if j == k:
+            continue
+        picked, _, _ = _picked(x, j, part)
+        if picked is None or picked.axes[0] is None:
+            raise NoText("lists of places on an axis of one entry")
+        factors.append(picked.at({picked.axes[0]: x.axes[k]}))
+    return Made(multiplied(factors, (x.axes[k],)), (x.shape[k],), (x.sizes[k],))
 
 
 def _whole(parts: Sequence[Any], ndim: int) -> list[Any]:

@@ -114,7 +114,21 @@ def _shorter(product: Product) -> Sequence[Product]:
     partly = _terms(product, hopeful)
     wholly = [t for p in partly for t in _terms(p, [f for f in p.factors if _is_group(f, p)])]
     candidates = [(product,), *(_added(terms, axes) for terms in (partly, wholly))]
+    candidates += [(_inwards(product, g),) for g in hopeful]
     return min(candidates, key=_weight)
+
+
+def _inwards(product: Product, group: Factor) -> Product:
+    """The product with what a bracket is divided by multiplied into it."""
+    assert isinstance(group, Sum)
+    own = set(group.axes)
+    moved = [f for f in product.factors if f in _divided_by(group) and set(f.axes) <= own]
+    moved = list(dict.fromkeys(moved))
+    left = list(product.factors)
+    for factor in (group, *moved):
+        left.remove(factor)
+    terms = (cancelled(replace(p, factors=(*p.factors, *moved))) for p in group.products)
+    return replace(product, factors=(*left, Sum(tuple(terms), group.axes)))
 
 
 def _added(terms: Sequence[Product], axes: Axes) -> Sequence[Product]:

@@ -31,6 +31,16 @@ GUARDED = {
 }
 """Rows that choose: their slope on either side of the kink, as a condition."""
 
+BY_VALUE = {
+    "relu(u0)": ("y > 0",),
+    "maximum(u0, u1)": ("y > u1", "y > u0"),
+    "minimum(u0, u1)": ("y < u1", "y < u0"),
+}
+"""The same in terms of the value, where that has a name and what it chooses from has none."""
+
+BY_ARGUMENT = {"softplus(u0)": ("sigmoid(u0)",)}
+"""Slopes in terms of the argument, where the value has no name."""
+
 KNOWN = (Y * (1 - Y), 1 - Y**2, 1 + Y**2, Y, 1 - sympy.exp(-Y), 2 * sympy.sqrt(Y))
 """What slopes are often equal to, in terms of the value."""
 

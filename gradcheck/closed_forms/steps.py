@@ -14,6 +14,7 @@ from gradcheck.engine.tape import Node
 from gradcheck.engine.tape import Step as TapeStep
 from gradcheck.opinions.tape import Tape
 
+QUOTIENTS = 1000  # denominators of numbers that a program computed
 HIDDEN = "~"  # begins the names of values that the program gives no name
 
 
@@ -112,11 +113,19 @@ def _of_step(step: Step) -> Operand:
     return Operand(entry(step.name, step.shape, step.sizes), step.shape, step.sizes)
 
 
+def _fraction(value: float) -> Fraction:
+    """The decimal as written; the third that a program computed as 1/3."""
+    near = Fraction(value).limit_denominator(QUOTIENTS)
+    return near if float(near) == value else Fraction(str(value))
+
+
 def _constant(tape: Tape, node: Node, i: int, spelling: Spelling) -> Operand:
     """A number, a size by its name, or an array that the program gives a name."""
     value = np.asarray(tape.values[node][1][i])
+    if value.ndim == 0 and value.dtype.kind == "b":
+        raise NoText("a condition that is a number")
     if value.ndim == 0 and np.isfinite(value):
-        plain = Fraction(str(value.item()))
+        plain = _fraction(value.item())
         computed = plain.denominator > LARGEST
         text = spelling.text(node, i) if computed or value.dtype.kind == "i" else ""
         if computed and not text:

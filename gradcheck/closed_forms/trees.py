@@ -1,8 +1,10 @@
 """Small syntax trees: numbers, calls, texts of our own with trees in them."""
 
 import ast
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from fractions import Fraction
+from functools import cache
 
 LARGEST = 10**6  # a denominator beyond is a decimal number
 
@@ -54,27 +56,87 @@ def filled(text: str, inner: Mapping[str, ast.expr]) -> ast.expr:
     return tree
 
 
-class _Shorter(ast.NodeTransformer):
-    """`sqrt(sum(x**2))` as `norm(x)`."""
+PATTERNS = {
+    "sum(u0, axis=1, keepdims=True)[:, 0]": "sum(u0, axis=1)",
+    "norm(u0, axis=1, keepdims=True)[:, 0]": "norm(u0, axis=1)",
+    "sum(u0, axis=1, keepdims=True)[:, 0, :]": "sum(u0, axis=1)",
+    "u0[:, None][:, 0]": "u0",
+    "sum(sum(u0, axis=0))": "sum(u0)",
+    "sum(sum(u0, axis=1))": "sum(u0)",
+    "sqrt(sum(u0**2))": "norm(u0)",
+    "sqrt(sum(u0**2, axis=0))": "norm(u0, axis=0)",
+    "sqrt(sum(u0**2, axis=1))": "norm(u0, axis=1)",
+    "sqrt(sum(u0**2, axis=1, keepdims=True))": "norm(u0, axis=1, keepdims=True)",
+    "1 - sigmoid(-u0)": "sigmoid(u0)",
+    "1 - sigmoid(-u0 @ u1)": "sigmoid(u0 @ u1)",
+    "u0.T.T": "u0",
+}
+"""What is written in fewer words, once what stands in it is."""
 
-    def visit_Call(self, node: ast.Call) -> ast.expr:
+
+class _Shorter(ast.NodeTransformer):
+    """Patterns by their names, from the inside out; `symmetric` are matrices that need no `.T`."""
+
+    def __init__(self, symmetric: Collection[str]) -> None:
+        self.symmetric = symmetric
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        """A node whose parts are shortened already."""
         self.generic_visit(node)
-        match node:
-            case ast.Call(
-                func=ast.Name(id="sqrt"),
-                args=[
-                    ast.Call(
-                        func=ast.Name(id="sum"),
-                        args=[ast.BinOp(left=inner, op=ast.Pow(), right=ast.Constant(value=2))],
-                        keywords=[],
-                    )
-                ],
-            ):
-                return call_tree("norm", inner)
+        if isinstance(node, ast.Attribute) and node.attr == "T" and self._equal(node.value):
+            return node.value
+        if isinstance(node, ast.expr):
+            for pattern, short in _patterns():
+                met: dict[str, ast.expr] = {}
+                if _meets(pattern, node, met):
+                    return filled(short, met)
         return node
 
+    def _equal(self, tree: ast.expr) -> bool:
+        """Whether a matrix equals its transpose."""
+        match tree:
+            case ast.Name(id=name):
+                return name in self.symmetric
+            case ast.Call(func=ast.Name(id="inv"), args=[inner]):
+                return self._equal(inner)
+            case ast.Call(func=ast.Name(id="eye"), args=[_]):
+                return True
+        return False
 
-def shorter(tree: ast.expr) -> ast.expr:
-    """A tree with patterns by their names."""
-    found: ast.expr = _Shorter().visit(tree)
+
+@cache
+def _patterns() -> tuple[tuple[ast.expr, str], ...]:
+    return tuple((parsed(long), short) for long, short in PATTERNS.items())
+
+
+def _meets(pattern: ast.AST, node: object, met: dict[str, ast.expr]) -> bool:
+    """Whether a tree has the form of a pattern; `met` gets what stands for its letters."""
+    if isinstance(pattern, ast.Name) and re.fullmatch(r"u\d", pattern.id):
+        if not isinstance(node, ast.expr):
+            return False
+        return ast.dump(met.setdefault(pattern.id, node)) == ast.dump(node)
+    if type(pattern) is not type(node):
+        return False
+    assert isinstance(node, ast.AST)
+    for name in pattern._fields:
+        a, b = getattr(pattern, name, None), getattr(node, name, None)
+        if name == "ctx":
+            continue
+        if isinstance(a, list) and isinstance(b, list):
+            if len(a) != len(b):
+                return False
+            if not all(_meets(x, y, met) for x, y in zip(a, b, strict=True)):
+                return False
+        elif isinstance(a, ast.AST):
+            if not _meets(a, b, met):
+                return False
+        elif a != b:
+            return False
+    return True
+
+
+def shorter(tree: ast.expr, symmetric: Collection[str] = ()) -> ast.expr:
+    """A tree with patterns by their names, and without transposes of what is `symmetric`."""
+    found = _Shorter(symmetric).visit(tree)
+    assert isinstance(found, ast.expr)
     return found

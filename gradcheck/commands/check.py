@@ -1,10 +1,13 @@
 """`gradcheck check`: is this derivative right? One answer, no file."""
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rich.text import Text
 
+from gradcheck.answers.working import between
 from gradcheck.commands.screen import say, screen
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.key import key
@@ -17,31 +20,54 @@ from gradcheck.report.findings import findings
 from gradcheck.report.judgements import line, told
 
 CODES = {"right": 0, "wrong": 1, "invalid": 2, "missing": 2, "needs-review": 3}
+LIST = re.compile(r"(?:[^=\[(]*=)?\s*[\[(⟨<](?P<inner>.*)[\])⟩>]\s*(?:\^?T|ᵀ)?", re.DOTALL)
+COMMA = re.compile(r"(?<!\d),|,(?!\d)|;")
+WORST = (0, 3, 1, 2)  # the exit code of several parts is the last of these
 
 
 def check_answer(
     expression: str, answer: str, given: Sequence[str], wrt: str | None, as_json: bool
 ) -> int:
-    """Judge and diagnose one answer; the exit code of the command. Raises GradcheckError."""
+    """Judge and diagnose one answer; the exit code of the command. Raises GradcheckError.
+
+    Where there are several inputs, `[2xy, x^2]` answers for each in turn.
+    """
     problem = question(expression, given, [wrt] if wrt else ())
     check_value(problem, given_point(problem))
-    if len(problem.parts) > 1:
-        names = ", ".join(problem.wrt)
-        raise GradcheckError(
-            f"by which of {names} is `{answer}` meant? - add --wrt {problem.wrt[0]}"
-        )
-    said = told(line(mark(key(problem), problem.parts[0], answer), problem.program.source), "full")
-    if as_json:
-        print(json.dumps(said, allow_nan=False))
-        return CODES[said["verdict"]]
+    names = [part.name for part in problem.parts]
+    answers = [answer] if len(names) == 1 else listed(answer)
+    if len(answers) != len(names):
+        known = ", ".join(names)
+        cure = f"add --wrt {names[0]}, or give one for each: `[..., ...]`"
+        raise GradcheckError(f"by which of {known} is `{answer}` meant? - {cure}")
+    held, source = key(problem), problem.program.source
+    codes = []
+    for part, each in zip(problem.parts, answers, strict=True):
+        said = told(line(mark(held, part, each), source), "full")
+        if as_json:
+            print(json.dumps(said, allow_nan=False))
+        else:
+            _show(said, source)
+        codes.append(CODES[said["verdict"]])
+    return max(codes, key=WORST.index)
+
+
+def listed(answer: str) -> list[str]:
+    """The answers in `[2xy, x^2]`, `(2xy, x^2)` or `∇f = 2xy, x^2`."""
+    found = LIST.fullmatch(answer)
+    inner = found["inner"] if found else answer
+    return [inner[slice(*place)].strip() for place in between(inner, COMMA, 0, len(inner))]
+
+
+def _show(said: Mapping[str, Any], source: str) -> None:
+    """The verdict on one part, as a person reads it."""
     out = screen()
     head = Text(said["verdict"], style=f"bold {STYLES[said['verdict']]}")
-    head.append(f"  d/d{said['part']} of {problem.program.source}", style="not bold default")
+    head.append(f"  d/d{said['part']} of {source}", style="not bold default")
     out.print(head, soft_wrap=True)
     if said["understood"]:
         say(out, f"understood  {said['understood']}")
-    for words in findings(said, problem.program.source):
+    for words in findings(said, source):
         say(out, words)
     for remark in said["remarks"] or ():
         say(out, remark, "dim")
-    return CODES[said["verdict"]]

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console, RenderableType
-from rich.text import Text
 
 from gradcheck.closed_forms.shown import Shown
 from gradcheck.commands.screen import screen
@@ -120,17 +119,26 @@ def _value(problem: Problem, how: How) -> Solved:
 
 def _forms(problem: Problem, point: Point, verdict: Verdict) -> Shown:
     """The gradients of arrays as formulas, where reverse mode bears them out."""
-    if verdict.verdict != "agree" or all(i.shape == () for i in problem.inputs.values()):
+    if all(i.shape == () for i in problem.inputs.values()):
+        return _branches(problem, point, verdict)
+    if verdict.verdict != "agree":
         return NOT_SHOWN
     from gradcheck.derivation.forms import shown  # noqa: PLC0415
 
     return shown(problem, point, verdict.opinions["reverse"].gradients)
 
 
+def _branches(problem: Problem, point: Point, verdict: Verdict) -> Shown:
+    """The derivatives of a program of single numbers, and where each of them holds."""
+    if verdict.verdict not in ("agree", "kink"):
+        return NOT_SHOWN
+    from gradcheck.derivation.branches import branches  # noqa: PLC0415
+
+    return Shown(branches=branches(problem, point, verdict))
+
+
 def _steps(problem: Problem, point: Point) -> RenderableType:
-    """The chain rule written out, where one number is differentiated once."""
-    if problem.has_rows:
-        return Text("steps are shown of the first derivatives of one number only", style="dim")
+    """The chain rule written out."""
     from gradcheck.derivation import derive  # noqa: PLC0415
     from gradcheck.report.steps import steps_shown  # noqa: PLC0415
 

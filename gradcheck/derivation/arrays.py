@@ -8,7 +8,8 @@ import numpy as np
 
 from gradcheck.closed_forms.derive import PREFIX
 from gradcheck.closed_forms.slopes import NoText
-from gradcheck.derivation.forms import COTANGENT, chained, rows_in
+from gradcheck.derivation.forms import chained, rows_in
+from gradcheck.derivation.run import COTANGENT
 from gradcheck.engine.backward import RIGHT
 from gradcheck.engine.tape import Leaf, Node
 from gradcheck.engine.tensor import Tensor, bare

@@ -1,44 +1,33 @@
 """The closed form of every gradient of a problem, as text in the program's own names."""
 
-import ast
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gradcheck.answers import read_formula
 from gradcheck.answers.matrices import rows_named
-from gradcheck.closed_forms.again import jacobians, with_gradient
-from gradcheck.closed_forms.derive import cotangents, gradients, inlined
+from gradcheck.closed_forms.derive import cotangents, inlined
 from gradcheck.closed_forms.index import Named, Product, Sum
 from gradcheck.closed_forms.indexed import Writer
 from gradcheck.closed_forms.indexed import value as index_value
 from gradcheck.closed_forms.notation import Latex, Notation, sizes_in
-from gradcheck.closed_forms.printing import Printer
 from gradcheck.closed_forms.shown import Shown
-from gradcheck.closed_forms.simplify import simplified
 from gradcheck.closed_forms.slopes import NoText
-from gradcheck.closed_forms.steps import Spelling, Step, read
-from gradcheck.closed_forms.table import define
-from gradcheck.engine.tape import Node
-from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.derivation.run import COTANGENT, Derivation, derivation, steps_of
 from gradcheck.errors import GradcheckError, TextError
-from gradcheck.language import Budget, check_program, executing
+from gradcheck.language import Budget, check_program
 from gradcheck.language.kinds import FORMULAS, KINDS, VOCABULARY
-from gradcheck.language.running.run import Outcome, run
-from gradcheck.opinions.opinion import Array, Estimate, estimate, pair
-from gradcheck.opinions.tape import Tape, record
+from gradcheck.language.running.run import run
+from gradcheck.opinions.opinion import Array, Estimate, estimate
+from gradcheck.opinions.tape import Tape
 from gradcheck.problem.record import Point, Problem
 
 __all__ = ["derived", "matrix_forms", "rows_in", "shown"]
 
 LONGEST = 400  # characters; a longer text is not read by anybody
 AGREES = 1e-9  # of the largest entry: text in float64 against a gradient in float64
-COTANGENT = "cotangent"
 MATRIX = 2  # axes
 
 
@@ -49,38 +38,50 @@ def matrix_forms(problem: Problem, point: Point, judged: Mapping[str, Estimate])
     kept only if it gives the gradient that was `judged` at the point. Where the value is no scalar
     there is none: an answer cannot name the cotangent.
     """
+    found = _found(problem, point)
+    return {} if found is None else _trusted(found, judged)
+
+
+def _found(problem: Problem, point: Point) -> Derivation | None:
+    """The run in index notation, where it can be said and asked."""
     if problem.cotangent is not None:
-        return {}
-    point, problem = problem.given(point), problem.plain
+        return None
     try:
-        texts = derived(problem, point)
-    except (NoText, GradcheckError):
-        return {}
-    names = _values(problem, point)
+        found = derivation(problem.plain, problem.given(point))
+        _ = found.gradients
+    except (NoText, GradcheckError, LookupError, ValueError, TypeError):  # an unusual parameter
+        return None
+    return found
+
+
+def _trusted(found: Derivation, judged: Mapping[str, Estimate]) -> dict[str, str]:
+    """The texts that give what was judged."""
     return {
         part: text
-        for part, text in texts.items()
-        if part in judged and len(text) <= LONGEST and _gives(text, names, judged[part])
+        for part, text in _texts(found).items()
+        if part in judged and len(text) <= LONGEST and _gives(text, found.values, judged[part])
     }
 
 
 def shown(problem: Problem, point: Point, judged: Mapping[str, Estimate]) -> Shown:
     """The forms that can be trusted, in each notation in which they are read as what they say."""
-    texts = matrix_forms(problem, point, judged)
-    names = _values(problem.plain, problem.given(point)) if texts else {}
-    arrays = {name: np.asarray(value) for name, value in names.items()}
+    found = _found(problem, point)
+    if found is None:
+        return Shown()
+    texts = _trusted(found, judged)
+    arrays = {name: np.asarray(value) for name, value in found.values.items()}
     axes = {name: array.ndim for name, array in arrays.items()}
     rows = rows_in(texts.values(), {name: array.shape for name, array in arrays.items()})
 
     def kept(notation: Notation) -> dict[str, str]:
         written = {part: notation.written(text) for part, text in texts.items()}
-        pairs = {part: _understood(text, arrays) for part, text in written.items()}
-        found = {p: t for p, t in pairs.items() if t and _gives(t, names, judged[p])}
-        return {part: written[part] for part in found}
+        read = {part: _understood(text, arrays) for part, text in written.items()}
+        same = {p for p, t in read.items() if t == texts[p]}
+        given = {p for p in read.keys() - same if read[p] and _gives(read[p], arrays, judged[p])}
+        return {part: text for part, text in written.items() if part in same | given}
 
-    plain, own = problem.given(point), problem.plain
     others = {name: g for name, g in judged.items() if not is_matrix_form(texts.get(name, ""), g)}
-    indexed = index_forms(own, plain, others) if others else {}
+    indexed = _indexed(found, others) if others else {}
     rows = rows if texts.keys() - indexed.keys() else {}
     return Shown(texts, kept(Notation(axes, rows)), kept(Latex(axes)), indexed, axes, rows)
 
@@ -111,77 +112,28 @@ def rows_in(texts: Iterable[str], shapes: Mapping[str, tuple[int, ...]]) -> dict
 
 def derived(problem: Problem, point: Point) -> dict[str, str]:
     """The texts as they are derived; NoText where an op of the program has no index form."""
-    gradients, printer, _ = _derivation(problem, point)
+    return _texts(derivation(problem, point))
+
+
+def _texts(found: Derivation) -> dict[str, str]:
     texts = {}
-    for part, whole in gradients.items():
+    for part, whole in found.gradients.items():
         with suppress(NoText, LookupError, ValueError):  # what cannot be printed is left out
-            texts[part] = printer.text(whole, "" if problem.has_rows else part)
+            texts[part] = found.printer.text(whole, "" if found.problem.has_rows else part)
     return texts
 
 
-def index_forms(problem: Problem, point: Point, judged: Mapping[str, Estimate]) -> dict[str, str]:
+def _indexed(of: Derivation, judged: Mapping[str, Estimate]) -> dict[str, str]:
     """The gradients in index notation, `[i,j] = Σ_{k} A[i,k]·B[k,j]`, each read again."""
-    try:
-        gradients, printer, taken = _derivation(problem, point)
-    except (NoText, GradcheckError):
-        return {}
-    names, found = _values(problem, point), {}
-    for part, whole in gradients.items():
+    names, found = of.values, {}
+    taken = frozenset({*names, *(step.name for step in of.steps)})
+    for part, whole in of.gradients.items():
+        if part not in judged:
+            continue
         with suppress(GradcheckError, NoText, LookupError, ValueError, TypeError, SyntaxError):
-            places, text = Writer(printer, frozenset(taken | names.keys())).text(whole)
-            long = len(text) > LONGEST
-            if part in judged and not long and _is(index_value(text, places, names), judged[part]):
+            places, text = Writer(of.printer, taken).text(whole)
+            if len(text) <= LONGEST and _is(index_value(text, places, names), judged[part]):
                 found[part] = f"[{places}] = {text}" if places else f"= {text}"
-    return found
-
-
-def _derivation(problem: Problem, point: Point) -> tuple[dict[str, Sum], Printer, set[str]]:
-    """Every part's gradient in index notation, in names of the program; how it is printed."""
-    outcomes: list[Outcome] = []
-
-    def function(kind: str, inputs: Mapping[str, Any]) -> Any:
-        outcomes.append(problem.outcome_on(kind, inputs))
-        return outcomes[-1].value
-
-    case = replace(problem.case(point), function=function, where=executing)
-    tape = record(replace(case, wrt=tuple(case.inputs)))
-    if tape is None:
-        raise NoText("a value that depends on no input")
-    names = _names(tape, outcomes[-1].names)
-    spelling = Spelling(
-        names,
-        partial(_text, problem.program.source),
-        partial(_array, names, problem.program.source),
-    )
-    steps = list(read(tape, define, spelling).values())
-    printer = Printer(_Sizes(steps).text)
-    wholes = _of_every_entry(problem, steps) if problem.has_rows else _of_one(problem, steps)
-    return wholes, printer, {step.name for step in steps}
-
-
-def _of_one(problem: Problem, steps: list[Step]) -> dict[str, Sum]:
-    """The gradients of one number, or of a value with its cotangent."""
-    end = steps[-1]
-    shown = Named(COTANGENT, end.axes)
-    seed = Product(factors=(shown,)) if any(n != 1 for n in end.shape) else Product()
-    found = gradients(steps, Sum((seed,), end.axes))
-    hidden = {step.name: step for step in steps if step.hidden}
-    wanted = [step.name for step in steps if step.name in problem.wrt]
-    return {name: simplified(inlined(found[name], hidden)) for name in wanted}
-
-
-def _of_every_entry(problem: Problem, steps: list[Step]) -> dict[str, Sum]:
-    """A Jacobian by each input, or the blocks of a Hessian."""
-    whole = {"": steps}
-    if problem.order == 2:
-        whole = {name: with_gradient(steps, name) for name in problem.wrt}
-    found = {}
-    for first, recorded in whole.items():
-        hidden = {step.name: step for step in recorded if step.hidden}
-        for name, g in jacobians(recorded).items():
-            if name in problem.wrt[problem.wrt.index(first) if first else 0 :]:
-                part = pair(first, name) if first else name
-                found[part] = simplified(inlined(g, hidden))
     return found
 
 
@@ -193,111 +145,35 @@ def chained(
     A gradient is called `cotangent_of_H`; `values` are the arrays of all names in the texts. What
     has no text, or one that does not give its array when read again, is left out.
     """
-    names = _names(tape, dict(values) | dict(variables))
-    spelling = Spelling(
-        names,
-        partial(_text, problem.program.source),
-        partial(_array, names, problem.program.source),
-    )
-    steps = list(read(tape, define, spelling).values())
+    steps = steps_of(problem, tape, dict(values) | dict(variables))
     end = steps[-1]
     seed = Product(factors=(Named(COTANGENT, end.axes),)) if end.shape else Product()
     hidden = {step.name: step for step in steps if step.hidden}
-    printer = Printer(_Sizes(steps).text)
+    whole = Derivation(problem, steps, values)
     found = {}
     for step, name, g in cotangents(steps, Sum((seed,), end.axes), hidden=False):
         if step is end or step.hidden or name not in values:
             continue
         with suppress(NoText, LookupError, ValueError):  # what cannot be printed is left out
-            text = printer.text(simplified(inlined(g, hidden)), step.name)
+            text = whole.printer.text(whole.known.said(inlined(g, hidden)), step.name)
             if len(text) <= LONGEST and _gives(text, values, estimate(values[name], 0.0)):
                 found[step.name] = text
     return found
 
 
-def _names(tape: Tape, variables: Mapping[str, Any]) -> dict[Any, str]:
-    """The program's names of nodes, and (by their bytes) of arrays that are constants."""
-    names: dict[Any, str] = {}
-    for name, value in variables.items():
-        if isinstance(value, Tensor) and value.requires_grad:
-            names.setdefault(value._step(), name)
-        elif isinstance(value, Tensor | np.ndarray) and np.ndim(value):
-            names.setdefault(np.asarray(bare(value)).tobytes(), name)
-    return {node: name for node, name in names.items() if name not in tape.leaves}
-
-
-SIZE = re.compile(r"[A-Za-z_]\w*(\.shape\[\d+\]|\.size)?")
-
-
-def _text(source: str, node: Node, i: int) -> str:
-    """`X.shape[0]`, a name or `sqrt(3)` where the program writes a number so; else nothing."""
-    if node.span is None:
-        return ""
+def value_of(text: str, names: Mapping[str, Any]) -> Array | None:
+    """What a text comes to, read as a program; None where it is none."""
     try:
-        tree = ast.parse(source[slice(*node.span)].strip(), mode="eval").body
-    except SyntaxError:
-        return ""
-    side = (tree.left, tree.right)[i] if isinstance(tree, ast.BinOp) and i < 2 else None
-    text = "" if side is None else ast.unparse(side)
-    return text if SIZE.fullmatch(text) or (side is not None and _is_constant(side)) else ""
-
-
-def _array(names: Mapping[Any, str], source: str, node: Node, i: int, value: Any) -> str:
-    """The name of a constant array; else its text in the call that it is given to."""
-    if not value.ndim:
-        return ""
-    if value.tobytes() in names:
-        return names[value.tobytes()]
-    if node.span is None:
-        return ""
-    try:
-        tree = ast.parse(source[slice(*node.span)].strip(), mode="eval").body
-        whole = ast.parse(source)
-    except SyntaxError:
-        return ""
-    match tree:
-        case ast.Call(func=ast.Name(), args=given):
-            sides: Sequence[ast.expr] = given
-        case ast.BinOp(left=left, right=right):
-            sides = (left, right)
-        case _:
-            return ""
-    if i >= len(sides):
-        return ""
-    stores = [n.id for n in ast.walk(whole) if isinstance(n, ast.Name) and _is_stored(n)]
-    read = {n.id for n in ast.walk(sides[i]) if isinstance(n, ast.Name)}
-    return "" if any(stores.count(name) > 1 for name in read) else ast.unparse(sides[i])
-
-
-def _is_stored(name: ast.Name) -> bool:
-    return isinstance(name.ctx, ast.Store)
-
-
-def _is_constant(side: ast.expr) -> bool:
-    """Whether a text is a function of plain numbers, `sqrt(3)`."""
-    called = {id(n.func) for n in ast.walk(side) if isinstance(n, ast.Call)}
-    names = [n for n in ast.walk(side) if isinstance(n, ast.Name)]
-    return bool(called) and all(id(n) in called for n in names)
-
-
-def _values(problem: Problem, point: Point) -> dict[str, Any]:
-    """What the names of a text mean at a point: inputs, the program's values, the cotangent."""
-    floats = {name: np.array(value, dtype=np.float64) for name, value in point.items()}
-    own = problem.outcome_on("float", {name: value.copy() for name, value in floats.items()})
-    values = {n: v for n, v in own.names.items() if isinstance(v, np.ndarray | np.number | float)}
-    if problem.cotangent is not None:
-        values[COTANGENT] = np.array(problem.cotangent, dtype=np.float64)
-    return values | {name: value[()] for name, value in floats.items()}
+        program = check_program(text, declared=tuple(names), vocabulary=VOCABULARY)
+        return np.asarray(run(program, names, KINDS["float"], Budget()).value, dtype=np.float64)
+    except (GradcheckError, TypeError, ValueError):
+        return None
 
 
 def _gives(text: str, names: Mapping[str, Any], judged: Estimate) -> bool:
     """Whether a text, read again, is the gradient."""
-    try:
-        program = check_program(text, declared=tuple(names), vocabulary=VOCABULARY)
-        found = np.asarray(run(program, names, KINDS["float"], Budget()).value, dtype=np.float64)
-    except (GradcheckError, TypeError, ValueError):
-        return False
-    return _is(found, judged)
+    found = value_of(text, names)
+    return found is not None and _is(found, judged)
 
 
 def _is(found: Array, judged: Estimate) -> bool:
@@ -305,21 +181,3 @@ def _is(found: Array, judged: Estimate) -> bool:
     due = np.asarray(judged.value)
     room = AGREES * np.max(np.abs(due), initial=1e-300) + np.asarray(judged.error)
     return found.shape == due.shape and bool(np.all(np.abs(found - due) <= room))
-
-
-class _Sizes:
-    """Products of sizes as people write them: `Y.size` where one tensor has them all."""
-
-    def __init__(self, steps: Sequence[Step]) -> None:
-        self._wholes = {
-            tuple(sorted(step.sizes)): step.name
-            for step in reversed(steps)
-            if not step.hidden and len(step.shape) > 1
-        }
-
-    def text(self, names: Sequence[str]) -> str:
-        """The text of a product of sizes."""
-        whole = self._wholes.get(tuple(sorted(names)))
-        if whole is not None:
-            return f"{whole}.size"
-        return names[0] if len(names) == 1 else f"({'*'.join(names)})"

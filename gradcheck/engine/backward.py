@@ -5,7 +5,7 @@ sums away what broadcasting had stretched, **accumulate** adds where paths meet.
 the functions below; a mistake is one of them said wrong at one site.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush, heappushpop
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 from numpy import float64, ndarray
 
 from gradcheck.engine import native
+from gradcheck.engine.blocks import is_large, pulled
 from gradcheck.engine.tape import NUMBER, Leaf, Node, Step, expect_saved
 from gradcheck.ops.row import passed
 
@@ -21,6 +22,7 @@ Shape = tuple[int, ...]
 Position = int
 
 SUM = np.add.reduce
+NONE: Mapping[str, Any] = {}
 
 
 def seed(root: Step, g: Any) -> Any:
@@ -35,6 +37,8 @@ def pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
     if rule is None:
         raise RuntimeError(f"derivative for {node.op.name} is not implemented")
     params = node.params
+    if is_large(g):
+        return pulled(node.op, rule, g, y, operands, params)
     return rule(g, y, *operands, **params) if params else rule(g, y, *operands)
 
 
@@ -139,7 +143,11 @@ def walk(  # noqa: PLR0912, PLR0915 - one loop: this is where the time goes
                 if edge is ahead:
                     coming = verbs.accumulate(edge, coming, piece)
                 elif edge in arrived:
-                    arrived[edge] = verbs.accumulate(edge, arrived[edge], piece)
+                    held = arrived[edge]
+                    if plainly and type(edge) is not Node and _alike(held, piece):
+                        np.add(held, piece, held)  # what has landed at a leaf is its own
+                    else:
+                        arrived[edge] = verbs.accumulate(edge, held, piece)
                 elif type(edge) is not Node:
                     arrived[edge] = _own(piece, plainly and piece is not g)
                 elif ahead is None:
@@ -184,6 +192,8 @@ def _piece(  # noqa: PLR0917 - by position: it is called for every edge
         piece = verbs.pull(node, i, g, y, operands)
         if piece is None:
             return None
+    elif is_large(g):
+        piece = pulled(node.op, rule, g, y, operands, NONE)
     elif len(operands) == 2:
         piece = rule(g, y, operands[0], operands[1])
     else:
@@ -194,6 +204,16 @@ def _piece(  # noqa: PLR0917 - by position: it is called for every edge
     if (type(piece) is float64 and form is NUMBER) or native.has_form(piece, form):
         return piece
     return fit(node, i, piece)
+
+
+def _alike(a: Any, b: Any) -> bool:
+    """Whether two cotangents are arrays of one form."""
+    return (
+        type(a) is ndarray
+        and type(b) is ndarray
+        and a.dtype == b.dtype
+        and native.has_shape(a, b.shape)
+    )
 
 
 def _seeded(roots: Roots, verbs: Verbs) -> dict[Step, Any]:

@@ -71,6 +71,27 @@ MAKERS: Mapping[str, Maker] = {
 """Arrays from nothing, by PyTorch's names."""
 
 
+def one_hot_array(labels: Any, num_classes: int = -1) -> Array:
+    """Ones at the places of the classes, whole numbers; as many classes as are seen by default.
+
+    Raises RuntimeError, in PyTorch's words, for a class out of bounds.
+    """
+    places = np.asarray(bare(labels))
+    if places.dtype.kind not in "iu":
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if np.min(places, initial=0) < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    count = int(np.max(places, initial=-1)) + 1 if num_classes == -1 else index(num_classes)
+    if np.max(places, initial=-1) >= count:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return np.asarray(places[..., None] == np.arange(count)).astype(np.int64)
+
+
+def one_hot(labels: Any, num_classes: int = -1) -> Tensor:
+    """`F.one_hot(labels, 3)`."""
+    return tensor(one_hot_array(labels, num_classes))
+
+
 class Generator:
     """A seeded source of numbers; the seed 0 until `manual_seed` is called.
 

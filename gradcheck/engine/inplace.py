@@ -92,8 +92,10 @@ def _refuse_overlap(region: Any, others: tuple[Any, ...]) -> None:
 
 def _overlaps_itself(a: Any) -> bool:
     """Whether entries share their memory: those that an expanded axis repeats."""
-    return isinstance(a, np.ndarray) and any(
-        n > 1 and step == 0 for n, step in zip(a.shape, a.strides, strict=True)
+    return (
+        isinstance(a, np.ndarray)
+        and a.size > 0  # of nothing NumPy says any strides
+        and any(n > 1 and step == 0 for n, step in zip(a.shape, a.strides, strict=True))
     )
 
 

@@ -90,6 +90,8 @@ def _in_numpys_words(method: Callable[..., Any], name: str) -> Callable[..., Any
 
     def careful(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         if differing.meant(args, kwargs):
+            if differing.here:
+                return COMPOUNDS[differing.here](self, *args, **kwargs)
             raise TypeError(f"{name}: {differing.cure}; `axis=` has NumPy's meaning")
         return method(self, *args, **kwargs)
 

@@ -1,6 +1,5 @@
 """Layers and losses in PyTorch's spelling, and what a user's own are made of: `Module`."""
 
-import math
 import warnings
 from collections.abc import Iterator, Mapping
 from textwrap import indent
@@ -11,9 +10,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from gradcheck.engine.autograd import tensor
-from gradcheck.engine.factories import GENERATOR
 from gradcheck.engine.landing import clear
-from gradcheck.engine.tensor import Tensor, apply, bare
+from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.ops import COMPOUNDS, TABLE
 from gradcheck.ops.row import spelled
 
@@ -44,6 +42,9 @@ def is_parameter(value: Any) -> bool:
 
 class Module:
     """Subclass it with `__init__` and `forward`; parameters and modules are found as attributes."""
+
+    training = True
+    """What `train()` and `eval()` say; a normalisation of batches looks at it."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What `forward` makes of the arguments."""
@@ -83,12 +84,16 @@ class Module:
         clear(self.parameters(), set_to_none)
 
     def train(self, mode: bool = True) -> "Module":
-        """Itself: nothing here acts otherwise in training."""
+        """Itself, from now on in training or not, with all that it holds."""
+        self.training = mode
+        for value in vars(self).values():
+            if isinstance(value, Module):
+                value.train(mode)
         return self
 
     def eval(self) -> "Module":
-        """Itself."""
-        return self
+        """Itself, no longer in training."""
+        return self.train(False)
 
     def __repr__(self) -> str:
         """As PyTorch prints a module, its members indented."""
@@ -112,10 +117,10 @@ class Sequential(Module):
         return x
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(vars(self).values())
+        return (module for name, module in vars(self).items() if name.isdigit())
 
     def __len__(self) -> int:
-        return len(vars(self))
+        return sum(1 for _ in self)
 
     def __getitem__(self, k: int) -> Any:
         return list(self)[k]
@@ -229,63 +234,56 @@ class Flatten(Applied):
     settings = MappingProxyType({"start_dim": 1, "end_dim": -1})
 
 
+class Pool(Applied):
+    """A number for each window along the last axes; windows lie side by side by default."""
+
+    settings = MappingProxyType({"kernel_size": None, "stride": None, "padding": 0})
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """The settings, by position or name; raises TypeError where no size is said."""
+        super().__init__(*args, **kwargs)
+        if self.chosen["kernel_size"] is None:
+            raise TypeError(f"{type(self).__name__} needs the size of a window: kernel_size=2")
+        if self.chosen["stride"] is None:
+            self.chosen["stride"] = self.chosen["kernel_size"]
+
+
+class MaxPool1d(Pool):
+    """The largest of each window along the last axis."""
+
+    row = "max_pool1d"
+    settings = MappingProxyType({**Pool.settings, "dilation": 1, "ceil_mode": False})
+
+
+class MaxPool2d(MaxPool1d):
+    """The largest of each window over the last two axes."""
+
+    row = "max_pool2d"
+
+
+class AvgPool1d(Pool):
+    """The mean of each window along the last axis."""
+
+    row = "avg_pool1d"
+
+    def __repr__(self) -> str:
+        """As PyTorch prints it: each number as a tuple."""
+        chosen = (f"{k}={v if isinstance(v, tuple) else (v,)}" for k, v in self.chosen.items())
+        return f"AvgPool1d({', '.join(chosen)})"
+
+
+class AvgPool2d(Pool):
+    """The mean of each window over the last two axes."""
+
+    row = "avg_pool2d"
+
+
 APPLIED: Mapping[str, type[Applied]] = {
     each.__name__: each
     for each in (ReLU, Tanh, Sigmoid, LeakyReLU, ELU, GELU, SiLU, Softplus, Softmax, LogSoftmax,
-                 Flatten)
+                 Flatten, MaxPool1d, MaxPool2d, AvgPool1d, AvgPool2d)
 }  # fmt: skip
 """Functions as modules, by PyTorch's names."""
-
-
-class Linear(Module):
-    """`x @ W.T + b`; weights as given, or drawn evenly from ±1/√in_features.
-
-    The seed is the given one, or follows `manual_seed`: another one for each layer.
-    """
-
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        bias: Any = True,
-        *,
-        weight: Any = None,
-        seed: int | None = None,
-    ) -> None:
-        """`weight` is (out_features, in_features); `bias` the numbers themselves, True or False."""
-        self.in_features, self.out_features = in_features, out_features
-        bound = 1 / math.sqrt(in_features) if in_features else 0.0
-        rng = np.random.default_rng(GENERATOR.seed_of_layer() if seed is None else seed)
-        drawn = rng.uniform(-bound, bound, (out_features, in_features))
-        self.weight = self._parameter("weight", drawn if weight is None else weight, drawn.shape)
-        self.bias: Tensor | None = None
-        if bias is not False and bias is not None:
-            numbers = rng.uniform(-bound, bound, out_features) if bias is True else bias
-            self.bias = self._parameter("bias", numbers, (out_features,))
-
-    def _parameter(self, name: str, numbers: Any, shape: tuple[int, ...]) -> Tensor:
-        values = np.asarray(bare(numbers), dtype=np.float64)
-        if values.shape != shape:
-            raise ValueError(f"the {name} of this layer has the shape {shape}; {values.shape} came")
-        return Parameter(values)
-
-    def forward(self, x: Any) -> Tensor:
-        """The layer applied to the last axis of x."""
-        if x.shape[-1] != self.in_features:
-            rows = math.prod(x.shape[:-1])
-            raise RuntimeError(
-                f"mat1 and mat2 shapes cannot be multiplied ({rows}x{x.shape[-1]} and "
-                f"{self.in_features}x{self.out_features})"
-            )
-        product = apply(TABLE["matmul"], (x, np.transpose(self.weight)), {})
-        return product if self.bias is None else apply(TABLE["add"], (product, self.bias), {})
-
-    def __repr__(self) -> str:
-        """As PyTorch prints it."""
-        return (
-            f"Linear(in_features={self.in_features}, out_features={self.out_features}, "
-            f"bias={self.bias is not None})"
-        )
 
 
 class _Loss(Module):

@@ -15,6 +15,7 @@ import numpy as np
 from numpy import float64, ndarray
 
 from gradcheck.engine import native, views
+from gradcheck.engine.blocks import in_blocks, is_large, is_long
 from gradcheck.engine.recording import UNUSUAL
 from gradcheck.engine.state import State, cell_of, step_of, wrapped
 from gradcheck.engine.tape import NUMBER, Node, noted, stand_in
@@ -57,6 +58,7 @@ def of_one(row: Op) -> Quick:
     named, swift = row.forward, OPERATOR.get(row.forward, row.forward)
     (keep,), keep_y = row.keeps(ONE)
     may_look = not row.elementwise
+    long = row.elementwise and is_long(named)
 
     def quick(t: Any, params: Mapping[str, Any] = NONE) -> Tensor:
         x: State = t
@@ -66,7 +68,10 @@ def of_one(row: Op) -> Quick:
         forward = row.forward
         if forward is named:
             forward = swift
-        y = forward(u, **params) if params else forward(u)
+        if long and is_large(u):
+            y = in_blocks(forward, (u,), params)
+        else:
+            y = forward(u, **params) if params else forward(u)
         if type(y) is not ndarray and type(y) is not float64:
             y = solid(y)
         if may_look and _looks(y, u):

@@ -2,7 +2,7 @@
 # With binding, `State.requires_grad_(3)` would take the 3 for a State and crash.
 """What a tensor holds: value, place on the tape, gradient, count of writes; how it is recorded."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from gradcheck.engine.printing import Size
 from gradcheck.engine.recording import MODE
 from gradcheck.engine.tape import (
     Form,
+    Kept,
     Leaf,
     Node,
     Step,
@@ -126,6 +127,16 @@ class State:
         """One of the views that a function gives together: none of them may be written alone."""
         if self._view is not None:
             self._view.origin = f"{maker} {index}"
+        return self
+
+    def _keeping(self, kept: Iterable[Any]) -> Self:
+        """Let backward be refused, as PyTorch's is, where one of these is overwritten before."""
+        node, watch = self._node, tuple[Any, ...]()
+        for t in kept:
+            if isinstance(t, State):
+                watch += (Kept(t._value, t._node), t._cell, t._cell[0])
+        if node is not None and watch:
+            node.watch = watch if node.watch is None else watch + node.watch
         return self
 
     def _share(self) -> None:

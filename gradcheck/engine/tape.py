@@ -36,8 +36,9 @@ class Node:
     """One op on the tape: its row, the edges to its operands' nodes, and what its VJPs will read.
 
     `forms[i]` is the (shape, dtype) of operand i, None for a plain number; `edges[i]` is None for
-    a constant; `watch` has the operand (-1 for the value), its version cell and the version that
-    was saved, one operand behind the other, and is None where nothing was saved.
+    a constant; `watch` has the operand (-1 for the value, `Kept` for what is none of the two), its
+    version cell and the version that was saved, one operand behind the other, and is None where
+    nothing was saved.
     """
 
     __slots__ = (
@@ -118,6 +119,16 @@ class Node:
             self.watch = ()
 
 
+class Kept:
+    """What PyTorch's node of a formula keeps, and ours does not: by shape and maker."""
+
+    __slots__ = ("maker", "stand_in")
+
+    def __init__(self, value: Any, maker: Any) -> None:
+        """The shape of a value, and the node that made it."""
+        self.stand_in, self.maker = blank(value), maker
+
+
 class Leaf:
     """PyTorch's AccumulateGrad: the end of a path, where a gradient lands in `.grad`."""
 
@@ -182,8 +193,11 @@ def watched_cells(node: Node) -> dict[int, list[Any]]:
     return dict(zip(watch[::3], watch[1::3], strict=True))
 
 
-def _changed(node: Node, i: int, cell: list[Any], version: int) -> str:
+def _changed(node: Node, i: Any, cell: list[Any], version: int) -> str:
     """PyTorch's words for a saved tensor (operand i, or the value: -1) that was overwritten."""
+    if type(i) is Kept:
+        origin = i.maker.name() if isinstance(i.maker, Node) else ""
+        return advice.changed(i.stand_in, cell[1] or origin, cell[0], version)
     value = node.y if i < 0 else (node.operands or ())[i]
     maker = node if i < 0 else node.edges[i]
     origin = maker.name() if isinstance(maker, Node) else ""

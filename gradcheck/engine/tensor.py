@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from gradcheck.engine import advice, views
+from gradcheck.engine.blocks import evaluated
 from gradcheck.engine.conversions import Convertible, bare
 from gradcheck.engine.hooks import Hooked
 from gradcheck.engine.recording import MODE
@@ -147,7 +148,7 @@ def apply_to_any(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) 
         y = views.forward(row, operands[0], params)
     values = [t._value if type(t) is Tensor else constant(t) for t in operands]
     if not moving:
-        y = row.forward(*values, **params)
+        y = evaluated(row, values, params)
     if MODE.disturb is not None:
         y = MODE.disturb(row, y)
     out = Tensor(solid(y))

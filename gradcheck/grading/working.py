@@ -15,6 +15,7 @@ from flint import arb
 
 from gradcheck.answers import Formula, read_formula
 from gradcheck.answers.complaint import clipped
+from gradcheck.answers.piecewise import is_piecewise
 from gradcheck.answers.working import PLAIN, Step, steps, untaken
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.equivalence import At, Values, compare
@@ -64,9 +65,9 @@ def worked(key: Key, part: Part, answer: Any) -> list[Step]:
     """The steps of an answer that is given with working; none of one that is just an answer."""
     if not isinstance(answer, str) or part.form == "program" or part.name not in key.problem.wrt:
         return []
-    if PLAIN.fullmatch(answer):
+    if PLAIN.fullmatch(answer) or len(answer) > LONGEST or is_piecewise(answer):
         return []
-    found = _steps(key, part, answer) if len(answer) <= LONGEST else []
+    found = _steps(key, part, answer)
     if len(found) > MOST:
         return []
     if len(found) < 2:

@@ -9,6 +9,8 @@ import numpy as np
 import sympy
 from flint import arb
 
+from gradcheck.engine.factories import one_hot_array
+from gradcheck.engine.layers import LAYERS as HOLDING
 from gradcheck.engine.modules import APPLIED, LOSSES
 from gradcheck.engine.recording import MODE, enable_grad, no_grad
 from gradcheck.engine.tensor import Tensor, bare
@@ -38,6 +40,7 @@ MAKERS: dict[str, Callable[..., Any]] = {
         np.all(np.abs(a - b) <= atol + rtol * np.abs(b))
     ),
     "array_equal": np.array_equal,
+    "one_hot": one_hot_array,
     "isfinite": np.isfinite,
     "isnan": np.isnan,
     "shape": np.shape,
@@ -51,7 +54,7 @@ CONSTANTS: dict[str, tuple[float, sympy.Expr, Callable[[], arb]]] = {
 INTERNAL = frozenset({"getitem", "setitem", "scatter"})
 TENSOR_ATTRIBUTES = words(
     "T grad grad_fn is_leaf requires_grad shape ndim dtype size retains_grad weight bias data "
-    "next_functions"
+    "next_functions values indices weight_ih weight_hh bias_ih bias_hh"
 )
 TENSOR_METHODS = words(
     "backward detach item retain_grad requires_grad_ zero_ tolist step zero_grad parameters "
@@ -59,7 +62,7 @@ TENSOR_METHODS = words(
     "eval"
 )
 # A run that is recorded gives these their meaning; elsewhere a layer is a function of its input.
-LAYERS = words("Linear Sequential") | frozenset(LOSSES) | frozenset(APPLIED)
+LAYERS = words("Sequential") | frozenset(LOSSES) | frozenset(APPLIED) | frozenset(HOLDING)
 INITIAL = words(
     "constant_ zeros_ ones_ eye_ uniform_ normal_ xavier_uniform_ xavier_normal_ kaiming_uniform_ "
     "kaiming_normal_"

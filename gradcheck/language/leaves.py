@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator, Mapping
 
+from gradcheck.engine.layers import LAYERS
 from gradcheck.language.program import Program
 from gradcheck.language.rules.classes import kind_of, methods
 from gradcheck.language.rules.vocabulary import MODULE
@@ -48,10 +49,9 @@ def _made(path: str, call: ast.Call, classes: Classes) -> Iterator[str]:
     maker = dotted(call.func).rpartition(".")[2]
     if _is_leaf(call) or maker == "Parameter":
         yield path
-    elif maker == "Linear":
-        yield f"{path}.weight"
-        if not _off(call, "bias"):
-            yield f"{path}.bias"
+    elif maker in LAYERS:
+        held = LAYERS[maker].held
+        yield from (f"{path}.{name}" for name in held if not _is_without(call, name))
     elif maker == "Sequential":
         for k, each in enumerate(call.args):
             if isinstance(each, ast.Call):
@@ -77,6 +77,12 @@ def _is_leaf(call: ast.Call) -> bool:
         return True
     flag = _named(call, MADE)
     return isinstance(flag, ast.Constant) and flag.value is True
+
+
+def _is_without(call: ast.Call, name: str) -> bool:
+    """Whether a layer is made without a parameter."""
+    bare = _off(call, "affine") or _off(call, "elementwise_affine")
+    return bare or (name.startswith("bias") and _off(call, "bias"))
 
 
 def _off(call: ast.Call, name: str) -> bool:

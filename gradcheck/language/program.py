@@ -25,7 +25,8 @@ from gradcheck.language.uniform import uniform
 NODE = TypeVar("NODE", bound=ast.AST)
 PICKING = words(
     "cross_entropy nll_loss multi_margin_loss embedding gather index_select index_add index_copy "
-    "index_fill index_put scatter_add select select_scatter take take_along_axis take_along_dim"
+    "index_fill index_put scatter_add select select_scatter take take_along_axis take_along_dim "
+    "one_hot"
 )
 """The functions that take places, or the numbers of classes."""
 PICKERS = words("CrossEntropyLoss NLLLoss Embedding")

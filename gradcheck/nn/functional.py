@@ -2,14 +2,17 @@
 
 from typing import Any
 
+from gradcheck.engine.factories import one_hot
 from gradcheck.ops import everything
 from gradcheck.ops.differing import FUNCTIONALS
 from gradcheck.ops.methods import pytorchs
 
+__all__ = ["one_hot"]
+
 
 def __dir__() -> list[str]:
     """The ops."""
-    return sorted(everything())
+    return sorted({*everything(), "one_hot"})
 
 
 def __getattr__(name: str) -> Any:

@@ -46,6 +46,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "atanh": arb.atanh,
     "erf": arb.erf,
     "erfc": arb.erfc,
+    "erfinv": arb.erfinv,
     "gamma": arb.gamma,
     "loggamma": arb.lgamma,
     "polygamma": polygamma,

@@ -48,6 +48,19 @@ def symbolic(case: Case, *, write: bool = True, nodes: int = NODES) -> Opinion:
             return Opinion("symbolic", abstains=reason(error))
 
 
+def walked(case: Case) -> tuple[list[sympy.Expr], list[Symbolic]]:
+    """What was compared with zero on the way, as far as it can be written, and every number made.
+
+    Raises what the program raises, and Undecided.
+    """
+    with precision(START), _traced(equal=True, nodes=READABLE) as path:
+        root = contracted(case.function("symbolic", line.inputs(case.inputs, case.wrt)), None)
+        end = np.asarray(root, dtype=object).item()
+        nodes = line.line([end]) if isinstance(end, Symbolic) else []
+        compared = (written(difference, READABLE) for difference, _ in path)
+        return [expr for expr in compared if expr is not None], nodes
+
+
 @gradients_by_rows
 def gradients_at(case: Case, bits: int) -> dict[str, Array]:
     """The gradients as arbs at a precision, from the closed form of the path taken.

@@ -307,6 +307,7 @@ layer_norm = op(
     symbolic=Composed(_layer_norm_defined),
     ball=Composed(_layer_norm_defined),
     grad_fn="NativeLayerNormBackward0",
+    watches=(0, 1, 2),
     elementwise=False,
     operands=3,
     arrange=_layer,

@@ -16,10 +16,14 @@ UNKNOWN = object()
 
 
 class Differing(NamedTuple):
-    """When a call of PyTorch's is another thing than NumPy's, and what to write instead."""
+    """When a call of PyTorch's is another thing than NumPy's, and what to write instead.
+
+    `here` is the name of PyTorch's function where it is among ours: then that is called.
+    """
 
     meant: Meant
     cure: str
+    here: str = ""
 
 
 def _always(args: Sequence[Any], named: Mapping[str, Any]) -> bool:
@@ -75,18 +79,11 @@ DIVISOR = Differing(
     _without_divisor,
     "PyTorch divides by n - 1, NumPy by n: say `correction=1` or `correction=0`",
 )
-EXTREME = Differing(
-    _with_more,
-    "PyTorch gives values and places: write `amax(x, dim)` or `amin(x, dim)`, and for the larger "
-    "of two `maximum(a, b)`",
-)
-MEDIAN = Differing(
-    _always, "PyTorch takes the lower of two middle entries, NumPy their mean: `np.median`"
-)
-SORT = Differing(_always, "PyTorch gives values and places: `np.sort` gives the values")
-SPLIT = Differing(
-    _always, "PyTorch takes the length of a part, NumPy the number of parts: `np.split`"
-)
+MAX = Differing(_with_more, "", "max_along")
+MIN = Differing(_with_more, "", "min_along")
+MEDIAN = Differing(_always, "", "median_along")
+SORT = Differing(_always, "", "sort_along")
+SPLIT = Differing(_always, "", "split_along")
 CROSS = Differing(
     _without_axis(1),
     "PyTorch takes the first axis of length 3, NumPy the last axis: say `dim=...`",
@@ -99,8 +96,8 @@ FUNCTIONALS = {"pad": "pad_last", "unfold": "im2col"}
 FUNCTIONS: Mapping[str, Differing] = {
     "std": DIVISOR,
     "var": DIVISOR,
-    "max": EXTREME,
-    "min": EXTREME,
+    "max": MAX,
+    "min": MIN,
     "median": MEDIAN,
     "sort": SORT,
     "split": SPLIT,
@@ -134,8 +131,8 @@ LINALG: Mapping[str, Differing] = {
 METHODS: Mapping[str, Differing] = {
     "std": DIVISOR._replace(meant=_divided_along),
     "var": DIVISOR._replace(meant=_divided_along),
-    "max": EXTREME._replace(meant=along),
-    "min": EXTREME._replace(meant=along),
+    "max": MAX._replace(meant=along),
+    "min": MIN._replace(meant=along),
     "median": MEDIAN._replace(meant=_without_numpys_axis),
     "sort": SORT._replace(meant=_without_numpys_axis),
     "split": SPLIT._replace(meant=_without_numpys_axis),

@@ -9,6 +9,8 @@ from typing import Any
 
 from flint import arb
 
+from gradcheck.ops.row import Interval, Op
+
 Rule = Callable[..., Any]
 
 
@@ -91,3 +93,27 @@ def knots(kinks: tuple[float, ...] | str) -> Iterator[Rule]:
     else:
         for kink in kinks:
             yield lambda x, *_, kink=kink: x - kink
+
+
+def edges(row: Op) -> Iterator[tuple[int, float]]:
+    """Where an op's domain ends and where it has kinks: an argument's number, and its value."""
+    several = (row.domain,) if isinstance(row.domain, Interval) else row.domain
+    for i, interval in enumerate(several):
+        yield from ((i, bound) for bound in interval if float(bound).is_integer())
+    if not isinstance(row.kinks, str):
+        yield from ((0, kink) for kink in row.kinks)
+
+
+ENDLESS = {
+    "tan": "cos({}) != 0",
+    "sec": "cos({}) != 0",
+    "csc": "sin({}) != 0",
+    "cot": "sin({}) != 0",
+    "floor": "{} is no whole number",
+    "ceil": "{} is no whole number",
+    "trunc": "{} is no whole number",
+    "gamma": "{} is not 0, -1, -2, ...",
+    "loggamma": "{} is not 0, -1, -2, ...",
+    "digamma": "{} is not 0, -1, -2, ...",
+}
+"""Rows with poles or jumps without end, and the condition under which there is none."""

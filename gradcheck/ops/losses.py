@@ -341,6 +341,7 @@ nll_loss = op(
         lambda g, y, x, *given, target=None, reduction: -_share(g, x.shape, reduction) * x,
     ),
     grad_fn=_loss_name,
+    watches=(0,),
     elementwise=False,
     arrange=_classified,
     example=Example("nll_loss(a, [0, 2])", {"a": (2, 3)}),

@@ -105,6 +105,8 @@ def pytorchs(name: str) -> Callable[..., Any] | None:
 
     def careful(x: Any, *args: Any, **named: Any) -> Any:
         if "axis" not in named and differing.meant(args, named):
+            if differing.here:
+                return everything()[differing.here](x, *args, **named)
             raise TypeError(f"{name}: {differing.cure}; `axis=` has NumPy's meaning")
         return found(x, *args, **named)
 

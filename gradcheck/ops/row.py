@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from inspect import Signature, signature
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,7 +74,8 @@ class Op:
     `respelled` is then the NumPy call that exact kinds make in its stead: a cell beside `forward`.
     Of balls, `undefined` says that there is no real value, `unseen` that an argument has no
     influence (see `domains`). `saves` says whether parameters are saved for backward (arrays of
-    places), `neutral` what stands for the entries that NumPy's `where=` leaves out. `size` is a
+    places), `watches` which operands (-1: the value) PyTorch's node keeps beside what the VJPs
+    read, `neutral` what stands for the entries that NumPy's `where=` leaves out. `size` is a
     word of `language.running.sizes`: how much a call makes.
     """
 
@@ -97,6 +98,7 @@ class Op:
     respelled: Callable[..., Any] | None = None
     rounds: bool = True
     saves: Callable[[Mapping[str, Any]], bool] | None = None
+    watches: tuple[int, ...] = ()
     neutral: float | None = None
     school: tuple[str, ...] = ()
     example: Example | None = None
@@ -164,7 +166,9 @@ class Op:
         """Which operands, and whether `y`, the VJPs of the wanted operands read by value."""
         found = self._keeps.get(wanted)
         if found is None:
-            found = self._keeps[wanted] = self._reads(wanted)
+            keep, keep_y = self._reads(wanted)
+            more = tuple(k or i in self.watches for i, k in enumerate(keep))
+            found = self._keeps[wanted] = more, keep_y or -1 in self.watches
         return found
 
     def _reads(self, wanted: tuple[bool, ...]) -> tuple[tuple[bool, ...], bool]:
@@ -218,13 +222,15 @@ class Compound:
 
     What `meaning` computes with rows has every kind of number, and its derivative, from them.
     `function` is NumPy's own where it has one: what plain numbers get. `size` is a word of
-    `language.running.sizes`.
+    `language.running.sizes`. `watches` names the arguments (`result`: the value) that PyTorch's
+    node of the function keeps: backward is refused, as there, where they are overwritten.
     """
 
     name: str
     function: Callable[..., Any] | None
     meaning: Callable[..., Any]
     size: str = "elementwise"
+    watches: tuple[str, ...] = ()
     school: tuple[str, ...] = ()
     example: Example | None = None
     words: Mapping[str, str] = field(default_factory=dict)
@@ -234,8 +240,19 @@ class Compound:
         """NumPy's function on plain numbers, its meaning on every other kind."""
         kwargs = spelled(kwargs, self.words)
         if self.function is None or handler_of((*args, *kwargs.values())):
-            return self.meaning(*map(joined, args), **{k: joined(v) for k, v in kwargs.items()})
+            given = tuple(map(joined, args))
+            named = {k: joined(v) for k, v in kwargs.items()}
+            y = self.meaning(*given, **named)
+            return self._kept(y, given, named) if self.watches else y
         return self.function(*args, **kwargs)
+
+    def _kept(self, y: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """The value, told what PyTorch's node keeps if it is a number that remembers."""
+        first = y[0] if isinstance(y, tuple) else y
+        if hasattr(first, "_keeping"):
+            named = self._signature.bind(*args, **kwargs).arguments | {"result": first}
+            first._keeping(named.get(name) for name in self.watches)
+        return y
 
     def in_order(
         self, args: Sequence[Any], kwargs: Mapping[str, Any]
@@ -405,6 +422,21 @@ def handler_of(args: Iterable[Any]) -> Callable[..., Any] | None:
         if found is not None:
             return found  # type: ignore[no-any-return]
     return None
+
+
+def steps(function: Callable[..., Any]) -> int:
+    """How many operations a formula of entries makes, those of what it calls among them."""
+    code: CodeType | None = getattr(function, "__code__", None)
+    if code is None:
+        return 1
+    count = 0
+    for step in dis.get_instructions(code):
+        count += step.opname.startswith(("BINARY_OP", "UNARY", "COMPARE")) or step.opname == "CALL"
+        if step.opname == "LOAD_GLOBAL":
+            called = function.__globals__.get(step.argval)
+            count += steps(called) - 1 if type(called) is FunctionType else 0
+            count += steps(called.forward) - 1 if isinstance(called, Op) else 0
+    return count
 
 
 _SHAPE_ONLY = {"shape", "ndim", "size", "dtype"}

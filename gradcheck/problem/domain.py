@@ -31,11 +31,16 @@ def check_value(problem: Problem, point: Point) -> None:
         value = bare(problem.value_on("tensor", inputs))
     if value is None:
         raise TextError([_complaint(problem, None, "the program ends without a value", _LAST)])
+    if isinstance(value, str | bytes | dict | set):
+        words = f"the value is of the type {type(value).__name__}, not a number or an array of them"
+        raise TextError([_complaint(problem, _last(problem), words, _LAST)])
     _check_cotangent(problem, np.shape(value))
     if problem.cotangent is None and np.size(value) != 1 and not problem.jacobian:
         words = f"the value has the shape {np.shape(value)}: which sum of its entries is meant?"
         cure = "add `cotangent:` with a number for each entry, or end with `(...).sum()`"
-        if problem.order == 1:
+        if not problem.file:
+            cure = "write sum(...) around it, or ask for one entry"
+        elif problem.order == 1:
             cure += "; `jacobian: true` asks for all of them"
         raise TextError([_complaint(problem, _last(problem), words, cure)])
     if not np.all(np.isfinite(np.asarray(value, dtype=np.float64))):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.errors import GradcheckError
-from gradcheck.opinions.opinion import Array, Opinion
+from gradcheck.opinions.opinion import Array, NotScalar, Opinion
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.problem.record import Input, Point, Problem
@@ -46,6 +46,8 @@ PLACES = 10_000  # decimals are drawn to four places where two would be too coar
 SMALL = 4  # entries: programs that are looked at long enough to find rare paths
 EXPLORED = {True: 60, False: 16}
 NEARBY = 8
+LARGE = 2_000
+"""Entries of all inputs beyond which no path is asked for: it is too long to be told apart."""
 
 
 def given_point(problem: Problem) -> Point:
@@ -111,10 +113,16 @@ def points_near(problem: Problem, numbers: Sequence[Fraction]) -> Iterator[Point
 def path_at(problem: Problem, point: Point, *, write: bool = True) -> Path | None:
     """The comparisons taken at a point; None outside the domain or at a tie.
 
-    Without `write` all paths look alike.
+    Without `write` all paths look alike. Where the value is no number any point does: what is
+    wrong with it is said where it is looked at.
     """
-    found = symbolic(problem.case(point), write=write)
-    if found.abstains:
+    found = None
+    if sum(np.size(value) for value in point.values()) <= LARGE:
+        try:
+            found = symbolic(problem.case(point), write=write)
+        except NotScalar:
+            return ()
+    if found is None or found.abstains:
         found = reverse(problem.case(point), samples=1)
         return () if not found.abstains and _finite(found) else None
     return found.conditions if found.ties == 0 and _finite(found) else None

@@ -223,7 +223,7 @@ class _Reader:
         """Nested lists of numbers at a path, exact; ragged ones and words are complained of."""
         value: Any = self.document.node((*self.at, *path)).value
         found = exact_array(value)
-        if isinstance(value, str):
+        if found is None and isinstance(value, str):
             self._complain(path, "a number was expected, a text came", "write it without quotes")
         elif found is None:
             words = "numbers in nested lists of equal lengths were expected"

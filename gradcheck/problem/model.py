@@ -2,10 +2,34 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StringConstraints,
+    Tag,
+    WithJsonSchema,
+)
+
+from gradcheck.problem.arrays import formula_value
 
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
 Numbers = float | list[Any]
+
+
+def _number(value: Any) -> Any:
+    """The float nearest to a formula such as 1/3; what is no formula is left for the complaint."""
+    found = formula_value(value) if isinstance(value, str) else None
+    return value if found is None else float(found)
+
+
+Value = Annotated[
+    Numbers,
+    BeforeValidator(_number),
+    WithJsonSchema({"type": ["number", "string", "array"], "items": {}}),
+]
 Credit = dict[str, Annotated[float, Field(ge=0, le=1)]] | Literal["usual"]
 
 
@@ -21,8 +45,8 @@ class InputModel(Strict):
     shape: list[Annotated[int, Field(ge=0, le=100_000)]] | None = Field(
         None, description="drawn inside the program's domain, from a generator seeded by the id"
     )
-    value: Numbers | None = Field(None, description="a number or nested lists")
-    choose: list[Numbers] | None = Field(
+    value: Value | None = Field(None, description="a number, 1/3, pi/4, or nested lists of them")
+    choose: list[Value] | None = Field(
         None, description="values of which each student gets one, drawn by name"
     )
     integers: tuple[int, int] | None = Field(None, description="[2, 9]: one of 2, 3, ..., 9")
@@ -63,7 +87,7 @@ class ProblemModel(Strict):
     id: Id = Field(description="unique in the set: letters, digits, . _ -")
     title: str = ""
     prompt: str = Field("", description="Markdown, shown to the student")
-    inputs: dict[str, InputModel | Numbers] = Field(
+    inputs: dict[str, InputModel | Value] = Field(
         default_factory=dict,
         description="name: value, or {shape: [...]}; left out where the program makes its leaves",
     )

@@ -1,11 +1,13 @@
 """A question without a file: an expression, and its inputs as they are typed in a shell."""
 
 import ast
+import keyword
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from gradcheck.answers import read_formula
+from gradcheck.answers.calls import BASED
 from gradcheck.documents import read_yaml
 from gradcheck.errors import Complaint, TextError
 from gradcheck.language import Program, check_program
@@ -32,7 +34,7 @@ def question(expression: str, given: Sequence[str], wrt: Sequence[str] = ()) -> 
     may be a program or typed mathematics (`x^3 + 2sin x`). Raises TextError.
     """
     inputs = {each.name: each for each in map(_input, given)}
-    program = _program(expression, list(inputs))
+    program = _program(expression, inputs)
     free = sorted(_needed(program.tree) - inputs.keys())
     inputs |= {name: Input(name, None, (), True) for name in free}
     for name in wrt:
@@ -63,7 +65,7 @@ def _input(text: str) -> Input:
     return Input(name, array, array.shape, True)
 
 
-def _program(text: str, names: Collection[str]) -> Program:
+def _program(text: str, inputs: Mapping[str, Input]) -> Program:
     """A checked program in these names and whatever else it needs; or typed mathematics, so read.
 
     The complaint is that of the spelling which the text seems to be in.
@@ -71,18 +73,40 @@ def _program(text: str, names: Collection[str]) -> Program:
     try:
         tree = ast.parse(text.strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return _formula(text, names)
+        return _formula(text, inputs)
     needed = _needed(tree)
-    if any(isinstance(node, ast.BitXor) for node in ast.walk(tree)) or _glued(needed):
-        return _formula(text, names)
-    return _checked(text.strip(), {*names, *needed})
+    if _is_typed(tree, {*inputs, *needed}) or _glued(needed):
+        return _formula(text, inputs)
+    return _checked(text.strip(), {*inputs, *needed})
 
 
-def _formula(text: str, names: Collection[str]) -> Program:
-    """Typed mathematics as a program; names that were not given are taken from the text."""
+def _is_typed(tree: ast.Module, names: Collection[str]) -> bool:
+    """Whether what Python reads as well is mathematics: `x^2`, `(x + 1)(x - 1)`, `log_3(x)`."""
+    nodes = list(ast.walk(tree))
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    return any(isinstance(node, ast.BitXor) for node in nodes) or any(
+        _is_typed_call(call, names) for call in calls
+    )
+
+
+def _is_typed_call(call: ast.Call, names: Collection[str]) -> bool:
+    """Whether brackets after something multiply, or a logarithm has its base."""
+    match call.func:
+        case ast.Name(id=name):
+            based = BASED.fullmatch(name) or (name == "log" and len(call.args) == 2)
+            return name in names or bool(based)
+        case ast.Call(func=ast.Name(id=name)):
+            return name in FUNCTIONS
+        case _:
+            return isinstance(call.func, ast.Constant | ast.BinOp)
+
+
+def _formula(text: str, inputs: Mapping[str, Input]) -> Program:
+    """Typed mathematics as a program; names that were not given are numbers, from the text."""
     if "\n" in text.strip():
-        return _checked(text, names)
-    for known in (names, {*names, *_words(text)}):
+        return _checked(text, inputs)
+    free = {name: Input(name, None, (), True) for name in _words(text)}
+    for known in (inputs, free | dict(inputs)):
         try:
             read = read_formula(text, names=known, functions=FUNCTIONS)
         except TextError as error:
@@ -109,8 +133,13 @@ def _needed(tree: ast.Module) -> set[str]:
 
 def _words(text: str) -> set[str]:
     """The names in typed mathematics: `sinx` has x, LaTeX's commands and `pi` have none."""
-    found = {word for word in WORD.findall(COMMAND.sub(" ", text)) if word not in KNOWN}
+    found = {word for word in WORD.findall(COMMAND.sub(" ", text)) if _is_name(word)}
     return {_argument(word) for word in found}
+
+
+def _is_name(word: str) -> bool:
+    """Whether a word can be a name of the problem's."""
+    return word not in KNOWN and not keyword.iskeyword(word) and not BASED.fullmatch(word)
 
 
 def _glued(names: Collection[str]) -> bool:

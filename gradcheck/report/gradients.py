@@ -9,7 +9,8 @@ from rich.console import Console, ConsoleOptions
 from rich.text import Text
 
 from gradcheck.closed_forms.notation import Notation
-from gradcheck.closed_forms.shown import Shown
+from gradcheck.closed_forms.shown import Branches, Shown
+from gradcheck.report import branches
 from gradcheck.report.figures import bar, plain
 from gradcheck.verdict.consult import Part, Verdict
 
@@ -119,12 +120,12 @@ class Formula:
     """A closed form of a single number: in signs on a terminal, as SymPy has it in a pipe."""
 
     label: str
-    text: str
+    found: Branches
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         """One line, or as many as it takes."""
-        text = Notation({}).written(self.text) if in_signs(console) else self.text
-        yield Text(f"{self.label} = {text}")
+        signs = in_signs(console)
+        yield Text(f"{self.label} = {(branches.in_signs if signs else branches.plain)(self.found)}")
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """The chain rule written out, as `gradcheck solve --steps` shows it."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,17 +10,20 @@ from rich.text import Text
 
 from gradcheck.closed_forms.derive import PREFIX
 from gradcheck.closed_forms.notation import Notation
-from gradcheck.derivation import Stage, Steps, Walked
+from gradcheck.derivation import Stage, Steps, Twice, Walked
+from gradcheck.opinions.opinion import Array
 from gradcheck.report.figures import SHOWN_ENTRIES, plain
 from gradcheck.report.gradients import folded, in_signs, legend, matrix
 
 
-def steps_shown(derivation: Steps | Walked) -> RenderableType:
+def steps_shown(derivation: Steps | Walked | Twice) -> RenderableType:
     """Formulas with their values, or arrays: forward node by node, back value by value."""
+    if isinstance(derivation, Twice):
+        return Group(steps_shown(derivation.first), Entries(derivation))
     if isinstance(derivation, Steps):
         return _derivation(derivation)
     if not derivation.chain:
-        return _walked(derivation)
+        return _walked(derivation) if derivation.backward else _forward(derivation)
     return Group(_forward(derivation), Chain(derivation))
 
 
@@ -61,14 +65,50 @@ class Chain:
         else:
             text, name = notation.written(stage.text), notation.name(PREFIX + stage.name)
             shape = "×".join(map(str, stage.value.shape))
-        head = Text.assemble("  ", (name, "bold"), f" ({shape})" if shape else "")
-        if head.cell_len + len(text) + 3 <= width:
-            yield head.append(f" = {text}")
-        else:
-            yield head
-            yield from folded(f"= {text}", width)
-        for line in matrix(stage.value, width - 6, "…" if notation else "..."):
-            yield Text(f"      {line}", style="dim")
+        value = stage.value
+        yield from _line(name, shape, text, value, width, signs=notation is not None)
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Derivatives of every entry by named values, from the end to the inputs."""
+
+    found: Twice
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        """A formula with its shape, and the numbers below it."""
+        if not self.found.entries:
+            return
+        signs = in_signs(console)
+        notation = Notation(self.found.axes, self.found.rows) if signs else None
+        yield Text("entry by entry, by each value before it", style="dim")
+        for stage in self.found.entries:
+            formula = notation is not None and "[" not in stage.name
+            text = notation.written(stage.text) if notation and formula else stage.text
+            name = stage.name if notation is None else _in_names(stage.name, notation)
+            shape = ("×" if signs else "x").join(map(str, stage.value.shape))
+            yield from _line(name, shape, text, stage.value, options.max_width, signs=signs)
+        if notation is not None and notation.sizes:
+            yield Text.assemble("  ", legend(notation))
+
+
+def _in_names(label: str, notation: Notation) -> str:
+    """`d(dL/dw)/dp` in signs."""
+    return re.sub(r"d(?=[(\w])(\w*)", lambda m: "∂" + notation.name(m[1]) if m[1] else "∂", label)
+
+
+def _line(
+    name: str, shape: str, text: str, value: Array, width: int, *, signs: bool
+) -> Iterator[Text]:
+    """A formula after its name and shape, on as many lines as it takes, and its numbers."""
+    head = Text.assemble("  ", (name, "bold"), f" ({shape})" if shape else "")
+    if head.cell_len + len(text) + 3 <= width:
+        yield head.append(f" = {text}")
+    else:
+        yield head
+        yield from folded(f"= {text}", width)
+    for line in matrix(value, width - 6, "…" if signs else "..."):
+        yield Text(f"      {line}", style="dim")
 
 
 def _derivation(derivation: Steps) -> Text:
@@ -77,7 +117,8 @@ def _derivation(derivation: Steps) -> Text:
         text.append(f"  ... {derivation.left_out} steps before\n", style="dim")
     for step in derivation.forward:
         text.append(f"  {_equation(step.name, step.formula, step.value)}\n", style="not dim")
-    text.append("the chain rule, from the value down\n", style="dim")
+    if derivation.backward:
+        text.append("the chain rule, from the value down\n", style="dim")
     for step in derivation.backward:
         text.append(f"  {_equation(step.name, step.formula, step.value)}\n", style="not dim")
     return text

@@ -10,10 +10,11 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from gradcheck.closed_forms.scalars import shortest
-from gradcheck.closed_forms.shown import Shown
+from gradcheck.closed_forms.shown import Branches, Shown
 from gradcheck.opinions.opinion import Opinion
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Point
+from gradcheck.report.branches import in_latex, in_mathml
 from gradcheck.report.figures import SHOWN_ENTRIES, bar, nested, nested_text, numbers, plain
 from gradcheck.report.gradients import Formula, Gradients, derivative
 from gradcheck.report.rows import Rows, indented
@@ -114,7 +115,10 @@ def gradients(
         yield indented(rows, 2)
     if tensors:
         yield indented(Gradients(verdict, tensors, forms, STYLES, entries), 2)
-    yield from (indented(line, 2) for line in closed_forms(verdict, forms.texts, written))
+    for name, found in forms.branches.items():
+        yield indented(Formula(derivative(name), found), 2)
+    known = {**forms.texts, **dict.fromkeys(forms.branches, "")}
+    yield from (indented(line, 2) for line in closed_forms(verdict, known, written))
 
 
 def headed(problem: Problem) -> RenderableType:
@@ -201,8 +205,8 @@ def closed_forms(
                 continue
             written = str(shortest(entries[index]))
             if len(written) <= READABLE or not index:
-                found.append(Formula(label, written))
-    if opinion.conditions and (found or forms):
+                found.append(Formula(label, Branches(((written, ""),))))
+    if opinion.conditions and (found or any(forms.values())):
         found.append(Text(f"where {', '.join(opinion.conditions[:6])}", style="dim"))
     return found
 
@@ -263,12 +267,21 @@ def json_line(problem: Problem, point: Point, verdict: Verdict, forms: Shown = N
         line["parts"][name]["latex"] = forms.latex.get(name)
     for name, form in forms.indexed.items():
         line["parts"][name]["index_form"] = form
+    for name, found in forms.branches.items():
+        line["parts"][name] |= _in_pieces(found)
     notes = [f"{_where(e)}: {e.why}" for e in verdict.entries if e.why] + list(verdict.notes)
     if notes:
         line["notes"] = notes
     if problem.variant:
         line["variant"] = dict(problem.variant)
     return json.dumps(line, ensure_ascii=False, allow_nan=False)
+
+
+def _in_pieces(found: Branches) -> dict[str, Any]:
+    """A derivative's formulas and where each holds, the places without one, and how to set it."""
+    pieces = [{"form": form, "where": where or None} for form, where in found.pieces]
+    said = {"pieces": pieces, "not_defined": list(found.undefined)}
+    return said | {"latex": in_latex(found) or None, "mathml": in_mathml(found) or None}
 
 
 def json_part(verdict: Verdict, name: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from gradcheck.engine import modules, optimizers
 from gradcheck.engine.autograd import grad, tensor
 from gradcheck.engine.factories import Generator
+from gradcheck.engine.layers import LAYERS
 from gradcheck.engine.recording import enable_grad, no_grad
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.language import Budget
@@ -15,7 +16,7 @@ from gradcheck.language.running.run import run
 from gradcheck.problem.record import Point, Problem
 from gradcheck.training.outputs import Value, as_value, same
 from gradcheck.training.recorder import Printed, snapshot
-from gradcheck.training.scripts import plain_words, shown
+from gradcheck.training.scripts import plain_words, seeded, shown
 from gradcheck.training.trace import Trace, asks_error, readable
 
 BARE: Mapping[str, Callable[..., Any]] = {
@@ -23,7 +24,6 @@ BARE: Mapping[str, Callable[..., Any]] = {
     "enable_grad": enable_grad,
     "grad": grad,
     "tensor": tensor,
-    "Linear": modules.Linear,
     **modules.LOSSES,
     "SGD": optimizers.SGD,
     "Adam": optimizers.Adam,
@@ -44,7 +44,7 @@ def values_on_engine(problem: Problem, point: Point) -> dict[str, Value]:
         **plain_words(generator),
         "record": record,
         "shown": shown,
-        "Linear": _linear(generator),
+        **{name: _drawn(generator, make) for name, make in LAYERS.items()},
     }
     printed: list[Printed] = []
     context["print"] = lambda text, values: printed.append(
@@ -71,15 +71,9 @@ def values_on_engine(problem: Problem, point: Point) -> dict[str, Value]:
     return found
 
 
-def _linear(generator: Generator) -> Callable[..., modules.Linear]:
+def _drawn(generator: Generator, make: Callable[..., Any]) -> Callable[..., Any]:
     """A layer whose weights are drawn as those of the recorded run."""
-
-    def linear(*args: Any, **kwargs: Any) -> modules.Linear:
-        if {"seed", "weight"} & kwargs.keys():
-            return modules.Linear(*args, **kwargs)
-        return modules.Linear(*args, **kwargs, seed=generator.seed_of_layer())
-
-    return linear
+    return lambda *args, **kwargs: make(*args, **seeded(generator, make, kwargs))
 
 
 def check_on_engine(problem: Problem, point: Point, right: Trace) -> None:

@@ -1,49 +1,88 @@
 """`Linear`, the losses and the optimizers as a recorded program meets them."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from gradcheck.engine import modules, optimizers
 from gradcheck.engine.autograd import tensor
+from gradcheck.engine.layers import LAYERS
 from gradcheck.engine.recording import enable_grad, no_grad
 from gradcheck.ops import TABLE
 from gradcheck.training.recorder import Recorder
-from gradcheck.training.scripts import Mode, words
+from gradcheck.training.scripts import Mode, seeded, words
 from gradcheck.training.traced import Traced
 
 
-class Layer(Mode):
-    """A `Linear` whose weight and bias are leaves of the run."""
+class Held(Mode):
+    """A layer whose parameters are leaves of the run; its complaints are the engine's."""
 
-    def __init__(self, recorder: Recorder, inner: modules.Linear) -> None:
-        """Take the numbers of the engine's layer."""
-        self.ledger, self.inner = recorder.ledger, inner
-        self.weight = Traced(recorder, inner.weight)
-        self.bias = None if inner.bias is None else Traced(recorder, inner.bias)
+    def __init__(self, recorder: Recorder, inner: Any) -> None:
+        """Take the numbers of the engine's layer; a parameter that it has not is None."""
+        self.recorder, self.inner = recorder, inner
+        for name in inner.held:
+            numbers = getattr(inner, name)
+            setattr(self, name, None if numbers is None else Traced(recorder, numbers))
         for parameter in self.parameters():
-            self.ledger.becomes_leaf(parameter)
+            recorder.ledger.becomes_leaf(parameter)
 
-    def __call__(self, x: Any) -> Any:
-        """The layer applied to the last axis of x; its complaints are the engine's."""
+    def __call__(self, *inputs: Any) -> Any:
+        """The function of the inputs and the parameters."""
+        return self.recorder.function(self.inner.row)(*self.inner.arguments(self, *inputs))
+
+    @property
+    def forward(self) -> Any:
+        """The same by name."""
+        return self.__call__
+
+    def estimated(self, *inputs: Any) -> tuple[str, tuple[Any, ...]]:
+        """The function, and its arguments, that a call would come to."""
+        return self.inner.row, self.inner.arguments(self, *inputs)
+
+    def parameters(self) -> list[Traced]:
+        """Weight and bias, or what there is."""
+        return [value for _, value in self.named_parameters()]
+
+    def named_parameters(self) -> list[tuple[str, Traced]]:
+        """The same with their names."""
+        held = ((name, getattr(self, name)) for name in self.inner.held)
+        return [(name, value) for name, value in held if value is not None]
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients."""
+        for p in self.parameters():
+            self.recorder.ledger.clear(p, to_zero=not set_to_none)
+
+
+class Linear(Held):
+    """A `Linear`, as the product and the sum that it is."""
+
+    def __call__(self, *inputs: Any) -> Any:
+        """The layer applied to the last axis of x."""
+        (x,) = inputs
         with no_grad():
             self.inner(x.t)
         product = x @ self.weight.T
         return product if self.bias is None else product + self.bias
 
-    forward = __call__
+    weight: Traced
+    bias: Traced | None
 
-    def parameters(self) -> list[Traced]:
-        """Weight and bias."""
-        return [self.weight] if self.bias is None else [self.weight, self.bias]
 
-    def named_parameters(self) -> list[tuple[str, Traced]]:
-        """The same with their names."""
-        return list(zip(("weight", "bias"), self.parameters(), strict=False))
+class Normalised(Held):
+    """A normalisation of batches as it is in training: of the batch alone."""
 
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients."""
-        for p in self.parameters():
-            self.ledger.clear(p, to_zero=not set_to_none)
+    def train(self, mode: bool = True) -> "Normalised":
+        """Itself; raises TypeError where it is to use what it has seen before."""
+        if not mode:
+            raise TypeError(
+                "a batch norm is followed as in training, of the batch alone: leave `eval()` out"
+            )
+        return self
+
+
+OTHERWISE: Mapping[str, type[Held]] = {"linear": Linear, "batch_norm": Normalised}
+"""Layers that are followed in a way of their own, by their functions."""
 
 
 class Loss:
@@ -94,7 +133,7 @@ def context(recorder: Recorder) -> Mapping[str, Callable[..., Any]]:
             "record": recorder.record,
             "grad": recorder.grad,
             "tensor": lambda *args, **kwargs: _tensor(recorder, *args, **kwargs),
-            "Linear": lambda *args, **kwargs: _linear(recorder, *args, **kwargs),
+            **{name: partial(_layer, recorder, make) for name, make in LAYERS.items()},
             "SGD": lambda params, *args, **kwargs: _optimizer(
                 recorder, optimizers.SGD, params, args, kwargs
             ),
@@ -110,12 +149,13 @@ def _loss(recorder: Recorder, loss: Callable[..., Any]) -> Callable[..., Loss]:
     return lambda **kwargs: Loss(recorder, loss(**kwargs))
 
 
-def _linear(recorder: Recorder, *args: Any, **kwargs: Any) -> Layer:
-    """A layer; of several that are drawn, each is drawn otherwise."""
-    named = _bare(recorder, kwargs)
-    if not {"seed", "weight"} & named.keys():
-        named["seed"] = recorder.generator.seed_of_layer()
-    return Layer(recorder, modules.Linear(*map(_number, args), **named))
+def _layer(recorder: Recorder, make: Callable[..., Any], *args: Any, **kwargs: Any) -> Held:
+    """A layer with parameters; of several that are drawn, each is drawn otherwise."""
+    named = seeded(recorder.generator, make, _bare(recorder, kwargs))
+    inner = make(*map(_number, args), **named)
+    if inner.row == "batch_norm":
+        inner.running_mean = inner.running_var = None
+    return OTHERWISE.get(inner.row, Held)(recorder, inner)
 
 
 def _optimizer(

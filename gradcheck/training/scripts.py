@@ -7,6 +7,7 @@ whose derivative is the program's own; its closed form is that of what its forwa
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from inspect import signature
 from typing import Any, Self
 
 import numpy as np
@@ -54,8 +55,8 @@ class Mode:
         return self
 
     def eval(self) -> Self:
-        """Itself."""
-        return self
+        """Itself, told that it is no longer in training."""
+        return self.train(False)
 
 
 class Parameterless(Mode):
@@ -98,6 +99,13 @@ class Chain(Mode):
     def __getitem__(self, k: int) -> Any:
         return self.modules[k]
 
+    def train(self, mode: bool = True) -> Self:
+        """Itself, with all that it holds."""
+        for module in self.modules:
+            if hasattr(module, "train"):
+                module.train(mode)
+        return self
+
     def named_parameters(self) -> list[tuple[str, Any]]:
         """Those of every module, by its place."""
         return [
@@ -122,6 +130,12 @@ def named_parameters(value: Any) -> list[tuple[str, Any]]:
     if is_parameter(value):
         return [("", value)]
     return list(value.named_parameters()) if hasattr(value, "named_parameters") else []
+
+
+def seeded(generator: Generator, make: Any, named: Mapping[str, Any]) -> dict[str, Any]:
+    """The keywords of a layer whose numbers are drawn, each layer's otherwise."""
+    drawn = "seed" in signature(make).parameters and not {"seed", "weight"} & named.keys()
+    return dict(named) | ({"seed": generator.seed_of_layer()} if drawn else {})
 
 
 # -- of a recorded run -----------------------------------------------------------------------------

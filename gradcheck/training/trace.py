@@ -19,7 +19,7 @@ from gradcheck.ops.row import Op
 from gradcheck.problem.draw import SCALES, decimals
 from gradcheck.problem.load import ERROR, PRINTED
 from gradcheck.problem.record import Part, Point, Problem
-from gradcheck.training.layers import Layer, context
+from gradcheck.training.layers import Held, context
 from gradcheck.training.ledger import RIGHT, Entry, Ledger, Verbs
 from gradcheck.training.outputs import Value, as_value
 from gradcheck.training.recorder import BackwardCall, Printed, Recorder
@@ -135,7 +135,7 @@ def _name_leaves(name: str, value: Any, depth: int = 2) -> None:
     """Name leaves after the variables that hold them, or the lists; those may hold themselves."""
     if isinstance(value, Traced) and not value.name:
         value.name = name
-    elif isinstance(value, Layer | Chain | Instance):
+    elif isinstance(value, Held | Chain | Instance):
         for path, parameter in value.named_parameters():
             parameter.name = parameter.name or f"{name}.{path}"
     elif isinstance(value, dict) and depth:

@@ -56,11 +56,13 @@ class Recording:
                 named = {key: self.terms(each) for key, each in (kwargs or {}).items()}
                 term = Form(how, tuple(map(self.terms, args)), named, executing(), name)
             return Traced(self, value, term)
-        if type(value) in (list, tuple):
+        if isinstance(value, list | tuple):
             picks = [picking(how, k) for k in range(len(value))]
-            return type(value)(
+            parts = [
                 self.made(v, pick, args, kwargs, name) for v, pick in zip(value, picks, strict=True)
-            )
+            ]
+            make: Callable[..., Any] = getattr(value, "_make", type(value))  # of named parts
+            return make(parts)
         return value
 
     def bare(self, value: Any) -> Any:

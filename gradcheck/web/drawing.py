@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.answers import Plain, read_answer
-from gradcheck.derivation import Steps, derive
+from gradcheck.derivation import Steps, Twice, Walked, derive
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.formulas.values import Readings, floats, readings
 from gradcheck.grading.key import Key, Spot
@@ -94,7 +94,15 @@ def _case(key: Key) -> Case | None:
 
 def _steps(problem: Problem, point: Point) -> Drawn:
     """The chain rule: the values from the inputs up, then node by node from the value down."""
-    found = derive(problem, point)
+    return _listed(derive(problem, point))
+
+
+def _listed(found: Steps | Walked | Twice) -> Drawn:
+    """Each line's name, formula and value; second derivatives after the first."""
+    if isinstance(found, Twice):
+        entries = [[s.name, s.text, value_text(s.value)] for s in found.entries]
+        drawn = _listed(found.first)
+        return {**drawn, "backward": [*drawn["backward"], *entries]}
     if isinstance(found, Steps):
         forward = [[s.name, s.formula, plain(s.value)] for s in found.forward]
         backward = [[s.name, s.formula, plain(s.value)] for s in found.backward]

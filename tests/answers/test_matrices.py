@@ -26,6 +26,17 @@ INPUTS = {
     "B": Sized((3, 3)),
 }
 READ = {
+    "||w||^2": "norm(w)**2",
+    "||X w|| ||y||": "norm(X @ w)*norm(y)",
+    "|p|": "absolute(p)",
+    "tr(A B)": "trace(A @ B)",
+    "1^T H": "sum(H, axis=0)",
+    r"\mathbf{1}^\top (H ⊙ R)/5": "sum(H*R, axis=0)/5",
+    "𝟏ᵀ H W2": "sum(H, axis=0) @ W2",
+    "(H ⊙ R)^T 1": "sum((H*R).T, axis=1)",
+    r"X^\top \mathbf{1}": "sum(X.T, axis=1)",
+    "1^T y": "sum(y, axis=0)",
+    "det(A^-1 B)": "det(inv(A) @ B)",
     "XᵀR": "X.T @ R",
     "X⊤R": "X.T @ R",
     "X^T R": "X.T @ R",

@@ -40,7 +40,6 @@ TABLE = r"""
 1  | sin + 1        | without its argument
 1  | sin^2          | without its argument
 1  | exp^-1(x)      | 1/exp(x)
-1  | log(x, 2)      | log(x)/log(base)
 1  | maximum(x)     | takes two arguments
 1  | where(x)       | takes three arguments
 1  | sin(x, axis=0) | no keywords

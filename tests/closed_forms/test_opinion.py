@@ -178,6 +178,10 @@ CALLED = {
     "min": ("min(x)**2", {"x": (4,)}),
     "prod": ("prod(x)", {"x": (4,)}),
     "reshape": ("sum(x.reshape(2, 3) @ W)", {"x": (6,), "W": (3, 2)}),
+    "slogdet": ("slogdet(A)[1]", {"A": [[3.0, 1.0], [0.5, 2.0]]}),
+    "cholesky": ("sum(cholesky(A)*G)", {"A": [[3.0, 1.0], [1.0, 2.0]], "G": (2, 2)}),
+    "cumprod": ("sum(cumprod(x)*w)", {"x": (4,), "w": (4,)}),
+    "kron": ("sum(kron(A, B)*G)", {"A": (1, 2), "B": (2, 2), "G": (2, 4)}),
 }
 
 

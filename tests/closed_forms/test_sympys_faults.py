@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradcheck.closed_forms.indexed import value
-from gradcheck.derivation.forms import derived, index_forms
+from gradcheck.derivation.forms import derived, shown
 from gradcheck.opinions.reverse import reverse
 from gradcheck.problem.draw import given_point
 from tests.support.closed_forms import at, problem
@@ -49,7 +49,9 @@ def test_it_is_right_here(name: str) -> None:
         for _ in range(2)
     )
     texts, point = derived(here, given_point(here)), given_point(there)
-    indexed = index_forms(here, given_point(here), reverse(here.case(given_point(here))).gradients)
+    indexed = shown(
+        here, given_point(here), reverse(here.case(given_point(here))).gradients
+    ).indexed
     due = reverse(there.case(point)).gradients
     numbers = {n: np.array(v, dtype=float) for n, v in point.items()}
     for part in shapes:

@@ -5,10 +5,12 @@ import warnings
 import numpy as np
 import pytest
 
+import gradcheck as ours
 from gradcheck.engine import tensor
 from gradcheck.errors import TextError
-from gradcheck.language import check_program
-from gradcheck.language.kinds import VOCABULARY
+from gradcheck.language import Budget, check_program
+from gradcheck.language.kinds import KINDS, VOCABULARY
+from gradcheck.language.running.run import run
 
 torch = pytest.importorskip("torch")
 
@@ -57,9 +59,69 @@ def both(function, numbers=NUMBERS):
 )
 def test_methods_that_numpy_has_not(function):
     """A method that is no NumPy array's, or a spelling that is not, means what PyTorch means."""
-    for ours, theirs in both(function):
-        assert ours.shape == theirs.shape
-        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-14)
+    for mine, theirs in both(function):
+        assert mine.shape == theirs.shape
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch.max(x, 1).values", "torch.min(x, dim=0)[0]", "x.max(dim=0).values * 2",
+        "torch.max(x, 1, keepdim=True)[0]", "torch.max(x, 1 - x)", "x.min(dim=-1)[0]",
+        "torch.median(x)", "torch.median(x, dim=1).values", "x.median()", "x.median(dim=0)[0]",
+        "torch.sort(x).values", "torch.sort(x, descending=True)[0]", "x.sort(dim=0)[0]",
+        "torch.split(x, 2)[1]", "torch.split(x, [1, 2], dim=1)[1]", "x.split(2)[0]",
+        "torch.max(x, 0).values[torch.max(x[0] * 3, 0).indices]", "torch.erfinv(x)",
+    ],
+)  # fmt: skip
+def test_pytorchs_own(text):
+    """Where PyTorch is meant and its function is another than NumPy's: its value and gradient.
+
+    The same by the engine and in the text of a problem.
+    """
+    both_told = both(lambda x: eval(text, {"x": x, "torch": torch if torch.is_tensor(x) else ours}))
+    for mine, theirs in both_told:
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-14)
+    program = check_program(text, declared={"x"}, vocabulary=VOCABULARY)
+    found = run(program, {"x": tensor(NUMBERS)}, KINDS["tensor"], Budget()).value
+    expected = eval(text, {"x": torch.tensor(NUMBERS), "torch": torch})
+    np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-12)
+
+
+def test_ties_and_places():
+    """The first of equal entries is taken along an axis; all of them share the median of all."""
+    x = [[1.0, 3.0, 3.0, 0.0], [2.0, 2.0, 2.0, 2.0]]
+    for function in (
+        lambda t, x: t.max(x, 1).values.sum(),
+        lambda t, x: t.min(x, 1).values.sum(),
+        lambda t, x: t.median(x),
+    ):
+        mine, hers = tensor(x, requires_grad=True), torch.tensor(x, requires_grad=True)
+        function(ours, mine).backward()
+        function(torch, hers).backward()
+        np.testing.assert_array_equal(mine.grad.numpy(), hers.grad.numpy())
+    for name in ("max", "min"):
+        mine, hers = getattr(ours, name)(tensor(x), 1), getattr(torch, name)(torch.tensor(x), 1)
+        np.testing.assert_array_equal(mine.indices, hers.indices.numpy())
+    mine, hers = ours.sort(tensor(x)), torch.sort(torch.tensor(x), stable=True)
+    np.testing.assert_array_equal(mine.indices, hers.indices.numpy())
+
+
+def test_one_hot():
+    """Whole numbers, as many classes as are seen; PyTorch's complaints."""
+    labels = [[0, 2], [1, 1]]
+    for more in ((), (4,)):
+        mine = ours.nn.functional.one_hot(tensor(labels), *more)
+        hers = torch.nn.functional.one_hot(torch.tensor(labels), *more)
+        np.testing.assert_array_equal(mine.numpy(), hers.numpy())
+        assert mine.dtype == np.int64
+    for labels, more in (([3], (2,)), ([-1], ())):
+        with pytest.raises(RuntimeError) as mine:
+            ours.nn.functional.one_hot(tensor(labels), *more)
+        with pytest.raises(RuntimeError) as hers:
+            torch.nn.functional.one_hot(torch.tensor(labels), *more)
+        assert str(mine.value) == str(hers.value)
 
 
 @pytest.mark.parametrize(
@@ -67,11 +129,6 @@ def test_methods_that_numpy_has_not(function):
     [
         (lambda x: x.std(dim=0), "correction=1"),
         (lambda x: x.var(dim=0, keepdim=True), "correction=1"),
-        (lambda x: x.max(dim=0), "axis="),
-        (lambda x: x.min(dim=0), "axis="),
-        (lambda x: x.sort(dim=0), "np.sort"),
-        (lambda x: x.median(dim=0), "np.median"),
-        (lambda x: x.split(2, dim=0), "np.split"),
         (lambda x: x.transpose(0, 1), "swapaxes"),
         (lambda x: x.norm(p=1, dim=(0, 1)), "np.linalg.norm"),
     ],
@@ -88,10 +145,6 @@ def test_methods_refused(function, advice):
         ("F.softmax(x)", "dim=-1"),
         ("torch.nn.functional.log_softmax(x)", "dim=-1"),
         ("x.std(dim=0)", "correction=1"),
-        ("x.max(dim=0)[0]", "amax"),
-        ("v, i = x.min(dim=0)", "amin"),
-        ("x.sort(dim=0)", "np.sort"),
-        ("x.median(dim=0)", "np.median"),
         ("x.transpose(0, 1)", "swapaxes"),
     ],
 )

@@ -126,7 +126,7 @@ def test_the_norm_along_an_axis(text, expected):
     assert same(in_a_program(text, "float", values), np.asarray(expected(values["x"])))
 
 
-@pytest.mark.parametrize("text", ["x.repeat(2, 1)", "x.repeat(2)", "x.median()", "x.sort()"])
+@pytest.mark.parametrize("text", ["x.repeat(2, 1)", "x.repeat(2)"])
 def test_what_cannot_be_meant_is_refused(text):
     """PyTorch's own meaning differs from NumPy's: both doors say what to write."""
     values = inputs((3, 3))

@@ -175,7 +175,7 @@ def test_refusals_say_what_to_write(call, says):
         ("einsum", (True, False), ((False, True), False)),
         ("einsum", (True, True), ((True, True), False)),
         ("kron", (False, True), ((True, False), False)),
-        ("solve", (False, True), ((True, False), False)),
+        ("solve", (False, True), ((True, False), True)),
         ("logaddexp", (True, True), ((True, True), False)),
         ("sinc", (True,), ((True,), False)),
         ("silu", (True,), ((True,), False)),

@@ -70,6 +70,7 @@ UNARY = {
     "elu(1.7)": (lambda x: op("elu")(x, alpha=1.7), lambda x: F.elu(x, alpha=1.7), (-2, 2)),
     "erf": (op("erf"), torch.erf, (-2, 2)),
     "erfc": (op("erfc"), torch.erfc, (-2, 2)),
+    "erfinv": (op("erfinv"), torch.erfinv, (-0.9, 0.9)),
     "exp": (np.exp, torch.exp, (-2, 2)),
     "exp2": (np.exp2, torch.exp2, (-2, 2)),
     "expm1": (np.expm1, torch.expm1, (-2, 2)),

@@ -58,6 +58,7 @@ MPMATH = {
     "elu": lambda x: x if x > 0 else mp.expm1(x),
     "erf": mp.erf,
     "erfc": mp.erfc,
+    "erfinv": mp.erfinv,
     "exp": mp.exp,
     "exp2": lambda x: mp.power(2, x),
     "expm1": mp.expm1,

@@ -112,6 +112,23 @@ CASES = {
         "1:52",
         "close the bracket",
     ),
+    "a text for a value": (HEAD + "program: \"f'{x}'\"\n", "3:11", "of the type str"),
+    "a mapping for a value": (HEAD + 'program: "{1: x}"\n', "3:11", "of the type dict"),
+    "several entries of what is drawn": (
+        "id: p\ninputs: {x: {shape: [3]}}\nprogram: x*2\n",
+        "3:10",
+        "which sum of its entries is meant?",
+    ),
+    "brackets that multiply": (
+        HEAD + "program: (x+1)(x-1)\n",
+        "3:11",
+        "write `*` between factors",
+    ),
+    "a left side that is called": (
+        HEAD + "program: f(x) = x**2\n",
+        "3:10",
+        "write the right side alone",
+    ),
     "empty": ("", "", ""),
 }
 

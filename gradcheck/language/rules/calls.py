@@ -4,7 +4,7 @@ import ast
 import re
 
 from gradcheck.language.rules.classes import call_class
-from gradcheck.language.rules.differing import method_of, pytorchs_word, refuse_differing
+from gradcheck.language.rules.differing import method_of, pytorchs_own, pytorchs_word
 from gradcheck.language.rules.names import (
     applied,
     good_name,
@@ -43,8 +43,10 @@ UNPACKING = Refusal("a `**`", "write the arguments out one by one")
 
 def call(check: Check, node: ast.Call) -> None:
     """A call of a function by name, as a method, or of a variable that holds a layer."""
-    refuse_differing(check, node)
+    own = pytorchs_own(check, node)
     meaning = _callee(check, node.func)
+    if meaning and own:
+        meaning = meaning._replace(name=own)
     if meaning:
         check.meanings[node] = meaning
     _arguments(check, node, meaning or Meaning("call"))
@@ -58,7 +60,8 @@ def _callee(check: Check, func: ast.expr) -> Meaning | None:
         return _by_attribute(check, func)
     if isinstance(func, ast.Call) and _makes_a_layer(check, func):
         return Meaning("call")
-    check.say(func, "a call of what has no name", "give it one: `f = ...`, then `f(x)`")
+    cure = "write `*` between factors, or give a function a name: `f = ...`, then `f(x)`"
+    check.say(func, "a call of what has no name", cure)
     return None
 
 

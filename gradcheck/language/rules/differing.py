@@ -9,45 +9,35 @@ from typing import Any
 
 from gradcheck.language.rules.refusals import Refusal
 from gradcheck.language.rules.walk import Check, dotted
-from gradcheck.ops.differing import EXTREME, FUNCTIONALS, FUNCTIONS, LINALG, METHODS, UNKNOWN, along
+from gradcheck.ops.differing import FUNCTIONALS, FUNCTIONS, LINALG, METHODS, UNKNOWN
 from gradcheck.ops.methods import AS_FUNCTIONS, OF_METHODS
 
-EXTREMES = ("max", "min")
 PYTORCHS = frozenset({"torch", "nn", "F"})
 
 
-def refuse_picked(check: Check, value: ast.expr) -> None:
-    """Complain of `x.max(dim=0)[0]` and `v, i = x.max(dim=0)`: here it is the values alone.
+def pytorchs_own(check: Check, call: ast.Call) -> str:
+    """What a call is here that names PyTorch's function where NumPy's is another, "" elsewhere.
 
-    `value` is what is indexed or unpacked. As a value it stays: `dim` is `axis`.
+    It is complained of where there is no such function here.
     """
-    if (
-        isinstance(value, ast.Call)
-        and isinstance(value.func, ast.Attribute)
-        and value.func.attr in EXTREMES
-        and along((), _named(value))
-    ):
-        what = f"one of the two that PyTorch's `.{value.func.attr}` gives"
-        check.refuse(value.func, Refusal(what, EXTREME.cure))
-
-
-def refuse_differing(check: Check, call: ast.Call) -> None:
-    """Complain of a call that names PyTorch's function where NumPy's is another."""
     if not isinstance(call.func, ast.Attribute):
-        return
+        return ""
     prefix, name = check.prefix(call.func.value), call.func.attr
     args = [_constant(arg) for arg in call.args]
     found = FUNCTIONS.get(pytorchs_word(prefix, name)) if _pytorchs(prefix) else None
     if found and method_of(prefix, name) != name:
-        return
+        return ""
     if prefix.startswith("torch.") and prefix.endswith("linalg"):
         found = LINALG.get(name)
-    if not prefix and name not in EXTREMES:
+    if not prefix:
         found = METHODS.get(name)
     if found and found.meant(args[1:] if prefix else args, _named(call)):
+        if found.here:
+            return found.here
         spelled = dotted(call.func) or f".{name}"
         what = f"`{spelled}`, by which PyTorch means another thing"
         check.refuse(call.func, Refusal(what, found.cure))
+    return ""
 
 
 def pytorchs_word(prefix: str, name: str) -> str:

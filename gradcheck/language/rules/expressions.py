@@ -7,7 +7,6 @@ from fractions import Fraction
 from itertools import pairwise
 
 from gradcheck.language.rules.calls import call
-from gradcheck.language.rules.differing import refuse_picked
 from gradcheck.language.rules.names import attribute, good_name, name
 from gradcheck.language.rules.refusals import NODES, OPERATORS, OTHERWISE, TEXT, Refusal
 from gradcheck.language.rules.walk import Check, Rule
@@ -97,7 +96,6 @@ def conditional(check: Check, node: ast.IfExp) -> None:
 
 def subscript(check: Check, node: ast.Subscript) -> None:
     """`x[i]`, `x[a:b, ..., None]`, `x[mask]`."""
-    refuse_picked(check, node.value)
     check.visit(node.value)
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     for part in parts:

@@ -84,6 +84,7 @@ SYNTAX: tuple[tuple[str, str], ...] = (
     ("invalid imaginary literal", "write the multiplication: `2*j`"),
     ("leading zeros", "write the number without zeros in front"),
     ("perhaps you forgot a comma", "write the multiplication `*`, or the missing comma"),
+    ("function call here", "write the right side alone, or `def f(x): return ...` and `f(x)`"),
     ("'=='", "compare with `==`, assign with one plain name on the left of `=`"),
     ("cannot assign", "write a plain name on the left of `=`"),
     ("indent", "indent the lines of one block alike, with spaces"),

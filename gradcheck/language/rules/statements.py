@@ -4,7 +4,6 @@ import ast
 from collections.abc import Sequence
 
 from gradcheck.language.rules.classes import TYPE_PARAMETER, class_rule, is_super, is_text
-from gradcheck.language.rules.differing import refuse_picked
 from gradcheck.language.rules.expressions import BINARY, plain_target, target_names
 from gradcheck.language.rules.imports import imported
 from gradcheck.language.rules.names import good_name
@@ -54,8 +53,6 @@ def assign(check: Check, node: ast.Assign) -> None:
     """`y = x**2`, `a, b = pair`, `x[0] = 1`, `w.grad = None`."""
     check.visit(node.value)
     for target in node.targets:
-        if isinstance(target, ast.Tuple | ast.List):
-            refuse_picked(check, node.value)
         _target(check, target)
         if isinstance(target, ast.Attribute) and target.attr in check.members:
             _alone(check, node)

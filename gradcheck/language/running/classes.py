@@ -92,17 +92,24 @@ class Instance:
             elif each.grad is not None:
                 each.grad.zero_()
 
-    def itself(self, *flags: Any) -> "Instance":
-        """`net.train()`, `net.eval()`: nothing here acts otherwise in training."""
+    def train(self, mode: bool = True) -> "Instance":
+        """`net.train()`: itself, and what it keeps is told."""
+        for each in self.fields.values():
+            if hasattr(each, "train"):
+                each.train(mode)
         return self
+
+    def eval(self) -> "Instance":
+        """`net.eval()`."""
+        return self.train(False)
 
 
 GIVEN: Mapping[str, Function] = {
     "parameters": Instance.parameters,
     "named_parameters": Instance.named_parameters,
     "zero_grad": Instance.zero_grad,
-    "train": Instance.itself,
-    "eval": Instance.itself,
+    "train": Instance.train,
+    "eval": Instance.eval,
 }
 
 

@@ -364,6 +364,9 @@ def _beside(shape: tuple[int, ...], keys: tuple[Any, ...]) -> int:
 
 def _layer(layer: Any, args: tuple[Any, ...]) -> Size:
     """What a layer with a weight will make of its first argument."""
+    if hasattr(layer, "estimated"):
+        name, given = layer.estimated(*args)
+        return estimate(name, given, {})
     weight = shape_of(getattr(layer, "weight", None))
     if not weight or not args:
         return Size(0)

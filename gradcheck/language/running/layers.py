@@ -195,6 +195,13 @@ def systems(args: Args, kwargs: Named) -> Size:
     return Size(entries, entries * (isqrt(entries) + 1))
 
 
+def celled(args: Args, kwargs: Named) -> Size:
+    """`lstm_cell(x, (h, c), U, W)`: rows of x and h times rows of the weights."""
+    x, weight = shape_as_array(args[0]), shape_as_array(args[2])
+    made = prod(x[:-1]) * prod(weight[:1])
+    return Size(max(made, size(args)), made * (prod(x[-1:]) + prod(weight[:1])))
+
+
 def looked_up(args: Args, kwargs: Named) -> Size:
     """`embedding(places, W)`: a row for each place."""
     return Size(size(args[:1]) * prod(shape_as_array(args[1])[1:]))
@@ -259,8 +266,8 @@ RULES: Mapping[str, Estimate] = {
     for rule in (
         beside, joined, crossed, masked, along_one, placed, diagonals, on_a_diagonal, blocks,
         covarying, apart, channelled, factored, powers, stepwise, linear, added, added_outer,
-        bilinear, attended, chained, systems, looked_up, compared, convolved, pooled, windowed,
-        columns, resized,
+        bilinear, attended, chained, systems, celled, looked_up, compared, convolved, pooled,
+        windowed, columns, resized,
     )
 }  # fmt: skip
 """By the word that a formula says of itself (`Compound.size`)."""

@@ -7,6 +7,9 @@ in the op's row (`Op.size`); element by element, the arguments broadcast.
 from collections.abc import Mapping
 from math import prod
 
+import numpy as np
+
+from gradcheck.engine.conversions import bare
 from gradcheck.language.rules.vocabulary import words
 from gradcheck.language.running import layers
 from gradcheck.language.running.layers import Args, Estimate, Named, Size
@@ -49,6 +52,25 @@ def filled_with(args: Args, kwargs: Named) -> Size:
 def drawn(args: Args, kwargs: Named) -> Size:
     """`randint(low, high, (2, 3))`."""
     return filled((kwargs.get("size", args[-1:]),), {})
+
+
+def kernels(args: Args, kwargs: Named) -> Size:
+    """`Conv2d(2, 8, 3)`: a window of numbers for each pair of channels."""
+    sizes = integers(*args[:2], *kwargs.values())
+    return Size(prod(sizes) * prod(max(n, 1) for n in integers(*args[2:3])) ** 2)
+
+
+def cells(args: Args, kwargs: Named) -> Size:
+    """`LSTMCell(3, 8)`: at most eight weights for each pair of inputs or states."""
+    sizes = integers(*args, *kwargs.values())
+    return Size(8 * max(sizes, default=0) ** 2)
+
+
+def coded(args: Args, kwargs: Named) -> Size:
+    """`one_hot(labels, 3)`: a row for each label."""
+    labels = np.asarray(bare(args[0]))
+    largest = int(np.max(labels, initial=0)) + 1
+    return Size(_size(args[:1]) * max([largest, *integers(*args[1:], *kwargs.values())]))
 
 
 def square(args: Args, kwargs: Named) -> Size:
@@ -203,6 +225,9 @@ def cubic(args: Args, kwargs: Named) -> Size:
 
 MAKERS: Mapping[str, Estimate] = {
     **dict.fromkeys(words("zeros ones empty rand randn Linear"), filled),
+    **dict.fromkeys(words("Embedding Conv1d Conv2d LayerNorm BatchNorm1d BatchNorm2d"), kernels),
+    **dict.fromkeys(words("RNNCell GRUCell LSTMCell"), cells),
+    "one_hot": coded,
     "full": filled_with,
     "randint": drawn,
     "eye": square,

@@ -1,5 +1,27 @@
 """Functions that are formulas of the rows: every kind of number follows them by its own ops."""
 
-from gradcheck.ops.composed import elementary, losses, networks, numpys, picking, products, windows
+from gradcheck.ops.composed import (
+    elementary,
+    layout,
+    losses,
+    networks,
+    numpys,
+    ordered,
+    picking,
+    products,
+    recurrent,
+    windows,
+)
 
-__all__ = ["elementary", "losses", "networks", "numpys", "picking", "products", "windows"]
+__all__ = [
+    "elementary",
+    "layout",
+    "losses",
+    "networks",
+    "numpys",
+    "ordered",
+    "picking",
+    "products",
+    "recurrent",
+    "windows",
+]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.ops.activations import elu, relu6, sigmoid, softmax
-from gradcheck.ops.composed.picking import along, is_nan, seen
+from gradcheck.ops.composed.picking import along, is_nan, seen, times
 from gradcheck.ops.exponential import xlogy
 from gradcheck.ops.row import Example, composed
 from gradcheck.ops.special import erfc, loggamma
@@ -15,7 +15,7 @@ ONE = {"a": (3,), "b": (3,)}
 TWO = {"a": (3,), "b": (3,), "c": (3,)}
 
 
-@composed(example=Example("rsqrt(a * a) * b", ONE))
+@composed(watches=("result",), example=Example("rsqrt(a * a) * b", ONE))
 def rsqrt(x: Any) -> Any:
     """One over the root."""
     return 1 / np.sqrt(x)
@@ -27,7 +27,7 @@ def frac(x: Any) -> Any:
     return x - np.trunc(x)
 
 
-@composed(example=Example("logit(sigmoid(a)) * b", ONE))
+@composed(watches=("x",), example=Example("logit(sigmoid(a)) * b", ONE))
 def logit(x: Any, eps: float | None = None) -> Any:
     """log(x / (1 - x)), of x within eps and 1 - eps."""
     if eps is not None:
@@ -56,22 +56,22 @@ def clamp_max(x: Any, max: Any) -> Any:
 @composed(example=Example("addcmul(a, b, c, value=2)", TWO))
 def addcmul(x: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Any:
     """X + value a b."""
-    return x + value * tensor1 * tensor2
+    return x + times(value, tensor1 * tensor2)
 
 
 @composed(example=Example("addcdiv(a, b, c, value=2)", TWO))
 def addcdiv(x: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Any:
     """X + value a / b."""
-    return x + value * tensor1 / tensor2
+    return x + times(value, tensor1 / tensor2)
 
 
 @composed(example=Example("rsub(a, b) * c", TWO))
 def rsub(x: Any, other: Any, *, alpha: float = 1) -> Any:
     """Other - alpha x."""
-    return other - alpha * x
+    return other - times(alpha, x)
 
 
-@composed(example=Example("xlog1py(a, b * b) * c", TWO))
+@composed(watches=("x", "y"), example=Example("xlog1py(a, b * b) * c", TWO))
 def xlog1py(x: Any, y: Any) -> Any:
     """X log(1 + y), and 0 where x is 0."""
     flat = np.equal(seen(x), 0) & ~is_nan(np.asarray(seen(y)))
@@ -96,19 +96,19 @@ def tanhshrink(x: Any) -> Any:
     return x - np.tanh(x)
 
 
-@composed(example=Example("softshrink(a) * b", ONE))
+@composed(watches=("x",), example=Example("softshrink(a) * b", ONE))
 def softshrink(x: Any, lambd: float = 0.5) -> Any:
     """X moved towards 0 by lambda, and 0 within."""
     return np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, 0.0 * x))
 
 
-@composed(example=Example("hardshrink(a) * b", ONE))
+@composed(watches=("x",), example=Example("hardshrink(a) * b", ONE))
 def hardshrink(x: Any, lambd: float = 0.5) -> Any:
     """x, and 0 within lambda of 0."""
     return np.where((x > lambd) | (x < -lambd), x, 0.0 * x)
 
 
-@composed(example=Example("threshold(a, 0.1, 2.0) * b", ONE))
+@composed(watches=("x",), example=Example("threshold(a, 0.1, 2.0) * b", ONE))
 def threshold(x: Any, threshold: float, value: float, inplace: bool = False) -> Any:
     """X above the threshold, else the value."""
     return np.where(x > threshold, x, value)
@@ -120,20 +120,22 @@ def hardswish(x: Any, inplace: bool = False) -> Any:
     return x * relu6(x + 3) / 6
 
 
-@composed(example=Example("hardsigmoid(a) * b", ONE))
+@composed(watches=("x",), example=Example("hardsigmoid(a) * b", ONE))
 def hardsigmoid(x: Any, inplace: bool = False) -> Any:
     """relu6(x + 3) / 6."""
     return relu6(x + 3) / 6
 
 
-@composed(example=Example("celu(a, 2.0) * b", ONE))
+@composed(watches=("x",), example=Example("celu(a, 2.0) * b", ONE))
 def celu(x: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     """max(0, x) + min(0, alpha (exp(x / alpha) - 1))."""
     return alpha * elu(x / alpha)
 
 
 @composed(
-    size="channelled", example=Example("prelu(a, b) * c", {"a": (2, 3), "b": (3,), "c": (2, 3)})
+    watches=("x", "weight"),
+    size="channelled",
+    example=Example("prelu(a, b) * c", {"a": (2, 3), "b": (3,), "c": (2, 3)}),
 )
 def prelu(x: Any, weight: Any) -> Any:
     """X above 0, weight x below; one weight, or one for each channel (the second axis)."""
@@ -155,7 +157,7 @@ def rrelu(
     return np.where(x > 0, x, (lower + upper) / 2 * x)
 
 
-@composed(example=Example("glu(a) * b", {"a": (4,), "b": (2,)}))
+@composed(watches=("x",), example=Example("glu(a) * b", {"a": (4,), "b": (2,)}))
 def glu(x: Any, axis: int = -1) -> Any:
     """The first half of an axis times the sigmoid of the second."""
     n = np.shape(x)[axis]
@@ -172,7 +174,7 @@ def softmin(x: Any, axis: int = -1, dtype: Any = None) -> Any:
     return softmax(-x, axis=axis)
 
 
-@composed(size="stepwise", example=Example("logcumsumexp(a, 0) * b", ONE))
+@composed(watches=("x", "result"), size="stepwise", example=Example("logcumsumexp(a, 0) * b", ONE))
 def logcumsumexp(x: Any, axis: int) -> Any:
     """The logarithm of the running sum of exponentials, about the largest so far."""
     if np.ndim(x) == 0 or not np.size(x):
@@ -184,20 +186,23 @@ def logcumsumexp(x: Any, axis: int) -> Any:
     return np.stack(sums, axis=axis)
 
 
-@composed(size="ordered", example=Example("mvlgamma(a * a + 3, 2) * b", ONE))
+@composed(watches=("x",), size="ordered", example=Example("mvlgamma(a * a + 3, 2) * b", ONE))
 def mvlgamma(x: Any, p: int) -> Any:
     """The logarithm of the multivariate gamma function of order p."""
     shift = p * (p - 1) / 4 * math.log(math.pi)
     return shift + sum(loggamma(x - j / 2) for j in range(p))
 
 
-@composed(example=Example("log_ndtr(a) * b", ONE))
+@composed(watches=("x", "result"), example=Example("log_ndtr(a) * b", ONE))
 def log_ndtr(x: Any) -> Any:
     """The logarithm of the normal distribution function (of x above -20)."""
     return np.log(0.5 * erfc(x * -math.sqrt(0.5)))
 
 
-@composed(example=Example("dist(a, b) * c", {"a": (3,), "b": (3,), "c": ()}))
+@composed(
+    watches=("x", "other", "result"),
+    example=Example("dist(a, b) * c", {"a": (3,), "b": (3,), "c": ()}),
+)
 def dist(x: Any, other: Any, p: float = 2) -> Any:
     """The p-norm of the difference of all entries."""
     return np.linalg.norm(np.ravel(x - other), p)

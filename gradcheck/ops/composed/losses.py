@@ -43,7 +43,7 @@ def kl_div(
     return reduced(losses, reduction)
 
 
-@composed(example=Example("soft_margin_loss(a, y)", SIGNS))
+@composed(watches=("x", "target"), example=Example("soft_margin_loss(a, y)", SIGNS))
 def soft_margin_loss(
     x: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Any:
@@ -182,7 +182,7 @@ def multilabel_soft_margin_loss(
     return reduced(np.sum(losses, axis=-1) / np.shape(x)[-1], reduction)
 
 
-@composed(example=Example("multi_margin_loss(a, y)", {"a": (2, 3), "y": [0, 2]}))
+@composed(watches=("x",), example=Example("multi_margin_loss(a, y)", {"a": (2, 3), "y": [0, 2]}))
 def multi_margin_loss(
     x: Any,
     target: Any,

@@ -29,7 +29,11 @@ def _standard(x: Any, axes: tuple[int, ...], eps: float) -> Any:
     return centred / np.sqrt(np.mean(centred * centred, axis=axes, keepdims=True) + eps)
 
 
-@composed(size="channelled", example=Example("batch_norm(a, None, None, w, b, True) * a", LAYER))
+@composed(
+    watches=("x", "running_mean", "running_var", "weight"),
+    size="channelled",
+    example=Example("batch_norm(a, None, None, w, b, True) * a", LAYER),
+)
 def batch_norm(
     x: Any,
     running_mean: Any,
@@ -63,7 +67,9 @@ def _keep(running: Any, new: Any, momentum: float) -> None:
         running[...] = (1 - momentum) * running + momentum * new
 
 
-@composed(size="channelled", example=Example("group_norm(a, 2, w, b) * a", LAYER))
+@composed(
+    watches=("x", "weight"), size="channelled", example=Example("group_norm(a, 2, w, b) * a", LAYER)
+)
 def group_norm(
     x: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:

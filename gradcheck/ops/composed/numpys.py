@@ -157,7 +157,12 @@ def _without_nan(x: Any, stand_in: float) -> tuple[Any, Any]:
     return np.where(there, x, stand_in), there
 
 
-@composed(size="elementwise", function=np.nanmean, example=Example("nanmean(a) * b", VECTOR))
+@composed(
+    watches=("x",),
+    size="elementwise",
+    function=np.nanmean,
+    example=Example("nanmean(a) * b", VECTOR),
+)
 def nanmean(x: Any, axis: Any = None, *, keepdims: bool = False, dtype: Any = None) -> Any:
     """The mean of what is a number."""
     full, there = _without_nan(x, 0.0)
@@ -413,7 +418,7 @@ def imag(x: Any) -> Any:
     return 0.0 * x
 
 
-@composed(function=np.angle, example=Example("angle(a) * b", VECTOR))
+@composed(watches=("x",), function=np.angle, example=Example("angle(a) * b", VECTOR))
 def angle(x: Any, deg: bool = False) -> Any:
     """The angle of a real number: 0, or pi where it is negative."""
     half = 180.0 if deg else np.pi

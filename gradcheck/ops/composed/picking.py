@@ -2,19 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from gradcheck.ops.indexing import scatter, setitem
 from gradcheck.ops.row import Example, composed
-
-
-class Picked(NamedTuple):
-    """Values, and the places they stood at."""
-
-    values: Any
-    indices: Any
 
 
 def seen(x: Any) -> Any:
@@ -41,6 +34,11 @@ def _each_along(axis: int, index: Any) -> tuple[Any, ...]:
     return tuple(grid)
 
 
+def times(number: float, x: Any) -> Any:
+    """A number times x; x itself for 1, so that nothing has to be kept for backward."""
+    return x if number == 1 else number * x
+
+
 def lined(x: Any) -> Any:
     """A number as an array of one entry, anything else as it is."""
     return np.reshape(x, (1,)) if np.ndim(x) == 0 else x
@@ -52,6 +50,7 @@ def like(y: Any, x: Any) -> Any:
 
 
 @composed(
+    watches=("x",),
     size="beside",
     example=Example("gather(a, 1, i) * b", {"a": (2, 3), "b": (2, 1), "i": [[1], [0]]}),
 )
@@ -73,6 +72,7 @@ def index_select(x: Any, axis: int, index: Any) -> Any:
 
 
 @composed(
+    watches=("x",),
     size="along_one",
     example=Example("take_along_dim(a, i, 1) * b", {"a": (2, 3), "b": (2, 1), "i": [[1], [0]]}),
 )
@@ -100,6 +100,7 @@ def masked_fill(x: Any, mask: Any, value: Any) -> Any:
 
 
 @composed(
+    watches=("x",),
     size="masked",
     example=Example("masked_select(a, m) * b", {"a": (3,), "b": (2,), "m": [True, False, True]}),
 )
@@ -242,6 +243,18 @@ def split_with_sizes(x: Any, split_sizes: Sequence[int], axis: int = 0) -> tuple
     return _outputs("SplitWithSizes", _cut(x, split_sizes, axis))
 
 
+@composed(size="divided", example=Example("split_along(a, 2)[0] * b", {"a": (3,), "b": (2,)}))
+def split_along(x: Any, split_size_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:
+    """PyTorch's `split(x, 2, dim)`: parts of that length, the last perhaps shorter."""
+    length, n = split_size_or_sections, np.shape(x)[axis]
+    if not isinstance(length, int):
+        return split_with_sizes.meaning(x, length, axis)  # type: ignore[no-any-return]
+    if length < 1:
+        raise RuntimeError(f"split expects split_size be positive, but got split_size={length}")
+    lengths = [min(length, n - i) for i in range(0, n, length)] or [0]
+    return _outputs("Split", _cut(x, lengths, axis))
+
+
 @composed(size="divided", example=Example("tensor_split(a, 2)[0] * b", {"a": (3,), "b": (2,)}))
 def tensor_split(x: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:
     """`tensor_split(x, n, dim)`: NumPy's `array_split`."""
@@ -329,154 +342,6 @@ def diagflat(x: Any, k: int = 0, *, offset: int = 0) -> Any:
     return np.diag(np.ravel(x), k or offset)
 
 
-@composed(size="beside", example=Example("topk(a, 2)[0] * b", {"a": (3,), "b": (2,)}))
-def topk(x: Any, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> Picked:
-    """`topk(x, k, dim)`: the k largest along an axis, from the largest on, and their places."""
-    full = lined(x)
-    order = np.argsort(full, axis=axis, kind="stable")
-    order = np.flip(order, axis) if largest else order
-    places = order[along(full, axis, slice(k))]
-    return Picked(
-        like(np.take_along_axis(full, places, axis), x) if k else full[..., :0], like(places, x)
-    )
-
-
-@composed(size="beside", example=Example("kthvalue(a, 2)[0] * b", {"a": (3,), "b": ()}))
-def kthvalue(x: Any, k: int, axis: int = -1, keepdims: bool = False) -> Picked:
-    """`kthvalue(x, k, dim)`: the k-th smallest along an axis, and its place."""
-    full = lined(x)
-    order = np.argsort(full, axis=axis, kind="stable")
-    places = order[along(full, axis, slice(k - 1, k))]
-    values = np.take_along_axis(full, places, axis)
-    if keepdims:
-        return Picked(like(values, x), like(places, x))
-    return Picked(np.squeeze(values, axis), np.squeeze(places, axis))
-
-
-@composed(example=Example("msort(a) * b", {"a": (3,), "b": (3,)}))
-def msort(x: Any) -> Any:
-    """`msort(x)`: sorted along the first axis."""
-    return np.sort(x, axis=0) if np.ndim(x) else x
-
-
-def _running(x: Any, axis: int, larger: bool) -> Picked:
-    """The running extreme along an axis and its last place so far."""
-    full = lined(x)
-    values = seen(full)
-    best = (np.maximum if larger else np.minimum).accumulate(values, axis)
-    count = np.reshape(np.arange(values.shape[axis]), along_shape(values.ndim, axis))
-    places = np.maximum.accumulate(np.where(values == best, count, 0), axis)
-    return Picked(like(np.take_along_axis(full, places, axis), x), like(places, x))
-
-
 def along_shape(ndim: int, axis: int, length: int = -1) -> tuple[int, ...]:
     """The shape that lays a vector along one of so many axes."""
     return tuple(length if k == axis % ndim else 1 for k in range(ndim))
-
-
-@composed(example=Example("cummax(a, 0)[0] * b", {"a": (3,), "b": (3,)}))
-def cummax(x: Any, axis: int) -> Picked:
-    """`cummax(x, dim)`: the largest so far along an axis, and its place."""
-    return _running(x, axis, larger=True)
-
-
-@composed(example=Example("cummin(a, 0)[0] * b", {"a": (3,), "b": (3,)}))
-def cummin(x: Any, axis: int) -> Picked:
-    """`cummin(x, dim)`: the smallest so far along an axis, and its place."""
-    return _running(x, axis, larger=False)
-
-
-@composed(example=Example("unflatten(a, 0, (2, -1)) * b", {"a": (4,), "b": (2, 2)}))
-def unflatten(x: Any, axis: int, sizes: Sequence[int]) -> Any:
-    """`unflatten(x, dim, sizes)`: one axis as several."""
-    shape, axis = np.shape(x), axis % np.ndim(x)
-    return np.reshape(x, (*shape[:axis], *sizes, *shape[axis + 1 :]))
-
-
-@composed(size="joined", example=Example("expand_as(a, b) * b", {"a": (3,), "b": (2, 3)}))
-def expand_as(x: Any, other: Any) -> Any:
-    """`expand_as(x, other)`: broadcast to the shape of the other."""
-    return np.broadcast_to(x, np.shape(other))
-
-
-@composed(school=("view_as",), example=Example("reshape_as(a, b) * b", {"a": (4,), "b": (2, 2)}))
-def reshape_as(x: Any, other: Any) -> Any:
-    """`reshape_as(x, other)`: in the shape of the other."""
-    return np.reshape(x, np.shape(other))
-
-
-@composed(
-    size="joined",
-    function=np.broadcast_arrays,
-    school=("broadcast_tensors",),
-    example=Example("broadcast_arrays(a, b)[0] * b", {"a": (3,), "b": (2, 3)}),
-)
-def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
-    """All arguments in the shape that they broadcast to."""
-    shape = np.broadcast_shapes(*map(np.shape, arrays))
-    return tuple(np.broadcast_to(each, shape) for each in arrays)
-
-
-@composed(
-    size="blocks", example=Example("block_diag(a, b) * c", {"a": (1, 2), "b": (2,), "c": (2, 4)})
-)
-def block_diag(*blocks: Any) -> Any:
-    """`block_diag(a, b)`: matrices along the diagonal of a larger one."""
-    matrices = [np.reshape(b, (1,) * (2 - np.ndim(b)) + np.shape(b)) for b in blocks]
-    wide = sum(m.shape[1] for m in matrices)
-    rows, before = [], 0
-    for m in matrices:
-        rows.append(np.pad(m, ((0, 0), (before, wide - before - m.shape[1]))))
-        before += m.shape[1]
-    return np.concatenate(rows, axis=0)
-
-
-@composed(example=Example("flatten(a) * b", {"a": (2, 2), "b": (4,)}))
-def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
-    """`flatten(x, start_dim, end_dim)`: these axes and those between as one."""
-    shape = np.shape(x) or (1,)
-    if not (isinstance(start_dim, int) and isinstance(end_dim, int)):
-        raise TypeError("flatten takes the first and the last axis that become one")
-    first, last = start_dim % len(shape), end_dim % len(shape)
-    return np.reshape(
-        x, (*shape[:first], int(np.prod(shape[first : last + 1], dtype=int)), *shape[last + 1 :])
-    )
-
-
-@composed(size="reshaped", example=Example("expand(a, 2, -1) * b", {"a": (3,), "b": (2, 3)}))
-def expand(x: Any, *sizes: Any, size: Any = None, implicit: bool = False) -> Any:
-    """`expand(x, 2, -1)`: broadcast to a shape, where -1 keeps the length."""
-    given = size if size is not None else sizes
-    given = given[0] if len(given) == 1 and isinstance(given[0], list | tuple) else given
-    own = (-1,) * (len(given) - np.ndim(x)) + np.shape(x)
-    wanted = tuple(m if n == -1 else int(n) for n, m in zip(given, own, strict=True))
-    if -1 in wanted:
-        raise RuntimeError(
-            "expand: the expanded size of the tensor (-1) isn't allowed in a leading, "
-            "non-existing dimension"
-        )
-    return np.broadcast_to(x, wanted)
-
-
-PYTORCHS_MODES: dict[str, Any] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
-"""PyTorch's words for what is put around, and NumPy's."""
-
-
-@composed(
-    size="padded",
-    example=Example("pad_last(a, (1, 0)) * b", {"a": (3,), "b": (4,)}),
-    school=("constant_pad_nd",),
-)
-def pad_last(x: Any, pad: Sequence[int], mode: Any = "constant", value: Any = None) -> Any:
-    """PyTorch's `F.pad(x, (left, right, ...))`: from the last axis on; negative widths cut off."""
-    if not isinstance(mode, str):
-        mode, value = "constant", mode
-    pairs = [tuple(map(int, pad[k : k + 2])) for k in range(0, len(pad), 2)][::-1]
-    widths = [(0, 0)] * (np.ndim(x) - len(pairs)) + pairs
-    for k, (before, after) in enumerate(widths):
-        if before < 0 or after < 0:
-            x = x[along(x, k, slice(max(-before, 0), np.shape(x)[k] - max(-after, 0)))]
-    around = [(max(before, 0), max(after, 0)) for before, after in widths]
-    if mode == "constant":
-        return np.pad(x, around, constant_values=0.0 if value is None else float(value))
-    return np.pad(x, around, mode=PYTORCHS_MODES[mode])

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.ops.composed.picking import seen
+from gradcheck.ops.composed.picking import seen, times
 from gradcheck.ops.decompositions import logabsdet
 from gradcheck.ops.linear import matmul
 from gradcheck.ops.row import Example, composed, compound
@@ -38,31 +38,31 @@ def bilinear(x: Any, other: Any, weight: Any, bias: Any = None) -> Any:
 @composed(size="added", example=Example("addmm(a, b, c)", MATRICES))
 def addmm(x: Any, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
     """Beta x + alpha A B."""
-    return beta * x + alpha * (mat1 @ mat2)
+    return times(beta, x) + times(alpha, mat1 @ mat2)
 
 
 @composed(size="added", example=Example("addmv(a, b, a)", {"a": (2,), "b": (2, 2)}))
 def addmv(x: Any, mat: Any, vec: Any, *, beta: float = 1, alpha: float = 1) -> Any:
     """Beta x + alpha A v."""
-    return beta * x + alpha * (mat @ vec)
+    return times(beta, x) + times(alpha, mat @ vec)
 
 
 @composed(size="added_outer", example=Example("addr(a, b, b)", {"a": (2, 2), "b": (2,)}))
 def addr(x: Any, vec1: Any, vec2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
     """Beta x + alpha u v^T."""
-    return beta * x + alpha * np.outer(vec1, vec2)
+    return times(beta, x) + times(alpha, np.outer(vec1, vec2))
 
 
 @composed(size="added", example=Example("baddbmm(a, b, b)", {"a": (2, 2, 2), "b": (2, 2, 2)}))
 def baddbmm(x: Any, batch1: Any, batch2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
     """Beta x + alpha A_i B_i, for each of a stack."""
-    return beta * x + alpha * (batch1 @ batch2)
+    return times(beta, x) + times(alpha, batch1 @ batch2)
 
 
 @composed(size="added", example=Example("addbmm(a, b, b)", {"a": (2, 2), "b": (2, 2, 2)}))
 def addbmm(x: Any, batch1: Any, batch2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
     """Beta x + alpha times the sum of the products of a stack."""
-    return beta * x + alpha * np.sum(batch1 @ batch2, axis=0)
+    return times(beta, x) + times(alpha, np.sum(batch1 @ batch2, axis=0))
 
 
 @composed(
@@ -103,7 +103,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "") -> Any:
     return np.linalg.norm(x1[..., :, None, :] - x2[..., None, :, :], p, axis=-1)
 
 
-@composed(size="apart", example=Example("pdist(a) * b", {"a": (3, 2), "b": (3,)}))
+@composed(watches=("x",), size="apart", example=Example("pdist(a) * b", {"a": (3, 2), "b": (3,)}))
 def pdist(x: Any, p: float = 2.0) -> Any:
     """The p-norms of the differences of each row with each later one."""
     first, second = np.triu_indices(np.shape(x)[0], 1)
@@ -174,6 +174,7 @@ def logdet(a: Any) -> Any:
 
 
 @composed(
+    watches=("b", "factor", "result"),
     size="cubic",
     example=Example(
         "cholesky_solve(b, tril(a) + 3 * u) * b",
@@ -187,6 +188,7 @@ def cholesky_solve(b: Any, factor: Any, upper: bool = False) -> Any:
 
 
 @composed(
+    watches=("factor", "result"),
     size="cubic",
     example=Example(
         "cholesky_inverse(tril(a) + 3 * u) * b",

@@ -186,6 +186,7 @@ for _n in (1, 2, 3):
         _convolution(_n),
         f"conv{_n}d",
         size="convolved",
+        watches=("x", "weight"),
         example=Example(
             f"conv{_n}d(a, w, b, padding=1, stride=2)", {"a": _shape, "w": _kernel, "b": (1,)}
         ),
@@ -195,6 +196,7 @@ for _n in (1, 2, 3):
         _transposed(_n),
         f"conv_transpose{_n}d",
         size="convolved",
+        watches=("x", "weight"),
         example=Example(
             f"conv_transpose{_n}d(a, w, stride=2)",
             {"a": (1, 2, *(2,) * _n), "w": (2, 1, *(2,) * _n)},
@@ -297,6 +299,7 @@ for _n in (1, 2, 3):
             _pooled(_n, _how),
             f"{_how}_pool{_n}d",
             size="pooled",
+            watches=("x",),
             example=Example(f"{_how}_pool{_n}d(a, 2)", _a),
         )
         compound(
@@ -304,6 +307,7 @@ for _n in (1, 2, 3):
             _adaptive(_n, _how),
             f"adaptive_{_how}_pool{_n}d",
             size="pooled",
+            watches=("x",),
             example=Example(f"adaptive_{_how}_pool{_n}d(a, 3)", _a),
         )
 

@@ -1,0 +1,226 @@
+r"""Formulas by cases, written out as where(condition, value, otherwise).
+
+`1 if x > 0 else 0`, `1 for x > 0, 0 for x < 0`, the rows of `\begin{cases}`, `{1, x > 0; 0, x < 0}`
+and Iverson's brackets (`\mathbb{1}[x > 0]`). Where no case holds there is no value: 0/0.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from gradcheck.answers.draft import Draft
+
+IF = r"if|for|when|at|where(?!\s*\()|wenn|falls|für|si|se|pour|para"
+ELSE = r"otherwise|elsewhere|else|sonst|sinon|altrimenti"
+SUSPECT = re.compile(rf"\b(?:{IF}|{ELSE})\b|cases|array|math[bd]|𝟙|[{{\n;]|\b[1I]\s*[_\[(]")
+ENVIRONMENT = re.compile(
+    r"(?:\\left\s*)?(?:\\\{|\\lbrace\b)?\s*\\begin\{([dr]?cases|array)\}(?:\{[lcr]+\})?(.*?)\\end\{\1\}"
+    r"(?:\s*\\right\s*\.)?",
+    re.DOTALL,
+)
+BRACED = re.compile(r"(?:\\left\s*)?\\?\{(.*?)(?:\\right\s*\.|(?:\\right\s*)?\\?\})?\s*", re.DOTALL)
+WORDS = re.compile(rf"\\(?:text|mbox|textrm|mathrm)\{{[\s,]*({IF}|{ELSE}|and|or)\s*\}}")
+INDICATOR = re.compile(
+    r"(?:\\math(?:bb|bf|ds|bbm)\s*(?:\{\s*[1I]\s*\}|[1I])|𝟙|(?<![\w.)\]}])[1I])\s*_?\s*"
+    r"(?:\\left\s*)?\\?[\[({]((?:[^()\[\]{}]|\([^()]*\))*?)(?:\\right\s*)?\\?[\])}]"
+)
+TOKEN = re.compile(
+    rf"(?P<open>[(\[{{])|(?P<close>[)\]}}])|\b(?P<if>{IF})\b|\b(?P<else>{ELSE})\b"
+    r"|(?P<row>\\\\|;|\n)|(?P<part>(?<!\d),|,(?!\d)|&)"
+)
+NOWHERE = re.compile(r"\s*(?:is )?(?:undefined|not defined|does not exist|DNE)\s*")
+ALWAYS = re.compile(
+    r"[\s,]*\b(?:for|für|pour)\s+(?:all|any|every|alle|tout)\b.*"
+    r"|[\s,]*\b(?:for|für|pour)\s+\w+\s*(?:∈|\\in|in)\s*(?:ℝ|R|\\mathbb\s*\{?R\}?)\s*\$?\s*$"
+)
+LEFT_SIDE = re.compile(rf"(?:(?!\b(?:{IF})\b)[^=:<>;,\n])*(?<![<>=!:])[=:](?!=)\s*")
+SIGN = re.compile(r"<=|>=|==|!=|<|>|=|≤|≥|≠|\\(?:leq?|geq?|neq?|lt|gt)(?:slant)?(?![A-Za-z])")
+UNEQUAL = re.compile(r"[<>≤≥]|\\(?:leq?|geq?|lt|gt)(?:slant)?(?![A-Za-z])")
+LATEX = {"le": "<=", "ge": ">=", "ne": "!=", "lt": "<", "gt": ">"}
+SPELLED = {"≤": "<=", "≥": ">=", "≠": "!=", "=": "=="} | {
+    f"\\{word}{more}": sign for word, sign in LATEX.items() for more in ("", "q", "slant", "qslant")
+}
+COMPLEMENTS = ({">", "<="}, {"<", ">="}, {"==", "!="})
+AND = re.compile(r"\b(?:and|und|et)\b|\\land\b|\\wedge\b|∧|&&")
+OR = re.compile(r"\b(?:or|oder|ou)\b|\\lor\b|\\vee\b|∨")
+NONE = "0/0"
+
+Sign = re.Pattern[str]
+Span = tuple[int, int]
+Written = list[str | Span]
+
+
+class Item(NamedTuple):
+    """A stretch of text, a word, or a sign that parts: its kind and its place."""
+
+    kind: str
+    start: int
+    stop: int
+
+
+class Case(NamedTuple):
+    """A value and its condition; None where it holds everywhere else."""
+
+    value: Span
+    condition: Span | None
+
+
+def piecewise(draft: Draft, names: Collection[str] = ()) -> None:
+    """Write each formula by cases as where(...); what is none stays as it is.
+
+    `names` are the problem's own: an `I` among them is no indicator.
+    """
+    if not SUSPECT.search(draft.text):
+        return
+    if "I" not in names:
+        draft.swap(INDICATOR, lambda found: f"({found[1]})" if SIGN.search(found[1]) else None)
+    draft.swap(ALWAYS, "")
+    draft.swap(WORDS, lambda found: f" {found[1]} ")
+    while (found := ENVIRONMENT.search(draft.text)) is not None:
+        written = _written(draft.text, found.span(2), rows=SIGN)
+        if written is None:
+            return
+        _put(draft, found.span(), written)
+    left = LEFT_SIDE.match(draft.text)
+    start = left.end() if left else 0
+    braced = BRACED.fullmatch(draft.text, start)
+    inside = braced.span(1) if braced else (start, len(draft.text))
+    rows = SIGN if braced else UNEQUAL if "\n" in draft.text else None
+    written = _written(draft.text, inside, rows)
+    if written is not None:
+        _put(draft, (start, len(draft.text)), written)
+
+
+def is_piecewise(text: str) -> bool:
+    """Whether a text is a formula by cases."""
+    draft = Draft.of(text)
+    piecewise(draft)
+    return "where(" in draft.text and "where(" not in text
+
+
+def _put(draft: Draft, place: Span, written: Written) -> None:
+    """Put what was written in the place of a stretch of the text; pieces keep their own places."""
+    text, places = "", list[int]()
+    for piece in written:
+        at = places[-1] if places else draft.place(place[0])
+        if isinstance(piece, tuple):
+            text += draft.text[slice(*piece)]
+            places += draft.places[slice(*piece)]
+        else:
+            text += piece
+            places += [at] * len(piece)
+    draft.text = draft.text[: place[0]] + text + draft.text[place[1] :]
+    draft.places = draft.places[: place[0]] + places + draft.places[place[1] :]
+
+
+def _written(text: str, inside: Span, rows: Sign | None) -> Written | None:
+    """The cases in a stretch of text as nested where(...); None where it holds no cases."""
+    cases = _cases(text, list(_items(text, inside)), rows)
+    if not cases or cases[0].condition is None:
+        return None
+    if len(cases) > 1 and _are_complements(text, *(case.condition for case in cases[-2:])):
+        cases[-1] = Case(cases[-1].value, None)
+    written: Written = [" "]
+    closing = 0
+    for case in cases:
+        none = NOWHERE.fullmatch(text, *case.value)
+        value: Written = [NONE] if none else ["(", case.value, ")"]
+        if case.condition is None:
+            return written + value + [")" * closing]
+        for alternative in _parted(text, case.condition, OR):
+            written += ["where(", *_condition(text, alternative), ", ", *value, ", "]
+            closing += 1
+    written += [NONE, ")" * closing]
+    return written
+
+
+def _are_complements(text: str, first: Span | None, second: Span | None) -> bool:
+    """Whether one of two conditions always holds: `x > 0` and `x <= 0`."""
+    if first is None or second is None:
+        return False
+    sides = [[text[slice(*s)].strip() for s in _parted(text, c, SIGN)] for c in (first, second)]
+    signs = [SIGN.findall(text, *condition) for condition in (first, second)]
+    if sides[0] != sides[1] or len(signs[0]) != 1:
+        return False
+    return {SPELLED.get(sign[0], sign[0]) for sign in signs} in COMPLEMENTS
+
+
+def _cases(text: str, items: Sequence[Item], rows: Sign | None) -> list[Case] | None:
+    """Values with their conditions, in order; None where something is neither.
+
+    With `rows` a condition that has such a sign may stand behind a comma alone.
+    """
+    cases, at, last = list[Case](), 0, False
+    while at < len(items):
+        kind, *value = items[at]
+        at += 1
+        if kind == "else":
+            last = True
+        if kind != "text":
+            continue
+        if cases and cases[-1].condition is None:
+            return None
+        parted = at
+        while at < len(items) and items[at].kind == "part":
+            at += 1
+        kinds = [item.kind for item in items[at : at + 2]]
+        condition = None
+        if kinds == ["if", "text"]:
+            condition = _span(items[at + 1])
+            at += 2
+        elif kinds[:1] == ["text"] and rows and at > parted:
+            condition = _span(items[at])
+            if not rows.search(text, *condition):
+                return None
+            at += 1
+        elif not last and kinds[:1] != ["else"]:
+            return None
+        if condition and not SIGN.search(text, *condition):
+            return None
+        cases.append(Case((value[0], value[1]), condition))
+    return cases
+
+
+def _span(item: Item) -> Span:
+    return item.start, item.stop
+
+
+def _items(text: str, inside: Span) -> Iterator[Item]:
+    """The words and signs that part cases, outside of brackets, and the texts between them."""
+    at, level = inside[0], 0
+    for found in TOKEN.finditer(text, *inside):
+        kind = found.lastgroup or ""
+        level += (kind == "open") - (kind == "close")
+        if level or kind == "close":
+            continue
+        yield from _text(text, at, found.start())
+        yield Item(kind, *found.span())
+        at = found.end()
+    yield from _text(text, at, inside[1])
+
+
+def _text(text: str, start: int, stop: int) -> Iterator[Item]:
+    """A stretch without the blanks around it, if there is anything."""
+    bare = text[start:stop].strip()
+    if bare:
+        start = text.index(bare, start)
+        yield Item("text", start, start + len(bare))
+
+
+def _condition(text: str, place: Span) -> Iterator[str | Span]:
+    """A condition whose parts all hold: `0 < x < 1` and `x > 0 and y > 0` are products."""
+    several = False
+    for start, stop in _parted(text, place, AND):
+        sides = list(_parted(text, (start, stop), SIGN))
+        signs = [found.span() for found in SIGN.finditer(text, start, stop)]
+        for left, right, sign in zip(sides, sides[1:], signs, strict=False):
+            yield "*(" if several else "("
+            yield from (left, "==" if text[slice(*sign)] == "=" else sign, right, ")")
+            several = True
+
+
+def _parted(text: str, place: Span, sign: Sign) -> list[Span]:
+    """The stretches between such signs."""
+    found = [match.span() for match in sign.finditer(text, *place)]
+    ends = [place[0], *(end for span in found for end in span), place[1]]
+    return list(zip(ends[::2], ends[1::2], strict=True))
