@@ -229,8 +229,9 @@ def _on_tapes(
         tape = record(case)
         for act in islice(acts(tape), most) if tape is not None else ():
             key = ("backprop", *act.key)
-            said = act.site.said if act.site is not None else {}
-            new = Made(act.mistake, act.span, list(right), act.site is None, act.reach, said=said)
+            new = Made(
+                act.mistake, act.span, list(right), act.site is None, act.reach, said=act.said
+            )
             found.setdefault(key, new).at[k] = act.gradients
 
 

@@ -1,6 +1,6 @@
 """The backprop family: each verb said wrong at each site of the tape."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -9,17 +9,25 @@ from typing import Any
 import numpy as np
 
 from gradcheck.diagnosis.blocks import Block, blocks
-from gradcheck.diagnosis.nearby import Around, inside, nearby, overlaps, turned
+from gradcheck.diagnosis.nearby import Around, called, inside, nearby, turned
+from gradcheck.diagnosis.sites import (
+    Key,
+    Site,
+    Span,
+    accumulations,
+    by_way,
+    meetings,
+    overlapping,
+    repeated,
+)
 from gradcheck.engine.backward import RIGHT, Verbs, reachable, walk
-from gradcheck.engine.tape import Leaf, Node, Step
+from gradcheck.engine.tape import Node, Step
 from gradcheck.mistakes import Accumulation, Edge, Mistake, Start
 from gradcheck.opinions.opinion import Array
 from gradcheck.opinions.tape import Tape
 
 LOSING = ("keep", "assign")  # where paths meet: some of what arrives is lost
 
-Key = tuple[Any, ...]
-Span = tuple[Any, ...] | None
 Gradients = Mapping[str, Array]
 
 
@@ -40,28 +48,6 @@ class Reach:
 
 
 @dataclass(frozen=True, eq=False)
-class Site:
-    """Where a verb is said: an edge (node, i), a meeting (step, -1), or the start (root, -1).
-
-    `key` finds the same site on the tape of another point; `choice` is what the mistake is made
-    with there, where there is a choice; `names` is what its words may mention.
-    """
-
-    step: Step
-    i: int
-    key: Key
-    span: Span
-    choice: Any = None
-    names: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def said(self) -> Mapping[str, Any]:
-        """What a meeting of paths is called that has no place in the text: the input's name."""
-        here = {"text": self.key[1]} if isinstance(self.step, Leaf) and self.key[1] else {}
-        return {**self.names, **here}
-
-
-@dataclass(frozen=True, eq=False)
 class WrongVerb:
     """A verb said wrong at a site (None: everywhere), and the gradients that come of it."""
 
@@ -70,6 +56,7 @@ class WrongVerb:
     site: Site | None
     span: Span
     gradients: Gradients
+    said: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def reach(self) -> Reach | None:
@@ -90,30 +77,14 @@ def acts(tape: Tape, rows: Sequence[Mistake]) -> Iterator[WrongVerb]:
         sites = sites_of(tape, row, edges)
         for site in sites:
             yield from made(tape, row, [site], (n, *site.key))
-        for key, together in _repeated(tape, sites):
-            yield from made(tape, row, together, (n, "each time", *key))
-        if row.habit and len(sites) > 1:
-            yield from made(tape, row, sites, (n, "everywhere"))
+        for key, together in repeated(tape, sites):
+            yield from made(tape, row, together, (n, *key))
+        for way, alike in by_way(sites).items() if row.habit else ():
+            yield from made(tape, row, alike, (n, "everywhere", *way)) if len(alike) > 1 else ()
         for k, block in enumerate(found if row.verb == "pull" else ()):
             site = Site(block.y, -1, ("block", block.edge.op, k), block.y.span)
             for one in ways(row, site, block.edge) if can(row, block.edge) else ():
                 yield from of_block(tape, row, block, replace(one, key=(n, *one.key)))
-
-
-def _repeated(tape: Tape, sites: Sequence[Site]) -> Iterator[tuple[Key, Sequence[Site]]]:
-    """The sites of one line in a loop, or at one weight that is used again, all together."""
-    names = {id(leaf): name for name, leaf in tape.leaves.items()}
-    groups: dict[Key, list[Site]] = defaultdict(list)
-    for site in sites:
-        if site.span is not None and site.i >= 0:
-            step, op, way = site.step, site.key[1], site.key[4:]
-            groups[site.span, op, site.i, *way].append(site)
-            other = step.edges[1 - site.i] if len(step.edges) == 2 else None
-            if isinstance(other, Leaf):
-                groups["weight", names.get(id(other.variable)), op, site.i, *way].append(site)
-    for key, group in groups.items():
-        if 1 < len(group) < len(sites):
-            yield key, group
 
 
 def of_block(tape: Tape, row: Mistake, block: Block, site: Site) -> Iterator[WrongVerb]:
@@ -126,7 +97,7 @@ def of_block(tape: Tape, row: Mistake, block: Block, site: Site) -> Iterator[Wro
     if np.shape(wrong) == edge.shape:
         more = tape.gradients(walk([(block.x, wrong - edge.right)], retain=True))
         changed = {name: g + more[name] for name, g in tape.right.items()}
-        yield WrongVerb(site.key, row, site, site.span, changed)
+        yield WrongVerb(site.key, row, site, site.span, changed, site.said)
 
 
 def edges_of(
@@ -143,7 +114,9 @@ def edges_of(
             return right
         again[node.span, node.op.name, i] += 1
         key = (node.span, node.op.name, i, again[node.span, node.op.name, i])
-        site = Site(node, i, key, node.span)
+        below = node.edges[i]
+        assert below is not None  # nothing is pulled where there is no edge
+        site = Site(node, i, key, node.span, names={"u": called(tape, below)})
         other = node.edges[1 - i] if len(node.edges) == 2 else None
         there = {how: k[other] for how, k in kernels.items() if other is not None and other in k}
         edge = edge_of(tape, node, i, g, right)
@@ -191,11 +164,11 @@ def sites_of(
         site = Site(tape.root, -1, ("start",), getattr(tape.root, "span", None))
         return [site] if row.where(Start(tape.seed, tape.value)) else []
     if row.verb == "accumulate":
-        return list(_accumulations(tape))
+        return list(accumulations(tape))
     if row.verb == "keep":
-        return list(_meetings(tape))
+        return list(meetings(tape))
     if row.verb == "assign":
-        return list(_overlaps(tape))
+        return list(overlapping(tape))
     if row.verb not in edges:
         return []
     return [
@@ -219,37 +192,6 @@ def ways(row: Mistake, site: Site, edge: Edge) -> list[Site]:
     return [replace(site, key=(*site.key, "way", n), choice=choice) for n, choice in found]
 
 
-def _accumulations(tape: Tape) -> Iterator[Site]:
-    """Steps that more than one edge leads to."""
-    again: Counter[Key] = Counter()
-    names = {id(leaf): name for name, leaf in tape.leaves.items()}
-    for step, count in tape.uses.items():
-        if count > 1:
-            span = getattr(step, "span", None)
-            label = names.get(id(step.variable)) if isinstance(step, Leaf) else step.op.name
-            again[span, label] += 1
-            yield Site(step, -1, (span, label, again[span, label]), span)
-
-
-def _meetings(tape: Tape) -> Iterator[Site]:
-    """Steps that more than two edges lead to, once for each edge that might be left."""
-    for site in _accumulations(tape):
-        if tape.uses[site.step] > 2:
-            edges = [
-                (node, i) for node in tape.nodes for i, e in enumerate(node.edges) if e is site.step
-            ]
-            for n, edge in enumerate(edges):
-                lost = {other: True for other in edges if other != edge}
-                yield replace(site, key=(*site.key, n), choice=lost)
-
-
-def _overlaps(tape: Tape) -> Iterator[Site]:
-    """Steps of which overlapping slices were taken, once for each order of assigning them."""
-    for site in _accumulations(tape):
-        for n, lost in enumerate(overlaps(tape, site.step)):
-            yield replace(site, key=(*site.key, "assigned", n), choice=lost)
-
-
 def made(tape: Tape, row: Mistake, sites: Sequence[Site], key: Key) -> Iterator[WrongVerb]:
     """The row at these sites together, unless such code would not have run."""
     verbs = _said_wrong(tape, row, {(site.step, site.i): site for site in sites})
@@ -258,7 +200,9 @@ def made(tape: Tape, row: Mistake, sites: Sequence[Site], key: Key) -> Iterator[
     except (ValueError, TypeError, IndexError):
         return  # the wrong cotangent does not fit any further: such code would not have run
     only = sites[0] if len(sites) == 1 else None
-    yield WrongVerb(key, row, only, only.span if only else None, gradients)
+    spans = {site.span for site in sites}
+    said = only.said if only else {"text": key[3]} if "weight" in key else {}
+    yield WrongVerb(key, row, only, spans.pop() if len(spans) == 1 else None, gradients, said)
 
 
 def _said_wrong(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]) -> Verbs:

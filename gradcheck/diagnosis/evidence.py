@@ -71,11 +71,11 @@ def likely(common: float, prepared: Prepared, part: str, wanted: Given) -> bool:
     among all that can be made in the problem; of the others each writes one of the formulas that
     are no larger.
     """
-    count = COUNTS.get(size(prepared, part, wanted) or 0) if wanted.flat.size > 1 else None
-    if wanted.shape != () or count is None or size(prepared, part, wanted) is None:
+    short = size(prepared, part, wanted) if wanted.flat.size > 1 else None
+    if short is None or short not in COUNTS:
         return True
     every = sum(made.mistake.common for made in prepared.made)
-    return common / every * (1 - UNRELATED) >= ODDS * UNRELATED / count
+    return common / every * (1 - UNRELATED) >= ODDS * UNRELATED / COUNTS[short]
 
 
 def by_digits(prepared: Prepared, part: str, wanted: Given, pairs: bool = False) -> float:

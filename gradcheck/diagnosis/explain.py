@@ -116,6 +116,8 @@ def _by_cost(
     named = [made for made in fits if not made.mistake.vague]
     found = [Hypothesis(integrated_instead, None)] if integrated else []
     found += unsummed(prepared, part, wanted)
+    guessed = bool(named) and not found and all(made.mistake.far for made in named)
+    found += _further(prepared, part, wanted) if guessed else ()  # perhaps there is a plainer story
     yield [hypothesis_of(made) for made in named] + found
     yield [hypothesis_of(made) for made in fits]
     yield coefficients(prepared, part, wanted)
@@ -129,12 +131,10 @@ def _further(prepared: Prepared, part: str, wanted: Given) -> Sequence[Hypothesi
     if by_digits(prepared, part, wanted) > MOST or prepared.scalar or wanted.flat.size < FEW:
         return []
     more = prepared.further
+    if by_digits(more, part, wanted) > MOST:
+        return []
     found = fitting(more.tables[part].get(wanted.shape), wanted)
-    return (
-        [hypothesis_of(more.made[n]) for n in found]
-        if len(found) and by_digits(more, part, wanted) <= MOST
-        else []
-    )
+    return [hypothesis_of(more.made[n]) for n in found]
 
 
 def _is_integral(

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from gradcheck.diagnosis.backprop import (
-    Site,
     WrongVerb,
     can,
     edge_of,
@@ -20,17 +19,16 @@ from gradcheck.diagnosis.backprop import (
     ways,
 )
 from gradcheck.diagnosis.blocks import blocks
-from gradcheck.diagnosis.nearby import Around, everywhere
+from gradcheck.diagnosis.nearby import Around, called, everywhere
 from gradcheck.diagnosis.segments import segments
+from gradcheck.diagnosis.sites import Site
 from gradcheck.diagnosis.windows import Taken, back_through, taken
 from gradcheck.engine.backward import RIGHT
-from gradcheck.engine.tape import Leaf, Node, Step
+from gradcheck.engine.tape import Node
 from gradcheck.mistakes import Mistake
 from gradcheck.opinions.tape import Tape
 
 CHOOSING = frozenset({"where", "maximum", "minimum"})
-NAMED = 30  # characters of a step's text that a sentence has room for
-EARLIER = "an earlier value"
 
 
 def further(tape: Tape, rows: Sequence[Mistake]) -> Iterator[WrongVerb]:
@@ -42,20 +40,11 @@ def further(tape: Tape, rows: Sequence[Mistake]) -> Iterator[WrongVerb]:
     yield from _tensors(tape, [row for row in rows if row.far], pool)
 
 
-def _named(tape: Tape, step: Step) -> Any:
-    """What an earlier step is called: its input's name, or its text if that is short."""
-    if isinstance(step, Leaf):
-        names = (n for n, leaf in tape.leaves.items() if leaf is step.variable)
-        return next(names, EARLIER)
-    short = step.span is not None and step.span[-1] - step.span[-2] <= NAMED
-    return step.span if short else EARLIER
-
-
 def _stretches(tape: Tape, rows: Sequence[Mistake]) -> Iterator[WrongVerb]:
     """Several steps taken as one."""
     for k, block in enumerate(segments(tape) if rows else ()):
         key = ("segment", k)
-        site = Site(block.y, -1, key, block.y.span, names={"u": _named(tape, block.x)})
+        site = Site(block.y, -1, key, block.y.span, names={"u": called(tape, block.x)})
         for n, row in enumerate(rows):
             for one in ways(row, site, block.edge) if can(row, block.edge) else ():
                 yield from of_block(tape, row, block, replace(one, key=(n, *one.key)))
@@ -69,7 +58,9 @@ def _branches(tape: Tape, rows: Sequence[Mistake]) -> Iterator[WrongVerb]:
         for i in sides if len(sides) == 2 else ():
             for n, row in enumerate(rows):
                 site = Site(node, i, ("branch", n, k, i), node.span)
-                yield WrongVerb(site.key, row, site, node.span, _one_side(tape, row, node, i))
+                yield WrongVerb(
+                    site.key, row, site, node.span, _one_side(tape, row, node, i), site.said
+                )
 
 
 def _one_side(tape: Tape, row: Mistake, chosen: Node, side: int) -> Mapping[str, Any]:
@@ -86,7 +77,7 @@ def _slices(tape: Tape, rows: Sequence[Mistake]) -> Iterator[WrongVerb]:
     """Slices of one tensor that were taken elsewhere."""
     for k, slices in enumerate(taken(tape) if rows else ()):
         last = slices.nodes[-1]
-        names = {"u": _named(tape, slices.step)}
+        names = {"u": called(tape, slices.step)}
         for n, row in enumerate(rows):
             for m, at in enumerate(row.choices(slices.windows) if row.choices else ()):
                 site = Site(last, -1, ("window", n, k, m), last.span, at, names)
@@ -100,7 +91,7 @@ def _elsewhere(tape: Tape, row: Mistake, slices: Taken, site: Site) -> Iterator[
     except (ValueError, IndexError):
         return
     for how, gradients in enumerate(found):
-        yield WrongVerb((*site.key, how), row, site, site.span, gradients)
+        yield WrongVerb((*site.key, how), row, site, site.span, gradients, site.said)
 
 
 def _tensors(tape: Tape, rows: Sequence[Mistake], around: Around) -> Iterator[WrongVerb]:

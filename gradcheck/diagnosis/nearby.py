@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.engine.tape import Node, Step
+from gradcheck.engine.tape import Leaf, Node, Step
 from gradcheck.engine.tensor import bare
 from gradcheck.opinions.tape import Tape
 
@@ -14,6 +14,8 @@ NEAREST = 12  # tensors on either side of a node: what stands in the same lines 
 LARGEST = 100_000  # entries: of larger tensors no mix-up is tried
 
 WHOLE = slice(None)
+NAMED = 30  # characters of a step's text that a sentence has room for
+EARLIER = "an earlier value"
 
 Around = Mapping[Node, tuple[Any, ...]]
 Inside = tuple[Callable[..., Any], tuple[Any, ...]]
@@ -129,3 +131,12 @@ def inside(tape: Tape, step: Step | None) -> Inside | None:
         return None
     _, operands = tape.values[step]
     return step.op.forward, operands
+
+
+def called(tape: Tape, step: Step) -> Any:
+    """What a step is called: its input's name, or its text if that is short."""
+    if isinstance(step, Leaf):
+        names = (n for n, leaf in tape.leaves.items() if leaf is step.variable)
+        return next(names, EARLIER)
+    short = step.span is not None and step.span[-1] - step.span[-2] <= NAMED
+    return step.span if short else EARLIER

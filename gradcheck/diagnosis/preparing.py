@@ -41,17 +41,16 @@ class Term:
 class Prepared:
     """The right gradients and every mistaken one, at the same points.
 
-    `pairs` lists two acts and their gradients (pair, point, entry), where the program is small
-    enough: (numbers of the acts in `made`, flat gradients). `values` is the program's value at
-    each point, `inputs` are those that are differentiated, `constants` the single numbers that are
-    not. `scalar` says that all parts are single numbers. `explained` is what was said of answers,
-    `cases` what the second search looks at.
+    `alone` has the lines on which two rules may be wrong at once. `values` is the program's value
+    at each point, `inputs` are those that are differentiated, `constants` the single numbers that
+    are not. `scalar` says that all parts are single numbers. `explained` is what was said of
+    answers, `cases` what the second search looks at.
     """
 
     right: tuple[Gradients, ...]
     made: tuple[Made, ...]
     values: tuple[Array, ...] = ()
-    pairs: Mapping[str, tuple[Array, Array]] = field(default_factory=dict)
+    alone: tuple[Line, ...] = ()
     terms: tuple[Term, ...] = ()
     inputs: tuple[Gradients, ...] = ()
     constants: Mapping[str, Array] = field(default_factory=dict)
@@ -82,6 +81,18 @@ class Prepared:
         return [g[part] for g in self.right]
 
     @cached_property
+    def pairs(self) -> Mapping[str, tuple[Array, Array]]:
+        """Two acts and their gradients (pair, point, entry), where the program is small enough.
+
+        The numbers of the acts in `made`, and flat gradients; made where no single act is enough.
+        """
+        found: dict[str, tuple[Array, Array]] = {}
+        with np.errstate(all="ignore"):
+            for line in self.alone:
+                found |= _pairs_of(self.made, line)
+        return found
+
+    @cached_property
     def pair_tables(self) -> dict[str, Table]:
         """The prepared pairs of each part, likewise."""
         return {
@@ -104,13 +115,13 @@ def prepare(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
             acts.right,
             tuple(made),
             acts.values,
-            _pairs(made, acts.paths, acts.right),
+            _alone(acts.paths, acts.right),
             _terms(acts.paths, acts.right),
             tuple({p: case.floats()[n] for p, n in case.parts.items()} for case in cases),
             _constants(cases),
             cases=cases,
         )
-        _ = prepared.tables, prepared.pair_tables  # made now, not at the first answer
+        _ = prepared.tables  # made now, not at the first answer
         return prepared
 
 
@@ -129,16 +140,10 @@ def distinct(found: Sequence[Made]) -> list[Made]:
     return list(kept.values())
 
 
-def _pairs(
-    made: Sequence[Made], paths: Paths, right: tuple[Gradients, ...]
-) -> Mapping[str, tuple[Array, Array]]:
-    """Two calculus mistakes at a time, where all points are on one path."""
-    if len(paths) != 1 or len(paths[0][0]) != len(right):
-        return {}
-    found: dict[str, tuple[Array, Array]] = {}
-    for line in paths[0][1].alone:
-        found |= _pairs_of(made, line)
-    return found
+def _alone(paths: Paths, right: tuple[Gradients, ...]) -> tuple[Line, ...]:
+    """The lines of each part alone, where all points are on one path."""
+    one = len(paths) == 1 and len(paths[0][0]) == len(right)
+    return tuple(paths[0][1].alone) if one else ()
 
 
 def _pairs_of(made: Sequence[Made], line: Line) -> Mapping[str, tuple[Array, Array]]:

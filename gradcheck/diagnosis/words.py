@@ -32,6 +32,8 @@ PLAIN = {
 SMOOTHED = {
     "`the expression`": "the expression",
     "`the sum`": "the sum",
+    " to `an earlier value`": "",
+    " to `u`": "",
     "`an earlier value`": "an earlier value",
     "`u`": "an earlier value",
     "factor the constant": "constant factor",
@@ -45,11 +47,12 @@ SMOOTHED = {
 def words(hypothesis: Hypothesis, source: str = "") -> str:
     """What to tell the student; `source` is the program's text, into which the spans point."""
     texts = defaultdict(str, PLAIN)
+    quoted = QUOTED | ({"u"} if hypothesis.mistake.family == "backprop" else set())
     place = {} if hypothesis.span is None else {"text": hypothesis.span}
     for name, text in {**hypothesis.texts, **place}.items():
         said = _read(text, source)
         if said:
-            texts[name] = _short(said) if name in QUOTED else by_hand(said)
+            texts[name] = _short(said) if name in quoted else by_hand(said)
     sentence = _smoothed(hypothesis.mistake.says.format_map(texts))
     sentence += EVERYWHERE if hypothesis.everywhere else ""
     return f"{sentence} And: {words(hypothesis.with_, source)}" if hypothesis.with_ else sentence

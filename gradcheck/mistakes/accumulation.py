@@ -55,7 +55,7 @@ path_dropped = mistake(
     "path-dropped",
     verb="pull",
     wrong=lambda e: 0 * e.right,
-    says="The path back through `{text}` is missing from the gradient.",
+    says="The path back through `{text}` to `{u}` is missing from the gradient.",
     example=("sum((x - mean(x))**3)", {"x": "3*(x - mean(x))**2"}, {"x": (5,)}),
     common=0.65,
     habit=False,

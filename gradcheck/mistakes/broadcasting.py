@@ -27,6 +27,14 @@ def _spread_along_other(e: Edge) -> Any:
     return spread / (e.shape[axis] if e.op == "mean" else 1)
 
 
+def _one_row(e: Edge, row: int) -> Any:
+    """What one row sends back; what is stretched along other axes is summed."""
+    left = e.g[row] if np.ndim(e.g) > len(e.shape) else e.g[row][None]
+    left = np.sum(left, axis=tuple(range(np.ndim(left) - len(e.shape))))
+    stretched = tuple(k for k, n in enumerate(e.shape) if n == 1 != left.shape[k])
+    return np.sum(left, axis=stretched, keepdims=True)
+
+
 broadcast_not_summed = mistake(
     "broadcast-not-summed",
     verb="fit",
@@ -56,14 +64,13 @@ partly_summed = mistake(
 one_row_left = mistake(
     "overwritten-not-accumulated",
     verb="fit",
-    where=lambda e: _stretched(e) and np.ndim(e.g) > len(e.shape),
+    where=lambda e: _stretched(e) and (np.ndim(e.g) > len(e.shape) or e.shape[:1] == (1,)),
     choices=lambda e: (-1, 0),
-    wrong=lambda e, row: e.g[row],
+    wrong=_one_row,
     says="An operand of `{text}` was broadcast: the gradients of all rows add up, here only one "
     "is left.",
     example=("sum((X + b)**2)", {"b": "2*(X[-1] + b)"}, {"X": (5, 3), "b": (3,)}),
     common=0.45,
-    habit=False,
     hidden_by=(ONE_LONG,),
 )
 

@@ -30,7 +30,7 @@ def _like(e: Edge, model: Any, known: Sequence[Any]) -> Sequence[Any]:
 def _elsewhere(e: Edge) -> Sequence[tuple[Any, Any]]:
     """The op's value and argument with a tensor for the argument, or for both of them."""
     here = [] if e.further else [(e.forward(e.y), e.y)]
-    like = _like(e, e.y, (e.x, e.y))
+    like = _like(e, e.y, (e.x, e.y, e.g))  # a mask of the cotangent has its own row
     return [*((t, t) for t in like), *here, *((e.forward(t), t) for t in like)]
 
 
@@ -62,7 +62,7 @@ neighbour = mistake(
     "wrong-tensor-in-derivative",
     verb="pull",
     where=lambda e: e.op in PRODUCTS and np.ndim(e.other) > 0,
-    choices=lambda e: _like(e, e.other, (e.other,)),
+    choices=lambda e: _like(e, e.other, (e.x, e.other, np.transpose(e.other))),
     far=True,
     wrong=_with_other,
     says="At `{text}` another tensor of the same shape was taken for the operand that the "

@@ -48,7 +48,7 @@ def _count(e: Edge) -> float:
     return float(prod(e.y.shape[k] for k in e.params["axis"]))
 
 
-def _other_axes(e: Edge) -> Any:
+def other_axes(e: Edge) -> Any:
     """Every choice of axes but those that were normalised."""
     return [c for c in _subsets(np.ndim(e.y)) if c != e.params["axis"]]
 
@@ -126,7 +126,7 @@ statistics_along_other = mistake(
     "summed-over-wrong-axis",
     verb="pull",
     where=lambda e: _normal(e) and np.ndim(e.y) > 1,
-    choices=_other_axes,
+    choices=other_axes,
     wrong=lambda e, axis: _norm(e, axis=axis),
     says="In the derivative of `{text}` the means go along the axis that was normalised: here "
     "along another.",
@@ -176,48 +176,6 @@ statistics_in_other_view = mistake(
     far=True,
 )
 
-
-def _unit(e: Edge, axis: Any, along: Any) -> Any:
-    """The pull of a vector made one long, with another axis or another tensor in its sum."""
-    return (e.g - e.y * np.sum(e.g * along, axis=axis, keepdims=True)) / e.params["scale"]
-
-
-length_along_other = mistake(
-    "summed-over-wrong-axis",
-    verb="pull",
-    where=lambda e: e.op == "unit" and np.ndim(e.y) > 1,
-    choices=_other_axes,
-    wrong=lambda e, axis: _unit(e, axis, e.y),
-    says="In the derivative of `{text}` the sum goes along the vectors that were made one long: "
-    "here along another axis.",
-    example=(
-        "sum(x / sqrt(sum(x**2, axis=1, keepdims=True)) * v)",
-        {
-            "x": "(v - x / sqrt(sum(x**2, axis=1, keepdims=True)) * sum(v * x"
-            " / sqrt(sum(x**2, axis=1, keepdims=True)), axis=0))"
-            " / sqrt(sum(x**2, axis=1, keepdims=True))"
-        },
-        {"x": (5, 3), "v": (5, 3)},
-    ),
-    common=0.4,
-)
-
-vector_for_direction = mistake(
-    "wrong-tensor-in-derivative",
-    verb="pull",
-    where=lambda e: e.op == "unit",
-    wrong=lambda e: _unit(e, e.params["axis"], e.x),
-    says="In the derivative of `{text}` the vector stands where its direction belongs.",
-    example=(
-        "sum(x / sqrt(sum(x**2, axis=1, keepdims=True)) * v)",
-        {
-            "x": "(v - x / sqrt(sum(x**2, axis=1, keepdims=True))"
-            " * sum(v * x, axis=1, keepdims=True)) / sqrt(sum(x**2, axis=1, keepdims=True))"
-        },
-        {"x": (5, 3), "v": (5, 3)},
-    ),
-    common=0.4,
-)
 
 variance_for_deviation = mistake(
     "wrong-tensor-in-derivative",

@@ -34,6 +34,7 @@ def _moved(w: Windows) -> Sequence[At]:
         starts = sorted({each[axis][0] for each in w.at})
         found.append(_dense(w, axis))
         found.append(_begun(w, axis, {s: starts[0] + k for k, s in enumerate(starts)}))
+        found.append(_side_by_side(w, axis))
         found += [_begun(w, axis, {s: s + by for s in starts}) for by in OFFSETS]
     return [at for at in found if w.fit(at)]
 
@@ -50,6 +51,18 @@ def _dense(w: Windows, axis: int) -> At:
     """The slices with steps of one along an axis."""
     return tuple(
         tuple((s, n, min(d, 1)) if k == axis else (s, n, d) for k, (s, n, d) in enumerate(each))
+        for each in w.at
+    )
+
+
+def _side_by_side(w: Windows, axis: int) -> At:
+    """Interleaved slices as pieces that stand one after another."""
+    ranks = {s: k for k, s in enumerate(sorted({each[axis][0] for each in w.at}))}
+    return tuple(
+        tuple(
+            (ranks[s] * n, n, min(d, 1)) if k == axis else (s, n, d)
+            for k, (s, n, d) in enumerate(each)
+        )
         for each in w.at
     )
 

@@ -9,15 +9,15 @@ import numpy as np
 
 from gradcheck.mistakes.row import ALIKE, ALL_PASS, ONE_LONG, SYMMETRIC, Edge, mistake
 
-ALONG = frozenset({"roll", "cumsum", "rot90", "flip"})  # linear: the way forward fits a cotangent
 COPYING = frozenset({"repeat", "tile", "broadcast_to"})
 AS_LARGE = frozenset({"softmax", "log_softmax"})
+KNOWN = frozenset({"matmul", "getitem", "transpose", "swapaxes", "matrix_transpose"})
 SIZES = 12  # numbers of entries that are tried as a factor
 
 
 def _keeps_shape(e: Edge) -> bool:
     """An op that moves, picks or adds up entries, and gives as many as it got."""
-    known = e.elementwise or e.op in AS_LARGE or e.op == "matmul"
+    known = e.elementwise or e.op in AS_LARGE or e.op in KNOWN
     return not known and np.shape(e.g) == e.shape != ()
 
 
@@ -110,21 +110,35 @@ passed = mistake(
     verb="pull",
     where=_keeps_shape,
     wrong=lambda e: e.g,
-    says="The cotangent passed through `{text}` as it came: what this step did is not undone.",
+    says="The cotangent passed through `{text}` unchanged: the derivative of this step is missing.",
     example=("sum(roll(x, 1) * v)", {"x": "v"}, {"x": (4,), "v": (4,)}),
     common=0.5,
     hidden_by=(ALIKE, ALL_PASS),
 )
 
-forward_again = mistake(
-    "wrong-index",
+cumulated_forwards = mistake(
+    "cumulated-forwards",
     verb="pull",
-    where=lambda e: e.op in ALONG and np.shape(e.g) == e.shape,
+    where=lambda e: e.op == "cumsum" and np.shape(e.g) == e.shape,
     wrong=lambda e: e.forward(e.g),
-    says="The cotangent went through `{text}` the way forward once more: it is to go back.",
+    says="The cotangent was added up along `{text}` from the start once more: it is to be added up "
+    "from the end.",
     example=("sum(cumsum(x) * v)", {"x": "cumsum(v)"}, {"x": (4,), "v": (4,)}),
     common=0.45,
-    hidden_by=(ALIKE, SYMMETRIC),
+    hidden_by=(ALIKE,),
+)
+
+shifted_again = mistake(
+    "sign-error",
+    verb="pull",
+    where=lambda e: e.op == "roll" and np.shape(e.g) == e.shape,
+    wrong=lambda e: e.forward(e.g),
+    says="The cotangent was shifted through `{text}` the same way once more: it is to go back, the "
+    "other way.",
+    example=("sum(roll(x, 1) * v)", {"x": "roll(v, 1)"}, {"x": (4,), "v": (4,)}),
+    common=0.45,
+    hidden_by=(ALIKE,),
+    slip=True,
 )
 
 sign_of_row_sum = mistake(
@@ -179,14 +193,24 @@ for _id, _words, _factor, _sign in (
         far=True,
     )
 
-times_for_over = mistake(
-    "reciprocal",
+multiplied = mistake(
+    "multiplied-not-divided",
     verb="pull",
-    where=lambda e: e.op == "multiply" or (e.op == "divide" and e.i == 0),
-    wrong=lambda e: e.g * e.other if e.op == "divide" else e.g / e.other,
-    says="On the way back through `{text}` the factor stands upside down: times and over were "
-    "exchanged.",
+    where=lambda e: e.op == "divide" and e.i == 0,
+    wrong=lambda e: e.g * e.other,
+    says="On the way back through `{text}` it was multiplied where it is to be divided.",
     example=("sum(sin(x / v))", {"x": "cos(x / v) * v"}, {"x": (3,), "v": (3,)}),
+    common=0.35,
+    habit=False,
+)
+
+divided = mistake(
+    "divided-not-multiplied",
+    verb="pull",
+    where=lambda e: e.op == "multiply",
+    wrong=lambda e: e.g / e.other,
+    says="On the way back through `{text}` it was divided where it is to be multiplied.",
+    example=("sum(sin(x * v))", {"x": "cos(x * v) / v"}, {"x": (3,), "v": (3,)}),
     common=0.35,
     habit=False,
 )
@@ -222,16 +246,6 @@ spread_elsewhere = mistake(
     ),
     common=0.35,
     hidden_by=(ONE_LONG, SYMMETRIC),
-)
-
-norm_not_divided = mistake(
-    "chain-factor-dropped",
-    verb="pull",
-    where=lambda e: e.op == "norm" and (np.ndim(e.y) == 0 or bool(e.params.get("keepdims"))),
-    wrong=lambda e: e.right * e.y,
-    says="The derivative of `{text}` is not divided by the length.",
-    example=("sum(norm(x) * v)", {"x": "x * sum(v)"}, {"x": (3,), "v": (2,)}),
-    common=0.4,
 )
 
 one_branch = mistake(

@@ -12,13 +12,11 @@ from tests.support.wrong_backwards import WRONG
 
 UNNAMED = {  # what has another name than those, or none
     "tanh, plus", "sqrt, two above", "leaky slope", "silu, product rule", "softplus as relu",
-    "cotangent twice", "softmax, diagonal", "logsumexp, exp", "cross-entropy, no label",
-    "variance, no ddof", "gradients swapped", "outer, swapped", "inverse, no transpose",
-    "division, turned", "clip, one edge", "max, argmin", "kernel not flipped",
-    "layer norm, gamma left out", "batch norm, no n", "attention, not scaled",
-    "convolution, off by one", "glu, gate's derivative", "glu, halves swapped",
-    "rows of length one, norm not squared", "gelu, the other formula", "huber, no clip",
-    "multi-head, cotangent lost", "multi-head, factor", "kernel flipped", "lstm, gates swapped",
+    "cotangent twice", "logsumexp, exp", "cross-entropy, no label", "variance, no ddof",
+    "gradients swapped", "outer, swapped", "inverse, no transpose", "kernel not flipped",
+    "batch norm, no n", "attention, not scaled", "convolution, off by one",
+    "flip", "rms norm, square for cube", "glu, halves swapped", "gelu, the other formula",
+    "multi-head, cotangent lost", "multi-head, factor", "lstm, gates swapped",
 }  # fmt: skip
 SAMPLE = list(WRONG)[::4]
 
@@ -34,10 +32,10 @@ def first_line(name):
 
 
 def test_there_are_enough():
-    """A hundred and fifty; three of four named."""
+    """A hundred and fifty; six of seven named."""
     assert len(WRONG) >= 150
     assert set(WRONG) >= UNNAMED
-    assert len(UNNAMED) <= len(WRONG) / 4
+    assert len(UNNAMED) <= len(WRONG) / 7
 
 
 @pytest.mark.parametrize("name", SAMPLE)

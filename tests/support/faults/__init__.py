@@ -1,6 +1,15 @@
 """Classic faults of hand-written backward passes, each with the ids that may name it."""
 
 from tests.support.faults.dense import CROSS_ENTROPY, EMBEDDING, MLP, RESIDUAL, SOFTMAX
+from tests.support.faults.eighth import (
+    DISTILLED,
+    GAUSSIAN,
+    HIGHWAY,
+    LINEAR_ATTENTION,
+    NEIGHBOURS,
+    SEPARABLE,
+    STRIDES,
+)
 from tests.support.faults.fifth import (
     CONTRAST,
     DILATED,
@@ -115,6 +124,13 @@ NETS = {
     "running means": RUNNING,
     "repeated columns": WIDENED,
     "cosines": MATCHED,
+    "highway": HIGHWAY,
+    "mean and certainty": GAUSSIAN,
+    "student and teacher": DISTILLED,
+    "separable convolution": SEPARABLE,
+    "linear attention": LINEAR_ATTENTION,
+    "net on a graph": NEIGHBOURS,
+    "strides and ranges": STRIDES,
 }
 
 __all__ = ["NETS", "Inputs", "Net", "Pick"]

@@ -5,12 +5,7 @@ from typing import Any
 import numpy as np
 
 from tests.support.faults.net import Inputs, Net, Pick
-from tests.support.faults.third import drawn
-
-
-def _softmax(z: Any) -> Any:
-    e = np.exp(z)
-    return e / e.sum(1, keepdims=True)
+from tests.support.faults.pieces import drawn, sigmoid, softmax
 
 
 def _leaky(v: Inputs, pick: Pick) -> dict[str, Any]:
@@ -18,7 +13,7 @@ def _leaky(v: Inputs, pick: Pick) -> dict[str, Any]:
     z = v["X"] @ v["W1"] + v["b1"]
     up = z > 0
     h = np.where(up, z, z / 10)
-    p = 1 / (1 + np.exp(-(h @ v["w2"] + v["b2"])))
+    p = sigmoid(h @ v["w2"] + v["b2"])
     n = len(p)
     right = (p - v["T"]) / n
     ds = pick(right, {"sigmoid' once more": right * p * (1 - p), "not averaged": right * n})
@@ -60,7 +55,7 @@ LEAKY = Net(
 
 def _warm(v: Inputs, pick: Pick) -> dict[str, Any]:
     """Cross-entropy of a softmax with a temperature."""
-    q = _softmax(v["X"] @ v["W"] / 3)
+    q = softmax(v["X"] @ v["W"] / 3)
     n = len(q)
     right = (q * v["t"].sum(1, keepdims=True) - v["t"]) / n
     du = pick(right, {"t - q": -right})
@@ -159,7 +154,7 @@ def _memory(v: Inputs, pick: Pick) -> dict[str, Any]:
     """Attention of one sequence to another."""
     x, m = v["X"], v["M"]
     q, k, w = x @ v["Wq"], m @ v["Wk"], m @ v["Wv"]
-    p = _softmax(q @ k.T / 2**0.5)
+    p = softmax(q @ k.T / 2**0.5)
     o = p @ w
     do = 2 * o * v["v"]
     dp = do @ w.T

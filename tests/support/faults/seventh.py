@@ -249,7 +249,7 @@ RUNNING = Net(
         "sign beyond the bound lost": "chain-factor-dropped",
         "averaged over the steps alone": "sum-for-mean mean-for-sum",
         "counts forgotten": "chain-factor-dropped",
-        "sums from the start": "wrong-index flipped",
+        "sums from the start": "wrong-index flipped cumulated-forwards",
         "own step alone": "chain-factor-dropped",
     },
     {},

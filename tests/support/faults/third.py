@@ -5,15 +5,7 @@ from typing import Any
 import numpy as np
 
 from tests.support.faults.net import Inputs, Net, Pick
-
-
-def drawn(**shapes: tuple[int, ...]) -> Any:
-    """Inputs of these shapes, drawn from a normal distribution."""
-
-    def inputs(rng: np.random.Generator) -> Inputs:
-        return {name: rng.normal(size=shape) for name, shape in shapes.items()}
-
-    return inputs
+from tests.support.faults.pieces import drawn
 
 
 def _decayed(v: Inputs, pick: Pick) -> dict[str, Any]:
