@@ -11,6 +11,7 @@ from gradcheck.answers.commas import commas
 from gradcheck.answers.complaint import refused
 from gradcheck.answers.draft import Draft
 from gradcheck.answers.echo import echo
+from gradcheck.answers.gradients import gradients
 from gradcheck.answers.grammar import parse
 from gradcheck.answers.indices import indices
 from gradcheck.answers.magnitude import checked
@@ -67,6 +68,7 @@ def _remembered(text: str, words: Words, single: bool) -> Formula:
     draft = Draft.of(text)
     try:
         characters(draft)
+        gradients(draft, words.names)
         piecewise(draft, words.names)
         indices(draft, words.names, {name: len(shape) for name, shape in words.sized})
         unwrap(draft, words)

@@ -1,11 +1,13 @@
 """One answer judged: right, wrong with a witness, invalid, or for review; then diagnosed."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
 from gradcheck.answers import Formula, Plain, misfit, read_answer
+from gradcheck.answers.gradients import GRADIENT
 from gradcheck.diagnosis import words
-from gradcheck.errors import TextError
+from gradcheck.errors import Complaint, TextError
 from gradcheck.grading.bracketing import brackets_missing
 from gradcheck.grading.comparing import differs
 from gradcheck.grading.formulas.line import Line
@@ -13,6 +15,7 @@ from gradcheck.grading.formulas.values import readings
 from gradcheck.grading.gradients import of_gradient
 from gradcheck.grading.judgement import FAILURES, OURS, Judgement, said
 from gradcheck.grading.key import Key
+from gradcheck.grading.names import gradients_named
 from gradcheck.grading.resized import ONE_SIZE, only_here
 from gradcheck.grading.runs import of_a_run
 from gradcheck.grading.scoring import share
@@ -70,6 +73,7 @@ def _as_it_stands(
         known = FORMULAS.functions
         read = read_answer(answer, names=key.scope.inputs, functions=known, single=single)
         ready = None if isinstance(read, Plain) else readings(key.scope, read)
+        _not_the_answer_itself(key, part, frozenset() if ready is None else ready.names)
     except TextError as error:
         return replace(base, verdict="invalid", remarks=(str(error),))
     base = replace(base, understood=understood(read), remarks=notes(read))
@@ -84,3 +88,13 @@ def _as_it_stands(
         remarks = (*judged.remarks, words_of_size)
         return replace(judged, remarks=remarks, tags=(*judged.tags, ONE_SIZE))
     return judged
+
+
+def _not_the_answer_itself(key: Key, part: Part, mentioned: Collection[str]) -> None:
+    """Refuse a gradient that is no nearer to the value than the one that is asked for."""
+    nearer = key.problem.nearer(part.name)
+    for name, other in gradients_named(key.problem).items():
+        if name in mentioned and other not in nearer:
+            known = ", ".join(GRADIENT + each for each in nearer) or "none"
+            words = f"{name} is what is asked for, or follows from it"
+            raise TextError([Complaint(words, f"gradients that are known here: {known}")])

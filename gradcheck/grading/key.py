@@ -12,7 +12,12 @@ from gradcheck.closed_forms.opinion import closed_form, gradients_at
 from gradcheck.diagnosis import Prepared, prepare
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import Array, At, Values
-from gradcheck.grading.names import named, program_values, with_named_values
+from gradcheck.grading.names import (
+    gradients_named,
+    named,
+    program_values,
+    with_named_values,
+)
 from gradcheck.grading.sizes import Resized, resized
 from gradcheck.numbers.ball import arbs
 from gradcheck.opinions.differences import differences
@@ -47,12 +52,19 @@ class NoKey(GradcheckError):
 class _Known(dict[str, Array]):
     """The inputs, and what a program makes of them: run when the first such name is looked up."""
 
-    def __init__(self, inputs: Mapping[str, Array], further: Callable[[], Mapping[str, Array]]):
-        """`further` gives the values that the program names."""
+    def __init__(
+        self,
+        inputs: Mapping[str, Array],
+        further: Callable[[], Mapping[str, Array]],
+        gradients: Mapping[str, Callable[[], Array]],
+    ):
+        """`further` gives the values that the program names, `gradients` what has its own name."""
         super().__init__(inputs)
-        self.further = further
+        self.further, self.gradients = further, gradients
 
     def __missing__(self, name: str) -> Array:
+        if name in self.gradients:
+            return self.setdefault(name, self.gradients[name]())
         for each, value in self.further().items():
             self.setdefault(each, value)
         if name not in self:
@@ -78,8 +90,16 @@ class Spot:
         """
         if bits not in self.inputs:
             values = {name: arbs(value) for name, value in self.given.items()}
-            self.inputs[bits] = _Known(values, partial(program_values, self.problem, self.point))
+            further = partial(program_values, self.problem, self.point)
+            parts = gradients_named(self.problem).items()
+            gradients = {name: partial(self._gradient, part, bits) for name, part in parts}
+            self.inputs[bits] = _Known(values, further, gradients)
         return self.inputs[bits]
+
+    def _gradient(self, part: str, bits: int) -> Array:
+        found = np.empty(self.problem.inputs[part].shape, dtype=object)
+        found[...] = self.gradient(part)(bits)
+        return found
 
     def mentioned(self, words: Collection[str], bits: int) -> dict[str, Array]:
         """Of some words those that are values here: inputs, and names of the program."""
@@ -94,7 +114,7 @@ class Spot:
     @cached_property
     def named(self) -> frozenset[str]:
         """What the program calls values by."""
-        return frozenset(named(self.problem))
+        return frozenset((*named(self.problem), *gradients_named(self.problem)))
 
     def gradient(self, part: str) -> At:
         """The part's gradient here, as a function of the number of bits."""

@@ -1,4 +1,7 @@
-"""Values that a program names, as names in answers: `h = tanh(w*x)`, then `2*h*(1 - h**2)*x`."""
+"""Values that a program names, as names in answers: `h = tanh(w*x)`, then `2*h*(1 - h**2)*x`.
+
+So are gradients that are asked for themselves: where `wrt` has `z`, `X.T @ dz` answers for W.
+"""
 
 import ast
 from collections.abc import Iterator
@@ -6,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from gradcheck.answers.gradients import GRADIENT
 from gradcheck.errors import GradcheckError
 from gradcheck.language.kinds import VOCABULARY
 from gradcheck.numbers.ball import arbs, balls
@@ -27,8 +31,17 @@ def with_named_values(problem: Problem, point: Point) -> Problem:
     names = frozenset(named(problem))
     shapes = _shapes(problem, point) if names else {}
     more = {n: Input(n, None, shapes[n], requires_grad=False) for n in names & shapes.keys()}
+    for name, part in gradients_named(problem).items():
+        more[name] = Input(name, None, problem.inputs[part].shape, requires_grad=False)
     own = problem.given(problem.inputs)
     return replace(problem, inputs={**more, **own}) if more else problem
+
+
+def gradients_named(problem: Problem) -> dict[str, str]:
+    """The parts that are gradients of the program's own values, by what answers call them: `dz`."""
+    taken = {*problem.inputs, *named(problem), *BY_SPELLING}
+    names = {f"{GRADIENT}{part}": part for part in problem.made}
+    return {name: part for name, part in names.items() if name not in taken}
 
 
 def named(problem: Problem) -> Iterator[str]:

@@ -47,7 +47,7 @@ SMALL = 4  # entries: programs that are looked at long enough to find rare paths
 EXPLORED = {True: 60, False: 16}
 NEARBY = 8
 LARGE = 2_000
-"""Entries of all inputs, beyond which no path is asked for: nobody would tell it from others."""
+"""Entries of all inputs beyond which no path is asked for: it is too long to be told apart."""
 
 
 def given_point(problem: Problem) -> Point:
