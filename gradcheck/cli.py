@@ -227,6 +227,9 @@ def grade(
     or CSV; `-` is a YAML or JSON text from standard input. Exit code 0: all graded, 1: a student is
     under the threshold, 2: malformed problems, 3: some answers need review.
     """
+    from gradcheck.batch.executors import processes  # noqa: PLC0415
+
+    how["jobs"] = processes(how["jobs"], how["scheduler"], kept=how["directory"] is not None)
     sets = _sets((problems,))
     from gradcheck.batch.collect import Chosen  # noqa: PLC0415
     from gradcheck.commands.grade import How, grade_all  # noqa: PLC0415

@@ -18,7 +18,9 @@ from gradcheck.answers.words import Words
 SINGLE, PAIRED = 24, 16  # as many are tried: the likeliest come first
 OPENING, CLOSING = ("(", "[", "{", "|("), (")", "]", "}", "|)")
 ENDS = ("number", "name", "fraction", "transpose")
-PARTING = ("+", "-", "*", "/", ")")  # after these nothing belongs to what stood before
+SUMMING = ("", "+", "-", ")")
+PARTING = (*SUMMING, "*", "/")  # after these nothing belongs to what stood before
+END = Token("end", "", 0, 0)  # before the first token, and after the last
 INVERSE = re.compile(
     r"(\\?[A-Za-z]+)\s*(?:\^|\*\*)\s*[({]?-1[)}]?\s*(\([^()]*\)|\{[^{}]*\}|\w+)", re.ASCII
 )
@@ -31,7 +33,7 @@ def bracketed_otherwise(text: str, words: Words) -> Iterator[str]:
     tokens = respelled(tokenize(text), words, text, [])
     singles = list(dict.fromkeys(pairs_missing(tokens, words)))[:SINGLE]
     doubles = [pair for pair in combinations(singles, 2) if _apart(*pair)][:PAIRED]
-    idle = {pair for pair in singles if changes_nothing(tokens, pair, words)}
+    idle = {pair for pair in singles if is_idle(tokens, pair, words)}
     for pairs in chain(((pair,) for pair in singles), doubles):
         if idle.isdisjoint(pairs):
             yield with_brackets(text, pairs)
@@ -137,22 +139,49 @@ def _is_fraction(tokens: Sequence[Token]) -> bool:
     return kinds[-3:] == ["number", "/", "number"] and kinds[:-3] in ([], ["-"], ["+"])
 
 
-def changes_nothing(tokens: Sequence[Token], pair: Pair, words: Words) -> bool:
-    """Whether brackets are sure to change nothing: `sin (x) + 1`, `1/(x^2) + 1`, `(2x)/3`.
+def is_idle(tokens: Sequence[Token], pair: Pair, words: Words) -> bool:
+    """Whether brackets are sure to change nothing, or to leave a function without its argument.
 
-    Only to save reading the text again: what is not told here is found to be the same later.
+    Only to save reading the text again: what is not told here is found to be so later.
     """
     first = next(k for k, token in enumerate(tokens) if token.start == pair[0])
     last = next(k for k, token in enumerate(tokens) if token.end == pair[1] and k >= first)
+    around = (tokens[first - 1] if first else END, (*tokens[last + 1 : last + 2], END)[0])
     inside = tokens[first : last + 1]
-    before = tokens[first - 1].text if first else "("
-    after = tokens[last + 1].text if last + 1 < len(tokens) else ")"
-    if before == "(" and after == "/":
-        return not any(t.text in ("+", "-") and n == 0 for t, n in _levels(inside))
-    if after not in PARTING or inside[0].kind != "name" or _is_function(inside[0], words):
+    powered = around[0].text == "^" and _is_function((END, *tokens[:first])[-2], words)
+    if _stands_alone(inside, words) or (powered and around[1].text in ("", "+", "*", "/", ")")):
+        return True
+    return _changes_nothing(inside, *around, words)
+
+
+def _stands_alone(inside: Sequence[Token], words: Words) -> bool:
+    """Whether a function is the last thing in brackets, with or without its power: (x + sin^2)."""
+    ends = [inside[-1], *([inside[-3]] if len(inside) > 2 and inside[-2].text == "^" else [])]
+    return any(_is_function(token, words) for token in ends)
+
+
+def _changes_nothing(inside: Sequence[Token], before: Token, after: Token, words: Words) -> bool:
+    """Whether brackets change nothing: `sin (x) + 1`, `1/(x^2) + 1`, `(2x)/3`, `1/(sin(x))`."""
+    if before.text in ("(", "") and after.text == "/":
+        return not any(t.text in ("+", "-") and n == 0 for t, n in [*_levels(inside)][1:])
+    called = len(inside) > 1 and _is_function(inside[0], words)
+    kinds = [token.kind if token.kind != "op" else token.text for token in inside]
+    squared = before.text == "/" and kinds[-2:] in (["^", "number"], ["^", "name"])
+    if after.text in PARTING and _is_bracketed(inside[called : -2 if squared else None]):
+        return True
+    if called or (after.text not in PARTING and not _is_function(after, words)):
         return False
-    power = len(inside) == 3 and inside[1].text == "^" and inside[2].kind in ("number", "name")
-    return len(inside) == 1 or (power and before == "/")
+    if kinds == ["number", "name"] and _is_function(before, words):
+        return after.text in SUMMING and not _is_function(inside[1], words)
+    return kinds == ["name"] or (squared and kinds[:-2] == ["name"] and after.text in PARTING)
+
+
+def _is_bracketed(tokens: Sequence[Token]) -> bool:
+    """Whether tokens are one pair of round brackets with what it holds."""
+    if not tokens or tokens[0].text != "(":
+        return False
+    before_last = [level for _, level in _levels(tokens[:-1])]
+    return tokens[-1].text == ")" and bool(before_last) and min(before_last) > 0
 
 
 def _levels(tokens: Sequence[Token]) -> Iterator[tuple[Token, int]]:

@@ -51,8 +51,9 @@ class Cursor:
 
     def move(self, by: int) -> None:
         """Go so many tokens on."""
-        self.at += by
-        self.here = self.look()
+        at = self.at = self.at + by
+        tokens = self.tokens
+        self.here = tokens[at] if at < len(tokens) else self.look()
 
     @cached_property
     def single(self) -> bool:
@@ -77,10 +78,10 @@ class Cursor:
 
     def look(self, ahead: int = 0) -> Token:
         """The token `ahead` places on; past the last one the end."""
-        place = self.at + ahead
-        if 0 <= place < len(self.tokens):
-            return self.tokens[place]
-        stop = self.tokens[-1].end if self.tokens else len(self.text)
+        place, tokens = self.at + ahead, self.tokens
+        if 0 <= place < len(tokens):
+            return tokens[place]
+        stop = tokens[-1].end if tokens else len(self.text)
         return Token("end", "", stop, stop)
 
     def step(self) -> Token:
@@ -178,7 +179,8 @@ class Cursor:
         if isinstance(node, LEAVES):
             return 0
         if isinstance(node, ast.BinOp):
-            return max(known(id(node.left), 0), known(id(node.right), 0))
+            left, right = known(id(node.left), 0), known(id(node.right), 0)
+            return left if left > right else right
         return max([known(id(child), 0) for child in children(node)], default=0)
 
     def note(self, note: str) -> None:

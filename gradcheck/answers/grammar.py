@@ -264,8 +264,8 @@ def _power(p: Cursor, base: ast.expr, start: int) -> ast.expr:
         return p.node(ast.Attribute(p.operand(base), "T", ast.Load()), start)
     first = p.here.start
     exponent = p.operand(expression(p, UNARY))
-    meant = not typed or (p.turned and typed == "^")
-    if meant and is_inverse(base, exponent, p.words.shapes):
+    turned = not p.single and is_inverse(base, exponent, p.words.shapes)
+    if turned and (not typed or (p.turned and typed == "^")):
         p.note(f"{p.typed(start)} is read as the inverse inv({echo(base)})")
         return _call(p, "inv", [base], start)
     power = p.node(ast.BinOp(p.operand(base), ast.Pow(), exponent), start)

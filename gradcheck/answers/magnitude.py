@@ -28,6 +28,8 @@ def checked(tree: ast.Expression, text: str) -> None:
 
 def _size(node: ast.AST, text: str) -> Size | None:
     """The size of a literal number; nothing for a tree with names in it. Every power is checked."""
+    if isinstance(node, ast.Name):
+        return None
     if isinstance(node, ast.Constant):
         return _number(node.value)
     if isinstance(node, ast.UnaryOp):
@@ -41,7 +43,8 @@ def _size(node: ast.AST, text: str) -> Size | None:
         if left and right:
             return _combined(node.op, left, right)
         return None
-    for child in children(node):
+    call = isinstance(node, ast.Call)
+    for child in (*node.args, *node.keywords) if call else children(node):  # type: ignore[attr-defined]
         _size(child, text)
     return None
 

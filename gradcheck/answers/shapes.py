@@ -69,9 +69,10 @@ def _is_row(tree: ast.expr, shapes: Shapes) -> bool:
 
 def is_inverse(base: ast.expr, exponent: ast.expr, shapes: Shapes) -> bool:
     """Whether a power is the inverse of a square matrix."""
+    if number(exponent) != -1:
+        return False
     shape = shape_of(base, shapes)
-    square = shape is not None and len(shape) == MATRIX and shape[0] == shape[1]
-    return square and number(exponent) == -1
+    return shape is not None and len(shape) == MATRIX and shape[0] == shape[1]
 
 
 def is_transpose(tree: ast.expr) -> bool:

@@ -42,7 +42,7 @@ def tokenize(text: str) -> list[Token]:
     """The tokens of a text; what cannot be one is refused where it stands."""
     scanner = Scanner(text, 0, len(text))
     while scanner.at < scanner.stop:
-        if scanner.argument():
+        if scanner.waiting and scanner.argument():
             _argument(scanner)
         else:
             _step(scanner)
@@ -107,6 +107,8 @@ def _number(scanner: Scanner, digits: str) -> None:
 
 def _within_limits(scanner: Scanner, digits: str) -> None:
     """Refuse a number with too many digits or too large an exponent."""
+    if len(digits) <= DIGITS and digits.isdigit():
+        return
     mantissa, _, exponent = digits.lower().partition("e")
     significant = len(mantissa.replace(".", "").lstrip("0"))
     width = len(digits)
@@ -137,7 +139,10 @@ def _greek(scanner: Scanner, char: str) -> None:
 
 def _operator(scanner: Scanner, sign: str) -> None:
     """A sign; braces open and close arguments."""
-    scanner.put("op", "^" if sign == "**" else ENTRYWISE.get(sign, sign), len(sign))
+    if len(sign) > 1:
+        scanner.put("op", "^" if sign == "**" else ENTRYWISE.get(sign, sign), len(sign))
+        return
+    scanner.put("op", sign, 1)
     if sign == "{":
         scanner.waiting.append(GROUP)
     if sign == "}" and scanner.waiting and scanner.waiting[-1] == GROUP:

@@ -68,8 +68,12 @@ class Collector:
         for student, called in self.roster.items():
             if student not in self.seen and self._wanted(student):
                 self._put(student, called, "", {})
-        for words in self.strangers.told(self.ungraded):
-            self.ledger.notice(words)
+        asked = [
+            *self.problems,
+            *(f"{p.id}.{part.name}" for p in self.problems.values() for part in p.parts),
+        ]
+        for words, grave in self.strangers.told(self.ungraded, asked):
+            self.ledger.notice(words, grave=grave)
         self._say_who_is_missing()
         self.ledger.know("collected", "yes")
         self.ledger.save()

@@ -6,7 +6,7 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from typing import Any
 
-from gradcheck.batch.workers import Beside, Worker, within
+from gradcheck.batch.workers import Beside, Worker, foreseen, within
 from gradcheck.errors import GradcheckError
 
 AHEAD = 2  # chunks a process has: one that it works on, one that waits so that it never does
@@ -53,6 +53,17 @@ class Here(Executor):
         """Let the other process go."""
         if self.close is not None:
             self.close()
+
+
+def processes(jobs: int | None, scheduler: str, *, kept: bool) -> int:
+    """How many processes judge; None: one a core for a batch that is kept, else this one.
+
+    Where there are several, the server that they come from begins to import now.
+    """
+    found = (jobs if jobs is not None else 0 if kept else 1) or cores()
+    if found > 1 and not scheduler:
+        foreseen()
+    return found
 
 
 def lanes(jobs: int, scheduler: str = "") -> Sequence[Lane]:

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -57,6 +57,15 @@ def replaced(path: Path) -> Iterator[IO[str]]:
         os.replace(new, path)
     finally:
         new.unlink(missing_ok=True)
+
+
+def says(path: Path, text: str) -> None:
+    """Have a file say a text; one that does already is left alone: replacing takes its time."""
+    with suppress(OSError, ValueError):
+        if path.stat().st_size == len(text.encode()) and path.read_text("utf-8") == text:
+            return
+    with replaced(path) as file:
+        file.write(text)
 
 
 def only(directory: Path, names: Iterable[str], pattern: str) -> None:

@@ -1,17 +1,20 @@
 """The pages of a batch: students' by the workers, slice by slice, the class's at the end."""
 
 from contextlib import closing
+from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
 
 from gradcheck.batch.crew import Crew
 from gradcheck.batch.executors import lanes
 from gradcheck.batch.ledger import Ledger
-from gradcheck.batch.marked import everything
-from gradcheck.batch.outputs import FULL, only, replaced
+from gradcheck.batch.marked import Marked, everything
+from gradcheck.batch.outputs import FULL, only, says
 from gradcheck.batch.statistics import ClassFacts
 from gradcheck.report.judgements import told
 
-SLICE = 100  # students whose pages are one task: 0.2 s
+SLICE = 250  # students whose pages are one task: 0.3 s
+SECTIONS = 2_000  # problems with their answers that are remembered: students give the same ones
 WORTH = 200  # students from which it is worth to ask the workers
 PATTERN = "*-" + "?" * 16 + ".html"
 
@@ -28,18 +31,28 @@ def write_pages(ledger: Ledger, facts: ClassFacts, out: Path, crew: Crew | None 
         crew = Crew(lanes(1))
     crew.everywhere(write_students, tasks)
     only(out / "students", map(page_name, names), PATTERN)
-    with replaced(out / "index.html") as file:
-        file.write(class_page(ledger.fact("title"), facts, ledger.notices()))
+    says(out / "index.html", class_page(ledger.fact("title"), facts, ledger.notices()))
 
 
 def write_students(path: Path, out: Path, first: str, last: str) -> None:
     """The pages of the students from one name to another, read from the ledger."""
-    from gradcheck.report.pages import page_name, student_page  # noqa: PLC0415
+    from gradcheck.report.pages import (  # noqa: PLC0415
+        Section,
+        page_name,
+        section,
+        student_page,
+    )
 
     with closing(Ledger(path, readonly=True)) as ledger:
         feedback = ledger.fact("feedback") or FULL
         about, title = ledger.problems(), ledger.fact("title")
+
+        @lru_cache(maxsize=SECTIONS)
+        def answered(id: str, judged: tuple[Marked, ...]) -> Section:
+            return section(id, [told(each.told(), feedback) for each in judged], about[id])
+
         for student in everything(ledger, between=(first, last)):
-            lines = [told(marked.told(student.name), feedback) for marked in student.judged]
-            with replaced(out / "students" / page_name(student.name)) as file:
-                file.write(student_page(student.name, student.called, title, lines, about))
+            problems = groupby(student.judged, key=lambda each: each.problem)
+            sections = [answered(id, tuple(judged)) for id, judged in problems]
+            page = student_page(student.name, student.called, title, sections)
+            says(out / "students" / page_name(student.name), page)

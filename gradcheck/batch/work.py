@@ -9,8 +9,8 @@ from functools import lru_cache
 from itertools import pairwise
 
 from gradcheck.batch.ledger import Judged
+from gradcheck.batch.limits import item
 from gradcheck.batch.questions import unpacked
-from gradcheck.batch.workers import item
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.follow import alone
 from gradcheck.grading.judgement import OURS, Judgement

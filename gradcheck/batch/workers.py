@@ -4,10 +4,9 @@
         future = worker.submit(judged, chunk)    # a `concurrent.futures.Executor`: in order
         future.result()                          # or Lost: the process was killed, or died
 
-A task says `with item(k)` around each of its items (`work.judged`: its answers). The limits are
-those of one item; Lost tells during which one the process ended, and whether its time was over.
-The next task starts another process, so a worker is never used up. Preparing a problem is the
-instructor's own work, and stands outside of items: it has no limit.
+The limits are those of one item of a task (`limits.item`); Lost tells during which one the process
+ended, and whether its time was over. The next task starts another process, so a worker is never
+used up.
 
 A task and its result are pickled: functions of modules, texts and numbers. A process is asked from
 one thread at a time (`Worker` has a thread for that); `Worker` may be given tasks from any.
@@ -22,31 +21,14 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
-try:
-    import resource
-except ImportError:  # Windows, where time is watched from outside and memory is not
-    resource = None  # type: ignore[assignment]
+from gradcheck.batch.limits import NOTHING, Limits, begin, end_task
 
-SECONDS = 10.0  # of computing for one answer; the slowest shipped one takes a fiftieth of it
-MEMORY = 1 << 30  # bytes for one answer, beside what the process has before
 WAITING, PATIENCE = 60.0, 6  # by the clock so many seconds, or times as long: a machine is busy
 LOOK = 0.5  # seconds between looks at the clock
-PAGES = Path("/proc/self/statm")  # first the pages of address space, of which RLIMIT_AS is a bound
-NOTHING = -1  # the item that is worked on, outside of items
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What one item may take: seconds of computing, and bytes of memory (where Linux counts)."""
-
-    seconds: float = SECONDS
-    memory: int = MEMORY
 
 
 class Lost(RuntimeError):
@@ -65,75 +47,18 @@ class Lost(RuntimeError):
 # -- in the process ------------------------------------------------------------------------------
 
 
-class _Inside:
-    """The limits of this process, and where it says what it works on; unset outside of workers."""
-
-    limits: Limits | None = None
-    place: Any = None
-    bounded = False  # whether the memory has its bound since the task began
-
-
-@contextmanager
-def item(k: int) -> Iterator[None]:
-    """Work on the item k within the limits; in a process that is no worker there are none.
-
-    The system ends the process when the time is over: nothing in Python could, while it computes
-    with big numbers in C. Only computing counts, however busy the machine is.
-    """
-    limits = _Inside.limits
-    if limits is None:
-        yield
-        return
-    _Inside.place.value = k
-    _bound(limits)
-    alarm(limits.seconds)
-    try:
-        yield
-    finally:
-        alarm(0.0)
-        _Inside.place.value = NOTHING
-
-
-def alarm(seconds: float) -> None:
-    """The end of this process after so many seconds of computing; 0: none."""
-    if hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_PROF, seconds)
-
-
-def _bound(limits: Limits) -> None:
-    """Let the memory grow by no more than the limit, from the first item of a task."""
-    if not _Inside.bounded:
-        _Inside.bounded = True
-        if resource is not None and PAGES.exists():
-            _set_bound(used() + limits.memory)
-
-
-def used() -> int:
-    """The bytes that this process has asked for so far, on Linux."""
-    return int(PAGES.read_text().split()[0]) * resource.getpagesize()
-
-
-def _set_bound(most: int) -> None:
-    """So many bytes, or as many as the system allows; -1: no bound."""
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    over = hard != resource.RLIM_INFINITY and not 0 <= most <= hard
-    resource.setrlimit(resource.RLIMIT_AS, (hard if over else most, hard))
-
-
 def _work(pipe: Connection, place: Any, limits: Limits) -> None:
     """Do tasks until the pipe closes; Ctrl-C is the parent's affair."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _Inside.limits, _Inside.place = limits, place
+    begin(limits, place)
     while True:
         try:
             task, arguments = pipe.recv()
         except EOFError:
             return
         pipe.send(_done(task, arguments))
-        if _Inside.bounded and resource is not None:
-            _set_bound(resource.RLIM_INFINITY)
-        _Inside.bounded = False
+        end_task()
 
 
 def _done(task: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[bool, Any]:
@@ -248,6 +173,15 @@ def _deaf() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def foreseen() -> None:
+    """Let the server that processes come from import everything, while this process does, too."""
+    if _context(copy=False).get_start_method() == "forkserver":
+        from multiprocessing import forkserver  # noqa: PLC0415 - not everywhere
+
+        with _deaf():
+            forkserver.ensure_running()
 
 
 def _context(copy: bool) -> Any:

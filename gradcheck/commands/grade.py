@@ -41,14 +41,14 @@ MANY = 10  # students, beyond whom the points stand in the pages only, where the
 
 @dataclass(frozen=True)
 class How:
-    """The options of `gradcheck grade`; `jobs` None: all cores for a batch that is kept, else 1."""
+    """The options of `gradcheck grade`."""
 
     as_json: bool = False
     feedback: str = "full"
     fail_under: float | None = None
     verbose: bool = False
     directory: Path | None = None
-    jobs: int | None = None
+    jobs: int = 1
     scheduler: str = ""
     roster: Path | None = None
     mapping: Path | None = None
@@ -102,9 +102,8 @@ def _graded(
     )
     expected = roster(how.roster) if how.roster else {}
     _check(sets, how.chosen)
-    jobs = how.jobs if how.jobs is not None else (0 if how.directory else 1)
     with ExitStack() as stack:
-        crew = Crew(lanes(jobs, how.scheduler))
+        crew = Crew(lanes(how.jobs, how.scheduler))
         stack.callback(crew.close)
         batch = Batch(ledger, crew)
         _prepare(batch, sets, how, err)
@@ -173,7 +172,9 @@ def _show(ledger: Ledger, facts: ClassFacts, how: How) -> None:
         return
     if how.directory is None:
         _show_answers(ledger, out, how)
-    if how.directory is None or len(facts.totals) <= MANY:
+    if not facts.totals:
+        out.print("nobody was graded: no answers could be read")
+    elif how.directory is None or len(facts.totals) <= MANY:
         places = {s: k for k, (s, *_) in enumerate(facts.totals)}
         order = ledger.order() if how.directory is None else sorted(places)
         sums = {name: got for name, _, got, _ in facts.totals}
@@ -220,7 +221,7 @@ def _show_changes(found: Iterable[Change], out: Console) -> None:
 
 def _verdict(line: Line | None) -> str:
     """The verdict and the points of a line, which may not be there."""
-    return "nothing" if line is None else f"{line['verdict']} {line['score']:g}"
+    return "nothing" if line is None else "{verdict} {score:g} of {points:g}".format_map(line)
 
 
 def _why(change: Change) -> str:

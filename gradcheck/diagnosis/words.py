@@ -2,6 +2,7 @@
 
 import re
 from collections import defaultdict
+from functools import lru_cache
 from typing import Any
 
 from gradcheck.diagnosis.hypothesis import Hypothesis
@@ -49,15 +50,21 @@ def words(hypothesis: Hypothesis, source: str = "") -> str:
         said = _read(text, source)
         if said:
             texts[name] = _short(said) if name in QUOTED else by_hand(said)
-    sentence = hypothesis.mistake.says.format_map(texts)
-    for clumsy, plain in SMOOTHED.items():
-        sentence = sentence.replace(clumsy, plain)
-    sentence = NOTHING_SAID.sub("", sentence)
-    sentence = sentence[:1].upper() + sentence[1:]
+    sentence = _smoothed(hypothesis.mistake.says.format_map(texts))
     sentence += EVERYWHERE if hypothesis.everywhere else ""
     return f"{sentence} And: {words(hypothesis.with_, source)}" if hypothesis.with_ else sentence
 
 
+@lru_cache(maxsize=1_000)
+def _smoothed(sentence: str) -> str:
+    """A sentence without clumsy words; remembered, as a class makes the same few mistakes."""
+    for clumsy, plain in SMOOTHED.items():
+        sentence = sentence.replace(clumsy, plain)
+    sentence = NOTHING_SAID.sub("", sentence)
+    return sentence[:1].upper() + sentence[1:]
+
+
+@lru_cache(maxsize=1_000)
 def by_hand(text: str) -> str:
     """A formula of a program as it is written by hand: `-2*a*x**2` as -2a x^2."""
     text = BESIDE.sub("", text.replace("**", "^"))

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from flint import arb
@@ -83,8 +84,8 @@ def _diagnosis(key: Key, part: str, ready: Readings, found: Compared) -> Diagnos
 def _slopes(key: Key, part: str, ready: Readings) -> Iterator[float | None]:
     """The derivative of a formula by the part's single input, at the points of the diagnosis."""
     moving = part in key.problem.given(key.problem.inputs) and not key.problem.inputs[part].shape
-    for spot in key.spots[:DIAGNOSTIC] if moving and ready.lines and ready.names else ():
-        yield _slope(*(_ball(ready, _moved(spot, part, step)) for step in (STEP, -STEP)))
+    for k in range(len(key.spots[:DIAGNOSTIC])) if moving and ready.lines and ready.names else ():
+        yield _slope(*(_ball(ready, spot) for spot in _beside(key, k, part)))
 
 
 def _slope(above: arb | None, below: arb | None) -> float | None:
@@ -101,6 +102,13 @@ def _ball(ready: Readings, spot: Spot) -> arb | None:
     except GradcheckError:
         return None
     return found if isinstance(found, arb) and found.is_finite() else None
+
+
+@lru_cache(maxsize=256)
+def _beside(key: Key, k: int, name: str) -> tuple[Spot, Spot]:
+    """The points on both sides of point k; the last ones are known, with their arbs."""
+    spot = key.spots[k]
+    return _moved(spot, name, STEP), _moved(spot, name, -STEP)
 
 
 def _moved(spot: Spot, name: str, step: Fraction) -> Spot:

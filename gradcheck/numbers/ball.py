@@ -122,10 +122,10 @@ equip(Ball)
 
 def exact(value: Any) -> arb:
     """A plain number as a ball: integers and floats exactly, fractions to working precision."""
+    if type(value) is Fraction:  # nearly always
+        return arb(fmpq(value.numerator, value.denominator))
     if isinstance(value, bool | np.bool_ | int | np.integer):
         return arb(int(value))
-    if isinstance(value, Fraction):
-        return arb(fmpq(value.numerator, value.denominator))
     if isinstance(value, float | np.floating):
         return arb(float(value))
     if isinstance(value, arb):

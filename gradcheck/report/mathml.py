@@ -8,7 +8,7 @@ from gradcheck.report.notation import Notation, notated
 MATHML = Notation(
     name=lambda word: f"<mi>{escape(GREEK.get(word, word))}</mi>",
     function=lambda word: f"<mi>{escape(word)}</mi>",
-    number=lambda value: f"<mn>{escape(repr(value))}</mn>",
+    number=lambda value: f"<mn>{value!r}</mn>",
     sign=lambda sign: f"<mo>{escape(sign)}</mo>",
     word=lambda word: f"<mtext>{escape(word)}</mtext>",
     group=lambda inner: f"<mrow>{inner}</mrow>",

@@ -7,6 +7,7 @@ or a root is spelled is the business of a `Notation`.
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 SUM, PRODUCT, UNARY, POWER, ATOM = range(1, 6)
 LONGEST = 1_000  # characters: beyond, a formula is no picture anybody reads
@@ -67,11 +68,10 @@ class _Writer:
 
     def written(self, node: ast.AST) -> Written:
         """A node, and how tightly it binds."""
-        writer = getattr(self, f"_{type(node).__name__.lower()}", None)
+        writer = WRITERS.get(type(node))
         if writer is None:
             raise _Unknown
-        found: Written = writer(node)
-        return found
+        return writer(self, node)
 
     def _in(self, node: ast.AST, rank: int) -> str:
         """A node, in brackets if it binds more loosely than the rank."""
@@ -85,8 +85,7 @@ class _Writer:
             return self.to.raised(self._in(node.left, ATOM), self._in(node.right, 0)), POWER
         if isinstance(node.op, ast.Mult):
             left, right = self._in(node.left, PRODUCT), self._second(node.right, UNARY)
-            bare = self.written(node.right)[1] >= UNARY
-            digits = bare and isinstance(_first(node.right), ast.Constant)
+            digits = _begins_with_digits(node.right)
             return left + (self.to.sign("⋅") if digits else self.to.times) + right, PRODUCT
         sign = SIGNS.get(type(node.op))
         if sign is None:
@@ -158,6 +157,26 @@ class _Writer:
 
     def _joined(self, pieces: Sequence[str]) -> str:
         return self.to.sign(",").join(pieces)
+
+
+WRITERS: dict[type[ast.AST], Callable[[_Writer, Any], Written]] = {
+    ast.BinOp: _Writer._binop,
+    ast.UnaryOp: _Writer._unaryop,
+    ast.Call: _Writer._call,
+    ast.Name: _Writer._name,
+    ast.Constant: _Writer._constant,
+    ast.Attribute: _Writer._attribute,
+    ast.Subscript: _Writer._subscript,
+    ast.List: _Writer._list,
+    ast.Tuple: _Writer._tuple,
+    ast.Compare: _Writer._compare,
+}
+
+
+def _begins_with_digits(node: ast.AST) -> bool:
+    """Whether a factor without brackets begins with a number; a quotient stands as a whole."""
+    closed = not isinstance(node, ast.BinOp) or isinstance(node.op, ast.Div | ast.Pow)
+    return closed and isinstance(_first(node), ast.Constant)
 
 
 def _first(node: ast.AST, *closed: type[ast.operator]) -> ast.AST:

@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
@@ -48,10 +49,33 @@ def class_page(title: str, facts: Any, notices: Sequence[tuple[str, bool]]) -> s
     )
 
 
-def student_page(
-    student: str, called: str, title: str, lines: Sequence[Line], about: Mapping[str, Any]
-) -> str:
-    """The page of one student, from the lines of the answers and what is told of the problems."""
+@dataclass(frozen=True)
+class Section:
+    """A problem on a student's page, and the lines of the answers to it."""
+
+    html: Markup
+    lines: Sequence[Line]
+
+
+def section(id: str, lines: Sequence[Line], about: Mapping[str, Any]) -> Section:
+    """A problem on the page of a student who gave these answers; it does not tell who that is."""
+    html = (
+        environment()
+        .get_template("section.html")
+        .render(
+            id=id,
+            about=_own(about, lines[0]),
+            lines=lines,
+            score=sum(line["score"] for line in lines),
+            worth=sum(line["points"] for line in lines),
+        )
+    )
+    return Section(Markup(html), lines)
+
+
+def student_page(student: str, called: str, title: str, sections: Sequence[Section]) -> str:
+    """The page of one student."""
+    lines = [line for each in sections for line in each.lines]
     return (
         environment()
         .get_template("student.html")
@@ -59,7 +83,7 @@ def student_page(
             student=student,
             called=called,
             title=title,
-            problems=grouped(lines, about),
+            sections=sections,
             score=sum(line["score"] for line in lines),
             possible=sum(line["points"] for line in lines),
         )
@@ -87,6 +111,7 @@ def templates(package: str) -> Environment:
     found = Environment(
         loader=PackageLoader(package, "templates"),
         autoescape=True,
+        auto_reload=False,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -153,16 +178,3 @@ def _own(about: Mapping[str, Any], line: Line) -> Mapping[str, Any]:
         return about
     words = {key: filled(about[key], variant) for key in ("title", "prompt")}
     return {**about, **words, "variant": variant}
-
-
-def grouped(lines: Sequence[Line], about: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A student's lines by problem, in order, with what is told of each problem."""
-    found: dict[str, dict[str, Any]] = {}
-    for line in lines:
-        id = line["problem"]
-        each = found.setdefault(id, {"id": id, "about": _own(about[id], line), "lines": []})
-        each["lines"].append(line)
-    for each in found.values():
-        each["score"] = sum(line["score"] for line in each["lines"])
-        each["points"] = sum(line["points"] for line in each["lines"])
-    return list(found.values())

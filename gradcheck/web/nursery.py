@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from gradcheck.batch.workers import alarm, used
+from gradcheck.batch.limits import alarm, used
 from gradcheck.web.frames import framed, receive
 from gradcheck.web.work import Work
 

@@ -97,11 +97,11 @@ def test_only_what_changed_is_graded_again(here):
     run(here)
     made(here, {"answers/bob.yaml": BOB.replace("3x", "6x")})
     said = run(here, "--diff").stdout
-    assert "bob  line.x  wrong 0 -> right 2  (another answer)" in said
+    assert "bob  line.x  wrong 0 of 2 -> right 2 of 2  (another answer)" in said
     assert set(calls(here / "out")) == {1}
     made(here, {"set.yaml": SET.replace("points: 2", "points: 4")})
     said = run(here, "--diff").stdout
-    assert "ada  line.x  right 2 -> right 4  (the problem or its rubric changed)" in said
+    assert "ada  line.x  right 2 of 2 -> right 4 of 4  (the problem or its rubric changed)" in said
     assert "two" not in said.partition("->")[0].split("\n")[-1]
     assert set(calls(here / "out")) == {1}
     with closing(sqlite3.connect(here / "out" / "results.sqlite")) as ledger:
@@ -136,7 +136,7 @@ def test_who_is_gone_leaves_no_page(here):
     (here / "answers" / "bob.yaml").unlink()
     again = run(here, "--diff")
     assert "not among these answers: 1: bob" in again.stderr
-    assert "bob  line.x  wrong 0 -> nothing" in again.stdout
+    assert "bob  line.x  wrong 0 of 2 -> nothing" in again.stdout
     assert [name for name in outputs(here / "out") if "bob" in name] == []
 
 
@@ -230,6 +230,20 @@ def test_a_strange_column_is_told_once(here):
     ]
     assert len(told) == 3
     assert told[2].endswith("t0.yaml: `other` was not asked, nor in 6 more")
+
+
+def test_a_name_with_a_slip_in_it_must_be_looked_at(here):
+    """A student's points hang on it, or, in a mapping, a whole class's."""
+    made(here, {"ada.yaml": "answers: {lines: 6x, two: {x: 2x y, y: x^2}}"})
+    found = grade(here / "set.yaml", here / "ada.yaml", "--json")
+    assert found.exit_code == 3
+    assert "ada.yaml: `lines` was not asked; `line` was\n" in found.stderr
+
+
+def test_many_strange_names_of_one_file_are_told_in_one_line(here):
+    made(here, {"ada.json": json.dumps({"answers": {f"p{k}": 1 for k in range(9)}})})
+    found = grade(here / "set.yaml", here / "ada.json", "--json")
+    assert "ada.json: `p0`, `p1`, `p2` and 6 more were not asked\n" in found.stderr
 
 
 def test_submissions_are_committed_as_they_are_read(here, monkeypatch):

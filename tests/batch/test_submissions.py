@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import stat
 import zipfile
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from gradcheck.batch.submissions import (
 from gradcheck.errors import TextError
 from tests.support.batches import made
 
+LINK = "link.yaml"
 ADA = "student: ada\nanswers: {line: 6x}\n"
 
 
@@ -36,6 +38,7 @@ def zipped(files: dict[str, str | bytes], compression: int = zipfile.ZIP_DEFLATE
     with zipfile.ZipFile(out, "w", compression) as archive:
         for name, content in files.items():
             entry = zipfile.ZipInfo(name)  # of 1980: two runs make the same bytes
+            entry.external_attr = (stat.S_IFLNK if name == LINK else 0) << 16
             archive.writestr(entry, content, compression)
     return out.getvalue()
 
@@ -162,6 +165,17 @@ def test_notebooks(tmp_path):
         assert "not readable as a notebook" in each.why
 
 
+def test_a_notebook_with_many_answers(tmp_path):
+    """The last cell counts, and it is said; more answers than may be are not graded."""
+    cells = [{"source": f"#| gradcheck: {name}\n{k}x"} for k, name in enumerate("aabb")]
+    many = [{"source": "#| gradcheck: a\n1"}] * 1_001
+    made(tmp_path, {f"{n}.ipynb": json.dumps({"cells": c}) for n, c in (("a", cells), ("b", many))})
+    notice, found, refused = read(tmp_path)
+    assert notice.why.endswith("of which the last counts: `a`, `b`")
+    assert found.answers == {"a": {"": "1x"}, "b": {"": "3x"}}
+    assert "more than 1000 answers" in refused.why
+
+
 @pytest.mark.parametrize(
     ("names", "path", "student", "called"),
     [
@@ -229,6 +243,7 @@ def cut(content: bytes) -> bytes:
         (zipped({"ada.yaml": "\x1b[2J" * 9}), "U+001B"),
         (cut(zipped({"ada.yaml": ADA})), "not readable as a zip archive"),
         (b"junk", "not readable as a zip archive"),
+        (zipped({LINK: "/etc/passwd"}), "a link is not followed"),
         (zipped({"ada.yaml": ADA}, zipfile.ZIP_STORED).replace(b"6x", b"7x"), "Bad CRC-32"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -242,11 +257,22 @@ def test_hostile_archives(tmp_path, content, words):
     assert isinstance(good, Submission)
 
 
+def test_an_archive_with_a_million_entries(tmp_path):
+    """It is refused by what its end announces (APPNOTE.TXT, 4.3.14 and 4.3.16), and not read."""
+    far = b"PK\x06\x06" + bytes(28) + (10**6).to_bytes(8, "little") + bytes(16)
+    near = b"PK\x05\x06" + bytes(6) + b"\xff\xff" + bytes(10)
+    made(tmp_path, {"a.zip": far + near})
+    assert "1,000,000 entries in one archive, at most 400,000" in only(read(tmp_path)).why
+
+
 def test_limits_of_an_archive(tmp_path, monkeypatch):
     """So many files, so many bytes; beyond, nothing of it is read."""
     made(tmp_path, {"a.zip": zipped({f"{k}.yaml": ADA for k in range(9)})})
     monkeypatch.setattr("gradcheck.batch.submissions.files.MEMBERS", 8)
     assert "9 files" in only(read(tmp_path)).why
+    monkeypatch.setattr("gradcheck.batch.submissions.files.ENTRIES", 8)
+    assert "9 entries" in only(read(tmp_path)).why
+    monkeypatch.setattr("gradcheck.batch.submissions.files.ENTRIES", 10)
     monkeypatch.setattr("gradcheck.batch.submissions.files.MEMBERS", 10)
     monkeypatch.setattr("gradcheck.batch.submissions.files.EXPANDED", 100)
     assert "bytes when unpacked" in only(read(tmp_path)).why
@@ -303,6 +329,11 @@ def test_the_same_name_in_two_spellings_is_one(tmp_path):
         (b"student,line\nada," + b"x" * 200_000 + b"\n", "field larger"),
         (b"\x89PNG\r\n\x1a\n" + bytes(20), "not UTF-8"),
         (b"", "nothing came"),
+        (b"student,line\n" + b"x" * 5_000_001, "a line of more than 5,000,000 characters"),
+        (b'student,line\nada,"6x\nbob,6x\n', "a.csv:2: a quotation mark is opened here"),
+        (b"student,line\nada,2,5\n", "a.csv:2: 3 cells under 2 headers"),
+        (b"student;line\r\nada;2;5", "put an answer with a semicolon in quotation marks"),
+        (",".join(["student", *map(str, range(2_000))]).encode(), "2,001 columns"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -313,6 +344,19 @@ def test_hostile_tables(tmp_path, content, words):
     assert isinstance(bad, Unreadable)
     assert words in bad.why
     assert isinstance(good, Submission)
+
+
+def test_the_last_of_two_columns_counts(tmp_path):
+    """Spreadsheets are joined by hand: an empty cell takes nothing away."""
+    rows = "student,line,line\nada,6x,\nbob,,6x\ncy,6x,7x\ndi,6x,,\n"
+    notice, *found = read(made(tmp_path, {"a.csv": rows}))
+    assert "2 columns are called `line`" in notice.why
+    assert [each.answers["line"][""] for each in found] == ["6x", "6x", "7x", "6x"]
+
+
+def test_lines_of_old_machines(tmp_path):
+    found = read(made(tmp_path, {"a.csv": "student,line\rada,6x\rbob,7x"}))
+    assert [each.student for each in found] == ["ada", "bob"]
 
 
 def test_links_and_special_files_are_not_followed(tmp_path):

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from gradcheck.batch.workers import NOTHING, Beside, Limits, Lost, Worker, item
+from gradcheck.batch.limits import NOTHING, Limits, item
+from gradcheck.batch.workers import Beside, Lost, Worker
 
 SHORT = Limits(seconds=0.3, memory=1 << 27)
 

@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,6 +35,7 @@ GIVEN = ("set.json", "all")
 PROBLEMS = 20
 DISTINCT = 0.6
 RIGHT = 0.65
+LOOK = 0.2  # seconds between looks at the memory
 SETS = ("chain-rule", "first-derivatives", "products-and-quotients", "trigonometry-and-inverses")
 SHIPPED = Path(__file__).parents[2] / "problems"
 
@@ -62,14 +64,14 @@ def rates(room: Path, chosen: list[Problem], students: int) -> None:
 
 
 def memory(room: Path, chosen: list[Problem], students: int) -> None:
-    """The peak of the largest process, against that for a tenth of the students."""
+    """The peaks of the processes, workers included, against those for a tenth of the students."""
     write(room / "all", chosen, students)
     write(room / "tenth", chosen, students // 10)
     for jobs in (1, 2):
-        small, large = graded(room, "tenth", jobs), graded(room, "all", jobs)
-        words = f"{large.peak:.0f} MB, for a tenth {small.peak:.0f} MB"
-        ratio = large.peak / small.peak
-        print(f"  peak memory, {jobs} jobs: {words} ({ratio:.2f}x)", flush=True)
+        small, large = graded(room, "tenth", jobs).peaks, graded(room, "all", jobs).peaks
+        for name, of in (("largest process", max), ("all together", sum)):
+            words = f"{of(large):.0f} MB, for a tenth {of(small):.0f} MB"
+            print(f"  peak memory, {jobs} jobs, {name}: {words} ({of(large) / of(small):.2f}x)")
 
 
 def kills(room: Path, chosen: list[Problem], students: int) -> None:
@@ -106,11 +108,14 @@ SECTIONS = {"rates": rates, "memory": memory, "kills": kills}
 
 
 class Run(NamedTuple):
-    """What a run took: seconds, seconds of this process's own work, and its peak in megabytes."""
+    """What a run took: seconds, seconds of work, and the peaks of its processes in megabytes.
+
+    The work is that of the process and of the children that it waits for: not of the fork server's.
+    """
 
     wall: float
     cpu: float
-    peak: float
+    peaks: Sequence[float]
 
 
 def told(answers: int, different: int, one: Run, two: Run) -> None:
@@ -170,11 +175,30 @@ def graded(room: Path, name: str, jobs: int, *, fresh: bool = True) -> Run:
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     start = time.perf_counter()
     process = subprocess.Popen([sys.executable, "-m", "gradcheck", *words], **quiet)
-    _, status, usage = os.wait4(process.pid, 0)
+    ended, peaks = 0, dict[int, float]()
+    while not ended:
+        peaks |= peaks_below(process.pid)
+        time.sleep(LOOK)
+        ended, status, usage = os.wait4(process.pid, os.WNOHANG)
     took = time.perf_counter() - start
     if status:
         raise SystemExit(f"gradcheck grade ended with {os.waitstatus_to_exitcode(status)}")
-    return Run(took, usage.ru_utime + usage.ru_stime, peak(usage))
+    peaks[process.pid] = peak(usage)
+    return Run(took, usage.ru_utime + usage.ru_stime, [*peaks.values()])
+
+
+def peaks_below(root: int) -> dict[int, float]:
+    """Megabytes of each process that a process started, or that those did; on Linux."""
+    parents, found = {}, {}
+    for path in Path("/proc").glob("[0-9]*/status"):
+        with suppress(OSError):  # it has ended meanwhile
+            told = dict(line.split(":", 1) for line in path.read_text().splitlines())
+            parents[int(path.parent.name)] = int(told["PPid"])
+            found[int(path.parent.name)] = int(told.get("VmHWM", "0 kB").split()[0]) / 1e3
+    family = {root}
+    while more := {p for p, parent in parents.items() if parent in family} - family:
+        family |= more
+    return {p: found[p] for p in family - {root}}
 
 
 def peak(usage: "resource.struct_rusage") -> float:

@@ -2,6 +2,7 @@
 
 import io
 import os
+import stat
 import sys
 import zipfile
 import zlib
@@ -15,6 +16,8 @@ from gradcheck.batch.submissions.submission import Unreadable
 STDIN = Path("-")
 ENDINGS = (".yaml", ".yml", ".json", ".ipynb", ".csv", ".zip")
 MEMBERS = 200_000  # files in one archive: a course of 100,000 with two files each
+ENTRIES = 2 * MEMBERS  # with directories, and files that are no answers
+TAIL = 1 << 17  # bytes: the end of an archive with its longest comment
 EXPANDED = 4_000_000_000  # bytes of all of them
 RATIO = 200  # of a member of some size; deflate reaches 1000 on zeros, texts about 10
 SMALL = 1_000_000  # bytes: a member below is harmless at any ratio
@@ -104,6 +107,11 @@ def _ignored(name: str) -> bool:
 def _members(path: Path) -> Iterator[File | Unreadable]:
     """The files of an archive, in the order of their names; nothing is unpacked to the disk."""
     try:
+        many = _announced(path)
+        if many > ENTRIES:
+            why = f"{many:,} entries in one archive, at most {ENTRIES:,} are read - split it"
+            yield Unreadable(str(path), f"{path}: {why}")
+            return
         with zipfile.ZipFile(path) as archive:
             wanted = [info for info in archive.infolist() if _wanted(info)]
             yield from _refused_whole(path, wanted) or (
@@ -111,6 +119,22 @@ def _members(path: Path) -> Iterator[File | Unreadable]:
             )
     except BROKEN as error:
         yield Unreadable(str(path), f"{path}: not readable as a zip archive: {error}")
+
+
+def _announced(path: Path) -> int:
+    """How many entries the end of an archive announces: a million take a gigabyte to read.
+
+    APPNOTE.TXT of PKWARE, 4.3.16 and, where two bytes do not hold the number, 4.3.14.
+    """
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - TAIL))
+        end = file.read()
+    at = end.rfind(b"PK\x05\x06")
+    count = end[at + 10 : at + 12] if at >= 0 else b""
+    far = end.rfind(b"PK\x06\x06")
+    if count == b"\xff\xff" and far >= 0:
+        count = end[far + 32 : far + 40]
+    return int.from_bytes(count, "little")
 
 
 def _wanted(info: zipfile.ZipInfo) -> bool:
@@ -136,6 +160,8 @@ def _member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> File
     name = f"{path}/{_visible(info.filename)}"
     if ".." in PurePosixPath(info.filename).parts or info.filename.startswith(("/", "\\")):
         return Unreadable(name, f"{name}: the name leads out of the archive - it is not read")
+    if stat.S_ISLNK(info.external_attr >> 16):
+        return Unreadable(name, f"{name}: a link is not followed - pack the file itself")
     if info.flag_bits & 1:
         return Unreadable(name, f"{name}: it is encrypted - unpack it with its password first")
     if info.file_size > SMALL and info.file_size > RATIO * max(info.compress_size, 1):

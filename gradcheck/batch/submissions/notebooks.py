@@ -2,19 +2,39 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
+from gradcheck.batch.submissions.documents import MOST
 from gradcheck.batch.submissions.encodings import decoded
 from gradcheck.batch.submissions.files import File
-from gradcheck.batch.submissions.submission import Submission, Unreadable
+from gradcheck.batch.submissions.submission import Notice, Submission, Unreadable
 
+NAMED = 5  # names in a notice
 BYTES = 20_000_000  # the pictures of the other cells count
 TAG = re.compile(r"\s*#\|\s*gradcheck:\s*([\w.-]+)[ \t]*(?:\r?\n|$)")
 
 
-def notebook(file: File, student: str | None) -> Submission | Unreadable:
+def notebook(file: File, student: str | None) -> Iterator[Submission | Unreadable | Notice]:
     """The answers of the tagged cells; `PROBLEM.PART` is told apart later, by the problems' ids."""
+    found = _answers(file)
+    if isinstance(found, Unreadable):
+        yield found
+        return
+    twice = [name for name, times in Counter(name for name, _ in found).items() if times > 1]
+    if twice:
+        more = f" and {len(twice) - NAMED:,} more" if len(twice) > NAMED else ""
+        named = ", ".join(f"`{name}`" for name in twice[:NAMED])
+        words = f"answered in several cells, of which the last counts: {named}{more}"
+        yield Notice(file.name, f"{file.name}: {words}")
+    answers = {name: {"": text} for name, text in found}
+    yield Submission(file.stem if student is None else student, answers, file.name)
+
+
+def _answers(file: File) -> list[tuple[str, str | None]] | Unreadable:
+    """What the tagged cells of a notebook answer, in order; or why there is nothing."""
     content = file.read(BYTES)
     if len(content) > BYTES:
         return Unreadable(file.name, f"{file.name}: more than {BYTES:,} bytes - clear its outputs")
@@ -25,11 +45,13 @@ def notebook(file: File, student: str | None) -> Submission | Unreadable:
     cells = value.get("cells") if isinstance(value, dict) else None
     if not isinstance(cells, list):
         return Unreadable(file.name, f"{file.name}: not a notebook - it has no cells")
-    answers = {name: {"": text} for name, text in _tagged(cells)}
-    if not answers:
+    found = list(islice(_tagged(cells), MOST + 1))
+    if not found:
         cure = "an answer's cell begins `#| gradcheck: PROBLEM`"
         return Unreadable(file.name, f"{file.name}: no answers were found here - {cure}")
-    return Submission(file.stem if student is None else student, answers, file.name)
+    if len(found) > MOST:
+        return Unreadable(file.name, f"{file.name}: more than {MOST} answers - split the file")
+    return found
 
 
 def _tagged(cells: list[Any]) -> Iterator[tuple[str, str | None]]:

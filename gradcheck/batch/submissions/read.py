@@ -56,8 +56,9 @@ def _read(file: File, how: Reading) -> Iterator[Read]:
             yield Unreadable(file.name, why)
             return
         student, called = found
-    read = (notebook if file.ending == ".ipynb" else document)(file, student)
-    yield replace(read, called=called) if isinstance(read, Submission) else read
+    one = notebook(file, student) if file.ending == ".ipynb" else (document(file, student),)
+    for read in one:
+        yield replace(read, called=called) if isinstance(read, Submission) else read
 
 
 def _named(read: Read) -> Read:

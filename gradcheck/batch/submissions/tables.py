@@ -2,19 +2,32 @@
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from gradcheck.batch.submissions.encodings import CURE, encoding
 from gradcheck.batch.submissions.files import File
-from gradcheck.batch.submissions.submission import Notice, Submission, student_name
+from gradcheck.batch.submissions.submission import (
+    NoName,
+    Notice,
+    Submission,
+    Unreadable,
+    student_name,
+)
 from gradcheck.documents import read_yaml
 from gradcheck.errors import Complaint, TextError
 
+if TYPE_CHECKING:
+    from _csv import Reader
+
 DELIMITERS = ",;\t"
 COLUMNS = 2_000
+LINE = 5_000_000  # characters of a line: all columns, each with the longest answer
+END = "\0"  # a last row: no other has it
 
 
 @dataclass(frozen=True)
@@ -34,13 +47,13 @@ def read_mapping(path: Path) -> Mapped:
     """The mapping in a YAML file; TextError names what is wrong in it."""
     document = read_yaml(path.read_bytes(), str(path))
     value: Any = document.value
-    if not isinstance(value, dict) or not isinstance(value.get("answers"), dict):
-        words = "`student:` and `answers:` were expected"
-        raise TextError([document.complaint((), words, "under `answers:`, `header: problem`")])
-    for key in value:
+    for key in value if isinstance(value, dict) else ():
         if key not in ("student", "answers", "ignore"):
             cure = "`student`, `answers` and `ignore` are"
             raise TextError([document.complaint((key,), f"`{key}` is no key here", cure, key=True)])
+    if not isinstance(value, dict) or not isinstance(value.get("answers"), dict):
+        words = "`student:` and `answers:` were expected"
+        raise TextError([document.complaint((), words, "under `answers:`, `header: problem`")])
     ignore = value.get("ignore") or []
     if not isinstance(ignore, list):
         raise TextError([document.complaint(("ignore",), "a list was expected", "write `[...]`")])
@@ -48,17 +61,21 @@ def read_mapping(path: Path) -> Mapped:
     return Mapped(str(value.get("student", "student")), answers, frozenset(map(str, ignore)))
 
 
-def rows(file: File, mapping: Mapped) -> Iterator[Submission | Notice]:
+def rows(file: File, mapping: Mapped) -> Iterator[Submission | Notice | Unreadable]:
     """A submission a row, as it is read; a column that says nothing is said once."""
     with file.open() as raw:
         stream = io.TextIOWrapper(raw, encoding=_encoding(raw), newline="")
-        reader = csv.reader(_without_nul(stream), delimiter=_delimiter(stream))
+        delimiter = _delimiter(stream)
+        reader = csv.reader(chain(_lines(stream), [END]), delimiter=delimiter)
         try:
-            headers = [header.strip() for header in next(reader, [])]
+            records = _records(reader, file.name)
+            headers = [header.strip() for header in next(records, [])]
             columns = _columns(file, headers, mapping)
             yield from (Notice(file.name, why) for why in _strange(file, headers, mapping))
-            for row in reader:
-                if any(cell.strip() for cell in row):
+            for row in records:
+                if any(cell.strip() for cell in row[len(headers) :]):
+                    yield _too_long(f"{file.name}:{reader.line_num}", row, headers, delimiter)
+                elif any(cell.strip() for cell in row):
                     yield _row(file.name, reader.line_num, row, columns)
         except UnicodeDecodeError as error:
             words = f"this is not UTF-8: the byte {error.object[error.start]:02X}"
@@ -74,14 +91,17 @@ def roster(path: Path) -> dict[str, str]:
     with file.open() as raw:
         stream = io.TextIOWrapper(raw, encoding=_encoding(raw), newline="")
         try:
-            reader = csv.DictReader(_without_nul(stream), delimiter=_delimiter(stream))
-            if "student" not in (reader.fieldnames or ()):
+            reader = csv.reader(chain(_lines(stream), [END]), delimiter=_delimiter(stream))
+            records = _records(reader, str(path))
+            headers = [header.strip() for header in next(records, [])]
+            if "student" not in headers:
                 words = "a column `student` was expected"
-                came = ", ".join(f"`{name}`" for name in reader.fieldnames or ())
+                came = ", ".join(f"`{name}`" for name in headers)
                 raise TextError([Complaint(f"{words}, {came or 'nothing'} came", "", str(path), 1)])
-            found = ((row["student"] or "", row.get("name") or "") for row in reader)
-            return {student_name(name): called for name, called in found if name.strip()}
-        except (UnicodeDecodeError, csv.Error, ValueError) as error:
+            found = (dict(zip(headers, row, strict=False)) for row in records)
+            named = ((each.get("student", ""), each.get("name", "")) for each in found)
+            return {student_name(name): called for name, called in named if name.strip()}
+        except (UnicodeDecodeError, csv.Error, NoName) as error:
             words = f"not readable as a roster: {error}"
             raise TextError([Complaint(words, "", str(path))]) from None
 
@@ -110,12 +130,30 @@ def _undecodable(file: File) -> int:
         return next((number for number, bad in enumerate(wrong, 1) if bad), 1)
 
 
-def _without_nul(stream: TextIO) -> Iterator[str]:
+def _lines(stream: TextIO) -> Iterator[str]:
     """The lines; a NUL, as binary files have them, is not for CSV."""
-    for line in stream:
+    while line := stream.readline(LINE):
         if "\0" in line:
             raise csv.Error("a NUL character")
+        if len(line) == LINE:
+            raise csv.Error(f"a line of more than {LINE:,} characters")
         yield line
+
+
+def _records(reader: "Reader", name: str) -> Iterator[list[str]]:
+    """The rows before END; TextError where a quotation mark swallowed it, and so all other rows."""
+    first = 1
+    for row in reader:
+        if row == [END]:
+            return
+        if row and row[-1].endswith(END):
+            words, cure = (
+                "a quotation mark is opened here and never closed",
+                "close it, or write two",
+            )
+            raise TextError([Complaint(words, cure, name, first)])
+        yield row
+        first = reader.line_num + 1
 
 
 def _columns(file: File, headers: list[str], mapping: Mapped) -> tuple[int, dict[int, str]]:
@@ -135,6 +173,10 @@ def _columns(file: File, headers: list[str], mapping: Mapped) -> tuple[int, dict
 
 def _strange(file: File, headers: list[str], mapping: Mapped) -> Iterator[str]:
     """What a mapping neither uses nor ignores, and what it names that is not there."""
+    for header, times in Counter(headers).items():
+        if header and times > 1 and mapping.target(header):
+            words = f"{times} columns are called `{header}`: the last answer in a row counts"
+            yield f"{file.name}:1: {words}"
     if mapping.answers is None:
         return
     for header in headers:
@@ -149,7 +191,14 @@ def _strange(file: File, headers: list[str], mapping: Mapped) -> Iterator[str]:
 def _row(table: str, line: int, row: list[str], columns: tuple[int, dict[int, str]]) -> Submission:
     """One student's answers: empty cells are missing ones."""
     student, targets = columns
-    cells = {targets[k]: cell.strip() for k, cell in enumerate(row) if k in targets}
-    answers = {target: {"": cell} for target, cell in cells.items() if cell}
+    cells = ((targets[k], cell.strip()) for k, cell in enumerate(row) if k in targets)
+    answers = {target: {"": cell} for target, cell in cells if cell}
     name = row[student] if student < len(row) else ""
     return Submission(name, answers, f"{table}:{line}", whole=True, table=table)
+
+
+def _too_long(place: str, row: list[str], headers: list[str], delimiter: str) -> Unreadable:
+    """A row in which an answer was cut in two, most likely: nobody is graded by half of it."""
+    sign = {",": "a comma", ";": "a semicolon", "\t": "a tab"}[delimiter]
+    words = f"{len(row)} cells under {len(headers)} headers, so nobody is graded by them"
+    return Unreadable(place, f"{place}: {words} - put an answer with {sign} in quotation marks")

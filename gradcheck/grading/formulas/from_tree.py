@@ -94,7 +94,7 @@ class _LineBuilder:
     def __init__(self, text: str, shapes: Shapes) -> None:
         self.text, self.shapes = text, shapes
         self.leaves: dict[Leaf, int] = {}
-        self.numbers: dict[Fraction | str, int] = {}
+        self.numbers: dict[str | tuple[int, int], int] = {}  # a Fraction takes long to hash
         self.typed: list[Fraction | str] = []
         self.steps: dict[tuple[Any, ...], int] = {}
         self.made: list[tuple[Rule, tuple[_Ref, ...], str, tuple[int, int]]] = []
@@ -115,29 +115,31 @@ class _LineBuilder:
         return _Ref("leaf", self.leaves.setdefault((name, index), len(self.leaves)))
 
     def number(self, value: Fraction | str) -> _Ref:
-        if value not in self.numbers:
-            self.numbers[value] = len(self.typed)
+        key = value if isinstance(value, str) else (value.numerator, value.denominator)
+        place = self.numbers.setdefault(key, len(self.typed))
+        if place == len(self.typed):
             self.typed.append(value)
-        return _Ref("number", self.numbers[value])
+        return _Ref("number", place)
 
     def fraction(self, ref: _Ref) -> Fraction | None:
         """The exact value in a slot of a typed number."""
         typed = self.typed[ref.at] if ref.table == "number" else None
-        return typed if isinstance(typed, Fraction) else None
+        return typed if type(typed) is Fraction else None
 
     def step(self, rule: Rule, name: str, args: tuple[_Ref, ...], node: ast.AST) -> _Ref:
         """The slot of an operation; the same operation on the same slots is made once."""
         key = (name, rule if name == "test" else None, *args)
-        if key not in self.steps:
-            self.steps[key] = len(self.made)
+        at = self.steps.setdefault(key, len(self.made))
+        if at == len(self.made):
             place = (getattr(node, "col_offset", 0), getattr(node, "end_col_offset", 0))
             self.made.append((rule, args, name, place))
-        return _Ref("test" if name == "test" else "step", self.steps[key])
+        return _Ref("test" if name == "test" else "step", at)
 
     def applied(self, name: str, args: tuple[_Ref, ...], node: ast.AST) -> _Ref:
         """An op of the table on numbers."""
-        if any(arg.table == "test" for arg in args):
-            raise _Beyond
+        for arg in args:
+            if arg.table == "test":
+                raise _Beyond
         folded = self._folded(name, args)
         return self.step(rule_of(name), name, args, node) if folded is None else self.number(folded)
 

@@ -86,7 +86,10 @@ class Line:
         values: list[Any] = [point[name][index] for name, index in self.leaves]
         values += self.known[bits]
         for rule, args in self.plain:
-            values.append(rule(*[values[i] for i in args]))
+            if len(args) == 2:
+                values.append(rule(values[args[0]], values[args[1]]))
+            else:
+                values.append(rule(*[values[i] for i in args]))
         return values
 
     def _refuse(self, values: list[Any], slot: int) -> None:
