@@ -64,7 +64,20 @@ def called(p: Cursor, token: Token, function: str, first: list[ast.expr]) -> ast
     if function == "log" and len(args) == 2 and not keywords:
         return _to_base(p, token, *args)
     _counted(p, token, function, args, keywords)
+    if function == "einsum":
+        _one_array_each(p, token, args)
     return _call(p, token, function, args, keywords)
+
+
+def _one_array_each(p: Cursor, token: Token, args: list[ast.expr]) -> None:
+    """Refuse an einsum whose indices are not those of its arrays."""
+    words = args[0].value if args and isinstance(args[0], ast.Constant) else None
+    if not isinstance(words, str):
+        raise p.refused(token, "einsum begins with its indices", "write einsum('ij,jk->ik', A, B)")
+    due = words.partition("->")[0].count(",") + 1
+    if due != len(args) - 1:
+        message = f"{due} sets of indices, {len(args) - 1} arrays"
+        raise p.refused(token, message, "give einsum one set of indices for each array")
 
 
 def argument(p: Cursor) -> ast.expr:

@@ -24,12 +24,13 @@ SUM = (
 )
 BELOW = (
     r"(?:\[(?P<square>\s*[a-z](?:\s*,\s*[a-z])*\s*)\]"
-    r"|_\{(?P<braced>[a-z\s,]+)\}|_(?P<bare>[a-z]+)(?![\w(]))"
+    r"|_\{(?P<braced>[a-z\s,]+)\}|_(?P<bare>[a-z]+)(?![A-Za-z0-9_(]))"
 )
 FUNCTIONS = "exp log ln tanh sigmoid sqrt sin cos abs softplus relu sign"
 REST = (
     r"(?P<number>\d+(?:\.\d*)?)|(?P<frac>\\frac)|(?P<times>\*(?!\*)|·|⋅|\\cdot|\\times|⊙|\\odot)"
     r"|(?P<power>\*\*|\^)|(?P<op>[-+/−])|(?P<open>[({])|(?P<close>[)}])"
+    r"|(?P<call>(?:norm|trace|det|sum|mean)\([^()\[\]=_]*\))"
     rf"|\\?(?P<function>{'|'.join(FUNCTIONS.split())})(?=\s*[({{])"
     r"|(?P<plain>[A-Za-z_]\w*(?:\.(?:size|shape\[\d\]))?)|(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹]+)"
 )
@@ -122,8 +123,6 @@ def _token(match: re.Match[str], names: frozenset[str]) -> _Token:
         return _Token("at", match["tensor"].removeprefix("\\"), letters)
     kind = match.lastgroup or ""
     text = match[kind]
-    if kind == "plain" and text not in names and not re.search(r"\.", text) and text != "n":
-        raise _Stays
     if kind == "raised":
         return _Token("raised", "".join(SUPERSCRIPTS[c] for c in text))
     return _Token(kind, SIGNS.get(text, text))
@@ -167,6 +166,8 @@ class _Reader:
         """Factors side by side, summed over letters; a sum among them takes in what follows it."""
         factors: list[_Array] = []
         below: list[str] = []
+        while self._kind() == "sum":  # a sum of sums is one
+            gone = (*gone, *self._next().letters)
         while True:
             inner = self._kind() == "sum"
             factors.append(self.product(self._next().letters) if inner else self.power())
@@ -198,7 +199,7 @@ class _Reader:
     def factor(self) -> _Array:
         """A tensor at letters, a number, a bracket, a function or a fraction."""
         token = self._next()
-        if token.kind in ("number", "plain"):
+        if token.kind in ("number", "plain", "call"):
             return _Array(token.text)
         if token.kind == "open":
             inner = self.sum()
@@ -234,7 +235,7 @@ class _Reader:
         return ""
 
 
-STARTS = frozenset({"at", "number", "plain", "open", "function", "frac", "sum"})
+STARTS = frozenset({"at", "number", "plain", "call", "open", "function", "frac", "sum"})
 DELTAS = ("delta", "δ")
 
 

@@ -4,14 +4,12 @@ A quotient that the program calls `P` is written `P`; rows of a softmax add to o
 adds to zero, and a matrix that equals its transpose needs none.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
 from gradcheck.closed_forms.index import (
-    Applied,
     Axes,
     Axis,
     Called,
@@ -25,7 +23,7 @@ from gradcheck.closed_forms.index import (
     multiplied,
 )
 from gradcheck.closed_forms.meetings import Met, by_name, text_of
-from gradcheck.closed_forms.simplify import RECIPROCAL, canonical, simplified
+from gradcheck.closed_forms.simplify import RECIPROCAL, canonical, raised, simplified, with_parts
 
 TWO = 2
 
@@ -39,7 +37,7 @@ class Facts:
     def said(self, expression: Sum) -> Sum:
         """The expression in the fewest words that are known."""
         found = simplified(self._turned(self._folded(simplified(expression))))
-        return _raised(simplified(self._vanished(self._turned(self._folded(found)))))
+        return raised(simplified(self._vanished(self._turned(self._folded(found)))))
 
     @cached_property
     def symmetric(self) -> frozenset[str]:
@@ -60,7 +58,7 @@ class Facts:
         return Sum(tuple(products), expression.axes)
 
     def _fold(self, product: Product) -> Product:
-        factors = tuple(_with_parts(f, self._folded) for f in product.factors)
+        factors = tuple(with_parts(f, self._folded) for f in product.factors)
         product = _drawn_out(replace(product, factors=factors))
         for name, definition in self._named:
             while (shorter := by_name(product, name, definition)) is not None:
@@ -73,7 +71,7 @@ class Facts:
         """The expression without sums that are known."""
         found = []
         for product in expression.products:
-            factors = tuple(_with_parts(f, self._vanished) for f in product.factors)
+            factors = tuple(with_parts(f, self._vanished) for f in product.factors)
             if any(isinstance(f, Sum) and not f.products for f in factors):
                 continue
             kept = self._summed(replace(product, factors=factors), expression.axes)
@@ -136,7 +134,7 @@ class Facts:
         """The indices of what is symmetric in one order, so that equal terms look alike."""
         products = []
         for product in canonical(expression).products:
-            factors = (_with_parts(f, self._turned) for f in product.factors)
+            factors = (with_parts(f, self._turned) for f in product.factors)
             whole = replace(product, factors=tuple(map(self._sorted, factors)))
             products.append(whole if expression.axes else _flat(whole))
         return Sum(tuple(_counted(products, expression.axes)), expression.axes)
@@ -171,30 +169,6 @@ def facts(definitions: Mapping[str, Sum]) -> Facts:
     return Facts({name: simplified(d) for name, d in definitions.items()})
 
 
-def _raised(expression: Sum) -> Sum:
-    """The expression with powers in the place of equal factors."""
-    products = []
-    for product in expression.products:
-        factors = [_with_parts(f, _raised) for f in product.factors]
-        times: Counter[Factor] = Counter(f for f in factors if isinstance(f, Named | Sum))
-        whole: list[Factor] = []
-        for factor in factors:
-            if factor not in times:
-                whole.append(factor)
-            elif times[factor]:
-                whole.append(_power(factor, times[factor]))
-                times[factor] = 0
-        products.append(replace(product, factors=tuple(whole)))
-    return Sum(tuple(products), expression.axes)
-
-
-def _power(factor: Factor, times: int) -> Factor:
-    if times == 1:
-        return factor
-    axes = tuple(dict.fromkeys(a for a in factor.axes if a is not None))
-    return Applied(f"u0**{times}", (Sum((Product(factors=(factor,)),), axes),))
-
-
 def _is_product(definition: Sum, factors: int = 0) -> bool:
     """Whether a definition is one plain product (of so many factors), summed over nothing."""
     if len(definition.products) != 1 or not is_free(definition):
@@ -205,15 +179,6 @@ def _is_product(definition: Sum, factors: int = 0) -> bool:
         return plain and len(product.factors) == factors
     lone = len(product.factors) == 1 and isinstance(product.factors[0], Named | Delta)
     return plain and bool(product.factors) and not lone
-
-
-def _with_parts(factor: Factor, change: Callable[[Sum], Sum]) -> Factor:
-    """A factor with what stands inside of it changed."""
-    if isinstance(factor, Sum):
-        return change(factor)
-    if isinstance(factor, Applied | Called):
-        return replace(factor, parts=tuple(map(change, factor.parts)))
-    return factor
 
 
 def _at_axes(own: Sequence[Axis], others: Sequence[Axis]) -> Met:

@@ -1,6 +1,7 @@
 """Expressions made shorter: bound indices alike, quotients that cancel, sums that melt away."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import product as pairs
@@ -13,6 +14,7 @@ from gradcheck.closed_forms.index import (
     Called,
     Factor,
     Index,
+    Named,
     Product,
     Sum,
     added,
@@ -204,3 +206,36 @@ def _of_factor(factor: Factor) -> int:
     if isinstance(factor, Applied | Called):
         return 1 + sum(_weight(part.products) for part in factor.parts)
     return 1
+
+
+def with_parts(factor: Factor, change: Callable[[Sum], Sum]) -> Factor:
+    """A factor with what stands inside of it changed."""
+    if isinstance(factor, Sum):
+        return change(factor)
+    if isinstance(factor, Applied | Called):
+        return replace(factor, parts=tuple(map(change, factor.parts)))
+    return factor
+
+
+def raised(expression: Sum) -> Sum:
+    """The expression with powers in the place of equal factors."""
+    products = []
+    for product in expression.products:
+        factors = [with_parts(f, raised) for f in product.factors]
+        times: Counter[Factor] = Counter(f for f in factors if isinstance(f, Named | Sum))
+        whole: list[Factor] = []
+        for factor in factors:
+            if factor not in times:
+                whole.append(factor)
+            elif times[factor]:
+                whole.append(_power(factor, times[factor]))
+                times[factor] = 0
+        products.append(replace(product, factors=tuple(whole)))
+    return Sum(tuple(products), expression.axes)
+
+
+def _power(factor: Factor, times: int) -> Factor:
+    if times == 1:
+        return factor
+    axes = tuple(dict.fromkeys(a for a in factor.axes if a is not None))
+    return Applied(f"u0**{times}", (Sum((Product(factors=(factor,)),), axes),))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from gradcheck.errors import TextError
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import key
 from gradcheck.problem import load_text
@@ -21,6 +22,9 @@ CASES = [
     (r"\sum_{n=1}^{N} \mathbf{X}_{ni} R_{nj}", "einsum('ni,nj->ij', X, R)"),
     ("x_i/sqrt(sum_j x_j^2)", "x/sqrt(einsum('j->', x**2))"),
     ("x_i x_j", "einsum('i,j->ij', x, x)"),
+    ("x_i / norm(x)", "x/norm(x)"),
+    ("x_i / sqrt(Σ_k x_k²)", "x/sqrt(einsum('k->', x**2))"),
+    ("sum_n sum_k X[n,i] R[n,k] V[j,k]", "einsum('ni,nk,jk->ij', X, R, V)"),
     ("x_i p_i/2", "einsum('i,i->i', x, p)/2"),
     ("[j,i] = A[i,j]", "einsum('ij->ji', A)"),
     ("[i,j,k] = Σ_{l,m} G[l,k]·P[i,l,m]·X[m,j]", "einsum('lk,ilm,mj->ijk', G, P, X)"),
@@ -35,6 +39,20 @@ def test_letters_below_are_indices(typed: str, understood: str | None) -> None:
     """What is read is shown as einsum; numbers below stay what they were."""
     names = (*NAMES, "x_1") if understood is None else NAMES
     assert read(typed, names=names).understood == (understood or "x_1 + x[0]")
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("einsum('ni,nk->ik', X)", "2 sets of indices, 1 arrays"),
+        ("einsum(X, R)", "einsum begins with its indices"),
+        ("2/N * sum_n X[n,i] R[n,j]", "unknown name N"),
+    ],
+)
+def test_what_is_missing_is_said(typed: str, words: str) -> None:
+    """Not what NumPy would say of it."""
+    with pytest.raises(TextError, match=words):
+        read(typed, names=NAMES)
 
 
 SOLVED = [

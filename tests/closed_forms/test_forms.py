@@ -49,7 +49,7 @@ def test_the_form_found_at_one_size_is_the_gradient_at_another(name: str) -> Non
 
 @pytest.mark.parametrize("name", FURTHER)
 def test_so_it_is_for_losses_that_nobody_tuned_for(name: str) -> None:
-    """Forty-eight of them, with what their textbooks print, were written before any was tried."""
+    """Fifty of them, with what their textbooks print, were written before any was tried."""
     loss, book = FURTHER[name]
     fixed = {letter: int(letter) for letter in "236"}
     here, there = (
