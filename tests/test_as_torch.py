@@ -11,7 +11,8 @@ AS = "import gradcheck as torch"
 def as_gradcheck(text: str) -> str:
     """The script with its imports of PyTorch turned to gradcheck."""
     return (
-        text.replace("import torch.nn as nn", "import gradcheck.nn as nn")
+        text.replace("import torch.nn.functional as F", "import gradcheck.nn.functional as F")
+        .replace("import torch.nn as nn", "import gradcheck.nn as nn")
         .replace("from torch.nn import", "from gradcheck.nn import")
         .replace("from torch import", "from gradcheck import")
         .replace("import torch\n", f"{AS}\n")

@@ -226,7 +226,7 @@ WRONG = {
     "flip": (lambda x: x[::-1], lambda c, x: c, (V,), {"not-flipped"}),
     "flip, other axis": (lambda x: np.flip(x, axis=1), lambda c, x: np.flip(c, axis=0), (M,),
                          AXIS | {"not-flipped"}),
-    "roll": (lambda x: np.roll(x, 2), lambda c, x: np.roll(c, 2), (V,), {"wrong-index"}),
+    "roll": (lambda x: np.roll(x, 2), lambda c, x: np.roll(c, 2), (V,), {"sign-error"}),
     "cumsum": (np.cumsum, lambda c, x: np.cumsum(c), (V,), {"cumulated-forwards"}),
     "transpose": (lambda x: x.T * 2, lambda c, x: 2 * c, (S,), TURNED),
     "reshape": (lambda x: x.T.reshape(-1), lambda c, x: c.reshape(x.shape), (S,), TURNED),
