@@ -22,7 +22,7 @@ except SystemExit:
 SYMPY = {"sympy", "mpmath", "gradcheck.numbers.closed"}
 PLOTS = {"matplotlib", "gradcheck.plots"}
 ARRAYS = {"gradcheck.closed_forms.derive", "gradcheck.derivation"}
-EVERYTHING = {"numpy", "flint", "rich", "jinja2"}
+EVERYTHING = {"numpy", "flint", "rich", "pydantic", "jinja2"}
 
 
 def test_dir_and_all_show_what_is_there() -> None:
@@ -39,7 +39,7 @@ def test_dir_and_all_show_what_is_there() -> None:
     [
         ("import gradcheck", SYMPY | EVERYTHING),
         ("import gradcheck.pytest_plugin", SYMPY | {"flint", "gradcheck.problem"}),
-        ("import gradcheck.testing", SYMPY | PLOTS | ARRAYS | {"rich", "jinja2"}),
+        ("import gradcheck.testing", SYMPY | PLOTS | ARRAYS | {"pydantic", "rich", "jinja2"}),
         (["--help"], SYMPY | PLOTS | EVERYTHING),
         (["solve", FAULTY], SYMPY | PLOTS | ARRAYS | {"jinja2"}),
         (

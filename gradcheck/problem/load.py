@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,11 +23,13 @@ from gradcheck.language.rules.classes import members
 from gradcheck.language.rules.vocabulary import nearest
 from gradcheck.opinions.opinion import Array, pair
 from gradcheck.problem.arrays import exact_array, exact_number
-from gradcheck.problem.form import Fault, Place
 from gradcheck.problem.made import assigned, shapes, with_made
-from gradcheck.problem.model import SET, InputModel, Numbers, ProblemModel, SetModel
 from gradcheck.problem.record import USUAL, Input, Part, Problem, ProblemSet, too_large, unnameable
 
+if TYPE_CHECKING:  # a question without a file needs no pydantic
+    from gradcheck.problem.model import ProblemModel, SetModel
+
+Place = tuple[str | int, ...]
 # What `ask` can read besides the variables.
 RECORDED, PRINTED, ERROR = READABLE = ("recorded", "printed", "error")
 
@@ -64,22 +66,21 @@ def load_text(text: str | bytes, file: str = "") -> ProblemSet:
     return ProblemSet(model.title, tuple(problems), file, kept)
 
 
-def _validated(document: Document, single: bool) -> SetModel:
+def _validated(document: Document, single: bool) -> "SetModel":
     """The text in its form; raises TextError with what is wrong, one complaint a place."""
+    from pydantic import ValidationError  # noqa: PLC0415
+
+    from gradcheck.problem.faults import faults  # noqa: PLC0415
+    from gradcheck.problem.model import ProblemModel, SetModel  # noqa: PLC0415
+
     value: Any = document.value
-    if single:
-        name = NAME.sub("-", Path(document.file).stem).strip("-") or "problem"
-        value = {"problems": [{"id": name, **value}]}
-    faults: list[Fault] = []
-    found: SetModel = SET.read(value, (), faults)
-    if not faults:
-        return found
-    complaints: dict[Place, Complaint] = {}
-    for fault in faults:
-        place = fault.place[2:] if single else fault.place
-        said = document.complaint(place, fault.words, fault.cure, key=fault.key)
-        complaints.setdefault(place, said)
-    raise TextError(sorted(complaints.values(), key=lambda said: (said.line, said.column)))
+    try:
+        if single:
+            named = {"id": NAME.sub("-", Path(document.file).stem).strip("-") or "problem", **value}
+            return SetModel(problems=[ProblemModel.model_validate(named)])
+        return SetModel.model_validate(value)
+    except ValidationError as error:
+        raise TextError(faults(document, error)) from None
 
 
 def misspelled(mistake: str) -> str:
@@ -107,7 +108,9 @@ def _uncredited(
             yield document.complaint((*at, "credit", name), words, cure, key=True)
 
 
-def _repeated(document: Document, problems: Sequence[ProblemModel], base: Place) -> list[Complaint]:
+def _repeated(
+    document: Document, problems: "Sequence[ProblemModel]", base: Place
+) -> list[Complaint]:
     seen: set[str] = set()
     found = []
     for k, problem in enumerate(problems):
@@ -122,7 +125,9 @@ def _repeated(document: Document, problems: Sequence[ProblemModel], base: Place)
 class _Reader:
     """Reads one validated problem; collects complaints and raises them together."""
 
-    def __init__(self, document: Document, at: Place, model: ProblemModel, whole: SetModel) -> None:
+    def __init__(
+        self, document: Document, at: Place, model: "ProblemModel", whole: "SetModel"
+    ) -> None:
         self.document, self.at, self.model, self.whole = document, at, model, whole
         self.complaints: list[Complaint] = []
         self.choices: dict[str, tuple[Array, ...]] = {}
@@ -168,10 +173,10 @@ class _Reader:
     def _complain(self, path: Place, words: str, cure: str, *, key: bool = False) -> None:
         self.complaints.append(self.document.complaint((*self.at, *path), words, cure, key=key))
 
-    def _input(self, name: str, value: InputModel | Numbers) -> Input:
+    def _input(self, name: str, value: Any) -> Input:
         if cure := unnameable(name):
             self._complain(("inputs", name), f"`{name}` is not a name", cure, key=True)
-        if not isinstance(value, InputModel):
+        if isinstance(value, int | float | list):
             array = self._array(("inputs", name))
             return Input(name, array, array.shape, True)
         ways = (value.shape, value.value, value.choose, value.integers, value.decimals)
@@ -188,7 +193,7 @@ class _Reader:
         array = self._array(("inputs", name, "value"))
         return Input(name, array, array.shape, value.requires_grad)
 
-    def _choices(self, name: str, value: InputModel) -> tuple[Array, ...]:
+    def _choices(self, name: str, value: Any) -> tuple[Array, ...]:
         """The values of which a student gets one; complains where there is no choice."""
         at = ("inputs", name)
         if value.choose is not None:

@@ -1,223 +1,155 @@
-"""The form of a problem file: what is read of it, and what editors complete from."""
+"""The form of a problem file: what pydantic checks, and what editors complete from."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StringConstraints,
+    Tag,
+    WithJsonSchema,
+)
 
 from gradcheck.problem.arrays import formula_value
-from gradcheck.problem.form import (
-    anything,
-    described,
-    key,
-    listed,
-    mapping,
-    mapping_or,
-    name,
-    number,
-    numbers,
-    one_of,
-    optional,
-    record,
-    row,
-    text,
-    truth,
-    whole,
-)
 
-Numbers = float | Sequence[Any]
-Credit = Mapping[str, float] | str
-
-AN_INPUT = "write `x: 2.0`, `x: [1.0, 2.0]` or `x: {shape: [3, 2]}`"
-A_PROGRAM = "write `form: program`, or the expression alone"
-ASKED = "write an expression as a text, or {form: program, read: ...}"
-ID = name(r"^[A-Za-z0-9._-]{1,64}$", "use letters, digits, `.`, `_` and `-`")
-CREDIT = mapping_or(mapping(number(0, 1)), one_of("usual"))
-A_NUMBER = "a number was expected, or nested lists of numbers"
-NUMBERS = numbers(A_NUMBER)
-VALUE = numbers(A_NUMBER, formula=formula_value)
+Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
+Numbers = float | list[Any]
 
 
-@dataclass(frozen=True, kw_only=True)
-class InputModel:
+def _number(value: Any) -> Any:
+    """The float nearest to a formula such as 1/3; what is no formula is left for the complaint."""
+    found = formula_value(value) if isinstance(value, str) else None
+    return value if found is None else float(found)
+
+
+Value = Annotated[
+    Numbers,
+    BeforeValidator(_number),
+    WithJsonSchema({"type": ["number", "string", "array"], "items": {}}),
+]
+Credit = dict[str, Annotated[float, Field(ge=0, le=1)]] | Literal["usual"]
+
+
+class Strict(BaseModel):
+    """Unknown keys are mistakes, and nothing is guessed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class InputModel(Strict):
     """An input drawn by its shape, given by value, or of each student's own."""
 
-    shape: Sequence[int] | None = field(
-        default=None,
-        metadata=key(
-            optional(listed(whole(0, 100_000))),
-            "drawn inside the program's domain, from a generator seeded by the id",
-        ),
+    shape: list[Annotated[int, Field(ge=0, le=100_000)]] | None = Field(
+        None, description="drawn inside the program's domain, from a generator seeded by the id"
     )
-    value: Numbers | None = field(
-        default=None, metadata=key(optional(VALUE), "a number, 1/3, pi/4, or nested lists of them")
+    value: Value | None = Field(None, description="a number, 1/3, pi/4, or nested lists of them")
+    choose: list[Value] | None = Field(
+        None, description="values of which each student gets one, drawn by name"
     )
-    choose: Sequence[Numbers] | None = field(
-        default=None,
-        metadata=key(
-            optional(listed(VALUE)), "values of which each student gets one, drawn by name"
-        ),
+    integers: tuple[int, int] | None = Field(None, description="[2, 9]: one of 2, 3, ..., 9")
+    decimals: tuple[float, float, Annotated[int, Field(ge=0, le=6)]] | None = Field(
+        None, description="[0.5, 2.0, 1]: one of 0.5, 0.6, ..., 2.0"
     )
-    integers: tuple[int, int] | None = field(
-        default=None, metadata=key(optional(row(whole(), whole())), "[2, 9]: one of 2, 3, ..., 9")
-    )
-    decimals: tuple[float, float, int] | None = field(
-        default=None,
-        metadata=key(
-            optional(row(number(), number(), whole(0, 6))),
-            "[0.5, 2.0, 1]: one of 0.5, 0.6, ..., 2.0",
-        ),
-    )
-    requires_grad: bool = field(
-        default=True, metadata=key(truth(), "false: a constant of the problem")
-    )
+    requires_grad: bool = Field(True, description="false: a constant of the problem")
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProgramModel:
+class ProgramModel(Strict):
     """A part whose answer is a program: it is run, and what it leaves is read."""
 
-    form: str = field(
-        metadata=key(
-            one_of("program", cure=A_PROGRAM), "the answer is a text in the checked language"
-        )
-    )
-    read: str = field(
-        metadata=key(text(), "expression read after the reference and after the answer")
-    )
+    form: Literal["program"] = Field(description="the answer is a text in the checked language")
+    read: str = Field(description="expression read after the reference and after the answer")
 
 
-@dataclass(frozen=True, kw_only=True)
-class WrongModel:
+def _form(asked: Any) -> str:
+    """Which of the two ways to ask: an expression, or a mapping that says the form."""
+    return "program" if isinstance(asked, dict | ProgramModel) else "expression"
+
+
+Ask = Annotated[
+    Annotated[str, Tag("expression")] | Annotated[ProgramModel, Tag("program")],
+    Discriminator(_form),
+]
+
+
+class WrongModel(Strict):
     """A wrong answer and the mistake that must be named in it; `unnamed` where none can be."""
 
-    answer: Mapping[str, Any] = field(metadata=key(mapping(anything())))
-    mistake: str = field(metadata=key(text()))
+    answer: dict[str, Any]
+    mistake: str
 
 
-INPUT = mapping_or(
-    record(InputModel),
-    numbers(
-        "a number, nested lists of numbers, or a mapping was expected", AN_INPUT, formula_value
-    ),
-)
-ASK = mapping_or(record(ProgramModel), text(ASKED))
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProblemModel:
+class ProblemModel(Strict):
     """One problem."""
 
-    id: str = field(metadata=key(ID, "unique in the set: letters, digits, . _ -"))
-    title: str = field(default="", metadata=key(text()))
-    prompt: str = field(default="", metadata=key(text(), "Markdown, shown to the student"))
-    inputs: Mapping[str, InputModel | Numbers] = field(
+    id: Id = Field(description="unique in the set: letters, digits, . _ -")
+    title: str = ""
+    prompt: str = Field("", description="Markdown, shown to the student")
+    inputs: dict[str, InputModel | Value] = Field(
         default_factory=dict,
-        metadata=key(
-            mapping(INPUT),
-            "name: value, or {shape: [...]}; left out where the program makes its leaves",
-        ),
+        description="name: value, or {shape: [...]}; left out where the program makes its leaves",
     )
-    program: str = field(
-        metadata=key(text(), "NumPy and PyTorch spellings; the last line is the value")
+    program: str = Field(description="NumPy and PyTorch spellings; the last line is the value")
+    wrt: list[str] | None = Field(
+        None,
+        description="inputs, or values that the program assigns; default: inputs that require grad",
     )
-    wrt: Sequence[str] | None = field(
-        default=None,
-        metadata=key(
-            optional(listed(text())),
-            "inputs, or values that the program assigns; default: inputs that require grad",
-        ),
+    cotangent: Numbers | None = Field(None, description="needed where the value is not a scalar")
+    order: Literal[1, 2] = Field(
+        1, description="2: second derivatives, the Hessian of a program that ends in one number"
     )
-    cotangent: Numbers | None = field(
-        default=None,
-        metadata=key(optional(NUMBERS), "needed where the value is not a scalar"),
-    )
-    order: int = field(
-        default=1,
-        metadata=key(
-            one_of(1, 2), "2: second derivatives, the Hessian of a program that ends in one number"
-        ),
-    )
-    jacobian: bool = field(
+    jacobian: bool = Field(
         default=False,
-        metadata=key(truth(), "true: the gradient of every entry of the value, not of one number"),
+        description="true: the gradient of every entry of the value, not of one number",
     )
-    points: float = field(default=1.0, metadata=key(number(0), "what the problem is worth"))
-    weights: Mapping[str, float] = field(
-        default_factory=dict,
-        metadata=key(mapping(number(0)), "how the points are shared among parts; default: evenly"),
+    points: Annotated[float, Field(ge=0)] = Field(1.0, description="what the problem is worth")
+    weights: dict[str, Annotated[float, Field(ge=0)]] = Field(
+        default_factory=dict, description="how the points are shared among parts; default: evenly"
     )
-    credit: Credit = field(
-        default_factory=dict,
-        metadata=key(CREDIT, "as in the set, which it overrides, mistake by mistake"),
+    credit: Credit = Field(
+        default_factory=dict, description="as in the set, which it overrides, mistake by mistake"
     )
-    brackets: str | None = field(
-        default=None,
-        metadata=key(
-            optional(one_of("strict", "kind")),
-            "kind: right where only brackets are missing; default: as the set has it",
-        ),
+    brackets: Literal["strict", "kind"] | None = Field(
+        None, description="kind: right where only brackets are missing; default: as the set has it"
     )
-    follow_through: bool | None = field(
-        default=None,
-        metadata=key(
-            optional(truth()),
-            "what follows from an own wrong part is right; default: as the set has it",
-        ),
+    follow_through: bool | None = Field(
+        None, description="what follows from an own wrong part is right; default: as the set has it"
     )
-    ask: Mapping[str, str | ProgramModel] | None = field(
-        default=None,
-        metadata=key(
-            optional(mapping(ASK)),
-            "part: expression read after the program, or {form: program, read: ...}",
-        ),
+    ask: dict[str, Ask] | None = Field(
+        None, description="part: expression read after the program, or {form: program, read: ...}"
     )
-    right: Sequence[Mapping[str, Any]] = field(
-        default_factory=list, metadata=key(listed(mapping(anything())), "answers judged right")
-    )
-    wrong: Sequence[WrongModel] = field(
-        default_factory=list, metadata=key(listed(record(WrongModel)), "answers judged wrong")
-    )
+    right: list[dict[str, Any]] = Field(default_factory=list, description="answers judged right")
+    wrong: list[WrongModel] = Field(default_factory=list, description="answers judged wrong")
 
 
-PROBLEM = record(ProblemModel)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SetModel:
+class SetModel(Strict):
     """A set of problems."""
 
-    title: str = field(default="", metadata=key(text()))
-    credit: Credit = field(
+    title: str = ""
+    credit: Credit = Field(
         default_factory=dict,
-        metadata=key(
-            CREDIT,
-            "mistake id, or slip, or misconception: share of the points that remains; "
-            "or usual: half for a slip",
-        ),
+        description="mistake id, or slip, or misconception: share of the points that remains; "
+        "or usual: half for a slip",
     )
-    brackets: str = field(
-        default="strict",
-        metadata=key(
-            one_of("strict", "kind"), "kind: an answer is right where only brackets are missing"
-        ),
+    brackets: Literal["strict", "kind"] = Field(
+        default="strict", description="kind: an answer is right where only brackets are missing"
     )
-    follow_through: bool = field(
-        default=True, metadata=key(truth(), "false: what follows from an own wrong part is wrong")
+    follow_through: bool = Field(
+        default=True, description="false: what follows from an own wrong part is wrong"
     )
-    problems: Sequence[ProblemModel] = field(metadata=key(listed(PROBLEM, 1)))
-
-
-SET = record(SetModel)
+    problems: list[ProblemModel] = Field(min_length=1)
 
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of problem files: a set, or one problem at the top level."""
-    single = described(ProblemModel)
+    whole, single = SetModel.model_json_schema(), ProblemModel.model_json_schema()
     single["required"].remove("id")  # the file's name is one
-    inner = (InputModel, ProgramModel, WrongModel, ProblemModel)
+    definitions = {**whole.pop("$defs", {}), **single.pop("$defs", {})}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "gradcheck problem file",
-        "anyOf": [described(SetModel), single],
-        "$defs": {model.__name__: described(model) for model in inner},
+        "anyOf": [whole, single],
+        "$defs": definitions,
     }

@@ -33,6 +33,7 @@ def test_bounds_and_choices_are_in_it() -> None:
     """As an editor needs them."""
     keys = schema()["$defs"]["ProblemModel"]["properties"]
     assert keys["points"] == {
+        "title": "Points",
         "type": "number",
         "minimum": 0,
         "default": 1.0,

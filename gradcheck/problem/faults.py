@@ -1,0 +1,103 @@
+"""What pydantic finds in a problem file, in our words and at its place."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from gradcheck.documents import Document
+from gradcheck.errors import Complaint
+from gradcheck.language.rules.vocabulary import nearest
+from gradcheck.problem.model import Strict
+
+PathTo = tuple[str | int, ...]
+
+KEYS = frozenset(name for model in Strict.__subclasses__() for name in model.model_fields)
+# By what pydantic calls the place (an `expression` is an entry of `ask:`), or else the fault.
+CURES: Mapping[str | int, str] = {
+    "id": "use letters, digits, `.`, `_` and `-`",
+    "expression": "write an expression as a text, or {form: program, read: ...}",
+    "form": "write `form: program`, or the expression alone",
+    "model_type": "write `x: 2.0`, `x: [1.0, 2.0]` or `x: {shape: [3, 2]}`",
+    "too_short": "write at least one",
+    "list_type": "write `[...]`, or lines that begin with `- `",
+    "string_type": "put it in quotes, or write it as a block after `|`",
+}
+# In our words what pydantic says of a value, by its kind of fault.
+DUE: Mapping[str, str] = {
+    "model_type": "a number, nested lists of numbers, or a mapping was expected",
+    "string_type": "a text was expected",
+    "list_type": "a list was expected",
+    "dict_type": "a mapping was expected",
+    "too_short": "an empty list came",
+    "float_parsing": "a number was expected",
+    "int_from_float": "a whole number was expected",
+    "bool_parsing": "true or false was expected",
+    "bool_type": "true or false was expected",
+    "greater_than_equal": "a number not below {ge:g} was expected",
+    "less_than_equal": "a number not above {le:g} was expected",
+    "literal_error": "{expected} was expected",
+}
+# An input may be a number, a list or a mapping: of a mapping, only what is wrong in it is said.
+MEMBERS = frozenset({"float_type", "list_type"})
+
+
+def faults(document: Document, error: ValidationError) -> list[Complaint]:
+    """The findings of pydantic in our words, each at its place; one a place."""
+    found: dict[PathTo, Complaint] = {}
+    for fault in error.errors():
+        path = _real(document, fault["loc"])
+        extra = fault["type"] == "extra_forbidden"
+        name = path[-1] if path else "the file"
+        if extra:
+            words, cure = f"`{name}` is not a key here", _meant(name)
+        elif name == "id" and fault["type"] == "string_type":
+            words, cure = (
+                "`id`: a text was expected, a number came",
+                f"write `id: '{fault['input']}'`",
+            )
+        elif fault["type"] == "missing" and isinstance(fault["loc"][-1], int):
+            words, cure = f"`{name}`: one entry more was expected", "write all, as in `[2, 9]`"
+        elif fault["type"] == "missing" and _misspelled(fault, error):
+            continue
+        elif fault["type"] == "missing":
+            words, cure = f"`{fault['loc'][-1]}` is missing", f"add `{fault['loc'][-1]}:`"
+        elif fault["type"] in MEMBERS and "inputs" in fault["loc"] and _is_mapping(document, path):
+            continue
+        else:
+            label = f"entry {name}" if isinstance(name, int) else f"`{name}`"
+            due = DUE.get(fault["type"])
+            said = f"{fault['msg'][0].lower()}{fault['msg'][1:]}"
+            said = due.format_map(fault.get("ctx", {})) if due else said
+            words = f"{label}: {said}"
+            cure = CURES.get(fault["loc"][-1], CURES.get(fault["type"], ""))
+        found.setdefault(path, document.complaint(path, words, cure, key=extra))
+    return list(found.values())
+
+
+def _is_mapping(document: Document, path: PathTo) -> bool:
+    return isinstance(document.node(path).value, dict)
+
+
+def _meant(key: object) -> str:
+    """What to do about a key that is not known."""
+    return nearest(str(key), KEYS) or "remove it, or see `gradcheck schema`"
+
+
+def _misspelled(missing: Any, error: ValidationError) -> bool:
+    """Whether a key that is missing is there under a name that is not known."""
+    *place, key = missing["loc"]
+    unknown = (f["loc"] for f in error.errors() if f["type"] == "extra_forbidden")
+    return any(place == list(loc[:-1]) and nearest(str(loc[-1]), [key]) for loc in unknown)
+
+
+def _real(document: Document, location: Sequence[str | int]) -> PathTo:
+    """The part of pydantic's location that is in the file: names of union members are not."""
+    path: list[str | int] = []
+    node = document.root
+    for step in location:
+        inner = node.entry(step)
+        if inner is not None:
+            path.append(step)
+            node = inner
+    return tuple(path)
