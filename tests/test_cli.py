@@ -196,6 +196,7 @@ def test_one_unreadable_submission_does_not_stop_the_batch(file):
             0,
             "right  d/dx of x.T @ A @ x",
         ),
+        (["log_a(x)", "1/(x ln a)", "--wrt", "x"], 0, "right  d/dx of log(x)/log(a)"),
         (["x^2 y", "[2xy, x^2]"], 0, "right  d/dy of x**2*y"),
         (["x^2 y", "grad f = (2xy, 2x^2)"], 1, "wrong  d/dy of x**2*y"),
         (["x^2 y", "[2xy, x^2, 1]"], 2, "give one for each: `[..., ...]`"),

@@ -132,14 +132,16 @@ def _needed(tree: ast.Module) -> set[str]:
 
 
 def _words(text: str) -> set[str]:
-    """The names in typed mathematics: `sinx` has x, LaTeX's commands and `pi` have none."""
-    found = {word for word in WORD.findall(COMMAND.sub(" ", text)) if _is_name(word)}
-    return {_argument(word) for word in found}
+    """The names in typed mathematics: `sinx` has x, `log_a` has a, LaTeX's commands have none."""
+    words = WORD.findall(COMMAND.sub(" ", text))
+    bases = [found[1] for word in words if (found := BASED.fullmatch(word)) and word not in KNOWN]
+    return {_argument(word) for word in (*words, *bases) if _is_name(word)}
 
 
 def _is_name(word: str) -> bool:
     """Whether a word can be a name of the problem's."""
-    return word not in KNOWN and not keyword.iskeyword(word) and not BASED.fullmatch(word)
+    strange = word not in KNOWN and not keyword.iskeyword(word) and not word.isdigit()
+    return strange and not BASED.fullmatch(word)
 
 
 def _glued(names: Collection[str]) -> bool:
