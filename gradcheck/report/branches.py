@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 from gradcheck.closed_forms.notation import Notation
 from gradcheck.closed_forms.shown import Branches
-from gradcheck.report.latex import latex
-from gradcheck.report.mathml import mathml
+from gradcheck.report.latex import LATEX, latex
+from gradcheck.report.mathml import MATHML, mathml
 
 WORDS = re.compile(r"(, | or | and )")  # between conditions
-BREAK = r" \\ "  # between the rows of cases
 SIGNS = (("<=", "≤"), (">=", "≥"), ("!=", "≠"), ("-", "−"))
 
 
@@ -40,8 +39,7 @@ def in_latex(found: Branches) -> str:
         return ""
     if len(found.pieces) == 1:
         return _said(found, way)
-    rows = (rf"{way.formula(form)} & \text{{if }} {way.condition(w)}" for form, w in found.pieces)
-    return rf"\begin{{cases}}{BREAK.join(rows)}\end{{cases}}"
+    return LATEX.cases([(way.formula(form), way.condition(w)) for form, w in found.pieces])
 
 
 def in_mathml(found: Branches) -> str:
@@ -49,12 +47,10 @@ def in_mathml(found: Branches) -> str:
     pairs = [(_inner(form), where) for form, where in found.pieces]
     if not all(form for form, _ in pairs):
         return ""
-    cells = [f"{form}{_word(' if ', where)}" for form, where in pairs]
-    if len(cells) == 1:
+    if len(pairs) == 1:
         form, where = pairs[0]
         return f"<math>{form}{_word(' for ', where)}</math>"
-    rows = "".join(f"<mtr><mtd>{cell}</mtd></mtr>" for cell in cells)
-    return f"<math><mrow><mo>{{</mo><mtable>{rows}</mtable></mrow></math>"
+    return f"<math>{MATHML.cases([(form, _conditions(where)) for form, where in pairs])}</math>"
 
 
 def _said(found: Branches, way: _Way) -> str:
@@ -98,4 +94,8 @@ def _inner(formula: str) -> str:
 def _word(word: str, where: str) -> str:
     if not where:
         return ""
-    return f"<mtext>{word}</mtext>{_each(where, _inner, lambda w: f'<mtext>{w}</mtext>')}"
+    return f"<mtext>{word}</mtext>{_conditions(where)}"
+
+
+def _conditions(where: str) -> str:
+    return _each(where, _inner, lambda words: f"<mtext>{words}</mtext>")

@@ -1,6 +1,7 @@
 """A formula in LaTeX, for sheets and notebooks."""
 
 import re
+from itertools import starmap
 
 from gradcheck.closed_forms.notation import GREEK
 from gradcheck.report.notation import Notation, notated
@@ -20,6 +21,7 @@ SIGNS = {
     "≠": r" \ne ",
     ",": ", ",
 }
+BREAK = r" \\ "  # between the rows of cases
 SPECIAL = re.compile(r"[\\{}$&#^_%~]")
 
 
@@ -34,6 +36,10 @@ def _name(word: str) -> str:
     return _plain(word) if len(word) == 1 else rf"\mathit{{{_plain(word)}}}"
 
 
+def _row(value: str, condition: str) -> str:
+    return rf"{value} & \text{{if }} {condition}" if condition else rf"{value} & \text{{otherwise}}"
+
+
 LATEX = Notation(
     name=_name,
     function=lambda word: FUNCTIONS.get(word, rf"\operatorname{{{_plain(word)}}}"),
@@ -46,6 +52,7 @@ LATEX = Notation(
     raised=lambda base, exponent: f"{base}^{{{exponent}}}",
     below=lambda base, index: f"{base}_{{{index}}}",
     root=lambda inner: rf"\sqrt{{{inner}}}",
+    cases=lambda rows: rf"\begin{{cases}}{BREAK.join(starmap(_row, rows))}\end{{cases}}",
     times=r"\,",
     apply="",
 )

@@ -1,5 +1,6 @@
 """An answer as it was understood, in presentation MathML."""
 
+from collections.abc import Sequence
 from html import escape
 
 from gradcheck.closed_forms.notation import GREEK
@@ -17,9 +18,20 @@ MATHML = Notation(
     raised=lambda base, exponent: f"<msup>{base}{exponent}</msup>",
     below=lambda base, index: f"<msub>{base}{index}</msub>",
     root=lambda inner: f"<msqrt>{inner}</msqrt>",
+    cases=lambda rows: _table([f"{value}{_if(condition)}" for value, condition in rows]),
     times="<mo>&#8290;</mo>",  # invisible
     apply="<mo>&#8289;</mo>",
 )
+
+
+def _if(condition: str) -> str:
+    words = "<mtext>&#160;if&#160;</mtext>" if condition else "<mtext>&#160;otherwise</mtext>"
+    return words + condition
+
+
+def _table(cells: Sequence[str]) -> str:
+    rows = "".join(f"<mtr><mtd>{cell}</mtd></mtr>" for cell in cells)
+    return f"<mrow><mo>{{</mo><mtable>{rows}</mtable></mrow>"
 
 
 def mathml(text: str) -> str:

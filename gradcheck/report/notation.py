@@ -5,7 +5,7 @@ or a root is spelled is the business of a `Notation`.
 """
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ COMPARED = {
     ast.Eq: "=",
     ast.NotEq: "≠",
 }
+NOWHERE = "0 / 0"  # as an answer by cases has it where it has no value
 Written = tuple[str, int]  # the formula, and how tightly it binds
 
 
@@ -32,7 +33,8 @@ class Notation:
     """How pieces of a formula are put together; every piece is a text in the same notation.
 
     `group` makes one thing of several, `raised` and `below` get the base first; `times` stands
-    where nothing is seen, `apply` between a function and its brackets.
+    where nothing is seen, `apply` between a function and its brackets. `cases` gets values with
+    their conditions; no condition is all else.
     """
 
     name: Callable[[str], str]
@@ -46,6 +48,7 @@ class Notation:
     raised: Callable[[str, str], str]
     below: Callable[[str, str], str]
     root: Callable[[str], str]
+    cases: Callable[[Sequence[tuple[str, str]]], str]
     times: str
     apply: str
 
@@ -108,6 +111,8 @@ class _Writer:
         if not isinstance(node.func, ast.Name):
             raise _Unknown
         name = node.func.id
+        if name == "where" and len(node.args) == 3 and not node.keywords:
+            return self.to.cases([(self._in(v, 0), self._said(c)) for v, c in _cases(node)]), 0
         given = [self._in(argument, 0) for argument in node.args]
         named = ((k.arg or "", self._in(k.value, 0)) for k in node.keywords)
         given += [self.to.word(name) + self.to.sign("=") + value for name, value in named]
@@ -115,10 +120,13 @@ class _Writer:
             return self.to.root(given[0]), ATOM
         if len(given) == 1 and name == "exp":
             return self.to.raised(self.to.name("e"), given[0]), POWER
-        if len(given) == 1 and name == "abs":
+        if len(given) == 1 and name in {"abs", "absolute"}:
             return self.to.bracketed(given[0], "|", "|"), ATOM
         inner = self.to.bracketed(self._joined(given), "(", ")")
         return self.to.function(name) + self.to.apply + inner, POWER
+
+    def _said(self, condition: ast.AST | None) -> str:
+        return "" if condition is None else self._in(condition, 0)
 
     def _name(self, node: ast.Name) -> Written:
         head, _, below = node.id.partition("_")
@@ -171,6 +179,15 @@ WRITERS: dict[type[ast.AST], Callable[[_Writer, Any], Written]] = {
     ast.Tuple: _Writer._tuple,
     ast.Compare: _Writer._compare,
 }
+
+
+def _cases(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST | None]]:
+    """The values of where(...) with their conditions, then all else: nothing where that is 0/0."""
+    while isinstance(node, ast.Call) and ast.unparse(node.func) == "where" and len(node.args) == 3:
+        condition, value, node = node.args
+        yield value, condition
+    if ast.unparse(node) != NOWHERE:
+        yield node, None
 
 
 def _begins_with_digits(node: ast.AST) -> bool:

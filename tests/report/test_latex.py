@@ -24,3 +24,10 @@ from gradcheck.report.latex import latex
 def test_formulas(text, written):
     """As one would write them by hand."""
     assert latex(text) == written
+
+
+def test_cases():
+    """Rows as people write them."""
+    assert latex("where(x > 0, 2*x, -1)") == (
+        r"\begin{cases}2\,x & \text{if } x>0 \\ -1 & \text{otherwise}\end{cases}"
+    )

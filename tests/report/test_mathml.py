@@ -33,7 +33,6 @@ def bare(text: str) -> str:
         ("exp(-x)", "^{e−x}"),
         ("abs(x)", "|x|"),
         ("x.T @ (X @ W + b)", "^{xT}⋅(X⋅W+b)"),
-        ("where(x > 0, 1, 0)", "where(x&gt;0,1,0)"),
         ("theta_1", "_{θ1}"),
         ("sum(x, axis=0)", "sum(x,axis=0)"),
         ("[1, 2]", "[1,2]"),
@@ -42,6 +41,17 @@ def bare(text: str) -> str:
 def test_formulas(text, drawn):
     """As it would be written on a board."""
     assert bare(text) == drawn
+
+
+def test_cases_are_a_table():
+    """Values beside their conditions, all else last; where no case holds there is nothing."""
+    drawn = mathml("where(x > 0, 2*x, where(x < 0, -1, 0/0))")
+    cells = re.findall(r"<mtd>(.*?)</mtd>", drawn)
+    assert [re.sub(r"<[^>]+>|&#8290;", "", cell) for cell in cells] == [
+        "2x&#160;if&#160;x&gt;0",
+        "−1&#160;if&#160;x&lt;0",
+    ]
+    assert "otherwise" in mathml("where(x > 0, 1, absolute(x))")
 
 
 @pytest.mark.parametrize(
