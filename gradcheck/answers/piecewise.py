@@ -21,7 +21,7 @@ ENVIRONMENT = re.compile(
 BRACED = re.compile(r"(?:\\left\s*)?\\?\{(.*?)(?:\\right\s*\.|(?:\\right\s*)?\\?\})?\s*", re.DOTALL)
 WORDS = re.compile(rf"\\(?:text|mbox|textrm|mathrm)\{{[\s,]*({IF}|{ELSE}|and|or)\s*\}}")
 INDICATOR = re.compile(
-    r"(?:\\math(?:bb|bf|ds|bbm)\s*(?:\{\s*[1I]\s*\}|[1I])|𝟙|(?<![\w.)\]}])[1I])\s*_?\s*"
+    r"(?:\\math(?:bb|bf|ds|bbm)\s*(?:\{\s*[1I]\s*\}|[1I])\s*_?|𝟙\s*_?|(?<![\w.)\]}^])(?<!\*\*)(?:1\s*_|I\s*_?))\s*"
     r"(?:\\left\s*)?\\?[\[({]((?:[^()\[\]{}]|\([^()]*\))*?)(?:\\right\s*)?\\?[\])}]"
 )
 TOKEN = re.compile(
@@ -29,13 +29,14 @@ TOKEN = re.compile(
     r"|(?P<row>\\\\|;|\n)|(?P<part>(?<!\d),|,(?!\d)|&)"
 )
 NOWHERE = re.compile(r"\s*(?:is )?(?:undefined|not defined|does not exist|DNE)\s*")
+ALL = re.compile(r"\b(?:for|für|pour)\s+(?:all|any|every|alle|tout)\b(?=[^,;\n&]*[<>=≤≥≠\\])")
 ALWAYS = re.compile(
-    r"[\s,]*\b(?:for|für|pour)\s+(?:all|any|every|alle|tout)\b.*"
+    r"[\s,]*\b(?:for|für|pour)\s+(?:all|any|every|alle|tout)\b[^,;\n&]*$"
     r"|[\s,]*\b(?:for|für|pour)\s+\w+\s*(?:∈|\\in|in)\s*(?:ℝ|R|\\mathbb\s*\{?R\}?)\s*\$?\s*$"
 )
 LEFT_SIDE = re.compile(rf"(?:(?!\b(?:{IF})\b)[^=:<>;,\n])*(?<![<>=!:])[=:](?!=)\s*")
 SIGN = re.compile(r"<=|>=|==|!=|<|>|=|≤|≥|≠|\\(?:leq?|geq?|neq?|lt|gt)(?:slant)?(?![A-Za-z])")
-UNEQUAL = re.compile(r"[<>≤≥]|\\(?:leq?|geq?|lt|gt)(?:slant)?(?![A-Za-z])")
+UNEQUAL = re.compile(r"[<>≤≥≠]|!=|\\(?:leq?|geq?|neq?|lt|gt)(?:slant)?(?![A-Za-z])")
 LATEX = {"le": "<=", "ge": ">=", "ne": "!=", "lt": "<", "gt": ">"}
 SPELLED = {"≤": "<=", "≥": ">=", "≠": "!=", "=": "=="} | {
     f"\\{word}{more}": sign for word, sign in LATEX.items() for more in ("", "q", "slant", "qslant")
@@ -74,6 +75,7 @@ def piecewise(draft: Draft, names: Collection[str] = ()) -> None:
         return
     if "I" not in names:
         draft.swap(INDICATOR, lambda found: f"({found[1]})" if SIGN.search(found[1]) else None)
+    draft.swap(ALL, "for")
     draft.swap(ALWAYS, "")
     draft.swap(WORDS, lambda found: f" {found[1]} ")
     while (found := ENVIRONMENT.search(draft.text)) is not None:
@@ -116,7 +118,7 @@ def _put(draft: Draft, place: Span, written: Written) -> None:
 def _written(text: str, inside: Span, rows: Sign | None) -> Written | None:
     """The cases in a stretch of text as nested where(...); None where it holds no cases."""
     cases = _cases(text, list(_items(text, inside)), rows)
-    if not cases or cases[0].condition is None:
+    if not cases or cases[0].condition is None or _is_one_point(text, cases):
         return None
     if len(cases) > 1 and _are_complements(text, *(case.condition for case in cases[-2:])):
         cases[-1] = Case(cases[-1].value, None)
@@ -132,6 +134,12 @@ def _written(text: str, inside: Span, rows: Sign | None) -> Written | None:
             closing += 1
     written += [NONE, ")" * closing]
     return written
+
+
+def _is_one_point(text: str, cases: Sequence[Case]) -> bool:
+    """Whether all is said of single points: `2u where u = x^2` names, `4 for x = 2` evaluates."""
+    conditions = [case.condition for case in cases]
+    return all(c is not None and not UNEQUAL.search(text, *c) for c in conditions)
 
 
 def _are_complements(text: str, first: Span | None, second: Span | None) -> bool:
@@ -166,7 +174,9 @@ def _cases(text: str, items: Sequence[Item], rows: Sign | None) -> list[Case] | 
         kinds = [item.kind for item in items[at : at + 2]]
         condition = None
         if kinds == ["if", "text"]:
-            condition = _span(items[at + 1])
+            word, condition = text[slice(*_span(items[at]))], _span(items[at + 1])
+            if word == "at" and not NOWHERE.fullmatch(text, *value):
+                return None
             at += 2
         elif kinds[:1] == ["text"] and rows and at > parted:
             condition = _span(items[at])

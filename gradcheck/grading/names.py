@@ -40,6 +40,8 @@ def with_named_values(problem: Problem, point: Point) -> Problem:
 def gradients_named(problem: Problem) -> dict[str, str]:
     """The parts that are gradients of the program's own values, by what answers call them: `dz`."""
     taken = {*problem.inputs, *named(problem), *BY_SPELLING}
+    if GRADIENT in taken:  # then `dz` is a product
+        return {}
     names = {f"{GRADIENT}{part}": part for part in problem.made}
     return {name: part for name, part in names.items() if name not in taken}
 

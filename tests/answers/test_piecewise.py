@@ -34,6 +34,8 @@ CASES = [
     ("1 if x > 1 or x < -1 else 0", "where(x > 1, 1, where(x < -1, 1, 0))"),
     ("1 if x > 0, undefined at x = 0", "where(x > 0, 1, where(x == 0, 0/0, 0/0))"),
     ("3x^2 for all x", "3*x**2"),
+    ("1 for all x > 0, -1 for all x < 0", OPEN),
+    ("x^1(x > 0)", "x**1*(x > 0)"),
     ("3x^2 for x in R", "3*x**2"),
     (r"\mathbb{1}[x > 0]", "x > 0"),
     (r"2x \mathbf{1}_{x>0}", "2*x*(x > 0)"),
@@ -60,6 +62,9 @@ def test_cases_are_read(typed, understood):
         "2x if",
         "if x > 0",
         "1 if x",
+        "2u where u = x^2",
+        "4 at x = 2",
+        "4 for x = 2",
     ],
 )
 def test_what_is_no_case_stays(typed):

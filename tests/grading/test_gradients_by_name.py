@@ -90,3 +90,10 @@ def test_a_name_of_the_program_comes_first():
     part = found.problem.part("x")
     assert judge(found, part, "10*x").verdict == "right"
     assert judge(found, part, "2*x*dz").verdict == "wrong"  # the gradient by z is 5
+
+
+def test_beside_a_d_it_is_a_product():
+    """With an input called d, dz is d times z."""
+    problem = "id: p\ninputs: {x: 2.0, d: 3.0}\nwrt: [z, x]\nprogram: |\n  z = x**2\n  d*z**2/2\n"
+    found = key(load_text(problem).problems[0])
+    assert judge(found, found.problem.part("z"), "dz").verdict == "right"
