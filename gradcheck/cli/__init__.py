@@ -1,5 +1,6 @@
 """The commands. Everything heavy is imported inside a command, so that --help answers at once."""
 
+import atexit
 import gc
 import os
 
@@ -31,4 +32,5 @@ AUTHORS, CATALOGUES = (lint, variants, generate), (ops, mistakes, schema, help_)
 def main() -> None:
     """Check derivatives with three independent opinions, and name the mistakes."""
     gc.set_threshold(YOUNG)
+    atexit.register(gc.freeze)  # a last search of what ends anyway took a fifth of a `solve`
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads that wait cost a tenth of a second
