@@ -64,7 +64,10 @@ def test_there_are_enough():
     assert len(EXTREMES) >= 95
 
 
-@pytest.mark.parametrize(("name", "scale"), [CASES[4 * k] for k in range(len(CASES) // 4 + 1)])
+TURNS = [(name, SCALES[k % len(SCALES)]) for k, name in enumerate(EXTREMES)]
+
+
+@pytest.mark.parametrize(("name", "scale"), TURNS)
 def test_extremes(name, scale):
     """Each once, at a seed of its own; the scales take turns."""
     judged(name, scale, zlib.crc32(f"{name} {scale}".encode()) % SEEDS)
