@@ -307,10 +307,16 @@ def op(
     name: str = "",
     forward: Callable[..., Any] | None = None,
     also: Iterable[Callable[..., Any]] = (),
+    exact: Cell = None,
     **cells: Any,
 ) -> Op:
-    """Enter a row; `also` are further NumPy functions that mean the same op."""
+    """Enter a row; `also` are further NumPy functions that mean the same op.
+
+    `exact` is both of the cells `symbolic` and `ball`.
+    """
     name = name or function.__name__
+    if exact is not None:
+        cells |= {"symbolic": exact, "ball": exact}
     if "operands" not in cells and "arrange" not in cells and isinstance(vjps, tuple):
         cells["operands"] = len(vjps)
     if "arrange" in cells:
@@ -323,6 +329,13 @@ def op(
     for entry in (function, *also):
         BY_FUNCTION[entry] = row
     return row
+
+
+moving = partial(op, elementwise=False, rounds=False)
+"""Enter a row whose op puts entries elsewhere, as they are."""
+
+factoring = partial(op, elementwise=False, size="cubic")
+"""Enter a row whose op takes matrices as a whole, as a factorisation does."""
 
 
 def compound(
