@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.ops.indexing import places, sent_back
-from gradcheck.ops.row import Example, Op, by_shape, compound, moving
+from gradcheck.ops.reads import by_shape
+from gradcheck.ops.row import Example, Op, compound, moving
 
 Shape = tuple[int, ...]
 
