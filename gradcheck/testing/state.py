@@ -204,7 +204,7 @@ def _after(kept: Kept, forward: Function | None, backward: Function) -> Function
 def _takes_alone(backward: Function, cotangent: Sequence[Any], args: Sequence[Any]) -> bool:
     """Whether it is to be called as backward(cotangent); TypeError where it cannot be called."""
     try:
-        signature = inspect.signature(backward)
+        signature = inspect.signature(backward, follow_wrapped=False)  # as it is called
     except (TypeError, ValueError):  # compiled: it says itself what it does not take
         return False
     if _binds(signature, (*cotangent, *args)):
