@@ -78,6 +78,8 @@ WRAPPERS = {"array", "asarray", "tensor"}
 LITERALS = {"True": True, "False": False, "None": None}
 
 LETTERS = {word: letter for letter, word in GREEK.items()}
+IN_PYTHON = {"lambda": ("lam", "lambda_", "lmbda", "lmbd"), "epsilon": ("eps",)}
+"""What programs call these letters: `lambda` is a word of Python's."""
 NUMBERED = re.compile(r"([A-Za-z]+)([0-9]+)")
 SUBSCRIPT = re.compile(r"(.+)_([0-9]+|[A-Za-z])")
 
@@ -175,12 +177,11 @@ def _spellings(word: str) -> Iterator[str]:
     yield word
     head, below = word[0], word[1:]
     if head in GREEK:
-        yield from _joined(GREEK[head], below)
-        if head == "λ":
-            yield from ("lam" + below, "lambda_" + below)
+        yield from _spellings(GREEK[head] + below)
     stem, *rest = word.split("_", 1)
     if stem in LETTERS:
-        yield from _joined(LETTERS[stem], "_" + rest[0] if rest else "")
+        for letter in (LETTERS[stem], *IN_PYTHON.get(stem, ())):
+            yield from _joined(letter, "_" + rest[0] if rest else "")
     yield from _joined(*word.split("_", 1)) if "_" in word[1:] else ()
     yield from (f"{m[1]}_{m[2]}" for m in [NUMBERED.fullmatch(word)] if m)
 
