@@ -179,6 +179,8 @@ def _spellings(word: str) -> Iterator[str]:
     if head in GREEK:
         yield from _spellings(GREEK[head] + below)
     stem, *rest = word.split("_", 1)
+    if stem.startswith("var") and stem[3:] in LETTERS:  # LaTeX's other form of a letter
+        yield from _spellings(word[3:])
     if stem in LETTERS:
         for letter in (LETTERS[stem], *IN_PYTHON.get(stem, ())):
             yield from _joined(letter, "_" + rest[0] if rest else "")
