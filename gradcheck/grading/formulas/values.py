@@ -65,10 +65,14 @@ class Readings:
     def at(self, spot: Spot) -> At:
         """The answer at a point, as a function of the number of bits."""
         known: dict[int, Values] = {}
+        pieces = self.pieces
 
         def value(bits: int) -> Values:
             if bits not in known:
-                known[bits] = _values(self.pieces, spot, bits)
+                single = isinstance(pieces, Line)
+                known[bits] = (
+                    pieces.value(spot.arbs(bits), bits) if single else _values(pieces, spot, bits)
+                )
             return known[bits]
 
         return value
