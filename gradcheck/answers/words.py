@@ -133,6 +133,11 @@ class Words:
         return dict.fromkeys(self.constants - self.names, ()) | dict(self.sized)
 
     @cached_property
+    def arrays(self) -> bool:
+        """Whether any name is known to be an array."""
+        return any(self.shapes.values())
+
+    @cached_property
     def scalars(self) -> frozenset[str]:
         """The names of single numbers."""
         return frozenset(name for name, shape in self.sized if not shape)
