@@ -1,6 +1,6 @@
 """What a check finds: every claim against the opinions, and what explains or mends a wrong one."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -52,20 +52,23 @@ def found(
     claimed = bool(claims)
     verdicts = [sparing(case, claimed) for _, case in asked]
     generic = all(v.verdict != "kink" for v in verdicts)  # at a tie many conventions are right
-    told = _told(asked, verdicts, claimed, generic)
+    given: list[Claim | None] = list(claims) or [None] * len(asked)
+    told = [
+        k
+        for k, (each, _) in enumerate(asked)
+        if not each.beside or (generic and _knows(verdicts[k], given[k]))
+    ]
     asked, verdicts = [asked[k] for k in told], [verdicts[k] for k in told]
-    claims = [claims[k] for k in told] if claims else ()
+    given = [given[k] for k in told]
+    claims = [claim for claim in given if claim is not None]
     strange = (_otherwise(v, each) for v, (each, _) in zip(verdicts, asked, strict=True))
     faults = tuple(dict.fromkeys([*faults, *filter(None, strange)]))
     judged: tuple[Judged, ...] = ()
     diagnoses: dict[str, Diagnosis] = {}
     repair: Repair | None = None
     for k, ((each, case), claim) in enumerate(zip(asked, claims, strict=False)):
-        verdict = verdicts[k]
-        if not _knows(verdict, claimed):
-            judged = ()
-            break
-        judged = judged_claim(case, verdict, claim, rtol)
+        verdict, known = verdicts[k], _knows(verdicts[k], claim)
+        judged = judged_claim(case, verdict, claim, rtol) if known or _alone(verdict) else ()
         if not all(part.right for part in judged) and _in_passing(verdict):
             verdicts[k] = _with_care(case, verdict)
             judged = judged_claim(case, verdicts[k], claim, rtol)
@@ -74,23 +77,16 @@ def found(
             repair = mend(verdicts, claims) if generic else None
             notes = (*notes, SPECIAL) if each.beside else notes
             break
-    worst = next((v for v in verdicts if not _knows(v, claimed)), verdicts[0])
-    ok = not faults and _knows(worst, claimed) and all(part.right for part in judged)
+        if not known:
+            judged = ()
+            break
+    open_ = [v for v, claim in zip(verdicts, given, strict=True) if not _knows(v, claim)]
+    ok = not (faults or open_) and all(part.right for part in judged)
+    worst = (open_ or verdicts)[0]
     read = source.text_of(source.file_of(f)) if diagnoses else ""
     text = message(worst, judged, diagnoses, faults, read, notes=notes, repair=repair)
     at = asked[0][1]
     return Result(ok, worst.verdict, tuple(verdicts), judged, diagnoses, faults, text, at, repair)
-
-
-def _told(
-    asked: Sequence[tuple[Call, Case]], verdicts: Sequence[Verdict], claimed: bool, generic: bool
-) -> list[int]:
-    """Which questions count: those of the user's points, and beside them where all is known."""
-    return [
-        k
-        for k, (each, _) in enumerate(asked)
-        if not each.beside or (generic and _knows(verdicts[k], claimed))
-    ]
 
 
 def _otherwise(verdict: Verdict, point: Call) -> str:
@@ -130,14 +126,24 @@ def _with_care(case: Case, verdict: Verdict) -> Verdict:
     return read(case, [reverse(case, MORE_SAMPLES), *others])
 
 
-def _knows(verdict: Verdict, claimed: bool) -> bool:
+def _knows(verdict: Verdict, claim: Claim | None) -> bool:
     """Whether the opinions are one to lean on: a claim is itself a second beside a lonely one."""
-    alone = verdict.verdict == "undecided" and not verdict.entries
-    return verdict.verdict in SOUND or (claimed and alone and _lone_is_tight(verdict))
+    if verdict.verdict in SOUND:
+        return True
+    return claim is not None and _alone(verdict) and _lone_is_enough(verdict, claim.gradients)
 
 
-def _lone_is_tight(verdict: Verdict) -> bool:
-    """Whether a lonely opinion's bars leave nothing open, kinks aside."""
+def _alone(verdict: Verdict) -> bool:
+    """Whether one opinion was formed, and nothing is unusual but that."""
+    return verdict.verdict == "undecided" and not verdict.entries
+
+
+def _lone_is_enough(verdict: Verdict, claimed: Mapping[str, Any]) -> bool:
+    """Whether a lonely opinion leaves nothing open beside a claim, kinks aside.
+
+    Its bars are narrow, or where they are wide (an ulp of 1 - 1e-12 moves a slope by 1e-4 of it)
+    the claim is what it says as closely as narrow bars would ask for.
+    """
     if any(o.directions for o in verdict.opinions.values()):
         return all(d.slope.is_finite() for o in verdict.opinions.values() for d in o.directions)
     known = [part.gradient for part in verdict.parts.values() if part.gradient is not None]
@@ -145,16 +151,19 @@ def _lone_is_tight(verdict: Verdict) -> bool:
         return False
     sizes = [largest(e) for e in (*known, verdict.value) if e is not None]
     bar = TIGHT * max(sizes, default=0.0) or ZERO
-    return all(_tight(part, bar) for part in verdict.parts.values())
+    return all(_settled(part, claimed.get(name), bar) for name, part in verdict.parts.items())
 
 
-def _tight(part: Part, bar: float) -> bool:
-    """Whether every entry that is no kink has a narrow bar."""
+def _settled(part: Part, claim: Any, bar: float) -> bool:
+    """Whether every entry that is no kink has a narrow bar, or a claim that is as near."""
     assert part.gradient is not None
     error = np.array(part.gradient.error)
     for entry in part.entries:
         error[entry.index] = 0.0
-    return bool(np.all(error <= bar))
+    near = np.zeros(error.shape, bool)
+    if claim is not None and np.shape(claim) == error.shape:
+        near = (np.abs(claim - part.gradient.value) <= bar) & np.isfinite(error)
+    return bool(np.all((error <= bar) | near))
 
 
 def _diagnosed(
@@ -194,8 +203,8 @@ def mender(forward: Any, backward: Any, alone: Settled) -> Mender:
             except Exception:  # noqa: BLE001 - an edited program may raise anything
                 return False
 
-        with np.errstate(all="ignore"):
-            return repaired(backward, right, forward)
+        with np.errstate(all="ignore"):  # what is right but for rounding, no text can mend
+            return None if right(backward) else repaired(backward, right, forward)
 
     return mend if callable(backward) else lambda verdicts, claims: None
 

@@ -1,16 +1,17 @@
 """Finite differences of a program that only takes floats, and directions for large ones."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any
 
 import numpy as np
 from flint import arb
 
+from gradcheck.opinions.floats.entries import looked_at, loudness, within
 from gradcheck.opinions.floats.glance import glance
+from gradcheck.opinions.floats.lines import Along, line, value_of
 from gradcheck.opinions.floats.scan import Scanned, scan
 from gradcheck.opinions.opinion import (
     Array,
@@ -28,7 +29,6 @@ from gradcheck.opinions.opinion import (
 EPSILON = float(np.finfo(np.float64).eps)
 DIRECTIONS = 8
 ENTRIES = 400
-SHORT = 16  # entries up to which each is scanned, whatever a glance says
 LENGTHS = (1.0, 2.0**-6, 2.0**-10)  # of a glance: nearer where networks of relus bend within
 GLANCED = 1e-6  # of the steepest slope: the widest bar that settles anything
 ENOUGH = 1e-7  # the same: narrow enough not to look nearer
@@ -39,13 +39,11 @@ HEARD = 4  # times the noise of a scan, an rms of differences: nearly all of a n
 SPREAD = math.sqrt(12)  # the width over which even draws have a mean square of 1
 MOST = SPREAD / 2  # of an input's size: the largest entry of a direction
 
-Along = Mapping[str, Array]
-
 
 def black_box(case: Case, because: str, count: int = DIRECTIONS) -> Opinion:
     """Scan floats along every entry, or along so many random directions where there are many."""
     try:
-        value = np.array(_value(case, case.floats()), dtype=np.float64)
+        value = np.array(value_of(case, case.floats()), dtype=np.float64)
         method = f"scanned floats ({because})"
         if case.size() > ENTRIES:
             found = tuple(slope_along(case, along) for along in islice(directions(case), count))
@@ -76,7 +74,7 @@ def glanced(case: Case, count: int) -> Opinion | None:
     None where one of them has no slope, or none that is known well beside the steepest.
     """
     try:
-        value = np.array(_value(case, case.floats()), dtype=np.float64)
+        value = np.array(value_of(case, case.floats()), dtype=np.float64)
         here = float(np.asarray(contracted(value, case.cotangent)).item())
         chosen = tuple(islice(directions(case), count))
         seen = _glances(case, chosen, here) or [scan(line(case, u), 0.0, scale=1.0) for u in chosen]
@@ -197,65 +195,21 @@ def slope_along(case: Case, along: Along) -> Direction:
     return Direction(along, slope, kind)
 
 
-def _value(case: Case, inputs: Mapping[str, Array]) -> Any:
-    with np.errstate(all="ignore"):
-        return case.function("float", inputs)
-
-
-def line(case: Case, along: Along) -> Callable[[float], float]:
-    """The contracted value as a function of a step along a direction.
-
-    The moved inputs lie in the same memory at every step, or large ones would cost time.
-    """
-    moves = {
-        name: (np.asarray(case.inputs[name], dtype=np.float64), u, np.empty(u.shape))
-        for name, u in along.items()
-    }
-    inputs = {
-        name: moves[name][-1] if name in moves else np.array(values, dtype=np.float64)
-        for name, values in case.inputs.items()
-    }
-
-    def at(step: float) -> float:
-        for still, u, moved in moves.values():
-            np.multiply(u, step, out=moved, dtype=np.float64)
-            np.add(moved, still, out=moved)
-        out = contracted(_value(case, inputs), case.cotangent)
-        if np.size(out) != 1:
-            raise NotScalar(f"the value has the shape {np.shape(out)}; a cotangent is needed")
-        return float(np.asarray(out).item())
-
-    return at
-
-
 def _each(
     case: Case,
 ) -> tuple[dict[str, Estimate], dict[tuple[str, tuple[int, ...]], Slope], float]:
     """The slope at every entry of every wrt input, and the loudest noise that was heard."""
-    gradients, slopes, noise = {}, {}, 0.0
-    for name in case.wrt:
-        found = np.empty(np.shape(case.inputs[name]), dtype=object)
-        for index in np.ndindex(found.shape):
-            f, x = of_entry(case, name, index)
-            quick = glance(f, x, max(1.0, abs(x))) if case.size() > SHORT else None
-            seen = quick or scan(f, x)
-            found[index], slope = _ball(seen)
-            noise = max(noise, seen.noise)
-            if slope is not None:
-                slopes[name, index] = slope
-        gradients[name] = estimate(found)
-    return gradients, slopes, noise
-
-
-def of_entry(
-    case: Case, name: str, index: tuple[int, ...]
-) -> tuple[Callable[[float], float], float]:
-    """The contracted value as a function of one entry of an input, and where that entry stands."""
-    values = np.asarray(case.inputs[name])
-    unit = np.zeros(values.shape)
-    unit[index] = 1.0
-    at = float(values[index])
-    return _shifted(line(case, {name: unit}), at), at
+    places = [(name, i) for name in case.wrt for i in np.ndindex(np.shape(case.inputs[name]))]
+    found = {place: looked_at(case, *place) for place in places}
+    loud = loudness(list(found.values()))
+    gradients = {name: np.empty(np.shape(case.inputs[name]), dtype=object) for name in case.wrt}
+    slopes = {}
+    for (name, index), looked in found.items():
+        gradients[name][index], slope = _ball(within(looked, loud))
+        if slope is not None:
+            slopes[name, index] = slope
+    noise = max((looked.seen.noise for looked in found.values()), default=0.0)
+    return {name: estimate(balls) for name, balls in gradients.items()}, slopes, noise
 
 
 def flat_at(case: Case, name: str, index: tuple[int, ...]) -> bool:
@@ -264,29 +218,24 @@ def flat_at(case: Case, name: str, index: tuple[int, ...]) -> bool:
     for step in (-STIR, STIR):
         moved = start[name].copy()
         moved[index] += step * (abs(moved[index]) or 1.0)
-        if not np.array_equal(_value(case, {**start, name: moved}), _value(case, start)):
+        if not np.array_equal(value_of(case, {**start, name: moved}), value_of(case, start)):
             return False
     return True
 
 
 def unseen(case: Case, name: str, index: tuple[int, ...]) -> float:
     """The largest slope of an entry that moves no value by a unit of rounding where it stirs."""
-    value = np.asarray(_value(case, case.floats()), dtype=np.float64)
+    value = np.asarray(value_of(case, case.floats()), dtype=np.float64)
     weights = 1.0 if case.cotangent is None else case.cotangent
     size = abs(float(np.asarray(case.inputs[name])[index])) or 1.0
     return EPSILON * float(np.max(np.abs(value * weights), initial=0.0)) / (STIR * size)
-
-
-def _shifted(along: Callable[[float], float], x: float) -> Callable[[float], float]:
-    """The same function in terms of the entry itself."""
-    return lambda at: along(at - x)
 
 
 def _ball(seen: Scanned) -> tuple[arb, Slope | None]:
     """A scanned slope as a ball; unresolved ones become balls that hold no number."""
     known = math.isfinite(seen.value) and math.isfinite(seen.error)
     ball = arb(seen.value, seen.error) if known else arb(0, math.inf)
-    if seen.kind in ("smooth", "unresolved"):
+    if seen.kind == "smooth":
         return ball, None
     slope = Slope(seen.kind, seen.left, seen.right, seen.detail)
-    return (ball if seen.kind == "one-sided" else arb.nan()), slope
+    return (ball if seen.kind in ("one-sided", "unresolved") else arb.nan()), slope
