@@ -115,7 +115,8 @@ def assert_vjp(
     repeatable, and leave its arguments alone. Raises GradientError.
 
     Of a value that is a tuple or dict of arrays the cotangent is arranged likewise; of
-    `(out, cache)` it is that of `out`, and `backward(cotangent, cache)` gets the cache.
+    `(out, cache)` it is that of `out`, and `backward(cotangent, cache)` gets the cache. A layer's
+    `backward(cotangent)` gets that alone, after its forward ran at the same arguments.
     """
     __tracebackhide__ = True
     theirs = None if callable(backward) else foreign(forward, (backward, *args))

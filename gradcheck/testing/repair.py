@@ -19,6 +19,7 @@ from gradcheck.testing.source import file_of, text_of
 
 SECONDS = 1.5  # a test that fails may take so much longer
 LONGEST = 60  # characters of a line of source in a message
+SHORTEST = 6  # and of an expression that says by itself where it stands: not `t + 1`
 CALLED, MOST = 24, 4  # characters of a call that may be missing elsewhere, and how many are tried
 OURS = "gradcheck"  # what stands between a check and somebody else's backward is no mistake
 BUILT = (ast.FunctionDef, ast.Lambda)
@@ -118,14 +119,30 @@ def _searched(
             return None
         changed = _changed(built, edit, plain)
         if changed is not None and right(_bound(changed, backward)):
-            return _told(edit)
+            return _told(edit, built)
     return None
 
 
-def _told(edit: Edit) -> Repair:
-    old = _short(ast.unparse(edit.old))
-    new = "" if edit.new is None else _short(ast.unparse(edit.new))
-    return Repair(edit.name, getattr(edit.old, "lineno", 0), old, new)
+def _told(edit: Edit, built: Any) -> Repair:
+    shown = edit.old if edit.new is None else _unmistakable(edit.old, built)
+    new = "" if edit.new is None else _short(ast.unparse(_Edited(edit).made(shown)))
+    return Repair(edit.name, getattr(edit.old, "lineno", 0), _short(ast.unparse(shown)), new)
+
+
+def _unmistakable(node: ast.AST, built: Any) -> ast.AST:
+    """The smallest expression around a node that a reader finds once on its line."""
+    line = getattr(node, "lineno", 0)
+    said = [n for n in ast.walk(built) if isinstance(n, ast.stmt) and n.lineno == line]
+    text = "\n".join(map(ast.unparse, said))
+    around = [n for n in ast.walk(built) if isinstance(n, ast.expr) and _has(n, node)]
+    for each in sorted(around, key=lambda n: len(ast.unparse(n))):
+        if SHORTEST <= len(ast.unparse(each)) <= LONGEST and text.count(ast.unparse(each)) == 1:
+            return each
+    return node
+
+
+def _has(whole: ast.AST, part: ast.AST) -> bool:
+    return any(node is part for node in ast.walk(whole))
 
 
 def _short(text: str) -> str:

@@ -174,16 +174,48 @@ def _from_start(kept: Kept, function: Function) -> Function:
 
 
 def _after(kept: Kept, forward: Function | None, backward: Function) -> Function:
-    """Backward with the state that forward leaves at the same arguments."""
+    """Backward with the state that forward leaves at the same arguments.
+
+    A layer's `backward(cotangent)` that keeps what it needs is given the cotangent alone.
+    """
+    alone: list[bool] = []
 
     @functools.wraps(backward)
     def started(args: list[Any], *cotangent: Any) -> Any:
+        if not alone:
+            alone.append(_takes_alone(backward, cotangent, args))
         kept.put_back()
         if forward is not None:
             forward(*args)
-        return backward(*cotangent, *args)
+        return backward(*cotangent) if alone[0] else backward(*cotangent, *args)
 
     return started
+
+
+def _takes_alone(backward: Function, cotangent: Sequence[Any], args: Sequence[Any]) -> bool:
+    """Whether it is to be called as backward(cotangent); TypeError where it cannot be called."""
+    try:
+        signature = inspect.signature(backward)
+    except (TypeError, ValueError):  # compiled: it says itself what it does not take
+        return False
+    if _binds(signature, (*cotangent, *args)):
+        return False
+    if cotangent and _binds(signature, cotangent):
+        return True
+    name = getattr(backward, "__name__", "the function")
+    given = [*("cotangent" for _ in cotangent), *(f"argument {i}" for i in range(len(args)))]
+    raise TypeError(
+        f"`{name}{signature}` does not take what it is called with: {name}({', '.join(given)})"
+    )
+
+
+def _binds(signature: inspect.Signature, given: Sequence[Any]) -> bool:
+    """Whether a call with these positions fits the signature."""
+    try:
+        signature.bind(*given)
+    except TypeError:
+        return False
+    return True
 
 
 def _copied(args: Sequence[Any]) -> list[Any]:

@@ -5,7 +5,8 @@ import re
 import pytest
 from click.testing import CliRunner
 
-from gradcheck.cli import TOPICS, main
+from gradcheck.cli import main
+from gradcheck.cli.catalogues import TOPICS
 from gradcheck.commands.help import page
 from gradcheck.grading.selftest import self_test
 from gradcheck.problem import load_text

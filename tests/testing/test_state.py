@@ -95,6 +95,38 @@ def test_layers_that_keep_state_are_still_judged(layer):
         assert_vjp(it.forward, lambda c, x: 1.001 * it.backward(c, x), X)
 
 
+class Keeping(Dense):
+    """Its backward takes the cotangent alone, as layers' mostly do."""
+
+    def backward(self, c):
+        return super().backward(c, None)
+
+
+def test_a_layer_that_keeps_what_it_needs_takes_the_cotangent_alone():
+    """It is called so, judged so, and its weights are asked for like any argument."""
+    it = Keeping()
+    assert assert_vjp(it.forward, it.backward, X)
+    with pytest.raises(GradientError, match="d/dx"):
+        assert_vjp(it.forward, lambda c: 2 * it.backward(c), X)
+
+    def forward(x, w):
+        it.w = w
+        return it.forward(x)
+
+    def backward(c):
+        return it.backward(c), it.dw
+
+    assert assert_vjp(forward, backward, X, np.ones((3, 2)))
+    with pytest.raises(GradientError, match="d/dw"):
+        assert_vjp(forward, lambda c: (backward(c)[0], 2 * it.dw), X, np.ones((3, 2)))
+
+
+def test_a_backward_that_cannot_be_called_is_told_how_it_is_called():
+    """Neither with the arguments nor without them."""
+    with pytest.raises(TypeError, match=r"<lambda>\(cotangent, argument 0, argument 1\)"):
+        assert_vjp(lambda x, y: x * y, lambda c, x: c * x, X, X)
+
+
 def test_a_closure_is_state_too():
     """A dict that forward and backward share, and a loss whose gradient reads it."""
     kept = {}

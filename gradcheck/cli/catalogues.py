@@ -1,0 +1,74 @@
+"""What there is to look up: ops, mistakes, the schema of problem files, pages of help."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from gradcheck.cli.group import command
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+TOPICS = (
+    "answers",
+    "language",
+    "problems",
+    "variants",
+    "generate",
+    "marking",
+    "batches",
+    "python",
+    "notebooks",
+    "lessons",
+    "why",
+)
+
+
+@command(epilog="gradcheck ops")
+def ops() -> None:
+    """List the functions that have a derivative, with their domains and kinks."""
+    from gradcheck.report.catalogues import ops_table  # noqa: PLC0415
+
+    _print(ops_table())
+
+
+@command(epilog="gradcheck mistakes")
+def mistakes() -> None:
+    """List the mistakes that can be named, with an example each."""
+    from gradcheck.report.catalogues import mistakes_page  # noqa: PLC0415
+
+    _print(mistakes_page())
+
+
+@command(epilog="gradcheck schema > problem-schema.json")
+def schema() -> None:
+    """Print the JSON Schema of problem files, for editors."""
+    import json  # noqa: PLC0415
+
+    from gradcheck.problem.model import schema as form  # noqa: PLC0415
+
+    click.echo(json.dumps(form(), indent=2))
+
+
+@command(name="help", epilog="gradcheck help answers")
+@click.argument("topic", required=False, type=click.Choice(TOPICS), metavar="TOPIC")
+@click.pass_context
+def help_(ctx: click.Context, topic: str | None) -> None:
+    """Read about a topic.
+
+    One of answers, language, problems, variants, generate, marking, batches, python, notebooks,
+    lessons, why.
+    """
+    if topic is None:
+        click.echo(ctx.find_root().get_help())
+        return
+    from gradcheck.commands.help import show_help  # noqa: PLC0415
+
+    show_help(topic)
+
+
+def _print(shown: "RenderableType") -> None:
+    """A page or a table on standard output."""
+    from gradcheck.commands.screen import screen  # noqa: PLC0415
+
+    screen().print(shown)

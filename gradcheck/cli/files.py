@@ -1,0 +1,71 @@
+"""The problem files that are named on the command line."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gradcheck.cli.group import MALFORMED
+from gradcheck.errors import GradcheckError
+
+if TYPE_CHECKING:
+    from gradcheck.problem import Problem, ProblemSet
+
+STDIN = Path("-")
+PROBLEM_ENDINGS = (".yaml", ".yml", ".json")
+PATH = click.Path(exists=True, allow_dash=True, path_type=Path)
+
+named = click.argument("paths", nargs=-1, required=True, type=PATH)
+
+
+def there(paths: tuple[str, ...]) -> tuple[Path, ...]:
+    """Paths that exist; raises click's complaint where one does not, or none is named."""
+    if not paths:
+        raise click.UsageError("name a problem file or a directory, or ask with -e EXPR")
+    return tuple(PATH.convert(path, None, click.get_current_context()) for path in paths)
+
+
+def sets(paths: tuple[Path, ...]) -> "list[ProblemSet]":
+    """All problem sets; every malformed file is complained of before anything runs."""
+    read, complaints = [], []
+    for file in _files(paths):
+        try:
+            read.append(_set(file))
+        except (GradcheckError, OSError) as error:
+            complaints.append(str(error))
+    if complaints or not read:
+        click.echo("\n".join(complaints) or "no problem files there", err=True)
+        sys.exit(MALFORMED)
+    return read
+
+
+def _files(paths: tuple[Path, ...]) -> Iterator[Path]:
+    """The files themselves, and the problem files in directories, in order."""
+    for path in paths:
+        if path.is_dir():
+            found = (p for p in path.rglob("*") if p.suffix in PROBLEM_ENDINGS and p.is_file())
+            yield from sorted(found)
+        else:
+            yield path
+
+
+def _set(file: Path) -> "ProblemSet":
+    """A problem file, a script, or standard input; raises GradcheckError or OSError."""
+    from gradcheck.problem.load import load, load_text  # noqa: PLC0415
+    from gradcheck.problem.script import ENDING, script  # noqa: PLC0415
+
+    if file == STDIN:
+        return load_text(sys.stdin.buffer.read(), "-")
+    return script(file) if file.suffix == ENDING else load(file)
+
+
+def problems(paths: tuple[Path, ...], only: tuple[str, ...] = ()) -> "list[Problem]":
+    """The problems of these ids, all where none is named; raises GradcheckError for an unknown."""
+    every = [problem for each in sets(paths) for problem in each.problems]
+    known = {problem.id for problem in every}
+    for name in only:
+        if name not in known:
+            raise GradcheckError(f"no problem is called {name} - one of {', '.join(sorted(known))}")
+    return [problem for problem in every if not only or problem.id in only]

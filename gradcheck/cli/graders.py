@@ -1,0 +1,102 @@
+"""A grader's commands: judge a class's answers, render what was judged, group the unnamed."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gradcheck.cli.files import sets
+from gradcheck.cli.group import EXISTING, as_json_lines, command, to_directory, with_feedback
+
+graded = click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
+GRADE_EXAMPLES = """gradcheck grade problems/chain-rule.yaml ada.yaml --json
+gradcheck grade problems/chain-rule.yaml download.zip --names canvas -o graded"""
+
+
+@command(epilog=GRADE_EXAMPLES)
+@click.argument("problems", type=click.Path(exists=True, path_type=Path))
+@click.argument(
+    "answers",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, allow_dash=True, path_type=Path),
+)
+@as_json_lines
+@with_feedback("How much is told about a mistake.")
+@click.option("--fail-under", type=float, metavar="F", help="Exit 1 if a student has less than F.")
+@click.option("--verbose", is_flag=True, help="Show what was understood of right answers too.")
+@to_directory("Keep the batch in DIR, with pages and grades; a stopped run goes on where it was.")
+@click.option("--jobs", type=click.IntRange(0), metavar="N", help="Processes; 0: all cores.")
+@click.option("--scheduler", default="", metavar="ADDRESS", help="Judge on a Dask cluster.")
+@click.option("--roster", type=EXISTING, metavar="FILE", help="CSV of who is expected.")
+@click.option("--mapping", type=EXISTING, metavar="FILE", help="What a form's columns mean.")
+@click.option("--names", default="", metavar="NAMES", help="canvas, moodle or a pattern of names.")
+@click.option("--diff", is_flag=True, help="Say who gains or loses what, against the last time.")
+@click.option("--only", "students", multiple=True, metavar="STUDENT", help="Only this student.")
+@click.option("--problem", "ids", multiple=True, metavar="ID", help="Only this problem.")
+def grade(
+    problems: Path,
+    answers: tuple[Path, ...],
+    students: tuple[str, ...],
+    ids: tuple[str, ...],
+    **how: Any,
+) -> None:
+    """Judge and diagnose answers: right, or wrong with a witness and the name of the mistake.
+
+    ANSWERS are YAML or JSON files, one a student, directories or zip archives of them, notebooks,
+    or CSV; `-` is a YAML or JSON text from standard input. Exit code 0: all graded, 1: a student is
+    under the threshold, 2: malformed problems, 3: some answers need review.
+    """
+    from gradcheck.batch.executors import processes  # noqa: PLC0415
+
+    how["jobs"] = processes(how["jobs"], how["scheduler"], kept=how["directory"] is not None)
+    read = sets((problems,))
+    from gradcheck.batch.collect import Chosen  # noqa: PLC0415
+    from gradcheck.commands.grade import How, grade_all  # noqa: PLC0415
+
+    sys.exit(grade_all(read, answers, How(**how, chosen=Chosen(students, ids))))
+
+
+REPORT_EXAMPLES = """gradcheck report graded
+gradcheck report graded --as canvas --points export.csv"""
+
+
+@command(epilog=REPORT_EXAMPLES)
+@graded
+@click.option(
+    "--as",
+    "form",
+    type=click.Choice(["html", "canvas", "moodle", "gradescope", "junit", "csv"]),
+    default="html",
+    show_default=True,
+    help="Pages, or what a learning platform reads.",
+)
+@click.option("-o", "out", type=click.Path(path_type=Path), metavar="OUT", help="Where to.")
+@click.option("--points", "export", type=EXISTING, metavar="FILE", help="A platform's own export.")
+@click.option("--column", default="", metavar="NAME", help="The export's column for the points.")
+@click.option("--comments", is_flag=True, help="Fill the export's empty feedback cells too.")
+def report(directory: Path, form: str, out: Path | None, export: Path | None, **how: Any) -> None:
+    """Render a graded batch again, from its ledger alone.
+
+    With --points, the gradebook that Canvas or Moodle exported comes back with the points in it and
+    every other cell as it was; --comments fills Moodle's empty feedback cells too. Exit code 0:
+    written, 2: it cannot be.
+    """
+    from gradcheck.commands import report as rendering  # noqa: PLC0415
+
+    given = rendering.Export(export, **how) if export else None
+    sys.exit(rendering.report(directory, form, out, given))
+
+
+@command(epilog="gradcheck mine graded/")
+@graded
+@as_json_lines
+def mine(directory: Path, as_json: bool) -> None:
+    """Group a graded batch's unnamed answers, and propose what was differentiated instead.
+
+    Exit code 0: done, 2: there is no graded batch.
+    """
+    from gradcheck.commands import mine as mining  # noqa: PLC0415
+
+    sys.exit(mining.mine(directory, as_json))

@@ -1,0 +1,85 @@
+"""What every command shares: help that ends with examples, errors that end with a sentence."""
+
+import os
+import sys
+from collections.abc import Callable
+from difflib import get_close_matches
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from gradcheck.errors import GradcheckError
+
+F = TypeVar("F", bound=Callable[..., object])
+MALFORMED = 2
+STOPPED = 130  # as a shell says of what SIGINT ended
+BROKEN = 70  # a fault of our own: sysexits' EX_SOFTWARE
+LONGEST = 300
+EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+class Exemplified(click.Command):
+    """A command whose help ends with examples, as they would be typed."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Print the epilog line by line, unwrapped."""
+        if self.epilog:
+            formatter.write_paragraph()
+            with formatter.section("Example"):
+                for line in self.epilog.splitlines():
+                    formatter.write(f"  {line}\n")
+
+
+class Careful(Exemplified, click.Group):
+    """Commands that end with a sentence, whatever happens: no traceback reaches a user."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """The command of that name; of an unknown one the nearest is said."""
+        if args and self.get_command(ctx, args[0]) is None:
+            close = get_close_matches(args[0], self.commands, n=1)
+            hint = f" Did you mean '{close[0]}'?" if close else ""
+            raise click.UsageError(f"No such command '{args[0]}'.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; what nobody foresaw is our fault, and said to be."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise
+        except GradcheckError as error:
+            click.echo(error, err=True)
+            sys.exit(MALFORMED)
+        except KeyboardInterrupt:
+            click.echo("stopped", err=True)
+            sys.exit(STOPPED)
+        except Exception as error:
+            if os.environ.get("GRADCHECK_TRACEBACK"):
+                raise
+            words = " ".join(str(error).split())[:LONGEST]
+            click.echo(f"a fault of gradcheck itself: {type(error).__name__}: {words}", err=True)
+            cure = "please report it with the files; GRADCHECK_TRACEBACK=1 shows where it happened"
+            click.echo(cure, err=True)
+            sys.exit(BROKEN)
+
+
+command = partial(click.command, cls=Exemplified)
+
+
+def to_directory(help: str, *, required: bool = False) -> Callable[[F], F]:
+    """The option -o: the directory for what is written."""
+    kind = click.Path(file_okay=False, path_type=Path)
+    return click.option("-o", "directory", type=kind, required=required, metavar="DIR", help=help)
+
+
+def with_feedback(help: str) -> Callable[[F], F]:
+    """The option --feedback: how much is told of a mistake."""
+    kind = click.Choice(["verdict", "class", "place", "full"])
+    return click.option("--feedback", type=kind, default="full", show_default=True, help=help)
+
+
+as_json_lines = click.option(
+    "--json", "as_json", is_flag=True, help="JSON Lines on standard output."
+)
