@@ -1,6 +1,7 @@
 """What a check finds: every claim against the opinions, and what explains or mends a wrong one."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -30,6 +31,7 @@ SPECIAL = (
     "moved by up to a tenth), where no entries are whole or alike"
 )
 STRANGE = "gradcheck's own: does it look at the type of its argument?"
+DOUBT = 16  # bars of differences of floats, of which one in a thousand does not hold
 MENDED = 1e-7  # of a part's largest entry: how near a repaired gradient is to the reference
 LESS = 1e-3  # of how far the claim strayed: what a repair may leave of it
 Mender = Callable[[Sequence[Verdict], Sequence["Claim"]], "Repair | None"]
@@ -66,12 +68,16 @@ def found(
     judged: tuple[Judged, ...] = ()
     diagnoses: dict[str, Diagnosis] = {}
     repair: Repair | None = None
+    doubt: list[Verdict] = []
     for k, ((each, case), claim) in enumerate(zip(asked, claims, strict=False)):
         verdict, known = verdicts[k], _knows(verdicts[k], claim)
         judged = judged_claim(case, verdict, claim, rtol) if known or _alone(verdict) else ()
         if not all(part.right for part in judged) and _in_passing(verdict):
             verdicts[k] = _with_care(case, verdict)
             judged = judged_claim(case, verdicts[k], claim, rtol)
+        if _doubtful(verdicts[k], judged):
+            doubt, judged = [_left_open(verdicts[k], judged)], ()
+            break
         if not all(part.right for part in judged):
             diagnoses = _diagnosed([case for _, case in asked], claims, judged)
             repair = mend(verdicts, claims) if generic else None
@@ -80,13 +86,33 @@ def found(
         if not known:
             judged = ()
             break
-    open_ = [v for v, claim in zip(verdicts, given, strict=True) if not _knows(v, claim)]
-    ok = not (faults or open_) and all(part.right for part in judged)
-    worst = (open_ or verdicts)[0]
+    doubt += [v for v, c in zip(verdicts, given, strict=True) if not _knows(v, c)]
+    ok = not (faults or doubt) and all(part.right for part in judged)
+    worst = (doubt or verdicts)[0]
     read = source.text_of(source.file_of(f)) if diagnoses else ""
     text = message(worst, judged, diagnoses, faults, read, notes=notes, repair=repair)
     at = asked[0][1]
     return Result(ok, worst.verdict, tuple(verdicts), judged, diagnoses, faults, text, at, repair)
+
+
+def _doubtful(verdict: Verdict, judged: Sequence[Judged]) -> bool:
+    """Whether a claim is off by no more than a few bars of floats that nothing else confirms."""
+    given = [opinion.name for opinion in verdict.opinions.values() if not opinion.abstains]
+    off = [each for part in judged for each in part.off]
+    if given != ["differences"] or not off or any(part.shape or part.together for part in judged):
+        return False
+    return all(abs(each.claimed - each.expected) <= DOUBT * each.error for each in off)
+
+
+def _left_open(verdict: Verdict, judged: Sequence[Judged]) -> Verdict:
+    """The verdict with the entry of the claim that is farthest off: neither right nor wrong."""
+    off = max((o for part in judged for o in part.off), key=lambda o: abs(o.claimed - o.expected))
+    place = f"{off.part}[{', '.join(map(str, off.index))}]" if off.index else off.part
+    words = (
+        f"{place} is claimed to be {off.claimed:.6g}; the differences say {off.expected:.6g} ± "
+        f"{off.error:.1g}: too far off to pass, too near to be called wrong"
+    )
+    return replace(verdict, verdict="undecided", notes=(words, *verdict.notes))
 
 
 def _otherwise(verdict: Verdict, point: Call) -> str:
