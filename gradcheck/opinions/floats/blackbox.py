@@ -47,18 +47,18 @@ def black_box(case: Case, because: str, count: int = DIRECTIONS) -> Opinion:
         method = f"scanned floats ({because})"
         if case.size() > ENTRIES:
             found = tuple(slope_along(case, along) for along in islice(directions(case), count))
-            known = _valued(case, value, 0.0)
+            known = valued(case, value, 0.0)
             return Opinion("differences", known, directions=found, method=method)
         gradients, slopes, noise = _each(case)
     except NotScalar:
         raise
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
         return Opinion("differences", abstains=reason(error))
-    known = _valued(case, value, noise)
+    known = valued(case, value, noise)
     return Opinion("differences", known, gradients, slopes=slopes, method=method)
 
 
-def _valued(case: Case, value: Array, noise: float) -> Estimate:
+def valued(case: Case, value: Array, noise: float) -> Estimate:
     """The value with its own rounding, and what the contracted value was seen to carry.
 
     A cotangent weighs every entry by at least its least weight.
@@ -85,7 +85,7 @@ def glanced(case: Case, count: int) -> Opinion | None:
     slopes = (arb(each.value, each.error) for each in seen)
     found = tuple(map(Direction, chosen, slopes))
     method = f"floats along {count} directions"
-    return Opinion("differences", _valued(case, value, 0.0), directions=found, method=method)
+    return Opinion("differences", valued(case, value, 0.0), directions=found, method=method)
 
 
 def _glances(case: Case, chosen: Sequence[Along], here: float) -> list[Scanned]:
