@@ -146,6 +146,18 @@ spread_to_all = pull(
     anywhere=True,
 )
 
+shared_evenly = pull(
+    "mask-wrong",
+    where=lambda e: e.op in ("max", "min") and np.size(e.y) < np.size(e.x),
+    wrong=lambda e: _spread(e) * (np.size(e.y) / np.size(e.x)),
+    says="The gradient of `{text}` is shared out evenly, as that of a mean; only the extreme entry "
+    "gets it.",
+    example=("max(x)", {"x": "1/5 + 0*x"}, {"x": (5,)}),
+    common=0.4,
+    hidden_by=(ONE_LONG,),
+    anywhere=True,
+)
+
 repeated_index = pull(
     "repeated-index-overwritten",
     where=lambda e: e.op == "getitem" and "index" in e.params,

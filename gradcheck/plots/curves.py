@@ -9,7 +9,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from gradcheck.errors import GradcheckError
-from gradcheck.opinions.floats.blackbox import of_entry
+from gradcheck.opinions.floats.lines import of_entry
 from gradcheck.opinions.floats.richardson import finite
 from gradcheck.opinions.floats.scan import scan
 from gradcheck.opinions.opinion import Case, Slope
@@ -140,9 +140,10 @@ def _hands(verdict: Verdict, part: str, index: Index, f: Function, x: float) -> 
     known = [verdict.parts[part].gradient, seen.gradients.get(part)]
     balls = (estimate.balls[index] for estimate in known if estimate is not None)
     ball = next((ball for ball in balls if ball.is_finite()), None)
-    if ball is None or slope.kind not in ("smooth", "one-sided"):
+    smooth = slope.kind in ("smooth", "unresolved")
+    if ball is None or not (smooth or slope.kind == "one-sided"):
         raise NothingToDraw(slope.detail or "there is no finite slope")
-    if slope.kind == "smooth":
+    if smooth:
         return {"central": ball}
     aside = x + max(1.0, abs(x)) * math.sqrt(EPSILON)
     return {"right" if math.isfinite(f(aside)) else "left": ball}

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradcheck.errors import GradcheckError
-from gradcheck.opinions.floats.blackbox import of_entry
+from gradcheck.opinions.floats.lines import of_entry
 from gradcheck.opinions.floats.richardson import finite
 from gradcheck.opinions.opinion import Case
 from gradcheck.plots.curves import Function, Index

@@ -172,7 +172,7 @@ def _cell(opinion: Opinion, part: str, index: tuple[int, ...], entry: Entry | No
     if part not in opinion.gradients:
         return Text("by directions", style="dim")
     slope = opinion.slopes.get((part, index))
-    if slope is not None and slope.kind != "one-sided":
+    if slope is not None and slope.kind not in ("one-sided", "unresolved"):
         sides = np.isfinite([slope.left, slope.right]).all()
         return Text(f"{plain(slope.left)} | {plain(slope.right)}" if sides else "no slope")
     if opinion.name == "symbolic" and entry is not None and entry.interval is not None:

@@ -139,7 +139,7 @@ def _part(verdict: Verdict, name: str, claim: Array, rtol: float, grain: Grain) 
     off = tuple(entry for entry in found if entry is not None)
     off += _refuted(verdict, name, reference, bars, grain)
     lossy = bool(off) and all(_proven(entry, reference, grain) for entry in off)
-    widest = float(np.max(bars, initial=0.0))
+    widest = float(np.max(bars + _finite(reference.error), initial=0.0))
     said = "float64" if lossy else ""
     return Judged(name, () if lossy else off, sensitivity=widest, lossy=said)
 

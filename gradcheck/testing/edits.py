@@ -24,11 +24,15 @@ class Edit:
 
 @dataclass(frozen=True)
 class Words:
-    """The names that a backward pass knows, the cotangent's first; and short calls it makes."""
+    """The names that a backward pass knows, the cotangent's first; short calls it makes; divisors.
+
+    The divisors are what the value is divided by on its way.
+    """
 
     cotangent: str
     names: tuple[str, ...]
     calls: tuple[str, ...] = ()
+    divisors: tuple[str, ...] = ()
 
 
 def edits_of(node: ast.AST, words: Words) -> Iterator[Edit]:
@@ -77,7 +81,9 @@ def in_all_of(node: ast.expr, words: Words) -> Iterator[Edit]:
 
 
 def _divided(node: ast.expr, words: Words) -> Iterator[Edit]:
-    """Means and sums mixed up, and factors of two."""
+    """What the value is divided by; means and sums mixed up, and factors of two."""
+    for divisor in words.divisors:
+        yield Edit("constant-factor-lost", node, _with(node, f"_ / ({divisor})"))
     for other in words.names:
         for size in (f"{other}.size", f"len({other})", f"{other}.shape[-1]"):
             yield Edit("sum-for-mean", node, _with(node, f"_ / {size}"))

@@ -1,6 +1,7 @@
 """What a check finds: every claim against the opinions, and what explains or mends a wrong one."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -31,6 +32,7 @@ SPECIAL = (
     "moved by up to a tenth), where no entries are whole or alike"
 )
 STRANGE = "gradcheck's own: does it look at the type of its argument?"
+DOUBT = 16  # bars of differences of floats, of which one in a thousand does not hold
 MENDED = 1e-7  # of a part's largest entry: how near a repaired gradient is to the reference
 LESS = 1e-3  # of how far the claim strayed: what a repair may leave of it
 Mender = Callable[[Sequence[Verdict], Sequence["Claim"]], "Repair | None"]
@@ -53,30 +55,41 @@ def found(
     claimed = bool(claims)
     verdicts = _verdicts(asked, claimed)
     generic = all(v.verdict != "kink" for v in verdicts)  # at a tie many conventions are right
-    told = _told(asked, verdicts, claimed, generic)
+    given: list[Claim | None] = list(claims) or [None] * len(asked)
+    told = [
+        k
+        for k, (each, _) in enumerate(asked)
+        if not each.beside or (generic and _knows(verdicts[k], given[k]))
+    ]
     asked, verdicts = [asked[k] for k in told], [verdicts[k] for k in told]
-    claims = [claims[k] for k in told] if claims else ()
+    given = [given[k] for k in told]
+    claims = [claim for claim in given if claim is not None]
     strange = (_otherwise(v, each) for v, (each, _) in zip(verdicts, asked, strict=True))
     faults = tuple(dict.fromkeys([*faults, *filter(None, strange)]))
     judged: tuple[Judged, ...] = ()
     diagnoses: dict[str, Diagnosis] = {}
     repair: Repair | None = None
+    doubt: list[Verdict] = []
     for k, ((each, case), claim) in enumerate(zip(asked, claims, strict=False)):
-        verdict = verdicts[k]
-        if not _knows(verdict, claimed):
-            judged = ()
-            break
-        judged = judged_claim(case, verdict, claim, rtol)
+        verdict, known = verdicts[k], _knows(verdicts[k], claim)
+        judged = judged_claim(case, verdict, claim, rtol) if known or _alone(verdict) else ()
         if not all(part.right for part in judged) and _in_passing(verdict):
             verdicts[k] = _with_care(case, verdict)
             judged = judged_claim(case, verdicts[k], claim, rtol)
+        if _doubtful(verdicts[k], judged):
+            doubt, judged = [_left_open(verdicts[k], judged)], ()
+            break
         if not all(part.right for part in judged):
             diagnoses = _diagnosed([case for _, case in asked], claims, judged)
             repair = mend(verdicts, claims) if generic else None
             notes = (*notes, SPECIAL) if each.beside else notes
             break
-    worst = next((v for v in verdicts if not _knows(v, claimed)), verdicts[0])
-    ok = not faults and _knows(worst, claimed) and all(part.right for part in judged)
+        if not known:
+            judged = ()
+            break
+    doubt += [v for v, c in zip(verdicts, given, strict=True) if not _knows(v, c)]
+    ok = not (faults or doubt) and all(part.right for part in judged)
+    worst = (doubt or verdicts)[0]
     read = source.text_of(source.file_of(f)) if diagnoses else ""
     text = message(worst, judged, diagnoses, faults, read, notes=notes, repair=repair)
     at = asked[0][1]
@@ -92,15 +105,24 @@ def _verdicts(asked: Sequence[tuple[Call, Case]], claimed: bool) -> list[Verdict
     return found
 
 
-def _told(
-    asked: Sequence[tuple[Call, Case]], verdicts: Sequence[Verdict], claimed: bool, generic: bool
-) -> list[int]:
-    """Which questions count: those of the user's points, and beside them where all is known."""
-    return [
-        k
-        for k, (each, _) in enumerate(asked)
-        if not each.beside or (generic and _knows(verdicts[k], claimed))
-    ]
+def _doubtful(verdict: Verdict, judged: Sequence[Judged]) -> bool:
+    """Whether a claim is off by no more than a few bars of floats that nothing else confirms."""
+    given = [opinion.name for opinion in verdict.opinions.values() if not opinion.abstains]
+    off = [each for part in judged for each in part.off]
+    if given != ["differences"] or not off or any(part.shape or part.together for part in judged):
+        return False
+    return all(abs(each.claimed - each.expected) <= DOUBT * each.error for each in off)
+
+
+def _left_open(verdict: Verdict, judged: Sequence[Judged]) -> Verdict:
+    """The verdict with the entry of the claim that is farthest off: neither right nor wrong."""
+    off = max((o for part in judged for o in part.off), key=lambda o: abs(o.claimed - o.expected))
+    place = f"{off.part}[{', '.join(map(str, off.index))}]" if off.index else off.part
+    words = (
+        f"{place} is claimed to be {off.claimed:.6g}; the differences say {off.expected:.6g} ± "
+        f"{off.error:.1g}: too far off to pass, too near to be called wrong"
+    )
+    return replace(verdict, verdict="undecided", notes=(words, *verdict.notes))
 
 
 def _otherwise(verdict: Verdict, point: Call) -> str:
@@ -140,14 +162,24 @@ def _with_care(case: Case, verdict: Verdict) -> Verdict:
     return read(case, [reverse(case, MORE_SAMPLES), *others])
 
 
-def _knows(verdict: Verdict, claimed: bool) -> bool:
+def _knows(verdict: Verdict, claim: Claim | None) -> bool:
     """Whether the opinions are one to lean on: a claim is itself a second beside a lonely one."""
-    alone = verdict.verdict == "undecided" and not verdict.entries
-    return verdict.verdict in SOUND or (claimed and alone and _lone_is_tight(verdict))
+    if verdict.verdict in SOUND:
+        return True
+    return claim is not None and _alone(verdict) and _lone_is_enough(verdict, claim.gradients)
 
 
-def _lone_is_tight(verdict: Verdict) -> bool:
-    """Whether a lonely opinion's bars leave nothing open, kinks aside."""
+def _alone(verdict: Verdict) -> bool:
+    """Whether one opinion was formed, and nothing is unusual but that."""
+    return verdict.verdict == "undecided" and not verdict.entries
+
+
+def _lone_is_enough(verdict: Verdict, claimed: Mapping[str, Any]) -> bool:
+    """Whether a lonely opinion leaves nothing open beside a claim, kinks aside.
+
+    Its bars are narrow, or where they are wide (an ulp of 1 - 1e-12 moves a slope by 1e-4 of it)
+    the claim is what it says as closely as narrow bars would ask for.
+    """
     if any(o.directions for o in verdict.opinions.values()):
         return all(d.slope.is_finite() for o in verdict.opinions.values() for d in o.directions)
     known = [part.gradient for part in verdict.parts.values() if part.gradient is not None]
@@ -155,16 +187,19 @@ def _lone_is_tight(verdict: Verdict) -> bool:
         return False
     sizes = [largest(e) for e in (*known, verdict.value) if e is not None]
     bar = TIGHT * max(sizes, default=0.0) or ZERO
-    return all(_tight(part, bar) for part in verdict.parts.values())
+    return all(_settled(part, claimed.get(name), bar) for name, part in verdict.parts.items())
 
 
-def _tight(part: Part, bar: float) -> bool:
-    """Whether every entry that is no kink has a narrow bar."""
+def _settled(part: Part, claim: Any, bar: float) -> bool:
+    """Whether every entry that is no kink has a narrow bar, or a claim that is as near."""
     assert part.gradient is not None
     error = np.array(part.gradient.error)
     for entry in part.entries:
         error[entry.index] = 0.0
-    return bool(np.all(error <= bar))
+    near = np.zeros(error.shape, bool)
+    if claim is not None and np.shape(claim) == error.shape:
+        near = (np.abs(claim - part.gradient.value) <= bar) & np.isfinite(error)
+    return bool(np.all((error <= bar) | near))
 
 
 def _diagnosed(
@@ -204,8 +239,8 @@ def mender(forward: Any, backward: Any, alone: Settled) -> Mender:
             except Exception:  # noqa: BLE001 - an edited program may raise anything
                 return False
 
-        with np.errstate(all="ignore"):
-            return repaired(backward, right, forward)
+        with np.errstate(all="ignore"):  # what is right but for rounding, no text can mend
+            return None if right(backward) else repaired(backward, right, forward)
 
     return mend if callable(backward) else lambda verdicts, claims: None
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
+
 from gradcheck.diagnosis import Diagnosis, words
 from gradcheck.report.underline import underlined
 from gradcheck.testing.claims import Judged, Off
@@ -17,6 +19,10 @@ PASSED = {
     "unstable-forward": "the function itself loses digits in float64 here; its gradient is right",
     "undecided": "only one opinion could be formed; the gradient given agrees with it",
 }
+CURE = (
+    "  its values as plain floats say no more of its slope here: pass arguments at which fewer",
+    "  digits cancel, or write it in NumPy alone, that exact numbers can pass through it",
+)
 FAILED = {
     "undecided": "no gradient could be established",
     "jump": "the function jumps at this point: it has no gradient there",
@@ -90,6 +96,21 @@ def _failed(verdict: Verdict) -> str:
     return FAILED[verdict.verdict]
 
 
+def _left_open(verdict: Verdict) -> Iterator[str]:
+    """Which entries the differences, alone, leave open, and what helps."""
+    mine = [opinion for opinion in verdict.opinions.values() if not opinion.abstains]
+    if verdict.verdict != "undecided" or [opinion.name for opinion in mine] != ["differences"]:
+        return
+    bars = {(n, i): e for n, g in mine[0].gradients.items() for i, e in np.ndenumerate(g.error)}
+    for name, index in sorted(bars, key=lambda place: -bars[place])[:SHOWN]:
+        value, bar = mine[0].gradients[name].value[index], bars[name, index]
+        known = f"known as {value:.6g} ± {bar:.1g}" if np.isfinite(bar) else "not known"
+        slope = mine[0].slopes.get((name, index))
+        why = f", {slope.detail}" if slope is not None else ""
+        yield f"    {_name(name, index)}: {known}{why}"
+    yield from CURE
+
+
 def _unsound(verdict: Verdict) -> Iterator[str]:
     """Why no gradient could be established, and whom the pattern blames."""
     yield f"  verdict: {verdict.verdict}"
@@ -100,6 +121,7 @@ def _unsound(verdict: Verdict) -> Iterator[str]:
     for name, opinion in verdict.opinions.items():
         if opinion.abstains:
             yield f"    {name} abstains: {opinion.abstains}"
+    yield from _left_open(verdict)
 
 
 def _wrong(part: Judged) -> Iterator[str]:

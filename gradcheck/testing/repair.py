@@ -8,7 +8,7 @@ import ast
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from dis import get_instructions
 from functools import lru_cache
 from types import CodeType, FunctionType, MethodType
@@ -57,7 +57,7 @@ def repaired(
             return found
     owner = type(backward.__self__) if isinstance(backward, MethodType) else object
     missing = (*_said(forward, (ast.Call, ast.BinOp)), *_kept(owner))
-    return _searched(backward, right, missing, until)
+    return _searched(backward, right, missing, until, _divisors(forward))
 
 
 def _kept(owner: type) -> list[str]:
@@ -102,10 +102,11 @@ def _searched(
     right: Callable[[Function], bool],
     missing: Sequence[str],
     until: float,
+    divisors: tuple[str, ...] = (),
 ) -> Repair | None:
     """The first edit of one function after which `right` says so, if it is found in time.
 
-    `missing` are expressions, not of its own, that it may lack.
+    `missing` are expressions, not of its own, that it may lack, `divisors` those of the value.
     """
     plain = getattr(backward, "__func__", backward)
     if not isinstance(plain, FunctionType) or plain.__module__.partition(".")[0] == OURS:
@@ -113,7 +114,7 @@ def _searched(
     built = _built(plain)
     if built is None or any(isinstance(n, ast.While) for n in ast.walk(built)):
         return None  # an edit might make a loop endless
-    for edit in _edits(built, plain, missing):
+    for edit in _edits(built, plain, missing, divisors):
         if time.thread_time() > until:
             return None
         changed = _changed(built, edit, plain)
@@ -193,9 +194,19 @@ def _said(function: Function | None, kinds: Any) -> list[str]:
     return sorted({text for text in texts if len(text) <= CALLED}, key=len)[:MOST]
 
 
-def _edits(built: Any, function: FunctionType, missing: Sequence[str]) -> Iterator[Edit]:
+def _divisors(function: Function | None) -> tuple[str, ...]:
+    """What a function divides by, as it is written: `np.sqrt(q.shape[-1])`."""
+    built = _built(function) if isinstance(function, FunctionType) else None
+    parts = [] if built is None else [n for n in ast.walk(built) if isinstance(n, ast.BinOp)]
+    texts = (ast.unparse(n.right) for n in parts if isinstance(n.op, ast.Div))
+    return tuple(dict.fromkeys(text for text in texts if len(text) <= CALLED))[:MOST]
+
+
+def _edits(
+    built: Any, function: FunctionType, missing: Sequence[str], divisors: tuple[str, ...]
+) -> Iterator[Edit]:
     """Every edit, those of what stands there before those that add something."""
-    words = _words(function, missing)
+    words = replace(_words(function, missing), divisors=divisors)
     body = built.body if isinstance(built, ast.FunctionDef) else [built.body]
     nodes = [n for part in body for n in ast.walk(part)]
     for node in nodes:

@@ -18,7 +18,8 @@ import numpy as np
 from gradcheck.engine.backward import RIGHT, pull
 from gradcheck.engine.tape import Node
 from gradcheck.numbers.ball import middle
-from gradcheck.opinions.floats.blackbox import line, slope_along
+from gradcheck.opinions.floats.blackbox import slope_along
+from gradcheck.opinions.floats.lines import line
 from gradcheck.opinions.opinion import Array, Case, Direction
 from gradcheck.opinions.reverse import once
 from gradcheck.verdict.consult import Verdict

@@ -236,6 +236,11 @@ def _(c, x):
     return np.repeat(np.repeat(c, 2, axis=0), 2, axis=1)
 
 
+@wrong("max pooling, meaned", "max pooling", MASK)
+def _(c, x):
+    return np.repeat(np.repeat(c, 2, axis=0), 2, axis=1) / 4
+
+
 @wrong("mean pooling, not divided", "mean pooling", SUM | {"coefficient-slip"} | CHAIN)
 def _(c, x):
     return np.repeat(np.repeat(c, 2, axis=0), 2, axis=1)

@@ -47,3 +47,46 @@ def test_few_disturbed_runs_accuse_nobody(count, scale, seed):
     wrong = z / scale
     with pytest.raises(GradientError):
         assert_vjp(forward, lambda g, x: backward(g, x, slip=0.5), wrong)
+
+
+def floats_alone(function):
+    """The same, of plain arrays only: what a compiled function does."""
+
+    def compiled(*args):
+        if any(type(a) is not np.ndarray or a.dtype != np.float64 for a in args):
+            raise TypeError("floats only")
+        return function(*args)
+
+    return compiled
+
+
+POINTS = np.array([0.7, 1.3, 2.1])
+
+
+@pytest.mark.parametrize(
+    "off",
+    [
+        lambda x: 1 + 0.02 * np.sin(1e6 * x),
+        lambda x: 1 + 0.01 * np.sin(1e10 * x),
+        lambda x: np.where(x > POINTS * (1 - 1e-5), 1.01, 1.0),
+    ],
+    ids=["a wave", "a fast wave", "a branch beside the point"],
+)
+@pytest.mark.parametrize("forward", [np.sin, floats_alone(np.sin)], ids=["traced", "a black box"])
+def test_what_is_uneven_but_does_not_jump_everywhere_is_no_rounding(forward, off):
+    """A wave moves as little from float to float as they differ, a branch jumps once."""
+    with pytest.raises(GradientError):
+        assert_vjp(forward, floats_alone(lambda c, x: c * np.cos(x) * off(x)), POINTS)
+
+
+@pytest.mark.parametrize("forward", [np.sin, floats_alone(np.sin)], ids=["traced", "a black box"])
+def test_digits_lost_inside_a_backward_are_told(forward):
+    """Float32 inside: right as far as it goes, with a bar; a thousandth more is caught."""
+
+    def coarse(c, x):
+        return (c * np.cos(x.astype(np.float32))).astype(np.float64)
+
+    told = assert_vjp(forward, floats_alone(coarse), POINTS).message
+    assert "the formula loses digits here" in told
+    with pytest.raises(GradientError):
+        assert_vjp(forward, floats_alone(lambda c, x: 1.001 * coarse(c, x)), POINTS)

@@ -14,9 +14,9 @@ UNNAMED = {  # what has another name than those, or none
     "tanh, plus", "sqrt, two above", "leaky slope", "silu, product rule", "softplus as relu",
     "cotangent twice", "logsumexp, exp", "cross-entropy, no label", "variance, no ddof",
     "gradients swapped", "outer, swapped", "inverse, no transpose", "kernel not flipped",
-    "batch norm, no n", "attention, not scaled", "convolution, off by one",
+    "batch norm, no n", "convolution, off by one",
     "flip", "rms norm, square for cube", "glu, halves swapped", "gelu, the other formula",
-    "multi-head, cotangent lost", "multi-head, factor", "lstm, gates swapped",
+    "multi-head, cotangent lost", "lstm, gates swapped",
 }  # fmt: skip
 SAMPLE = list(WRONG)[::6]
 

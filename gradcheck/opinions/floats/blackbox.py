@@ -1,16 +1,17 @@
 """Finite differences of a program that only takes floats, and directions for large ones."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any
 
 import numpy as np
 from flint import arb
 
+from gradcheck.opinions.floats.entries import looked_at, loudness, within
 from gradcheck.opinions.floats.glance import glance
+from gradcheck.opinions.floats.lines import Along, line, value_of
 from gradcheck.opinions.floats.scan import Scanned, scan
 from gradcheck.opinions.opinion import (
     Array,
@@ -28,7 +29,6 @@ from gradcheck.opinions.opinion import (
 EPSILON = float(np.finfo(np.float64).eps)
 DIRECTIONS = 8
 ENTRIES = 400
-SHORT = 16  # entries up to which each is scanned, whatever a glance says
 LENGTHS = (1.0, 2.0**-6, 2.0**-10)  # of a glance: nearer where networks of relus bend within
 GLANCED = 1e-6  # of the steepest slope: the widest bar that settles anything
 ENOUGH = 1e-7  # the same: narrow enough not to look nearer
@@ -38,8 +38,6 @@ STIR = 1e-3  # of an entry: what would show if it had any influence in float64
 HEARD = 4  # times the noise of a scan, an rms of differences: nearly all of a normal distribution
 SPREAD = math.sqrt(12)  # the width over which even draws have a mean square of 1
 MOST = SPREAD / 2  # of an input's size: the largest entry of a direction
-
-Along = Mapping[str, Array]
 
 
 def black_box(case: Case, because: str, count: int = DIRECTIONS) -> Opinion:
@@ -197,65 +195,21 @@ def slope_along(case: Case, along: Along) -> Direction:
     return Direction(along, slope, kind)
 
 
-def value_of(case: Case, inputs: Mapping[str, Array]) -> Any:
-    with np.errstate(all="ignore"):
-        return case.function("float", inputs)
-
-
-def line(case: Case, along: Along) -> Callable[[float], float]:
-    """The contracted value as a function of a step along a direction.
-
-    The moved inputs lie in the same memory at every step, or large ones would cost time.
-    """
-    moves = {
-        name: (np.asarray(case.inputs[name], dtype=np.float64), u, np.empty(u.shape))
-        for name, u in along.items()
-    }
-    inputs = {
-        name: moves[name][-1] if name in moves else np.array(values, dtype=np.float64)
-        for name, values in case.inputs.items()
-    }
-
-    def at(step: float) -> float:
-        for still, u, moved in moves.values():
-            np.multiply(u, step, out=moved, dtype=np.float64)
-            np.add(moved, still, out=moved)
-        out = contracted(value_of(case, inputs), case.cotangent)
-        if np.size(out) != 1:
-            raise NotScalar(f"the value has the shape {np.shape(out)}; a cotangent is needed")
-        return float(np.asarray(out).item())
-
-    return at
-
-
 def _each(
     case: Case,
 ) -> tuple[dict[str, Estimate], dict[tuple[str, tuple[int, ...]], Slope], float]:
     """The slope at every entry of every wrt input, and the loudest noise that was heard."""
-    gradients, slopes, noise = {}, {}, 0.0
-    for name in case.wrt:
-        found = np.empty(np.shape(case.inputs[name]), dtype=object)
-        for index in np.ndindex(found.shape):
-            f, x = of_entry(case, name, index)
-            quick = glance(f, x, max(1.0, abs(x))) if case.size() > SHORT else None
-            seen = quick or scan(f, x)
-            found[index], slope = _ball(seen)
-            noise = max(noise, seen.noise)
-            if slope is not None:
-                slopes[name, index] = slope
-        gradients[name] = estimate(found)
-    return gradients, slopes, noise
-
-
-def of_entry(
-    case: Case, name: str, index: tuple[int, ...]
-) -> tuple[Callable[[float], float], float]:
-    """The contracted value as a function of one entry of an input, and where that entry stands."""
-    values = np.asarray(case.inputs[name])
-    unit = np.zeros(values.shape)
-    unit[index] = 1.0
-    at = float(values[index])
-    return _shifted(line(case, {name: unit}), at), at
+    places = [(name, i) for name in case.wrt for i in np.ndindex(np.shape(case.inputs[name]))]
+    found = {place: looked_at(case, *place) for place in places}
+    loud = loudness(list(found.values()))
+    gradients = {name: np.empty(np.shape(case.inputs[name]), dtype=object) for name in case.wrt}
+    slopes = {}
+    for (name, index), looked in found.items():
+        gradients[name][index], slope = _ball(within(looked, loud))
+        if slope is not None:
+            slopes[name, index] = slope
+    noise = max((looked.seen.noise for looked in found.values()), default=0.0)
+    return {name: estimate(balls) for name, balls in gradients.items()}, slopes, noise
 
 
 def flat_at(case: Case, name: str, index: tuple[int, ...]) -> bool:
@@ -277,16 +231,11 @@ def unseen(case: Case, name: str, index: tuple[int, ...]) -> float:
     return EPSILON * float(np.max(np.abs(value * weights), initial=0.0)) / (STIR * size)
 
 
-def _shifted(along: Callable[[float], float], x: float) -> Callable[[float], float]:
-    """The same function in terms of the entry itself."""
-    return lambda at: along(at - x)
-
-
 def _ball(seen: Scanned) -> tuple[arb, Slope | None]:
     """A scanned slope as a ball; unresolved ones become balls that hold no number."""
     known = math.isfinite(seen.value) and math.isfinite(seen.error)
     ball = arb(seen.value, seen.error) if known else arb(0, math.inf)
-    if seen.kind in ("smooth", "unresolved"):
+    if seen.kind == "smooth":
         return ball, None
     slope = Slope(seen.kind, seen.left, seen.right, seen.detail)
-    return (ball if seen.kind == "one-sided" else arb.nan()), slope
+    return (ball if seen.kind in ("one-sided", "unresolved") else arb.nan()), slope

@@ -24,10 +24,10 @@ from gradcheck.opinions.floats.blackbox import (
     LENGTHS,
     SPREAD,
     size_of,
-    value_of,
     valued,
 )  # fmt: skip
 from gradcheck.opinions.floats.glance import HEARD, STEPS, glance
+from gradcheck.opinions.floats.lines import value_of
 from gradcheck.opinions.floats.richardson import EPS, TINY
 from gradcheck.opinions.opinion import Array, Case, Direction, Opinion, contracted
 

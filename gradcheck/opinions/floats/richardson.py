@@ -27,6 +27,7 @@ WINDOW = 6
 GOLDEN = (math.sqrt(5) - 1) / 2
 SAFETY = 2.0
 CLEAR = 64  # units of rounding above which a rise of f is one of f's own
+UNITS = 1024  # of rounding that a value may carry by itself: exp makes at most 745 of one
 STEEPEST = 0.02, 0.9995  # the powers of h that are told from a jump (h^0) and from a slope (h^1)
 
 
@@ -134,6 +135,16 @@ def scatter(f0: float, steps: Rungs, values: Rungs) -> Rungs:
 def rounding(f0: float, values: Rungs) -> Rungs:
     """One unit in the last place of the larger of f(x) and f(x ± h), and never exactly nothing."""
     return EPS * np.fmax(np.abs(values), abs(f0)) + TINY
+
+
+def carried(noise: float, f0: float, values: Rungs) -> Rungs:
+    """What each value carries: the noise that was heard beside x, and as many units of its own.
+
+    Where f grows by powers of ten the noise of `exp(sum(log(x)))` grows with it. More units than
+    UNITS are what is left of a difference, whose noise stays what it is.
+    """
+    units = noise / (EPS * abs(f0) + TINY)
+    return np.fmax(noise, (units if 1 < units <= UNITS else 1.0) * rounding(f0, values))
 
 
 def jump_at(f0: float, steps: Rungs, values: Rungs) -> float:
@@ -278,7 +289,7 @@ def slope_to(side: Side, f0: float) -> Rungs:
 def one_sided(side: Side, f0: float, noise: float, length: float) -> Limit:
     """The one-sided derivative; errors run in h, h^2, ..."""
     quotients = slope_to(side, f0)
-    heard = 2 * np.fmax(noise, rounding(f0, side.values)) / side.steps
+    heard = 2 * carried(noise, f0, side.values) / side.steps
     unheard = misplaced(length / side.steps, quotients)
     return settle(side.steps, quotients, heard, unheard, 1)
 
@@ -289,7 +300,7 @@ def two_sided(left: Side, right: Side, f0: float, noise: float, length: float) -
     from_left, from_right = slope_to(left, f0), slope_to(right, f0)
     quotients = (a * from_right + b * from_left) / (a + b)
     largest = np.fmax(np.abs(left.values), np.abs(right.values))
-    heard = 2 * np.fmax(noise, rounding(f0, largest)) / (a + b)
+    heard = 2 * carried(noise, f0, largest) / (a + b)
     unheard = misplaced(2 * length / (a + b), quotients)
     return settle((a + b) / 2, quotients, heard, unheard, 2)
 
@@ -303,6 +314,6 @@ def misplaced(lengths_a_step: Rungs, slope: Rungs) -> Rungs:
 def gap_seen(left: Side, right: Side, f0: float, noise: float, gap: float) -> bool:
     """Whether the slopes to both sides differ by this gap on the finest rung that could tell."""
     largest = np.fmax(np.abs(left.values), np.abs(right.values))
-    telling = 4 * np.fmax(noise, rounding(f0, largest)) / right.steps < abs(gap) / 8
+    telling = 4 * carried(noise, f0, largest) / right.steps < abs(gap) / 8
     apart = (slope_to(right, f0) - slope_to(left, f0))[int(np.argmax(telling))]
     return bool(telling.any() and abs(apart - gap) < abs(gap) / 2)

@@ -20,6 +20,7 @@ from gradcheck.opinions.floats.richardson import (
     Rungs,
     Samples,
     Side,
+    carried,
     gap_seen,
     jump_at,
     ladder,
@@ -28,7 +29,6 @@ from gradcheck.opinions.floats.richardson import (
     quiet_noise,
     restless,
     rise,
-    rounding,
     sampled,
     scatter,
     two_sided,
@@ -74,6 +74,7 @@ class Finding:
     trouble: Trouble = ""
     slope: float = NAN
     detail: str = ""
+    jump: float = 0.0
 
 
 def scan(f: Function, x: float, *, scale: float | None = None) -> Scanned:
@@ -101,8 +102,11 @@ def look(samples: Samples, steps: Rungs) -> Scanned:
         steps = np.concatenate((steps, steps[-1] * 2.0 ** np.arange(1, 13)))
     left, right = sampled(samples, -1, steps), sampled(samples, 1, steps)
     findings = examine(samples, left), examine(samples, right)
+    stray = stray_value(*findings)
+    if stray:
+        findings = Finding(), Finding()
     sound = [s for s, found in zip((left, right), findings, strict=True) if not found.trouble]
-    noise = noise_near(samples, sound)
+    noise = max(noise_near(samples, sound), stray)
     if math.isinf(noise):
         return Scanned("unresolved", detail="f jumps again and again around x")
     return replace(verdict(samples, (left, right), findings, noise), noise=noise)
@@ -121,13 +125,22 @@ def examine(samples: Samples, side: Side) -> Finding:
         return Finding("outside")
     if jump := jump_at(f0, side.steps[:12], side.values[:12]):
         small = abs(jump) <= SMALL_STEP * max(1.0, samples.largest())
-        return Finding("rounding" if small else "jump", NAN, f"f(x{hand}0) - f(x) = {jump:.6g}")
+        words = f"f(x{hand}0) - f(x) = {jump:.6g}"
+        return Finding("rounding" if small else "jump", NAN, words, jump)
     if power := power_at(f0, side.steps[:16], side.values[:16]):
         slope = math.copysign(INF, side.sign * (side.values[0] - f0))
         return Finding("vertical", slope, f"f(x{hand}h) - f(x) ~ h^{power:.3f}")
     if len(side.steps) > 24 and restless(f0, side.steps[:25], side.values[:25]):
         return Finding("restless", NAN, f"(f(x{hand}h) - f(x))/h does not settle")
     return Finding()
+
+
+def stray_value(left: Finding, right: Finding) -> float:
+    """How far f(x) alone lies off what it is on both sides, where that is by rounding; else 0."""
+    if not left.trouble == right.trouble == "rounding":
+        return 0.0
+    alike = abs(left.jump - right.jump) <= 1e-2 * abs(left.jump)
+    return 2 * abs(left.jump) if alike else 0.0
 
 
 def noise_near(samples: Samples, sides: list[Side]) -> float:
@@ -139,7 +152,7 @@ def noise_near(samples: Samples, sides: list[Side]) -> float:
     scatters = [scatter(samples.here(), side.steps, side.values) for side in sides]
     noise = max(quiet_noise(scatters), EPS * abs(samples.here()))
     for side, scattered in zip(sides, scatters, strict=True):
-        ulps = rounding(samples.here(), side.values)[2:]
+        ulps = carried(noise, samples.here(), side.values)[2:]
         while found := rise(scattered, ulps, noise):
             louder = noise_behind(samples, side, found, noise)
             if louder <= noise:
@@ -153,7 +166,7 @@ def noise_behind(samples: Samples, side: Side, found: Rise, noise: float) -> flo
     if 0 < found.plateau <= 16 * noise:
         return found.plateau
     height, place = break_behind(samples, side, found)
-    if height <= 16 * EPS * max(abs(samples.here()), abs(samples(place))):
+    if height <= 16 * carried(noise, samples.here(), np.array([samples(place)]))[0]:
         return 0.0
     if height <= SMALL_STEP * max(1.0, samples.largest()):
         return max(2 * height, found.plateau if found.plateau <= 16 * height else 0.0)
