@@ -4,11 +4,13 @@ from gradcheck.engine.anomaly import detect_anomaly, set_detect_anomaly
 from gradcheck.engine.autograd import backward, grad, tensor
 from gradcheck.engine.function import Function, once_differentiable
 from gradcheck.engine.layers import Linear
-from gradcheck.engine.losses import MSELoss
+from gradcheck.engine.losses import CrossEntropyLoss, MSELoss
 from gradcheck.engine.optimizers import SGD, Adam
 from gradcheck.engine.recording import (
+    enable_grad,
     is_grad_enabled,
     no_grad,
+    set_grad_enabled,
     watched,
 )
 from gradcheck.engine.tensor import Tensor
@@ -16,17 +18,20 @@ from gradcheck.engine.tensor import Tensor
 __all__ = [
     "SGD",
     "Adam",
+    "CrossEntropyLoss",
     "Function",
     "Linear",
     "MSELoss",
     "Tensor",
     "backward",
     "detect_anomaly",
+    "enable_grad",
     "grad",
     "is_grad_enabled",
     "no_grad",
     "once_differentiable",
     "set_detect_anomaly",
+    "set_grad_enabled",
     "tensor",
     "watched",
 ]
