@@ -9,7 +9,7 @@ from gradcheck.ops.activations import logsigmoid, softplus
 from gradcheck.ops.composed.picking import seen
 from gradcheck.ops.composed.products import pairwise_distance
 from gradcheck.ops.exponential import xlogy
-from gradcheck.ops.losses import reduced
+from gradcheck.ops.losses import reduced, refuse_old
 from gradcheck.ops.row import Example, composed
 
 PAIR = {"a": (2, 3), "b": (2, 3)}
@@ -18,11 +18,6 @@ SIGNS = {"a": (3,), "b": (3,), "y": [1.0, -1.0, 1.0]}
 
 def _above_zero(x: Any) -> Any:
     return np.maximum(x, 0.0)
-
-
-def _refuse_old(size_average: Any, reduce: Any) -> None:
-    if size_average is not None or reduce is not None:
-        raise TypeError("size_average= and reduce= are PyTorch's old words: write reduction=")
 
 
 @composed(example=Example("kl_div(a, b * b)", PAIR))
@@ -35,7 +30,7 @@ def kl_div(
     log_target: bool = False,
 ) -> Any:
     """Target (log target - x), x being logarithms; "batchmean" divides by the first axis."""
-    _refuse_old(size_average, reduce)
+    refuse_old(size_average, reduce)
     entropy = np.exp(target) * target if log_target else xlogy(target, target)
     losses = entropy - (np.exp(target) if log_target else target) * x
     if reduction == "batchmean":
@@ -48,7 +43,7 @@ def soft_margin_loss(
     x: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Any:
     """log(1 + exp(-y x))."""
-    _refuse_old(size_average, reduce)
+    refuse_old(size_average, reduce)
     return reduced(softplus(-target * x), reduction)
 
 
@@ -63,7 +58,7 @@ def margin_ranking_loss(
     reduction: str = "mean",
 ) -> Any:
     """max(0, -y (a - b) + margin)."""
-    _refuse_old(size_average, reduce)
+    refuse_old(size_average, reduce)
     return reduced(_above_zero(-target * (input1 - input2) + margin), reduction)
 
 
@@ -77,7 +72,7 @@ def hinge_embedding_loss(
     reduction: str = "mean",
 ) -> Any:
     """X where y is 1, max(0, margin - x) where it is -1."""
-    _refuse_old(size_average, reduce)
+    refuse_old(size_average, reduce)
     target = seen(target)
     apart = np.where(target == 1, 0.0, _above_zero(margin - x))
     return reduced(apart + np.where(target == -1, 0.0, x), reduction)
@@ -94,7 +89,7 @@ def cosine_embedding_loss(
     reduction: str = "mean",
 ) -> Any:
     """1 - cos where y is 1, max(0, cos - margin) where it is -1; PyTorch's eps of 1e-12."""
-    _refuse_old(size_average, reduce)
+    refuse_old(size_average, reduce)
     squares = (np.sum(v * v, axis=-1) + 1e-12 for v in (input1, input2))
     first, second = squares
     cos = np.sum(input1 * input2, axis=-1) / np.sqrt(first * second)
@@ -120,7 +115,7 @@ def triplet_margin_loss(
     reduction: str = "mean",
 ) -> Any:
     """max(0, d(anchor, positive) - d(anchor, negative) + margin)."""
-    _refuse_old(size_average, reduce)
+    refuse_old(size_average, reduce)
     near, far = (pairwise_distance(anchor, v, p, eps) for v in (positive, negative))
     if swap:
         far = np.minimum(far, pairwise_distance(positive, negative, p, eps))
@@ -139,7 +134,7 @@ def poisson_nll_loss(
     reduction: str = "mean",
 ) -> Any:
     """exp(x) - y x, or x - y log(x + eps); with `full` Stirling's term where y > 1."""
-    _refuse_old(size_average, reduce)
+    refuse_old(size_average, reduce)
     losses = np.exp(x) - target * x if log_input else x - target * np.log(x + eps)
     if full:
         large = seen(target) > 1
@@ -176,7 +171,7 @@ def multilabel_soft_margin_loss(
     reduction: str = "mean",
 ) -> Any:
     """The mean over classes of the logistic losses."""
-    _refuse_old(size_average, reduce)
+    refuse_old(size_average, reduce)
     losses = -(target * logsigmoid(x) + (1 - target) * logsigmoid(-x))
     losses = losses if weight is None else losses * weight
     return reduced(np.sum(losses, axis=-1) / np.shape(x)[-1], reduction)
@@ -194,7 +189,7 @@ def multi_margin_loss(
     reduction: str = "mean",
 ) -> Any:
     """The mean over wrong classes of max(0, margin - x_right + x_wrong)^p."""
-    _refuse_old(size_average, reduce)
+    refuse_old(size_average, reduce)
     single = np.ndim(x) < 2
     x = np.reshape(x, (1, -1)) if single else x
     rows, right = np.arange(np.shape(x)[0]), np.reshape(seen(target), (-1,))
