@@ -107,12 +107,11 @@ def expression(p: Cursor, rank: int) -> ast.expr:
 def _alone(p: Cursor, rank: int) -> ast.expr | None:
     """A number or a name that nothing belongs to, as most operands are; None for all else."""
     token, after = p.here, p.look(1)
-    if after.kind == "op":
-        if BINARY[after.text][0] >= rank if after.text in BINARY else after.text != ")":
-            return None
-    elif after.kind != "end":
-        return None
-    if p.depth >= DEPTH:
+    if after.text in BINARY:
+        ends = BINARY[after.text][0] < rank
+    else:
+        ends = after.text == ")" or after.kind == "end"
+    if not ends or p.depth >= DEPTH:
         return None
     if token.kind == "number" and token.text.isdigit():
         p.move(1)

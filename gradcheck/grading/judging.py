@@ -2,6 +2,7 @@
 
 from collections.abc import Set
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from gradcheck.answers import Formula, Plain, misfit, read_answer
@@ -57,12 +58,12 @@ def _as_it_stands(
     key: Key, part: Part, answer: Any, student: str = "", *, diagnose: bool = True
 ) -> Judgement:
     """Judge one answer to one part by its usual reading."""
-    worth = key.problem.points * part.weight
-    drawn = key.problem.variant
-    base = Judgement(student, key.problem.id, part.name, answer, "", 0.0, worth, variant=drawn)
+    worth, drawn = key.problem.points * part.weight, key.problem.variant
+    blank = partial(Judgement, student, key.problem.id, part.name, answer, variant=drawn)
     if answer is None:
-        return replace(base, verdict="missing")
+        return blank("missing", 0.0, worth)
     if key.run is not None:
+        base = blank("", 0.0, worth)
         try:
             return of_a_run(base, key, part, diagnose)
         except FAILURES as error:
@@ -74,8 +75,8 @@ def _as_it_stands(
         ready = None if isinstance(read, Plain) else readings(key.scope, read)
         _not_the_answer_itself(key, part, frozenset() if ready is None else ready.names)
     except TextError as error:
-        return replace(base, verdict="invalid", remarks=(str(error),))
-    base = replace(base, understood=understood(read), remarks=notes(read))
+        return blank("invalid", 0.0, worth, remarks=(str(error),))
+    base = blank("", 0.0, worth, understood=understood(read), remarks=notes(read))
     if ready is None:
         return said(base, "wrong", "a number or a formula is due, no other kind of value")
     if isinstance(read, Formula) and not isinstance(ready.pieces, Line):
