@@ -167,8 +167,10 @@ def numeric(value: Any, what: str) -> Array:
     if array.dtype.kind == "c":
         raise TypeError(f"{what} is complex: {COMPLEX}")
     if array.dtype.kind not in "fiub":
+        held = f" of dtype {array.dtype}" if isinstance(value, np.ndarray) else ""
         raise TypeError(
-            f"{what} was expected to be a number or an array, {type(value).__name__} came"
+            f"{what} was expected to be a number or an array of them, {type(value).__name__}{held} "
+            "came"
         )
     return array
 
