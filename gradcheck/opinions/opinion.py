@@ -116,7 +116,7 @@ class Estimate:
         if self._floats is None:
             return self._read(middle)
         value, error = self._floats
-        return np.asarray(np.where(np.isfinite(error), value, np.nan))
+        return _where_finite(error, value, np.nan)
 
     @cached_property
     def error(self) -> Array:
@@ -124,7 +124,7 @@ class Estimate:
         if self._floats is None:
             return self._read(radius)
         value, error = self._floats
-        return np.asarray(np.where(np.isfinite(value), error, np.inf))
+        return _where_finite(value, error, np.inf)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -139,6 +139,12 @@ class Estimate:
     def _read(self, read: Callable[[arb], float]) -> Array:
         flat = [read(ball) for ball in self.balls.flat]
         return np.array(flat, dtype=np.float64).reshape(self.balls.shape)
+
+
+def _where_finite(known: Array, given: Array, otherwise: float) -> Array:
+    """What is given, where something is known."""
+    finite = np.isfinite(known)
+    return given if np.all(finite) else np.asarray(np.where(finite, given, otherwise))
 
 
 def estimate(values: Any, errors: Any = None) -> Estimate:

@@ -6,7 +6,7 @@ round, but what they moved is added up later: that is why the first cotangent is
 scalar's cotangent is exactly 1.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from gradcheck.opinions.rows import by_rows, stacked
 from gradcheck.opinions.tape import gradients_at, leaves_of, seed_of
 from gradcheck.ops.row import Op
 
+Run = tuple[Array, dict[str, Array]]  # the value, and the gradients by name
 LINEAR = 1e-3  # of a number: what rounding may move while a few samples still tell how far
 HUMBLE = 16.0
 LEAVES_THE_TAPE = "plain numbers are taken out of tensors (.item(), .tolist(), deepcopy)"
@@ -32,29 +33,48 @@ LEAVES_THE_TAPE = "plain numbers are taken out of tensors (.item(), .tolist(), d
 @by_rows
 def reverse(case: Case, samples: int = SAMPLES) -> Opinion:
     """Value and gradients by the tape, with bars; abstains where the program refuses tensors."""
+    return reverse_each([case], samples)[0]
+
+
+def reverse_each(cases: Sequence[Case], samples: int) -> list[Opinion]:
+    """The opinion on each of some questions that differ in their cotangent alone.
+
+    The program runs forward once for all of them, and once for each disturbed run of all.
+    """
     try:
         with np.errstate(all="ignore"):
             before = TAKEN[0]
-            value, gradients = once(case)
+            found = _runs(cases)
             taken = TAKEN[0] > before
-            rng = np.random.default_rng(case.seed)
-            runs = [_disturbed(case, rng) for _ in range(samples)]
+            rng = np.random.default_rng(cases[0].seed)
+            disturbed = [_disturbed(cases, rng) for _ in range(samples)]
     except NotScalar:
         raise
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
-        return Opinion("reverse", abstains=reason(error))
+        return [Opinion("reverse", abstains=reason(error))] * len(cases)
+    method = LEAVES_THE_TAPE if taken else ""
+    return [
+        _opinion(method, *run, others)
+        for run, others in zip(found, zip(*disturbed, strict=True), strict=True)
+    ]
+
+
+def _opinion(
+    method: str, value: Array, gradients: Mapping[str, Array], others: Sequence[Run]
+) -> Opinion:
+    """One run, with bars from the disturbed ones."""
     return Opinion(
         "reverse",
-        method=LEAVES_THE_TAPE if taken else "",
-        value=estimate(value, _bar(value, [run[0] for run in runs])),
+        method=method,
+        value=estimate(value, _bar(value, [run[0] for run in others])),
         gradients={
-            name: estimate(g, _bar(g, [run[1][name] for run in runs]))
+            name: estimate(g, _bar(g, [run[1][name] for run in others]))
             for name, g in gradients.items()
         },
     )
 
 
-def once(case: Case, verbs: Verbs = RIGHT, rng: Any = None) -> tuple[Array, dict[str, Array]]:
+def once(case: Case, verbs: Verbs = RIGHT, rng: Any = None) -> Run:
     """One forward and one backward pass: the bare value, and the gradient of each wrt input.
 
     Of a case with rows there is one of each for every row.
@@ -62,16 +82,25 @@ def once(case: Case, verbs: Verbs = RIGHT, rng: Any = None) -> tuple[Array, dict
     if case.rows is not None:
         found = [once(row, verbs, rng) for row in case.each_row()]
         return found[0][0], stacked(case, [gradients for _, gradients in found])
+    return _runs([case], verbs, rng)[0]
+
+
+def _runs(cases: Sequence[Case], verbs: Verbs = RIGHT, rng: Any = None) -> list[Run]:
+    """One forward pass, and a backward pass for the cotangent of each case."""
+    case = cases[0]
     values = case.floats()
     if rng is not None:
         values = {name: v * noise(rng, v.shape) for name, v in values.items()}
     leaves = leaves_of(case, values)
     out = case.function("tensor", leaves)
     value = np.asarray(bare(out), dtype=np.float64)
-    seed = seed_of(value, case.cotangent)
+    seeds = [seed_of(value, each.cotangent) for each in cases]
     tracked = isinstance(out, Tensor) and out.requires_grad
-    landed = walk([(out._step(), seed)], verbs=verbs) if tracked else {}
-    return value, gradients_at(leaves, landed, case.wrt)
+    found = []
+    for left, seed in zip(reversed(range(len(seeds))), seeds, strict=True):
+        landed = walk([(out._step(), seed)], verbs=verbs, retain=left > 0) if tracked else {}
+        found.append((value, gradients_at(leaves, landed, case.wrt)))
+    return found
 
 
 def twice(case: Case, name: str) -> float:
@@ -85,7 +114,9 @@ def twice(case: Case, name: str) -> float:
     return 0.0 if second is None else float(bare(second))
 
 
-def _disturbed(case: Case, rng: Any) -> tuple[Array, Mapping[str, Array]]:
+def _disturbed(cases: Sequence[Case], rng: Any) -> list[Run]:
+    alone = cases[0].cotangent is None
+
     def disturb(row: Op, y: Any) -> Any:
         return y * noise(rng, np.shape(y)) if row.rounds and np.asarray(y).dtype.kind == "f" else y
 
@@ -94,23 +125,27 @@ def _disturbed(case: Case, rng: Any) -> tuple[Array, Mapping[str, Array]]:
         return piece * noise(rng, np.shape(piece)) if node.op.rounds else piece
 
     def noisy_seed(root: Step, g: Any) -> Any:
-        return g if case.cotangent is None else g * noise(rng, np.shape(g))
+        return g if alone else g * noise(rng, np.shape(g))
 
     verbs = replace(RIGHT, seed=noisy_seed, pull=noisy_pull)
     with watched(disturb=disturb):
-        value, gradients = once(case, verbs, rng)
-        if np.all(np.isfinite(value)):
-            return value, gradients
-        return once(case, verbs)  # a disturbed exponent of a negative number gives no number
+        found = _runs(cases, verbs, rng)
+        if np.all(np.isfinite(found[0][0])):
+            return found
+        return _runs(cases, verbs)  # a disturbed exponent of a negative number gives no number
 
 
-def _bar(value: Array, runs: list[Array]) -> Array:
+def _bar(value: Array, runs: Sequence[Array]) -> Array:
     """The spread of the disturbed runs and the value's own rounding; infinite if none is told.
 
     Where rounding moves more than a thousandth of the number, few samples say little of how far it
     can go.
     """
     with np.errstate(all="ignore"):
-        bar = spread(value, runs) + 2 * EPSILON * np.abs(value)
-        bar = np.where(bar > LINEAR * np.abs(value), HUMBLE * bar, bar)
-    return np.where(np.isfinite(bar), bar, np.inf)
+        size = np.abs(value)
+        bar = spread(value, runs) + 2 * EPSILON * size
+        wide = bar > LINEAR * size
+        if np.any(wide):
+            bar = np.where(wide, HUMBLE * bar, bar)
+    finite = np.isfinite(bar)
+    return bar if np.all(finite) else np.where(finite, bar, np.inf)

@@ -27,7 +27,7 @@ def noise(rng: np.random.Generator, shape: tuple[int, ...], unit: float = EPSILO
 
     Drawn from a random place of a long row of draws, which begins anew where it ends.
     """
-    count, start = math.prod(shape), int(rng.integers(LONG))
+    count, start = math.prod(shape), int(rng.random() * LONG)
     row = _draws(unit)
     found = row[start : start + count] if start + count <= len(row) else _around(row, start, count)
     return found.reshape(shape)
@@ -54,6 +54,9 @@ def spread(value: Array, runs: Sequence[Array]) -> Array:
     tells anything.
     """
     with np.errstate(all="ignore"):
-        deviations = np.array([np.abs(run - value) for run in runs])
-        deviations[~np.isfinite(deviations)] = np.nan
-        return np.asarray(SAFETY * np.fmax.reduce(deviations, axis=0))
+        deviations = [np.abs(run - value) for run in runs]
+        widest = np.maximum.reduce(deviations) if len(deviations) > 1 else deviations[0]
+        if not np.all(np.isfinite(widest)):
+            told = [np.where(np.isfinite(each), each, np.nan) for each in deviations]
+            widest = np.fmax.reduce(told)
+        return np.asarray(SAFETY * widest)

@@ -1,13 +1,13 @@
 """Assertions for test suites: `assert_gradient` and `assert_vjp` on unmodified NumPy functions."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from gradcheck.opinions.opinion import Array, Case
+from gradcheck.opinions.opinion import Case
 from gradcheck.testing.blind import beside, hidden
 from gradcheck.testing.call import Call, call, signed
 from gradcheck.testing.claims import RTOL
@@ -67,9 +67,8 @@ def check(
     if gradient is not None:
         f, args, gradient = in_its_floats(f, args, gradient)
     claim = gradient if callable(gradient) else None
-    alone, points, wrt, arranged = _arranged(f, claim, (args, *at), wrt, kwargs, scalar=True)
+    alone, calls, arranged = _arranged(f, claim, (args, *at), wrt, kwargs, scalar=True)
     try:
-        calls = [call(alone.forward, point, wrt) for point in points]
         faults = tuple(dict.fromkeys(fault for each in calls for fault in impure(each)))
         calls += _beside(calls, seed) if claim is not None else []
         asked = [(each, each.case(seed + k)) for k, each in enumerate(calls)]
@@ -146,23 +145,24 @@ def _vjp(
     kwargs: Mapping[str, Any] = NONE,
 ) -> Result:
     """A backward pass judged, and nothing raised."""
-    alone, points, wrt, _ = _arranged(forward, backward, (args, *at), wrt, kwargs, scalar=False)
+    alone, calls, _ = _arranged(forward, backward, (args, *at), wrt, kwargs, scalar=False)
     try:
-        calls = [call(alone.forward, point, wrt) for point in points]
-        calls = [_with_all_that_came(each, alone.backward, seed) for each in calls]
-        calls += _beside(calls, seed)
-        asked, claims, faults = _asked(alone.backward, calls, seed)
-        once, notes = tuple(dict.fromkeys(faults)), _told(alone, calls[0])
+        assert alone.backward is not None
+        all_of = _Asked(alone.backward, seed, np.random.default_rng(seed))
+        calls = [all_of.ask(each, all_that_comes=True) for each in calls]
+        for each in _beside(calls, seed):
+            all_of.ask(each, all_that_comes=False)
+        once, notes = tuple(dict.fromkeys(all_of.faults)), _told(alone, calls[0])
         mend = mender(forward, backward, alone)
-        return found(forward, asked, claims, rtol, once, notes=notes, mend=mend)
+        return found(forward, all_of.asked, all_of.claims, rtol, once, notes=notes, mend=mend)
     finally:
         alone.kept.put_back()
 
 
 def _arranged(
     f: Any, backward: Any, points: Extra, wrt: Any, kwargs: Mapping[str, Any], *, scalar: bool
-) -> tuple[Settled, Extra, Any, Callable[[Any], Any]]:
-    """Both functions without a memory and of plain arrays; the points, wrt and claims so too."""
+) -> tuple[Settled, list[Call], Callable[[Any], Any]]:
+    """Both functions without a memory and of plain arrays; the calls of one and claims so too."""
     layout = laid_out(f, points[0], kwargs) if callable(f) else None
     like: Callable[[Any], Any] = _same
     arranged: Callable[[Any], Any] = _same
@@ -171,7 +171,8 @@ def _arranged(
         forward, like, arranged = layout.forward(f), layout.backward, layout.by_label
         points, wrt = [layout.of(point) for point in points], layout.wrt(wrt)
     flat = None if backward is None else like(backward)
-    alone = settled(forward, flat, call(forward, points[0], wrt).args)
+    first = call(forward, points[0], wrt)
+    alone = settled(forward, flat, first.args)
     shape, inner, whole = outputs(alone.value, scalar=scalar), alone.like, alone.forward
 
     def remade(other: Any) -> Any:
@@ -180,48 +181,40 @@ def _arranged(
 
     given = whole if shape is None else shape.forward(whole)
     back = None if backward is None else remade(backward)
-    return replace(alone, forward=given, backward=back, like=remade), points, wrt, arranged
+    first = replace(first, function=given)
+    calls = [first.answered(alone.value) if shape is None else first]
+    calls += [call(given, point, wrt) for point in points[1:]]
+    return replace(alone, forward=given, backward=back, like=remade), calls, arranged
 
 
 def _same(value: Any) -> Any:
     return value
 
 
-def _asked(
-    backward: Any, calls: Sequence[Call], seed: int
-) -> tuple[list[tuple[Call, Case]], list[Claim], list[str]]:
-    """A question and a claim for every point and cotangent, and how backward behaves."""
-    rng = np.random.default_rng(seed)
-    asked: list[tuple[Call, Case]] = []
-    claims: list[Claim] = []
-    faults: list[str] = []
-    for each in calls:
-        faults += impure(each)
-        shape = each.shape()
+@dataclass
+class _Asked:
+    """Questions and claims, one for every point and cotangent, and how backward behaves."""
+
+    backward: Callable[..., Any]
+    seed: int
+    rng: np.random.Generator
+    asked: list[tuple[Call, Case]] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+    def ask(self, point: Call, *, all_that_comes: bool) -> Call:
+        """Ask about one point; the call that was asked about, by every gradient that came."""
+        self.faults += impure(point)
+        shape = point.shape()
         for k in range(COTANGENTS if shape else 1):  # a number's VJP is linear in one number
-            cotangent = signed(rng, shape)
-            claim, bad = _pulled(backward, cotangent, each)
-            asked.append((each, each.case(seed + k, cotangent)))
-            claims.append(claim)
-            faults += bad
-        faults += not_linear(backward, each, rng)
-    return asked, claims, faults
-
-
-def _with_all_that_came(point: Call, backward: Any, seed: int) -> Call:
-    """The call with every float argument differentiated for which a gradient came, not only wrt.
-
-    Who reads the result of backward adds it up, whether this check was to look at it or not.
-    """
-    cotangent = signed(np.random.default_rng(seed), point.shape())
-    came = backward(point.fresh(), cotangent)
-    if not isinstance(came, tuple | list) or len(came) != len(point.args):
+            c = signed(self.rng, shape)
+            wider = all_that_comes and k == 0
+            point, came, bad = pulled(self.backward, c, point, all_that_comes=wider)
+            self.asked.append((point, point.case(self.seed + k, c)))
+            self.claims.append(Claim(point, came, self.backward, c))
+            self.faults += bad
+        self.faults += not_linear(self.backward, point, c, came)
         return point
-    more = [i for i, g in enumerate(came) if g is not None and np.any(np.asarray(g) != 0)]
-    kinds = [np.asarray(a).dtype.kind for a in point.args]
-    return replace(
-        point, wrt=(*point.wrt, *(i for i in more if kinds[i] == "f" and i not in point.wrt))
-    )
 
 
 def _beside(calls: Sequence[Call], seed: int) -> list[Call]:
@@ -246,10 +239,3 @@ def _claimed(gradient: Any, by: Callable[..., Any] | None, point: Call) -> Claim
     if by is None:
         return Claim(point, point.by_name(gradient))
     return Claim(point, by=by)
-
-
-def _pulled(
-    backward: Callable[..., Any], cotangent: Array, point: Call
-) -> tuple[Claim, tuple[str, ...]]:
-    gradients, faults = pulled(backward, cotangent, point)
-    return Claim(point, gradients, backward, cotangent), faults

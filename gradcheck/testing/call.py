@@ -5,6 +5,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -52,10 +53,25 @@ class Call:
         """The value on the very arguments that were handed over."""
         return np.asarray(self._array("float", self.value))
 
+    def in_floats(self) -> Array | None:
+        """The value where what is differentiated are doubles, as the opinions on floats take it."""
+        doubles = all(np.asarray(self.args[i]).dtype == np.float64 for i in self.wrt)
+        return np.array(self.plain(), dtype=np.float64) if doubles else None
+
     @cached_property
     def value(self) -> Any:
         """What the function gives for the arguments that were handed over, asked once."""
         return copy.copy(self.function(*self.fresh()))  # it may give the same memory every time
+
+    def answered(self, value: Any) -> "Call":
+        """The same call, its value known already."""
+        if isinstance(value, np.ndarray | np.floating | float):
+            self.__dict__["value"] = value
+        return self
+
+    def by(self, wrt: tuple[int, ...]) -> "Call":
+        """The same call, differentiated by other arguments."""
+        return replace(self, wrt=wrt).answered(self.__dict__.get("value"))
 
     def in_doubles(self) -> "Call":
         """The same call with its coarser floats as float64."""
@@ -202,10 +218,16 @@ def _names(f: Callable[..., Any], count: int) -> tuple[str, ...]:
     """The parameters' own names, or `argument 0` where there are none."""
     if len(labels := getattr(f, "labels", None) or ()) == count:  # see `layout`
         return tuple(labels)
+    if isinstance(f, FunctionType) and not f.__dict__:  # nothing that is wrapped, or says otherwise
+        return _filled(f.__code__.co_varnames[: f.__code__.co_argcount], count)
     try:
         parameters = list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):
         parameters = []
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    plain = [p.name for p in parameters if p.kind in kinds]
-    return tuple(plain[i] if i < len(plain) else f"argument {i}" for i in range(count))
+    return _filled([p.name for p in parameters if p.kind in kinds], count)
+
+
+def _filled(names: Sequence[str], count: int) -> tuple[str, ...]:
+    """So many names, with places for those that are missing."""
+    return tuple(names[i] if i < len(names) else f"argument {i}" for i in range(count))

@@ -125,7 +125,9 @@ def _part(verdict: Verdict, name: str, claim: Array, rtol: float, grain: Grain) 
     reference = verdict.parts[name].gradient
     assert reference is not None
     kinks = {e.index: e for e in verdict.parts[name].entries if e.interval is not None}
-    bars = np.array(_bars(verdict, name, reference, rtol, grain))
+    if not kinks and grain.exact is None and _close(claim, reference, rtol, grain):
+        return Judged(name, sensitivity=_widest(verdict, name, reference, rtol, grain))
+    bars = _bars(verdict, name, reference, rtol, grain)
     for index, kink in kinks.items():
         bars[index] = _slack(kink, float(bars[index]), max(rtol, 64 * grain.unit))
     given = claim.astype(np.float64)
@@ -149,17 +151,42 @@ def _outside(given: Array, reference: Estimate, bars: Array) -> list[Index]:
     return [tuple(map(int, index)) for index in np.argwhere(~inside)]
 
 
+def _close(claim: Array, reference: Estimate, rtol: float, grain: Grain) -> bool:
+    """Whether every entry is within the least that any tolerance is."""
+    with np.errstate(invalid="ignore"):
+        off = np.abs(claim - reference.value)
+        return bool(np.all(off <= max(rtol, 64 * grain.unit) * np.abs(reference.value)))
+
+
+def _widest(verdict: Verdict, name: str, reference: Estimate, rtol: float, grain: Grain) -> float:
+    """The widest tolerance of any entry."""
+    made_of = _sources(verdict, name, reference, grain)
+    values, noise, moves = (np.max(each, initial=0.0) for each in made_of)
+    return float(_tolerance(values, noise, moves, rtol, grain))
+
+
 def _bars(verdict: Verdict, name: str, reference: Estimate, rtol: float, grain: Grain) -> Array:
     """The tolerance of every entry."""
+    return np.array(_tolerance(*_sources(verdict, name, reference, grain), rtol, grain))
+
+
+def _sources(
+    verdict: Verdict, name: str, reference: Estimate, grain: Grain
+) -> tuple[Array, Array, Array]:
+    """What tolerances are made of: sizes, reverse mode's own rounding, what moves the claim."""
     values = _finite(np.abs(reference.value), np.finfo(np.float64).max)
-    largest = np.max(values, initial=0.0)
-    noise = np.minimum(NOISE * grain.coarse * _noise(verdict, name, reference), LOOSE * largest)
-    floor = FLOOR * grain.coarse * largest
-    bars = np.maximum(np.maximum(max(rtol, 64 * grain.unit) * values, noise), floor)
     moves = (grain.moves or {}).get(name)
-    if moves is None or moves.shape != bars.shape:
-        return np.asarray(bars)
-    return np.asarray(np.maximum(bars, moves))
+    if moves is None or moves.shape != values.shape:
+        moves = np.zeros(())
+    return values, _noise(verdict, name, reference), moves
+
+
+def _tolerance(values: Array, noise: Array, moves: Array, rtol: float, grain: Grain) -> Array:
+    """The tolerance of entries, or the widest from the largest of what they are made of."""
+    largest = np.max(values, initial=0.0)
+    noise = np.minimum(NOISE * grain.coarse * noise, LOOSE * largest)
+    own = np.maximum(max(rtol, 64 * grain.unit) * values, noise)
+    return np.asarray(np.maximum(np.maximum(own, FLOOR * grain.coarse * largest), moves))
 
 
 def _slack(kink: Entry, bar: float, rtol: float) -> float:

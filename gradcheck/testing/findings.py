@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from gradcheck.testing.result import Result
 from gradcheck.testing.state import Settled
 from gradcheck.verdict.consult import MORE_SAMPLES, Part, Verdict, consult, read
 from gradcheck.verdict.entries import TIGHT, largest
-from gradcheck.verdict.sparing import sparing
+from gradcheck.verdict.sparing import sparing_each
 
 SOUND = ("agree", "kink", "unstable-forward")
 DIAGNOSED = 2000
@@ -50,7 +51,7 @@ def found(
     `faults` are those of the functions' behaviour, `notes` what a reader should know besides.
     """
     claimed = bool(claims)
-    verdicts = [sparing(case, claimed) for _, case in asked]
+    verdicts = _verdicts(asked, claimed)
     generic = all(v.verdict != "kink" for v in verdicts)  # at a tie many conventions are right
     told = _told(asked, verdicts, claimed, generic)
     asked, verdicts = [asked[k] for k in told], [verdicts[k] for k in told]
@@ -80,6 +81,15 @@ def found(
     text = message(worst, judged, diagnoses, faults, read, notes=notes, repair=repair)
     at = asked[0][1]
     return Result(ok, worst.verdict, tuple(verdicts), judged, diagnoses, faults, text, at, repair)
+
+
+def _verdicts(asked: Sequence[tuple[Call, Case]], claimed: bool) -> list[Verdict]:
+    """The verdicts on all questions; those about one call share its runs forward."""
+    found: list[Verdict] = []
+    for _, several in groupby(asked, key=lambda one: id(one[0])):
+        calls, cases = zip(*several, strict=True)
+        found += sparing_each(cases, claimed, calls[0].in_floats())
+    return found
 
 
 def _told(

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.opinions.opinion import Array
-from gradcheck.testing.call import Call, signed
+from gradcheck.testing.call import Call
 
 Backward = Callable[..., Any]  # of the arguments and a cotangent
 LINEAR = 2.0**20  # units of rounding: what cancellation inside a linear map may cost
@@ -44,12 +44,26 @@ def unjudged(came: Any, call: Call) -> list[str]:
     return faults
 
 
+def with_all_that_came(came: Any, call: Call) -> Call:
+    """The call with every float argument differentiated for which a gradient came, not only wrt.
+
+    Who reads the result of backward adds it up, whether this check was to look at it or not.
+    """
+    if not isinstance(came, tuple | list) or len(came) != len(call.args):
+        return call
+    more = [i for i, g in enumerate(came) if g is not None and np.any(np.asarray(g) != 0)]
+    kinds = [np.asarray(a).dtype.kind for a in call.args]
+    wrt = (*call.wrt, *(i for i in more if kinds[i] == "f" and i not in call.wrt))
+    return call if wrt == call.wrt else call.by(wrt)
+
+
 def pulled(
-    backward: Backward, cotangent: Array, call: Call
-) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The gradients that backward gives, and what else it does."""
+    backward: Backward, cotangent: Array, call: Call, *, all_that_comes: bool = False
+) -> tuple[Call, dict[str, Any], tuple[str, ...]]:
+    """The gradients that backward gives, and what else it does; the call, by all that came."""
     args, sent = call.fresh(), cotangent.copy()
     came = backward(args, sent)
+    call = with_all_that_came(came, call) if all_that_comes else call
     first = call.by_name(came)
     faults = unjudged(came, call)
     if not np.array_equal(sent, cotangent):
@@ -59,20 +73,21 @@ def pulled(
     again = call.by_name(backward(call.fresh(), cotangent.copy()))
     if any(_differs(first[name], again[name]) for name in first):
         faults.append("backward gives another result when it is called again")
-    return first, tuple(faults)
+    return call, first, tuple(faults)
 
 
-def not_linear(backward: Backward, call: Call, rng: np.random.Generator) -> list[str]:
-    """A VJP is linear in the cotangent: zero in, zero out; minus twice in, minus twice out."""
-    shape = call.shape()
+def not_linear(backward: Backward, call: Call, c: Array, once: Mapping[str, Any]) -> list[str]:
+    """A VJP is linear in the cotangent: zero in, zero out; minus twice in, minus twice out.
+
+    `once` is what backward gave for the cotangent `c`.
+    """
 
     def at(cotangent: Array) -> dict[str, Any]:
         return call.by_name(backward(call.fresh(), cotangent))
 
-    if any(g is not None and np.any(np.nan_to_num(g) != 0) for g in at(np.zeros(shape)).values()):
+    if any(g is not None and np.any(np.nan_to_num(g) != 0) for g in at(np.zeros_like(c)).values()):
         return ["backward does not use its cotangent: a cotangent of zeros gives a gradient"]
-    c = signed(rng, shape)
-    once, twice = at(c), at(-2.0 * c)
+    twice = at(-2.0 * c)
     for name, g in once.items():
         if g is None or twice[name] is None or np.shape(g) != np.shape(twice[name]):
             continue

@@ -4,6 +4,7 @@ A layer's backward pass reads what its forward pass has left. A check calls both
 several kinds of number; each call is to find the state that the caller handed over.
 """
 
+import copy
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Sequence
@@ -119,7 +120,7 @@ def _fill(holder: Any, content: Any) -> None:
 def _same(holder: Any, content: Any) -> bool:
     """Whether it holds the same: arrays bit by bit, elsewhere the very same objects."""
     if isinstance(holder, np.ndarray):
-        return bool(holder.dtype == object or holder.tobytes() == content.tobytes())
+        return holder.dtype == object or _same_bits(holder, content)
     if hasattr(holder, "cell_contents"):
         return holder.cell_contents is content
     now = holder if isinstance(holder, dict | list) else vars(holder)
@@ -128,6 +129,13 @@ def _same(holder: Any, content: Any) -> bool:
     if isinstance(now, list):
         return all(a is b for a, b in zip(now, content, strict=True))
     return all(name in now and now[name] is value for name, value in content.items())
+
+
+def _same_bits(some: np.ndarray[Any, Any], others: np.ndarray[Any, Any]) -> bool:
+    """Whether two arrays are alike bit by bit; the second is contiguous."""
+    if some.shape != others.shape or some.dtype != np.float64 or not some.flags.c_contiguous:
+        return some.tobytes() == others.tobytes()
+    return bool(np.array_equal(some.view(np.uint64), others.view(np.uint64)))
 
 
 @dataclass(frozen=True)
@@ -154,10 +162,11 @@ def settled(forward: Function, backward: Function | None, args: Sequence[Any]) -
     leaves there. Backward takes as many arguments as forward, after its cotangent if it has one.
     """
     kept = Kept(forward, backward)
-    first = forward(*_copied(args))
+    first = copy.copy(forward(*_copied(args)))  # it may give the same memory every time
     stateful = kept.changed()
     drifts = stateful and not _equal(first, forward(*_copied(args)))
-    kept.put_back()
+    if stateful:
+        kept.put_back()
     like = partial(_after, kept, forward if stateful else None)
     back = None if backward is None else like(backward)
     alone = _from_start(kept, forward) if stateful else forward
@@ -195,7 +204,7 @@ def _after(kept: Kept, forward: Function | None, backward: Function) -> Function
 def _takes_alone(backward: Function, cotangent: Sequence[Any], args: Sequence[Any]) -> bool:
     """Whether it is to be called as backward(cotangent); TypeError where it cannot be called."""
     try:
-        signature = inspect.signature(backward)
+        signature = inspect.signature(backward, follow_wrapped=False)  # as it is called
     except (TypeError, ValueError):  # compiled: it says itself what it does not take
         return False
     if _binds(signature, (*cotangent, *args)):

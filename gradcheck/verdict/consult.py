@@ -6,8 +6,10 @@ gradients, entry by entry, each within its own error bar.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
+from flint import arb
 
 from gradcheck.closed_forms.opinion import closed_form
 from gradcheck.opinions.differences import closer, differences
@@ -29,6 +31,7 @@ BEST = ("symbolic", "differences", "reverse")
 BEST_AT_A_TIE = BEST_VALUE = ("differences", "symbolic", "reverse")
 ASIDE = 1e-3
 NOTHING = 1e-20
+NOTHING_KNOWN: Mapping[str, Sequence[arb]] = MappingProxyType({})
 BLAMABLE = {"reverse", "several"}
 
 
@@ -93,8 +96,10 @@ def _closer(case: Case, opinions: Sequence[Opinion], found: Verdict) -> Verdict:
     return now if now.verdict == "agree" else found
 
 
-def read(case: Case, opinions: Sequence[Opinion]) -> Verdict:
-    """The verdict on opinions already formed."""
+def read(
+    case: Case, opinions: Sequence[Opinion], known: Mapping[str, Sequence[arb]] = NOTHING_KNOWN
+) -> Verdict:
+    """The verdict on opinions already formed; `known` are slopes of their gradients."""
     given = [opinion for opinion in opinions if not opinion.abstains]
     by_name = {opinion.name: opinion for opinion in opinions}
     if len(given) < 2:
@@ -110,7 +115,7 @@ def read(case: Case, opinions: Sequence[Opinion]) -> Verdict:
     entries = (
         *compared("", values, {}, scale),
         *(entry for part in parts.values() for entry in part.entries),
-        *along_directions(given),
+        *along_directions(given, known),
     )
     grave = _gravest([e.verdict for e in entries] + [part.verdict for part in parts.values()])
     return Verdict(grave, _value(given), parts, by_name, entries, notes=power(case, given))

@@ -8,6 +8,7 @@ of that, lead to the input and the entry.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,13 @@ class Located:
         return f"{place}: {self.given:.10g} was given, the slope is {self.slope.str(10)}"
 
 
-def along_directions(given: Sequence[Opinion]) -> tuple[Entry, ...]:
-    """Gradients against slopes along random directions, where entries are too many to look at."""
+def along_directions(
+    given: Sequence[Opinion], known: Mapping[str, Sequence[arb]] = MappingProxyType({})
+) -> tuple[Entry, ...]:
+    """Gradients against slopes along random directions, where entries are too many to look at.
+
+    `known` are the slopes that opinions' gradients are known to have along them.
+    """
     found = []
     for k, direction in enumerate(d for o in given for d in o.directions):
         if direction.kind is not None and direction.kind.kind in BROKEN:
@@ -51,7 +57,8 @@ def along_directions(given: Sequence[Opinion]) -> tuple[Entry, ...]:
         slopes = {"differences": direction.slope}
         for o in given:
             if o.gradients:
-                slopes[o.name] = _dot(o.gradients, direction.along)
+                mine = known.get(o.name)
+                slopes[o.name] = mine[k] if mine else _dot(o.gradients, direction.along)
         size = max(abs(middle(ball)) for ball in slopes.values())
         found.append(entry_of("", (k,), slopes, None, Scale(size)))
     return tuple(entry for entry in found if entry.verdict != "agree")
@@ -65,6 +72,15 @@ def _dot(gradients: Mapping[str, Estimate], along: Mapping[str, Array]) -> arb:
         total += part
         bar += float(np.vdot(gradients[name].error, np.abs(u))) + ROUNDING * length
     return arb(total, bar) if np.isfinite(total + bar) else arb.nan()
+
+
+def slopes_of(gradients: Array, errors: Array, chosen: Array) -> list[tuple[float, float]]:
+    """The slopes that a gradient claims along directions, one a row, and their bars."""
+    terms = chosen * gradients
+    totals = terms.sum(axis=1)
+    lengths = np.sqrt(np.einsum("ij,ij->i", terms, terms))
+    bars = np.abs(chosen, out=terms) @ errors + ROUNDING * lengths
+    return list(zip(totals.tolist(), bars.tolist(), strict=True))
 
 
 def dot(values: Array, u: Array) -> tuple[float, float]:
@@ -109,7 +125,8 @@ def least_seen(given: Sequence[Opinion]) -> float:
 
 def _widest(gradients: Mapping[str, Estimate], sizes: Mapping[str, float]) -> float:
     """The widest that the bar of a gradient's slope along any direction can be."""
-    lengths = {n: ROUNDING * float(np.linalg.norm(gradients[n].value)) for n in sizes}
+    values = {n: gradients[n].value.reshape(-1) for n in sizes}
+    lengths = {n: ROUNDING * math.sqrt(np.vdot(g, g)) for n, g in values.items()}
     wide = (s * (float(np.sum(gradients[n].error)) + lengths[n]) for n, s in sizes.items())
     return float(MOST * sum(wide))
 

@@ -11,16 +11,19 @@ from dataclasses import replace
 from itertools import islice
 
 import numpy as np
+from flint import arb
 
 from gradcheck.opinions.floats.blackbox import ENTRIES, glanced
+from gradcheck.opinions.floats.confirmed import confirmed, drawn, flat
 from gradcheck.opinions.opinion import Array, Case, Opinion
-from gradcheck.opinions.reverse import reverse
+from gradcheck.opinions.reverse import reverse, reverse_each
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.verdict.consult import Part, Verdict, aside, consult, read
-from gradcheck.verdict.directions import power
+from gradcheck.verdict.directions import power, slopes_of
 from gradcheck.verdict.entries import Entry
 from gradcheck.verdict.subgradients import LIKE, neighbours
 
+Seen = tuple[Opinion, Mapping[str, Sequence[arb]]]  # and the slopes of others' gradients
 DIRECTIONS = 3  # a single wrong entry hides from all of them at one in a million below 80 bars
 SURE = 1e-10  # of a part's largest entry: what rounding may move of a gradient
 SHORT = 16  # entries up to which the closed form is asked too
@@ -43,23 +46,72 @@ def sparing(case: Case, claimed: bool = False) -> Verdict:
     A gradient that is `claimed` is an opinion too: beside it the closed form is not asked, and of a
     black box that is not small slopes along a few directions are enough.
     """
-    mine = reverse(case, 1 if claimed else FEW)
-    if mine.method:  # NumPy's .tolist() and deepcopy lose nothing: the others see the function
-        mine = Opinion("reverse", abstains=mine.method)
+    return sparing_each([case], claimed)[0]
+
+
+def sparing_each(
+    cases: Sequence[Case], claimed: bool = False, value: Array | None = None
+) -> list[Verdict]:
+    """The verdicts on questions that differ in their cotangent alone, from the same runs forward.
+
+    `value` is the function's at the point, where it is known.
+    """
+    found = [_followed(mine) for mine in reverse_each(cases, 1 if claimed else FEW)]
+    seen = _confirmed(cases, found, value)
+    asked = zip(cases, found, seen, strict=True)
+    return [_settled(case, claimed, mine, known) for case, mine, known in asked]
+
+
+def _followed(mine: Opinion) -> Opinion:
+    """Reverse mode's opinion, if it could follow.
+
+    NumPy's .tolist() and deepcopy lose nothing: the others see the function.
+    """
+    return Opinion("reverse", abstains=mine.method) if mine.method else mine
+
+
+def _confirmed(
+    cases: Sequence[Case], found: Sequence[Opinion], value: Array | None
+) -> list[Seen | None]:
+    """What the function says along directions of what reverse mode is sure of."""
+    sure = [_sure(mine) for mine in found]
+    chosen = drawn(cases[0], DIRECTIONS) if any(sure) else None
+    if chosen is None:
+        return [None] * len(cases)
+    expected = [
+        _slopes(case, mine, chosen) if safe else None
+        for case, mine, safe in zip(cases, found, sure, strict=True)
+    ]
+    seen = confirmed(cases, chosen, expected, value)
+    return [
+        None if one is None or each is None else (one, {"reverse": [arb(*two) for two in each]})
+        for one, each in zip(seen, expected, strict=True)
+    ]
+
+
+def _slopes(case: Case, mine: Opinion, chosen: Array) -> list[tuple[float, float]]:
+    """The slopes of reverse mode's gradients along directions."""
+    values = {name: g.value for name, g in mine.gradients.items()}
+    errors = {name: g.error for name, g in mine.gradients.items()}
+    return slopes_of(flat(case, values), flat(case, errors), chosen)
+
+
+def _settled(case: Case, claimed: bool, mine: Opinion, known: Seen | None) -> Verdict:
+    """The verdict on one question from the answers so far, or from all that can be asked."""
     if mine.abstains and claimed and case.size() > SHORT:
-        seen = glanced(case, DIRECTIONS)
-        if seen is not None:
-            return read(case, [mine, Opinion("symbolic", abstains=UNNEEDED), seen])
-    if not _sure(mine):
+        glimpse = glanced(case, DIRECTIONS)
+        if glimpse is not None:
+            return read(case, [mine, Opinion("symbolic", abstains=UNNEEDED), glimpse])
+    if known is None and not _sure(mine):
         return consult(case, write=False, mine=mine if mine.abstains else None)
-    seen = glanced(case, DIRECTIONS)
+    seen, slopes = known or (glanced(case, DIRECTIONS), {})
     if seen is None:
         tied = _tied(case, mine) if case.size() > ENTRIES else None
         return tied or consult(case, write=False)
     closed = Opinion("symbolic", abstains=ENOUGH)
     if case.size() <= SHORT and not claimed:
         closed = symbolic(case, write=False, nodes=STEPS)
-    found = read(case, [mine, replace(closed, ties=0), seen])
+    found = read(case, [mine, replace(closed, ties=0), seen], slopes)
     settled = found.verdict == "agree" and not closed.ties
     return found if settled else consult(case, write=False)
 
@@ -107,6 +159,6 @@ def _sure(mine: Opinion) -> bool:
     if mine.abstains or mine.value is None:
         return False
     return mine.value.finite and all(
-        bool(np.all(g.error <= SURE * np.max(np.abs(g.value), initial=0.0)))
+        bool(np.max(g.error, initial=0.0) <= SURE * np.max(np.abs(g.value), initial=0.0))
         for g in mine.gradients.values()
     )

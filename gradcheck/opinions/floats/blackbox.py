@@ -45,22 +45,22 @@ Along = Mapping[str, Array]
 def black_box(case: Case, because: str, count: int = DIRECTIONS) -> Opinion:
     """Scan floats along every entry, or along so many random directions where there are many."""
     try:
-        value = np.array(_value(case, case.floats()), dtype=np.float64)
+        value = np.array(value_of(case, case.floats()), dtype=np.float64)
         method = f"scanned floats ({because})"
         if case.size() > ENTRIES:
             found = tuple(slope_along(case, along) for along in islice(directions(case), count))
-            known = _valued(case, value, 0.0)
+            known = valued(case, value, 0.0)
             return Opinion("differences", known, directions=found, method=method)
         gradients, slopes, noise = _each(case)
     except NotScalar:
         raise
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
         return Opinion("differences", abstains=reason(error))
-    known = _valued(case, value, noise)
+    known = valued(case, value, noise)
     return Opinion("differences", known, gradients, slopes=slopes, method=method)
 
 
-def _valued(case: Case, value: Array, noise: float) -> Estimate:
+def valued(case: Case, value: Array, noise: float) -> Estimate:
     """The value with its own rounding, and what the contracted value was seen to carry.
 
     A cotangent weighs every entry by at least its least weight.
@@ -76,7 +76,7 @@ def glanced(case: Case, count: int) -> Opinion | None:
     None where one of them has no slope, or none that is known well beside the steepest.
     """
     try:
-        value = np.array(_value(case, case.floats()), dtype=np.float64)
+        value = np.array(value_of(case, case.floats()), dtype=np.float64)
         here = float(np.asarray(contracted(value, case.cotangent)).item())
         chosen = tuple(islice(directions(case), count))
         seen = _glances(case, chosen, here) or [scan(line(case, u), 0.0, scale=1.0) for u in chosen]
@@ -87,7 +87,7 @@ def glanced(case: Case, count: int) -> Opinion | None:
     slopes = (arb(each.value, each.error) for each in seen)
     found = tuple(map(Direction, chosen, slopes))
     method = f"floats along {count} directions"
-    return Opinion("differences", _valued(case, value, 0.0), directions=found, method=method)
+    return Opinion("differences", valued(case, value, 0.0), directions=found, method=method)
 
 
 def _glances(case: Case, chosen: Sequence[Along], here: float) -> list[Scanned]:
@@ -197,7 +197,7 @@ def slope_along(case: Case, along: Along) -> Direction:
     return Direction(along, slope, kind)
 
 
-def _value(case: Case, inputs: Mapping[str, Array]) -> Any:
+def value_of(case: Case, inputs: Mapping[str, Array]) -> Any:
     with np.errstate(all="ignore"):
         return case.function("float", inputs)
 
@@ -220,7 +220,7 @@ def line(case: Case, along: Along) -> Callable[[float], float]:
         for still, u, moved in moves.values():
             np.multiply(u, step, out=moved, dtype=np.float64)
             np.add(moved, still, out=moved)
-        out = contracted(_value(case, inputs), case.cotangent)
+        out = contracted(value_of(case, inputs), case.cotangent)
         if np.size(out) != 1:
             raise NotScalar(f"the value has the shape {np.shape(out)}; a cotangent is needed")
         return float(np.asarray(out).item())
@@ -264,14 +264,14 @@ def flat_at(case: Case, name: str, index: tuple[int, ...]) -> bool:
     for step in (-STIR, STIR):
         moved = start[name].copy()
         moved[index] += step * (abs(moved[index]) or 1.0)
-        if not np.array_equal(_value(case, {**start, name: moved}), _value(case, start)):
+        if not np.array_equal(value_of(case, {**start, name: moved}), value_of(case, start)):
             return False
     return True
 
 
 def unseen(case: Case, name: str, index: tuple[int, ...]) -> float:
     """The largest slope of an entry that moves no value by a unit of rounding where it stirs."""
-    value = np.asarray(_value(case, case.floats()), dtype=np.float64)
+    value = np.asarray(value_of(case, case.floats()), dtype=np.float64)
     weights = 1.0 if case.cotangent is None else case.cotangent
     size = abs(float(np.asarray(case.inputs[name])[index])) or 1.0
     return EPSILON * float(np.max(np.abs(value * weights), initial=0.0)) / (STIR * size)

@@ -1,0 +1,190 @@
+"""Slopes along random directions that another opinion expects: four samples confirm each of them.
+
+Central differences at 2^-11 and 2^-10, extrapolated once, meet the expected slope within the
+rounding of the function's values, or more is asked: a glance, then smaller steps. That a slope was
+expected changes nothing in what would be seen: the ball around the extrapolated slope is no wider
+than a glance's, and a gradient that is off misses it whatever the error of the extrapolation is,
+unless that error makes up for it to within the ball, which is as seldom as that a wrong entry hides
+from the direction. The same four samples show a kink at the point, or on the way to the nearer two,
+by how their sums rise: as closely as a glance does at 2^-20.
+
+One run of the function serves every cotangent that its value is to be contracted with.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
+
+import numpy as np
+from flint import arb
+
+from gradcheck.opinions.floats.blackbox import (
+    ENOUGH,
+    KEPT,
+    LENGTHS,
+    SPREAD,
+    size_of,
+    value_of,
+    valued,
+)  # fmt: skip
+from gradcheck.opinions.floats.glance import HEARD, STEPS, glance
+from gradcheck.opinions.floats.richardson import EPS, TINY
+from gradcheck.opinions.opinion import Array, Case, Direction, Opinion, contracted
+
+LONG = 2**16 + 1  # no multiple of the sizes of arrays, so that rows of one differ
+FINE, NEAR, FAR = STEPS[:3].tolist()
+Seen = tuple[float, float]  # a slope and its bar
+Expected = Sequence[Seen]  # direction by direction
+
+
+def drawn(case: Case, count: int) -> Array | None:
+    """So many directions through all wrt inputs, one a row: even draws about 0 of each one's size.
+
+    Each is a piece of a long row of draws, from a random place that no other begins at. None where
+    there are too many entries to keep.
+    """
+    size = case.size()
+    if size > KEPT:
+        return None
+    rng = np.random.default_rng(case.seed)
+    out = np.empty((count, size))
+    apart = LONG // count
+    for number, start in enumerate(rng.integers(apart, size=count).tolist()):
+        first = number * apart + start
+        whole = size <= LONG
+        out[number] = _draws()[first : first + size] if whole else rng.random(size) - 0.5
+    for name, part in _places(case):
+        out[:, part] *= SPREAD * size_of(case.inputs[name])
+    return out
+
+
+@cache
+def _draws() -> Array:
+    """The row of draws: nobody writes into it."""
+    row = np.random.default_rng(LONG).random(2 * LONG) - 0.5
+    row.flags.writeable = False
+    return row
+
+
+def _places(case: Case) -> Iterator[tuple[str, slice]]:
+    """Where each wrt input lies, one behind the other."""
+    start = 0
+    for name in case.wrt:
+        stop = start + np.size(case.inputs[name])
+        yield name, slice(start, stop)
+        start = stop
+
+
+def flat(case: Case, arrays: Mapping[str, Array]) -> Array:
+    """Arrays of the wrt inputs' shapes one behind the other."""
+    return np.concatenate([np.asarray(arrays[name], np.float64).reshape(-1) for name in case.wrt])
+
+
+def _parts(case: Case, whole: Array) -> dict[str, Array]:
+    """What lies one behind the other as arrays of the wrt inputs' shapes, in the same memory."""
+    return {n: whole[part].reshape(np.shape(case.inputs[n])) for n, part in _places(case)}
+
+
+def confirmed(
+    cases: Sequence[Case],
+    chosen: Array,
+    expected: Sequence[Expected | None],
+    value: Array | None = None,
+) -> list[Opinion | None]:
+    """The differences' opinion on each of some cases that differ in their cotangent alone.
+
+    None where nothing is expected, or the slopes are not all confirmed, or not known as well as to
+    a part in ten millions of the steepest. `value` is the one at the point, where it is known.
+    """
+    case = cases[0]
+    try:
+        with np.errstate(all="ignore"):
+            if value is None:
+                value = np.array(value_of(case, case.floats()), dtype=np.float64)
+            sampled = _sampled(cases, chosen)
+            found = [
+                slopes and _along(sampled, k, slopes, _total(value, each.cotangent))
+                for k, (each, slopes) in enumerate(zip(cases, expected, strict=True))
+            ]
+    except Exception:  # noqa: BLE001 - whatever a program raises, the full opinion will tell
+        return [None] * len(cases)
+    parts = [_parts(case, u) for u in chosen]
+    method = f"floats along {len(chosen)} directions"
+    said: list[Opinion | None] = []
+    for each, slopes in zip(cases, found, strict=True):
+        balls = (arb(*slope) for slope in slopes or ())
+        seen = Opinion("differences", valued(each, value, 0.0),
+                       directions=tuple(map(Direction, parts, balls)), method=method)  # fmt: skip
+        said.append(seen if slopes else None)
+    return said
+
+
+def _sampled(cases: Sequence[Case], chosen: Array) -> Callable[[int, float], list[float]]:
+    """The program at a step along a direction by its number, with every cotangent; asked once.
+
+    The moved inputs lie in the same memory at every step.
+    """
+    case = cases[0]
+    still = flat(case, case.inputs)
+    moved = np.empty_like(still)
+    parts = _parts(case, moved)
+    inputs = {n: parts[n] if n in parts else np.array(v, float) for n, v in case.inputs.items()}
+    weights = [each.cotangent for each in cases]
+    seen: dict[tuple[int, float], list[float]] = {}
+
+    def at(number: int, step: float) -> list[float]:
+        values = seen.get((number, step))
+        if values is None:
+            np.multiply(chosen[number], step, out=moved)
+            np.add(moved, still, out=moved)
+            out = case.function("float", inputs)
+            values = seen[number, step] = [_total(out, weight) for weight in weights]
+        return values
+
+    return at
+
+
+def _total(value: Array, weights: Array | None) -> float:
+    """The number that is differentiated."""
+    return float(np.asarray(contracted(value, weights)).item())
+
+
+def _along(
+    sampled: Callable[[int, float], list[float]], k: int, expected: Expected, here: float
+) -> list[Seen] | None:
+    """The slopes for one cotangent, at the first length at which all are known."""
+    enough = ENOUGH * max(abs(slope) for slope, _ in expected)
+    for length in LENGTHS:
+        found: list[Seen] = []
+        for number, slope in enumerate(expected):
+            f = partial(_one, sampled, number, k)
+            seen = _slope(f, slope, here, length, enough)
+            if seen is None:
+                break
+            found.append(seen)
+        else:
+            return found
+    return None
+
+
+def _one(sampled: Callable[[int, float], list[float]], number: int, k: int, step: float) -> float:
+    return sampled(number, step)[k]
+
+
+def _slope(
+    f: Callable[[float], float], expected: Seen, here: float, length: float, enough: float
+) -> Seen | None:
+    """The slope and its bar from four samples, or from a glance; None if that is not enough."""
+    (slope, bar), near, far = expected, NEAR * length, FAR * length
+    left, right, left_far, right_far = f(-near), f(near), f(-far), f(far)
+    noise = HEARD * (EPS * max(abs(left), abs(right), abs(left_far), abs(right_far)) + TINY)
+    inner, outer = (right - left) / (2 * near), (right_far - left_far) / (2 * far)
+    value = inner + (inner - outer) / 3
+    strayed = abs(value - slope)
+    if not (strayed <= enough + bar and noise <= enough * near):
+        return None
+    bend = (4 * (right - here + left - here) - (right_far - here + left_far - here)) / far
+    if strayed <= noise / near + bar and abs(bend) <= noise / (FINE * length):
+        return value, noise / near
+    seen = glance(f, 0.0, length, here, sure=math.inf)
+    return None if seen is None or not seen.error <= enough else (seen.value, seen.error)
