@@ -8,7 +8,7 @@ from gradcheck.derivation.forms import matrix_forms
 from gradcheck.errors import OutOfBudget
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key
-from gradcheck.grading.selftest import faults, self_test
+from gradcheck.grading.selftest import faults
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.mistakes.typing import TYPING
@@ -16,6 +16,7 @@ from gradcheck.opinions.reverse import reverse
 from gradcheck.problem import Problem, is_training, load_text
 from gradcheck.problem.draw import given_point
 from gradcheck.verdict.consult import consult
+from tests.support.selftests import self_test
 from tests.support.shipped import PROBLEMS, SETS, prepared
 
 each_problem = pytest.mark.parametrize("name", PROBLEMS)

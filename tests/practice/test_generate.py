@@ -8,13 +8,13 @@ import pytest
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import key
-from gradcheck.grading.selftest import self_test
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.practice import Exercise, exercises, next_problem
 from gradcheck.practice.drawing import LONGEST_ANSWER, LONGEST_FUNCTION, operations, tidy
 from gradcheck.practice.rules import LEVELS, RULES
 from gradcheck.practice.writing import listed
 from gradcheck.problem import load_text
+from tests.support.selftests import self_test
 
 CALCULUS = sorted({row.id for row in CATALOGUE if row.family in ("calculus", "whole")})
 NAMES = {name: getattr(mpmath, name) for name in ("sin", "cos", "tan", "exp", "log", "sqrt")}
