@@ -93,16 +93,11 @@ def test_right_answer_is_never_diagnosed(row: Mistake) -> None:
 
 
 @pytest.mark.parametrize("row", CATALOGUE, ids=LABELS)
-def test_words_are_sentences(row: Mistake) -> None:
-    """The words name only fields that exist, end as sentences do, and do not blame."""
+def test_words_are_few_and_sentences(row: Mistake) -> None:
+    """At most 25, of fields that exist; no cotangent in those of calculus, and nobody is blamed."""
     assert set(re.findall(r"{(\w+)}", row.says)) <= FIELDS
     assert row.says.endswith(".")
     assert not re.search(r"\b(you|your|careless|forgot|stupid|simply|obviously)\b", row.says, re.I)
     assert 0 < row.common <= 1
-
-
-@pytest.mark.parametrize("row", CATALOGUE, ids=LABELS)
-def test_words_are_few(row: Mistake) -> None:
-    """At most 25 words; no cotangent in the words of calculus."""
     assert len(row.says.split()) <= 25
     assert row.family == "backprop" or "cotangent" not in row.says

@@ -1,4 +1,4 @@
-"""Shapes, indexing, networks and losses against PyTorch: gradients, twice, and closed forms."""
+"""Shapes, indexing, networks and losses: programs of ours and of PyTorch's."""
 
 import numpy as np
 import pytest
@@ -8,13 +8,6 @@ from gradcheck.ops import TABLE
 torch = pytest.importorskip("torch")
 F = torch.nn.functional
 op = TABLE.__getitem__
-
-from tests.support.torch_ops import (  # noqa: E402 - after PyTorch was found
-    drawn,
-    same_gradients,
-    same_in_exact_numbers,
-    same_second_derivatives,
-)
 
 MASK = np.array([[True, False, True], [False, True, True]])
 ROWS = np.array([1, 0, 1, 1])
@@ -177,28 +170,3 @@ PROGRAMS = {
     for table in (SHAPES, INDEXING, NETWORKS)
     for name, ours, theirs, *shapes in table
 }
-
-
-def case(name):
-    """The program of that name, with values drawn from a generator of its own."""
-    ours, theirs, shapes = PROGRAMS[name]
-    rng = np.random.default_rng(sum(map(ord, name)))
-    return ours, theirs, [drawn(rng, shape, -2, 2) for shape in shapes], rng
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_value_and_gradient(name):
-    """The op and its VJPs agree with PyTorch's."""
-    same_gradients(*case(name))
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_second_derivative(name):
-    """The VJPs are made of ops themselves: differentiated again they agree with PyTorch's."""
-    same_second_derivatives(*case(name))
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_exact_numbers(name):
-    """On balls and symbols the op is the same function, and its closed form PyTorch's gradient."""
-    same_in_exact_numbers(*case(name))
