@@ -1,26 +1,21 @@
 """The shipped problem sets: an instructor can hand them out as they are."""
 
 from collections import Counter
-from functools import cache
-from pathlib import Path
 
 import pytest
 
 from gradcheck.errors import OutOfBudget
-from gradcheck.grading.key import Key, key
+from gradcheck.grading.key import Key
 from gradcheck.grading.selftest import faults, self_test
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.mistakes.typing import TYPING
-from gradcheck.problem import Problem, load, load_text
+from gradcheck.problem import Problem, load_text
 from gradcheck.problem.draw import given_point
 from gradcheck.verdict.consult import consult
+from tests.support.shipped import PROBLEMS, SETS, prepared
 
-FILES = sorted((Path(__file__).parent.parent / "problems").glob("*.yaml"))
-SETS = {file.stem: load(file) for file in FILES}
-PROBLEMS = {f"{name}.{p.id}": p for name, set_ in SETS.items() for p in set_.problems}
 each_problem = pytest.mark.parametrize("name", PROBLEMS)
-prepared = cache(key)
 
 
 @each_problem

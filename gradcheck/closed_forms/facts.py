@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from gradcheck.closed_forms.index import (
+    Applied,
     Axes,
     Axis,
     Called,
@@ -19,11 +20,13 @@ from gradcheck.closed_forms.index import (
     Named,
     Product,
     Sum,
+    added,
     is_free,
     multiplied,
 )
 from gradcheck.closed_forms.meetings import Met, by_name, text_of
-from gradcheck.closed_forms.simplify import RECIPROCAL, canonical, raised, simplified, with_parts
+from gradcheck.closed_forms.picking import RECIPROCAL, alone, is_row
+from gradcheck.closed_forms.simplify import canonical, raised, simplified, with_parts
 
 TWO = 2
 
@@ -76,8 +79,8 @@ class Facts:
                 continue
             kept = self._summed(replace(product, factors=factors), expression.axes)
             if kept is not None:
-                found.append(kept)
-        return Sum(tuple(found), expression.axes)
+                found.append(Sum((kept,), expression.axes))
+        return added(found, expression.axes)
 
     def _summed(self, product: Product, axes: Sequence[Axis]) -> Product | None:
         """The product without factors that add to one; None where one adds to zero."""
@@ -98,14 +101,14 @@ class Facts:
         called = factor
         if isinstance(factor, Named) and factor.name in self.definitions:
             definition = self.definitions[factor.name]
+            definition = definition.at(_at_axes(definition.axes, factor.axes))
             if not _is_product(definition, 1):
-                return False
-            where = _at_axes(definition.axes, factor.axes)
-            called = definition.products[0].factors[0].at(where)
+                return _is_share(definition, along)
+            called = definition.products[0].factors[0]
         if not isinstance(called, Called):
             return False
-        if called.text.startswith("eye(") and called.text.endswith("]"):
-            return len(called.axes) == TWO and called.axes[1] == along != called.axes[0]
+        if is_row(called):
+            return called.axes[-1] == along and along not in called.axes[:-1]
         if not called.text.startswith("softmax("):
             return False
         k = int(called.text.partition("axis=")[2].rstrip(")"))
@@ -179,6 +182,20 @@ def _is_product(definition: Sum, factors: int = 0) -> bool:
         return plain and len(product.factors) == factors
     lone = len(product.factors) == 1 and isinstance(product.factors[0], Named | Delta)
     return plain and bool(product.factors) and not lone
+
+
+def _is_share(definition: Sum, along: Index) -> bool:
+    """Whether it is a thing over the sum of such things along an index: `e / sum(e)`."""
+    if len(definition.products) != 1:
+        return False
+    (product,) = definition.products
+    for factor in product.factors:
+        if text_of(factor) == RECIPROCAL and isinstance(factor, Applied):
+            axes = tuple(a for a in definition.axes if a not in {along, None})
+            above, below = _without(product, factor), alone(factor.parts[0])
+            if below and canonical(Sum((above,), axes)) == canonical(Sum((below,), axes)):
+                return True
+    return False
 
 
 def _at_axes(own: Sequence[Axis], others: Sequence[Axis]) -> Met:

@@ -225,10 +225,12 @@ def multiplied(pieces: Sequence[Piece], order: Axes) -> Piece:
     present = {a for p in pieces for a in p.indices}
     axes = tuple(a for a in order if a is None or a in present)
     axes += tuple(a for p in pieces for a in p.indices if a not in axes)
-    if len(axes) == 2 and {p.axes for p in pieces} == {(a,) for a in axes}:
-        row, column = ([p for p in pieces if p.axes[0] == a] for a in axes)
-        sides = [multiplied(side, side[0].axes).tree for side in (row, column)]
-        return Piece(call_tree("outer", *sides), axes)
+    if len(axes) == 2 and {p.axes for p in pieces if p.axes} == {(a,) for a in axes}:
+        numbers, *sides = (
+            [p for p in pieces if p.axes == own] for own in ((), *((a,) for a in axes))
+        )
+        row, column = (multiplied(side, side[0].axes).tree for side in sides)
+        return multiplied([*numbers, Piece(call_tree("outer", row, column), axes)], axes)
     pieces = sorted(pieces, key=lambda p: isinstance(p.tree, ast.Compare))
     trees = [aligned(p, axes).tree for p in pieces]
     widest = max((len(aligned(p, axes).axes) for p in pieces), default=0)

@@ -20,9 +20,9 @@ from gradcheck.closed_forms.index import (
     added,
     is_free,
 )
+from gradcheck.closed_forms.picking import RECIPROCAL, quotients
 
 MOST = 24  # products that an expansion may have
-RECIPROCAL = "1/u0"
 
 
 def simplified(expression: Sum) -> Sum:
@@ -144,7 +144,9 @@ def _ordered(product: Product) -> Product:
 
 def _divided_by(group: Factor) -> set[Factor]:
     assert isinstance(group, Sum)
-    return {d for p in group.products for d in _dividers(p.factors)}
+    divided = {d for p in group.products for d in _dividers(p.factors)}
+    picked = (entry for p in group.products for _, entry in quotients(p.factors))
+    return divided.union(*picked)
 
 
 def _dividers(factors: Sequence[Factor]) -> Iterator[Factor]:
@@ -192,6 +194,10 @@ def cancelled(product: Product) -> Product:
             if divider in left:
                 left.remove(factor)
                 left.remove(divider)
+    for over, entry in list(quotients(left)):
+        if over in left and not Counter(entry) - Counter(left):
+            for factor in (over, *entry):
+                left.remove(factor)
     return replace(product, factors=tuple(left))
 
 

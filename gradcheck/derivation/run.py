@@ -12,6 +12,7 @@ import numpy as np
 from gradcheck.closed_forms.again import jacobians, with_gradient
 from gradcheck.closed_forms.derive import gradients, inlined
 from gradcheck.closed_forms.facts import Facts, facts
+from gradcheck.closed_forms.familiar import familiar
 from gradcheck.closed_forms.index import Applied, Called, Named, Product, Sum
 from gradcheck.closed_forms.printing import Printer
 from gradcheck.closed_forms.slopes import NoText
@@ -87,7 +88,7 @@ def steps_of(problem: Problem, tape: Tape, variables: Mapping[str, Any]) -> list
     """The steps of a recorded run, in the program's names."""
     names, source = _names(tape, variables), problem.program.source
     spelling = Spelling(names, partial(_text, source), partial(_array, names, source))
-    return list(read(tape, define, spelling).values())
+    return familiar(list(read(tape, define, spelling).values()))
 
 
 def _names_in(expression: Sum) -> Iterator[str]:

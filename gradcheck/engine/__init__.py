@@ -4,7 +4,7 @@ from gradcheck.engine.anomaly import detect_anomaly, set_detect_anomaly
 from gradcheck.engine.autograd import backward, grad, tensor
 from gradcheck.engine.function import Function, once_differentiable
 from gradcheck.engine.layers import Linear
-from gradcheck.engine.modules import CrossEntropyLoss, MSELoss
+from gradcheck.engine.losses import CrossEntropyLoss, MSELoss
 from gradcheck.engine.optimizers import SGD, Adam
 from gradcheck.engine.recording import (
     enable_grad,

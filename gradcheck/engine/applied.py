@@ -1,19 +1,28 @@
 """Functions without parameters as modules: activations, and pools of windows."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 from gradcheck.engine.modules import Module
 from gradcheck.ops import COMPOUNDS, TABLE
 from gradcheck.ops.row import spelled
 
+APPLIED: "dict[str, type[Applied]]" = {}
+"""Functions as modules, by PyTorch's names."""
+
 
 class Applied(Module):
     """A function of the table of ops as a module; `settings` are its further arguments in order."""
 
-    row: str
-    settings: Mapping[str, Any] = MappingProxyType({})
+    row: ClassVar[str]
+    settings: ClassVar[Mapping[str, Any]] = {}
+
+    def __init_subclass__(cls, row: str = "", **settings: Any) -> None:
+        """Name the function; the settings come after those of the class above."""
+        cls.settings = {**cls.settings, **settings}
+        if row:
+            cls.row = row
+            APPLIED[cls.__name__] = cls
 
     def __init__(self, *args: Any, inplace: bool = False, **kwargs: Any) -> None:
         """The settings, by position or name; raises TypeError for others. Nothing is in place."""
@@ -34,62 +43,40 @@ class Applied(Module):
         return f"{type(self).__name__}({', '.join(chosen)})"
 
 
-class ReLU(Applied):
+class ReLU(Applied, row="relu"):
     """max(x, 0)."""
 
-    row = "relu"
 
-
-class Tanh(Applied):
+class Tanh(Applied, row="tanh"):
     """The hyperbolic tangent."""
 
-    row = "tanh"
 
-
-class Sigmoid(Applied):
+class Sigmoid(Applied, row="sigmoid"):
     """1 / (1 + exp(-x))."""
 
-    row = "sigmoid"
 
-
-class LeakyReLU(Applied):
+class LeakyReLU(Applied, row="leaky_relu", negative_slope=0.01):
     """x, and left of zero a small multiple of it."""
 
-    row = "leaky_relu"
-    settings = MappingProxyType({"negative_slope": 0.01})
 
-
-class ELU(Applied):
+class ELU(Applied, row="elu", alpha=1.0):
     """x, and left of zero alpha (exp(x) - 1)."""
 
-    row = "elu"
-    settings = MappingProxyType({"alpha": 1.0})
 
-
-class GELU(Applied):
+class GELU(Applied, row="gelu", approximate="none"):
     """x times the normal distribution function at x."""
 
-    row = "gelu"
-    settings = MappingProxyType({"approximate": "none"})
 
-
-class SiLU(Applied):
+class SiLU(Applied, row="silu"):
     """x sigmoid(x)."""
 
-    row = "silu"
 
-
-class Softplus(Applied):
+class Softplus(Applied, row="softplus", beta=1.0):
     """log(1 + exp(beta x)) / beta."""
 
-    row = "softplus"
-    settings = MappingProxyType({"beta": 1.0})
 
-
-class AlongAxis(Applied):
+class AlongAxis(Applied, axis=None):
     """A function along an axis, which has to be said: PyTorch guesses one by the shape."""
-
-    settings = MappingProxyType({"axis": None})
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """The axis, by position or as `dim`; raises TypeError where it is not said."""
@@ -98,29 +85,20 @@ class AlongAxis(Applied):
             raise TypeError(f"{type(self).__name__} needs an axis: say dim=-1 for the last one")
 
 
-class Softmax(AlongAxis):
+class Softmax(AlongAxis, row="softmax"):
     """exp(x) as shares of its sum along an axis."""
 
-    row = "softmax"
 
-
-class LogSoftmax(AlongAxis):
+class LogSoftmax(AlongAxis, row="log_softmax"):
     """The logarithm of softmax."""
 
-    row = "log_softmax"
 
-
-class Flatten(Applied):
+class Flatten(Applied, row="flatten", start_dim=1, end_dim=-1):
     """The axes from the first to the last of these as one."""
 
-    row = "flatten"
-    settings = MappingProxyType({"start_dim": 1, "end_dim": -1})
 
-
-class Pool(Applied):
+class Pool(Applied, kernel_size=None, stride=None, padding=0):
     """A number for each window along the last axes; windows lie side by side by default."""
-
-    settings = MappingProxyType({"kernel_size": None, "stride": None, "padding": 0})
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """The settings, by position or name; raises TypeError where no size is said."""
@@ -131,23 +109,16 @@ class Pool(Applied):
             self.chosen["stride"] = self.chosen["kernel_size"]
 
 
-class MaxPool1d(Pool):
+class MaxPool1d(Pool, row="max_pool1d", dilation=1, ceil_mode=False):
     """The largest of each window along the last axis."""
 
-    row = "max_pool1d"
-    settings = MappingProxyType({**Pool.settings, "dilation": 1, "ceil_mode": False})
 
-
-class MaxPool2d(MaxPool1d):
+class MaxPool2d(MaxPool1d, row="max_pool2d"):
     """The largest of each window over the last two axes."""
 
-    row = "max_pool2d"
 
-
-class AvgPool1d(Pool):
+class AvgPool1d(Pool, row="avg_pool1d"):
     """The mean of each window along the last axis."""
-
-    row = "avg_pool1d"
 
     def __repr__(self) -> str:
         """As PyTorch prints it: each number as a tuple."""
@@ -155,15 +126,5 @@ class AvgPool1d(Pool):
         return f"AvgPool1d({', '.join(chosen)})"
 
 
-class AvgPool2d(Pool):
+class AvgPool2d(Pool, row="avg_pool2d"):
     """The mean of each window over the last two axes."""
-
-    row = "avg_pool2d"
-
-
-APPLIED: Mapping[str, type[Applied]] = {
-    each.__name__: each
-    for each in (ReLU, Tanh, Sigmoid, LeakyReLU, ELU, GELU, SiLU, Softplus, Softmax, LogSoftmax,
-                 Flatten, MaxPool1d, MaxPool2d, AvgPool1d, AvgPool2d)
-}  # fmt: skip
-"""Functions as modules, by PyTorch's names."""

@@ -3,14 +3,15 @@
 Entry by entry the blocks are the whole; what a step makes stays in the processor's cache.
 """
 
+import dis
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
 
-from gradcheck.ops.row import Op, steps
+from gradcheck.ops.row import Op
 
 LARGE = 1 << 17
 """Entries above which blocks are worth their calls; a block is a quarter of that, 256 kB."""
@@ -23,7 +24,22 @@ SCALARS = (float, int, np.float64)
 @lru_cache(maxsize=1024)
 def is_long(function: Callable[..., Any]) -> bool:
     """Whether a function is a formula of more than a few steps."""
-    return type(function) is FunctionType and steps(function) > FEW
+    return type(function) is FunctionType and _steps(function) > FEW
+
+
+def _steps(function: Callable[..., Any]) -> int:
+    """How many operations a formula of entries makes, those of what it calls among them."""
+    code: CodeType | None = getattr(function, "__code__", None)
+    if code is None:
+        return 1
+    count = 0
+    for step in dis.get_instructions(code):
+        count += step.opname.startswith(("BINARY_OP", "UNARY", "COMPARE")) or step.opname == "CALL"
+        if step.opname == "LOAD_GLOBAL":
+            called = function.__globals__.get(step.argval)
+            count += _steps(called) - 1 if type(called) is FunctionType else 0
+            count += _steps(called.forward) - 1 if isinstance(called, Op) else 0
+    return count
 
 
 def evaluated(row: Op, values: list[Any], params: Mapping[str, Any]) -> Any:

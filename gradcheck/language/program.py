@@ -64,12 +64,14 @@ def check_program(
     column: int = 1,
     kept: Collection[str] = (),
     moved: Collection[str] = (),
+    valued: bool = False,
 ) -> Program:
     """A text as a program in the declared names; TextError has every complaint found.
 
     `line` and `column` say where in the file the first character of the text stands; `kept` are
     the names under which classes of another program keep values that this one reads. To the values
-    of `moved` names the program adds the input of that name, where it assigns them.
+    of `moved` names the program adds the input of that name, where it assigns them. `valued`: what
+    the last line assigns to one name is the program's value.
     """
     text = source.replace("\r\n", "\n").replace("\r", "\n")
     passage = Passage(text, file, line, column)
@@ -77,6 +79,8 @@ def check_program(
     for name, statement in assignments(tree):
         if name in moved:
             statement.value = _plus(statement.value, name)
+    if valued:
+        tree.body += _said_again(tree.body[-1:])
     return _checked(tree, passage, declared, vocabulary, kept)
 
 
@@ -88,6 +92,19 @@ def assignments(tree: ast.Module) -> list[tuple[str, ast.Assign]]:
             case ast.Assign(targets=[ast.Name(id=name)]):
                 found.append((name, node))
     return found
+
+
+def _said_again(last: list[ast.stmt]) -> list[ast.stmt]:
+    """`loss`, where the last line is `loss = ...` or `loss += ...`."""
+    match last:
+        case [
+            ast.Assign(targets=[ast.Name() as name])
+            | ast.AugAssign(target=ast.Name() as name)
+            | ast.AnnAssign(target=ast.Name() as name, value=ast.expr())
+        ]:
+            read = ast.copy_location(ast.Name(name.id, ast.Load()), name)
+            return [ast.copy_location(ast.Expr(read), name)]
+    return []
 
 
 def places(tree: ast.Module) -> frozenset[str]:

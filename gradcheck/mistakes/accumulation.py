@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gradcheck.mistakes.row import mistake
+from gradcheck.mistakes.row import mistake, pull
 
 overwritten_not_accumulated = mistake(
     "overwritten-not-accumulated",
@@ -40,9 +40,8 @@ slices_overwritten = mistake(
     habit=False,
 )
 
-counted_twice = mistake(
+counted_twice = pull(
     "counted-twice",
-    verb="pull",
     where=lambda e: e.shared,
     wrong=lambda e: 2 * e.right,
     says="What comes back from `{text}` was added twice.",
@@ -51,9 +50,8 @@ counted_twice = mistake(
     habit=False,
 )
 
-path_dropped = mistake(
+path_dropped = pull(
     "path-dropped",
-    verb="pull",
     wrong=lambda e: 0 * e.right,
     says="The path back through `{text}` to `{u}` is missing from the gradient.",
     example=("sum((x - mean(x))**3)", {"x": "3*(x - mean(x))**2"}, {"x": (5,)}),

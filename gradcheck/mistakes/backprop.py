@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.mistakes.row import ALIKE, ALL_PASS, ONE_LONG, SYMMETRIC, Edge, Start, mistake
+from gradcheck.mistakes.row import ALIKE, ALL_PASS, ONE_LONG, SYMMETRIC, Edge, Start, mistake, pull
 
 PASSING = frozenset({"add", "subtract", "negative"})
 BINARY = frozenset({"add", "subtract", "multiply", "divide", "power", "matmul"})
@@ -81,9 +81,8 @@ def _statistic(e: Edge) -> bool:
     return e.op in ("mean", "var", "std") and np.size(e.g) > 1
 
 
-sign_error = mistake(
+sign_error = pull(
     "sign-error",
-    verb="pull",
     wrong=lambda e: -e.right,
     says="The sign flipped on the way back through `{text}` to `{u}`.",
     example=("sum(x - x**3)", {"x": "-1 - 3*x**2"}, {"x": (3,)}),
@@ -121,9 +120,8 @@ cotangent_ignored = mistake(
     hidden_by=(ALIKE,),
 )
 
-activation_dropped = mistake(
+activation_dropped = pull(
     "chain-factor-dropped",
-    verb="pull",
     where=_activation,
     wrong=lambda e: e.g + 0 * e.right,
     says="The derivative of `{text}` is missing: the cotangent passed through it unchanged.",
@@ -132,9 +130,8 @@ activation_dropped = mistake(
     hidden_by=(ALIKE, ALL_PASS),
 )
 
-factor_dropped = mistake(
+factor_dropped = pull(
     "chain-factor-dropped",
-    verb="pull",
     where=_factor,
     wrong=lambda e: e.g + 0 * e.right,
     says="The cotangent passed through `{text}` unchanged: the factor of this step is missing.",
@@ -144,9 +141,8 @@ factor_dropped = mistake(
     hidden_by=(ALIKE, ALL_PASS),
 )
 
-factor_twice = mistake(
+factor_twice = pull(
     "chain-factor-twice",
-    verb="pull",
     where=_activation,
     wrong=lambda e: e.rule(e.right, e.y, e.operands),
     says="The derivative of `{text}` is in the answer twice.",
@@ -154,9 +150,8 @@ factor_twice = mistake(
     common=0.4,
 )
 
-given_factor_twice = mistake(
+given_factor_twice = pull(
     "chain-factor-twice",
-    verb="pull",
     where=lambda e: e.op in ("multiply", "divide") and np.shape(e.right) == np.shape(e.g),
     wrong=lambda e: e.rule(e.right, e.y, e.operands),
     says="The factor that `{text}` has on the way back is in the gradient twice.",
@@ -165,9 +160,8 @@ given_factor_twice = mistake(
     habit=False,
 )
 
-matrix_dropped = mistake(
+matrix_dropped = pull(
     "chain-factor-dropped",
-    verb="pull",
     where=lambda e: e.op == "matmul" and np.shape(e.g) == e.shape,
     wrong=lambda e: e.g,
     says="The cotangent passed through the product `{text}` unchanged: the other matrix is "
@@ -181,9 +175,8 @@ for _id, _power, _answer in (
     ("denominator-not-squared", 1, "-v/x"),
     ("denominator-forgotten", 0, "-v"),
 ):
-    mistake(
+    pull(
         _id,
-        verb="pull",
         where=lambda e: e.op == "divide" and e.i == 1,
         wrong=_below(_power),
         says="The derivative of `{text}` by what is below is over its square: here it is not.",
@@ -192,9 +185,8 @@ for _id, _power, _answer in (
         habit=False,
     )
 
-last_term = mistake(
+last_term = pull(
     "overwritten-not-accumulated",
-    verb="pull",
     where=lambda e: e.op in ("sum", "mean") and _axis(e) is not None,
     choices=lambda e: (-1, 0),
     wrong=lambda e, k: _one_left(e.right, _axis(e), k),
@@ -209,9 +201,8 @@ last_term = mistake(
     hidden_by=(ONE_LONG,),
 )
 
-last_sample = mistake(
+last_sample = pull(
     "overwritten-not-accumulated",
-    verb="pull",
     where=lambda e: e.op == "matmul" and e.i == 1 and np.ndim(e.g) > 1,
     choices=lambda e: (-1, 0),
     wrong=lambda e, row: e.rule(_one_row(e.g, row), e.y, e.operands),
@@ -226,9 +217,8 @@ last_sample = mistake(
     hidden_by=(ONE_LONG,),
 )
 
-upstream_ignored = mistake(
+upstream_ignored = pull(
     "upstream-ignored",
-    verb="pull",
     where=lambda e: bool(np.any(np.asarray(e.g) != 1)),
     wrong=lambda e: e.rule(np.ones_like(e.g), e.y, e.operands),
     says="At `{text}` only the local derivative is left: the cotangent that arrives multiplies it.",
@@ -237,9 +227,8 @@ upstream_ignored = mistake(
     hidden_by=(ALIKE,),
 )
 
-wrong_tensor = mistake(
+wrong_tensor = pull(
     "wrong-tensor-in-derivative",
-    verb="pull",
     where=lambda e: e.elementwise and (len(e.operands) == 1 or (e.op == "power" and e.i == 0)),
     wrong=lambda e: e.rule(e.g, e.x, (e.y, *e.operands[1:])),
     says="The derivative of `{text}` is taken at the wrong tensor: its value and its argument "
@@ -248,9 +237,8 @@ wrong_tensor = mistake(
     common=0.6,
 )
 
-sum_for_mean = mistake(
+sum_for_mean = pull(
     "sum-for-mean",
-    verb="pull",
     where=lambda e: e.op == "mean",
     wrong=lambda e: e.right * _count(e),
     says="`{text}` is a mean: the division by the number of entries is missing.",
@@ -259,9 +247,8 @@ sum_for_mean = mistake(
     hidden_by=(ONE_LONG,),
 )
 
-mean_for_sum = mistake(
+mean_for_sum = pull(
     "mean-for-sum",
-    verb="pull",
     where=lambda e: e.op == "sum",
     wrong=lambda e: e.right / _count(e),
     says="`{text}` is a sum, but the gradient was divided by the number of terms, as for a mean.",
@@ -270,9 +257,8 @@ mean_for_sum = mistake(
     hidden_by=(ONE_LONG,),
 )
 
-mean_twice = mistake(
+mean_twice = pull(
     "mean-for-sum",
-    verb="pull",
     where=lambda e: e.op == "mean",
     wrong=lambda e: e.right / _count(e),
     says="The division by the number of entries of `{text}` was made twice.",
@@ -281,9 +267,8 @@ mean_twice = mistake(
     hidden_by=(ONE_LONG,),
 )
 
-mean_over_batch = mistake(
+mean_over_batch = pull(
     "mean-for-sum",
-    verb="pull",
     where=lambda e: _matrices(e) and e.i == 1,
     wrong=lambda e: e.right / len(e.g),
     says="The gradient at `{text}` was averaged over the rows; the product sums over them.",
@@ -296,9 +281,8 @@ mean_over_batch = mistake(
     hidden_by=(ONE_LONG,),
 )
 
-factor_two = mistake(
+factor_two = pull(
     "factor-two",
-    verb="pull",
     wrong=lambda e: e.right * 2,
     says="There is a factor of 2 too much on the way back through `{text}` to `{u}`.",
     example=("sum(sin(x) + x**3)", {"x": "2*cos(x) + 3*x**2"}, {"x": (3,)}),
@@ -307,9 +291,8 @@ factor_two = mistake(
     slip=True,
 )
 
-factor_half = mistake(
+factor_half = pull(
     "factor-two",
-    verb="pull",
     wrong=lambda e: e.right / 2,
     says="A factor of 2 is missing on the way back through `{text}` to `{u}`.",
     example=("sum(sin(x) + x**3)", {"x": "cos(x)/2 + 3*x**2"}, {"x": (3,)}),
@@ -318,9 +301,8 @@ factor_half = mistake(
     slip=True,
 )
 
-transposed = mistake(
+transposed = pull(
     "transposed",
-    verb="pull",
     where=_stacks,
     wrong=lambda e: np.swapaxes(e.right, -1, -2),
     says="The gradient at `{text}` is transposed.",
@@ -330,9 +312,8 @@ transposed = mistake(
     hidden_by=(SYMMETRIC,),
 )
 
-not_transposed = mistake(
+not_transposed = pull(
     "transposed",
-    verb="pull",
     where=lambda e: e.op in ("matmul", "einsum") and len(e.operands) == 2,
     choices=_equal_axes,
     wrong=_with_turned,
@@ -342,9 +323,8 @@ not_transposed = mistake(
     hidden_by=(SYMMETRIC,),
 )
 
-operands_swapped = mistake(
+operands_swapped = pull(
     "operands-swapped",
-    verb="pull",
     where=lambda e: e.op in TURNABLE,
     wrong=lambda e: e.rule(e.g, e.y, e.operands[::-1]),
     says="In the derivative of `{text}` the operands stand in each other's place.",
@@ -354,9 +334,8 @@ operands_swapped = mistake(
     anywhere=True,
 )
 
-order_swapped = mistake(
+order_swapped = pull(
     "operands-swapped",
-    verb="pull",
     where=_matrices,
     wrong=lambda e: e.operands[1].T @ e.g if e.i == 0 else e.g @ e.operands[0].T,
     says="The factors of the product behind `{text}` are in the wrong order.",
@@ -365,9 +344,8 @@ order_swapped = mistake(
     hidden_by=(ONE_LONG, SYMMETRIC),
 )
 
-elementwise_product = mistake(
+elementwise_product = pull(
     "elementwise-for-matmul",
-    verb="pull",
     where=_matrices,
     wrong=lambda e: e.g * e.operands[1] if e.i == 0 else e.operands[0] * e.g,
     says="At `{text}` the entries were multiplied one by one: this wants a matrix product.",
@@ -376,9 +354,8 @@ elementwise_product = mistake(
     hidden_by=(ONE_LONG,),
 )
 
-statistics_constant = mistake(
+statistics_constant = pull(
     "path-dropped",
-    verb="pull",
     where=_statistic,
     wrong=lambda e: 0 * e.right,
     says="The statistic `{text}` was held constant: it depends on every entry, its path counts.",
@@ -390,9 +367,8 @@ statistics_constant = mistake(
     common=0.65,
 )
 
-sigmoid_for_tanh = mistake(
+sigmoid_for_tanh = pull(
     "wrong-function-derivative",
-    verb="pull",
     where=lambda e: e.op in ("tanh", "sigmoid"),
     wrong=lambda e: e.g * (e.y * (1 - e.y) if e.op == "tanh" else 1 - e.y**2),
     says="The derivative of `{text}` is that of another activation: tanh has 1 - a^2, sigmoid "

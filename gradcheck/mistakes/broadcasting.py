@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.mistakes.row import ONE_LONG, SYMMETRIC, Edge, mistake
+from gradcheck.mistakes.row import ONE_LONG, SYMMETRIC, Edge, fit, pull
 
 
 def _stretched(e: Edge) -> bool:
@@ -35,9 +35,8 @@ def _one_row(e: Edge, row: int) -> Any:
     return np.sum(left, axis=stretched, keepdims=True)
 
 
-broadcast_not_summed = mistake(
+broadcast_not_summed = fit(
     "broadcast-not-summed",
-    verb="fit",
     where=_stretched,
     wrong=lambda e: e.g,
     says="An operand of `{text}` was broadcast: its gradient must be summed over the stretched "
@@ -47,9 +46,8 @@ broadcast_not_summed = mistake(
     hidden_by=(ONE_LONG,),
 )
 
-partly_summed = mistake(
+partly_summed = fit(
     "broadcast-not-summed",
-    verb="fit",
     where=lambda e: np.ndim(e.g) > len(e.shape) + 1,
     choices=lambda e: range(np.ndim(e.g) - len(e.shape)),
     wrong=lambda e, axis: np.sum(e.g, axis=axis),
@@ -61,9 +59,8 @@ partly_summed = mistake(
     hidden_by=(ONE_LONG,),
 )
 
-one_row_left = mistake(
+one_row_left = fit(
     "overwritten-not-accumulated",
-    verb="fit",
     where=lambda e: _stretched(e) and (np.ndim(e.g) > len(e.shape) or e.shape[:1] == (1,)),
     choices=lambda e: (-1, 0),
     wrong=_one_row,
@@ -74,9 +71,8 @@ one_row_left = mistake(
     hidden_by=(ONE_LONG,),
 )
 
-broadcast_averaged = mistake(
+broadcast_averaged = fit(
     "broadcast-averaged",
-    verb="fit",
     where=_stretched,
     wrong=lambda e: e.right * (e.right.size / np.size(e.g)),
     says="An operand of `{text}` was broadcast: its gradient is the sum over the stretched axes, "
@@ -86,9 +82,8 @@ broadcast_averaged = mistake(
     hidden_by=(ONE_LONG,),
 )
 
-other_axis = mistake(
+other_axis = fit(
     "summed-over-wrong-axis",
-    verb="fit",
     where=lambda e: _stretched(e) and np.ndim(e.g) == 2 and len(e.shape) > 0,
     wrong=_other_axis,
     says="The gradient of the broadcast operand of `{text}` was summed over the wrong axis.",
@@ -97,9 +92,8 @@ other_axis = mistake(
     hidden_by=(ONE_LONG, SYMMETRIC),
 )
 
-all_axes = mistake(
+all_axes = fit(
     "summed-over-wrong-axis",
-    verb="fit",
     where=lambda e: _stretched(e) and len(e.shape) > 0,
     wrong=lambda e: np.sum(e.g),
     says="The gradient of the broadcast operand of `{text}` was summed over all axes.",
@@ -108,9 +102,8 @@ all_axes = mistake(
     hidden_by=(ONE_LONG, SYMMETRIC),
 )
 
-all_axes_spread = mistake(
+all_axes_spread = fit(
     "summed-over-wrong-axis",
-    verb="fit",
     where=lambda e: _stretched(e) and len(e.shape) > 0,
     wrong=lambda e: np.full(e.shape, np.sum(e.g)),
     says="The gradient of the broadcast operand of `{text}` was summed over all axes.",
@@ -119,9 +112,8 @@ all_axes_spread = mistake(
     hidden_by=(ONE_LONG, SYMMETRIC),
 )
 
-spread_along_other = mistake(
+spread_along_other = pull(
     "summed-over-wrong-axis",
-    verb="pull",
     where=_reduced,
     wrong=_spread_along_other,
     says="The gradient of `{text}` was spread along the axis that is left, not along the one that "

@@ -1,5 +1,7 @@
 """The chain rule, and the sign, gone wrong."""
 
+from functools import partial
+
 from gradcheck.mistakes.operation import (
     call,
     composite,
@@ -7,7 +9,7 @@ from gradcheck.mistakes.operation import (
     inner_is_variable,
     term,
 )  # fmt: skip
-from gradcheck.mistakes.row import mistake
+from gradcheck.mistakes.row import derivative
 
 SIGNED = {
     "sin", "cos", "tan", "sec", "csc", "cot", "arccos", "acsc", "acot",
@@ -15,9 +17,10 @@ SIGNED = {
 }  # fmt: skip
 
 
-sign_error = mistake(
+_of_chain = partial(derivative, where=composite)
+
+sign_error = derivative(
     "sign-error",
-    verb="derivative",
     where=lambda s: True,
     wrong=lambda s: -s.right,
     says="The sign of the derivative of `{text}` is the wrong way round.",
@@ -28,9 +31,8 @@ sign_error = mistake(
     slip=True,
 )
 
-sign_of_function = mistake(
+sign_of_function = derivative(
     "sign-error",
-    verb="derivative",
     where=lambda s: function(s) and s.op in SIGNED,
     wrong=lambda s: -s.right,
     says="The derivative of the function in `{text}` has the other sign.",
@@ -45,9 +47,8 @@ for _i, _example in enumerate(
         ("sin(x) - x", {"x": "cos(x) + 1"}),
     )
 ):
-    mistake(
+    derivative(
         "sign-error",
-        verb="derivative",
         where=lambda s: term(s) and s.both,
         wrong=lambda s, i=_i: s.part(1 - i) - s.part(i),
         says=f"The derivative of the term {{{'uv'[_i]}}} has the wrong sign in `{{text}}`.",
@@ -58,10 +59,8 @@ for _i, _example in enumerate(
         slip=True,
     )
 
-missing_inner_derivative = mistake(
+missing_inner_derivative = _of_chain(
     "missing-inner-derivative",
-    verb="derivative",
-    where=composite,
     wrong=lambda s: s.fw * s.dx,
     says="In `{text}` the derivative of the inside is missing: the chain rule multiplies by "
     "{dw}, the derivative of {w}.",
@@ -71,19 +70,16 @@ missing_inner_derivative = mistake(
     covers=True,
 )
 
-outer_not_differentiated = mistake(
+outer_not_differentiated = _of_chain(
     "outer-not-differentiated",
-    verb="derivative",
-    where=composite,
     wrong=lambda s: s.y * s.dw,
     says="In `{text}` only the inside was differentiated: the outer function has a derivative too.",
     example=("cos(2*x)", {"x": "2*cos(2*x)"}),
     common=0.4,
 )
 
-function_kept = mistake(
+function_kept = derivative(
     "not-differentiated",
-    verb="derivative",
     where=lambda s: call(s) and inner_is_variable(s),
     wrong=lambda s: s.y * s.dx,
     says="`{text}` stands in the answer as it is: it has not been differentiated.",
@@ -91,10 +87,8 @@ function_kept = mistake(
     common=0.4,
 )
 
-outer_at_inner_derivative = mistake(
+outer_at_inner_derivative = _of_chain(
     "outer-at-inner-derivative",
-    verb="derivative",
-    where=composite,
     wrong=lambda s: s.slope(s.dw),
     says="In `{text}` the outer derivative is taken at {dw}; it belongs at {w}, times {dw}.",
     example=("sin(x**3)", {"x": "cos(3*x**2)"}),
@@ -102,30 +96,24 @@ outer_at_inner_derivative = mistake(
     is_a="derivative-put-inside",  # of exp the same
 )
 
-outer_at_inner_derivative_times = mistake(
+outer_at_inner_derivative_times = _of_chain(
     "outer-at-inner-derivative",
-    verb="derivative",
-    where=composite,
     wrong=lambda s: s.slope(s.dw) * s.dw,
     says="In `{text}` the outer derivative is taken at {dw}; it belongs at {w}.",
     example=("sin(x**3)", {"x": "cos(3*x**2)*3*x**2"}),
     common=0.4,
 )
 
-outer_at_variable = mistake(
+outer_at_variable = _of_chain(
     "outer-at-variable",
-    verb="derivative",
-    where=composite,
     wrong=lambda s: s.slope(s.x) * s.dw,
     says="In `{text}` the outer derivative is taken at the bare variable; it belongs at {w}.",
     example=("cos(2*x)", {"x": "-2*sin(x)"}),
     common=0.5,
 )
 
-outer_at_variable_alone = mistake(
+outer_at_variable_alone = _of_chain(
     "outer-at-variable",
-    verb="derivative",
-    where=composite,
     wrong=lambda s: s.slope(s.x) * s.dx,
     says="`{text}` was differentiated as if its inside were the bare variable: keep {w} inside, "
     "and multiply by {dw}.",
@@ -133,20 +121,16 @@ outer_at_variable_alone = mistake(
     common=0.35,
 )
 
-derivative_put_inside = mistake(
+derivative_put_inside = _of_chain(
     "derivative-put-inside",
-    verb="derivative",
-    where=composite,
     wrong=lambda s: s.slope(s.w * s.dw),
     says="In `{text}` the inner derivative {dw} got inside the function: it multiplies outside.",
     example=("sin(x**2)", {"x": "cos(2*x**3)"}),
     common=0.35,
 )
 
-inner_replaced = mistake(
+inner_replaced = _of_chain(
     "derivative-put-inside",
-    verb="derivative",
-    where=composite,
     wrong=lambda s: s.apply(s.dw),
     says="In `{text}` the inside was replaced by its derivative {dw}: differentiate the outer "
     "function as well, keep {w} inside, and multiply by {dw}.",
@@ -154,10 +138,8 @@ inner_replaced = mistake(
     common=0.35,
 )
 
-only_the_inside = mistake(
+only_the_inside = _of_chain(
     "outer-not-differentiated",
-    verb="derivative",
-    where=composite,
     wrong=lambda s: s.dw,
     says="Of `{text}` only the inside was differentiated: the derivative of the outer function is "
     "missing.",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.mistakes.operation import Operation, function, over
-from gradcheck.mistakes.row import mistake
+from gradcheck.mistakes.row import derivative
 
 Derivatives = Mapping[str, tuple[Callable[[Any, Any], Any], ...]]
 
@@ -104,9 +104,8 @@ for _k, _example in enumerate(
         ("tanh(x)", {"x": "1/cosh(x)"}),
     )
 ):
-    mistake(
+    derivative(
         "wrong-function-derivative",
-        verb="derivative",
         where=_has_root(_k),
         wrong=_slope(CONFUSED, _k),
         says=WRONG_FUNCTION,
@@ -114,9 +113,8 @@ for _k, _example in enumerate(
         common=0.4,
     )
 
-log_of_inner_derivative = mistake(
+log_of_inner_derivative = derivative(
     "log-derivative-wrong",
-    verb="derivative",
     where=lambda s: s.op == "log",
     wrong=lambda s: over((s.dw != 0) * 1.0, s.dw),
     says="The derivative of `{text}` is u'/u with u = {u}: here the inside was only turned over.",
@@ -130,9 +128,8 @@ for _k, _example in enumerate(
         ("log(x**3)", {"x": "-3*x**2 / x**6"}),
     )
 ):
-    mistake(
+    derivative(
         "log-derivative-wrong",
-        verb="derivative",
         where=_has(LOGARITHMS, _k),
         wrong=_slope(LOGARITHMS, _k),
         says="The derivative of `{text}` is u'/u with u = {u}.",
@@ -150,9 +147,8 @@ for _k, _example in enumerate(
         ("arctan(x/2)", {"x": "1 / (2*sqrt(1 - x**2/4))"}),
     )
 ):
-    mistake(
+    derivative(
         "inverse-function-derivative-wrong",
-        verb="derivative",
         where=_has(INVERSES, _k),
         wrong=_slope(INVERSES, _k),
         says="The derivative of the inverse function in `{text}` is another one: (arcsin u)' is "

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.mistakes.norms import other_axes
-from gradcheck.mistakes.row import Edge, mistake
+from gradcheck.mistakes.row import Edge, pull
 
 
 def _unit(e: Edge, axis: Any, along: Any) -> Any:
@@ -16,9 +16,8 @@ def _unit(e: Edge, axis: Any, along: Any) -> Any:
     return (e.g - e.y * np.sum(e.g * along, axis=axis, keepdims=True)) / e.params["scale"]
 
 
-length_along_other = mistake(
+length_along_other = pull(
     "summed-over-wrong-axis",
-    verb="pull",
     where=lambda e: e.op == "unit" and np.ndim(e.y) > 1,
     choices=other_axes,
     wrong=lambda e, axis: _unit(e, axis, e.y),
@@ -36,9 +35,8 @@ length_along_other = mistake(
     common=0.4,
 )
 
-vector_for_direction = mistake(
+vector_for_direction = pull(
     "wrong-tensor-in-derivative",
-    verb="pull",
     where=lambda e: e.op == "unit",
     wrong=lambda e: _unit(e, e.params["axis"], e.x),
     says="In the derivative of `{text}` the vector stands where its direction belongs.",
@@ -53,9 +51,8 @@ vector_for_direction = mistake(
     common=0.4,
 )
 
-norm_not_divided = mistake(
+norm_not_divided = pull(
     "chain-factor-dropped",
-    verb="pull",
     where=lambda e: e.op == "norm" and (np.ndim(e.y) == 0 or bool(e.params.get("keepdims"))),
     wrong=lambda e: e.right * e.y,
     says="The derivative of `{text}` is not divided by the length.",

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.mistakes.row import SYMMETRIC, Edge, mistake
+from gradcheck.mistakes.row import SYMMETRIC, Edge, pull
 
 PRODUCTS = frozenset({"multiply", "matmul", "divide", "einsum"})
 CHOICES = 8  # tensors that are tried first in one's place
@@ -58,9 +58,8 @@ def _square(e: Edge) -> bool:
     return e.op == "matmul" and np.ndim(e.g) == 2 and len(e.g) == len(e.g.T)
 
 
-neighbour = mistake(
+neighbour = pull(
     "wrong-tensor-in-derivative",
-    verb="pull",
     where=lambda e: e.op in PRODUCTS and np.ndim(e.other) > 0,
     choices=lambda e: _like(e, e.other, (e.x, e.other, np.transpose(e.other))),
     far=True,
@@ -72,9 +71,8 @@ neighbour = mistake(
     habit=False,
 )
 
-neighbour_of_argument = mistake(
+neighbour_of_argument = pull(
     "wrong-tensor-in-derivative",
-    verb="pull",
     where=lambda e: e.elementwise and len(e.operands) == 1 and np.ndim(e.y) > 0,
     choices=_elsewhere,
     far=True,
@@ -89,9 +87,8 @@ neighbour_of_argument = mistake(
     habit=False,
 )
 
-cotangent_transposed = mistake(
+cotangent_transposed = pull(
     "transposed",
-    verb="pull",
     where=_square,
     wrong=lambda e: e.rule(e.g.T, e.y, e.operands),
     says="The cotangent that arrives at `{text}` was transposed.",
@@ -101,9 +98,8 @@ cotangent_transposed = mistake(
     hidden_by=(SYMMETRIC,),
 )
 
-kernel_reversed = mistake(
+kernel_reversed = pull(
     "flipped",
-    verb="pull",
     where=lambda e: e.op in PRODUCTS and "reversed" in e.turned,
     choices=lambda e: (e.turned["reversed"],),
     wrong=_with_other,
@@ -120,9 +116,8 @@ kernel_reversed = mistake(
     common=0.35,
 )
 
-kernel_transposed = mistake(
+kernel_transposed = pull(
     "transposed",
-    verb="pull",
     where=lambda e: e.op in PRODUCTS and "transposed" in e.turned,
     choices=lambda e: (e.turned["transposed"],),
     wrong=_with_other,
@@ -135,9 +130,8 @@ kernel_transposed = mistake(
     common=0.3,
 )
 
-neighbour_inside = mistake(
+neighbour_inside = pull(
     "wrong-tensor-in-derivative",
-    verb="pull",
     where=lambda e: e.elementwise and e.inside is not None and np.ndim(e.x) > 0,
     choices=_inside,
     far=True,
@@ -153,9 +147,8 @@ neighbour_inside = mistake(
     habit=False,
 )
 
-flipped = mistake(
+flipped = pull(
     "flipped",
-    verb="pull",
     where=lambda e: e.op in PRODUCTS and np.ndim(e.right) > 0,
     choices=lambda e: range(-min(np.ndim(e.right), AXES), 0),
     wrong=lambda e, axis: np.flip(e.right, axis),

@@ -3,6 +3,7 @@
 A normalisation is y = (x - mean) / scale; its right pull is (g - mean(g) - y mean(g y)) / scale.
 """
 
+from functools import partial
 from itertools import combinations
 from math import prod
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.mistakes.backprop import AS_LARGE
-from gradcheck.mistakes.row import SYMMETRIC, Edge, mistake
+from gradcheck.mistakes.row import SYMMETRIC, Edge, pull
 
 ROWS = AS_LARGE | {"logsumexp"}
 MEAN = "mean(x, axis=1, keepdims=True)"
@@ -85,10 +86,10 @@ def _row_sum(e: Edge, weighted: Any, axis: int) -> Any:
     return e.y * (e.g - np.sum(weighted, axis=axis, keepdims=True))
 
 
-statistics_constant = mistake(
+_of_norm = partial(pull, where=_normal)
+
+statistics_constant = _of_norm(
     "path-dropped",
-    verb="pull",
-    where=_normal,
     choices=_either(lambda e: 0.0),
     wrong=lambda e, factors: _norm(e, *factors),
     says="Mean or variance behind `{text}` were held constant: both depend on every entry, their "
@@ -97,10 +98,8 @@ statistics_constant = mistake(
     common=0.7,
 )
 
-sums_of_statistics = mistake(
+sums_of_statistics = _of_norm(
     "sum-for-mean",
-    verb="pull",
-    where=_normal,
     choices=_either(_count),
     wrong=lambda e, factors: _norm(e, *factors),
     says="Two means stand in the derivative of `{text}`: here they are sums, the division by the "
@@ -109,10 +108,8 @@ sums_of_statistics = mistake(
     common=0.45,
 )
 
-signs_of_statistics = mistake(
+signs_of_statistics = _of_norm(
     "sign-error",
-    verb="pull",
-    where=_normal,
     choices=_either(lambda e: -1.0),
     wrong=lambda e, factors: _norm(e, *factors),
     says="In the derivative of `{text}` the means are taken away from the cotangent: here one is "
@@ -122,9 +119,8 @@ signs_of_statistics = mistake(
     slip=True,
 )
 
-statistics_along_other = mistake(
+statistics_along_other = pull(
     "summed-over-wrong-axis",
-    verb="pull",
     where=lambda e: _normal(e) and np.ndim(e.y) > 1,
     choices=other_axes,
     wrong=lambda e, axis: _norm(e, axis=axis),
@@ -152,9 +148,8 @@ def _in_view(e: Edge, view: tuple[tuple[int, ...], tuple[int, ...]]) -> Any:
     return (e.g - mean(e.g) - e.y * mean(e.g * e.y)) / e.params["scale"]
 
 
-statistics_in_other_view = mistake(
+statistics_in_other_view = pull(
     "summed-over-wrong-axis",
-    verb="pull",
     where=lambda e: _normal(e) and e.further,
     choices=_other_views,
     wrong=_in_view,
@@ -177,39 +172,32 @@ statistics_in_other_view = mistake(
 )
 
 
-variance_for_deviation = mistake(
+variance_for_deviation = _of_norm(
     "wrong-tensor-in-derivative",
-    verb="pull",
-    where=_normal,
     wrong=lambda e: e.right / e.params["scale"],
     says="The derivative of `{text}` was divided by the variance: it is to be divided by its root.",
     example=_example(below=f"{ROOT}**2"),
     common=0.4,
 )
 
-deviation_in_the_mean = mistake(
+deviation_in_the_mean = _of_norm(
     "wrong-tensor-in-derivative",
-    verb="pull",
-    where=_normal,
     wrong=lambda e: _norm(e, second=e.params["scale"] ** 2),
     says="In the derivative of `{text}` the deviation stands where the normalised tensor belongs.",
     example=_example(normal=f"(x - {MEAN})"),
     common=0.35,
 )
 
-scale_missing = mistake(
+scale_missing = _of_norm(
     "chain-factor-dropped",
-    verb="pull",
-    where=_normal,
     wrong=lambda e: e.right * e.params["scale"],
     says="The derivative of `{text}` is not divided by the standard deviation.",
     example=_example(below="1"),
     common=0.4,
 )
 
-softmax_along_other = mistake(
+softmax_along_other = pull(
     "summed-over-wrong-axis",
-    verb="pull",
     where=lambda e: e.op in ROWS and np.ndim(e.x) == 2,
     choices=lambda e: (0, 1),
     wrong=_softmax_along_other,
@@ -223,9 +211,8 @@ softmax_along_other = mistake(
     hidden_by=(SYMMETRIC,),
 )
 
-logarithm_for_softmax = mistake(
+logarithm_for_softmax = pull(
     "wrong-tensor-in-derivative",
-    verb="pull",
     where=lambda e: e.op == "log_softmax",
     wrong=lambda e: e.g - e.y * np.sum(e.g, axis=e.params.get("axis", -1), keepdims=True),
     says="In the derivative of `{text}` stands the logarithm of the softmax: it is the softmax "
@@ -238,9 +225,8 @@ logarithm_for_softmax = mistake(
     common=0.35,
 )
 
-diagonal_only = mistake(
+diagonal_only = pull(
     "jacobian-diagonal-only",
-    verb="pull",
     where=lambda e: e.op in AS_LARGE,
     wrong=lambda e: e.g * (e.y * (1 - e.y) if e.op == "softmax" else 1 - np.exp(e.y)),
     says="Every entry of `{text}` depends on every entry of its row: here only the diagonal of "
@@ -253,9 +239,8 @@ diagonal_only = mistake(
     common=0.5,
 )
 
-softmax_without_its_sum = mistake(
+softmax_without_its_sum = pull(
     "path-dropped",
-    verb="pull",
     where=lambda e: e.op == "softmax",
     wrong=lambda e: e.g * e.y,
     says="The sum below the fraction in `{text}` depends on every entry too: its path is missing.",
@@ -263,9 +248,8 @@ softmax_without_its_sum = mistake(
     common=0.5,
 )
 
-softmax_unweighted = mistake(
+softmax_unweighted = pull(
     "chain-factor-dropped",
-    verb="pull",
     where=lambda e: e.op == "softmax",
     wrong=lambda e: _row_sum(e, e.g, e.params.get("axis", -1)),
     says="In the derivative of `{text}` the sum over the row is weighted by the softmax: the "
@@ -278,9 +262,8 @@ softmax_unweighted = mistake(
     common=0.4,
 )
 
-softmax_over_other_axis = mistake(
+softmax_over_other_axis = pull(
     "summed-over-wrong-axis",
-    verb="pull",
     where=lambda e: e.op == "softmax" and np.ndim(e.y) == 2,
     wrong=lambda e: _row_sum(e, e.g * e.y, 1 - _axis(e)),
     says="In the derivative of `{text}` the sum goes along the other axis.",

@@ -1,9 +1,11 @@
 """Powers and exponentials gone wrong."""
 
+from functools import partial
+
 import numpy as np
 
 from gradcheck.mistakes.operation import Operation, exponential, power
-from gradcheck.mistakes.row import mistake
+from gradcheck.mistakes.row import derivative
 
 BASES = {"exp2": 2.0, "log2": 2.0, "log10": 10.0}
 
@@ -21,39 +23,34 @@ def _tower(s: Operation) -> bool:
     return s.op == "power" and s.both
 
 
-power_coefficient_missing = mistake(
+_of_power = partial(derivative, where=power)
+
+power_coefficient_missing = _of_power(
     "power-coefficient-missing",
-    verb="derivative",
-    where=power,
     wrong=lambda s: np.power(s.u, s.n - 1) * s.du,
     says="The exponent {c} of `{text}` comes down as a factor: here it is missing.",
     example=("x**4", {"x": "x**3"}),
     common=0.7,
 )
 
-power_not_reduced = mistake(
+power_not_reduced = _of_power(
     "power-not-reduced",
-    verb="derivative",
-    where=power,
     wrong=lambda s: s.n * np.power(s.u, s.n) * s.du,
     says="The exponent of `{text}` came down as a factor, but is not reduced by one.",
     example=("x**4", {"x": "4*x**4"}),
     common=0.6,
 )
 
-power_increased = mistake(
+power_increased = _of_power(
     "power-increased",
-    verb="derivative",
-    where=power,
     wrong=lambda s: s.n * np.power(s.u, s.n + 1) * s.du,
     says="The exponent of `{text}` went up by one: differentiating takes it down by one.",
     example=("x**4", {"x": "4*x**5"}),
     common=0.45,
 )
 
-power_rule_on_exponential = mistake(
+power_rule_on_exponential = derivative(
     "power-rule-on-exponential",
-    verb="derivative",
     where=exponential,
     wrong=lambda s: s.w * s.apply(s.w - 1) * s.dw,
     says="In `{text}` the variable is in the exponent: the power rule does not hold here, an "
@@ -62,9 +59,8 @@ power_rule_on_exponential = mistake(
     common=0.6,
 )
 
-power_rule_on_exponential_alone = mistake(
+power_rule_on_exponential_alone = derivative(
     "power-rule-on-exponential",
-    verb="derivative",
     where=exponential,
     wrong=lambda s: s.w * s.apply(s.w - 1) * s.dx,
     says="In `{text}` the variable is in the exponent: the power rule does not hold here, an "
@@ -73,9 +69,8 @@ power_rule_on_exponential_alone = mistake(
     common=0.6,
 )
 
-power_rule_on_variable_exponent = mistake(
+power_rule_on_variable_exponent = derivative(
     "power-rule-on-exponential",
-    verb="derivative",
     where=_tower,
     wrong=lambda s: s.v * np.power(s.u, s.v - 1) * s.du,
     says="In `{text}` the exponent varies too, so that the power rule is only half of it: take "
@@ -84,9 +79,8 @@ power_rule_on_variable_exponent = mistake(
     common=0.6,
 )
 
-exponential_rule_on_variable_base = mistake(
+exponential_rule_on_variable_base = derivative(
     "exponential-rule-on-variable-base",
-    verb="derivative",
     where=_tower,
     wrong=lambda s: s.y * np.log(s.u) * s.dv,
     says="In `{text}` the base varies too, so that the rule for a^v is only half of it: take the "
@@ -95,19 +89,16 @@ exponential_rule_on_variable_base = mistake(
     common=0.5,
 )
 
-exponential_rule_on_power = mistake(
+exponential_rule_on_power = _of_power(
     "exponential-rule-on-variable-base",
-    verb="derivative",
-    where=power,
     wrong=lambda s: s.y * np.log(s.u) * s.du,
     says="`{text}` has a constant exponent: it wants the power rule, not the rule for a^x.",
     example=("x**4", {"x": "x**4 * log(x)"}),
     common=0.25,
 )
 
-exponent_of_e_changed = mistake(
+exponent_of_e_changed = derivative(
     "exponent-of-e-changed",
-    verb="derivative",
     where=lambda s: s.op == "exp",
     wrong=lambda s: s.dw * np.exp(s.w - 1),
     says="`{text}` keeps its exponent when it is differentiated; here it was reduced by one.",
@@ -115,9 +106,8 @@ exponent_of_e_changed = mistake(
     common=0.4,
 )
 
-log_of_base_missing = mistake(
+log_of_base_missing = derivative(
     "log-of-base-missing",
-    verb="derivative",
     where=_base_not_e,
     wrong=lambda s: s.y * s.dw,
     says="The base of `{text}` is not e: the factor log(base) is missing.",
@@ -125,9 +115,8 @@ log_of_base_missing = mistake(
     common=0.6,
 )
 
-log_of_base_missing_below = mistake(
+log_of_base_missing_below = derivative(
     "log-of-base-missing",
-    verb="derivative",
     where=lambda s: s.op in ("log2", "log10"),
     wrong=lambda s: s.dw / s.w,
     says="The base of `{text}` is not e: the derivative is divided by log(base), which is missing.",
@@ -135,9 +124,8 @@ log_of_base_missing_below = mistake(
     common=0.6,
 )
 
-log_of_base_misplaced = mistake(
+log_of_base_misplaced = derivative(
     "log-of-base-misplaced",
-    verb="derivative",
     where=_base_not_e,
     wrong=lambda s: s.y * s.dw / _log_of_base(s),
     says="The derivative of `{text}` is multiplied by log(base): here it is divided by it.",
@@ -145,9 +133,8 @@ log_of_base_misplaced = mistake(
     common=0.3,
 )
 
-log_of_base_misplaced_above = mistake(
+log_of_base_misplaced_above = derivative(
     "log-of-base-misplaced",
-    verb="derivative",
     where=lambda s: s.op in ("log2", "log10"),
     wrong=lambda s: s.dw / s.w * _log_of_base(s),
     says="The derivative of `{text}` is divided by log(base): here it is multiplied by it.",

@@ -1,22 +1,22 @@
 """The product rule gone wrong: u v, where both vary."""
 
-from gradcheck.mistakes.operation import product
-from gradcheck.mistakes.row import mistake
+from functools import partial
 
-product_of_derivatives = mistake(
+from gradcheck.mistakes.operation import product
+from gradcheck.mistakes.row import derivative
+
+_of_product = partial(derivative, where=product)
+
+product_of_derivatives = _of_product(
     "product-of-derivatives",
-    verb="derivative",
-    where=product,
     wrong=lambda s: s.du * s.dv,
     says="`{text}` is a product: its derivative is u'v + uv', not u'v', with u = {u}, v = {v}.",
     example=("x**2 * sin(x)", {"x": "2*x*cos(x)"}),
     common=0.8,
 )
 
-product_rule_crossed = mistake(
+product_rule_crossed = _of_product(
     "product-rule-crossed",
-    verb="derivative",
-    where=product,
     wrong=lambda s: s.u * s.du + s.v * s.dv,
     says="In the product `{text}` each derivative stands beside its own factor: it goes beside "
     "the other one, u'v + uv'.",
@@ -28,10 +28,8 @@ for _i, _missing, _answer in (
     (1, "{du} times {v}", "x**2*cos(x)"),
     (0, "{u} times {dv}", "2*x*sin(x)"),
 ):
-    mistake(
+    _of_product(
         "lost-product-term",
-        verb="derivative",
-        where=product,
         wrong=lambda s, i=_i: s.part(i),
         says=f"The product rule for `{{text}}` has two terms: {_missing} is missing.",
         example=("x**2 * sin(x)", {"x": _answer}),
@@ -42,10 +40,8 @@ for _i, _answer, _common in (
     (0, "2*x*sin(x) - x**2*cos(x)", 0.5),
     (1, "x**2*cos(x) - 2*x*sin(x)", 0.4),
 ):
-    mistake(
+    _of_product(
         "product-rule-minus",
-        verb="derivative",
-        where=product,
         wrong=lambda s, i=_i: s.part(i) - s.part(1 - i),
         says="The two terms of the product rule for `{text}` are added, not subtracted.",
         example=("x**2 * sin(x)", {"x": _answer}),

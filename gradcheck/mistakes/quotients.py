@@ -1,9 +1,11 @@
 """The quotient rule gone wrong: u / v, where v varies."""
 
+from functools import partial
+
 import numpy as np
 
 from gradcheck.mistakes.operation import Operation, over, quotient
-from gradcheck.mistakes.row import mistake
+from gradcheck.mistakes.row import derivative
 
 
 def _power_below(s: Operation) -> bool:
@@ -23,20 +25,19 @@ def _reciprocal(s: Operation) -> bool:
     return (s.op == "divide" and s.du is None) or s.op == "reciprocal"
 
 
-quotient_plus = mistake(
+_of_quotient = partial(derivative, where=quotient)
+_of_reciprocal = partial(derivative, where=_reciprocal)
+
+quotient_plus = _of_quotient(
     "quotient-plus",
-    verb="derivative",
-    where=quotient,
     wrong=lambda s: (s.du * s.v + s.u * s.dv) / s.v**2,
     says=f"In the derivative of `{{text}}` stands a plus where a minus belongs: {RULE}.",
     example=("sin(x) / x", {"x": "(cos(x)*x + sin(x)) / x**2"}),
     common=0.6,
 )
 
-quotient_swapped = mistake(
+quotient_swapped = _of_quotient(
     "quotient-swapped",
-    verb="derivative",
-    where=quotient,
     wrong=lambda s: -s.right,
     says=f"The two terms in the numerator of the derivative of `{{text}}` are swapped: {RULE}.",
     example=("sin(x) / x", {"x": "(sin(x) - cos(x)*x) / x**2"}),
@@ -44,40 +45,32 @@ quotient_swapped = mistake(
     is_a="sign-error",
 )
 
-quotient_of_derivatives = mistake(
+quotient_of_derivatives = _of_quotient(
     "quotient-of-derivatives",
-    verb="derivative",
-    where=quotient,
     wrong=lambda s: over(s.du, s.dv),
     says=f"`{{text}}` was differentiated above and below by itself: {RULE}.",
     example=("sin(x) / x**2", {"x": "cos(x) / (2*x)"}),
     common=0.6,
 )
 
-denominator_not_squared = mistake(
+denominator_not_squared = _of_quotient(
     "denominator-not-squared",
-    verb="derivative",
-    where=quotient,
     wrong=lambda s: s.right * s.v,
     says=f"The denominator in the derivative of `{{text}}` is not squared: {RULE}.",
     example=("sin(x) / x", {"x": "(cos(x)*x - sin(x)) / x"}),
     common=0.6,
 )
 
-denominator_of_constant_not_squared = mistake(
+denominator_of_constant_not_squared = _of_reciprocal(
     "denominator-not-squared",
-    verb="derivative",
-    where=_reciprocal,
     wrong=lambda s: s.fw * s.w * s.dw,
     says="The denominator in the derivative of `{text}` is not squared: (1/v)' is -v' / v^2.",
     example=("1 / (x**2 + 1)", {"x": "-2*x / (x**2 + 1)"}),
     common=0.5,
 )
 
-numerator_squared = mistake(
+numerator_squared = _of_quotient(
     "numerator-squared",
-    verb="derivative",
-    where=quotient,
     wrong=lambda s: (s.du * s.v - s.u * s.dv) / s.u**2,
     says=f"The derivative of `{{text}}` is divided by the square of the numerator: {RULE}.",
     example=("sin(x) / x", {"x": "(cos(x)*x - sin(x)) / sin(x)**2"}),
@@ -85,40 +78,32 @@ numerator_squared = mistake(
 )
 
 for _i, _nth, _answer in ((0, "second", "cos(x) / x"), (1, "first", "-sin(x) / x**2")):
-    mistake(
+    _of_quotient(
         "lost-quotient-term",
-        verb="derivative",
-        where=quotient,
         wrong=lambda s, i=_i: s.part(i),
         says=f"The {_nth} term of the derivative of `{{text}}` is missing: {RULE}.",
         example=("sin(x) / x", {"x": _answer}),
         common=0.5,
     )
 
-denominator_forgotten = mistake(
+denominator_forgotten = _of_quotient(
     "denominator-forgotten",
-    verb="derivative",
-    where=quotient,
     wrong=lambda s: s.right * s.v**2,
     says=f"The derivative of `{{text}}` is not divided at all: {RULE}.",
     example=("sin(x) / x", {"x": "cos(x)*x - sin(x)"}),
     common=0.45,
 )
 
-denominator_of_constant_forgotten = mistake(
+denominator_of_constant_forgotten = _of_reciprocal(
     "denominator-forgotten",
-    verb="derivative",
-    where=_reciprocal,
     wrong=lambda s: s.fw * s.w**2 * s.dw,
     says="The derivative of `{text}` is not divided at all: (1/v)' is -v' / v^2.",
     example=("1 / (x**2 + 1)", {"x": "-2*x"}),
     common=0.3,
 )
 
-reciprocal_sign_lost = mistake(
+reciprocal_sign_lost = _of_reciprocal(
     "reciprocal-sign-lost",
-    verb="derivative",
-    where=_reciprocal,
     wrong=lambda s: -s.right,
     says="The minus of (1/v)' = -v' / v^2 was lost at `{text}`.",
     example=("1 / (x**2 + 1)", {"x": "2*x / (x**2 + 1)**2"}),
@@ -126,10 +111,8 @@ reciprocal_sign_lost = mistake(
     is_a="sign-error",
 )
 
-reciprocal_differentiated_below = mistake(
+reciprocal_differentiated_below = _of_reciprocal(
     "quotient-of-derivatives",
-    verb="derivative",
-    where=_reciprocal,
     wrong=lambda s: over(s.c * (s.dw != 0), s.dw),
     says="In `{text}` only the denominator was differentiated, where it stands: (1/v)' is "
     "-v' / v^2.",
@@ -137,29 +120,24 @@ reciprocal_differentiated_below = mistake(
     common=0.35,
 )
 
-product_rule_on_quotient = mistake(
+product_rule_on_quotient = _of_quotient(
     "product-rule-on-quotient",
-    verb="derivative",
-    where=quotient,
     wrong=lambda s: s.du * s.v + s.u * s.dv,
     says=f"`{{text}}` is a quotient, differentiated as if it were a product: {RULE}.",
     example=("sin(x) / x**2", {"x": "x**2*cos(x) + 2*x*sin(x)"}),
     common=0.35,
 )
 
-product_of_derivatives_of_quotient = mistake(
+product_of_derivatives_of_quotient = _of_quotient(
     "product-rule-on-quotient",
-    verb="derivative",
-    where=quotient,
     wrong=lambda s: s.du * s.dv,
     says=f"`{{text}}` is a quotient; here the two derivatives are multiplied: {RULE}.",
     example=("sin(x) / x**3", {"x": "3*x**2*cos(x)"}),
     common=0.25,
 )
 
-power_below_increased = mistake(
+power_below_increased = derivative(
     "power-increased",
-    verb="derivative",
     where=_power_below,
     wrong=lambda s: s.right * s.x**2,
     says="`{text}` is a negative power: its exponent goes down, from -n to -n - 1.",

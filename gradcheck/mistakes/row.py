@@ -9,6 +9,7 @@ the right answer to a wrong one.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from gradcheck.mistakes.operation import Operation
@@ -23,6 +24,9 @@ __all__ = [
     "Start",
     "Whole",
     "Windows",
+    "answer",
+    "derivative",
+    "fit",
     "mistake",
 ]  # fmt: skip
 
@@ -234,3 +238,11 @@ def mistake(
     row = Mistake(id, verb, wrong, says, Example(*example), **further)
     CATALOGUE.append(row)
     return row
+
+
+# By verb: what most rows are.
+derivative = partial(mistake, verb="derivative")
+pull = partial(mistake, verb="pull")
+fit = partial(mistake, verb="fit")
+segment = partial(mistake, verb="segment")
+answer = partial(mistake, verb="answer")

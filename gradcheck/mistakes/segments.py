@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.mistakes.row import ALIKE, SYMMETRIC, Edge, Windows, mistake
+from gradcheck.mistakes.row import ALIKE, SYMMETRIC, Edge, Windows, mistake, segment
 
 At = tuple[tuple[tuple[int, int, int], ...], ...]
 OFFSETS = (1, -1, 2, -2)  # of padding: kernels of three and of five
@@ -77,9 +77,8 @@ def _exchanged(w: Windows) -> Sequence[At]:
     return [at for order in orders if w.fit(at := tuple(w.at[k] for k in order))]
 
 
-passed_over = mistake(
+passed_over = segment(
     "chain-factor-dropped",
-    verb="segment",
     where=lambda e: e.op != "layout",
     wrong=lambda e: e.g,
     says="The cotangent passed unchanged through all steps from `{u}` to `{text}`: their "
@@ -90,9 +89,8 @@ passed_over = mistake(
     hidden_by=(ALIKE,),
 )
 
-segment_twice = mistake(
+segment_twice = segment(
     "chain-factor-twice",
-    verb="segment",
     where=lambda e: e.op == "slope",
     wrong=lambda e: e.rule(e.right, e.y, e.operands),
     says="The derivative of `{text}` by `{u}` is in the answer twice.",
@@ -105,9 +103,8 @@ segment_twice = mistake(
     habit=False,
 )
 
-another_slope = mistake(
+another_slope = segment(
     "wrong-function-derivative",
-    verb="segment",
     where=lambda e: e.op == "slope",
     choices=_slopes,
     wrong=lambda e, slope: e.g * slope,
@@ -121,9 +118,8 @@ another_slope = mistake(
     habit=False,
 )
 
-segment_elsewhere = mistake(
+segment_elsewhere = segment(
     "wrong-tensor-in-derivative",
-    verb="segment",
     where=lambda e: e.op == "slope",
     choices=lambda e: (e.y, *e.around),
     wrong=lambda e, x: e.rule(e.g, e.y, (x,)),
@@ -137,9 +133,8 @@ segment_elsewhere = mistake(
     habit=False,
 )
 
-not_turned_back = mistake(
+not_turned_back = segment(
     "wrong-index",
-    verb="segment",
     where=lambda e: e.op == "layout",
     wrong=_in_order,
     says="On the way back from `{text}` the entries were counted off in order: its axes are to be "

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.mistakes.row import ALL_PASS, ONE_LONG, Edge, mistake
+from gradcheck.mistakes.row import ALL_PASS, ONE_LONG, Edge, pull
 from gradcheck.ops import TABLE
 
 
@@ -104,9 +104,8 @@ def _lengths(e: Edge) -> list[tuple[int, int]]:
     return list(zip(np.shape(e.g), e.shape, strict=True))
 
 
-mask_of_upstream = mistake(
+mask_of_upstream = pull(
     "mask-wrong",
-    verb="pull",
     where=lambda e: e.op == "relu",
     wrong=lambda e: e.g * (e.g > 0),
     says="The mask at `{text}` looks at the sign of the cotangent; it is the sign of the argument.",
@@ -115,9 +114,8 @@ mask_of_upstream = mistake(
     hidden_by=(ALL_PASS,),
 )
 
-mask_inverted = mistake(
+mask_inverted = pull(
     "mask-wrong",
-    verb="pull",
     where=lambda e: e.op in ("relu", "maximum", "minimum") or (e.op == "where" and e.i > 0),
     wrong=lambda e: e.g - e.right,
     says="The mask at `{text}` is the wrong way round: it lets through what did not pass.",
@@ -127,9 +125,8 @@ mask_inverted = mistake(
     anywhere=True,
 )
 
-value_as_mask = mistake(
+value_as_mask = pull(
     "mask-wrong",
-    verb="pull",
     where=lambda e: e.op == "relu",
     wrong=lambda e: e.g * e.y,
     says="The cotangent is multiplied by the value of `{text}`; it belongs to a mask of 0 and 1.",
@@ -138,9 +135,8 @@ value_as_mask = mistake(
     hidden_by=(ALL_PASS,),
 )
 
-spread_to_all = mistake(
+spread_to_all = pull(
     "mask-wrong",
-    verb="pull",
     where=lambda e: e.op in ("max", "min"),
     wrong=_spread,
     says="The gradient of `{text}` goes to every entry; only the extreme one gets it.",
@@ -150,9 +146,8 @@ spread_to_all = mistake(
     anywhere=True,
 )
 
-repeated_index = mistake(
+repeated_index = pull(
     "repeated-index-overwritten",
-    verb="pull",
     where=lambda e: e.op == "getitem" and "index" in e.params,
     wrong=_assigned,
     says="An index occurs more than once in `{text}`: its gradients add up, here only the last "
@@ -161,9 +156,8 @@ repeated_index = mistake(
     common=0.6,
 )
 
-to_the_row = mistake(
+to_the_row = pull(
     "mask-wrong",
-    verb="pull",
     where=_entry_of_each_row,
     wrong=_to_the_row,
     says="`{text}` is one entry of each row: its gradient goes there, here it went to the whole "
@@ -177,9 +171,8 @@ to_the_row = mistake(
     hidden_by=(ONE_LONG,),
 )
 
-the_other_extreme = mistake(
+the_other_extreme = pull(
     "mask-wrong",
-    verb="pull",
     where=lambda e: e.op in ("max", "min"),
     wrong=_to_the_other,
     says="The gradient of `{text}` went to the wrong end: to the smallest entry for a maximum, to "
@@ -189,9 +182,8 @@ the_other_extreme = mistake(
     anywhere=True,
 )
 
-repeated_index_averaged = mistake(
+repeated_index_averaged = pull(
     "mean-for-sum",
-    verb="pull",
     where=lambda e: e.op == "getitem" and "index" in e.params,
     wrong=lambda e: e.right / _uses(e),
     says="An index occurs more than once in `{text}`: its gradients add up, here their mean was "
@@ -204,9 +196,8 @@ repeated_index_averaged = mistake(
     common=0.35,
 )
 
-first_use_left = mistake(
+first_use_left = pull(
     "repeated-index-overwritten",
-    verb="pull",
     where=_by_rows,
     wrong=_assigned_backwards,
     says="An index occurs more than once in `{text}`: its gradients add up, here only the first "
@@ -215,9 +206,8 @@ first_use_left = mistake(
     common=0.4,
 )
 
-by_position = mistake(
+by_position = pull(
     "wrong-index",
-    verb="pull",
     where=_by_rows,
     wrong=_by_position,
     says="The gradients of `{text}` went to the first rows in turn: each belongs to the row that "
@@ -230,9 +220,8 @@ by_position = mistake(
     common=0.4,
 )
 
-one_place_on = mistake(
+one_place_on = pull(
     "wrong-index",
-    verb="pull",
     where=lambda e: e.op == "getitem" and "index" in e.params and len(e.shape) > 0,
     choices=lambda e: [(by, axis) for axis in range(min(len(e.shape), 2)) for by in (1, -1)],
     wrong=lambda e, way: np.roll(e.right, way[0], way[1]),
@@ -245,9 +234,8 @@ one_place_on = mistake(
     common=0.35,
 )
 
-to_an_end = mistake(
+to_an_end = pull(
     "mask-wrong",
-    verb="pull",
     where=lambda e: e.op in ("max", "min") and isinstance(e.params.get("axis"), int),
     choices=lambda e: (0, -1),
     wrong=_to_an_end,
@@ -262,9 +250,8 @@ to_an_end = mistake(
     hidden_by=(ONE_LONG,),
 )
 
-parts_swapped = mistake(
+parts_swapped = pull(
     "wrong-index",
-    verb="pull",
     where=lambda e: e.op in ("concatenate", "stack"),
     choices=lambda e: [k for k in range(len(e.operands)) if k != e.i],
     wrong=_part,
@@ -277,9 +264,8 @@ parts_swapped = mistake(
     common=0.35,
 )
 
-other_order = mistake(
+other_order = pull(
     "wrong-index",
-    verb="pull",
     where=lambda e: e.op == "reshape" and max(np.ndim(e.g), len(e.shape)) > 1,
     choices=lambda e: ("F", "turned") if np.ndim(e.g) > 1 else ("F",),
     wrong=_in_other_order,
@@ -292,9 +278,8 @@ other_order = mistake(
     common=0.35,
 )
 
-cut_at_one_end = mistake(
+cut_at_one_end = pull(
     "wrong-index",
-    verb="pull",
     where=lambda e: e.op == "pad",
     choices=lambda e: (False, True),
     wrong=_cut_at,

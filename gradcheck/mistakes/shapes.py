@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.mistakes.row import ALIKE, ALL_PASS, ONE_LONG, SYMMETRIC, Edge, mistake
+from gradcheck.mistakes.row import ALIKE, ALL_PASS, ONE_LONG, SYMMETRIC, Edge, fit, mistake, pull
 
 COPYING = frozenset({"repeat", "tile", "broadcast_to"})
 AS_LARGE = frozenset({"softmax", "log_softmax"})
@@ -76,9 +76,8 @@ def _mean_of_copies(e: Edge) -> Any:
     return e.right / np.maximum(counts, 1)
 
 
-one_copy_left = mistake(
+one_copy_left = pull(
     "overwritten-not-accumulated",
-    verb="pull",
     where=lambda e: e.op in COPYING and len(e.shape) > 0,
     choices=lambda e: (1, -1),
     wrong=_one_copy,
@@ -91,9 +90,8 @@ one_copy_left = mistake(
     common=0.45,
 )
 
-mean_of_copies = mistake(
+mean_of_copies = pull(
     "mean-for-sum",
-    verb="pull",
     where=lambda e: e.op in COPYING and len(e.shape) > 0,
     wrong=_mean_of_copies,
     says="`{text}` copies entries: the gradients of all copies add up, here their mean was taken.",
@@ -105,9 +103,8 @@ mean_of_copies = mistake(
     common=0.45,
 )
 
-passed = mistake(
+passed = pull(
     "chain-factor-dropped",
-    verb="pull",
     where=_keeps_shape,
     wrong=lambda e: e.g,
     says="The cotangent passed through `{text}` unchanged: the derivative of this step is missing.",
@@ -116,9 +113,8 @@ passed = mistake(
     hidden_by=(ALIKE, ALL_PASS),
 )
 
-cumulated_forwards = mistake(
+cumulated_forwards = pull(
     "cumulated-forwards",
-    verb="pull",
     where=lambda e: e.op == "cumsum" and np.shape(e.g) == e.shape,
     wrong=lambda e: e.forward(e.g),
     says="The cotangent was added up along `{text}` from the start once more: it is to be added up "
@@ -128,9 +124,8 @@ cumulated_forwards = mistake(
     hidden_by=(ALIKE,),
 )
 
-shifted_again = mistake(
+shifted_again = pull(
     "sign-error",
-    verb="pull",
     where=lambda e: e.op == "roll" and np.shape(e.g) == e.shape,
     wrong=lambda e: e.forward(e.g),
     says="The cotangent was shifted through `{text}` the same way once more: it is to go back, the "
@@ -141,9 +136,8 @@ shifted_again = mistake(
     slip=True,
 )
 
-sign_of_row_sum = mistake(
+sign_of_row_sum = pull(
     "sign-error",
-    verb="pull",
     where=lambda e: e.op in AS_LARGE,
     wrong=lambda e: e.right + 2 * _row_sum(e),
     says="In the derivative of `{text}` the sum over the row is to be taken away: here it is "
@@ -157,9 +151,8 @@ sign_of_row_sum = mistake(
     slip=True,
 )
 
-row_sum_alone = mistake(
+row_sum_alone = pull(
     "path-dropped",
-    verb="pull",
     where=lambda e: e.op in AS_LARGE,
     wrong=lambda e: -_row_sum(e),
     says="In the derivative of `{text}` only the sum over the row is left: what each entry does to "
@@ -176,9 +169,8 @@ for _id, _words, _factor, _sign in (
     ("mean-for-sum", "was divided by", lambda e, n: e.right / n, "/"),
     ("sum-for-mean", "was multiplied by", lambda e, n: e.right * n, "*"),
 ):
-    mistake(
+    pull(
         _id,
-        verb="pull",
         where=lambda e: e.further,
         choices=_lengths,
         wrong=_factor,
@@ -193,9 +185,8 @@ for _id, _words, _factor, _sign in (
         far=True,
     )
 
-multiplied = mistake(
+multiplied = pull(
     "multiplied-not-divided",
-    verb="pull",
     where=lambda e: e.op == "divide" and e.i == 0,
     wrong=lambda e: e.g * e.other,
     says="On the way back through `{text}` it was multiplied where it is to be divided.",
@@ -204,9 +195,8 @@ multiplied = mistake(
     habit=False,
 )
 
-divided = mistake(
+divided = pull(
     "divided-not-multiplied",
-    verb="pull",
     where=lambda e: e.op == "multiply",
     wrong=lambda e: e.g / e.other,
     says="On the way back through `{text}` it was divided where it is to be multiplied.",
@@ -215,9 +205,8 @@ divided = mistake(
     habit=False,
 )
 
-over_other_axes = mistake(
+over_other_axes = fit(
     "summed-over-wrong-axis",
-    verb="fit",
     where=lambda e: np.ndim(e.g) > max(len(e.shape), 2) and len(e.shape) > 0,
     choices=_over_other_axes,
     wrong=lambda e, axes: np.sum(e.g, axis=axes),
@@ -231,9 +220,8 @@ over_other_axes = mistake(
     hidden_by=(ONE_LONG, SYMMETRIC),
 )
 
-spread_elsewhere = mistake(
+spread_elsewhere = pull(
     "summed-over-wrong-axis",
-    verb="pull",
     where=lambda e: e.op in ("sum", "mean") and len(e.shape) > 2,
     choices=_other_places,
     wrong=_spread,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gradcheck.mistakes.operation import Operation, power, product, term
-from gradcheck.mistakes.row import mistake
+from gradcheck.mistakes.row import derivative, mistake
 
 
 def _constant_factor(s: Operation) -> bool:
@@ -21,9 +21,8 @@ def _sign_of_constant(s: Operation) -> int:
     return -1 if s.op == "subtract" and s.dv is None else 1
 
 
-constant_factor_lost = mistake(
+constant_factor_lost = derivative(
     "constant-factor-lost",
-    verb="derivative",
     where=_constant_factor,
     wrong=lambda s: s.dw,
     says="The factor {c} of `{text}` was lost: it stays in front of the derivative.",
@@ -31,9 +30,8 @@ constant_factor_lost = mistake(
     common=0.85,
 )
 
-constant_kept = mistake(
+constant_kept = derivative(
     "constant-kept",
-    verb="derivative",
     where=_constant_term,
     wrong=lambda s: s.right + _sign_of_constant(s) * s.c * s.dx,
     says="The constant {c} of `{text}` was kept: its derivative is 0.",
@@ -42,9 +40,8 @@ constant_kept = mistake(
     is_a="constant-as-variable",  # of 1 the same
 )
 
-constant_as_variable = mistake(
+constant_as_variable = derivative(
     "constant-as-variable",
-    verb="derivative",
     where=_constant_term,
     wrong=lambda s: s.right + _sign_of_constant(s) * s.dx,
     says="The constant {c} of `{text}` was differentiated to 1: its derivative is 0.",
@@ -52,9 +49,8 @@ constant_as_variable = mistake(
     common=0.35,
 )
 
-factor_as_variable = mistake(
+factor_as_variable = derivative(
     "constant-as-variable",
-    verb="derivative",
     where=lambda s: s.op == "multiply" and not s.both and not s.summed,
     wrong=lambda s: s.right + s.w * s.dx,
     says="The constant {c} of `{text}` was differentiated to 1, as if it varied: a constant factor "
@@ -64,9 +60,8 @@ factor_as_variable = mistake(
 )
 
 for _i, _answer in enumerate(("cos(x)", "2*x")):
-    mistake(
+    derivative(
         "term-lost",
-        verb="derivative",
         where=lambda s: term(s) and s.both,
         wrong=lambda s, i=_i: s.part(1 - i),
         says=f"The derivative of {{{'uv'[_i]}}} is missing: every term of `{{whole}}` has one.",
@@ -77,9 +72,8 @@ for _i, _answer in enumerate(("cos(x)", "2*x")):
     )
 
 for _one, _answer in ((1, "4*cos(x)"), (-1, "2*cos(x)")):
-    mistake(
+    derivative(
         "coefficient-slip",
-        verb="derivative",
         where=lambda s: s.op == "multiply" and _constant_factor(s),
         wrong=lambda s, one=_one: (s.c + one) * s.dw,
         says="The coefficient of the derivative of `{text}` is off.",
@@ -90,9 +84,8 @@ for _one, _answer in ((1, "4*cos(x)"), (-1, "2*cos(x)")):
         slip=True,
     )
 
-factor_twice = mistake(
+factor_twice = derivative(
     "coefficient-slip",
-    verb="derivative",
     where=_constant_factor,
     wrong=lambda s: s.fw * s.right,
     says="The constant factor of `{text}` is in the answer twice.",
@@ -102,9 +95,8 @@ factor_twice = mistake(
 )
 
 for _one, _word, _answer, _common in ((-1, "less", "3*x**3", 0.35), (1, "more", "5*x**3", 0.2)):
-    mistake(
+    derivative(
         "coefficient-slip",
-        verb="derivative",
         where=power,
         wrong=lambda s, one=_one: (s.n + one) * np.power(s.u, s.n - 1) * s.du,
         says="The factor that comes down from the exponent of `{text}` is {c} itself, not one "
@@ -145,9 +137,8 @@ constant_again = mistake(
     slip=True,
 )
 
-sum_of_derivatives = mistake(
+sum_of_derivatives = derivative(
     "sum-of-derivatives",
-    verb="derivative",
     where=product,
     wrong=lambda s: s.du + s.dv,
     says="`{text}` is a product, differentiated as if it were a sum: u' + v' stands where "
@@ -156,9 +147,8 @@ sum_of_derivatives = mistake(
     common=0.35,
 )
 
-product_rule_on_sum = mistake(
+product_rule_on_sum = derivative(
     "product-rule-on-sum",
-    verb="derivative",
     where=lambda s: term(s) and s.both,
     wrong=lambda s: s.v * s.du + s.u * s.dv,
     says="`{text}` is a sum: differentiate each term and add; this is the product rule.",
@@ -166,9 +156,8 @@ product_rule_on_sum = mistake(
     common=0.15,
 )
 
-constant_lost_but_sign = mistake(
+constant_lost_but_sign = derivative(
     "constant-factor-lost",
-    verb="derivative",
     where=_constant_factor,
     wrong=lambda s: np.sign(s.c) * s.dw,
     says="Of the constant factor {c} of `{text}` only the sign is left: the factor stays.",

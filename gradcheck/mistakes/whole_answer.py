@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.mistakes.row import ONE_LONG, SYMMETRIC, Whole, mistake
+from gradcheck.mistakes.row import ONE_LONG, SYMMETRIC, Whole, answer
 
 Answer = Mapping[str, Any]
 Answers = Iterable[Answer]
@@ -57,9 +57,8 @@ def _elsewhere(w: Whole) -> Answers:
         yield w.elsewhere(change)
 
 
-whole_sign = mistake(
+whole_sign = answer(
     "sign-error",
-    verb="answer",
     wrong=lambda w: [_times(w, -1.0)],
     says="The whole answer has the wrong sign.",
     example=("x**2 + cos(x)", {"x": "-2*x + sin(x)"}),
@@ -68,63 +67,56 @@ whole_sign = mistake(
     slip=True,
 )
 
-integrated_instead = mistake(
+integrated_instead = answer(
     "integrated-instead",
-    verb="answer",
     wrong=lambda w: [] if w.integral is None else [dict.fromkeys(w.right, w.integral)],
     says="This is an antiderivative: the derivative of the answer is `{text}` itself.",
     example=("x**2 * exp(x)", {"x": "(x**2 - 2*x + 2)*exp(x)"}),
     common=0.6,
 )
 
-not_differentiated = mistake(
+not_differentiated = answer(
     "not-differentiated",
-    verb="answer",
     wrong=_not_differentiated,
     says="This is `{text}` itself, not its derivative.",
     example=("x*exp(2*x)", {"x": "x*exp(2*x)"}),
     common=0.5,
 )
 
-second_derivative = mistake(
+second_derivative = answer(
     "second-derivative",
-    verb="answer",
     wrong=lambda w: [{name: w.second(name) for name, g in w.right.items() if g.shape == ()}],
     says="This is the second derivative: differentiate `{text}` once.",
     example=("x**3 + x*sin(x)", {"x": "6*x + 2*cos(x) - x*sin(x)"}),
     common=0.4,
 )
 
-wrong_variable = mistake(
+wrong_variable = answer(
     "wrong-variable",
-    verb="answer",
     wrong=_of_another,
     says="This is the derivative by another variable.",
     example=("x**2 * sin(y)", {"x": "x**2*cos(y)"}),
     common=0.5,
 )
 
-partial_as_total = mistake(
+partial_as_total = answer(
     "partial-as-total",
-    verb="answer",
     wrong=_total,
     says="The other variables were differentiated too: in a partial derivative they are constants.",
     example=("x**2 * sin(y)", {"x": "2*x*sin(y) + x**2*cos(y)"}),
     common=0.35,
 )
 
-reciprocal = mistake(
+reciprocal = answer(
     "reciprocal",
-    verb="answer",
     wrong=lambda w: [{name: 1 / g for name, g in w.right.items()}],
     says="This is one over the derivative: dx/dy instead of dy/dx.",
     example=("x**3 + x", {"x": "1 / (3*x**2 + 1)"}),
     common=0.4,
 )
 
-transposed = mistake(
+transposed = answer(
     "transposed",
-    verb="answer",
     wrong=lambda w: [{name: g.T for name, g in w.right.items() if g.ndim == 2}],
     says="The gradient is transposed: it has the shape of the input itself.",
     example=("sum(X @ W * V)", {"W": "(X.T @ V).T"}, {"X": (5, 3), "W": (3, 2), "V": (5, 2)}),
@@ -132,9 +124,8 @@ transposed = mistake(
     hidden_by=(SYMMETRIC,),
 )
 
-reversed_order = mistake(
+reversed_order = answer(
     "flipped",
-    verb="answer",
     wrong=lambda w: [
         {n: np.flip(g, axis) for n, g in w.right.items() if g.ndim > axis} for axis in (0, 1)
     ],
@@ -144,9 +135,8 @@ reversed_order = mistake(
     hidden_by=(ONE_LONG,),
 )
 
-not_summed = mistake(
+not_summed = answer(
     "broadcast-not-summed",
-    verb="answer",
     wrong=lambda w: [],  # known by the answer: see `diagnosis.unsummed`
     says="Summed over {c}, this answer is the gradient: the sum is missing.",
     example=("sum(X * b[:, None])", {"b": "X"}, {"X": (2, 3), "b": (2,)}),
@@ -154,9 +144,8 @@ not_summed = mistake(
     hidden_by=(ONE_LONG,),
 )
 
-at_another_point = mistake(
+at_another_point = answer(
     "at-another-point",
-    verb="answer",
     wrong=_elsewhere,
     says="This is the gradient at another point: at 0, at 1, or with the signs of the inputs "
     "turned.",
@@ -165,9 +154,8 @@ at_another_point = mistake(
     vague=True,
 )
 
-factor_two = mistake(
+factor_two = answer(
     "factor-two",
-    verb="answer",
     wrong=lambda w: [_times(w, 2.0), _times(w, 0.5)],
     says="The answer is off by a factor of 2.",
     example=("sin(x) + x", {"x": "2*cos(x) + 2"}),
@@ -176,9 +164,8 @@ factor_two = mistake(
     slip=True,
 )
 
-sum_for_mean = mistake(
+sum_for_mean = answer(
     "sum-for-mean",
-    verb="answer",
     wrong=lambda w: [_times(w, n) for n in w.sizes],
     says="The answer is the gradient times a number of entries, as if a mean were a sum.",
     example=("sum((x - y_true)**2)", {"x": "2*(x - y_true)*5"}, {"x": (5,), "y_true": (5,)}),
@@ -187,9 +174,8 @@ sum_for_mean = mistake(
     hidden_by=(ONE_LONG,),
 )
 
-mean_for_sum = mistake(
+mean_for_sum = answer(
     "mean-for-sum",
-    verb="answer",
     wrong=lambda w: [_times(w, 1 / n) for n in w.sizes],
     says="The answer is the gradient divided by a number of entries, as if a sum were a mean.",
     example=("mean((x - y_true)**2)", {"x": "2*(x - y_true)/25"}, {"x": (5,), "y_true": (5,)}),
@@ -198,27 +184,24 @@ mean_for_sum = mistake(
     hidden_by=(ONE_LONG,),
 )
 
-by_a_constant = mistake(
+by_a_constant = answer(
     "wrong-variable",
-    verb="answer",
     wrong=_of_a_constant,
     says="This is the derivative by {v}, which is a constant here.",
     example=("sum(x**2 * X)", {"x": "x**2"}, {"x": (), "X": ()}),
     common=0.4,
 )
 
-treated_as_constant = mistake(
+treated_as_constant = answer(
     "treated-as-constant",
-    verb="answer",
     wrong=lambda w: [{name: 0 * g for name, g in w.right.items()}],
     says="The answer is 0, as for a constant: but `{text}` varies.",
     example=("x**2 + sin(x)", {"x": "0*x"}),
     common=0.2,
 )
 
-upside_down = mistake(
+upside_down = answer(
     "function-misread",
-    verb="answer",
     wrong=_upside_down,
     says="This is the derivative of one over the function: it was read upside down.",
     example=("sin(x) + x**2", {"x": "-(cos(x) + 2*x)/(sin(x) + x**2)**2"}),

@@ -30,18 +30,15 @@ from gradcheck.engine.layers import (
     LSTMCell,
     RNNCell,
 )
-from gradcheck.engine.modules import (
+from gradcheck.engine.losses import (
     BCELoss,
     BCEWithLogitsLoss,
     CrossEntropyLoss,
     L1Loss,
-    Module,
-    ModuleList,
     MSELoss,
-    Parameter,
-    Sequential,
     SmoothL1Loss,
 )
+from gradcheck.engine.modules import Module, ModuleList, Parameter, Sequential
 from gradcheck.nn import functional, init, utils
 
 __all__ = [

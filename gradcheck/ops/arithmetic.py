@@ -19,8 +19,7 @@ def _is_number(x: Any) -> bool:
 add = op(
     np.add,
     vjps=(passed, passed),
-    symbolic=operator.add,
-    ball=operator.add,
+    exact=operator.add,
     unseen=domains.lost,
     grad_fn="AddBackward0",
 )
@@ -28,8 +27,7 @@ add = op(
 subtract = op(
     np.subtract,
     vjps=(passed, lambda g, y, a, b: -g),
-    symbolic=operator.sub,
-    ball=operator.sub,
+    exact=operator.sub,
     unseen=domains.lost,
     grad_fn=lambda operands, params: (
         "RsubBackward1" if plain_number(operands[0]) else "SubBackward0"
@@ -43,8 +41,7 @@ multiply = op(
         lambda g, y, a, b: g * b,
         lambda g, y, a, b: g * a,
     ),
-    symbolic=operator.mul,
-    ball=operator.mul,
+    exact=operator.mul,
     grad_fn="MulBackward0",
     school=("mul",),
 )
@@ -55,8 +52,7 @@ divide = op(
         lambda g, y, a, b: g / b,
         lambda g, y, a, b: -g * ((a / b) / b),
     ),
-    symbolic=operator.truediv,
-    ball=operator.truediv,
+    exact=operator.truediv,
     domain=(Interval(-inf, inf), Interval(0, inf)),
     undefined=domains.divides_by_zero,
     grad_fn="DivBackward0",
@@ -66,8 +62,7 @@ divide = op(
 negative = op(
     np.negative,
     vjps=(lambda g, y, x: -g,),
-    symbolic=operator.neg,
-    ball=operator.neg,
+    exact=operator.neg,
     grad_fn="NegBackward0",
     rounds=False,
     school=("neg",),
@@ -131,16 +126,14 @@ float_power = op(
 square = op(
     np.square,
     vjps=(lambda g, y, x: g * 2 * x,),
-    symbolic=lambda x: x * x,
-    ball=lambda x: x * x,
+    exact=lambda x: x * x,
     grad_fn="PowBackward0",
 )
 
 reciprocal = op(
     np.reciprocal,
     vjps=(lambda g, y, x: -g * y * y,),
-    symbolic=lambda x: 1 / x,
-    ball=lambda x: 1 / x,
+    exact=lambda x: 1 / x,
     domain=Interval(0, inf),
     undefined=domains.zero,
     grad_fn="ReciprocalBackward0",
@@ -150,8 +143,7 @@ positive = op(
     np.positive,
     also=(np.conjugate, np.real, np.real_if_close),
     vjps=(passed,),
-    symbolic=operator.pos,
-    ball=operator.pos,
+    exact=operator.pos,
     rounds=False,
     school=("conj", "conj_physical", "resolve_conj", "resolve_neg", "contiguous"),
 )
@@ -163,8 +155,7 @@ remainder = op(
         passed,
         lambda g, y, a, b: -g * np.rint((a - np.remainder(a, b)) / b),  # a / b may be rounded up
     ),
-    symbolic=Composed(lambda a, b: a - b * np.floor(a / b)),
-    ball=Composed(lambda a, b: a - b * np.floor(a / b)),
+    exact=Composed(lambda a, b: a - b * np.floor(a / b)),
     domain=(Interval(-inf, inf), Interval(0, inf)),
     undefined=domains.divides_by_zero,
     kinks="multiples of b",
@@ -178,8 +169,7 @@ fmod = op(
         passed,
         lambda g, y, a, b: -g * np.rint((a - np.fmod(a, b)) / b),
     ),
-    symbolic=Composed(lambda a, b: a - b * np.trunc(a / b)),
-    ball=Composed(lambda a, b: a - b * np.trunc(a / b)),
+    exact=Composed(lambda a, b: a - b * np.trunc(a / b)),
     domain=(Interval(-inf, inf), Interval(0, inf)),
     undefined=domains.divides_by_zero,
     kinks="multiples of b",
@@ -192,8 +182,7 @@ floor_divide = op(
         lambda g, y, a, b: g * 0.0,
         lambda g, y, a, b: g * 0.0,
     ),
-    symbolic=Composed(lambda a, b: np.floor(a / b)),
-    ball=Composed(lambda a, b: np.floor(a / b)),
+    exact=Composed(lambda a, b: np.floor(a / b)),
     domain=(Interval(-inf, inf), Interval(0, inf)),
     undefined=domains.divides_by_zero,
     kinks="multiples of b",

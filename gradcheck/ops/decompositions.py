@@ -14,7 +14,7 @@ from flint import arb_mat
 from gradcheck.errors import OutOfBudget
 from gradcheck.ops.axes import one_replaced
 from gradcheck.ops.matrices import STEPS, of_matrices
-from gradcheck.ops.row import Composed, Example, compound, op
+from gradcheck.ops.row import Composed, Example, compound, factoring
 
 Matrix = np.ndarray[Any, Any]
 
@@ -113,18 +113,16 @@ def _log_of_square(determinant: Any) -> Any:
     return np.log(determinant * determinant) / 2
 
 
-det = op(
+det = factoring(
     np.linalg.det,
     vjps=(_det_rule,),
     symbolic=Composed(stacked(_det_by_minors)),
     ball=of_matrices(arb_mat.det, "(n,n)->()", STEPS),
     grad_fn="LinalgDetBackward0",
-    elementwise=False,
-    size="cubic",
     example=Example("det(a) * b", {"a": (3, 3), "b": ()}),
 )
 
-logabsdet = op(
+logabsdet = factoring(
     lambda a: np.linalg.slogdet(a)[1],
     name="logabsdet",
     vjps=(lambda g, y, a: each_matrix(g) * np.linalg.inv(a).mT,),
@@ -132,12 +130,10 @@ logabsdet = op(
     ball=Composed(lambda a: _log_of_square(np.linalg.det(a))),
     kinks="singular",
     grad_fn="LinalgSlogdetBackward0",
-    elementwise=False,
-    size="cubic",
     example=Example("logabsdet(a) * b", {"a": (3, 3), "b": ()}),
 )
 
-signdet = op(
+signdet = factoring(
     lambda a: np.linalg.slogdet(a)[0],
     name="signdet",
     vjps=(lambda g, y, a: np.zeros(a.shape),),
@@ -146,8 +142,6 @@ signdet = op(
     ball=Composed(lambda a: np.sign(np.linalg.det(a))),
     kinks="singular",
     grad_fn="LinalgSlogdetBackward0",
-    elementwise=False,
-    size="cubic",
     rounds=False,
     example=Example("signdet(a) * b", {"a": (3, 3), "b": ()}),
 )
@@ -159,14 +153,12 @@ slogdet = compound(
     example=Example("slogdet(a)[1] * b", {"a": (2, 2), "b": ()}),
 )
 
-inv = op(
+inv = factoring(
     np.linalg.inv,
     vjps=(lambda g, y, a: -(y.mT @ g @ y.mT),),
     symbolic=Composed(stacked(_inverse_by_elimination)),
     ball=of_matrices(arb_mat.inv, "(n,n)->(n,n)", STEPS),
     grad_fn="LinalgInvExBackward0",
-    elementwise=False,
-    size="cubic",
     school=("inverse",),
     example=Example("inv(a) * b", {"a": (3, 3), "b": (3, 3)}),
 )
@@ -197,7 +189,7 @@ def _solved_in_balls(a: Any, b: Any) -> Any:
     return np.asarray(_SOLVED.function(a, np.asarray(b, dtype=object)[:, None]))[..., 0]
 
 
-solve = op(
+solve = factoring(
     np.linalg.solve,
     vjps=(
         lambda g, y, a, b: -_outer_of(_solved(a.mT, g, b.ndim), y, b.ndim),
@@ -207,8 +199,6 @@ solve = op(
     ball=Composed(_solved_in_balls),
     grad_fn="LinalgSolveExBackward0",
     watches=(-1,),
-    elementwise=False,
-    size="cubic",
     example=Example("solve(a, b) * c", {"a": (3, 3), "b": (3,), "c": (3,)}),
 )
 
@@ -249,7 +239,7 @@ def _turned(low: Any, upper: bool) -> Any:
     return np.swapaxes(low, -1, -2) if upper else low
 
 
-cholesky = op(
+cholesky = factoring(
     np.linalg.cholesky,
     forward=lambda a, upper=False: _turned(np.linalg.cholesky(symmetric(a)), upper),
     vjps=(lambda g, y, a, upper=False: _cholesky_rule(_turned(g, upper), _turned(y, upper)),),
@@ -260,8 +250,6 @@ cholesky = op(
         lambda a, upper=False: _turned(stacked(_cholesky_by_columns)(symmetric(a)), upper)
     ),
     grad_fn="LinalgCholeskyExBackward0",
-    elementwise=False,
-    size="cubic",
     params=("upper",),
     example=Example(
         "cholesky(a @ transpose(a) + unit) * b",

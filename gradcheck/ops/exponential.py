@@ -101,8 +101,7 @@ sqrt = op(
 cbrt = op(
     np.cbrt,
     vjps=(lambda g, y, x: g / (3 * y * y),),
-    symbolic=Composed(lambda x: x**THIRD if x > 0 else -((-x) ** THIRD)),
-    ball=Composed(lambda x: x**THIRD if x > 0 else -((-x) ** THIRD)),
+    exact=Composed(lambda x: x**THIRD if x > 0 else -((-x) ** THIRD)),
     kinks=(0.0,),
 )
 

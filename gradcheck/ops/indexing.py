@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.ops.row import Example, Op, op
+from gradcheck.ops.row import Example, Op, moving, op
 
 
 def places(shape: tuple[int, ...]) -> Any:
@@ -69,32 +69,28 @@ def _position(indices: Any) -> Any:
     return np.asarray(indices)
 
 
-getitem = op(
+getitem = moving(
     lambda x, index: x[index],
     name="getitem",
     vjps=(lambda g, y, x, index: scatter(g, shape=x.shape, index=index),),
     grad_fn=_index_name,
-    elementwise=False,
     saves=_by_arrays,
-    rounds=False,
     params=("index",),
     example=Example("a[[0, 2, 2]] * b", {"a": (3,), "b": (3,)}),
 )
 
-scatter: Op = op(
+scatter: Op = moving(
     _scattered,
     name="scatter",
     vjps=(lambda g, y, x, shape, index: g[index],),
     grad_fn="IndexPutBackward0",
-    elementwise=False,
     saves=_by_arrays,
-    rounds=False,
     params=("shape", "index"),
     example=Example("scatter(a, (2, 2), (1,)) * b", {"a": (2,), "b": (2, 2)}),
 )
 
 
-setitem: Op = op(
+setitem: Op = moving(
     _written,
     name="setitem",
     vjps=(
@@ -104,14 +100,12 @@ setitem: Op = op(
     grad_fn=lambda operands, params: (
         "CopySlices" if is_basic(params["index"]) else "IndexPutBackward0"
     ),
-    elementwise=False,
     saves=_by_arrays,
-    rounds=False,
     params=("index",),
     example=Example("setitem(a, 2 * b, 1) * c", {"a": (2, 3), "b": (3,), "c": (2, 3)}),
 )
 
-take = op(
+take = moving(
     np.take,
     vjps=(
         lambda g, y, x, indices, axis=None: sent_back(
@@ -121,15 +115,13 @@ take = op(
     grad_fn=lambda operands, params: (
         f"{'Take' if params['axis'] is None else 'IndexSelect'}Backward0"
     ),
-    elementwise=False,
     size="taken",
     saves=lambda params: True,
-    rounds=False,
     arrange=lambda x, indices, axis=None: ((x,), {"indices": _position(indices), "axis": axis}),
     example=Example("take(a, [0, 2, 2]) * b", {"a": (3,), "b": (3,)}),
 )
 
-take_along_axis = op(
+take_along_axis = moving(
     np.take_along_axis,
     vjps=(
         lambda g, y, x, indices, axis: sent_back(
@@ -137,15 +129,13 @@ take_along_axis = op(
         ),
     ),
     grad_fn="GatherBackward0",
-    elementwise=False,
     size="taken",
     saves=lambda params: True,
-    rounds=False,
     arrange=lambda x, indices, axis=-1: ((x,), {"indices": _position(indices), "axis": axis}),
     example=Example("take_along_axis(a, i, 1) * b", {"a": (2, 3), "b": (2, 1), "i": [[1], [0]]}),
 )
 
-diagonal = op(
+diagonal = moving(
     np.diagonal,
     vjps=(
         lambda g, y, x, offset=0, axis1=0, axis2=1: sent_back(
@@ -153,13 +143,11 @@ diagonal = op(
         ),
     ),
     grad_fn="DiagonalBackward0",
-    elementwise=False,
-    rounds=False,
     params=("offset", "axis1", "axis2"),
     example=Example("diagonal(a) * b", {"a": (2, 3), "b": (2,)}),
 )
 
-diag = op(
+diag = moving(
     np.diag,
     vjps=(
         lambda g, y, x, k=0: (
@@ -169,9 +157,7 @@ diag = op(
     grad_fn=lambda operands, params: (
         "DiagonalBackward0_copy" if np.ndim(operands[0]) == 2 else "DiagEmbedBackward0"
     ),
-    elementwise=False,
     size="diagonal",
-    rounds=False,
     params=("k",),
     example=Example("diag(a) * b", {"a": (2,), "b": (2, 2)}),
 )
@@ -191,22 +177,18 @@ trace = op(
     example=Example("trace(a) * b", {"a": (2, 3), "b": ()}),
 )
 
-tril = op(
+tril = moving(
     np.tril,
     vjps=(lambda g, y, x, k=0: np.tril(g, k),),
     grad_fn="TrilBackward0",
-    elementwise=False,
-    rounds=False,
     params=("k",),
     example=Example("tril(a) * b", {"a": (3, 3), "b": (3, 3)}),
 )
 
-triu = op(
+triu = moving(
     np.triu,
     vjps=(lambda g, y, x, k=0: np.triu(g, k),),
     grad_fn="TriuBackward0",
-    elementwise=False,
-    rounds=False,
     params=("k",),
     example=Example("triu(a) * b", {"a": (3, 3), "b": (3, 3)}),
 )

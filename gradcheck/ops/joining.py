@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.ops.indexing import places, sent_back
-from gradcheck.ops.row import Example, by_shape, compound, op
+from gradcheck.ops.reads import by_shape
+from gradcheck.ops.row import Example, Op, compound, moving
 
 Shape = tuple[int, ...]
 
@@ -59,12 +60,25 @@ def _three_axes(shape: Shape) -> Shape:
     return (1, *(shape or (1,)), 1) if len(shape) < 2 else shape + (1,) * (3 - len(shape))
 
 
-def _joining_rule(axis: Callable[[Any], int], lifted: Callable[[Shape], Shape]) -> Any:
-    """The rule of a function that lifts its arrays to shapes and joins them along an axis."""
-    return by_shape(lambda index, g, y, *arrays: _joined(index, g, arrays, axis(g), lifted))
+def _side_by_side(
+    function: Callable[..., Any],
+    axis: Callable[[Any], int],
+    lifted: Callable[[Shape], Shape],
+    example: Example,
+) -> Op:
+    """The row of a function that lifts its arrays to shapes and joins them along an axis."""
+    return moving(
+        function,
+        forward=lambda *arrays: function(arrays),
+        vjps=by_shape(lambda index, g, y, *arrays: _joined(index, g, arrays, axis(g), lifted)),
+        grad_fn="CatBackward0",
+        operands=None,
+        arrange=_along_its_own,
+        example=example,
+    )
 
 
-concatenate = op(
+concatenate = moving(
     np.concatenate,
     forward=lambda *arrays, axis=0: np.concatenate(arrays, axis=axis),
     vjps=by_shape(
@@ -75,86 +89,60 @@ concatenate = op(
         )
     ),
     grad_fn="CatBackward0",
-    elementwise=False,
-    rounds=False,
     operands=None,
     arrange=_sequence,
     school=("cat", "concat"),
     example=Example("concatenate([a, b]) * c", {"a": (2,), "b": (3,), "c": (5,)}),
 )
 
-stack = op(
+stack = moving(
     np.stack,
     forward=lambda *arrays, axis=0: np.stack(arrays, axis=axis),
     vjps=by_shape(lambda index, g, y, *arrays, axis=0: np.take(g, index, axis=axis)),
     grad_fn="StackBackward0",
-    elementwise=False,
-    rounds=False,
     operands=None,
     arrange=_sequence,
     example=Example("stack([a, b]) * c", {"a": (2,), "b": (2,), "c": (2, 2)}),
 )
 
-hstack = op(
+hstack = _side_by_side(
     np.hstack,
-    forward=lambda *arrays: np.hstack(arrays),
-    vjps=_joining_rule(lambda g: 0 if g.ndim == 1 else 1, _one_axis),
-    grad_fn="CatBackward0",
-    elementwise=False,
-    rounds=False,
-    operands=None,
-    arrange=_along_its_own,
-    example=Example("hstack([a, b]) * c", {"a": (2,), "b": (), "c": (3,)}),
+    lambda g: 0 if g.ndim == 1 else 1,
+    _one_axis,
+    Example("hstack([a, b]) * c", {"a": (2,), "b": (), "c": (3,)}),
 )
 
-vstack = op(
+vstack = _side_by_side(
     np.vstack,
-    forward=lambda *arrays: np.vstack(arrays),
-    vjps=_joining_rule(lambda g: 0, _two_axes),
-    grad_fn="CatBackward0",
-    elementwise=False,
-    rounds=False,
-    operands=None,
-    arrange=_along_its_own,
-    example=Example("vstack([a, b]) * c", {"a": (2,), "b": (2, 2), "c": (3, 2)}),
+    lambda g: 0,
+    _two_axes,
+    Example("vstack([a, b]) * c", {"a": (2,), "b": (2, 2), "c": (3, 2)}),
 )
 
-column_stack = op(
+column_stack = _side_by_side(
     np.column_stack,
-    forward=lambda *arrays: np.column_stack(arrays),
-    vjps=_joining_rule(lambda g: 1, _as_column),
-    grad_fn="CatBackward0",
-    elementwise=False,
-    rounds=False,
-    operands=None,
-    arrange=_along_its_own,
-    example=Example("column_stack([a, b]) * c", {"a": (2,), "b": (2, 2), "c": (2, 3)}),
+    lambda g: 1,
+    _as_column,
+    Example("column_stack([a, b]) * c", {"a": (2,), "b": (2, 2), "c": (2, 3)}),
 )
 
-dstack = op(
+dstack = _side_by_side(
     np.dstack,
-    forward=lambda *arrays: np.dstack(arrays),
-    vjps=_joining_rule(lambda g: 2, _three_axes),
-    grad_fn="CatBackward0",
-    elementwise=False,
-    rounds=False,
-    operands=None,
-    arrange=_along_its_own,
-    example=Example("dstack([a, b]) * c", {"a": (2,), "b": (2,), "c": (1, 2, 2)}),
+    lambda g: 2,
+    _three_axes,
+    Example("dstack([a, b]) * c", {"a": (2,), "b": (2,), "c": (1, 2, 2)}),
 )
 
-tile = op(
+tile = moving(
     np.tile,
     vjps=(lambda g, y, x, reps: sent_back(g, x.shape, np.tile(places(x.shape), reps)),),
     grad_fn="RepeatBackward0",
-    elementwise=False,
     size="tiled",
-    rounds=False,
     arrange=lambda x, *reps, **named: ((x,), named or {"reps": reps if len(reps) > 1 else reps[0]}),
     example=Example("tile(a, 2) * b", {"a": (2,), "b": (4,)}),
 )
 
-repeat = op(
+repeat = moving(
     np.repeat,
     vjps=(
         lambda g, y, x, repeats, axis=None: sent_back(
@@ -162,9 +150,7 @@ repeat = op(
         ),
     ),
     grad_fn="ViewBackward0",
-    elementwise=False,
     size="repeated",
-    rounds=False,
     params=("repeats", "axis"),
     school=("repeat_interleave",),
     example=Example("repeat(a, 2, axis=0) * b", {"a": (2,), "b": (4,)}),
@@ -197,16 +183,14 @@ def _unpadded(g: Any, shape: Shape, pad_width: Any, mode: Any = "", **around: An
     return g[tuple(slice(int(b), int(b) + n) for b, n in zip(before, shape, strict=True))]
 
 
-pad = op(
+pad = moving(
     np.pad,
     forward=lambda x, **how: np.pad(x, **how),  # noqa: PLW0108 - by name
     vjps=(lambda g, y, x, **how: _unpadded(g, x.shape, **how),),
     grad_fn=lambda operands, params: (
         "IndexBackward0" if "mode" in params else "ConstantPadNdBackward0"
     ),
-    elementwise=False,
     size="padded",
-    rounds=False,
     operands=1,
     arrange=_padding,
     example=Example("pad(a, 1) * b", {"a": (2,), "b": (4,)}),

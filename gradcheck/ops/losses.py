@@ -61,8 +61,7 @@ def _pair(
                 _each(g, a, b, reduction) * right(a, b, **params)
             ),
         ),
-        symbolic=Composed(exact),
-        ball=Composed(exact),
+        exact=Composed(exact),
         elementwise=False,
         params=("reduction", *shape),
         **{"example": Example(f"{name}(a, b)", {"a": (2, 3), "b": (2, 3)})} | cells,
@@ -361,12 +360,7 @@ cross_entropy = op(
             -_share(g, x.shape, reduction) * _logs(x, logsumexp)
         ),
     ),
-    symbolic=Composed(
-        lambda x, *given, target=None, reduction: _spent(
-            _logs(x, plain_logsumexp), given, target, reduction
-        )
-    ),
-    ball=Composed(
+    exact=Composed(
         lambda x, *given, target=None, reduction: _spent(
             _logs(x, plain_logsumexp), given, target, reduction
         )

@@ -139,8 +139,7 @@ def _name(operands: tuple[Any, ...], params: Mapping[str, Any]) -> str:
 norm = op(
     np.linalg.norm,
     vjps=(_rule,),
-    symbolic=Composed(_defined),
-    ball=Composed(_defined),
+    exact=Composed(_defined),
     kinks="x = 0; ties",
     grad_fn=_name,
     elementwise=False,

@@ -16,7 +16,7 @@ from gradcheck.ops.axes import (
     spread,
     squared_fits,
 )
-from gradcheck.ops.row import Composed, Example, op
+from gradcheck.ops.row import Composed, Example, Op, op
 
 FLOAT = np.dtype(np.float64)
 
@@ -60,41 +60,33 @@ mean = op(
     example=Example("mean(a, axis=0) * b", {"a": (3, 2), "b": (2,)}),
 )
 
-max = op(
-    np.max,
-    name="max",
-    also=(np.amax,),
-    vjps=(
-        lambda g, y, x, axis=None, keepdims=False: (
-            spread(g, x.shape, axis, keepdims) * shares(y, x, axis, keepdims)
-        ),
-    ),
-    kinks="ties",
-    grad_fn=lambda operands, params: "AmaxBackward0" if "axis" in params else "MaxBackward1",
-    elementwise=False,
-    rounds=False,
-    params=("axis", "keepdims"),
-    school=("amax",),
-    example=Example("max(a, axis=0) * b", {"a": (3, 2), "b": (2,)}),
-)
 
-min = op(
-    np.min,
-    name="min",
-    also=(np.amin,),
-    vjps=(
-        lambda g, y, x, axis=None, keepdims=False: (
-            spread(g, x.shape, axis, keepdims) * shares(y, x, axis, keepdims)
+def _extreme(word: str, function: Any, also: Any, names: tuple[str, str]) -> Op:
+    """The row of the largest or the smallest along axes; entries that tie share the cotangent.
+
+    `names` are PyTorch's of the node with and without an axis.
+    """
+    return op(
+        function,
+        name=word,
+        also=(also,),
+        vjps=(
+            lambda g, y, x, axis=None, keepdims=False: (
+                spread(g, x.shape, axis, keepdims) * shares(y, x, axis, keepdims)
+            ),
         ),
-    ),
-    kinks="ties",
-    grad_fn=lambda operands, params: "AminBackward0" if "axis" in params else "MinBackward1",
-    elementwise=False,
-    rounds=False,
-    params=("axis", "keepdims"),
-    school=("amin",),
-    example=Example("min(a, axis=0) * b", {"a": (3, 2), "b": (2,)}),
-)
+        kinks="ties",
+        grad_fn=lambda operands, params: names["axis" not in params],
+        elementwise=False,
+        rounds=False,
+        params=("axis", "keepdims"),
+        school=(f"a{word}",),
+        example=Example(f"{word}(a, axis=0) * b", {"a": (3, 2), "b": (2,)}),
+    )
+
+
+max = _extreme("max", np.max, np.amax, ("AmaxBackward0", "MaxBackward1"))
+min = _extreme("min", np.min, np.amin, ("AminBackward0", "MinBackward1"))
 
 
 def _without_each(y: Any, x: Any, axis: Axis, keepdims: bool) -> Any:
@@ -132,8 +124,7 @@ nansum = op(
             spread(g, x.shape, axis, keepdims) * np.logical_not(np.isnan(x))
         ),
     ),
-    symbolic=Composed(lambda x, axis=None, keepdims=False: np.sum(x, axis=axis, keepdims=keepdims)),
-    ball=Composed(lambda x, axis=None, keepdims=False: np.sum(x, axis=axis, keepdims=keepdims)),
+    exact=Composed(lambda x, axis=None, keepdims=False: np.sum(x, axis=axis, keepdims=keepdims)),
     grad_fn="NansumBackward0",
     elementwise=False,
     params=("axis", "keepdims"),
@@ -161,8 +152,7 @@ logsumexp = op(
             spread(g, x.shape, axis, keepdims) * np.exp(x - spread(y, x.shape, axis, keepdims))
         ),
     ),
-    symbolic=Composed(plain_logsumexp),
-    ball=Composed(plain_logsumexp),
+    exact=Composed(plain_logsumexp),
     grad_fn="LogsumexpBackward0",
     elementwise=False,
     params=("axis", "keepdims"),

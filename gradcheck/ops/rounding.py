@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -38,62 +38,51 @@ def _to_places(x: Any, decimals: int = 0) -> Any:
     return _nearest(x * scale) / scale
 
 
-floor = op(
+_flat_between = partial(op, vjps=(lambda g, y, x, **how: g * 0.0,), rounds=False)
+
+floor = _flat_between(
     np.floor,
-    vjps=(lambda g, y, x: g * 0.0,),
     symbolic=_flat("floor"),
     ball=arb.floor,
     kinks="integers",
     grad_fn="FloorBackward0",
-    rounds=False,
     example=Example("a * floor(3 * a)", {"a": (3,)}),
 )
 
-ceil = op(
+ceil = _flat_between(
     np.ceil,
-    vjps=(lambda g, y, x: g * 0.0,),
     symbolic=_flat("ceiling"),
     ball=arb.ceil,
     kinks="integers",
     grad_fn="CeilBackward0",
-    rounds=False,
     example=Example("a * ceil(3 * a)", {"a": (3,)}),
 )
 
-trunc = op(
+trunc = _flat_between(
     np.trunc,
     also=(np.fix,),
-    vjps=(lambda g, y, x: g * 0.0,),
-    symbolic=Composed(lambda x: np.floor(x) if x >= 0 else np.ceil(x)),
-    ball=Composed(lambda x: np.floor(x) if x >= 0 else np.ceil(x)),
+    exact=Composed(lambda x: np.floor(x) if x >= 0 else np.ceil(x)),
     kinks="integers",
     grad_fn="TruncBackward0",
-    rounds=False,
     school=("fix",),
     example=Example("a * trunc(3 * a)", {"a": (3,)}),
 )
 
-rint = op(
+rint = _flat_between(
     np.rint,
-    vjps=(lambda g, y, x: g * 0.0,),
-    symbolic=Composed(_nearest),
-    ball=Composed(_nearest),
+    exact=Composed(_nearest),
     kinks="half-integers",
     grad_fn="RoundBackward0",
-    rounds=False,
     example=Example("a * rint(3 * a)", {"a": (3,)}),
 )
 
-round = op(
+round = _flat_between(
     np.round,
     also=(np.around,),
-    vjps=(lambda g, y, x, decimals=0: g * 0.0,),
-    symbolic=Composed(_to_places),
-    ball=Composed(_to_places),
+    exact=Composed(_to_places),
     size="ordered",
     kinks="half-integers",
     grad_fn=lambda operands, params: f"RoundBackward{int(bool(params.get('decimals')))}",
     params=("decimals",),
-    rounds=False,
     example=Example("a * round(3 * a)", {"a": (3,)}),
 )

@@ -5,21 +5,17 @@ its arguments; a VJP maps them to the cotangent that leaves, `g . dy/dx`. No VJP
 the engine fits every cotangent to its argument at the edge.
 """
 
-import dis
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from dis import opname
 from functools import cached_property, partial
 from inspect import Signature, signature
-from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcheck.errors import OutOfBudget
+from gradcheck.ops.reads import Vjp, reads
 
-Vjp = Callable[..., Any]
 Name = Callable[[tuple[Any, ...], Mapping[str, Any]], str]
 
 inf = float("inf")
@@ -168,25 +164,10 @@ class Op:
         """Which operands, and whether `y`, the VJPs of the wanted operands read by value."""
         found = self._keeps.get(wanted)
         if found is None:
-            keep, keep_y = self._reads(wanted)
+            keep, keep_y = reads(self.vjps, wanted)
             more = tuple(k or i in self.watches for i, k in enumerate(keep))
             found = self._keeps[wanted] = more, keep_y or -1 in self.watches
         return found
-
-    def _reads(self, wanted: tuple[bool, ...]) -> tuple[tuple[bool, ...], bool]:
-        if getattr(self.vjps, "by_others", False):
-            return tuple(any(wanted[:i] + wanted[i + 1 :]) for i in range(len(wanted))), False
-        if not isinstance(self.vjps, tuple):
-            positions, y = _reads_of(self.vjps, len(wanted), skip=1)
-            return tuple(i in positions for i in range(len(wanted))), y
-        read: set[int] = set()
-        reads_y = False
-        for rule, want in zip(self.vjps, wanted, strict=False):
-            if want and rule is not None:
-                positions, y = _reads_of(rule, len(wanted), skip=0)
-                read |= positions
-                reads_y |= y
-        return tuple(i in read for i in range(len(wanted))), reads_y
 
     def bound(self, params: Mapping[str, Any]) -> "Op":
         """The row with its parameters filled in: a function of its operands alone."""
@@ -307,10 +288,16 @@ def op(
     name: str = "",
     forward: Callable[..., Any] | None = None,
     also: Iterable[Callable[..., Any]] = (),
+    exact: Cell = None,
     **cells: Any,
 ) -> Op:
-    """Enter a row; `also` are further NumPy functions that mean the same op."""
+    """Enter a row; `also` are further NumPy functions that mean the same op.
+
+    `exact` is both of the cells `symbolic` and `ball`.
+    """
     name = name or function.__name__
+    if exact is not None:
+        cells |= {"symbolic": exact, "ball": exact}
     if "operands" not in cells and "arrange" not in cells and isinstance(vjps, tuple):
         cells["operands"] = len(vjps)
     if "arrange" in cells:
@@ -323,6 +310,13 @@ def op(
     for entry in (function, *also):
         BY_FUNCTION[entry] = row
     return row
+
+
+moving = partial(op, elementwise=False, rounds=False)
+"""Enter a row whose op puts entries elsewhere, as they are."""
+
+factoring = partial(op, elementwise=False, size="cubic")
+"""Enter a row whose op takes matrices as a whole, as a factorisation does."""
 
 
 def compound(
@@ -355,18 +349,6 @@ def composed(**more: Any) -> Callable[[Callable[..., Any]], Compound]:
 def passed(g: Any, y: Any, *operands: Any, **params: Any) -> Any:
     """The rule of a sum: the cotangent goes on as it came."""
     return g
-
-
-def by_shape(rule: Vjp) -> Vjp:
-    """Mark a rule that reads its operands' shapes only: nothing is saved for it."""
-    rule.by_shape = True  # type: ignore[attr-defined]
-    return rule
-
-
-def by_others(rule: Vjp) -> Vjp:
-    """Mark a rule for all operands that reads of its own operand the shape only, and no value."""
-    rule.by_others = True  # type: ignore[attr-defined]
-    return rule
 
 
 def _double(dtype: Any) -> bool:
@@ -424,61 +406,3 @@ def handler_of(args: Iterable[Any]) -> Callable[..., Any] | None:
         if found is not None:
             return found  # type: ignore[no-any-return]
     return None
-
-
-def steps(function: Callable[..., Any]) -> int:
-    """How many operations a formula of entries makes, those of what it calls among them."""
-    code: CodeType | None = getattr(function, "__code__", None)
-    if code is None:
-        return 1
-    count = 0
-    for step in dis.get_instructions(code):
-        count += step.opname.startswith(("BINARY_OP", "UNARY", "COMPARE")) or step.opname == "CALL"
-        if step.opname == "LOAD_GLOBAL":
-            called = function.__globals__.get(step.argval)
-            count += steps(called) - 1 if type(called) is FunctionType else 0
-            count += steps(called.forward) - 1 if isinstance(called, Op) else 0
-    return count
-
-
-SHIFT = int(sys.version_info >= (3, 12))  # of an attribute's place: the last bit is a call's
-_SHAPE_ONLY = {"shape", "ndim", "size", "dtype"}
-
-
-def _reads_of(rule: Vjp, operands: int, skip: int) -> tuple[set[int], bool]:
-    """Positions of the operands that a rule reads by value (not only their shape), and `y`.
-
-    Read off the rule's own bytecode: what is saved for backward follows from the row itself.
-    """
-    if getattr(rule, "by_shape", False):
-        return set(), False
-    code: CodeType | None = getattr(rule, "__code__", None)
-    if code is None:
-        return set(range(operands)), True
-    names = code.co_varnames[: code.co_argcount][skip:]
-    read = _values_read(code) | set(code.co_cellvars)
-    positions = {i - 2 for i, name in enumerate(names) if i >= 2 and name in read}
-    if code.co_flags & 0x04 and code.co_varnames[code.co_argcount + code.co_kwonlyargcount] in read:
-        positions |= set(range(len(names) - 2, operands))
-    return {i for i in positions if i < operands}, len(names) > 1 and names[1] in read
-
-
-def _values_read(code: CodeType) -> set[str]:
-    """Local names that some instruction loads for more than their shape.
-
-    `dis.get_instructions` tells the same; for all rows it takes a tenth of `import sympy`.
-    """
-    loads: list[int] = []
-    read: set[int] = set()
-    for number, argument in zip(code.co_code[::2], code.co_code[1::2], strict=True):
-        name = opname[number]
-        if name == "CACHE":
-            continue
-        if name == "LOAD_ATTR" and loads and code.co_names[argument >> SHIFT] in _SHAPE_ONLY:
-            loads.pop()
-        read.update(loads)
-        loads = []
-        if "LOAD_FAST" in name:
-            loads = [argument >> 4, argument & 15] if name.count("FAST") == 2 else [argument]
-    read.update(loads)
-    return {code.co_varnames[k] for k in read if k < len(code.co_varnames)}

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.ops.axes import before_each, one_replaced, squared_fits
-from gradcheck.ops.row import Example, op
+from gradcheck.ops.row import Example, moving, op
 
 
 def _from_the_end(g: Any, axis: int | None) -> Any:
@@ -95,13 +95,11 @@ diff = op(
     example=Example("diff(a) * b", {"a": (4,), "b": (3,)}),
 )
 
-sort = op(
+sort = moving(
     np.sort,
     vjps=(lambda g, y, x, axis=-1: _unsorted(g, x, axis),),
     kinks="ties",
     grad_fn="SortBackward0",
-    elementwise=False,
-    rounds=False,
     params=("axis",),
     example=Example("sort(a, axis=-1) * b", {"a": (4,), "b": (4,)}),
 )

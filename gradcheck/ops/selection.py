@@ -1,10 +1,12 @@
 """Functions that choose: absolute value, sign, larger, smaller, where. Kinks follow PyTorch."""
 
+import operator
 from typing import Any
 
 import numpy as np
 
-from gradcheck.ops.row import Composed, Example, op
+from gradcheck.ops.reads import Vjp
+from gradcheck.ops.row import Composed, Example, Op, op
 
 
 def _share(g: Any, a: Any, b: Any) -> Any:
@@ -21,8 +23,7 @@ absolute = op(
     np.absolute,
     also=(np.fabs,),
     vjps=(lambda g, y, x: g * np.sign(x),),  # 0 at x = 0
-    symbolic=Composed(lambda x: -x if x < 0 else x),
-    ball=Composed(lambda x: -x if x < 0 else x),
+    exact=Composed(lambda x: -x if x < 0 else x),
     kinks=(0.0,),
     grad_fn="AbsBackward0",
     rounds=False,
@@ -32,8 +33,7 @@ absolute = op(
 sign = op(
     np.sign,
     vjps=(lambda g, y, x: g * 0.0,),
-    symbolic=Composed(lambda x: (x > 0) - (x < 0)),
-    ball=Composed(lambda x: (x > 0) - (x < 0)),
+    exact=Composed(lambda x: (x > 0) - (x < 0)),
     kinks=(0.0,),
     grad_fn="SignBackward0",
     rounds=False,
@@ -41,56 +41,45 @@ sign = op(
     example=Example("x * sign(x)", {"x": (3,)}),
 )
 
-maximum = op(
+
+def _of_two(function: Any, stays: Any, vjps: tuple[Vjp, Vjp], grad_fn: str) -> Op:
+    """The row of a choice of one of two: of the first where it `stays` before the second."""
+    chosen = Composed(lambda a, b: a if stays(a, b) else b)
+    return op(function, vjps=vjps, exact=chosen, kinks="a = b", grad_fn=grad_fn, rounds=False)
+
+
+maximum = _of_two(
     np.maximum,
-    vjps=(
-        lambda g, y, a, b: _share(g, a, b),
-        lambda g, y, a, b: _share(g, b, a),
-    ),
-    symbolic=Composed(lambda a, b: a if a >= b else b),
-    ball=Composed(lambda a, b: a if a >= b else b),
-    kinks="a = b",
-    grad_fn="MaximumBackward0",
-    rounds=False,
+    operator.ge,
+    (lambda g, y, a, b: _share(g, a, b), lambda g, y, a, b: _share(g, b, a)),
+    "MaximumBackward0",
 )
 
-minimum = op(
+minimum = _of_two(
     np.minimum,
-    vjps=(
-        lambda g, y, a, b: _share(g, b, a),
-        lambda g, y, a, b: _share(g, a, b),
-    ),
-    symbolic=Composed(lambda a, b: a if a <= b else b),
-    ball=Composed(lambda a, b: a if a <= b else b),
-    kinks="a = b",
-    grad_fn="MinimumBackward0",
-    rounds=False,
+    operator.le,
+    (lambda g, y, a, b: _share(g, b, a), lambda g, y, a, b: _share(g, a, b)),
+    "MinimumBackward0",
 )
 
-fmax = op(
+fmax = _of_two(
     np.fmax,
-    vjps=(
+    operator.ge,
+    (
         lambda g, y, a, b: g * _first(np.greater_equal(a, b), b),
         lambda g, y, a, b: g * (1.0 - _first(np.greater_equal(a, b), b)),
     ),
-    symbolic=Composed(lambda a, b: a if a >= b else b),
-    ball=Composed(lambda a, b: a if a >= b else b),
-    kinks="a = b",
-    grad_fn="FmaxBackward0",
-    rounds=False,
+    "FmaxBackward0",
 )
 
-fmin = op(
+fmin = _of_two(
     np.fmin,
-    vjps=(
+    operator.le,
+    (
         lambda g, y, a, b: g * _first(np.less_equal(a, b), b),
         lambda g, y, a, b: g * (1.0 - _first(np.less_equal(a, b), b)),
     ),
-    symbolic=Composed(lambda a, b: a if a <= b else b),
-    ball=Composed(lambda a, b: a if a <= b else b),
-    kinks="a = b",
-    grad_fn="FminBackward0",
-    rounds=False,
+    "FminBackward0",
 )
 
 copysign = op(
@@ -99,8 +88,7 @@ copysign = op(
         lambda g, y, a, b: g * np.sign(a) * np.where(np.signbit(b), -1.0, 1.0),
         lambda g, y, a, b: g * 0.0,
     ),
-    symbolic=Composed(lambda a, b: abs(a) if b >= 0 else -abs(a)),
-    ball=Composed(lambda a, b: abs(a) if b >= 0 else -abs(a)),
+    exact=Composed(lambda a, b: abs(a) if b >= 0 else -abs(a)),
     kinks="a = 0 or b = 0",
     grad_fn="CopysignBackward0",
     rounds=False,
@@ -109,8 +97,7 @@ copysign = op(
 heaviside = op(
     np.heaviside,
     vjps=(None, None),
-    symbolic=Composed(lambda a, b: b if a == 0 else 1 * (a > 0)),
-    ball=Composed(lambda a, b: b if a == 0 else 1 * (a > 0)),
+    exact=Composed(lambda a, b: b if a == 0 else 1 * (a > 0)),
     kinks=(0.0,),
     grad_fn="NotImplemented",
     rounds=False,
@@ -176,8 +163,7 @@ clip = op(
     np.clip,
     forward=lambda x, *bounds, sides, **fixed: np.clip(x, *_ends(bounds, sides, fixed)),
     vjps=_clip_rule,
-    symbolic=Composed(_clip_defined),
-    ball=Composed(_clip_defined),
+    exact=Composed(_clip_defined),
     kinks="the bounds",
     grad_fn=lambda operands, params: f"ClampBackward{int(not params['sides'])}",
     elementwise=False,
@@ -192,8 +178,7 @@ nan_to_num = op(
     np.nan_to_num,
     forward=lambda x, **put: np.nan_to_num(x, **put),  # noqa: PLW0108 - `copy` is no choice
     vjps=(lambda g, y, x, **put: g * np.isfinite(x),),
-    symbolic=Composed(lambda x, **put: x),
-    ball=Composed(lambda x, **put: x),
+    exact=Composed(lambda x, **put: x),
     grad_fn="NanToNumBackward0",
     rounds=False,
     operands=1,

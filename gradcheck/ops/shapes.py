@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.ops.row import Example, op, passed
+from gradcheck.ops.row import Example, moving, passed
 
 
 def _numbered(args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -36,184 +36,148 @@ def _opposite(shift: Any) -> Any:
     return tuple(-k for k in shift) if isinstance(shift, tuple | list) else -shift
 
 
-reshape = op(
+reshape = moving(
     np.reshape,
     forward=lambda x, shape: np.reshape(x, shape),  # noqa: PLW0108 - NumPy 2.0 says newshape=
     vjps=(lambda g, y, x, shape: np.reshape(g, x.shape),),
     grad_fn="ViewBackward0",
-    elementwise=False,
-    rounds=False,
     arrange=_shaped,
     school=("view",),
     example=Example("reshape(a, (3, 2)) * b", {"a": (2, 3), "b": (3, 2)}),
 )
 
-ravel = op(
+ravel = moving(
     np.ravel,
     vjps=(lambda g, y, x: np.reshape(g, x.shape),),
     grad_fn="ViewBackward0",
-    elementwise=False,
-    rounds=False,
     example=Example("ravel(a) * b", {"a": (2, 2), "b": (4,)}),
 )
 
-transpose = op(
+transpose = moving(
     np.transpose,
     vjps=(lambda g, y, x, axes=None: np.transpose(g, _back(axes)),),
     grad_fn="PermuteBackward0",
-    elementwise=False,
-    rounds=False,
     arrange=_ordered,
     school=("permute", "t"),
     example=Example("transpose(a) * b", {"a": (2, 3), "b": (3, 2)}),
 )
 
-swapaxes = op(
+swapaxes = moving(
     np.swapaxes,
     vjps=(lambda g, y, x, axis1, axis2: np.swapaxes(g, axis1, axis2),),
     grad_fn="TransposeBackward0",
-    elementwise=False,
-    rounds=False,
     params=("axis1", "axis2"),
     example=Example("swapaxes(a, 0, 1) * b", {"a": (2, 3), "b": (3, 2)}),
 )
 
-matrix_transpose = op(
+matrix_transpose = moving(
     np.matrix_transpose,
     also=(np.linalg.matrix_transpose,),
     vjps=(lambda g, y, x: np.swapaxes(g, -1, -2),),
     grad_fn="TransposeBackward0",
-    elementwise=False,
-    rounds=False,
     example=Example("matrix_transpose(a) * b", {"a": (2, 3), "b": (3, 2)}),
 )
 
-moveaxis = op(
+moveaxis = moving(
     np.moveaxis,
     vjps=(lambda g, y, x, source, destination: np.moveaxis(g, destination, source),),
     grad_fn="PermuteBackward0",
-    elementwise=False,
-    rounds=False,
     params=("source", "destination"),
     school=("movedim",),
     example=Example("moveaxis(a, 0, 1) * b", {"a": (2, 3), "b": (3, 2)}),
 )
 
-expand_dims = op(
+expand_dims = moving(
     np.expand_dims,
     vjps=(lambda g, y, x, axis: np.reshape(g, x.shape),),
     grad_fn="UnsqueezeBackward0",
-    elementwise=False,
-    rounds=False,
     params=("axis",),
     school=("unsqueeze",),
     example=Example("expand_dims(a, 0) * b", {"a": (3,), "b": (2, 3)}),
 )
 
-squeeze = op(
+squeeze = moving(
     np.squeeze,
     vjps=(lambda g, y, x, axis=None: np.reshape(g, x.shape),),
     grad_fn=lambda operands, params: (
         "SqueezeBackward" + {int: "1", tuple: "2"}.get(type(params.get("axis")), "0")
     ),
-    elementwise=False,
-    rounds=False,
     params=("axis",),
     example=Example("squeeze(a) * b", {"a": (3, 1), "b": (3,)}),
 )
 
-atleast_1d = op(
+atleast_1d = moving(
     np.atleast_1d,
     vjps=(lambda g, y, x: np.reshape(g, x.shape),),
     grad_fn="ViewBackward0",
-    elementwise=False,
-    rounds=False,
     example=Example("atleast_1d(a) * b", {"a": (), "b": (1,)}),
 )
 
-atleast_2d = op(
+atleast_2d = moving(
     np.atleast_2d,
     vjps=(lambda g, y, x: np.reshape(g, x.shape),),
     grad_fn="UnsqueezeBackward0",
-    elementwise=False,
-    rounds=False,
     example=Example("atleast_2d(a) * b", {"a": (3,), "b": (1, 3)}),
 )
 
-atleast_3d = op(
+atleast_3d = moving(
     np.atleast_3d,
     vjps=(lambda g, y, x: np.reshape(g, x.shape),),
     grad_fn="UnsqueezeBackward0",
-    elementwise=False,
-    rounds=False,
     example=Example("atleast_3d(a) * b", {"a": (3,), "b": (1, 3, 1)}),
 )
 
-broadcast_to = op(
+broadcast_to = moving(
     np.broadcast_to,
     vjps=(passed,),
     grad_fn="ExpandBackward0",
-    elementwise=False,
     size="reshaped",
-    rounds=False,
     arrange=_shaped,
     example=Example("broadcast_to(a, (3, 2)) * b", {"a": (2,), "b": (3, 2)}),
 )
 
-copy = op(
+copy = moving(
     np.copy,
     vjps=(passed,),
     grad_fn="CloneBackward0",
-    elementwise=False,
-    rounds=False,
     school=("clone",),
     example=Example("copy(a) * b", {"a": (3,), "b": (3,)}),
 )
 
-roll = op(
+roll = moving(
     np.roll,
     vjps=(lambda g, y, x, shift, axis=None: np.roll(g, _opposite(shift), axis=axis),),
     grad_fn="RollBackward0",
-    elementwise=False,
-    rounds=False,
     params=("shift", "axis"),
     example=Example("roll(a, 1) * b", {"a": (4,), "b": (4,)}),
 )
 
-flip = op(
+flip = moving(
     np.flip,
     vjps=(lambda g, y, x, axis=None: np.flip(g, axis=axis),),
     grad_fn="FlipBackward0",
-    elementwise=False,
-    rounds=False,
     params=("axis",),
     example=Example("flip(a, axis=1) * b", {"a": (2, 3), "b": (2, 3)}),
 )
 
-flipud = op(
+flipud = moving(
     np.flipud,
     vjps=(lambda g, y, x: np.flipud(g),),
     grad_fn="FlipBackward0",
-    elementwise=False,
-    rounds=False,
     example=Example("flipud(a) * b", {"a": (3,), "b": (3,)}),
 )
 
-fliplr = op(
+fliplr = moving(
     np.fliplr,
     vjps=(lambda g, y, x: np.fliplr(g),),
     grad_fn="FlipBackward0",
-    elementwise=False,
-    rounds=False,
     example=Example("fliplr(a) * b", {"a": (2, 3), "b": (2, 3)}),
 )
 
-rot90 = op(
+rot90 = moving(
     np.rot90,
     vjps=(lambda g, y, x, k=1, axes=(0, 1): np.rot90(g, -k, axes=axes),),
     grad_fn="Rot90Backward0",
-    elementwise=False,
-    rounds=False,
     params=("k", "axes"),
     example=Example("rot90(a) * b", {"a": (2, 3), "b": (3, 2)}),
 )

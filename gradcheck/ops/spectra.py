@@ -7,6 +7,7 @@ of eigenvalues and -vectors are flint's (with the signs that LAPACK takes at the
 which those of singular values follow. Eigenvalues have no closed form here: that cell abstains.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from flint import acb_mat, arb, arb_mat
 
 from gradcheck.ops.decompositions import Matrix, stacked, symmetric
 from gradcheck.ops.matrices import of_matrices
-from gradcheck.ops.row import ABSTAINS, Composed, Example, Op, compound, op
+from gradcheck.ops.row import ABSTAINS, Composed, Example, Op, compound, factoring
 
 STEP = 1
 """Steps of an elimination that flint's iteration for eigenvalues costs as much as, about."""
@@ -96,31 +97,25 @@ def _eigenvectors_rule(g: Any, y: Any, a: Any, uplo: str = "L") -> Any:
     return _half(symmetric(y @ inner @ _turned(y)), uplo)
 
 
-eigvalsh: Op = op(
+_of_eigh = partial(
+    factoring, symbolic=ABSTAINS, kinks="equal eigenvalues", grad_fn="LinalgEighBackward0"
+)
+
+eigvalsh: Op = _of_eigh(
     np.linalg.eigvalsh,
     forward=lambda a, uplo="L": np.linalg.eigvalsh(a, uplo),
     vjps=(_eigenvalues_rule,),
-    symbolic=ABSTAINS,
     ball=Composed(_eigenvalues_in_balls),
-    kinks="equal eigenvalues",
-    grad_fn="LinalgEighBackward0",
-    elementwise=False,
-    size="cubic",
     operands=1,
     arrange=lambda a, UPLO="L": ((a,), {"uplo": UPLO}),  # noqa: N803 - NumPy's word
     example=Example("eigvalsh(a) * b", {"a": (3, 3), "b": (3,)}),
 )
 
-eigenvectors: Op = op(
+eigenvectors: Op = _of_eigh(
     lambda a, uplo="L": np.linalg.eigh(a, uplo)[1],
     name="eigenvectors",
     vjps=(_eigenvectors_rule,),
-    symbolic=ABSTAINS,
     ball=Composed(lambda a, uplo="L": _EIGENVECTORS.function(_whole(a, uplo))),
-    kinks="equal eigenvalues",
-    grad_fn="LinalgEighBackward0",
-    elementwise=False,
-    size="cubic",
     params=("uplo",),
     example=Example("eigenvectors(a) * b", {"a": (3, 3), "b": (3, 3)}),
 )
@@ -168,17 +163,16 @@ _LEFT = of_matrices(lambda a: _singular(a, left=True), "(m,n)->(m,k)", STEP)
 _RIGHT = of_matrices(lambda a: _singular(a, left=False).transpose(), "(m,n)->(k,n)", STEP)
 
 
-svdvals = op(
+_of_svd = partial(
+    factoring, symbolic=ABSTAINS, kinks="equal singular values", grad_fn="LinalgSvdBackward0"
+)
+
+svdvals = _of_svd(
     lambda a: np.linalg.svd(a, compute_uv=False),
     name="svdvals",
     also=(np.linalg.svdvals,),
     vjps=(lambda g, y, a: (left_vectors(a) * g[..., None, :]) @ right_vectors(a),),
-    symbolic=ABSTAINS,
     ball=Composed(_roots_in_balls),
-    kinks="equal singular values",
-    grad_fn="LinalgSvdBackward0",
-    elementwise=False,
-    size="cubic",
     example=Example("svdvals(a) * b", {"a": (2, 3), "b": (2,)}),
 )
 
@@ -205,29 +199,19 @@ def _right_rule(g: Any, y: Any, a: Any) -> Any:
     return u @ (inside + _turned(_beside(v, g) / s[..., None, :]))
 
 
-left_vectors: Op = op(
+left_vectors: Op = _of_svd(
     lambda a: _thin(a)[0],
     name="left_singular_vectors",
     vjps=(_left_rule,),
-    symbolic=ABSTAINS,
     ball=_LEFT,
-    kinks="equal singular values",
-    grad_fn="LinalgSvdBackward0",
-    elementwise=False,
-    size="cubic",
     example=Example("left_singular_vectors(a) * b", {"a": (3, 2), "b": (3, 2)}),
 )
 
-right_vectors: Op = op(
+right_vectors: Op = _of_svd(
     lambda a: _thin(a)[2],
     name="right_singular_vectors",
     vjps=(_right_rule,),
-    symbolic=ABSTAINS,
     ball=_RIGHT,
-    kinks="equal singular values",
-    grad_fn="LinalgSvdBackward0",
-    elementwise=False,
-    size="cubic",
     example=Example("right_singular_vectors(a) * b", {"a": (2, 3), "b": (2, 3)}),
 )
 
@@ -295,27 +279,21 @@ def _r_rule(g: Any, y: Any, a: Any) -> Any:
     return _upper_solved(q_factor(a) @ _both_halves(g @ _turned(y)), y)
 
 
-q_factor = op(
+q_factor = factoring(
     lambda a: np.linalg.qr(a)[0],
     name="q_factor",
     vjps=(_q_rule,),
-    symbolic=Composed(stacked(lambda a: _reflected(a)[0])),
-    ball=Composed(stacked(lambda a: _reflected(a)[0])),
+    exact=Composed(stacked(lambda a: _reflected(a)[0])),
     grad_fn="LinalgQrBackward0",
-    elementwise=False,
-    size="cubic",
     example=Example("q_factor(a) * b", {"a": (3, 2), "b": (3, 2)}),
 )
 
-r_factor = op(
+r_factor = factoring(
     lambda a: np.linalg.qr(a)[1],
     name="r_factor",
     vjps=(_r_rule,),
-    symbolic=Composed(stacked(lambda a: _reflected(a)[1])),
-    ball=Composed(stacked(lambda a: _reflected(a)[1])),
+    exact=Composed(stacked(lambda a: _reflected(a)[1])),
     grad_fn="LinalgQrBackward0",
-    elementwise=False,
-    size="cubic",
     example=Example("r_factor(a) * b", {"a": (3, 2), "b": (2, 2)}),
 )
 
@@ -352,16 +330,13 @@ def _pinv_defined(a: Any) -> Any:
     return _turned(a) @ np.linalg.inv(a @ _turned(a))
 
 
-pinv = op(
+pinv = factoring(
     np.linalg.pinv,
     forward=lambda a: np.linalg.pinv(a),  # noqa: PLW0108 - no threshold
     vjps=(_pinv_rule,),
-    symbolic=Composed(_pinv_defined),
-    ball=Composed(_pinv_defined),
+    exact=Composed(_pinv_defined),
     kinks="changes of rank",
     grad_fn="LinalgPinvBackward0",
-    elementwise=False,
-    size="cubic",
     school=("pinverse",),
     example=Example("pinv(a) * b", {"a": (3, 2), "b": (2, 3)}),
 )

@@ -64,8 +64,7 @@ var = op(
             * _centred(x, axis)
         ),
     ),
-    symbolic=Composed(_var_defined),
-    ball=Composed(_var_defined),
+    exact=Composed(_var_defined),
     grad_fn="VarBackward0",
     elementwise=False,
     params=("axis", "ddof", "keepdims"),
@@ -79,8 +78,7 @@ std = op(
             spread(g, x.shape, axis, keepdims) * _std_slope(y, x, axis, ddof, keepdims)
         ),
     ),
-    symbolic=Composed(lambda x, **where: np.sqrt(_var_defined(x, **where))),
-    ball=Composed(lambda x, **where: np.sqrt(_var_defined(x, **where))),
+    exact=Composed(lambda x, **where: np.sqrt(_var_defined(x, **where))),
     kinks="all entries equal",
     grad_fn="StdBackward0",
     elementwise=False,
@@ -95,8 +93,7 @@ median = op(
             spread(g, x.shape, axis, keepdims) * _median_slope(x, axis)
         ),
     ),
-    symbolic=Composed(_median_defined),
-    ball=Composed(_median_defined),
+    exact=Composed(_median_defined),
     kinks="ties",
     grad_fn="MedianBackward0",
     elementwise=False,
@@ -159,8 +156,7 @@ average = op(
             * ((x - spread(y, x.shape, axis, keepdims)) / _total(w, x.shape, axis))
         ),
     ),
-    symbolic=Composed(_average),
-    ball=Composed(_average),
+    exact=Composed(_average),
     elementwise=False,
     operands=2,
     arrange=_weighted,

@@ -30,7 +30,7 @@ def check_value(problem: Problem, point: Point) -> None:
     with watched(disturb=look):
         value = bare(problem.value_on("tensor", inputs))
     if value is None:
-        raise TextError([_complaint(problem, None, "the program ends without a value", _LAST)])
+        raise without_value(problem)
     if isinstance(value, str | bytes | dict | set):
         words = f"the value is of the type {type(value).__name__}, not a number or an array of them"
         raise TextError([_complaint(problem, _last(problem), words, _LAST)])
@@ -47,6 +47,13 @@ def check_value(problem: Problem, point: Point) -> None:
         row, span = lost[0] if lost else (None, None)
         name = row.name if row else "the program"
         raise TextError([_complaint(problem, span, f"{name} has no finite value here", _cure(row))])
+
+
+def without_value(problem: Problem) -> TextError:
+    """That the program's last line has no value."""
+    return TextError(
+        [_complaint(problem, _last(problem), "the program ends without a value", _LAST)]
+    )
 
 
 def _check_cotangent(problem: Problem, shape: tuple[int, ...]) -> None:

@@ -17,6 +17,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.opinions.opinion import Array, NotScalar, Opinion
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
+from gradcheck.problem.domain import without_value
 from gradcheck.problem.record import Input, Point, Problem
 
 Scale = tuple[float, float]
@@ -63,7 +64,8 @@ def given_point(problem: Problem) -> Point:
     for point in _candidates(fixed, drawn, rng, _repeated(SCALES, TRIES * len(SCALES))):
         if path_at(problem, point) is not None:
             return point
-    problem.value_on("float", {n: np.array(v, dtype=float) for n, v in point.items()})
+    if problem.value_on("float", {n: np.array(v, dtype=float) for n, v in point.items()}) is None:
+        raise without_value(problem)
     raise GradcheckError(
         "no point inside the program's domain was found for "
         f"{', '.join(i.name for i in drawn)}; give their values instead of a shape"

@@ -18,10 +18,28 @@ CURES: Mapping[str | int, str] = {
     "id": "use letters, digits, `.`, `_` and `-`",
     "expression": "write an expression as a text, or {form: program, read: ...}",
     "form": "write `form: program`, or the expression alone",
+    "ask": "write `ask: {part: expression}`; what is differentiated by stands in `wrt: [w]`",
+    "inputs": "write `inputs: {x: 2.0}`",
     "model_type": "write `x: 2.0`, `x: [1.0, 2.0]` or `x: {shape: [3, 2]}`",
     "too_short": "write at least one",
     "list_type": "write `[...]`, or lines that begin with `- `",
     "string_type": "put it in quotes, or write it as a block after `|`",
+}
+ADDED: Mapping[str | int, str] = {
+    "mistake": "add `mistake:` with a name of `gradcheck mistakes`, or `mistake: unnamed`",
+    "program": "add `program: x**3 + 2*sin(x)`, or several lines after `program: |`",
+}
+# Other people's words for our keys.
+MEANT: Mapping[str, str] = {
+    **dict.fromkeys(("set", "name", "heading"), "title"),
+    **dict.fromkeys(("question", "text", "description", "task", "instructions"), "prompt"),
+    **dict.fromkeys(("function", "expression", "formula", "code", "f", "forward"), "program"),
+    **dict.fromkeys(("variables", "params", "parameters", "args", "leaves"), "inputs"),
+    **dict.fromkeys(("answer", "answers", "solution", "solutions", "correct"), "right"),
+    **dict.fromkeys(("incorrect", "mistakes", "wrong_answers"), "wrong"),
+    **dict.fromkeys(("with_respect_to", "variable", "differentiate"), "wrt"),
+    **dict.fromkeys(("score", "marks", "max_points"), "points"),
+    **dict.fromkeys(("upstream", "grad_output", "seed"), "cotangent"),
 }
 # In our words what pydantic says of a value, by its kind of fault.
 DUE: Mapping[str, str] = {
@@ -61,7 +79,8 @@ def faults(document: Document, error: ValidationError) -> list[Complaint]:
         elif fault["type"] == "missing" and _misspelled(fault, error):
             continue
         elif fault["type"] == "missing":
-            words, cure = f"`{fault['loc'][-1]}` is missing", f"add `{fault['loc'][-1]}:`"
+            words = f"`{fault['loc'][-1]}` is missing"
+            cure = ADDED.get(fault["loc"][-1], f"add `{fault['loc'][-1]}:`")
         elif fault["type"] in MEMBERS and "inputs" in fault["loc"] and _is_mapping(document, path):
             continue
         else:
@@ -81,6 +100,8 @@ def _is_mapping(document: Document, path: PathTo) -> bool:
 
 def _meant(key: object) -> str:
     """What to do about a key that is not known."""
+    if str(key) in MEANT:
+        return f"`{MEANT[str(key)]}:` is its name here"
     return nearest(str(key), KEYS) or "remove it, or see `gradcheck schema`"
 
 
@@ -88,7 +109,8 @@ def _misspelled(missing: Any, error: ValidationError) -> bool:
     """Whether a key that is missing is there under a name that is not known."""
     *place, key = missing["loc"]
     unknown = (f["loc"] for f in error.errors() if f["type"] == "extra_forbidden")
-    return any(place == list(loc[:-1]) and nearest(str(loc[-1]), [key]) for loc in unknown)
+    others = (str(loc[-1]) for loc in unknown if place == list(loc[:-1]))
+    return any(MEANT.get(other) == key or nearest(other, [key]) for other in others)
 
 
 def _real(document: Document, location: Sequence[str | int]) -> PathTo:

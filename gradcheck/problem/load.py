@@ -136,14 +136,18 @@ class _Reader:
         model = self.model
         inputs = {name: self._input(name, value) for name, value in model.inputs.items()}
         unnamed = bool(self.complaints)  # what the program says of names would be no news
-        program = None if unnamed else self._program(("program",), model.program, tuple(inputs))
+        program = (
+            None
+            if unnamed
+            else self._program(("program",), model.program, tuple(inputs), valued=model.ask is None)
+        )
         own = () if program is None or inputs else leaves(program)
         made = self._made(inputs, program)
         wrt = self._wrt(inputs, made, bool(own))
         parts = self._parts(wrt, program, inputs, own)
         self.complaints += _uncredited(self.document, self.at, model.credit)
         cotangent = self._array(("cotangent",)) if model.cotangent is not None else None
-        self._self_tests({part.name for part in parts})
+        right, wrong = self._self_tests([part.name for part in parts])
         if self.complaints or program is None:
             raise TextError(self.complaints)
         followed = model.follow_through
@@ -162,8 +166,8 @@ class _Reader:
             {**_credit(self.whole.credit), **_credit(model.credit)},
             model.brackets or self.whole.brackets,
             self.whole.follow_through if followed is None else followed,
-            tuple(model.right),
-            tuple((wrong.answer, wrong.mistake) for wrong in model.wrong),
+            right,
+            wrong,
             self.document.file,
             self.document.place(self.at)[0],
             self.choices,
@@ -241,6 +245,8 @@ class _Reader:
         declared: Sequence[str],
         vocabulary: Vocabulary = VOCABULARY,
         kept: Collection[str] = (),
+        *,
+        valued: bool = False,
     ) -> Program | None:
         line, column = self.document.origin((*self.at, *path))
         try:
@@ -252,26 +258,38 @@ class _Reader:
                 line=line,
                 column=column,
                 kept=kept,
+                valued=valued,
             )
         except TextError as error:
             self.complaints += error.complaints
             return None
 
-    def _self_tests(self, names: Collection[str]) -> None:
-        """Complain of answers to no part, and of mistakes whose names are misspelled."""
-        answers: list[tuple[Place, Mapping[str, Any]]]
-        answers = [(("right", k), entry) for k, entry in enumerate(self.model.right)]
-        answers += [
-            (("wrong", k, "answer"), wrong.answer) for k, wrong in enumerate(self.model.wrong)
-        ]
-        for path, entry in answers:
-            for name in entry.keys() - names:
+    def _self_tests(
+        self, names: Sequence[str]
+    ) -> tuple[tuple[Mapping[str, Any], ...], tuple[tuple[Mapping[str, Any], str], ...]]:
+        """The answers judged right, and those judged wrong, each with the mistake to be named."""
+        right = [self._by_part(("right", k), a, names) for k, a in enumerate(self.model.right)]
+        wrong = []
+        for k, each in enumerate(self.model.wrong):
+            answer = self._by_part(("wrong", k, "answer"), each.answer, names)
+            if cure := misspelled(each.mistake):
+                words = f"`{each.mistake}` is no mistake of the catalogue"
+                self._complain(("wrong", k, "mistake"), words, cure)
+            wrong.append((answer, each.mistake))
+        return tuple(right), tuple(wrong)
+
+    def _by_part(self, path: Place, answer: Any, names: Sequence[str]) -> Mapping[str, Any]:
+        """An answer by the names of its parts; of the only part it may stand alone."""
+        if isinstance(answer, dict):
+            for name in answer.keys() - set(names):
                 cure = f"one of {', '.join(sorted(names))}"
                 self._complain((*path, name), f"`{name}` is not a part", cure, key=True)
-        for k, wrong in enumerate(self.model.wrong):
-            if cure := misspelled(wrong.mistake):
-                words = f"`{wrong.mistake}` is no mistake of the catalogue"
-                self._complain(("wrong", k, "mistake"), words, cure)
+            return answer
+        if len(names) == 1 and answer is not None:
+            return {names[0]: answer}
+        each = ", ".join(f"{name}: ..." for name in names)
+        self._complain(path, "an answer to each part was expected", f"write {{{each}}}")
+        return {}
 
     def _made(self, inputs: Mapping[str, Input], program: Program | None) -> frozenset[str]:
         """The names of `wrt` that the program assigns; complained of, if more than once."""

@@ -59,6 +59,7 @@ def with_made(problem: Problem, made: Mapping[str, tuple[int, ...]]) -> Problem:
         line=passage.line,
         column=passage.column,
         moved=made,
+        valued=True,
     )
     zeros = {name: np.full(shape, Fraction(0), dtype=object) for name, shape in made.items()}
     more = {n: Input(n, z, z.shape, requires_grad=True, made=True) for n, z in zeros.items()}

@@ -30,6 +30,8 @@ Value = Annotated[
     BeforeValidator(_number),
     WithJsonSchema({"type": ["number", "string", "array"], "items": {}}),
 ]
+Answer = Annotated[Any, WithJsonSchema({"type": ["object", "string", "number", "array"]})]
+"""Answers by part, or the answer of the only part: what it is, the reader says at its place."""
 Credit = dict[str, Annotated[float, Field(ge=0, le=1)]] | Literal["usual"]
 
 
@@ -77,7 +79,7 @@ Ask = Annotated[
 class WrongModel(Strict):
     """A wrong answer and the mistake that must be named in it; `unnamed` where none can be."""
 
-    answer: dict[str, Any]
+    answer: Answer
     mistake: str
 
 
@@ -91,7 +93,9 @@ class ProblemModel(Strict):
         default_factory=dict,
         description="name: value, or {shape: [...]}; left out where the program makes its leaves",
     )
-    program: str = Field(description="NumPy and PyTorch spellings; the last line is the value")
+    program: str = Field(
+        description="NumPy and PyTorch spellings; the last line is the value, or assigns it"
+    )
     wrt: list[str] | None = Field(
         None,
         description="inputs, or values that the program assigns; default: inputs that require grad",
@@ -120,7 +124,7 @@ class ProblemModel(Strict):
     ask: dict[str, Ask] | None = Field(
         None, description="part: expression read after the program, or {form: program, read: ...}"
     )
-    right: list[dict[str, Any]] = Field(default_factory=list, description="answers judged right")
+    right: list[Answer] = Field(default_factory=list, description="answers judged right")
     wrong: list[WrongModel] = Field(default_factory=list, description="answers judged wrong")
 
 

@@ -124,7 +124,8 @@ class Problem:
         if not self.made:
             return self
         inputs = self.given(self.inputs)
-        program = check_program(self.program.source, declared=inputs, vocabulary=VOCABULARY)
+        source = self.program.source
+        program = check_program(source, declared=inputs, vocabulary=VOCABULARY, valued=True)
         return replace(self, inputs=inputs, program=program)
 
     def given(self, inputs: Mapping[str, T]) -> dict[str, T]:

@@ -4,10 +4,11 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gradcheck.engine import modules, optimizers
+from gradcheck.engine import optimizers
 from gradcheck.engine.autograd import grad, tensor
 from gradcheck.engine.factories import Generator
 from gradcheck.engine.layers import LAYERS
+from gradcheck.engine.losses import LOSSES
 from gradcheck.engine.recording import enable_grad, no_grad
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.language import Budget
@@ -24,7 +25,7 @@ BARE: Mapping[str, Callable[..., Any]] = {
     "enable_grad": enable_grad,
     "grad": grad,
     "tensor": tensor,
-    **modules.LOSSES,
+    **LOSSES,
     "SGD": optimizers.SGD,
     "Adam": optimizers.Adam,
 }

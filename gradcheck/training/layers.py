@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from gradcheck.engine import modules, optimizers
+from gradcheck.engine import optimizers
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.layers import LAYERS
+from gradcheck.engine.losses import LOSSES
 from gradcheck.engine.recording import enable_grad, no_grad
 from gradcheck.ops import TABLE
 from gradcheck.training.recorder import Recorder
@@ -123,7 +124,7 @@ class RecordedOptimizer:
 
 def context(recorder: Recorder) -> Mapping[str, Callable[..., Any]]:
     """The functions of one recorded run."""
-    losses = {name: _loss(recorder, loss) for name, loss in modules.LOSSES.items()}
+    losses = {name: _loss(recorder, loss) for name, loss in LOSSES.items()}
     return (
         dict(words(recorder))
         | losses

@@ -30,7 +30,6 @@ from tests.support.killed import (
 from tests.support.sweeping import at_most, cases
 
 STUDENTS = 150
-KILLED = {"1": 2, "2": 1}  # times; each resumed run gets further
 POISON = """
 import os
 from gradcheck.batch import work, workers
@@ -76,13 +75,10 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_killed_run_goes_on_to_the_same_bytes(room, jobs):
-    """`kill -9` of the whole group, again and again: nothing judged twice, nothing lost."""
+    """`kill -9` of the whole group: nothing judged twice, nothing lost; again and again below."""
     out = f"killed-{jobs}"
-    dice = random.Random(jobs)
-    for _ in range(KILLED[jobs]):
-        more = judged(room / out) + dice.randint(1, 90)
-        with ended(command(room, out, "--jobs", jobs)) as process:
-            wait_until(partial(far_enough, process, room / out, more))
+    with ended(command(room, out, "--jobs", jobs)) as process:
+        wait_until(partial(far_enough, process, room / out, random.Random(jobs).randint(1, 90)))
     assert judged(room / out) > 0
     assert command(room, out, "--jobs", jobs).wait(PATIENCE) == 0
     assert outputs(room / out) == outputs(room / "whole")
@@ -102,7 +98,7 @@ def test_ctrl_c_keeps_what_was_judged(room, tmp_path):
     assert outputs(room / "stopped") == outputs(room / "whole")
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", [pytest.param("1", marks=pytest.mark.sweep), "2"])
 def test_what_no_worker_survives_is_left_to_a_person(tmp_path, jobs):
     """Answers that kill their worker, compute without end, or eat memory; the batch ends."""
     survived(tmp_path, "--jobs", jobs)
@@ -173,29 +169,24 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @dask
 def test_a_cluster_gives_the_same_bytes(room, tmp_path, address):
-    """Two workers; one is killed midway, a third joins late."""
-    with (
-        ended(worker(address, tmp_path)) as first,
-        ended(worker(address, tmp_path)),
-        ended(command(room, "cluster", "--scheduler", address)) as run,
-    ):
-        wait_until(partial(far_enough, run, room / "cluster", 50))
-        os.killpg(first.pid, signal.SIGKILL)
-        with ended(worker(address, tmp_path)):
-            assert run.wait(PATIENCE) == 0
-    assert outputs(room / "cluster") == outputs(room / "whole")
-    assert set(calls(room / "cluster")) == {1}
+    """A worker is killed, and the other goes on; the command is killed, and the next goes on.
 
-
-@dask
-def test_a_killed_run_on_a_cluster_goes_on(room, tmp_path, address):
-    """The command is killed, its workers are not; the next run ends with the same bytes."""
-    with ended(worker(address, tmp_path)):
-        with ended(command(room, "far", "--scheduler", address)) as run:
-            wait_until(partial(far_enough, run, room / "far", 50))
-        assert command(room, "far", "--scheduler", address).wait(PATIENCE) == 0
-    assert outputs(room / "far") == outputs(room / "whole")
-    assert set(calls(room / "far")) == {1}
+    In its midst a third worker joins.
+    """
+    out = room / "cluster"
+    run = partial(command, room, "cluster", "--scheduler", address)
+    with ended(worker(address, tmp_path)) as first, ended(worker(address, tmp_path)):
+        with ended(run()) as killed:
+            wait_until(partial(far_enough, killed, out, 50))
+            os.killpg(first.pid, signal.SIGKILL)
+            wait_until(partial(far_enough, killed, out, judged(out) + 50))
+            assert killed.poll() is None, "it ended before it was killed"
+        with ended(run()) as last:
+            wait_until(partial(far_enough, last, out, judged(out) + 50))
+            with ended(worker(address, tmp_path)):
+                assert last.wait(PATIENCE) == 0
+    assert outputs(out) == outputs(room / "whole")
+    assert set(calls(out)) == {1}
 
 
 @dask

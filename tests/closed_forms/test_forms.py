@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,13 @@ from gradcheck.closed_forms import definitions
 from gradcheck.closed_forms.notation import Notation
 from gradcheck.derivation.forms import derived, matrix_forms, shown
 from gradcheck.grading.judging import judge
-from gradcheck.grading.key import key
 from gradcheck.opinions.reverse import reverse
-from gradcheck.problem import Problem, is_training, load, load_text
+from gradcheck.problem import Problem, is_training, load_text
 from gradcheck.problem.draw import given_point
 from tests.support.closed_forms import at, problem
 from tests.support.further_losses import FURTHER
 from tests.support.losses import LOSSES, SIZES, drawn
+from tests.support.shipped import PROBLEMS, prepared
 
 LONGEST = 240
 
@@ -212,8 +211,7 @@ def test_a_cotangent_is_a_name() -> None:
 
 SHIPPED = [
     given
-    for file in sorted((Path(__file__).parents[2] / "problems").glob("*.yaml"))
-    for given in load(file).problems
+    for given in PROBLEMS.values()
     if not is_training(given) and any(i.shape for i in given.inputs.values())
 ]
 
@@ -222,7 +220,7 @@ SHIPPED = [
 def test_a_form_of_a_shipped_problem_is_a_right_answer_to_it(given: Problem) -> None:
     """What is shown may be handed in."""
     found = forms_of(given)
-    ready = key(given) if found else None
+    ready = prepared(given) if found else None
     for name, text in found.items():
         part = given.part(name)
         assert part is not None

@@ -31,7 +31,8 @@ def test_faults_are_named() -> None:
     assert len(missed) <= (1 - NAMED) * len(ALL), missed
 
 
+@pytest.mark.parametrize("count", [3, pytest.param(20, marks=pytest.mark.sweep)])
 @pytest.mark.parametrize("name", NETS)
-def test_random_arrays_are_not_named(name: str) -> None:
+def test_random_arrays_are_not_named(name: str, count: int) -> None:
     """Nothing is said of numbers that no fault gave."""
-    assert not any(random_arrays(name, 10))
+    assert not any(random_arrays(name, count))

@@ -6,7 +6,6 @@ import random
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,14 +20,12 @@ from gradcheck.grading.marking import mark, mark_all
 from gradcheck.language import check_program
 from gradcheck.language.kinds import VOCABULARY
 from gradcheck.opinions.reverse import once
-from gradcheck.problem import Input, Problem, load, load_text
+from gradcheck.problem import Input, Problem, load_text
+from tests.support.shipped import FILES, PROBLEMS, prepared
 from tests.support.sweeping import at_most
 
-FILES = sorted((Path(__file__).parent.parent.parent / "problems").glob("*.yaml"))
-ALL = {p.id: p for file in FILES for p in load(file).problems}
-SEVERAL = {id: p for id, p in ALL.items() if len(p.parts) >= 3 and p.parts[0].ask is None}
-MADE = [id for id, p in ALL.items() if p.made]
-prepared = cache(key)
+SEVERAL = {id: p for id, p in PROBLEMS.items() if len(p.parts) >= 3 and p.parts[0].ask is None}
+MADE = [id for id, p in PROBLEMS.items() if p.made]
 
 NEURON = """
 id: neuron
@@ -201,7 +198,7 @@ def test_one_part_is_wrong_and_the_rest_follows(id: str) -> None:
 @pytest.mark.parametrize("id", MADE)
 def test_formulas_follow_too(id: str) -> None:
     """The nearest part three times too large, and with it all that it leads to."""
-    ready = prepared(ALL[id])
+    ready = prepared(PROBLEMS[id])
     first, entry = ready.problem.made[0], ready.problem.right[0]
     answers = {name: f"3*({text})" for name, text in entry.items()}
     found = mark_all(ready, answers)
@@ -222,15 +219,15 @@ def values_named(problem: Problem) -> list[str]:
 
 def asked_for_all(id: str) -> Problem:
     """A shipped problem that asks for the gradients of the values on its way too."""
-    named = values_named(ALL[id])
+    named = values_named(PROBLEMS[id])
     [entry] = [p for file in FILES for p in read_yaml(file.read_text()).value["problems"]
                if p["id"] == id]  # fmt: skip
     own = {k: v for k, v in entry.items() if k not in ("right", "wrong")}
-    text = json.dumps({"problems": [{**own, "wrt": [*ALL[id].wrt, *named]}]}, default=str)
-    return replace(load_text(text).problems[0], right=ALL[id].right)
+    text = json.dumps({"problems": [{**own, "wrt": [*PROBLEMS[id].wrt, *named]}]}, default=str)
+    return replace(load_text(text).problems[0], right=PROBLEMS[id].right)
 
 
-FIRST = {id: p for id, p in ALL.items() if not p.made and not p.has_rows}
+FIRST = {id: p for id, p in PROBLEMS.items() if not p.made and not p.has_rows}
 ON_THE_WAY = [id for id, p in FIRST.items() if p.right and values_named(p)]
 
 
@@ -242,7 +239,7 @@ def test_many_shipped_problems_have_values_on_the_way() -> None:
 @pytest.mark.parametrize("id", [*MADE, *ON_THE_WAY])
 def test_no_right_answer_changes(id: str) -> None:
     """Whatever stands beside it, number or formula, a right answer is right for its own sake."""
-    ready = prepared(ALL[id]) if id in MADE else widely(id)
+    ready = prepared(PROBLEMS[id]) if id in MADE else widely(id)
     numbers = {name: (1.7 * g + 0.1).tolist() for name, g in truths(ready).items()}
     assert any(ready.problem.nearer(name) for entry in ready.problem.right for name in entry)
     for entry in ready.problem.right:
@@ -262,7 +259,7 @@ def test_no_right_answer_changes(id: str) -> None:
 
 # -- whatever stands beside it ---------------------------------------------------------------------
 
-SEVERAL_ASKED = [id for id, p in ALL.items() if len(p.parts) >= 3 and p.right]
+SEVERAL_ASKED = [id for id, p in PROBLEMS.items() if len(p.parts) >= 3 and p.right]
 WIDE = list(dict.fromkeys([*SEVERAL_ASKED, *ON_THE_WAY]))
 ROUNDS, FEW = 40, 1
 
@@ -282,7 +279,7 @@ def beside(problem: Problem, right: Mapping[str, Any], rng: random.Random) -> di
 @cache
 def widely(id: str) -> Key:
     """The key to a problem, asked for the values on its way too where there are any."""
-    return key(asked_for_all(id) if id in ON_THE_WAY else ALL[id])
+    return key(asked_for_all(id) if id in ON_THE_WAY else PROBLEMS[id])
 
 
 def unmoved(id: str, rounds: int) -> int:

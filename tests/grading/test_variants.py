@@ -1,17 +1,16 @@
 """The variant that a student gets can be graded, and hides nothing that the others show."""
 
-from pathlib import Path
-
 import pytest
 
 from gradcheck.grading.key import key
 from gradcheck.grading.variants import admitted, draw_for, hidden, variant_for
-from gradcheck.problem import load, load_text
+from gradcheck.problem import load_text
 from gradcheck.problem.variants import sampled, with_draw
 from gradcheck.verdict.consult import consult
+from tests.support.shipped import SETS
 from tests.support.sweeping import at_most
 
-SHIPPED = Path(__file__).parents[2] / "problems" / "variants.yaml"
+SHIPPED = {problem.id: problem for problem in SETS["variants"].problems}
 TEMPLATES = (
     "a*sin(b*x)",
     "x**n*exp(a*x)",
@@ -68,7 +67,7 @@ def test_a_problem_without_choices_is_itself():
     assert variant_for(problem, "ada") is problem
 
 
-@pytest.mark.parametrize("problem", load(SHIPPED).problems, ids=lambda p: p.id)
+@pytest.mark.parametrize("problem", SHIPPED.values(), ids=SHIPPED)
 def test_the_shipped_variants_agree(problem):
     """Three students' own: solved, agreeing, and another id would draw otherwise."""
     for student in ("ada", "bob", "cleo"):
@@ -89,8 +88,7 @@ FROZEN = {
 @pytest.mark.parametrize(("id", "student"), FROZEN)
 def test_variants_stay_what_they_are(id, student):
     """Written down on one machine; the draw, and what is rejected, are the same on another."""
-    [problem] = (each for each in load(SHIPPED).problems if each.id == id)
-    assert variant_for(problem, student).variant == FROZEN[id, student]
+    assert variant_for(SHIPPED[id], student).variant == FROZEN[id, student]
 
 
 @pytest.mark.sweep

@@ -63,22 +63,24 @@ def answered(call: Any) -> Any:
 
 
 @cache
-def checked(text: str, declared: tuple[str, ...]) -> Program:
-    """The program of a text, which is the same for every kind of number and every shape."""
-    return check_program(text, declared=declared, vocabulary=VOCABULARY)
+def checked(text: str) -> Program | None:
+    """The program of a text in x and y, the same for every kind of number; None if refused."""
+    try:
+        return check_program(text, declared=("x", "y"), vocabulary=VOCABULARY)
+    except FAULTS:
+        return None
 
 
 def in_a_program(text: str, kind: str, values: dict[str, Any]) -> Any:
-    """The value of a program on one kind of number."""
+    """The value of a program on one kind of number, None where it is refused."""
+    program = checked(text)
+    if program is None:
+        return None
     lifted = {
         name: tensor(v, requires_grad=True) if kind == "tensor" else KINDS[kind].lift(v)
         for name, v in values.items()
     }
-
-    def call() -> Any:
-        return run(checked(text, tuple(lifted)), lifted, KINDS[kind], Budget()).value
-
-    return answered(call)
+    return answered(lambda: run(program, lifted, KINDS[kind], Budget()).value)
 
 
 def by_method(text: str, box: Any, values: dict[str, Any]) -> Any:

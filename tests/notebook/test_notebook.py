@@ -1,6 +1,5 @@
 """Notebooks, in an IPython shell of their own: magics, and how objects are shown."""
 
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -13,9 +12,10 @@ from gradcheck.grading.variants import variant_for
 from gradcheck.notebook.magic import Practice
 from gradcheck.problem import load
 from gradcheck.problem.question import question
+from tests.support.shipped import FOLDER
 
 interactive = pytest.importorskip("IPython.core.interactiveshell")
-CHAIN = Path(__file__).parents[2] / "problems" / "chain-rule.yaml"
+CHAIN = FOLDER / "chain-rule.yaml"
 HOSTILE = """
 id: hostile
 title: <b>bold</b>

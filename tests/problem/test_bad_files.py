@@ -10,6 +10,15 @@ HEAD = "id: p\ninputs: {x: 2.0}\n"
 CASES = {
     "unknown key": (HEAD + "program: x\nanswer: 3\n", "4:1", "`answer` is not a key here"),
     "missing key": ("id: p\ninputs: {x: 2.0}\n", "1:1", "`program` is missing"),
+    "another's word": (HEAD + "program: x\nsolution: [x]\n", "4:1", "`right:` is its name here"),
+    "another's word for what is missing": (
+        "id: p\ninputs: {x: 2.0}\nfunction: x**2\n",
+        "3:1",
+        "`program:` is its name here",
+    ),
+    "a list of what is asked": (HEAD + "program: x\nask: [x]\n", "4:6", "stands in `wrt: [w]`"),
+    "no mistake": (HEAD + "program: x\nwrong: [{answer: 2}]\n", "4:9", "or `mistake: unnamed`"),
+    "no answer": (HEAD + "program: x\nright: [~]\n", "4:9", "write {x: ...}"),
     "wrong type": ("id: p\ninputs: 5\nprogram: x\n", "2:9", "inputs"),
     "bad id": ("id: a b\ninputs: {x: 2.0}\nprogram: x\n", "1:5", "id"),
     "unknown name": (HEAD + "program: x + y\n", "3:14", "`y` is not known here"),

@@ -8,8 +8,7 @@ import pytest
 import yaml
 
 from gradcheck.problem.model import schema
-
-SHIPPED = sorted((Path(__file__).parents[2] / "problems").glob("*.yaml"))
+from tests.support.shipped import FILES
 
 
 def test_every_reference_leads_somewhere() -> None:
@@ -20,7 +19,7 @@ def test_every_reference_leads_somewhere() -> None:
     assert found == set(schema()["$defs"])
 
 
-@pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_keys_of_shipped_sets_are_in_it(file: Path) -> None:
     """What is needed is there, and nothing else is."""
     whole = yaml.safe_load(file.read_text())

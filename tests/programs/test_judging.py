@@ -19,10 +19,11 @@ from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, key
 from gradcheck.grading.selftest import faults
-from gradcheck.problem import Problem, load, load_text
+from gradcheck.problem import Problem, load_text
+from tests.support.shipped import FOLDER, SETS, prepared
 
-FILE = Path(__file__).parents[2] / "problems" / "training-programs.yaml"
-SHIPPED = {problem.id: problem for problem in load(FILE).problems}
+FILE = FOLDER / "training-programs.yaml"
+SHIPPED = {problem.id: problem for problem in SETS["training-programs"].problems}
 
 DESCENT = """
 id: descent
@@ -58,7 +59,7 @@ ask: {loop: {form: program, read: "[recorded.g, w]"}}
 @cache
 def ready(text: str) -> Key:
     """The key to a shipped problem, by its id, or to the one of a YAML text."""
-    return key(SHIPPED[text] if text in SHIPPED else load_text(text).problems[0])
+    return prepared(SHIPPED[text]) if text in SHIPPED else key(load_text(text).problems[0])
 
 
 def judged(problem: str, program: Any) -> Judgement:

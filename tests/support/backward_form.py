@@ -3,22 +3,19 @@
 import ast
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 from gradcheck.grading.key import Key, key
 from gradcheck.language import check_program
 from gradcheck.language.kinds import VOCABULARY
-from gradcheck.problem import Problem, is_training, load
+from gradcheck.problem import Problem, is_training
 from gradcheck.problem.record import Part
-
-PROBLEMS = Path(__file__).parents[2] / "problems"
+from tests.support.shipped import PROBLEMS, prepared
 
 
 @cache
 def expressions() -> dict[str, Problem]:
     """The shipped problems that end in the value that is differentiated by inputs, by id."""
-    shipped = [p for file in sorted(PROBLEMS.glob("*.yaml")) for p in load(file).problems]
-    return {p.id: p for p in shipped if not is_training(p) and _has_the_form(p)}
+    return {id: p for id, p in PROBLEMS.items() if not is_training(p) and _has_the_form(p)}
 
 
 def _has_the_form(problem: Problem) -> bool:
@@ -49,4 +46,4 @@ def backward_form(problem: Problem) -> Problem:
 def both_keys(id: str) -> tuple[Key, Key]:
     """The keys to a shipped problem as it is, and in backward() form."""
     problem = expressions()[id]
-    return key(problem), key(backward_form(problem))
+    return prepared(problem), key(backward_form(problem))

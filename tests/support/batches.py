@@ -10,6 +10,7 @@ from typing import Any
 from click.testing import CliRunner, Result
 
 from gradcheck.cli import main
+from tests.support.shipped import FOLDER
 
 SET = """
 title: Two
@@ -18,7 +19,7 @@ problems:
 - {id: two, inputs: {x: 2.0, y: 3.0}, program: x**2*y}
 """
 CLASS = Path(__file__).parent / "class"
-CHAIN = CLASS.parents[2] / "problems" / "chain-rule.yaml"
+CHAIN = FOLDER / "chain-rule.yaml"
 CLASS_ANSWERS = (
     CHAIN,
     CLASS / "form.csv",

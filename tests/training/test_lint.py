@@ -1,6 +1,5 @@
 """What a training problem could never show is said before class, with what to ask for instead."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,13 +8,14 @@ from click.testing import CliRunner
 
 from gradcheck.cli import main
 from gradcheck.diagnosis.lint import Finding
-from gradcheck.problem import load, load_text
+from gradcheck.problem import load_text
 from gradcheck.training import Reference, prepared
 from gradcheck.training.lint import blind, confused
 from gradcheck.training.scopes import EVERYWHERE
+from tests.support.shipped import FOLDER, SETS
 
-FILE = Path(__file__).parents[2] / "problems" / "training.yaml"
-SHIPPED = {problem.id: problem for problem in load(FILE).problems}
+FILE = FOLDER / "training.yaml"
+SHIPPED = {problem.id: problem for problem in SETS["training"].problems}
 ONE_STEP = "opt = SGD([w], lr=0.1)\nopt.zero_grad()\n(w**2).sum().backward()\nopt.step()"
 STEPS = """
 opt = {optimizer}

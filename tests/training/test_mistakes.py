@@ -1,7 +1,6 @@
 """Mistakes of the training loop, made by replaying it, are found again in the trace alone."""
 
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,12 @@ from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, key
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
-from gradcheck.problem import load, load_text
+from gradcheck.problem import load_text
 from gradcheck.training.outputs import same
 from gradcheck.training.scopes import EVERYWHERE
+from tests.support.shipped import SETS, prepared
 
-FILE = Path(__file__).parents[2] / "problems" / "training.yaml"
-SHIPPED = {problem.id: problem for problem in load(FILE).problems}
+SHIPPED = {problem.id: problem for problem in SETS["training"].problems}
 IDS = {
     "missing-zero-grad",
     "overwritten-grad",
@@ -45,7 +44,7 @@ ask: {norms: recorded.norm}
 @cache
 def ready(name: str) -> Key:
     """A shipped problem's key."""
-    return key(SHIPPED[name])
+    return prepared(SHIPPED[name])
 
 
 def named(key_: Key, part: str, answer: Any) -> tuple[str, set[str], tuple[str, ...]]:

@@ -2,20 +2,19 @@
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from gradcheck.problem import Problem, load, load_text
+from gradcheck.problem import Problem, load_text
 from gradcheck.training import prepared
+from tests.support.shipped import SETS
 
 torch = pytest.importorskip("torch")
 
-FILE = Path(__file__).parents[2] / "problems" / "training.yaml"
-SHIPPED = {problem.id: problem for problem in load(FILE).problems}
+SHIPPED = {problem.id: problem for problem in SETS["training"].problems}
 
 MORE = {
     "zeroed": (

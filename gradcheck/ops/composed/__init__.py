@@ -8,8 +8,10 @@ from gradcheck.ops.composed import (
     numpys,
     ordered,
     picking,
+    pooling,
     products,
     recurrent,
+    resizing,
     samples,
     windows,
 )
@@ -22,8 +24,10 @@ __all__ = [
     "numpys",
     "ordered",
     "picking",
+    "pooling",
     "products",
     "recurrent",
+    "resizing",
     "samples",
     "windows",
 ]

@@ -1,4 +1,4 @@
-"""Convolutions, pooling and resizing: windows along axes, taken by their places.
+"""Windows along axes, taken by their places, and convolutions, which are sums over them.
 
 A window is a row of places on one axis. Outside of the array there is nothing: a sum takes zeros
 there, a maximum looks at a place that the window has anyway.
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcheck.ops.composed.picking import along, along_shape
+from gradcheck.ops.composed.picking import along
 from gradcheck.ops.row import Example, composed, compound
 
 
@@ -45,6 +45,14 @@ def stepped(
     if count < 1:
         raise RuntimeError(f"windows of {size} do not fit into an axis of {length}")
     return np.arange(count)[:, None] * stride - pad + dilation * np.arange(size)
+
+
+def between(length: int, out: int) -> Windows:
+    """Windows from floor(i n / m) to ceil((i + 1) n / m), for each i of m."""
+    i = np.arange(out)
+    start, stop = i * length // out, -(-(i + 1) * length // out)
+    places = start[:, None] + np.arange(max(np.max(stop - start, initial=1), 1))
+    return Windows.of(np.where(places < stop[:, None], places, length), length)
 
 
 def taken(x: Any, windows: Sequence[Windows], zeros: bool) -> Any:
@@ -204,114 +212,6 @@ for _n in (1, 2, 3):
     )
 
 
-def _pooled(count: int, how: str) -> Callable[..., Any]:
-    def windows_of(
-        x: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
-    ) -> list[Windows]:
-        kernel, pads = each(kernel_size, count), each(padding, count)
-        steps = each(kernel if stride is None or stride == [] else stride, count)
-        if any(
-            2 * p > d * (k - 1) + 1
-            for p, k, d in zip(pads, kernel, each(dilation, count), strict=True)
-        ):
-            raise RuntimeError("pad should be at most half of effective kernel size")
-        return [
-            Windows.of(stepped(n, k, s, p, d, ceil_mode), n)
-            for n, k, s, p, d in zip(
-                np.shape(x)[-count:], kernel, steps, pads, each(dilation, count), strict=True
-            )
-        ]
-
-    def max_pool(
-        x: Any,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
-        ceil_mode: bool = False,
-        return_indices: bool = False,
-    ) -> Any:
-        if return_indices:
-            raise TypeError("max_pool gives the values alone: leave return_indices out")
-        found = taken(
-            x, windows_of(x, kernel_size, stride, padding, dilation, ceil_mode), zeros=False
-        )
-        return np.max(found, axis=tuple(range(1 - 2 * count, 0, 2)))
-
-    def avg_pool(
-        x: Any,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: Any = None,
-    ) -> Any:
-        windows = windows_of(x, kernel_size, stride, padding, 1, ceil_mode)
-        total = np.sum(taken(x, windows, zeros=True), axis=tuple(range(1 - 2 * count, 0, 2)))
-        if divisor_override is not None:
-            return total / divisor_override
-        kernel, pads = each(kernel_size, count), each(padding, count)
-        steps = each(kernel if stride is None or stride == [] else stride, count)
-        for k, w in enumerate(windows):
-            n, begin = np.shape(x)[k - count], np.arange(len(w.places)) * steps[k] - pads[k]
-            with_pads = np.minimum(begin + kernel[k], n + pads[k]) - begin
-            counts = with_pads if count_include_pad else np.sum(w.inside, axis=1)
-            total = total / np.reshape(counts * 1.0, along_shape(count, k))
-        return total
-
-    return max_pool if how == "max" else avg_pool
-
-
-def _adaptive(count: int, how: str) -> Callable[..., Any]:
-    def adaptive_pool(x: Any, output_size: Any, return_indices: bool = False) -> Any:
-        if return_indices:
-            raise TypeError("adaptive pooling gives the values alone: leave return_indices out")
-        given = output_size if isinstance(output_size, tuple | list) else (output_size,) * count
-        sizes = np.shape(x)[-count:]
-        outs = [n if out is None else index(out) for n, out in zip(sizes, given, strict=True)]
-        windows = [_between(n, out) for n, out in zip(sizes, outs, strict=True)]
-        found = taken(x, windows, zeros=how == "avg")
-        axes = tuple(range(1 - 2 * count, 0, 2))
-        if how == "max":
-            return np.max(found, axis=axes)
-        total = np.sum(found, axis=axes)
-        for k, w in enumerate(windows):
-            total = total / np.reshape(np.sum(w.inside, axis=1) * 1.0, along_shape(count, k))
-        return total
-
-    return adaptive_pool
-
-
-def _between(length: int, out: int) -> Windows:
-    """Windows from floor(i n / m) to ceil((i + 1) n / m), for each i of m."""
-    i = np.arange(out)
-    start, stop = i * length // out, -(-(i + 1) * length // out)
-    places = start[:, None] + np.arange(max(np.max(stop - start, initial=1), 1))
-    return Windows.of(np.where(places < stop[:, None], places, length), length)
-
-
-for _n in (1, 2, 3):
-    _a = {"a": (1, 1, *(4,) * _n)}
-    for _how in ("max", "avg"):
-        compound(
-            None,
-            _pooled(_n, _how),
-            f"{_how}_pool{_n}d",
-            size="pooled",
-            watches=("x",),
-            example=Example(f"{_how}_pool{_n}d(a, 2)", _a),
-        )
-        compound(
-            None,
-            _adaptive(_n, _how),
-            f"adaptive_{_how}_pool{_n}d",
-            size="pooled",
-            watches=("x",),
-            example=Example(f"adaptive_{_how}_pool{_n}d(a, 3)", _a),
-        )
-
-
 @composed(size="columns", example=Example("im2col(a, 2)", {"a": (1, 1, 3, 3)}))
 def im2col(x: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """PyTorch's `F.unfold`: each window of the last two axes as a column."""
@@ -356,99 +256,3 @@ def sliding_window_view(
             np.take(x, np.arange(n - size + 1)[:, None] + np.arange(size), axis=k), k + 1, -1
         )
     return x
-
-
-def _resizing(n: int, m: int, mode: str, align: bool, scale: float | None) -> Any:
-    """The weights by which m entries are made of n."""
-    step = (n / m if scale is None else 1 / scale) if not align else (n - 1) / max(m - 1, 1)
-    i = np.arange(m)
-    if mode in ("nearest", "nearest-exact"):
-        at = np.floor((i + (0.5 if mode == "nearest-exact" else 0.0)) * step).astype(int)
-        return np.eye(n)[np.minimum(at, n - 1)]
-    if mode == "area":
-        w = _between(n, m)
-        made = np.zeros((m, n))
-        np.add.at(
-            made,
-            (i[:, None] * np.ones_like(w.places), w.places),
-            w.inside / np.sum(w.inside, axis=1, keepdims=True),
-        )
-        return made
-    at = i * step if align else (i + 0.5) * step - 0.5
-    made = np.zeros((m, n))
-    if mode == "bicubic":
-        low = np.floor(at).astype(int)
-        for k in range(-1, 3):
-            np.add.at(made, (i, np.clip(low + k, 0, n - 1)), _cubic(np.abs(at - low - k)))
-        return made
-    at = np.clip(at, 0, None)
-    low = np.minimum(np.floor(at).astype(int), n - 1)
-    np.add.at(made, (i, low), 1 - (at - low))
-    np.add.at(made, (i, np.minimum(low + 1, n - 1)), at - low)
-    return made
-
-
-def _cubic(d: Any, a: float = -0.75) -> Any:
-    """Keys' convolution kernel with PyTorch's a, at a distance below 2."""
-    near = ((a + 2) * d - (a + 3)) * d * d + 1
-    return np.where(d <= 1, near, ((a * d - 5 * a) * d + 8 * a) * d - 4 * a)
-
-
-@composed(size="resized", example=Example("interpolate(a, 5, mode='linear')", {"a": (1, 1, 3)}))
-def interpolate(
-    x: Any,
-    size: Any = None,
-    scale_factor: Any = None,
-    mode: str = "nearest",
-    align_corners: bool | None = None,
-    recompute_scale_factor: bool | None = None,
-    antialias: bool = False,
-) -> Any:
-    """Resized along all axes after the second."""
-    if antialias:
-        raise TypeError("interpolate does not smooth beforehand: leave antialias out")
-    count, shape = np.ndim(x) - 2, np.shape(x)
-    scales: list[Any] = [None] * count
-    if size is None:
-        scales = (
-            list(scale_factor) if isinstance(scale_factor, tuple | list) else [scale_factor] * count
-        )
-        sizes = tuple(int(np.floor(n * s)) for n, s in zip(shape[2:], scales, strict=True))
-    else:
-        sizes = each(size, count)
-    scales = [None] * count if recompute_scale_factor else scales
-    for k in range(count):
-        weights = _resizing(shape[2 + k], sizes[k], mode, bool(align_corners), scales[k])
-        x = np.moveaxis(np.moveaxis(x, 2 + k, -1) @ weights.T, -1, 2 + k)
-    return x
-
-
-@composed(example=Example("pixel_shuffle(a, 2) * b", {"a": (4, 1, 1), "b": (1, 2, 2)}))
-def pixel_shuffle(x: Any, upscale_factor: int) -> Any:
-    """Channels as finer pixels."""
-    r = upscale_factor
-    *outer, c, h, w = np.shape(x)
-    k = len(outer)
-    x = np.reshape(x, (*outer, c // (r * r), r, r, h, w))
-    x = np.transpose(x, (*range(k), k, k + 3, k + 1, k + 4, k + 2))
-    return np.reshape(x, (*outer, c // (r * r), h * r, w * r))
-
-
-@composed(example=Example("pixel_unshuffle(a, 2) * b", {"a": (1, 2, 2), "b": (4, 1, 1)}))
-def pixel_unshuffle(x: Any, downscale_factor: int) -> Any:
-    """Finer pixels as channels."""
-    r = downscale_factor
-    *outer, c, h, w = np.shape(x)
-    k = len(outer)
-    x = np.reshape(x, (*outer, c, h // r, r, w // r, r))
-    x = np.transpose(x, (*range(k), k, k + 2, k + 4, k + 1, k + 3))
-    return np.reshape(x, (*outer, c * r * r, h // r, w // r))
-
-
-@composed(example=Example("channel_shuffle(a, 2) * a", {"a": (1, 4, 2)}))
-def channel_shuffle(x: Any, groups: int) -> Any:
-    """Channels of all groups by turns."""
-    n, c, *rest = np.shape(x)
-    return np.reshape(
-        np.swapaxes(np.reshape(x, (n, groups, c // groups, *rest)), 1, 2), (n, c, *rest)
-    )

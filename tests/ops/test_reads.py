@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from types import CodeType
 
 from gradcheck.ops import TABLE
-from gradcheck.ops.row import _SHAPE_ONLY, _values_read
+from gradcheck.ops.reads import _SHAPE_ONLY, _values_read
 
 
 def rules() -> Iterator[CodeType]:

@@ -1,0 +1,84 @@
+"""What an author may leave out: the last line's name said again, and the name of the only part."""
+
+import numpy as np
+import pytest
+
+from gradcheck.errors import TextError
+from gradcheck.grading.selftest import self_test
+from gradcheck.opinions.reverse import reverse
+from gradcheck.problem.domain import check_value
+from gradcheck.problem.draw import given_point
+from gradcheck.problem.load import load_text
+
+RIDGE = """
+id: ridge
+inputs:
+  X: {value: [[1.0, 2.0], [0.0, 1.0], [3.0, -1.0]], requires_grad: false}
+  y: {value: [1.0, 2.0, 0.5], requires_grad: false}
+  w: [0.5, -0.25]
+program: |
+  res = X @ w - y
+  loss = res @ res / 6 + 0.05 * (w @ w)
+"""
+
+
+def _only(text):
+    return load_text(text, file="p.yaml").problems[0]
+
+
+def _gradient(problem, name):
+    found = reverse(problem.case(given_point(problem)))
+    return np.asarray(found.gradients[name].value, dtype=float)
+
+
+@pytest.mark.parametrize(
+    ("program", "slope"),
+    [
+        ("y = x**2", 6.0),
+        ("y = x**2\n  y += 5 * x", 11.0),
+        ("y: float = x**3", 27.0),
+        ("x = x**2", 6.0),
+        ("a = x\n  if x > 0:\n      a = x**2\n  b = a * 2", 12.0),
+    ],
+)
+def test_what_the_last_line_assigns_is_the_value(program, slope):
+    """Slopes by the power rule at 3."""
+    problem = _only(f"id: p\ninputs: {{x: 3.0}}\nprogram: |\n  {program}\n")
+    assert float(_gradient(problem, "x")) == pytest.approx(slope, rel=1e-14)
+
+
+def test_a_loss_that_is_assigned_has_its_textbook_gradient():
+    """Ridge regression: X.T (Xw - y) / n + lambda w."""
+    problem = _only(RIDGE)
+    x = np.array([[1.0, 2.0], [0.0, 1.0], [3.0, -1.0]])
+    w, y = np.array([0.5, -0.25]), np.array([1.0, 2.0, 0.5])
+    expected = x.T @ (x @ w - y) / 3 + 0.1 * w
+    np.testing.assert_allclose(_gradient(problem, "w"), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("program", ["for k in range(3):\n      y = x", "if x > 0:\n      y = x"])
+def test_what_ends_otherwise_has_no_value(program):
+    """Also where the point is drawn: it is not the domain that is missing."""
+    for given in ("3.0", "{shape: []}"):
+        problem = _only(f"id: p\ninputs: {{x: {given}}}\nprogram: |\n  {program}\n")
+        with pytest.raises(TextError, match="ends without a value"):
+            check_value(problem, given_point(problem))
+
+
+def test_the_answer_of_the_only_part_may_stand_alone():
+    """Under right: and wrong:, as in a student's file."""
+    text = (
+        RIDGE + "right: ['X.T @ (X @ w - y) / 3 + 0.1 * w', {w: X.T @ res / 3 + w / 10}]\n"
+        "wrong: [{answer: X.T @ (y - X @ w) / 3 + 0.1 * w, mistake: sign-error}]\n"
+    )
+    problem = _only(text)
+    assert [set(answer) for answer in problem.right] == [{"w"}, {"w"}]
+    assert problem.wrong[0][0] == {"w": "X.T @ (y - X @ w) / 3 + 0.1 * w"}
+    assert self_test(load_text(text, file="p.yaml")) == []
+
+
+def test_of_several_parts_each_is_named():
+    """A text alone could be the answer to either."""
+    text = "id: p\ninputs: {a: 1.0, b: 2.0}\nprogram: a * b\nright: ['b']\n"
+    with pytest.raises(TextError, match=r"write \{a: \.\.\., b: \.\.\.\}"):
+        load_text(text, file="p.yaml")
