@@ -203,8 +203,8 @@ def _after(kept: Kept, forward: Function | None, backward: Function) -> Function
 
 def _takes_alone(backward: Function, cotangent: Sequence[Any], args: Sequence[Any]) -> bool:
     """Whether it is to be called as backward(cotangent); TypeError where it cannot be called."""
-    code = getattr(backward, "__code__", None)
-    if code is not None and _plainly(code) == len(cotangent) + len(args):
+    count = len(cotangent) + len(args)
+    if isinstance(backward, FunctionType) and _plainly(backward.__code__) == count:
         return False
     try:
         signature = inspect.signature(backward, follow_wrapped=False)  # as it is called
