@@ -17,7 +17,11 @@ Places = int | tuple[int, ...]
 
 
 def grad(func: Function, argnums: Places = 0, has_aux: bool = False) -> Function:
-    """The gradient of a function of one number, by the arguments at these places."""
+    """The gradient of a function that gives one number, by the arguments at these places.
+
+    In the shape of the argument, or a tuple where `argnums` is one. Raises RuntimeError, in
+    PyTorch's words, where the value is not one number.
+    """
     both = grad_and_value(func, argnums, has_aux)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
@@ -49,7 +53,7 @@ def grad_and_value(func: Function, argnums: Places = 0, has_aux: bool = False) -
 
 
 def jacrev(func: Function, argnums: Places = 0) -> Function:
-    """The Jacobian by the arguments at these places."""
+    """The Jacobian by the arguments at these places: the axes of the value, then the argument's."""
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         own, made = _called(func, argnums, args, kwargs)
@@ -67,12 +71,12 @@ jacfwd = jacrev
 
 
 def hessian(func: Function, argnums: Places = 0) -> Function:
-    """The second derivatives by the arguments at these places."""
+    """The second derivatives by the arguments at these places: the argument's axes twice."""
     return jacrev(jacrev(func, argnums), argnums)
 
 
 def vjp(func: Function, *primals: Any) -> tuple[Any, Function]:
-    """The outputs, and the function that takes cotangents back to the arguments."""
+    """The outputs, and the function that takes cotangents (in their shapes) to one an argument."""
     own, made = _called(func, tuple(range(len(primals))), primals, {})
     ys = tuple_of(made)
 
@@ -84,7 +88,7 @@ def vjp(func: Function, *primals: Any) -> tuple[Any, Function]:
 
 
 def jvp(func: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-    """The outputs, and the tangents taken forward."""
+    """The outputs, and their tangents (in their shapes) for tangents in the arguments' shapes."""
     value, slope = _jvp(func, primals, tangents)
     return value, slope
 

@@ -4,15 +4,19 @@ from collections import Counter
 
 import pytest
 
+from gradcheck.derivation.forms import matrix_forms
 from gradcheck.errors import OutOfBudget
+from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key
-from gradcheck.grading.selftest import faults, self_test
+from gradcheck.grading.selftest import faults
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.mistakes.typing import TYPING
-from gradcheck.problem import Problem, load_text
+from gradcheck.opinions.reverse import reverse
+from gradcheck.problem import Problem, is_training, load_text
 from gradcheck.problem.draw import given_point
 from gradcheck.verdict.consult import consult
+from tests.support.selftests import self_test
 from tests.support.shipped import PROBLEMS, SETS, prepared
 
 each_problem = pytest.mark.parametrize("name", PROBLEMS)
@@ -45,6 +49,25 @@ def test_a_problem_is_ready_to_hand_out(name: str) -> None:
     assert problem.wrong
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name, given in PROBLEMS.items()
+        if not is_training(given) and any(i.shape for i in given.inputs.values())
+    ],
+)
+def test_a_form_of_arrays_is_a_right_answer(name: str) -> None:
+    """What is shown may be handed in. One value has a cotangent, which an answer cannot name."""
+    ready: Key = prepared(PROBLEMS[name])
+    point, problem = ready.points[0], ready.problem
+    found = matrix_forms(problem, point, reverse(problem.case(point)).gradients)
+    parts = {part.name: part for part in problem.parts}
+    assert set(found) == (set() if name == "cotangent-first" else set(parts))
+    for part, text in found.items():
+        assert judge(ready, parts[part], text).verdict == "right"
+
+
 def test_there_are_fourteen_sets_of_more_than_a_hundred_problems() -> None:
     """A course: fourteen titled sets, each long enough for a sheet."""
     assert len(SETS) == 14
@@ -54,7 +77,7 @@ def test_there_are_fourteen_sets_of_more_than_a_hundred_problems() -> None:
 
 def test_ids_are_unique_over_all_sets() -> None:
     """One gradebook holds the whole course."""
-    ids = Counter(problem.id for problem in PROBLEMS.values())
+    ids = Counter(problem.id for set_ in SETS.values() for problem in set_.problems)
     assert [id for id, count in ids.items() if count > 1] == []
 
 

@@ -33,7 +33,7 @@ then `tokens` (with `latex` and `signs`), `respelling`, `bars`; then `grammar` (
 Text is never evaluated: the parser builds the tree node by node from a closed vocabulary.
 """
 
-from gradcheck.answers.answer import Answer, Entries, Numbers, Plain, read_answer
+from gradcheck.answers.answer import Entries, Numbers, Plain, read_answer
 from gradcheck.answers.echo import echo
 from gradcheck.answers.formula import Formula, read_formula
 from gradcheck.answers.shapes import misfit
@@ -42,7 +42,6 @@ from gradcheck.answers.words import ALIASES, FUNCTIONS
 __all__ = [
     "ALIASES",
     "FUNCTIONS",
-    "Answer",
     "Entries",
     "Formula",
     "Numbers",

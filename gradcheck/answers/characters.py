@@ -59,7 +59,8 @@ def characters(draft: Draft) -> None:
         draft.swap(TAG, "")
     if "\\texttt" in draft.text:
         draft.swap(TYPED, lambda match: match[1].replace("\\_", "_"))
-    draft.swap(LOST, lambda match: "\\" + LETTERS[match[0]])
+    if not draft.text.isprintable():
+        draft.swap(LOST, lambda match: "\\" + LETTERS[match[0]])
     if not draft.text.isascii():
         draft.swap(OTHER, lambda match: _same(draft, match[0]))
 

@@ -26,8 +26,10 @@ def commas(draft: Draft, words: Words, single: bool) -> None:
 
     `single` says that one number is due, so that a bare `2,5` cannot be a list of two.
     """
-    draft.swap(DOTTED, "")
-    draft.swap(APART, lambda m: m[1] + re.sub(r"\D", "", m[2]))
+    if "." in draft.text:
+        draft.swap(DOTTED, "")
+    if "'" in draft.text or not draft.text.isascii():
+        draft.swap(APART, lambda m: m[1] + re.sub(r"\D", "", m[2]))
     if "," not in draft.text and ";" not in draft.text:
         return
     kinds = dict(_places(draft.text, words))

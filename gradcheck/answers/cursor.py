@@ -58,10 +58,10 @@ class Cursor:
     @cached_property
     def single(self) -> bool:
         """Whether nothing but single numbers can be meant: no array is declared, and none made."""
-        if any(self.words.shapes.values()):
+        if self.words.arrays or any(token.text == "[" for token in self.tokens):
             return False
-        makes = (m is not None and m.name in MAKERS for m in map(self._named, self.tokens))
-        return not any(token.text == "[" for token in self.tokens) and not any(makes)
+        known = (self.words.meaning(token.text) for token in self.tokens if token.kind == "name")
+        return not any(m is not None and m.name in MAKERS for m in known)
 
     def _named(self, token: Token) -> Meaning | None:
         return self.words.meaning(token.text) if token.kind == "name" else None
@@ -163,11 +163,11 @@ class Cursor:
 
         No tree grows higher than a recursion over it can bear.
         """
-        height = 1 + self.height_below(node)
-        self.heights[id(node)] = height
+        height = self.heights[id(node)] = 1 + self.height_below(node)
+        end = self.tokens[self.at - 1].end if 0 < self.at <= len(self.tokens) else self.look(-1).end
         node.lineno = node.end_lineno = 1
         node.col_offset = start
-        node.end_col_offset = max(self.look(-1).end, start)
+        node.end_col_offset = end if end > start else start
         if height > HEIGHT:
             message = f"a formula of more than {HEIGHT} steps in a row"
             raise self.refused(self.here, message, "simplify it first, or give numbers")

@@ -1,7 +1,7 @@
 """A formula as it was typed, and the tree that was understood."""
 
 import ast
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -73,19 +73,15 @@ def _remembered(text: str, words: Words, single: bool) -> Formula:
         indices(draft, words.names, {name: len(shape) for name, shape in words.sized})
         unwrap(draft, words)
         commas(draft, words, single)
-        formula = unchecked(draft.text, words, draft.notes)
+        tree, notes = parse(draft.text, words)
+        checked(tree, draft.text)
+        said = tuple(dict.fromkeys((*draft.notes, *notes)))
+        half = half_unit(tree.body, draft.text)
+        formula = Formula(draft.text, tree, echo(tree), said, half)
         _faithful(formula, words)
         return formula
     except TextError as error:
         raise draft.placed(error) from None
-
-
-def unchecked(text: str, words: Words, remarks: Sequence[str] = ()) -> Formula:
-    """The formula in a text that has been made readable; its echo is not yet read again."""
-    tree, notes = parse(text, words)
-    checked(tree, text)
-    said = tuple(dict.fromkeys((*remarks, *notes)))
-    return Formula(text, tree, echo(tree), said, half_unit(tree.body, text))
 
 
 def _faithful(formula: Formula, words: Words) -> None:

@@ -18,6 +18,8 @@ SPELLED = re.compile(
 
 def gradients(draft: Draft, names: Collection[str]) -> None:
     """Each gradient by its name, where that is known."""
+    if not any(name.startswith(GRADIENT) for name in names):
+        return
 
     def known(found: re.Match[str]) -> str | None:
         name = GRADIENT + next(filter(None, found.groups()))

@@ -10,10 +10,10 @@ import ast
 from collections.abc import Sequence
 
 from gradcheck.answers.bars import paired
-from gradcheck.answers.cursor import Cursor
+from gradcheck.answers.cursor import DEPTH, Cursor
 from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracketed, echo
 from gradcheck.answers.matrices import MATRIX, matrices_read
-from gradcheck.answers.numerals import number
+from gradcheck.answers.numerals import constant, number
 from gradcheck.answers.respelling import respelled
 from gradcheck.answers.scanner import Token
 from gradcheck.answers.shapes import (
@@ -91,6 +91,8 @@ def _never(p: Cursor) -> None:
 
 def expression(p: Cursor, rank: int) -> ast.expr:
     """One expression of operators that bind at least as tightly as `rank`."""
+    if (alone := _alone(p, rank)) is not None:
+        return alone
     p.deeper()
     start = p.here.start
     left = _prefix(p)
@@ -100,6 +102,26 @@ def expression(p: Cursor, rank: int) -> ast.expr:
             p.depth -= 1
             return left
         left = grown
+
+
+def _alone(p: Cursor, rank: int) -> ast.expr | None:
+    """A number or a name that nothing belongs to, as most operands are; None for all else."""
+    token, after = p.here, p.look(1)
+    if after.kind == "op":
+        if BINARY[after.text][0] >= rank if after.text in BINARY else after.text != ")":
+            return None
+    elif after.kind != "end":
+        return None
+    if p.depth >= DEPTH:
+        return None
+    if token.kind == "number" and token.text.isdigit():
+        p.move(1)
+        return p.node(constant(token.text), token.start)
+    meaning = p.meaning()
+    if meaning is None or meaning.kind == "function":
+        return None
+    p.move(1)
+    return p.node(ast.Name(meaning.name, ast.Load()), token.start)
 
 
 def _grown(p: Cursor, left: ast.expr, start: int, rank: int) -> ast.expr | None:

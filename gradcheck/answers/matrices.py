@@ -16,7 +16,7 @@ BELOW_NORM = ("_2", "_F")  # the same norm
 
 def matrices_read(tokens: Sequence[Token], words: Words, notes: list[str]) -> list[Token]:
     """The tokens with transposes and sizes in their places, where arrays are declared."""
-    if not any(words.shapes.values()):
+    if not words.arrays:
         return _norms(tokens)
     tokens = _norms(_double_bars(tokens))
     known = set(words.shapes)
@@ -39,6 +39,8 @@ def _double_bars(tokens: Sequence[Token]) -> Sequence[Token]:
 
 def _norms(tokens: Sequence[Token]) -> list[Token]:
     """Double bars as the function: they open and close in turn."""
+    if not any(token.text == NORM_BAR for token in tokens):
+        return list(tokens)
     found: list[Token] = []
     opened = False
     for token in tokens:

@@ -165,6 +165,8 @@ def _extra(token: Token) -> int:
 
 def _grouped(tokens: list[Token], words: Words, notes: list[str]) -> list[Token]:
     """Square brackets that group become round ones: `2Cos[x]`, `x[x + 1]`, `[x + 1](x - 1)`."""
+    if not any(token.text == "[" for token in tokens):
+        return tokens
     for opening, closing in _pairs(tokens):
         if opening and _groups(tokens, opening, closing, words):
             tokens[opening] = tokens[opening]._replace(text="(")

@@ -7,7 +7,7 @@ import re
 
 from gradcheck.answers import latex
 from gradcheck.answers.complaint import refused
-from gradcheck.answers.scanner import GROUP, Scanner, Token
+from gradcheck.answers.scanner import GROUP, NAME, TOKENS, Scanner, Token
 from gradcheck.answers.signs import (
     FRACTIONS,
     GREEK,
@@ -32,6 +32,13 @@ PLAIN = re.compile(
     r"|(?P<op>\.[*/^]|\*\*|<=|>=|==|!=|[-+*/@^()\[\]{},:.=<>|'!%;&?])",
     re.ASCII,
 )
+SIMPLE = re.compile(
+    rf"(?P<space> +)|(?P<number>\d{{1,{DIGITS}}}(?![\d.eE]))"
+    rf"|(?P<name>[A-Za-z]{{1,{NAME}}}(?![A-Za-z0-9_{''.join(SUBSCRIPTS)}]))"
+    r"|(?P<power>\*\*|\^)|(?P<op>[-+*/()](?![*]))|(?P<other>.)",
+    re.ASCII | re.DOTALL,
+)
+"""What most texts are made of: these need no reader of their own."""
 SINGLE = re.compile(r"(?P<number>\d)|(?P<name>[A-Za-z])", re.ASCII)
 LETTERS = "".join(char for char, plain in SUPERSCRIPTS.items() if plain.isalpha())
 RAISED = re.compile(f"[⁰¹²³⁴⁵⁶⁷⁸⁹]+|[{LETTERS}]+|[⁺⁻⁽⁾ᐟ]")
@@ -44,9 +51,29 @@ def tokenize(text: str) -> list[Token]:
     while scanner.at < scanner.stop:
         if scanner.waiting and scanner.argument():
             _argument(scanner)
-        else:
+        elif not _simple(scanner):
             _step(scanner)
     return scanner.tokens
+
+
+def _simple(scanner: Scanner) -> bool:
+    """Read the simple tokens that start here, one after the other; whether there are any."""
+    start, tokens, spaced = scanner.at, scanner.tokens, scanner.spaced
+    for match in SIMPLE.finditer(scanner.text, start):
+        kind = match.lastgroup or ""
+        if kind == "space":
+            spaced = True
+            continue
+        scanner.at = match.start()
+        if kind == "other" or len(tokens) >= TOKENS:
+            break
+        kind, text = ("op", "^") if kind == "power" else (kind, match[0])
+        tokens.append(Token(kind, text, scanner.at, match.end(), spaced))
+        spaced = False
+    else:
+        scanner.at = scanner.stop
+    scanner.spaced = spaced
+    return scanner.at > start
 
 
 def _step(scanner: Scanner) -> None:

@@ -78,6 +78,8 @@ WRAPPERS = {"array", "asarray", "tensor"}
 LITERALS = {"True": True, "False": False, "None": None}
 
 LETTERS = {word: letter for letter, word in GREEK.items()}
+IN_PYTHON = {"lambda": ("lam", "lambda_", "lmbda", "lmbd"), "epsilon": ("eps",)}
+"""What programs call these letters: `lambda` is a word of Python's."""
 NUMBERED = re.compile(r"([A-Za-z]+)([0-9]+)")
 SUBSCRIPT = re.compile(r"(.+)_([0-9]+|[A-Za-z])")
 
@@ -131,6 +133,11 @@ class Words:
         return dict.fromkeys(self.constants - self.names, ()) | dict(self.sized)
 
     @cached_property
+    def arrays(self) -> bool:
+        """Whether any name is known to be an array."""
+        return any(self.shapes.values())
+
+    @cached_property
     def scalars(self) -> frozenset[str]:
         """The names of single numbers."""
         return frozenset(name for name, shape in self.sized if not shape)
@@ -175,12 +182,13 @@ def _spellings(word: str) -> Iterator[str]:
     yield word
     head, below = word[0], word[1:]
     if head in GREEK:
-        yield from _joined(GREEK[head], below)
-        if head == "λ":
-            yield from ("lam" + below, "lambda_" + below)
+        yield from _spellings(GREEK[head] + below)
     stem, *rest = word.split("_", 1)
+    if stem.startswith("var") and stem[3:] in LETTERS:  # LaTeX's other form of a letter
+        yield from _spellings(word[3:])
     if stem in LETTERS:
-        yield from _joined(LETTERS[stem], "_" + rest[0] if rest else "")
+        for letter in (LETTERS[stem], *IN_PYTHON.get(stem, ())):
+            yield from _joined(letter, "_" + rest[0] if rest else "")
     yield from _joined(*word.split("_", 1)) if "_" in word[1:] else ()
     yield from (f"{m[1]}_{m[2]}" for m in [NUMBERED.fullmatch(word)] if m)
 

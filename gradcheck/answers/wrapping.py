@@ -54,8 +54,10 @@ SEPARATORS = re.compile(r":=|=>|->|<=|>=|==|!=|=|:|≈|[()\[\]{}]")
 
 def unwrap(draft: Draft, words: Words) -> None:
     """Leave the formula alone: what stands around it goes, layer by layer."""
-    draft.swap(ENVIRONMENT, "")
-    draft.swap(ALIGNED, "")
+    if "\\" in draft.text:
+        draft.swap(ENVIRONMENT, "")
+    if "&" in draft.text:
+        draft.swap(ALIGNED, "")
     before = None
     while before != draft.text:
         before = draft.text
@@ -95,6 +97,8 @@ def _unquoted(draft: Draft) -> None:
 
 def _divided(draft: Draft) -> None:
     """A colon is a sign of division, but between square brackets."""
+    if ":" not in draft.text:
+        return
     level, chars = 0, list(draft.text)
     for at, char in enumerate(chars):
         level += (char == "[") - (char == "]")

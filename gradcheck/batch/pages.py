@@ -38,21 +38,21 @@ def write_students(path: Path, out: Path, first: str, last: str) -> None:
     """The pages of the students from one name to another, read from the ledger."""
     from gradcheck.report.pages import (  # noqa: PLC0415
         Section,
+        Sections,
         page_name,
-        section,
         student_page,
     )
 
     with closing(Ledger(path, readonly=True)) as ledger:
         feedback = ledger.fact("feedback") or FULL
-        about, title = ledger.problems(), ledger.fact("title")
+        sections, title = Sections(ledger.problems()), ledger.fact("title")
 
         @lru_cache(maxsize=SECTIONS)
         def answered(id: str, judged: tuple[Marked, ...]) -> Section:
-            return section(id, [told(each.told(), feedback) for each in judged], about[id])
+            return sections.section(id, [told(each.told(), feedback) for each in judged])
 
         for student in everything(ledger, between=(first, last)):
             problems = groupby(student.judged, key=lambda each: each.problem)
-            sections = [answered(id, tuple(judged)) for id, judged in problems]
-            page = student_page(student.name, student.called, title, sections)
+            own = [answered(id, tuple(judged)) for id, judged in problems]
+            page = student_page(student.name, student.called, title, own)
             says(out / "students" / page_name(student.name), page)

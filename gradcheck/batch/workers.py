@@ -29,6 +29,8 @@ from gradcheck.batch.limits import NOTHING, Limits, begin, end_task
 
 WAITING, PATIENCE = 60.0, 6  # by the clock so many seconds, or times as long: a machine is busy
 LOOK = 0.5  # seconds between looks at the clock
+# By the server that processes come from: also what is loaded when it is used, by SymPy the last.
+PRELOADED = ["gradcheck.batch.work", "gradcheck.problem.model", "sympy", "sympy.tensor.tensor"]
 
 
 class Lost(RuntimeError):
@@ -191,7 +193,7 @@ def _context(copy: bool) -> Any:
         return multiprocessing.get_context("fork")
     context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
     if "forkserver" in methods:
-        context.set_forkserver_preload(["gradcheck.batch.work"])
+        context.set_forkserver_preload(PRELOADED)
     return context
 
 

@@ -194,13 +194,11 @@ def _misread(
                         entry.at[p] = gradients
 
 
-def collect_further(
-    cases: Sequence[Case], right: tuple[Gradients, ...], catalogue: Sequence[Mistake] = CATALOGUE
-) -> list[Made]:
+def collect_further(cases: Sequence[Case], right: tuple[Gradients, ...]) -> list[Made]:
     """The acts of the second search, which is for tensors that are differentiated as a whole."""
     found: dict[Any, Made] = {}
     if cases[0].rows is None and any(np.size(g) > 1 for g in right[0].values()):
-        rows = [row for row in catalogue if row.family == "backprop"]
+        rows = [row for row in CATALOGUE if row.family == "backprop"]
         _on_tapes(found, cases, right, lambda tape: further(tape, rows), FURTHER)
     return [act for act in found.values() if not invisible(act.at, right)]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.diagnosis.closeness import equal
+from gradcheck.diagnosis.closeness import equal, same_number
 from gradcheck.diagnosis.coefficients import coefficients
 from gradcheck.diagnosis.evidence import MOST, accidents, by_digits, likely
 from gradcheck.diagnosis.hypothesis import Diagnosis, Hypothesis, hypothesis_of, ranked
@@ -154,4 +154,6 @@ def _is_own_slope(prepared: Prepared, part: str) -> bool:
 
 
 def _same(slope: Any, value: Any) -> bool:
+    if isinstance(slope, float) and not np.ndim(value):
+        return same_number(slope, float(value))
     return equal(np.asarray(slope), np.asarray(value))

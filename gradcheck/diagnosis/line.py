@@ -1,7 +1,8 @@
 """The straight line of a program in floats, at several points at once, ready for wrong rules."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
@@ -49,11 +50,9 @@ class Traced:
         )
 
 
-def trace(case: Case) -> Traced | None:
-    """The line of the path taken at the point; None where the value is a constant.
-
-    Raises OutOfBudget where it is longer than anybody would differentiate by hand.
-    """
+@contextmanager
+def _observed(case: Case) -> Iterator[None]:
+    """While it lasts, nodes know where in the program they were made; too many are refused."""
     before = OBSERVER[0]
     made = count(1)
 
@@ -64,13 +63,21 @@ def trace(case: Case) -> Traced | None:
 
     OBSERVER[0] = observe
     try:
-        with precision(BITS):
-            # in one order, so that the nodes are numbered alike however the inputs are declared
-            leaves = numbers.inputs(dict(sorted(case.inputs.items())), case.wrt)
-            root = contracted(case.function("symbolic", leaves), case.cotangent)
-            end = np.asarray(root, dtype=object).item()
+        yield
     finally:
         OBSERVER[0] = before
+
+
+def trace(case: Case) -> Traced | None:
+    """The line of the path taken at the point; None where the value is a constant.
+
+    Raises OutOfBudget where it is longer than anybody would differentiate by hand.
+    """
+    with _observed(case), precision(BITS):
+        # in one order, so that the nodes are numbered alike however the inputs are declared
+        leaves = numbers.inputs(dict(sorted(case.inputs.items())), case.wrt)
+        root = contracted(case.function("symbolic", leaves), case.cotangent)
+        end = np.asarray(root, dtype=object).item()
     if not isinstance(end, Symbolic):
         return None
     for name in set(case.inputs) - set(case.wrt):  # in words a constant is called by its name

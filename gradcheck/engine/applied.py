@@ -60,11 +60,14 @@ class LeakyReLU(Applied, row="leaky_relu", negative_slope=0.01):
 
 
 class ELU(Applied, row="elu", alpha=1.0):
-    """x, and left of zero alpha (exp(x) - 1)."""
+    """x, and left of zero alpha (exp(x) - 1): Clevert and others, 2015."""
 
 
 class GELU(Applied, row="gelu", approximate="none"):
-    """x times the normal distribution function at x."""
+    """x times the normal distribution function at x (Hendrycks and Gimpel, 2016).
+
+    `approximate` is "none", or "tanh" for the formula with the hyperbolic tangent.
+    """
 
 
 class SiLU(Applied, row="silu"):
@@ -86,15 +89,15 @@ class AlongAxis(Applied, axis=None):
 
 
 class Softmax(AlongAxis, row="softmax"):
-    """exp(x) as shares of its sum along an axis."""
+    """exp(x) as shares of its sum along an axis; the shape stays."""
 
 
 class LogSoftmax(AlongAxis, row="log_softmax"):
-    """The logarithm of softmax."""
+    """x - log(sum(exp(x))) along an axis; the shape stays."""
 
 
 class Flatten(Applied, row="flatten", start_dim=1, end_dim=-1):
-    """The axes from the first to the last of these as one."""
+    """The axes from `start_dim` to `end_dim` as one: (n, a, b) is (n, a b)."""
 
 
 class Pool(Applied, kernel_size=None, stride=None, padding=0):
@@ -110,15 +113,15 @@ class Pool(Applied, kernel_size=None, stride=None, padding=0):
 
 
 class MaxPool1d(Pool, row="max_pool1d", dilation=1, ceil_mode=False):
-    """The largest of each window along the last axis."""
+    """The largest of each window along the last axis of (..., channels, length)."""
 
 
 class MaxPool2d(MaxPool1d, row="max_pool2d"):
-    """The largest of each window over the last two axes."""
+    """The largest of each window over the last two axes of (..., channels, height, width)."""
 
 
 class AvgPool1d(Pool, row="avg_pool1d"):
-    """The mean of each window along the last axis."""
+    """The mean of each window along the last axis of (..., channels, length)."""
 
     def __repr__(self) -> str:
         """As PyTorch prints it: each number as a tuple."""
@@ -127,4 +130,4 @@ class AvgPool1d(Pool, row="avg_pool1d"):
 
 
 class AvgPool2d(Pool, row="avg_pool2d"):
-    """The mean of each window over the last two axes."""
+    """The mean of each window over the last two axes of (..., channels, height, width)."""

@@ -53,6 +53,7 @@ def backward(
 ) -> None:
     """Add d(tensors)/d(leaf), contracted with the gradients, to the `.grad` of every leaf.
 
+    `gradients` have the shapes of the tensors and may be left out where these are single numbers.
     With `inputs` only those tensors get a gradient. Raises RuntimeError in PyTorch's words.
     """
     targets = _targets(inputs)
@@ -86,7 +87,9 @@ def grad(  # noqa: PLR0917 - PyTorch's signature
 ) -> tuple[Tensor | None, ...]:
     """d(outputs)/d(inputs), contracted with `grad_outputs`; `.grad` stays as it is.
 
-    Raises RuntimeError in PyTorch's words: not tracked, unused without `allow_unused`.
+    One gradient an input, in its shape (None: unused); `grad_outputs` has the shapes of the outputs
+    and may be left out where these are single numbers. Raises RuntimeError in
+    PyTorch's words: not tracked, unused without `allow_unused`.
     """
     if materialize_grads and allow_unused is False:
         raise ValueError(advice.MATERIALIZE)

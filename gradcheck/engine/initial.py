@@ -40,6 +40,16 @@ def gain_of(nonlinearity: str, a: float) -> float:
     return gains[nonlinearity]
 
 
+def glorot(shape: Shape, gain: float) -> float:
+    """The standard deviation by Glorot and Bengio (2010): equal variance both ways."""
+    return gain * sqrt(2 / sum(fans(shape)))
+
+
+def he(shape: Shape, a: float, mode: str, nonlinearity: str) -> float:
+    """The standard deviation by He and others (2015): equal variance forward, or "fan_out" back."""
+    return gain_of(nonlinearity, a) / sqrt(fans(shape)[mode == "fan_out"])
+
+
 def fillers(generator: Generator) -> Mapping[str, Filler]:
     """The entries for a shape, by PyTorch's name of the function that fills with them."""
 
@@ -49,12 +59,6 @@ def fillers(generator: Generator) -> Mapping[str, Filler]:
     def normal(shape: Shape, mean: float = 0.0, std: float = 1.0) -> Array:
         return np.asarray(mean + std * generator.randn(shape))
 
-    def xavier(shape: Shape, gain: float) -> float:
-        return gain * sqrt(2 / sum(fans(shape)))
-
-    def kaiming(shape: Shape, a: float, mode: str, nonlinearity: str) -> float:
-        return gain_of(nonlinearity, a) / sqrt(fans(shape)[mode == "fan_out"])
-
     def evenly(shape: Shape, std: float) -> Array:
         return uniform(shape, -sqrt(3) * std, sqrt(3) * std)
 
@@ -62,7 +66,7 @@ def fillers(generator: Generator) -> Mapping[str, Filler]:
         def fill(
             shape: Shape, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
         ) -> Array:
-            return draw(shape, kaiming(shape, a, mode, nonlinearity))
+            return draw(shape, he(shape, a, mode, nonlinearity))
 
         return fill
 
@@ -76,8 +80,8 @@ def fillers(generator: Generator) -> Mapping[str, Filler]:
         "eye_": lambda shape: np.eye(*shape),
         "uniform_": uniform,
         "normal_": normal,
-        "xavier_uniform_": lambda shape, gain=1.0: evenly(shape, xavier(shape, gain)),
-        "xavier_normal_": lambda shape, gain=1.0: around_zero(shape, xavier(shape, gain)),
+        "xavier_uniform_": lambda shape, gain=1.0: evenly(shape, glorot(shape, gain)),
+        "xavier_normal_": lambda shape, gain=1.0: around_zero(shape, glorot(shape, gain)),
         "kaiming_uniform_": by_he(evenly),
         "kaiming_normal_": by_he(around_zero),
     }

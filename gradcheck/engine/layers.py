@@ -62,8 +62,9 @@ class Layer(Module):
 
 
 class Linear(Layer):
-    """`x @ W.T + b`; weights as given, or drawn evenly from ±1/√in_features.
+    """`x @ W.T + b`, from (..., in_features) to (..., out_features).
 
+    Weights are as given, or drawn evenly from ±1/√in_features.
     The seed is the given one, or follows `manual_seed`: another one for each layer.
     """
 
@@ -78,7 +79,10 @@ class Linear(Layer):
         weight: Any = None,
         seed: int | None = None,
     ) -> None:
-        """`weight` is (out_features, in_features); `bias` the numbers themselves, True or False."""
+        """`weight` is (out_features, in_features); `bias` the numbers themselves, True or False.
+
+        Raises ValueError where numbers that are given have another shape.
+        """
         self.in_features, self.out_features = in_features, out_features
         bound = 1 / math.sqrt(in_features) if in_features else 0.0
         rng = np.random.default_rng(GENERATOR.seed_of_layer() if seed is None else seed)
@@ -101,7 +105,7 @@ class Linear(Layer):
         return x, of.weight, of.bias
 
     def forward(self, *inputs: Any) -> Tensor:
-        """The layer applied to the last axis of x."""
+        """The layer applied to the last axis of x; raises RuntimeError for another length."""
         (x,) = inputs
         if x.shape[-1] != self.in_features:
             rows = math.prod(x.shape[:-1])
@@ -121,7 +125,7 @@ class Linear(Layer):
 
 
 class Embedding(Layer):
-    """Rows of a table of weights, by their places."""
+    """Rows of a table of weights by their places, from integers (...) to (..., embedding_dim)."""
 
     row = "embedding"
     held = ("weight",)
@@ -188,19 +192,22 @@ class _Convolution(Layer):
 
 
 class Conv1d(_Convolution):
-    """Kernels slid along the last axis."""
+    """Kernels slid along the last axis: of (channels, length), or of a batch of these."""
 
     row, axes = "conv1d", 1
 
 
 class Conv2d(_Convolution):
-    """Kernels slid over the last two axes."""
+    """Kernels slid over the last two axes: of (channels, height, width), or of a batch of these."""
 
     row, axes = "conv2d", 2
 
 
 class LayerNorm(Layer):
-    """The last axes less their mean, over the root of their variance; weight and bias an entry."""
+    """The last axes less their mean, over the root of their variance; weight and bias an entry.
+
+    Ba, Kiros and Hinton, 2016; the variance is that of all entries (no -1), with `eps` added.
+    """
 
     row = "layer_norm"
 
@@ -235,7 +242,10 @@ class LayerNorm(Layer):
 
 
 class _BatchNorm(Layer):
-    """Channels less their mean, over the root of their variance: of the batch in training."""
+    """Channels less their mean, over the root of their variance: of the batch in training.
+
+    Ioffe and Szegedy, 2015; after `eval()` the running mean and variance are taken instead.
+    """
 
     row = "batch_norm"
     ranks: ClassVar[tuple[int, ...]]
@@ -296,7 +306,10 @@ class BatchNorm2d(_BatchNorm):
 
 
 class _Cell(Layer):
-    """One step of a recurrent network; weights evenly from ±1/√hidden_size."""
+    """One step of a recurrent network; weights evenly from ±1/√hidden_size.
+
+    From x (..., input_size) and a state (..., hidden_size) to the next state.
+    """
 
     held = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
     gates: ClassVar[int]
@@ -333,19 +346,19 @@ class _Cell(Layer):
 
 
 class RNNCell(_Cell):
-    """tanh(U x + b + W h + c)."""
+    """tanh(U x + b + W h + c): Elman, 1990."""
 
     row, gates = "rnn_tanh_cell", 1
 
 
 class GRUCell(_Cell):
-    """Three gates; see `gru_cell`."""
+    """Three gates, whose formulas `gru_cell` has (Cho and others, 2014)."""
 
     row, gates = "gru_cell", 3
 
 
 class LSTMCell(_Cell):
-    """Four gates and a state (h, c); see `lstm_cell`."""
+    """Four gates and a state (h, c); `lstm_cell` has the formulas (Hochreiter and others, 1997)."""
 
     row, gates = "lstm_cell", 4
 

@@ -14,12 +14,16 @@ REDUCTIONS = ("mean", "sum", "none")
 
 
 class _Loss(Module):
-    """A loss function with its reduction; `row` is its name in the table of ops."""
+    """A loss function with its reduction; `row` is its name in the table of ops.
+
+    Input and target have one shape unless a loss says otherwise. The loss is a number, with the
+    reduction "none" one for each entry.
+    """
 
     row: str
 
     def __init__(self, reduction: str = "mean") -> None:
-        """`reduction` is "mean", "sum" or "none"."""
+        """`reduction` is "mean", "sum" or "none"; raises ValueError for another."""
         if reduction not in REDUCTIONS:
             raise ValueError(f"{reduction} is not a valid value for reduction")
         self.reduction = reduction
@@ -53,7 +57,11 @@ class MSELoss(_Loss):
 
 
 class CrossEntropyLoss(_Loss):
-    """Minus the logarithm of softmax at the right class; targets are classes or probabilities."""
+    """Minus the logarithm of softmax at the right class; targets are classes or probabilities.
+
+    The input is (classes,) or (n, classes, ...). The target is whole numbers, in that shape without
+    the axis of the classes, or a probability for each entry of the input.
+    """
 
     row = "cross_entropy"
 
@@ -86,7 +94,7 @@ class BCELoss(_Loss):
 
 
 class BCEWithLogitsLoss(_Loss):
-    """The same of sigmoid(input), without its overflow."""
+    """`BCELoss` of sigmoid(input), without its overflow."""
 
     row = "binary_cross_entropy_with_logits"
 
@@ -98,7 +106,7 @@ class L1Loss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """Half a square near the target, an absolute value away from it."""
+    """d**2 / 2 where |d| < 1, else |d| - 1/2, d being input - target (Girshick, 2015)."""
 
     row = "smooth_l1_loss"
 

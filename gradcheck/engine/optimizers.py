@@ -13,7 +13,7 @@ from gradcheck.engine.tensor import Tensor
 
 
 class Optimizer:
-    """Parameters that are moved along their gradients; subclasses say by how much."""
+    """Parameters that are moved against their gradients; subclasses say by how much."""
 
     def __init__(self, params: Iterable[Tensor], lr: float, weight_decay: float) -> None:
         """Raises TypeError or ValueError in PyTorch's words."""
@@ -54,7 +54,10 @@ class Optimizer:
 
 
 class SGD(Optimizer):
-    """p -= lr v, with v = momentum v + (1 - dampening) g; Nesterov looks one step ahead."""
+    """p -= lr v, with v = momentum v + (1 - dampening) g; with Nesterov's p -= lr (g + momentum v).
+
+    As PyTorch has it (Sutskever and others, 2013); g has `weight_decay` times p added.
+    """
 
     def __init__(  # noqa: PLR0917 - PyTorch's signature
         self,
@@ -92,7 +95,10 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """p -= lr m / (sqrt(v) + eps), with running means of g and g**2 freed of their bias."""
+    """p -= lr m / (sqrt(v) + eps), with running means of g and g**2 freed of their bias.
+
+    Kingma and Ba, 2015; m and v have the shape of p.
+    """
 
     def __init__(
         self,

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Collection
 from typing import Any
 
-from gradcheck.answers import Formula, read_formula
+from gradcheck.answers import Formula, echo, read_formula
 from gradcheck.answers.bracketing import bracketed_otherwise
-from gradcheck.answers.formula import unchecked
+from gradcheck.answers.grammar import parse
+from gradcheck.answers.magnitude import checked
 from gradcheck.answers.words import Words, vocabulary
 from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import TextError
@@ -34,20 +35,23 @@ def brackets_missing(
     tried = {read.understood}
     for text in others:
         meant = _meant(text, words)
-        if meant is None or meant.understood in tried:
+        if meant is None or not is_possible(meant):
             continue
-        tried.add(meant.understood)
-        if is_possible(meant) and is_right(text):
+        understood = echo(meant.tree)
+        if understood not in tried and is_right(text):
             return _diagnosis(read.text, read.understood, text)
+        tried.add(understood)
     return None
 
 
 def _meant(text: str, words: Words) -> Formula | None:
-    """How a text is read, before anything is made of it; None where it is not."""
+    """How a text is read, to be evaluated and no more; None where it is not."""
     try:
-        return unchecked(text, words)
+        tree, _ = parse(text, words)
+        checked(tree, text)
     except TextError:
         return None
+    return Formula(text, tree, "", (), None)
 
 
 def _diagnosis(text: str, understood: str, right: str) -> Diagnosis:

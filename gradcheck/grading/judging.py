@@ -1,6 +1,6 @@
 """One answer judged: right, wrong with a witness, invalid, or for review; then diagnosed."""
 
-from collections.abc import Collection
+from collections.abc import Set
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,6 @@ from gradcheck.grading.formulas.values import readings
 from gradcheck.grading.gradients import of_gradient
 from gradcheck.grading.judgement import FAILURES, OURS, Judgement, said
 from gradcheck.grading.key import Key
-from gradcheck.grading.names import gradients_named
 from gradcheck.grading.resized import ONE_SIZE, only_here
 from gradcheck.grading.runs import of_a_run
 from gradcheck.grading.scoring import share
@@ -90,10 +89,12 @@ def _as_it_stands(
     return judged
 
 
-def _not_the_answer_itself(key: Key, part: Part, mentioned: Collection[str]) -> None:
+def _not_the_answer_itself(key: Key, part: Part, mentioned: Set[str]) -> None:
     """Refuse a gradient that is no nearer to the value than the one that is asked for."""
+    if mentioned.isdisjoint(key.gradients_named):
+        return
     nearer = key.problem.nearer(part.name)
-    for name, other in gradients_named(key.problem).items():
+    for name, other in key.gradients_named.items():
         if name in mentioned and other not in nearer:
             known = ", ".join(GRADIENT + each for each in nearer) or "none"
             words = f"{name} is what is asked for, or follows from it"

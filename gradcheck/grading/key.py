@@ -173,6 +173,11 @@ class Key:
         return with_named_values(self.problem, self.points[0])
 
     @cached_property
+    def gradients_named(self) -> Mapping[str, str]:
+        """The parts that are gradients of the program's own values, by what answers call them."""
+        return gradients_named(self.problem)
+
+    @cached_property
     def resized(self) -> tuple[Resized, ...]:
         """The problem at other sizes."""
         return tuple(resized(self.problem))

@@ -39,10 +39,10 @@ def mark(key: Key, part: Part, answer: Any, student: str = "") -> Judgement:
     return replace(judged, answer=typed)
 
 
-def mark_all(key: Key, given: Mapping[str, Any], student: str = "") -> dict[str, Judgement]:
+def mark_all(key: Key, given: Mapping[str, Any]) -> dict[str, Judgement]:
     """Judge the answers to several parts of one problem, by part."""
     asked = (part for part in key.problem.parts if part.name in given)
-    return {p.name: mark(key, p, among(key.problem, p.name, given), student) for p in asked}
+    return {p.name: mark(key, p, among(key.problem, p.name, given)) for p in asked}
 
 
 def _beside(key: Key, answer: Among, last: Any) -> Among:

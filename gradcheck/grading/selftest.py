@@ -4,12 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gradcheck.errors import GradcheckError
 from gradcheck.grading.judgement import Judgement
-from gradcheck.grading.key import Key, key
+from gradcheck.grading.key import Key
 from gradcheck.grading.marking import mark_all
-from gradcheck.grading.variants import variant_for
-from gradcheck.problem import Problem, ProblemSet
 
 UNNAMED = "unnamed"
 
@@ -25,24 +22,10 @@ class Fault:
     came: str
 
 
-def self_test(problem_set: ProblemSet) -> list[Fault]:
-    """The self-tests of a set that do not come out; a problem with entries needs a key."""
-    return [fault for problem in problem_set.problems for fault in _of(problem)]
-
-
 def faults(ready: Key) -> list[Fault]:
     """The self-tests of one prepared problem that do not come out."""
     entries = [(entry, None) for entry in ready.problem.right]
     return [f for entry, id in [*entries, *ready.problem.wrong] for f in _entry(ready, entry, id)]
-
-
-def _of(problem: Problem) -> list[Fault]:
-    if not problem.right and not problem.wrong:
-        return []
-    try:
-        return faults(key(variant_for(problem, "")))
-    except (GradcheckError, ValueError) as error:
-        return [Fault(problem.id, "", None, "a key to judge by", str(error))]
 
 
 def _entry(ready: Key, entry: Mapping[str, Any], mistake: str | None) -> Iterator[Fault]:

@@ -3,13 +3,11 @@
 from gradcheck.language.program import Program, check_expression, check_program
 from gradcheck.language.rules.vocabulary import Vocabulary
 from gradcheck.language.running.budget import Budget
-from gradcheck.language.running.guards import Kind
 from gradcheck.language.running.run import Outcome, run
 from gradcheck.language.spans import executing, locate
 
 __all__ = [
     "Budget",
-    "Kind",
     "Outcome",
     "Program",
     "Vocabulary",

@@ -12,24 +12,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from gradcheck.mistakes.operation import Operation
-
-__all__ = [
-    "CATALOGUE",
-    "Accumulation",
-    "Edge",
-    "Example",
-    "Mistake",
-    "Operation",
-    "Start",
-    "Whole",
-    "Windows",
-    "answer",
-    "derivative",
-    "fit",
-    "mistake",
-]  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Edge:

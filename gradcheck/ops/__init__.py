@@ -29,12 +29,9 @@ from gradcheck.ops.row import (
     COMPOUNDS,
     TABLE,
     Composed,
-    Compound,
     Example,
-    Interval,
     Op,
     everything,
-    op,
 )
 
 __all__ = [
@@ -44,9 +41,7 @@ __all__ = [
     "COMPOUNDS",
     "TABLE",
     "Composed",
-    "Compound",
     "Example",
-    "Interval",
     "Op",
     "activations",
     "arithmetic",
@@ -60,7 +55,6 @@ __all__ = [
     "linear",
     "losses",
     "norms",
-    "op",
     "reductions",
     "rounding",
     "scans",

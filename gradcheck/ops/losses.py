@@ -258,8 +258,7 @@ def _classified(  # noqa: PLR0917 - PyTorch's order
         )
     by_class = 1.0 if weight is None else _along_classes(_plain(weight), shape)
     if not numbers:
-        if label_smoothing:
-            target = (1 - label_smoothing) * target + label_smoothing / shape[axis]
+        target = _smoothed(target, label_smoothing, shape)
         return (x, target if weight is None else target * by_class), {"reduction": reduction}
     labels = np.asarray(target)
     kept = labels != ignore_index
@@ -267,13 +266,18 @@ def _classified(  # noqa: PLR0917 - PyTorch's order
         raise IndexError(f"Target {label} is out of bounds.")
     if weight is None and not label_smoothing and np.all(kept):
         return (x,), {"target": labels, "reduction": reduction}
-    chosen = _chosen(labels, shape) * 1.0
-    smooth = (1 - label_smoothing) * chosen + label_smoothing / shape[axis]
-    weights = by_class * smooth * np.expand_dims(kept, axis)
+    chosen, by_class = _chosen(labels, shape) * 1.0, by_class * np.expand_dims(kept, axis)
+    weights = by_class * _smoothed(chosen, label_smoothing, shape)
     if reduction == "mean":
-        share = np.sum(by_class * chosen * np.expand_dims(kept, axis))
-        weights = weights * np.divide(np.size(labels), share)
+        weights = weights * np.divide(np.size(labels), np.sum(by_class * chosen))
     return (x, weights), {"reduction": reduction}
+
+
+def _smoothed(target: Any, smoothing: float, shape: tuple[int, ...]) -> Any:
+    """Probabilities of the classes, a share of which is spread evenly over all of them."""
+    if not smoothing:
+        return target
+    return (1 - smoothing) * target + smoothing / shape[_classes(shape)]
 
 
 def _along_classes(weights: Any, shape: tuple[int, ...]) -> Any:

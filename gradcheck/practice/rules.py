@@ -76,264 +76,207 @@ _WHOLE = (
     "coefficient-slip",
 )
 
+
+def _rule(name: str, title: str, *kinds: Kind) -> Rule:
+    """A rule, by which the student's task is `title`, with its kinds of problems."""
+    return Rule(name, title, kinds)
+
+
+def _kind(mistakes: tuple[str, ...], *levels: tuple[str, ...], also: tuple[str, ...] = ()) -> Kind:
+    """Problems of one kind: the templates of the first level, of the second and of the third."""
+    return Kind(mistakes, dict(zip(LEVELS, levels, strict=True)), also)
+
+
 RULES: tuple[Rule, ...] = (
-    Rule(
+    _rule(
         "power",
         "A power",
-        (
-            Kind(
-                _POWER,
-                {
-                    1: ("x**<n>", "<c>*x**<n>", "<c>/x**<n>", "x**<n>/<c>"),
-                    2: ("<c>*x**<n> <s> <k>*x**2", "x**<n> <s> <c>/x**<m>", "<c>*x**<half>"),
-                    3: ("(<line>)**<n>", "<c>*x**<n> <s> <k>/x**<m> <s> <b>*x"),
-                },
-                ("power-increased", "exponential-rule-on-variable-base", *_WHOLE),
-            ),
+        _kind(
+            _POWER,
+            ("x**<n>", "<c>*x**<n>", "<c>/x**<n>", "x**<n>/<c>"),
+            ("<c>*x**<n> <s> <k>*x**2", "x**<n> <s> <c>/x**<m>", "<c>*x**<half>"),
+            ("(<line>)**<n>", "<c>*x**<n> <s> <k>/x**<m> <s> <b>*x"),
+            also=("power-increased", "exponential-rule-on-variable-base", *_WHOLE),
         ),
     ),
-    Rule(
+    _rule(
         "sum",
         "A sum",
-        (
-            Kind(
-                ("term-lost", "sign-error"),
-                {
-                    1: ("<c>*x**<n> <s> <k>*x", "x**<n> <s> <f>", "<f> <s> <c>*x**2"),
-                    2: ("<c>*x**<n> <s> <k>*<f>", "x**<n> <s> <sc>(<c>*x)"),
-                    3: ("<c>*x**<n> <s> <k>*<trig> <s> <b>*x", "x**<n> <s> <c>*exp(<b>*x) - <k>*x"),
-                },
-                ("product-rule-on-sum", "not-differentiated", *_WHOLE),
-            ),
-            Kind(
-                ("constant-kept", "constant-factor-lost"),
-                {
-                    1: ("<c>*x**<n> <s> <k>", "<c>*<f> <s> <k>"),
-                    2: ("<c>*x**<n> <s> <k>*x <s> <b>", "<k> - <c>*<sc>(<b>*x)"),
-                    3: ("<c>*x**<n> <s> <k>*<f> <s> <b>", "<k> - <c>*<sc>(x**<m>)"),
-                },
-                ("constant-as-variable", "coefficient-slip"),
-            ),
+        _kind(
+            ("term-lost", "sign-error"),
+            ("<c>*x**<n> <s> <k>*x", "x**<n> <s> <f>", "<f> <s> <c>*x**2"),
+            ("<c>*x**<n> <s> <k>*<f>", "x**<n> <s> <sc>(<c>*x)"),
+            ("<c>*x**<n> <s> <k>*<trig> <s> <b>*x", "x**<n> <s> <c>*exp(<b>*x) - <k>*x"),
+            also=("product-rule-on-sum", "not-differentiated", *_WHOLE),
+        ),
+        _kind(
+            ("constant-kept", "constant-factor-lost"),
+            ("<c>*x**<n> <s> <k>", "<c>*<f> <s> <k>"),
+            ("<c>*x**<n> <s> <k>*x <s> <b>", "<k> - <c>*<sc>(<b>*x)"),
+            ("<c>*x**<n> <s> <k>*<f> <s> <b>", "<k> - <c>*<sc>(x**<m>)"),
+            also=("constant-as-variable", "coefficient-slip"),
         ),
     ),
-    Rule(
+    _rule(
         "product",
         "A product",
-        (
-            Kind(
-                _FACTORS,
-                {
-                    1: ("x**<n>*<f>", "x*<trig>", "<trig>*log(x)", "x**2*<f>", "sqrt(x)*<f>"),
-                    2: ("x**<n>*<sc>(<c>*x)", "(<line>)*<f>", "x**<n>*exp(<c>*x)", "<f>*(<inner>)"),
-                    3: ("x**<n>*<sc>(<inner>)", "<trig>*exp(<c>*x**2)", "(<line>)**<n>*<f>"),
-                },
-                ("product-rule-crossed", "sum-of-derivatives", "brackets-missing"),
-            ),
+        _kind(
+            _FACTORS,
+            ("x**<n>*<f>", "x*<trig>", "<trig>*log(x)", "x**2*<f>", "sqrt(x)*<f>"),
+            ("x**<n>*<sc>(<c>*x)", "(<line>)*<f>", "x**<n>*exp(<c>*x)", "<f>*(<inner>)"),
+            ("x**<n>*<sc>(<inner>)", "<trig>*exp(<c>*x**2)", "(<line>)**<n>*<f>"),
+            also=("product-rule-crossed", "sum-of-derivatives", "brackets-missing"),
         ),
     ),
-    Rule(
+    _rule(
         "quotient",
         "A quotient",
-        (
-            Kind(
-                _QUOTIENT,
-                {
-                    1: ("<f>/x**<n>", "x**2/(x + <b>)", "x/(x**2 + <b>)", "<trig>/x"),
-                    2: ("(<line>)/(x**2 + <b>)", "<sc>(<c>*x)/x**<n>", "<f>/(<line>)"),
-                    3: ("<sc>(<c>*x)/(x**2 + <b>)", "(<line>)**<m>/<f>", "x**<n>/(<b> + <f>)"),
-                },
-                ("numerator-squared", "denominator-forgotten", "product-rule-on-quotient"),
-            ),
+        _kind(
+            _QUOTIENT,
+            ("<f>/x**<n>", "x**2/(x + <b>)", "x/(x**2 + <b>)", "<trig>/x"),
+            ("(<line>)/(x**2 + <b>)", "<sc>(<c>*x)/x**<n>", "<f>/(<line>)"),
+            ("<sc>(<c>*x)/(x**2 + <b>)", "(<line>)**<m>/<f>", "x**<n>/(<b> + <f>)"),
+            also=("numerator-squared", "denominator-forgotten", "product-rule-on-quotient"),
         ),
     ),
-    Rule(
+    _rule(
         "reciprocal",
         "One over something",
-        (
-            Kind(
-                _RECIPROCAL,
-                {
-                    1: ("1/(x**2 + <b>)", "<c>/(<line>)", "1/(<b> + x**<n>)"),
-                    2: ("<c>/(<inner>)", "1/(<b> + <f>)", "<c>/(<b> + <sc>(<c>*x))"),
-                    3: ("<c>/(<b> + x*<f>)", "<c>/(<b> + <sc>(<inner>))"),
-                },
-                ("quotient-of-derivatives", "power-increased", "brackets-missing"),
-            ),
+        _kind(
+            _RECIPROCAL,
+            ("1/(x**2 + <b>)", "<c>/(<line>)", "1/(<b> + x**<n>)"),
+            ("<c>/(<inner>)", "1/(<b> + <f>)", "<c>/(<b> + <sc>(<c>*x))"),
+            ("<c>/(<b> + x*<f>)", "<c>/(<b> + <sc>(<inner>))"),
+            also=("quotient-of-derivatives", "power-increased", "brackets-missing"),
         ),
     ),
-    Rule(
+    _rule(
         "chain",
         "A function of a function",
-        (
-            Kind(
-                _SHELLS,
-                {
-                    1: ("<sc>(<c>*x)", "<sc>(x**<n>)", "(<line>)**<n>", "<sc>(<line>)"),
-                    2: ("<sc>(<inner>)", "(<inner>)**<n>", "exp(<inner>)", "sqrt(<inner>)"),
-                    3: ("<sc>(<deep>)", "(<b> + <sc>(<c>*x))**<n>", "exp(<sc>(<inner>))"),
-                },
-                (
-                    "outer-not-differentiated",
-                    "outer-at-inner-derivative",
-                    "derivative-put-inside",
-                    "brackets-missing",
-                ),
+        _kind(
+            _SHELLS,
+            ("<sc>(<c>*x)", "<sc>(x**<n>)", "(<line>)**<n>", "<sc>(<line>)"),
+            ("<sc>(<inner>)", "(<inner>)**<n>", "exp(<inner>)", "sqrt(<inner>)"),
+            ("<sc>(<deep>)", "(<b> + <sc>(<c>*x))**<n>", "exp(<sc>(<inner>))"),
+            also=(
+                "outer-not-differentiated",
+                "outer-at-inner-derivative",
+                "derivative-put-inside",
+                "brackets-missing",
             ),
         ),
     ),
-    Rule(
+    _rule(
         "exponential",
         "An exponential",
-        (
-            Kind(
-                ("power-rule-on-exponential", "exponent-of-e-changed"),
-                {
-                    1: ("exp(<c>*x)", "<c>*exp(x)", "exp(x/<c>)"),
-                    2: ("exp(<inner>)", "<c>*exp(<line>)", "x**<n> <s> exp(<c>*x)"),
-                    3: ("x**<m>*exp(<c>*x)", "exp(<c>*x)*<trig>", "exp(<deep>)"),
-                },
-            ),
-            Kind(
-                ("log-of-base-missing", "power-rule-on-exponential"),
-                {
-                    1: ("<base>**x", "<c>*<base>**x"),
-                    2: ("<base>**(<line>)", "x**<n> <s> <base>**x", "<base>**(x**<m>)"),
-                    3: ("x**<m>*<base>**x", "<base>**x*<trig>", "<base>**<trig>"),
-                },
-                ("log-of-base-misplaced",),
-            ),
+        _kind(
+            ("power-rule-on-exponential", "exponent-of-e-changed"),
+            ("exp(<c>*x)", "<c>*exp(x)", "exp(x/<c>)"),
+            ("exp(<inner>)", "<c>*exp(<line>)", "x**<n> <s> exp(<c>*x)"),
+            ("x**<m>*exp(<c>*x)", "exp(<c>*x)*<trig>", "exp(<deep>)"),
+        ),
+        _kind(
+            ("log-of-base-missing", "power-rule-on-exponential"),
+            ("<base>**x", "<c>*<base>**x"),
+            ("<base>**(<line>)", "x**<n> <s> <base>**x", "<base>**(x**<m>)"),
+            ("x**<m>*<base>**x", "<base>**x*<trig>", "<base>**<trig>"),
+            also=("log-of-base-misplaced",),
         ),
     ),
-    Rule(
+    _rule(
         "logarithm",
         "A logarithm",
-        (
-            Kind(
-                ("log-derivative-wrong",),
-                {
-                    1: ("log(<c>*x + <b>)", "log(x**<n> + <b>)", "<c>*log(x)"),
-                    2: ("log(<inner>)", "x**<n>*log(x)", "log(<b> + <trig>)", "log(x)/x**<n>"),
-                    3: ("log(x)**<m>", "x**<n>*log(<line>)", "log(<b> + <sc>(<c>*x))"),
-                },
-                ("missing-inner-derivative",),
-            ),
-            Kind(
-                ("log-of-base-missing",),
-                {
-                    1: ("log10(x)", "<c>*log2(x)", "<c>*log10(x)"),
-                    2: ("log10(<inner>)", "log2(<line>)"),
-                    3: ("x**<n>*log10(x)", "log2(x)/x**<n>"),
-                },
-                ("log-of-base-misplaced",),
-            ),
+        _kind(
+            ("log-derivative-wrong",),
+            ("log(<c>*x + <b>)", "log(x**<n> + <b>)", "<c>*log(x)"),
+            ("log(<inner>)", "x**<n>*log(x)", "log(<b> + <trig>)", "log(x)/x**<n>"),
+            ("log(x)**<m>", "x**<n>*log(<line>)", "log(<b> + <sc>(<c>*x))"),
+            also=("missing-inner-derivative",),
+        ),
+        _kind(
+            ("log-of-base-missing",),
+            ("log10(x)", "<c>*log2(x)", "<c>*log10(x)"),
+            ("log10(<inner>)", "log2(<line>)"),
+            ("x**<n>*log10(x)", "log2(x)/x**<n>"),
+            also=("log-of-base-misplaced",),
         ),
     ),
-    Rule(
+    _rule(
         "trigonometric",
         "Sine, cosine and tangent",
-        (
-            Kind(
-                ("sign-error",),
-                {
-                    1: ("<c>*cos(x)", "cos(<c>*x)", "<c>*sin(x) <s> <b>*cos(x)"),
-                    2: ("x**<n>*cos(x)", "cos(<inner>)", "sin(x)*cos(<c>*x)"),
-                    3: ("cos(<c>*x)**<n>", "x*cos(<inner>)", "sin(<c>*x)/cos(<b>*x)"),
-                },
-                ("wrong-function-derivative", "not-differentiated"),
-            ),
-            Kind(
-                ("wrong-function-derivative",),
-                {
-                    1: ("tan(<c>*x)", "<c>*tan(x)", "x**<n> <s> tan(x)"),
-                    2: ("x*tan(x)", "tan(<inner>)", "x**<n>*tan(x)"),
-                    3: ("tan(<c>*x)**<n>", "x*tan(<inner>)", "exp(x)*tan(<c>*x)"),
-                },
-            ),
+        _kind(
+            ("sign-error",),
+            ("<c>*cos(x)", "cos(<c>*x)", "<c>*sin(x) <s> <b>*cos(x)"),
+            ("x**<n>*cos(x)", "cos(<inner>)", "sin(x)*cos(<c>*x)"),
+            ("cos(<c>*x)**<n>", "x*cos(<inner>)", "sin(<c>*x)/cos(<b>*x)"),
+            also=("wrong-function-derivative", "not-differentiated"),
+        ),
+        _kind(
+            ("wrong-function-derivative",),
+            ("tan(<c>*x)", "<c>*tan(x)", "x**<n> <s> tan(x)"),
+            ("x*tan(x)", "tan(<inner>)", "x**<n>*tan(x)"),
+            ("tan(<c>*x)**<n>", "x*tan(<inner>)", "exp(x)*tan(<c>*x)"),
         ),
     ),
-    Rule(
+    _rule(
         "inverse",
         "An inverse function",
-        (
-            Kind(
-                ("inverse-function-derivative-wrong",),
-                {
-                    1: ("arctan(<c>*x)", "arcsin(x/<c>)", "arccos(x/<c>)", "<c>*arctan(x)"),
-                    2: ("x*arctan(x)", "arctan(<inner>)", "x**<n>*arcsin(x/<c>)"),
-                    3: ("arctan(<c>*x)**2", "x*arctan(<inner>)", "exp(<c>*x)*arctan(x)"),
-                },
-            ),
+        _kind(
+            ("inverse-function-derivative-wrong",),
+            ("arctan(<c>*x)", "arcsin(x/<c>)", "arccos(x/<c>)", "<c>*arctan(x)"),
+            ("x*arctan(x)", "arctan(<inner>)", "x**<n>*arcsin(x/<c>)"),
+            ("arctan(<c>*x)**2", "x*arctan(<inner>)", "exp(<c>*x)*arctan(x)"),
         ),
     ),
-    Rule(
+    _rule(
         "tower",
         "Base and exponent both vary",
-        (
-            Kind(
-                _TOWER,
-                {
-                    1: ("x**x", "<c>*x**x", "x**(<c>*x)", "x**(x + <b>)", "x**(x/<c>)"),
-                    2: ("x**<trig>", "(<c>*x)**x", "x**(x**<m>)", "(x + <b>)**x", "x**(<line>)"),
-                    3: ("(x**<m> + <b>)**x", "x**<sc>(<c>*x)", "(<b> + <trig>)**x", "x**x*<trig>"),
-                },
-            ),
+        _kind(
+            _TOWER,
+            ("x**x", "<c>*x**x", "x**(<c>*x)", "x**(x + <b>)", "x**(x/<c>)"),
+            ("x**<trig>", "(<c>*x)**x", "x**(x**<m>)", "(x + <b>)**x", "x**(<line>)"),
+            ("(x**<m> + <b>)**x", "x**<sc>(<c>*x)", "(<b> + <trig>)**x", "x**x*<trig>"),
         ),
     ),
-    Rule(
+    _rule(
         "parameters",
         "Letters that are constants",
-        (
-            Kind(
-                ("constant-factor-lost",),
-                {
-                    1: (
-                        "a*x**<n> + k",
-                        "a*<f> - k",
-                        "<sc>(a*x) + k",
-                        "a*x**<n> - k*x",
-                        "k - a/x**<n>",
-                        "a*x**<n> + <b>",
-                        "<sc>(a*x) - <b>",
-                        "<b> - a*<f>",
-                    ),
-                    2: ("a*<sc>(k*x)", "a*exp(-k*x)", "a*log(k*x + <b>)", "a*x**<n>*<f> + k"),
-                    3: ("a*x**<n>*exp(-k*x)", "a*x**<n>*<sc>(k*x)", "a*exp(-k*x)*<sc>(<c>*x)"),
-                },
-                ("wrong-variable", "constant-as-variable", "constant-kept"),
+        _kind(
+            ("constant-factor-lost",),
+            (
+                "a*x**<n> + k",
+                "a*<f> - k",
+                "<sc>(a*x) + k",
+                "a*x**<n> - k*x",
+                "k - a/x**<n>",
+                "a*x**<n> + <b>",
+                "<sc>(a*x) - <b>",
+                "<b> - a*<f>",
             ),
+            ("a*<sc>(k*x)", "a*exp(-k*x)", "a*log(k*x + <b>)", "a*x**<n>*<f> + k"),
+            ("a*x**<n>*exp(-k*x)", "a*x**<n>*<sc>(k*x)", "a*exp(-k*x)*<sc>(<c>*x)"),
+            also=("wrong-variable", "constant-as-variable", "constant-kept"),
         ),
     ),
-    Rule(
+    _rule(
         "partial",
         "Two variables",
-        (
-            Kind(
-                ("wrong-variable", "partial-as-total"),
-                {
-                    1: ("x**<n>*y**2", "x**<n> <s> <c>*x*y", "x**2*<sc>(y)"),
-                    2: ("x*<sc>(<c>*y) <s> y**<n>", "exp(<c>*x)*<sc>(y)", "<sc>(x**2*y)"),
-                    3: ("x**<n>*exp(x*y)", "<sc>(x*y)/(x**2 + <b>)", "log(x**2 + <c>*y**2)*y"),
-                },
-            ),
+        _kind(
+            ("wrong-variable", "partial-as-total"),
+            ("x**<n>*y**2", "x**<n> <s> <c>*x*y", "x**2*<sc>(y)"),
+            ("x*<sc>(<c>*y) <s> y**<n>", "exp(<c>*x)*<sc>(y)", "<sc>(x**2*y)"),
+            ("x**<n>*exp(x*y)", "<sc>(x*y)/(x**2 + <b>)", "log(x**2 + <c>*y**2)*y"),
         ),
     ),
-    Rule(
+    _rule(
         "tensor",
         "Vectors and matrices",
-        (
-            Kind(
-                ("factor-two",),
-                {
-                    1: ("<c>*sum(X**<n>)", "sum(X * Y)", "<c>*mean(X**<n>)"),
-                    2: ("sum(<sc>(<c>*X) * Y)", "sum((X @ w - <c>*v)**2)", "sum((X - Y)**<n>)"),
-                    3: (
-                        "<c>*mean((X @ w - v)**2)",
-                        "<c>*sum(exp(X @ w))",
-                        "<c>*sum(tanh(X @ w)**2)",
-                    ),
-                },
-                ("mean-for-sum", "sum-for-mean", "chain-factor-dropped", "transposed"),
-            ),
+        _kind(
+            ("factor-two",),
+            ("<c>*sum(X**<n>)", "sum(X * Y)", "<c>*mean(X**<n>)"),
+            ("sum(<sc>(<c>*X) * Y)", "sum((X @ w - <c>*v)**2)", "sum((X - Y)**<n>)"),
+            ("<c>*mean((X @ w - v)**2)", "<c>*sum(exp(X @ w))", "<c>*sum(tanh(X @ w)**2)"),
+            also=("mean-for-sum", "sum-for-mean", "chain-factor-dropped", "transposed"),
         ),
     ),
 )

@@ -1,7 +1,6 @@
 """The catalogues of ops and of mistakes, read off their tables."""
 
 import math
-from collections.abc import Collection
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -76,21 +75,3 @@ def ordered() -> list[Mistake]:
 def answered(row: Mistake) -> str:
     """The example's answer, as it would be typed."""
     return "; ".join(f"{name}: {text}" for name, text in row.example.answer.items())
-
-
-def markdown_mistakes(ids: Collection[str]) -> str:
-    """Some of the catalogue as a Markdown table: one line an id, the example of its first row."""
-    lines = ["| mistake | family | for example |", "| --- | --- | --- |"]
-    seen: set[str] = set()
-    for row in (*ordered(), *TRAINING, *TYPING):
-        if row.id in ids and row.id not in seen:
-            seen.add(row.id)
-            example = f"{_on_a_line(row.example.program)} → {answered(row)}".replace("|", "\\|")
-            lines.append(f"| `{row.id}` | {row.family} | `{example}` |")
-    return "\n".join(lines)
-
-
-def _on_a_line(program: str) -> str:
-    """A program of several lines in one, to be read, not to be run."""
-    lines = [line.strip() for line in program.strip().splitlines()]
-    return "; ".join(lines).replace(":;", ":")

@@ -148,14 +148,17 @@ def _fill(
         yield f"the points, of {figure(possible)}, were scaled to the platform's maximum"
     if unknown:
         yield f"{unknown} rows of the export belong to nobody in the batch: left as they are"
-    for student in doubtful:
-        left.pop(student, None)
+    yield from _left_out(doubtful, [student for student in left if student not in doubtful])
+
+
+def _left_out(doubtful: Sequence[str], left: Sequence[str]) -> Iterator[str]:
+    """Who has no grade in the export: rows that may be another's, students without a row."""
     if doubtful:
         cure = "name the students by what only one of them has"
         shown = ", ".join(doubtful[:10])
         yield f"rows of the export that may be another's are left as they are - {cure}: {shown}"
     if left:
-        shown = ", ".join(list(left)[:10])
+        shown = ", ".join(left[:10])
         yield f"{len(left)} students of the batch are not in the export: {shown}"
 
 

@@ -1,16 +1,23 @@
 """An answer as it was understood, in presentation MathML."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from html import escape
 
 from gradcheck.closed_forms.notation import GREEK
 from gradcheck.report.notation import Notation, notated
 
+
+@lru_cache(maxsize=256)
+def _element(tag: str, text: str) -> str:
+    return f"<{tag}>{escape(text)}</{tag}>"
+
+
 MATHML = Notation(
-    name=lambda word: f"<mi>{escape(GREEK.get(word, word))}</mi>",
+    name=lambda word: _element("mi", GREEK.get(word) or word),
     function=lambda word: f"<mi>{escape(word)}</mi>",
     number=lambda value: f"<mn>{value!r}</mn>",
-    sign=lambda sign: f"<mo>{escape(sign)}</mo>",
+    sign=lambda sign: _element("mo", sign),
     word=lambda word: f"<mtext>{escape(word)}</mtext>",
     group=lambda inner: f"<mrow>{inner}</mrow>",
     bracketed=lambda inner, left, right: f"<mrow><mo>{left}</mo>{inner}<mo>{right}</mo></mrow>",

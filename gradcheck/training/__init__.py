@@ -1,15 +1,13 @@
 """Programs that call `backward` themselves: events, the ledger of `.grad`, and their mistakes."""
 
-from gradcheck.training.events import Event, Judged
+from gradcheck.training.events import Judged
 from gradcheck.training.outputs import Value, kind_of, shown
 from gradcheck.training.preparing import Reference, prepared
-from gradcheck.training.trace import Trace, trace
+from gradcheck.training.trace import trace
 
 __all__ = [
-    "Event",
     "Judged",
     "Reference",
-    "Trace",
     "Value",
     "kind_of",
     "prepared",

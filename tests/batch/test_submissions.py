@@ -139,6 +139,17 @@ def test_a_malformed_mapping_is_refused(tmp_path, text):
         read_mapping(tmp_path / "m.yaml")
 
 
+def test_a_mapping_may_name_the_student_alone(tmp_path):
+    """The other headers are problems already; without it the likely column is said."""
+    form = "Timestamp,Email Address,two.x\nnow,ada@x.org,2x y\n"
+    made(tmp_path, {"mapping.yml": "student: Email Address\n", "form.csv": form})
+    how = Reading(mapping=read_mapping(tmp_path / "mapping.yml"))
+    (ada,) = read(tmp_path / "form.csv", how=how)
+    assert (ada.student, ada.answers["two.x"]) == ("ada@x.org", {"": "2x y"})
+    (said,) = read(tmp_path / "form.csv")
+    assert "write `student: Email Address` into a file for --mapping" in said.why
+
+
 def test_notebooks(tmp_path):
     """Tagged cells hold answers as data, whatever kind of cell; the others are left alone."""
     cells = [

@@ -10,14 +10,12 @@ import pytest
 from gradcheck.closed_forms import definitions
 from gradcheck.closed_forms.notation import Notation
 from gradcheck.derivation.forms import derived, matrix_forms, shown
-from gradcheck.grading.judging import judge
 from gradcheck.opinions.reverse import reverse
-from gradcheck.problem import Problem, is_training, load_text
+from gradcheck.problem import Problem, load_text
 from gradcheck.problem.draw import given_point
 from tests.support.closed_forms import at, problem
 from tests.support.further_losses import FURTHER
 from tests.support.losses import LOSSES, SIZES, drawn
-from tests.support.shipped import PROBLEMS, prepared
 
 LONGEST = 240
 
@@ -207,32 +205,6 @@ def test_a_cotangent_is_a_name() -> None:
     given = load_text(text).problems[0]
     assert derived(given, given_point(given)) == {"x": "2 * cotangent * x"}
     assert forms_of(given) == {}
-
-
-SHIPPED = [
-    given
-    for given in PROBLEMS.values()
-    if not is_training(given) and any(i.shape for i in given.inputs.values())
-]
-
-
-@pytest.mark.parametrize("given", SHIPPED, ids=lambda given: given.id)
-def test_a_form_of_a_shipped_problem_is_a_right_answer_to_it(given: Problem) -> None:
-    """What is shown may be handed in."""
-    found = forms_of(given)
-    ready = prepared(given) if found else None
-    for name, text in found.items():
-        part = given.part(name)
-        assert part is not None
-        assert ready is not None
-        assert judge(ready, part, text).verdict == "right"
-
-
-def test_shipped_problems_have_a_form() -> None:
-    """All but the one whose value has a cotangent: an answer cannot name it."""
-    asked = {given: {part.name for part in given.parts} for given in SHIPPED}
-    without = {given.id for given, parts in asked.items() if set(forms_of(given)) != parts}
-    assert without == {"cotangent-first"}
 
 
 @pytest.mark.parametrize("name", LOSSES)

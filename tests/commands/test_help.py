@@ -8,9 +8,9 @@ from click.testing import CliRunner
 from gradcheck.cli import main
 from gradcheck.cli.catalogues import TOPICS
 from gradcheck.commands.help import page
-from gradcheck.grading.selftest import self_test
 from gradcheck.problem import load_text
 from tests.support.readme import HELP, rendered
+from tests.support.selftests import self_test
 
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 

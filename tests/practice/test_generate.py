@@ -8,13 +8,13 @@ import pytest
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import key
-from gradcheck.grading.selftest import self_test
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.practice import Exercise, exercises, next_problem
 from gradcheck.practice.drawing import LONGEST_ANSWER, LONGEST_FUNCTION, operations, tidy
 from gradcheck.practice.rules import LEVELS, RULES
 from gradcheck.practice.writing import listed
 from gradcheck.problem import load_text
+from tests.support.selftests import self_test
 
 CALCULUS = sorted({row.id for row in CATALOGUE if row.family in ("calculus", "whole")})
 NAMES = {name: getattr(mpmath, name) for name in ("sin", "cos", "tan", "exp", "log", "sqrt")}
@@ -56,12 +56,12 @@ def assert_by_mpmath(made: Exercise) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_every_rule_has_problems_of_every_level(rule):
-    """One of each level, with everything that it promises."""
-    for level in LEVELS:
-        [made] = islice(exercises([rule.name], level, seed=5), 1)
-        assert made.candidate.level == level
-        assert_holds(made)
+def test_every_rule_has_problems(rule):
+    """One of a level, with everything that it promises; the levels take turns."""
+    level = LEVELS[RULES.index(rule) % len(LEVELS)]
+    made = next(exercises([rule.name], level, seed=5))
+    assert made.candidate.level == level
+    assert_holds(made)
 
 
 @pytest.mark.sweep

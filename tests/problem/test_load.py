@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from gradcheck.errors import TextError
-from gradcheck.grading.selftest import self_test
 from gradcheck.opinions.reverse import reverse
 from gradcheck.problem.domain import check_value
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.load import load_text
+from tests.support.selftests import self_test
 
 RIDGE = """
 id: ridge

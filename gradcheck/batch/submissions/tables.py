@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 DELIMITERS = ",;\t"
 COLUMNS = 2_000
 LINE = 5_000_000  # characters of a line: all columns, each with the longest answer
+NAMING = {"student", "students", "email", "username", "login", "name", "id", "matrikelnummer"}
+"""Words in the headers that forms give to the column of who answered."""
 END = "\0"  # a last row: no other has it
 
 
@@ -51,14 +53,15 @@ def read_mapping(path: Path) -> Mapped:
         if key not in ("student", "answers", "ignore"):
             cure = "`student`, `answers` and `ignore` are"
             raise TextError([document.complaint((key,), f"`{key}` is no key here", cure, key=True)])
-    if not isinstance(value, dict) or not isinstance(value.get("answers"), dict):
-        words = "`student:` and `answers:` were expected"
+    answers = value.get("answers") if isinstance(value, dict) else ""
+    if not value or not isinstance(answers, dict | None):
+        words = "`student:`, and `answers:` where headers are no problems, were expected"
         raise TextError([document.complaint((), words, "under `answers:`, `header: problem`")])
     ignore = value.get("ignore") or []
     if not isinstance(ignore, list):
         raise TextError([document.complaint(("ignore",), "a list was expected", "write `[...]`")])
-    answers = {str(header): str(target) for header, target in value["answers"].items()}
-    return Mapped(str(value.get("student", "student")), answers, frozenset(map(str, ignore)))
+    targets = answers and {str(header): str(target) for header, target in answers.items()}
+    return Mapped(str(value.get("student", "student")), targets, frozenset(map(str, ignore)))
 
 
 def rows(file: File, mapping: Mapped) -> Iterator[Submission | Notice | Unreadable]:
@@ -160,7 +163,8 @@ def _columns(file: File, headers: list[str], mapping: Mapped) -> tuple[int, dict
     """The student's column, and what the others answer; TextError if nobody is named."""
     if mapping.student not in headers:
         came = ", ".join(f"`{header}`" for header in headers[:8]) or "nothing"
-        cure = "name the column in a mapping file (--mapping), under `student:`"
+        names = (h for h in headers if NAMING & set(h.lower().replace("-", "").split()))
+        cure = f"write `student: {next(names, 'its header')}` into a file for --mapping"
         words = f"a column `{mapping.student}` was expected, {came} came"
         raise TextError([Complaint(words, cure, file.name, 1)])
     if len(headers) > COLUMNS:

@@ -4,6 +4,7 @@ import ast
 import operator
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from flint import arb
@@ -137,10 +138,10 @@ class _LineBuilder:
 
     def applied(self, name: str, args: tuple[_Ref, ...], node: ast.AST) -> _Ref:
         """An op of the table on numbers."""
-        for arg in args:
-            if arg.table == "test":
-                raise _Beyond
-        folded = self._folded(name, args)
+        tables = [arg.table for arg in args]
+        if "test" in tables:
+            raise _Beyond
+        folded = self._folded(name, args) if tables.count("number") == len(tables) else None
         return self.step(rule_of(name), name, args, node) if folded is None else self.number(folded)
 
     def _folded(self, name: str, args: tuple[_Ref, ...]) -> Fraction | None:
@@ -181,6 +182,7 @@ def _long(value: Fraction, times: Fraction) -> bool:
     return bits * times > LONGEST
 
 
+@cache
 def rule_of(name: str) -> Rule:
     """An op's rule on arbs; what the row says in terms of Balls is wrapped."""
     if name in ENCLOSED:
@@ -219,7 +221,12 @@ def _constant(line: _LineBuilder, node: ast.Constant) -> _Ref:
     value: object = node.value
     if isinstance(value, bool) or not isinstance(value, int | Fraction):
         raise _Beyond
-    return line.number(Fraction(value))
+    return line.number(_whole(value) if type(value) is int else Fraction(value))
+
+
+@lru_cache(maxsize=1_000)
+def _whole(value: int) -> Fraction:
+    return Fraction(value)
 
 
 def _binary(line: _LineBuilder, node: ast.BinOp) -> _Ref:

@@ -1,11 +1,11 @@
 """What an answer comes to at a point, as arbs at any precision."""
 
 import ast
+import math
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ class NotNumbers(GradcheckError):
 
 def budget(problem: Problem) -> Budget:
     """What an answer's formula may use: far beyond any answer to this problem, and soon reached."""
-    entries = sum(prod(entry.shape) for entry in problem.inputs.values())
+    entries = sum(math.prod(entry.shape) for entry in problem.inputs.values())
     elements = min(max(100, 4 * entries**2), max(10_000, 8 * entries))
     return Budget(
         steps=500,
@@ -65,10 +65,14 @@ class Readings:
     def at(self, spot: Spot) -> At:
         """The answer at a point, as a function of the number of bits."""
         known: dict[int, Values] = {}
+        pieces = self.pieces
 
         def value(bits: int) -> Values:
             if bits not in known:
-                known[bits] = _values(self.pieces, spot, bits)
+                single = isinstance(pieces, Line)
+                known[bits] = (
+                    pieces.value(spot.arbs(bits), bits) if single else _values(pieces, spot, bits)
+                )
             return known[bits]
 
         return value
@@ -196,6 +200,7 @@ def floats(at: At) -> Array | None:
     except GradcheckError:
         return None
     if isinstance(values, arb):
-        values = boxed([values], ())
+        number = middle(values)
+        return np.array(number) if math.isfinite(number) else None
     numbers = np.array([middle(ball) for ball in values.flat], dtype=float).reshape(values.shape)
     return numbers if np.all(np.isfinite(numbers)) else None

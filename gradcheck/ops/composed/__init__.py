@@ -1,6 +1,7 @@
 """Functions that are formulas of the rows: every kind of number follows them by its own ops."""
 
 from gradcheck.ops.composed import (
+    cutting,
     elementary,
     layout,
     losses,
@@ -17,6 +18,7 @@ from gradcheck.ops.composed import (
 )
 
 __all__ = [
+    "cutting",
     "elementary",
     "layout",
     "losses",
