@@ -88,7 +88,7 @@ def once(case: Case, verbs: Verbs = RIGHT, rng: Any = None) -> Run:
 def _runs(cases: Sequence[Case], verbs: Verbs = RIGHT, rng: Any = None) -> list[Run]:
     """One forward pass, and a backward pass for the cotangent of each case."""
     case = cases[0]
-    values = case.floats()
+    values = {name: np.asarray(v, dtype=np.float64) for name, v in case.inputs.items()}
     if rng is not None:
         values = {name: v * noise(rng, v.shape) for name, v in values.items()}
     leaves = leaves_of(case, values)

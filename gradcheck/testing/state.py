@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from types import FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -203,6 +203,9 @@ def _after(kept: Kept, forward: Function | None, backward: Function) -> Function
 
 def _takes_alone(backward: Function, cotangent: Sequence[Any], args: Sequence[Any]) -> bool:
     """Whether it is to be called as backward(cotangent); TypeError where it cannot be called."""
+    count = len(cotangent) + len(args)
+    if isinstance(backward, FunctionType) and _plainly(backward.__code__) == count:
+        return False
     try:
         signature = inspect.signature(backward, follow_wrapped=False)  # as it is called
     except (TypeError, ValueError):  # compiled: it says itself what it does not take
@@ -216,6 +219,13 @@ def _takes_alone(backward: Function, cotangent: Sequence[Any], args: Sequence[An
     raise TypeError(
         f"`{name}{signature}` does not take what it is called with: {name}({', '.join(given)})"
     )
+
+
+def _plainly(code: CodeType) -> int | None:
+    """How many positions a function takes, where it takes nothing else."""
+    more = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+    alone = not (code.co_kwonlyargcount or code.co_flags & more)
+    return code.co_argcount if alone else None
 
 
 def _binds(signature: inspect.Signature, given: Sequence[Any]) -> bool:

@@ -95,6 +95,8 @@ def _families(case: Case, kinks: Sequence[_Kink], least: float) -> list[Signed]:
 
     The signs are those with which they meet; moved so, they leave the branches equal.
     """
+    if len(kinks) < 2:
+        return []
     step = _step(case)
 
     @cache

@@ -33,6 +33,7 @@ from gradcheck.opinions.opinion import Array, Case, Direction, Opinion, contract
 
 LONG = 2**16 + 1  # no multiple of the sizes of arrays, so that rows of one differ
 FINE, NEAR, FAR = STEPS[:3].tolist()
+SHORT_OF = 1e3  # times what is enough: a difference off by 1e-4 wants shorter steps to tell more
 Seen = tuple[float, float]  # a slope and its bar
 Expected = Sequence[Seen]  # direction by direction
 
@@ -48,13 +49,13 @@ def drawn(case: Case, count: int) -> Array | None:
         return None
     rng = np.random.default_rng(case.seed)
     out = np.empty((count, size))
+    sizes = [(part, SPREAD * size_of(case.inputs[name])) for name, part in _places(case)]
     apart = LONG // count
     for number, start in enumerate(rng.integers(apart, size=count).tolist()):
         first = number * apart + start
-        whole = size <= LONG
-        out[number] = _draws()[first : first + size] if whole else rng.random(size) - 0.5
-    for name, part in _places(case):
-        out[:, part] *= SPREAD * size_of(case.inputs[name])
+        even = _draws()[first : first + size] if size <= LONG else rng.random(size) - 0.5
+        for part, width in sizes:
+            np.multiply(even[part], width, out=out[number, part])
     return out
 
 
@@ -176,10 +177,13 @@ def _slope(
 ) -> Seen | None:
     """The slope and its bar from four samples, or from a glance; None if that is not enough."""
     (slope, bar), near, far = expected, NEAR * length, FAR * length
-    left, right, left_far, right_far = f(-near), f(near), f(-far), f(far)
+    left, right = f(-near), f(near)
+    inner = (right - left) / (2 * near)
+    if not abs(inner - slope) <= SHORT_OF * enough + bar:
+        return None
+    left_far, right_far = f(-far), f(far)
     noise = HEARD * (EPS * max(abs(left), abs(right), abs(left_far), abs(right_far)) + TINY)
-    inner, outer = (right - left) / (2 * near), (right_far - left_far) / (2 * far)
-    value = inner + (inner - outer) / 3
+    value = inner + (inner - (right_far - left_far) / (2 * far)) / 3
     strayed = abs(value - slope)
     if not (strayed <= enough + bar and noise <= enough * near):
         return None

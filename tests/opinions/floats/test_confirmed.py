@@ -1,0 +1,94 @@
+"""Slopes that are expected: right ones are confirmed by few samples, wrong ones are not."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gradcheck.opinions.floats.confirmed import confirmed, drawn
+from gradcheck.verdict.directions import least_seen, slopes_of
+from gradcheck.verdict.sparing import DIRECTIONS, sparing_each
+from tests.support.cases import case
+
+N = 2_000
+RNG = np.random.default_rng(5)
+X, W = RNG.normal(size=N), RNG.normal(size=N)
+SINES = case(lambda x: np.sum(np.sin(W * x)), x=X)
+SLOPES = W * np.cos(W * X)
+
+
+def asked(question, gradient, seed=0):
+    """What the function says where this gradient is expected to be right."""
+    question = replace(question, seed=seed)
+    chosen = drawn(question, DIRECTIONS)
+    return confirmed([question], chosen, [slopes_of(gradient, 0 * gradient, chosen)])[0]
+
+
+def test_right_slopes_are_confirmed_by_balls_that_hold_them():
+    """The slopes along three directions, by calculus; no two directions are alike."""
+    for seed in range(50):
+        seen = asked(SINES, SLOPES, seed)
+        along = [direction.along["x"] for direction in seen.directions]
+        for direction, u in zip(seen.directions, along, strict=True):
+            assert direction.slope.contains(float(np.vdot(SLOPES, u)))
+            assert np.sqrt(np.mean(u**2)) == pytest.approx(np.sqrt(np.mean(X**2)), rel=0.1)
+        assert np.max(np.abs(np.corrcoef(along) - np.eye(DIRECTIONS))) < 0.15
+
+
+def test_a_wrong_entry_of_the_stated_size_is_not_confirmed():
+    """Expected with one entry off by what is stated to be seen all but once in a million times."""
+    seen = asked(SINES, SLOPES)
+    least = least_seen([seen])
+    missed = 0
+    for seed in range(300):
+        planted = SLOPES.copy()
+        planted[RNG.integers(N)] += least * RNG.choice([-1.0, 1.0])
+        seen = asked(SINES, planted, seed)
+        chosen = drawn(replace(SINES, seed=seed), DIRECTIONS)
+        given = slopes_of(planted, 0 * planted, chosen)
+        missed += seen is not None and all(
+            abs(float(direction.slope.mid()) - slope) <= float(direction.slope.rad()) + bar
+            for direction, (slope, bar) in zip(seen.directions, given, strict=True)
+        )
+    assert missed == 0
+
+
+BROKEN = {
+    "a kink whose slopes have the mean 0": lambda x: np.sum(np.abs(x)),
+    "a small kink": lambda x: np.sum(np.abs(x[:1])) * 1e-6,
+    "a jump": lambda x: np.sum(np.where(x > 0, 1e-9, 0.0)),
+    "a value apart": lambda x: np.sum(np.where(x == 0, 1e-9, 0.0)),
+    "no number": lambda x: np.sum(np.log(x)),
+    "noise": lambda x: 1e-3 * np.sum(np.sin(1e12 * x)),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_what_is_not_smooth_is_not_confirmed(kind):
+    """Not even where central differences meet the slope that is expected, as at a kink."""
+    x = np.zeros(20)
+    f = BROKEN[kind]
+    with np.errstate(all="ignore"):
+        assert asked(case(lambda x: np.sum(x) + f(x), x=x), np.ones(20)) is None
+    assert asked(case(np.sum, x=x), np.ones(20)) is not None
+
+
+def test_one_run_forward_serves_every_cotangent():
+    """One run by tensors and one that is disturbed; at most eight samples a direction."""
+    runs = []
+    w = np.random.default_rng(0).normal(size=(6, 5))
+
+    def f(x):
+        runs.append(type(x).__name__)
+        return np.tanh(w @ x)
+
+    x = np.random.default_rng(1).normal(size=(5, 30))
+    cotangents = np.random.default_rng(2).normal(size=(3, 6, 30))
+    question = case(f, x=x, cotangent=cotangents[0])
+    found = sparing_each([replace(question, cotangent=c) for c in cotangents], claimed=True)
+    assert runs.count("Tensor") == 2
+    assert runs.count("ndarray") <= 1 + 8 * DIRECTIONS
+    for c, verdict in zip(cotangents, found, strict=True):
+        assert verdict.verdict == "agree"
+        right = w.T @ (c * (1 - np.tanh(w @ x) ** 2))
+        np.testing.assert_allclose(verdict.parts["x"].gradient.value, right, rtol=1e-10, atol=1e-13)
