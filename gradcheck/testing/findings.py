@@ -1,7 +1,6 @@
 """What a check finds: every claim against the opinions, and what explains or mends a wrong one."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -15,6 +14,7 @@ from gradcheck.opinions.reverse import reverse
 from gradcheck.testing import source
 from gradcheck.testing.call import Call
 from gradcheck.testing.claims import EPSILON, Judged
+from gradcheck.testing.doubt import doubtful, left_open
 from gradcheck.testing.judging import Claim, judged_claim
 from gradcheck.testing.message import message
 from gradcheck.testing.repair import Repair, repaired
@@ -32,7 +32,6 @@ SPECIAL = (
     "moved by up to a tenth), where no entries are whole or alike"
 )
 STRANGE = "gradcheck's own: does it look at the type of its argument?"
-DOUBT = 16  # bars of differences of floats, of which one in a thousand does not hold
 MENDED = 1e-7  # of a part's largest entry: how near a repaired gradient is to the reference
 LESS = 1e-3  # of how far the claim strayed: what a repair may leave of it
 Mender = Callable[[Sequence[Verdict], Sequence["Claim"]], "Repair | None"]
@@ -76,8 +75,8 @@ def found(
         if not all(part.right for part in judged) and _in_passing(verdict):
             verdicts[k] = _with_care(case, verdict)
             judged = judged_claim(case, verdicts[k], claim, rtol)
-        if _doubtful(verdicts[k], judged):
-            doubt, judged = [_left_open(verdicts[k], judged)], ()
+        if doubtful(case, verdicts[k], judged):
+            doubt, judged = [left_open(verdicts[k], judged)], ()
             break
         if not all(part.right for part in judged):
             diagnoses = _diagnosed([case for _, case in asked], claims, judged)
@@ -103,26 +102,6 @@ def _verdicts(asked: Sequence[tuple[Call, Case]], claimed: bool) -> list[Verdict
         calls, cases = zip(*several, strict=True)
         found += sparing_each(cases, claimed, calls[0].in_floats())
     return found
-
-
-def _doubtful(verdict: Verdict, judged: Sequence[Judged]) -> bool:
-    """Whether a claim is off by no more than a few bars of floats that nothing else confirms."""
-    given = [opinion.name for opinion in verdict.opinions.values() if not opinion.abstains]
-    off = [each for part in judged for each in part.off]
-    if given != ["differences"] or not off or any(part.shape or part.together for part in judged):
-        return False
-    return all(abs(each.claimed - each.expected) <= DOUBT * each.error for each in off)
-
-
-def _left_open(verdict: Verdict, judged: Sequence[Judged]) -> Verdict:
-    """The verdict with the entry of the claim that is farthest off: neither right nor wrong."""
-    off = max((o for part in judged for o in part.off), key=lambda o: abs(o.claimed - o.expected))
-    place = f"{off.part}[{', '.join(map(str, off.index))}]" if off.index else off.part
-    words = (
-        f"{place} is claimed to be {off.claimed:.6g}; the differences say {off.expected:.6g} ± "
-        f"{off.error:.1g}: too far off to pass, too near to be called wrong"
-    )
-    return replace(verdict, verdict="undecided", notes=(words, *verdict.notes))
 
 
 def _otherwise(verdict: Verdict, point: Call) -> str:

@@ -92,8 +92,17 @@ def floats_alone(function):
     return compiled
 
 
-LEFT_OPEN = "discretised logistic", "one minus cosine", "angle of neighbours"
-"""Rows whose values carry more noise than some slope shows: no gradient can be established then."""
+LEFT_OPEN = (
+    "discretised logistic",
+    "one minus cosine",
+    "one minus cosine over x²",
+    "one minus sigmoid",
+    "angle of neighbours",
+)
+"""Rows whose values carry more noise than some slope shows: no gradient can be established then.
+
+These were met when all rows were run at ten seeds: 5 of 99. None of them may be accused.
+"""
 
 
 def judged_as_a_black_box(name, scale, seed):
