@@ -12,7 +12,7 @@ from gradcheck.testing.blind import beside, hidden
 from gradcheck.testing.call import Call, call, signed
 from gradcheck.testing.claims import RTOL
 from gradcheck.testing.findings import found, mender
-from gradcheck.testing.foreign import Foreign, foreign, in_its_floats
+from gradcheck.testing.foreign import PLAIN, Foreign, foreign, in_its_floats
 from gradcheck.testing.judging import Claim
 from gradcheck.testing.layout import laid_out, outputs
 from gradcheck.testing.purity import impure, not_linear, pulled
@@ -130,7 +130,8 @@ def _judged_theirs(theirs: Foreign, wrt: Any, seed: int, rtol: float) -> Result:
     """Their own gradient, judged as any backward pass."""
     places = theirs.wrt if wrt is None else wrt
     found = _vjp(theirs.forward, theirs.backward, theirs.args, places, seed=seed, rtol=rtol)
-    return replace(found, message=f"{found.message}\n  note: {theirs.note}")
+    told = [line for line in found.message.split("\n") if not line.endswith(PLAIN)]
+    return replace(found, message="\n".join([*told, f"  note: {theirs.note}"]))
 
 
 def _vjp(

@@ -21,6 +21,7 @@ from gradcheck.testing.layout import laid_out
 
 Function = Callable[..., Any]
 JAX = ("jax", "jaxlib")
+PLAIN = "takes plain numbers here"  # why the opinions abstain that need other numbers
 NOTE = "{what} checked in float64: its own gradient, by {name}, against differences of its values"
 
 
@@ -112,11 +113,17 @@ def _refusing(function: Function, name: str) -> Function:
     """The function of plain arrays only: its values are all that is known of it."""
 
     def plain(*args: Any) -> Any:
-        if not all(isinstance(a, np.ndarray | float | int | np.generic) for a in args):
-            raise TypeError(f"a function of {name} takes plain numbers here")
+        if any(map(_is_of_ours, args)):
+            raise TypeError(f"a function of {name} {PLAIN}")
         return function(*args)
 
     return plain
+
+
+def _is_of_ours(value: Any) -> bool:
+    """Whether it is a number that gradcheck follows through a program, or an array of such."""
+    mine = _home(value) == "gradcheck"
+    return mine or (isinstance(value, np.ndarray) and value.dtype.kind == "O")
 
 
 # -- PyTorch -------------------------------------------------------------------------------------
@@ -177,7 +184,22 @@ def _of_torch(function: Any, args: tuple[Any, ...]) -> Foreign:
     wrt = tuple(i for i, a in enumerate(every) if np.asarray(a).dtype.kind == "f")
     called = _refusing(forward, "PyTorch")
     called.labels = (*_labels(function, len(args)), *names)  # type: ignore[attr-defined]
+    if (owner := _owner(torch, function)) is not None:
+        backward.method = owner, "backward"  # type: ignore[attr-defined]  # what may be mended
     return Foreign(called, backward, every, wrt, _note(function, "PyTorch"))
+
+
+def _owner(torch: Any, function: Any) -> type | None:
+    """The `autograd.Function` whose `apply` it is, or the only one that its text names."""
+    if isinstance(owner := getattr(function, "__self__", None), type):
+        return owner
+    if not inspect.isfunction(function):
+        return None
+    closed = inspect.getclosurevars(function)
+    named = [*closed.globals.values(), *closed.nonlocals.values()]
+    base = torch.autograd.Function
+    found = [thing for thing in named if isinstance(thing, type) and issubclass(thing, base)]
+    return found[0] if len(found) == 1 else None
 
 
 def _unsummed(function: Any, values: Sequence[Any], seeds: Sequence[Any]) -> Sequence[Any]:

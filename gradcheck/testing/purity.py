@@ -9,6 +9,7 @@ from gradcheck.opinions.opinion import Array
 from gradcheck.testing.call import Call
 
 Backward = Callable[..., Any]  # of the arguments and a cotangent
+RANDOM = "seed it inside, or hand over what it draws; of a module, `.eval()` it first"
 LINEAR = 2.0**20  # units of rounding: what cancellation inside a linear map may cost
 
 
@@ -20,7 +21,7 @@ def impure(call: Call) -> list[str]:
     if _any_differs(args, call.args):
         return ["the function changes its arguments in place"]
     if _differs(first, again):
-        return ["the function gives another value when it is called again"]
+        return [f"the function gives another value when it is called again - {RANDOM}"]
     value = np.asarray(first) if isinstance(first, np.ndarray | float) else np.zeros(())
     if value.dtype.kind == "f" and not np.all(np.isfinite(value)):
         return [f"the function's value is not finite here: {value[~np.isfinite(value)][0]}"]

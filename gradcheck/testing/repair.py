@@ -68,7 +68,16 @@ def _kept(owner: type) -> list[str]:
 
 
 def _methods(backward: Function) -> Iterator[tuple[type, str, FunctionType]]:
-    """The methods of somebody's class that a lambda calls, and the class that has them."""
+    """The methods of somebody's class that a lambda calls, and the class that has them.
+
+    Or the one method that a function of ours is known to call.
+    """
+    if known := getattr(backward, "method", None):
+        owner, name = known
+        method = vars(owner).get(name)
+        if isinstance(plain := getattr(method, "__func__", method), FunctionType):
+            yield owner, name, plain
+        return
     if not isinstance(backward, FunctionType) or backward.__name__ != "<lambda>":
         return
     code, cells = backward.__code__, backward.__closure__ or ()
@@ -88,7 +97,7 @@ def _inside(
 
     def right_with(changed: Function) -> bool:
         method = vars(owner)[name]
-        setattr(owner, name, changed)
+        setattr(owner, name, type(method)(changed) if type(method) is staticmethod else changed)
         try:
             return right(backward)
         finally:
@@ -219,7 +228,7 @@ def _edits(
 def _words(function: FunctionType, value: Sequence[str]) -> Words:
     """The names of a backward pass, its short calls, and short parts of the value."""
     code = function.__code__
-    own = [n for n in code.co_varnames if n not in ("self", "cls")]
+    own = [n for n in code.co_varnames if n not in ("self", "cls", "ctx")]
     named = (*own, *code.co_freevars)
     return Words(own[0] if own else "", named, (*_said(function, (ast.Call,)), *value))
 

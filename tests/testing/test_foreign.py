@@ -64,6 +64,47 @@ def test_a_function_with_a_backward_of_its_own(torch):
             check(Wrong.apply, x)
 
 
+def test_a_slip_is_found_in_the_text_of_a_backward(torch):
+    """Swish, whose slope is s + x s (1 - s): Ramachandran, Zoph, Le, Searching for Activations."""
+
+    class Swish(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * torch.sigmoid(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            s = torch.sigmoid(x)
+            return g * (s + x * s * (1 + s))
+
+    x, given = torch.tensor(X), vars(Swish)["backward"]
+    for function in (Swish.apply, lambda x: Swish.apply(x).sum()):
+        with pytest.raises(GradientError) as raised:
+            assert_gradient(function, x)
+        said = str(raised.value)
+        assert "sign-error" in said.split("\n", maxsplit=1)[0]
+        assert "with `x * s * (1 - s)` for `x * s * (1 + s)` every gradient is right" in said
+        assert "abstain" not in said  # that PyTorch takes no other numbers is in the note
+        assert vars(Swish)["backward"] is given
+
+
+def test_arguments_that_are_no_arrays_are_handed_on(torch):
+    """The shape that a norm is over, a text, nothing."""
+    assert assert_gradient(torch.nn.functional.layer_norm, torch.tensor(X), (3,))
+    gelu = torch.nn.functional.gelu
+    assert assert_gradient(lambda x, how: gelu(x, approximate=how), torch.tensor(X), "tanh")
+
+
+def test_dropout_is_told_how_to_be_still(torch):
+    """A module that draws is no function."""
+    net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Dropout(0.5))
+    with pytest.raises(GradientError, match=r"\.eval\(\)"):
+        assert_gradient(net, torch.tensor(X))
+    assert assert_gradient(net.eval(), torch.tensor(X))
+
+
 def test_what_gradcheck_of_torch_misses(torch):
     """A wrong gradient a millionth in size, which an absolute tolerance of 1e-5 swallows."""
 
