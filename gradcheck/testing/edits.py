@@ -62,7 +62,7 @@ def of_whole(node: ast.expr, words: Words) -> Iterator[Edit]:
                      f"_ * (1 - {other}**2)", f"_ * ({other} > 0)"):  # fmt: skip
             yield Edit(dropped, node, _with(node, text))
         yield Edit("denominator-not-squared", node, _with(node, f"_ / {other}"))
-        for sign in "+-":
+        for sign in "+" if ast.unparse(node) == other else "+-":  # less itself is nothing
             yield Edit("path-dropped", node, _with(node, f"_ {sign} {other}"))
         for axis in ("-1", "0"):
             inner = f"_ - {other} * (_).sum({axis}, keepdims=True)"
@@ -167,6 +167,7 @@ def _call(node: ast.Call, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
     if name in ("mean", "sum"):
         other = "sum" if name == "mean" else "mean"
         yield ("mean-for-sum" if name == "mean" else "sum-for-mean"), _renamed(node, other)
+        yield from _weighed(node, words)
     for pair in FUNCTIONS:
         if name in pair:
             yield "function-misread", _renamed(node, pair[1 - pair.index(name)])
@@ -180,6 +181,21 @@ def _call(node: ast.Call, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
     inner = _inside(node)
     if inner is not None:
         yield "function-too-many", inner
+
+
+def _weighed(node: ast.Call, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+    """A factor that what is added up lacks: `(g * y).sum()` for `g.sum()`."""
+    inner = _inside(node)
+    if inner is None:
+        return
+    for other in words.names:
+        product = ast.BinOp(inner, ast.Mult(), ast.Name(other, ast.Load()))
+        if isinstance(node.func, ast.Attribute) and node.func.value is inner:
+            func = ast.Attribute(product, node.func.attr, ast.Load())
+            yield "chain-factor-dropped", ast.Call(func, node.args, node.keywords)
+        else:
+            args = [product, *node.args[1:]]
+            yield "chain-factor-dropped", ast.Call(node.func, args, node.keywords)
 
 
 def _inside(node: ast.Call) -> ast.expr | None:
