@@ -90,6 +90,30 @@ def test_a_slip_is_found_in_the_text_of_a_backward(torch):
         assert vars(Swish)["backward"] is given
 
 
+def test_a_slip_is_found_where_slopes_are_known_along_directions_alone(torch):
+    """More than sixteen entries: the factor that a mean in layer norm's backward lacks.
+
+    Ba, Kiros, Hinton, Layer Normalization (2016).
+    """
+
+    class Norm(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            inv = (x.var(-1, unbiased=False, keepdim=True) + 1e-5).rsqrt()
+            hat = (x - x.mean(-1, keepdim=True)) * inv
+            ctx.save_for_backward(hat, inv)
+            return hat
+
+        @staticmethod
+        def backward(ctx, g):
+            hat, inv = ctx.saved_tensors
+            return inv * (g - g.mean(-1, keepdim=True) - hat * g.mean(-1, keepdim=True))
+
+    x = torch.tensor(np.random.default_rng(2).normal(size=(4, 6)))
+    with pytest.raises(GradientError, match=r"with `hat \* \(g \* hat\)\.mean\(-1, "):
+        assert_vjp(Norm.apply, x)
+
+
 def test_arguments_that_are_no_arrays_are_handed_on(torch):
     """The shape that a norm is over, a text, nothing."""
     assert assert_gradient(torch.nn.functional.layer_norm, torch.tensor(X), (3,))
