@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.closed_forms.index import (
+    RECIPROCAL,
     Applied,
     Axes,
     Factor,
@@ -143,18 +144,18 @@ def times(value: int | Fraction, part: Sum) -> Sum:
 def reciprocal(part: Sum) -> Sum:
     """One over an expression; of a product, factor by factor."""
     if len(part.products) != 1 or not part.products[0].number or not is_free(part):
-        return apply("1/u0", (part,), ("-1/u0**2",), part.axes)
+        return apply(RECIPROCAL, (part,), ("-1/u0**2",), part.axes)
     (plain,) = part.products
     sizes = tuple((size, -power) for size, power in plain.sizes)
     if len(plain.factors) == 1 and plain.number == 1 and not sizes:
-        return apply("1/u0", (part,), ("-1/u0**2",), part.axes)
+        return apply(RECIPROCAL, (part,), ("-1/u0**2",), part.axes)
     below = (_one_over(factor) for factor in plain.factors)
     return Sum((Product(1 / plain.number, sizes, tuple(below)),), part.axes)
 
 
 def _one_over(factor: Factor) -> Factor:
     axes = tuple(dict.fromkeys(a for a in factor.axes if a is not None))
-    return Applied("1/u0", (Sum((Product(factors=(factor,)),), axes),), ("-1/u0**2",))
+    return Applied(RECIPROCAL, (Sum((Product(factors=(factor,)),), axes),), ("-1/u0**2",))
 
 
 # -- sums ----------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from gradcheck.closed_forms.index import (
+    RECIPROCAL,
     Applied,
     Axes,
     Axis,
@@ -25,7 +26,7 @@ from gradcheck.closed_forms.index import (
     multiplied,
 )
 from gradcheck.closed_forms.meetings import Met, by_name, text_of
-from gradcheck.closed_forms.picking import RECIPROCAL, alone, is_row
+from gradcheck.closed_forms.picking import alone, is_row
 from gradcheck.closed_forms.simplify import canonical, raised, simplified, with_parts
 
 TWO = 2

@@ -9,8 +9,7 @@ from dataclasses import replace
 
 from gradcheck.closed_forms.definitions import apply, times
 from gradcheck.closed_forms.derive import inlined
-from gradcheck.closed_forms.index import Applied, Factor, Named, Product, Sum
-from gradcheck.closed_forms.picking import RECIPROCAL
+from gradcheck.closed_forms.index import RECIPROCAL, Applied, Factor, Named, Product, Sum
 from gradcheck.closed_forms.simplify import canonical
 from gradcheck.closed_forms.slopes import slopes
 from gradcheck.closed_forms.steps import Step
@@ -67,8 +66,9 @@ def _power(factor: Factor, known: Mapping[str, Step]) -> Sum | None:
         if product is None or product.factors == (factor,) or len(product.factors) != 1:
             return None
         (factor,) = product.factors
-    is_power = isinstance(factor, Applied) and factor.text == EXPONENTIAL
-    return factor.parts[0] if is_power and isinstance(factor, Applied) else None
+    if not isinstance(factor, Applied) or factor.text != EXPONENTIAL:
+        return None
+    return factor.parts[0]
 
 
 def _equal(a: Sum, b: Sum, known: Mapping[str, Step]) -> bool:

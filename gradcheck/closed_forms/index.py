@@ -24,6 +24,7 @@ class Index:
 
 Axis = Index | None
 Axes = tuple[Axis, ...]
+RECIPROCAL = "1/u0"  # the text of what stands below the line
 Sizes = tuple[tuple[str, int], ...]  # the text of a size (`X.shape[0]`), and its power
 Where = Mapping[Index, Axis]
 

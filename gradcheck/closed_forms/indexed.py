@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.closed_forms.index import (
+    RECIPROCAL,
     Applied,
     Axes,
     Called,
@@ -115,7 +116,7 @@ class Writer:
 
 def _is_below(factor: Factor) -> bool:
     """Whether a factor is one over something that is not summed over."""
-    return isinstance(factor, Applied) and factor.text == "1/u0" and not factor.axes
+    return isinstance(factor, Applied) and factor.text == RECIPROCAL and not factor.axes
 
 
 def _shown(tree: ast.expr) -> str:

@@ -6,15 +6,14 @@ gradient of `-log(s[k])` through a softmax s is `s - eye(n)[k]`.
 
 from collections.abc import Iterator, Sequence
 
-from gradcheck.closed_forms.index import Applied, Called, Factor, Index, Product, Sum
-
-RECIPROCAL = "1/u0"
+from gradcheck.closed_forms.index import RECIPROCAL, Applied, Called, Factor, Index, Product, Sum
 
 
 def is_row(factor: Factor) -> bool:
     """Whether it is one row of an identity, or several: ones at a place of the last axis."""
-    picks = isinstance(factor, Called) and factor.text.startswith("eye(")
-    return picks and isinstance(factor, Called) and factor.text.endswith("]")
+    if not isinstance(factor, Called):
+        return False
+    return factor.text.startswith("eye(") and factor.text.endswith("]")
 
 
 def quotients(factors: Sequence[Factor]) -> Iterator[tuple[Factor, list[Factor]]]:

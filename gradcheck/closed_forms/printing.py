@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import reduce
 
 from gradcheck.closed_forms.index import (
+    RECIPROCAL,
     Applied,
     Axes,
     Called,
@@ -285,8 +286,8 @@ def _absolute(product: Product) -> Product:
 
 def _split(factors: Sequence[Factor]) -> tuple[list[Factor], list[Sum]]:
     """What stands above the line, and what below."""
-    above = [f for f in factors if not (isinstance(f, Applied) and f.text == "1/u0")]
-    below = [f.parts[0] for f in factors if isinstance(f, Applied) and f.text == "1/u0"]
+    above = [f for f in factors if not (isinstance(f, Applied) and f.text == RECIPROCAL)]
+    below = [f.parts[0] for f in factors if isinstance(f, Applied) and f.text == RECIPROCAL]
     return above, below
 
 

@@ -8,6 +8,7 @@ from itertools import product as pairs
 
 from gradcheck.closed_forms.definitions import reciprocal
 from gradcheck.closed_forms.index import (
+    RECIPROCAL,
     Applied,
     Axes,
     Axis,
@@ -20,7 +21,7 @@ from gradcheck.closed_forms.index import (
     added,
     is_free,
 )
-from gradcheck.closed_forms.picking import RECIPROCAL, quotients
+from gradcheck.closed_forms.picking import quotients
 
 MOST = 24  # products that an expansion may have
 

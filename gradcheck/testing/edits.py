@@ -13,6 +13,9 @@ FUNCTIONS = (("sin", "cos"), ("sinh", "cosh"), ("maximum", "minimum"), ("max", "
 COMPARISONS: tuple[type[ast.cmpop], ...] = (ast.Gt, ast.GtE, ast.Lt, ast.LtE, ast.Eq, ast.NotEq)
 
 
+MODULES = frozenset({"np", "numpy", "math", "torch", "jnp", "anp"})  # as programs name them
+
+
 @dataclass(frozen=True)
 class Edit:
     """A mistake's name, what stood there, and what is to stand there (None: nothing)."""
@@ -201,7 +204,7 @@ def _weighed(node: ast.Call, words: Words) -> Iterator[tuple[str, ast.AST | None
 def _inside(node: ast.Call) -> ast.expr | None:
     """What a call is made on: its only argument, or the object of a method."""
     module = isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name)
-    if module and node.func.value.id in ("np", "numpy", "math"):  # type: ignore[attr-defined]
+    if module and node.func.value.id in MODULES:  # type: ignore[attr-defined]
         return node.args[0] if node.args else None
     return node.func.value if isinstance(node.func, ast.Attribute) else None
 

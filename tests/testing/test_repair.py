@@ -173,3 +173,20 @@ def test_the_method_that_a_lambda_calls_is_mended(kind, mended):
         assert_vjp(layer.forward, lambda c, x: layer.backward(c), np.array([[0.5, -1.5, 2.0]]))
     assert f"with `{mended}` for" in str(caught.value)
     assert kind.backward is method
+
+
+def test_a_factor_that_a_sum_lacks_is_put_inside_of_it():
+    """The softmax's backward is y (g - sum(g y))."""
+
+    def softmax(x):
+        e = np.exp(x - np.max(x, axis=-1, keepdims=True))
+        return e / np.sum(e, axis=-1, keepdims=True)
+
+    def backward(g, x):
+        y = softmax(x)
+        return y * (g - np.sum(g, axis=-1, keepdims=True))
+
+    with pytest.raises(
+        GradientError, match=r"with `np\.sum\(g \* y, axis=-1, keepdims=True\)` for"
+    ):
+        assert_vjp(softmax, backward, np.random.default_rng(0).normal(size=(3, 4)))
