@@ -15,7 +15,7 @@ STOPPED = 130  # as a shell says of what SIGINT ended
 
 
 class Ears:
-    """What hears SIGINT and knows that it did; when the command is `over`, it only knows."""
+    """What hears SIGINT, and knows that it did."""
 
     interrupted = False
     over = False
@@ -31,12 +31,14 @@ class Ears:
             raise KeyboardInterrupt
 
     def close(self) -> None:
-        """The command is over; a process that was interrupted ends here and now.
+        """The command is over, deaf to what comes now; one that was interrupted ends at once.
 
-        Python itself would end by the signal after an interrupted `exec` (of a dataclass, say), and
-        print a traceback for one that comes while it waits for its threads.
+        Python itself would end by the signal after an interrupted `exec` (of a dataclass, say), or
+        while it takes itself apart.
         """
         self.over = True
+        if signal.getsignal(signal.SIGINT) is self:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
         if self.interrupted:
             with suppress(OSError, ValueError):
                 sys.stdout.flush()
