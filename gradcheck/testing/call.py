@@ -80,8 +80,12 @@ class Call:
 
     def grain(self, *more: Any) -> float:
         """The unit of rounding of the coarsest floats among the arguments and `more`."""
+        return float(self.coarsest(*more).eps)
+
+    def coarsest(self, *more: Any) -> np.finfo[Any]:
+        """What is known of the coarsest floats among the arguments and `more`."""
         kinds = [np.asarray(a).dtype for a in (*self.args, *more) if _is_float(a)]
-        return max((float(np.finfo(kind).eps) for kind in kinds), default=np.finfo(float).eps)
+        return max(map(np.finfo, kinds), key=lambda kind: kind.eps, default=np.finfo(float))
 
     def case(self, seed: int, cotangent: Array | None = None) -> Case:
         """The question for the three opinions; the other arguments stay what they are."""

@@ -159,10 +159,11 @@ def _close(claim: Array, reference: Estimate, rtol: float, grain: Grain) -> bool
 
 
 def _widest(verdict: Verdict, name: str, reference: Estimate, rtol: float, grain: Grain) -> float:
-    """The widest tolerance of any entry."""
+    """The widest tolerance of any entry, and what the reference leaves open."""
     made_of = _sources(verdict, name, reference, grain)
     values, noise, moves = (np.max(each, initial=0.0) for each in made_of)
-    return float(_tolerance(values, noise, moves, rtol, grain))
+    left = np.max(_finite(reference.error), initial=0.0)
+    return float(_tolerance(values, noise, moves, rtol, grain) + left)
 
 
 def _bars(verdict: Verdict, name: str, reference: Estimate, rtol: float, grain: Grain) -> Array:

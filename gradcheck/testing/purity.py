@@ -80,7 +80,8 @@ def pulled(
 def not_linear(backward: Backward, call: Call, c: Array, once: Mapping[str, Any]) -> list[str]:
     """A VJP is linear in the cotangent: zero in, zero out; minus twice in, minus twice out.
 
-    `once` is what backward gave for the cotangent `c`.
+    `once` is what backward gave for the cotangent `c`. Below the smallest normal number floats lose
+    their digits, and say nothing of it.
     """
 
     def at(cotangent: Array) -> dict[str, Any]:
@@ -94,7 +95,8 @@ def not_linear(backward: Backward, call: Call, c: Array, once: Mapping[str, Any]
             continue
         off = np.abs(np.nan_to_num(twice[name] + 2.0 * g))
         level = np.max(np.abs(np.nan_to_num(g)), initial=0.0)
-        if np.any(off > LINEAR * call.grain(g) * level):
+        kind = call.coarsest(g)
+        if np.any(off > LINEAR * float(kind.eps) * level + float(kind.smallest_normal)):
             return [f"backward is not linear in the cotangent (argument {name})"]
     return []
 

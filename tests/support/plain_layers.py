@@ -61,7 +61,7 @@ def mlp(x, w1, b1, w2, b2):
     return h @ w2 + b2
 
 
-def mlp_back(g, x, w1, b1, w2, b2):
+def mlp_back(g, x, w1, b1, w2, b2):  # noqa: PLR0917 - a layer's weights
     z = x @ w1 + b1
     h = np.maximum(0, z)
     dw2 = h.T @ g
@@ -410,7 +410,7 @@ def rnn(xs, h0, wx, wh, b):
     return np.stack(out)
 
 
-def rnn_back(g, xs, h0, wx, wh, b):
+def rnn_back(g, xs, h0, wx, wh, b):  # noqa: PLR0917 - a layer's weights
     hs = [h0]
     for x in xs:
         hs.append(np.tanh(x @ wx + hs[-1] @ wh + b))
@@ -430,13 +430,13 @@ def rnn_back(g, xs, h0, wx, wh, b):
 layer("rnn", first_scaled((3, 2, 2), (2, 3), (2, 3), (3, 3), 3))((rnn, rnn_back))
 
 
-def lstm(x, h, c, w, u, b):
+def lstm(x, h, c, w, u, b):  # noqa: PLR0917 - a layer's weights
     i, f, o, a = np.split(x @ w + h @ u + b, 4, axis=1)
     c = sigmoid(f) * c + sigmoid(i) * np.tanh(a)
     return sigmoid(o) * np.tanh(c)
 
 
-def lstm_back(g, x, h, c, w, u, b):
+def lstm_back(g, x, h, c, w, u, b):  # noqa: PLR0917 - a layer's weights
     i, f, o, a = np.split(x @ w + h @ u + b, 4, axis=1)
     i, f, o, a = sigmoid(i), sigmoid(f), sigmoid(o), np.tanh(a)
     tc = np.tanh(f * c + i * a)
