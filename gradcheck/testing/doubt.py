@@ -14,7 +14,7 @@ from gradcheck.opinions.floats.entries import looked_at
 from gradcheck.opinions.opinion import Case, Estimate, estimate
 from gradcheck.testing.claims import Judged
 from gradcheck.verdict.consult import Verdict
-from gradcheck.verdict.entries import TIGHT, largest
+from gradcheck.verdict.entries import TIGHT
 
 TURNS = 5
 KEPT = 3  # of them: all three have to miss, once in 10^9; two that rounding spoils may be dropped
@@ -38,7 +38,7 @@ def lone(verdict: Verdict) -> bool:
 def level(verdict: Verdict) -> float:
     """The largest slope that is known."""
     known = [part.gradient for part in verdict.parts.values() if part.gradient is not None]
-    return max((largest(each) for each in known), default=0.0)
+    return max((each.largest for each in known), default=0.0)
 
 
 def open_to(verdict: Verdict, claimed: Mapping[str, Any]) -> list[Place]:

@@ -23,7 +23,7 @@ def impure(call: Call) -> list[str]:
     if _differs(first, again):
         return [f"the function gives another value when it is called again - {RANDOM}"]
     value = np.asarray(first) if isinstance(first, np.ndarray | float) else np.zeros(())
-    if value.dtype.kind == "f" and not np.all(np.isfinite(value)):
+    if value.dtype.kind == "f" and not np.isfinite(value).all():
         return [f"the function's value is not finite here: {value[~np.isfinite(value)][0]}"]
     return []
 
@@ -95,10 +95,15 @@ def not_linear(backward: Backward, call: Call, c: Array, once: Mapping[str, Any]
             continue
         off = np.abs(np.nan_to_num(twice[name] + 2.0 * g))
         level = np.max(np.abs(np.nan_to_num(g)), initial=0.0)
-        kind = call.coarsest(g)
-        if np.any(off > LINEAR * float(kind.eps) * level + float(kind.smallest_normal)):
+        if np.any(off > LINEAR * call.grain(g) * level + _smallest(g)):
             return [f"backward is not linear in the cotangent (argument {name})"]
     return []
+
+
+def _smallest(g: Any) -> float:
+    """The smallest normal number of an array's kind of float."""
+    kind = np.asarray(g).dtype
+    return float(np.finfo(kind if kind.kind == "f" else np.float64).tiny)
 
 
 def _any_differs(some: Any, others: Any) -> bool:
@@ -107,6 +112,8 @@ def _any_differs(some: Any, others: Any) -> bool:
 
 def _differs(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray | float) and isinstance(b, np.ndarray | float):
+        if isinstance(a, float) and isinstance(b, float):
+            return not (a == b or (np.isnan(a) and np.isnan(b)))
         floats = np.asarray(a).dtype.kind == "f"
         return not (np.array_equal(a, b) or (floats and np.array_equal(a, b, equal_nan=True)))
     return False
