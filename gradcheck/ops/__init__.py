@@ -23,16 +23,14 @@ from gradcheck.ops import (
     statistics,
     trigonometric,
 )
+from gradcheck.ops.formula import BY_COMPOUND, COMPOUNDS, everything
 from gradcheck.ops.row import (
-    BY_COMPOUND,
     BY_FUNCTION,
     BY_SPELLING,
-    COMPOUNDS,
     TABLE,
     Composed,
     Example,
     Op,
-    everything,
 )
 
 __all__ = [

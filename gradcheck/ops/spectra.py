@@ -14,8 +14,15 @@ import numpy as np
 from flint import acb_mat, arb, arb_mat
 
 from gradcheck.ops.decompositions import Matrix, stacked, symmetric
+from gradcheck.ops.formula import compound
 from gradcheck.ops.matrices import of_matrices
-from gradcheck.ops.row import ABSTAINS, Composed, Example, Op, compound, factoring
+from gradcheck.ops.row import (
+    ABSTAINS,
+    Composed,
+    Example,
+    Op,
+    factoring,
+)
 
 STEP = 1
 """Steps of an elimination that flint's iteration for eigenvalues costs as much as, about."""
