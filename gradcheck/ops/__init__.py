@@ -20,6 +20,7 @@ from gradcheck.ops import (
     shapes,
     special,
     spectra,
+    squares,
     statistics,
     trigonometric,
 )
@@ -62,6 +63,7 @@ __all__ = [
     "shapes",
     "special",
     "spectra",
+    "squares",
     "statistics",
     "trigonometric",
 ]
