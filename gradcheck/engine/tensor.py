@@ -101,7 +101,7 @@ class Tensor(Convertible, Hooked):
             raise TypeError(advice.unknown(function))
         operands, params = row.normal(args, kwargs)
         if handler_of(operands) is None:  # NumPy came here for a parameter: it would come for ever
-            raise TypeError(doors.PLAIN_PARAMETER.format(name=row.name))
+            raise TypeError(advice.PLAIN_PARAMETER.format(name=row.name))
         return apply(row, operands, params)
 
     @staticmethod
