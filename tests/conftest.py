@@ -4,6 +4,7 @@ import os
 import re
 import sys
 from collections import Counter
+from collections.abc import Callable
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
@@ -16,6 +17,18 @@ from tests.support.sweeping import cases
 TESTS = Path(__file__).parent
 ENGINE = TESTS.parent / "gradcheck" / "engine"
 COMPARING = re.compile(r"""importorskip\("torch"\)|from tests\.support\.(oracle|torch_ops) """)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Callable[..., str]:
+    """Write a text into a file and give its path."""
+
+    def write(text: str, name: str = "set.yaml") -> str:
+        path = tmp_path / name
+        path.write_text(text)
+        return str(path)
+
+    return write
 
 
 def pytest_sessionstart() -> None:
