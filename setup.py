@@ -60,7 +60,7 @@ def reader() -> list[object]:
     paths = [f"{ANSWERS}/{name}.py" for name in READER.split()]
     paths += [f"{GRADING}/{name}.py" for name in JUDGE.split()]
     try:
-        return list(mypycify([*CHECKS, *paths], group_name=LIBRARY))
+        return list(mypycify([*CHECKS, *paths], group_name=LIBRARY, opt_level="1", debug_level="0"))
     except SystemExit as error:
         print(f"answers are read by plain Python, more slowly: {error}")
         return []

@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from collections import Counter
 from importlib.util import find_spec
 from itertools import groupby
@@ -22,10 +23,11 @@ COMPARING = re.compile(r"""importorskip\("torch"\)|from tests\.support\.(oracle|
 def pytest_sessionstart() -> None:
     """Python takes a compiled module before its source, however old it is: refuse to test that.
 
-    Where Python was told to write no bytecode, each command that a test starts would compile the
-    whole package again.
+    Where Python was told to write no bytecode, each process of the tests, and each command that one
+    starts, would compile the whole package again.
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     library = next((PACKAGE / "answers").glob(TOGETHER), None)
     for compiled in (*PACKAGE.rglob("*.so"), *PACKAGE.rglob("*.pyd")):
         source = compiled.parent / f"{compiled.name.split('.')[0]}.py"

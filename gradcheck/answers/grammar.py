@@ -157,6 +157,11 @@ def _binary(p: Cursor, left: ast.expr, start: int, op: ast.operator) -> ast.expr
         product = _matrix_product(p, left, right, start)
         if product is not None:
             return product
+    if sign.text == "*" and not dotted and p.signed and not number(left) and not number(right):
+        product = _matrix_product(p, left, right, start)
+        if product is not None:
+            p.note("beside such a transpose * is read as a matrix product")
+            return product
     return p.node(ast.BinOp(p.operand(left), op, right), start)
 
 

@@ -1,5 +1,6 @@
 """What an opinion is: a value and a gradient, each with an error bar, or an abstention."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -97,10 +98,18 @@ class Estimate:
     """
 
     def __init__(
-        self, balls: Array | None = None, floats: tuple[Array, Array] | None = None
+        self,
+        balls: Array | None = None,
+        floats: tuple[Array, Array] | None = None,
+        known: bool = False,
     ) -> None:
-        """From an object array of balls, or from floats and their error bars."""
+        """From an object array of balls, or from floats and their error bars.
+
+        `known` says of floats that they and their bars are all finite.
+        """
         self._balls, self._floats = balls, floats
+        if known and floats is not None:
+            self.__dict__.update(value=floats[0], error=floats[1], finite=True)
 
     @cached_property
     def balls(self) -> Array:
@@ -131,14 +140,35 @@ class Estimate:
         """The shape of the array."""
         return self.balls.shape if self._floats is None else np.shape(self._floats[0])
 
-    @property
+    @cached_property
     def finite(self) -> bool:
         """Whether every ball holds a number."""
         return bool(np.all(np.isfinite(self.value) & np.isfinite(self.error)))
 
+    @cached_property
+    def largest(self) -> float:
+        """The largest size of a number; 0 where there is none."""
+        return size_of_largest(self.value)
+
+    @cached_property
+    def widest(self) -> float:
+        """The widest error bar; 0 where there is none."""
+        return float(self.error.max(initial=0.0))
+
     def _read(self, read: Callable[[arb], float]) -> Array:
         flat = [read(ball) for ball in self.balls.flat]
         return np.array(flat, dtype=np.float64).reshape(self.balls.shape)
+
+
+def size_of_largest(values: Array) -> float:
+    """The largest finite size of an array's entries; 0 where there is none."""
+    if values.ndim == 0 and values.dtype.kind == "f":
+        found = abs(float(values))
+        return found if math.isfinite(found) else 0.0
+    found = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    if math.isfinite(found) or not (values.size and values.dtype.kind == "f"):
+        return found
+    return float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values)))
 
 
 def _where_finite(known: Array, given: Array, otherwise: float) -> Array:
@@ -158,6 +188,11 @@ def estimate(values: Any, errors: Any = None) -> Estimate:
 
 def _joined(values: Array, bars: Array) -> Array:
     """Balls around values, wider by the bars."""
+    if values.dtype.kind == "f":
+        row = np.empty(values.size, dtype=object)
+        pairs = zip(values.ravel().tolist(), bars.ravel().tolist(), strict=True)
+        row[:] = [arb(value, bar) for value, bar in pairs]
+        return row.reshape(values.shape)
     out = np.empty(values.shape, dtype=object)
     for index in np.ndindex(out.shape):
         ball = exact(values[index])

@@ -6,8 +6,10 @@ round, but what they moved is added up later: that is why the first cotangent is
 scalar's cotangent is exactly 1.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from gradcheck.engine.conversions import TAKEN
 from gradcheck.engine.recording import watched
 from gradcheck.engine.tape import Node, Step
 from gradcheck.engine.tensor import Tensor, bare
-from gradcheck.opinions.opinion import Array, Case, NotScalar, Opinion, estimate, reason
+from gradcheck.opinions.opinion import Array, Case, Estimate, NotScalar, Opinion, reason
 from gradcheck.opinions.rounding import EPSILON, SAMPLES, noise, spread
 from gradcheck.opinions.rows import by_rows, stacked
 from gradcheck.opinions.tape import gradients_at, leaves_of, seed_of
@@ -45,18 +47,17 @@ def reverse_each(cases: Sequence[Case], samples: int) -> list[Opinion]:
         with np.errstate(all="ignore"):
             before = TAKEN[0]
             found = _runs(cases)
-            taken = TAKEN[0] > before
-            rng = np.random.default_rng(cases[0].seed)
+            method = LEAVES_THE_TAPE if TAKEN[0] > before else ""
+            rng = Random(cases[0].seed)
             disturbed = [_disturbed(cases, rng) for _ in range(samples)]
+            return [
+                _opinion(method, *run, others)
+                for run, others in zip(found, zip(*disturbed, strict=True), strict=True)
+            ]
     except NotScalar:
         raise
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
         return [Opinion("reverse", abstains=reason(error))] * len(cases)
-    method = LEAVES_THE_TAPE if taken else ""
-    return [
-        _opinion(method, *run, others)
-        for run, others in zip(found, zip(*disturbed, strict=True), strict=True)
-    ]
 
 
 def _opinion(
@@ -66,10 +67,9 @@ def _opinion(
     return Opinion(
         "reverse",
         method=method,
-        value=estimate(value, _bar(value, [run[0] for run in others])),
+        value=_barred(value, [run[0] for run in others]),
         gradients={
-            name: estimate(g, _bar(g, [run[1][name] for run in others]))
-            for name, g in gradients.items()
+            name: _barred(g, [run[1][name] for run in others]) for name, g in gradients.items()
         },
     )
 
@@ -122,7 +122,7 @@ def _disturbed(cases: Sequence[Case], rng: Any) -> list[Run]:
 
     def noisy_pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
         piece = pull(node, i, g, y, operands)
-        return piece * noise(rng, np.shape(piece)) if node.op.rounds else piece
+        return piece * noise(rng, piece.shape) if node.op.rounds else piece
 
     def noisy_seed(root: Step, g: Any) -> Any:
         return g if alone else g * noise(rng, np.shape(g))
@@ -135,17 +135,21 @@ def _disturbed(cases: Sequence[Case], rng: Any) -> list[Run]:
         return _runs(cases, verbs)  # a disturbed exponent of a negative number gives no number
 
 
-def _bar(value: Array, runs: Sequence[Array]) -> Array:
-    """The spread of the disturbed runs and the value's own rounding; infinite if none is told.
+def _barred(value: Array, runs: Sequence[Array]) -> Estimate:
+    """Numbers and bars: the spread of the disturbed runs, and the value's own rounding.
 
     Where rounding moves more than a thousandth of the number, few samples say little of how far it
-    can go.
+    can go. Where no run tells anything the bar is infinite.
     """
-    with np.errstate(all="ignore"):
-        size = np.abs(value)
-        bar = spread(value, runs) + 2 * EPSILON * size
-        wide = bar > LINEAR * size
-        if np.any(wide):
-            bar = np.where(wide, HUMBLE * bar, bar)
-    finite = np.isfinite(bar)
-    return bar if np.all(finite) else np.where(finite, bar, np.inf)
+    bar, size = spread(value, runs), np.abs(value)
+    own = np.asarray(2 * EPSILON * size)
+    np.add(bar, own, out=bar)
+    wide = bar > np.multiply(size, LINEAR, out=own)
+    if wide.any():
+        bar = np.where(wide, HUMBLE * bar, bar)
+    known = math.isfinite(bar.max(initial=0.0))
+    return Estimate(floats=(value, bar if known else _finite_or_infinite(bar)), known=known)
+
+
+def _finite_or_infinite(bar: Array) -> Array:
+    return np.asarray(np.where(np.isfinite(bar), bar, np.inf))

@@ -9,6 +9,7 @@ a coarser grid than its own value's, may not answer to a single one.
 import math
 from collections.abc import Sequence
 from functools import cache
+from random import Random
 
 import numpy as np
 
@@ -22,7 +23,9 @@ SAFETY = 1.5
 """Chosen together so that the bars covered the truth in every sweep of this repository's tests."""
 
 
-def noise(rng: np.random.Generator, shape: tuple[int, ...], unit: float = EPSILON) -> Array:
+def noise(
+    rng: np.random.Generator | Random, shape: tuple[int, ...], unit: float = EPSILON
+) -> Array:
     """A factor for every entry: 1, and a few units of rounding up or down.
 
     Drawn from a random place of a long row of draws, which begins anew where it ends.
@@ -54,9 +57,16 @@ def spread(value: Array, runs: Sequence[Array]) -> Array:
     tells anything.
     """
     with np.errstate(all="ignore"):
-        deviations = [np.abs(run - value) for run in runs]
+        deviations = [_apart(run, value) for run in runs]
         widest = np.maximum.reduce(deviations) if len(deviations) > 1 else deviations[0]
-        if not np.all(np.isfinite(widest)):
+        if not math.isfinite(widest.max(initial=0.0)):
             told = [np.where(np.isfinite(each), each, np.nan) for each in deviations]
             widest = np.fmax.reduce(told)
         return np.asarray(SAFETY * widest)
+
+
+def _apart(run: Array, value: Array) -> Array:
+    """How far each number is from another."""
+    gap: Array = np.asarray(np.subtract(run, value))
+    np.abs(gap, out=gap)
+    return gap

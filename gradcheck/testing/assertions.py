@@ -12,7 +12,7 @@ from gradcheck.testing.blind import beside, hidden
 from gradcheck.testing.call import Call, call, signed
 from gradcheck.testing.claims import RTOL
 from gradcheck.testing.findings import found, mender
-from gradcheck.testing.foreign import PLAIN, Foreign, foreign, in_its_floats
+from gradcheck.testing.foreign import Foreign, foreign, in_its_floats
 from gradcheck.testing.judging import Claim
 from gradcheck.testing.layout import laid_out, outputs
 from gradcheck.testing.purity import impure, not_linear, pulled
@@ -130,8 +130,7 @@ def _judged_theirs(theirs: Foreign, wrt: Any, seed: int, rtol: float) -> Result:
     """Their own gradient, judged as any backward pass."""
     places = theirs.wrt if wrt is None else wrt
     found = _vjp(theirs.forward, theirs.backward, theirs.args, places, seed=seed, rtol=rtol)
-    told = [line for line in found.message.split("\n") if not line.endswith(PLAIN)]
-    return replace(found, message="\n".join([*told, f"  note: {theirs.note}"]))
+    return replace(found, notes=(*found.notes, theirs.note))
 
 
 def _vjp(
@@ -181,8 +180,9 @@ def _arranged(
         return by if shape is None or scalar else shape.backward(by, whole)
 
     given = whole if shape is None else shape.forward(whole)
-    back = None if backward is None else remade(backward)
-    first = replace(first, function=given)
+    plain = backward is None or shape is None or scalar
+    back = alone.backward if plain else remade(backward)
+    first = first if given is first.function else replace(first, function=given)
     calls = [first.answered(alone.value) if shape is None else first]
     calls += [call(given, point, wrt) for point in points[1:]]
     return replace(alone, forward=given, backward=back, like=remade), calls, arranged

@@ -36,13 +36,10 @@ def beside(call: Call, seed: int) -> Call | None:
 
 def _special(values: np.ndarray[Any, Any]) -> bool:
     """Whether some entry is a whole number, or some entries are alike."""
-    if values.size == 0 or np.any(values == 0):  # what is 0 stays 0: a kink may lie there
-        return False
-    some = values.ravel()[:FEW]
-    if np.any(values == np.rint(values)):
-        return True
-    in_order = np.sort(some)
-    return bool(np.any(in_order[1:] == in_order[:-1]))
+    if (values == np.rint(values)).any():
+        return bool(values.all())  # what is 0 stays 0: a kink may lie there
+    in_order = np.sort(values.ravel()[:FEW])
+    return bool((in_order[1:] == in_order[:-1]).any())
 
 
 def _moved(value: Any, rng: np.random.Generator) -> Any:

@@ -4,7 +4,7 @@ import copy
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property
 from types import FunctionType
 from typing import Any
 
@@ -13,9 +13,12 @@ import numpy as np
 from gradcheck.engine.advice import COMPLEX
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language.kinds import KINDS
+from gradcheck.language.spans import Span
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.testing import source
 from gradcheck.testing.buffers import followed
+
+DOUBLE = np.dtype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -80,16 +83,23 @@ class Call:
 
     def grain(self, *more: Any) -> float:
         """The unit of rounding of the coarsest floats among the arguments and `more`."""
-        kinds = [np.asarray(a).dtype for a in (*self.args, *more) if _is_float(a)]
-        return max((float(np.finfo(kind).eps) for kind in kinds), default=np.finfo(float).eps)
+        kinds = {getattr(a, "dtype", DOUBLE) for a in (*self.args, *more) if _is_float(a)}
+        return max(map(_unit, kinds), default=_unit(DOUBLE))
 
     def case(self, seed: int, cotangent: Array | None = None) -> Case:
         """The question for the three opinions; the other arguments stay what they are."""
         inputs = {n: _doubles(self.args[i]) for n, i in self._placed()}
         if cotangent is None and self.shape():
             cotangent = signed(np.random.default_rng(seed), self.shape())
-        where = partial(source.here, source.file_of(self.function))
-        return Case(self.on, inputs, self.labels, cotangent, seed, where)
+        return Case(self.on, inputs, self.labels, cotangent, seed, self._where)
+
+    def _where(self) -> Span | None:
+        return source.here(self._file)
+
+    @cached_property
+    def _file(self) -> str:
+        """Where the function was written."""
+        return source.file_of(self.function)
 
     @cached_property
     def on(self) -> Callable[[str, Mapping[str, Any]], Any]:
@@ -97,10 +107,14 @@ class Call:
         return followed(self._on)
 
     def _on(self, kind: str, inputs: Mapping[str, Any]) -> Any:
-        floats, places = kind == "float", dict(self._placed())
-        given = {i: inputs[n][()] if floats else inputs[n] for n, i in places.items()}
-        args = (given[i] if i in given else _copied(a) for i, a in enumerate(self.args))
+        args, places = self._rest(), zip(self.labels, self.wrt, strict=True)
+        for name, i in places:
+            args[i] = inputs[name][()] if kind == "float" else inputs[name]
         return self._array(kind, self.function(*args))
+
+    def _rest(self) -> list[Any]:
+        """Copies of the arguments that are not differentiated, in their places."""
+        return [None if i in self.wrt else _copied(a) for i, a in enumerate(self.args)]
 
     @staticmethod
     def _array(kind: str, value: Any) -> Any:
@@ -147,6 +161,12 @@ def _doubles(value: Any) -> Array:
     found = np.asarray(value, dtype=np.float64).view()
     found.flags.writeable = False
     return found
+
+
+@cache
+def _unit(kind: np.dtype[Any]) -> float:
+    """The unit of rounding of a kind of floats."""
+    return float(np.finfo(kind).eps)
 
 
 def _copied(value: Any) -> Any:

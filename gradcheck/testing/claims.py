@@ -4,8 +4,9 @@ The tolerance is the reference's error bar, the rounding error that floats thems
 gradient, and a floor `rtol`; it never grows with the number of entries.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -46,16 +47,22 @@ class Judged:
     """One part of a claim: the entries that are out, and words on shape where that is wrong.
 
     `together` says of entries at a kink that they are possible one by one but not together;
-    `sensitivity` is the widest tolerance; `lossy` names the floats that lose digits of a formula
-    that is right: in ball arithmetic, where they are float64, in float64 where they are coarser.
+    `reach` works the sensitivity out when it is asked for; `lossy` names the floats that lose
+    digits of a formula that is right: in ball arithmetic, where they are float64, in float64 where
+    they are coarser.
     """
 
     part: str
     off: tuple[Off, ...] = ()
     shape: str = ""
     together: str = ""
-    sensitivity: float = 0.0
+    reach: Callable[[], float] = field(default=float, repr=False, compare=False)
     lossy: str = ""
+
+    @cached_property
+    def sensitivity(self) -> float:
+        """The widest tolerance of any entry."""
+        return self.reach()
 
     @property
     def right(self) -> bool:
@@ -126,7 +133,7 @@ def _part(verdict: Verdict, name: str, claim: Array, rtol: float, grain: Grain) 
     assert reference is not None
     kinks = {e.index: e for e in verdict.parts[name].entries if e.interval is not None}
     if not kinks and grain.exact is None and _close(claim, reference, rtol, grain):
-        return Judged(name, sensitivity=_widest(verdict, name, reference, rtol, grain))
+        return Judged(name, reach=partial(_widest, verdict, name, reference, rtol, grain))
     bars = _bars(verdict, name, reference, rtol, grain)
     for index, kink in kinks.items():
         bars[index] = _slack(kink, float(bars[index]), max(rtol, 64 * grain.unit))
@@ -141,7 +148,7 @@ def _part(verdict: Verdict, name: str, claim: Array, rtol: float, grain: Grain) 
     lossy = bool(off) and all(_proven(entry, reference, grain) for entry in off)
     widest = float(np.max(bars + _finite(reference.error), initial=0.0))
     said = "float64" if lossy else ""
-    return Judged(name, () if lossy else off, sensitivity=widest, lossy=said)
+    return Judged(name, () if lossy else off, reach=lambda: widest, lossy=said)
 
 
 def _outside(given: Array, reference: Estimate, bars: Array) -> list[Index]:
@@ -154,15 +161,18 @@ def _outside(given: Array, reference: Estimate, bars: Array) -> list[Index]:
 def _close(claim: Array, reference: Estimate, rtol: float, grain: Grain) -> bool:
     """Whether every entry is within the least that any tolerance is."""
     with np.errstate(invalid="ignore"):
-        off = np.abs(claim - reference.value)
-        return bool(np.all(off <= max(rtol, 64 * grain.unit) * np.abs(reference.value)))
+        off, room = np.abs(claim - reference.value), np.abs(reference.value)
+        return bool((off <= max(rtol, 64 * grain.unit) * room).all())
 
 
 def _widest(verdict: Verdict, name: str, reference: Estimate, rtol: float, grain: Grain) -> float:
-    """The widest tolerance of any entry."""
-    made_of = _sources(verdict, name, reference, grain)
-    values, noise, moves = (np.max(each, initial=0.0) for each in made_of)
-    return float(_tolerance(values, noise, moves, rtol, grain))
+    """The widest tolerance of any entry, where all are finite."""
+    mine = _own(verdict, name)
+    noise = 0.0 if mine is None else mine.widest
+    if not np.isfinite(noise):
+        noise = float(np.max(_noise(verdict, name, reference), initial=0.0))
+    moves = np.max(_moved(name, reference, grain), initial=0.0)
+    return float(_tolerance(np.asarray(reference.largest), np.asarray(noise), moves, rtol, grain))
 
 
 def _bars(verdict: Verdict, name: str, reference: Estimate, rtol: float, grain: Grain) -> Array:
@@ -175,10 +185,13 @@ def _sources(
 ) -> tuple[Array, Array, Array]:
     """What tolerances are made of: sizes, reverse mode's own rounding, what moves the claim."""
     values = _finite(np.abs(reference.value), np.finfo(np.float64).max)
+    return values, _noise(verdict, name, reference), _moved(name, reference, grain)
+
+
+def _moved(name: str, reference: Estimate, grain: Grain) -> Array:
+    """How far rounding moves each entry of the claim, where that is known."""
     moves = (grain.moves or {}).get(name)
-    if moves is None or moves.shape != values.shape:
-        moves = np.zeros(())
-    return values, _noise(verdict, name, reference), moves
+    return np.zeros(()) if moves is None or moves.shape != reference.shape else moves
 
 
 def _tolerance(values: Array, noise: Array, moves: Array, rtol: float, grain: Grain) -> Array:
@@ -248,10 +261,14 @@ def _refuted(
 
 def _noise(verdict: Verdict, name: str, reference: Estimate) -> Array:
     """What float64 itself loses on each entry: reverse mode's own error bar where it has one."""
+    mine = _own(verdict, name)
+    return np.zeros(reference.shape) if mine is None else _finite(mine.error)
+
+
+def _own(verdict: Verdict, name: str) -> Estimate | None:
+    """Reverse mode's own gradient."""
     opinion = verdict.opinions.get("reverse")
-    if opinion is None or opinion.abstains or name not in opinion.gradients:
-        return np.zeros(reference.shape)
-    return _finite(opinion.gradients[name].error)
+    return None if opinion is None or opinion.abstains else opinion.gradients.get(name)
 
 
 def _finite(values: Array, infinite: float = 0.0) -> Array:

@@ -17,12 +17,11 @@ from gradcheck.testing.call import Call
 from gradcheck.testing.claims import EPSILON, Judged
 from gradcheck.testing.doubt import doubtful, left_open
 from gradcheck.testing.judging import Claim, judged_claim
-from gradcheck.testing.message import message
 from gradcheck.testing.repair import Repair, repaired
 from gradcheck.testing.result import Result
 from gradcheck.testing.state import Settled
 from gradcheck.verdict.consult import MORE_SAMPLES, Part, Verdict, consult, read
-from gradcheck.verdict.entries import TIGHT, largest
+from gradcheck.verdict.entries import TIGHT
 from gradcheck.verdict.sparing import sparing_each
 
 SOUND = ("agree", "kink", "unstable-forward")
@@ -91,9 +90,8 @@ def found(
     ok = not (faults or doubt) and all(part.right for part in judged)
     worst = (doubt or verdicts)[0]
     read = source.text_of(source.file_of(f)) if diagnoses else ""
-    text = message(worst, judged, diagnoses, faults, read, notes=notes, repair=repair)
-    at = asked[0][1]
-    return Result(ok, worst.verdict, tuple(verdicts), judged, diagnoses, faults, text, at, repair)
+    seen, at = (tuple(verdicts), judged, diagnoses, faults), asked[0][1]
+    return Result(ok, worst.verdict, *seen, worst, read, notes, at, repair)
 
 
 def _verdicts(asked: Sequence[tuple[Call, Case]], claimed: bool) -> list[Verdict]:
@@ -113,8 +111,11 @@ def _otherwise(verdict: Verdict, point: Call) -> str:
         return ""
     if plain.shape != known.shape:
         return f"the function's value has the shape {plain.shape} for plain numbers; {STRANGE}"
-    near = point.grain() ** 0.25 * max(1.0, float(np.max(np.abs(plain), initial=0.0)))
-    off = np.abs(known.value - plain) > near + known.error
+    near = point.grain() ** 0.25 * max(1.0, float(np.abs(plain).max(initial=0.0)))
+    gap = np.abs(known.value - plain)
+    if gap.max(initial=0.0) <= near:
+        return ""
+    off = gap > near + known.error
     if np.any(off) and point.grain() > EPSILON:  # coarse floats may lose all digits by themselves
         return _otherwise(verdict, point.in_doubles())
     if not np.any(off):
@@ -165,7 +166,7 @@ def _lone_is_enough(verdict: Verdict, claimed: Mapping[str, Any]) -> bool:
     known = [part.gradient for part in verdict.parts.values() if part.gradient is not None]
     if len(known) < len(verdict.parts):
         return False
-    sizes = [largest(e) for e in (*known, verdict.value) if e is not None]
+    sizes = [e.largest for e in (*known, verdict.value) if e is not None]
     bar = TIGHT * max(sizes, default=0.0) or ZERO
     return all(_settled(part, claimed.get(name), bar) for name, part in verdict.parts.items())
 

@@ -80,9 +80,10 @@ def _taken(function: Any, args: Sequence[Any]) -> Callable[..., Foreign] | None:
 
 def _named(function: Any) -> Iterator[Any]:
     """What the text of a function names: its globals and what it has closed over."""
+    if not _loaded():
+        return
     inner = inspect.unwrap(function) if callable(function) else function
-    code = getattr(inner, "__code__", None)
-    if not (_loaded() and isinstance(code, CodeType)):
+    if not isinstance(getattr(inner, "__code__", None), CodeType):
         return
     closed = inspect.getclosurevars(inner)
     yield from (*closed.globals.values(), *closed.nonlocals.values())

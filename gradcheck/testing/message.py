@@ -7,6 +7,7 @@ import numpy as np
 from gradcheck.diagnosis import Diagnosis, words
 from gradcheck.report.underline import underlined
 from gradcheck.testing.claims import Judged, Off
+from gradcheck.testing.foreign import PLAIN
 from gradcheck.testing.repair import Repair
 from gradcheck.verdict.consult import Verdict
 
@@ -119,7 +120,7 @@ def _unsound(verdict: Verdict) -> Iterator[str]:
     for suspect in (s for s in verdict.suspects[:1] if not s.users):
         yield f"    first op whose own rule is off: {suspect.op}, cell {suspect.cell}"
     for name, opinion in verdict.opinions.items():
-        if opinion.abstains:
+        if opinion.abstains and not opinion.abstains.endswith(PLAIN):
             yield f"    {name} abstains: {opinion.abstains}"
     yield from _left_open(verdict)
 
@@ -187,5 +188,5 @@ def _unseen(verdict: Verdict, judged: Sequence[Judged]) -> Iterator[str]:
     if widest:
         yield f"  not seen: entries off by less than {widest:.1g}, and faults at other points"
     for note in verdict.notes:
-        if note:
+        if note and not note.endswith(PLAIN):  # another library's: its own note says so
             yield f"  note: {note}"

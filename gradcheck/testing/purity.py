@@ -23,7 +23,7 @@ def impure(call: Call) -> list[str]:
     if _differs(first, again):
         return [f"the function gives another value when it is called again - {RANDOM}"]
     value = np.asarray(first) if isinstance(first, np.ndarray | float) else np.zeros(())
-    if value.dtype.kind == "f" and not np.all(np.isfinite(value)):
+    if value.dtype.kind == "f" and not np.isfinite(value).all():
         return [f"the function's value is not finite here: {value[~np.isfinite(value)][0]}"]
     return []
 
@@ -105,6 +105,8 @@ def _any_differs(some: Any, others: Any) -> bool:
 
 def _differs(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray | float) and isinstance(b, np.ndarray | float):
+        if isinstance(a, float) and isinstance(b, float):
+            return not (a == b or (np.isnan(a) and np.isnan(b)))
         floats = np.asarray(a).dtype.kind == "f"
         return not (np.array_equal(a, b) or (floats and np.array_equal(a, b, equal_nan=True)))
     return False

@@ -12,6 +12,7 @@ from gradcheck.opinions.opinion import Array, Case
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.report.figures import bar, nested_text, plain
 from gradcheck.testing.claims import Judged
+from gradcheck.testing.message import message
 from gradcheck.testing.repair import Repair
 from gradcheck.verdict.consult import Verdict
 
@@ -22,7 +23,11 @@ FEW = 6  # entries of a gradient that are shown
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """What a check found: `ok`, the verdict at each point, the judged claims, the diagnoses."""
+    """What a check found: `ok`, the verdict at each point, the judged claims, the diagnoses.
+
+    `worst` is the verdict that is told of, `source` the text that diagnoses point into, `notes`
+    what a reader should know besides.
+    """
 
     ok: bool
     verdict: str
@@ -30,13 +35,21 @@ class Result:
     judged: tuple[Judged, ...]
     diagnoses: Mapping[str, Diagnosis]
     faults: tuple[str, ...]
-    message: str
+    worst: Verdict
+    source: str
+    notes: tuple[str, ...]
     case: Case
     repair: Repair | None = None
 
     def __bool__(self) -> bool:
         """Whether the check passed."""
         return self.ok
+
+    @cached_property
+    def message(self) -> str:
+        """What is wrong, where and by how much, and what this check could not have seen."""
+        told, source = (self.judged, self.diagnoses, self.faults), self.source
+        return message(self.worst, *told, source, notes=self.notes, repair=self.repair)
 
     @property
     def gradient(self) -> Any:

@@ -135,7 +135,7 @@ def _same_bits(some: np.ndarray[Any, Any], others: np.ndarray[Any, Any]) -> bool
     """Whether two arrays are alike bit by bit; the second is contiguous."""
     if some.shape != others.shape or some.dtype != np.float64 or not some.flags.c_contiguous:
         return some.tobytes() == others.tobytes()
-    return bool(np.array_equal(some.view(np.uint64), others.view(np.uint64)))
+    return bool((some.view(np.uint64) == others.view(np.uint64)).all())
 
 
 @dataclass(frozen=True)

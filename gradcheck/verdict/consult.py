@@ -14,12 +14,12 @@ from flint import arb
 from gradcheck.closed_forms.opinion import closed_form
 from gradcheck.opinions.differences import closer, differences
 from gradcheck.opinions.floats.blackbox import DIRECTIONS
-from gradcheck.opinions.opinion import Case, Estimate, Opinion, Slope
+from gradcheck.opinions.opinion import Case, Estimate, Opinion, Slope, size_of_largest
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.verdict.blame import Suspect, extremes, suspects
 from gradcheck.verdict.directions import BROKEN, along_directions, located, power
-from gradcheck.verdict.entries import Entry, Scale, compared, entry_of, largest
+from gradcheck.verdict.entries import Entry, Scale, compared, entry_of
 
 __all__ = ["VERDICTS", "Entry", "Part", "Verdict", "consult", "read"]
 
@@ -60,7 +60,7 @@ class Verdict:
     opinions: Mapping[str, Opinion]
     entries: tuple[Entry, ...] = ()
     suspects: tuple[Suspect, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: Sequence[str] = ()
 
 
 def consult(case: Case, *, write: bool = True, mine: Opinion | None = None) -> Verdict:
@@ -147,7 +147,7 @@ def _part(name: str, given: Sequence[Opinion], value_size: float) -> Part:
     if len(gradients) < 2:
         checked = any(o.directions for o in given)
         return Part(name, "agree" if checked else "undecided", best)
-    level = max((largest(g) for n, g in gradients.items() if n != "reverse"), default=0.0)
+    level = max((g.largest for n, g in gradients.items() if n != "reverse"), default=0.0)
     slopes: dict[tuple[int, ...], Slope] = {
         index: slope for o in given for (part, index), slope in o.slopes.items() if part == name
     }
@@ -240,9 +240,11 @@ def _sizes(case: Case, given: Sequence[Opinion]) -> tuple[Scale, float]:
 
     What cancels to far less than the inputs, in a value or a slope, is zero.
     """
-    level = max((largest(o.value) for o in given if o.value is not None), default=0.0)
-    inputs = (np.asarray(v, dtype=np.float64) for v in case.inputs.values())
-    top = max((float(np.max(np.abs(v), initial=0.0)) for v in inputs), default=1.0)
+    level = max((o.value.largest for o in given if o.value is not None), default=0.0)
+    top = 1.0
+    if level < NOTHING or sum(bool(o.gradients) for o in given) > 1:
+        inputs = (np.asarray(v, dtype=np.float64) for v in case.inputs.values())
+        top = max(map(size_of_largest, inputs), default=1.0)
     least = NOTHING * min(1.0, top or 1.0)
     scale = Scale(level, least, tied=any(o.ties for o in given))
     return scale, max(level / max(1.0, top), least)

@@ -8,6 +8,7 @@ of that, lead to the input and the entry.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -96,15 +97,37 @@ def dot(values: Array, u: Array) -> tuple[float, float]:
     return total, math.sqrt(sum(square for _, square in found))
 
 
-def power(case: Case, given: Sequence[Opinion]) -> tuple[str, ...]:
+def power(case: Case, given: Sequence[Opinion]) -> Sequence[str]:
     """What a check along random directions would have seen, stated in numbers."""
-    count = sum(len(o.directions) for o in given)
-    if not count:
-        return ()
-    return (
-        f"{case.size()} entries checked along {count} random directions: any single wrong "
-        f"entry above {least_seen(given):.1g} would have been seen with probability 1 - 1e-6",
-    )
+    return Stated(case.size(), tuple(given)) if any(o.directions for o in given) else ()
+
+
+class Stated(Sequence[str]):
+    """The power of a check along random directions, worked out when it is read."""
+
+    def __init__(self, size: int, given: tuple[Opinion, ...]) -> None:
+        """So many entries, and the opinions on them."""
+        self._size, self._given = size, given
+
+    @cached_property
+    def _words(self) -> tuple[str, ...]:
+        count = sum(len(o.directions) for o in self._given)
+        return (
+            f"{self._size} entries checked along {count} random directions: any single wrong entry "
+            f"above {least_seen(self._given):.1g} would have been seen with probability 1 - 1e-6",
+        )
+
+    def __getitem__(self, index: Any) -> Any:
+        """The sentence."""
+        return self._words[index]
+
+    def __len__(self) -> int:
+        """There is one."""
+        return 1
+
+    def __reduce__(self) -> Any:
+        """Another process gets the words."""
+        return tuple, (self._words,)
 
 
 def least_seen(given: Sequence[Opinion]) -> float:
@@ -125,10 +148,11 @@ def least_seen(given: Sequence[Opinion]) -> float:
 
 def _widest(gradients: Mapping[str, Estimate], sizes: Mapping[str, float]) -> float:
     """The widest that the bar of a gradient's slope along any direction can be."""
-    values = {n: gradients[n].value.reshape(-1) for n in sizes}
-    lengths = {n: ROUNDING * math.sqrt(np.vdot(g, g)) for n, g in values.items()}
-    wide = (s * (float(np.sum(gradients[n].error)) + lengths[n]) for n, s in sizes.items())
-    return float(MOST * sum(wide))
+    wide = 0.0
+    for name, size in sizes.items():
+        g = gradients[name].value.reshape(-1)
+        wide += size * (float(gradients[name].error.sum()) + ROUNDING * math.sqrt(g @ g))
+    return MOST * wide
 
 
 # -- where the difference is ---------------------------------------------------------------------

@@ -149,9 +149,3 @@ def odd_shape(shapes: Mapping[str, Index]) -> str:
 def spelled(balls: Balls) -> str:
     """Every opinion's number with its bar."""
     return ", ".join(f"{name} {ball.str(15)}" for name, ball in balls.items())
-
-
-def largest(estimate: Estimate) -> float:
-    """The largest finite size of an estimate's entries."""
-    sizes = np.abs(estimate.value)
-    return float(np.max(sizes, initial=0.0, where=np.isfinite(sizes)))

@@ -13,7 +13,7 @@ from gradcheck.numbers import symbolic as line
 from gradcheck.numbers.ball import TIES, arbs, balls
 from gradcheck.numbers.scalars import answer
 from gradcheck.numbers.symbolic import Symbolic
-from gradcheck.opinions.opinion import Array, Case
+from gradcheck.opinions.opinion import Array, Case, size_of_largest
 from gradcheck.opinions.tape import record
 from gradcheck.ops.row import ABSTAINS
 
@@ -145,5 +145,4 @@ def _lifted(value: Any) -> Any:
 
 def largest(values: Any) -> float:
     """The largest finite size, which rounding inside an op is measured against."""
-    sizes = np.abs(np.asarray(values, dtype=float))
-    return float(np.max(sizes, initial=0.0, where=np.isfinite(sizes)))
+    return size_of_largest(np.asarray(values, dtype=float))

@@ -158,7 +158,4 @@ def _sure(mine: Opinion) -> bool:
     """Whether reverse mode followed the whole program, and rounding hardly moves its numbers."""
     if mine.abstains or mine.value is None:
         return False
-    return mine.value.finite and all(
-        bool(np.max(g.error, initial=0.0) <= SURE * np.max(np.abs(g.value), initial=0.0))
-        for g in mine.gradients.values()
-    )
+    return mine.value.finite and all(g.widest <= SURE * g.largest for g in mine.gradients.values())

@@ -65,7 +65,7 @@ def valued(case: Case, value: Array, noise: float) -> Estimate:
     """
     least = 1.0 if case.cotangent is None else float(np.min(np.abs(case.cotangent), initial=np.inf))
     heard = HEARD * noise / least if 0 < least < np.inf else 0.0
-    return estimate(value, 4 * np.finfo(np.float64).eps * np.abs(value) + heard)
+    return estimate(value, 4 * EPSILON * np.abs(value) + heard)
 
 
 def glanced(case: Case, count: int) -> Opinion | None:
@@ -181,7 +181,7 @@ class Drawn(Mapping[str, Array]):
 def size_of(values: Array) -> float:
     """The root mean square of an array's entries; 1 where they are all zero."""
     flat = np.asarray(values, dtype=np.float64).reshape(-1)
-    return math.sqrt(np.vdot(flat, flat) / max(len(flat), 1)) or 1.0
+    return math.sqrt((flat @ flat) / max(len(flat), 1)) or 1.0
 
 
 def directions(case: Case) -> Iterator[Along]:

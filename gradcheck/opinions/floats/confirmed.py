@@ -12,8 +12,9 @@ One run of the function serves every cotangent that its value is to be contracte
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
+from random import Random
 
 import numpy as np
 from flint import arb
@@ -36,6 +37,7 @@ FINE, NEAR, FAR = STEPS[:3].tolist()
 SHORT_OF = 1e3  # times what is enough: a difference off by 1e-4 wants shorter steps to tell more
 Seen = tuple[float, float]  # a slope and its bar
 Expected = Sequence[Seen]  # direction by direction
+Places = Sequence[tuple[str, slice, tuple[int, ...]]]
 
 
 def drawn(case: Case, count: int) -> Array | None:
@@ -47,16 +49,21 @@ def drawn(case: Case, count: int) -> Array | None:
     size = case.size()
     if size > KEPT:
         return None
-    rng = np.random.default_rng(case.seed)
+    rng, apart = Random(case.seed), LONG // count
     out = np.empty((count, size))
-    sizes = [(part, SPREAD * size_of(case.inputs[name])) for name, part in _places(case)]
-    apart = LONG // count
-    for number, start in enumerate(rng.integers(apart, size=count).tolist()):
-        first = number * apart + start
-        even = _draws()[first : first + size] if size <= LONG else rng.random(size) - 0.5
+    sizes = [(part, SPREAD * size_of(case.inputs[name])) for name, part, _ in _places(case)]
+    for number in range(count):
+        even = _even(number * apart + rng.randrange(apart), size, case.seed)
         for part, width in sizes:
             np.multiply(even[part], width, out=out[number, part])
     return out
+
+
+def _even(first: int, size: int, seed: int) -> Array:
+    """So many even draws about 0: a piece of the long row, or draws of their own."""
+    if size <= LONG:
+        return _draws()[first : first + size]
+    return np.random.default_rng((first, seed)).random(size) - 0.5
 
 
 @cache
@@ -67,13 +74,15 @@ def _draws() -> Array:
     return row
 
 
-def _places(case: Case) -> Iterator[tuple[str, slice]]:
-    """Where each wrt input lies, one behind the other."""
-    start = 0
+def _places(case: Case) -> Places:
+    """Where each wrt input lies, one behind the other, and its shape."""
+    found, start = [], 0
     for name in case.wrt:
-        stop = start + np.size(case.inputs[name])
-        yield name, slice(start, stop)
+        shape = np.shape(case.inputs[name])
+        stop = start + math.prod(shape)
+        found.append((name, slice(start, stop), shape))
         start = stop
+    return found
 
 
 def flat(case: Case, arrays: Mapping[str, Array]) -> Array:
@@ -81,9 +90,9 @@ def flat(case: Case, arrays: Mapping[str, Array]) -> Array:
     return np.concatenate([np.asarray(arrays[name], np.float64).reshape(-1) for name in case.wrt])
 
 
-def _parts(case: Case, whole: Array) -> dict[str, Array]:
+def _parts(places: Places, whole: Array) -> dict[str, Array]:
     """What lies one behind the other as arrays of the wrt inputs' shapes, in the same memory."""
-    return {n: whole[part].reshape(np.shape(case.inputs[n])) for n, part in _places(case)}
+    return {name: whole[part].reshape(shape) for name, part, shape in places}
 
 
 def confirmed(
@@ -109,7 +118,8 @@ def confirmed(
             ]
     except Exception:  # noqa: BLE001 - whatever a program raises, the full opinion will tell
         return [None] * len(cases)
-    parts = [_parts(case, u) for u in chosen]
+    places = _places(case)
+    parts = [_parts(places, u) for u in chosen]
     method = f"floats along {len(chosen)} directions"
     said: list[Opinion | None] = []
     for each, slopes in zip(cases, found, strict=True):
@@ -127,17 +137,21 @@ def _sampled(cases: Sequence[Case], chosen: Array) -> Callable[[int, float], lis
     """
     case = cases[0]
     still = flat(case, case.inputs)
-    moved = np.empty_like(still)
-    parts = _parts(case, moved)
+    moved, away = np.empty_like(still), np.empty_like(still)
+    parts = _parts(_places(case), moved)
     inputs = {n: parts[n] if n in parts else np.array(v, float) for n, v in case.inputs.items()}
     weights = [each.cotangent for each in cases]
     seen: dict[tuple[int, float], list[float]] = {}
+    last = 0, 0.0  # what `away` holds: both sides are asked one after the other
 
     def at(number: int, step: float) -> list[float]:
+        nonlocal last
         values = seen.get((number, step))
         if values is None:
-            np.multiply(chosen[number], step, out=moved)
-            np.add(moved, still, out=moved)
+            if last != (number, abs(step)):
+                last = number, abs(step)
+                np.multiply(chosen[number], abs(step), out=away)
+            (np.add if step > 0 else np.subtract)(still, away, out=moved)
             out = case.function("float", inputs)
             values = seen[number, step] = [_total(out, weight) for weight in weights]
         return values
