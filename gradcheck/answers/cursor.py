@@ -40,6 +40,7 @@ class Cursor:
     here: Token = field(init=False)
     _single: bool | None = None  # what is asked more often than it changes
     _turned: bool | None = None
+    _by_signs: bool | None = None
 
     def __post_init__(self) -> None:
         """The token at the place is looked at more often than anything else: it is kept."""
@@ -87,12 +88,19 @@ class Cursor:
         raised = (a.text in (".", "^", "{") and b.text == "T" for a, b in pairs)
         return any(token.kind == "transpose" for token in self.tokens) or any(raised)
 
-    @cached_property
+    @property
     def signed(self) -> bool:
         """Whether a `*` may be a product of matrices: `X'*r`, where every product has its sign.
 
         As MATLAB has it, and books with `X^T`; not beside NumPy's own `@` or `.T`.
         """
+        if self._by_signs is None:
+            self._by_signs = self._are_signed()
+        return self._by_signs
+
+    def _are_signed(self) -> bool:
+        if self.single:
+            return False
         pairs = list(zip(self.tokens, self.tokens[1:], strict=False))
         if any(b.text == "@" or (a.text, b.text) == (".", "T") for a, b in pairs):
             return False
