@@ -180,7 +180,8 @@ def _where_finite(known: Array, given: Array, otherwise: float) -> Array:
 def estimate(values: Any, errors: Any = None) -> Estimate:
     """An estimate from arbs, or from floats and their error bars."""
     source = np.asarray(values)
-    bars = np.broadcast_to(np.zeros(()) if errors is None else errors, source.shape)
+    bars = np.asarray(0.0 if errors is None else errors)
+    bars = bars if bars.shape == source.shape else np.broadcast_to(bars, source.shape)
     if source.dtype.kind == "f":
         return Estimate(floats=(source, np.asarray(bars)))
     return Estimate(_joined(source, bars))

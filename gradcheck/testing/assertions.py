@@ -183,7 +183,7 @@ def _arranged(
     plain = backward is None or shape is None or scalar
     back = alone.backward if plain else remade(backward)
     first = first if given is first.function else replace(first, function=given)
-    calls = [first.answered(alone.value) if shape is None else first]
+    calls = [first.answered(alone.value, alone.left) if shape is None else first]
     calls += [call(given, point, wrt) for point in points[1:]]
     return replace(alone, forward=given, backward=back, like=remade), calls, arranged
 

@@ -62,19 +62,30 @@ class Call:
         return np.array(self.plain(), dtype=np.float64) if doubles else None
 
     @cached_property
+    def _ran(self) -> tuple[Any, Sequence[Any]]:
+        """The value for the arguments that were handed over, and how the function left those."""
+        args = self.fresh()
+        return copy.copy(self.function(*args)), args  # it may give the same memory every time
+
+    @property
     def value(self) -> Any:
         """What the function gives for the arguments that were handed over, asked once."""
-        return copy.copy(self.function(*self.fresh()))  # it may give the same memory every time
+        return self._ran[0]
 
-    def answered(self, value: Any) -> "Call":
-        """The same call, its value known already."""
+    @property
+    def left(self) -> Sequence[Any]:
+        """The arguments as the function left them."""
+        return self._ran[1]
+
+    def answered(self, value: Any, left: Sequence[Any]) -> "Call":
+        """The same call, which has been run already."""
         if isinstance(value, np.ndarray | np.floating | float):
-            self.__dict__["value"] = value
+            self.__dict__["_ran"] = value, left
         return self
 
     def by(self, wrt: tuple[int, ...]) -> "Call":
         """The same call, differentiated by other arguments."""
-        return replace(self, wrt=wrt).answered(self.__dict__.get("value"))
+        return replace(self, wrt=wrt).answered(*self._ran)
 
     def in_doubles(self) -> "Call":
         """The same call with its coarser floats as float64."""

@@ -17,6 +17,7 @@ from gradcheck.testing.call import Call
 from gradcheck.testing.claims import EPSILON, Judged
 from gradcheck.testing.doubt import doubtful, left_open
 from gradcheck.testing.judging import Claim, judged_claim
+from gradcheck.testing.purity import unlike
 from gradcheck.testing.repair import Repair, repaired
 from gradcheck.testing.result import Result
 from gradcheck.testing.state import Settled
@@ -63,8 +64,11 @@ def found(
     asked, verdicts = [asked[k] for k in told], [verdicts[k] for k in told]
     given = [given[k] for k in told]
     claims = [claim for claim in given if claim is not None]
-    strange = (_otherwise(v, each) for v, (each, _) in zip(verdicts, asked, strict=True))
-    faults = tuple(dict.fromkeys([*faults, *filter(None, strange)]))
+    seen = [(v, each) for v, (each, _) in zip(verdicts, asked, strict=True)]
+    points = {id(each): (each, v.opinions["reverse"].value) for v, each in seen}
+    again = (unlike(*point) for point in points.values())
+    strange = (_otherwise(v, each) for v, each in seen)
+    faults = tuple(filter(None, dict.fromkeys([*again, *faults, *strange])))
     judged: tuple[Judged, ...] = ()
     diagnoses: dict[str, Diagnosis] = {}
     repair: Repair | None = None

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.opinions.opinion import Array
+from gradcheck.opinions.opinion import Array, Estimate
 from gradcheck.testing.call import Call
 
 Backward = Callable[..., Any]  # of the arguments and a cotangent
@@ -14,18 +14,25 @@ LINEAR = 2.0**20  # units of rounding: what cancellation inside a linear map may
 
 
 def impure(call: Call) -> list[str]:
-    """What the function does besides giving a value that depends on its arguments alone."""
-    args = call.fresh()
+    """What the function does besides giving a finite value; see `unlike` too."""
     first = call.value
-    again = call.function(*args)
-    if _any_differs(args, call.args):
+    if _any_differs(call.left, call.args):
         return ["the function changes its arguments in place"]
-    if _differs(first, again):
-        return [f"the function gives another value when it is called again - {RANDOM}"]
     value = np.asarray(first) if isinstance(first, np.ndarray | float) else np.zeros(())
     if value.dtype.kind == "f" and not np.isfinite(value).all():
         return [f"the function's value is not finite here: {value[~np.isfinite(value)][0]}"]
     return []
+
+
+def unlike(call: Call, again: Estimate | None) -> str:
+    """Words where the function gives another value when it is called again.
+
+    `again` is what it gave for tensors: where that is the same, it has been called again.
+    """
+    if again is not None and np.array_equal(again.value, call.value):
+        return ""
+    same = not _differs(call.value, call.function(*call.fresh()))
+    return "" if same else f"the function gives another value when it is called again - {RANDOM}"
 
 
 def unjudged(came: Any, call: Call) -> list[str]:
