@@ -15,6 +15,7 @@ from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language.kinds import KINDS
 from gradcheck.language.spans import Span
 from gradcheck.opinions.opinion import Array, Case
+from gradcheck.opinions.runs import Runs
 from gradcheck.testing import source
 from gradcheck.testing.buffers import followed
 
@@ -30,6 +31,7 @@ class Call:
     names: tuple[str, ...]
     wrt: tuple[int, ...]
     beside: bool = False  # whether it is no point of the user's, but one next to it
+    stacks: bool = False  # whether the function is said to take a leading axis of stacked points
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -85,7 +87,7 @@ class Call:
 
     def by(self, wrt: tuple[int, ...]) -> "Call":
         """The same call, differentiated by other arguments."""
-        return replace(self, wrt=wrt).answered(*self._ran)
+        return replace(self, wrt=wrt, stacks=False).answered(*self._ran)
 
     def in_doubles(self) -> "Call":
         """The same call with its coarser floats as float64."""
@@ -99,10 +101,27 @@ class Call:
 
     def case(self, seed: int, cotangent: Array | None = None) -> Case:
         """The question for the three opinions; the other arguments stay what they are."""
-        inputs = {n: _doubles(self.args[i]) for n, i in self._placed()}
         if cotangent is None and self.shape():
             cotangent = signed(np.random.default_rng(seed), self.shape())
-        return Case(self.on, inputs, self.labels, cotangent, seed, self._where)
+        runs = self._runs
+        return Case(self.on, runs.inputs, self.labels, cotangent, seed, self._where, runs=runs)
+
+    @cached_property
+    def _runs(self) -> Runs:
+        """What all questions about this call share: the inputs, and the function's runs."""
+        inputs = {n: _doubles(self.args[i]) for n, i in self._placed()}
+        return Runs(self.on, inputs, self.of_stack if self.stacks else None)
+
+    def of_stack(self, inputs: Mapping[str, Array]) -> Array:
+        """The values of a function that takes a stack of points, one a row."""
+        args = self._rest()
+        for name, i in self._placed():
+            args[i] = inputs[name]
+        value = np.asarray(self.function(*args), dtype=np.float64)
+        count = len(inputs[self.labels[0]])
+        if value.shape != (count, *self.shape()):
+            raise ValueError(f"of {count} points stacked a value of shape {value.shape} came")
+        return value
 
     def _where(self) -> Span | None:
         return source.here(self._file)

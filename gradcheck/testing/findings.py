@@ -94,8 +94,8 @@ def found(
     ok = not (faults or doubt) and all(part.right for part in judged)
     worst = (doubt or verdicts)[0]
     read = source.text_of(source.file_of(f)) if diagnoses else ""
-    seen, at = (tuple(verdicts), judged, diagnoses, faults), asked[0][1]
-    return Result(ok, worst.verdict, *seen, worst, read, notes, at, repair)
+    come = tuple(verdicts), judged, diagnoses, faults
+    return Result(ok, worst.verdict, *come, worst, read, notes, asked[0][1], repair)
 
 
 def _verdicts(asked: Sequence[tuple[Call, Case]], claimed: bool) -> list[Verdict]:

@@ -10,6 +10,8 @@ from gradcheck.testing.call import Call
 
 Backward = Callable[..., Any]  # of the arguments and a cotangent
 RANDOM = "seed it inside, or hand over what it draws; of a module, `.eval()` it first"
+BESIDE = 2.0**-10  # of an entry: points of a stack that is tried
+UNITS = 1024  # of rounding that a value may carry: sums are taken in another order in a stack
 LINEAR = 2.0**20  # units of rounding: what cancellation inside a linear map may cost
 
 
@@ -22,6 +24,27 @@ def impure(call: Call) -> list[str]:
     if value.dtype.kind == "f" and not np.isfinite(value).all():
         return [f"the function's value is not finite here: {value[~np.isfinite(value)][0]}"]
     return []
+
+
+def mixed(call: Call) -> str:
+    """Words where a function that is said to take stacks of points does not give each its value."""
+    rng = np.random.default_rng(0)
+    factors = [{i: 1.0 + BESIDE * rng.uniform(-1, 1, np.shape(call.args[i])) for i in call.wrt}
+               for _ in range(2)]  # fmt: skip
+    points = [call.fresh(), *map(call.moved, factors)]
+    stack = {n: np.array([np.asarray(point[i], float) for point in points])
+             for n, i in zip(call.labels, call.wrt, strict=True)}  # fmt: skip
+    cure = "does it keep the points apart? (leave `batched` out if not)"
+    try:
+        came = call.of_stack(stack)
+    except Exception as error:  # noqa: BLE001 - a user's function may raise anything
+        return f"batched=True, but the function does not take a stack of points: {error}"
+    for k, point in enumerate(points):
+        alone = np.asarray(call.function(*point) if k else call.value, dtype=np.float64)
+        room = UNITS * call.grain() * np.max(np.abs(alone), initial=0.0)
+        if not np.allclose(came[k], alone, rtol=0.0, atol=room, equal_nan=True):
+            return f"batched=True, but row {k} of a stack is not what its point gives alone: {cure}"
+    return ""
 
 
 def unlike(call: Call, again: Estimate | None) -> str:
