@@ -31,6 +31,11 @@ class AllOrNone(build_ext):
 
     command_name = "build_ext"  # the options below are looked up by this name
 
+    def finalize_options(self) -> None:
+        """As many compilers at once as there are cores."""
+        super().finalize_options()
+        self.parallel = self.parallel or True
+
     def run(self) -> None:
         """Build; whatever a compiler may say, the package works without it."""
         made = [*self.get_outputs(), *(self.get_ext_fullpath(e.name) for e in self.extensions)]
