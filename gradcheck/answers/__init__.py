@@ -18,7 +18,8 @@ How a formula is read, where people differ:
 - Arrays side by side are a matrix product where only that fits, a matrix beside a vector, and in a
   text that has a transpose; there `·` is one too, `A^-1` is inv(A), `u v^T` is outer(u, v). `*` and
   ⊙ go entry by entry, as in NumPy; in a text with `X'` or `X^T`, without `@` and with a sign for
-  every product, `*` is a matrix product as in MATLAB. `A.x` is Mathematica's.
+  every product, `*` between arrays of unlike shapes is a matrix product as in MATLAB. `A.x` is
+  Mathematica's.
 - `2u where u = x^2` is 2*(x^2); `at x = 2` is left out.
 - `2e3` is 2000; where an input is called e, it is refused.
 - Bars that can be paired in more than one way are refused.

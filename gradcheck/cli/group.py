@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from gradcheck.commands.interrupts import EARS, STOPPED, hear
+from gradcheck.commands.interrupts import INTERRUPTS, STOPPED, watch_interrupts
 from gradcheck.errors import GradcheckError
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -37,13 +37,13 @@ class Careful(Exemplified, click.Group):
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         """The process is this command: a Ctrl-C ends it, wherever it arrives."""
-        hear()
+        watch_interrupts()
         try:
             return self.main(*given, **named)
         except KeyboardInterrupt:  # before a command has begun, or when it has ended
             click.echo("stopped", err=True)
         finally:
-            EARS.close()
+            INTERRUPTS.close()
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """The command of that name; of an unknown one the nearest is said."""

@@ -1,7 +1,7 @@
 """Ctrl-C, remembered: Python loses an exception that it raises in a finalizer or a callback.
 
-What runs long calls `listen` now and then, and the lost exception is raised again; the process ends
-with 130 if it was interrupted, whatever became of the exception.
+What runs long calls `raise_lost` now and then, which raises the lost exception again; the process
+ends with 130 if it was interrupted, whatever became of the exception.
 """
 
 import os
@@ -14,8 +14,8 @@ from types import FrameType
 STOPPED = 130  # as a shell says of what SIGINT ended
 
 
-class Ears:
-    """What hears SIGINT, and knows that it did."""
+class Interrupts:
+    """The handler of SIGINT, which knows whether it came."""
 
     interrupted = False
     over = False
@@ -23,15 +23,15 @@ class Ears:
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """The signal has come; raises KeyboardInterrupt."""
         self.interrupted = True
-        self.listen()
+        self.raise_lost()
 
-    def listen(self) -> None:
+    def raise_lost(self) -> None:
         """Raises KeyboardInterrupt if there was one: it was lost, if somebody still asks."""
         if self.interrupted and not self.over:
             raise KeyboardInterrupt
 
     def close(self) -> None:
-        """The command is over, deaf to what comes now; one that was interrupted ends at once.
+        """The command is over, and ignores what comes now; one that was interrupted ends at once.
 
         Python itself would end by the signal after an interrupted `exec` (of a dataclass, say), or
         while it takes itself apart.
@@ -46,11 +46,11 @@ class Ears:
             os._exit(STOPPED)
 
 
-EARS = Ears()
+INTERRUPTS = Interrupts()
 
 
-def hear() -> None:
+def watch_interrupts() -> None:
     """From now on, in a process that is one command; what is ignored, as behind `&`, stays so."""
     main = threading.current_thread() is threading.main_thread()
     if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, EARS)
+        signal.signal(signal.SIGINT, INTERRUPTS)

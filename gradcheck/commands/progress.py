@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bar
 
 from gradcheck.batch.run import Progress
-from gradcheck.commands.interrupts import EARS
+from gradcheck.commands.interrupts import INTERRUPTS
 
 EVERY = 10.0  # seconds between lines in a pipe
 SHOWN = ("right", "wrong", "invalid", "needs-review")
@@ -17,19 +17,19 @@ SHOWN = ("right", "wrong", "invalid", "needs-review")
 
 def follow(steps: Iterable[Progress], err: Console, *, silent: bool) -> None:
     """Run a batch to its end, and show how far it is."""
-    heard = _listening(steps)
+    heeded = _heeding(steps)
     if silent:
-        deque(heard, maxlen=0)
+        deque(heeded, maxlen=0)
     elif err.is_terminal:
-        _bar(heard, err)
+        _bar(heeded, err)
     else:
-        _lines(heard, err)
+        _lines(heeded, err)
 
 
-def _listening(steps: Iterable[Progress]) -> Iterator[Progress]:
+def _heeding(steps: Iterable[Progress]) -> Iterator[Progress]:
     """The same; between two steps an interrupt that was lost is raised again."""
     for step in steps:
-        EARS.listen()
+        INTERRUPTS.raise_lost()
         yield step
 
 

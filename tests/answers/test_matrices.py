@@ -92,6 +92,8 @@ READ = {
     "w*p'": "outer(w, p)",
     "(H*R) W2'": "H*R @ W2.T",
     "A' @ (A*B)": "A.T @ (A*B)",
+    "A'*B": "A.T*B",
+    "X'*((p - y)*p*(1 - p))": "X.T @ ((p - y)*p*(1 - p))",
     "X.T @ R/len(y)": "X.T @ R/y.shape[0]",
     "Transpose[X].(p - y)": "transpose(X) @ (p - y)",
     "A.w": "A @ w",

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from gradcheck.batch.crew import GIVEN_UP, TOO_SLOW, Crew
-from gradcheck.batch.executors import lanes
-from gradcheck.batch.work import TOO_LARGE, Asking, Chunk
+from gradcheck.batch.crew import GIVEN_UP, TOO_SLOW
+from gradcheck.batch.work import TOO_LARGE
 from tests.benchmarks import batch as course
 from tests.support.batches import SET, calls, grade, lines, made, outputs
 from tests.support.killed import (
@@ -165,30 +164,6 @@ def survived(directory: Path, *how: str) -> None:
     assert review["s18"]["remarks"] == [TOO_LARGE]
     assert review["s7"]["remarks"] == [f"{TOO_SLOW}: more than 0.5 seconds of computing"]
     assert told["s6"]["verdict"] == "right"
-
-
-def test_a_fault_of_ours_costs_one_answer(monkeypatch):
-    """The answer that stumbles, and no other, is left to a person."""
-
-    def fails(ready, part, answer):
-        if answer == "7x":
-            raise RecursionError("too deep")
-        return judge(ready, part, answer)
-
-    from gradcheck.batch import work  # noqa: PLC0415 - the name is patched in the module
-
-    judge = work.mark
-    monkeypatch.setattr(work, "mark", fails)
-    asking = Asking(SET.encode(), "", "line")
-    chunks = [Chunk(asking, [(k, "x", f'"{k}x"') for k in range(20)])]
-    crew = Crew(lanes(1))
-    dealt = crew.judge(["line"], lambda _: chunks.pop() if chunks else None)
-    found = [each for some in dealt for each in some]
-    assert sorted(each.number for each in found) == list(range(20))
-    assert [each.number for each in found if each.verdict == "needs-review"] == [7]
-    assert "a fault of gradcheck itself: RecursionError: too deep" in next(
-        each.line for each in found if each.number == 7
-    )
 
 
 # -- a real Dask scheduler and its workers on loopback ---------------------------------------------
