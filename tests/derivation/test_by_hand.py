@@ -78,3 +78,21 @@ def test_every_named_value_has_its_line(chain: dict[str, str]) -> None:
     assert set(chain) == {*BY_HAND, "counts", "var", "d", "C"}
     rows = "eye(C.shape[0])[[0, 1, 2, 3, 0, 1, 2, 2, 4, 1, 4, 0]].T"
     assert chain["C"] == f"{rows} @ reshape(cotangent_of_emb, (12, C.shape[1]))"
+
+
+MINUS = """
+id: minus
+inputs:
+  X: {shape: [4, 3], requires_grad: false}
+  w: {shape: [3]}
+program: |
+  z = -X @ w
+  mean(1/(1 + exp(z)))
+"""
+
+
+def test_a_minus_comes_first() -> None:
+    """`-dz @ X`, and not a second minus before X."""
+    (problem,) = load_text(MINUS).problems
+    chain = {stage.name: stage.text for stage in derive(problem, given_point(problem)).chain}
+    assert chain["w"] == "-cotangent_of_z @ X"
