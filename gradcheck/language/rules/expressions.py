@@ -57,7 +57,7 @@ def binary(check: Check, node: ast.BinOp) -> None:
 def _sign(node: ast.BinOp) -> ast.AST:
     """What stands between two operands: of several signs each has a place of its own."""
     left, right = node.left, node.right
-    if left.end_lineno != right.lineno:
+    if left.end_lineno != right.lineno or left.end_col_offset is None:
         return node
     stop = {"end_lineno": right.lineno, "end_col_offset": right.col_offset}
     return ast.Pass(lineno=right.lineno, col_offset=left.end_col_offset, **stop)
