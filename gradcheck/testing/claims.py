@@ -161,18 +161,22 @@ def _outside(given: Array, reference: Estimate, bars: Array) -> list[Index]:
 def _close(claim: Array, reference: Estimate, rtol: float, grain: Grain) -> bool:
     """Whether every entry is within the least that any tolerance is."""
     with np.errstate(invalid="ignore"):
-        off, room = np.abs(claim - reference.value), np.abs(reference.value)
-        return bool((off <= max(rtol, 64 * grain.unit) * room).all())
+        off: Array = np.asarray(np.subtract(claim, reference.value))
+        room: Array = np.asarray(np.abs(reference.value))
+        room *= max(rtol, 64 * grain.unit)
+        return bool((np.abs(off, out=off) <= room).all())
 
 
 def _widest(verdict: Verdict, name: str, reference: Estimate, rtol: float, grain: Grain) -> float:
-    """The widest tolerance of any entry, where all are finite."""
+    """The widest tolerance of any entry, where all are finite; a lone reference adds its bar."""
     mine = _own(verdict, name)
     noise = 0.0 if mine is None else mine.widest
     if not np.isfinite(noise):
         noise = float(np.max(_noise(verdict, name, reference), initial=0.0))
     moves = np.max(_moved(name, reference, grain), initial=0.0)
-    return float(_tolerance(np.asarray(reference.largest), np.asarray(noise), moves, rtol, grain))
+    widest = _tolerance(np.asarray(reference.largest), np.asarray(noise), moves, rtol, grain)
+    alone = verdict.verdict == "undecided"
+    return float(widest + (np.max(_finite(reference.error), initial=0.0) if alone else 0.0))
 
 
 def _bars(verdict: Verdict, name: str, reference: Estimate, rtol: float, grain: Grain) -> Array:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gradcheck.opinions.floats.glance import glance
-from gradcheck.opinions.floats.lines import moving, of_entry
+from gradcheck.opinions.floats.glance import glance, places_of
+from gradcheck.opinions.floats.lines import Moving, entries_ahead, of_entry, unit
 from gradcheck.opinions.floats.richardson import finite
 from gradcheck.opinions.floats.scan import Scanned, scan
 from gradcheck.opinions.opinion import Array, Case
@@ -24,26 +24,42 @@ class Looked:
     moved: Array
 
 
-def looked_at(case: Case, name: str, index: tuple[int, ...]) -> Looked:
+def all_looked_at(case: Case) -> dict[tuple[str, tuple[int, ...]], Looked]:
+    """The slope at every entry of every wrt input."""
+    places = [(name, i) for name in case.wrt for i in np.ndindex(np.shape(case.inputs[name]))]
+    if len(places) > SHORT:
+        entries_ahead(case, [(place, _steps(case, *place)) for place in places])
+    return {place: looked_at(case, *place) for place in places}
+
+
+def _steps(case: Case, name: str, index: tuple[int, ...]) -> list[float]:
+    """The steps of a glance at one entry."""
+    x = float(np.asarray(case.inputs[name])[index])
+    return [at - x for at in places_of(x, max(1.0, abs(x)))]
+
+
+def looked_at(case: Case, name: str, index: tuple[int, ...], turn: int = 0) -> Looked:
     """The slope at one entry: by a glance where there are many and it is sure, else by a scan.
 
     Only the entries of the value that it moves count: what the others carry cancels bit by bit.
+    Whoever looks again, at other turns, is not content with a glance.
     """
     f, x = of_entry(case, name, index)
     length = max(1.0, abs(x))
-    quick = glance(f, x, length) if case.size() > SHORT else None
+    quick = glance(f, x, length) if case.size() > SHORT and not turn else None
     if quick is not None:
         return Looked(quick, np.zeros((), bool))
     if case.cotangent is None or case.cotangent.size > APART:
-        return Looked(scan(f, x), np.ones((), bool))
+        return Looked(scan(f, x, turn=turn), np.ones((), bool))
     part = Moved(case, name, index)
     for far in PROBES:
         finite(part, x + far * length)
     while True:
         part.moved, asked = part.met.copy(), part.met.sum()
-        seen = scan(part, x)
+        seen = scan(part, x, turn=turn)
         if part.met.sum() == asked:
-            whole = scan(f, x) if seen.kind == "unresolved" else seen  # beside more it may be small
+            # beside more it may be small
+            whole = scan(f, x, turn=turn) if seen.kind == "unresolved" else seen
             return Looked(seen if whole.kind == "unresolved" else whole, part.moved)
 
 
@@ -56,9 +72,8 @@ class Moved:
     def __init__(self, case: Case, name: str, index: tuple[int, ...]) -> None:
         """Nothing moves before it is seen."""
         assert case.cotangent is not None
-        unit = np.zeros(np.shape(case.inputs[name]))
-        unit[index] = 1.0
-        self.value, self.x = moving(case, {name: unit}), float(np.asarray(case.inputs[name])[index])
+        self.value = Moving(case, {name: unit(case, name, index)}, (name, index))
+        self.x = float(np.asarray(case.inputs[name])[index])
         self.cotangent, self.here = case.cotangent, np.array(self.value(0.0))
         self.met = np.zeros(case.cotangent.shape, bool)
         self.moved = self.met
@@ -68,6 +83,10 @@ class Moved:
         now = np.asarray(self.value(at - self.x))
         self.met |= now != self.here
         return float(np.sum((now * self.cotangent)[self.moved]))
+
+    def ahead(self, places: Sequence[float]) -> None:
+        """Get the values at several places ready."""
+        self.value.ahead([at - self.x for at in places])
 
 
 def loudness(found: Sequence[Looked]) -> Array:
