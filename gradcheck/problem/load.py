@@ -31,7 +31,9 @@ def load_text(text: str | bytes, file: str = "") -> ProblemSet:
     document = read_yaml(text, file)
     root = document.value
     if not isinstance(root, dict):
-        raise TextError([document.complaint((), "a mapping was expected", "start with `id:`")])
+        listed = isinstance(root, list)
+        cure = "write `problems:` on a line before the list" if listed else "start with `id:`"
+        raise TextError([document.complaint((), "a mapping was expected", cure)])
     single = "problems" not in root
     model = _validated(document, single)
     base: Place = () if single else ("problems",)
