@@ -10,7 +10,8 @@ import warnings
 import pytest
 
 from gradcheck.batch.questions import packed
-from gradcheck.web.pool import Busy, Limits, Pool, RanAway
+from gradcheck.web.lanes import Busy
+from gradcheck.web.pool import Limits, Pool, RanAway
 from tests.support.practising import RIGHT, WRONG, course
 
 CUBIC = "id: cubic\ninputs: {x: 2.0}\nprogram: x**3 + 2*sin(x)\n"
