@@ -196,3 +196,20 @@ def test_a_kink_beside_x_is_not_at_x(distance: float, side: int) -> None:
     slope = scan(lambda t: abs(t - 1), 1 + side * distance)
     assert slope.kind == "smooth"
     assert abs(slope.value - side) <= slope.error < (90 / distance + 44) * 2**-52
+
+
+@pytest.mark.parametrize("width", [1e-7, 3e-7, 1e-6, 3e-6, 1e-5])
+@pytest.mark.parametrize("aside", [-0.3, -0.1, 0.02, 0.1, 0.3])
+def test_a_bend_that_rounding_hides_is_not_smoothed_away(width: float, aside: float) -> None:
+    """Far from a narrow hyperbola's bottom central quotients settle, at another slope.
+
+    Rounding inside 1 - (1 - t) hides the bottom; the slopes to both sides differ all the same.
+    """
+    away = -aside * width
+
+    def f(t: float) -> float:
+        return math.sqrt(1 - (1 - (width**2 + (t - 0.3 + away) ** 2))) + 0.1 * t
+
+    slope = scan(f, 0.3)
+    assert slope.kind == "smooth"
+    assert abs(slope.value - 0.1 - away / math.hypot(width, away)) <= slope.error
