@@ -236,6 +236,6 @@ def _moved(axes: Axes, where: Where) -> Axes:
     return tuple(None if a is None else where.get(a, a) for a in axes)
 
 
-def distinct(*many: Axes) -> Axes:
+def distinct(*many: Axes) -> tuple[Index, ...]:
     """Every index of these axes, each once."""
     return tuple(dict.fromkeys(a for axes in many for a in axes if a is not None))
