@@ -18,6 +18,7 @@ from gradcheck.closed_forms.index import (
     Product,
     Sum,
     added,
+    distinct,
     indices,
     is_free,
     multiplied,
@@ -155,8 +156,7 @@ def reciprocal(part: Sum) -> Sum:
 
 
 def _one_over(factor: Factor) -> Factor:
-    axes = tuple(dict.fromkeys(a for a in factor.axes if a is not None))
-    return Applied(RECIPROCAL, (single(factor, axes),), ("-1/u0**2",))
+    return Applied(RECIPROCAL, (single(factor, distinct(factor.axes)),), ("-1/u0**2",))
 
 
 # -- sums ----------------------------------------------------------------------------------------

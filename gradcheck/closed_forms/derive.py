@@ -9,7 +9,6 @@ from gradcheck.closed_forms.called import CALLS, CONSTANT
 from gradcheck.closed_forms.definitions import reciprocal
 from gradcheck.closed_forms.index import (
     Applied,
-    Axes,
     Axis,
     Called,
     Delta,
@@ -18,6 +17,7 @@ from gradcheck.closed_forms.index import (
     Product,
     Sum,
     added,
+    distinct,
     fresh,
     multiplied,
     single,
@@ -96,7 +96,7 @@ def pulled(definition: Sum, g: Sum, own: Named | None = None) -> Pulled:
     for product in definition.products:
         for k, factor in enumerate(product.factors):
             rest = replace(product, factors=(*product.factors[:k], *product.factors[k + 1 :]))
-            piece = multiplied((g, Sum((rest,), rest.axes)), _indices(factor))
+            piece = multiplied((g, Sum((rest,), rest.axes)), distinct(factor.axes))
             yield from _through(factor, piece, own if alone else None)
 
 
@@ -104,10 +104,6 @@ def _is_one_factor(definition: Sum) -> bool:
     products = definition.products
     whole = len(products) == 1 and len(products[0].factors) == 1
     return whole and products[0].number == 1 and not products[0].sizes
-
-
-def _indices(factor: Factor) -> Axes:
-    return tuple(dict.fromkeys(a for a in factor.axes if a is not None))
 
 
 def _through(factor: Factor, g: Sum, own: Named | None) -> Pulled:

@@ -68,7 +68,7 @@ class Applied:
     @property
     def axes(self) -> Axes:
         """The indices that it has, each once."""
-        return _distinct(part.axes for part in self.parts)
+        return distinct(*(part.axes for part in self.parts))
 
     def at(self, where: Where) -> "Applied":
         """The same at other indices."""
@@ -113,7 +113,7 @@ class Product:
     @property
     def axes(self) -> Axes:
         """The indices of the factors, each once."""
-        return _distinct(f.axes for f in self.factors)
+        return distinct(*(f.axes for f in self.factors))
 
     def at(self, where: Where) -> "Product":
         """The same at other indices."""
@@ -236,5 +236,6 @@ def _moved(axes: Axes, where: Where) -> Axes:
     return tuple(None if a is None else where.get(a, a) for a in axes)
 
 
-def _distinct(many: Iterable[Axes]) -> Axes:
+def distinct(*many: Axes) -> tuple[Index, ...]:
+    """Every index of these axes, each once."""
     return tuple(dict.fromkeys(a for axes in many for a in axes if a is not None))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
+from operator import and_
 
 from gradcheck.closed_forms.index import (
     RECIPROCAL,
@@ -18,6 +19,7 @@ from gradcheck.closed_forms.index import (
     Product,
     Sum,
     common,
+    distinct,
 )
 from gradcheck.closed_forms.pieces import (
     Piece,
@@ -249,7 +251,7 @@ def _common(
     outer, rest = common(products)
     if any(isinstance(f, Delta) for p in products for f in p.factors):
         return (None, products) if outer == Product() else (outer, rest)
-    shared = list((reduce(_and, (Counter(p.factors) for p in rest))).elements())
+    shared = list(reduce(and_, (Counter(p.factors) for p in rest)).elements())
     if any(len(p.factors) > len(shared) + 1 for p in rest):
         shared = [f for f in shared if all(a is None or a in axes for a in f.axes)]
     if outer == Product() and not shared:
@@ -265,11 +267,6 @@ def _group_axes(outer: Product, inside: tuple[Product, ...], axes: Axes) -> Axes
         return every
     own = [a for p in inside for a in p.axes if a in every]
     return tuple(dict.fromkeys((*own, *every)))
-
-
-def _and(a: Counter[Factor], b: Counter[Factor]) -> Counter[Factor]:
-    """What both have, as often as both have it."""
-    return a & b
 
 
 def _less(factors: Sequence[Factor], shared: Sequence[Factor]) -> tuple[Factor, ...]:
@@ -294,7 +291,7 @@ def _split(factors: Sequence[Factor]) -> tuple[list[Factor], list[Sum]]:
 def _order_of(parts: Sequence[Sum], order: Axes) -> Axes:
     """The axes of a function of several parts: as the longest has them, else as is wanted."""
     longest = max((p.axes for p in parts), key=len)
-    every = tuple(dict.fromkeys(a for p in parts for a in p.axes if a is not None))
+    every = distinct(*(p.axes for p in parts))
     if set(every) <= {a for a in longest if a is not None}:
         return longest
     return tuple(a for a in order if a in every) + tuple(a for a in every if a not in order)

@@ -19,6 +19,7 @@ from gradcheck.closed_forms.index import (
     Product,
     Sum,
     added,
+    distinct,
     is_free,
     single,
 )
@@ -245,5 +246,5 @@ def raised(expression: Sum) -> Sum:
 def _power(factor: Factor, times: int) -> Factor:
     if times == 1:
         return factor
-    axes = tuple(dict.fromkeys(a for a in factor.axes if a is not None))
+    axes = distinct(factor.axes)
     return Applied(f"u0**{times}", (single(factor, axes),))

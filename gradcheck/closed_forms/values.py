@@ -19,6 +19,7 @@ from gradcheck.closed_forms.index import (
     Named,
     Product,
     Sum,
+    distinct,
 )
 from gradcheck.errors import OutOfBudget
 from gradcheck.language import Budget, Program, check_program, run
@@ -77,7 +78,7 @@ class Values:
         return run(program, known, KINDS["ball"], Budget()).value
 
     def _sum(self, expression: Sum) -> Array:
-        wanted = tuple(dict.fromkeys(a for a in expression.axes if a is not None))
+        wanted = distinct(expression.axes)
         parts = [self._product(product, wanted) for product in expression.products]
         if not parts:
             return Array(balls(0), ())

@@ -7,7 +7,7 @@ points, and explained, as it is where the problem is an expression.
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -204,10 +204,9 @@ def gradient_read(problem: Problem, part: Part, point: Point) -> Read:
 
 
 def _ran(problem: Problem, point: Point) -> tuple[Recorder, dict[str, Any]]:
-    """A run, and all variables after it; PyTorch's warnings are told elsewhere."""
+    """A run, and all variables after it."""
     recorder = Recorder()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+    with _unwarned():
         return recorder, names_after(problem, point, recorder)[0]
 
 
@@ -222,10 +221,16 @@ def _is_name(name: str) -> bool:
 
 def _value(problem: Problem, part: Part, names: Mapping[str, Any], recorder: Recorder) -> Any:
     """What a part reads, before numbers are taken out of it."""
-    if part.ask is None:
-        return names[part.name].grad
-    ask = _unwrapped(part.ask, names)
-    return run(ask, names, recorder, Budget(), context=context(recorder)).value
+    with _unwarned():
+        if part.ask is None:
+            return names[part.name].grad
+        ask = _unwrapped(part.ask, names)
+        return run(ask, names, recorder, Budget(), context=context(recorder)).value
+
+
+def _unwarned() -> AbstractContextManager[None]:
+    """PyTorch's warnings are noted where a program is traced, and not said again."""
+    return warnings.catch_warnings(action="ignore", category=UserWarning)
 
 
 def _unwrapped(ask: Program, names: Mapping[str, Any]) -> Program:

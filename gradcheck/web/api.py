@@ -9,7 +9,8 @@ from starlette.responses import JSONResponse, Response
 from gradcheck.documents import WrittenFloat
 from gradcheck.report.judgements import told
 from gradcheck.web.course import place
-from gradcheck.web.pool import Busy, Fault, RanAway
+from gradcheck.web.lanes import Busy
+from gradcheck.web.pool import Fault, RanAway
 from gradcheck.web.requests import practice_of, sender_of, student_of
 
 SOON = {"Retry-After": "5"}

@@ -19,9 +19,10 @@ from gradcheck.report.judgements import told
 from gradcheck.report.pages import templates
 from gradcheck.web.assets import address
 from gradcheck.web.forms import answer_of, cell, has_grid
+from gradcheck.web.lanes import Busy
 from gradcheck.web.mistakes import made_by
 from gradcheck.web.plot import plot
-from gradcheck.web.pool import Busy, Fault, RanAway
+from gradcheck.web.pool import Fault, RanAway
 from gradcheck.web.practice import LEVELS, NOTHING, Practice, like, next_for
 from gradcheck.web.requests import practice_of, sender_of, student_of
 from gradcheck.web.students import plain_name

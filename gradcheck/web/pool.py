@@ -1,4 +1,4 @@
-"""Workers that judge: a bounded queue, a turn for everybody, and an end to what runs away.
+"""Workers that judge, and an end to what runs away.
 
 A task first has a short time. What needs longer goes to a slow worker, and so does, for a while,
 whoever sent it: nobody else waits.
@@ -12,12 +12,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from gradcheck.web.frames import HEAD, framed, length
+from gradcheck.web.lanes import Asked, Busy, Lane
 from gradcheck.web.nursery import FORK
 
 NURSERY = "gradcheck.web.nursery"
@@ -29,10 +30,6 @@ PATIENCE = (
 PREPARING = 30.0  # seconds on the clock beyond that, for a problem that is not prepared yet
 MEMORY = 10_000  # questions that ran away, not tried again
 SLOW_FOR = 60.0  # seconds for which a sender's questions go to the slow worker
-
-
-class Busy(Exception):
-    """There are more questions than the queue holds; worth another try in some seconds."""
 
 
 class RanAway(Exception):
@@ -60,55 +57,6 @@ class Limits:
 
 
 @dataclass(eq=False)
-class _Asked:
-    """A task with its sender, and where its result is awaited."""
-
-    sender: str
-    task: str
-    given: Sequence[Any]
-    said: "asyncio.Future[Any]"
-
-    @property
-    def name(self) -> str:
-        return repr((self.task, self.given))
-
-
-@dataclass(eq=False)
-class _Lane:
-    """Workers with a limit in seconds, and the questions that wait for them, sender by sender."""
-
-    seconds: float
-    most: int
-    each: int
-    waiting: "OrderedDict[str, deque[_Asked]]" = field(default_factory=OrderedDict)
-    size: int = 0
-    news: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def put(self, asked: _Asked) -> None:
-        """Let a question wait; raises Busy beyond the bounds."""
-        own = self.waiting.get(asked.sender, ())
-        if self.size >= self.most or len(own) >= self.each:
-            raise Busy
-        self.waiting.setdefault(asked.sender, deque()).append(asked)
-        self.size += 1
-        self.news.set()
-
-    async def next(self) -> _Asked:
-        """The oldest question of the sender whose turn it is; cancelled ones are passed over."""
-        while True:
-            while not self.waiting:
-                self.news.clear()
-                await self.news.wait()
-            sender, own = self.waiting.popitem(last=False)
-            asked = own.popleft()
-            self.size -= 1
-            if own:
-                self.waiting[sender] = own
-            if not asked.said.done():
-                return asked
-
-
-@dataclass(eq=False)
 class _Worker:
     """A forked process at the other end of a socket."""
 
@@ -117,7 +65,7 @@ class _Worker:
     pid: int
     tasks: int = 0
 
-    async def ask(self, asked: _Asked, seconds: float) -> Any:
+    async def ask(self, asked: Asked, seconds: float) -> Any:
         """Its reply; raises RanAway where it dies of the question, or does not come back."""
         self.tasks += 1
         message = {"task": asked.task, "given": asked.given, "seconds": seconds}
@@ -166,7 +114,7 @@ class Pool:
         self.doubts: dict[str, str] = {}  # why a problem cannot be asked; empty: it can
         self.shows: dict[str, list[str]] = {}  # the mistakes that can be seen in a problem
         self.left = sum(len(ids) for *_, ids in sets)
-        self.lanes: dict[str, _Lane] = {}
+        self.lanes: dict[str, Lane] = {}
         self.living: set[_Worker] = set()
         self.ran_away: OrderedDict[str, None] = OrderedDict()
         self.suspects: dict[str, float] = {}
@@ -179,8 +127,8 @@ class Pool:
         """Start the nursery, and a keeper for every worker."""
         await self._nurse()
         limits = self.limits
-        quick = _Lane(limits.quick, limits.waiting, limits.each)
-        slow = _Lane(limits.slow, limits.waiting_slow, 2)
+        quick = Lane(limits.quick, limits.waiting, limits.each)
+        slow = Lane(limits.slow, limits.waiting_slow, 2)
         self.lanes = {"quick": quick, "slow": slow}
         keepers = [self._keep(lane) for lane in (*[quick] * self.workers, slow)]
         self.tasks = [asyncio.create_task(each) for each in keepers]
@@ -238,7 +186,7 @@ class Pool:
 
     async def ask(self, sender: str, task: str, *given: Any) -> Any:
         """What a worker says; raises Busy, RanAway or Fault."""
-        asked = _Asked(sender, task, given, asyncio.get_running_loop().create_future())
+        asked = Asked(sender, task, given, asyncio.get_running_loop().create_future())
         if asked.name in self.ran_away:
             raise RanAway
         slow = self.suspects.get(sender, 0.0) > time.monotonic()
@@ -251,7 +199,7 @@ class Pool:
             raise RanAway
         raise Fault(reply["fault"])
 
-    async def _keep(self, lane: _Lane) -> None:
+    async def _keep(self, lane: Lane) -> None:
         """A worker's place: asked one question after another, replaced when it dies or is old."""
         worker = await self._forked()
         while True:
@@ -273,7 +221,7 @@ class Pool:
         self.living.discard(worker)
         worker.kill()
 
-    def _ran_away(self, lane: _Lane, asked: _Asked) -> None:
+    def _ran_away(self, lane: Lane, asked: Asked) -> None:
         """A second, longer try beside the others; after that it is not tried again."""
         slow = self.lanes["slow"]
         self.suspects[asked.sender] = time.monotonic() + SLOW_FOR
@@ -286,7 +234,7 @@ class Pool:
             if not asked.said.done():
                 asked.said.set_exception(error)
 
-    def _remember(self, asked: _Asked) -> None:
+    def _remember(self, asked: Asked) -> None:
         self.ran_away[asked.name] = None
         if len(self.ran_away) > MEMORY:
             self.ran_away.popitem(last=False)

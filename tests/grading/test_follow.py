@@ -21,6 +21,7 @@ from gradcheck.language import check_program
 from gradcheck.language.kinds import VOCABULARY
 from gradcheck.opinions.reverse import once
 from gradcheck.problem import Input, Problem, load_text
+from tests.support.grading import keyed
 from tests.support.shipped import FILES, PROBLEMS, prepared
 from tests.support.sweeping import at_most
 
@@ -42,7 +43,7 @@ LATER = NEURON.replace("points: 4", "points: 4\nfollow_through: false")
 
 def marked(text: str, **given: Any) -> dict[str, Judgement]:
     """The judgement of every part of the problem in a text."""
-    return mark_all(prepared(load_text(text).problems[0]), given)
+    return mark_all(keyed(text), given)
 
 
 def told(judged: Mapping[str, Judgement]) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """What a training problem could never show is said before class, with what to ask for instead."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ def asking(program: str, *asked: str) -> Reference:
     return prepared(load_text(text).problems[0])
 
 
+@cache
 def findings(program: str, *asked: str) -> tuple[Finding, ...]:
     """The findings of such a program."""
     return blind(asking(program, *asked))

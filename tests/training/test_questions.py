@@ -1,5 +1,6 @@
 """A formula for what a program leaves is judged as a function, and explained as any gradient is."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -176,3 +177,12 @@ def test_constants_stand_at_one_point() -> None:
     varying = ready("b = a*2\nc = b**2", "{c: c}", "{a: 3.0}")
     assert answered(varying, "12 a").verdict == "wrong"
     assert not varying.stands_at_one_point(varying.problem.parts[0])
+
+
+def test_a_warning_of_pytorchs_is_not_said_by_grading() -> None:
+    """Reading the `.grad` of what is no leaf warns, as in PyTorch: the report of the run has it."""
+    found = ready("y = 3 * w\n(y**2).sum().backward()", "{y: y.grad}", "{w: 2.0}")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        assert answered(found, "12345.75").verdict == "wrong"
+    assert said == []

@@ -1,4 +1,4 @@
-"""One server for the tests that leave nothing behind."""
+"""Servers for the tests that leave nothing behind, or nothing that another looks at."""
 
 from collections.abc import Iterator
 
@@ -12,4 +12,11 @@ from tests.support.practising import served
 def client() -> Iterator[TestClient]:
     """A client without a name, of a server that keeps nothing."""
     with served() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def reticent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """A client of a server that tells the kind of a mistake and no more."""
+    with served(tmp_path_factory.mktemp("reticent"), feedback="class") as found:
         yield found

@@ -10,9 +10,11 @@ import warnings
 import pytest
 
 from gradcheck.batch.questions import packed
-from gradcheck.web.pool import Busy, Limits, Pool, RanAway
+from gradcheck.web.lanes import Busy
+from gradcheck.web.pool import Limits, Pool, RanAway
 from tests.support.practising import RIGHT, WRONG, course
 
+CUBIC = "id: cubic\ninputs: {x: 2.0}\nprogram: x**3 + 2*sin(x)\n"
 FAST = Limits(quick=0.3, slow=0.5, memory=256 * 2**20)
 
 
@@ -20,7 +22,7 @@ def in_pool(limits, run, workers=1):
     """What a coroutine finds that is given a pool of workers."""
 
     async def whole():
-        pool = Pool(course().texts(), workers=workers, limits=limits)
+        pool = Pool(course(CUBIC).texts(), workers=workers, limits=limits)
         await pool.start()
         try:
             return await asyncio.wait_for(run(pool), 60)
@@ -125,7 +127,7 @@ def test_stopped_at_any_moment_nothing_stays_open(rounds):
     """Also while workers are being forked, and sockets are being opened."""
 
     async def whole():
-        pool = Pool(course().texts(), workers=3, limits=FAST)
+        pool = Pool(course(CUBIC).texts(), workers=3, limits=FAST)
         await pool.start()
         for _ in range(rounds):
             await asyncio.sleep(0)
