@@ -168,13 +168,15 @@ def _close(claim: Array, reference: Estimate, rtol: float, grain: Grain) -> bool
 
 
 def _widest(verdict: Verdict, name: str, reference: Estimate, rtol: float, grain: Grain) -> float:
-    """The widest tolerance of any entry, where all are finite."""
+    """The widest tolerance of any entry, where all are finite; a lone reference adds its bar."""
     mine = _own(verdict, name)
     noise = 0.0 if mine is None else mine.widest
     if not np.isfinite(noise):
         noise = float(np.max(_noise(verdict, name, reference), initial=0.0))
     moves = np.max(_moved(name, reference, grain), initial=0.0)
-    return float(_tolerance(np.asarray(reference.largest), np.asarray(noise), moves, rtol, grain))
+    widest = _tolerance(np.asarray(reference.largest), np.asarray(noise), moves, rtol, grain)
+    alone = verdict.verdict == "undecided"
+    return float(widest + (np.max(_finite(reference.error), initial=0.0) if alone else 0.0))
 
 
 def _bars(verdict: Verdict, name: str, reference: Estimate, rtol: float, grain: Grain) -> Array:

@@ -15,7 +15,7 @@ from gradcheck.opinions.reverse import reverse
 from gradcheck.testing import source
 from gradcheck.testing.call import Call
 from gradcheck.testing.claims import EPSILON, Judged
-from gradcheck.testing.doubt import doubtful, left_open
+from gradcheck.testing.doubt import WIDE, level, lone, missed, open_to, seen_again
 from gradcheck.testing.judging import Claim, judged_claim
 from gradcheck.testing.purity import unlike
 from gradcheck.testing.repair import Repair, repaired
@@ -53,9 +53,12 @@ def found(
     `faults` are those of the functions' behaviour, `notes` what a reader should know besides.
     """
     claimed = bool(claims)
-    verdicts = _verdicts(asked, claimed)
-    generic = all(v.verdict != "kink" for v in verdicts)  # at a tie many conventions are right
     given: list[Claim | None] = list(claims) or [None] * len(asked)
+    verdicts = [
+        _settling(case, verdict, claim)
+        for (_, case), verdict, claim in zip(asked, _verdicts(asked, claimed), given, strict=True)
+    ]
+    generic = all(v.verdict != "kink" for v in verdicts)  # at a tie many conventions are right
     told = [
         k
         for k, (each, _) in enumerate(asked)
@@ -79,9 +82,9 @@ def found(
         if not all(part.right for part in judged) and _in_passing(verdict):
             verdicts[k] = _with_care(case, verdict)
             judged = judged_claim(case, verdicts[k], claim, rtol)
-        if doubtful(case, verdicts[k], judged):
-            doubt, judged = [left_open(verdicts[k], judged)], ()
-            break
+        if lone(verdicts[k]) and (places := missed(judged)):
+            verdicts[k] = seen_again(case, verdicts[k], places, claim.gradients)
+            judged = judged_claim(case, verdicts[k], claim, rtol)
         if not all(part.right for part in judged):
             diagnoses = _diagnosed([case for _, case in asked], claims, judged)
             repair = mend(verdicts, claims) if generic else None
@@ -105,6 +108,12 @@ def _verdicts(asked: Sequence[tuple[Call, Case]], claimed: bool) -> list[Verdict
         calls, cases = zip(*several, strict=True)
         found += sparing_each(cases, claimed, calls[0].in_floats())
     return found
+
+
+def _settling(case: Case, verdict: Verdict, claim: Claim | None) -> Verdict:
+    """The verdict where floats alone speak, after a second look at what they leave open."""
+    places = open_to(verdict, claim.gradients) if claim is not None and lone(verdict) else []
+    return seen_again(case, verdict, places) if places else verdict
 
 
 def _otherwise(verdict: Verdict, point: Call) -> str:
@@ -162,8 +171,8 @@ def _alone(verdict: Verdict) -> bool:
 def _lone_is_enough(verdict: Verdict, claimed: Mapping[str, Any]) -> bool:
     """Whether a lonely opinion leaves nothing open beside a claim, kinks aside.
 
-    Its bars are narrow, or where they are wide (an ulp of 1 - 1e-12 moves a slope by 1e-4 of it)
-    the claim is what it says as closely as narrow bars would ask for.
+    Its bars tell the largest slope from its half, or where they do not the claim is what it says
+    as closely as narrow bars would ask for.
     """
     if any(o.directions for o in verdict.opinions.values()):
         return all(d.slope.is_finite() for o in verdict.opinions.values() for d in o.directions)
@@ -172,11 +181,12 @@ def _lone_is_enough(verdict: Verdict, claimed: Mapping[str, Any]) -> bool:
         return False
     sizes = [e.largest for e in (*known, verdict.value) if e is not None]
     bar = TIGHT * max(sizes, default=0.0) or ZERO
-    return all(_settled(part, claimed.get(name), bar) for name, part in verdict.parts.items())
+    wide = max(bar, WIDE * level(verdict))
+    return all(_settled(part, claimed.get(name), bar, wide) for name, part in verdict.parts.items())
 
 
-def _settled(part: Part, claim: Any, bar: float) -> bool:
-    """Whether every entry that is no kink has a narrow bar, or a claim that is as near."""
+def _settled(part: Part, claim: Any, bar: float, wide: float) -> bool:
+    """Whether every entry that is no kink has no wide bar, or a claim that is near."""
     assert part.gradient is not None
     error = np.array(part.gradient.error)
     for entry in part.entries:
@@ -184,7 +194,7 @@ def _settled(part: Part, claim: Any, bar: float) -> bool:
     near = np.zeros(error.shape, bool)
     if claim is not None and np.shape(claim) == error.shape:
         near = (np.abs(claim - part.gradient.value) <= bar) & np.isfinite(error)
-    return bool(np.all((error <= bar) | near))
+    return bool(np.all((error <= wide) | near))
 
 
 def _diagnosed(

@@ -90,3 +90,15 @@ def test_digits_lost_inside_a_backward_are_told(forward):
     assert "the formula loses digits here" in told
     with pytest.raises(GradientError):
         assert_vjp(forward, floats_alone(lambda c, x: 1.001 * coarse(c, x)), POINTS)
+
+
+def test_a_slope_that_few_digits_are_left_of_is_known_with_a_bar_that_is_told():
+    """Of 1 - cos beside 0 three digits are left: a slip is seen, and what is not seen is said."""
+    x = np.array([1e-6, -8e-7, 2e-6])
+    forward = floats_alone(lambda x: np.sqrt(1 - np.cos(x)))
+    right = np.sign(x) * np.cos(x / 2) / np.sqrt(2)  # of sqrt(2) |sin(x/2)|
+    told = assert_vjp(forward, floats_alone(lambda c, x: c * right), x).message
+    assert "off by less than 0.0" in told
+    for slip in (-1.0, 0.5, 2.0):
+        with pytest.raises(GradientError):
+            assert_vjp(forward, floats_alone(lambda c, x, slip=slip: slip * c * right), x)

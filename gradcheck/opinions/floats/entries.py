@@ -38,26 +38,28 @@ def _steps(case: Case, name: str, index: tuple[int, ...]) -> list[float]:
     return [at - x for at in places_of(x, max(1.0, abs(x)))]
 
 
-def looked_at(case: Case, name: str, index: tuple[int, ...]) -> Looked:
+def looked_at(case: Case, name: str, index: tuple[int, ...], turn: int = 0) -> Looked:
     """The slope at one entry: by a glance where there are many and it is sure, else by a scan.
 
     Only the entries of the value that it moves count: what the others carry cancels bit by bit.
+    Whoever looks again, at other turns, is not content with a glance.
     """
     f, x = of_entry(case, name, index)
     length = max(1.0, abs(x))
-    quick = glance(f, x, length) if case.size() > SHORT else None
+    quick = glance(f, x, length) if case.size() > SHORT and not turn else None
     if quick is not None:
         return Looked(quick, np.zeros((), bool))
     if case.cotangent is None or case.cotangent.size > APART:
-        return Looked(scan(f, x), np.ones((), bool))
+        return Looked(scan(f, x, turn=turn), np.ones((), bool))
     part = Moved(case, name, index)
     for far in PROBES:
         finite(part, x + far * length)
     while True:
         part.moved, asked = part.met.copy(), part.met.sum()
-        seen = scan(part, x)
+        seen = scan(part, x, turn=turn)
         if part.met.sum() == asked:
-            whole = scan(f, x) if seen.kind == "unresolved" else seen  # beside more it may be small
+            # beside more it may be small
+            whole = scan(f, x, turn=turn) if seen.kind == "unresolved" else seen
             return Looked(seen if whole.kind == "unresolved" else whole, part.moved)
 
 

@@ -1,0 +1,688 @@
+"""Layers and losses as they are written in courses and code bases, each with its backward pass.
+
+`LAYERS` has for each name (forward, backward, how its arguments are drawn at a scale). They are
+plain functions, so that `slips` can put a mistake into the text of a backward.
+"""
+
+import numpy as np
+
+LAYERS = {}
+
+
+def layer(name, make):
+    """Enter a forward and a backward, which have this name here."""
+
+    def enter(pair):
+        LAYERS[name] = (*pair, make)
+        return pair
+
+    return enter
+
+
+def normal(*shapes):
+    """Arguments of these shapes, all of one scale."""
+    return lambda rng, scale: [rng.normal(size=shape) * scale for shape in shapes]
+
+
+def first_scaled(*shapes):
+    """The first argument has the scale; weights are of order one."""
+
+    def make(rng, scale):
+        first, *rest = (rng.normal(size=shape) for shape in shapes)
+        return [first * scale, *rest]
+
+    return make
+
+
+def sigmoid(z):
+    """Without overflow."""
+    return 0.5 * (1 + np.tanh(0.5 * z))
+
+
+# -- affine ----------------------------------------------------------------------------------------
+
+
+def dense(x, w, b):
+    return x @ w + b
+
+
+def dense_back(g, x, w, b):
+    dx = g @ w.T
+    dw = x.T @ g
+    db = g.sum(axis=0)
+    return dx, dw, db
+
+
+layer("dense", first_scaled((4, 3), (3, 5), 5))((dense, dense_back))
+
+
+def mlp(x, w1, b1, w2, b2):
+    h = np.maximum(0, x @ w1 + b1)
+    return h @ w2 + b2
+
+
+def mlp_back(g, x, w1, b1, w2, b2):  # noqa: PLR0917 - a layer's weights
+    z = x @ w1 + b1
+    h = np.maximum(0, z)
+    dw2 = h.T @ g
+    db2 = np.sum(g, axis=0)
+    dh = g @ w2.T
+    dz = dh * (z > 0)
+    dw1 = x.T @ dz
+    db1 = np.sum(dz, axis=0)
+    dx = dz @ w1.T
+    return dx, dw1, db1, dw2, db2
+
+
+layer("mlp", first_scaled((5, 3), (3, 4), 4, (4, 2), 2))((mlp, mlp_back))
+
+
+def bilinear(x, w, y):
+    return np.einsum("ni,ijk,nj->nk", x, w, y)
+
+
+def bilinear_back(g, x, w, y):
+    dx = np.einsum("nk,ijk,nj->ni", g, w, y)
+    dw = np.einsum("nk,ni,nj->ijk", g, x, y)
+    dy = np.einsum("nk,ijk,ni->nj", g, w, x)
+    return dx, dw, dy
+
+
+layer("bilinear", first_scaled((4, 3), (3, 3, 2), (4, 3)))((bilinear, bilinear_back))
+
+
+def ridge(w, x, y):
+    r = x @ w - y
+    return np.mean(r**2) + 0.1 * np.sum(w**2)
+
+
+def ridge_back(g, w, x, y):
+    r = x @ w - y
+    n = len(y)
+    dr = 2 * r / n
+    dw = x.T @ dr + 0.2 * w
+    dx = np.outer(dr, w)
+    return g * dw, g * dx, -g * dr
+
+
+layer("ridge", first_scaled(3, (6, 3), 6))((ridge, ridge_back))
+
+
+# -- convolutions and pools ------------------------------------------------------------------------
+
+
+def padded(x, p=1):
+    return np.pad(x, ((0, 0), (0, 0), (p, p), (p, p)))
+
+
+def im2col(x, w, b):
+    n, _, height, width = x.shape
+    xp = padded(x)
+    windows = np.lib.stride_tricks.sliding_window_view(xp, (3, 3), axis=(2, 3))
+    cols = windows.transpose(0, 2, 3, 1, 4, 5).reshape(n * height * width, -1)
+    out = cols @ w.reshape(len(w), -1).T + b
+    return out.reshape(n, height, width, len(w)).transpose(0, 3, 1, 2)
+
+
+def im2col_back(g, x, w, b):
+    n, c, height, width = x.shape
+    xp = padded(x)
+    windows = np.lib.stride_tricks.sliding_window_view(xp, (3, 3), axis=(2, 3))
+    cols = windows.transpose(0, 2, 3, 1, 4, 5).reshape(n * height * width, -1)
+    flat = g.transpose(0, 2, 3, 1).reshape(-1, len(w))
+    db = flat.sum(axis=0)
+    dw = (flat.T @ cols).reshape(w.shape)
+    dcols = (flat @ w.reshape(len(w), -1)).reshape(n, height, width, c, 3, 3)
+    dxp = np.zeros(xp.shape)
+    for i in range(3):
+        for j in range(3):
+            dxp[:, :, i : i + height, j : j + width] += dcols[:, :, :, :, i, j].transpose(
+                0, 3, 1, 2
+            )
+    return dxp[:, :, 1:-1, 1:-1], dw, db
+
+
+layer("conv, im2col", first_scaled((2, 2, 4, 3), (3, 2, 3, 3), 3))((im2col, im2col_back))
+
+
+def strided(x, w):
+    out = 0
+    for i in range(2):
+        for j in range(2):
+            out = out + np.einsum("nchw,fc->nfhw", x[:, :, i::2, j::2], w[:, :, i, j])
+    return out
+
+
+def strided_back(g, x, w):
+    dx = np.zeros_like(x)
+    dw = np.zeros_like(w)
+    for i in range(2):
+        for j in range(2):
+            dx[:, :, i::2, j::2] += np.einsum("nfhw,fc->nchw", g, w[:, :, i, j])
+            dw[:, :, i, j] = np.einsum("nfhw,nchw->fc", g, x[:, :, i::2, j::2])
+    return dx, dw
+
+
+layer("conv, stride 2", first_scaled((2, 2, 4, 4), (3, 2, 2, 2)))((strided, strided_back))
+
+
+def causal(x, w):
+    xp = np.concatenate([np.zeros(2), x])
+    return np.stack([xp[t : t + 3] @ w for t in range(len(x))])
+
+
+def causal_back(g, x, w):
+    xp = np.concatenate([np.zeros(2), x])
+    dxp = np.zeros(len(xp))
+    dw = np.zeros(3)
+    for t in range(len(x)):
+        dxp[t : t + 3] += g[t] * w
+        dw += g[t] * xp[t : t + 3]
+    return dxp[2:], dw
+
+
+layer("causal conv", first_scaled(6, 3))((causal, causal_back))
+
+
+def max_pool(x):
+    n, c, height, width = x.shape
+    return x.reshape(n, c, height // 2, 2, width // 2, 2).max(axis=(3, 5))
+
+
+def max_pool_back(g, x):
+    n, c, height, width = x.shape
+    blocks = x.reshape(n, c, height // 2, 2, width // 2, 2).transpose(0, 1, 2, 4, 3, 5)
+    flat = blocks.reshape(n, c, height // 2, width // 2, 4)
+    best = flat.argmax(axis=-1)
+    d = np.zeros(flat.shape)
+    np.put_along_axis(d, best[..., None], g[..., None], axis=-1)
+    d = d.reshape(n, c, height // 2, width // 2, 2, 2).transpose(0, 1, 2, 4, 3, 5)
+    return d.reshape(x.shape)
+
+
+layer("max pool", normal((2, 2, 4, 4)))((max_pool, max_pool_back))
+
+
+def avg_pool(x):
+    n, c, height, width = x.shape
+    return x.reshape(n, c, height // 2, 2, width // 2, 2).mean(axis=(3, 5))
+
+
+def avg_pool_back(g, x):
+    return np.repeat(np.repeat(g, 2, axis=2), 2, axis=3) / 4
+
+
+layer("average pool", normal((2, 1, 4, 2)))((avg_pool, avg_pool_back))
+
+
+def head(x, w):
+    return x.mean(axis=(2, 3)) @ w
+
+
+def head_back(g, x, w):
+    pooled = x.mean(axis=(2, 3))
+    dpooled = g @ w.T
+    dx = np.broadcast_to(dpooled[:, :, None, None], x.shape) / (x.shape[2] * x.shape[3])
+    return dx, pooled.T @ g
+
+
+layer("pooled head", first_scaled((2, 3, 2, 3), (3, 2)))((head, head_back))
+
+
+# -- norms -----------------------------------------------------------------------------------------
+
+EPS = 1e-5
+
+
+def batch_norm(x, gamma, beta):
+    mu = x.mean(axis=0)
+    var = x.var(axis=0)
+    hat = (x - mu) / np.sqrt(var + EPS)
+    return gamma * hat + beta
+
+
+def batch_norm_back(g, x, gamma, beta):
+    n = x.shape[0]
+    mu = x.mean(axis=0)
+    var = x.var(axis=0)
+    inv = 1 / np.sqrt(var + EPS)
+    hat = (x - mu) * inv
+    dgamma = np.sum(g * hat, axis=0)
+    dbeta = np.sum(g, axis=0)
+    dhat = g * gamma
+    dvar = np.sum(dhat * (x - mu) * -0.5 * inv**3, axis=0)
+    dmu = np.sum(-dhat * inv, axis=0)
+    dx = dhat * inv + dvar * 2 * (x - mu) / n + dmu / n
+    return dx, dgamma, dbeta
+
+
+layer("batch norm", first_scaled((5, 3), 3, 3))((batch_norm, batch_norm_back))
+
+
+def layer_norm(x, gamma, beta):
+    mu = x.mean(-1, keepdims=True)
+    inv = (x.var(-1, keepdims=True) + EPS) ** -0.5
+    return gamma * (x - mu) * inv + beta
+
+
+def layer_norm_back(g, x, gamma, beta):
+    mu = x.mean(-1, keepdims=True)
+    inv = (x.var(-1, keepdims=True) + EPS) ** -0.5
+    hat = (x - mu) * inv
+    dgamma = (g * hat).sum(0)
+    dbeta = g.sum(0)
+    gh = g * gamma
+    dx = inv * (gh - gh.mean(-1, keepdims=True) - hat * (gh * hat).mean(-1, keepdims=True))
+    return dx, dgamma, dbeta
+
+
+layer("layer norm", first_scaled((4, 5), 5, 5))((layer_norm, layer_norm_back))
+
+
+def group_norm(x, gamma):
+    n, c, length = x.shape
+    r = x.reshape(n, 2, c // 2 * length)
+    hat = (r - r.mean(2, keepdims=True)) / np.sqrt(r.var(2, keepdims=True) + EPS)
+    return hat.reshape(x.shape) * gamma[:, None]
+
+
+def group_norm_back(g, x, gamma):
+    n, c, length = x.shape
+    r = x.reshape(n, 2, c // 2 * length)
+    sigma = np.sqrt(r.var(2, keepdims=True) + EPS)
+    hat = (r - r.mean(2, keepdims=True)) / sigma
+    dgamma = (g * hat.reshape(x.shape)).sum(axis=(0, 2))
+    dh = (g * gamma[:, None]).reshape(r.shape)
+    m = r.shape[2]
+    dr = (m * dh - dh.sum(2, keepdims=True) - hat * (dh * hat).sum(2, keepdims=True)) / (m * sigma)
+    return dr.reshape(x.shape), dgamma
+
+
+layer("group norm", first_scaled((2, 4, 3), 4))((group_norm, group_norm_back))
+
+
+def rms_norm(x, gamma):
+    return gamma * x / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + EPS)
+
+
+def rms_norm_back(g, x, gamma):
+    d = x.shape[-1]
+    rms = np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + EPS)
+    dgamma = (g * x / rms).sum(axis=0)
+    gg = g * gamma
+    dx = gg / rms - x * (gg * x).sum(axis=-1, keepdims=True) / (d * rms**3)
+    return dx, dgamma
+
+
+layer("rms norm", first_scaled((3, 4), 4))((rms_norm, rms_norm_back))
+
+
+def standardise(x):
+    return (x - x.mean(0)) / x.std(0, ddof=1)
+
+
+def standardise_back(g, x):
+    n = len(x)
+    s = x.std(0, ddof=1)
+    z = (x - x.mean(0)) / s
+    return (g - g.mean(0) - z * (g * z).sum(0) / (n - 1)) / s
+
+
+layer("standardise", normal((6, 3)))((standardise, standardise_back))
+
+
+def unit_rows(x):
+    return x / np.sqrt((x**2).sum(1, keepdims=True) + 1e-12)
+
+
+def unit_rows_back(g, x):
+    length = np.sqrt((x**2).sum(1, keepdims=True) + 1e-12)
+    u = x / length
+    return (g - u * (g * u).sum(1, keepdims=True)) / length
+
+
+layer("unit rows", normal((4, 3)))((unit_rows, unit_rows_back))
+
+
+# -- attention -------------------------------------------------------------------------------------
+
+
+def softmax(s):
+    e = np.exp(s - s.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def attention(q, k, v):
+    s = q @ k.T / np.sqrt(q.shape[-1])
+    s = np.where(np.tri(len(q), dtype=bool), s, -1e30)
+    return softmax(s) @ v
+
+
+def attention_back(g, q, k, v):
+    root = np.sqrt(q.shape[-1])
+    s = q @ k.T / root
+    s = np.where(np.tri(len(q), dtype=bool), s, -1e30)
+    p = softmax(s)
+    dv = p.T @ g
+    dp = g @ v.T
+    ds = p * (dp - (dp * p).sum(-1, keepdims=True))
+    dq = ds @ k / root
+    dk = ds.T @ q / root
+    return dq, dk, dv
+
+
+layer("attention", first_scaled((4, 3), (4, 3), (4, 2)))((attention, attention_back))
+
+
+def heads(x, wq, wk, wv):
+    q, k, v = (np.einsum("btd,dhe->bhte", x, w) for w in (wq, wk, wv))
+    p = softmax(np.einsum("bhte,bhse->bhts", q, k) / np.sqrt(q.shape[-1]))
+    return np.einsum("bhts,bhse->bthe", p, v)
+
+
+def heads_back(g, x, wq, wk, wv):
+    q, k, v = (np.einsum("btd,dhe->bhte", x, w) for w in (wq, wk, wv))
+    scale = 1 / np.sqrt(q.shape[-1])
+    p = softmax(np.einsum("bhte,bhse->bhts", q, k) * scale)
+    dv = np.einsum("bhts,bthe->bhse", p, g)
+    dp = np.einsum("bthe,bhse->bhts", g, v)
+    ds = p * (dp - np.sum(dp * p, axis=-1, keepdims=True)) * scale
+    dq = np.einsum("bhts,bhse->bhte", ds, k)
+    dk = np.einsum("bhts,bhte->bhse", ds, q)
+    dx = np.zeros_like(x)
+    for d, w in ((dq, wq), (dk, wk), (dv, wv)):
+        dx += np.einsum("bhte,dhe->btd", d, w)
+    dwq, dwk, dwv = (np.einsum("btd,bhte->dhe", x, d) for d in (dq, dk, dv))
+    return dx, dwq, dwk, dwv
+
+
+layer("heads", first_scaled((2, 3, 4), (4, 2, 2), (4, 2, 2), (4, 2, 2)))((heads, heads_back))
+
+
+# -- recurrent -------------------------------------------------------------------------------------
+
+
+def rnn(xs, h0, wx, wh, b):
+    h, out = h0, []
+    for x in xs:
+        h = np.tanh(x @ wx + h @ wh + b)
+        out.append(h)
+    return np.stack(out)
+
+
+def rnn_back(g, xs, h0, wx, wh, b):  # noqa: PLR0917 - a layer's weights
+    hs = [h0]
+    for x in xs:
+        hs.append(np.tanh(x @ wx + hs[-1] @ wh + b))
+    dxs, dwx, dwh, db = np.zeros_like(xs), np.zeros_like(wx), np.zeros_like(wh), np.zeros_like(b)
+    dh = np.zeros_like(h0)
+    for t in reversed(range(len(xs))):
+        dh = dh + g[t]
+        dz = dh * (1 - hs[t + 1] ** 2)
+        dxs[t] = dz @ wx.T
+        dwx += xs[t].T @ dz
+        dwh += hs[t].T @ dz
+        db += dz.sum(0)
+        dh = dz @ wh.T
+    return dxs, dh, dwx, dwh, db
+
+
+layer("rnn", first_scaled((3, 2, 2), (2, 3), (2, 3), (3, 3), 3))((rnn, rnn_back))
+
+
+def lstm(x, h, c, w, u, b):  # noqa: PLR0917 - a layer's weights
+    i, f, o, a = np.split(x @ w + h @ u + b, 4, axis=1)
+    c = sigmoid(f) * c + sigmoid(i) * np.tanh(a)
+    return sigmoid(o) * np.tanh(c)
+
+
+def lstm_back(g, x, h, c, w, u, b):  # noqa: PLR0917 - a layer's weights
+    i, f, o, a = np.split(x @ w + h @ u + b, 4, axis=1)
+    i, f, o, a = sigmoid(i), sigmoid(f), sigmoid(o), np.tanh(a)
+    tc = np.tanh(f * c + i * a)
+    do = g * tc
+    dc = g * o * (1 - tc**2)
+    di = dc * a
+    df = dc * c
+    da = dc * i
+    dz = np.concatenate(
+        [di * i * (1 - i), df * f * (1 - f), do * o * (1 - o), da * (1 - a**2)], axis=1
+    )
+    return dz @ w.T, dz @ u.T, dc * f, x.T @ dz, h.T @ dz, dz.sum(0)
+
+
+layer("lstm", first_scaled((2, 2), (2, 2), (2, 2), (2, 8), (2, 8), 8))((lstm, lstm_back))
+
+
+def gru(x, h, w, u):
+    xr, xz, xn = np.split(x @ w, 3, axis=1)
+    hr, hz, hn = np.split(h @ u, 3, axis=1)
+    r, z = sigmoid(xr + hr), sigmoid(xz + hz)
+    n = np.tanh(xn + r * hn)
+    return (1 - z) * n + z * h
+
+
+def gru_back(g, x, h, w, u):
+    xr, xz, xn = np.split(x @ w, 3, axis=1)
+    hr, hz, hn = np.split(h @ u, 3, axis=1)
+    r, z = sigmoid(xr + hr), sigmoid(xz + hz)
+    n = np.tanh(xn + r * hn)
+    dn = g * (1 - z) * (1 - n**2)
+    dz = g * (h - n) * z * (1 - z)
+    dr = dn * hn * r * (1 - r)
+    dx = np.concatenate([dr, dz, dn], axis=1)
+    dh = np.concatenate([dr, dz, dn * r], axis=1)
+    return dx @ w.T, dh @ u.T + g * z, x.T @ dx, h.T @ dh
+
+
+layer("gru", first_scaled((2, 3), (2, 2), (3, 6), (2, 6)))((gru, gru_back))
+
+
+# -- picking ---------------------------------------------------------------------------------------
+
+IDS = np.array([[0, 2, 2], [3, 0, 1]])
+KEEP = np.array([[1, 0, 1, 1], [0, 1, 1, 0], [1, 1, 0, 1]], bool)
+LABELS = np.array([2, 0, 1, 2])
+
+
+def embedding(table):
+    return table[IDS].mean(axis=1)
+
+
+def embedding_back(g, table):
+    d = np.zeros_like(table)
+    np.add.at(d, IDS, g[:, None, :] / IDS.shape[1])
+    return d
+
+
+layer("embedding bag", normal((5, 3)))((embedding, embedding_back))
+
+
+def dropout(x):
+    return x * KEEP / 0.6
+
+
+def dropout_back(g, x):
+    return g * KEEP / 0.6
+
+
+layer("dropout", normal((3, 4)))((dropout, dropout_back))
+
+
+def upsample(x):
+    return x.repeat(2, axis=0).repeat(3, axis=1)
+
+
+def upsample_back(g, x):
+    h, w = x.shape
+    return g.reshape(h, 2, w, 3).sum(axis=(1, 3))
+
+
+layer("upsample", normal((2, 3)))((upsample, upsample_back))
+
+
+def returns(r):
+    out, total = [], 0.0
+    for value in r[::-1]:
+        total = value + 0.9 * total
+        out.append(total)
+    return np.array(out[::-1])
+
+
+def returns_back(g, r):
+    d, total = np.zeros_like(r), 0.0
+    for t in range(len(r)):
+        total = g[t] + 0.9 * total
+        d[t] = total
+    return d
+
+
+layer("discounted returns", normal(6))((returns, returns_back))
+
+
+# -- activations and losses ------------------------------------------------------------------------
+
+
+def cross_entropy(z):
+    p = softmax(z)
+    return -np.mean(np.log(p[np.arange(len(z)), LABELS]))
+
+
+def cross_entropy_back(g, z):
+    d = softmax(z)
+    d[np.arange(len(z)), LABELS] -= 1
+    d /= len(z)
+    return g * d
+
+
+layer("cross-entropy", normal((4, 3)))((cross_entropy, cross_entropy_back))
+
+
+def bce(z, t):
+    return np.mean(3 * t * np.logaddexp(0, -z) + (1 - t) * np.logaddexp(0, z))
+
+
+def bce_back(g, z, t):
+    s = sigmoid(z)
+    dz = 3 * t * (s - 1) + (1 - t) * s
+    dt = 3 * np.logaddexp(0, -z) - np.logaddexp(0, z)
+    return g * dz / z.size, g * dt / z.size
+
+
+layer("weighted bce", lambda rng, scale: [rng.normal(size=5) * scale, rng.random(5)])(
+    (bce, bce_back)
+)
+
+
+def huber(x, y):
+    d = np.abs(x - y)
+    return np.where(d <= 1, 0.5 * d**2, d - 0.5).sum()
+
+
+def huber_back(g, x, y):
+    d = x - y
+    slope = np.where(np.abs(d) <= 1, d, np.sign(d))
+    return g * slope, -g * slope
+
+
+layer("huber", normal(6, 6))((huber, huber_back))
+
+
+def hinge(s):
+    correct = s[np.arange(len(s)), LABELS][:, None]
+    margins = np.maximum(0, s - correct + 1)
+    margins[np.arange(len(s)), LABELS] = 0
+    return margins.sum() / len(s)
+
+
+def hinge_back(g, s):
+    n = len(s)
+    correct = s[np.arange(n), LABELS][:, None]
+    mask = (s - correct + 1 > 0).astype(float)
+    mask[np.arange(n), LABELS] = 0
+    mask[np.arange(n), LABELS] = -mask.sum(axis=1)
+    return g * mask / n
+
+
+layer("multiclass hinge", normal((4, 3)))((hinge, hinge_back))
+
+
+def gaussian_kl(mu, logvar):
+    return -0.5 * np.sum(1 + logvar - mu**2 - np.exp(logvar))
+
+
+def gaussian_kl_back(g, mu, logvar):
+    return g * mu, g * 0.5 * (np.exp(logvar) - 1)
+
+
+layer("gaussian kl", normal((2, 3), (2, 3)))((gaussian_kl, gaussian_kl_back))
+
+
+def gelu(x):
+    return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+
+def gelu_back(g, x):
+    k = np.sqrt(2 / np.pi)
+    t = np.tanh(k * (x + 0.044715 * x**3))
+    slope = 0.5 * (1 + t) + 0.5 * x * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)
+    return g * slope
+
+
+layer("gelu", normal(7))((gelu, gelu_back))
+
+
+def distances(x, y):
+    return (x**2).sum(1)[:, None] - 2 * x @ y.T + (y**2).sum(1)
+
+
+def distances_back(g, x, y):
+    dx = 2 * x * g.sum(1)[:, None] - 2 * g @ y
+    dy = 2 * y * g.sum(0)[:, None] - 2 * g.T @ x
+    return dx, dy
+
+
+layer("squared distances", normal((4, 3), (5, 3)))((distances, distances_back))
+
+
+def factorised(u, v):
+    return np.sum(KEEP * (u @ v.T - 1.5) ** 2) / KEEP.sum()
+
+
+def factorised_back(g, u, v):
+    e = 2 * KEEP * (u @ v.T - 1.5) / KEEP.sum()
+    return g * e @ v, g * e.T @ u
+
+
+layer("matrix factorisation", normal((3, 2), (4, 2)))((factorised, factorised_back))
+
+
+def info_nce(a, b):
+    s = a @ b.T / 0.5
+    top = s.max(1)
+    return np.mean(top + np.log(np.exp(s - top[:, None]).sum(1)) - np.diag(s))
+
+
+def info_nce_back(g, a, b):
+    n = len(a)
+    p = softmax(a @ b.T / 0.5)
+    ds = g * (p - np.eye(n)) / n / 0.5
+    return ds @ b, ds.T @ a
+
+
+layer("info nce", normal((4, 3), (4, 3)))((info_nce, info_nce_back))
+
+
+def residual(x, w):
+    y = np.tanh(x @ w)
+    return x + y * y
+
+
+def residual_back(g, x, w):
+    y = np.tanh(x @ w)
+    dy = 2 * g * y
+    dz = dy * (1 - y**2)
+    return g + dz @ w.T, x.T @ dz
+
+
+layer("residual", first_scaled((3, 3), (3, 3)))((residual, residual_back))
