@@ -197,7 +197,8 @@ def _arranged(
     first = first if given is first.function else replace(first, function=given)
     calls = [first.answered(alone.value, alone.left) if shape is None else first]
     calls += [call(given, point, wrt) for point in points[1:]]
-    return replace(alone, forward=given, backward=back, like=remade), calls, arranged
+    alone = replace(alone, forward=given, backward=back, like=remade, left=())
+    return alone, calls, arranged
 
 
 def _same(value: Any) -> Any:

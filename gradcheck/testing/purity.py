@@ -18,7 +18,9 @@ LINEAR = 2.0**20  # units of rounding: what cancellation inside a linear map may
 def impure(call: Call) -> list[str]:
     """What the function does besides giving a finite value; see `unlike` too."""
     first = call.value
-    if _any_differs(call.left, call.args):
+    spoilt = _any_differs(call.left, call.args)
+    call.answered(first, call.args)  # a copy less is kept
+    if spoilt:
         return ["the function changes its arguments in place"]
     value = np.asarray(first) if isinstance(first, np.ndarray | float) else np.zeros(())
     if value.dtype.kind == "f" and not np.isfinite(value).all():

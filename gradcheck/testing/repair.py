@@ -17,13 +17,14 @@ from typing import Any
 from gradcheck.testing.edits import Edit, Words, edits_of, in_all_of, of_whole
 from gradcheck.testing.source import file_of, text_of
 
-SECONDS = 1.5  # a test that fails may take so much longer
+SECONDS = 0.75  # a test that fails may take so much longer
 LONGEST = 60  # characters of a line of source in a message
 SHORTEST = 6  # and of an expression that says by itself where it stands: not `t + 1`
 CALLED, MOST = 24, 4  # characters of a call that may be missing elsewhere, and how many are tried
 OURS = "gradcheck"  # what stands between a check and somebody else's backward is no mistake
 BUILT = (ast.FunctionDef, ast.Lambda)
 Function = Callable[..., Any]
+Places = dict[int, tuple[ast.AST, str, int | None]]
 
 
 @dataclass(frozen=True)
@@ -123,10 +124,11 @@ def _searched(
     built = _built(plain)
     if built is None or any(isinstance(n, ast.While) for n in ast.walk(built)):
         return None  # an edit might make a loop endless
+    places = _places(built)
     for edit in _edits(built, plain, missing, divisors):
         if time.thread_time() > until:
             return None
-        changed = _changed(built, edit, plain)
+        changed = _changed(built, edit, places, plain)
         if changed is not None and right(_bound(changed, backward)):
             return _told(edit, built)
     return None
@@ -134,7 +136,7 @@ def _searched(
 
 def _told(edit: Edit, built: Any) -> Repair:
     shown = edit.old if edit.new is None else _unmistakable(edit.old, built)
-    new = "" if edit.new is None else _short(ast.unparse(_Edited(edit).made(shown)))
+    new = "" if edit.new is None else _short(ast.unparse(_edited(shown, edit, _places(shown))))
     return Repair(edit.name, getattr(edit.old, "lineno", 0), _short(ast.unparse(shown)), new)
 
 
@@ -252,10 +254,10 @@ def _parts(value: ast.expr) -> Iterator[ast.expr]:
 # -- the changed function ------------------------------------------------------------------------
 
 
-def _changed(built: Any, edit: Edit, function: FunctionType) -> FunctionType | None:
+def _changed(built: Any, edit: Edit, places: Places, function: FunctionType) -> FunctionType | None:
     """The function with one edit made; None where it does not compile."""
     try:
-        code = _compiled(_Edited(edit).made(built), function)
+        code = _compiled(_edited(built, edit, places), function)
     except (SyntaxError, ValueError, TypeError, RecursionError):
         return None
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
@@ -267,27 +269,37 @@ def _changed(built: Any, edit: Edit, function: FunctionType) -> FunctionType | N
     return made
 
 
-class _Edited:
-    """A copy of a definition with one node replaced; everything else is shared."""
+def _places(root: Any) -> Places:
+    """Where each node of a tree stands: its parent, the field, and the place in a list of several.
 
-    def __init__(self, edit: Edit) -> None:
-        self.edit = edit
+    By the nodes' identities, for one tree that is kept.
+    """
+    return {
+        id(part): (node, name, k)
+        for node in ast.walk(root)
+        for name, value in ast.iter_fields(node)
+        for k, part in (enumerate(value) if isinstance(value, list) else [(None, value)])
+        if isinstance(part, ast.AST)
+    }
 
-    def made(self, node: Any) -> Any:
-        """The node, or a copy of it where the edit is inside."""
-        if node is self.edit.old:
-            return self.edit.new
-        if isinstance(node, list):
-            parts = [self.made(part) for part in node]
-            if all(a is b for a, b in zip(parts, node, strict=True)):
-                return node
-            return [part for part in parts if part is not None] or [ast.Pass()]
-        if not isinstance(node, ast.AST):
-            return node
-        fields = {name: self.made(value) for name, value in ast.iter_fields(node)}
-        if all(value is getattr(node, name) for name, value in fields.items()):
-            return node
-        return ast.copy_location(type(node)(**fields), node)
+
+def _edited(root: Any, edit: Edit, places: Places) -> Any:
+    """A copy of a tree with one node replaced; everything beside the way to it is shared."""
+    node, new = edit.old, edit.new
+    if new is not None:
+        new = new if hasattr(new, "lineno") else ast.copy_location(new, node)
+        ast.fix_missing_locations(new)
+    while node is not root:
+        parent, name, k = places[id(node)]
+        fields = dict(ast.iter_fields(parent))
+        if k is None:
+            fields[name] = new
+        else:
+            before, after = fields[name][:k], fields[name][k + 1 :]
+            left = [*before, *([] if new is None else [new]), *after]
+            fields[name] = left or [ast.copy_location(ast.Pass(), node)]
+        node, new = parent, ast.copy_location(type(parent)(**fields), parent)
+    return new
 
 
 def _compiled(built: Any, function: FunctionType) -> CodeType | None:
@@ -297,10 +309,11 @@ def _compiled(built: Any, function: FunctionType) -> CodeType | None:
     if isinstance(built, ast.FunctionDef):
         fields = {k: v for k, v in ast.iter_fields(built) if k != "decorator_list"}
         value = ast.copy_location(ast.FunctionDef(decorator_list=[], **fields), built)
-    inner = value if isinstance(value, ast.FunctionDef) else ast.Expr(value)
+    named = isinstance(value, ast.FunctionDef)
+    inner = value if named else ast.copy_location(ast.Expr(value), value)
     around = ast.parse(f"def around({', '.join(function.__code__.co_freevars)}): pass")
     around.body[0].body = [inner]  # type: ignore[attr-defined]
     with warnings.catch_warnings(action="ignore"):  # of an edit that makes no sense
-        whole = compile(ast.fix_missing_locations(around), "<repair>", "exec")
+        whole = compile(around, "<repair>", "exec")
     held = next(c for c in whole.co_consts if isinstance(c, CodeType))
     return next((c for c in held.co_consts if isinstance(c, CodeType) and c.co_name == name), None)
