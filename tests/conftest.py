@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from collections import Counter
 from importlib.util import find_spec
 from itertools import groupby
@@ -20,10 +21,11 @@ COMPARING = re.compile(r"""importorskip\("torch"\)|from tests\.support\.(oracle|
 def pytest_sessionstart() -> None:
     """Python takes a compiled module before its source, however old it is: refuse to test that.
 
-    Where Python was told to write no bytecode, each command that a test starts would compile the
-    whole package again.
+    Where Python was told to write no bytecode, each process of the tests, and each command that one
+    starts, would compile the whole package again.
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     for compiled in (*ENGINE.glob("*.so"), *ENGINE.glob("*.pyd")):
         source = ENGINE / f"{compiled.name.split('.')[0]}.py"
         written = [f.stat().st_mtime for f in _texts(source)]

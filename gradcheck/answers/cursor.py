@@ -76,6 +76,26 @@ class Cursor:
         raised = (a.text in (".", "^", "{") and b.text == "T" for a, b in pairs)
         return any(token.kind == "transpose" for token in self.tokens) or any(raised)
 
+    @cached_property
+    def signed(self) -> bool:
+        """Whether a `*` may be a product of matrices: `X'*r`, where every product has its sign.
+
+        As MATLAB has it, and books with `X^T`; not beside NumPy's own `@` or `.T`.
+        """
+        pairs = list(zip(self.tokens, self.tokens[1:], strict=False))
+        if any(b.text == "@" or (a.text, b.text) == (".", "T") for a, b in pairs):
+            return False
+        raised = any(a.text in ("^", "{") and b.text == "T" for a, b in pairs)
+        transposed = raised or any(token.kind == "transpose" for token in self.tokens)
+        return transposed and not any(self._side_by_side(a, b) for a, b in pairs)
+
+    def _side_by_side(self, before: Token, after: Token) -> bool:
+        """Whether an array may end here and another begin without a sign between them."""
+        known = self._named(before)
+        ends = before.kind == "transpose" or before.text in (")", "]", "}")
+        ends = ends or (known is not None and known.kind != "function")
+        return ends and (after.kind == "name" or after.text == "(")
+
     def look(self, ahead: int = 0) -> Token:
         """The token `ahead` places on; past the last one the end."""
         place, tokens = self.at + ahead, self.tokens

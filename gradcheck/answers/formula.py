@@ -9,6 +9,7 @@ from functools import lru_cache
 from gradcheck.answers.characters import characters
 from gradcheck.answers.commas import commas
 from gradcheck.answers.complaint import refused
+from gradcheck.answers.definitions import definitions
 from gradcheck.answers.draft import Draft
 from gradcheck.answers.echo import echo
 from gradcheck.answers.gradients import gradients
@@ -68,6 +69,7 @@ def _remembered(text: str, words: Words, single: bool) -> Formula:
     draft = Draft.of(text)
     try:
         characters(draft)
+        definitions(draft, words)
         gradients(draft, words.names)
         piecewise(draft, words.names)
         indices(draft, words.names, {name: len(shape) for name, shape in words.sized})

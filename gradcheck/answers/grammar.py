@@ -157,7 +157,20 @@ def _binary(p: Cursor, left: ast.expr, start: int, op: ast.operator) -> ast.expr
         product = _matrix_product(p, left, right, start)
         if product is not None:
             return product
+    if sign.text == "*" and not dotted and _as_in_matlab(p, left, right):
+        product = _matrix_product(p, left, right, start)
+        if product is not None:
+            p.note("beside such a transpose * is read as a matrix product")
+            return product
     return p.node(ast.BinOp(p.operand(left), op, right), start)
+
+
+def _as_in_matlab(p: Cursor, left: ast.expr, right: ast.expr) -> bool:
+    """Whether `*` may be a matrix product: not between arrays of one shape, as NumPy has it."""
+    if not p.signed or number(left) or number(right):
+        return False
+    shape = shape_of(left, p.words.shapes)
+    return shape is None or shape != shape_of(right, p.words.shapes)
 
 
 def _side_by_side(p: Cursor, left: ast.expr, start: int) -> ast.expr:

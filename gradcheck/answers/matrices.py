@@ -8,6 +8,7 @@ from gradcheck.answers.scanner import Token
 from gradcheck.answers.words import Words
 
 COUNTS = ("n", "N")  # what people call the number of samples
+LENGTHS = ("len", "length")
 FIRST = (("op", "."), ("name", "shape"), ("op", "["), ("number", "0"), ("op", "]"))
 MATRIX = 2  # axes
 NORM_BAR = "‖"
@@ -74,6 +75,13 @@ def _read(
             Token("transpose", "T", token.start, middle),
             Token("name", token.text[1:], middle, token.end),
         ]
+    if token.text == "." and _is_product(tokens, at, words):
+        notes.append("a dot between arrays is read as the matrix product")
+        return [token._replace(text="@")]
+    if _counted(tokens, at, words):
+        return []
+    if token.text == ")" and at >= 3 and _counted(tokens, at - 3, words):
+        return [*_spelled(token, FIRST), token]
     if token.kind != "name" or words.meaning(token.text) is not None:
         return [token]
     if token.text in COUNTS:
@@ -84,6 +92,22 @@ def _read(
     if token.text == "tr" and after in ("(", "[") and not {"t", "r"} <= known:
         return [token._replace(text="trace")]
     return [token]
+
+
+def _is_product(tokens: Sequence[Token], at: int, words: Words) -> bool:
+    """Whether a dot is Mathematica's product: `A.x`, `Transpose[A].(y - z)`."""
+    after = tokens[at + 1] if at + 1 < len(tokens) else None
+    if after is None or after.text == "T":
+        return False
+    return after.text == "(" or (after.kind == "name" and bool(words.shapes.get(after.text)))
+
+
+def _counted(tokens: Sequence[Token], at: int, words: Words) -> bool:
+    """Whether `len(y)` begins here, which is read as y.shape[0]."""
+    if tokens[at].text not in LENGTHS or words.meaning(tokens[at].text) is not None:
+        return False
+    texts = [token.text for token in tokens[at + 1 : at + 4]]
+    return len(texts) == 3 and texts[::2] == ["(", ")"] and bool(words.shapes.get(texts[1]))
 
 
 def _can_be_turned(before: Token, known: set[str], words: Words) -> bool:

@@ -9,16 +9,21 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from gradcheck.answers.draft import Draft
+from gradcheck.answers.working import between
 
 IF = r"if|for|when|at|where(?!\s*\()|wenn|falls|für|si|se|pour|para"
 ELSE = r"otherwise|elsewhere|else|sonst|sinon|altrimenti"
-SUSPECT = re.compile(rf"\b(?:{IF}|{ELSE})\b|cases|array|math[bd]|𝟙|[{{\n;]|\b[1I]\s*[_\[(]")
+SUSPECT = re.compile(
+    rf"\b(?:{IF}|{ELSE}|Piecewise)\b|cases|array|math[bd]|𝟙|[{{\n;]|\b[1I]\s*[_\[(]"
+)
 ENVIRONMENT = re.compile(
     r"(?:\\left\s*)?(?:\\\{|\\lbrace\b)?\s*\\begin\{([dr]?cases|array)\}(?:\{[lcr]+\})?(.*?)\\end\{\1\}"
     r"(?:\s*\\right\s*\.)?",
     re.DOTALL,
 )
 BRACED = re.compile(r"(?:\\left\s*)?\\?\{(.*?)(?:\\right\s*\.|(?:\\right\s*)?\\?\})?\s*", re.DOTALL)
+CALLED = re.compile(r"\bPiecewise\s*[\[(](.*)[\])]\s*$", re.DOTALL)  # Mathematica's, SymPy's
+COMMA = re.compile(",")
 WORDS = re.compile(rf"\\(?:text|mbox|textrm|mathrm)\{{[\s,]*({IF}|{ELSE}|and|or)\s*\}}")
 INDICATOR = re.compile(
     r"(?:\\math(?:bb|bf|ds|bbm)\s*(?:\{\s*[1I]\s*\}|[1I])\s*_?|𝟙\s*_?|(?<![\w.)\]}^])(?<!\*\*)(?:1\s*_|I\s*_?))\s*"
@@ -26,7 +31,8 @@ INDICATOR = re.compile(
 )
 TOKEN = re.compile(
     rf"(?P<open>[(\[{{])|(?P<close>[)\]}}])|\b(?P<if>{IF})\b|\b(?P<else>{ELSE})\b"
-    r"|(?P<row>\\\\|;|\n)|(?P<part>(?<!\d),|,(?!\d)|&)"
+    rf"|(?P<row>\\\\|;|\n|\b(?:and|und|et)\b(?=[^<>=≤≥,;\n]*\b(?:{IF}|{ELSE})\b))"
+    r"|(?P<part>(?<!\d),|,(?!\d)|&)"
 )
 NOWHERE = re.compile(r"\s*(?:is )?(?:undefined|not defined|does not exist|DNE)\s*")
 ALL = re.compile(r"\b(?:for|für|pour)\s+(?:all|any|every|alle|tout)\b(?=[^,;\n&]*[<>=≤≥≠\\])")
@@ -75,6 +81,7 @@ def piecewise(draft: Draft, names: Collection[str] = ()) -> None:
         return
     if "I" not in names:
         draft.swap(INDICATOR, lambda found: f"({found[1]})" if SIGN.search(found[1]) else None)
+    draft.swap(CALLED, lambda found: "; ".join(_called(found[1])))
     draft.swap(ALL, "for")
     draft.swap(ALWAYS, "")
     draft.swap(WORDS, lambda found: f" {found[1]} ")
@@ -91,6 +98,25 @@ def piecewise(draft: Draft, names: Collection[str] = ()) -> None:
     written = _written(draft.text, inside, rows)
     if written is not None:
         _put(draft, (start, len(draft.text)), written)
+
+
+def _called(arguments: str) -> Iterator[str]:
+    """The cases in `(2*x, x > 0), (-1, True)`, and in `{{2x, x > 0}}, -1`."""
+    rows = _listed(arguments)
+    if rows[0].startswith("{{"):
+        rows = [*_listed(rows[0][1:-1]), *rows[1:]]
+    for row in rows:
+        value, *condition = _listed(row[1:-1]) if row[:1] in ("(", "{") else [row]
+        if len(condition) == 1:
+            always = condition[0] in ("True", "true")
+            yield f"{value} otherwise" if always else f"{value} if {condition[0]}"
+        else:
+            yield f"{row} otherwise"
+
+
+def _listed(text: str) -> list[str]:
+    """What commas part, outside of brackets."""
+    return [text[slice(*place)].strip() for place in between(text, COMMA, 0, len(text))]
 
 
 def is_piecewise(text: str) -> bool:

@@ -92,7 +92,7 @@ def foreign(text: str, at: int) -> TextError:
         ADVICE.get(PRINTED.get(char, ""))
         or OTHERWISE.get(char)
         or _look_alike(char)
-        or "write it in plain ASCII"
+        or ("leave it out" if char.isascii() else "write it in plain ASCII")
     )
     return refused(text, at, f"U+{ord(char):04X} ({name.lower()}) is not read here", cure)
 

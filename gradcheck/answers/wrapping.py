@@ -32,6 +32,7 @@ LEFT = tuple(left for left, _ in PAIRS)
 ENVIRONMENT = re.compile(
     r"\\(?:begin|end)\{(?:equation|align|aligned|gather|displaymath|math|split)\*?\}"
 )
+REMARK = re.compile(r"(?<=\S)\s+(?:#|//|%)(?=\s).*")  # as programs have them
 ALIGNED = re.compile(r"&(?==)|(?<==)&")
 TRAILING = re.compile(r"(?:\\[,;:! ]|\\\\|\\q?quad|[\s;,:?…]|=)+$")
 LEADING = re.compile(r"^(?:\\[,;:! ]|\\q?quad\b|[\s;•◦▪≈]|=>|->|[:=])+")
@@ -58,6 +59,7 @@ def unwrap(draft: Draft, words: Words) -> None:
         draft.swap(ENVIRONMENT, "")
     if "&" in draft.text:
         draft.swap(ALIGNED, "")
+    draft.swap(REMARK, "")
     before = None
     while before != draft.text:
         before = draft.text

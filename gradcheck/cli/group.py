@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 import click
 
+from gradcheck.commands.interrupts import INTERRUPTS, STOPPED, watch_interrupts
 from gradcheck.errors import GradcheckError
 
 F = TypeVar("F", bound=Callable[..., object])
 MALFORMED = 2
-STOPPED = 130  # as a shell says of what SIGINT ended
 BROKEN = 70  # a fault of our own: sysexits' EX_SOFTWARE
 LONGEST = 300
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -34,6 +34,16 @@ class Exemplified(click.Command):
 
 class Careful(Exemplified, click.Group):
     """Commands that end with a sentence, whatever happens: no traceback reaches a user."""
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        """The process is this command: a Ctrl-C ends it, wherever it arrives."""
+        watch_interrupts()
+        try:
+            return self.main(*given, **named)
+        except KeyboardInterrupt:  # before a command has begun, or when it has ended
+            click.echo("stopped", err=True)
+        finally:
+            INTERRUPTS.close()
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """The command of that name; of an unknown one the nearest is said."""

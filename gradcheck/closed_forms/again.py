@@ -16,6 +16,7 @@ from gradcheck.closed_forms.index import (
     contracted,
     fresh,
     multiplied,
+    single,
 )
 from gradcheck.closed_forms.slopes import NoText
 from gradcheck.closed_forms.steps import HIDDEN, Step
@@ -30,7 +31,7 @@ def jacobians(steps: Sequence[Step]) -> dict[str, Sum]:
     A gradient is linear in the cotangent: what it is at one entry has a delta in its place.
     """
     end = steps[-1]
-    seed = Sum((Product(factors=(Named(ROW, end.axes),)),), end.axes)
+    seed = single(Named(ROW, end.axes))
     row = tuple(None if a is None else fresh(a) for a in end.axes)
     return {name: _at_entry(g, row) for name, g in gradients(list(steps), seed).items()}
 

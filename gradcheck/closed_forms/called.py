@@ -15,6 +15,7 @@ from gradcheck.closed_forms.index import (
     contracted,
     fresh,
     multiplied,
+    single,
 )
 
 
@@ -23,7 +24,7 @@ def _at(factor: Factor, axes: Axes) -> Sum:
     where = {
         a: b for a, b in zip(factor.axes, axes, strict=True) if a is not None and b is not None
     }
-    return Sum((Product(factors=(factor.at(where),)),), axes)
+    return single(factor.at(where), axes)
 
 
 def _axis_of(factor: Called) -> int:
@@ -89,8 +90,8 @@ def _det(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
     assert row is not None
     k, m = fresh(row), fresh(row)
     inverse = Called("inv(u0)", factor.parts, (m, k))
-    own = Sum((Product(factors=(value,)),), ())
-    whole = multiplied((g, own, Sum((Product(factors=(inverse,)),), (m, k))), (k, m))
+    own = single(value, ())
+    whole = multiplied((g, own, single(inverse)), (k, m))
     return _onto(part, Called("", factor.parts, (k, m)), whole)
 
 
@@ -100,7 +101,7 @@ def _logabsdet(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
         return Sum((), part.axes)
     row, column = part.axes
     inverse = Called("inv(u0)", factor.parts, (column, row))
-    return multiplied((g, Sum((Product(factors=(inverse,)),), (column, row))), part.axes)
+    return multiplied((g, single(inverse)), part.axes)
 
 
 def _cholesky(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
@@ -113,11 +114,11 @@ def _cholesky(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
     assert i is not None
     assert j is not None
     a, b, k, m = (fresh(i) for _ in range(4))
-    whole = Sum((Product(factors=(value,)),), factor.axes)
+    whole = single(value, factor.axes)
     inverse = Called("inv(u0)", (whole,), factor.axes)
     lower = Called(f"tril(ones(({i.size}, {i.size}))) - eye({i.size})/2", (), (a, b))
     inner = multiplied((_at(value, (i, a)), g.at({j: b})), (a, b))
-    parts = (_at(inverse, (a, k)), Sum((Product(factors=(lower,)),), (a, b)), inner)
+    parts = (_at(inverse, (a, k)), single(lower), inner)
     turned = (Sum((Product(Fraction(1, 2)),), ()), *parts, _at(inverse, (b, m)))
     first = multiplied(turned, (k, m))
     second = Sum(first.at({k: m, m: k}).products, (k, m))
@@ -144,7 +145,7 @@ def _kron(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
     sizes = ("1" if x is None else x.size for x in blocks)
     cut = Called(f"reshape(u0, ({', '.join(sizes)}))", (g,), blocks)
     other = b if part is a else a
-    return multiplied((Sum((Product(factors=(cut,)),), blocks), other), part.axes)
+    return multiplied((single(cut), other), part.axes)
 
 
 def _extreme(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
@@ -158,7 +159,7 @@ def _extreme(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
         place = f"arg{factor.text[:3]}(u0{f', axis={k}' if len(part.axes) > 1 else ''})"
         turned = ".T" if len(part.axes) > 1 and k == 0 else ""
         chosen = Called(f"eye({along.size})[{place}]{turned}", (part,), part.axes)
-    return multiplied((g.at(where), Sum((Product(factors=(chosen,)),), part.axes)), part.axes)
+    return multiplied((g.at(where), single(chosen)), part.axes)
 
 
 def _prod(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
@@ -178,14 +179,14 @@ def _beside(factor: Called, part: Sum, value: Factor) -> tuple[Sum, Where]:
         a: b for a, b in zip(factor.axes, kept, strict=True) if a is not None and b is not None
     }
     axes = tuple(a for a in kept if a is not None)
-    return Sum((Product(factors=(value.at(where),)),), axes), where
+    return single(value.at(where), axes), where
 
 
 def _reshape(factor: Called, part: Sum, value: Factor, g: Sum) -> Sum:
     """G in the shape that the tensor had."""
     sizes = ("1" if a is None else a.size for a in part.axes)
     back = Called(f"reshape(u0, ({', '.join(sizes)},))", (g,), part.axes)
-    return Sum((Product(factors=(back,)),), part.axes)
+    return single(back)
 
 
 CONSTANT = frozenset({"eye"})  # which entries are chosen does not change with them

@@ -21,6 +21,7 @@ from gradcheck.closed_forms.index import (
     indices,
     is_free,
     multiplied,
+    single,
 )
 from gradcheck.closed_forms.slopes import NoText, slopes
 from gradcheck.closed_forms.steps import Made, Operand, as_operand
@@ -87,7 +88,7 @@ def _elementwise(node: Node, operands: Sequence[Operand]) -> Made:
 
 def apply(text: str, parts: Sequence[Sum], by: tuple[str, ...], axes: Axes) -> Sum:
     """A function of some expressions, entry by entry."""
-    return Sum((Product(factors=(Applied(text, tuple(parts), by),)),), axes)
+    return single(Applied(text, tuple(parts), by), axes)
 
 
 def _number_of(part: Sum) -> Fraction | None:
@@ -155,7 +156,7 @@ def reciprocal(part: Sum) -> Sum:
 
 def _one_over(factor: Factor) -> Factor:
     axes = tuple(dict.fromkeys(a for a in factor.axes if a is not None))
-    return Applied(RECIPROCAL, (Sum((Product(factors=(factor,)),), axes),), ("-1/u0**2",))
+    return Applied(RECIPROCAL, (single(factor, axes),), ("-1/u0**2",))
 
 
 # -- sums ----------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from gradcheck.closed_forms.index import (
     added,
     fresh,
     multiplied,
+    single,
 )
 from gradcheck.closed_forms.slopes import BY_ARGUMENT, BY_VALUE, NoText, slopes_of
 from gradcheck.closed_forms.steps import HIDDEN, Step
@@ -57,7 +58,7 @@ def _back(
         if step.definition is None or not g.products:
             continue
         if name:
-            g = Sum((Product(factors=(Named(name, step.axes),)),), step.axes)
+            g = single(Named(name, step.axes))
         own = Named(step.name, step.axes)
         for leaf, piece in pulled(step.definition, g, own):
             where = (
@@ -107,7 +108,7 @@ def _at_own_indices(factor: Named, g: Sum) -> tuple[Named, Sum]:
     for axis in factor.axes:
         if axis is not None and axis in axes:
             other = fresh(axis)
-            same = Sum((Product(factors=(Delta((axis, other)),)),), (axis, other))
+            same = single(Delta((axis, other)))
             g = multiplied((g, same), (*g.axes, other))
             axes.append(other)
         else:
@@ -147,7 +148,7 @@ def _is_plain(part: Sum) -> bool:
 def _slope(factor: Applied, slope: str, value: Factor) -> Sum:
     """The slope as an expression: powers and reciprocals as factors, the value by its name."""
     known = {f"u{i}": part for i, part in enumerate(factor.parts)}
-    known["y"] = Sum((Product(factors=(value,)),), factor.axes)
+    known["y"] = single(value, factor.axes)
     return multiplied(_factors(ast.parse(slope, mode="eval").body, known), factor.axes)
 
 
@@ -179,7 +180,7 @@ def _factors(tree: ast.expr, known: Mapping[str, Sum], below: bool = False) -> l
     text = ast.unparse(_renamed(tree, used))
     parts = tuple(known[name] for name in used)
     axes = tuple(dict.fromkeys(a for part in parts for a in part.axes))
-    return [Sum((Product(factors=(Applied(text, parts),)),), axes)]
+    return [single(Applied(text, parts), axes)]
 
 
 def _renamed(tree: ast.expr, names: Mapping[str, str]) -> ast.expr:
@@ -238,4 +239,4 @@ def _factor(factor: Factor, hidden: Mapping[str, Step]) -> Sum:
     if isinstance(factor, Applied | Called):
         parts = tuple(inlined(part, hidden) for part in factor.parts)
         factor = replace(factor, parts=parts)
-    return Sum((Product(factors=(factor,)),), factor.axes)
+    return single(factor)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from gradcheck.closed_forms.definitions import apply, times
 from gradcheck.closed_forms.derive import inlined
-from gradcheck.closed_forms.index import RECIPROCAL, Applied, Factor, Named, Product, Sum
+from gradcheck.closed_forms.index import RECIPROCAL, Applied, Factor, Named, Product, Sum, single
 from gradcheck.closed_forms.simplify import canonical
 from gradcheck.closed_forms.slopes import slopes
 from gradcheck.closed_forms.steps import Step
@@ -62,7 +62,7 @@ def _power_above_one(expression: Sum, known: Mapping[str, Step]) -> Sum | None:
 def _power(factor: Factor, known: Mapping[str, Step]) -> Sum | None:
     """The z of exp(z)."""
     if isinstance(factor, Named):
-        product = _only(_written_out(Sum((Product(factors=(factor,)),), factor.axes), known))
+        product = _only(_written_out(single(factor), known))
         if product is None or product.factors == (factor,) or len(product.factors) != 1:
             return None
         (factor,) = product.factors

@@ -151,6 +151,11 @@ class Sum:
 Factor = Named | Applied | Called | Delta | Sum
 
 
+def single(factor: Factor, axes: Axes | None = None) -> Sum:
+    """One factor as an expression, at its own indices unless others are given."""
+    return Sum((Product(factors=(factor,)),), factor.axes if axes is None else axes)
+
+
 def one(axes: Axes = ()) -> Sum:
     """The number one, at every index."""
     return Sum((Product(),), axes)

@@ -15,7 +15,7 @@ from gradcheck.closed_forms.definitions import (
     times,
     variance,
 )
-from gradcheck.closed_forms.index import Called, Product, Sum, added
+from gradcheck.closed_forms.index import Called, Product, Sum, added, single
 from gradcheck.closed_forms.slopes import NoText
 from gradcheck.closed_forms.steps import Made, Operand, as_operand
 
@@ -67,8 +67,7 @@ def _due(x: Operand, target: Any) -> Operand:
     if isinstance(labels, list) and len(labels) > LONGEST:
         raise NoText("too many labels to be written out")
     text = f"eye({x.sizes[-1]})[{labels}]"
-    due = Sum((Product(factors=(Called(text, (), x.axes),)),), x.axes)
-    return Operand(due, x.shape, x.sizes)
+    return Operand(single(Called(text, (), x.axes)), x.shape, x.sizes)
 
 
 def _averaged(losses: Operand, reduction: str, samples: Operand | None = None) -> Made:

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.closed_forms.definitions import RULES, multiply, rule, summed
-from gradcheck.closed_forms.index import Called, Product, Sum, indices, multiplied
-from gradcheck.closed_forms.selections import constant
+from gradcheck.closed_forms.index import Called, indices, multiplied, single
 from gradcheck.closed_forms.slopes import NoText
 from gradcheck.closed_forms.steps import Made, Operand, as_operand
 
@@ -40,7 +39,7 @@ def _selected(x: Operand, k: int, text: str, count: int, size: str) -> Made:
     if out is None:
         raise NoText("an axis of one entry")
     axes = (*x.axes[:k], out, *x.axes[k + 1 :])
-    whole = multiplied((x.expression, constant(text, (out, own))), axes)
+    whole = multiplied((x.expression, single(Called(text, (), (out, own)))), axes)
     shape = (*x.shape[:k], count, *x.shape[k + 1 :])
     return Made(whole, shape, (*x.sizes[:k], size, *x.sizes[k + 1 :]))
 
@@ -82,8 +81,7 @@ def _sort(x: Operand, axis: int = -1) -> Made:
         raise NoText("rows that are sorted")
     (out,) = indices(x.shape, x.sizes)
     order = Called(f"eye({x.sizes[0]})[argsort(u0)]", (x.expression,), (out, x.axes[0]))
-    chosen = Sum((Product(factors=(order,)),), order.axes)
-    return Made(multiplied((x.expression, chosen), (out,)), x.shape, x.sizes)
+    return Made(multiplied((x.expression, single(order)), (out,)), x.shape, x.sizes)
 
 
 @rule("vdot")

@@ -1,4 +1,4 @@
-"""Closed forms as people write them: NumPy's tree as Unicode for a terminal, or as LaTeX.
+"""Closed forms as people write them: NumPy's tree as Unicode for a terminal.
 
 `X.T @ (R * (1 - H**2))` reads `Xᵀ(R ⊙ (1 − H²))`. A product of vectors with a matrix on the right
 is turned (`r @ X` is `Xᵀ r`), as columns are what people write. What has no sign of its own stays
@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from gradcheck.closed_forms.trees import PREFIX
+from gradcheck.closed_forms.ranks import rank
+from gradcheck.closed_forms.trees import PREFIX, factors, unsigned
 
 UNARY_SIGN, SUM, ENTRYWISE, PRODUCT, POWER, ATOM = range(6)
 NAMES = """alpha beta gamma delta epsilon zeta eta theta iota kappa lamda mu nu xi omicron pi rho
@@ -20,9 +21,6 @@ HIGH = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 LOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 WORD = re.compile(r"([A-Za-z]+)_?(\d*)")
 COMPARED = {ast.Gt: ">", ast.GtE: "≥", ast.Lt: "<", ast.LtE: "≤", ast.Eq: "=", ast.NotEq: "≠"}
-MADE_SCALAR = frozenset({"sum", "mean", "trace", "det", "norm", "max", "min", "size"})
-MADE_MATRIX = frozenset({"outer", "eye", "inv", "diag"})
-FUNCTIONS = frozenset(["exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "det"])
 
 Written = tuple[str, int]  # the text, and how tightly it binds
 
@@ -51,9 +49,9 @@ class Notation:
             return self.sizes[ast.unparse(tree)], ATOM
         match tree:
             case ast.BinOp(op=ast.Mult() | ast.Div() | ast.MatMult()):
-                negative, rest = _unsigned(tree)
-                text, rank = self._chain(rest)
-                return (self.minus + text, UNARY_SIGN) if negative else (text, rank)
+                negative, rest = unsigned(tree)
+                text, binding = self._chain(rest)
+                return (self.minus + text, UNARY_SIGN) if negative else (text, binding)
             case ast.BinOp(left=left, op=op, right=right):
                 return self._binary(left, op, right)
             case ast.UnaryOp(op=ast.USub(), operand=inner):
@@ -65,8 +63,7 @@ class Notation:
             case ast.Call(func=ast.Name(id=name), args=[inner], keywords=words):
                 return self._with_words(name, inner, words)
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARED:
-                sides = self._in(left, SUM), self._in(right, SUM)
-                return self.bracket(f"{sides[0]} {self.sign(COMPARED[type(op)])} {sides[1]}"), ATOM
+                return self.bracket(self._compared(left, op, right)), ATOM
             case ast.Subscript(value=inner, slice=ast.Tuple() as places):
                 index = self.plain(f"[{ast.unparse(places)[1:-1]}]")
                 return f"{self._indexed(inner)}{index}", ATOM
@@ -76,25 +73,23 @@ class Notation:
                 return ast.unparse(tree), ATOM
         return self.plain(ast.unparse(tree)), ATOM
 
-    def count(self, text: str) -> int:
-        """The number of axes of what a text stands for."""
-        return self._count(ast.parse(text, mode="eval").body)
-
     def _indexed(self, inner: ast.expr) -> str:
         """What has an index after it: a condition in round brackets, for an index is in square."""
         match inner:
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARED:
-                sides = self._in(left, SUM), self._in(right, SUM)
-                return f"({sides[0]} {self.sign(COMPARED[type(op)])} {sides[1]})"
+                return f"({self._compared(left, op, right)})"
         return self._in(inner, ATOM)
 
-    def _in(self, tree: ast.expr, rank: int) -> str:
+    def _compared(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> str:
+        return f"{self._in(left, SUM)} {self.sign(COMPARED[type(op)])} {self._in(right, SUM)}"
+
+    def _in(self, tree: ast.expr, binding: int) -> str:
         text, own = self.of(tree)
-        return text if own >= rank else f"({text})"
+        return text if own >= binding else f"({text})"
 
     def _binary(self, left: ast.expr, op: ast.operator, right: ast.expr) -> Written:
         if isinstance(op, ast.Add | ast.Sub):
-            negative, rest = _unsigned(right)
+            negative, rest = unsigned(right)
             minus = isinstance(op, ast.Sub) != negative
             sides = self._in(left, UNARY_SIGN), self._in(rest, ENTRYWISE)
             return f"{sides[0]} {self.minus if minus else '+'} {sides[1]}", SUM
@@ -107,17 +102,17 @@ class Notation:
         if _is(tree, ast.MatMult):
             assert isinstance(tree, ast.BinOp)
             return self._product(tree.left, tree.right)
-        above, below = _factors(tree)
-        numbers = [f for f in above if not self._count(f)]
-        arrays = [f for f in above if self._count(f)]
-        under = [f for f in below if not self._count(f)]
-        dividing = [f for f in below if self._count(f)]
+        above, below = factors(tree)
+        numbers = [f for f in above if not rank(f, self.axes)]
+        arrays = [f for f in above if rank(f, self.axes)]
+        under = [f for f in below if not rank(f, self.axes)]
+        dividing = [f for f in below if rank(f, self.axes)]
         if not arrays and not dividing:
             return self._over(numbers, under)
-        body, rank = self._entrywise(arrays, dividing)
+        body, binding = self._entrywise(arrays, dividing)
         if not numbers and not under:
-            return body, rank
-        body = body if rank >= PRODUCT else f"({body})"
+            return body, binding
+        body = body if binding >= PRODUCT else f"({body})"
         if not numbers:
             return f"{body}/{self._below(under)}", PRODUCT
         return f"{self._over(numbers, under)[0]}{self._glue(numbers, under, body)}{body}", PRODUCT
@@ -150,21 +145,17 @@ class Notation:
     def _entrywise(self, above: list[ast.expr], below: list[ast.expr]) -> Written:
         sign = f" {self.sign('⊙')} "
         many = len(above) > 1
-        top = sign.join(self._factor(f) for f in above) if many else ""
+        top = sign.join(self._in(f, POWER) for f in above) if many else ""
         top = top or (self._in(above[0], PRODUCT) if above else "1")
         if not below:
             return (top, ENTRYWISE) if many else self.of(above[0])
         if many:
             top = f"({top})"
-        bottom = sign.join(self._factor(f) for f in below)
+        bottom = sign.join(self._in(f, POWER) for f in below)
         return self.fraction(top, bottom, len(below) > 1)
 
-    def _factor(self, tree: ast.expr) -> str:
-        """A factor of an entry-wise product: a product in it is put in brackets."""
-        return self._in(tree, POWER)
-
     def _product(self, left: ast.expr, right: ast.expr) -> Written:
-        a, b = self._count(left), self._count(right)
+        a, b = rank(left, self.axes), rank(right, self.axes)
         if a == 1 and b == 1:
             return f"{self._turned(left)}{self.gap(right)}{self._in(right, POWER)}", PRODUCT
         if a == 1 and b == 2:
@@ -212,49 +203,13 @@ class Notation:
     def _with_words(self, name: str, inner: ast.expr, words: list[ast.keyword]) -> Written:
         """Keywords are said as NumPy has them, but for rows that are kept as a column."""
         said = [ast.unparse(w) for w in words]
-        if said == ["axis=1", "keepdims=True"] and self._count(inner) == 2:
+        if said == ["axis=1", "keepdims=True"] and rank(inner, self.axes) == 2:
             summed = f"{self.function(name)}({self.of(inner)[0]}, {self.plain(said[0])})"
             return f"{summed}{self.plain('[:, None]')}", ATOM
         return (
             f"{self.function(name)}({', '.join([self.of(inner)[0], *map(self.plain, said)])})",
             ATOM,
         )
-
-    def _count(self, tree: ast.expr) -> int:
-        """The number of axes of what a tree stands for."""
-        match tree:
-            case ast.Name(id=name):
-                return self.axes.get(name, 0)
-            case ast.Constant() | ast.Attribute(attr="size"):
-                return 0
-            case ast.Attribute(value=inner, attr="T") | ast.UnaryOp(operand=inner):
-                return self._count(inner)
-            case ast.Subscript(value=ast.Attribute(attr="shape")):
-                return 0
-            case ast.Subscript(value=inner, slice=ast.Tuple(elts=parts)):
-                fixed = [p for p in parts if not isinstance(p, ast.Slice)]
-                added = [p for p in fixed if isinstance(p, ast.Constant) and p.value is None]
-                return self._count(inner) - len(fixed) + 2 * len(added)
-            case ast.Subscript(value=inner):
-                return self._count(inner) - 1
-            case ast.BinOp(left=left, op=ast.MatMult(), right=right):
-                return self._count(left) + self._count(right) - 2
-            case ast.BinOp(left=left, right=right) | ast.Compare(left=left, comparators=[right]):
-                return max(self._count(left), self._count(right))
-            case ast.Call(func=ast.Name(id=name), keywords=words, args=args):
-                return self._count_of_call(name, words, args)
-        return 0
-
-    def _count_of_call(self, name: str, words: list[ast.keyword], args: list[ast.expr]) -> int:
-        if name in MADE_MATRIX:
-            return 2
-        if name == "einsum" and isinstance(args[0], ast.Constant):
-            return len(str(args[0].value).partition("->")[2])
-        given = {word.arg for word in words}
-        if name in MADE_SCALAR and "axis" not in given:
-            return 0
-        lost = name in MADE_SCALAR | {"logsumexp"} and "keepdims" not in given
-        return max(map(self._count, args), default=0) - lost
 
     # -- what differs ----------------------------------------------------------------------------
 
@@ -310,69 +265,6 @@ class Notation:
         return f"{above}/{f'({below})' if bracket else below}", PRODUCT
 
 
-@dataclass(frozen=True)
-class Latex(Notation):
-    """The same as LaTeX."""
-
-    minus = "-"
-    identity = "I"
-
-    def sign(self, sign: str) -> str:
-        """An operator."""
-        found = {"⊙": r"\odot", "·": r"\cdot", "≥": r"\ge", "≤": r"\le", "≠": r"\ne"}
-        return found.get(sign, sign)
-
-    def plain(self, text: str) -> str:
-        """What stays as NumPy has it."""
-        return rf"\texttt{{{text.replace('_', chr(92) + '_')}}}"
-
-    def bracket(self, inner: str) -> str:
-        """One where a condition holds, else zero."""
-        return rf"\left[{inner}\right]"
-
-    def fence(self, mark: str, inner: str) -> str:
-        """Between two bars."""
-        bar = r"\|" if mark == "‖" else "|"
-        return rf"\left{bar}{inner}\right{bar}"
-
-    def name(self, name: str) -> str:
-        r"""`W1` as W_1, `sigma` as \sigma."""
-        if name.startswith(PREFIX):
-            below = self.name(name.removeprefix(PREFIX))
-            return rf"\frac{{\partial {self.name(self.end)}}}{{\partial {below}}}"
-        found = WORD.fullmatch(name)
-        if found is None:
-            return rf"\mathit{{{name.replace('_', chr(92) + '_')}}}"
-        letters = found[1]
-        if letters in GREEK:
-            letters = "\\" + letters.replace("lamda", "lambda")
-        elif len(letters) > 1:
-            letters = rf"\mathit{{{letters}}}"
-        return f"{letters}_{{{found[2]}}}" if found[2] else letters
-
-    def function(self, name: str) -> str:
-        """The name of a function."""
-        if name == "sigmoid":
-            return r"\sigma"
-        return f"\\{name}" if name in FUNCTIONS else rf"\operatorname{{{name}}}"
-
-    def raised(self, base: str, mark: str) -> str:
-        """A transpose or an inverse."""
-        return f"{base}^{{{mark.replace('⊤', chr(92) + 'top ').strip()}}}"
-
-    def power(self, base: str, exponent: ast.expr) -> str:
-        """A power."""
-        return f"{base}^{{{self.of(exponent)[0]}}}"
-
-    def root(self, inner: ast.expr) -> str:
-        """A square root."""
-        return rf"\sqrt{{{self.of(inner)[0]}}}"
-
-    def fraction(self, above: str, below: str, bracket: bool) -> Written:
-        """A fraction."""
-        return rf"\frac{{{_bare(above)}}}{{{below}}}", POWER
-
-
 def sizes_in(texts: Iterable[str]) -> list[str]:
     """The sizes that texts speak of (`X.shape[0]`, `Y.size`), each once."""
     trees = (node for text in texts for node in ast.walk(ast.parse(text, mode="eval")))
@@ -390,44 +282,3 @@ def _is_size(tree: ast.AST) -> bool:
 
 def _is(tree: ast.expr, op: type[ast.operator]) -> bool:
     return isinstance(tree, ast.BinOp) and isinstance(tree.op, op)
-
-
-def _bare(text: str) -> str:
-    """A text without the brackets around the whole of it."""
-    depth = 0
-    for k, letter in enumerate(text):
-        depth += (letter == "(") - (letter == ")")
-        if depth == 0:
-            return text[1:-1] if k == len(text) - 1 and letter == ")" else text
-    return text
-
-
-def _unsigned(tree: ast.expr) -> tuple[bool, ast.expr]:
-    """Whether a product begins with a minus, and what is left without it."""
-    match tree:
-        case ast.UnaryOp(op=ast.USub(), operand=inner):
-            negative, rest = _unsigned(inner)
-            return not negative, rest
-        case ast.BinOp(left=left, op=ast.Mult() | ast.Div() | ast.MatMult() as op, right=right):
-            negative, rest = _unsigned(left)
-            one = isinstance(rest, ast.Constant) and rest.value == 1
-            if negative and one and isinstance(op, ast.Mult):
-                return True, right
-            return negative, ast.BinOp(rest, op, right)
-    return False, tree
-
-
-def _factors(tree: ast.expr) -> tuple[list[ast.expr], list[ast.expr]]:
-    """What stands above and below the line of a chain of products and quotients."""
-    match tree:
-        case ast.BinOp(left=left, op=ast.Mult(), right=right):
-            a, b = _factors(left), _factors(right)
-            return a[0] + b[0], a[1] + b[1]
-        case ast.BinOp(left=left, op=ast.Div(), right=right):
-            a, b = _factors(left), _factors(right)
-            return _no_one(a[0] + b[1]), _no_one(a[1] + b[0])
-    return [tree], []
-
-
-def _no_one(factors: list[ast.expr]) -> list[ast.expr]:
-    return [f for f in factors if not (isinstance(f, ast.Constant) and f.value == 1)]

@@ -15,7 +15,15 @@ from gradcheck.closed_forms.definitions import (
     summed,
     summed_axes,
 )
-from gradcheck.closed_forms.index import Axes, Called, Product, Sum, indices, multiplied, one
+from gradcheck.closed_forms.index import (
+    Axes,
+    Called,
+    Sum,
+    indices,
+    multiplied,
+    one,
+    single,
+)
 from gradcheck.closed_forms.slopes import NoText
 from gradcheck.closed_forms.steps import Made, Operand, as_operand
 from gradcheck.ops import TABLE
@@ -168,7 +176,7 @@ def _reshaped(row: Op, x: Operand, **params: Any) -> Made:
     sizes = tuple(map(str, given))
     text = f"reshape(u0, {given if len(given) != 1 else f'({given[0]},)'})"
     axes = indices(given, sizes)
-    return Made(_called(text, x, axes), given, sizes)
+    return Made(single(Called(text, (x.expression,), axes)), given, sizes)
 
 
 for _name in MOVES:
@@ -186,17 +194,15 @@ def _broadcast(x: Operand, shape: Any) -> Made:
 # -- functions of whole tensors ------------------------------------------------------------------
 
 
-def _called(text: str, x: Operand, axes: Axes) -> Sum:
-    return Sum((Product(factors=(Called(text, (x.expression,), axes),)),), axes)
-
-
 def _along(name: str) -> Rule:
     def made(x: Operand, axis: int = -1) -> Made:
         k = axis % len(x.shape)
         if x.axes[k] is None:
             raise NoText(f"{name} over an axis of one entry")
         text = f"{name}(u0, axis={k})"
-        return Made(_called(text, x, indices(x.shape, x.sizes)), x.shape, x.sizes)
+        return Made(
+            single(Called(text, (x.expression,), indices(x.shape, x.sizes))), x.shape, x.sizes
+        )
 
     return made
 
@@ -213,7 +219,7 @@ def _logsumexp(x: Operand, axis: Any = None, keepdims: bool = False) -> Made:
         raise NoText("logsumexp over several axes")
     text = f"logsumexp(u0, axis={gone[0]}{', keepdims=True' if keepdims else ''})"
     axes = indices(made.shape, made.sizes)
-    return Made(_called(text, x, axes), made.shape, made.sizes)
+    return Made(single(Called(text, (x.expression,), axes)), made.shape, made.sizes)
 
 
 def _of_matrix(text: str, *, scalar: bool) -> Rule:
@@ -224,7 +230,7 @@ def _of_matrix(text: str, *, scalar: bool) -> Rule:
             raise NoText(f"{text} of what is no matrix")
         axes = () if scalar else indices(x.shape, x.sizes)
         kept = (x.shape, x.sizes)
-        return Made(_called(text, x, axes), *(((), ()) if scalar else kept))
+        return Made(single(Called(text, (x.expression,), axes)), *(((), ()) if scalar else kept))
 
     return made
 
@@ -250,7 +256,7 @@ def _cumprod(x: Operand, axis: int | None = None) -> Made:
     if x.axes[k] is None:
         return Made(x.expression, x.shape, x.sizes)
     text = f"cumprod(u0, axis={k})" if len(x.shape) > 1 else "cumprod(u0)"
-    return Made(_called(text, x, indices(x.shape, x.sizes)), x.shape, x.sizes)
+    return Made(single(Called(text, (x.expression,), indices(x.shape, x.sizes))), x.shape, x.sizes)
 
 
 @rule("kron")
@@ -261,7 +267,7 @@ def _kron(a: Operand, b: Operand) -> Made:
     sizes = tuple(_times(m, n) for m, n in zip(a.sizes, b.sizes, strict=True))
     axes = indices(shape, sizes)
     whole = Called("kron(u0, u1)", (a.expression, b.expression), axes)
-    return Made(Sum((Product(factors=(whole,)),), axes), shape, sizes)
+    return Made(single(whole), shape, sizes)
 
 
 def _times(a: str, b: str) -> str:

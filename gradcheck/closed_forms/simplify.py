@@ -20,6 +20,7 @@ from gradcheck.closed_forms.index import (
     Sum,
     added,
     is_free,
+    single,
 )
 from gradcheck.closed_forms.picking import quotients
 
@@ -245,4 +246,4 @@ def _power(factor: Factor, times: int) -> Factor:
     if times == 1:
         return factor
     axes = tuple(dict.fromkeys(a for a in factor.axes if a is not None))
-    return Applied(f"u0**{times}", (Sum((Product(factors=(factor,)),), axes),))
+    return Applied(f"u0**{times}", (single(factor, axes),))

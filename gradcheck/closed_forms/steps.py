@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.closed_forms.index import Axes, Named, Product, Sum, indices
+from gradcheck.closed_forms.index import Axes, Named, Product, Sum, indices, single
 from gradcheck.closed_forms.slopes import NoText
 from gradcheck.closed_forms.trees import LARGEST
 from gradcheck.engine.tape import Node
@@ -65,7 +65,7 @@ def as_operand(made: Made) -> Operand:
 def entry(name: str, shape: tuple[int, ...], sizes: tuple[str, ...]) -> Sum:
     """A tensor at new indices."""
     axes = indices(shape, sizes)
-    return Sum((Product(factors=(Named(name, axes),)),), axes)
+    return single(Named(name, axes))
 
 
 def number(value: Fraction) -> Sum:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.closed_forms.derive import cotangents
-from gradcheck.closed_forms.index import Named, Product, Sum
+from gradcheck.closed_forms.index import Named, single
 from gradcheck.closed_forms.slopes import NoText
 from gradcheck.closed_forms.steps import Spelling, read
 from gradcheck.closed_forms.table import define
@@ -93,7 +93,7 @@ def _at(case: Case, tape: Tape | None, bits: int, *, judge_width: bool) -> Opini
             value = estimate(arbs(values.names[end.name]))
             weights = 1 if case.cotangent is None else case.cotangent
             values.names[COTANGENT] = balls(np.broadcast_to(weights, end.shape))
-            seed = Sum((Product(factors=(Named(COTANGENT, end.axes),)),), end.axes)
+            seed = single(Named(COTANGENT, end.axes))
             gradients: dict[str, Estimate] = {}
             for step, name, g in cotangents(steps, seed):
                 values.names[name] = values.of(g)

@@ -1,4 +1,4 @@
-"""Small syntax trees: numbers, calls, texts of our own with trees in them."""
+"""Small syntax trees: numbers, signs, factors, calls, texts of our own with trees in them."""
 
 import ast
 import re
@@ -141,3 +141,34 @@ def shorter(tree: ast.expr, symmetric: Collection[str] = ()) -> ast.expr:
     found = _Shorter(symmetric).visit(tree)
     assert isinstance(found, ast.expr)
     return found
+
+
+def unsigned(tree: ast.expr) -> tuple[bool, ast.expr]:
+    """Whether a product begins with a minus, and what is left without it."""
+    match tree:
+        case ast.UnaryOp(op=ast.USub(), operand=inner):
+            negative, rest = unsigned(inner)
+            return not negative, rest
+        case ast.BinOp(left=left, op=ast.Mult() | ast.Div() | ast.MatMult() as op, right=right):
+            negative, rest = unsigned(left)
+            one = isinstance(rest, ast.Constant) and rest.value == 1
+            if negative and one and isinstance(op, ast.Mult):
+                return True, right
+            return negative, ast.BinOp(rest, op, right)
+    return False, tree
+
+
+def factors(tree: ast.expr) -> tuple[list[ast.expr], list[ast.expr]]:
+    """What stands above and below the line of a chain of products and quotients."""
+    match tree:
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            a, b = factors(left), factors(right)
+            return a[0] + b[0], a[1] + b[1]
+        case ast.BinOp(left=left, op=ast.Div(), right=right):
+            a, b = factors(left), factors(right)
+            return _no_one(a[0] + b[1]), _no_one(a[1] + b[0])
+    return [tree], []
+
+
+def _no_one(factors: list[ast.expr]) -> list[ast.expr]:
+    return [f for f in factors if not (isinstance(f, ast.Constant) and f.value == 1)]

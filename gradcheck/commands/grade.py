@@ -27,6 +27,7 @@ from gradcheck.batch.submissions import (
     roster,
     submissions,
 )
+from gradcheck.commands.interrupts import STOPPED
 from gradcheck.commands.progress import follow
 from gradcheck.commands.screen import say, screen
 from gradcheck.errors import GradcheckError
@@ -35,7 +36,7 @@ from gradcheck.report import classes
 from gradcheck.report.findings import Line, findings, visible
 from gradcheck.report.judgements import told
 
-GRADED, UNDER, MALFORMED, REVIEW, STOPPED = 0, 1, 2, 3, 130
+GRADED, UNDER, MALFORMED, REVIEW = 0, 1, 2, 3
 MANY = 10  # students, beyond whom the points stand in the pages only, where there are any
 
 

@@ -1,13 +1,15 @@
 """How far a batch is: a bar on a terminal, a line every ten seconds in a pipe."""
 
 import time
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Iterator
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
 from gradcheck.batch.run import Progress
+from gradcheck.commands.interrupts import INTERRUPTS
 
 EVERY = 10.0  # seconds between lines in a pipe
 SHOWN = ("right", "wrong", "invalid", "needs-review")
@@ -15,13 +17,20 @@ SHOWN = ("right", "wrong", "invalid", "needs-review")
 
 def follow(steps: Iterable[Progress], err: Console, *, silent: bool) -> None:
     """Run a batch to its end, and show how far it is."""
+    heeded = _heeding(steps)
     if silent:
-        for _ in steps:
-            pass
+        deque(heeded, maxlen=0)
     elif err.is_terminal:
-        _bar(steps, err)
+        _bar(heeded, err)
     else:
-        _lines(steps, err)
+        _lines(heeded, err)
+
+
+def _heeding(steps: Iterable[Progress]) -> Iterator[Progress]:
+    """The same; between two steps an interrupt that was lost is raised again."""
+    for step in steps:
+        INTERRUPTS.raise_lost()
+        yield step
 
 
 def _bar(steps: Iterable[Progress], err: Console) -> None:

@@ -12,7 +12,8 @@ from gradcheck.closed_forms.derive import cotangents, inlined
 from gradcheck.closed_forms.index import Named, Product, Sum
 from gradcheck.closed_forms.indexed import Writer
 from gradcheck.closed_forms.indexed import value as index_value
-from gradcheck.closed_forms.notation import Latex, Notation, sizes_in
+from gradcheck.closed_forms.latex import Latex
+from gradcheck.closed_forms.notation import Notation, sizes_in
 from gradcheck.closed_forms.repeated import with_letters
 from gradcheck.closed_forms.shown import Shown
 from gradcheck.closed_forms.slopes import NoText

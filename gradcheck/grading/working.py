@@ -15,6 +15,7 @@ from flint import arb
 
 from gradcheck.answers import Formula, read_formula
 from gradcheck.answers.complaint import clipped
+from gradcheck.answers.definitions import defines
 from gradcheck.answers.piecewise import is_piecewise
 from gradcheck.answers.working import PLAIN, Step, steps, untaken
 from gradcheck.errors import GradcheckError, TextError
@@ -66,6 +67,8 @@ def worked(key: Key, part: Part, answer: Any) -> list[Step]:
     if not isinstance(answer, str) or part.form == "program" or part.name not in key.problem.wrt:
         return []
     if PLAIN.fullmatch(answer) or len(answer) > LONGEST or is_piecewise(answer):
+        return []
+    if defines(answer, key.scope.inputs, FORMULAS.functions):
         return []
     found = _steps(key, part, answer)
     if len(found) > MOST:

@@ -17,19 +17,8 @@ from gradcheck.engine.applied import (
     Softplus,
     Tanh,
 )
-from gradcheck.engine.layers import (
-    BatchNorm1d,
-    BatchNorm2d,
-    Conv1d,
-    Conv2d,
-    Dropout,
-    Embedding,
-    GRUCell,
-    LayerNorm,
-    Linear,
-    LSTMCell,
-    RNNCell,
-)
+from gradcheck.engine.cells import GRUCell, LSTMCell, RNNCell
+from gradcheck.engine.layers import Conv1d, Conv2d, Dropout, Embedding, Linear
 from gradcheck.engine.losses import (
     BCELoss,
     BCEWithLogitsLoss,
@@ -39,6 +28,7 @@ from gradcheck.engine.losses import (
     SmoothL1Loss,
 )
 from gradcheck.engine.modules import Module, ModuleList, Parameter, Sequential
+from gradcheck.engine.norms import BatchNorm1d, BatchNorm2d, LayerNorm
 from gradcheck.nn import functional, init, utils
 
 __all__ = [

@@ -9,8 +9,10 @@ from rich.console import Console, ConsoleOptions
 from rich.text import Text
 
 from gradcheck.closed_forms.notation import Notation
+from gradcheck.closed_forms.ranks import rank
 from gradcheck.closed_forms.repeated import with_letters
 from gradcheck.closed_forms.shown import Branches, Shown
+from gradcheck.closed_forms.trees import parsed
 from gradcheck.report import branches
 from gradcheck.report.figures import bar, plain
 from gradcheck.verdict.consult import Part, Verdict
@@ -84,7 +86,7 @@ class Gradients:
         lines = []
         for letter, part in named.items():
             lines.append(f"with {letter} = {self._written(part, axes, way)}")
-            axes[letter] = Notation(axes).count(part)
+            axes[letter] = rank(parsed(part), axes)
         yield f"= {self._written(whole, axes, way)}"
         yield from lines
 

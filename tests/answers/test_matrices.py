@@ -85,6 +85,18 @@ READ = {
     "A^{-1}": "A**-1",
     "diag(w) X'": "diag(w) @ X.T",
     "sum(A B', axis=0) A": "sum(A @ B.T, axis=0) @ A",
+    "X'*(p - y)/length(y)": "X.T @ (p - y)/y.shape[0]",
+    "1/n * X^T * (p - y)": "1/X.shape[0]*X.T @ (p - y)",
+    "X^{T}*(R .* H)": "X.T @ (R*H)",
+    "(X*A)'*p": "(X @ A).T @ p",
+    "w*p'": "outer(w, p)",
+    "(H*R) W2'": "H*R @ W2.T",
+    "A' @ (A*B)": "A.T @ (A*B)",
+    "A'*B": "A.T*B",
+    "X'*((p - y)*p*(1 - p))": "X.T @ ((p - y)*p*(1 - p))",
+    "X.T @ R/len(y)": "X.T @ R/y.shape[0]",
+    "Transpose[X].(p - y)": "transpose(X) @ (p - y)",
+    "A.w": "A @ w",
     "softmax(AB', axis=1)' A": "softmax(A @ B.T, axis=1).T @ A",
 }
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from gradcheck.closed_forms.notation import Latex, Notation, sizes_in
+from gradcheck.closed_forms.latex import Latex
+from gradcheck.closed_forms.notation import Notation, sizes_in
 
 AXES = dict.fromkeys(["X", "W", "W2", "H", "P", "Y", "R", "A", "K", "Q"], 2) | dict.fromkeys(
     ["x", "y", "w", "r", "v", "b1"], 1

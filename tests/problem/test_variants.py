@@ -1,6 +1,7 @@
 """A problem for every student: drawn alike everywhere, and shown in the words of the problem."""
 
 import hashlib
+from functools import cache
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ program: a*sin(b*x) + c
 """
 
 
+@cache
 def wave():
     """The problem with three inputs to be drawn."""
     return load_text(WAVE).problems[0]

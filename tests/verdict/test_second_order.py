@@ -35,7 +35,7 @@ ASKED: dict[str, tuple[dict[str, Any], str, Inputs, str]] = {
     "two variables": (HESSIAN, "x**2*y + sin(x*y)", {"x": (), "y": ()}, "x y"),
     "bilinear": (HESSIAN, "x @ A @ y", {"x": (2,), "y": (3,), "A": (2, 3)}, "x y"),
     "tanh layer": (HESSIAN, "sum(tanh(W @ x))", {"x": (2,), "W": (3, 2)}, "x"),
-    "squared relu": (HESSIAN, "sum(relu(x)**2)", {"x": (4,)}, "x"),
+    "squared relu": (HESSIAN, "sum(relu(x)**2)", {"x": (2,)}, "x"),
     "softmax": (JACOBIAN, "softmax(x, axis=0)", {"x": (4,)}, "x"),
     "sigmoid": (JACOBIAN, "sigmoid(x)", {"x": (3,)}, "x"),
     "layer": (JACOBIAN, "tanh(W @ x)", {"x": (3,), "W": (2, 3)}, "x"),

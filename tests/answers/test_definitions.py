@@ -1,0 +1,50 @@
+"""Answers that define names of their own, or say at which point they are meant."""
+
+import pytest
+
+from gradcheck.answers.definitions import defines
+from gradcheck.errors import TextError
+from tests.support.typed import read
+
+CASES = [
+    ("2x cos(u) where u = x^2", "2*x*cos(x**2)"),
+    ("2x cos(u), u = x^2", "2*x*cos(x**2)"),
+    ("let u = x^2, then 2x cos u", "2*x*cos(x**2)"),
+    ("u = x^2\nf'(x) = cos(u)*2x", "cos(x**2)*2*x"),
+    ("f' = 2cos(v)x with $u = x^2$ and v = u", "2*cos(x**2)*x"),
+    ("2x cos(x^2) where u = x^2", "2*x*cos(x**2)"),
+    ("3u, u = x + a", "3*(x + a)"),
+    ("4 where x = 2", "4"),
+    ("$2x$ at $x = -1,5$.", "2*x"),
+    ("2x  # the power rule", "2*x"),
+]
+
+
+@pytest.mark.parametrize(("typed", "understood"), CASES)
+def test_they_are_written_out(typed, understood):
+    """As a teacher reads them; what was done is noted."""
+    assert read(typed).understood == understood
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "u = x^2\nf' = cos(u) u' = cos(x^2) 2x",
+        "u = x^2, v = sin x",
+        "y = 2x, 3x",
+        "1 if x > 0, 0 if x = 0",
+        "[u, u = 2]",
+        "x = 2",
+        "2x = x + x",
+    ],
+)
+def test_other_texts_define_nothing(typed):
+    """Working, several answers, cases, names of the problem, circles."""
+    assert not defines(typed, ("x", "y"), ("sin", "cos"))
+
+
+@pytest.mark.parametrize("typed", ["u*v, u = v, v = u", "; ".join(["a*a"] + ["b = 2"] * 9)])
+def test_what_goes_round_is_refused(typed):
+    """It ends, in a complaint."""
+    with pytest.raises(TextError):
+        read(typed, names=("x",))
