@@ -17,6 +17,7 @@ from gradcheck.language.spans import Span
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.testing import source
 from gradcheck.testing.buffers import followed
+from gradcheck.testing.layout import ALONE
 
 DOUBLE = np.dtype(np.float64)
 
@@ -142,7 +143,7 @@ class Call:
             came, due = _counted(len(several), "gradient"), _counted(len(self.wrt), "argument")
             raise TypeError(
                 f"{came} came for {due} to differentiate by ({', '.join(self.labels)}): give one "
-                "each, in their order, or name wrt=; of (value, gradients) give the gradients alone"
+                f"each, in their order, or name wrt=; {ALONE}"
             )
         return {n: _claim(g, n) for n, g in zip(self.labels, several, strict=True)}
 
@@ -190,8 +191,7 @@ def numeric(value: Any, what: str) -> Array:
         array = np.asarray(value)
     except ValueError:
         raise TypeError(
-            f"{what} is made of rows of different lengths; even them out, "
-            "or of (value, gradients) give the gradients alone"
+            f"{what} is made of rows of different lengths; even them out, or {ALONE}"
         ) from None
     if array.dtype.kind == "c":
         raise TypeError(f"{what} is complex: {COMPLEX}")
