@@ -27,6 +27,10 @@ DRIFTS = (
     "the function's value changes with what it keeps from call to call (running statistics?); "
     "every call of this check began with the state that was handed over"
 )
+OF_AN_ARRAY = (
+    "the function gives an array: judged is the gradient of sum(c * value), c of random numbers; "
+    "of one slope an entry, `assert_vjp(f, lambda c, x: c * slopes(x), x)`"
+)
 Extra = Sequence[Sequence[Any]]
 NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -82,7 +86,8 @@ def check(
         told = calls if gradient is not None else []
         given = gradient if claim is not None or gradient is None else arranged(gradient)
         claims = [_claimed(given, alone.backward, each) for each in told]
-        notes = _told(alone, calls[0])
+        several = gradient is not None and calls[0].shape() != ()
+        notes = (*_told(alone, calls[0]), *((OF_AN_ARRAY,) if several else ()))
         return found(f, asked, claims, rtol, faults, notes=notes, mend=mender(f, claim, alone))
     finally:
         alone.kept.put_back()
@@ -133,6 +138,7 @@ def assert_vjp(
         return _raised(_judged_theirs(theirs, wrt, seed, rtol))
     if not callable(backward):
         raise TypeError(f"backward is to be a function, {type(backward).__name__} came")
+    forward, args, backward = in_its_floats(forward, args, backward)
     how: Any = {"seed": seed, "rtol": rtol, "at": at, "kwargs": kwargs, "batched": batched}
     return _raised(_vjp(forward, backward, args, wrt, **how))
 

@@ -18,6 +18,7 @@ from gradcheck.opinions.opinion import Array, Case
 from gradcheck.opinions.runs import Runs
 from gradcheck.testing import source
 from gradcheck.testing.buffers import followed
+from gradcheck.testing.layout import ALONE
 
 DOUBLE = np.dtype(np.float64)
 
@@ -169,11 +170,17 @@ class Call:
         if len(several) == len(self.args) != len(self.wrt):
             several = [several[i] for i in self.wrt]
         if len(several) != len(self.wrt):
+            came, due = _counted(len(several), "gradient"), _counted(len(self.wrt), "argument")
             raise TypeError(
-                f"{len(several)} gradients came for {len(self.wrt)} differentiated arguments "
-                f"({', '.join(self.labels)}); give one each, in their order"
+                f"{came} came for {due} to differentiate by ({', '.join(self.labels)}): give one "
+                f"each, in their order, or name wrt=; {ALONE}"
             )
         return {n: _claim(g, n) for n, g in zip(self.labels, several, strict=True)}
+
+
+def _counted(count: int, noun: str) -> str:
+    """A noun with its number."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def call(f: Callable[..., Any], args: Sequence[Any], wrt: int | Sequence[int] | None) -> Call:
@@ -213,7 +220,9 @@ def numeric(value: Any, what: str) -> Array:
     try:
         array = np.asarray(value)
     except ValueError:
-        raise TypeError(f"{what} is made of rows of different lengths; even them out") from None
+        raise TypeError(
+            f"{what} is made of rows of different lengths; even them out, or {ALONE}"
+        ) from None
     if array.dtype.kind == "c":
         raise TypeError(f"{what} is complex: {COMPLEX}")
     if array.dtype.kind not in "fiub":

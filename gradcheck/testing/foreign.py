@@ -50,19 +50,27 @@ def foreign(function: Any, args: Sequence[Any]) -> Foreign | None:
     return taken(made, leaves)
 
 
-def in_its_floats(function: Any, args: Sequence[Any], gradient: Any) -> tuple[Any, Any, Any]:
-    """A function of JAX and a gradient given for it, with arrays of float64 in and out."""
-    theirs = foreign(function, args) if _taken(function, args) is _of_jax else None
-    if theirs is None:
-        return function, args, gradient
+def in_its_floats(function: Any, args: Sequence[Any], given: Any) -> tuple[Any, Any, Any]:
+    """A function of JAX and what is given for it, of arrays of float64; arguments may be trees.
+
+    Given are gradients, or a function that makes them.
+    """
+    layout = laid_out(function, args, {})
+    if _taken(function, args if layout is None else layout.leaves) is not _of_jax:
+        return function, args, given
     jax: Any = sys.modules["jax"]
 
-    def claimed(*given: Any) -> Any:
-        with _in_doubles(jax):
-            return _arrays(gradient(*given))
+    def doubled(inner: Function) -> Function:
+        def run(*these: Any) -> Any:
+            with _in_doubles(jax):
+                return _arrays(inner(*these))
 
-    claim = functools.wraps(gradient)(claimed) if callable(gradient) else _arrays(gradient)
-    return theirs.forward, theirs.args, claim
+        return functools.wraps(inner)(run)
+
+    forward = functools.wraps(function)(_refusing(doubled(function), "JAX"))
+    forward.labels = _labels(function, len(args))  # type: ignore[attr-defined]
+    claim = doubled(given) if callable(given) else _arrays(given)
+    return forward, jax.tree.map(_array, tuple(args)), claim
 
 
 def _taken(function: Any, args: Sequence[Any]) -> Callable[..., Foreign] | None:
@@ -79,9 +87,14 @@ def _taken(function: Any, args: Sequence[Any]) -> Callable[..., Foreign] | None:
 
 
 def _named(function: Any) -> Iterator[Any]:
-    """What the text of a function names: its globals and what it has closed over."""
+    """What the text of a function names: its globals and what it has closed over.
+
+    And the module of what stands around it: `jax.grad(f)` is a function of JAX's.
+    """
     if not _loaded():
         return
+    if around := sys.modules.get(getattr(function, "__globals__", {}).get("__name__", "")):
+        yield around
     inner = inspect.unwrap(function) if callable(function) else function
     if not isinstance(getattr(inner, "__code__", None), CodeType):
         return
@@ -114,7 +127,7 @@ def _refusing(function: Function, name: str) -> Function:
     """The function of plain arrays only: its values are all that is known of it."""
 
     def plain(*args: Any) -> Any:
-        if any(map(_is_of_ours, args)):
+        if any(map(_is_of_ours, _leaves(args))):
             raise TypeError(f"a function of {name} {PLAIN}")
         return function(*args)
 
@@ -346,7 +359,7 @@ def _labels(function: Any, count: int) -> tuple[str, ...]:
     read = getattr(owner if isinstance(owner, type) else function, "forward", inner)
     try:
         found = inspect.signature(read).parameters.values()
-        names = [p.name for p in found if p.kind is not inspect.Parameter.VAR_POSITIONAL]
+        names = [p.name for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     except (TypeError, ValueError):
         names = []
     names = names[1:] if isinstance(owner, type) and names[:1] == ["ctx"] else names

@@ -15,6 +15,7 @@ import numpy as np
 
 Function = Callable[..., Any]
 Path = tuple[Any, ...]
+ALONE = "of (value, gradients) give the gradients alone"
 CACHED = 2  # `backward(cotangent, cache)`: what takes no more than that reads forward's cache
 
 
@@ -80,6 +81,8 @@ class Layout:
             every = tuple(every.get(tops.get(i)) for i in range(count))
         if not isinstance(every, tuple | list) or len(every) != count:
             raise TypeError(f"one gradient for each of {count} arguments was expected")
+        if alone and isinstance(came, tuple) and isinstance(self.args[0], Mapping):
+            raise TypeError(f"a tuple came for the gradient by a dict: {ALONE}")
         return {n: _at(every, p, None) for n, p in zip(self.labels, self.paths, strict=True)}
 
     def _together(self, leaves: Sequence[Any]) -> tuple[Any, ...]:

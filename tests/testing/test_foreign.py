@@ -208,6 +208,24 @@ def test_a_wrong_rule_of_jax(jax):
         assert_gradient(total, X, gradient=jax.grad(lambda x: jnp.sum(wrong(x))))
 
 
+def test_lessons_of_jax(jax):
+    """As its tutorials have it: weights in a dict, `jax.grad` itself, a backward in `jnp`."""
+    jnp = importlib.import_module("jax.numpy")
+
+    def loss(p):
+        return jnp.sum(jnp.tanh(X * p["w"]) ** 2) + p["b"] ** 2
+
+    weights = {"w": jnp.asarray(X), "b": jnp.asarray(0.5)}
+    assert assert_gradient(loss, weights, gradient=jax.grad(loss))
+    assert assert_gradient(jax.grad(lambda x: x**3 / 3), 2.0)
+    assert assert_vjp(jnp.sin, lambda c, x: c * jnp.cos(x), jnp.asarray(X))
+    assert assert_vjp(lambda x: jnp.sin(2 * x), lambda c, x: 2 * c * jnp.cos(2 * x), X)
+    with pytest.raises(GradientError, match=r"p\['b'\]"):
+        assert_gradient(loss, weights, gradient=lambda p: {**jax.grad(loss)(p), "b": p["b"]})
+    with pytest.raises(TypeError, match="give the gradients alone"):
+        assert_gradient(loss, weights, gradient=jax.value_and_grad(loss))
+
+
 def test_primitives_of_hips_autograd():
     """Alone and inside another function; a right rule, and tanh's with a plus."""
     pytest.importorskip("autograd", reason="AUTOGRAD IS NOT INSTALLED")
