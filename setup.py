@@ -1,7 +1,8 @@
-"""The hot path of the tape is compiled where there is a C compiler; elsewhere it runs as it is.
+"""The hot paths of the tape and of the reader are compiled where there is a C compiler.
 
-The `.pxd` beside a module gives its classes and functions C types; the module itself stays Python.
-GRADCHECK_PURE=1 leaves it so.
+Elsewhere they run as they are. The `.pxd` beside a module of the engine gives its classes and
+functions C types, for Cython; the reader's modules are compiled by mypyc from the types that they
+have. All modules stay Python. GRADCHECK_PURE=1 leaves them so.
 """
 
 import os
@@ -9,17 +10,31 @@ from pathlib import Path
 
 import numpy
 from Cython.Build import cythonize
+from mypyc.build import mypycify
 from setuptools import setup
 from setuptools.command.build_ext import build_ext
 
 ENGINE = "gradcheck/engine"
 HOT = ("tape", "state", "tensor", "quick", "backward", "landing")
+ANSWERS, GRADING = "gradcheck/answers", "gradcheck/grading"
+READER = (
+    "bars bracketing calls cursor echo grammar magnitude matrices numerals rereading respelling"
+    " scanner tokens trees values"
+)
+JUDGE = "equivalence formulas/from_tree formulas/line"
+LIBRARY = "gradcheck.answers.compiled"
+CHECKS = ("--config-file=", "--ignore-missing-imports", "--follow-imports=silent")
 
 
 class AllOrNone(build_ext):
     """Compiles every module or leaves them all: they use one another's C types."""
 
     command_name = "build_ext"  # the options below are looked up by this name
+
+    def finalize_options(self) -> None:
+        """As many compilers at once as there are cores."""
+        super().finalize_options()
+        self.parallel = self.parallel or True
 
     def run(self) -> None:
         """Build; whatever a compiler may say, the package works without it."""
@@ -34,14 +49,26 @@ class AllOrNone(build_ext):
 
 
 def compiled() -> list[object]:
-    """The extension modules, as Cython makes them."""
+    """The extension modules, as Cython and mypyc make them."""
     if os.environ.get("GRADCHECK_PURE"):
-        for built in (*Path(ENGINE).glob("*.so"), *Path(ENGINE).glob("*.pyd")):
+        for built in (*Path("gradcheck").rglob("*.so"), *Path("gradcheck").rglob("*.pyd")):
             built.unlink()  # of an earlier install from here; Python would take it for the module
         return []
     sources = [f"{ENGINE}/{name}.py" for name in HOT]
     directives = {"auto_pickle": False, "language_level": 3}
-    return list(cythonize(sources, build_dir="build", compiler_directives=directives))
+    engine = cythonize(sources, build_dir="build", compiler_directives=directives)
+    return [*engine, *reader()]
+
+
+def reader() -> list[object]:
+    """What reads and evaluates answers, in one library; nothing where mypyc does not make it."""
+    paths = [f"{ANSWERS}/{name}.py" for name in READER.split()]
+    paths += [f"{GRADING}/{name}.py" for name in JUDGE.split()]
+    try:
+        return list(mypycify([*CHECKS, *paths], group_name=LIBRARY, opt_level="1", debug_level="0"))
+    except SystemExit as error:
+        print(f"answers are read by plain Python, more slowly: {error}")
+        return []
 
 
 setup(

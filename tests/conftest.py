@@ -4,6 +4,7 @@ import os
 import re
 import sys
 from collections import Counter
+from collections.abc import Callable
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
@@ -14,8 +15,22 @@ import pytest
 from tests.support.sweeping import cases
 
 TESTS = Path(__file__).parent
-ENGINE = TESTS.parent / "gradcheck" / "engine"
+PACKAGE = TESTS.parent / "gradcheck"
+ENGINE = PACKAGE / "engine"
+TOGETHER = "compiled__mypyc.*"  # the library that all compiled modules but the engine's are in
 COMPARING = re.compile(r"""importorskip\("torch"\)|from tests\.support\.(oracle|torch_ops) """)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Callable[..., str]:
+    """Write a text into a file and give its path."""
+
+    def write(text: str, name: str = "set.yaml") -> str:
+        path = tmp_path / name
+        path.write_text(text)
+        return str(path)
+
+    return write
 
 
 def pytest_sessionstart() -> None:
@@ -26,10 +41,12 @@ def pytest_sessionstart() -> None:
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
-    for compiled in (*ENGINE.glob("*.so"), *ENGINE.glob("*.pyd")):
-        source = ENGINE / f"{compiled.name.split('.')[0]}.py"
+    library = next((PACKAGE / "answers").glob(TOGETHER), None)
+    for compiled in (*PACKAGE.rglob("*.so"), *PACKAGE.rglob("*.pyd")):
+        source = compiled.parent / f"{compiled.name.split('.')[0]}.py"
         written = [f.stat().st_mtime for f in _texts(source)]
-        if max(written) > compiled.stat().st_mtime:
+        made = compiled if source.parent == ENGINE else library or compiled
+        if written and max(written) > made.stat().st_mtime:
             pytest.exit(
                 f"{source}, or a .pxd it uses, has changed since {compiled.name} was made from it: "
                 "run `pip install -e .` again, or delete the compiled files",

@@ -5,45 +5,19 @@ import math
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from gradcheck.cli import main
+from tests.support.commands import CHAIN, run
 
-CHAIN = """
-id: chain
-inputs: {w: 3.0, x: 2.0, b: 1.0}
-program: |
-  z = w * x
-  y = z + b
-  loss = y**2
-  loss
-"""
 SINE = """
 id: cubic-plus-sine
 inputs: {x: 2.0}
 program: x**3 + 2*sin(x)
 points: 2
 """
-
-
-@pytest.fixture
-def file(tmp_path: Path):
-    """Write a text into a file and give its path."""
-
-    def write(text: str, name: str = "set.yaml") -> str:
-        path = tmp_path / name
-        path.write_text(text)
-        return str(path)
-
-    return write
-
-
-def run(*words: str) -> Result:
-    """One command, its output kept apart."""
-    return CliRunner().invoke(main, list(words), env={"COLUMNS": "120", "NO_COLOR": "1"})
 
 
 def test_solve_shows_the_chain_rule_with_the_programs_names(file):

@@ -17,6 +17,7 @@ from gradcheck.answers.words import Words
 
 OPENERS, CLOSERS = ("(", "[", "{", "|("), (")", "]", "}", "|)")
 VALUES = ("number", "name", "fraction", "frac", "root")
+STARTS, ENDS = (*OPENERS, "√", "∛"), (*VALUES, "transpose")
 DEEPEST, MOST = 4, 100
 OPEN, CLOSE, OTHER = "|(", "|)", ""
 
@@ -88,8 +89,8 @@ def _item(place: int, token: Token, words: Words) -> Item:
     return Item(
         place,
         bar=token.text == "|",
-        starts=token.kind in VALUES or token.text in (*OPENERS, "√", "∛") or sign,
-        ends=(token.kind in (*VALUES, "transpose") and not function) or token.text in CLOSERS,
+        starts=token.kind in VALUES or token.text in STARTS or sign,
+        ends=(token.kind in ENDS and not function) or token.text in CLOSERS,
         sign=sign,
         number=token.kind == "number",
         breaks=token.text in ",:",

@@ -17,6 +17,7 @@ from gradcheck.answers.words import Words
 
 SINGLE, PAIRED = 24, 16  # as many are tried: the likeliest come first
 OPENING, CLOSING = ("(", "[", "{", "|("), (")", "]", "}", "|)")
+BRACKET_OR_POWER = (*OPENING, "^")
 ENDS = ("number", "name", "fraction", "transpose")
 SUMMING = ("", "+", "-", ")")
 PARTING = (*SUMMING, "*", "/")  # after these nothing belongs to what stood before
@@ -49,7 +50,7 @@ def bracketed_otherwise(text: str, words: Words) -> Iterator[str]:
 def pairs_missing(tokens: Sequence[Token], words: Words) -> Iterator[Pair]:
     """Places in the text between which brackets may be missing."""
     for at, token in enumerate(tokens):
-        after = at + 1 < len(tokens) and tokens[at + 1].text in (*OPENING, "^")
+        after = at + 1 < len(tokens) and tokens[at + 1].text in BRACKET_OR_POWER
         function = _is_function(token, words)
         if token.text == "/" or (not after and (token.text in ("^", "√", "∛") or function)):
             yield from _after(tokens, at, words)

@@ -4,7 +4,6 @@ import ast
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TypeVar
 
 from gradcheck.answers.complaint import clipped, refused
@@ -39,6 +38,9 @@ class Cursor:
     notes: list[str] = field(default_factory=list)
     heights: dict[int, int] = field(default_factory=dict)
     here: Token = field(init=False)
+    _single: bool | None = None  # what is asked more often than it changes
+    _turned: bool | None = None
+    _by_signs: bool | None = None
 
     def __post_init__(self) -> None:
         """The token at the place is looked at more often than anything else: it is kept."""
@@ -55,9 +57,14 @@ class Cursor:
         tokens = self.tokens
         self.here = tokens[at] if at < len(tokens) else self.look()
 
-    @cached_property
+    @property
     def single(self) -> bool:
         """Whether nothing but single numbers can be meant: no array is declared, and none made."""
+        if self._single is None:
+            self._single = self._are_single()
+        return self._single
+
+    def _are_single(self) -> bool:
         if self.words.arrays or any(token.text == "[" for token in self.tokens):
             return False
         known = (self.words.meaning(token.text) for token in self.tokens if token.kind == "name")
@@ -66,9 +73,14 @@ class Cursor:
     def _named(self, token: Token) -> Meaning | None:
         return self.words.meaning(token.text) if token.kind == "name" else None
 
-    @cached_property
+    @property
     def turned(self) -> bool:
         """Whether a transpose, a trace or an inverse is there, as in formulas of matrices only."""
+        if self._turned is None:
+            self._turned = self._are_turned()
+        return self._turned
+
+    def _are_turned(self) -> bool:
         known = (m.name for m in map(self._named, self.tokens) if m is not None)
         if any(name in OF_MATRICES for name in known):
             return True
@@ -76,12 +88,19 @@ class Cursor:
         raised = (a.text in (".", "^", "{") and b.text == "T" for a, b in pairs)
         return any(token.kind == "transpose" for token in self.tokens) or any(raised)
 
-    @cached_property
+    @property
     def signed(self) -> bool:
         """Whether a `*` may be a product of matrices: `X'*r`, where every product has its sign.
 
         As MATLAB has it, and books with `X^T`; not beside NumPy's own `@` or `.T`.
         """
+        if self._by_signs is None:
+            self._by_signs = self._are_signed()
+        return self._by_signs
+
+    def _are_signed(self) -> bool:
+        if self.single:
+            return False
         pairs = list(zip(self.tokens, self.tokens[1:], strict=False))
         if any(b.text == "@" or (a.text, b.text) == (".", "T") for a, b in pairs):
             return False

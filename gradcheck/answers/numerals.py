@@ -24,7 +24,8 @@ def half_unit(node: ast.expr, text: str) -> Fraction | None:
     if isinstance(node, ast.UnaryOp):
         return half_unit(node.operand, text)
     if isinstance(node, ast.Constant):
-        return half_of_last_digit(_typed(node, text)) if isinstance(node.value, Fraction) else None
+        value: object = node.value
+        return half_of_last_digit(_typed(node, text)) if isinstance(value, Fraction) else None
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         return _scientific(node, text)
     return None

@@ -27,10 +27,14 @@ from gradcheck.closed_forms.steps import HIDDEN, Step
 from gradcheck.closed_forms.trees import PREFIX
 
 Pulled = Iterator[tuple[Named, Sum]]
+MOST = 10_000  # factors of a gradient written out: a thousand times what somebody reads
 
 
 def gradients(steps: list[Step], seed: Sum) -> dict[str, Sum]:
-    """The gradient of the last step (times the seed) by every step, by name, written out."""
+    """The gradient of the last step (times the seed) by every step, by name, written out.
+
+    NoText where one is too long: a loop that uses a value twice doubles it at each turn.
+    """
     return {step.name: g for step, _, g in _back(steps, seed, lambda step: "")}
 
 
@@ -54,6 +58,8 @@ def _back(
     for step in reversed(steps):
         g = added(arriving.get(step.name, ()), step.axes)
         name = named(step)
+        if not name and _is_long(g):
+            raise NoText(f"more than {MOST:,} factors")
         yield step, name, g
         if step.definition is None or not g.products:
             continue
@@ -68,6 +74,20 @@ def _back(
             )
             at = {a: b for a, b in where.items() if a is not None}
             arriving.setdefault(leaf.name, []).append(piece.at(at))
+
+
+def _is_long(expression: Sum) -> bool:
+    """Whether it has more factors than anybody could read; no more are looked at."""
+    waiting: list[Factor] = [expression]
+    for _ in range(MOST):
+        if not waiting:
+            return False
+        factor = waiting.pop()
+        if isinstance(factor, Sum):
+            waiting += (inner for product in factor.products for inner in product.factors)
+        elif isinstance(factor, Applied | Called):
+            waiting += factor.parts
+    return True
 
 
 def pulled(definition: Sum, g: Sum, own: Named | None = None) -> Pulled:

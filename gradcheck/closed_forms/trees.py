@@ -71,6 +71,8 @@ PATTERNS = {
     "1 - sigmoid(-u0)": "sigmoid(u0)",
     "1 - sigmoid(-u0 @ u1)": "sigmoid(u0 @ u1)",
     "u0.T.T": "u0",
+    "-u0 @ -u1": "u0 @ u1",
+    "u0 @ -u1": "-u0 @ u1",
 }
 """What is written in fewer words, once what stands in it is."""
 

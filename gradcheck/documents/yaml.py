@@ -29,9 +29,10 @@ CURES = (
         "mapping values are not allowed",
         "put a text that contains `: ` in quotes, or indent all keys alike",
     ),
-    ("escape", "a backslash in \"...\" starts an escape: double it, or write '...'"),
-    ("block", "indent the entries of one list or mapping alike"),
     ("',' or", "close the bracket, or put a comma between two entries"),
+    ("escape", "a backslash in \"...\" starts an escape: double it, or write '...'"),
+    ("did not find expected", "indent all keys of one entry alike; put a text in quotes"),
+    ("block", "indent the entries of one list or mapping alike"),
     ("end of stream", "close the quote or the bracket"),
     ("':'", "write `key: value`"),
     ("", "put the text in quotes if it is meant as text"),
@@ -94,6 +95,8 @@ def _refuse_syntax(reader: "_Reader", error: yaml.YAMLError) -> NoReturn:
     """Refuse what the parser could not read, after the faults found before it."""
     mark = getattr(error, "problem_mark", None)
     problem = str(getattr(error, "problem", "")) or "a character that may not stand here"
+    if "end of stream" in problem:  # what is never closed begins where the context does
+        mark = getattr(error, "context_mark", None) or mark
     cure = next(cure for words, cure in CURES if words in problem)
     spot = Spot(mark.line + 1, mark.column + 1) if mark else Spot(1, 1)
     if spot.line > len(reader.lines):

@@ -1,12 +1,10 @@
-"""What NumPy's doors let through, and what is said where they do not: PyTorch's words, and ours."""
+"""What is said where the engine refuses: PyTorch's words, and ours."""
 
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-
-from gradcheck.ops import COMPOUNDS, TABLE
 
 PLAIN_PARAMETER = "{name} takes plain numbers there, not a tensor: write .item() or .tolist()"
 COMPLEX = "complex numbers are not followed here; give the real and the imaginary part apart"
@@ -100,47 +98,6 @@ SCALAR_TYPES = {
     "float64": "Double", "float32": "Float", "float16": "Half", "int64": "Long", "int32": "Int",
     "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool",
 }  # fmt: skip
-
-REDUCTIONS: dict[Any, str] = {
-    np.add: "sum",
-    np.multiply: "prod",
-    np.maximum: "max",
-    np.minimum: "min",
-}
-
-ACCUMULATIONS: dict[Any, str] = {np.add: "cumsum", np.multiply: "cumprod"}
-
-
-def _outer(ufunc: np.ufunc, row: Any, a: Any, b: Any) -> Any:
-    """`np.multiply.outer(a, b)`: each entry of a with all of b."""
-    return row(np.reshape(a, np.shape(a) + (1,) * np.ndim(b)), b)
-
-
-def _accumulated(ufunc: np.ufunc, row: Any, x: Any, axis: int = 0) -> Any:
-    """`np.add.accumulate(x)`: running sums and products, and the largest and smallest so far."""
-    if ufunc in ACCUMULATIONS:
-        return TABLE[ACCUMULATIONS[ufunc]](x, axis=axis)
-    if ufunc not in (np.maximum, np.minimum):
-        raise TypeError(refused(ufunc, "accumulate", {}, no_row=False))
-    return COMPOUNDS["cummax" if ufunc is np.maximum else "cummin"](x, axis).values
-
-
-SPREADS: dict[str, Callable[..., Any]] = {"outer": _outer, "accumulate": _accumulated}
-"""The methods of NumPy's functions that rows can say."""
-
-# Functions whose answer has no derivative: they see the bare values and give plain arrays.
-PLAIN: set[Callable[..., Any]] = {
-    np.shape, np.ndim, np.size, np.argmax, np.argmin, np.argsort, np.allclose, np.isclose,
-    np.array_equal, np.any, np.all, np.count_nonzero, np.nonzero, np.searchsorted, np.result_type,
-    np.iscomplexobj, np.isrealobj, np.isfinite, np.isnan, np.isinf, np.greater, np.greater_equal,
-    np.less, np.less_equal, np.equal, np.not_equal, np.logical_and, np.logical_or, np.logical_not,
-    np.signbit, np.iscomplex, np.isreal, np.broadcast_shapes, np.array_repr, np.array_str,
-    np.argwhere, np.flatnonzero,
-}  # fmt: skip
-
-
-LIKE: set[Callable[..., Any]] = {np.zeros_like, np.ones_like, np.empty_like, np.full_like}
-"""What makes a buffer of a tensor's shape: a tensor, which other tensors can be written into."""
 
 
 def changed(value: Any, origin: str, now: int, version: int) -> str:

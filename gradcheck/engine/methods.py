@@ -12,8 +12,9 @@ from gradcheck.engine.recording import Recording
 from gradcheck.engine.tensor import Tensor, apply, bare, boxed
 from gradcheck.ops import TABLE
 from gradcheck.ops.differing import METHODS
+from gradcheck.ops.formula import COMPOUNDS, Compound
 from gradcheck.ops.methods import OWN
-from gradcheck.ops.row import COMPOUNDS, Compound, Op, spelled
+from gradcheck.ops.row import Op, spelled
 
 OPERATORS = {
     "add": "add",

@@ -11,14 +11,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from gradcheck.engine import advice, views
+from gradcheck.engine import advice, doors, views
 from gradcheck.engine.blocks import evaluated
 from gradcheck.engine.conversions import Convertible, bare
 from gradcheck.engine.hooks import Hooked
 from gradcheck.engine.recording import MODE
 from gradcheck.engine.state import record
 from gradcheck.ops import BY_FUNCTION, TABLE
-from gradcheck.ops.row import BY_COMPOUND, Op, handler_of
+from gradcheck.ops.formula import BY_COMPOUND
+from gradcheck.ops.row import Op, handler_of
 
 __all__ = ["QUICKLY", "Tensor", "apply", "apply_to_any", "bare", "boxed", "tracked"]
 
@@ -73,13 +74,13 @@ class Tensor(Convertible, Hooked):
         row = BY_FUNCTION.get(ufunc)
         if ufunc in BY_COMPOUND and method == "__call__":
             return BY_COMPOUND[ufunc](*inputs)
-        if row is not None and method in advice.SPREADS:
-            return advice.SPREADS[method](ufunc, row, *inputs, **advice.without_defaults(kwargs))
-        if method == "reduce" and ufunc in advice.REDUCTIONS:
-            row = TABLE[advice.REDUCTIONS[ufunc]]
+        if row is not None and method in doors.SPREADS:
+            return doors.SPREADS[method](ufunc, row, *inputs, **advice.without_defaults(kwargs))
+        if method == "reduce" and ufunc in doors.REDUCTIONS:
+            row = TABLE[doors.REDUCTIONS[ufunc]]
             axis = {"axis": kwargs.pop("axis", 0)}  # None is not the default here: it says all
             return row(*inputs, **axis | advice.without_defaults(kwargs))
-        if row is None and ufunc in advice.PLAIN and not kwargs.get("out"):
+        if row is None and ufunc in doors.PLAIN and not kwargs.get("out"):
             return getattr(ufunc, method)(*map(bare, inputs), **kwargs)
         if row is None or method != "__call__" or advice.without_defaults(kwargs):
             raise TypeError(advice.refused(ufunc, method, kwargs, row is None))
@@ -88,10 +89,10 @@ class Tensor(Convertible, Hooked):
     def __array_function__(
         self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        if function in advice.LIKE:  # a buffer; the number that fills must not lose its gradient
+        if function in doors.LIKE:  # a buffer; the number that fills must not lose its gradient
             made = function(bare(args[0]), *args[1:], **kwargs)
             return Tensor(made) if made.dtype.kind == "f" else made
-        if function in advice.PLAIN:
+        if function in doors.PLAIN:
             return function(*map(bare, args), **kwargs)
         if function in BY_COMPOUND:
             return BY_COMPOUND[function](*args, **kwargs)

@@ -174,20 +174,26 @@ def compare_numbers(numbers: At, half_units: Array, reference: At, noise: Array)
     last = Outcome("undecided")
     for bits in BITS:
         with precision(bits):
-            try:
-                yours, expected = (
-                    np.asarray(at(bits), dtype=object) for at in (numbers, reference)
-                )
-            except Undecided:
-                continue
-            except NoValue as error:
-                return Outcome("different", why=str(error))
-            if yours.shape != expected.shape:
-                return Outcome("shape", why=_shapes(yours, expected))
-            last = _judged(yours, half_units, expected, noise)
-        if last.kind != "undecided":
-            return last
+            found = _numbers_seen(bits, numbers, half_units, reference, noise)
+        last = found or last
+        if found is not None and found.kind != "undecided":
+            return found
     return last
+
+
+def _numbers_seen(
+    bits: int, numbers: At, half_units: Array, reference: At, noise: Array
+) -> Outcome | None:
+    """Numbers at one precision; None where it does not do for a value."""
+    try:
+        yours, expected = (np.asarray(at(bits), dtype=object) for at in (numbers, reference))
+    except Undecided:
+        return None
+    except NoValue as error:
+        return Outcome("different", why=str(error))
+    if yours.shape != expected.shape:
+        return Outcome("shape", why=_shapes(yours, expected))
+    return _judged(yours, half_units, expected, noise)
 
 
 def _judged(yours: Array, half_units: Array, expected: Array, noise: Array) -> Outcome:

@@ -19,9 +19,10 @@ from gradcheck.numbers.ball import Ball, balls
 from gradcheck.numbers.scalars import Scalar, Scalars, wrap
 from gradcheck.numbers.symbolic import Symbolic, constants
 from gradcheck.ops import BY_SPELLING, TABLE
+from gradcheck.ops.formula import COMPOUNDS, FORMULA_SPELLINGS, Compound
 from gradcheck.ops.later import sympy
 from gradcheck.ops.methods import OF_METHODS, OWN
-from gradcheck.ops.row import COMPOUNDS, FORMULA_SPELLINGS, SPELLINGS, Compound, Op
+from gradcheck.ops.row import SPELLINGS, Op
 
 # Arrays from nothing, and questions about bare numbers: what they answer has no derivative.
 MAKERS: dict[str, Callable[..., Any]] = {

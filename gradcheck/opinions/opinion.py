@@ -10,6 +10,7 @@ import numpy as np
 from flint import arb
 
 from gradcheck.numbers.ball import exact, middle, radius
+from gradcheck.opinions.runs import Runs
 
 Array = np.ndarray[Any, Any]
 
@@ -59,6 +60,7 @@ class Case:
     `cotangent` contracts a value that is not a scalar; `where()` says which part of the program's
     text is being evaluated just now, as (start, end). `zeros` are inputs that are always zero, and
     are there to be differentiated by. With `rows` every entry of the value is differentiated.
+    `runs` are shared with other questions about the same function and inputs.
     """
 
     function: Callable[[str, Mapping[str, Any]], Any]
@@ -69,6 +71,14 @@ class Case:
     where: Callable[[], tuple[int, int] | None] = lambda: None
     zeros: frozenset[str] = frozenset()
     rows: Rows | None = None
+    runs: Runs | None = None
+
+    @property
+    def shared(self) -> Runs | None:
+        """The runs that are shared; None where a question was made of another, at other inputs."""
+        runs = self.runs
+        same = runs is not None and runs.function is self.function and runs.inputs is self.inputs
+        return runs if same else None
 
     @property
     def parts(self) -> Mapping[str, str]:
@@ -180,7 +190,8 @@ def _where_finite(known: Array, given: Array, otherwise: float) -> Array:
 def estimate(values: Any, errors: Any = None) -> Estimate:
     """An estimate from arbs, or from floats and their error bars."""
     source = np.asarray(values)
-    bars = np.broadcast_to(np.zeros(()) if errors is None else errors, source.shape)
+    bars = np.asarray(0.0 if errors is None else errors)
+    bars = bars if bars.shape == source.shape else np.broadcast_to(bars, source.shape)
     if source.dtype.kind == "f":
         return Estimate(floats=(source, np.asarray(bars)))
     return Estimate(_joined(source, bars))

@@ -64,14 +64,22 @@ def _opinion(
     method: str, value: Array, gradients: Mapping[str, Array], others: Sequence[Run]
 ) -> Opinion:
     """One run, with bars from the disturbed ones."""
-    return Opinion(
-        "reverse",
-        method=method,
-        value=_barred(value, [run[0] for run in others]),
-        gradients={
-            name: _barred(g, [run[1][name] for run in others]) for name, g in gradients.items()
-        },
-    )
+    names, shapes = list(gradients), [value.shape, *(g.shape for g in gradients.values())]
+    whole = _flat(value, gradients)
+    bars, known = _barred(whole, [_flat(*run) for run in others])
+    found, start = [], 0
+    for shape in shapes:
+        stop = start + math.prod(shape)
+        pair = whole[start:stop].reshape(shape), bars[start:stop].reshape(shape)
+        found.append(Estimate(floats=pair, known=known))
+        start = stop
+    parts = dict(zip(names, found[1:], strict=True))
+    return Opinion("reverse", method=method, value=found[0], gradients=parts)
+
+
+def _flat(value: Array, gradients: Mapping[str, Array]) -> Array:
+    """A value and its gradients one behind the other."""
+    return np.concatenate([value.reshape(-1), *(g.reshape(-1) for g in gradients.values())])
 
 
 def once(case: Case, verbs: Verbs = RIGHT, rng: Any = None) -> Run:
@@ -135,21 +143,18 @@ def _disturbed(cases: Sequence[Case], rng: Any) -> list[Run]:
         return _runs(cases, verbs)  # a disturbed exponent of a negative number gives no number
 
 
-def _barred(value: Array, runs: Sequence[Array]) -> Estimate:
-    """Numbers and bars: the spread of the disturbed runs, and the value's own rounding.
+def _barred(value: Array, runs: Sequence[Array]) -> tuple[Array, bool]:
+    """The bars of some numbers, and whether all are finite.
 
-    Where rounding moves more than a thousandth of the number, few samples say little of how far it
-    can go. Where no run tells anything the bar is infinite.
+    A bar is the spread of the disturbed runs, and the value's own rounding. Where rounding moves
+    more than a thousandth of the number, few samples say little of how far it can go; where no run
+    tells anything the bar is infinite.
     """
     bar, size = spread(value, runs), np.abs(value)
-    own = np.asarray(2 * EPSILON * size)
+    own = 2 * EPSILON * size
     np.add(bar, own, out=bar)
     wide = bar > np.multiply(size, LINEAR, out=own)
     if wide.any():
         bar = np.where(wide, HUMBLE * bar, bar)
     known = math.isfinite(bar.max(initial=0.0))
-    return Estimate(floats=(value, bar if known else _finite_or_infinite(bar)), known=known)
-
-
-def _finite_or_infinite(bar: Array) -> Array:
-    return np.asarray(np.where(np.isfinite(bar), bar, np.inf))
+    return bar if known else np.where(np.isfinite(bar), bar, np.inf), known

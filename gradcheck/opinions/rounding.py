@@ -68,5 +68,4 @@ def spread(value: Array, runs: Sequence[Array]) -> Array:
 def _apart(run: Array, value: Array) -> Array:
     """How far each number is from another."""
     gap: Array = np.asarray(np.subtract(run, value))
-    np.abs(gap, out=gap)
-    return gap
+    return np.asarray(np.abs(gap, out=gap))

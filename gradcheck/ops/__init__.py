@@ -20,19 +20,18 @@ from gradcheck.ops import (
     shapes,
     special,
     spectra,
+    squares,
     statistics,
     trigonometric,
 )
+from gradcheck.ops.formula import BY_COMPOUND, COMPOUNDS, everything
 from gradcheck.ops.row import (
-    BY_COMPOUND,
     BY_FUNCTION,
     BY_SPELLING,
-    COMPOUNDS,
     TABLE,
     Composed,
     Example,
     Op,
-    everything,
 )
 
 __all__ = [
@@ -64,6 +63,7 @@ __all__ = [
     "shapes",
     "special",
     "spectra",
+    "squares",
     "statistics",
     "trigonometric",
 ]

@@ -13,8 +13,9 @@ from flint import arb_mat
 
 from gradcheck.errors import OutOfBudget
 from gradcheck.ops.axes import one_replaced
+from gradcheck.ops.formula import compound
 from gradcheck.ops.matrices import STEPS, of_matrices
-from gradcheck.ops.row import Composed, Example, compound, factoring
+from gradcheck.ops.row import Composed, Example, factoring
 
 Matrix = np.ndarray[Any, Any]
 

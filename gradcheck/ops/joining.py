@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.ops.formula import compound
 from gradcheck.ops.indexing import places, sent_back
 from gradcheck.ops.reads import by_shape
-from gradcheck.ops.row import Example, Op, compound, moving
+from gradcheck.ops.row import Example, Op, moving
 
 Shape = tuple[int, ...]
 

@@ -50,11 +50,20 @@ def _classified(  # noqa: PLR0917 - PyTorch's order
         raise IndexError(f"Target {label} is out of bounds.")
     if weight is None and not label_smoothing and np.all(kept):
         return (x,), {"target": labels, "reduction": reduction}
-    chosen, by_class = _chosen(labels, shape) * 1.0, by_class * np.expand_dims(kept, axis)
-    weights = by_class * _smoothed(chosen, label_smoothing, shape)
-    if reduction == "mean":
-        weights = weights * np.divide(np.size(labels), np.sum(by_class * chosen))
+    by_class = by_class * np.expand_dims(kept, axis)
+    weights = _weighed(labels, by_class, label_smoothing, shape, reduction)
     return (x, weights), {"reduction": reduction}
+
+
+def _weighed(
+    labels: Any, by_class: Any, smoothing: float, shape: tuple[int, ...], reduction: str
+) -> Any:
+    """Whole numbers as weights of the classes: a mean is over those of the right classes."""
+    chosen = _chosen(labels, shape) * 1.0
+    weights = by_class * _smoothed(chosen, smoothing, shape)
+    if reduction != "mean":
+        return weights
+    return weights * np.divide(np.size(labels), np.sum(by_class * chosen))
 
 
 def _smoothed(target: Any, smoothing: float, shape: tuple[int, ...]) -> Any:

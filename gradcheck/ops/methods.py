@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.ops.differing import FUNCTIONS
-from gradcheck.ops.row import BY_SPELLING, TABLE, everything, spelled
+from gradcheck.ops.formula import everything
+from gradcheck.ops.row import BY_SPELLING, TABLE, spelled
 
 TWO_AXES = "transpose(0, 1) turns a matrix in PyTorch, not in NumPy: write t.T or swapaxes(0, 1)"
 

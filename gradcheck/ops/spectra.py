@@ -1,10 +1,9 @@
-"""What LAPACK factorises: eigenvalues and -vectors, singular values and vectors, Q and R.
+"""Eigenvalues and -vectors, singular values and vectors.
 
 The gradients are those of PyTorch (J. Townsend, "Differentiating the singular value
-decomposition", 2016; Roberts and Roberts, arXiv:2009.10071): vectors are known up to their sign,
-and by distinct values only. In exact numbers Q and R come from Householder's reflections; balls
-of eigenvalues and -vectors are flint's (with the signs that LAPACK takes at the midpoint), from
-which those of singular values follow. Eigenvalues have no closed form here: that cell abstains.
+decomposition", 2016): vectors are known up to their sign, and by distinct values only. Balls of
+eigenvalues and -vectors are flint's (with the signs that LAPACK takes at the midpoint), from which
+those of singular values follow. Eigenvalues have no closed form here: that cell abstains.
 """
 
 from functools import partial
@@ -13,15 +12,23 @@ from typing import Any
 import numpy as np
 from flint import acb_mat, arb, arb_mat
 
-from gradcheck.ops.decompositions import Matrix, stacked, symmetric
+from gradcheck.ops.decompositions import symmetric
+from gradcheck.ops.formula import compound
 from gradcheck.ops.matrices import of_matrices
-from gradcheck.ops.row import ABSTAINS, Composed, Example, Op, compound, factoring
+from gradcheck.ops.row import (
+    ABSTAINS,
+    Composed,
+    Example,
+    Op,
+    factoring,
+)
 
 STEP = 1
 """Steps of an elimination that flint's iteration for eigenvalues costs as much as, about."""
 
 
-def _turned(a: Any) -> Any:
+def turned(a: Any) -> Any:
+    """Each matrix of a stack transposed."""
     return np.swapaxes(a, -1, -2)
 
 
@@ -74,12 +81,12 @@ _EIGENVECTORS = of_matrices(_vectors_of, "(n,n)->(n,n)", STEP)
 def _whole(a: Any, uplo: str) -> Any:
     """The symmetric matrix of which LAPACK reads one half."""
     half = np.tril(a, -1) if uplo == "L" else np.triu(a, 1)
-    return half + _turned(half) + np.tril(np.triu(a))
+    return half + turned(half) + np.tril(np.triu(a))
 
 
 def _half(g: Any, uplo: str) -> Any:
     """The cotangent of a symmetric matrix in the half that is read."""
-    both = g + _turned(g)
+    both = g + turned(g)
     return (np.tril(both, -1) if uplo == "L" else np.triu(both, 1)) + np.tril(np.triu(g))
 
 
@@ -89,12 +96,12 @@ def _eigenvalues_in_balls(a: Any, uplo: str = "L") -> Any:
 
 def _eigenvalues_rule(g: Any, y: Any, a: Any, uplo: str = "L") -> Any:
     v = eigenvectors(a, uplo)
-    return _half((v * g[..., None, :]) @ _turned(v), uplo)
+    return _half((v * g[..., None, :]) @ turned(v), uplo)
 
 
 def _eigenvectors_rule(g: Any, y: Any, a: Any, uplo: str = "L") -> Any:
-    inner = _off(_turned(y) @ g) / _differences(eigvalsh(a, uplo))
-    return _half(symmetric(y @ inner @ _turned(y)), uplo)
+    inner = _off(turned(y) @ g) / _differences(eigvalsh(a, uplo))
+    return _half(symmetric(y @ inner @ turned(y)), uplo)
 
 
 _of_eigh = partial(
@@ -137,7 +144,7 @@ eigh = compound(
 def _roots_in_balls(a: Any) -> Any:
     """The roots of the eigenvalues of the smaller of A A^T and A^T A, from the largest on."""
     a = np.asarray(a, dtype=object)
-    smaller = a @ _turned(a) if a.shape[-2] <= a.shape[-1] else _turned(a) @ a
+    smaller = a @ turned(a) if a.shape[-2] <= a.shape[-1] else turned(a) @ a
     return np.flip(np.sqrt(_eigenvalues_in_balls(smaller)), axis=-1)
 
 
@@ -179,13 +186,13 @@ svdvals = _of_svd(
 
 def _twist(vectors: Any, g: Any, s: Any) -> Any:
     """The part of a cotangent that turns the vectors among themselves."""
-    inner = _turned(vectors) @ g
-    return _off(inner - _turned(inner)) / _differences(s * s)
+    inner = turned(vectors) @ g
+    return _off(inner - turned(inner)) / _differences(s * s)
 
 
 def _beside(vectors: Any, g: Any) -> Any:
     """The part of a cotangent that leaves the space of the vectors."""
-    return g - vectors @ (_turned(vectors) @ g)
+    return g - vectors @ (turned(vectors) @ g)
 
 
 def _left_rule(g: Any, y: Any, a: Any) -> Any:
@@ -194,9 +201,9 @@ def _left_rule(g: Any, y: Any, a: Any) -> Any:
 
 
 def _right_rule(g: Any, y: Any, a: Any) -> Any:
-    s, u, v, g = svdvals(a), left_vectors(a), _turned(y), _turned(g)
-    inside = (s[..., :, None] * _twist(v, g, s)) @ _turned(v)
-    return u @ (inside + _turned(_beside(v, g) / s[..., None, :]))
+    s, u, v, g = svdvals(a), left_vectors(a), turned(y), turned(g)
+    inside = (s[..., :, None] * _twist(v, g, s)) @ turned(v)
+    return u @ (inside + turned(_beside(v, g) / s[..., None, :]))
 
 
 left_vectors: Op = _of_svd(
@@ -232,126 +239,4 @@ def _svd(
 svd = compound(
     np.linalg.svd, _svd, size="factored",
     example=Example("svd(a)[1] * b", {"a": (2, 2), "b": (2,)}),
-)  # fmt: skip
-
-
-# -- Q and R ---------------------------------------------------------------------------------------
-
-
-def _reflected(a: Matrix) -> tuple[Matrix, Matrix]:
-    """Householder: column by column to multiples of a unit vector, with LAPACK's signs."""
-    (m, n), r = a.shape, a.copy()
-    q: Matrix = np.eye(m, dtype=int).astype(object)
-    for k in range(min(m - 1, n)):
-        x = r[k:, k].copy()
-        length = np.sqrt(sum(v * v for v in x))
-        x[0] = x[0] + length if x[0] >= 0 else x[0] - length
-        scale = 2 / sum(v * v for v in x)
-        r[k:] = r[k:] - np.multiply.outer(x * scale, x @ r[k:])
-        q[:, k:] = q[:, k:] - np.multiply.outer(q[:, k:] @ x, x * scale)
-        r[k + 1 :, k] = 0
-    return q[:, : min(m, n)], r[: min(m, n)]
-
-
-def _tall(a: Any) -> None:
-    if np.shape(a)[-2] < np.shape(a)[-1]:
-        raise TypeError("qr of a matrix with more columns than rows has no derivative here")
-
-
-def _upper_solved(g: Any, r: Any) -> Any:
-    """The product g R^-T."""
-    return _turned(np.linalg.solve(r, _turned(g)))
-
-
-def _both_halves(m: Any) -> Any:
-    """An upper half and its mirror image, the diagonal once."""
-    upper = np.triu(m)
-    return upper + _turned(np.triu(m, 1))
-
-
-def _q_rule(g: Any, y: Any, a: Any) -> Any:
-    _tall(a)
-    return _upper_solved(g - y @ _both_halves(_turned(y) @ g), r_factor(a))
-
-
-def _r_rule(g: Any, y: Any, a: Any) -> Any:
-    _tall(a)
-    return _upper_solved(q_factor(a) @ _both_halves(g @ _turned(y)), y)
-
-
-q_factor = factoring(
-    lambda a: np.linalg.qr(a)[0],
-    name="q_factor",
-    vjps=(_q_rule,),
-    exact=Composed(stacked(lambda a: _reflected(a)[0])),
-    grad_fn="LinalgQrBackward0",
-    example=Example("q_factor(a) * b", {"a": (3, 2), "b": (3, 2)}),
-)
-
-r_factor = factoring(
-    lambda a: np.linalg.qr(a)[1],
-    name="r_factor",
-    vjps=(_r_rule,),
-    exact=Composed(stacked(lambda a: _reflected(a)[1])),
-    grad_fn="LinalgQrBackward0",
-    example=Example("r_factor(a) * b", {"a": (3, 2), "b": (2, 2)}),
-)
-
-
-def _qr(a: Any, mode: str = "reduced") -> Any:
-    if mode == "r":
-        return r_factor(a)
-    if mode != "reduced" and not (mode == "complete" and np.shape(a)[-2] == np.shape(a)[-1]):
-        raise TypeError(f"qr follows mode='reduced' and 'r', not mode={mode!r}")
-    return type(np.linalg.qr(np.eye(1)))(q_factor(a), r_factor(a))
-
-
-qr = compound(
-    np.linalg.qr, _qr, size="factored",
-    example=Example("qr(a)[1] * b", {"a": (3, 2), "b": (2, 2)}),
-)  # fmt: skip
-
-
-# -- what inverts a matrix that is not square ------------------------------------------------------
-
-
-def _pinv_rule(g: Any, y: Any, a: Any) -> Any:
-    """By Golub and Pereyra (1973): through A, and through the spaces that A reaches and loses."""
-    gt, yt = _turned(g), _turned(y)
-    kept = yt @ y @ (gt - gt @ y @ a)
-    left = (gt - a @ y @ gt) @ y @ yt
-    return left + kept - yt @ g @ yt
-
-
-def _pinv_defined(a: Any) -> Any:
-    """By the normal equations, of a matrix of full rank."""
-    if np.shape(a)[-2] >= np.shape(a)[-1]:
-        return np.linalg.inv(_turned(a) @ a) @ _turned(a)
-    return _turned(a) @ np.linalg.inv(a @ _turned(a))
-
-
-pinv = factoring(
-    np.linalg.pinv,
-    forward=lambda a: np.linalg.pinv(a),  # noqa: PLW0108 - no threshold
-    vjps=(_pinv_rule,),
-    exact=Composed(_pinv_defined),
-    kinks="changes of rank",
-    grad_fn="LinalgPinvBackward0",
-    school=("pinverse",),
-    example=Example("pinv(a) * b", {"a": (3, 2), "b": (2, 3)}),
-)
-
-
-def _lstsq(a: Any, b: Any, rcond: Any = None, *, driver: Any = None) -> Any:
-    x = pinv(a) @ b
-    rank = min(np.shape(a)[-2:])
-    rest = b - a @ x
-    residuals = np.sum(rest * rest, axis=0, keepdims=np.ndim(b) == 1)
-    full = np.shape(a)[0] > np.shape(a)[1]
-    return x, residuals if full else np.zeros(0), rank, svdvals(a)
-
-
-lstsq = compound(
-    np.linalg.lstsq, _lstsq, size="cubic",
-    example=Example("lstsq(a, b)[0] * c", {"a": (3, 2), "b": (3,), "c": (2,)}),
 )  # fmt: skip

@@ -20,6 +20,11 @@ CURES: Mapping[str | int, str] = {
     "form": "write `form: program`, or the expression alone",
     "ask": "write `ask: {part: expression}`; what is differentiated by stands in `wrt: [w]`",
     "inputs": "write `inputs: {x: 2.0}`",
+    "right": "write `right: [{x: 2*x}]`",
+    "wrong": "write `wrong: [{answer: {x: x}, mistake: power-coefficient-missing}]`",
+    "wrt": "write `wrt: [x]`",
+    "shape": "write `shape: [3, 2]`",
+    "float_parsing": "write digits: `2`, or `0.5`",
     "model_type": "write `x: 2.0`, `x: [1.0, 2.0]` or `x: {shape: [3, 2]}`",
     "too_short": "write at least one",
     "list_type": "write `[...]`, or lines that begin with `- `",
@@ -48,6 +53,7 @@ DUE: Mapping[str, str] = {
     "list_type": "a list was expected",
     "dict_type": "a mapping was expected",
     "too_short": "an empty list came",
+    "string_pattern_mismatch": "a name without blanks or other signs was expected",
     "float_parsing": "a number was expected",
     "int_from_float": "a whole number was expected",
     "bool_parsing": "true or false was expected",
@@ -90,8 +96,10 @@ def faults(document: Document, error: ValidationError) -> list[Complaint]:
             said = due.format_map(fault.get("ctx", {})) if due else said
             words = f"{label}: {said}"
             cure = CURES.get(fault["loc"][-1], CURES.get(fault["type"], ""))
+            if str(name).isdigit() and fault.get("input", "") is None:
+                cure = "write a decimal with a point: `1.5`; a comma parts entries"
         found.setdefault(path, document.complaint(path, words, cure, key=extra))
-    return list(found.values())
+    return sorted(found.values(), key=lambda each: (each.line, each.column))
 
 
 def _is_mapping(document: Document, path: PathTo) -> bool:

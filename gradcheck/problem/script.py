@@ -13,7 +13,7 @@ from gradcheck.language import Program, check_program
 from gradcheck.language.kinds import VOCABULARY
 from gradcheck.language.leaves import leaves
 from gradcheck.language.rules.classes import members
-from gradcheck.problem.load import ERROR
+from gradcheck.problem.asked import ERROR
 from gradcheck.problem.record import Part, Problem, ProblemSet
 
 ENDING = ".py"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.opinions.opinion import Case
+from gradcheck.opinions.runs import STACK
 from gradcheck.testing.blind import beside, hidden
 from gradcheck.testing.call import Call, call, signed
 from gradcheck.testing.claims import RTOL
@@ -15,7 +16,7 @@ from gradcheck.testing.findings import found, mender
 from gradcheck.testing.foreign import Foreign, foreign, in_its_floats
 from gradcheck.testing.judging import Claim
 from gradcheck.testing.layout import laid_out, outputs
-from gradcheck.testing.purity import impure, not_linear, pulled
+from gradcheck.testing.purity import impure, mixed, not_linear, pulled
 from gradcheck.testing.result import Result
 from gradcheck.testing.state import Settled, settled
 
@@ -54,6 +55,7 @@ def check(
     rtol: float = RTOL,
     at: Extra = (),
     kwargs: Mapping[str, Any] = NONE,
+    batched: bool = False,
 ) -> Result:
     """Three opinions on f at `args` (and at the extra points `at`); a claimed gradient is judged.
 
@@ -64,6 +66,10 @@ def check(
 
     Arguments may be dicts, lists, tuples or dataclasses of arrays, and gradients are then arranged
     likewise; `kwargs` are handed to f as they are. Of `(loss, ...)` the loss is differentiated.
+
+    `batched` says that f takes a stack of points: every differentiated argument with one more axis
+    in front, the value with it too. A function that takes only floats is then asked at many points
+    at once; that it gives each of them what it gives alone is tried first.
     """
     theirs = foreign(f, args) if gradient is None else None
     if theirs is not None:
@@ -73,6 +79,7 @@ def check(
     claim = gradient if callable(gradient) else None
     alone, calls, arranged = _arranged(f, claim, (args, *at), wrt, kwargs, scalar=True)
     try:
+        calls = _stacking(calls, batched)
         faults = tuple(dict.fromkeys(fault for each in calls for fault in impure(each)))
         calls += _beside(calls, seed) if claim is not None else []
         asked = [(each, each.case(seed + k)) for k, each in enumerate(calls)]
@@ -95,11 +102,12 @@ def assert_gradient(
     rtol: float = RTOL,
     at: Extra = (),
     kwargs: Mapping[str, Any] = NONE,
+    batched: bool = False,
 ) -> Result:
     """As `check`, but raises GradientError, which says what is wrong, where and by how much."""
     __tracebackhide__ = True
     told = {"gradient": gradient, "wrt": wrt, "seed": seed, "rtol": rtol, "at": at}
-    return _raised(check(f, *args, **told, kwargs=kwargs))
+    return _raised(check(f, *args, **told, kwargs=kwargs, batched=batched))
 
 
 def assert_vjp(
@@ -111,6 +119,7 @@ def assert_vjp(
     rtol: float = RTOL,
     at: Extra = (),
     kwargs: Mapping[str, Any] = NONE,
+    batched: bool = False,
 ) -> Result:
     """Judge `backward(cotangent, *args) -> one gradient per argument` against the three opinions.
 
@@ -120,7 +129,8 @@ def assert_vjp(
 
     Of a value that is a tuple or dict of arrays the cotangent is arranged likewise; of
     `(out, cache)` it is that of `out`, and `backward(cotangent, cache)` gets the cache. A layer's
-    `backward(cotangent)` gets that alone, after its forward ran at the same arguments.
+    `backward(cotangent)` gets that alone, after its forward ran at the same arguments. `batched`
+    says that forward takes a stack of points, as for `check`.
     """
     __tracebackhide__ = True
     theirs = None if callable(backward) else foreign(forward, (backward, *args))
@@ -129,7 +139,8 @@ def assert_vjp(
     if not callable(backward):
         raise TypeError(f"backward is to be a function, {type(backward).__name__} came")
     forward, args, backward = in_its_floats(forward, args, backward)
-    return _raised(_vjp(forward, backward, args, wrt, seed=seed, rtol=rtol, at=at, kwargs=kwargs))
+    how: Any = {"seed": seed, "rtol": rtol, "at": at, "kwargs": kwargs, "batched": batched}
+    return _raised(_vjp(forward, backward, args, wrt, **how))
 
 
 def _judged_theirs(theirs: Foreign, wrt: Any, seed: int, rtol: float) -> Result:
@@ -149,13 +160,14 @@ def _vjp(
     rtol: float,
     at: Extra = (),
     kwargs: Mapping[str, Any] = NONE,
+    batched: bool = False,
 ) -> Result:
     """A backward pass judged, and nothing raised."""
     alone, calls, _ = _arranged(forward, backward, (args, *at), wrt, kwargs, scalar=False)
     try:
         assert alone.backward is not None
         all_of = _Asked(alone.backward, seed, np.random.default_rng(seed))
-        calls = [all_of.ask(each, all_that_comes=True) for each in calls]
+        calls = [all_of.ask(each, all_that_comes=True) for each in _stacking(calls, batched)]
         for each in _beside(calls, seed):
             all_of.ask(each, all_that_comes=False)
         once, notes = tuple(dict.fromkeys(all_of.faults)), _told(alone, calls[0])
@@ -189,7 +201,7 @@ def _arranged(
     plain = backward is None or shape is None or scalar
     back = alone.backward if plain else remade(backward)
     first = first if given is first.function else replace(first, function=given)
-    calls = [first.answered(alone.value) if shape is None else first]
+    calls = [first.answered(alone.value, alone.left) if shape is None else first]
     calls += [call(given, point, wrt) for point in points[1:]]
     return replace(alone, forward=given, backward=back, like=remade), calls, arranged
 
@@ -222,6 +234,19 @@ class _Asked:
             self.faults += bad
         self.faults += not_linear(self.backward, point, c, came)
         return point
+
+
+def _stacking(calls: list[Call], batched: bool) -> list[Call]:
+    """The calls of a function that is said to take stacks of points, where that is so.
+
+    Of so many entries that two points fill a stack, none is made. ValueError where it takes none.
+    """
+    size = sum(np.size(calls[0].args[i]) for i in calls[0].wrt)
+    if not batched or 2 * size > STACK:
+        return calls
+    if fault := mixed(calls[0]):
+        raise ValueError(fault)
+    return [replace(each, stacks=True).answered(each.value, each.left) for each in calls]
 
 
 def _beside(calls: Sequence[Call], seed: int) -> list[Call]:

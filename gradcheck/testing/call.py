@@ -15,6 +15,7 @@ from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language.kinds import KINDS
 from gradcheck.language.spans import Span
 from gradcheck.opinions.opinion import Array, Case
+from gradcheck.opinions.runs import Runs
 from gradcheck.testing import source
 from gradcheck.testing.buffers import followed
 from gradcheck.testing.layout import ALONE
@@ -31,6 +32,7 @@ class Call:
     names: tuple[str, ...]
     wrt: tuple[int, ...]
     beside: bool = False  # whether it is no point of the user's, but one next to it
+    stacks: bool = False  # whether the function is said to take a leading axis of stacked points
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -63,19 +65,30 @@ class Call:
         return np.array(self.plain(), dtype=np.float64) if doubles else None
 
     @cached_property
+    def _ran(self) -> tuple[Any, Sequence[Any]]:
+        """The value for the arguments that were handed over, and how the function left those."""
+        args = self.fresh()
+        return copy.copy(self.function(*args)), args  # it may give the same memory every time
+
+    @property
     def value(self) -> Any:
         """What the function gives for the arguments that were handed over, asked once."""
-        return copy.copy(self.function(*self.fresh()))  # it may give the same memory every time
+        return self._ran[0]
 
-    def answered(self, value: Any) -> "Call":
-        """The same call, its value known already."""
+    @property
+    def left(self) -> Sequence[Any]:
+        """The arguments as the function left them."""
+        return self._ran[1]
+
+    def answered(self, value: Any, left: Sequence[Any]) -> "Call":
+        """The same call, which has been run already."""
         if isinstance(value, np.ndarray | np.floating | float):
-            self.__dict__["value"] = value
+            self.__dict__["_ran"] = value, left
         return self
 
     def by(self, wrt: tuple[int, ...]) -> "Call":
         """The same call, differentiated by other arguments."""
-        return replace(self, wrt=wrt).answered(self.__dict__.get("value"))
+        return replace(self, wrt=wrt, stacks=False).answered(*self._ran)
 
     def in_doubles(self) -> "Call":
         """The same call with its coarser floats as float64."""
@@ -89,10 +102,27 @@ class Call:
 
     def case(self, seed: int, cotangent: Array | None = None) -> Case:
         """The question for the three opinions; the other arguments stay what they are."""
-        inputs = {n: _doubles(self.args[i]) for n, i in self._placed()}
         if cotangent is None and self.shape():
             cotangent = signed(np.random.default_rng(seed), self.shape())
-        return Case(self.on, inputs, self.labels, cotangent, seed, self._where)
+        runs = self._runs
+        return Case(self.on, runs.inputs, self.labels, cotangent, seed, self._where, runs=runs)
+
+    @cached_property
+    def _runs(self) -> Runs:
+        """What all questions about this call share: the inputs, and the function's runs."""
+        inputs = {n: _doubles(self.args[i]) for n, i in self._placed()}
+        return Runs(self.on, inputs, self.of_stack if self.stacks else None)
+
+    def of_stack(self, inputs: Mapping[str, Array]) -> Array:
+        """The values of a function that takes a stack of points, one a row."""
+        args = self._rest()
+        for name, i in self._placed():
+            args[i] = inputs[name]
+        value = np.asarray(self.function(*args), dtype=np.float64)
+        count = len(inputs[self.labels[0]])
+        if value.shape != (count, *self.shape()):
+            raise ValueError(f"of {count} points stacked a value of shape {value.shape} came")
+        return value
 
     def _where(self) -> Span | None:
         return source.here(self._file)

@@ -161,8 +161,10 @@ def _outside(given: Array, reference: Estimate, bars: Array) -> list[Index]:
 def _close(claim: Array, reference: Estimate, rtol: float, grain: Grain) -> bool:
     """Whether every entry is within the least that any tolerance is."""
     with np.errstate(invalid="ignore"):
-        off, room = np.abs(claim - reference.value), np.abs(reference.value)
-        return bool((off <= max(rtol, 64 * grain.unit) * room).all())
+        off: Array = np.asarray(np.subtract(claim, reference.value))
+        room: Array = np.asarray(np.abs(reference.value))
+        room *= max(rtol, 64 * grain.unit)
+        return bool((np.abs(off, out=off) <= room).all())
 
 
 def _widest(verdict: Verdict, name: str, reference: Estimate, rtol: float, grain: Grain) -> float:

@@ -17,6 +17,7 @@ from gradcheck.testing.call import Call
 from gradcheck.testing.claims import EPSILON, Judged
 from gradcheck.testing.doubt import WIDE, level, lone, missed, open_to, seen_again
 from gradcheck.testing.judging import Claim, judged_claim
+from gradcheck.testing.purity import unlike
 from gradcheck.testing.repair import Repair, repaired
 from gradcheck.testing.result import Result
 from gradcheck.testing.state import Settled
@@ -66,8 +67,11 @@ def found(
     asked, verdicts = [asked[k] for k in told], [verdicts[k] for k in told]
     given = [given[k] for k in told]
     claims = [claim for claim in given if claim is not None]
-    strange = (_otherwise(v, each) for v, (each, _) in zip(verdicts, asked, strict=True))
-    faults = tuple(dict.fromkeys([*faults, *filter(None, strange)]))
+    seen = [(v, each) for v, (each, _) in zip(verdicts, asked, strict=True)]
+    points = {id(each): (each, v.opinions["reverse"].value) for v, each in seen}
+    again = (unlike(*point) for point in points.values())
+    strange = (_otherwise(v, each) for v, each in seen)
+    faults = tuple(filter(None, dict.fromkeys([*again, *faults, *strange])))
     judged: tuple[Judged, ...] = ()
     diagnoses: dict[str, Diagnosis] = {}
     repair: Repair | None = None
@@ -93,8 +97,8 @@ def found(
     ok = not (faults or doubt) and all(part.right for part in judged)
     worst = (doubt or verdicts)[0]
     read = source.text_of(source.file_of(f)) if diagnoses else ""
-    seen, at = (tuple(verdicts), judged, diagnoses, faults), asked[0][1]
-    return Result(ok, worst.verdict, *seen, worst, read, notes, at, repair)
+    come = tuple(verdicts), judged, diagnoses, faults
+    return Result(ok, worst.verdict, *come, worst, read, notes, asked[0][1], repair)
 
 
 def _verdicts(asked: Sequence[tuple[Call, Case]], claimed: bool) -> list[Verdict]:

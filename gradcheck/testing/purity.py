@@ -5,27 +5,57 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.opinions.opinion import Array
+from gradcheck.opinions.opinion import Array, Estimate
 from gradcheck.testing.call import Call
 
 Backward = Callable[..., Any]  # of the arguments and a cotangent
 RANDOM = "seed it inside, or hand over what it draws; of a module, `.eval()` it first"
+BESIDE = 2.0**-10  # of an entry: points of a stack that is tried
+UNITS = 1024  # of rounding that a value may carry: sums are taken in another order in a stack
 LINEAR = 2.0**20  # units of rounding: what cancellation inside a linear map may cost
 
 
 def impure(call: Call) -> list[str]:
-    """What the function does besides giving a value that depends on its arguments alone."""
-    args = call.fresh()
+    """What the function does besides giving a finite value; see `unlike` too."""
     first = call.value
-    again = call.function(*args)
-    if _any_differs(args, call.args):
+    if _any_differs(call.left, call.args):
         return ["the function changes its arguments in place"]
-    if _differs(first, again):
-        return [f"the function gives another value when it is called again - {RANDOM}"]
     value = np.asarray(first) if isinstance(first, np.ndarray | float) else np.zeros(())
     if value.dtype.kind == "f" and not np.isfinite(value).all():
         return [f"the function's value is not finite here: {value[~np.isfinite(value)][0]}"]
     return []
+
+
+def mixed(call: Call) -> str:
+    """Words where a function that is said to take stacks of points does not give each its value."""
+    rng = np.random.default_rng(0)
+    factors = [{i: 1.0 + BESIDE * rng.uniform(-1, 1, np.shape(call.args[i])) for i in call.wrt}
+               for _ in range(2)]  # fmt: skip
+    points = [call.fresh(), *map(call.moved, factors)]
+    stack = {n: np.array([np.asarray(point[i], float) for point in points])
+             for n, i in zip(call.labels, call.wrt, strict=True)}  # fmt: skip
+    cure = "does it keep the points apart? (leave `batched` out if not)"
+    try:
+        came = call.of_stack(stack)
+    except Exception as error:  # noqa: BLE001 - a user's function may raise anything
+        return f"batched=True, but the function does not take a stack of points: {error}"
+    for k, point in enumerate(points):
+        alone = np.asarray(call.function(*point) if k else call.value, dtype=np.float64)
+        room = UNITS * call.grain() * np.max(np.abs(alone), initial=0.0)
+        if not np.allclose(came[k], alone, rtol=0.0, atol=room, equal_nan=True):
+            return f"batched=True, but row {k} of a stack is not what its point gives alone: {cure}"
+    return ""
+
+
+def unlike(call: Call, again: Estimate | None) -> str:
+    """Words where the function gives another value when it is called again.
+
+    `again` is what it gave for tensors: where that is the same, it has been called again.
+    """
+    if again is not None and np.array_equal(again.value, call.value):
+        return ""
+    same = not _differs(call.value, call.function(*call.fresh()))
+    return "" if same else f"the function gives another value when it is called again - {RANDOM}"
 
 
 def unjudged(came: Any, call: Call) -> list[str]:

@@ -144,7 +144,7 @@ class Settled:
 
     `drifts` says that the function's value changes with that state from call to call; `like` makes
     of another backward pass what `backward` is of the one that was given; `value` is the first
-    value that forward gave.
+    value that forward gave, `left` what it left of its arguments.
     """
 
     kept: Kept
@@ -153,6 +153,7 @@ class Settled:
     drifts: bool
     like: Callable[[Function], Function]
     value: Any
+    left: Sequence[Any]
 
 
 def settled(forward: Function, backward: Function | None, args: Sequence[Any]) -> Settled:
@@ -162,7 +163,8 @@ def settled(forward: Function, backward: Function | None, args: Sequence[Any]) -
     leaves there. Backward takes as many arguments as forward, after its cotangent if it has one.
     """
     kept = Kept(forward, backward)
-    first = copy.copy(forward(*_copied(args)))  # it may give the same memory every time
+    left = _copied(args)
+    first = copy.copy(forward(*left))  # it may give the same memory every time
     stateful = kept.changed()
     drifts = stateful and not _equal(first, forward(*_copied(args)))
     if stateful:
@@ -170,7 +172,7 @@ def settled(forward: Function, backward: Function | None, args: Sequence[Any]) -
     like = partial(_after, kept, forward if stateful else None)
     back = None if backward is None else like(backward)
     alone = _from_start(kept, forward) if stateful else forward
-    return Settled(kept, alone, back, drifts, like, first)
+    return Settled(kept, alone, back, drifts, like, first, left)
 
 
 def _from_start(kept: Kept, function: Function) -> Function:

@@ -16,8 +16,8 @@ from gradcheck.language import Budget, Outcome
 from gradcheck.language.running.classes import Instance
 from gradcheck.language.running.run import run
 from gradcheck.ops.row import Op
+from gradcheck.problem.asked import ERROR, PRINTED
 from gradcheck.problem.draw import SCALES, decimals
-from gradcheck.problem.load import ERROR, PRINTED
 from gradcheck.problem.record import Part, Point, Problem
 from gradcheck.training.layers import Held, context
 from gradcheck.training.ledger import RIGHT, Entry, Ledger, Verbs

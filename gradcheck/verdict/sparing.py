@@ -13,17 +13,19 @@ from itertools import islice
 import numpy as np
 from flint import arb
 
+from gradcheck.numbers.ball import middle, radius
 from gradcheck.opinions.floats.blackbox import ENTRIES, glanced
 from gradcheck.opinions.floats.confirmed import confirmed, drawn, flat
-from gradcheck.opinions.opinion import Array, Case, Opinion
+from gradcheck.opinions.opinion import Array, Case, Direction, Estimate, Opinion
 from gradcheck.opinions.reverse import reverse, reverse_each
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.verdict.consult import Part, Verdict, aside, consult, read
 from gradcheck.verdict.directions import power, slopes_of
-from gradcheck.verdict.entries import Entry
+from gradcheck.verdict.entries import TIGHT, Entry
 from gradcheck.verdict.subgradients import LIKE, neighbours
 
-Seen = tuple[Opinion, Mapping[str, Sequence[arb]]]  # and the slopes of others' gradients
+Slopes = Sequence[tuple[float, float]]  # and their bars
+Seen = tuple[Opinion, Slopes]  # and those of reverse mode's gradients
 DIRECTIONS = 3  # a single wrong entry hides from all of them at one in a million below 80 bars
 SURE = 1e-10  # of a part's largest entry: what rounding may move of a gradient
 SHORT = 16  # entries up to which the closed form is asked too
@@ -83,13 +85,11 @@ def _confirmed(
         for case, mine, safe in zip(cases, found, sure, strict=True)
     ]
     seen = confirmed(cases, chosen, expected, value)
-    return [
-        None if one is None or each is None else (one, {"reverse": [arb(*two) for two in each]})
-        for one, each in zip(seen, expected, strict=True)
-    ]
+    pairs = zip(seen, expected, strict=True)
+    return [None if one is None or each is None else (one, each) for one, each in pairs]
 
 
-def _slopes(case: Case, mine: Opinion, chosen: Array) -> list[tuple[float, float]]:
+def _slopes(case: Case, mine: Opinion, chosen: Array) -> Slopes:
     """The slopes of reverse mode's gradients along directions."""
     values = {name: g.value for name, g in mine.gradients.items()}
     errors = {name: g.error for name, g in mine.gradients.items()}
@@ -104,16 +104,54 @@ def _settled(case: Case, claimed: bool, mine: Opinion, known: Seen | None) -> Ve
             return read(case, [mine, Opinion("symbolic", abstains=UNNEEDED), glimpse])
     if known is None and not _sure(mine):
         return consult(case, write=False, mine=mine if mine.abstains else None)
-    seen, slopes = known or (glanced(case, DIRECTIONS), {})
+    seen, slopes = known or (glanced(case, DIRECTIONS), ())
     if seen is None:
         tied = _tied(case, mine) if case.size() > ENTRIES else None
         return tied or consult(case, write=False)
     closed = Opinion("symbolic", abstains=ENOUGH)
     if case.size() <= SHORT and not claimed:
         closed = symbolic(case, write=False, nodes=STEPS)
-    found = read(case, [mine, replace(closed, ties=0), seen], slopes)
+    elif (plain := _plain(case, mine, closed, seen, slopes)) is not None:
+        return plain
+    expected = {mine.name: [arb(*two) for two in slopes]} if slopes else {}
+    found = read(case, [mine, replace(closed, ties=0), seen], expected)
     settled = found.verdict == "agree" and not closed.ties
     return found if settled else consult(case, write=False)
+
+
+def _plain(
+    case: Case, mine: Opinion, closed: Opinion, seen: Opinion, slopes: Slopes
+) -> Verdict | None:
+    """What `read` finds where value and slopes agree, as they mostly do, in floats without a ball.
+
+    None where more is to be looked at.
+    """
+    if case.rows is not None or not slopes or not _alike(mine.value, seen.value):
+        return None
+    if not all(map(_met, seen.directions, slopes)):
+        return None
+    parts = {name: Part(name, "agree", mine.gradients[name]) for name in case.wrt}
+    asked = {opinion.name: opinion for opinion in (mine, closed, seen)}
+    return Verdict("agree", seen.value, parts, asked, notes=power(case, [mine, seen]))
+
+
+def _alike(some: Estimate | None, others: Estimate | None) -> bool:
+    """Whether two opinions on the value overlap at every entry, with narrow bars."""
+    if some is None or others is None or some.shape != others.shape:
+        return False
+    narrow = TIGHT * max(some.largest, others.largest)
+    if not (some.finite and others.finite and max(some.widest, others.widest) <= narrow):
+        return False
+    return bool((np.abs(some.value - others.value) <= some.error + others.error).all())
+
+
+def _met(direction: Direction, expected: tuple[float, float]) -> bool:
+    """Whether the slope along a direction overlaps with the one expected, both with narrow bars."""
+    value, error = middle(direction.slope), radius(direction.slope)
+    slope, bar = expected
+    if not max(error, bar) <= TIGHT * max(abs(value), abs(slope)):
+        return False
+    return abs(value - slope) <= error + bar
 
 
 def _tied(case: Case, mine: Opinion) -> Verdict | None:

@@ -3,6 +3,7 @@
 import pytest
 
 from gradcheck.derivation import derive
+from gradcheck.derivation.forms import matrix_forms
 from gradcheck.problem import load_text
 from gradcheck.problem.draw import given_point
 
@@ -78,3 +79,38 @@ def test_every_named_value_has_its_line(chain: dict[str, str]) -> None:
     assert set(chain) == {*BY_HAND, "counts", "var", "d", "C"}
     rows = "eye(C.shape[0])[[0, 1, 2, 3, 0, 1, 2, 2, 4, 1, 4, 0]].T"
     assert chain["C"] == f"{rows} @ reshape(cotangent_of_emb, (12, C.shape[1]))"
+
+
+MINUS = """
+id: minus
+inputs:
+  X: {shape: [4, 3], requires_grad: false}
+  w: {shape: [3]}
+program: |
+  z = -X @ w
+  mean(1/(1 + exp(z)))
+"""
+
+
+def test_a_minus_comes_first() -> None:
+    """`-dz @ X`, and not a second minus before X."""
+    (problem,) = load_text(MINUS).problems
+    chain = {stage.name: stage.text for stage in derive(problem, given_point(problem)).chain}
+    assert chain["w"] == "-cotangent_of_z @ X"
+
+
+GROWING = """
+id: growing
+inputs: {x: 0.5}
+program: |
+  y = x
+  for turn in range(60):
+      y = y*sin(y) + x
+  y
+"""
+
+
+def test_what_doubles_at_each_turn_of_a_loop_is_not_written_out() -> None:
+    """2^60 terms: there is no matrix form, and that is known at once."""
+    (problem,) = load_text(GROWING).problems
+    assert matrix_forms(problem, given_point(problem), {}) == {}

@@ -209,7 +209,7 @@ REFUSED = [
     ("a: `x`", 1, 4, "quotes"),
     ("a: |x|", 1, 5, "quotes"),
     ("a: b: c", 1, 5, "quotes"),
-    ('a: "x', 1, 6, "close the quote"),
+    ('a: "x', 1, 4, "close the quote"),
     ('a: "\\q"', 1, 5, "double it"),
     ("- a\nb: 1", 2, 1, "readable"),
     ("[1, 2", 1, 6, "readable"),

@@ -226,7 +226,7 @@ FAILURES = [
     ("x\nx[3]", 2, 1, "count from 0"),
     ("[1][5]", 1, 1, "count from 0"),
     ("x + [1, 2]", 1, 1, "shapes"),
-    ("x @ m", 1, 1, "shapes"),
+    ("x @ m", 1, 1, "inner lengths"),
     ("x.grad", 1, 1, "no attribute 'grad'"),
     ("sin(x, x, x, x)", 1, 1, "arguments"),
     ("def f(a):\n    return a\n1 + f()", 3, 5, "missing 1 required"),

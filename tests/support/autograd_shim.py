@@ -16,7 +16,8 @@ import pytest
 import gradcheck
 from gradcheck.engine import autograd as engine
 from gradcheck.engine.tensor import Tensor
-from gradcheck.ops.row import BY_COMPOUND, BY_FUNCTION
+from gradcheck.ops.formula import BY_COMPOUND
+from gradcheck.ops.row import BY_FUNCTION
 
 STEP, NEAR = 1e-6, 1e-6
 """The step of a central difference, and how near it has to come: autograd's own numbers."""

@@ -5,11 +5,11 @@ import operator
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from flint import arb
 
-from gradcheck.grading.formulas.line import CHOICE, Leaf, Line, Rule, Step
+from gradcheck.grading.formulas.line import CHOICE, Leaf, Line, Rule
 from gradcheck.language.kinds import CONSTANTS, FORMULAS
 from gradcheck.numbers.ball import Ball, Undecided, exact
 from gradcheck.numbers.exponents import FORMULA
@@ -82,11 +82,9 @@ class _Beyond(LookupError):
     """Not a formula of single numbers."""
 
 
-class _Ref(NamedTuple):
-    """A slot before the slots are counted: one of the leaves, numbers, steps or tests."""
-
-    table: str
-    at: int
+# A slot before the slots are counted: its place among its kind, times four, and the kind.
+_Ref = int
+LEAF, NUMBER, STEP, TEST = range(KINDS := 4)
 
 
 class _LineBuilder:
@@ -113,18 +111,18 @@ class _LineBuilder:
             raise _Beyond
         if any(not -size <= i < size for i, size in zip(index, shape, strict=True)):
             raise _Beyond
-        return _Ref("leaf", self.leaves.setdefault((name, index), len(self.leaves)))
+        return self.leaves.setdefault((name, index), len(self.leaves)) * KINDS + LEAF
 
     def number(self, value: Fraction | str) -> _Ref:
         key = value if isinstance(value, str) else (value.numerator, value.denominator)
         place = self.numbers.setdefault(key, len(self.typed))
         if place == len(self.typed):
             self.typed.append(value)
-        return _Ref("number", place)
+        return place * KINDS + NUMBER
 
     def fraction(self, ref: _Ref) -> Fraction | None:
         """The exact value in a slot of a typed number."""
-        typed = self.typed[ref.at] if ref.table == "number" else None
+        typed = self.typed[ref // KINDS] if ref % KINDS == NUMBER else None
         return typed if type(typed) is Fraction else None
 
     def step(self, rule: Rule, name: str, args: tuple[_Ref, ...], node: ast.AST) -> _Ref:
@@ -134,14 +132,14 @@ class _LineBuilder:
         if at == len(self.made):
             place = (getattr(node, "col_offset", 0), getattr(node, "end_col_offset", 0))
             self.made.append((rule, args, name, place))
-        return _Ref("test" if name == "test" else "step", at)
+        return at * KINDS + (TEST if name == "test" else STEP)
 
     def applied(self, name: str, args: tuple[_Ref, ...], node: ast.AST) -> _Ref:
         """An op of the table on numbers."""
-        tables = [arg.table for arg in args]
-        if "test" in tables:
+        kinds = [arg % KINDS for arg in args]
+        if TEST in kinds:
             raise _Beyond
-        folded = self._folded(name, args) if tables.count("number") == len(tables) else None
+        folded = self._folded(name, args) if kinds.count(NUMBER) == len(kinds) else None
         return self.step(rule_of(name), name, args, node) if folded is None else self.number(folded)
 
     def _folded(self, name: str, args: tuple[_Ref, ...]) -> Fraction | None:
@@ -163,18 +161,17 @@ class _LineBuilder:
 
     def finished(self, end: _Ref) -> Line | None:
         """The line with its slots counted."""
-        if end.table == "test":
+        if end % KINDS == TEST:
             return None
-        offset = {"leaf": 0, "number": len(self.leaves)}
-        offset["step"] = offset["test"] = len(self.leaves) + len(self.numbers)
+        numbered = len(self.leaves) + len(self.numbers)
+        offset = (0, len(self.leaves), numbered, numbered)
 
         def slots(refs: tuple[_Ref, ...]) -> tuple[int, ...]:
-            return tuple([offset[ref.table] + ref.at for ref in refs])
+            return tuple([offset[ref % KINDS] + ref // KINDS for ref in refs])
 
-        steps = tuple([Step(rule, slots(refs), name, at) for rule, refs, name, at in self.made])
-        plain = tuple([(step.rule, step.args) for step in steps])
+        made = [(rule, slots(refs), name, at) for rule, refs, name, at in self.made]
         leaves, numbers = tuple(self.leaves), tuple(self.typed)
-        return Line(self.text, leaves, numbers, steps, offset[end.table] + end.at, plain)
+        return Line(self.text, leaves, numbers, made, slots((end,))[0])
 
 
 def _long(value: Fraction, times: Fraction) -> bool:
@@ -266,7 +263,7 @@ def _call(line: _LineBuilder, node: ast.Call) -> _Ref:
         raise _Beyond
     args = tuple([line.number_at(arg) for arg in node.args])
     if name == CHOICE:
-        if [arg.table == "test" for arg in args] != [True, False, False]:
+        if [arg % KINDS == TEST for arg in args] != [True, False, False]:
             raise _Beyond
         return line.step(lambda test, a, b: a if test else b, name, args, node)
     return line.applied(name, args, node)
@@ -277,7 +274,7 @@ def _comparison(line: _LineBuilder, node: ast.Compare) -> _Ref:
     if len(node.ops) != 1:
         raise _Beyond
     args = (line.number_at(node.left), line.number_at(node.comparators[0]))
-    if any(arg.table == "test" for arg in args):
+    if any(arg % KINDS == TEST for arg in args):
         raise _Beyond
     return line.step(COMPARISONS[type(node.ops[0])], "test", args, node)
 

@@ -4,18 +4,18 @@ Quick, because nothing but arbs is touched; each equal piece is computed once; n
 typed stay exact fractions. It knows where it has no value, and where its pieces change their rule.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, NamedTuple
+from functools import cache
+from typing import Any
 
 from flint import arb
 
 from gradcheck.grading.equivalence import Array, NoValue
 from gradcheck.language.kinds import CONSTANTS
 from gradcheck.numbers.ball import exact
-from gradcheck.ops import TABLE, Op
+from gradcheck.ops import TABLE
 from gradcheck.ops.domains import difference, knots
 
 Leaf = tuple[str, tuple[int, ...]]
@@ -24,38 +24,38 @@ CHOICE = "where"
 TEST = "test"
 
 
-class Step(NamedTuple):
-    """One operation on earlier slots; `place` is where it stands in the formula's text."""
-
-    rule: Rule
-    args: tuple[int, ...]
-    name: str
-    place: tuple[int, int]
-
-    @property
-    def row(self) -> Op | None:
-        """The op, where it is one; not of a comparison."""
-        return TABLE.get(self.name)
-
-    @property
-    def knots(self) -> list[Rule]:
-        """What is zero where the operation changes its rule."""
-        if self.name == TEST:
-            return [difference]
-        return list(knots(self.row.kinks)) if self.row else []
+Knot = tuple[Rule, tuple[int, ...]]
+Step = tuple[Rule, tuple[int, ...], str, tuple[int, int]]
+"""One operation: its rule, the earlier slots that it is on, its name, its place in the text."""
 
 
-@dataclass(frozen=True, eq=False)
+@cache
+def _knots(name: str) -> tuple[Rule, ...]:
+    """What is zero where an operation changes its rule."""
+    if name == TEST:
+        return (difference,)
+    row = TABLE.get(name)
+    return tuple(knots(row.kinks)) if row else ()
+
+
+@cache
+def _unseen(name: str) -> Rule | None:
+    """Where an operation's result has no influence to be seen, if there is such a place."""
+    row = TABLE.get(name)
+    return row.unseen if row else None
+
+
+@dataclass(eq=False)
 class Line:
     """Slots: the leaves, then the numbers, then one for each step; the value is in slot `end`."""
 
     text: str
     leaves: tuple[Leaf, ...]
     numbers: tuple[Fraction | str, ...]
-    steps: tuple[Step, ...]
+    steps: Sequence[Step]
     end: int
-    plain: tuple[tuple[Rule, tuple[int, ...]], ...]
     known: dict[int, list[arb]] = field(default_factory=dict)
+    _knots: Sequence[Knot] | None = None
 
     def value(self, point: Mapping[str, Array], bits: int) -> arb:
         """The value at a point of arbs, at the precision set; NoValue where there is none."""
@@ -72,11 +72,13 @@ class Line:
 
     def hidden(self, point: Mapping[str, Array], bits: int) -> set[str]:
         """The pieces, as they were typed, that have no influence to be seen at a point."""
-        values = self._all(point, bits)
+        rules = [(_unseen(name), args, place) for _, args, name, place in self.steps]
+        asked = [each for each in rules if each[0] is not None]
+        values = self._all(point, bits) if asked else []
         return {
-            self.text[slice(*step.place)]
-            for step in self.steps
-            if step.row and step.row.unseen and step.row.unseen(*[values[i] for i in step.args])
+            self.text[slice(*place)]
+            for rule, args, place in asked
+            if rule and rule(*[values[i] for i in args])
         }
 
     def _all(self, point: Mapping[str, Array], bits: int) -> list[Any]:
@@ -85,9 +87,10 @@ class Line:
             self.known[bits] = [_number(number) for number in self.numbers]
         values: list[Any] = [point[name][index] for name, index in self.leaves]
         values += self.known[bits]
-        for rule, args in self.plain:
+        for rule, args, _, _ in self.steps:
             if len(args) == 2:
-                values.append(rule(values[args[0]], values[args[1]]))
+                i, j = args
+                values.append(rule(values[i], values[j]))
             else:
                 values.append(rule(*[values[i] for i in args]))
         return values
@@ -98,43 +101,48 @@ class Line:
         if slot < first:
             return
         step = self.steps[slot - first]
-        args = self._taken(step, values)
+        _, _, name, place = step
+        args = _taken(step, values)
         for i in args:
             if not values[i].is_finite():
                 self._refuse(values, i)
                 return
-        if step.row and step.row.undefined and step.row.undefined(*[values[i] for i in args]):
-            raise NoValue(f"`{self.text[slice(*step.place)]}` has no value")
+        row = TABLE.get(name)
+        if row and row.undefined and row.undefined(*[values[i] for i in args]):
+            raise NoValue(f"`{self.text[slice(*place)]}` has no value")
 
-    def _taken(self, step: Step, values: list[Any]) -> tuple[int, ...]:
-        """The slots that a step's value came from: of a choice, only the one that was chosen."""
-        if step.name == CHOICE:
-            return (step.args[1] if values[step.args[0]] else step.args[2],)
-        return tuple(i for i in step.args if isinstance(values[i], arb))
-
-    @cached_property
-    def knotted(self) -> tuple[tuple[Rule, tuple[int, ...]], ...]:
+    @property
+    def knotted(self) -> Sequence[Knot]:
         """Each step that changes its rule somewhere: what is zero there, and of which slots."""
-        return tuple(self._knotted())
+        if self._knots is None:
+            self._knots = list(self._knotted())
+        return self._knots
 
-    def _knotted(self) -> Iterator[tuple[Rule, tuple[int, ...]]]:
+    def _knotted(self) -> Iterator[Knot]:
         first = len(self.leaves) + len(self.numbers)
-        for step in self.steps:
-            for knot in step.knots:
-                yield knot, step.args
-            if step.name in ("sqrt", "power") and step.args[0] >= first:
-                yield from self._rooted(self.steps[step.args[0] - first], first)
+        for _, args, name, _ in self.steps:
+            for knot in _knots(name):
+                yield knot, args
+            if name in ("sqrt", "power") and args[0] >= first:
+                yield from self._rooted(self.steps[args[0] - first], first)
 
-    def _rooted(self, inner: Step, first: int) -> Iterator[tuple[Rule, tuple[int, ...]]]:
+    def _rooted(self, inner: Step, first: int) -> Iterator[Knot]:
         """The root of a square is an absolute value."""
-        squared = inner.name == "square" or (
-            inner.name == "multiply" and inner.args[0] == inner.args[1]
-        )
-        if inner.name == "power" and len(self.leaves) <= inner.args[1] < first:
-            exponent = self.numbers[inner.args[1] - len(self.leaves)]
+        _, args, name, _ = inner
+        squared = name == "square" or (name == "multiply" and args[0] == args[1])
+        if name == "power" and len(self.leaves) <= args[1] < first:
+            exponent = self.numbers[args[1] - len(self.leaves)]
             squared = isinstance(exponent, Fraction) and exponent.numerator % 2 == 0
         if squared:
-            yield (lambda x: x), inner.args[:1]
+            yield (lambda x: x), args[:1]
+
+
+def _taken(step: Step, values: list[Any]) -> tuple[int, ...]:
+    """The slots that a step's value came from: of a choice, only the one that was chosen."""
+    _, args, name, _ = step
+    if name == CHOICE:
+        return (args[1] if values[args[0]] else args[2],)
+    return tuple(i for i in args if isinstance(values[i], arb))
 
 
 def _number(number: Fraction | str) -> arb:

@@ -48,10 +48,19 @@ def constant(check: Check, node: ast.Constant) -> None:
 def binary(check: Check, node: ast.BinOp) -> None:
     """An operator between two expressions."""
     if type(node.op) not in BINARY:
-        check.refuse(node, OPERATORS.get(type(node.op), OTHERWISE))
+        check.refuse(_sign(node), OPERATORS.get(type(node.op), OTHERWISE))
     if isinstance(node.op, ast.Pow) and _number(node.right) > PROGRAM:
         check.refuse(node.right, EXPONENT)
     check.all((node.left, node.right))
+
+
+def _sign(node: ast.BinOp) -> ast.AST:
+    """What stands between two operands: of several signs each has a place of its own."""
+    left, right = node.left, node.right
+    if left.end_lineno != right.lineno or left.end_col_offset is None:
+        return node
+    stop = {"end_lineno": right.lineno, "end_col_offset": right.col_offset}
+    return ast.Pass(lineno=right.lineno, col_offset=left.end_col_offset, **stop)
 
 
 def _number(node: ast.expr) -> Fraction:

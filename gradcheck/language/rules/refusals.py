@@ -97,7 +97,7 @@ SYNTAX: tuple[tuple[str, str], ...] = (
     ("non-printable", "remove this character: it cannot be seen"),
     ("call to 'print'", "leave it out, or keep a value with `record(name=value)`"),
 )
-SYNTAX_OTHERWISE = "write it as Python: `2*x`, `x**2`, `abs(x)`"
+SYNTAX_OTHERWISE = "write it as Python: `2*x`, `x**2`, `sin(x)`, `abs(x)`"
 
 # Characters of mathematics that Python's parser refuses.
 SIGNS: dict[str, str] = {

@@ -34,6 +34,9 @@ CURES: tuple[tuple[type[BaseException], str], ...] = (
 SAID: tuple[tuple[str, str], ...] = (
     ("only for scalar outputs", "sum it first, or give a cotangent: `y.backward(ones_like(y))`"),
     ("through the graph a second time", "say `retain_graph=True` in the first call"),
+    ("rows of", "make the inner lengths alike: transpose one (`.T`), or change a shape"),
+    ("could not be broadcast", "read shapes from the right: lengths must be alike, or 1"),
+    ("converted to an index", "write the whole number itself: an input is no whole number"),
     ("in-place operation", "give the result a name of its own: `y = x + 1` for `x += 1`"),
 )
 TOO_MUCH: dict[type[BaseException], str] = {
@@ -41,6 +44,7 @@ TOO_MUCH: dict[type[BaseException], str] = {
     RecursionError: "this is nested too deep",
 }
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+INNER = re.compile(r"matmul: .* core dimension 0.*\(size (\d+) is different from (\d+)\)")
 LONGEST_MESSAGE = 300
 
 
@@ -142,7 +146,8 @@ def _complaint(program: Program, error: BaseException) -> Complaint:
 def _message(error: BaseException) -> str:
     """The error's own first line, without addresses of memory."""
     known = TOO_MUCH.get(type(error))
-    lines = ADDRESS.sub("", str(error)).strip().splitlines()
+    said = INNER.sub(r"in a matrix product rows of \2 entries meet columns of \1", str(error))
+    lines = ADDRESS.sub("", said).strip().splitlines()
     return known or (lines[0][:LONGEST_MESSAGE] if lines else type(error).__name__)
 
 

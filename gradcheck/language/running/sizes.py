@@ -16,7 +16,7 @@ from gradcheck.language.running.layers import Args, Estimate, Named, Size
 from gradcheck.language.running.layers import size as _size
 from gradcheck.language.running.shapes import Shape, broadcast, integers, number, shape_as_array
 from gradcheck.ops import COMPOUNDS, TABLE
-from gradcheck.ops.row import Compound
+from gradcheck.ops.formula import Compound
 
 
 def estimate(name: str, args: Args, kwargs: Named) -> Size:

@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 from flint import arb
 
-from gradcheck.opinions.floats.entries import looked_at, loudness, within
+from gradcheck.opinions.floats.entries import all_looked_at, loudness, within
 from gradcheck.opinions.floats.glance import glance
 from gradcheck.opinions.floats.lines import Along, line, value_of
 from gradcheck.opinions.floats.scan import Scanned, scan
@@ -199,8 +199,7 @@ def _each(
     case: Case,
 ) -> tuple[dict[str, Estimate], dict[tuple[str, tuple[int, ...]], Slope], float]:
     """The slope at every entry of every wrt input, and the loudest noise that was heard."""
-    places = [(name, i) for name in case.wrt for i in np.ndindex(np.shape(case.inputs[name]))]
-    found = {place: looked_at(case, *place) for place in places}
+    found = all_looked_at(case)
     loud = loudness(list(found.values()))
     gradients = {name: np.empty(np.shape(case.inputs[name]), dtype=object) for name in case.wrt}
     slopes = {}

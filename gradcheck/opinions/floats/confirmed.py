@@ -13,7 +13,7 @@ One run of the function serves every cotangent that its value is to be contracte
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from random import Random
 
 import numpy as np
@@ -49,14 +49,20 @@ def drawn(case: Case, count: int) -> Array | None:
     size = case.size()
     if size > KEPT:
         return None
-    rng, apart = Random(case.seed), LONG // count
     out = np.empty((count, size))
     sizes = [(part, SPREAD * size_of(case.inputs[name])) for name, part, _ in _places(case)]
-    for number in range(count):
-        even = _even(number * apart + rng.randrange(apart), size, case.seed)
+    for number, first in enumerate(_starts(case.seed, count)):
+        even = _even(first, size, case.seed)
         for part, width in sizes:
             np.multiply(even[part], width, out=out[number, part])
     return out
+
+
+@lru_cache
+def _starts(seed: int, count: int) -> list[int]:
+    """Random places of the long row, one a direction, no two of which are the same."""
+    rng, apart = Random(seed), LONG // count
+    return [number * apart + rng.randrange(apart) for number in range(count)]
 
 
 def _even(first: int, size: int, seed: int) -> Array:

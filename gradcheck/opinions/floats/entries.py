@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gradcheck.opinions.floats.glance import glance
-from gradcheck.opinions.floats.lines import moving, of_entry
+from gradcheck.opinions.floats.glance import glance, places_of
+from gradcheck.opinions.floats.lines import Moving, entries_ahead, of_entry, unit
 from gradcheck.opinions.floats.richardson import finite
 from gradcheck.opinions.floats.scan import Scanned, scan
 from gradcheck.opinions.opinion import Array, Case
@@ -22,6 +22,20 @@ class Looked:
 
     seen: Scanned
     moved: Array
+
+
+def all_looked_at(case: Case) -> dict[tuple[str, tuple[int, ...]], Looked]:
+    """The slope at every entry of every wrt input."""
+    places = [(name, i) for name in case.wrt for i in np.ndindex(np.shape(case.inputs[name]))]
+    if len(places) > SHORT:
+        entries_ahead(case, [(place, _steps(case, *place)) for place in places])
+    return {place: looked_at(case, *place) for place in places}
+
+
+def _steps(case: Case, name: str, index: tuple[int, ...]) -> list[float]:
+    """The steps of a glance at one entry."""
+    x = float(np.asarray(case.inputs[name])[index])
+    return [at - x for at in places_of(x, max(1.0, abs(x)))]
 
 
 def looked_at(case: Case, name: str, index: tuple[int, ...], turn: int = 0) -> Looked:
@@ -58,9 +72,8 @@ class Moved:
     def __init__(self, case: Case, name: str, index: tuple[int, ...]) -> None:
         """Nothing moves before it is seen."""
         assert case.cotangent is not None
-        unit = np.zeros(np.shape(case.inputs[name]))
-        unit[index] = 1.0
-        self.value, self.x = moving(case, {name: unit}), float(np.asarray(case.inputs[name])[index])
+        self.value = Moving(case, {name: unit(case, name, index)}, (name, index))
+        self.x = float(np.asarray(case.inputs[name])[index])
         self.cotangent, self.here = case.cotangent, np.array(self.value(0.0))
         self.met = np.zeros(case.cotangent.shape, bool)
         self.moved = self.met
@@ -70,6 +83,10 @@ class Moved:
         now = np.asarray(self.value(at - self.x))
         self.met |= now != self.here
         return float(np.sum((now * self.cotangent)[self.moved]))
+
+    def ahead(self, places: Sequence[float]) -> None:
+        """Get the values at several places ready."""
+        self.value.ahead([at - self.x for at in places])
 
 
 def loudness(found: Sequence[Looked]) -> Array:

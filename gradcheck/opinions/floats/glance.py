@@ -48,6 +48,7 @@ def glance(
     """
     known = {} if here is None else {float(x): here}
     samples = Samples(f, float(x), length, length, known)
+    samples.ahead(places_of(float(x), length))
     with np.errstate(all="ignore"):
         sides = sampled(samples, -1, length * STEPS), sampled(samples, 1, length * STEPS)
         seen = _slope(*sides, samples.here())
@@ -57,6 +58,12 @@ def glance(
     words = "nine samples agree"
     steps = (float(length * STEPS[1]), length)
     return Scanned("smooth", value, bar, value, value, words, len(samples.seen), steps)
+
+
+def places_of(x: float, length: float) -> list[float]:
+    """Where a glance at x samples."""
+    steps = length * STEPS
+    return [*(x - steps).tolist(), *(x + steps).tolist()]
 
 
 def _slope(left: Side, right: Side, f0: float) -> tuple[float, float] | None:

@@ -59,6 +59,11 @@ class Samples:
         """Values at several points."""
         return np.array([self(float(t)) for t in points])
 
+    def ahead(self, points: Iterable[float]) -> None:
+        """Let a function that takes several points at once get their values ready."""
+        if ahead := getattr(self.f, "ahead", None):
+            ahead([t for t in points if t not in self.seen and math.isfinite(t)])
+
     def largest(self) -> float:
         """Largest |f| seen."""
         return max(abs(y) for y in self.seen.values() if not math.isnan(y))

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.ops.composed.picking import along, seen
-from gradcheck.ops.row import Example, composed
+from gradcheck.ops.formula import composed
+from gradcheck.ops.row import Example
 
 
 def _outputs(maker: str, parts: Iterable[Any]) -> tuple[Any, ...]:

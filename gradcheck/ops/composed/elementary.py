@@ -8,7 +8,8 @@ import numpy as np
 from gradcheck.ops.activations import elu, relu6, sigmoid, softmax
 from gradcheck.ops.composed.picking import along, is_nan, seen, times
 from gradcheck.ops.exponential import xlogy
-from gradcheck.ops.row import Example, composed
+from gradcheck.ops.formula import composed
+from gradcheck.ops.row import Example
 from gradcheck.ops.special import erfc, loggamma
 
 ONE = {"a": (3,), "b": (3,)}

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.ops.composed.picking import along
-from gradcheck.ops.row import Example, composed
+from gradcheck.ops.formula import composed
+from gradcheck.ops.row import Example
 
 
 @composed(example=Example("unflatten(a, 0, (2, -1)) * b", {"a": (4,), "b": (2, 2)}))

@@ -9,8 +9,9 @@ from gradcheck.ops.activations import logsigmoid, softplus
 from gradcheck.ops.composed.picking import seen
 from gradcheck.ops.composed.products import pairwise_distance
 from gradcheck.ops.exponential import xlogy
+from gradcheck.ops.formula import composed
 from gradcheck.ops.losses import reduced, refuse_old
-from gradcheck.ops.row import Example, composed
+from gradcheck.ops.row import Example
 
 PAIR = {"a": (2, 3), "b": (2, 3)}
 SIGNS = {"a": (3,), "b": (3,), "y": [1.0, -1.0, 1.0]}

@@ -7,7 +7,8 @@ import numpy as np
 
 from gradcheck.ops.activations import softmax
 from gradcheck.ops.composed.picking import seen
-from gradcheck.ops.row import Example, composed
+from gradcheck.ops.formula import composed
+from gradcheck.ops.row import Example
 
 LAYER = {"a": (2, 4, 3), "w": (4,), "b": (4,)}
 

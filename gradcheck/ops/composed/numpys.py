@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from gradcheck.ops.composed.picking import along, seen
+from gradcheck.ops.formula import composed
 from gradcheck.ops.indexing import setitem
-from gradcheck.ops.row import BOUNDS, Example, composed, joined
+from gradcheck.ops.row import BOUNDS, Example, joined
 
 VECTOR = {"a": (4,), "b": (4,)}
 

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcheck.ops.composed.picking import along, along_shape, like, lined, seen
-from gradcheck.ops.row import Example, composed, handler_of
+from gradcheck.ops.formula import composed
+from gradcheck.ops.row import Example, handler_of
 from gradcheck.ops.selection import maximum, minimum
 
 THREE = {"a": (3,), "b": (3,)}

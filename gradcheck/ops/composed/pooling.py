@@ -8,7 +8,8 @@ import numpy as np
 
 from gradcheck.ops.composed.picking import along_shape
 from gradcheck.ops.composed.windows import Windows, between, each, stepped, taken
-from gradcheck.ops.row import Example, compound
+from gradcheck.ops.formula import compound
+from gradcheck.ops.row import Example
 
 
 def _ends(count: int) -> tuple[int, ...]:

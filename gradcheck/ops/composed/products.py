@@ -7,8 +7,9 @@ import numpy as np
 
 from gradcheck.ops.composed.picking import seen, times
 from gradcheck.ops.decompositions import logabsdet
+from gradcheck.ops.formula import composed, compound
 from gradcheck.ops.linear import matmul
-from gradcheck.ops.row import Example, composed, compound
+from gradcheck.ops.row import Example
 from gradcheck.ops.spectra import svdvals
 
 MATRICES = {"a": (2, 2), "b": (2, 2), "c": (2, 2)}

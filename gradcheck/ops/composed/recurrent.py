@@ -7,7 +7,8 @@ import numpy as np
 from gradcheck.ops.activations import relu, sigmoid
 from gradcheck.ops.composed.picking import along
 from gradcheck.ops.composed.products import linear
-from gradcheck.ops.row import Example, composed
+from gradcheck.ops.formula import composed
+from gradcheck.ops.row import Example
 
 STEP = {"a": (2, 3), "h": (2, 2), "b": (2, 2)}
 

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.ops.composed.windows import between, each
-from gradcheck.ops.row import Example, composed
+from gradcheck.ops.formula import composed
+from gradcheck.ops.row import Example
 
 
 def _resizing(n: int, m: int, mode: str, align: bool, scale: float | None) -> Any:

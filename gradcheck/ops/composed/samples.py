@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.ops.composed.picking import is_nan, seen
-from gradcheck.ops.row import Example, composed
+from gradcheck.ops.formula import composed
+from gradcheck.ops.row import Example
 
 VECTOR = {"a": (4,), "b": (4,)}
 

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcheck.ops.composed.picking import along
-from gradcheck.ops.row import Example, composed, compound
+from gradcheck.ops.formula import composed, compound
+from gradcheck.ops.row import Example
 
 
 class Windows(NamedTuple):

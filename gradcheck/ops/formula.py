@@ -1,0 +1,100 @@
+"""Functions said in terms of rows: they give several numbers, or are formulas of other ops."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from inspect import Signature, signature
+from typing import Any
+
+from gradcheck.ops.row import BY_SPELLING, TABLE, Example, Op, handler_of, joined, spelled
+
+
+@dataclass(frozen=True, eq=False)
+class Compound:
+    """A function said in terms of rows: it gives several numbers, or is a formula of other ops.
+
+    What `meaning` computes with rows has every kind of number, and its derivative, from them.
+    `function` is NumPy's own where it has one: what plain numbers get. `size` is a word of
+    `language.running.sizes`. `watches` names the arguments (`result`: the value) that PyTorch's
+    node of the function keeps: backward is refused, as there, where they are overwritten.
+    """
+
+    name: str
+    function: Callable[..., Any] | None
+    meaning: Callable[..., Any]
+    size: str = "elementwise"
+    watches: tuple[str, ...] = ()
+    school: tuple[str, ...] = ()
+    example: Example | None = None
+    words: Mapping[str, str] = field(default_factory=dict)
+    """Further names of its own arguments."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """NumPy's function on plain numbers, its meaning on every other kind."""
+        kwargs = spelled(kwargs, self.words)
+        if self.function is None or handler_of((*args, *kwargs.values())):
+            given = tuple(map(joined, args))
+            named = {k: joined(v) for k, v in kwargs.items()}
+            y = self.meaning(*given, **named)
+            return self._kept(y, given, named) if self.watches else y
+        return self.function(*args, **kwargs)
+
+    def _kept(self, y: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """The value, told what PyTorch's node keeps if it is a number that remembers."""
+        first = y[0] if isinstance(y, tuple) else y
+        if hasattr(first, "_keeping"):
+            named = self._signature.bind(*args, **kwargs).arguments | {"result": first}
+            first._keeping(named.get(name) for name in self.watches)
+        return y
+
+    def in_order(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """A call's arguments by position, with the defaults; TypeError where they do not fit."""
+        call = self._signature.bind(*args, **spelled(kwargs, self.words))
+        call.apply_defaults()
+        return call.args, call.kwargs
+
+    @cached_property
+    def _signature(self) -> Signature:
+        return signature(self.meaning)
+
+
+COMPOUNDS: dict[str, Compound] = {}
+FORMULA_SPELLINGS: dict[str, str] = {}
+"""Further spellings of the formulas, and the names that they stand for."""
+BY_COMPOUND: dict[Callable[..., Any], Compound] = {}
+
+
+def everything() -> dict[str, Op | Compound]:
+    """All rows and formulas, under each of their names."""
+    table: dict[str, Op | Compound] = {**COMPOUNDS, **TABLE}
+    spelled = BY_SPELLING | FORMULA_SPELLINGS
+    return {name: table[known] for name, known in spelled.items() if known in table} | table
+
+
+def compound(
+    function: Callable[..., Any] | None,
+    meaning: Callable[..., Any],
+    name: str = "",
+    also: Iterable[Callable[..., Any]] = (),
+    **more: Any,
+) -> Compound:
+    """Enter a function that is said in terms of rows; it has NumPy's name, its meaning's, or one.
+
+    Raises ValueError where there is a row or an entry of that name already.
+    """
+    named = function or meaning
+    entry = Compound(name or named.__name__.lstrip("_"), function, meaning, **more)
+    if entry.name in COMPOUNDS or entry.name in TABLE:
+        raise ValueError(f"the op {entry.name} is there already")
+    COMPOUNDS[entry.name] = entry
+    FORMULA_SPELLINGS.update(dict.fromkeys(entry.school, entry.name))
+    for known in (*also, *([function] if function else [])):
+        BY_COMPOUND[known] = entry
+    return entry
+
+
+def composed(**more: Any) -> Callable[[Callable[..., Any]], Compound]:
+    """The decorator of a formula of other ops, entered under the name of what it decorates."""
+    return lambda meaning: compound(more.pop("function", None), meaning, **more)

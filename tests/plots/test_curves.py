@@ -1,0 +1,102 @@
+"""Errors against steps, kinks and ends of the domain, held against exact arithmetic."""
+
+import math
+
+import numpy as np
+import pytest
+
+from gradcheck.plots.curve_picture import floor_of
+from gradcheck.plots.kink_picture import kink_svg
+from gradcheck.plots.kinks import kink_of, kinked
+from gradcheck.plots.traces import NothingToDraw
+from tests.support.plotting import differences, solved
+
+
+def test_the_v_of_a_cubic_plus_sine():
+    """Truncation is f'''(2) h²/6; the best step is near the cube root of the rounding unit."""
+    found = differences("x**3 + 2*sin(x)", "{x: 2.0}")
+    (curve,) = found.curves
+    assert curve.hand == "central"
+    assert (curve.steps[0], curve.steps[-1]) == pytest.approx((2e-16, 2.0))
+    best, least = curve.best
+    assert abs(math.log10(best / np.finfo(float).eps ** (1 / 3))) < 2
+    assert 0 <= least < 1e-9
+    right = (curve.steps > 1e-4) & (curve.steps < 0.1)
+    power, _ = np.polyfit(np.log(curve.steps[right]), np.log(curve.errors[right]), 1)
+    assert power == pytest.approx(2, abs=0.01)
+    truncation = (6 - 2 * math.cos(2)) / 6
+    assert next(g.factor for g in found.guides if g.power == 2) == pytest.approx(
+        truncation, rel=0.02
+    )
+
+
+def test_the_chosen_steps_and_the_bar_hold():
+    """What scanned floats settle on is off by less than its bar, and better than any one step."""
+    found = differences("x**3 + 2*sin(x)", "{x: 2.0}")
+    fine, coarse = found.chosen.steps
+    assert 8 * math.ulp(2.0) <= fine <= coarse <= 4.0
+    assert found.chosen.error <= found.chosen.bar < found.curves[0].best[1]
+
+
+def test_errors_are_those_of_exact_arithmetic():
+    """The central difference of x**3 at h is off by exactly h**2."""
+    (curve,) = differences("x**3", "{x: 1.0}").curves
+    far = curve.steps > 0.01
+    np.testing.assert_allclose(curve.errors[far], curve.steps[far] ** 2, rtol=1e-10)
+
+
+def test_the_steepest_entry_is_drawn():
+    """Of [0, 3, -5, 1] the third entry of 2x is the largest."""
+    found = differences("sum(x**2)", "{x: [0.0, 3.0, -5.0, 1.0]}")
+    assert (found.label, found.entries, found.slope) == ("x[2]", 4, -10)
+
+
+def test_a_kink_is_drawn_from_both_sides():
+    """At 1, |x - 1| + x² has the slopes 1 and 3; both quotients err by h."""
+    found = differences("abs(x - 1) + x**2", "{x: 1.0}")
+    assert [curve.hand for curve in found.curves] == ["left", "right"]
+    for curve in found.curves:
+        far = curve.steps > 1e-3
+        np.testing.assert_allclose(curve.errors[far], curve.steps[far], rtol=1e-6)
+    assert found.chosen is None
+
+
+def test_a_kink_draws_the_function_and_a_tangent_to_each_side():
+    """The first kink of a part is drawn, whichever entry is the steepest: relu at 0 of three."""
+    case, verdict = solved("sum(3 * relu(x) - x**2)", "{x: [1.0, 0.0, -2.0]}")
+    found = kink_of(case, verdict, "x")
+    assert (found.label, found.at, found.left, found.right, found.chosen) == ("x[1]", 0, 0, 3, 0)
+    np.testing.assert_allclose(
+        found.values, 3 * np.maximum(found.steps, 0) - found.steps**2 + 3 - 1 - 4, atol=1e-12
+    )
+    drawn = kink_svg("set", found)
+    assert "a kink at x[1] = 0" in drawn
+    assert "slope to the right: 3" in drawn
+    smooth = solved("sum(x**2)", "{x: [1.0]}")
+    assert kinked(smooth[1], "x") is None
+
+
+def test_an_end_of_the_domain_is_drawn_from_inside():
+    """The quotients of x√x at 0 exist to the right only; they are √h, to the slope's own bar."""
+    found = differences("x * sqrt(x)", "{x: 0.0}")
+    (curve,) = found.curves
+    assert curve.hand == "right"
+    assert 0 < found.bar < 1e-9
+    np.testing.assert_allclose(curve.errors, np.sqrt(curve.steps), rtol=1e-12, atol=found.bar)
+
+
+@pytest.mark.parametrize(
+    ("program", "at", "why"), [("floor(x)", 1.0, "jumps"), ("sqrt(x)", 0.0, "vertical")]
+)
+def test_where_there_is_no_slope_nothing_is_drawn(program, at, why):
+    """A jump and a vertical tangent have no slope to be off from."""
+    with pytest.raises(NothingToDraw, match=why):
+        differences(program, f"{{x: {at}}}")
+
+
+def test_no_error_at_all_is_drawn_below_every_other():
+    """Central differences of a line at exact steps are exact; the floor lies under the rest."""
+    found = differences("3*x + 1", "{x: 3.0}")
+    errors = found.curves[0].errors
+    assert (errors == 0).any()
+    assert 0 < floor_of(found) < errors[errors > 0].min()

@@ -1,0 +1,134 @@
+"""`solve --plot DIR`: the files that come of it, and what is said."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from gradcheck.plots.names import distinct
+from tests.support.commands import CHAIN, run
+from tests.support.plotting import FIVE_STEPS, SVG
+
+
+def test_names_of_files_are_safe_and_never_alike():
+    """Brackets and blanks become underscores; W and w would be one file on some disks."""
+    names = ["W", "w", "W[0]", "W 0 ", "model.weight", "../up", "", "w-2", "x" * 300]
+    found = distinct(names)
+    assert found[:5] == ["W", "w-2", "W_0_", "W_0_-2", "model.weight"]
+    assert len({name.casefold() for name in found}) == len(names)
+    assert not any("/" in name or len(name) > 90 for name in found)
+
+
+def test_solve_draws_every_kind(file, tmp_path):
+    """One file a kind, all well-formed, with a title, a readable size and no date."""
+    out = tmp_path / "new" / "pictures"
+    result = run("solve", file(FIVE_STEPS), "--plot", str(out))
+    assert result.exit_code == 0
+    assert sorted(path.name for path in out.iterdir()) == [
+        "five-steps-differences-w.svg",
+        "five-steps-graph.dot",
+        "five-steps-graph.svg",
+        "five-steps-trace-norm.svg",
+        "index.html",
+    ]
+    page = (out / "index.html").read_text()
+    assert re.findall(r'img src="([^"]+)"', page) == [
+        p.name for p in sorted(out.glob("*.svg"), key=lambda p: page.index(p.name))
+    ]
+    assert len(re.findall("<img", page)) == 3
+    assert f"5 files written to {out}" in result.stdout
+    for path in out.glob("*.svg"):
+        root = ET.parse(path).getroot()
+        assert "five-steps" in root.findtext(f"{SVG}title", "")
+        assert float(root.get("width", "").removesuffix("pt")) <= 600
+        assert "date" not in path.read_text()
+        assert {"step h", "norm", "AccumulateGrad", "w"} & {t.text for t in root.iter(f"{SVG}text")}
+
+
+def test_pictures_are_the_same_bytes_every_time(file, tmp_path):
+    """Two processes with different hash seeds write the same files."""
+    for seed in ("1", "2"):
+        options = ["--plot", str(tmp_path / seed)]
+        subprocess.run(
+            [sys.executable, "-m", "gradcheck", "solve", file(FIVE_STEPS), *options],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+        )
+    one, two = ({p.name: p.read_bytes() for p in (tmp_path / seed).iterdir()} for seed in "12")
+    assert one == two
+    assert len(one) == 5
+
+
+def test_without_matplotlib_there_is_dot_and_a_hint(file, tmp_path, monkeypatch):
+    """The text of a graph needs no extras; the hint is said once, and nothing fails."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    text = f"problems:\n  -{CHAIN.replace(chr(10), chr(10) + '    ')}"
+    text += f"\n  -{CHAIN.replace('id: chain', 'id: other').replace(chr(10), chr(10) + '    ')}"
+    result = run("solve", file(text), "--plot", str(tmp_path / "out"))
+    assert result.exit_code == 0
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
+        "chain-graph.dot",
+        "other-graph.dot",
+    ]
+    assert result.stdout.count("install gradcheck[plot] for pictures") == 1
+
+
+@pytest.mark.parametrize("place", ["set.yaml", "set.yaml/below"])
+def test_a_directory_that_cannot_be_is_said_and_nothing_else(file, tmp_path, place):
+    """A file in the way: a message, exit code 2, no traceback, and nothing was solved."""
+    result = run("solve", file(CHAIN), "--plot", str(tmp_path / place))
+    assert result.exit_code == 2
+    assert "set.yaml" in result.stderr
+    assert result.stdout == ""
+    assert isinstance(result.exception, SystemExit)
+
+
+def test_a_file_in_the_way_of_a_picture_is_said(file, tmp_path):
+    """Where a picture's own name is a directory, the message names it."""
+    (tmp_path / "out" / "chain-graph.dot").mkdir(parents=True)
+    result = run("solve", file(CHAIN), "--plot", str(tmp_path / "out"))
+    assert result.exit_code == 2
+    assert "chain-graph.dot: Is a directory - name a directory" in result.stderr
+
+
+def test_json_stays_alone_on_standard_output(file, tmp_path):
+    """What is said of files goes to standard error."""
+    result = run("solve", file(CHAIN), "--json", "--plot", str(tmp_path / "out"))
+    assert json.loads(result.stdout)["problem"] == "chain"
+    assert "files written to" in result.stderr
+
+
+def test_what_is_not_drawn_is_said(file, tmp_path):
+    """A jump has a graph, no V curve, and a line that says why."""
+    text = "id: jump\ninputs: {x: 1.0}\nprogram: floor(x)\n"
+    result = run("solve", file(text), "--plot", str(tmp_path / "out"))
+    assert result.exit_code == 0
+    assert "jump: no picture of differences-x: the value jumps by 1" in result.stdout
+    assert not list((tmp_path / "out").glob("*differences*"))
+
+
+def test_a_program_that_never_goes_back_has_no_graph(file, tmp_path):
+    """What is asked may be read without any backward call; that too is said."""
+    text = "id: asked\ninputs: {x: 1.0}\nprogram: y = 2 * x\nask: {leaf: x.is_leaf}\n"
+    result = run("solve", file(text), "--plot", str(tmp_path / "out"))
+    assert result.exit_code == 0
+    assert "asked: no picture of graph: no backward call" in result.stdout
+
+
+def test_the_same_id_in_two_files_gives_two_pictures(file, tmp_path):
+    """Sets may share an id; the later one's files get a number."""
+    first, second = file(CHAIN, "a.yaml"), file(CHAIN, "b.yaml")
+    run("solve", first, second, "--plot", str(tmp_path / "out"))
+    names = {p.name for p in (tmp_path / "out").glob("*.dot")}
+    assert names == {"chain-graph.dot", "chain-2-graph.dot"}
+
+
+def test_solve_help_has_the_option():
+    """`--plot DIR` is told by `--help`."""
+    assert "--plot DIR" in run("solve", "--help").output

@@ -1,0 +1,20 @@
+"""Commands run as a user runs them, and a set to run them on."""
+
+from click.testing import CliRunner, Result
+
+from gradcheck.cli import main
+
+CHAIN = """
+id: chain
+inputs: {w: 3.0, x: 2.0, b: 1.0}
+program: |
+  z = w * x
+  y = z + b
+  loss = y**2
+  loss
+"""
+
+
+def run(*words: str) -> Result:
+    """One command, its output kept apart."""
+    return CliRunner().invoke(main, list(words), env={"COLUMNS": "120", "NO_COLOR": "1"})

@@ -1,0 +1,62 @@
+"""Pictures of a problem: its recorded series, the errors of its differences, its tape."""
+
+from gradcheck.opinions.opinion import Case
+from gradcheck.plots.curves import Differences, differences_of
+from gradcheck.plots.graphs import Graph, graph_of
+from gradcheck.plots.traces import Trace, trace_of
+from gradcheck.problem.draw import given_point
+from gradcheck.problem.load import load_text
+from gradcheck.problem.record import Problem
+from gradcheck.training import prepared
+from gradcheck.training.series import Series, series
+from gradcheck.verdict.consult import Verdict, consult
+
+SVG = "{http://www.w3.org/2000/svg}"
+FIVE_STEPS = """
+id: five-steps
+inputs: {w: [1.0, -2.0]}
+program: |
+  for step in range(5):
+      loss = (w**2).sum()
+      loss.backward()
+      record(norm=norm(w.grad))
+      with no_grad():
+          w -= 0.1 * w.grad
+      w.grad = None
+ask: {norms: recorded.norm}
+"""
+
+
+def problem(text: str) -> Problem:
+    """The only problem of a text."""
+    return load_text(text).problems[0]
+
+
+def recorded(text: str) -> dict[str, Series]:
+    """The recorded series of a problem, by name."""
+    asked = prepared(problem(text))
+    found = series(asked.problem, asked.point, asked.trace.together)
+    return {each.name: each for each in found}
+
+
+def traced(text: str, name: str) -> Trace:
+    """The picture of one recorded series."""
+    return trace_of("p", recorded(text)[name])
+
+
+def solved(program: str, inputs: str) -> tuple[Case, Verdict]:
+    """A program at its point, and the verdict there."""
+    found = problem(f"id: p\ninputs: {inputs}\nprogram: {program}")
+    case = found.case(given_point(found))
+    return case, consult(case)
+
+
+def differences(program: str, inputs: str, part: str = "x") -> Differences:
+    """The picture of one part of a program."""
+    return differences_of(*solved(program, inputs), part)
+
+
+def graph(text: str) -> Graph:
+    """The picture of a problem's tape."""
+    found = problem(text)
+    return graph_of(found.id, found.case(given_point(found)), found.program)

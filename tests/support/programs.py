@@ -1,0 +1,116 @@
+"""Problems whose answers are programs, and programs to answer them with."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from click.testing import CliRunner
+
+from gradcheck.cli import main
+from gradcheck.grading.judgement import Judgement
+from gradcheck.grading.judging import judge
+from gradcheck.grading.key import Key, key
+from gradcheck.problem import load_text
+from tests.support.shipped import FOLDER, SETS, prepared
+
+FILE = FOLDER / "training-programs.yaml"
+SHIPPED = {problem.id: problem for problem in SETS["training-programs"].problems}
+
+DESCENT = """
+id: descent
+inputs: {w: [1.0, -2.0]}
+program: |
+  hidden_reference = 0.1
+  for step in range(4):
+      loss = (w**4 + w**2).sum()
+      loss.backward()
+      record(norm=norm(w.grad))
+      with no_grad():
+          w -= hidden_reference / 10 * w.grad
+      w.grad = None
+ask: {loop: {form: program, read: "[recorded.norm, w]"}}
+"""
+WINDOWS = """
+id: windows
+inputs: {w: 1.5, s: {value: [1.0, 2.0, -0.5, 3.0, 0.75], requires_grad: false}}
+program: |
+  for i in range(5):
+      size = 2 if i < 4 else 1
+      loss = (w * s[i] - 1)**2 / size
+      loss.backward()
+      if i % 2 == 1 or i == 4:
+          record(g=w.grad)
+          with no_grad():
+              w -= 0.05 * w.grad
+          w.grad = None
+ask: {loop: {form: program, read: "[recorded.g, w]"}}
+"""
+
+
+@cache
+def ready(text: str) -> Key:
+    """The key to a shipped problem, by its id, or to the one of a YAML text."""
+    return prepared(SHIPPED[text]) if text in SHIPPED else key(load_text(text).problems[0])
+
+
+def judged(problem: str, program: Any) -> Judgement:
+    """A program as the answer to the first part of a problem."""
+    prepared = ready(problem)
+    return judge(prepared, prepared.problem.parts[0], program)
+
+
+def ids(found: Judgement) -> list[str]:
+    """The mistakes that are named."""
+    return [h.mistake.id for h in found.diagnosis.hypotheses] if found.diagnosis else []
+
+
+def asking(program: str, read: str, inputs: str = "{w: [1.0, -2.0]}") -> str:
+    """A problem whose answer is a program."""
+    indented = "".join(f"  {line}\n" for line in program.splitlines())
+    asked = f'ask: {{loop: {{form: program, read: "{read}"}}}}\n'
+    return f"id: asking\ninputs: {inputs}\nprogram: |\n{indented}{asked}"
+
+
+def loop(*body: str, head: str = "", turns: str = "for step in range(4):") -> str:
+    """A training loop around some lines."""
+    indented = [f"    {part}" for line in body for part in line.split("\n")]
+    return "\n".join([*head.splitlines(), turns, *indented, ""])
+
+
+LOSS, BACK, KEEP = "loss = (w**4 + w**2).sum()", "loss.backward()", "record(norm=norm(w.grad))"
+STEP, CLEAR, ZERO = "with no_grad():\n    w -= 0.01 * w.grad", "w.grad = None", "w.grad.zero_()"
+SGD = "opt = SGD([w], lr=0.01)"
+
+
+def windows(*body: str, when: str = "i % 2 == 1 or i == 4") -> str:
+    """The loop of WINDOWS around other lines, stepped at other times."""
+    taken = ("record(g=w.grad)", "with no_grad():", "    w -= 0.05 * w.grad", CLEAR)
+    step = "\n".join([f"if {when}:", *(f"    {line}" for line in taken)])
+    return loop(*body, BACK, step, turns="for i in range(5):")
+
+
+def flat(value: Any) -> list[float]:
+    """All numbers in tensors and arrays inside lists."""
+    if isinstance(value, list):
+        return [number for each in value for number in flat(each)]
+    return np.ravel(value.detach() if hasattr(value, "detach") else value).tolist()
+
+
+def copying() -> str:
+    """A program that states what the reference leaves at the given point."""
+    norms, w = (flat(each) for each in ready(DESCENT).run.trace.values["loop"])
+    lines = "\n".join(f"record(norm={number!r})" for number in norms)
+    return f"{lines}\nw = tensor({w!r})\n"
+
+
+def batch(tmp_path: Path, problem: str, answers: dict[str, Any], *options: str) -> Any:
+    """The command, on one answer file a student."""
+    (tmp_path / "set.yaml").write_text(problem)
+    for student, program in answers.items():
+        name = load_text(problem).problems[0].id
+        text = json.dumps({"student": student, "answers": {name: {"loop": program}}})
+        (tmp_path / f"{student}.json").write_text(text)
+    files = [str(tmp_path / f"{student}.json") for student in answers]
+    return CliRunner().invoke(main, ["grade", str(tmp_path / "set.yaml"), *files, *options])
