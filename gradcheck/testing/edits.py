@@ -24,6 +24,11 @@ class Edit:
     old: ast.AST
     new: ast.AST | None
 
+    @property
+    def takes_away(self) -> bool:
+        """Whether what is to stand there is a part of what stood there, or nothing."""
+        return self.new is None or any(self.new is child for child in ast.walk(self.old))
+
 
 @dataclass(frozen=True)
 class Words:
@@ -248,7 +253,7 @@ def _name(node: ast.Name, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
     yield "transposed", ast.Attribute(node, "T", ast.Load())
     yield "not-flipped", _with(node, "_[::-1]")
     yield "denominator-not-squared", _with(node, "_ ** 2")
-    yield "missing-inner-derivative", _with(node, "2 * _")
+    yield "factor-two", _with(node, "2 * _")
 
 
 def _attribute(node: ast.Attribute, words: Words) -> Iterator[tuple[str, ast.AST | None]]:

@@ -81,12 +81,15 @@ def _first(part: Judged, diagnoses: Mapping[str, Diagnosis], repair: Repair | No
 
 
 def _mistake(diagnosis: Diagnosis | None, repair: Repair | None) -> str:
-    """The names of what it may be; the repair's where the way back through the ops has none."""
+    """The names of what it may be, two at most.
+
+    One of the way back through the ops, one of the repair: where they are the same, that alone.
+    """
     found = () if diagnosis is None else diagnosis.hypotheses
-    names = dict.fromkeys(" and ".join(h.ids) for h in found)
-    if repair is not None and repair.name not in names:
-        names = names if len(names) == 1 else {repair.name: None}
-    return " or ".join(list(names)[:2])
+    names = list(dict.fromkeys(" and ".join(h.ids) for h in found))
+    if repair is not None:
+        names = [repair.name] if repair.name in names else [*names[:1], repair.name]
+    return " or ".join(names[:2])
 
 
 def _failed(verdict: Verdict) -> str:

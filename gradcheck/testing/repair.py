@@ -216,12 +216,12 @@ def _divisors(function: Function | None) -> tuple[str, ...]:
 def _edits(
     built: Any, function: FunctionType, missing: Sequence[str], divisors: tuple[str, ...]
 ) -> Iterator[Edit]:
-    """Every edit, those of what stands there before those that add something."""
+    """Every edit: those that take something away, those of what stands there, those that add."""
     words = replace(_words(function, missing), divisors=divisors)
     body = built.body if isinstance(built, ast.FunctionDef) else [built.body]
     nodes = [n for part in body for n in ast.walk(part)]
-    for node in nodes:
-        yield from edits_of(node, words)
+    found = [edit for node in nodes for edit in edits_of(node, words)]
+    yield from sorted(found, key=lambda edit: not edit.takes_away)
     for node in _wholes(body):
         yield from of_whole(node, words)
         yield from in_all_of(node, words)

@@ -75,7 +75,7 @@ def test_a_right_layer_passes_at_every_seed(name, scale, kind):
 def first_line(title):
     """What pytest's summary shows of a slip, in a message that can be read."""
     forward, backward, args, _ = SLIPS[title]
-    with pytest.raises(GradientError) as caught, np.errstate(all="ignore"):
+    with pytest.raises((GradientError, TypeError)) as caught, np.errstate(all="ignore"):
         assert_vjp(forward, backward, *args)
     lines = str(caught.value).split("\n")
     assert len(lines) <= 15
@@ -85,7 +85,7 @@ def first_line(title):
 @pytest.mark.parametrize("title", SAMPLE)
 def test_a_slip_is_caught(title):
     """A twelfth of them."""
-    assert first_line(title).startswith(("d/d", "backward"))
+    assert first_line(title).startswith(("d/d", "backward", "2 gradients came for 3"))
 
 
 @pytest.mark.sweep
