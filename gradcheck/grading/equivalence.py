@@ -8,7 +8,7 @@ for a guess; where precision runs out the outcome is undecided.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from flint import arb
@@ -16,9 +16,9 @@ from flint import arb
 from gradcheck.errors import GradcheckError
 from gradcheck.numbers.ball import Undecided, precision
 
-Array = np.ndarray[Any, Any]
-Values = arb | Array
-At = Callable[[int], Values]
+Array: TypeAlias = np.ndarray[Any, Any]  # said, as mypyc does not look into NumPy
+Values: TypeAlias = arb | Array
+At: TypeAlias = Callable[[int], Values]
 
 BITS = (128, 320, 1024, 4096)
 CONFIRMED = 1536  # bits at which the last point is looked at again: a term of 1e-400 is a term
