@@ -55,7 +55,7 @@ class Line:
     steps: Sequence[Step]
     end: int
     known: dict[int, list[arb]] = field(default_factory=dict)
-    _knots: Sequence[Knot] | None = None
+    _known_knots: Sequence[Knot] | None = None
 
     def value(self, point: Mapping[str, Array], bits: int) -> arb:
         """The value at a point of arbs, at the precision set; NoValue where there is none."""
@@ -114,9 +114,9 @@ class Line:
     @property
     def knotted(self) -> Sequence[Knot]:
         """Each step that changes its rule somewhere: what is zero there, and of which slots."""
-        if self._knots is None:
-            self._knots = list(self._knotted())
-        return self._knots
+        if self._known_knots is None:
+            self._known_knots = list(self._knotted())
+        return self._known_knots
 
     def _knotted(self) -> Iterator[Knot]:
         first = len(self.leaves) + len(self.numbers)
