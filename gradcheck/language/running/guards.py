@@ -58,7 +58,7 @@ class Guards(Operators):
 
     def item_in_place(self, name: str, owner: Any, key: Any, b: Any) -> None:
         """`x[i] += b`."""
-        owner[key] = self.in_place(name, self.item(owner, key), b)
+        self.put(owner, key, self.in_place(name, self.item(owner, key), b))
 
     def item(self, owner: Any, key: Any) -> Any:
         """`x[i]`."""
