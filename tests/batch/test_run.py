@@ -302,13 +302,19 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 def test_processes_give_the_same_bytes(sample, tmp_path, monkeypatch):
     """Judged, and the pages written, in this process and in two others."""
-    monkeypatch.setattr("gradcheck.batch.pages.WORTH", 0)
-    monkeypatch.setattr("gradcheck.batch.pages.SLICE", 7)
+    monkeypatch.setattr("gradcheck.batch.results.WORTH", 0)
+    monkeypatch.setattr("gradcheck.batch.results.SLICE", 7)
     (one, _), two = sample, tmp_path
     assert grade(*CLASS_ANSWERS, "-o", two, "--jobs", 2).exit_code == 0
     assert outputs(one) == outputs(two)
     assert len(list((one / "students").iterdir())) == 40
     assert set(calls(one)) == set(calls(two)) == {1}
+    in_the_way = next((two / "students").iterdir())
+    in_the_way.unlink()
+    in_the_way.mkdir()
+    told = grade(*CLASS_ANSWERS, "-o", two, "--jobs", 2)
+    assert told.exit_code == 2
+    assert in_the_way.name in told.stderr and "what was judged before is kept" in told.stderr
 
 
 def test_the_sample_class(sample):
