@@ -209,10 +209,10 @@ class Ledger:
         self.db.executemany(f"{sql} WHERE number = ?", rows)
         self.wrote(len(judged))
 
-    def wrote(self, count: int) -> None:
-        """Count what was written; committed every second, or hundred."""
+    def wrote(self, count: int, most: int = MANY) -> None:
+        """Count what was written; committed every second, or when it is so much."""
         self.unsaved += count
-        if self.unsaved >= MANY or time.monotonic() - self.saved >= SECONDS:
+        if self.unsaved >= most or time.monotonic() - self.saved >= SECONDS:
             self.save()
 
     def save(self) -> None:
