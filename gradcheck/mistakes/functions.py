@@ -70,7 +70,6 @@ INVERSES: Derivatives = {
     ),
     "arccosh": (
         lambda w, y: 1 / np.sqrt(1 + w**2),
-        lambda w, y: 1 / np.sqrt(1 - w**2),
         lambda w, y: 1 / (w**2 - 1),
         lambda w, y: -np.sinh(w) / np.cosh(w) ** 2,
     ),
