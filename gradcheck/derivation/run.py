@@ -129,13 +129,17 @@ def _of_every_entry(run: Derivation) -> dict[str, Sum]:
 
 
 def _names(tape: Tape, variables: Mapping[str, Any]) -> dict[Any, str]:
-    """The program's names of nodes, and (by their bytes) of arrays that are constants."""
+    """The program's names of nodes, and (by their bytes) of arrays that are constants.
+
+    Two constants may have the same bytes at a point: neither is known by them.
+    """
     names: dict[Any, str] = {}
     for name, value in variables.items():
         if isinstance(value, Tensor) and value.requires_grad:
             names.setdefault(value._step(), name)
         elif isinstance(value, Tensor | np.ndarray) and np.ndim(value):
-            names.setdefault(np.asarray(bare(value)).tobytes(), name)
+            known = np.asarray(bare(value)).tobytes()
+            names[known] = "" if known in names else name
     return {node: name for node, name in names.items() if name not in tape.leaves}
 
 
@@ -159,8 +163,8 @@ def _array(names: Mapping[Any, str], source: str, node: Node, i: int, value: Any
     """The name of a constant array; else its text in the call that it is given to."""
     if not value.ndim:
         return ""
-    if value.tobytes() in names:
-        return names[value.tobytes()]
+    if known := names.get(value.tobytes()):
+        return known
     if node.span is None:
         return ""
     try:

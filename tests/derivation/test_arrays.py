@@ -4,6 +4,7 @@ import numpy as np
 
 from gradcheck.derivation import derive
 from gradcheck.derivation.arrays import Walked
+from gradcheck.derivation.forms import derived
 from gradcheck.problem import Problem, load_text
 from gradcheck.problem.draw import given_point
 
@@ -70,3 +71,11 @@ def test_the_cotangent_of_an_array_valued_program_is_the_seed():
     """A problem with a cotangent starts from it."""
     found = walked(asked("x**2", cotangent=[10.0, 0.1]))
     np.testing.assert_allclose(found.backward[-1].value, [20.0, 0.4], rtol=1e-15)
+
+
+def test_masks_that_are_alike_at_the_point_keep_their_names():
+    """Both are all true there: the gradient of each term has its own."""
+    given = "id: t\ninputs: {x: [1.0, 2.0], y: [3.0, 4.0]}\nprogram: |\n"
+    lines = "m = x > 0\nn = y > 0\nsum(m * x**2 + n * y**3)"
+    made = load_text(given + "".join(f"  {line}\n" for line in lines.split("\n"))).problems[0]
+    assert derived(made, given_point(made)) == {"x": "2 * m * x", "y": "3 * n * y ** 2"}
