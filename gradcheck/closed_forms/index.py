@@ -182,10 +182,15 @@ def multiplied(parts: Iterable[Sum], axes: Axes) -> Sum:
     for part in parts:
         every.update(dict.fromkeys(a for a in part.axes if a is not None))
         whole = whole.times(_taken_in(part))
-    for lone in (a for a in every if a not in axes and a not in whole.axes):
-        whole = whole.times(_long(lone))
-    whole = contracted(whole, axes)
+    whole = contracted(counted(whole, every, axes), axes)
     return Sum((whole,), axes) if whole.number else Sum((), axes)
+
+
+def counted(product: Product, every: Iterable[Index], axes: Axes) -> Product:
+    """The product times the length of each index that is summed over and met nowhere in it."""
+    for lone in (a for a in every if a not in axes and a not in product.axes):
+        product = product.times(_long(lone))
+    return product
 
 
 def _long(index: Index) -> Product:
@@ -200,7 +205,14 @@ def _taken_in(part: Sum) -> Product:
     if len(part.products) == 1 and is_free(part):
         return part.products[0]
     outer, rest = common(part.products)
-    return replace(outer, factors=(Sum(rest, part.axes),)) if rest else Product(Fraction(0))
+    inner = narrowed(Sum(rest, part.axes))
+    return replace(outer, factors=(inner,)) if rest else Product(Fraction(0))
+
+
+def narrowed(part: Sum) -> Sum:
+    """An expression at those of its axes that something in it depends on."""
+    met = distinct(*(p.axes for p in part.products))
+    return replace(part, axes=tuple(a for a in part.axes if a is None or a in met))
 
 
 def common(products: tuple[Product, ...]) -> tuple[Product, tuple[Product, ...]]:

@@ -19,8 +19,10 @@ from gradcheck.closed_forms.index import (
     Product,
     Sum,
     added,
+    counted,
     distinct,
     is_free,
+    narrowed,
     single,
 )
 from gradcheck.closed_forms.picking import quotients
@@ -83,11 +85,16 @@ def _alone(part: Sum) -> Sum:
 
 def _inside(expression: Sum) -> Sum:
     """The same, with what stands inside of functions and nested sums simplified first."""
-    whole = (
-        reduce(Product.times, (_spliced(_inner(f)) for f in p.factors), replace(p, factors=()))
-        for p in expression.products
+    axes = expression.axes
+    return Sum(
+        tuple(counted(_of_simple(p), distinct(p.axes), axes) for p in expression.products), axes
     )
-    return Sum(tuple(whole), expression.axes)
+
+
+def _of_simple(product: Product) -> Product:
+    """The product of its factors, each of them simplified."""
+    factors = (_spliced(_inner(f)) for f in product.factors)
+    return reduce(Product.times, factors, replace(product, factors=()))
 
 
 def _spliced(factor: Factor) -> Product:
@@ -97,7 +104,7 @@ def _spliced(factor: Factor) -> Product:
         inner = reciprocal(factor.parts[0])
     if isinstance(inner, Sum) and len(inner.products) == 1 and is_free(inner):
         return inner.products[0]
-    return Product(factors=(factor,))
+    return Product(factors=(narrowed(factor) if isinstance(factor, Sum) else factor,))
 
 
 def _inner(factor: Factor) -> Factor:

@@ -199,6 +199,13 @@ def test_what_has_no_index_form_is_left_out() -> None:
     assert forms_of(problem("median(x)", {"x": [1.0, 2.0, 3.0]}, "x")) == {}
 
 
+def test_an_axis_that_nothing_depends_on_counts_as_often_as_it_is_long() -> None:
+    """Every x is met once in x, and in each of the four rows of B - x once with a minus."""
+    program = "z = sum(B - x, axis=1)\nsum(concatenate([x, z]))"
+    made = problem(program, {"B": np.ones((4, 3)), "x": [1.0, 2.0, 3.0]}, "x")
+    assert derived(made, given_point(made)) == {"x": "(1 - B.shape[0]) * ones_like(x)"}
+
+
 def test_a_cotangent_is_a_name() -> None:
     """Where the value is no scalar, its weights are called `cotangent`; no form is shown."""
     text = "id: t\ninputs: {x: [1.0, 2.0]}\nprogram: x**2\ncotangent: [3.0, 4.0]\n"
