@@ -163,7 +163,7 @@ class Estimate:
     @cached_property
     def widest(self) -> float:
         """The widest error bar; 0 where there is none."""
-        return float(self.error.max(initial=0.0))
+        return float(self.error.max(initial=0.0) if self.error.ndim else self.error)
 
     def _read(self, read: Callable[[arb], float]) -> Array:
         flat = [read(ball) for ball in self.balls.flat]

@@ -65,7 +65,8 @@ def valued(case: Case, value: Array, noise: float) -> Estimate:
     """
     least = 1.0 if case.cotangent is None else float(np.min(np.abs(case.cotangent), initial=np.inf))
     heard = HEARD * noise / least if 0 < least < np.inf else 0.0
-    return estimate(value, 4 * EPSILON * np.abs(value) + heard)
+    bars = np.asarray(4 * EPSILON * np.abs(value) + heard)
+    return Estimate(floats=(value, bars), known=math.isfinite(bars.max(initial=0.0)))
 
 
 def glanced(case: Case, count: int) -> Opinion | None:

@@ -1,4 +1,4 @@
-"""Slopes along random directions that another opinion expects: four samples confirm each of them.
+"""Slopes along random directions that another opinion expects: a few samples confirm each of them.
 
 Central differences at 2^-11 and 2^-10, extrapolated once, meet the expected slope within the
 rounding of the function's values, or more is asked: a glance, then smaller steps. That a slope was
@@ -6,7 +6,9 @@ expected changes nothing in what would be seen: the ball around the extrapolated
 than a glance's, and a gradient that is off misses it whatever the error of the extrapolation is,
 unless that error makes up for it to within the ball, which is as seldom as that a wrong entry hides
 from the direction. The same four samples show a kink at the point, or on the way to the nearer two,
-by how their sums rise: as closely as a glance does at 2^-20.
+by how their sums rise: as closely as a glance does at 2^-20. Where the nearer two alone meet the
+slope within the same ball, as with short steps they do, one of the others is enough: the third
+difference of a smooth function is nothing beside a kink of that size.
 
 One run of the function serves every cotangent that its value is to be contracted with.
 """
@@ -34,6 +36,7 @@ from gradcheck.opinions.opinion import Array, Case, Direction, Opinion, contract
 
 LONG = 2**16 + 1  # no multiple of the sizes of arrays, so that rows of one differ
 FINE, NEAR, FAR = STEPS[:3].tolist()
+TURN = NEAR / FINE  # bars of a slope: the kink that a glance's nearest samples would show
 SHORT_OF = 1e3  # times what is enough: a difference off by 1e-4 wants shorter steps to tell more
 Seen = tuple[float, float]  # a slope and its bar
 Expected = Sequence[Seen]  # direction by direction
@@ -49,12 +52,11 @@ def drawn(case: Case, count: int) -> Array | None:
     size = case.size()
     if size > KEPT:
         return None
-    out = np.empty((count, size))
-    sizes = [(part, SPREAD * size_of(case.inputs[name])) for name, part, _ in _places(case)]
-    for number, first in enumerate(_starts(case.seed, count)):
-        even = _even(first, size, case.seed)
-        for part, width in sizes:
-            np.multiply(even[part], width, out=out[number, part])
+    out, widths = np.empty((count, size)), np.empty(size)
+    for name, part, _ in _places(case):
+        widths[part] = SPREAD * size_of(case.inputs[name])
+    for row, first in zip(out, _starts(case.seed, count), strict=True):
+        np.multiply(_even(first, size, case.seed), widths, out=row)
     return out
 
 
@@ -195,20 +197,31 @@ def _one(sampled: Callable[[int, float], list[float]], number: int, k: int, step
 def _slope(
     f: Callable[[float], float], expected: Seen, here: float, length: float, enough: float
 ) -> Seen | None:
-    """The slope and its bar from four samples, or from a glance; None if that is not enough."""
+    """The slope and its bar from three samples, four, or a glance; None if that is not enough."""
     (slope, bar), near, far = expected, NEAR * length, FAR * length
     left, right = f(-near), f(near)
     inner = (right - left) / (2 * near)
     if not abs(inner - slope) <= SHORT_OF * enough + bar:
         return None
-    left_far, right_far = f(-far), f(far)
-    noise = HEARD * (EPS * max(abs(left), abs(right), abs(left_far), abs(right_far)) + TINY)
-    value = inner + (inner - (right_far - left_far) / (2 * far)) / 3
+    beyond = f(far)
+    known = _heard(left, right, beyond) / near
+    if known <= enough and abs(inner - slope) <= known + bar:
+        turn = (beyond - right) - 2 * (right - here) + (here - left)
+        if abs(turn) <= TURN * known * near:
+            return inner, known
+    before = f(-far)
+    known = max(known, _heard(before) / near)
+    value = inner + (inner - (beyond - before) / (2 * far)) / 3
     strayed = abs(value - slope)
-    if not (strayed <= enough + bar and noise <= enough * near):
+    if not (strayed <= enough + bar and known <= enough):
         return None
-    bend = (4 * (right - here + left - here) - (right_far - here + left_far - here)) / far
-    if strayed <= noise / near + bar and abs(bend) <= noise / (FINE * length):
-        return value, noise / near
+    bend = (4 * (right - here + left - here) - (beyond - here + before - here)) / far
+    if strayed <= known + bar and abs(bend) <= TURN * known:
+        return value, known
     seen = glance(f, 0.0, length, here, sure=math.inf)
     return None if seen is None or not seen.error <= enough else (seen.value, seen.error)
+
+
+def _heard(*values: float) -> float:
+    """The rounding that some values of the function may carry."""
+    return HEARD * (EPS * max(map(abs, values)) + TINY)
