@@ -150,7 +150,7 @@ def _sampled(cases: Sequence[Case], chosen: Array) -> Callable[[int, float], lis
     inputs = {n: parts[n] if n in parts else np.array(v, float) for n, v in case.inputs.items()}
     weights = [each.cotangent for each in cases]
     seen: dict[tuple[int, float], list[float]] = {}
-    last = 0, 0.0  # what `away` holds: both sides are asked one after the other
+    run, last = case.function, (0, 0.0)  # what `away` holds: both sides are asked one after the other
 
     def at(number: int, step: float) -> list[float]:
         nonlocal last
@@ -160,7 +160,7 @@ def _sampled(cases: Sequence[Case], chosen: Array) -> Callable[[int, float], lis
                 last = number, abs(step)
                 np.multiply(chosen[number], abs(step), out=away)
             (np.add if step > 0 else np.subtract)(still, away, out=moved)
-            out = case.function("float", inputs)
+            out = run("float", inputs)
             values = seen[number, step] = [_total(out, weight) for weight in weights]
         return values
 
@@ -169,6 +169,8 @@ def _sampled(cases: Sequence[Case], chosen: Array) -> Callable[[int, float], lis
 
 def _total(value: Array, weights: Array | None) -> float:
     """The number that is differentiated."""
+    if weights is None and type(value) is np.float64:
+        return float(value)
     return float(np.asarray(contracted(value, weights)).item())
 
 
