@@ -32,7 +32,8 @@ def noise(
     """
     start, row = int(rng.random() * LONG), _draws(unit)
     stop = start + math.prod(shape)
-    return (row[start:stop] if stop <= len(row) else _around(row, start, stop - start)).reshape(shape)
+    found = row[start:stop] if stop <= len(row) else _around(row, start, stop - start)
+    return found.reshape(shape)
 
 
 def _around(row: Array, start: int, count: int) -> Array:
