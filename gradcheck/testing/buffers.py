@@ -41,7 +41,6 @@ def followed(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     helped = False
 
-    @wraps(function)
     def run(kind: str, *args: Any) -> Any:
         nonlocal helped
         if kind == "float":
