@@ -21,6 +21,10 @@ from gradcheck.testing.buffers import followed
 from gradcheck.testing.layout import ALONE
 
 DOUBLE = np.dtype(np.float64)
+BY_NAME = (
+    "a function came among the arguments, of which f takes fewer: the gradient that is to be "
+    "judged goes by its name, assert_gradient(f, x, gradient=grad)"
+)
 
 
 @dataclass(frozen=True)
@@ -110,13 +114,13 @@ class Call:
     @cached_property
     def _runs(self) -> Runs:
         """What all questions about this call share: the inputs, and the function's runs."""
-        inputs = {n: _doubles(self.args[i]) for n, i in self._placed()}
+        inputs = {n: _doubles(self.args[i]) for n, i in self._placed}
         return Runs(self.on, inputs, self.of_stack if self.stacks else None)
 
     def of_stack(self, inputs: Mapping[str, Array]) -> Array:
         """The values of a function that takes a stack of points, one a row."""
         args = self._rest()
-        for name, i in self._placed():
+        for name, i in self._placed:
             args[i] = inputs[name]
         value = np.asarray(self.function(*args), dtype=np.float64)
         count = len(inputs[self.labels[0]])
@@ -138,9 +142,9 @@ class Call:
         return followed(self._on)
 
     def _on(self, kind: str, inputs: Mapping[str, Any]) -> Any:
-        args, places = self._rest(), zip(self.labels, self.wrt, strict=True)
-        for name, i in places:
-            args[i] = inputs[name][()] if kind == "float" else inputs[name]
+        args, plain = self._rest(), kind == "float"
+        for name, i in self._placed:
+            args[i] = inputs[name][()] if plain else inputs[name]
         return self._array(kind, self.function(*args))
 
     def _rest(self) -> list[Any]:
@@ -155,10 +159,16 @@ class Call:
         """
         if kind == "float" and type(value) is np.ndarray:
             return value.copy()
+        if (
+            isinstance(value, np.ndarray) and value.dtype.kind == "O"
+        ):  # `np.array([f(v) for v in x])`
+            value = value.tolist()
         several = isinstance(value, list | tuple) and len(value) > 0
         return KINDS[kind].function("Tensor")(list(value)) if several else value
 
+    @cached_property
     def _placed(self) -> list[tuple[str, int]]:
+        """The name and the place of every differentiated argument."""
         return list(zip(self.labels, self.wrt, strict=True))
 
     def by_name(self, came: Any) -> dict[str, Any]:
@@ -188,9 +198,22 @@ def call(f: Callable[..., Any], args: Sequence[Any], wrt: int | Sequence[int] | 
     if not callable(f):
         raise TypeError(f"a function was expected first, {type(f).__name__} came")
     plain = tuple(_argument(a, i) for i, a in enumerate(args))
+    if any(map(callable, plain)) and not _takes(f, plain):
+        raise TypeError(BY_NAME)
     if wrt is None and not any(map(_is_float, plain)):
         plain = tuple(np.array(a, dtype=np.float64)[()] if _is_whole(a) else a for a in plain)
     return Call(f, plain, _names(f, len(plain)), _positions(plain, wrt))
+
+
+def _takes(f: Callable[..., Any], args: Sequence[Any]) -> bool:
+    """Whether a function takes so many arguments, as far as it says."""
+    try:
+        inspect.signature(f).bind(*args)
+    except TypeError:
+        return False
+    except ValueError:  # one that does not say
+        return True
+    return True
 
 
 def _doubles(value: Any) -> Array:
