@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from gradcheck.cli import main
+from gradcheck.cli.group import outdated
 from tests.support.commands import CHAIN, run
 
 SINE = """
@@ -423,6 +424,16 @@ def test_a_fault_of_ours_ends_with_a_sentence(file, monkeypatch):
     assert "a fault of gradcheck itself: KeyError: 'nobody foresaw this'" in result.output
     assert "GRADCHECK_TRACEBACK=1" in result.output
     assert "Traceback" not in result.output
+
+
+def test_a_source_that_is_newer_than_what_was_compiled_of_it_is_told(tmp_path):
+    """After a `git pull` in an editable install Python takes the old module."""
+    for name, written in (("old.py", 2000), ("old.cpython-312-x86_64-linux-gnu.so", 1000)):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (written, written))
+    for name in ("new.py", "new.cpython-312-x86_64-linux-gnu.so", "plain.py", "alone.abi3.so"):
+        (tmp_path / name).touch()
+    assert outdated(tmp_path) == ["old.py"]
 
 
 REFUSED_BY_TENSORS = """

@@ -17,7 +17,24 @@ F = TypeVar("F", bound=Callable[..., object])
 MALFORMED = 2
 BROKEN = 70  # a fault of our own: sysexits' EX_SOFTWARE
 LONGEST = 300
+REPORTED = "please report it with the files; GRADCHECK_TRACEBACK=1 shows where it happened"
+AGAIN = "{}: the source is newer than what was compiled of it - install gradcheck again"
+PACKAGE = Path(__file__).parents[1]
+SETTLED = 60.0  # seconds: an installation writes a source and what is compiled of it so near
+FEW = 3
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+def outdated(package: Path) -> list[str]:
+    """The modules whose source is newer than what was compiled of it."""
+    pairs = (
+        (made.parent / f"{made.name.split('.')[0]}.py", made) for made in package.rglob("*.so")
+    )
+    return sorted(
+        str(source.relative_to(package))
+        for source, made in pairs
+        if source.exists() and source.stat().st_mtime > made.stat().st_mtime + SETTLED
+    )
 
 
 class Exemplified(click.Command):
@@ -70,8 +87,8 @@ class Careful(Exemplified, click.Group):
                 raise
             words = " ".join(str(error).split())[:LONGEST]
             click.echo(f"a fault of gradcheck itself: {type(error).__name__}: {words}", err=True)
-            cure = "please report it with the files; GRADCHECK_TRACEBACK=1 shows where it happened"
-            click.echo(cure, err=True)
+            old = outdated(PACKAGE)
+            click.echo(AGAIN.format(", ".join(old[:FEW])) if old else REPORTED, err=True)
             sys.exit(BROKEN)
 
 
