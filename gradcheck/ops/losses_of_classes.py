@@ -34,25 +34,34 @@ def _classified(  # noqa: PLR0917 - PyTorch's order
     shape = np.shape(x)
     numbers = target.dtype.kind in "iu" and np.shape(target) != shape
     axis = _classes(shape)
-    wanted = shape[:axis] + shape[axis + 1 :] if numbers else shape
-    if np.shape(target) != wanted:
-        raise ValueError(
-            f"the target has the shape {np.shape(target)}, but {wanted} was expected: class "
-            "numbers (integers) for each sample, or a probability for each entry"
-        )
+    _refuse_shape(np.shape(target), shape[:axis] + shape[axis + 1 :] if numbers else shape)
     by_class = 1.0 if weight is None else _along_classes(plain(weight), shape)
     if not numbers:
         target = _smoothed(target, label_smoothing, shape)
         return (x, target if weight is None else target * by_class), {"reduction": reduction}
     labels = np.asarray(target)
     kept = labels != ignore_index
-    for label in np.ravel(labels)[np.ravel(kept & ((labels < 0) | (labels >= shape[axis])))]:
-        raise IndexError(f"Target {label} is out of bounds.")
+    _refuse_labels(labels[kept], shape[axis])
     if weight is None and not label_smoothing and np.all(kept):
         return (x,), {"target": labels, "reduction": reduction}
     by_class = by_class * np.expand_dims(kept, axis)
     weights = _weighed(labels, by_class, label_smoothing, shape, reduction)
     return (x, weights), {"reduction": reduction}
+
+
+def _refuse_shape(given: tuple[int, ...], wanted: tuple[int, ...]) -> None:
+    """Raise ValueError where a target has another shape."""
+    if given != wanted:
+        raise ValueError(
+            f"the target has the shape {given}, but {wanted} was expected: class "
+            "numbers (integers) for each sample, or a probability for each entry"
+        )
+
+
+def _refuse_labels(labels: Any, classes: int) -> None:
+    """Raise IndexError at the first number that no class has."""
+    for label in labels[(labels < 0) | (labels >= classes)]:
+        raise IndexError(f"Target {label} is out of bounds.")
 
 
 def _weighed(
