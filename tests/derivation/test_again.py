@@ -35,6 +35,10 @@ CASES = [
         "id: t\ninputs: {A: [[1, 2], [3, 4]], x: [1, 2]}\nprogram: x @ A @ x\nwrt: [x]\norder: 2",
         {"d(dvalue/dx)/dx": ("A + A.T", np.array([[2.0, 5], [5, 8]]))},
     ),
+    (
+        "id: t\ninputs: {t: 2.0, W: [1, 3]}\nprogram: sum(W * t**3)\nwrt: [t]\norder: 2",
+        {"d(dvalue/dt)/dt": ("6 * t * sum(W)", 48.0)},
+    ),
 ]
 
 
