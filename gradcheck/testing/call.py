@@ -159,6 +159,10 @@ class Call:
         """
         if kind == "float" and type(value) is np.ndarray:
             return value.copy()
+        if (
+            isinstance(value, np.ndarray) and value.dtype.kind == "O"
+        ):  # `np.array([f(v) for v in x])`
+            value = value.tolist()
         several = isinstance(value, list | tuple) and len(value) > 0
         return KINDS[kind].function("Tensor")(list(value)) if several else value
 
