@@ -86,8 +86,8 @@ def with_all_that_came(came: Any, call: Call) -> Call:
         return call
     more = [i for i, g in enumerate(came) if g is not None and np.any(np.asarray(g) != 0)]
     kinds = [np.asarray(a).dtype.kind for a in call.args]
-    wrt = (*call.wrt, *(i for i in more if kinds[i] == "f" and i not in call.wrt))
-    return call if wrt == call.wrt else call.by(wrt)
+    added = [i for i in more if kinds[i] == "f" and i not in call.wrt]
+    return call.by(tuple(sorted((*call.wrt, *added)))) if added else call
 
 
 def pulled(
