@@ -9,7 +9,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import cycle
+from typing import Any, TypeVar
 
 from gradcheck.batch.executors import Here, Lane
 from gradcheck.batch.ledger import Judged
@@ -22,6 +23,8 @@ LOOK = 0.5  # seconds after which progress is shown though nothing has come back
 GIVEN_UP = "the worker that judged this answer died, twice: out of memory, or stopped from outside"
 TOO_SLOW = "judging this answer was given up"
 
+Task = tuple[Any, ...]  # a function of a module, and its arguments
+Found = TypeVar("Found")
 More = Callable[[str], Chunk | None]  # the next chunk of a problem, None when there is none
 
 
@@ -65,20 +68,22 @@ class Crew:
         except Exception as error:
             raise Broken(f"{type(error).__name__}: {error}") from error
 
-    def everywhere(self, task: Callable[..., None], arguments: Sequence[tuple[Any, ...]]) -> None:
-        """Do a task that is about files of this machine: by the workers that are on it.
+    def everywhere(self, tasks: Sequence[Task], meanwhile: Callable[[], Found]) -> Found:
+        """What this process finds while the workers on this machine do tasks about its files.
 
-        A copy of this process must not open a database that is open here.
+        A copy of this process must not open a database that is open here. What a worker cannot do
+        is done here: what it stumbles on is raised as it is.
         """
         lanes = [hand.lane for hand in self.hands]
         local = [lane.executor for lane in lanes if not (lane.far or lane.copied)] or [Here()]
-        executors = [local[k % len(local)] for k in range(len(arguments))]
-        dealt = [e.submit(task, *given) for e, given in zip(executors, arguments, strict=True)]
-        for future, given in zip(dealt, arguments, strict=True):
+        dealt = [(e.submit(*task), task) for e, task in zip(cycle(local), tasks, strict=False)]
+        found = meanwhile()
+        for future, (task, *arguments) in dealt:
             try:
                 future.result()
-            except Lost:
-                task(*given)
+            except RuntimeError:
+                task(*arguments)
+        return found
 
     def judge(self, problems: Sequence[str], more: More) -> Iterator[list[Judged]]:
         """All answers of all problems, in the order in which they come back; empty lists between.

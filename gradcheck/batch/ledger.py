@@ -13,6 +13,7 @@ from gradcheck.batch.schema import TooNew, bring_up_to_date
 from gradcheck.errors import GradcheckError
 
 NAME = "results.sqlite"
+FULL = "full"
 SECONDS, MANY = 1.0, 100  # between commits: a killed run loses no more
 MISSING = packed(None)
 
@@ -78,6 +79,10 @@ class Ledger:
     def know(self, name: str, value: str) -> None:
         """Keep a fact."""
         self.db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+
+    def feedback(self) -> str:
+        """How much students are told; everything where nothing was said."""
+        return self.fact("feedback") or FULL
 
     def doubt(self, fingerprint: str) -> str | None:
         """Why a problem cannot be graded; an empty text if it can, None if that is not known."""
@@ -204,10 +209,10 @@ class Ledger:
         self.db.executemany(f"{sql} WHERE number = ?", rows)
         self.wrote(len(judged))
 
-    def wrote(self, count: int) -> None:
-        """Count what was written; committed every second, or hundred."""
+    def wrote(self, count: int, most: int = MANY) -> None:
+        """Count what was written; committed every second, or when it is so much."""
         self.unsaved += count
-        if self.unsaved >= MANY or time.monotonic() - self.saved >= SECONDS:
+        if self.unsaved >= most or time.monotonic() - self.saved >= SECONDS:
             self.save()
 
     def save(self) -> None:

@@ -77,6 +77,13 @@ def everything(
             yield Student(name, called, list(_together(own)))
 
 
+def names(ledger: Ledger) -> list[str]:
+    """Of whom there is a judgement, in the order of `everything`."""
+    sql = "SELECT DISTINCT student FROM answers JOIN questions ON number = question"
+    found = ledger.db.execute(f"{sql} WHERE line IS NOT NULL ORDER BY student")
+    return [name for (name,) in found]
+
+
 def _together(own: Sequence[Marked]) -> Iterator[Marked]:
     """The parts of each problem read together, where more than one is wrong."""
     for _, group in groupby(own, key=lambda m: m.problem):

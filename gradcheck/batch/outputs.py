@@ -14,13 +14,13 @@ from gradcheck.batch.statistics import points
 from gradcheck.report.gradebooks import cells, figure
 from gradcheck.report.judgements import told
 
-FULL = "full"
 LINES = 2_000  # answers that are remembered as they are told: students give the same ones
 NOBODY = '{"student": ""'
 
 
-def json_lines(ledger: Ledger, feedback: str, *, as_read: bool = False) -> Iterator[str]:
+def json_lines(ledger: Ledger, *, as_read: bool = False) -> Iterator[str]:
     """The lines of `--json`, in the order student, problem, part."""
+    feedback = ledger.feedback()
 
     @lru_cache(maxsize=LINES)
     def nobodys(marked: Marked) -> str:
@@ -32,11 +32,10 @@ def json_lines(ledger: Ledger, feedback: str, *, as_read: bool = False) -> Itera
             yield named + nobodys(marked)
 
 
-def write_results(ledger: Ledger, directory: Path, feedback: str) -> None:
-    """`results.jsonl` and `grades.csv`."""
-    with replaced(directory / "results.jsonl") as file:
-        file.writelines(f"{line}\n" for line in json_lines(ledger, feedback))
-    write_grades(ledger, directory / "grades.csv")
+def write_lines(ledger: Ledger, path: Path) -> None:
+    """`results.jsonl`: the lines of `--json`."""
+    with replaced(path) as file:
+        file.writelines(f"{line}\n" for line in json_lines(ledger))
 
 
 def write_grades(ledger: Ledger, path: Path) -> None:

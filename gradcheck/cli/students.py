@@ -47,8 +47,7 @@ def solve(  # noqa: PLR0917 - click gives them by name
     directories of them, or scripts (.py); `-` is standard input. With -e, NAME=VALUE are the
     inputs: x=2, 'W=[[1, 2], [3, 4]]', or X=3x2 for an array that is drawn. Exit code 0: all agree
     (or are kinks and the like, said so), 1: a script ends in an error, 2: malformed, 3: the
-    opinions contradict each other. Pictures (SVG) need the extra `plot`; a graph's text (DOT) does
-    not.
+    opinions contradict each other. Curves need the extra `plot`; graphs (SVG and DOT) do not.
     """
     if expression is None:
         chosen = problems(there(paths), only)

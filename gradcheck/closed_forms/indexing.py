@@ -95,7 +95,6 @@ def _whole(parts: Sequence[Any], ndim: int) -> list[Any]:
     """An index with an entry for every axis."""
     if any(isinstance(p, bool | np.bool_) for p in parts):
         raise NoText("an index that is a condition")
-    parts = [Ellipsis if p is Ellipsis else p for p in parts]
     told = sum(p is not None and p is not Ellipsis for p in parts)
     rest = [slice(None)] * (ndim - told)
     if not any(p is Ellipsis for p in parts):

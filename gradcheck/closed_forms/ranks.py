@@ -3,8 +3,12 @@
 import ast
 from collections.abc import Mapping
 
-MADE_SCALAR = frozenset({"sum", "mean", "trace", "det", "norm", "max", "min", "size"})
-MADE_MATRIX = frozenset({"outer", "eye", "inv", "diag"})
+REDUCES = frozenset(
+    {"sum", "mean", "trace", "det", "norm", "max", "min", "size", "argmax", "argmin", "logsumexp"}
+)
+MADE_MATRIX = frozenset({"outer", "eye", "inv"})
+SHAPED = {"ones": 0, "zeros": 0, "arange": 0, "reshape": 1}
+"""Which argument is the shape of what comes."""
 
 
 def rank(tree: ast.expr, axes: Mapping[str, int]) -> int:
@@ -18,12 +22,10 @@ def rank(tree: ast.expr, axes: Mapping[str, int]) -> int:
             return rank(inner, axes)
         case ast.Subscript(value=ast.Attribute(attr="shape")):
             return 0
-        case ast.Subscript(value=inner, slice=ast.Tuple(elts=parts)):
-            fixed = [p for p in parts if not isinstance(p, ast.Slice)]
-            added = [p for p in fixed if isinstance(p, ast.Constant) and p.value is None]
-            return rank(inner, axes) - len(fixed) + 2 * len(added)
-        case ast.Subscript(value=inner):
-            return rank(inner, axes) - 1
+        case ast.Subscript(value=inner, slice=places):
+            return rank(inner, axes) + _gained(places, axes)
+        case ast.List(elts=parts):
+            return 1 + max((rank(part, axes) for part in parts), default=0)
         case ast.BinOp(left=left, op=ast.MatMult(), right=right):
             return rank(left, axes) + rank(right, axes) - 2
         case ast.BinOp(left=left, right=right) | ast.Compare(left=left, comparators=[right]):
@@ -33,15 +35,34 @@ def rank(tree: ast.expr, axes: Mapping[str, int]) -> int:
     return 0
 
 
+def _gained(places: ast.expr, axes: Mapping[str, int]) -> int:
+    """How many axes more there are behind an index: `None` is one, a number takes one away.
+
+    Arrays take one away each, and give together what the widest of them has.
+    """
+    parts = places.elts if isinstance(places, ast.Tuple) else [places]
+    chosen = [p for p in parts if not isinstance(p, ast.Slice)]
+    arrays = [p for p in chosen if not (isinstance(p, ast.Constant) and p.value is None)]
+    widest = max((rank(p, axes) for p in arrays), default=0)
+    return len(chosen) - 2 * len(arrays) + widest
+
+
 def _of_call(
     name: str, words: set[str | None], args: list[ast.expr], axes: Mapping[str, int]
 ) -> int:
     """The same of a call with these keywords."""
     if name in MADE_MATRIX:
         return 2
+    if name in SHAPED:
+        shape = args[SHAPED[name]]
+        return len(shape.elts) if isinstance(shape, ast.Tuple) else 1
     if name == "einsum" and isinstance(args[0], ast.Constant):
         return len(str(args[0].value).partition("->")[2])
-    if name in MADE_SCALAR and "axis" not in words:
+    if name in REDUCES and "axis" not in words:
         return 0
-    lost = name in MADE_SCALAR | {"logsumexp"} and "keepdims" not in words
-    return max((rank(arg, axes) for arg in args), default=0) - lost
+    widest = max((rank(arg, axes) for arg in args), default=0)
+    if name == "diag":
+        return 3 - widest
+    if name == "concatenate":
+        return widest - 1
+    return widest - (name in REDUCES and "axis" in words and "keepdims" not in words)

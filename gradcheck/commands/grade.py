@@ -15,8 +15,8 @@ from gradcheck.batch.executors import lanes
 from gradcheck.batch.ledger import NAME, Ledger, Unusable
 from gradcheck.batch.lock import only_writer
 from gradcheck.batch.marked import Change, changes, everything
-from gradcheck.batch.outputs import json_lines, write_results
-from gradcheck.batch.pages import write_pages
+from gradcheck.batch.outputs import json_lines
+from gradcheck.batch.results import write_results
 from gradcheck.batch.run import Batch
 from gradcheck.batch.statistics import ClassFacts, class_facts
 from gradcheck.batch.submissions import (
@@ -118,11 +118,11 @@ def _graded(
             for why in batch.doubts.values():
                 _notice(err, f"not graded: {why}")
             return MALFORMED
-        facts = class_facts(ledger)
-        if how.directory is not None:
+        if how.directory is None:
+            facts = class_facts(ledger)
+        else:
             ledger.save()
-            write_results(ledger, how.directory, how.feedback)
-            write_pages(ledger, facts, how.directory, crew)
+            facts = write_results(ledger, how.directory, crew)
     _show(ledger, facts, how)
     return _code(ledger, facts, how)
 
@@ -168,7 +168,7 @@ def _show(ledger: Ledger, facts: ClassFacts, how: How) -> None:
     """The findings: lines of JSON, or answers and tables; of a batch that is kept the tables."""
     out = screen()
     if how.as_json:
-        for line in json_lines(ledger, how.feedback, as_read=how.directory is None):
+        for line in json_lines(ledger, as_read=how.directory is None):
             print(line)
         return
     if how.directory is None:

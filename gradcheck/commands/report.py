@@ -11,8 +11,8 @@ import click
 
 from gradcheck.batch.ledger import NAME, Ledger, Unusable
 from gradcheck.batch.marked import everything
-from gradcheck.batch.outputs import FULL, replaced, write_grades
-from gradcheck.batch.pages import write_pages
+from gradcheck.batch.outputs import replaced, write_grades
+from gradcheck.batch.results import write_pages
 from gradcheck.batch.statistics import class_facts
 from gradcheck.errors import GradcheckError
 from gradcheck.report import gradebooks
@@ -62,9 +62,9 @@ def _name(form: str) -> str:
 
 def _write(ledger: Ledger, form: str, out: Path, export: Export | None) -> Path:
     """One form of the results; where it is."""
-    feedback = ledger.fact("feedback") or FULL
+    feedback = ledger.feedback()
     if form == "html":
-        write_pages(ledger, class_facts(ledger), out)
+        write_pages(ledger, out)
         return out / "index.html"
     if form == "csv":
         write_grades(ledger, out)
@@ -122,6 +122,6 @@ def _gradebook(ledger: Ledger, form: str, out: Path, export: Export | None) -> N
 
 def _feedback(ledger: Ledger, student: str) -> str:
     """What a student is told in a cell: HTML, as the platform shows it."""
-    level = ledger.fact("feedback") or FULL
+    level = ledger.feedback()
     (found,) = everything(ledger, between=(student, student))
     return comments([told(marked.told(student), level) for marked in found.judged])

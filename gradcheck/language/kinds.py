@@ -143,7 +143,7 @@ class NumberKind:
         row: Any = COMPOUNDS.get(known) or TABLE[known]
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            if any(map(self._is_number_like, args)) or (args and _stays_whole(row, args, kwargs)):
+            if any(map(self.is_among, args)) or (args and _stays_whole(row, args, kwargs)):
                 return row(*args, **kwargs)
             return row(*map(self._lifted, args[:1]), *args[1:], **kwargs)
 
@@ -167,9 +167,10 @@ class NumberKind:
 
         return rounded
 
-    def _is_number_like(self, value: Any) -> bool:
+    def is_among(self, value: Any) -> bool:
+        """Whether a value is of this kind, or a list in which one is."""
         if type(value) in (list, tuple):
-            return any(map(self._is_number_like, value))
+            return any(map(self.is_among, value))
         return self.is_own(value)
 
     def _lifted(self, value: Any) -> Any:
@@ -185,7 +186,7 @@ class NumberKind:
 
         What they are multiplied with, or divided by, makes them numbers of its own kind.
         """
-        if dtype is not float and not self._is_number_like(values):
+        if dtype is not float and not self.is_among(values):
             plain = np.asarray(values)
             if plain.size and plain.dtype.kind in "bi":
                 return plain
@@ -193,7 +194,7 @@ class NumberKind:
 
     def _numbers(self, values: Any, dtype: Any = None) -> Any:
         """A list as an array of this kind: stacked, so that the entries keep their history."""
-        if type(values) in (list, tuple) and self._is_number_like(values):
+        if type(values) in (list, tuple) and self.is_among(values):
             return self._held(TABLE["stack"]([self._numbers(v) for v in values]))
         return self._held(values if self.is_own(values) else self.lift(values))
 

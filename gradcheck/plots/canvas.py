@@ -1,6 +1,6 @@
 """Figures that come out alike every time: their look, and how they become SVG.
 
-Only this module and the four that draw need matplotlib; of it they use figures alone, so that
+Only this module and the three that draw need matplotlib; of it they use figures alone, so that
 nothing of a program's own plots is touched.
 """
 

@@ -11,6 +11,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.opinions.opinion import Case
 from gradcheck.plots.curves import differences_of
 from gradcheck.plots.dot import dot_text
+from gradcheck.plots.graph_markup import graph_svg
 from gradcheck.plots.graphs import graph_of
 from gradcheck.plots.kinks import kink_of, kinked
 from gradcheck.plots.names import distinct
@@ -37,8 +38,8 @@ class Unwritable(GradcheckError):
     """A file that cannot be written."""
 
 
-def pictures() -> bool:
-    """Whether matplotlib is there."""
+def has_matplotlib() -> bool:
+    """Whether there is what draws curves."""
     try:
         import matplotlib.figure  # noqa: F401, PLC0415
     except ImportError:
@@ -86,7 +87,7 @@ class Album:
 
     def words(self) -> str:
         """How many files there are now."""
-        lacking = "" if pictures() else "; install gradcheck[plot] for pictures"
+        lacking = "" if has_matplotlib() else "; install gradcheck[plot] for curves"
         return f"{len(self.files)} files written to {self.directory}{lacking}"
 
 
@@ -105,10 +106,10 @@ def of_case(problem: Problem, case: Case, verdict: Verdict, name: str = "") -> I
     title = f"{problem.id}, {name}" if name else problem.id
     graph = cache(lambda: graph_of(f"{title}: the graph", case, problem.program))
     yield "graph.dot", lambda: dot_text(graph())
-    if not pictures():
+    yield "graph.svg", lambda: graph_svg(graph())
+    if not has_matplotlib():
         return
     from gradcheck.plots.curve_picture import curve_svg  # noqa: PLC0415
-    from gradcheck.plots.graph_picture import graph_svg  # noqa: PLC0415
     from gradcheck.plots.kink_picture import kink_svg  # noqa: PLC0415
 
     def curve(part: str) -> str:
@@ -117,7 +118,6 @@ def of_case(problem: Problem, case: Case, verdict: Verdict, name: str = "") -> I
     def kink(part: str) -> str:
         return kink_svg(title, kink_of(case, verdict, part))
 
-    yield "graph.svg", lambda: graph_svg(graph())
     for part, safe in zip(case.wrt, distinct(case.wrt), strict=True):
         if kinked(verdict, part) is not None:
             yield f"kink-{safe}.svg", partial(kink, part)
@@ -126,7 +126,7 @@ def of_case(problem: Problem, case: Case, verdict: Verdict, name: str = "") -> I
 
 def of_training(problem: Problem, reference: Reference) -> Iterator[Draft]:
     """The trace of every recorded series; graph and V curves of the first backward call."""
-    if pictures():
+    if has_matplotlib():
         yield from _traces(problem, reference)
     for judged, called in zip(reference.events, reference.trace.calls, strict=True):
         if judged.event.case is not None:

@@ -1,4 +1,4 @@
-"""A tape as SVG that stands in a page: no library, the page's own colours by classes."""
+"""A tape as SVG, in a page with the page's own colours or as a file with ours: no library."""
 
 from collections.abc import Iterator
 from html import escape
@@ -28,6 +28,21 @@ SCALE = 1.25
 """Pixels of a page for a point of the plan: its letters are then nearly as large as the text's."""
 BASE = 0.32 * LINE
 """From the middle of a line of letters down to where they stand."""
+STYLE = """
+svg { background: #fff; }
+text { font: 9px "DejaVu Sans Mono", monospace; }
+.name { font-weight: 700; }
+.head { font: 700 11px "DejaVu Sans", sans-serif; }
+.note { font: 9.5px "DejaVu Sans", sans-serif; }
+.factor { paint-order: stroke; stroke: #fff; stroke-width: 4px; }
+rect { stroke-width: 1.2; }
+.leaf { fill: #fdebd0; stroke: #d55e00; }
+.node { fill: #e3eef7; stroke: #0072b2; }
+.value { stroke-width: 2.4; }
+.cut { stroke-dasharray: 4 3; }
+.edge { fill: none; stroke: #5f5f5f; stroke-width: 1.1; }
+.tip { fill: #5f5f5f; }
+"""
 
 
 def graph_markup(graph: Graph) -> str:
@@ -35,11 +50,29 @@ def graph_markup(graph: Graph) -> str:
     plan = planned(graph)
     said = description(graph).removeprefix(". ")
     words = f'role="img" aria-label="{escape(said, quote=True)}"'
-    size = f'viewBox="0 0 {plan.width:.0f} {plan.height:.0f}" width="{plan.width * SCALE:.0f}"'
+    size = f'{_seen(plan)} width="{plan.width * SCALE:.0f}"'
+    return f'<svg class="graph" {size} {words}>{_body(graph, plan)}</svg>'
+
+
+def graph_svg(graph: Graph) -> str:
+    """The picture as a file of its own, with its title, words and look."""
+    plan = planned(graph)
+    size = f'{_seen(plan)} width="{plan.width:.0f}pt"'
+    told = f"<title>{escape(graph.heading)}</title><desc>{escape(description(graph))}</desc>"
+    body = f"{told}<style>{STYLE}</style>{_body(graph, plan)}"
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{body}</svg>\n'
+
+
+def _seen(plan: Plan) -> str:
+    return f'viewBox="0 0 {plan.width:.0f} {plan.height:.0f}"'
+
+
+def _body(graph: Graph, plan: Plan) -> str:
+    """Texts, edges, and above them the boxes."""
     body = [*_texts(plan), *_edges(graph, plan)]
     for vertex in graph.vertices:
         body += _box(vertex, plan.boxes[vertex.key], vertex is graph.vertices[-1])
-    return f'<svg class="graph" {size} {words}>{"".join(body)}</svg>'
+    return "".join(body)
 
 
 def _texts(plan: Plan) -> Iterator[str]:

@@ -1,8 +1,9 @@
-"""`out = np.zeros(n)`, filled entry by entry: buffers that hold other numbers than floats.
+"""`out = np.zeros(n)`, `np.array([f(v) for v in x])`: arrays that hold other numbers than floats.
 
-NumPy's makers of arrays do not ask what will be written into what they make. While a user's
-function runs on tensors or exact numbers they make arrays of that kind instead, for calls from the
-user's code in this thread only: NumPy's own code, and ours, gets what it always got.
+NumPy's makers of arrays do not ask what will be written into what they make, and those that gather
+a list do not know our numbers. While a user's function runs on tensors or exact numbers they make
+arrays of that kind instead, for calls from the user's code in this thread only: NumPy's own code,
+and ours, gets what it always got.
 """
 
 import sys
@@ -17,6 +18,7 @@ import numpy as np
 from gradcheck.language.kinds import KINDS
 
 MAKERS = ("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like")
+GATHERERS = ("array", "asarray", "fromiter")
 NOT_THEIRS = ("gradcheck", "numpy")  # packages whose own calls get plain arrays
 
 
@@ -82,22 +84,47 @@ def _enter(step: int) -> None:
                 setattr(np, name, maker)
 
 
+def _asked_here() -> str:
+    """The kind that the caller's caller wants, where that is the user's code; or an empty text."""
+    caller = sys._getframe(2).f_globals.get("__name__", "").partition(".")[0]
+    return "" if caller in NOT_THEIRS else ASKED.kind
+
+
 def _of_buffers(maker: Callable[..., Any]) -> Callable[..., Any]:
     """NumPy's maker; called from the user's code it fills with numbers of the kind asked for."""
 
     @wraps(maker)
     def make(*args: Any, **kwargs: Any) -> Any:
-        caller = sys._getframe(1).f_globals.get("__name__", "").partition(".")[0]
-        if not ASKED.kind or caller in NOT_THEIRS:
+        kind = _asked_here()
+        if not kind:
             return maker(*args, **kwargs)
         made = maker(*args, **kwargs)
         if type(made) is np.ndarray and made.dtype.kind == "O":  # the `x.dtype` of exact numbers
             made = made.astype(np.float64)
         plain = type(made) is np.ndarray and made.dtype.kind == "f"
-        return KINDS[ASKED.kind].box(made) if plain else made
+        return KINDS[kind].box(made) if plain else made
 
     return make
 
 
-PLAIN = {name: getattr(np, name) for name in MAKERS}
-OF_BUFFERS = {name: _of_buffers(maker) for name, maker in PLAIN.items()}
+def _of_numbers(maker: Callable[..., Any]) -> Callable[..., Any]:
+    """NumPy's maker; a list of the user's that holds numbers of the kind becomes their array."""
+
+    @wraps(maker)
+    def make(held: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+        kind = _asked_here()
+        if kind and isinstance(held, Iterator):
+            held = list(held)
+        several = type(held) in (list, tuple) and np.dtype(dtype).kind == "f"
+        if kind and several and KINDS[kind].is_among(held):
+            return KINDS[kind].function("array")(held)
+        return maker(held, dtype, *args, **kwargs)
+
+    return make
+
+
+PLAIN = {name: getattr(np, name) for name in (*MAKERS, *GATHERERS)}
+OF_BUFFERS = {
+    name: (_of_numbers if name in GATHERERS else _of_buffers)(maker)
+    for name, maker in PLAIN.items()
+}

@@ -21,6 +21,10 @@ from gradcheck.testing.buffers import followed
 from gradcheck.testing.layout import ALONE
 
 DOUBLE = np.dtype(np.float64)
+BY_NAME = (
+    "a function came among the arguments, of which f takes fewer: the gradient that is to be "
+    "judged goes by its name, assert_gradient(f, x, gradient=grad)"
+)
 
 
 @dataclass(frozen=True)
@@ -155,6 +159,10 @@ class Call:
         """
         if kind == "float" and type(value) is np.ndarray:
             return value.copy()
+        if (
+            isinstance(value, np.ndarray) and value.dtype.kind == "O"
+        ):  # `np.array([f(v) for v in x])`
+            value = value.tolist()
         several = isinstance(value, list | tuple) and len(value) > 0
         return KINDS[kind].function("Tensor")(list(value)) if several else value
 
@@ -188,9 +196,22 @@ def call(f: Callable[..., Any], args: Sequence[Any], wrt: int | Sequence[int] | 
     if not callable(f):
         raise TypeError(f"a function was expected first, {type(f).__name__} came")
     plain = tuple(_argument(a, i) for i, a in enumerate(args))
+    if any(map(callable, plain)) and not _takes(f, plain):
+        raise TypeError(BY_NAME)
     if wrt is None and not any(map(_is_float, plain)):
         plain = tuple(np.array(a, dtype=np.float64)[()] if _is_whole(a) else a for a in plain)
     return Call(f, plain, _names(f, len(plain)), _positions(plain, wrt))
+
+
+def _takes(f: Callable[..., Any], args: Sequence[Any]) -> bool:
+    """Whether a function takes so many arguments, as far as it says."""
+    try:
+        inspect.signature(f).bind(*args)
+    except TypeError:
+        return False
+    except ValueError:  # one that does not say
+        return True
+    return True
 
 
 def _doubles(value: Any) -> Array:

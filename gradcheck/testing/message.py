@@ -7,6 +7,7 @@ import numpy as np
 from gradcheck.diagnosis import Diagnosis, words
 from gradcheck.report.underline import underlined
 from gradcheck.testing.claims import Judged, Off
+from gradcheck.testing.doubt import WIDE, level, lone
 from gradcheck.testing.foreign.edge import PLAIN
 from gradcheck.testing.repair import Repair
 from gradcheck.verdict.consult import Verdict
@@ -27,6 +28,11 @@ CURE = (
 STEPS = (
     "  note: the function does not change with {name} here (it takes steps?): a straight-through\n"
     "    estimator is no gradient of it; check the smooth function that it stands for"
+)
+ALONE = "only one opinion could be formed, from its values as plain floats: none agrees with it"
+HELP = (
+    "  hand in the gradient that is to be judged, or write it in NumPy alone, that exact numbers",
+    "  can pass through it",
 )
 FAILED = {
     "undecided": "no gradient could be established",
@@ -109,13 +115,24 @@ def _failed(verdict: Verdict) -> str:
     theirs = next((s for s in verdict.suspects[:1] if s.users), None)
     if verdict.verdict == "dissent" and theirs is not None:
         return f"{theirs.op}.backward is wrong: {theirs.detail}"
-    return FAILED[verdict.verdict]
+    return ALONE if _known(verdict) else FAILED[verdict.verdict]
+
+
+def _known(verdict: Verdict) -> bool:
+    """Whether differences, alone, leave no entry open: what is missing is somebody who agrees."""
+    known = [part.gradient for part in verdict.parts.values() if part.gradient is not None]
+    whole = lone(verdict) and len(known) == len(verdict.parts)
+    wide = WIDE * level(verdict)
+    return whole and all(bool(np.all(each.error <= wide)) for each in known)
 
 
 def _left_open(verdict: Verdict) -> Iterator[str]:
     """Which entries the differences, alone, leave open, and what helps."""
     mine = [opinion for opinion in verdict.opinions.values() if not opinion.abstains]
     if verdict.verdict != "undecided" or [opinion.name for opinion in mine] != ["differences"]:
+        return
+    if _known(verdict):
+        yield from HELP
         return
     bars = {(n, i): e for n, g in mine[0].gradients.items() for i, e in np.ndenumerate(g.error)}
     for name, index in sorted(bars, key=lambda place: -bars[place])[:SHOWN]:
@@ -135,7 +152,8 @@ def _unsound(verdict: Verdict) -> Iterator[str]:
     for suspect in (s for s in verdict.suspects[:1] if not s.users):
         yield f"    first op whose own rule is off: {suspect.op}, cell {suspect.cell}"
     for name, opinion in verdict.opinions.items():
-        if opinion.abstains and not opinion.abstains.endswith(PLAIN):
+        noted = any(opinion.abstains in note for note in verdict.notes)
+        if opinion.abstains and not (noted or opinion.abstains.endswith(PLAIN)):
             yield f"    {name} abstains: {opinion.abstains}"
     yield from _left_open(verdict)
 

@@ -65,6 +65,8 @@ PICKED = {
     "a column": ("sum(X[:, 1]**2*y)", {"X": (4, 3), "y": (4,)}),
     "a block": ("sum(X[1:, :2] @ W)", {"X": (4, 3), "W": (2, 3)}),
     "new axes": ("sum((x[:, None] - y[None, :])**2)", {"x": (4,), "y": (3,)}),
+    "all but the last axis": ("sum(T[1, ..., 0]**2*x)", {"T": (2, 3, 4), "x": (3,)}),
+    "a new axis before all": ("sum(X[None, ..., 1:]**2*T)", {"X": (4, 3), "T": (3, 4, 2)}),
     "pairs of places": ("sum(X[[0, 1, 2], [1, 0, 1]]**2)", {"X": (3, 2)}),
     "where": ("sum(where(abs(r) <= 1, r**2/2, abs(r) - 1/2))", {"r": (6,)}),
     "largest": ("max(x*y)", {"x": (4,), "y": (4,)}),

@@ -64,8 +64,8 @@ def test_pictures_are_the_same_bytes_every_time(file, tmp_path):
     assert len(one) == 5
 
 
-def test_without_matplotlib_there_is_dot_and_a_hint(file, tmp_path, monkeypatch):
-    """The text of a graph needs no extras; the hint is said once, and nothing fails."""
+def test_without_matplotlib_there_are_graphs_and_a_hint(file, tmp_path, monkeypatch):
+    """A graph needs no extras; the hint is said once, and nothing fails."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     text = f"problems:\n  -{CHAIN.replace(chr(10), chr(10) + '    ')}"
@@ -74,9 +74,12 @@ def test_without_matplotlib_there_is_dot_and_a_hint(file, tmp_path, monkeypatch)
     assert result.exit_code == 0
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
         "chain-graph.dot",
+        "chain-graph.svg",
+        "index.html",
         "other-graph.dot",
+        "other-graph.svg",
     ]
-    assert result.stdout.count("install gradcheck[plot] for pictures") == 1
+    assert result.stdout.count("install gradcheck[plot] for curves") == 1
 
 
 @pytest.mark.parametrize("place", ["set.yaml", "set.yaml/below"])

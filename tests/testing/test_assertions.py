@@ -393,6 +393,13 @@ def test_misuse_is_told(name):
     assert len(str(caught.value)) > 20
 
 
+def test_the_order_of_other_checkers_is_told():
+    """SciPy's `check_grad(f, grad, x0)`; a function that f takes is an argument of its own."""
+    with pytest.raises(TypeError, match=r"assert_gradient\(f, x, gradient=grad\)"):
+        check(lambda x: x**2, lambda x: 2 * x, 1.0)
+    assert check(lambda inner, x: inner(x) ** 2, np.sin, 1.0, gradient=np.sin(2.0)).ok
+
+
 @pytest.mark.parametrize(
     ("words", "forward", "backward"),
     [

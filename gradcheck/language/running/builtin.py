@@ -9,7 +9,8 @@ from operator import index
 from typing import Any
 
 from gradcheck.language.running import texts
-from gradcheck.language.running.guards import Function, Guards
+from gradcheck.language.running.guards import Guards
+from gradcheck.language.running.operators import Function
 from gradcheck.language.running.shapes import shape_of
 
 EXTREMES = {"max": (max, "maximum"), "min": (min, "minimum")}

@@ -16,7 +16,8 @@ from gradcheck.language.program import Program
 from gradcheck.language.running.budget import Budget, Meter
 from gradcheck.language.running.builtin import TYPE, Builtins
 from gradcheck.language.running.classes import Blueprint
-from gradcheck.language.running.guards import Function, Guards, Kind
+from gradcheck.language.running.guards import Guards, Kind
+from gradcheck.language.running.operators import Function
 from gradcheck.language.spans import MARK, SPANS, where_in
 
 NOTHING: Mapping[str, Function] = MappingProxyType({})
