@@ -1,8 +1,10 @@
 """What a check finds: every claim against the opinions, and what explains or mends a wrong one."""
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
+from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -213,17 +215,20 @@ def _floats(claim: Any) -> Array | None:
 
 def mender(forward: Any, backward: Any, alone: Settled) -> Mender:
     """Repairs the source of the backward that was given, run as that one is."""
+    began = thread_time()
 
     def mend(verdicts: Sequence[Verdict], claims: Sequence[Claim]) -> Repair | None:
         def right(other: Callable[..., Any]) -> bool:
             by = alone.like(other)
             try:
-                return all(map(partial(_met, by), verdicts, claims))
+                with warnings.catch_warnings(action="ignore"):
+                    return all(map(partial(_met, by), verdicts, claims))
             except Exception:  # noqa: BLE001 - an edited program may raise anything
                 return False
 
         with np.errstate(all="ignore"):  # what is right but for rounding, no text can mend
-            return None if right(backward) else repaired(backward, right, forward)
+            took = thread_time() - began
+            return None if right(backward) else repaired(backward, right, forward, took)
 
     return mend if callable(backward) else lambda verdicts, claims: None
 
