@@ -22,6 +22,10 @@ except SystemExit:
 SYMPY = {"sympy", "mpmath", "gradcheck.numbers.closed"}
 PLOTS = {"matplotlib", "gradcheck.plots"}
 ARRAYS = {"gradcheck.closed_forms.derive", "gradcheck.derivation"}
+RIGHT = """
+from gradcheck.testing import assert_gradient
+assert_gradient(lambda x: x**3, 2.0, gradient=12.0)
+"""
 EVERYTHING = {"numpy", "flint", "rich", "pydantic", "jinja2"}
 
 
@@ -40,6 +44,7 @@ def test_dir_and_all_show_what_is_there() -> None:
         ("import gradcheck", SYMPY | EVERYTHING),
         ("import gradcheck.pytest_plugin", SYMPY | {"flint", "gradcheck.problem"}),
         ("import gradcheck.testing", SYMPY | PLOTS | ARRAYS | {"pydantic", "rich", "jinja2"}),
+        (RIGHT, SYMPY | PLOTS | ARRAYS | {"gradcheck.diagnosis"}),
         (["--help"], SYMPY | PLOTS | EVERYTHING),
         (["solve", FAULTY], SYMPY | PLOTS | ARRAYS | {"jinja2"}),
         (

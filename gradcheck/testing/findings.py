@@ -5,11 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from time import thread_time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcheck.diagnosis import Diagnosis, explain, prepare
 from gradcheck.numbers.ball import middle, radius
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.testing import source
@@ -24,6 +23,9 @@ from gradcheck.testing.state import Settled
 from gradcheck.verdict.consult import Part, Verdict
 from gradcheck.verdict.entries import TIGHT
 from gradcheck.verdict.sparing import sparing_each, with_care
+
+if TYPE_CHECKING:  # imported where a claim is wrong: a suite that passes needs none of it
+    from gradcheck.diagnosis import Diagnosis
 
 SOUND = ("agree", "kink", "unstable-forward")
 DIAGNOSED = 2000
@@ -185,11 +187,13 @@ def _settled(part: Part, claim: Any, bar: float, wide: float) -> bool:
 
 def _diagnosed(
     cases: Sequence[Case], claims: Sequence[Claim], judged: Sequence[Judged]
-) -> dict[str, Diagnosis]:
+) -> dict[str, "Diagnosis"]:
     """What mistake gives just these gradients; nothing where the tape cannot follow."""
     wrong = [part.part for part in judged if _explicable(part) and part.part in claims[0].gradients]
     if not wrong or cases[0].size() > DIAGNOSED:
         return {}
+    from gradcheck.diagnosis import explain, prepare  # noqa: PLC0415
+
     try:
         prepared = prepare(cases)
     except Exception:  # noqa: BLE001 - diagnosis only explains; a user's program may raise anything

@@ -1,16 +1,19 @@
 """The message of a failed assertion: argument, entry, numbers with error bars, mistake, place."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradcheck.diagnosis import Diagnosis, words
 from gradcheck.report.underline import underlined
 from gradcheck.testing.claims import Judged, Off
 from gradcheck.testing.doubt import WIDE, level, lone
 from gradcheck.testing.foreign.edge import PLAIN
 from gradcheck.testing.repair import Repair
 from gradcheck.verdict.consult import Verdict
+
+if TYPE_CHECKING:  # imported where a claim is wrong: a suite that passes needs none of it
+    from gradcheck.diagnosis import Diagnosis
 
 SHOWN = 3  # entries of one argument; the largest first
 LINES = 15
@@ -45,7 +48,7 @@ FAILED = {
 def message(
     verdict: Verdict,
     judged: Sequence[Judged],
-    diagnoses: Mapping[str, Diagnosis],
+    diagnoses: Mapping[str, "Diagnosis"],
     faults: Sequence[str],
     source: str,
     *,
@@ -86,7 +89,7 @@ def _short(found: Sequence[str], told: Sequence[str]) -> str:
     return "\n".join([*kept, *told[: LINES - len(kept)]])
 
 
-def _first(part: Judged, diagnoses: Mapping[str, Diagnosis], repair: Repair | None) -> str:
+def _first(part: Judged, diagnoses: Mapping[str, "Diagnosis"], repair: Repair | None) -> str:
     """Argument, entry, mistake, numbers."""
     mistake = _mistake(diagnoses.get(part.part), repair)
     said = f": {mistake}" if mistake else ""
@@ -98,7 +101,7 @@ def _first(part: Judged, diagnoses: Mapping[str, Diagnosis], repair: Repair | No
     return f"d/d{place} is not right{said} (claimed {off.claimed:.6g}, expected {due})"
 
 
-def _mistake(diagnosis: Diagnosis | None, repair: Repair | None) -> str:
+def _mistake(diagnosis: "Diagnosis | None", repair: Repair | None) -> str:
     """The names of what it may be, two at most.
 
     One of the way back through the ops, one of the repair: where they are the same, that alone.
@@ -187,8 +190,10 @@ def _name(part: str, index: tuple[int, ...]) -> str:
     return f"{part}[{', '.join(map(str, index))}]" if index else part
 
 
-def _named(diagnoses: Mapping[str, Diagnosis | None], source: str) -> Iterator[str]:
+def _named(diagnoses: Mapping[str, "Diagnosis | None"], source: str) -> Iterator[str]:
     """The mistakes that give just this gradient, each once, the first one's line underlined."""
+    from gradcheck.diagnosis import words  # noqa: PLC0415
+
     said: set[str] = set()
     for diagnosis in filter(None, diagnoses.values()):
         several = len({h.ids for h in diagnosis.hypotheses}) > 1

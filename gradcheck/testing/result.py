@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcheck.diagnosis import Diagnosis
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.report.figures import bar, nested_text, plain
@@ -15,6 +14,9 @@ from gradcheck.testing.claims import Judged
 from gradcheck.testing.message import message
 from gradcheck.testing.repair import Repair
 from gradcheck.verdict.consult import Verdict
+
+if TYPE_CHECKING:  # imported where a claim is wrong: a suite that passes needs none of it
+    from gradcheck.diagnosis import Diagnosis
 
 LONGEST = 100  # characters of a closed form that is shown
 QUOTE = "'"
@@ -33,7 +35,7 @@ class Result:
     verdict: str
     verdicts: tuple[Verdict, ...]
     judged: tuple[Judged, ...]
-    diagnoses: Mapping[str, Diagnosis]
+    diagnoses: Mapping[str, "Diagnosis"]
     faults: tuple[str, ...]
     worst: Verdict
     source: str
