@@ -17,6 +17,9 @@ SPECIAL = {
     "True": "truth values stand only after keepdims=",
     "False": "truth values stand only after keepdims=",
     "None": "None stands only in an index or after axis=",
+    **dict.fromkeys(["or", "and", "oder", "ou"], "give one formula"),
+    **dict.fromkeys(["m", "s", "km", "cm", "kg", "rad"], "leave units out"),
+    "crossprod": "write t(X) %*% Y",
     **dict.fromkeys(["if", "for", "when", "else"], "cases are written `1 if x > 0 else 0`"),
 }
 PIECE = re.compile(r"\d+")
@@ -29,8 +32,8 @@ def unknown(words: Words, text: str, token: Token, called: bool) -> TextError:
         _derivative(words, word)
         or _case(words, word)
         or _entry(words, word)
-        or _factors(words, word)
         or SPECIAL.get(word)
+        or _factors(words, word)
         or _close(words, word, called)
     )
     sort = "function" if called and len(word) > 1 else "name"

@@ -28,6 +28,18 @@ TAG = re.compile(
 TYPED = re.compile(r"\\texttt\{((?:[^{}\\]|\\_)*)\}")  # as it is typed in NumPy
 OTHER = re.compile(r"[^\x00-\x7f]")
 # YAML, JSON and Python read the backslash of "\frac" and "\theta" as half of a control character.
+BELOW = re.compile("[ᵢⱼₖₗₘₙₐₑₒₓₚₛₜᵣᵤᵥₕ]+")
+BARE = re.compile(  # commands whose backslash got lost
+    r"(?<![\\A-Za-z_])(?:[dt]?frac(?=\s*\{)|left(?=\s*[(\[|])|right(?=\s*[)\]|])|cdot(?![A-Za-z_]))"
+)
+PROGRAM = re.compile(  # what stands before a formula in a program
+    r"\A\s*(?:def\s+\w+\s*\([^()]*\)[^:\n]*:|lambda\s+\w+(?:\s*,\s*\w+)*\s*:)\s*"
+    r"|(?:\A|(?<=\n)|(?<=:))\s*return\b(?=\s*[^\s=])"
+)
+FENCE = re.compile(r"\A\s*```[ \t]*[a-z]*\s*\n|\n\s*```\s*\Z")
+TURNED = re.compile(r"(?<=[\w)\]])\.(?=['’])")  # A.' of MATLAB
+OUTER = re.compile(r"\bOuter\[\s*Times\s*,\s*")  # of Mathematica
+OF_R = re.compile(r"%\*%|([^\W\d]\w*)\s*%o%\s*([^\W\d]\w*)")
 LOST = re.compile(
     r"\x0c(?=rac|box)|\t(?=an|heta|imes|frac|au|ext)|\x08(?=eta|oxed|ig|ar)|\r(?=ight|ho|m\b)|"
     r"\x07(?=lpha|rc)|\x0b(?=ert|ar)"
@@ -37,7 +49,8 @@ KNOWN = frozenset(
     (*SPELLED, *SPACES, *SUPERSCRIPTS, *SUBSCRIPTS, *FRACTIONS, *GREEK, "ᵀ", "⊤")
 ) - frozenset("•")
 SAME = (
-    dict.fromkeys("✕✖⨯╳⨉‧・･ꞏ", "*")
+    dict.fromkeys("✕✖⨯╳⨉‧・･ꞏ⋆✱", "*")
+    | dict.fromkeys("⎧⎨⎩⎪", "")
     | dict.fromkeys("‒―⁃﹣➖", "-")
     | dict.fromkeys("ˆ⌃ꞈ", "^")
     | dict.fromkeys("∣❘ǀ⏐│", "|")
@@ -57,11 +70,24 @@ def characters(draft: Draft) -> None:
     if "<" in draft.text:
         draft.swap(RAISED, lambda m: f"^({m[2]})" if m[1].lower() == "sup" else f"_{{{m[2]}}}")
         draft.swap(TAG, "")
+    if "%" in draft.text:
+        draft.swap(OF_R, lambda m: f"outer({m[1]}, {m[2]})" if m[1] else "@")
+    if "`" in draft.text:
+        draft.swap(FENCE, "")
+    if "frac" in draft.text or "ight" in draft.text or "cdot" in draft.text:
+        draft.swap(BARE, lambda match: f"\\{match[0]}")
+    if ":" in draft.text or "return" in draft.text:
+        draft.swap(PROGRAM, "")
+    if ".'" in draft.text or ".’" in draft.text:
+        draft.swap(TURNED, "")
+    if "Outer" in draft.text:
+        draft.swap(OUTER, "outer[")
     if "\\texttt" in draft.text:
         draft.swap(TYPED, lambda match: match[1].replace("\\_", "_"))
     if not draft.text.isprintable():
         draft.swap(LOST, lambda match: "\\" + LETTERS[match[0]])
     if not draft.text.isascii():
+        draft.swap(BELOW, lambda found: f"_{{{unicodedata.normalize('NFKC', found[0])}}}")
         draft.swap(OTHER, lambda match: _same(draft, match[0]))
 
 

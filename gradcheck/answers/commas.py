@@ -95,7 +95,7 @@ def _opened(before: str, words: Words, outside: str, char: str) -> str:
     """What a bracket is: that of a call with several arguments, or one that groups."""
     named = WORD.search(before) if char == "(" else None
     if named:
-        meaning = words.meaning(named[1])
+        meaning = words.meaning(named[1]) or words.meaning(named[1].lower())
         function = meaning is not None and meaning.kind == "function"
         several = function and meaning is not None and ARITY.get(meaning.name) != 1
         return CALL if several else GROUP

@@ -8,20 +8,26 @@ import re
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
+from gradcheck.answers.characters import characters
 from gradcheck.answers.draft import Draft
-from gradcheck.answers.words import Words, vocabulary
+from gradcheck.answers.gradients import GRADIENT
+from gradcheck.answers.words import Words
+from gradcheck.answers.wrapping import names_a_derivative
 
 BELOW = re.compile(r"where|with|wobei|mit|avec|où|con|donde")
 PARTS = re.compile(
     rf"[()\[\]{{}}]|\n|;|\\\\|,(?!\d)|\b(?:{BELOW.pattern}|"
     r"and|for|let|set|then|so|thus|hence|und|für|sei|dann|et|soit|alors|sia|allora)\b"
 )
-DEFINITION = re.compile(r"[\s$]*([^\W\d]\w*)\s*:?=([^=<>≤≥≠']+?)[\s$.]*")
+PRIME = "['′’]"
+NAME = rf"[^\W\d]\w*{PRIME}?|d[^\W\d]\w*\s?/\s?d[^\W\d]\w*"  # also u' and du/dx
+DEFINITION = re.compile(rf"[\s$]*({NAME})\s*:?=([^=<>≤≥≠]+?)[\s$.]*")
+LETTER = re.compile(r"[^\W\d]")
 AT = re.compile(
     r"[^<>≤≥≠=]*?([\s,]+(?:at|for|when|where|with|if|bei|für|mit|wenn|en|pour|per)\s*"
     r"\$?\s*([^\W\d]\w*)\s*=\s*[-−]?[\d.,/]+[\s$.]*)"
 )
-MOST, LENGTH = 4, 2_000  # definitions; characters, written out
+MOST, LENGTH = 6, 2_000  # definitions; characters, written out
 
 Span = tuple[int, int]
 
@@ -51,10 +57,13 @@ def definitions(draft: Draft, words: Words) -> None:
     draft.note("; ".join(f"{name} is read as {text}" for name, text in defined))
 
 
-def defines(text: str, names: Collection[str], functions: Collection[str]) -> bool:
+def defines(text: str, words: Words) -> bool:
     """Whether an answer to a problem with such names defines others, or says at which point."""
-    words = vocabulary(names, functions, ("pi", "e"))
-    return _found(text, words) is not None or _at_a_point(text, words) is not None
+    if "=" not in text:
+        return False
+    draft = Draft.of(text)
+    characters(draft)
+    return _found(draft.text, words) is not None or _at_a_point(draft.text, words) is not None
 
 
 def _at_a_point(text: str, words: Words) -> Span | None:
@@ -73,14 +82,36 @@ def _found(text: str, words: Words) -> tuple[Span, list[Definition]] | None:
         match = DEFINITION.fullmatch(text, *part)
         others = [other for other in parts if other != part]
         used = match and (BELOW.fullmatch(sign) or _used(match[1], text, others))
-        if match and used and words.meaning(match[1]) is None:
+        if match and used and _is_own(match[1], match[2], words):
             defined.append(Definition(match[1], match[2].strip()))
         else:
             rest.append(part)
+    rest = _asked(text, rest, words)
     named = len({each.name for each in defined})
     if len(rest) != 1 or not 0 < named == len(defined) <= MOST:
         return None
     return (rest[0], defined) if text.count("=", *rest[0]) <= 1 else None
+
+
+def _is_own(name: str, text: str, words: Words) -> bool:
+    """Whether a name is the student's: also `dz` for a gradient, and e where that is a formula."""
+    meaning = words.meaning(name)
+    if meaning is not None and meaning.kind == "constant":
+        return bool(LETTER.search(text)) and not _mention(name).search(text)
+    return meaning is None or (name.startswith(GRADIENT) and {name, name[1:]} <= words.names)
+
+
+def _asked(text: str, rest: list[Span], words: Words) -> list[Span]:
+    """Of several parts the one called a derivative: `y = sin u; y' = 2x cos u`.
+
+    The others must define what is not used.
+    """
+    left = {part: text[slice(*part)].partition("=")[0] for part in rest}
+    called = [part for part in rest if names_a_derivative(left[part], label=True)]
+    if len(rest) < 2 or len(called) != 1 or "=" not in text[slice(*called[0])]:
+        return rest
+    others = (DEFINITION.fullmatch(text, *part) for part in rest if part != called[0])
+    return called if all(o is not None and _is_own(o[1], o[2], words) for o in others) else rest
 
 
 def _used(name: str, text: str, parts: Collection[Span]) -> bool:
@@ -89,7 +120,8 @@ def _used(name: str, text: str, parts: Collection[Span]) -> bool:
 
 def _mention(name: str) -> re.Pattern[str]:
     """The name as a word of its own, also after a coefficient; `u'` is another."""
-    return re.compile(rf"(?<![^\W\d]){re.escape(name)}(?!\w|\s*['′’])")
+    spelled = re.sub(PRIME, "", re.escape(name)) + (PRIME if re.search(PRIME, name) else "")
+    return re.compile(rf"(?<![^\W\d]){spelled}(?!\w|\s*{PRIME})")
 
 
 def _parts(text: str) -> Iterator[tuple[Span, str]]:

@@ -1,6 +1,7 @@
 """A formula as it was typed, and the tree that was understood."""
 
 import ast
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,6 +16,7 @@ from gradcheck.answers.echo import echo
 from gradcheck.answers.gradients import gradients
 from gradcheck.answers.grammar import parse
 from gradcheck.answers.indices import indices
+from gradcheck.answers.listing import listing
 from gradcheck.answers.magnitude import checked
 from gradcheck.answers.numerals import half_unit
 from gradcheck.answers.piecewise import piecewise
@@ -24,6 +26,7 @@ from gradcheck.answers.wrapping import unwrap
 from gradcheck.errors import TextError
 
 LENGTH = 2_000  # characters
+LISTED = re.compile(r"[,&\[;\n]")  # where a list may be, and one number may be due instead
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ def read_formula(
 
     `single` says that one number is due, not a list: a bare `2,5` is then a decimal number.
     """
-    plain = text.isascii() and "," not in text and "&" not in text
+    plain = text.isascii() and LISTED.search(text) is None
     return _remembered(text, vocabulary(names, functions, constants), single and not plain)
 
 
@@ -69,6 +72,7 @@ def _remembered(text: str, words: Words, single: bool) -> Formula:
     draft = Draft.of(text)
     try:
         characters(draft)
+        listing(draft, words, single)
         definitions(draft, words)
         gradients(draft, words.names)
         piecewise(draft, words.names)

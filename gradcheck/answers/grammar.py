@@ -30,6 +30,7 @@ from gradcheck.answers.values import READERS, suffixed
 from gradcheck.answers.words import Words
 
 ENTRYWISE = "⊙"
+OUTER = "a column beside a row is read as their outer product"
 NOTES = 8  # on towers: nobody reads more, and each repeats the one before
 
 BINARY: dict[str, tuple[int, type[ast.operator]]] = {
@@ -166,11 +167,14 @@ def _binary(p: Cursor, left: ast.expr, start: int, op: ast.operator) -> ast.expr
 
 
 def _as_in_matlab(p: Cursor, left: ast.expr, right: ast.expr) -> bool:
-    """Whether `*` may be a matrix product: not between arrays of one shape, as NumPy has it."""
+    """Whether `*` may be a matrix product: not between arrays of one shape, as NumPy has it.
+
+    Of two vectors one may be turned: `x'*y` is their inner product, `x*y'` the outer one.
+    """
     if not p.signed or number(left) or number(right):
         return False
     shape = shape_of(left, p.words.shapes)
-    return shape is None or shape != shape_of(right, p.words.shapes)
+    return shape is None or len(shape) == 1 or shape != shape_of(right, p.words.shapes)
 
 
 def _side_by_side(p: Cursor, left: ast.expr, start: int) -> ast.expr:
@@ -202,10 +206,12 @@ def _matrix_product(p: Cursor, left: ast.expr, right: ast.expr, start: int) -> a
         return None
     if _is_row_of_ones(left):
         return _summed(p, right, 0, start)
+    if isinstance(left, ast.BinOp) and _is_row_of_ones(left.right):  # 1/6 1^T X
+        return p.node(ast.BinOp(left.left, left.op, _summed(p, right, 0, start)), start)
     if number(right) == 1 and _is_matrix(p, left):
         return _summed(p, left, 1, start)
     if isinstance(right, ast.Attribute) and as_outer(left, right, shapes):
-        p.note("a column beside a row is read as their outer product")
+        p.note(OUTER)
         return _call(p, "outer", [left, right.value], start)
     if as_matrices(left, right, shapes, turned=p.turned):
         p.note("arrays side by side are read as a matrix product")

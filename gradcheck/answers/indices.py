@@ -11,26 +11,33 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from gradcheck.answers.draft import Draft
-from gradcheck.answers.signs import SUPERSCRIPTS
+from gradcheck.answers.signs import FRACTIONS, SUPERSCRIPTS
 
 SUSPECT = re.compile(r"\[\s*[a-z]\s*[,\]]|_\s*\{?[a-z]|[Σ∑]")
 DRESS = re.compile(
     r"\\(?:mathbf|boldsymbol|bm|mathrm|vec)\s*\{(\w+)\}|\\(?:left|right|,|;|!|limits)|\$"
 )
-LEFT = re.compile(r"\s*(?:[^=<>]*?\[\s*([a-z](?:\s*,\s*[a-z])*)\s*\]\s*)?=(?!=)")
+SHORT = re.compile(r"\\[dt]?frac\s*(\d)\s*(\d)")
+HALVES = re.compile(f"[{''.join(FRACTIONS)}]")
+LEFT = re.compile(
+    r"\s*(?:[^=<>]*?(?:\[\s*([a-z](?:\s*,\s*[a-z])*)\s*\]"
+    r"|_\{(?P<braced>[a-z](?:[\s,]*[a-z])*)\}|_(?P<bare>[a-z]{1,4}))[\s}]*)?=(?!=)"
+)
 SUM = (
     r"(?:\\sum|\bsum|[Σ∑])\s*_\s*(?:\{(?P<many>[^{}]*)\}|(?P<one>[a-z](?:,[a-z])*))"
     r"(?:\s*\^\s*(?:\{[^{}]*\}|\w))?"
+    r"|(?P<every>(?:\\sum(?![A-Za-z])|[Σ∑])|\bsum(?=\s+[A-Za-z\d]))"
 )
 BELOW = (
     r"(?:\[(?P<square>\s*[a-z](?:\s*,\s*[a-z])*\s*)\]"
-    r"|_\{(?P<braced>[a-z\s,]+)\}|_(?P<bare>[a-z]+)(?![A-Za-z0-9_(]))"
+    r"|_\{(?P<braced>[a-z\s,]+)\}|_(?P<bare>[a-z]+)(?![A-Za-z0-9_]))"
 )
+UNNAMED = re.sub(r"\?P<\w+>", "?:", BELOW)
 FUNCTIONS = "exp log ln tanh sigmoid sqrt sin cos abs softplus relu sign"
 REST = (
-    r"(?P<number>\d+(?:\.\d*)?)|(?P<frac>\\frac)|(?P<times>\*(?!\*)|·|⋅|\\cdot|\\times|⊙|\\odot)"
+    r"(?P<number>\d+(?:\.\d*)?)|(?P<frac>\\[dt]?frac)|(?P<times>\*(?!\*)|·|⋅|\\cdot|\\times|⊙|\\odot)"
     r"|(?P<power>\*\*|\^)|(?P<op>[-+/−])|(?P<open>[({])|(?P<close>[)}])"
-    r"|(?P<call>(?:norm|trace|det|sum|mean)\([^()\[\]=_]*\))"
+    r"|(?P<call>(?:norm|trace|det|sum|mean)\([^()\[\]=_]*\))|(?P<total>\bsum)(?=\s*\()"
     rf"|\\?(?P<function>{'|'.join(FUNCTIONS.split())})(?=\s*[({{])"
     r"|(?P<plain>[A-Za-z_]\w*(?:\.(?:size|shape\[\d\]))?)|(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹]+)"
 )
@@ -38,6 +45,12 @@ PARTS = re.compile(r"[a-z]")
 SIGNS = {"−": "-"}
 MOST = 60  # tokens
 DEEPEST = 4  # axes: more letters below are a word
+
+
+WHOLE = re.compile(rf"(?:\\?(?P<of>softmax|sigma|{'|'.join(FUNCTIONS.split())}))?\s*\(")
+OWN = re.compile(r"_\s*\{?[a-z]{1,2}\}?(?![a-z])|\[\s*[a-z]\s*[,\]]")  # letters below
+ALPHABETICAL = "letters below are read as indices"
+EVERY = "?"  # the letter of a sum that names none
 
 
 class _Stays(Exception):
@@ -63,16 +76,25 @@ def indices(draft: Draft, names: Collection[str], axes: Mapping[str, int]) -> No
     if not SUSPECT.search(draft.text):
         return
     try:
-        written = _written(DRESS.sub(lambda m: m[1] or "", draft.text), names, axes)
+        found = _written(_undressed(draft.text), names, axes)
     except _Stays:
         return
+    written, ordered = found
     draft.swap(re.compile(r".+", re.DOTALL), lambda match: written)
-    draft.note("letters below are read as indices")
+    draft.note(f"{ALPHABETICAL}, ordered as on the left" if ordered else ALPHABETICAL)
 
 
-def _written(text: str, names: Collection[str], axes: Mapping[str, int]) -> str:
+def _undressed(text: str) -> str:
+    """The text without LaTeX's fonts and spaces; fractions of two digits and `½` in full."""
+    text = SHORT.sub(r"\\frac{\1}{\2}", DRESS.sub(lambda m: m[1] or "", text))
+    return HALVES.sub(lambda m: "({}/{})".format(*FRACTIONS[m[0]]), text)
+
+
+def _written(text: str, names: Collection[str], axes: Mapping[str, int]) -> tuple[str, bool]:
+    """NumPy's text, and whether a left side gave the order of its axes."""
     left = LEFT.match(text)
     order = tuple(PARTS.findall(left[1])) if left and left[1] else None
+    below = PARTS.findall(left["braced"] or left["bare"] or "") if left else []
     tokens = list(_tokens(text[left.end() if left else 0 :], frozenset(names)))
     if not any(t.letters for t in tokens if t.kind == "at") or len(tokens) > MOST:
         raise _Stays
@@ -85,7 +107,9 @@ def _written(text: str, names: Collection[str], axes: Mapping[str, int]) -> str:
     free = tuple(sorted(set(found.letters)))
     if order is not None and set(order) != set(free):
         raise _Stays
-    return _aligned(found, order or free).text
+    if below and sorted(below) == list(free):  # else the left side is a word: y_pred
+        order = tuple(below)
+    return _aligned(found, order or free).text, order is not None
 
 
 def _tokens(text: str, names: frozenset[str]) -> Iterator[_Token]:
@@ -95,17 +119,38 @@ def _tokens(text: str, names: frozenset[str]) -> Iterator[_Token]:
         if text[at].isspace():
             at += 1
             continue
-        match = pattern.match(text, at)
-        if match is None:
-            raise _Stays
-        at = match.end()
-        yield _token(match, names)
+        token, stop = _whole(text, at)
+        if token is None:
+            match = pattern.match(text, at)
+            if match is None:
+                raise _Stays
+            token, stop = _token(match, names), match.end()
+        yield token
+        at = stop
+
+
+def _whole(text: str, at: int) -> tuple[_Token | None, int]:
+    """`(P - Y)_{ij}`: a bracket without letters of its own, with letters below; where it ends."""
+    opened = WHOLE.match(text, at)
+    if opened is None:
+        return None, at
+    level, stop = 1, opened.end()
+    while stop < len(text) and level:
+        level += (text[stop] == "(") - (text[stop] == ")")
+        stop += 1
+    below = re.compile(BELOW).match(text, stop)
+    if below is None or OWN.search(text, opened.end(), stop - 1):
+        return None, at
+    letters = tuple(PARTS.findall(below["square"] or below["braced"] or below["bare"]))
+    inside = f"({text[opened.end() : stop - 1]})"
+    return _Token("at", f"{opened['of'] or ''}{inside}", letters), below.end()
 
 
 @lru_cache(maxsize=64)
 def _pattern(names: frozenset[str]) -> re.Pattern[str]:
     known = "|".join(map(re.escape, sorted(names, key=len, reverse=True))) or "(?!)"
-    return re.compile(rf"{SUM}|(?P<tensor>(?:{known}|\\?delta|δ)){BELOW}|{REST}")
+    tensor = rf"(?P<tensor>(?:{known}|\\?delta|δ)){BELOW}"
+    return re.compile(rf"{SUM}|{tensor}|(?P<run>(?:{known})+?)(?=(?:{known}){UNNAMED})|{REST}")
 
 
 def _token(match: re.Match[str], names: frozenset[str]) -> _Token:
@@ -115,6 +160,8 @@ def _token(match: re.Match[str], names: frozenset[str]) -> _Token:
         if not letters or not re.fullmatch(r"[a-z\s,]+", below) or names & set(letters):
             raise _Stays
         return _Token("sum", match[0], letters)
+    if match["every"] is not None:
+        return _Token("sum", match[0], (EVERY,))
     if match["tensor"] is not None:
         letters = tuple(PARTS.findall(match["square"] or match["braced"] or match["bare"]))
         word = f"{match['tensor']}_{''.join(letters)}"
@@ -123,6 +170,8 @@ def _token(match: re.Match[str], names: frozenset[str]) -> _Token:
         return _Token("at", match["tensor"].removeprefix("\\"), letters)
     kind = match.lastgroup or ""
     text = match[kind]
+    if kind == "run":
+        return _Token("plain", text)
     if kind == "raised":
         return _Token("raised", "".join(SUPERSCRIPTS[c] for c in text))
     return _Token(kind, SIGNS.get(text, text))
@@ -206,6 +255,8 @@ class _Reader:
             if not self._takes("close"):
                 raise _Stays
             return _Array(f"({inner.text})", inner.letters)
+        if token.kind == "total":
+            return _multiplied([self.factor()], (EVERY,))
         if token.kind == "function":
             inner = self.factor()
             return _Array(f"{token.text}{_in_round(inner.text)}", inner.letters)
@@ -230,18 +281,21 @@ class _Reader:
     def _size(self, letter: str) -> str:
         """How long a letter runs: from the first tensor that it stands below."""
         for token in self.tokens:
-            if token.kind == "at" and letter in token.letters and token.text not in DELTAS:
+            plain = token.text not in DELTAS and "(" not in token.text
+            if token.kind == "at" and letter in token.letters and plain:
                 return f"{token.text}.shape[{token.letters.index(letter)}]"
         return ""
 
 
-STARTS = frozenset({"at", "number", "plain", "call", "open", "function", "frac", "sum"})
+STARTS = frozenset({"at", "number", "plain", "call", "total", "open", "function", "frac", "sum"})
 DELTAS = ("delta", "δ")
 
 
 def _multiplied(factors: Sequence[_Array], gone: Sequence[str]) -> _Array:
     """A product, summed over some letters."""
     every = dict.fromkeys(x for f in factors for x in f.letters)
+    if EVERY in gone and len(every) == len(gone):
+        gone = tuple(every)
     if not set(gone) <= set(every):
         raise _Stays
     out = tuple(sorted(x for x in every if x not in gone))

@@ -9,6 +9,13 @@ from gradcheck.answers.words import Words
 
 COUNTS = ("n", "N")  # what people call the number of samples
 LENGTHS = ("len", "length")
+SUMS_OF_R = {
+    "colSums": ("sum", "0"),
+    "rowSums": ("sum", "1"),
+    "colMeans": ("mean", "0"),
+    "rowMeans": ("mean", "1"),
+}
+AXIS = (("name", "axis"), ("op", "="))
 FIRST = (("op", "."), ("name", "shape"), ("op", "["), ("number", "0"), ("op", "]"))
 MATRIX = 2  # axes
 NORM_BAR = "‖"
@@ -78,20 +85,31 @@ def _read(
     if token.text == "." and _is_product(tokens, at, words):
         notes.append("a dot between arrays is read as the matrix product")
         return [token._replace(text="@")]
+    if (sized := _sized(tokens, at, words)) is not None:
+        return sized
     if _counted(tokens, at, words):
         return []
+    if token.text == ")" and (axis := _closes_a_sum(tokens, at, words)):
+        return [*_spelled(token, (("op", ","), *AXIS, ("number", axis))), token]
     if token.text == ")" and at >= 3 and _counted(tokens, at - 3, words):
         return [*_spelled(token, FIRST), token]
     if token.kind != "name" or words.meaning(token.text) is not None:
         return [token]
+    after = tokens[at + 1].text if at + 1 < len(tokens) else ""
     if token.text in COUNTS:
         return _rows(token, words, notes)
     if token.text == "I":
         return _identity(token, words, notes)
-    after = tokens[at + 1].text if at + 1 < len(tokens) else ""
-    if token.text == "tr" and after in ("(", "[") and not {"t", "r"} <= known:
-        return [token._replace(text="trace")]
-    return [token]
+    return [token._replace(text=_called(token.text, after, known))]
+
+
+def _called(word: str, after: str, known: set[str]) -> str:
+    """A function of R's, `t(X)` or `colSums(X)`, or `tr(A)`, by its usual name."""
+    if word == "tr" and after in ("(", "[") and not {"t", "r"} <= known:
+        return "trace"
+    if word == "t" and after == "(":
+        return "transpose"
+    return SUMS_OF_R[word][0] if word in SUMS_OF_R and after == "(" else word
 
 
 def _is_product(tokens: Sequence[Token], at: int, words: Words) -> bool:
@@ -99,6 +117,8 @@ def _is_product(tokens: Sequence[Token], at: int, words: Words) -> bool:
     after = tokens[at + 1] if at + 1 < len(tokens) else None
     if after is None or after.text == "T":
         return False
+    if after.text == "Transpose":
+        return True
     return after.text == "(" or (after.kind == "name" and bool(words.shapes.get(after.text)))
 
 
@@ -108,6 +128,31 @@ def _counted(tokens: Sequence[Token], at: int, words: Words) -> bool:
         return False
     texts = [token.text for token in tokens[at + 1 : at + 4]]
     return len(texts) == 3 and texts[::2] == ["(", ")"] and bool(words.shapes.get(texts[1]))
+
+
+def _closes_a_sum(tokens: Sequence[Token], at: int, words: Words) -> str:
+    """The axis of R's `colSums(...)` and its like, where such a bracket is closed here; or ""."""
+    level = 0
+    for k in range(at, 0, -1):
+        level += (tokens[k].text == ")") - (tokens[k].text == "(")
+        if level == 0:
+            name = tokens[k - 1].text
+            return SUMS_OF_R[name][1] if name in SUMS_OF_R and not words.meaning(name) else ""
+    return ""
+
+
+def _sized(tokens: Sequence[Token], at: int, words: Words) -> Sequence[Token] | None:
+    """MATLAB's `size(X, 1)`, in a text with its primes, as X.shape[0]."""
+    first = next((at - k for k in range(6) if at >= k and tokens[at - k].text == "size"), None)
+    if first is None or not any(token.text == "'" for token in tokens):
+        return None
+    texts = [token.text for token in tokens[first + 1 : first + 6]]
+    if texts[::2] != ["(", ",", ")"] or not words.shapes.get(texts[1]) or texts[3] not in "12":
+        return None
+    if at > first:
+        return []
+    place = (("number", str(int(texts[3]) - 1)), ("op", "]"))
+    return _spelled(tokens[first], (("name", texts[1]), *FIRST[:3], *place))
 
 
 def _can_be_turned(before: Token, known: set[str], words: Words) -> bool:

@@ -13,8 +13,26 @@ from gradcheck.answers.working import between
 
 IF = r"if|for|when|at|where(?!\s*\()|wenn|falls|für|si|se|pour|para"
 ELSE = r"otherwise|elsewhere|else|sonst|sinon|altrimenti"
+CHOICE = re.compile(r"\b(If|IF|IIf|iif|ifelse|if_else|WENN|SI|SE|Which|piecewise)\s*([(\[])")
 SUSPECT = re.compile(
-    rf"\b(?:{IF}|{ELSE}|Piecewise)\b|cases|array|math[bd]|𝟙|[{{\n;]|\b[1I]\s*[_\[(]"
+    rf"\b(?:{IF}|{ELSE}|Piecewise)\b|cases|array|math[bd]|𝟙|[{{\n;?<>≤≥]|\b[1I]\s*[_\[(]"
+    r"|\b(?:I[fF]|II[fF]|iif|if_?else|WENN|SI|SE|Which|piecewise)\s*[(\[]"
+)
+MEANS = {"positive": ">", "positiv": ">", "negative": "<", "negativ": "<"}
+SAID = re.compile(rf"\s+(?:is|ist)\s+({'|'.join(MEANS)})\b", re.IGNORECASE)
+FIRST = re.compile(  # a condition, then what holds under it
+    r"\s*(?:(?:if|wenn|si|falls)\b\s*)?(?P<test>[^?:=,;]*?(?:[<>≤≥]=?|[=!]=)[^?:=,;]*?)"
+    r"\s*(?::|\bthen\b|\bdann\b|\balors\b|[-=]>|→|(?<![<>=!])=(?!=))\s*(?P<value>.*?)\s*",
+    re.DOTALL,
+)
+LAST = re.compile(rf"\s*(?:{ELSE})\b\s*:?\s*(?P<value>.*?)\s*", re.DOTALL)
+PARTED = re.compile(
+    r"(?<!\d),|,(?!\d)|;|\n|\b(?:el(?:se\s*)?if|sonst\s+wenn)\b\s*|\s(?=\s*(?:else|sonst|sinon|otherwise)\b(?!\s*if))"
+)
+TERNARY = re.compile(r"\s*=?\s*([^?=]*[<>≤≥][^?]*|[^?]*[=!]=[^?]*)\?([^?:]*):([^?]*)")
+HANGING = re.compile(r":[ \t]*\n\s*")
+BEHIND = re.compile(  # what holds, and its condition in brackets
+    r"\s*(?P<value>.*\S)\s*[(\[](?P<test>[^()\[\]]*[<>≤≥][^()\[\]]*)[)\]]\s*", re.DOTALL
 )
 ENVIRONMENT = re.compile(
     r"(?:\\left\s*)?(?:\\\{|\\lbrace\b)?\s*\\begin\{([dr]?cases|array)\}(?:\{[lcr]+\})?(.*?)\\end\{\1\}"
@@ -23,7 +41,8 @@ ENVIRONMENT = re.compile(
 )
 BRACED = re.compile(r"(?:\\left\s*)?\\?\{(.*?)(?:\\right\s*\.|(?:\\right\s*)?\\?\})?\s*", re.DOTALL)
 CALLED = re.compile(r"\bPiecewise\s*[\[(](.*)[\])]\s*$", re.DOTALL)  # Mathematica's, SymPy's
-COMMA = re.compile(",")
+COMMA, SEMICOLON = re.compile(","), re.compile(";")
+MOST, FEWEST = 8, 3  # choices in one formula; what a choice is made of
 WORDS = re.compile(rf"\\(?:text|mbox|textrm|mathrm)\{{[\s,]*({IF}|{ELSE}|and|or)\s*\}}")
 INDICATOR = re.compile(
     r"(?:\\math(?:bb|bf|ds|bbm)\s*(?:\{\s*[1I]\s*\}|[1I])\s*_?|𝟙\s*_?|(?<![\w.)\]}^])(?<!\*\*)(?:1\s*_|I\s*_?))\s*"
@@ -35,6 +54,7 @@ TOKEN = re.compile(
     r"|(?P<part>(?<!\d),|,(?!\d)|&)"
 )
 NOWHERE = re.compile(r"\s*(?:is )?(?:undefined|not defined|does not exist|DNE)\s*")
+NOWHERE_AT = re.compile(rf"{NOWHERE.pattern}(?:at|for|if|when)\b.*")
 ALL = re.compile(r"\b(?:for|für|pour)\s+(?:all|any|every|alle|tout)\b(?=[^,;\n&]*[<>=≤≥≠\\])")
 ALWAYS = re.compile(
     r"[\s,]*\b(?:for|für|pour)\s+(?:all|any|every|alle|tout)\b[^,;\n&]*$"
@@ -81,6 +101,8 @@ def piecewise(draft: Draft, names: Collection[str] = ()) -> None:
         return
     if "I" not in names:
         draft.swap(INDICATOR, lambda found: f"({found[1]})" if SIGN.search(found[1]) else None)
+    draft.swap(SAID, lambda found: f" {MEANS[found[1].lower()]} 0")
+    _chosen(draft)
     draft.swap(CALLED, lambda found: "; ".join(_called(found[1])))
     draft.swap(ALL, "for")
     draft.swap(ALWAYS, "")
@@ -90,14 +112,106 @@ def piecewise(draft: Draft, names: Collection[str] = ()) -> None:
         if written is None:
             return
         _put(draft, found.span(), written)
+    if draft.text.lstrip().startswith("{") and "}" not in draft.text:
+        draft.swap(re.compile(r"(?<=\n)\s*\{"), "")
+    _turned_round(draft)
     left = LEFT_SIDE.match(draft.text)
     start = left.end() if left else 0
+    if left:  # the same left side may stand before each case
+        draft.swap(re.compile(rf"(?<=[\n,;])\s*{re.escape(left[0].strip())}"), " ")
     braced = BRACED.fullmatch(draft.text, start)
     inside = braced.span(1) if braced else (start, len(draft.text))
-    rows = SIGN if braced else UNEQUAL if "\n" in draft.text else None
+    alone = "\n" in draft.text or len(UNEQUAL.findall(draft.text)) > 1
+    rows = SIGN if braced else UNEQUAL if alone else None
     written = _written(draft.text, inside, rows)
     if written is not None:
         _put(draft, (start, len(draft.text)), written)
+
+
+def _chosen(draft: Draft) -> None:
+    """`If[x > 0, a, b]`, `IF(x>0; a; b)`, `piecewise(x > 0, a, b)` as where(...)."""
+    for _ in range(MOST):
+        found = CHOICE.search(draft.text)
+        stop = _closing(draft.text, found.end() - 1) if found else 0
+        if found is None or not stop:
+            return
+        inside = draft.text[found.end() : stop - 1]
+        written = _where(inside, several=found[1] in ("Which", "piecewise"))
+        if written is None:
+            return
+        typed = draft.text[found.start() : stop]
+        draft.swap(re.compile(re.escape(typed)), written)
+
+
+def _where(inside: str, several: bool) -> str | None:
+    """Conditions and values in turn as nested where(...); None where they are not."""
+    if ";" in inside:
+        parts = [re.sub(r"(?<=\d),(?=\d)", ".", part) for part in _listed(inside, SEMICOLON)]
+    else:
+        parts = _listed(inside)
+    if len(parts) < 2 or (len(parts) > FEWEST and not several):
+        return None
+    last = parts.pop() if len(parts) % 2 else NONE
+    written = f"({last})" if last != NONE else NONE
+    for test, value in reversed(list(zip(parts[::2], parts[1::2], strict=True))):
+        if not SIGN.search(test):
+            return None
+        pieces = _condition(test, (0, len(test)))
+        holds = "".join(p if isinstance(p, str) else test[slice(*p)] for p in pieces)
+        written = f"where({holds}, ({value}), {written})"
+    return written
+
+
+def _closing(text: str, at: int) -> int:
+    """The place after the bracket that closes the one at a place; 0 if none does."""
+    level = 0
+    for k in range(at, len(text)):
+        level += (text[k] in "([{") - (text[k] in ")]}")
+        if level == 0:
+            return k + 1
+    return 0
+
+
+def _turned_round(draft: Draft) -> None:
+    """Cases with the condition first or behind in brackets as `2x if x > 0; -1 if x < 0`.
+
+    `x > 0: 2x; x < 0: -1`, `x > 0 ? 2x : -1`, `2x (x > 0), -1 (x < 0)`.
+    """
+    chosen = TERNARY.fullmatch(draft.text)
+    if chosen and SIGN.search(chosen[1]):
+        cases = [f"{chosen[2].strip()} if {chosen[1].strip()}", f"{chosen[3].strip()} otherwise"]
+    else:
+        text = HANGING.sub(": ", re.sub(r"\A\s*\\?\{|\\?\}\s*\Z", "", draft.text))
+        parts = [p for p in _listed(text, PARTED) if p and not NOWHERE_AT.fullmatch(p)]
+        cases = _of_first(parts) or _of_behind(parts)
+    if cases:
+        draft.swap(re.compile(r".+", re.DOTALL), "; ".join(cases))
+
+
+def _of_first(parts: Sequence[str]) -> list[str]:
+    """Each part as its condition, a colon, `then` or an arrow, and what holds.
+
+    The last may say what else holds. Nothing where that is not so.
+    """
+    cases: list[str] = []
+    for n, part in enumerate(parts):
+        last = LAST.fullmatch(part)
+        if last and n == len(parts) - 1 and n:
+            cases.append(f"{last['value']} otherwise")
+            continue
+        first = FIRST.fullmatch(part)
+        if first is None or SIGN.search(first["value"]) or not first["value"]:
+            return []
+        cases.append(f"{first['value']} if {first['test']}")
+    return cases
+
+
+def _of_behind(parts: Sequence[str]) -> list[str]:
+    """Each of several parts as what holds, and its condition in brackets."""
+    found = [BEHIND.fullmatch(part) for part in parts]
+    if len(parts) < 2 or any(f is None or SIGN.search(f["value"].partition("=")[2]) for f in found):
+        return []
+    return [f"{f['value']} if {f['test']}" for f in found if f is not None]
 
 
 def _called(arguments: str) -> Iterator[str]:
@@ -114,9 +228,9 @@ def _called(arguments: str) -> Iterator[str]:
             yield f"{row} otherwise"
 
 
-def _listed(text: str) -> list[str]:
-    """What commas part, outside of brackets."""
-    return [text[slice(*place)].strip() for place in between(text, COMMA, 0, len(text))]
+def _listed(text: str, sign: Sign = COMMA) -> list[str]:
+    """What commas part, or other signs, outside of brackets."""
+    return [text[slice(*place)].strip() for place in between(text, sign, 0, len(text))]
 
 
 def is_piecewise(text: str) -> bool:
@@ -189,7 +303,7 @@ def _cases(text: str, items: Sequence[Item], rows: Sign | None) -> list[Case] | 
         kind, *value = items[at]
         at += 1
         if kind == "else":
-            last = True
+            last = [item.kind for item in items[at : at + 1]] != ["if"]
         if kind != "text":
             continue
         if cases and cases[-1].condition is None:

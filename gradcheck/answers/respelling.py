@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from gradcheck.answers.complaint import refused
 from gradcheck.answers.scanner import Token
-from gradcheck.answers.words import ARITY, LITERALS, MODULES, WRAPPERS, Words
+from gradcheck.answers.words import ARITY, LITERALS, MODULES, SUBMODULES, WRAPPERS, Words
 
 KEPT = {*MODULES, *WRAPPERS, *LITERALS, "T"}
 PREFIXES = ("arc", "ar", "arg")
@@ -19,6 +19,8 @@ SHORTEST = 2  # letters of a function's name inside a word
 MOST = 2  # ways to take a word apart that are looked for
 INDEX = ("None", "-", "[", "]")
 NO_SUM = (",", ":", "shape", "size", "argmax", "argmin", "argsort")  # what brackets hold that index
+
+SEVERAL = ("outer", "Max", "Min", "ArcTan", "Power")  # Mathematica's, of several arguments
 
 Pieces = tuple[str, ...]
 
@@ -40,7 +42,27 @@ def respelled(tokens: Sequence[Token], words: Words, text: str, notes: list[str]
         else:
             _doubt(token, words, notes)
             result.append(token)
-    return _grouped(result, words, notes)
+    return _grouped(_dotted(result, words) if "." in text else result, words, notes)
+
+
+def _dotted(tokens: list[Token], words: Words) -> list[Token]:
+    """`cos(x) . 2x` and `2x.cos(x)`: among single numbers a point between factors is a product."""
+    if words.arrays:
+        return tokens
+    return [
+        token._replace(text="*") if token.text == "." and _multiplies(tokens, at, words) else token
+        for at, token in enumerate(tokens)
+    ]
+
+
+def _multiplies(tokens: Sequence[Token], at: int, words: Words) -> bool:
+    """Whether a point stands between factors; `x.cos()` is a method."""
+    if not at or at + 1 == len(tokens) or tokens[at - 1].text in {*MODULES, *SUBMODULES}:
+        return False
+    after, texts = tokens[at + 1], [token.text for token in tokens[at + 2 : at + 4]]
+    if not _is_function(words, after.text):
+        return after.kind == "number" or after.text == "(" or after.text in words.names
+    return texts[:1] != ["("] or (texts[1:] != [")"] and ARITY.get(after.text) == 1)
 
 
 def _doubt(token: Token, words: Words, notes: list[str]) -> None:
@@ -190,13 +212,16 @@ def _pairs(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
 def _groups(tokens: Sequence[Token], opening: int, closing: int, words: Words) -> bool:
     """Whether square brackets after something are no index: after a function, or around a sum."""
     before, inside = tokens[opening - 1], tokens[opening + 1 : closing]
+    if opening and before.text in SEVERAL:
+        return True
     if not inside or any(token.text in NO_SUM for token in inside):
         return False
     if before.kind in ("number", "fraction") or before.text in ("√", "∛"):
         return True
     if _is_argument(tokens, opening, words):
         return True
-    if before.kind != "name" and before.text not in (")", "]", "}"):
+    turned = before.kind == "transpose"
+    if before.kind != "name" and before.text not in (")", "]", "}") and not turned:
         return False
     if all(token.kind == "number" or token.text in INDEX for token in inside):
         return False

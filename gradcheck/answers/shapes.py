@@ -125,6 +125,7 @@ def shape_of(node: ast.expr, shapes: Shapes) -> Shape | None:
             ast.Constant()
             | ast.Attribute(_, "size" | "ndim")
             | ast.Subscript(ast.Attribute(_, "shape"))
+            | ast.Call(ast.Name("size"))
         ):
             return ()
         case ast.Attribute(inner, "T"):

@@ -81,7 +81,10 @@ PRINTED = dict(
         strict=True,
     )
 )
-OTHERWISE = dict.fromkeys('"`“”', "leave the quotation marks out") | {"∜": "write x^(1/4)"}
+OTHERWISE = dict.fromkeys('"`“”', "leave the quotation marks out") | {
+    "∜": "write x^(1/4)",
+    "⊗": "write outer(a, b) for a column times a row",
+}
 
 
 def foreign(text: str, at: int) -> TextError:

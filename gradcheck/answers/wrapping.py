@@ -38,7 +38,17 @@ TRAILING = re.compile(r"(?:\\[,;:! ]|\\\\|\\q?quad|[\s;,:?…]|=)+$")
 LEADING = re.compile(r"^(?:\\[,;:! ]|\\q?quad\b|[\s;•◦▪≈]|=>|->|[:=])+")
 STOP = re.compile(r"\.+$")
 NUMBER = re.compile(r"\s*[-+]?\d+\.")
-ITEM = re.compile(r"^(?:[a-hA-H]|[ivxIVX]{2,4}|\d{1,2})\)\s+(?=\S)")
+ITEM = re.compile(r"^(?:[a-hA-H]|[ivxIVX]{2,4}|\d{1,2})\)\s+(?=\S)|^\d{1,2}\.\s+(?=\d)")
+BRACKETED_ITEM = re.compile(r"^\(([a-h]|[ivx]{1,4})\)\s+(?=[^\s*/^+-])")
+APOSTROPHE = re.compile("['’]")
+ABOUT = re.compile(
+    r"^(?:about|around|roughly|approx(?:imately|\.)?|circa|ca\.|etwa|environ)\s+(?=[-+\d.])"
+)
+TIMES_TEN = re.compile(r"(?<=\d)\s*[xX]\s*(?=10\s*(?:\^|\*\*|[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]))")
+ASIDE = re.compile(  # words behind a formula: `, by the chain rule`, `(chain rule)`
+    r"(?<=\S)(?:\s*[,;]\s*(?P<after>[^\W\d_]+(?:[\s'’-]+[^\W\d_]+)+)"
+    r"|\s+[(\[](?P<inside>[^\W\d_]+(?:[\s'’-]+[^\W\d_]+)*)[)\]])\s*\.?\s*$"
+)
 
 SPACING = re.compile(r"\\(?:left|right|[,;:! ]|displaystyle|mathrm|operatorname|text)|[\s{}]")
 PRIME = re.compile(r"\^?(?:['′’´]|\\prime)+")
@@ -49,7 +59,10 @@ DERIVATIVE = re.compile(
 )
 NAMED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?:\^?\(\d\))?(?:\([\w,.]*\))?(?:\|_\S+)?")
 LABEL = re.compile(r"(?:[^\W\d_][^\W\d_'’-]*\s+)*[^\W\d_]{2,}\.?(?:\s*\(?[a-h\d]\)?)?")
-SENTENCE = re.compile(r"(?:[^\W\d_]+\s+){1,8}(?:is|are|gives|ist|lautet|est|vaut|es|è|é)\b:?\s*")
+SENTENCE = re.compile(
+    r"(?:[^\W\d_]+\s+){0,8}(?:(?<=\s)(?:is|are|gives|ist|lautet|est|vaut|es|è|é)"
+    r"|[Ii]t[’']?s|[Ii] (?:get|got|think))\b:?\s*(?=\S)"
+)
 SEPARATORS = re.compile(r":=|=>|->|<=|>=|==|!=|=|:|≈|[()\[\]{}]")
 
 
@@ -60,13 +73,35 @@ def unwrap(draft: Draft, words: Words) -> None:
     if "&" in draft.text:
         draft.swap(ALIGNED, "")
     draft.swap(REMARK, "")
+    _aside(draft, words)
+    if "10" in draft.text and words.meaning("x") is None:
+        draft.swap(TIMES_TEN, "*")
     before = None
     while before != draft.text:
         before = draft.text
         _trimmed(draft)
         _unquoted(draft)
+        _item(draft, words)
         _left_side(draft, words)
     _divided(draft)
+
+
+def _aside(draft: Draft, words: Words) -> None:
+    """Leave out what is said behind the formula in words that mean nothing here."""
+    ends_in_a_word = draft.text.rstrip(" .)]")[-2:].isalpha()
+    found = ASIDE.search(draft.text) if ends_in_a_word else None
+    if found is None:
+        return
+    said = re.findall(r"[^\W\d_]+", found["after"] or found["inside"])
+    if all(_says_nothing(word, words) for word in said):
+        draft.note(f"`{clipped(found[0].strip(' ,;'))}` is left out")
+        draft.cut(0, found.start())
+
+
+def _says_nothing(word: str, words: Words) -> bool:
+    """Whether a word is no name, and no names run together."""
+    letters = set(word.lower()) - {name.lower() for name in words.names}
+    return words.meaning(word) is None and len(word) > 1 and bool(letters)
 
 
 def _trimmed(draft: Draft) -> None:
@@ -79,8 +114,15 @@ def _trimmed(draft: Draft) -> None:
     stop = last.start() if last else stop
     start = LEADING.match(text, 0, stop)
     first = start.end() if start else 0
-    item = ITEM.match(text[first:stop])
+    item = ITEM.match(text[first:stop]) or ABOUT.match(text[first:stop])
     draft.cut(first + (item.end() if item else 0), stop)
+
+
+def _item(draft: Draft, words: Words) -> None:
+    """`(b)` before a formula, where b means nothing here."""
+    found = BRACKETED_ITEM.match(draft.text) if draft.text.startswith("(") else None
+    if found and words.meaning(found[1]) is None:
+        draft.cut(found.end(), len(draft.text))
 
 
 def _unquoted(draft: Draft) -> None:
@@ -113,7 +155,7 @@ def _divided(draft: Draft) -> None:
 def _left_side(draft: Draft, words: Words) -> None:
     """Cut off a left side; a name on the right of the formula goes too."""
     said = SENTENCE.match(draft.text)
-    if said and _is_label(said[0], words):
+    if said and _is_label(APOSTROPHE.sub("", said[0]), words):
         draft.note(f"`{clipped(said[0].strip())}` is left out")
         draft.cut(said.end(), len(draft.text))
     for start, stop, sign in _separators(draft.text):

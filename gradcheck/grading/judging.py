@@ -11,6 +11,7 @@ from gradcheck.diagnosis import words
 from gradcheck.errors import Complaint, TextError
 from gradcheck.grading.bracketing import brackets_missing
 from gradcheck.grading.comparing import differs
+from gradcheck.grading.doubtful import other_shape
 from gradcheck.grading.formulas.line import Line
 from gradcheck.grading.formulas.values import readings
 from gradcheck.grading.gradients import of_gradient
@@ -84,6 +85,8 @@ def _as_it_stands(
         if fault := misfit(read.tree, shapes):
             return said(base, "wrong", f"the answer cannot be evaluated: {fault}")
     judged = of_gradient(base, key, part.name, ready, diagnose)
+    if "shape" in judged.tags and (doubt := other_shape(key, part.name, ready, notes(read))):
+        return blank("invalid", 0.0, worth, understood=understood(read), remarks=(doubt,))
     if judged.verdict == "right" and (words_of_size := only_here(key, part.name, read)):
         remarks = (*judged.remarks, words_of_size)
         return replace(judged, remarks=remarks, tags=(*judged.tags, ONE_SIZE))

@@ -16,7 +16,9 @@ from flint import arb
 from gradcheck.answers import Formula, read_formula
 from gradcheck.answers.complaint import clipped
 from gradcheck.answers.definitions import defines
+from gradcheck.answers.listing import is_list
 from gradcheck.answers.piecewise import is_piecewise
+from gradcheck.answers.words import vocabulary
 from gradcheck.answers.working import PLAIN, Step, steps, untaken
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.equivalence import At, Values, compare
@@ -68,7 +70,8 @@ def worked(key: Key, part: Part, answer: Any) -> list[Step]:
         return []
     if PLAIN.fullmatch(answer) or len(answer) > LONGEST or is_piecewise(answer):
         return []
-    if defines(answer, key.scope.inputs, FORMULAS.functions):
+    words = vocabulary(key.scope.inputs, FORMULAS.functions, ("pi", "e"))
+    if defines(answer, words) or is_list(answer, words):
         return []
     found = _steps(key, part, answer)
     if len(found) > MOST:

@@ -3,6 +3,7 @@
 import pytest
 
 from gradcheck.answers.definitions import defines
+from gradcheck.answers.words import vocabulary
 from gradcheck.errors import TextError
 from tests.support.typed import read
 
@@ -17,6 +18,12 @@ CASES = [
     ("4 where x = 2", "4"),
     ("$2x$ at $x = -1,5$.", "2*x"),
     ("2x  # the power rule", "2*x"),
+    ("cos(u) u', u = x^2, u' = 2x", "cos(x**2)*(2*x)"),
+    ("u = x^2, du/dx = 2x, dy/du = cos u, dy/dx = dy/du * du/dx", "cos(x**2)*(2*x)"),
+    ("v = sin u; u = x^2; v' = cos(u) 2x", "cos(x**2)*2*x"),
+    ("e = exp(-x)\n2e", "2*exp(-x)"),
+    ("def f(x):\n    s = x + 1\n    return 2*s", "2*(x + 1)"),
+    ("lambda x: 2*x", "2*x"),
 ]
 
 
@@ -40,7 +47,7 @@ def test_they_are_written_out(typed, understood):
 )
 def test_other_texts_define_nothing(typed):
     """Working, several answers, cases, names of the problem, circles."""
-    assert not defines(typed, ("x", "y"), ("sin", "cos"))
+    assert not defines(typed, vocabulary(("x", "y"), ("sin", "cos"), ("pi", "e")))
 
 
 @pytest.mark.parametrize("typed", ["u*v, u = v, v = u", "; ".join(["a*a"] + ["b = 2"] * 9)])

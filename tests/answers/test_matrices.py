@@ -26,6 +26,18 @@ INPUTS = {
     "B": Sized((3, 3)),
 }
 READ = {
+    "y'*p": "y.T @ p",
+    "y*p'": "outer(y, p)",
+    "2*A.'*(B*w)": "2*A.T @ (B @ w)",
+    "1/6*1^T*(H - R)": "1/6*sum(H - R, axis=0)",
+    "(1/size(X,1))*X'*(H-R)": "1/X.shape[0]*X.T @ (H - R)",
+    "t(X) %*% (H - R) / 5": "transpose(X) @ (H - R)/5",
+    "colSums(H - R)/5": "sum(H - R, axis=0)/5",
+    "rowMeans(H)": "mean(H, axis=1)",
+    "w %o% y": "outer(w, y)",
+    "(A.B - A).Transpose[B]": "(A @ B - A) @ transpose(B)",
+    "Outer[Times, w, y]": "outer(w, y)",
+    "Xᵀ[H ⊙ R ⊙ (1 − H)]": "X.T @ (H*R*(1 - H))",
     "||w||^2": "norm(w)**2",
     "||X w|| ||y||": "norm(X @ w)*norm(y)",
     "|p|": "absolute(p)",

@@ -84,7 +84,6 @@ TABLE = r"""
 1  | None           | only in an index
 12 | __import__('os').system('id') | primes
 1  | ().__class__.__base__ | empty brackets
-1  | lambda x: x    | unknown name lambda
 """
 
 ROWS = [tuple(part.strip() for part in row.split(" | ")) for row in TABLE.strip().splitlines()]

@@ -85,6 +85,7 @@ class _Beyond(LookupError):
 # A slot before the slots are counted: its place among its kind, times four, and the kind.
 _Ref = int
 LEAF, NUMBER, STEP, TEST = range(KINDS := 4)
+BOTH = "both"  # the name of a step: two tests that hold together
 
 
 class _LineBuilder:
@@ -132,7 +133,7 @@ class _LineBuilder:
         if at == len(self.made):
             place = (getattr(node, "col_offset", 0), getattr(node, "end_col_offset", 0))
             self.made.append((rule, args, name, place))
-        return at * KINDS + (TEST if name == "test" else STEP)
+        return at * KINDS + (TEST if name in ("test", BOTH) else STEP)
 
     def applied(self, name: str, args: tuple[_Ref, ...], node: ast.AST) -> _Ref:
         """An op of the table on numbers."""
@@ -230,7 +231,10 @@ def _binary(line: _LineBuilder, node: ast.BinOp) -> _Ref:
     name = BINARY.get(type(node.op))
     if name is None:
         raise _Beyond
-    return line.applied(name, (line.number_at(node.left), line.number_at(node.right)), node)
+    args = (line.number_at(node.left), line.number_at(node.right))
+    if name == "multiply" and [arg % KINDS for arg in args] == [TEST, TEST]:
+        return line.step(operator.and_, BOTH, args, node)
+    return line.applied(name, args, node)
 
 
 def _unary(line: _LineBuilder, node: ast.UnaryOp) -> _Ref:

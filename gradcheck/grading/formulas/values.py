@@ -126,15 +126,38 @@ def _piece(problem: Problem, formula: Formula) -> Piece:
 
 
 def _vectors(tree: ast.Expression) -> ast.Expression:
-    """The same formula: a list that is calculated with is an array, so 2*[1, 2] is [2, 4]."""
+    """The same formula: a list that is calculated with is an array, so 2*[1, 2] is [2, 4].
+
+    What has no value, 0/0, is no number here and no error: of some entries it may not be asked.
+    """
     tree = deepcopy(tree)
     for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            node.args = [_no_number(arg) if _is_none(arg) else arg for arg in node.args]
         for field in ("left", "right", "operand"):
             inner = getattr(node, field, None)
             if isinstance(inner, ast.List):
                 name = ast.copy_location(ast.Name("array", ast.Load()), inner)
                 setattr(node, field, ast.copy_location(ast.Call(name, [inner], []), inner))
     return tree
+
+
+def _is_none(node: ast.expr) -> bool:
+    """Whether a piece is 0/0: cases that leave something out end in it."""
+    match node:
+        case ast.BinOp(ast.Constant(0), ast.Div(), ast.Constant(0)):
+            return True
+    return False
+
+
+def _no_number(where: ast.expr) -> ast.expr:
+    """What is no number, and no error either."""
+    name, minus = ast.Name("sqrt", ast.Load()), ast.UnaryOp(ast.USub(), ast.Constant(1))
+    call = ast.Call(name, [minus], [])
+    for node in ast.walk(call):
+        if isinstance(node, ast.expr):
+            ast.copy_location(node, where)
+    return call
 
 
 def _values(pieces: Any, spot: Spot, bits: int) -> Values:
