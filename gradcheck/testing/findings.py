@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
+from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -210,6 +211,7 @@ def _floats(claim: Any) -> Array | None:
 
 def mender(forward: Any, backward: Any, alone: Settled) -> Mender:
     """Repairs the source of the backward that was given, run as that one is."""
+    began = thread_time()
 
     def mend(verdicts: Sequence[Verdict], claims: Sequence[Claim]) -> Repair | None:
         def right(other: Callable[..., Any]) -> bool:
@@ -221,7 +223,8 @@ def mender(forward: Any, backward: Any, alone: Settled) -> Mender:
                 return False
 
         with np.errstate(all="ignore"):  # what is right but for rounding, no text can mend
-            return None if right(backward) else repaired(backward, right, forward)
+            took = thread_time() - began
+            return None if right(backward) else repaired(backward, right, forward, took)
 
     return mend if callable(backward) else lambda verdicts, claims: None
 

@@ -29,8 +29,8 @@ from gradcheck.testing.edits import (
 )
 from gradcheck.testing.source import file_of, text_of
 
-SECONDS = 0.75  # a test that fails may take so much longer
-ONE = SECONDS / 12  # of it for one edit that loops
+SECONDS = 0.75  # a test that fails may take so much longer, or as much as it took
+ONE = 1 / 12  # of it for one edit that loops
 LONGEST = 60  # characters of a line of source in a message
 SHORTEST = 6  # and of an expression that says by itself where it stands: not `t + 1`
 CALLED, MOST = 24, 4  # characters of a call that may be missing elsewhere, and how many are tried
@@ -64,14 +64,18 @@ class Repair:
 
 
 def repaired(
-    backward: Function, right: Callable[[Function], bool], forward: Function | None = None
+    backward: Function,
+    right: Callable[[Function], bool],
+    forward: Function | None = None,
+    took: float = 0.0,
 ) -> Repair | None:
     """The first edit after which `right` says so; None where the source is not at hand.
 
     What `forward` computes, if it is one expression of the same names, may be what is missing. Of
-    `lambda c, x: layer.backward(c)` the layer's own method is looked at first.
+    `lambda c, x: layer.backward(c)` the layer's own method is looked at first. `took` are the
+    seconds that the check has taken: a large one's backward passes take their time, too.
     """
-    until = time.thread_time() + SECONDS
+    until = time.thread_time() + max(SECONDS, took)
     for owner, name, method in _methods(backward):
         changed = _inside(owner, name, right, backward)
         found = _searched(method, changed, _kept(owner), None, until)
@@ -330,7 +334,8 @@ def _changed(
     except (SyntaxError, ValueError, TypeError, RecursionError):
         return None
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    cells[TURN] = CellType(partial(_turn, min(until, time.thread_time() + ONE)))
+    now = time.thread_time()
+    cells[TURN] = CellType(partial(_turn, min(until, now + ONE * max(SECONDS, until - now))))
     if code is None or any(name not in cells for name in code.co_freevars):
         return None
     closure = tuple(cells[name] for name in code.co_freevars)
