@@ -113,7 +113,7 @@ def judge(
 def _shape(name: str, claim: Any, verdict: Verdict) -> Judged | None:
     expected = _shape_of(name, verdict)
     if claim is None:
-        words = f"no gradient came (None); an array of shape {expected} was expected"
+        words = f"None came, no gradient of shape {expected}; a constant is left out by wrt="
         return Judged(name, shape=words)
     if expected is not None and np.shape(claim) != expected:
         return Judged(name, shape=f"has the shape {np.shape(claim)}; its argument has {expected}")

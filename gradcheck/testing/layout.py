@@ -16,6 +16,7 @@ import numpy as np
 Function = Callable[..., Any]
 Path = tuple[Any, ...]
 ALONE = "of (value, gradients) give the gradients alone"
+ORDER = "(cotangent, cache); if it takes them as JAX has it, call its first parameter `res`"
 CACHED = 2  # `backward(cotangent, cache)`: what takes no more than that reads forward's cache
 
 
@@ -297,6 +298,11 @@ def _with_cache(backward: Function, forward: Function) -> Function:
 
     @functools.wraps(backward)
     def flat(args: list[Any], cotangent: Any) -> Any:
-        return inspect.unwrap(backward)(cotangent, forward(*args)[1])
+        theirs = inspect.unwrap(backward)
+        try:
+            return theirs(cotangent, forward(*args)[1])
+        except Exception as error:
+            error.add_note(f"`{theirs.__name__}` was called with {ORDER}")
+            raise
 
     return flat

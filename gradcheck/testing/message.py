@@ -65,7 +65,8 @@ def message(
     if wrong:
         blocks = [f"  {fault}" for fault in faults]
         blocks += [] if repair is None else [f"  {repair}"]
-        blocks += [line for part in wrong for line in _wrong(part)]
+        said = wrong[1:] if wrong[0].shape else wrong  # of a shape the first line says all
+        blocks += [line for part in said for line in _wrong(part)]
         blocks += _named({part.part: diagnoses.get(part.part) for part in wrong}, source)
         return _short([_first(wrong[0], diagnoses, repair), *blocks], told)
     if verdict.verdict in FAILED and not judged:

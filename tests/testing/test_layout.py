@@ -132,3 +132,23 @@ def test_a_backward_with_a_cache_may_have_options():
 
     rng = np.random.default_rng(0)
     assert assert_vjp(forward, backward, rng.normal(size=(3, 4)), rng.normal(size=(4, 2)))
+
+
+def test_how_a_backward_with_a_cache_was_called_is_told():
+    """One that takes them the other way about raises its own error, with a note."""
+
+    def backward(saved, g):
+        (slope,) = saved
+        return (slope * g,)
+
+    with pytest.raises(ValueError, match="too many") as caught:
+        assert_vjp(lambda x: (np.sin(x), (np.cos(x),)), backward, X)
+    assert "(cotangent, cache)" in caught.value.__notes__[0]
+
+
+def test_a_constant_without_a_gradient_is_told_how_to_be_left_out():
+    """None is no gradient of a number; `wrt=` says what is differentiated."""
+    scaled, back = lambda x, s: x * s, lambda g, x, s: (g * s, None)
+    with pytest.raises(GradientError, match="left out by wrt="):
+        assert_vjp(scaled, back, X, 3.5)
+    assert assert_vjp(scaled, back, X, 3.5, wrt=0)

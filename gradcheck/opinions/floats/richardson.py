@@ -304,8 +304,13 @@ def one_sided(side: Side, f0: float, noise: float, length: float) -> Limit:
     return settle(side.steps, quotients, heard, unheard, 1)
 
 
-def two_sided(left: Side, right: Side, f0: float, noise: float, length: float) -> Limit:
-    """The derivative; errors run in h^2, h^4, ...; exact for a quadratic with unequal steps too."""
+def two_sided(  # noqa: PLR0917 - as `one_sided`, of both sides and what lies beside x
+    left: Side, right: Side, f0: float, noise: float, length: float, shape: float
+) -> Limit:
+    """The derivative; errors run in h^2, h^4, ...; exact for a quadratic with unequal steps too.
+
+    From the step `shape` on f has a shape of its own beside x: see `beyond`.
+    """
     a, b = left.steps, right.steps
     from_left, from_right = slope_to(left, f0), slope_to(right, f0)
     quotients = (a * from_right + b * from_left) / (a + b)
@@ -313,7 +318,23 @@ def two_sided(left: Side, right: Side, f0: float, noise: float, length: float) -
     steps, heard = (a + b) / 2, 2 * carried(noise, f0, largest) / (a + b)
     turn = bent(steps, from_right - from_left, 2 * heard)
     unheard = misplaced(length / steps, quotients) + turn / 2
-    return settle(steps, quotients, heard, unheard, 2)
+    return settle(steps, quotients, heard, unheard + beyond(steps, quotients, heard, shape), 2)
+
+
+def beyond(steps: Rungs, quotients: Rungs, heard: Rungs, shape: float) -> Rungs:
+    """What quotients from beyond a shape of f may not know: how far they are off nearer ones.
+
+    A bump of f between x and them shows on the rungs that meet it; the slope at its foot does not
+    show on any that are farther. Of the nearer rungs rounding disturbs the coarsest least; what it
+    is off itself is less than its move from the next finer one (it runs in h^2).
+    """
+    far = steps >= shape
+    nearer = np.flatnonzero(~far & np.isfinite(quotients))
+    if not (far.any() and len(nearer)):
+        return np.zeros(len(steps))
+    last = nearer[-1]
+    off = np.abs(quotients[last] - quotients[nearer[-2:][0]]) + heard[last]
+    return np.where(far, np.abs(quotients - quotients[last]) + off, 0.0)
 
 
 def bent(steps: Rungs, turns: Rungs, noise: Rungs) -> Rungs:

@@ -107,10 +107,11 @@ def look(samples: Samples, steps: Rungs) -> Scanned:
     if stray:
         findings = Finding(), Finding()
     sound = [s for s, found in zip((left, right), findings, strict=True) if not found.trouble]
-    noise = max(noise_near(samples, sound), stray)
+    noise, shape = noise_near(samples, sound)
+    noise = max(noise, stray)
     if math.isinf(noise):
         return Scanned("unresolved", detail="f jumps again and again around x")
-    return replace(verdict(samples, (left, right), findings, noise), noise=noise)
+    return replace(verdict(samples, (left, right), findings, noise, shape), noise=noise)
 
 
 def stands_still(samples: Samples, steps: Rungs) -> bool:
@@ -145,22 +146,25 @@ def stray_value(left: Finding, right: Finding) -> float:
     return 2 * abs(left.jump) if alike else 0.0
 
 
-def noise_near(samples: Samples, sides: list[Side]) -> float:
+def noise_near(samples: Samples, sides: list[Side]) -> tuple[float, float]:
     """The noise of f near x, also where the finest rungs are too close to hear it; inf if gross.
+
+    And the least step from which on the scatter rises by the shape of f; inf where it does not.
 
     Rounding inside f makes a staircase. On one stair f looks perfectly smooth, with a slope that
     means nothing. The next stair shows as a rise of the scatter.
     """
     scatters = [scatter(samples.here(), side.steps, side.values) for side in sides]
-    noise = max(quiet_noise(scatters), EPS * abs(samples.here()))
+    noise, shape = max(quiet_noise(scatters), EPS * abs(samples.here())), INF
     for side, scattered in zip(sides, scatters, strict=True):
         ulps = carried(noise, samples.here(), side.values)[2:]
         while found := rise(scattered, ulps, noise):
             louder = noise_behind(samples, side, found, noise)
             if louder <= noise:
+                shape = min(shape, float(side.steps[found.rung + 2]))
                 break
             noise = louder
-    return noise
+    return noise, shape
 
 
 def noise_behind(samples: Samples, side: Side, found: Rise, noise: float) -> float:
@@ -208,7 +212,11 @@ def crowded(samples: Samples, place: float, height: float) -> bool:
 
 
 def verdict(
-    samples: Samples, sides: tuple[Side, Side], findings: tuple[Finding, Finding], noise: float
+    samples: Samples,
+    sides: tuple[Side, Side],
+    findings: tuple[Finding, Finding],
+    noise: float,
+    shape: float,
 ) -> Scanned:
     """Put the two sides together: what denies a slope first, then one side alone, then both."""
     f0, troubles = samples.here(), [finding.trouble for finding in findings]
@@ -227,13 +235,14 @@ def verdict(
         hand, limit = ("right", right) if troubles[0] else ("left", left)
         detail = f"f is finite to the {hand} of x only"
         return resolved(samples, replace(found, kind="one-sided", detail=detail), limit)
-    return joined(samples, sides, noise, replace(found, kind="smooth"), (left, right))
+    smooth = replace(found, kind="smooth")
+    return joined(samples, sides, (noise, shape), smooth, (left, right))
 
 
 def joined(
     samples: Samples,
     sides: tuple[Side, Side],
-    noise: float,
+    heard: tuple[float, float],
     found: Scanned,
     limits: tuple[Limit, Limit],
 ) -> Scanned:
@@ -241,10 +250,10 @@ def joined(
 
     A gap that cannot be seen there may be unheard noise of one side: it only widens the bar.
     """
-    (left, right), f0 = limits, samples.here()
+    (left, right), f0, (noise, shape) = limits, samples.here(), heard
     if math.isinf(left.bar + right.bar):
         return resolved(samples, found, Limit())
-    limit = two_sided(*sides, f0, noise, samples.length)
+    limit = two_sided(*sides, f0, noise, samples.length, shape)
     gap = right.value - left.value
     if abs(gap) <= 2 * (left.bar + right.bar):
         return resolved(samples, found, limit)
