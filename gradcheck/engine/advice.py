@@ -180,9 +180,10 @@ def refused(ufunc: np.ufunc, method: str, kwargs: Mapping[str, Any], no_row: boo
 def unknown(function: Callable[..., Any]) -> str:
     """No row for this function; where to see those that there are."""
     name = getattr(function, "__name__", str(function))
+    theirs = "np." if hasattr(np, name) else ""
     return (
-        f"gradcheck has no derivative for np.{name}; `gradcheck ops` lists the functions it has, "
-        "and t.detach() leaves the tape where no gradient is wanted"
+        f"gradcheck has no derivative for {theirs}{name}; `gradcheck ops` lists the functions it "
+        "has, and t.detach() leaves the tape where no gradient is wanted"
     )
 
 

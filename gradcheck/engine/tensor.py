@@ -17,7 +17,7 @@ from gradcheck.engine.conversions import Convertible, bare
 from gradcheck.engine.hooks import Hooked
 from gradcheck.engine.recording import MODE
 from gradcheck.engine.state import record
-from gradcheck.ops import BY_FUNCTION, TABLE
+from gradcheck.ops import BY_FUNCTION, TABLE, row_of
 from gradcheck.ops.formula import BY_COMPOUND
 from gradcheck.ops.row import Op, handler_of
 
@@ -71,7 +71,7 @@ class Tensor(Convertible, Hooked):
         quick = known.get(ufunc)
         if quick is not None and not kwargs and method == "__call__":
             return quick(*inputs)
-        row = BY_FUNCTION.get(ufunc)
+        row = row_of(ufunc)
         if ufunc in BY_COMPOUND and method == "__call__":
             return BY_COMPOUND[ufunc](*inputs)
         if row is not None and method in doors.SPREADS:

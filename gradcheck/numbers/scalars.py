@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from gradcheck.ops import BY_COMPOUND, BY_FUNCTION, TABLE
+from gradcheck.ops import BY_COMPOUND, BY_FUNCTION, TABLE, row_of
 from gradcheck.ops.row import Composed, Op
 
 OPERATORS = {
@@ -124,7 +124,7 @@ class Scalars(np.ndarray[Any, Any]):
     """An object array of exact numbers; reductions and indexing keep 0-d results wrapped."""
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        row = BY_FUNCTION.get(ufunc)
+        row = row_of(ufunc)
         kind = kind_among(inputs)
         if kind is None and not kwargs:
             return getattr(ufunc, method)(*map(plainly, inputs))
@@ -161,6 +161,12 @@ class Scalars(np.ndarray[Any, Any]):
 
     def __float__(self) -> float:
         raise TypeError(NO_FLOAT)
+
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+        """As they are for doubles, which they stand for; anything else is NumPy's affair."""
+        if np.dtype(dtype) == np.float64:
+            return self.copy()
+        return super().astype(dtype, *args, **kwargs)
 
     @property
     def T(self) -> Any:  # noqa: N802 - NumPy's name

@@ -111,15 +111,17 @@ class Estimate:
         self,
         balls: Array | None = None,
         floats: tuple[Array, Array] | None = None,
-        known: bool = False,
+        sizes: tuple[float, float] | None = None,
     ) -> None:
         """From an object array of balls, or from floats and their error bars.
 
-        `known` says of floats that they and their bars are all finite.
+        `sizes` are the largest size and the widest bar of the floats, where that has been looked
+        for (with nan among them, nan).
         """
         self._balls, self._floats = balls, floats
-        if known and floats is not None:
+        if floats is not None and sizes is not None and all(map(math.isfinite, sizes)):
             self.__dict__.update(value=floats[0], error=floats[1], finite=True)
+            self.__dict__.update(largest=sizes[0], widest=sizes[1])
 
     @cached_property
     def balls(self) -> Array:
@@ -168,6 +170,11 @@ class Estimate:
     def _read(self, read: Callable[[arb], float]) -> Array:
         flat = [read(ball) for ball in self.balls.flat]
         return np.array(flat, dtype=np.float64).reshape(self.balls.shape)
+
+
+def top(sizes: Array) -> float:
+    """The largest of some numbers that are not negative, 0 of none; nan where one is."""
+    return float(sizes.max(initial=0.0))
 
 
 def size_of_largest(values: Array) -> float:

@@ -20,7 +20,7 @@ from gradcheck.engine.conversions import TAKEN
 from gradcheck.engine.recording import watched
 from gradcheck.engine.tape import Node, Step
 from gradcheck.engine.tensor import Tensor, bare
-from gradcheck.opinions.opinion import Array, Case, Estimate, NotScalar, Opinion, reason
+from gradcheck.opinions.opinion import Array, Case, Estimate, NotScalar, Opinion, reason, top
 from gradcheck.opinions.rounding import EPSILON, SAMPLES, noise, spread
 from gradcheck.opinions.rows import by_rows, stacked
 from gradcheck.opinions.tape import gradients_at, leaves_of, seed_of
@@ -64,16 +64,15 @@ def _opinion(
     method: str, value: Array, gradients: Mapping[str, Array], others: Sequence[Run]
 ) -> Opinion:
     """One run, with bars from the disturbed ones."""
-    names, shapes = list(gradients), [value.shape, *(g.shape for g in gradients.values())]
     whole = _flat(value, gradients)
-    bars, known = _barred(whole, [_flat(*run) for run in others])
+    bars, size = _barred(whole, [_flat(*run) for run in others])
     found, start = [], 0
-    for shape in shapes:
-        stop = start + math.prod(shape)
-        pair = whole[start:stop].reshape(shape), bars[start:stop].reshape(shape)
-        found.append(Estimate(floats=pair, known=known))
-        start = stop
-    parts = dict(zip(names, found[1:], strict=True))
+    for shape in (value.shape, *(g.shape for g in gradients.values())):
+        part = slice(start, start := start + math.prod(shape))
+        sizes = top(size[part]), top(bars[part])
+        pair = whole[part].reshape(shape), bars[part].reshape(shape)
+        found.append(Estimate(floats=pair, sizes=sizes))
+    parts = dict(zip(gradients, found[1:], strict=True))
     return Opinion("reverse", method=method, value=found[0], gradients=parts)
 
 
@@ -126,7 +125,9 @@ def _disturbed(cases: Sequence[Case], rng: Any) -> list[Run]:
     alone = cases[0].cotangent is None
 
     def disturb(row: Op, y: Any) -> Any:
-        return y * noise(rng, np.shape(y)) if row.rounds and np.asarray(y).dtype.kind == "f" else y
+        number = y if hasattr(y, "dtype") else np.asarray(y)
+        rounds = row.rounds and number.dtype.kind == "f"
+        return number * noise(rng, number.shape) if rounds else y
 
     def noisy_pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
         piece = pull(node, i, g, y, operands)
@@ -143,8 +144,8 @@ def _disturbed(cases: Sequence[Case], rng: Any) -> list[Run]:
         return _runs(cases, verbs)  # a disturbed exponent of a negative number gives no number
 
 
-def _barred(value: Array, runs: Sequence[Array]) -> tuple[Array, bool]:
-    """The bars of some numbers, and whether all are finite.
+def _barred(value: Array, runs: Sequence[Array]) -> tuple[Array, Array]:
+    """The bars of some numbers, and their sizes.
 
     A bar is the spread of the disturbed runs, and the value's own rounding. Where rounding moves
     more than a thousandth of the number, few samples say little of how far it can go; where no run
@@ -152,9 +153,9 @@ def _barred(value: Array, runs: Sequence[Array]) -> tuple[Array, bool]:
     """
     bar, size = spread(value, runs), np.abs(value)
     own = 2 * EPSILON * size
-    np.add(bar, own, out=bar)
+    bar += own
     wide = bar > np.multiply(size, LINEAR, out=own)
     if wide.any():
         bar = np.where(wide, HUMBLE * bar, bar)
-    known = math.isfinite(bar.max(initial=0.0))
-    return bar if known else np.where(np.isfinite(bar), bar, np.inf), known
+    known = math.isfinite(top(bar))
+    return bar if known else np.where(np.isfinite(bar), bar, np.inf), size

@@ -30,9 +30,9 @@ def noise(
 
     Drawn from a random place of a long row of draws, which begins anew where it ends.
     """
-    count, start = math.prod(shape), int(rng.random() * LONG)
-    row = _draws(unit)
-    found = row[start : start + count] if start + count <= len(row) else _around(row, start, count)
+    start, row = int(rng.random() * LONG), _draws(unit)
+    stop = start + math.prod(shape)
+    found = row[start:stop] if stop <= len(row) else _around(row, start, stop - start)
     return found.reshape(shape)
 
 

@@ -33,6 +33,7 @@ from gradcheck.ops.row import (
     Example,
     Op,
 )
+from gradcheck.ops.scipys import row_of
 
 __all__ = [
     "BY_COMPOUND",
@@ -58,6 +59,7 @@ __all__ = [
     "norms",
     "reductions",
     "rounding",
+    "row_of",
     "scans",
     "selection",
     "shapes",

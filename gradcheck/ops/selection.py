@@ -9,9 +9,22 @@ from gradcheck.ops.reads import Vjp
 from gradcheck.ops.row import Composed, Example, Op, op
 
 
+def _kept(g: Any, chosen: Any) -> Any:
+    """`np.where(chosen, g, 0.0)`; of plain arrays by their bits, without a branch an entry.
+
+    Where entries are chosen at random a processor guesses every other branch wrong, which takes
+    four times as long as the arithmetic. A product with the mask would make nan of infinite ones.
+    """
+    plain = type(g) is np.ndarray and type(chosen) is np.ndarray
+    if plain and g.dtype == np.float64 and chosen.dtype == np.bool_:
+        return (g.view(np.int64) & -chosen.view(np.int8)).view(np.float64)
+    return np.where(chosen, g, 0.0)
+
+
 def _share(g: Any, a: Any, b: Any) -> Any:
     """All of g where a wins, half where a and b tie: PyTorch's convention for maximum."""
-    return np.where(np.equal(a, b), g * 0.5, np.where(np.greater(a, b), g, 0.0))
+    won, tied = _kept(g, np.greater(a, b)), np.equal(a, b)
+    return np.where(tied, g * 0.5, won) if tied.any() else won
 
 
 def _first(wins: Any, b: Any) -> Any:
@@ -107,7 +120,7 @@ where = op(
     np.where,
     vjps=(
         None,
-        lambda g, y, c, a, b: np.where(c, g, 0.0),
+        lambda g, y, c, a, b: _kept(g, c),
         lambda g, y, c, a, b: np.where(c, 0.0, g),
     ),
     grad_fn="WhereBackward0",
@@ -141,10 +154,10 @@ def _clip_rule(
     low = -np.inf if low is None else low
     high = np.inf if high is None else high
     if index == 0:
-        return np.where(np.greater_equal(x, low) & np.less_equal(x, high), g, 0.0)
+        return _kept(g, np.greater_equal(x, low) & np.less_equal(x, high))
     if sides[index - 1] == "low":
-        return np.where(np.less(x, low) & np.less(low, high), g, 0.0)
-    return np.where(np.greater(x, high) | np.less(high, low), g, 0.0)
+        return _kept(g, np.less(x, low) & np.less(low, high))
+    return _kept(g, np.greater(x, high) | np.less(high, low))
 
 
 def _endless(bound: Any) -> bool:

@@ -38,7 +38,8 @@ def _special(values: np.ndarray[Any, Any]) -> bool:
     """Whether some entry is a whole number, or some entries are alike."""
     if (values == np.rint(values)).any():
         return bool(values.all())  # what is 0 stays 0: a kink may lie there
-    in_order = np.sort(values.ravel()[:FEW])
+    in_order = values.ravel()[:FEW].copy()
+    in_order.sort()
     return bool((in_order[1:] == in_order[:-1]).any())
 
 

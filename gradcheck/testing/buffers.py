@@ -41,7 +41,6 @@ def followed(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     helped = False
 
-    @wraps(function)
     def run(kind: str, *args: Any) -> Any:
         nonlocal helped
         if kind == "float":
@@ -108,15 +107,14 @@ def _of_buffers(maker: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of_numbers(maker: Callable[..., Any]) -> Callable[..., Any]:
-    """NumPy's maker; a list of the user's that holds numbers of the kind becomes their array."""
+    """NumPy's maker; the user's numbers of the kind stay so, and a list of them is their array."""
 
     @wraps(maker)
     def make(held: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
         kind = _asked_here()
         if kind and isinstance(held, Iterator):
             held = list(held)
-        several = type(held) in (list, tuple) and np.dtype(dtype).kind == "f"
-        if kind and several and KINDS[kind].is_among(held):
+        if kind and np.dtype(dtype).kind == "f" and KINDS[kind].is_among(held):
             return KINDS[kind].function("array")(held)
         return maker(held, dtype, *args, **kwargs)
 

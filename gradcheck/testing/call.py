@@ -114,13 +114,13 @@ class Call:
     @cached_property
     def _runs(self) -> Runs:
         """What all questions about this call share: the inputs, and the function's runs."""
-        inputs = {n: _doubles(self.args[i]) for n, i in self._placed()}
+        inputs = {n: _doubles(self.args[i]) for n, i in self._placed}
         return Runs(self.on, inputs, self.of_stack if self.stacks else None)
 
     def of_stack(self, inputs: Mapping[str, Array]) -> Array:
         """The values of a function that takes a stack of points, one a row."""
         args = self._rest()
-        for name, i in self._placed():
+        for name, i in self._placed:
             args[i] = inputs[name]
         value = np.asarray(self.function(*args), dtype=np.float64)
         count = len(inputs[self.labels[0]])
@@ -142,9 +142,9 @@ class Call:
         return followed(self._on)
 
     def _on(self, kind: str, inputs: Mapping[str, Any]) -> Any:
-        args, places = self._rest(), zip(self.labels, self.wrt, strict=True)
-        for name, i in places:
-            args[i] = inputs[name][()] if kind == "float" else inputs[name]
+        args, plain = self._rest(), kind == "float"
+        for name, i in self._placed:
+            args[i] = inputs[name][()] if plain else inputs[name]
         return self._array(kind, self.function(*args))
 
     def _rest(self) -> list[Any]:
@@ -166,7 +166,9 @@ class Call:
         several = isinstance(value, list | tuple) and len(value) > 0
         return KINDS[kind].function("Tensor")(list(value)) if several else value
 
+    @cached_property
     def _placed(self) -> list[tuple[str, int]]:
+        """The name and the place of every differentiated argument."""
         return list(zip(self.labels, self.wrt, strict=True))
 
     def by_name(self, came: Any) -> dict[str, Any]:

@@ -295,7 +295,7 @@ def _at_kinks(
             replace(part, off=tuple(off for off in part.off if not _followed(off, near)))
             for part in parts
         )
-    if all(part.right for part in parts):
+    if any(part.entries for part in verdict.parts.values()) and all(part.right for part in parts):
         return _together(verdict, claims, parts, rtol, case)
     return parts
 

@@ -3,15 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
+from time import thread_time
 from typing import Any
 
 import numpy as np
 
 from gradcheck.diagnosis import Diagnosis, explain, prepare
 from gradcheck.numbers.ball import middle, radius
-from gradcheck.opinions.floats.blackbox import ENTRIES
 from gradcheck.opinions.opinion import Array, Case
-from gradcheck.opinions.reverse import reverse
 from gradcheck.testing import source
 from gradcheck.testing.call import Call
 from gradcheck.testing.claims import EPSILON, Judged
@@ -21,9 +20,9 @@ from gradcheck.testing.purity import unlike
 from gradcheck.testing.repair import Repair, repaired
 from gradcheck.testing.result import Result
 from gradcheck.testing.state import Settled
-from gradcheck.verdict.consult import MORE_SAMPLES, Part, Verdict, consult, read
+from gradcheck.verdict.consult import Part, Verdict
 from gradcheck.verdict.entries import TIGHT
-from gradcheck.verdict.sparing import sparing_each
+from gradcheck.verdict.sparing import sparing_each, with_care
 
 SOUND = ("agree", "kink", "unstable-forward")
 DIAGNOSED = 2000
@@ -80,7 +79,7 @@ def found(
         verdict, known = verdicts[k], _knows(verdicts[k], claim)
         judged = judged_claim(case, verdict, claim, rtol) if known or _alone(verdict) else ()
         if not all(part.right for part in judged) and _in_passing(verdict):
-            verdicts[k] = _with_care(case, verdict)
+            verdicts[k] = with_care(case, verdict)
             judged = judged_claim(case, verdicts[k], claim, rtol)
         if lone(verdicts[k]) and (places := missed(judged)):
             verdicts[k] = seen_again(case, verdicts[k], places, claim.gradients)
@@ -140,20 +139,6 @@ def _otherwise(verdict: Verdict, point: Call) -> str:
 def _in_passing(verdict: Verdict) -> bool:
     """Whether the function was only looked at along a few directions."""
     return any(o.directions for o in verdict.opinions.values())
-
-
-def _with_care(case: Case, verdict: Verdict) -> Verdict:
-    """The verdict by which a claim may be refused: few disturbed runs can miss what cancels.
-
-    Everything is asked of what is small; of large functions reverse mode is disturbed more often.
-    """
-    if case.size() <= ENTRIES:
-        return consult(case, write=False)
-    mine = verdict.opinions["reverse"]
-    if mine.abstains or verdict.verdict != "agree":
-        return verdict
-    others = [o for o in verdict.opinions.values() if o.name != mine.name]
-    return read(case, [reverse(case, MORE_SAMPLES), *others])
 
 
 def _knows(verdict: Verdict, claim: Claim | None) -> bool:
@@ -225,6 +210,7 @@ def _floats(claim: Any) -> Array | None:
 
 def mender(forward: Any, backward: Any, alone: Settled) -> Mender:
     """Repairs the source of the backward that was given, run as that one is."""
+    began = thread_time()
 
     def mend(verdicts: Sequence[Verdict], claims: Sequence[Claim]) -> Repair | None:
         def right(other: Callable[..., Any]) -> bool:
@@ -235,7 +221,8 @@ def mender(forward: Any, backward: Any, alone: Settled) -> Mender:
                 return False
 
         with np.errstate(all="ignore"):  # what is right but for rounding, no text can mend
-            return None if right(backward) else repaired(backward, right, forward)
+            took = thread_time() - began
+            return None if right(backward) else repaired(backward, right, forward, took)
 
     return mend if callable(backward) else lambda verdicts, claims: None
 

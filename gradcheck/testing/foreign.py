@@ -55,10 +55,10 @@ def in_its_floats(function: Any, args: Sequence[Any], given: Any) -> tuple[Any, 
 
     Given are gradients, or a function that makes them.
     """
-    layout = laid_out(function, args, {})
-    if _taken(function, args if layout is None else layout.leaves) is not _of_jax:
+    jax: Any = sys.modules.get("jax")
+    layout = laid_out(function, args, {}) if jax else None
+    if not jax or _taken(function, args if layout is None else layout.leaves) is not _of_jax:
         return function, args, given
-    jax: Any = sys.modules["jax"]
 
     def doubled(inner: Function) -> Function:
         def run(*these: Any) -> Any:

@@ -1,11 +1,12 @@
 """A claim judged with what floats excuse: digits that a formula loses, slopes too small to see."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from flint import arb
 
 from gradcheck.opinions.floats.blackbox import STIR, flat_at, unseen
 from gradcheck.opinions.opinion import Array, Case
@@ -16,6 +17,7 @@ from gradcheck.verdict.consult import Verdict
 
 PRECISIONS = (256, 2048)
 LOOKED = 8  # entries that rounding may excuse which are looked at more closely
+DECIDED = 1e-3  # of a slope: no rounding of a reference, nor a tolerance, is so large
 FLAT = 64  # entries at which it is asked whether the function moves at all
 
 
@@ -62,13 +64,24 @@ def judged_claim(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> tup
         found = judge(verdict, claim.gradients, rtol, case=case, grain=Grain(unit, moves, exact))
         if all(part.right for part in found):
             return found
-        if exact is None:
+        if exact is None or _wrong_without_rounding(first, exact):
             break
     grain = Grain(unit, moves)
     last = judge(verdict, claim.gradients, rtol, case=case, grain=grain)
     if exact is None and unit == EPSILON:
         last = _rounded(case, verdict, claim, rtol, last, moves)
     return tuple(_saturated(case, part, replace(grain, exact=exact)) for part in last)
+
+
+def _wrong_without_rounding(judged: Sequence[Judged], exact: Mapping[str, Array]) -> bool:
+    """Whether the formula itself gives another slope at some entry: more bits change nothing."""
+    for off in (off for part in judged for off in part.off):
+        if np.ndim(exact[off.part]) == len(off.index):
+            ball = exact[off.part][off.index]
+            far = abs(ball - off.expected) > arb(off.error) + DECIDED * abs(ball)
+            if ball.is_finite() and off.interval is None and far:
+                return True
+    return False
 
 
 def _rounded(  # noqa: PLR0917 - as `judge`, and what is known so far

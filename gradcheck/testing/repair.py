@@ -17,7 +17,7 @@ from typing import Any
 from gradcheck.testing.edits import Edit, Words, edits_of, in_all_of, of_whole
 from gradcheck.testing.source import file_of, text_of
 
-SECONDS = 0.75  # a test that fails may take so much longer
+SECONDS = 0.75  # a test that fails may take so much longer, or as much as it took
 LONGEST = 60  # characters of a line of source in a message
 SHORTEST = 6  # and of an expression that says by itself where it stands: not `t + 1`
 CALLED, MOST = 24, 4  # characters of a call that may be missing elsewhere, and how many are tried
@@ -44,14 +44,18 @@ class Repair:
 
 
 def repaired(
-    backward: Function, right: Callable[[Function], bool], forward: Function | None = None
+    backward: Function,
+    right: Callable[[Function], bool],
+    forward: Function | None = None,
+    took: float = 0.0,
 ) -> Repair | None:
     """The first edit after which `right` says so; None where the source is not at hand.
 
     What `forward` computes, if it is one expression of the same names, may be what is missing. Of
-    `lambda c, x: layer.backward(c)` the layer's own method is looked at first.
+    `lambda c, x: layer.backward(c)` the layer's own method is looked at first. `took` are the
+    seconds that the check has taken: a large one's backward passes take their time, too.
     """
-    until = time.thread_time() + SECONDS
+    until = time.thread_time() + max(SECONDS, took)
     for owner, name, method in _methods(backward):
         found = _searched(method, _inside(owner, name, right, backward), _kept(owner), until)
         if found is not None:

@@ -19,7 +19,7 @@ from gradcheck.opinions.floats.confirmed import confirmed, drawn, flat
 from gradcheck.opinions.opinion import Array, Case, Direction, Estimate, Opinion
 from gradcheck.opinions.reverse import reverse, reverse_each
 from gradcheck.opinions.symbolic import symbolic
-from gradcheck.verdict.consult import Part, Verdict, aside, consult, read
+from gradcheck.verdict.consult import MORE_SAMPLES, Part, Verdict, aside, consult, read
 from gradcheck.verdict.directions import power, slopes_of
 from gradcheck.verdict.entries import TIGHT, Entry
 from gradcheck.verdict.subgradients import LIKE, neighbours
@@ -176,6 +176,24 @@ def _tied(case: Case, mine: Opinion) -> Verdict | None:
     asked = {"reverse": mine, "symbolic": closed, "differences": replace(there, directions=())}
     notes = (*power(beside, [mine, there]), BESIDE.format(count=len(entries)))
     return Verdict("kink", mine.value, parts, asked, entries, notes=notes)
+
+
+def with_care(case: Case, verdict: Verdict) -> Verdict:
+    """The verdict by which a claim may be refused: few disturbed runs can miss what cancels.
+
+    Everything is asked of what is small; of large functions reverse mode is disturbed more often,
+    and kinks at the point are looked for along every direction.
+    """
+    if case.size() <= ENTRIES:
+        return consult(case, write=False)
+    mine = verdict.opinions["reverse"]
+    if mine.abstains or verdict.verdict != "agree":
+        return verdict
+    seen = glanced(case, DIRECTIONS)
+    if seen is None and (tied := _tied(case, mine)):
+        return tied
+    known = seen or verdict.opinions["differences"]
+    return read(case, [reverse(case, MORE_SAMPLES), verdict.opinions["symbolic"], known])
 
 
 def _between(name: str, mine: Opinion, near: Sequence[Mapping[str, Array]]) -> Part:

@@ -50,6 +50,10 @@ KINKS = [
     ("silu far out", op("silu"), F.silu, [-800.0, 800.0]),
     ("where over a root", lambda x: np.where(x > 0, np.sqrt(x), 0.0),
      lambda x: torch.where(x > 0, torch.sqrt(x), 0.0), [0.0]),
+    ("an infinite slope behind a maximum", lambda x: np.sqrt(np.maximum(x, 0.0)),
+     lambda x: torch.sqrt(torch.maximum(x, torch.zeros_like(x))), [-1.0, 4.0]),
+    ("an infinite slope behind a choice", lambda x: np.sqrt(np.where(x > 0, x, 0.0)),
+     lambda x: torch.sqrt(torch.where(x > 0, x, 0.0)), [-1.0, 4.0]),
     ("nan_to_num", np.nan_to_num, torch.nan_to_num, [NAN, 1.0]),
 ]  # fmt: skip
 TIES = [

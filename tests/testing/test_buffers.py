@@ -14,6 +14,7 @@ GATHERED = {
     "then reshaped": lambda x, w: np.asarray([v * v for v in x]).reshape(3, 3) @ w,
     "then reduced": lambda x, w: np.exp(np.array([v / 2 for v in x])).mean() + w[0],
     "of a kind": lambda x, w: np.array((x[0] * x[1], w[1]), dtype=float),
+    "an array anew": lambda x, w: np.asarray(x, dtype=np.float64).astype(float) ** 2,
     "an iterator": lambda x, w: np.fromiter((v * v for v in x), float),
 }
 

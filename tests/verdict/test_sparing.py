@@ -11,7 +11,7 @@ from gradcheck.opinions.reverse import reverse
 from gradcheck.verdict import sparing as room
 from gradcheck.verdict.consult import consult, read
 from gradcheck.verdict.directions import least_seen
-from gradcheck.verdict.sparing import DIRECTIONS, FEW, sparing
+from gradcheck.verdict.sparing import DIRECTIONS, FEW, sparing, with_care
 from tests.support.cases import case
 from tests.support.random_programs import random_case
 
@@ -126,3 +126,15 @@ def test_ties_of_a_large_network_are_told_unit_by_unit(monkeypatch):
     for entry in found.parts["b"].entries:
         low, high = entry.interval
         assert high - low == pytest.approx(abs(out[entry.index]), rel=1e-6)
+
+
+def test_before_a_claim_is_refused_kinks_are_looked_for_again():
+    """|x| at 0 in one entry of many: a verdict that has missed it is not the last word."""
+    x = np.random.default_rng(3).normal(size=600)
+    x[7] = 0.0
+    sign = np.sign(x)
+    question = case(lambda x: np.sum(np.abs(x)), x=x)
+    missed = sparing(case(lambda x: np.sum(sign * x), x=x))
+    assert missed.verdict == "agree"
+    found = with_care(question, missed)
+    assert [entry.interval for entry in found.parts["x"].entries] == [(-1.0, 1.0)]

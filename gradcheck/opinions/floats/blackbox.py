@@ -24,6 +24,7 @@ from gradcheck.opinions.opinion import (
     contracted,
     estimate,
     reason,
+    top,
 )  # fmt: skip
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -65,7 +66,9 @@ def valued(case: Case, value: Array, noise: float) -> Estimate:
     """
     least = 1.0 if case.cotangent is None else float(np.min(np.abs(case.cotangent), initial=np.inf))
     heard = HEARD * noise / least if 0 < least < np.inf else 0.0
-    return estimate(value, 4 * EPSILON * np.abs(value) + heard)
+    size = np.asarray(np.abs(value))
+    bars = np.asarray(4 * EPSILON * size + heard)
+    return Estimate(floats=(value, bars), sizes=(top(size), top(bars)))
 
 
 def glanced(case: Case, count: int) -> Opinion | None:
