@@ -29,6 +29,15 @@ def test_solve_shows_the_chain_rule_with_the_programs_names(file):
     assert "agree" in result.output
 
 
+def test_solve_says_where_a_closed_form_is_too_long(file):
+    """A loop that uses its value twice doubles it at each turn: the number alone is shown."""
+    lines = [f"  {line}" for line in ("y = x", "for k in range(7):", "    y = y*sin(y) + x", "y")]
+    result = run("solve", file("id: long\ninputs: {x: 0.7}\nprogram: |\n" + "\n".join(lines)))
+    assert result.exit_code == 0
+    assert "d/dx is too long to be written out" in result.output
+    assert "d/dx =" not in result.output
+
+
 def test_solve_json_follows_the_contract(file):
     """One line a problem: value, closed form, and each opinion with its error bar."""
     result = run("solve", file(SINE), "--json")

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from types import MappingProxyType
 
 from gradcheck.closed_forms.called import CALLS, CONSTANT
 from gradcheck.closed_forms.definitions import reciprocal
@@ -27,6 +28,7 @@ from gradcheck.closed_forms.steps import HIDDEN, Step
 from gradcheck.closed_forms.trees import PREFIX
 
 Pulled = Iterator[tuple[Named, Sum]]
+NONE: Mapping[str, Step] = MappingProxyType({})
 MOST = 10_000  # factors of a gradient written out: a thousand times what somebody reads
 
 
@@ -58,8 +60,8 @@ def _back(
     for step in reversed(steps):
         g = added(arriving.get(step.name, ()), step.axes)
         name = named(step)
-        if not name and _is_long(g):
-            raise NoText(f"more than {MOST:,} factors")
+        if not name:
+            _expect_short(g, NONE)
         yield step, name, g
         if step.definition is None or not g.products:
             continue
@@ -76,18 +78,30 @@ def _back(
             arriving.setdefault(leaf.name, []).append(piece.at(at))
 
 
-def _is_long(expression: Sum) -> bool:
-    """Whether it has more factors than anybody could read; no more are looked at."""
+def _expect_short(expression: Sum, hidden: Mapping[str, Step]) -> None:
+    """NoText where an expression, written out, has more factors than anybody could read."""
+    if _length(expression, hidden, {}) > MOST:
+        raise NoText(f"more than {MOST:,} factors")
+
+
+def _length(expression: Sum, hidden: Mapping[str, Step], known: dict[str, int]) -> int:
+    """How many factors it has, what is hidden written out; beyond MOST no more are looked at."""
     waiting: list[Factor] = [expression]
-    for _ in range(MOST):
-        if not waiting:
-            return False
+    count = 0
+    while waiting and count <= MOST:
         factor = waiting.pop()
+        count += 1
         if isinstance(factor, Sum):
             waiting += (inner for product in factor.products for inner in product.factors)
         elif isinstance(factor, Applied | Called):
             waiting += factor.parts
-    return True
+        elif isinstance(factor, Named) and factor.name in hidden:
+            definition = hidden[factor.name].definition
+            assert definition is not None
+            if factor.name not in known:
+                known[factor.name] = _length(definition, hidden, known)
+            count += known[factor.name]
+    return count
 
 
 def pulled(definition: Sum, g: Sum, own: Named | None = None) -> Pulled:
@@ -228,7 +242,12 @@ def _through_call(factor: Called, g: Sum, own: Named | None) -> Pulled:
 
 
 def inlined(expression: Sum, hidden: Mapping[str, Step]) -> Sum:
-    """The expression with values that have no name written out."""
+    """The expression with values that have no name written out; NoText where that is too long."""
+    _expect_short(expression, hidden)
+    return _inlined(expression, hidden)
+
+
+def _inlined(expression: Sum, hidden: Mapping[str, Step]) -> Sum:
     products = [multiplied(_written_out(p, hidden), expression.axes) for p in expression.products]
     return added(products, expression.axes)
 
@@ -245,14 +264,14 @@ def _factor(factor: Factor, hidden: Mapping[str, Step]) -> Sum:
         step = hidden[factor.name]
         assert step.definition is not None
         where = {a: b for a, b in zip(step.axes, factor.axes, strict=True) if a is not None}
-        found = inlined(step.definition.at(where), hidden)
+        found = _inlined(step.definition.at(where), hidden)
         once = {a for a in found.axes if a is not None}
         if len(once) == sum(a is not None for a in found.axes):
             return found
         return Sum(found.products, tuple(dict.fromkeys(found.axes)))  # a diagonal
     if isinstance(factor, Sum):
-        return inlined(factor, hidden)
+        return _inlined(factor, hidden)
     if isinstance(factor, Applied | Called):
-        parts = tuple(inlined(part, hidden) for part in factor.parts)
+        parts = tuple(_inlined(part, hidden) for part in factor.parts)
         factor = replace(factor, parts=parts)
     return single(factor)

@@ -6,9 +6,10 @@ An index is a number that stands for one axis; an axis of length one has none (N
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import count
 
 _keys = count(1).__next__
@@ -72,6 +73,8 @@ class Applied:
 
     def at(self, where: Where) -> "Applied":
         """The same at other indices."""
+        if not any(part.indexed for part in self.parts):
+            return self
         return replace(self, parts=tuple(part.at(where) for part in self.parts))
 
 
@@ -134,8 +137,30 @@ class Sum:
     products: tuple[Product, ...]
     axes: Axes
 
+    def __hash__(self) -> int:
+        """As of every frozen dataclass, but worked out once: expressions are deep."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.products, self.axes))
+
+    @cached_property
+    def indexed(self) -> bool:
+        """Whether an index stands anywhere inside: in a program of numbers there is none."""
+        factors = (factor for product in self.products for factor in product.factors)
+        return any(self.axes) or any(map(_is_indexed, factors))
+
+    @cached_property
+    def depth(self) -> int:
+        """How deep sums are nested: the numbers of one are never met inside of another."""
+        parts = (part for p in self.products for f in p.factors for part in inside(f))
+        return 1 + max((part.depth for part in parts), default=0)
+
     def at(self, where: Where) -> "Sum":
         """The same at other indices; an index that is summed over inside is never met by them."""
+        if not self.indexed:
+            return self
         bound = {
             axis
             for product in self.products
@@ -149,6 +174,18 @@ class Sum:
 
 
 Factor = Named | Applied | Called | Delta | Sum
+
+
+def inside(factor: Factor) -> Sequence[Sum]:
+    """The expressions inside of a factor."""
+    if isinstance(factor, Sum):
+        return (factor,)
+    return factor.parts if isinstance(factor, Applied | Called) else ()
+
+
+def _is_indexed(factor: Factor) -> bool:
+    own = () if isinstance(factor, Applied | Sum) else factor.axes
+    return any(own) or any(part.indexed for part in inside(factor))
 
 
 def single(factor: Factor, axes: Axes | None = None) -> Sum:

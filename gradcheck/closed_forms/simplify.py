@@ -40,7 +40,9 @@ def canonical(expression: Sum) -> Sum:
 
     From the outside in, for moving a sum gives those inside of it new numbers.
     """
-    depth, products = _depth(expression), []
+    if not expression.indexed:
+        return expression
+    depth, products = expression.depth, []
     for product in expression.products:
         bound = [a for a in product.axes if a is not None and a not in expression.axes]
         where: dict[Index, Axis] = {
@@ -49,18 +51,6 @@ def canonical(expression: Sum) -> Sum:
         moved = product.at(where)
         products.append(replace(moved, factors=tuple(map(_canonical, moved.factors))))
     return Sum(tuple(products), expression.axes)
-
-
-def _depth(expression: Sum) -> int:
-    """How deep sums are nested: the numbers of one are never met inside of another."""
-    inner = (_parts(f) for p in expression.products for f in p.factors)
-    return 1 + max((_depth(part) for parts in inner for part in parts), default=0)
-
-
-def _parts(factor: Factor) -> Sequence[Sum]:
-    if isinstance(factor, Sum):
-        return (factor,)
-    return factor.parts if isinstance(factor, Applied | Called) else ()
 
 
 def _canonical(factor: Factor) -> Factor:

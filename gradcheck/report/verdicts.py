@@ -22,6 +22,7 @@ from gradcheck.report.underline import underlined
 from gradcheck.verdict.consult import Entry, Verdict
 
 ORDER = ("reverse", "symbolic", "differences")
+TOO_LONG = "is too long to be written out: `gradcheck solve --steps` writes its chain rule"
 HEADS = {"reverse": "reverse mode", "symbolic": "closed form", "differences": "differences"}
 STYLES = {
     "agree": "green",
@@ -195,6 +196,9 @@ def closed_forms(
     opinion = verdict.opinions["symbolic"]
     kinks = {(e.part, e.index): e.interval for e in verdict.entries if e.interval is not None}
     for name, form in opinion.closed.items():
+        part = verdict.parts[name].gradient if name in verdict.parts else None
+        if form is None and name not in forms and part is not None and part.shape == ():
+            found.append(Text(f"{derivative(name)} {TOO_LONG}", style="dim"))
         if form is None or np.size(form) > most or name in forms:
             continue
         entries = np.asarray(form, dtype=object)

@@ -13,7 +13,14 @@ from gradcheck.testing.blind import beside, hidden
 from gradcheck.testing.call import Call, call, signed
 from gradcheck.testing.claims import RTOL
 from gradcheck.testing.findings import found, mender
-from gradcheck.testing.foreign import Foreign, foreign, in_its_floats
+from gradcheck.testing.foreign.edge import Foreign
+from gradcheck.testing.foreign.recognised import (
+    foreign,
+    in_its_floats,
+    in_our_order,
+    is_argument,
+    refuse_contexts,
+)
 from gradcheck.testing.judging import Claim
 from gradcheck.testing.layout import laid_out, outputs
 from gradcheck.testing.purity import impure, mixed, not_linear, pulled
@@ -129,15 +136,18 @@ def assert_vjp(
 
     Of a value that is a tuple or dict of arrays the cotangent is arranged likewise; of
     `(out, cache)` it is that of `out`, and `backward(cotangent, cache)` gets the cache. A layer's
-    `backward(cotangent)` gets that alone, after its forward ran at the same arguments. `batched`
+    `backward(cotangent)` gets that alone, after its forward ran at the same arguments. JAX's
+    `f_bwd(res, g)` is called as JAX calls it. `batched`
     says that forward takes a stack of points, as for `check`.
     """
     __tracebackhide__ = True
-    theirs = None if callable(backward) else foreign(forward, (backward, *args))
+    theirs = foreign(forward, (backward, *args)) if is_argument(backward, forward) else None
     if theirs is not None:  # assert_vjp(F.apply, x): their own backward is what is judged
         return _raised(_judged_theirs(theirs, wrt, seed, rtol))
     if not callable(backward):
         raise TypeError(f"backward is to be a function, {type(backward).__name__} came")
+    refuse_contexts(forward)
+    forward, backward = in_our_order(forward, backward, args)
     forward, args, backward = in_its_floats(forward, args, backward)
     how: Any = {"seed": seed, "rtol": rtol, "at": at, "kwargs": kwargs, "batched": batched}
     return _raised(_vjp(forward, backward, args, wrt, **how))

@@ -2,7 +2,7 @@
 
 import ast
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -13,6 +13,7 @@ FUNCTIONS = (("sin", "cos"), ("sinh", "cosh"), ("maximum", "minimum"), ("max", "
 COMPARISONS: tuple[type[ast.cmpop], ...] = (ast.Gt, ast.GtE, ast.Lt, ast.LtE, ast.Eq, ast.NotEq)
 
 
+TURNING = frozenset({"swapaxes", "moveaxis", "rollaxis"})
 MODULES = frozenset({"np", "numpy", "math", "torch", "jnp", "anp"})  # as programs name them
 
 
@@ -34,24 +35,60 @@ class Edit:
 class Words:
     """The names that a backward pass knows, the cotangent's first; short calls it makes; divisors.
 
-    The divisors are what the value is divided by on its way.
+    The divisors are what the value is divided by on its way, `kept` what the methods of its class
+    keep (`self.mask`), `given` its arguments, `keys` the texts by which it picks (`cache["h"]`).
     """
 
     cotangent: str
     names: tuple[str, ...]
     calls: tuple[str, ...] = ()
     divisors: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Everything that may be missing somewhere."""
+        return (*self.names, *self.calls, *self.kept)
 
 
-def edits_of(node: ast.AST, words: Words) -> Iterator[Edit]:
-    """What might be said differently at one place of a backward pass."""
+def edits_of(node: ast.AST, words: Words, within: str = "") -> Iterator[Edit]:
+    """What might be said differently at one place of a backward pass.
+
+    All that goes wrong `within` some places has one name: see `named_within`.
+    """
     for rule in RULES.get(type(node), ()):
         for name, new in rule(node, words):
-            yield Edit(name, node, new)
+            key = isinstance(node, ast.Constant) and isinstance(node.value, str)
+            yield Edit(name if key else within or name, node, new)
+
+
+def named_within(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    """The parts of a node in which every slip has a name of its own: picked, summed, turned."""
+    parts: list[ast.AST] = []
+    name = ""
+    if isinstance(node, ast.Subscript):
+        parts, name = [node.slice], "wrong-index"
+    elif isinstance(node, ast.keyword) and node.arg == "axis":
+        parts, name = [node.value], "summed-over-wrong-axis"
+    elif isinstance(node, ast.Call) and _method(node) in TURNING:
+        parts = [arg for arg in node.args if not isinstance(arg, ast.Name)]
+        name = "transposed"
+    called = {id(n) for part in parts for c in ast.walk(part) if isinstance(c, ast.Call)
+              for n in ast.walk(c)}  # fmt: skip
+    for inner in (inner for part in parts for inner in ast.walk(part)):
+        if id(inner) not in called:
+            yield inner, name
+
+
+def _method(node: ast.Call) -> str:
+    """The name of what is called: `sum` of `x.sum()` and of `np.sum(x)`."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else ""
 
 
 def of_whole(node: ast.expr, words: Words) -> Iterator[Edit]:
-    """What may be missing of a whole value: a sign, a factor, a sum, a transpose, a mean."""
+    """What may be missing of a whole value: a sign, a sum, a transpose, a mean."""
     yield Edit("sign-error", node, ast.UnaryOp(ast.USub(), node))
     for axes in ("0", "1", "-1", "", "(0, 1)", "(0, 2)", "(0, 2, 3)", "0, keepdims=True",
                  "1, keepdims=True"):  # fmt: skip
@@ -63,8 +100,11 @@ def of_whole(node: ast.expr, words: Words) -> Iterator[Edit]:
     for axis in ("0", "-1"):
         text = f"_ - _.mean({axis}, keepdims=True)"
         yield Edit("path-dropped", node, _with(node, text))
-    yield from _divided(node, words)
-    for other in (*words.names, *words.calls):
+
+
+def with_each(node: ast.expr, others: Iterable[str], words: Words) -> Iterator[Edit]:
+    """A whole value with a factor, a divisor or a term that it may lack, of some names."""
+    for other in others:
         dropped = "upstream-ignored" if other == words.cotangent else "chain-factor-dropped"
         for text in (f"_ * {other}", f"_ * (1 - {other})", f"_ * {other} * (1 - {other})",
                      f"_ * (1 - {other}**2)", f"_ * ({other} > 0)"):  # fmt: skip
@@ -72,11 +112,28 @@ def of_whole(node: ast.expr, words: Words) -> Iterator[Edit]:
         yield Edit("denominator-not-squared", node, _with(node, f"_ / {other}"))
         for sign in "+" if ast.unparse(node) == other else "+-":  # less itself is nothing
             yield Edit("path-dropped", node, _with(node, f"_ {sign} {other}"))
+
+
+def with_more(node: ast.expr, others: Iterable[str], words: Words) -> Iterator[Edit]:
+    """A whole value with a term that is seldomer lacked: what a mean or a norm takes away."""
+    for other in others:
         for axis in ("-1", "0"):
             inner = f"_ - {other} * (_).sum({axis}, keepdims=True)"
             yield Edit("path-dropped", node, _with(node, inner))
             inner = f"_ - {other} * (_ * {other}).mean({axis}, keepdims=True)"
             yield Edit("path-dropped", node, _with(node, inner))
+
+
+def renamed(node: ast.AST, others: Iterable[str], words: Words, within: str = "") -> Iterator[Edit]:
+    """Another name for one that is read, a variable's or of what is kept."""
+    if not (isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)):
+        return
+    known = words.names if isinstance(node, ast.Name) else words.kept
+    text = ast.unparse(node)
+    for other in others if text in known else ():
+        if other != text and other in known:
+            new = ast.parse(other, mode="eval").body
+            yield Edit(within or "wrong-variable", node, new)
 
 
 def in_all_of(node: ast.expr, words: Words) -> Iterator[Edit]:
@@ -88,11 +145,11 @@ def in_all_of(node: ast.expr, words: Words) -> Iterator[Edit]:
                 yield Edit("wrong-tensor-in-derivative", node, new)
 
 
-def _divided(node: ast.expr, words: Words) -> Iterator[Edit]:
+def divided(node: ast.expr, words: Words) -> Iterator[Edit]:
     """What the value is divided by; means and sums mixed up, and factors of two."""
     for divisor in words.divisors:
         yield Edit("constant-factor-lost", node, _with(node, f"_ / ({divisor})"))
-    for other in words.names:
+    for other in (*words.given, *words.kept):
         for size in (f"{other}.size", f"len({other})", f"{other}.shape[-1]"):
             yield Edit("sum-for-mean", node, _with(node, f"_ / {size}"))
             yield Edit("mean-for-sum", node, _with(node, f"_ * {size}"))
@@ -162,6 +219,13 @@ def _number(node: ast.Constant, words: Words) -> Iterator[tuple[str, ast.AST | N
         k = node.value
         for value in (k + 1, k - 1, 2 * k, k / 2, -k, *((1 / k,) if k else ())):
             yield "coefficient-slip", ast.Constant(value)
+        for other in words.names:
+            ignored = "upstream-ignored" if other == words.cotangent else "wrong-variable"
+            name = ignored if k in (0, 1) else "coefficient-slip"
+            yield name, ast.Name(other, ast.Load())
+    for key in words.keys if node.value in words.keys else ():
+        if key != node.value:
+            yield "wrong-variable", ast.Constant(key)
 
 
 def _compare(node: ast.Compare, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
@@ -171,7 +235,7 @@ def _compare(node: ast.Compare, words: Words) -> Iterator[tuple[str, ast.AST | N
 
 
 def _call(node: ast.Call, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    name = _method(node)
     if name in ("mean", "sum"):
         other = "sum" if name == "mean" else "mean"
         yield ("mean-for-sum" if name == "mean" else "sum-for-mean"), _renamed(node, other)
@@ -186,9 +250,34 @@ def _call(node: ast.Call, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
             turned = [_with(node.args[0], turn), *node.args[1:]]
             again = ast.Call(node.func, turned, node.keywords)
             yield "cumulated-forwards", _with(again, turn)
+    if name == "einsum" and node.args and isinstance(node.args[0], ast.Constant):
+        for text in _indices(str(node.args[0].value)):
+            yield "transposed", ast.Call(node.func, [ast.Constant(text), *node.args[1:]], [])
+    if name == "transpose":
+        yield from _other_orders(node)
     inner = _inside(node)
     if inner is not None:
         yield "function-too-many", inner
+
+
+def _indices(text: str) -> Iterator[str]:
+    """The subscripts of an einsum with two neighbouring letters of one of its terms swapped."""
+    for i in range(len(text) - 1):
+        if text[i : i + 2].isalpha() and text[i] != text[i + 1]:
+            yield text[:i] + text[i + 1] + text[i] + text[i + 2 :]
+
+
+def _other_orders(node: ast.Call) -> Iterator[tuple[str, ast.AST | None]]:
+    """A transpose whose axes are named, with two of them swapped."""
+    last = node.args[-1] if node.args else None
+    axes = last.elts if isinstance(last, ast.Tuple) else node.args
+    for i, j in combinations(range(len(axes)), 2):
+        swapped = list(axes)
+        swapped[i], swapped[j] = swapped[j], swapped[i]
+        args = (
+            [*node.args[:-1], ast.Tuple(swapped, ast.Load())] if axes is not node.args else swapped
+        )
+        yield "transposed", ast.Call(node.func, args, node.keywords)
 
 
 def _weighed(node: ast.Call, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
@@ -247,9 +336,6 @@ def _subscript(node: ast.Subscript, words: Words) -> Iterator[tuple[str, ast.AST
 def _name(node: ast.Name, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
     if not isinstance(node.ctx, ast.Load) or node.id not in words.names:
         return
-    for other in words.names:
-        if other != node.id:
-            yield "wrong-variable", ast.Name(other, ast.Load())
     yield "transposed", ast.Attribute(node, "T", ast.Load())
     yield "not-flipped", _with(node, "_[::-1]")
     yield "denominator-not-squared", _with(node, "_ ** 2")

@@ -1,5 +1,6 @@
 """What a check finds: every claim against the opinions, and what explains or mends a wrong one."""
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
@@ -216,7 +217,8 @@ def mender(forward: Any, backward: Any, alone: Settled) -> Mender:
         def right(other: Callable[..., Any]) -> bool:
             by = alone.like(other)
             try:
-                return all(map(partial(_met, by), verdicts, claims))
+                with warnings.catch_warnings(action="ignore"):
+                    return all(map(partial(_met, by), verdicts, claims))
             except Exception:  # noqa: BLE001 - an edited program may raise anything
                 return False
 

@@ -8,7 +8,7 @@ from gradcheck.diagnosis import Diagnosis, words
 from gradcheck.report.underline import underlined
 from gradcheck.testing.claims import Judged, Off
 from gradcheck.testing.doubt import WIDE, level, lone
-from gradcheck.testing.foreign import PLAIN
+from gradcheck.testing.foreign.edge import PLAIN
 from gradcheck.testing.repair import Repair
 from gradcheck.verdict.consult import Verdict
 
@@ -24,6 +24,10 @@ PASSED = {
 CURE = (
     "  its values as plain floats say no more of its slope here: pass arguments at which fewer",
     "  digits cancel, or write it in NumPy alone, that exact numbers can pass through it",
+)
+STEPS = (
+    "  note: the function does not change with {name} here (it takes steps?): a straight-through\n"
+    "    estimator is no gradient of it; check the smooth function that it stands for"
 )
 ALONE = "only one opinion could be formed, from its values as plain floats: none agrees with it"
 HELP = (
@@ -54,6 +58,7 @@ def message(
     """
     wrong = [part for part in judged if not part.right]
     told = [*_unseen(verdict, judged), *(f"  note: {note}" for note in notes)]
+    told += [STEPS.format(name=part.part) for part in wrong if _is_flat(verdict, part)]
     if wrong:
         blocks = [f"  {fault}" for fault in faults]
         blocks += [] if repair is None else [f"  {repair}"]
@@ -68,6 +73,13 @@ def message(
     return "\n".join([PASSED.get(verdict.verdict, ""), *told])
 
 
+def _is_flat(verdict: Verdict, part: Judged) -> bool:
+    """Whether all slopes of a part are 0 as far as is known, and the claim says otherwise."""
+    known = verdict.parts[part.part].gradient if part.part in verdict.parts else None
+    flat = known is not None and bool(np.all(np.abs(known.value) <= known.error))
+    return flat and bool(part.off)
+
+
 def _short(found: Sequence[str], told: Sequence[str]) -> str:
     """No more lines than are read: what was not seen, and the notes, at the end."""
     kept = list(found)[: max(LINES - len(told), LINES // 2)]
@@ -79,7 +91,7 @@ def _first(part: Judged, diagnoses: Mapping[str, Diagnosis], repair: Repair | No
     mistake = _mistake(diagnoses.get(part.part), repair)
     said = f": {mistake}" if mistake else ""
     if part.shape or part.together or not part.off:
-        return f"d/d{part.part} is not right{said}"
+        return f"d/d{part.part} is not right{said}{part.shape and f' ({part.shape})'}"
     off = max(part.off, key=_distance)
     place = _name(off.part or part.part, off.index)
     due = "another branch's" if off.interval else f"{off.expected:.6g}"
@@ -209,5 +221,5 @@ def _unseen(verdict: Verdict, judged: Sequence[Judged]) -> Iterator[str]:
     if widest:
         yield f"  not seen: entries off by less than {widest:.1g}, and faults at other points"
     for note in verdict.notes:
-        if note and not note.endswith(PLAIN):  # another library's: its own note says so
+        if note and PLAIN not in note:  # another library's: its own note says so
             yield f"  note: {note}"

@@ -67,7 +67,7 @@ def unjudged(came: Any, call: Call) -> list[str]:
     faults = []
     if len(several) == len(call.args):
         for i, (g, arg) in enumerate(zip(several, call.args, strict=True)):
-            whole = np.asarray(arg).dtype.kind in "iub"
+            whole = _kind(arg) in ("i", "u", "b")
             if whole and g is not None and i not in call.wrt and np.any(np.asarray(g) != 0):
                 faults.append(f"a gradient came for {call.names[i]}, which is not differentiated")
     for name, g in call.by_name(came).items():
@@ -85,9 +85,15 @@ def with_all_that_came(came: Any, call: Call) -> Call:
     if not isinstance(came, tuple | list) or len(came) != len(call.args):
         return call
     more = [i for i, g in enumerate(came) if g is not None and np.any(np.asarray(g) != 0)]
-    kinds = [np.asarray(a).dtype.kind for a in call.args]
-    wrt = (*call.wrt, *(i for i in more if kinds[i] == "f" and i not in call.wrt))
-    return call if wrt == call.wrt else call.by(wrt)
+    kinds = list(map(_kind, call.args))
+    added = [i for i in more if kinds[i] == "f" and i not in call.wrt]
+    return call.by(tuple(sorted((*call.wrt, *added)))) if added else call
+
+
+def _kind(value: Any) -> str:
+    """NumPy's letter for the numbers of an argument; none for JAX's keys of random numbers."""
+    own = getattr(value, "dtype", None)
+    return np.asarray(value).dtype.kind if own is None else str(getattr(own, "kind", ""))
 
 
 def pulled(

@@ -5,24 +5,44 @@ cotangent that was asked is the mistake, undone; it needs no model of what the f
 """
 
 import ast
+import inspect
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from dis import get_instructions
-from functools import lru_cache
-from types import CodeType, FunctionType, MethodType
+from functools import lru_cache, partial
+from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any
 
-from gradcheck.testing.edits import Edit, Words, edits_of, in_all_of, of_whole
+from gradcheck.testing.edits import (
+    Edit,
+    Words,
+    divided,
+    edits_of,
+    in_all_of,
+    named_within,
+    of_whole,
+    renamed,
+    with_each,
+    with_more,
+)
 from gradcheck.testing.source import file_of, text_of
 
 SECONDS = 0.75  # a test that fails may take so much longer, or as much as it took
+ONE = 1 / 12  # of it for one edit that loops
 LONGEST = 60  # characters of a line of source in a message
 SHORTEST = 6  # and of an expression that says by itself where it stands: not `t + 1`
 CALLED, MOST = 24, 4  # characters of a call that may be missing elsewhere, and how many are tried
 OURS = "gradcheck"  # what stands between a check and somebody else's backward is no mistake
 BUILT = (ast.FunctionDef, ast.Lambda)
+BLOCKS = (
+    "body",
+    "orelse",
+    "finalbody",
+    "handlers",
+)  # fields that hold statements
+TURN = "_turn_"  # what loops of an edited function call
 Function = Callable[..., Any]
 Places = dict[int, tuple[ast.AST, str, int | None]]
 
@@ -57,12 +77,12 @@ def repaired(
     """
     until = time.thread_time() + max(SECONDS, took)
     for owner, name, method in _methods(backward):
-        found = _searched(method, _inside(owner, name, right, backward), _kept(owner), until)
+        changed = _inside(owner, name, right, backward)
+        found = _searched(method, changed, _kept(owner), None, until)
         if found is not None:
             return found
     owner = type(backward.__self__) if isinstance(backward, MethodType) else object
-    missing = (*_said(forward, (ast.Call, ast.BinOp)), *_kept(owner))
-    return _searched(backward, right, missing, until, _divisors(forward))
+    return _searched(backward, right, _kept(owner), forward, until)
 
 
 def _kept(owner: type) -> list[str]:
@@ -80,7 +100,8 @@ def _methods(backward: Function) -> Iterator[tuple[type, str, FunctionType]]:
     if known := getattr(backward, "method", None):
         owner, name = known
         method = vars(owner).get(name)
-        if isinstance(plain := getattr(method, "__func__", method), FunctionType):
+        plain: Any = inspect.unwrap(getattr(method, "__func__", method))  # `once_differentiable`
+        if isinstance(plain, FunctionType):
             yield owner, name, plain
         return
     if not isinstance(backward, FunctionType) or backward.__name__ != "<lambda>":
@@ -114,25 +135,25 @@ def _inside(
 def _searched(
     backward: Function,
     right: Callable[[Function], bool],
-    missing: Sequence[str],
+    kept: Sequence[str],
+    forward: Function | None,
     until: float,
-    divisors: tuple[str, ...] = (),
 ) -> Repair | None:
     """The first edit of one function after which `right` says so, if it is found in time.
 
-    `missing` are expressions, not of its own, that it may lack, `divisors` those of the value.
+    `kept` is what its class keeps; what `forward` computes it may lack.
     """
     plain = getattr(backward, "__func__", backward)
     if not isinstance(plain, FunctionType) or plain.__module__.partition(".")[0] == OURS:
         return None
     built = _built(plain)
-    if built is None or any(isinstance(n, ast.While) for n in ast.walk(built)):
-        return None  # an edit might make a loop endless
+    if built is None:
+        return None
     places = _places(built)
-    for edit in _edits(built, plain, missing, divisors):
+    for edit in _edits(built, _words(plain, kept, forward)):
         if time.thread_time() > until:
             return None
-        changed = _changed(built, edit, places, plain)
+        changed = _changed(built, edit, places, plain, until)
         if changed is not None and right(_bound(changed, backward)):
             return _told(edit, built)
     return None
@@ -202,41 +223,84 @@ def _length(node: Any) -> tuple[int, int]:
     return node.end_lineno - node.lineno, node.end_col_offset - node.col_offset
 
 
+def _built_of(function: Function | None) -> Any:
+    """The definition of a function or method; None of anything else."""
+    plain = getattr(function, "__func__", function)
+    return _built(plain) if isinstance(plain, FunctionType) else None
+
+
 def _said(function: Function | None, kinds: Any) -> list[str]:
     """The texts of the short expressions of some kinds that a function is made of."""
-    built = _built(function) if isinstance(function, FunctionType) else None
+    built = _built_of(function)
     texts = [] if built is None else [ast.unparse(n) for n in ast.walk(built) if type(n) in kinds]
-    return sorted({text for text in texts if len(text) <= CALLED}, key=len)[:MOST]
+    short = {text for text in texts if len(text) <= CALLED and "np.zeros" not in text}
+    return sorted(short, key=len)[:MOST]
 
 
 def _divisors(function: Function | None) -> tuple[str, ...]:
     """What a function divides by, as it is written: `np.sqrt(q.shape[-1])`."""
-    built = _built(function) if isinstance(function, FunctionType) else None
+    built = _built_of(function)
     parts = [] if built is None else [n for n in ast.walk(built) if isinstance(n, ast.BinOp)]
     texts = (ast.unparse(n.right) for n in parts if isinstance(n.op, ast.Div))
     return tuple(dict.fromkeys(text for text in texts if len(text) <= CALLED))[:MOST]
 
 
-def _edits(
-    built: Any, function: FunctionType, missing: Sequence[str], divisors: tuple[str, ...]
-) -> Iterator[Edit]:
-    """Every edit: those that take something away, those of what stands there, those that add."""
-    words = replace(_words(function, missing), divisors=divisors)
+def _edits(built: Any, words: Words) -> Iterator[Edit]:
+    """Every edit: those that take something away, those of what stands there, those that add.
+
+    Of what may be added, names of the same statement are tried first, then all the others.
+    """
     body = built.body if isinstance(built, ast.FunctionDef) else [built.body]
     nodes = [n for part in body for n in ast.walk(part)]
-    found = [edit for node in nodes for edit in edits_of(node, words)]
+    within = {id(inner): name for n in nodes for inner, name in named_within(n)}
+    found = [edit for node in nodes for edit in edits_of(node, words, within.get(id(node), ""))]
     yield from sorted(found, key=lambda edit: not edit.takes_away)
-    for node in _wholes(body):
+    for node in nodes:
+        yield from renamed(node, words.others, words, within.get(id(node), ""))
+    near, wholes = _near(nodes, words), list(_wholes(body))
+    for node in wholes:
         yield from of_whole(node, words)
-        yield from in_all_of(node, words)
+    for adding, more in ((with_each, divided), (with_more, in_all_of)):
+        for first in (True, False):
+            for node in wholes:
+                mine = near.get(id(node), words.others)
+                names = mine if first else [n for n in words.others if n not in mine]
+                yield from adding(node, names, words)
+        for node in wholes:
+            yield from more(node, words)
 
 
-def _words(function: FunctionType, value: Sequence[str]) -> Words:
+def _near(nodes: list[Any], words: Words) -> dict[int, list[str]]:
+    """Of the nodes of every simple statement the names that stand in it, and what is kept.
+
+    And the cotangent's.
+    """
+    found: dict[int, list[str]] = {}
+    for statement in (n for n in nodes if isinstance(n, ast.stmt) and not hasattr(n, "body")):
+        inner = list(ast.walk(statement))
+        said = {ast.unparse(n) for n in inner if isinstance(n, ast.Name | ast.Attribute)}
+        near = (*said, *words.kept, words.cotangent)
+        names = [name for name in words.others if name in near]
+        found.update({id(n): names for n in inner})
+    return found
+
+
+def _words(function: FunctionType, kept: Sequence[str], forward: Function | None) -> Words:
     """The names of a backward pass, its short calls, and short parts of the value."""
     code = function.__code__
     own = [n for n in code.co_varnames if n not in ("self", "cls", "ctx")]
     named = (*own, *code.co_freevars)
-    return Words(own[0] if own else "", named, (*_said(function, (ast.Call,)), *value))
+    given = [n for n in code.co_varnames[: code.co_argcount] if n in own]
+    calls = (*_said(function, (ast.Call,)), *_said(forward, (ast.Call, ast.BinOp)))
+    divisors, keys = _divisors(forward), _keys(function)
+    return Words(own[0] if own else "", named, calls, divisors, tuple(kept), tuple(given), keys)
+
+
+def _keys(function: FunctionType) -> tuple[str, ...]:
+    """The texts by which a function picks: `cache["h"]`."""
+    picked = [n.slice for n in ast.walk(_built(function)) if isinstance(n, ast.Subscript)]
+    texts = (n.value for n in picked if isinstance(n, ast.Constant) and isinstance(n.value, str))
+    return tuple(dict.fromkeys(texts))
 
 
 def _wholes(body: list[Any]) -> Iterator[ast.expr]:
@@ -258,19 +322,44 @@ def _parts(value: ast.expr) -> Iterator[ast.expr]:
 # -- the changed function ------------------------------------------------------------------------
 
 
-def _changed(built: Any, edit: Edit, places: Places, function: FunctionType) -> FunctionType | None:
-    """The function with one edit made; None where it does not compile."""
+def _changed(
+    built: Any, edit: Edit, places: Places, function: FunctionType, until: float
+) -> FunctionType | None:
+    """The function with one edit made; None where it does not compile.
+
+    An edit may make a loop endless (`for v in vs` that adds to vs): its turns end it.
+    """
     try:
         code = _compiled(_edited(built, edit, places), function)
     except (SyntaxError, ValueError, TypeError, RecursionError):
         return None
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    now = time.thread_time()
+    cells[TURN] = CellType(partial(_turn, min(until, now + ONE * max(SECONDS, until - now))))
     if code is None or any(name not in cells for name in code.co_freevars):
         return None
     closure = tuple(cells[name] for name in code.co_freevars)
     made = FunctionType(code, function.__globals__, function.__name__, None, closure)
     made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
     return made
+
+
+def _turn(until: float) -> None:
+    """What a loop calls at each of its turns; TimeoutError where it has turned long enough."""
+    if time.thread_time() > until:
+        raise TimeoutError
+
+
+def _turning(node: Any) -> Any:
+    """A copy of a definition or statement in which every loop calls `_turn`."""
+    fields = {
+        name: list(map(_turning, value)) if name in BLOCKS and isinstance(value, list) else value
+        for name, value in ast.iter_fields(node)
+    }
+    if isinstance(node, ast.For | ast.While):
+        call = ast.copy_location(ast.parse(f"{TURN}()").body[0], node)
+        fields["body"] = [ast.fix_missing_locations(call), *fields["body"]]
+    return ast.copy_location(type(node)(**fields), node)
 
 
 def _places(root: Any) -> Places:
@@ -314,10 +403,11 @@ def _compiled(built: Any, function: FunctionType) -> CodeType | None:
         fields = {k: v for k, v in ast.iter_fields(built) if k != "decorator_list"}
         value = ast.copy_location(ast.FunctionDef(decorator_list=[], **fields), built)
     named = isinstance(value, ast.FunctionDef)
-    inner = value if named else ast.copy_location(ast.Expr(value), value)
-    around = ast.parse(f"def around({', '.join(function.__code__.co_freevars)}): pass")
+    inner = _turning(value) if named else ast.copy_location(ast.Expr(value), value)
+    held = ", ".join((*function.__code__.co_freevars, TURN))
+    around = ast.parse(f"def around({held}): pass")
     around.body[0].body = [inner]  # type: ignore[attr-defined]
     with warnings.catch_warnings(action="ignore"):  # of an edit that makes no sense
         whole = compile(around, "<repair>", "exec")
-    held = next(c for c in whole.co_consts if isinstance(c, CodeType))
-    return next((c for c in held.co_consts if isinstance(c, CodeType) and c.co_name == name), None)
+    outer = next(c for c in whole.co_consts if isinstance(c, CodeType))
+    return next((c for c in outer.co_consts if isinstance(c, CodeType) and c.co_name == name), None)

@@ -169,6 +169,8 @@ def _pulls(applied: Applied, both: Passes) -> Iterator[Suspect]:
         if slopes is None and numeric(applied):
             slopes = slopes_of(applied, g)
         right = summed(raw, np.shape(applied.operands[i]))
+        if slopes is not None and _out_of_range(right, slopes[i]):
+            continue
         u = probe(applied.operands[i])
         three = {"vjp": float(np.sum(right * u)), "ball": _float(directional(applied, g, i, u))}
         if slopes is not None:
@@ -180,6 +182,12 @@ def _pulls(applied: Applied, both: Passes) -> Iterator[Suspect]:
         fitted = both.pieces[applied.node, i][1]
         if np.shape(fitted) != right.shape or not np.allclose(fitted, right, equal_nan=True):
             yield Suspect("engine", "fit", span, f"{np.shape(raw)} fitted to {right.shape}")
+
+
+def _out_of_range(slopes: Array, exact: Array) -> bool:
+    """Whether a slope is infinite because float64 holds no number so large: `_limits` says so."""
+    each = zip(np.ravel(slopes), np.ravel(exact), strict=True)
+    return any(not np.isfinite(now) and np.isnan(_float(ball)) for now, ball in each)
 
 
 # -- functions of the user's own -----------------------------------------------------------------

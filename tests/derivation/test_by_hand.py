@@ -2,8 +2,10 @@
 
 import pytest
 
+from gradcheck.closed_forms.slopes import NoText
 from gradcheck.derivation import derive
 from gradcheck.derivation.forms import matrix_forms
+from gradcheck.derivation.run import derivation
 from gradcheck.problem import load_text
 from gradcheck.problem.draw import given_point
 
@@ -110,7 +112,12 @@ program: |
 """
 
 
-def test_what_doubles_at_each_turn_of_a_loop_is_not_written_out() -> None:
-    """2^60 terms: there is no matrix form, and that is known at once."""
-    (problem,) = load_text(GROWING).problems
-    assert matrix_forms(problem, given_point(problem), {}) == {}
+@pytest.mark.parametrize("turns", [7, 60])
+def test_what_doubles_at_each_turn_of_a_loop_is_not_written_out(turns: int) -> None:
+    """2^60 terms, or those of seven turns with what has no name written out; known at once."""
+    (problem,) = load_text(GROWING.replace("60", str(turns))).problems
+    point = given_point(problem)
+    run = derivation(problem.plain, problem.given(point))
+    with pytest.raises(NoText, match="more than 10,000 factors"):
+        _ = run.gradients
+    assert matrix_forms(problem, point, {}) == {}

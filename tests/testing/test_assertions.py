@@ -444,3 +444,15 @@ def test_an_infinite_claim_is_wrong_without_a_warning():
     """A claim that is not finite is out, and nothing else is raised for it."""
     with pytest.raises(GradientError):
         assert_vjp(np.sum, lambda g, x: np.full(3, np.inf), np.array([1.0, 2.0, 3.0]))
+
+
+@pytest.mark.parametrize("wrt", [0, 1, 2, -1, (1,), (0, 2), (2, 1), None])
+def test_a_backward_may_give_more_than_is_asked_for(wrt):
+    """All gradients that came are judged, each as that of its own argument."""
+    right = lambda c, x, w, b: (c @ w.T, x.T @ c, c.sum(0))
+    wrong = lambda c, x, w, b: (c @ w.T, x.T @ c, c.mean(0))
+    layer = lambda x, w, b: x @ w + b
+    args = X34.T, W34, B4
+    assert assert_vjp(layer, right, *args, wrt=wrt)
+    with pytest.raises(GradientError, match=r"d/db\["):
+        assert_vjp(layer, wrong, *args, wrt=wrt)

@@ -1,5 +1,6 @@
 """PyTorch's functions, modules and `autograd.Function`; JAX and HIPS autograd where installed."""
 
+import functools
 import importlib
 
 import numpy as np
@@ -226,6 +227,49 @@ def test_lessons_of_jax(jax):
         assert_gradient(loss, weights, gradient=jax.value_and_grad(loss))
 
 
+def test_a_backward_in_the_order_of_jax():
+    """`f_bwd(res, g)` of a forward that gives `(value, residuals)`, in NumPy as well."""
+    forward = lambda x: (np.sin(x), (np.cos(x),))
+
+    def backward(res, g):
+        return (res[0] * g,)
+
+    def wrong(res, g):
+        return (res[0] + g,)
+
+    assert assert_vjp(forward, backward, X)
+    with pytest.raises(GradientError):
+        assert_vjp(forward, wrong, X)
+
+
+def test_rules_and_keys_of_jax(jax):
+    """A rule's own backward beside it, arguments that it holds, keys of random numbers."""
+
+    def rule(slope):
+        @functools.partial(jax.custom_vjp, nondiff_argnums=(1,))
+        def power(x, n):
+            return x**n
+
+        def back(n, x, g):
+            return (slope(x, n) * g,)
+
+        power.defvjp(lambda x, n: (power(x, n), x), back)
+        return power, back
+
+    power, back = rule(lambda x, n: n * x ** (n - 1))
+    assert assert_vjp(power, X, 3.0)
+    assert assert_vjp(power, back, X, 3)
+    with pytest.raises(GradientError):
+        assert_vjp(*rule(lambda x, n: x ** (n - 1)), X, 3)
+    applied = jax.custom_vjp(lambda f, x: f(x), nondiff_argnums=(0,))
+    applied.defvjp(lambda f, x: (f(x), x), lambda f, x, g: (jax.numpy.cos(x) * g,))
+    assert assert_vjp(applied, jax.numpy.sin, X)
+    assert assert_vjp(functools.partial(applied, jax.numpy.sin), X)
+    kept = lambda x, key: jax.numpy.where(jax.random.bernoulli(key, 0.5, x.shape), 2 * x, 0)
+    for key in (jax.random.PRNGKey(0), jax.random.key(0)):
+        assert assert_gradient(kept, X, key)
+
+
 def test_primitives_of_hips_autograd():
     """Alone and inside another function; a right rule, and tanh's with a plus."""
     pytest.importorskip("autograd", reason="AUTOGRAD IS NOT INSTALLED")
@@ -263,6 +307,84 @@ def test_nothing_of_ours_is_to_be_changed(torch):
     with pytest.raises(GradientError) as caught:
         assert_vjp(Cube.apply, torch.tensor([0.5, -1.5, 2.0], dtype=torch.float64))
     assert "every gradient is right" not in str(caught.value)
+
+
+def lessons_of_torch(torch):
+    """Functions as PyTorch's own pages write them, each with its arguments."""
+
+    class Scaled(torch.autograd.Function):
+        @staticmethod
+        def forward(x, constant):
+            return x * constant
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.constant = inputs[1]
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.constant, None
+
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3, 3 * x**2
+
+        @staticmethod
+        def backward(ctx, g, g_slope):
+            (x,) = ctx.saved_tensors
+            return g * 3 * x**2 + g_slope * 6 * x
+
+    class Sorted(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            values, order = x.sort(dim=1)
+            ctx.mark_non_differentiable(order)
+            ctx.save_for_backward(order)
+            return values, order
+
+        @staticmethod
+        def backward(ctx, g, _):
+            (order,) = ctx.saved_tensors
+            return torch.zeros_like(g).scatter(1, order, g)
+
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * g
+
+    x = torch.tensor(X)
+    return (Scaled.apply, x, 3.5), (Cube.apply, x), (Sorted.apply, x), (Doubled.apply, x), (Cube, x)
+
+
+@pytest.mark.parametrize("k", range(5))
+def test_lessons_of_pytorch(torch, k):
+    """A constant that is a number, several values, one of whole numbers, a value in place."""
+    assert assert_vjp(*lessons_of_torch(torch)[k])
+
+
+def test_what_is_no_gradient_is_told(torch):
+    """A straight-through estimator; the two halves of a Function, which share a context."""
+
+    class Signs(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.sign()
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    with pytest.raises(GradientError, match="straight-through"):
+        assert_vjp(Signs.apply, torch.tensor(X))
+    with pytest.raises(TypeError, match=r"Signs.apply"):
+        assert_vjp(Signs.forward, Signs.backward, torch.tensor(X))
 
 
 def test_what_pytorch_sums_in_silence_is_told(torch):

@@ -97,8 +97,8 @@ def test_the_first_line_says_all():
     assert type(caught.value).__module__ == "gradcheck.testing"
 
 
-def test_an_endless_loop_is_never_made():
-    """What loops until a condition is left alone: an edit might never end."""
+def test_an_endless_loop_ends():
+    """An edit may take away what ends a loop; the mistake is found all the same."""
 
     def backward(c, x):
         while np.max(np.abs(x)) > 0.25:
@@ -112,7 +112,30 @@ def test_an_endless_loop_is_never_made():
 
     with pytest.raises(GradientError) as caught:
         assert_vjp(halved, backward, X)
-    assert caught.value.result.repair is None
+    assert caught.value.result.repair.old == "3 * c"
+
+
+def test_a_loop_over_what_it_adds_to_ends():
+    """`for v in seen` in the place of `for v in vs` would never end."""
+
+    def reflected(vs, x):
+        for v in vs:
+            x = x - 2 * v * (v @ x) / (v @ v)
+        return x
+
+    def backward(c, vs, x):
+        seen = [x]
+        for v in vs:
+            seen.append(seen[-1] - 2 * v * (v @ seen[-1]) / (v @ v))
+        dvs = np.zeros_like(vs)
+        for i in reversed(range(len(vs))):
+            v, before = vs[i], seen[i]
+            dvs[i] = -2 / (v @ v) * ((c @ v) * before + (v @ before) * c)
+            c = c - 2 * v * (v @ c) / (v @ v)
+        return dvs, c
+
+    with pytest.raises(GradientError, match="path-dropped"):
+        assert_vjp(reflected, backward, RNG.normal(size=(4, 4)), RNG.normal(size=4))
 
 
 class Square(Function):

@@ -1,0 +1,1 @@
+"""Other people's functions, checked: PyTorch's, JAX's, HIPS autograd's."""
