@@ -41,6 +41,7 @@ STOP = re.compile(r"\.+$")
 NUMBER = re.compile(r"\s*[-+]?\d+\.")
 ITEM = re.compile(r"^(?:[a-hA-H]|[ivxIVX]{2,4}|\d{1,2})\)\s+(?=\S)|^\d{1,2}\.\s+(?=\d)")
 BRACKETED_ITEM = re.compile(r"^\(([a-h]|[ivx]{1,4})\)\s+(?=[^\s*/^+-])")
+ARTICLE = "the"  # or th(e), to those who write th for tanh
 LONG = 4  # letters: among the words of a remark there is one
 APOSTROPHE = re.compile("['’]")
 ABOUT = re.compile(
@@ -102,6 +103,8 @@ def _aside(draft: Draft, words: Words) -> None:
 
 def _says_nothing(word: str, words: Words) -> bool:
     """Whether a word is no name, and no names run together."""
+    if word.lower() == ARTICLE:
+        return True
     return len(word) > 1 and words.meaning(word) is None and not falls_apart(words, word)
 
 
