@@ -18,8 +18,9 @@ How a formula is read, where people differ:
 - Arrays side by side are a matrix product where only that fits, a matrix beside a vector, and in a
   text that has a transpose; there `·` is one too, `A^-1` is inv(A), `u v^T` is outer(u, v). `*` and
   ⊙ go entry by entry, as in NumPy; in a text with `X'` or `X^T`, without `@` and with a sign for
-  every product, `*` between arrays of unlike shapes is a matrix product as in MATLAB. `A.x` is
-  Mathematica's.
+  every product, `*` between arrays of unlike shapes, or of a turned vector and another one, is a
+  matrix product as in MATLAB. `A.x` is Mathematica's, `A %*% B` R's.
+- In a list a blank parts two numbers where none follows the sign of the second: `[3 -1]`.
 - `2u where u = x^2` is 2*(x^2); `at x = 2` is left out.
 - `2e3` is 2000; where an input is called e, it is refused.
 - Bars that can be paired in more than one way are refused.
@@ -30,8 +31,8 @@ How a formula is read, where people differ:
 Each such rule leaves a note where it was applied, and what was understood is always echoed. Where
 brackets may be missing, `bracketing` gives the other readings.
 
-A text goes through `draft` (where each character was typed): `characters`, `definitions`,
-`piecewise`, `wrapping`, `commas`;
+A text goes through `draft` (where each character was typed): `characters`, `listing`,
+`definitions`, `piecewise`, `indices`, `wrapping`, `commas`;
 then `tokens` (with `latex` and `signs`), `respelling`, `bars`; then `grammar` (with `values` and
 `calls`) builds the tree.
 Text is never evaluated: the parser builds the tree node by node from a closed vocabulary.

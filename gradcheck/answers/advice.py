@@ -9,6 +9,7 @@ from gradcheck.answers.signs import DERIVATIVE
 from gradcheck.answers.words import SUBSCRIPT, Words
 from gradcheck.errors import TextError
 
+UNITS = ("m", "s", "km", "cm", "kg", "rad")
 SPECIAL = {
     "C": "an answer needs no constant of integration",
     "inf": "a derivative is a formula; infinity is not read",
@@ -18,7 +19,6 @@ SPECIAL = {
     "False": "truth values stand only after keepdims=",
     "None": "None stands only in an index or after axis=",
     **dict.fromkeys(["or", "and", "oder", "ou"], "give one formula"),
-    **dict.fromkeys(["m", "s", "km", "cm", "kg", "rad"], "leave units out"),
     "crossprod": "write t(X) %*% Y",
     **dict.fromkeys(["if", "for", "when", "else"], "cases are written `1 if x > 0 else 0`"),
 }
@@ -102,5 +102,6 @@ def _close(words: Words, word: str, called: bool) -> str:
         return f"did you mean {near[0]}?"
     if called:
         return "write * if a product is meant" if word in words.names else "use a known function"
-    listed = clipped(", ".join(sorted(words.names)), 60)
+    units = "; units are left out" if word in UNITS else ""
+    listed = clipped(", ".join(sorted(words.names)), 60) + units
     return f"the names of this problem are {listed}" if listed else "this problem declares no names"

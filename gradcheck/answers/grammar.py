@@ -30,6 +30,7 @@ from gradcheck.answers.values import READERS, suffixed
 from gradcheck.answers.words import Words
 
 ENTRYWISE = "⊙"
+BESIDE = "arrays side by side are read as a matrix product"
 OUTER = "a column beside a row is read as their outer product"
 NOTES = 8  # on towers: nobody reads more, and each repeats the one before
 
@@ -159,9 +160,9 @@ def _binary(p: Cursor, left: ast.expr, start: int, op: ast.operator) -> ast.expr
         if product is not None:
             return product
     if sign.text == "*" and not dotted and _as_in_matlab(p, left, right):
-        product = _matrix_product(p, left, right, start)
+        said = "beside such a transpose * is read as a matrix product"
+        product = _matrix_product(p, left, right, start, said)
         if product is not None:
-            p.note("beside such a transpose * is read as a matrix product")
             return product
     return p.node(ast.BinOp(p.operand(left), op, right), start)
 
@@ -199,7 +200,9 @@ def _side_by_side(p: Cursor, left: ast.expr, start: int) -> ast.expr:
     return product or p.node(ast.BinOp(p.operand(left), ast.Mult(), right), start)
 
 
-def _matrix_product(p: Cursor, left: ast.expr, right: ast.expr, start: int) -> ast.expr | None:
+def _matrix_product(
+    p: Cursor, left: ast.expr, right: ast.expr, start: int, said: str = BESIDE
+) -> ast.expr | None:
     """Factors side by side, or with a dot, as a product of matrices; None where they are not."""
     shapes = p.words.shapes
     if p.single:
@@ -214,7 +217,7 @@ def _matrix_product(p: Cursor, left: ast.expr, right: ast.expr, start: int) -> a
         p.note(OUTER)
         return _call(p, "outer", [left, right.value], start)
     if as_matrices(left, right, shapes, turned=p.turned):
-        p.note("arrays side by side are read as a matrix product")
+        p.note(said)
         return p.node(ast.BinOp(p.operand(left), ast.MatMult(), right), start)
     return None
 

@@ -29,7 +29,6 @@ LAST = re.compile(rf"\s*(?:{ELSE})\b\s*:?\s*(?P<value>.*?)\s*", re.DOTALL)
 PARTED = re.compile(
     r"(?<!\d),|,(?!\d)|;|\n|\b(?:el(?:se\s*)?if|sonst\s+wenn)\b\s*|\s(?=\s*(?:else|sonst|sinon|otherwise)\b(?!\s*if))"
 )
-TERNARY = re.compile(r"\s*=?\s*([^?=]*[<>≤≥][^?]*|[^?]*[=!]=[^?]*)\?([^?:]*):([^?]*)")
 HANGING = re.compile(r":[ \t]*\n\s*")
 BEHIND = re.compile(  # what holds, and its condition in brackets
     r"\s*(?P<value>.*\S)\s*[(\[](?P<test>[^()\[\]]*[<>≤≥][^()\[\]]*)[)\]]\s*", re.DOTALL
@@ -177,12 +176,15 @@ def _turned_round(draft: Draft) -> None:
 
     `x > 0: 2x; x < 0: -1`, `x > 0 ? 2x : -1`, `2x (x > 0), -1 (x < 0)`.
     """
-    chosen = TERNARY.fullmatch(draft.text)
-    if chosen and SIGN.search(chosen[1]):
-        cases = [f"{chosen[2].strip()} if {chosen[1].strip()}", f"{chosen[3].strip()} otherwise"]
+    test, asked, values = draft.text.partition("?")
+    holds, _, other = values.partition(":")
+    if asked and SIGN.search(test) and not {"?", ":"} & set(other) and holds and other:
+        test = test.strip().removeprefix("=")
+        cases = [f"{holds.strip()} if {test}", f"{other.strip()} otherwise"]
     else:
         text = HANGING.sub(": ", re.sub(r"\A\s*\\?\{|\\?\}\s*\Z", "", draft.text))
-        parts = [p for p in _listed(text, PARTED) if p and not NOWHERE_AT.fullmatch(p)]
+        listed = (" ".join(part.split()) for part in _listed(text, PARTED))
+        parts = [p for p in listed if p and not NOWHERE_AT.fullmatch(p)]
         cases = _of_first(parts) or _of_behind(parts)
     if cases:
         draft.swap(re.compile(r".+", re.DOTALL), "; ".join(cases))

@@ -125,6 +125,11 @@ def _same_letters(words: Words, word: str) -> str:
     return lower if known and (len(lower) > 1 or known.kind == "constant") else ""
 
 
+def falls_apart(words: Words, word: str) -> bool:
+    """Whether a word can be read as known words run together, in any letters."""
+    return bool(_ways(words, word, False) or _ways(words, word.lower(), False))
+
+
 @lru_cache(maxsize=4096)
 def _ways(words: Words, word: str, opens: bool) -> list[Pieces]:
     """The first few ways to take a word apart; `opens` says that a round bracket follows it."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from gradcheck.answers.complaint import clipped
 from gradcheck.answers.draft import Draft
+from gradcheck.answers.respelling import falls_apart
 from gradcheck.answers.words import Words
 
 PAIRS = (
@@ -40,6 +41,8 @@ STOP = re.compile(r"\.+$")
 NUMBER = re.compile(r"\s*[-+]?\d+\.")
 ITEM = re.compile(r"^(?:[a-hA-H]|[ivxIVX]{2,4}|\d{1,2})\)\s+(?=\S)|^\d{1,2}\.\s+(?=\d)")
 BRACKETED_ITEM = re.compile(r"^\(([a-h]|[ivx]{1,4})\)\s+(?=[^\s*/^+-])")
+ARTICLE = "the"  # or th(e), to those who write th for tanh
+LONG = 4  # letters: among the words of a remark there is one
 APOSTROPHE = re.compile("['’]")
 ABOUT = re.compile(
     r"^(?:about|around|roughly|approx(?:imately|\.)?|circa|ca\.|etwa|environ)\s+(?=[-+\d.])"
@@ -93,15 +96,16 @@ def _aside(draft: Draft, words: Words) -> None:
     if found is None:
         return
     said = re.findall(r"[^\W\d_]+", found["after"] or found["inside"])
-    if all(_says_nothing(word, words) for word in said):
+    if max(map(len, said)) >= LONG and all(_says_nothing(word, words) for word in said):
         draft.note(f"`{clipped(found[0].strip(' ,;'))}` is left out")
         draft.cut(0, found.start())
 
 
 def _says_nothing(word: str, words: Words) -> bool:
     """Whether a word is no name, and no names run together."""
-    letters = set(word.lower()) - {name.lower() for name in words.names}
-    return words.meaning(word) is None and len(word) > 1 and bool(letters)
+    if word.lower() == ARTICLE:
+        return True
+    return len(word) > 1 and words.meaning(word) is None and not falls_apart(words, word)
 
 
 def _trimmed(draft: Draft) -> None:

@@ -66,8 +66,11 @@ def _write(ledger: Ledger, form: str, out: Path, export: Export | None) -> Path:
     if form == "html":
         write_pages(ledger, out)
         return out / "index.html"
-    if form == "csv":
+    if form == "csv" and export is None:
         write_grades(ledger, out)
+    elif export is not None and form not in gradebooks.PLATFORMS:
+        words = f"--points goes with {', '.join(gradebooks.PLATFORMS)}, not with {form}"
+        raise GradcheckError(words)
     elif form == "gradescope":
         _gradescope(ledger, out, feedback)
     elif form == "junit":

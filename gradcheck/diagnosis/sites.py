@@ -33,8 +33,8 @@ class Site:
     @property
     def said(self) -> Mapping[str, Any]:
         """What a meeting of paths is called that has no place in the text: the input's name."""
-        here = {"text": self.key[1]} if isinstance(self.step, Leaf) and self.key[1] else {}
-        return {**self.names, **here}
+        named = self.key[1] if isinstance(self.step, Leaf) and len(self.key) > 1 else ""
+        return {**self.names, **({"text": named} if named else {})}
 
 
 def by_way(sites: Sequence[Site]) -> dict[Key, list[Site]]:

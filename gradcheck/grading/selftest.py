@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.key import Key
 from gradcheck.grading.marking import mark_all
+from gradcheck.mistakes import CATALOGUE
 
 UNNAMED = "unnamed"
 
@@ -46,12 +48,21 @@ def _not_named(judged: Mapping[str, Judgement], mistake: str) -> Iterator[Fault]
 
     The mistake `unnamed` stands for none: the answer is wrong, and no mistake may be named.
     """
-    expected = f"wrong: {mistake}"
+    expected = f"wrong: {mistake}{_unknown(mistake)}"
     if judged and all(said.verdict == "right" for said in judged.values()):
         yield _fault(next(iter(judged.values())), expected)
     for said in judged.values():
         if said.verdict != "right" and mistake not in _named(said):
             yield _fault(said, expected)
+
+
+def _unknown(mistake: str) -> str:
+    """What to say of a mistake that the catalogue does not have."""
+    known = [each.id for each in CATALOGUE]
+    if mistake == UNNAMED or mistake in known:
+        return ""
+    near = get_close_matches(mistake, known, n=1)
+    return f" (no mistake is called so{f': {near[0]}?' if near else ': see `gradcheck mistakes`'})"
 
 
 def _fault(said: Judgement, expected: str) -> Fault:

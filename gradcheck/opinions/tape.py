@@ -101,7 +101,10 @@ def seed_of(value: Array, cotangent: Array | None) -> Any:
     if cotangent is not None:
         return np.broadcast_to(np.asarray(cotangent, dtype=np.float64), value.shape)[()]
     if value.size != 1:
-        raise NotScalar(f"the value has the shape {value.shape}; a cotangent of it is needed")
+        raise NotScalar(
+            f"the value has the shape {value.shape}; a cotangent of it is needed - "
+            "write `cotangent: [...]`, or make it one number: sum(...)"
+        )
     return np.ones(value.shape)[()]
 
 

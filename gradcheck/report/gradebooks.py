@@ -39,7 +39,11 @@ PLATFORMS = {
         maximum="Maximum Grade",
         feedback="Feedback comments",
     ),
+    # Any other table: its column is named, and students are where their names stand. Blackboard
+    # has the maximum in the header of the column, Gradescope in a column beside it.
+    "csv": Platform((), re.compile("(?!)"), maximum="{} - Max Points"),
 }
+TOTAL = re.compile(r"\[Total Pts: ([\d.,]+)")
 PARTICIPANT = "Participant "  # before the number in Moodle's column `Identifier`
 
 
@@ -98,6 +102,8 @@ def filled(  # noqa: PLR0917 - an export, and what goes into it
     notices = list(_fill(rows, known, place, points, possible))
     if feedback is not None and known.feedback in rows[0]:
         notices += _tell(rows, known, points, feedback)
+    elif feedback is not None:
+        notices.append(f"the export has no column `{known.feedback}`: no comments are written")
     out = io.StringIO(newline="")
     csv.writer(out, dialect).writerows(rows)
     return Filled(out.getvalue().encode(encoding), tuple(notices))
@@ -125,19 +131,25 @@ def _fill(
 ) -> Iterator[str]:
     """Write the grades into the rows; say who is in one of the two places only."""
     header = rows[0]
-    names = _names(header, platform)
+    names = _names(rows, platform, points)
     if not names:
-        wanted = ", ".join(platform.students)
-        raise NoGradebook(f"the export has no column that names students: {wanted}")
+        usual = f", such as {', '.join(platform.students)}" if platform.students else ""
+        somebody = next(iter(points), "nobody")
+        words = f"no column of the export names the students of the batch{usual}"
+        raise NoGradebook(f"{words} - in the batch they are called as `{somebody}`")
     maximum = next((_number(r[place]) for r in rows if _is_maximum(r, platform, place)), None)
-    most = header.index(platform.maximum) if platform.maximum in header else None
+    if total := TOTAL.search(header[place]):
+        maximum = _number(total[1])
+    beside = platform.maximum.format(header[place].strip())
+    most = header.index(beside) if beside and beside in header else None
     sure, doubtful = _belonging(rows, names, points)
     left = dict(points)
     scaled, unknown = False, 0
     for k, row in enumerate(rows[1:], 1):
         found = sure.get(k)
         if found is None or place >= len(row):
-            unknown += k not in sure and not _is_maximum(row, platform, place) and any(row)
+            named = any(j < len(row) and row[j].strip() for j in names)
+            unknown += k not in sure and named and not _is_maximum(row, platform, place)
             continue
         own = maximum if most is None or most >= len(row) else _number(row[most])
         factor = own / possible if own and possible else 1.0
@@ -146,6 +158,8 @@ def _fill(
         left.pop(found, None)
     if scaled:
         yield f"the points, of {figure(possible)}, were scaled to the platform's maximum"
+    if maximum is None and most is None:
+        yield f"the export tells no maximum: the points, of {figure(possible)}, are not scaled"
     if unknown:
         yield f"{unknown} rows of the export belong to nobody in the batch: left as they are"
     yield from _left_out(doubtful, [student for student in left if student not in doubtful])
@@ -169,7 +183,7 @@ def _tell(
     feedback: Callable[[str], str],
 ) -> Iterator[str]:
     """Write to each student who has a grade; what a teacher has written stays."""
-    names, place = _names(rows[0], platform), rows[0].index(platform.feedback)
+    names, place = _names(rows, platform, points), rows[0].index(platform.feedback)
     sure, _ = _belonging(rows, names, points)
     kept = 0
     for k, row in enumerate(rows[1:], 1):
@@ -182,9 +196,14 @@ def _tell(
         yield f"{kept} cells of `{platform.feedback}` are not empty: left as they are"
 
 
-def _names(header: Sequence[str], platform: Platform) -> list[int]:
-    """The columns that name students."""
-    return [k for k, name in enumerate(header) if name.strip() in platform.students]
+def _names(
+    rows: Sequence[Sequence[str]], platform: Platform, points: Mapping[str, float]
+) -> list[int]:
+    """The columns that name students: by their headers, else those where students are named."""
+    named = [k for k, name in enumerate(rows[0]) if name.strip() in platform.students]
+    columns = range(len(rows[0]))
+    found = (k for k in columns if any(k < len(r) and _student(r[k], points) for r in rows[1:]))
+    return named or list(found)
 
 
 def _belonging(
@@ -231,7 +250,7 @@ def _column(header: Sequence[str], platform: Platform, wanted: str) -> int:
         fits = [k for k, name in enumerate(header) if platform.grade.fullmatch(name.strip())]
     if len(fits) == 1:
         return fits[0]
-    there = ", ".join(f"`{header[k]}`" for k in fits) or "none that looks like one"
+    there = ", ".join(f"`{header[k]}`" for k in fits or range(len(header)) if header[k].strip())
     raise NoGradebook(f"which column takes the grades? Name it with --column: {there}")
 
 
@@ -240,10 +259,13 @@ def _decoded(export: bytes) -> tuple[str, str]:
     for mark, encoding in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16")):
         if export.startswith(mark):
             return export.decode(encoding), encoding
+    if export.startswith(b"PK\x03\x04"):
+        raise NoGradebook("the export is an Excel workbook - save it as `CSV UTF-8`")
     try:
         return export.decode("utf-8"), "utf-8"
     except UnicodeDecodeError as error:
-        raise NoGradebook(f"the export is not UTF-8: {error.reason}") from None
+        why = f"the export is not UTF-8: {error.reason}"
+        raise NoGradebook(f"{why} - export it again, or save it as `CSV UTF-8` in Excel") from None
 
 
 def _dialect(text: str) -> type[csv.Dialect]:

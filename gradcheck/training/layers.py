@@ -172,6 +172,7 @@ def _tensor(recorder: Recorder, data: Any, dtype: Any = None, requires_grad: boo
     if isinstance(data, Traced) or _holds_traced(data):
         return recorder.function("array")(data)
     if requires_grad:
+        tensor(data, dtype, requires_grad=True)  # refuses whole numbers, as PyTorch does
         return recorder.leaf(data)
     return Traced(recorder, tensor(data, dtype))
 

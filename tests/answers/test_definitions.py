@@ -55,3 +55,19 @@ def test_what_goes_round_is_refused(typed):
     """It ends, in a complaint."""
     with pytest.raises(TextError):
         read(typed, names=("x",))
+
+
+@pytest.mark.parametrize(
+    ("typed", "understood"),
+    [
+        ("2x cos(x^2), using the chain rule", "2*x*cos(x**2)"),
+        ("2x cos(x^2) (chain rule)", "2*x*cos(x**2)"),
+        ("x^2 (sinx)", "x**2*sin(x)"),
+        ("I think it's 2x", "2*x"),
+        ("(b) 15x", "b*15*x"),
+        ("(3) x", "3*x"),
+    ],
+)
+def test_words_beside_a_formula(typed, understood):
+    """They are left out where none of them is a name, or names run together."""
+    assert read(typed).understood == understood

@@ -79,3 +79,8 @@ def test_inherent_tie_has_no_cure() -> None:
     alike = [f for f in blind(school("cos(3*x)")) if f.kind == "alike"]
     ties = [f for f in alike if {"missing-inner-derivative", "constant-factor-lost"} <= set(f.ids)]
     assert [f.cure for f in ties] == [""]
+
+
+def test_a_value_that_is_an_input_itself_has_nowhere_to_go_wrong() -> None:
+    """No path leads to it but the start."""
+    assert all(f.kind != "invisible" for f in blind(school("x")))

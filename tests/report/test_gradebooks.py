@@ -90,10 +90,11 @@ def test_cells_come_back_whatever_is_in_them():
     [
         (b"Student,ID\n" + b"x" * 200_000 + b",1\n", "no table"),
         (CANVAS.encode(), "Homework 2 (77)`, `Homework 3 (78)"),
-        (b"Student,ID\nx,1\n", "none that looks like one"),
-        (b"Name,Homework (1)\nx,1\n", "no column that names students"),
+        (b"Student,ID\nx,1\n", "Name it with --column: `Student`, `ID`"),
+        (b"Name,Homework (1)\nx,1\n", "no column of the export names the students of the batch"),
         (b"", "empty"),
         (b"\xe9", "not UTF-8"),
+        (b"PK\x03\x04", "an Excel workbook - save it as `CSV UTF-8`"),
     ],
 )
 def test_what_cannot_be_filled_in(export, words):
@@ -116,3 +117,28 @@ def test_a_new_gradebook():
 def test_no_cell_is_a_formula(start):
     """A stranger's text never is one to a spreadsheet (CWE-1236); quotes are doubled."""
     assert cells([f"{start}1+1", 'a"b']) == f'"\'{start}1+1","a""b"'
+
+
+@pytest.mark.parametrize(
+    ("header", "more", "ends"),
+    [
+        ("Username;Homework 3 [Total Pts: 20 Score] |129871", "bob@example.edu;", "6"),
+        ("SID;Homework 3;Homework 3 - Max Points", "101;;30", "22.5"),
+        ("Vollständiger Name;Homework 3;Bestwertung", "Jane Doe;;30", "1"),
+    ],
+)
+def test_any_other_table(header, more, ends):
+    """Students where their names stand; the maximum where Blackboard and Gradescope have it."""
+    export = f"{header};\r\n{more};\r\n".encode("utf-16")
+    column = next(name for name in header.split(";") if name.startswith("Homework 3"))
+    found = filled(export, "csv", POINTS, 10.0, column)
+    after = [row.split(";") for row in found.content.decode("utf-16").splitlines()]
+    assert after[0] == [*header.split(";"), ""]
+    assert after[1][header.split(";").index(column)] == ends
+
+
+def test_an_empty_last_column_is_no_maximum():
+    """As Excel leaves one."""
+    lines = [f"{line}," for line in CANVAS.splitlines()]
+    found = filled("\r\n".join(lines).encode(), "canvas", POINTS, 10.0, "Homework 3")
+    assert [row[6] for row in rows(found.content)] == ["Homework 3 (78)", "20", "15", "6", "3"]

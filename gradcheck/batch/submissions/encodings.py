@@ -9,7 +9,9 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-CURE = "save the file as UTF-8"
+ARCHIVE = b"PK\x03\x04"
+WORKBOOK = "save a workbook as CSV UTF-8, call an archive .zip"
+CURE = "save the file as UTF-8 (Excel: `CSV UTF-8`)"
 
 
 def encoding(start: bytes) -> str:
@@ -19,6 +21,9 @@ def encoding(start: bytes) -> str:
 
 def decoded(content: bytes, file: str) -> str:
     """The text of a file; TextError says which byte is none, and where."""
+    if content.startswith(ARCHIVE):
+        words = "this is an archive or an Excel workbook, no text"
+        raise TextError([Complaint(words, WORKBOOK, file, 1)])
     name = encoding(content)
     try:
         return content.decode(name)

@@ -6,6 +6,14 @@ from gradcheck.language.rules.refusals import NAMES
 from gradcheck.language.rules.vocabulary import FUNCTION, PREFIXES, ROOTS, listing, nearest
 from gradcheck.language.rules.walk import LONGEST_NAME, Check, Meaning
 
+INPUTS = "give random numbers as inputs: `{shape: [...]}`"
+INSTEAD = {
+    **{kind: f"write the loop over time with `nn.{kind}Cell`" for kind in ("RNN", "LSTM", "GRU")},
+    **dict.fromkeys(["DataLoader", "TensorDataset"], "take slices: `X[k:k + 5]` in a loop over k"),
+    **dict.fromkeys(["plt", "pyplot"], "leave pictures out: `solve --plot DIR` draws some"),
+}
+"""What to write for what lessons use and nothing here is like."""
+
 
 def name(check: Check, node: ast.Name) -> None:
     """A variable, or a constant of the vocabulary."""
@@ -46,7 +54,7 @@ def unknown(check: Check, node: ast.AST, identifier: str) -> None:
         check.say(node, f"`{identifier}` is no value", f"write `{identifier}.sin(x)`, `sin(x)`")
     else:
         known = check.variables() | vocabulary.constants | callables
-        cure = nearest(identifier, known) or _variables(check)
+        cure = INSTEAD.get(identifier) or nearest(identifier, known) or _variables(check)
         check.say(node, f"`{identifier}` is not known here", cure)
 
 
@@ -123,7 +131,8 @@ def is_prefix(check: Check, node: ast.Attribute, prefix: str) -> bool:
     """Refuse `np.random`, `np.os` and their like before a dot."""
     if prefix in PREFIXES:
         return True
-    cure = "give random numbers as inputs: `{shape: [...]}`" if "random" in prefix else ""
+    drawn = "draw them with `torch.randn(3, 4)`" if check.vocabulary.scripts else INPUTS
+    cure = drawn if "random" in prefix else ""
     check.say(node, f"`{prefix}` is not offered", cure or "call functions by their bare names")
     return False
 
@@ -135,5 +144,5 @@ def unknown_member(check: Check, node: ast.Attribute, prefix: str) -> None:
         check.say(node, f"`{node.attr}` is no value", f"write `with {node.attr}():`")
         return
     offered = vocabulary.functions | vocabulary.constants | vocabulary.aliases.keys()
-    cure = nearest(node.attr, offered) or "`gradcheck ops` lists what is"
+    cure = INSTEAD.get(node.attr) or nearest(node.attr, offered) or "`gradcheck ops` lists what is"
     check.say(node, f"`{prefix}.{node.attr}` is not offered", cure)
