@@ -68,10 +68,6 @@ LEGACY = (
     "autograd function with static forward method. (Example: "
     "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
 )
-WHOLE_NUMBERS = (
-    "Only Tensors of floating point and complex dtype can require gradients; "
-    "write 2.0 for 2, or give dtype=float"
-)
 NO_COPY = (
     "a copy of a tensor that requires grad would forget how it was made (PyTorch only warns); "
     "write t.clone() to stay on the tape, or t.detach().clone() to leave it"

@@ -28,7 +28,7 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
         raise TypeError(advice.NO_COPY)
     value = _array(bare(data) if isinstance(data, Tensor) else data, dtype)
     if requires_grad and value.dtype.kind != "f":
-        raise RuntimeError(advice.WHOLE_NUMBERS)
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return Tensor(value[()], bool(requires_grad))
 
 

@@ -167,12 +167,20 @@ def _optimizer(
     return RecordedOptimizer(recorder, given, inner)
 
 
+def _expect_floats(data: Any, dtype: Any) -> None:
+    """PyTorch's refusal of whole numbers that are to have gradients, with the cure."""
+    try:
+        tensor(data, dtype, requires_grad=True)
+    except RuntimeError as error:
+        raise RuntimeError(f"{error}; write 2.0 for 2, or give dtype=float") from None
+
+
 def _tensor(recorder: Recorder, data: Any, dtype: Any = None, requires_grad: bool = False) -> Any:
     """`tensor([1.0, 2.0], requires_grad=True)`: a leaf; of tensors, their stack."""
     if isinstance(data, Traced) or _holds_traced(data):
         return recorder.function("array")(data)
     if requires_grad:
-        tensor(data, dtype, requires_grad=True)  # refuses whole numbers, as PyTorch does
+        _expect_floats(data, dtype)
         return recorder.leaf(data)
     return Traced(recorder, tensor(data, dtype))
 
