@@ -139,8 +139,8 @@ def assert_vjp(
     Of a value that is a tuple or dict of arrays the cotangent is arranged likewise; of
     `(out, cache)` it is that of `out`, and `backward(cotangent, cache)` gets the cache. A layer's
     `backward(cotangent)` gets that alone, after its forward ran at the same arguments. JAX's
-    `f_bwd(res, g)` is called as JAX calls it. `batched`
-    says that forward takes a stack of points, as for `check`.
+    `f_bwd(res, g)` is called as JAX calls it. `batched` says that forward takes a stack of points,
+    as for `check`.
     """
     __tracebackhide__ = True
     theirs = foreign(forward, (backward, *args)) if is_argument(backward, forward) else None

@@ -1,56 +1,18 @@
 """Small edits of a backward pass: each undoes one mistake that engineers make, and has its name."""
 
 import ast
-import copy
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import combinations
+
+from gradcheck.testing.edit import Edit, Words, filled
 
 AXES = (0, 1, -1, -2, None)
 SIZES = ("size", "shape", "len")
 FUNCTIONS = (("sin", "cos"), ("sinh", "cosh"), ("maximum", "minimum"), ("max", "min"),
              ("argmax", "argmin"), ("exp", "expm1"), ("log", "log1p"))  # fmt: skip
 COMPARISONS: tuple[type[ast.cmpop], ...] = (ast.Gt, ast.GtE, ast.Lt, ast.LtE, ast.Eq, ast.NotEq)
-
-
 TURNING = frozenset({"swapaxes", "moveaxis", "rollaxis"})
 MODULES = frozenset({"np", "numpy", "math", "torch", "jnp", "anp"})  # as programs name them
-
-
-@dataclass(frozen=True)
-class Edit:
-    """A mistake's name, what stood there, and what is to stand there (None: nothing)."""
-
-    name: str
-    old: ast.AST
-    new: ast.AST | None
-
-    @property
-    def takes_away(self) -> bool:
-        """Whether what is to stand there is a part of what stood there, or nothing."""
-        return self.new is None or any(self.new is child for child in ast.walk(self.old))
-
-
-@dataclass(frozen=True)
-class Words:
-    """The names that a backward pass knows, the cotangent's first; short calls it makes; divisors.
-
-    The divisors are what the value is divided by on its way, `kept` what the methods of its class
-    keep (`self.mask`), `given` its arguments, `keys` the texts by which it picks (`cache["h"]`).
-    """
-
-    cotangent: str
-    names: tuple[str, ...]
-    calls: tuple[str, ...] = ()
-    divisors: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
-    given: tuple[str, ...] = ()
-    keys: tuple[str, ...] = ()
-
-    @property
-    def others(self) -> tuple[str, ...]:
-        """Everything that may be missing somewhere."""
-        return (*self.names, *self.calls, *self.kept)
 
 
 def edits_of(node: ast.AST, words: Words, within: str = "") -> Iterator[Edit]:
@@ -87,43 +49,6 @@ def _method(node: ast.Call) -> str:
     return node.func.attr if isinstance(node.func, ast.Attribute) else ""
 
 
-def of_whole(node: ast.expr, words: Words) -> Iterator[Edit]:
-    """What may be missing of a whole value: a sign, a sum, a transpose, a mean."""
-    yield Edit("sign-error", node, ast.UnaryOp(ast.USub(), node))
-    for axes in ("0", "1", "-1", "", "(0, 1)", "(0, 2)", "(0, 2, 3)", "0, keepdims=True",
-                 "1, keepdims=True"):  # fmt: skip
-        yield Edit("broadcast-not-summed", node, _with(node, f"_.sum({axes})"))
-    for text in ("_.T", "_.swapaxes(-1, -2)"):
-        yield Edit("transposed", node, _with(node, text))
-    for text in ("_[::-1]", "_[..., ::-1]"):
-        yield Edit("not-flipped", node, _with(node, text))
-    for axis in ("0", "-1"):
-        text = f"_ - _.mean({axis}, keepdims=True)"
-        yield Edit("path-dropped", node, _with(node, text))
-
-
-def with_each(node: ast.expr, others: Iterable[str], words: Words) -> Iterator[Edit]:
-    """A whole value with a factor, a divisor or a term that it may lack, of some names."""
-    for other in others:
-        dropped = "upstream-ignored" if other == words.cotangent else "chain-factor-dropped"
-        for text in (f"_ * {other}", f"_ * (1 - {other})", f"_ * {other} * (1 - {other})",
-                     f"_ * (1 - {other}**2)", f"_ * ({other} > 0)"):  # fmt: skip
-            yield Edit(dropped, node, _with(node, text))
-        yield Edit("denominator-not-squared", node, _with(node, f"_ / {other}"))
-        for sign in "+" if ast.unparse(node) == other else "+-":  # less itself is nothing
-            yield Edit("path-dropped", node, _with(node, f"_ {sign} {other}"))
-
-
-def with_more(node: ast.expr, others: Iterable[str], words: Words) -> Iterator[Edit]:
-    """A whole value with a term that is seldomer lacked: what a mean or a norm takes away."""
-    for other in others:
-        for axis in ("-1", "0"):
-            inner = f"_ - {other} * (_).sum({axis}, keepdims=True)"
-            yield Edit("path-dropped", node, _with(node, inner))
-            inner = f"_ - {other} * (_ * {other}).mean({axis}, keepdims=True)"
-            yield Edit("path-dropped", node, _with(node, inner))
-
-
 def renamed(node: ast.AST, others: Iterable[str], words: Words, within: str = "") -> Iterator[Edit]:
     """Another name for one that is read, a variable's or of what is kept."""
     if not (isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)):
@@ -134,27 +59,6 @@ def renamed(node: ast.AST, others: Iterable[str], words: Words, within: str = ""
         if other != text and other in known:
             new = ast.parse(other, mode="eval").body
             yield Edit(within or "wrong-variable", node, new)
-
-
-def in_all_of(node: ast.expr, words: Words) -> Iterator[Edit]:
-    """A wrong variable wherever it stands in a value: sigmoid's slope at x and not at y."""
-    for name in words.names[1:]:
-        for other in words.calls:
-            if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node)):
-                new = _Filled(ast.parse(other, mode="eval").body, name).visit(copy.deepcopy(node))
-                yield Edit("wrong-tensor-in-derivative", node, new)
-
-
-def divided(node: ast.expr, words: Words) -> Iterator[Edit]:
-    """What the value is divided by; means and sums mixed up, and factors of two."""
-    for divisor in words.divisors:
-        yield Edit("constant-factor-lost", node, _with(node, f"_ / ({divisor})"))
-    for other in (*words.given, *words.kept):
-        for size in (f"{other}.size", f"len({other})", f"{other}.shape[-1]"):
-            yield Edit("sum-for-mean", node, _with(node, f"_ / {size}"))
-            yield Edit("mean-for-sum", node, _with(node, f"_ * {size}"))
-    for text in ("2 * _", "0.5 * _"):
-        yield Edit("factor-two", node, _with(node, text))
 
 
 # -- at one node ---------------------------------------------------------------------------------
@@ -247,9 +151,9 @@ def _call(node: ast.Call, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
         yield from _other_axes(node)
     if name == "cumsum" and node.args:
         for turn in ("_[::-1]", "_[..., ::-1]"):
-            turned = [_with(node.args[0], turn), *node.args[1:]]
+            turned = [filled(node.args[0], turn), *node.args[1:]]
             again = ast.Call(node.func, turned, node.keywords)
-            yield "cumulated-forwards", _with(again, turn)
+            yield "cumulated-forwards", filled(again, turn)
     if name == "einsum" and node.args and isinstance(node.args[0], ast.Constant):
         for text in _indices(str(node.args[0].value)):
             yield "transposed", ast.Call(node.func, [ast.Constant(text), *node.args[1:]], [])
@@ -327,7 +231,7 @@ def _subscript(node: ast.Subscript, words: Words) -> Iterator[tuple[str, ast.AST
     if not isinstance(node.ctx, ast.Load):
         return
     if isinstance(node.slice, ast.Name):
-        inverse = _with(node.slice, "_.argsort()")
+        inverse = filled(node.slice, "_.argsort()")
         yield "permutation-not-inverted", ast.Subscript(node.value, inverse, ast.Load())
     if "::-1" in ast.unparse(node.slice):
         yield "flipped-kernel", node.value
@@ -337,21 +241,21 @@ def _name(node: ast.Name, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
     if not isinstance(node.ctx, ast.Load) or node.id not in words.names:
         return
     yield "transposed", ast.Attribute(node, "T", ast.Load())
-    yield "not-flipped", _with(node, "_[::-1]")
-    yield "denominator-not-squared", _with(node, "_ ** 2")
-    yield "factor-two", _with(node, "2 * _")
+    yield "not-flipped", filled(node, "_[::-1]")
+    yield "denominator-not-squared", filled(node, "_ ** 2")
+    yield "factor-two", filled(node, "2 * _")
 
 
 def _attribute(node: ast.Attribute, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
     if node.attr == "T":
         yield "transposed", node.value
     if node.attr == "size":
-        yield "ddof", _with(node, "(_ - 1)")
+        yield "ddof", filled(node, "(_ - 1)")
 
 
 def _length(node: ast.Call, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
     if ast.unparse(node.func) == "len":
-        yield "ddof", _with(node, "(_ - 1)")
+        yield "ddof", filled(node, "(_ - 1)")
 
 
 def _minus_one(node: ast.BinOp, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
@@ -408,18 +312,3 @@ RULES: dict[type[ast.AST], tuple[Rule, ...]] = {
     ast.Assign: (_assigned,),
     ast.AugAssign: (_added,),
 }
-
-
-class _Filled(ast.NodeTransformer):
-    """Puts an expression where a name stands."""
-
-    def __init__(self, node: ast.expr, name: str = "_") -> None:
-        self.node, self.name = node, name
-
-    def visit_Name(self, name: ast.Name) -> ast.expr:
-        return self.node if name.id == self.name else name
-
-
-def _with(node: ast.expr, text: str) -> ast.expr:
-    """An expression of `_`, filled."""
-    return _Filled(node).visit(ast.parse(text, mode="eval").body)  # type: ignore[no-any-return]

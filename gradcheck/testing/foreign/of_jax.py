@@ -19,6 +19,7 @@ from gradcheck.testing.foreign.edge import (
 
 
 def of_jax(function: Any, args: tuple[Any, ...]) -> Foreign:
+    """A function of JAX, with the gradient that JAX gives it (`jax.vjp`), both in float64."""
     jax: Any = sys.modules["jax"]
 
     def forward(*given: Any) -> Any:
@@ -67,6 +68,7 @@ def in_doubles(jax: Any) -> Any:
 
 
 def of_hips(function: Any, args: tuple[Any, ...]) -> Foreign:
+    """A function of HIPS autograd, with the gradient that `autograd.make_vjp` gives it."""
     autograd: Any = sys.modules["autograd"]
 
     def backward(cotangent: Any, *given: Any) -> Any:

@@ -42,6 +42,7 @@ def is_torch(function: Any) -> bool:
 
 
 def of_torch(function: Any, args: tuple[Any, ...]) -> Foreign:
+    """A function or module of PyTorch in float64, with the gradient that autograd gives it."""
     torch: Any = sys.modules["torch"]
     module = isinstance(function, torch.nn.Module)
     inner = copy.deepcopy(function).double() if module else function
