@@ -116,6 +116,15 @@ def test_a_fault_says_what_was_expected_and_what_came(
     assert came in fault.came
 
 
+def test_a_mistake_that_nobody_knows_is_told() -> None:
+    """One that a catalogue has is only missed: also one of typing."""
+    entry = "wrong: [{{answer: {{x: x^2}}, mistake: {}}}]"
+    (unknown,) = self_test(load_text(SMALL + entry.format("qqq")))
+    (missed,) = self_test(load_text(SMALL + entry.format("brackets-missing")))
+    assert unknown.expected == "wrong: qqq (no mistake is called so: see `gradcheck mistakes`)"
+    assert missed.expected == "wrong: brackets-missing"
+
+
 def test_entries_that_come_out_give_no_faults() -> None:
     """A wrong answer may be right in the parts where its mistake is not made."""
     entries = (

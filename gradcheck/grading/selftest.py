@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.key import Key
 from gradcheck.grading.marking import mark_all
-from gradcheck.mistakes import CATALOGUE
+from gradcheck.problem.load import mistake_ids
 
 UNNAMED = "unnamed"
 
@@ -57,12 +56,9 @@ def _not_named(judged: Mapping[str, Judgement], mistake: str) -> Iterator[Fault]
 
 
 def _unknown(mistake: str) -> str:
-    """What to say of a mistake that the catalogue does not have."""
-    known = [each.id for each in CATALOGUE]
-    if mistake == UNNAMED or mistake in known:
-        return ""
-    near = get_close_matches(mistake, known, n=1)
-    return f" (no mistake is called so{f': {near[0]}?' if near else ': see `gradcheck mistakes`'})"
+    """What to say of a mistake that no catalogue has."""
+    known = mistake == UNNAMED or mistake in mistake_ids()
+    return "" if known else " (no mistake is called so: see `gradcheck mistakes`)"
 
 
 def _fault(said: Judgement, expected: str) -> Fault:

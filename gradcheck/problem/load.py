@@ -68,13 +68,18 @@ def _validated(document: Document, single: bool) -> "SetModel":
         raise TextError(faults(document, error)) from None
 
 
-def misspelled(mistake: str) -> str:
-    """`did you mean ...?` for an id that is nearly a mistake's."""
+def mistake_ids() -> frozenset[str]:
+    """The ids of all mistakes there are: of formulas, of training loops, of typing."""
     from gradcheck.mistakes import CATALOGUE  # noqa: PLC0415
     from gradcheck.mistakes.training import TRAINING  # noqa: PLC0415
     from gradcheck.mistakes.typing import TYPING  # noqa: PLC0415
 
-    known = {row.id for row in (*CATALOGUE, *TRAINING, *TYPING)}
+    return frozenset(row.id for row in (*CATALOGUE, *TRAINING, *TYPING))
+
+
+def misspelled(mistake: str) -> str:
+    """`did you mean ...?` for an id that is nearly a mistake's."""
+    known = mistake_ids()
     return "" if mistake in known else nearest(mistake, known, 0.8)
 
 

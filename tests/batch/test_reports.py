@@ -81,6 +81,16 @@ def test_an_export_comes_back_filled_in(graded, tmp_path):
     assert re.fullmatch(rf"Q,7,{re.escape(STUDENT)},[\d.]+", row)
 
 
+def test_a_form_that_fills_no_export_is_told(graded, tmp_path):
+    """JUnit's tests have no columns: an export would be ignored."""
+    made(tmp_path, {"export.csv": "Student,Homework\n"})
+    words = ["--as", "junit", "--points", tmp_path / "export.csv", "-o", tmp_path / "new.xml"]
+    found = report(graded, *words)
+    assert found.exit_code == 2
+    assert "--points goes with canvas, moodle, csv, not with junit" in found.stderr
+    assert not (tmp_path / "new.xml").exists()
+
+
 def test_moodle_tells_each_student(graded, tmp_path):
     """What was found of each answer, as harmless HTML, where the export has a column for it."""
     head = "Email address,Grade,Maximum Grade,Feedback comments\n"

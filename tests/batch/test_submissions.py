@@ -94,6 +94,15 @@ def test_another_encoding_is_told(tmp_path, name):
     assert "save the file as UTF-8" in found.why
 
 
+def test_a_workbook_is_told_how_to_be_saved(tmp_path):
+    """What Excel saves by itself is an archive, whatever it is called."""
+    made(tmp_path, {"a.csv": b"PK\x03\x04" + bytes(40)})
+    found = only(read(tmp_path / "a.csv"))
+    assert isinstance(found, Unreadable)
+    assert "Excel workbook" in found.why
+    assert "CSV UTF-8" in found.why
+
+
 def test_csv(tmp_path):
     """A row a student; semicolons as well; an empty cell is no answer; lines may be in a cell."""
     made(tmp_path, {"a.csv": 'student;two.x;two.y;line\nada; 2x y ;;"[1,\n2]"\n;;;\n"b, c";1;2;\n'})

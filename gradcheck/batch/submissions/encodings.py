@@ -14,17 +14,17 @@ WORKBOOK = "save a workbook as CSV UTF-8, call an archive .zip"
 CURE = "save the file as UTF-8 (Excel: `CSV UTF-8`)"
 
 
-def encoding(start: bytes) -> str:
-    """The encoding that the first bytes of a file tell."""
+def encoding(start: bytes, file: str) -> str:
+    """The encoding that the first bytes of a file tell; TextError where it is no text at all."""
+    if start.startswith(ARCHIVE):
+        words = "this is an archive or an Excel workbook, no text"
+        raise TextError([Complaint(words, WORKBOOK, file, 1)])
     return next((name for mark, name in MARKS if start.startswith(mark)), "utf-8")
 
 
 def decoded(content: bytes, file: str) -> str:
     """The text of a file; TextError says which byte is none, and where."""
-    if content.startswith(ARCHIVE):
-        words = "this is an archive or an Excel workbook, no text"
-        raise TextError([Complaint(words, WORKBOOK, file, 1)])
-    name = encoding(content)
+    name = encoding(content, file)
     try:
         return content.decode(name)
     except UnicodeDecodeError as error:

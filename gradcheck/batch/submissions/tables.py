@@ -67,7 +67,7 @@ def read_mapping(path: Path) -> Mapped:
 def rows(file: File, mapping: Mapped) -> Iterator[Submission | Notice | Unreadable]:
     """A submission a row, as it is read; a column that says nothing is said once."""
     with file.open() as raw:
-        stream = io.TextIOWrapper(raw, encoding=_encoding(raw), newline="")
+        stream = io.TextIOWrapper(raw, encoding=_encoding(raw, file.name), newline="")
         delimiter = _delimiter(stream)
         reader = csv.reader(chain(_lines(stream), [END]), delimiter=delimiter)
         try:
@@ -92,7 +92,7 @@ def roster(path: Path) -> dict[str, str]:
     """Who is expected: names of the column `student`, with what people call them (`name`)."""
     file = File(str(path), path.name, lambda: path.open("rb"))
     with file.open() as raw:
-        stream = io.TextIOWrapper(raw, encoding=_encoding(raw), newline="")
+        stream = io.TextIOWrapper(raw, encoding=_encoding(raw, str(path)), newline="")
         try:
             reader = csv.reader(chain(_lines(stream), [END]), delimiter=_delimiter(stream))
             records = _records(reader, str(path))
@@ -109,11 +109,11 @@ def roster(path: Path) -> dict[str, str]:
             raise TextError([Complaint(words, "", str(path))]) from None
 
 
-def _encoding(raw: Any) -> str:
+def _encoding(raw: Any, name: str) -> str:
     """The encoding by the first bytes, which are put back."""
     start = raw.read(4)
     raw.seek(0)
-    return encoding(start)
+    return encoding(start, name)
 
 
 def _delimiter(stream: TextIO) -> str:
