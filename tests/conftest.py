@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -52,6 +53,12 @@ def pytest_sessionstart() -> None:
                 "run `pip install -e .` again, or delete the compiled files",
                 returncode=4,
             )
+
+
+def pytest_configure() -> None:
+    """Hear Ctrl-C also where the tests run in the background: what they start would ignore it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
