@@ -110,13 +110,17 @@ def _of_numbers(maker: Callable[..., Any]) -> Callable[..., Any]:
     """NumPy's maker; the user's numbers of the kind stay so, and a list of them is their array."""
 
     @wraps(maker)
-    def make(held: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+    def make(*args: Any, **kwargs: Any) -> Any:
         kind = _asked_here()
-        if kind and isinstance(held, Iterator):
+        if not kind or not args:
+            return maker(*args, **kwargs)
+        held, *rest = args
+        if isinstance(held, Iterator):
             held = list(held)
-        if kind and np.dtype(dtype).kind == "f" and KINDS[kind].is_among(held):
+        dtype = rest[0] if rest else kwargs.get("dtype")
+        if np.dtype(dtype).kind == "f" and KINDS[kind].is_among(held):
             return KINDS[kind].function("array")(held)
-        return maker(held, dtype, *args, **kwargs)
+        return maker(held, *rest, **kwargs)
 
     return make
 

@@ -64,7 +64,7 @@ def judged_claim(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> tup
         found = judge(verdict, claim.gradients, rtol, case=case, grain=Grain(unit, moves, exact))
         if all(part.right for part in found):
             return found
-        if exact is None or _wrong_without_rounding(first, exact):
+        if exact is None or _wrong_without_rounding(claim, first, exact):
             break
     grain = Grain(unit, moves)
     last = judge(verdict, claim.gradients, rtol, case=case, grain=grain)
@@ -73,10 +73,12 @@ def judged_claim(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> tup
     return tuple(_saturated(case, part, replace(grain, exact=exact)) for part in last)
 
 
-def _wrong_without_rounding(judged: Sequence[Judged], exact: Mapping[str, Array]) -> bool:
+def _wrong_without_rounding(
+    claim: Claim, judged: Sequence[Judged], exact: Mapping[str, Array]
+) -> bool:
     """Whether the formula itself gives another slope at some entry: more bits change nothing."""
     for off in (off for part in judged for off in part.off):
-        if np.ndim(exact[off.part]) == len(off.index):
+        if exact[off.part].shape == np.shape(claim.gradients[off.part]):
             ball = exact[off.part][off.index]
             far = abs(ball - off.expected) > arb(off.error) + DECIDED * abs(ball)
             if ball.is_finite() and off.interval is None and far:

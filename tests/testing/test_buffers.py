@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gradcheck.testing import check
+from gradcheck.testing.buffers import PLAIN, buffers
 
 X, W = np.linspace(0.3, 1.9, 9), np.array([0.7, -1.2, 0.4])
 GATHERED = {
@@ -36,6 +37,15 @@ def test_whole_numbers_are_left_to_numpy():
         return (out * out).sum()
 
     np.testing.assert_allclose(check(picked, X[:3]).gradient, [2 * X[0], 0, 2 * X[2]], rtol=1e-15)
+
+
+def test_others_call_numpy_as_ever():
+    """While the names are changed, code that is not the user's gets what it always got."""
+    with buffers("tensor"):
+        assert np.array(object=[1, 2]).tolist() == [1, 2]
+        assert np.asarray(a=[1.5]).tolist() == [1.5]
+        assert np.array([1, 2], int).dtype == np.dtype(int)
+    assert np.array is PLAIN["array"]
 
 
 def test_a_black_box_is_known_by_one_opinion():
