@@ -8,6 +8,7 @@ import pytest
 
 import tests.support.wrong_layers  # noqa: F401 - it enters its mistakes into WRONG
 from gradcheck.testing import GradientError, assert_vjp
+from tests.support.caught import first_line
 from tests.support.wrong_backwards import WRONG
 
 UNNAMED = {  # what has another name than those, or none
@@ -21,14 +22,9 @@ UNNAMED = {  # what has another name than those, or none
 SAMPLE = list(WRONG)[::6]
 
 
-def first_line(name):
-    """What pytest's summary shows of a wrong backward."""
-    forward, backward, args, _ = WRONG[name]
-    with pytest.raises(GradientError) as caught, np.errstate(all="ignore"):
-        assert_vjp(forward, backward, *args)
-    lines = str(caught.value).split("\n")
-    assert len(lines) <= 15
-    return lines[0]
+def told(name):
+    """What pytest's summary shows of a slip."""
+    return first_line(*WRONG[name][:3])
 
 
 def test_there_are_enough():
@@ -41,7 +37,7 @@ def test_there_are_enough():
 @pytest.mark.parametrize("name", SAMPLE)
 def test_the_wrong_is_caught_and_named(name):
     """A sixth of them."""
-    first = first_line(name)
+    first = told(name)
     assert first.startswith(("d/d", "backward"))
     assert name in UNNAMED or any(word in first for word in WRONG[name][3]), first
 
