@@ -13,7 +13,7 @@ from gradcheck.grading.follow import among
 from gradcheck.problem import Input, Problem
 
 NAMED = 10  # names in one notice
-MANY = 500  # answers between commits; who is killed while they are read begins anew
+AT_ONCE = 500  # answers between commits; who is killed while they are read begins anew
 HALF_READ = (
     "the last run was stopped while it read the submissions: run it again without --only and"
     " --problem, then choose"
@@ -65,7 +65,7 @@ class Collector:
         for read in reads:
             self._take(read)
             if whole:
-                self.ledger.wrote(len(self.problems), MANY)
+                self.ledger.wrote(len(self.problems), AT_ONCE)
         for student, called in self.roster.items():
             if student not in self.seen and self._wanted(student):
                 self._put(student, called, "", {})

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcheck.batch.collect import MANY, Collector
+from gradcheck.batch.collect import AT_ONCE, Collector
 from gradcheck.batch.ledger import Ledger
 from tests.support.batches import (
     CLASS_ANSWERS,
@@ -263,7 +263,7 @@ def test_submissions_are_committed_as_they_are_read(here, monkeypatch):
     found = grade(*words)
     assert found.exit_code == 2
     assert "the disk is gone" in found.stderr
-    assert 310 - MANY / 3 - 1 < len(kept) < 310, "others see what was committed"
+    assert 310 - AT_ONCE / 3 - 1 < len(kept) < 310, "others see what was committed"
     monkeypatch.undo()
     found = grade(*words, "--only", "s399")
     assert (found.exit_code, "run it again without --only" in found.stderr) == (2, True)
