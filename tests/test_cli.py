@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from gradcheck.cli import main
 from gradcheck.cli.group import outdated
+from gradcheck.problem import Problem
 from tests.support.commands import CHAIN, run
 
 SINE = """
@@ -466,3 +467,70 @@ def test_a_constant_is_rounded_too(file):
     """sinh(7) is no tensor, but its rounding is in the value: reverse mode's bar covers it."""
     result = run("solve", file("id: c\ninputs: {x: -0.398}\nprogram: sec(sinh(7)) + (x*x)**2\n"))
     assert result.exit_code == 0
+
+
+MANY = "problems:\n" + "".join(
+    f"- {{id: p{k}, inputs: {{x: 2.0}}, program: {k} * x**2}}\n" for k in (1, 2, 3)
+)
+
+
+@pytest.fixture
+def faulty(monkeypatch):
+    """The problem p2 meets a fault of ours, in whatever asks for its opinions."""
+    case = Problem.case
+
+    def failing(problem, *given):
+        if problem.id == "p2":
+            raise KeyError("a fault")
+        return case(problem, *given)
+
+    monkeypatch.setattr(Problem, "case", failing)
+
+
+def test_a_fault_at_one_problem_leaves_the_others(file, faulty):
+    """Solved and told as ever; the fault is said to be ours, with its place."""
+    found = run("solve", file(MANY))
+    assert found.exit_code == 70
+    assert "d/dx = 2*x" in found.stdout
+    assert "d/dx = 6*x" in found.stdout
+    assert "p2: a fault of gradcheck itself: KeyError: 'a fault'" in found.stderr
+    linted = run("lint", file(MANY))
+    assert linted.exit_code == 1
+    assert "p2: a fault of gradcheck itself" in linted.stdout
+    assert "3 problems, " in linted.stdout
+
+
+def test_a_fault_at_one_problem_leaves_a_class_its_grades(file, faulty):
+    """The problem is not graded, and somebody must look at it."""
+    answers = file("student: ada\nanswers: {p1: 2x, p2: 4x, p3: 6x}\n", "ada.yaml")
+    found = run("grade", file(MANY), answers, "--json")
+    assert found.exit_code == 3
+    assert [json.loads(line)["verdict"] for line in found.stdout.splitlines()] == ["right"] * 2
+    assert "not graded: p2: a fault of gradcheck itself: KeyError" in found.stderr
+
+
+def test_a_script_that_ends_in_an_error_is_not_agreed_with(file):
+    """What was judged before it is shown, and so is the error."""
+    script = file(
+        "import torch\nx = torch.tensor(2.0, requires_grad=True)\ny = x**2\n"
+        "y.backward()\ny.backward()\n", "twice.py",
+    )  # fmt: skip
+    found = run("solve", script)
+    assert found.exit_code == 1
+    assert "\n  error  the program ended in an error" in found.stdout
+    assert json.loads(run("solve", script, "--json").stdout)["verdict"] == "error"
+
+
+def test_a_long_line_is_shown_around_the_place():
+    """Not half a kilobyte of blanks before a caret."""
+    terms = " + ".join(f"{k}*x" for k in range(40))
+    found = run("solve", "-e", f"{terms} + sni(x) + {terms}")
+    shown, caret = found.output.splitlines()[-2:]
+    assert len(shown) < 120
+    start = caret.index("^")
+    assert shown[start : caret.rindex("^") + 1] == "sni"
+
+
+def test_what_was_understood_of_a_right_answer_is_shown(file):
+    answers = file("student: ada\nanswers: {cubic-plus-sine: 2cosx + 3x²}\n", "ada.yaml")
+    assert "understood  2*cos(x) + 3*x**2" in run("grade", file(SINE), answers).stdout

@@ -59,6 +59,8 @@ def prepared(asking: Asking) -> str:
         return str(error)
     except (GradcheckError, ValueError, ArithmeticError) as error:
         return f"{asking.problem}: {error}"
+    except Exception as error:  # noqa: BLE001 - a fault at one problem leaves the others
+        return f"{asking.problem}: {OURS}: {type(error).__name__}: {error}"
     return ""
 
 

@@ -25,7 +25,6 @@ gradcheck grade problems/chain-rule.yaml download.zip --names canvas -o graded""
 @as_json_lines
 @with_feedback("How much is told about a mistake.")
 @click.option("--fail-under", type=float, metavar="F", help="Exit 1 if a student has less than F.")
-@click.option("--verbose", is_flag=True, help="Show what was understood of right answers too.")
 @to_directory("Keep the batch in DIR, with pages and grades; a stopped run goes on where it was.")
 @click.option("--jobs", type=click.IntRange(0), metavar="N", help="Processes; 0: all cores.")
 @click.option("--scheduler", default="", metavar="ADDRESS", help="Judge on a Dask cluster.")

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gradcheck.batch.collect import Chosen
-from gradcheck.batch.crew import Broken, Crew
+from gradcheck.batch.crew import Crew
 from gradcheck.batch.executors import lanes
 from gradcheck.batch.ledger import NAME, Ledger, Unusable
 from gradcheck.batch.lock import only_writer
@@ -47,7 +47,6 @@ class How:
     as_json: bool = False
     feedback: str = "full"
     fail_under: float | None = None
-    verbose: bool = False
     directory: Path | None = None
     jobs: int = 1
     scheduler: str = ""
@@ -64,7 +63,7 @@ def grade_all(sets: Sequence[ProblemSet], paths: Sequence[Path], how: How) -> in
     try:
         with _opened(how.directory) as ledger:
             return _graded(sets, paths, how, ledger, err)
-    except (GradcheckError, Broken, ValueError) as error:
+    except (GradcheckError, ValueError) as error:
         _notice(err, str(error))
         return MALFORMED
     except (OSError, sqlite3.Error) as error:
@@ -237,15 +236,15 @@ def _brief(value: object) -> str:
 
 
 def _show_answers(ledger: Ledger, out: Console, how: How) -> None:
-    """Every answer, as it was read; what is right or missing in one line, unless asked for more."""
+    """Every answer, with what was understood; what is missing in one line."""
     about = ledger.problems()
     for student in everything(ledger, as_read=True):
         for marked in student.judged:
             line = told(marked.told(student.name), how.feedback)
-            _show_answer(out, line, about[marked.problem]["program"], how)
+            _show_answer(out, line, about[marked.problem]["program"])
 
 
-def _show_answer(out: Console, line: Mapping[str, object], source: str, how: How) -> None:
+def _show_answer(out: Console, line: Mapping[str, object], source: str) -> None:
     """One answer: the verdict, what was understood, the witness, the mistake under the program."""
     verdict, tags = str(line["verdict"]), line["tags"]
     who = visible(str(line["student"]))
@@ -255,7 +254,7 @@ def _show_answer(out: Console, line: Mapping[str, object], source: str, how: How
         head.append(f" ({', '.join(tags)})", style="dim")
     head.append(f"  {line['score']:g} of {line['points']:g}", style="not bold dim")
     out.print(head, soft_wrap=True)
-    if verdict == "missing" or (verdict == "right" and not how.verbose):
+    if verdict == "missing":
         return
     if line["understood"]:
         say(out, f"understood  {line['understood']}")
