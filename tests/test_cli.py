@@ -523,7 +523,7 @@ def test_a_script_that_ends_in_an_error_is_not_agreed_with(file):
 
 def test_a_long_line_is_shown_around_the_place():
     """Not half a kilobyte of blanks before a caret."""
-    terms = " + ".join(f"{k}*x" for k in range(40))
+    terms = " + ".join(f"{k} * sin(cos(x))**2" for k in range(12))
     found = run("solve", "-e", f"{terms} + sni(x) + {terms}")
     shown, caret = found.output.splitlines()[-2:]
     assert len(shown) < 120
