@@ -11,7 +11,9 @@ from click.testing import CliRunner
 
 from gradcheck.cli import main
 from gradcheck.cli.group import outdated
+from gradcheck.errors import Complaint
 from gradcheck.problem import Problem
+from gradcheck.report.underline import underlined
 from tests.support.commands import CHAIN, run
 
 SINE = """
@@ -523,12 +525,14 @@ def test_a_script_that_ends_in_an_error_is_not_agreed_with(file):
 
 def test_a_long_line_is_shown_around_the_place():
     """Not half a kilobyte of blanks before a caret."""
-    terms = " + ".join(f"{k} * sin(cos(x))**2" for k in range(12))
-    found = run("solve", "-e", f"{terms} + sni(x) + {terms}")
-    shown, caret = found.output.splitlines()[-2:]
-    assert len(shown) < 120
-    start = caret.index("^")
-    assert shown[start : caret.rindex("^") + 1] == "sni"
+    terms = " + ".join(f"{k}*x" for k in range(100))
+    line = f"{terms} + sni(x) + {terms}"
+    place = len(terms) + 3
+    complaint = str(Complaint("unknown", column=place + 1, source=line, width=3)).splitlines()
+    for shown, marks in (complaint[1:], underlined(line, (place, place + 3))):
+        assert len(shown) < 120
+        start = len(marks) - len(marks.strip())
+        assert shown[start:][: len(marks.strip())] == "sni"
 
 
 def test_what_was_understood_of_a_right_answer_is_shown(file):
