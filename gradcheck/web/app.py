@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.sessions import SessionMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -14,6 +15,7 @@ from starlette.routing import Route
 from gradcheck.web import api, assets, pages
 from gradcheck.web.guard import Guard
 from gradcheck.web.practice import Practice
+from gradcheck.web.requests import COOKIE, TERM, secret
 
 LOG = logging.getLogger("gradcheck.web")
 ROUTES = (
@@ -37,9 +39,19 @@ def application(practice: Practice) -> Starlette:
         yield
         await practice.close()
 
+    settings = practice.settings
     app = Starlette(
         routes=ROUTES,
-        middleware=[Middleware(Guard, broken=_broken)],
+        middleware=[
+            Middleware(Guard, broken=_broken, hosts=settings.hosts),
+            Middleware(
+                SessionMiddleware,
+                secret_key=secret(settings.directory),
+                session_cookie=COOKIE,
+                max_age=TERM,
+                https_only=settings.secure,
+            ),
+        ],
         lifespan=lifespan,
         exception_handlers={HTTPException: _refused},
     )
