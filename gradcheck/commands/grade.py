@@ -12,7 +12,7 @@ from rich.text import Text
 from gradcheck.batch.collect import Chosen
 from gradcheck.batch.crew import Crew
 from gradcheck.batch.executors import lanes
-from gradcheck.batch.ledger import NAME, Ledger, Unusable
+from gradcheck.batch.ledger import NAME, Ledger, Unusable, trouble
 from gradcheck.batch.lock import only_writer
 from gradcheck.batch.marked import Change, changes, everything
 from gradcheck.batch.outputs import json_lines
@@ -37,6 +37,7 @@ from gradcheck.report.findings import Line, findings, visible
 from gradcheck.report.judgements import told
 
 GRADED, UNDER, MALFORMED, REVIEW = 0, 1, 2, 3
+DAMAGED = "{1}: {0} judgements in the ledger were damaged: they are made again"
 MANY = 10  # students, beyond whom the points stand in the pages only, where there are any
 
 
@@ -61,7 +62,7 @@ def grade_all(sets: Sequence[ProblemSet], paths: Sequence[Path], how: How) -> in
     """Judge every submission, keep and show what was found; the exit code of the command."""
     err = screen(stderr=True)
     try:
-        with _opened(how.directory) as ledger:
+        with _opened(how.directory, err) as ledger:
             return _graded(sets, paths, how, ledger, err)
     except (GradcheckError, ValueError) as error:
         _notice(err, str(error))
@@ -69,7 +70,8 @@ def grade_all(sets: Sequence[ProblemSet], paths: Sequence[Path], how: How) -> in
     except (OSError, sqlite3.Error) as error:
         where = how.directory or "the batch"
         kept = " - what was judged before is kept: the same command goes on from there"
-        _notice(err, f"{where}: cannot be written: {error}{kept if how.directory else ''}")
+        why = trouble(error, how.directory and how.directory / NAME)
+        _notice(err, f"{where}: cannot be written: {why}{kept if how.directory else ''}")
         return MALFORMED
     except KeyboardInterrupt:
         kept = "what was judged is kept: the same command goes on from there"
@@ -78,7 +80,7 @@ def grade_all(sets: Sequence[ProblemSet], paths: Sequence[Path], how: How) -> in
 
 
 @contextmanager
-def _opened(directory: Path | None) -> Iterator[Ledger]:
+def _opened(directory: Path | None, err: Console) -> Iterator[Ledger]:
     """The ledger of a directory, locked; or one in memory."""
     with ExitStack() as stack:
         if directory is not None:
@@ -88,6 +90,8 @@ def _opened(directory: Path | None) -> Iterator[Ledger]:
             except OSError as error:
                 raise Unusable(f"{directory}: cannot be written: {error.strerror}") from None
         ledger = Ledger(directory / NAME if directory else None)
+        if ledger.damaged:
+            _notice(err, DAMAGED.format(ledger.damaged, directory))
         stack.callback(ledger.close)
         yield ledger
 

@@ -21,6 +21,7 @@ from gradcheck.report.graders import comments, gradescope, junit
 from gradcheck.report.judgements import told
 
 DONE, FAILED = 0, 2
+DAMAGED = "{}: {} judgements in the ledger are damaged - `gradcheck grade` makes them again"
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ def report(directory: Path, form: str, out: Path | None, export: Export | None) 
     """Write one form of what a ledger holds; the exit code of the command."""
     try:
         with closing(Ledger(_ledger(directory), readonly=True)) as ledger:
+            if ledger.damaged:
+                raise Unusable(DAMAGED.format(directory, ledger.damaged))
             where = _write(ledger, form, out or directory / _name(form), export)
             complete = ledger.fact("complete") == "yes"
     except (GradcheckError, OSError, sqlite3.Error) as error:
