@@ -99,8 +99,9 @@ def _extent(expr: sympy.Expr) -> Extent:
             below, low = below * d, low + under
         return above, high, below, low
     if expr.is_Mul:
-        n, degree, d, under = (list(each) for each in zip(*map(_extent, expr.args), strict=True))
-        return prod(n), sum(degree), prod(d), sum(under)
+        parts = [_extent(part) for part in expr.args]
+        terms, below = prod(p[0] for p in parts), prod(p[2] for p in parts)
+        return terms, sum(p[1] for p in parts), below, sum(p[3] for p in parts)
     if expr.is_Pow:
         n, degree, d, under = _extent(expr.base)
         times = int(abs(expr.exp)) + (not expr.exp.is_Integer)
