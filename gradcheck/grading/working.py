@@ -9,6 +9,7 @@ import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -144,7 +145,7 @@ def unread(key: Key, part: Part, found: Sequence[Step]) -> TextError | None:
     Such a step is no step: its line is refused, and not just its end taken.
     """
     words = vocabulary(key.scope.inputs, FORMULAS.functions, ("pi", "e"))
-    joined = [a for a, b in zip(found, found[1:], strict=False) if a.line == b.line]
+    joined = [a for a, b in pairwise(found) if a.line == b.line]
     for step in joined:
         try:
             _ready(key, part.name, step)
