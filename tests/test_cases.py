@@ -57,7 +57,7 @@ def _run(*words: str, problems: int = 1) -> subprocess.CompletedProcess[str]:
 
 
 def _is_refused(case: dict[str, Any], complaints: str) -> bool:
-    """Whether the function was said to have no real value at its point: some tables' are complex."""
+    """Whether the function was said to have no real value at its point."""
     return "has no finite value here" in complaints and case["function"] in complaints
 
 

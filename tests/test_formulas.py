@@ -28,7 +28,7 @@ def _ask(*words: str) -> tuple[int, dict[str, Any]]:
     return done.exit_code, json.loads(done.stdout)
 
 
-@pytest.mark.parametrize(("function", "derivative"), SCALARS, ids=lambda text: str(text))
+@pytest.mark.parametrize(("function", "derivative"), SCALARS, ids=str)
 def test_a_rule_of_calculus(function: str, derivative: str) -> None:
     """`solve` agrees, the book's derivative is right, and a thousandth beside it is wrong."""
     function, derivative = str(function), str(derivative)
