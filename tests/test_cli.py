@@ -458,8 +458,7 @@ def test_a_fault_of_ours_in_one_problem_leaves_the_others_their_answers(file, mo
     assert result.exit_code == 70
     assert "d/dx = 2*x" in result.output
     assert "d/dz = 2*z" in result.output
-    assert ":3:1: second: KeyError" in result.output
-    assert "a fault of gradcheck itself: KeyError" in result.output
+    assert ":3:1: second: a fault of gradcheck itself: KeyError" in result.output
 
 
 def limit_memory() -> None:
@@ -546,13 +545,8 @@ def faulty(monkeypatch):
     monkeypatch.setattr(Problem, "case", failing)
 
 
-def test_a_fault_at_one_problem_leaves_the_others(file, faulty):
-    """Solved and told as ever; the fault is said to be ours, with its place."""
-    found = run("solve", file(MANY))
-    assert found.exit_code == 70
-    assert "d/dx = 2*x" in found.stdout
-    assert "d/dx = 6*x" in found.stdout
-    assert "p2: a fault of gradcheck itself: KeyError: 'a fault'" in found.stderr
+def test_a_fault_at_one_problem_leaves_the_others_their_lint(file, faulty):
+    """The fault is said to be ours, with its place."""
     linted = run("lint", file(MANY))
     assert linted.exit_code == 1
     assert "p2: a fault of gradcheck itself" in linted.stdout

@@ -56,28 +56,17 @@ def solve_all(chosen: Sequence[Problem], how: How) -> int:
     out, err = screen(), screen(stderr=True)
     album = None if how.plot is None else _album(how.plot, chosen)
     said: list[str] = []
-<<<<<<< HEAD
     ended = broken = False
-=======
-    ended, broken = False, list[Exception]()
->>>>>>> main
     for problem in chosen:
         try:
             solved = _training(problem, how) if is_training(problem) else _value(problem, how)
         except (GradcheckError, NotScalar) as error:
             err.print(_placed(problem, error), markup=False, soft_wrap=True)
             continue
-<<<<<<< HEAD
         except Exception as error:  # noqa: BLE001 - a fault at one problem leaves the others
             broken = True
             words = f"{_placed(problem, fault_of(error))}\n{REPORTED}"
             err.print(words, markup=False, soft_wrap=True)
-=======
-        except Exception as error:  # noqa: BLE001 - a fault of ours: the others are solved first
-            broken.append(error)
-            words = f"{type(error).__name__}: the other problems are solved all the same"
-            err.print(_placed(problem, words), markup=False, soft_wrap=True)
->>>>>>> main
             continue
         said.append(solved.verdict)
         if how.as_json:
@@ -94,11 +83,7 @@ def solve_all(chosen: Sequence[Problem], how: How) -> int:
     if album is not None:
         _tell(err if how.as_json else out, album)
     if broken:
-<<<<<<< HEAD
         return BROKEN
-=======
-        raise broken[0]
->>>>>>> main
     if len(said) < len(chosen):
         return MALFORMED
     if "dissent" in said:
