@@ -53,7 +53,7 @@ def walked(case: Case) -> "tuple[list[tuple[sympy.Expr, int]], list[Symbolic]]":
     """
 
     def walk(bits: int) -> "tuple[list[tuple[sympy.Expr, int]], list[Symbolic]]":
-        with _traced(READABLE) as path:
+        with _traced(NODES) as path:
             root = contracted(case.function("symbolic", line.inputs(case.inputs, case.wrt)), None)
             end = np.asarray(root, dtype=object).item()
             nodes = line.line([end]) if isinstance(end, Symbolic) else []
