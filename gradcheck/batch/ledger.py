@@ -64,29 +64,34 @@ class Unusable(GradcheckError):
 
 @dataclass(frozen=True)
 class Asked:
-    """A question to be judged, and how many students gave this answer."""
+    """A question to be judged, how many students gave this answer, and one of them."""
 
     number: int
     problem: str
     part: str
     answer: str
     students: int
+    student: str
 
 
 class Judged(NamedTuple):
-    """The judgement of a question: `line` is all that there is to tell, as JSON."""
+    """The judgement of a question: `line` is all that there is to tell, as JSON.
+
+    `seconds` of computing were spent on it.
+    """
 
     number: int
     verdict: str
     score: float
     line: str
+    seconds: float = 0.0
 
 
 class Ledger:
     """An open ledger; `path` None is one in memory, for a batch that is not kept."""
 
-    def __init__(self, path: Path | None, *, readonly: bool = False) -> None:
-        """Open or make it; Unusable says why it cannot be."""
+    def __init__(self, path: Path | None, *, readonly: bool = False, checked: bool = False) -> None:
+        """Open or make it; Unusable says why it cannot be. `checked`: its judgements were."""
         self.path = path
         try:
             self.db = _connected(path, readonly)
@@ -96,7 +101,7 @@ class Ledger:
         try:
             if not readonly:
                 _prepare(self.db, path)
-            self.damaged = self._damaged(mend=not readonly)
+            self.damaged = 0 if checked else self._damaged(mend=not readonly)
         except Unusable:
             self.db.close()
             raise
@@ -257,7 +262,8 @@ class Ledger:
         self.db.execute("DROP TABLE IF EXISTS temp.pending")
         self.db.execute(
             "CREATE TEMP TABLE pending AS SELECT number, q.problem AS problem, q.part AS part,"
-            " q.answer AS answer, COUNT(*) AS students, q.fingerprint AS asked FROM answers"
+            " q.answer AS answer, COUNT(*) AS students, MIN(student) AS student,"
+            " q.fingerprint AS asked FROM answers"
             " JOIN questions q ON number = question WHERE line IS NULL"
             " GROUP BY number ORDER BY asked, number"
         )
@@ -268,7 +274,7 @@ class Ledger:
     def pending(self, fingerprint: str, after: int, most: int) -> list[Asked]:
         """The next questions of a problem, or variant, in the queue, after that of a number."""
         sql = (
-            "SELECT number, problem, part, answer, students FROM temp.pending"
+            "SELECT number, problem, part, answer, students, student FROM temp.pending"
             " WHERE asked = ? AND number > ? ORDER BY number LIMIT ?"
         )
         return [Asked(*row) for row in self.db.execute(sql, (fingerprint, after, most))]
@@ -277,7 +283,8 @@ class Ledger:
         """Keep judgements."""
         sql = "UPDATE questions SET verdict = ?, score = ?, line = ?, digest = ?, calls = calls + 1"
         rows = (
-            (each.verdict, each.score, each.line, _digest(*each), each.number) for each in judged
+            (each.verdict, each.score, each.line, _digest(*each[:4]), each.number)
+            for each in judged
         )
         self.db.executemany(f"{sql} WHERE number = ?", rows)
         self.wrote(len(judged))

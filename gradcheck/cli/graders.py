@@ -28,6 +28,13 @@ gradcheck grade problems/chain-rule.yaml download.zip --names canvas -o graded""
 @to_directory("Keep the batch in DIR, with pages and grades; a stopped run goes on where it was.")
 @click.option("--jobs", type=click.IntRange(0), metavar="N", help="Processes; 0: all cores.")
 @click.option("--scheduler", default="", metavar="ADDRESS", help="Judge on a Dask cluster.")
+@click.option(
+    "--tls",
+    nargs=3,
+    type=EXISTING,
+    metavar="CA CERT KEY",
+    help="With --scheduler: the authority, the certificate and the key (PEM).",
+)
 @click.option("--roster", type=EXISTING, metavar="FILE", help="Table of who is expected.")
 @click.option("--mapping", type=EXISTING, metavar="FILE", help="What a form's columns mean.")
 @click.option("--names", default="", metavar="NAMES", help="canvas, moodle or a pattern of names.")
@@ -47,9 +54,12 @@ def grade(
     or tables (CSV, .xlsx); `-` is a YAML or JSON text from standard input. Exit code 0: all graded,
     1: a student is under the threshold, 2: malformed problems, 3: some answers need review.
     """
-    from gradcheck.batch.executors import processes  # noqa: PLC0415
+    from gradcheck.batch.crew import count_jobs  # noqa: PLC0415
+    from gradcheck.batch.workers import foresee  # noqa: PLC0415
 
-    how["jobs"] = processes(how["jobs"], how["scheduler"], kept=how["directory"] is not None)
+    if not how["scheduler"]:
+        foresee()
+    how["jobs"] = count_jobs(how["jobs"], kept=how["directory"] is not None)
     read = sets((problems,))
     from gradcheck.batch.collect import Chosen  # noqa: PLC0415
     from gradcheck.commands.grade import How, grade_all  # noqa: PLC0415

@@ -9,9 +9,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from gradcheck.batch.cluster import OPEN, Cluster
 from gradcheck.batch.collect import Chosen
 from gradcheck.batch.crew import Crew
-from gradcheck.batch.executors import lanes
 from gradcheck.batch.ledger import NAME, Ledger, Unusable, trouble
 from gradcheck.batch.lock import only_writer
 from gradcheck.batch.marked import Change, changes, everything
@@ -27,6 +27,7 @@ from gradcheck.batch.submissions import (
     roster,
     submissions,
 )
+from gradcheck.batch.workers import Worker
 from gradcheck.commands.interrupts import STOPPED
 from gradcheck.commands.progress import follow
 from gradcheck.commands.screen import say, screen
@@ -51,6 +52,7 @@ class How:
     directory: Path | None = None
     jobs: int = 1
     scheduler: str = ""
+    tls: tuple[Path, Path, Path] | None = None
     roster: Path | None = None
     mapping: Path | None = None
     names: str = ""
@@ -107,7 +109,7 @@ def _graded(
     expected = roster(how.roster) if how.roster else {}
     _check(sets, how.chosen)
     with ExitStack() as stack:
-        crew = Crew(lanes(how.jobs, how.scheduler))
+        crew = Crew(_executors(how, err))
         stack.callback(crew.close)
         batch = Batch(ledger, crew)
         _prepare(batch, sets, how, err)
@@ -125,9 +127,18 @@ def _graded(
             facts = class_facts(ledger)
         else:
             ledger.save()
-            facts = write_results(ledger, how.directory, crew)
+            facts = write_results(ledger, how.directory, how.jobs)
     _show(ledger, facts, how)
     return _code(ledger, facts, how)
+
+
+def _executors(how: How, err: Console) -> list[Worker | Cluster]:
+    """Who judges: processes of this machine, or a cluster."""
+    if not how.scheduler:
+        return [Worker() for _ in range(how.jobs)]
+    if not how.tls:
+        _notice(err, OPEN.format(how.scheduler))
+    return [Cluster(how.scheduler, how.tls)]
 
 
 def _prepare(batch: Batch, sets: Sequence[ProblemSet], how: How, err: Console) -> None:
