@@ -16,7 +16,7 @@ from gradcheck.batch.executors import Here, Lane
 from gradcheck.batch.ledger import Judged
 from gradcheck.batch.work import Asking, Chunk, judged, prepared, unjudged
 from gradcheck.batch.workers import Lost
-from gradcheck.grading.judgement import OURS
+from gradcheck.errors import OURS
 
 SIZE = 50  # answers in a chunk: about 40 ms of work, and 1 ms to send
 LOOK = 0.5  # seconds after which progress is shown though nothing has come back

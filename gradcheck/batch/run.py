@@ -10,7 +10,7 @@ from gradcheck.batch.ledger import Judged, Ledger
 from gradcheck.batch.questions import fingerprint
 from gradcheck.batch.submissions import Read
 from gradcheck.batch.work import Asking, Chunk
-from gradcheck.grading.judgement import OURS
+from gradcheck.errors import OURS
 from gradcheck.grading.variants import draw_for
 from gradcheck.problem import Problem, ProblemSet
 from gradcheck.problem.variants import Draw, with_draw

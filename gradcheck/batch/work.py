@@ -11,9 +11,9 @@ from itertools import pairwise
 from gradcheck.batch.ledger import Judged
 from gradcheck.batch.limits import item
 from gradcheck.batch.questions import unpacked
-from gradcheck.errors import GradcheckError
+from gradcheck.errors import OURS, GradcheckError
 from gradcheck.grading.follow import alone
-from gradcheck.grading.judgement import OURS, Judgement
+from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.key import Key, NoKey, key
 from gradcheck.grading.marking import mark
 from gradcheck.problem import Problem, ProblemSet, load_text

@@ -1,4 +1,4 @@
-"""A grader's commands: judge a class's answers, render what was judged, group the unnamed."""
+"""A grader's commands: judge a class's answers; render what was judged."""
 
 import sys
 from pathlib import Path
@@ -66,7 +66,7 @@ gradcheck report graded --as canvas --points export.csv"""
 @click.option(
     "--as",
     "form",
-    type=click.Choice(["html", "canvas", "moodle", "gradescope", "junit", "csv"]),
+    type=click.Choice(["html", "canvas", "moodle", "gradescope", "csv"]),
     default="html",
     show_default=True,
     help="Pages, or what a learning platform reads.",
@@ -86,16 +86,3 @@ def report(directory: Path, form: str, out: Path | None, export: Path | None, **
 
     given = rendering.Export(export, **how) if export else None
     sys.exit(rendering.report(directory, form, out, given))
-
-
-@command(epilog="gradcheck mine graded/")
-@graded
-@as_json_lines
-def mine(directory: Path, as_json: bool) -> None:
-    """Group a graded batch's unnamed answers, and propose what was differentiated instead.
-
-    Exit code 0: done, 2: there is no graded batch.
-    """
-    from gradcheck.commands import mine as mining  # noqa: PLC0415
-
-    sys.exit(mining.mine(directory, as_json))

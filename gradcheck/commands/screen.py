@@ -7,7 +7,7 @@ from typing import IO, Any
 from rich.console import Console
 from rich.text import Text
 
-from gradcheck.grading.judgement import OURS
+from gradcheck.errors import OURS
 from gradcheck.report.rows import ENDLESS, indented
 
 

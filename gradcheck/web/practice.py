@@ -12,8 +12,8 @@ from gradcheck.batch.attempts import Posed
 from gradcheck.batch.ledger import Judged
 from gradcheck.batch.questions import fingerprint, packed
 from gradcheck.batch.work import left
+from gradcheck.errors import OURS
 from gradcheck.grading.follow import among
-from gradcheck.grading.judgement import OURS
 from gradcheck.practice.rules import RULES
 from gradcheck.problem import Problem, load_text
 from gradcheck.problem.variants import plain, with_draw
