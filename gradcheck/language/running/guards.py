@@ -73,6 +73,7 @@ class Guards(Operators):
             raise TypeError(
                 "an array of whole numbers cannot hold this - begin with `array([0.0, 0.0])`"
             )
+        self.meter.measure(value)
         owner[self.index(owner, key)] = value
 
     def index(self, owner: Any, key: Any) -> Any:
