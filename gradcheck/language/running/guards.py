@@ -135,6 +135,8 @@ class Guards(Operators):
             self.meter.room(len(owner) + sum(prod(shape_as_array(each)[:1]) for each in args))
         else:
             self.fits(name, (owner, *args), kwargs)
+            if name == "tolist":
+                self.meter.listed(prod(shape_of(owner)))
         return self.counted(getattr(owner, name), args, kwargs)
 
     def function(self, name: str, plain: Function) -> Function:
