@@ -3,6 +3,8 @@
 import json
 import math
 import os
+import re
+import resource
 import subprocess
 import sys
 
@@ -433,6 +435,61 @@ def test_a_fault_of_ours_ends_with_a_sentence(file, monkeypatch):
     assert "a fault of gradcheck itself: KeyError: 'nobody foresaw this'" in result.output
     assert "GRADCHECK_TRACEBACK=1" in result.output
     assert "Traceback" not in result.output
+
+
+def test_a_fault_of_ours_in_one_problem_leaves_the_others_their_answers(file, monkeypatch):
+    """The others of the file are solved, in whatever order; then the fault is said."""
+    import gradcheck.commands.solve as command  # noqa: PLC0415
+
+    judged = command.consult
+
+    def broken(case, *more, **words):
+        if "y" in case.inputs:
+            raise KeyError("nobody foresaw this")
+        return judged(case, *more, **words)
+
+    monkeypatch.setattr(command, "consult", broken)
+    one = "- {id: %s, inputs: {%s: 2.0}, program: %s**2}"
+    problems = [one % ("first", "x", "x"), one % ("second", "y", "y"), one % ("third", "z", "z")]
+    result = run("solve", file("problems:\n" + "\n".join(problems)))
+    assert result.exit_code == 70
+    assert "d/dx = 2*x" in result.output
+    assert "d/dz = 2*z" in result.output
+    assert ":3:1: second: KeyError" in result.output
+    assert "a fault of gradcheck itself: KeyError" in result.output
+
+
+def limit_memory() -> None:
+    """A gigabyte and a minute of computing: what is written out must not take the machine."""
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+    resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+
+
+SQUARES = " + ".join(f"({k}*(w + 2*x + 3*y + 4*z) - 1)**2" for k in range(1, 9))
+NUMBERS = "x=0.5 a=1.16 m=1.17 b=0.7 F=1.16 g=1.17 e=0.41 f=2.13 n=1.91 w=0.3 y=0.1 z=-0.2"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "x - a**(m*x)/(m*log(a))",
+        "x/a - log(a + b*(F**(g*(e + f*x)))**n)/(a*f*g*n*log(F))",
+        "sin((1 + x/500)**3000)",
+        SQUARES,
+    ],
+)
+def test_a_limit_of_what_is_written_is_none_of_what_is_judged(program):
+    """Exponents with decimals, high powers, and many squares are judged, and soon."""
+    names = set(re.findall(r"[a-zA-Z]\w*", program))
+    given = [pair for pair in NUMBERS.split() if pair.split("=")[0] in names]
+    wrt = [] if program == SQUARES else ["--wrt", "x"]
+    words = [program, *given, *wrt]
+    command = [sys.executable, "-m", "gradcheck", "solve", "-e", *words]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, preexec_fn=limit_memory
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "agree" in done.stdout
 
 
 def test_a_source_that_is_newer_than_what_was_compiled_of_it_is_told(tmp_path):

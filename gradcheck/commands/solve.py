@@ -56,12 +56,17 @@ def solve_all(chosen: Sequence[Problem], how: How) -> int:
     out, err = screen(), screen(stderr=True)
     album = None if how.plot is None else _album(how.plot, chosen)
     said: list[str] = []
-    ended = False
+    ended, broken = False, list[Exception]()
     for problem in chosen:
         try:
             solved = _training(problem, how) if is_training(problem) else _value(problem, how)
         except (GradcheckError, NotScalar) as error:
             err.print(_placed(problem, error), markup=False, soft_wrap=True)
+            continue
+        except Exception as error:  # noqa: BLE001 - a fault of ours: the others are solved first
+            broken.append(error)
+            words = f"{type(error).__name__}: the other problems are solved all the same"
+            err.print(_placed(problem, words), markup=False, soft_wrap=True)
             continue
         said.append(solved.verdict)
         if how.as_json:
@@ -77,6 +82,8 @@ def solve_all(chosen: Sequence[Problem], how: How) -> int:
         out.print(summary(said))
     if album is not None:
         _tell(err if how.as_json else out, album)
+    if broken:
+        raise broken[0]
     if len(said) < len(chosen):
         return MALFORMED
     if "dissent" in said:
@@ -163,7 +170,7 @@ def _training(problem: Problem, how: How) -> Solved:
     return Solved(reference.verdict, shown, of_training(problem, reference), error)
 
 
-def _placed(problem: Problem, error: Exception) -> str:
+def _placed(problem: Problem, error: Exception | str) -> str:
     """The complaint with its place; the problem's own where it has none."""
     placed = isinstance(error, TextError) and any(c.line for c in error.complaints)
     if placed or (problem.file and str(error).startswith(problem.file)):

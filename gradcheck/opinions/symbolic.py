@@ -53,7 +53,7 @@ def walked(case: Case) -> "tuple[list[sympy.Expr], list[Symbolic]]":
 
     Raises what the program raises, and Undecided.
     """
-    with precision(START), _traced(equal=True, nodes=READABLE) as path:
+    with precision(START), _traced(equal=True, nodes=NODES) as path:
         root = contracted(case.function("symbolic", line.inputs(case.inputs, case.wrt)), None)
         end = np.asarray(root, dtype=object).item()
         nodes = line.line([end]) if isinstance(end, Symbolic) else []
