@@ -150,7 +150,7 @@ def test_what_is_too_much_is_refused_at_its_place(text: str, line: int, phrase: 
 def test_what_makers_and_lists_would_take_is_refused(text: str) -> None:
     """In the words of problems: nothing of it is made."""
     program = check_program(text, declared=["y"], vocabulary=VOCABULARY)
-    with pytest.raises(OutOfBudget, match="elements|entries"):
+    with pytest.raises(OutOfBudget, match=r"elements|entries"):
         run(program, {"y": tensor(LONG)}, KINDS["tensor"], Budget())
 
 
