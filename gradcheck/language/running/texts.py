@@ -31,7 +31,9 @@ def refuse_texts(function: str, values: Any) -> None:
         if isinstance(each, str) and each not in WORDS and function != "einsum":
             raise TypeError(f"a text is no argument of `{function}` - give it numbers")
         if isinstance(each, list | tuple) and any_text(each):
-            raise TypeError(f"a text or a type among the numbers of `{function}` - give it numbers")
+            raise TypeError(
+                f"a text among the numbers of `{function}`, or a type - give it numbers"
+            )
 
 
 def any_text(values: Any) -> bool:
