@@ -22,7 +22,8 @@ from gradcheck.grading.key import Spot
 from gradcheck.grading.names import with_named_values
 from gradcheck.grading.working import derivative
 from gradcheck.language.kinds import FORMULAS
-from gradcheck.numbers.ball import middle, precision
+from gradcheck.numbers.ball import middle
+from gradcheck.numbers.run import precision
 from gradcheck.problem import Problem
 from gradcheck.problem.draw import further_points, given_point
 from gradcheck.problem.question import question

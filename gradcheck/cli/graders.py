@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from gradcheck.cli.files import sets
+from gradcheck.cli.files import PATH, sets
 from gradcheck.cli.group import EXISTING, as_json_lines, command, to_directory, with_feedback
 
 graded = click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
@@ -15,7 +15,7 @@ gradcheck grade problems/chain-rule.yaml download.zip --names canvas -o graded""
 
 
 @command(epilog=GRADE_EXAMPLES)
-@click.argument("problems", type=click.Path(exists=True, path_type=Path))
+@click.argument("problems", type=PATH)
 @click.argument(
     "answers",
     nargs=-1,
