@@ -44,8 +44,8 @@ def grade(
     """Judge and diagnose answers: right, or wrong with a witness and the name of the mistake.
 
     ANSWERS are YAML or JSON files, one a student, directories or zip archives of them, notebooks,
-    or tables (CSV, .xlsx); `-` is a YAML or JSON text from standard input. Exit code 0: all graded, 1: a student is
-    under the threshold, 2: malformed problems, 3: some answers need review.
+    or tables (CSV, .xlsx); `-` is a YAML or JSON text from standard input. Exit code 0: all graded,
+    1: a student is under the threshold, 2: malformed problems, 3: some answers need review.
     """
     from gradcheck.batch.executors import processes  # noqa: PLC0415
 
