@@ -26,7 +26,10 @@ ROOM = 1 << 16  # bytes: less is a full disk, whatever SQLite calls it
 # was damaged since, `calls` how often the judge was asked.
 # `doubts` say why the problem with a fingerprint cannot be graded; an empty text: it can.
 # `attempts` are all that students tried at a practice page, in order, `at` in UTC.
-# `answers` say who gave which, `before` who gave which when the batch was last complete.
+# `names` are those by which students go, `tries` the answers of all attempts where the best counts.
+# `marks` are a person's: they stand until somebody takes them back, whatever is graded again.
+# `answers` say who gave which, and the share of its points that is kept by who was late;
+# `before` is the same when the batch was last complete.
 TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE problems (
@@ -42,9 +45,18 @@ CREATE TABLE questions (
     calls INTEGER NOT NULL DEFAULT 0, verdict TEXT, score REAL, line TEXT,
     digest BLOB
 );
+CREATE TABLE names (name TEXT PRIMARY KEY, student TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE marks (
+    student TEXT NOT NULL, problem TEXT NOT NULL, part TEXT NOT NULL, points REAL NOT NULL,
+    note TEXT NOT NULL, PRIMARY KEY (student, problem, part)
+) WITHOUT ROWID;
+CREATE TABLE tries (
+    student TEXT NOT NULL, problem TEXT NOT NULL, number INTEGER NOT NULL, part TEXT NOT NULL,
+    question INTEGER NOT NULL, kept REAL NOT NULL, PRIMARY KEY (student, problem, number, part)
+) WITHOUT ROWID;
 CREATE TABLE answers (
     student TEXT NOT NULL, problem TEXT NOT NULL, part TEXT NOT NULL, question INTEGER NOT NULL,
-    PRIMARY KEY (student, problem, part)
+    kept REAL NOT NULL DEFAULT 1, PRIMARY KEY (student, problem, part)
 ) WITHOUT ROWID;
 CREATE TABLE attempts (
     number INTEGER PRIMARY KEY, student TEXT NOT NULL, question INTEGER NOT NULL, at TEXT NOT NULL
@@ -52,7 +64,7 @@ CREATE TABLE attempts (
 CREATE INDEX attempts_student ON attempts (student);
 CREATE TABLE before (
     student TEXT NOT NULL, problem TEXT NOT NULL, part TEXT NOT NULL, question INTEGER NOT NULL,
-    PRIMARY KEY (student, problem, part)
+    kept REAL NOT NULL DEFAULT 1, PRIMARY KEY (student, problem, part)
 ) WITHOUT ROWID;
 CREATE TABLE notices (number INTEGER PRIMARY KEY, grave INTEGER NOT NULL, text TEXT NOT NULL);
 """
@@ -138,7 +150,7 @@ class Ledger:
             cleared = "verdict = NULL, score = NULL, line = NULL, digest = NULL"
             self.db.executemany(f"UPDATE questions SET {cleared} WHERE number = ?", lines)
             self.db.executemany("DELETE FROM questions WHERE number = ?", answers)
-            for table in ("answers", "before", "attempts"):
+            for table in ("answers", "before", "attempts", "tries"):
                 self.db.executemany(f"DELETE FROM {table} WHERE question = ?", answers)
             if answers:
                 self.know("collected", "no")
@@ -198,6 +210,7 @@ class Ledger:
     def forget(self, students: Sequence[str], problems: Sequence[str]) -> None:
         """Take away what will be read again: of these students and problems, of all if none."""
         self.db.execute("DELETE FROM notices")
+        self.db.execute("DELETE FROM tries")
         chosen = (("student", students), ("problem", problems))
         which = " AND ".join(_among(column, names) for column, names in chosen if names)
         sql = f"DELETE FROM answers WHERE {which or 'TRUE'}"
@@ -236,14 +249,59 @@ class Ledger:
         sql = "SELECT DISTINCT student FROM before WHERE student NOT IN (SELECT name FROM students)"
         return [name for (name,) in self.db.execute(f"{sql} ORDER BY student")]
 
-    def take(self, student: str, problem: str, fingerprint: str, given: Mapping[str, Any]) -> None:
-        """Keep what a student answered to each part of a problem, in place of what was there."""
+    def take(  # noqa: PLR0917 - a row, and where it belongs
+        self,
+        student: str,
+        problem: str,
+        fingerprint: str,
+        given: Mapping[str, Any],
+        kept: float = 1.0,
+        attempt: int | None = None,
+    ) -> None:
+        """Keep what a student answered to each part of a problem, in place of what was there.
+
+        `kept` is the share of the points that is not lost. Of an `attempt` nothing is replaced.
+        """
         for part, answer in given.items():
             number = self.number(problem, fingerprint, part, packed(answer))
-            self.db.execute(
-                "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)",
-                (student, problem, part, number),
-            )
+            row = (student, problem, part, number, kept)
+            self.db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
+            if attempt is not None:
+                tried = (student, problem, attempt, part, number, kept)
+                self.db.execute("INSERT OR REPLACE INTO tries VALUES (?, ?, ?, ?, ?, ?)", tried)
+
+    def choose_best(self) -> None:
+        """Let that attempt at a problem count which has most points; of equals the last."""
+        self.db.execute(
+            "INSERT OR REPLACE INTO answers SELECT student, problem, part, question, kept FROM"
+            " (SELECT student, problem, number, part, question, kept FROM tries) JOIN"
+            " (SELECT student, problem, number FROM (SELECT student, problem, number, ROW_NUMBER()"
+            " OVER (PARTITION BY student, problem ORDER BY got DESC, number DESC) AS place FROM"
+            " (SELECT student, tries.problem AS problem, tries.number AS number,"
+            " ROUND(SUM(score * kept), 9) AS got FROM tries"
+            " JOIN questions ON questions.number = question"
+            " GROUP BY student, tries.problem, tries.number)) WHERE place = 1)"
+            " USING (student, problem, number)"
+        )
+
+    def know_names(self, names: Mapping[str, str]) -> None:
+        """Keep by which names students go, besides their own."""
+        self.db.execute("DELETE FROM names")
+        self.db.executemany("INSERT INTO names VALUES (?, ?)", names.items())
+
+    def names(self) -> dict[str, str]:
+        """The student of every other name."""
+        return dict(self.db.execute("SELECT name, student FROM names").fetchall())
+
+    def set_mark(self, student: str, problem: str, part: str, points: float, note: str) -> None:
+        """Keep a person's mark, in place of what was there."""
+        row = (student, problem, part, points, note)
+        self.db.execute("INSERT OR REPLACE INTO marks VALUES (?, ?, ?, ?, ?)", row)
+
+    def take_mark_back(self, student: str, problem: str, part: str) -> bool:
+        """Let the judgement count again; whether there was a mark."""
+        sql = "DELETE FROM marks WHERE student = ? AND problem = ? AND part = ?"
+        return self.db.execute(sql, (student, problem, part)).rowcount > 0
 
     def number(self, problem: str, fingerprint: str, part: str, answer: str) -> int:
         """The number of a question, which may be new, by the answer as `packed`."""
@@ -263,7 +321,8 @@ class Ledger:
         self.db.execute(
             "CREATE TEMP TABLE pending AS SELECT number, q.problem AS problem, q.part AS part,"
             " q.answer AS answer, COUNT(*) AS students, MIN(student) AS student,"
-            " q.fingerprint AS asked FROM answers"
+            " q.fingerprint AS asked FROM (SELECT student, question FROM answers"
+            " UNION SELECT student, question FROM tries)"
             " JOIN questions q ON number = question WHERE line IS NULL"
             " GROUP BY number ORDER BY asked, number"
         )

@@ -4,11 +4,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gradcheck.batch.collect import Chosen, Collector
+from gradcheck.batch.collect import Chosen, Collector, Rules
 from gradcheck.batch.crew import SIZE, Crew
 from gradcheck.batch.ledger import Asked, Judged, Ledger
 from gradcheck.batch.questions import fingerprint
-from gradcheck.batch.submissions import Read
+from gradcheck.batch.submissions import Read, Roster
 from gradcheck.batch.work import Asking, Chunk, unjudged
 from gradcheck.errors import OURS
 from gradcheck.grading.variants import draw_for
@@ -42,6 +42,7 @@ class Batch:
     doubts: dict[str, str] = field(default_factory=dict)
     sources: dict[str, Asking] = field(default_factory=dict)
     prints: dict[tuple[str, Draw], str] = field(default_factory=dict)
+    late: dict[str, float | str] = field(default_factory=dict)
 
     def prepare(self, sets: Sequence[ProblemSet], only: Sequence[str] = ()) -> None:
         """Have the workers prepare every problem of the sets, or only some."""
@@ -54,6 +55,8 @@ class Batch:
                     twice.append(problem.id)
                     continue
                 self.problems[problem.id] = problem
+                if each.late is not None:
+                    self.late[problem.id] = each.late
                 self.sources[problem.id] = Asking(each.text, each.file, problem.id)
         found = self._doubts()
         self.doubts = {id: why for id, why in found.items() if why}
@@ -81,13 +84,11 @@ class Batch:
             self.askings[found] = replace(self.sources[id], draw=drawn)
         return self.prints[id, drawn]
 
-    def collect(
-        self, reads: Iterable[Read], roster: Mapping[str, str], chosen: Chosen | None = None
-    ) -> None:
+    def collect(self, reads: Iterable[Read], roster: Roster, chosen: Chosen, rules: Rules) -> None:
         """Put who answered what into the ledger."""
         doubtful = frozenset(self.doubts)
-        chosen = chosen or Chosen()
-        Collector(self.ledger, self.problems, self.asked, doubtful, roster, chosen).collect(
+        rules = replace(rules, late=self.late)
+        Collector(self.ledger, self.problems, self.asked, doubtful, roster, chosen, rules).collect(
             reads, [f"not graded: {why}" for why in self.doubts.values()]
         )
 
@@ -109,6 +110,7 @@ class Batch:
                 self.ledger.settle(judged)
                 verdicts.update(dealer.weighed(judged))
                 yield Progress(done + len(judged), total, verdicts)
+            self.ledger.choose_best()
             self.ledger.know("complete", "yes")
         finally:
             self.ledger.save()

@@ -36,6 +36,19 @@ gradcheck grade problems/chain-rule.yaml download.zip --names canvas -o graded""
     help="With --scheduler: the authority, the certificate and the key (PEM).",
 )
 @click.option("--roster", type=EXISTING, metavar="FILE", help="Table of who is expected.")
+@click.option(
+    "--attempt",
+    type=click.Choice(["last", "first", "best"]),
+    default="last",
+    show_default=True,
+    help="Which of a student's answers to a problem counts.",
+)
+@click.option(
+    "--due",
+    type=click.DateTime(["%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"]),
+    metavar="TIME",
+    help="Who is later loses what the set says under `late:`.",
+)
 @click.option("--mapping", type=EXISTING, metavar="FILE", help="What a form's columns mean.")
 @click.option("--names", default="", metavar="NAMES", help="canvas, moodle or a pattern of names.")
 @click.option("--diff", is_flag=True, help="Say who gains or loses what, against the last time.")
@@ -65,6 +78,24 @@ def grade(
     from gradcheck.commands.grade import How, grade_all  # noqa: PLC0415
 
     sys.exit(grade_all(read, answers, How(**how, chosen=Chosen(students, ids))))
+
+
+@command(epilog='gradcheck mark graded --student ada --problem p --points 2 --note "sign agreed"')
+@graded
+@click.option("--student", required=True, metavar="S", help="Who: by any name of the roster.")
+@click.option("--problem", required=True, metavar="P", help="At which problem.")
+@click.option("--part", default="", metavar="Q", help="At which part, where there are several.")
+@click.option("--points", type=click.FloatRange(0), metavar="N", help="What is given.")
+@click.option("--note", default="", metavar="TEXT", help="Why: the student is told.")
+@click.option("--undo", is_flag=True, help="Let the judgement count again.")
+def mark(directory: Path, **how: Any) -> None:
+    """Give points by hand: they count whatever is graded again, and are shown with their note.
+
+    Exit code 0: marked, 2: it cannot be.
+    """
+    from gradcheck.commands import mark as marking  # noqa: PLC0415
+
+    sys.exit(marking.mark(directory, marking.How(**how)))
 
 
 REPORT_EXAMPLES = """gradcheck report graded

@@ -4,13 +4,14 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
 from gradcheck.batch.cluster import OPEN, Cluster
-from gradcheck.batch.collect import Chosen
+from gradcheck.batch.collect import Chosen, Rules
 from gradcheck.batch.crew import Crew
 from gradcheck.batch.ledger import NAME, Ledger, Unusable, trouble
 from gradcheck.batch.lock import only_writer
@@ -22,9 +23,10 @@ from gradcheck.batch.statistics import ClassFacts, class_facts
 from gradcheck.batch.submissions import (
     Mapped,
     Reading,
+    Roster,
     read_mapping,
     read_names,
-    roster,
+    read_roster,
     submissions,
 )
 from gradcheck.batch.workers import Worker
@@ -54,6 +56,8 @@ class How:
     scheduler: str = ""
     tls: tuple[Path, Path, Path] | None = None
     roster: Path | None = None
+    attempt: str = "last"
+    due: datetime | None = None
     mapping: Path | None = None
     names: str = ""
     diff: bool = False
@@ -106,7 +110,7 @@ def _graded(
         read_names(how.names) if how.names else None,
         read_mapping(how.mapping) if how.mapping else Mapped(),
     )
-    expected = roster(how.roster) if how.roster else {}
+    expected = read_roster(how.roster) if how.roster else Roster()
     _check(sets, how.chosen)
     with ExitStack() as stack:
         crew = Crew(_executors(how, err))
@@ -116,7 +120,8 @@ def _graded(
         if batch.problems:
             ledger.know("feedback", how.feedback)
             ledger.know("title", next((s.title for s in sets if s.title), ""))
-            batch.collect(submissions(paths, reading), expected, how.chosen)
+            rules = Rules(how.attempt, how.due)
+            batch.collect(submissions(paths, reading), expected, how.chosen, rules)
             _say_notices(ledger, err)
             follow(batch.judge(), err, silent=how.as_json)
         else:
