@@ -64,7 +64,8 @@ class Finalized:
         signal.raise_signal(signal.SIGINT)
 def settled(ledger, judged):
     settle(ledger, judged)
-    Finalized()
+    if judged:
+        Finalized()
 Ledger.settle = settled
 """
 EXECUTED = """
