@@ -124,6 +124,9 @@ gradcheck serve problems --port 8080 -o attempts"""
 @click.option(
     "--workers", type=click.IntRange(0), default=0, help="Processes that judge; 0: all cores."
 )
+@click.option(
+    "--allow-host", "hosts", multiple=True, metavar="NAME", help="A name of this server, for Host."
+)
 @click.option("--secure", is_flag=True, help="Behind https: the name is sent nowhere else.")
 def serve(paths: tuple[Path, ...], **how: Any) -> None:
     """Practise in a browser: answers shown as they are understood, judged and diagnosed.

@@ -10,11 +10,11 @@ import numpy as np
 from flint import arb
 
 from gradcheck.diagnosis import Diagnosis, explain
-from gradcheck.errors import GradcheckError, OutOfBudget, TextError
+from gradcheck.errors import OURS, GradcheckError, OutOfBudget, TextError
 from gradcheck.grading.comparing import Compared, compared
 from gradcheck.grading.equivalence import Outcome
 from gradcheck.grading.formulas.values import NotNumbers, Readings
-from gradcheck.grading.judgement import FAILURES, OURS, Judgement, Witness, earned, said, shown
+from gradcheck.grading.judgement import FAILURES, Judgement, Witness, earned, said, shown
 from gradcheck.grading.key import DIAGNOSTIC, Key, Spot
 from gradcheck.grading.scoring import share
 from gradcheck.numbers.ball import middle

@@ -165,7 +165,8 @@ class Estimate:
     @cached_property
     def certain(self) -> float:
         """The largest size that a number has for certain: what its bar leaves of it."""
-        return size_of_largest(np.maximum(np.abs(self.value) - self.error, 0.0))
+        known = np.isfinite(self.value) & np.isfinite(self.error)
+        return float(np.max(np.abs(self.value[known]) - self.error[known], initial=0.0))
 
     @cached_property
     def widest(self) -> float:

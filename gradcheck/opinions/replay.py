@@ -21,9 +21,9 @@ from gradcheck.engine.recording import enable_grad, watched
 from gradcheck.engine.tape import OUTPUT, Node, Step
 from gradcheck.engine.tensor import Tensor, apply, bare
 from gradcheck.errors import GradcheckError
-from gradcheck.numbers.ball import balls
+from gradcheck.numbers.ball import balls, middle
 from gradcheck.numbers.scalars import answer
-from gradcheck.numbers.symbolic import constants
+from gradcheck.numbers.symbolic import Symbolic, constants
 from gradcheck.ops.row import Op
 
 Array = np.ndarray[Any, Any]
@@ -162,14 +162,14 @@ def _chain(observer: Observer, step: Step, leaves: Mapping[Step, Any], kind: str
 def _as_float(value: Any) -> Any:
     """A float near a number of any kind, to record with."""
     plain = bare(value)
-    if isinstance(plain, np.ndarray) and plain.dtype == object:
-        return np.vectorize(_middle, otypes=[np.float64])(plain)
-    return plain
+    if not isinstance(plain, np.ndarray) or plain.dtype != object:
+        return plain
+    numbers = [_middle(each) for each in np.asarray(plain).flat]
+    return np.array(numbers, dtype=np.float64).reshape(plain.shape)
 
 
 def _middle(number: Any) -> float:
-    ball = getattr(number, "value", number)
-    return float(ball.mid()) if hasattr(ball, "mid") else float(ball)
+    return middle(number.value if isinstance(number, Symbolic) else number.bare())
 
 
 def _is_tensor(value: Any) -> bool:
