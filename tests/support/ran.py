@@ -1,4 +1,4 @@
-"""`gradcheck solve` of a script, as a user calls it."""
+"""`gradcheck solve` of a script: the process in which it is run and judged."""
 
 import subprocess
 import sys
@@ -7,6 +7,6 @@ from pathlib import Path
 
 def ran(file: Path, *options: str) -> tuple[int, str, str]:
     """Exit code, standard output, standard error."""
-    words = [sys.executable, "-m", "gradcheck", "solve", str(file), *options]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    words = [sys.executable, "-m", "gradcheck.commands.script", str(file), *options]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
     return done.returncode, done.stdout, done.stderr
