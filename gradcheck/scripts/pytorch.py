@@ -7,10 +7,11 @@ import sys
 from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
+from importlib.metadata import version
 from types import ModuleType
 from typing import Any
 
-import gradcheck
+from gradcheck.engine.tensor import Tensor
 from gradcheck.scripts import extras, loading, tensors
 
 LIBRARY = "torch"
@@ -91,7 +92,7 @@ def install() -> None:
         parent, _, name = path.rpartition(".")
         if parent:
             sys.modules[parent].__dict__[name] = sys.modules[path]
-    sys.modules[LIBRARY].__dict__["__version__"] = gradcheck.__version__
+    sys.modules[LIBRARY].__dict__["__version__"] = version("gradcheck")
 
 
 def missing(module: str, name: str) -> str:
@@ -126,6 +127,6 @@ def advice(error: BaseException) -> str:
     if isinstance(error, ImportError) and (error.name or "").split(".")[0] == LIBRARY:
         name = str(error).partition("cannot import name '")[2].partition("'")[0]
         return missing(error.name or LIBRARY, name) if name else ""
-    if isinstance(error, AttributeError) and isinstance(error.obj, gradcheck.Tensor):
+    if isinstance(error, AttributeError) and isinstance(error.obj, Tensor):
         return tensors.missing(error.name or "")
     return ""
