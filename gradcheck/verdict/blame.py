@@ -81,10 +81,10 @@ class Applied:
 
 def blame(case: Case) -> Blame:
     """The faults found op by op, and the ops at which float64 runs out of range or digits."""
-    applied, joins = _passes(case)
     suspects: dict[tuple[str, str], Suspect] = {}
     excuses: dict[str, None] = {}
     with precision(BLAME_BITS), np.errstate(all="ignore"):
+        applied, joins = _passes(case)
         for each in reversed(applied):
             for found in _looked_at(each):
                 if isinstance(found, Suspect):
@@ -114,8 +114,7 @@ def _passes(case: Case) -> tuple[list[Applied], tuple[Suspect, ...]]:
         tape = record(case)
         if tape is None:
             return [], ()
-        with np.errstate(all="ignore"):
-            landed = tape.back(replace(RIGHT, pull=noted_pull, fit=noted_fit))
+        landed = tape.back(replace(RIGHT, pull=noted_pull, fit=noted_fit))
     except Exception:  # noqa: BLE001 - a wrong op may break the pass itself
         return [], ()
     applied = [
@@ -204,8 +203,9 @@ def _pulls(applied: Applied) -> Iterator[Suspect | str]:
         if not _finite(*applied.operands, applied.y, g):
             continue
         operand = applied.operands[i]
-        right, u = summed(raw, np.shape(operand)), probe(operand)
-        slope, claimed = _directional(applied, i, u), float(np.sum(right * u))
+        right = summed(raw, np.shape(operand))
+        u = probe(operand) if _finite(right) else _first(~np.isfinite(right))
+        slope, claimed = _directional(applied, i, u), float(np.sum((right * u)[u != 0]))
         if not _finite(raw) and not slope.is_finite():
             yield f"{row.name} has no finite derivative here, and the chain rule goes through it"
         size = _size_of_pull(applied, raw) * max(1.0, _largest(u))
@@ -243,6 +243,13 @@ def probe(operand: Any) -> Array:
     size = np.abs(np.asarray(operand, dtype=np.float64))
     draws = np.random.default_rng(0).standard_normal(size.shape)
     return np.asarray(draws * np.where(size > 0, size, 1.0))
+
+
+def _first(chosen: Array) -> Array:
+    """The direction of the first entry that is chosen."""
+    u = np.zeros(chosen.shape)
+    u[np.unravel_index(int(np.argmax(chosen)), chosen.shape)] = 1.0
+    return u
 
 
 def summed(g: Any, shape: tuple[int, ...]) -> Array:
