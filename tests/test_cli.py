@@ -398,13 +398,6 @@ def test_every_command_has_help_with_an_example(command):
     assert f"gradcheck {command}" in result.output.split("Example")[-1]
 
 
-def test_lint_prints_the_confusion_matrix(file):
-    """`lint --confusion` makes every mistake and says how many were named."""
-    said = run("lint", file(SINE), "--confusion").output
-    assert said.splitlines()[0].split() == ["problem", "made", "named", "told", "alone"]
-    assert "cubic-plus-sine" in said
-
-
 def test_catalogues_are_printed():
     """`ops` and `mistakes` list the tables; `schema` is JSON."""
     assert "arctan" in run("ops").output

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from gradcheck.commands.screen import screen
-from gradcheck.diagnosis.confusion import confusion, summary
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.key import Key, key
 from gradcheck.grading.selftest import faults
@@ -31,7 +30,6 @@ from gradcheck.report.linting import (
     sampled_line,
     variant_words,
 )
-from gradcheck.training.lint import confused
 
 CLEAN, FINDINGS = 0, 1
 
@@ -90,17 +88,6 @@ def _never_drawn(problem: Problem) -> list[Text]:
     left = len(drawn) - sum(map(len, groups.values()))
     share = sampled_line(left, len(drawn), possible(problem))
     return [share, *(never_drawn_line(words, found) for found, words in groups.items())]
-
-
-def print_confusion(problems: Sequence[Problem]) -> int:
-    """Every mistake made on purpose in every problem, and how often each was named as what."""
-    found = []
-    for problem in problems:
-        ready = key(variant_for(problem, ""))
-        made = confusion(ready.mistaken) if ready.run is None else confused(ready.run)
-        found.append((problem.id, made))
-    screen().print(summary(found), markup=False, soft_wrap=True)
-    return CLEAN
 
 
 def _copied(ready: Key) -> list[Text]:

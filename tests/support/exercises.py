@@ -55,9 +55,8 @@ def yaml(exercise: Exercise, id: str = "exercise") -> str:
         options = dict([USUAL.split("=")])
     inputs = "".join(f"  {name.lstrip('!')}: {_input(name, v)}\n" for name, v in options.items())
     asked = by or ", ".join(name for name in options if not name.startswith("!"))
-    return (
-        f"id: {id}\ninputs:\n{inputs}program: {exercise.program!r}\norder: {order}\nwrt: [{asked}]\n"
-    )
+    last = f"program: {exercise.program!r}\norder: {order}\nwrt: [{asked}]\n"
+    return f"id: {id}\ninputs:\n{inputs}{last}"
 
 
 def _input(name: str, value: str) -> str:
@@ -107,10 +106,10 @@ def tally(id: str = "exercise") -> Tally:
             found.counts["wrong"] += 1
             found.counts[kind] += 1
             if kind != "named":
-                names = [" + ".join(h.ids) for h in said.diagnosis.hypotheses] if said.diagnosis else []
-                remarks = "; ".join(said.diagnosis.remarks) if said.diagnosis else ""
+                hypotheses = said.diagnosis.hypotheses if said.diagnosis else ()
+                names = ", ".join(" + ".join(h.ids) for h in hypotheses)
                 wanted = " ".join("+".join(sorted(name)) for name in accepted)
-                found.missed.append((exercise.program, answer, kind, wanted, f"{names} {remarks}"))
+                found.missed.append((exercise.program, answer, kind, wanted, names))
     return found
 
 
