@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from gradcheck.commands.screen import screen
+from gradcheck.commands.screen import fault_of, screen
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.key import Key, key
 from gradcheck.grading.selftest import faults
@@ -40,25 +40,36 @@ def lint_all(problems: Sequence[Problem], self_tests_only: bool) -> int:
     found = 0
     for problem in problems:
         try:
-            ready = key(variant_for(problem, ""))
+            wrong, facts = _about(problem, self_tests_only)
         except (GradcheckError, ValueError) as error:
             out.print(Text(f"{problem.id}: {error}", style="red"))
             found += 1
             continue
-        told = () if self_tests_only else findings(ready)
-        lines = [fault_line(fault) for fault in faults(ready)]
-        lines += [finding_line(problem, finding) for finding in told if finding.cure]
-        lines += [] if self_tests_only else [*_copied(ready), *_at_one_point(ready)]
-        lines += _of_variants(problem)
-        found += len(lines)
-        lines += [fact_line(finding) for finding in told if finding.why and not finding.cure]
-        lines += [] if self_tests_only else _never_drawn(problem)
+        except Exception as error:  # noqa: BLE001 - a fault at one problem leaves the others
+            out.print(Text(f"{problem.id}: {fault_of(error)}", style="red"))
+            found += 1
+            continue
+        found += len(wrong)
+        lines = wrong + facts
         if lines:
             out.print(Text(problem.id, style="bold"))
             for line in lines:
                 out.print(line)
     out.print(f"{len(problems)} problems, {found} findings")
     return FINDINGS if found else CLEAN
+
+
+def _about(problem: Problem, self_tests_only: bool) -> tuple[list[Text], list[Text]]:
+    """What should be mended in a problem, and what is good to know."""
+    ready = key(variant_for(problem, ""))
+    wrong = [fault_line(fault) for fault in faults(ready)]
+    if self_tests_only:
+        return wrong + _of_variants(problem), []
+    told = findings(ready)
+    wrong += [finding_line(problem, finding) for finding in told if finding.cure]
+    wrong += [*_copied(ready), *_at_one_point(ready), *_of_variants(problem)]
+    facts = [fact_line(finding) for finding in told if finding.why and not finding.cure]
+    return wrong, facts + _never_drawn(problem)
 
 
 def _of_variants(problem: Problem) -> list[Text]:
