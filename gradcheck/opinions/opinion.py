@@ -21,11 +21,12 @@ class Rows:
     """A value differentiated entry by entry: its shape, and what is made of the rows that come.
 
     `pieces` are the names and shapes of stretches of the value, where it is a gradient by several
-    inputs, one after another; without them it is one.
+    inputs, one after another; without them it is one. `once` is the question whose gradient it is.
     """
 
     shape: tuple[int, ...]
     pieces: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    once: "Case | None" = None
 
     def units(self) -> Iterator[Array]:
         """The cotangent of every entry of the value."""
