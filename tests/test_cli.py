@@ -391,12 +391,12 @@ def test_an_unknown_command_or_problem_is_told_what_there_is(file):
 
 def test_ctrl_c_ends_with_130(file, monkeypatch):
     """As shells say it of a program that was interrupted."""
-    import gradcheck.commands.solve  # noqa: PLC0415
+    import gradcheck.cli.solutions  # noqa: PLC0415
 
     def stopped(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(gradcheck.commands.solve, "solve_all", stopped)
+    monkeypatch.setattr(gradcheck.cli.solutions, "solve_all", stopped)
     result = run("solve", file(SINE))
     assert (result.exit_code, result.stderr) == (130, "stopped\n")
 
@@ -428,12 +428,12 @@ def test_colour_is_for_terminals_only(file):
 
 def test_a_fault_of_ours_ends_with_a_sentence(file, monkeypatch):
     """What nobody foresaw is said in two lines with an exit code of its own; no traceback."""
-    import gradcheck.commands.solve  # noqa: PLC0415
+    import gradcheck.cli.solutions  # noqa: PLC0415
 
     def broken(*_: object) -> None:
         raise KeyError("nobody foresaw this")
 
-    monkeypatch.setattr(gradcheck.commands.solve, "solve_all", broken)
+    monkeypatch.setattr(gradcheck.cli.solutions, "solve_all", broken)
     result = run("solve", file(SINE))
     assert result.exit_code == 70
     assert "a fault of gradcheck itself: KeyError: 'nobody foresaw this'" in result.output
@@ -443,7 +443,7 @@ def test_a_fault_of_ours_ends_with_a_sentence(file, monkeypatch):
 
 def test_a_fault_of_ours_in_one_problem_leaves_the_others_their_answers(file, monkeypatch):
     """The others of the file are solved, in whatever order; then the fault is said."""
-    import gradcheck.commands.solve as command  # noqa: PLC0415
+    import gradcheck.cli.solutions as command  # noqa: PLC0415
 
     judged = command.consult
 

@@ -565,10 +565,10 @@ def test_a_damaged_judgement_is_made_again(here, text, at, bit):
     flipped(here / "out" / "results.sqlite", text, at, bit)
     told = report(here / "out")
     assert told.exit_code == 2
-    assert "1 judgements in the ledger are damaged - `gradcheck grade`" in told.stderr
+    assert "1 judgement in the ledger damaged - `gradcheck grade` judges again" in told.stderr
     again = run(here)
     assert again.exit_code == 0, again.stderr
-    assert "1 judgements in the ledger were damaged: they are made again" in again.stderr
+    assert "1 judgement in the ledger damaged: judged again" in again.stderr
     assert outputs(here / "out") == first
     assert sum(calls(here / "out")) <= before + 1
     assert report(here / "out").exit_code == 0

@@ -1,13 +1,12 @@
-"""A student's commands: ask for a gradient, have one answer judged, practise in a browser."""
+"""`gradcheck solve`: problem files, an expression, or scripts of one's own."""
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
-from gradcheck.cli.files import PATH, problems, sets, there
-from gradcheck.cli.group import as_json_lines, command, to_directory, with_feedback
+from gradcheck.cli.files import problems, there
+from gradcheck.cli.group import as_json_lines, command
 
 SOLVE = """gradcheck solve problems/chain-rule.yaml --steps
 gradcheck solve -e 'x^3 + 2sin x' x=2"""
@@ -65,11 +64,11 @@ def solve(  # noqa: PLR0917 - click gives them by name
         from gradcheck.grading.variants import variant_for  # noqa: PLC0415
 
         chosen = [variant_for(problem, student) for problem in chosen]
-    from gradcheck.commands.solve import How, solve_all  # noqa: PLC0415
+    from gradcheck.cli.solutions import How, solve_all  # noqa: PLC0415 - after malformed files
 
     codes = [*ran, solve_all(chosen, How(steps, as_json, plot, entries))]
     if lint and not as_json:
-        from gradcheck.commands.lint import lint_all  # noqa: PLC0415
+        from gradcheck.cli.lint import lint_all  # noqa: PLC0415
 
         lint_all(chosen, self_tests_only=False)
     sys.exit(max(codes))
@@ -84,60 +83,6 @@ def _run_scripts(paths: tuple[str, ...], as_json: bool) -> list[int]:
     named = [Path(path) for path in there(paths) if _is_script(str(path))]
     if not named:
         return []
-    from gradcheck.commands.script import solve_script  # noqa: PLC0415
+    from gradcheck.cli.script import solve_script  # noqa: PLC0415
 
     return [solve_script(file, as_json) for file in named]
-
-
-@command(
-    epilog="gradcheck check 'x**3 + 2*sin(x)' '3x^2 - 2cos x'",
-    context_settings={"ignore_unknown_options": True},  # an answer may begin with a minus
-)
-@click.argument("expression")
-@click.argument("answer")
-@click.argument("given", nargs=-1, metavar="[NAME=VALUE]...")
-@click.option("--wrt", metavar="NAME", help="By which input, where there are several.")
-@click.option("--json", "as_json", is_flag=True, help="The line of `grade --json`.")
-def check(
-    expression: str, answer: str, given: tuple[str, ...], wrt: str | None, as_json: bool
-) -> None:
-    """Judge one derivative without a file: right, or why not.
-
-    ANSWER is typed mathematics or numbers, of several inputs in a list: `[2xy, x^2]`; an input
-    without a value is drawn. Exit code 0: right, 1: wrong, 2: unreadable, 3: needs review.
-    """
-    from gradcheck.commands.check import check_answer  # noqa: PLC0415
-
-    sys.exit(check_answer(expression, answer, given, wrt, as_json))
-
-
-SERVE_EXAMPLES = """gradcheck serve problems
-gradcheck serve problems --port 8080 -o attempts"""
-
-
-@command(epilog=SERVE_EXAMPLES)
-@click.argument("paths", nargs=-1, type=PATH)
-@click.option("--host", default="127.0.0.1", show_default=True, help="Who may reach the pages.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
-@to_directory("Keep attempts in DIR, in the ledger that `gradcheck report` reads.")
-@with_feedback("How much the hints tell of a mistake.")
-@click.option(
-    "--workers", type=click.IntRange(0), default=0, help="Processes that judge; 0: all cores."
-)
-@click.option(
-    "--allow-host", "hosts", multiple=True, metavar="NAME", help="A name of this server, for Host."
-)
-@click.option("--secure", is_flag=True, help="Behind https: the name is sent nowhere else.")
-def serve(paths: tuple[Path, ...], **how: Any) -> None:
-    """Practise in a browser: answers shown as they are understood, judged and diagnosed.
-
-    Without PATHS the sets that come with gradcheck. Needs the extra `web`. The pages are for this
-    machine alone unless --host says otherwise.
-    """
-    from gradcheck.problem.shipped import list_sets  # noqa: PLC0415
-
-    read = sets(paths or tuple(list_sets()))
-    from gradcheck.commands.serve import How  # noqa: PLC0415
-    from gradcheck.commands.serve import serve as serving  # noqa: PLC0415
-
-    sys.exit(serving(read, How(**how)))
