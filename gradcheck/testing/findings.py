@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from time import thread_time
@@ -17,10 +17,10 @@ from gradcheck.testing.call import Call
 from gradcheck.testing.claims import EPSILON, RTOL, Judged
 from gradcheck.testing.doubt import WIDE, level, lone, missed, open_to, seen_again
 from gradcheck.testing.judging import Claim, judged_claim
+from gradcheck.testing.program import Program
 from gradcheck.testing.purity import unlike
 from gradcheck.testing.repair import Repair, repaired
 from gradcheck.testing.result import Result
-from gradcheck.testing.state import Settled
 from gradcheck.verdict.consult import Part, Verdict
 from gradcheck.verdict.entries import TIGHT
 from gradcheck.verdict.sparing import sparing_each, with_care
@@ -38,23 +38,25 @@ SPECIAL = (
 STRANGE = "gradcheck's own: does it look at the type of its argument?"
 MENDED = 1e-7  # of a part's largest entry: how near a repaired gradient is to the reference
 LESS = 1e-3  # of how far the claim strayed: what a repair may leave of it
-Mender = Callable[[Sequence[Verdict], Sequence["Claim"]], "Repair | None"]
 
 
-def found(
-    f: Callable[..., Any],
-    asked: Sequence[tuple[Call, Case]],
-    claims: Sequence[Claim],
-    rtol: float,
-    faults: tuple[str, ...],
-    *,
-    notes: tuple[str, ...],
-    mend: Mender,
-) -> Result:
-    """The result of a check: the first claim that is out ends it, and is explained and mended.
+@dataclass(frozen=True)
+class Check:
+    """What is asked of a program: questions, claims, how its functions behave, what to remark."""
 
-    `faults` are those of the functions' behaviour, `notes` what a reader should know besides.
-    """
+    program: Program
+    asked: Sequence[tuple[Call, Case]]
+    claims: Sequence[Claim]
+    rtol: float
+    faults: tuple[str, ...]
+    notes: tuple[str, ...]
+    explain: float
+
+
+def found(check: Check) -> Result:
+    """The result of a check: the first claim that is out ends it, and is explained and mended."""
+    asked, claims, rtol, notes = check.asked, check.claims, check.rtol, check.notes
+    began = thread_time()
     claimed = bool(claims)
     given: list[Claim | None] = list(claims) or [None] * len(asked)
     verdicts = [
@@ -76,7 +78,7 @@ def found(
     points = {id(each): (each, v.opinions["reverse"].value) for v, each in seen}
     again = (unlike(*point) for point in points.values())
     strange = (_otherwise(v, each) for v, each in seen)
-    faults = tuple(filter(None, dict.fromkeys([*again, *faults, *strange])))
+    faults = tuple(filter(None, dict.fromkeys([*again, *check.faults, *strange])))
     judged: tuple[Judged, ...] = ()
     diagnoses: dict[str, Diagnosis] = {}
     repair: Repair | None = None
@@ -92,7 +94,7 @@ def found(
             judged = judged_claim(case, verdicts[k], claim, rtol)
         if not all(part.right for part in judged):
             diagnoses = _diagnosed([case for _, case in asked], claims, judged)
-            repair = mend(verdicts, claims) if generic else None
+            repair = _mended(check, verdicts, claims, began) if generic else None
             notes = (*notes, SPECIAL) if each.beside else notes
             break
         if not known:
@@ -103,7 +105,7 @@ def found(
     doubt += [v for v, c in zip(verdicts, given, strict=True) if not _knows(v, c)]
     ok = not (faults or doubt) and all(part.right for part in judged)
     worst = (doubt or verdicts)[0]
-    read = source.text_of(source.file_of(f)) if diagnoses else ""
+    read = source.text_of(source.file_of(check.program.forward)) if diagnoses else ""
     come = tuple(verdicts), judged, diagnoses, faults
     return Result(ok, worst.verdict, *come, worst, read, notes, asked[0][1], repair)
 
@@ -235,24 +237,25 @@ def _floats(claim: Any) -> Array | None:
     return None if claim is None else np.asarray(claim, dtype=np.float64)
 
 
-def mender(forward: Any, backward: Any, alone: Settled) -> Mender:
-    """Repairs the source of the backward that was given, run as that one is."""
-    began = thread_time()
+def _mended(
+    check: Check, verdicts: Sequence[Verdict], claims: Sequence[Claim], began: float
+) -> Repair | None:
+    """The repair of the backward that was given, run as that one is."""
+    program = check.program
+    if program.backward is None or program.second:
+        return None
 
-    def mend(verdicts: Sequence[Verdict], claims: Sequence[Claim]) -> Repair | None:
-        def right(other: Callable[..., Any]) -> bool:
-            by = alone.like(other)
-            try:
-                with warnings.catch_warnings(action="ignore"):
-                    return all(map(partial(_met, by), verdicts, claims))
-            except Exception:  # noqa: BLE001 - an edited program may raise anything
-                return False
+    def right(other: Callable[..., Any]) -> bool:
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                return all(map(partial(_met, other), verdicts, claims))
+        except Exception:  # noqa: BLE001 - an edited program may raise anything
+            return False
 
-        with np.errstate(all="ignore"):  # what is right but for rounding, no text can mend
-            took = thread_time() - began
-            return None if right(backward) else repaired(backward, right, forward, took)
-
-    return mend if callable(backward) else lambda verdicts, claims: None
+    with np.errstate(all="ignore"):  # what is right but for rounding, no text can mend
+        if right(program.backward):
+            return None
+        return repaired(program.backward, right, program.forward, thread_time() - began)
 
 
 def _met_along(gradients: Mapping[str, Any], verdict: Verdict, near: float) -> bool:
@@ -269,9 +272,10 @@ def _met_along(gradients: Mapping[str, Any], verdict: Verdict, near: float) -> b
     return bool(seen)
 
 
-def _met(by: Callable[..., Any], verdict: Verdict, claim: Claim) -> bool:
+def _met(backward: Callable[..., Any], verdict: Verdict, claim: Claim) -> bool:
     """Whether another backward pass gives the reference, as far as the claim's floats can say."""
-    gradients = claim.call.by_name(claim.made(by, claim.call.fresh()))
+    other = replace(claim.call.program, backward=backward)
+    gradients = claim.call.by_name(claim.made(other, claim.call.fresh()))
     near = MENDED * (claim.call.grain() / EPSILON) ** 0.5
     if all(verdict.parts[name].gradient is None for name in gradients):
         return _met_along(gradients, verdict, near)

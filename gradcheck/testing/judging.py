@@ -10,10 +10,12 @@ from flint import arb
 
 from gradcheck.opinions.floats.blackbox import STIR, flat_at, unseen
 from gradcheck.opinions.opinion import Array, Case
+from gradcheck.testing.buffers import Makers
 from gradcheck.testing.call import Call
 from gradcheck.testing.claims import EPSILON, Grain, Judged, Off, judge
+from gradcheck.testing.program import Program
 from gradcheck.testing.rounding import ROUGH, in_balls, rough, shaken, torn
-from gradcheck.testing.single import Coarse, coarse_inside
+from gradcheck.testing.single import Coarse, Look, coarse_inside
 from gradcheck.verdict.consult import Verdict
 
 PRECISIONS = (256, 2048)
@@ -28,7 +30,6 @@ class Claim:
 
     call: Call
     given: Mapping[str, Any] | None = None
-    by: Callable[..., Any] | None = None
     cotangent: Array | None = None
 
     @cached_property
@@ -36,26 +37,33 @@ class Claim:
         """What is claimed, made when it is first asked for."""
         if self.given is not None:
             return self.given
-        assert self.by is not None
-        return self.call.by_name(self.made(self.by, self.call.fresh()))
+        return self.call.by_name(self.made(self.call.program, self.call.fresh()))
 
     @cached_property
     def coarse(self) -> Coarse:
         """What is coarser than float64 inside the function or what makes the claim."""
         found = self.call.coarse
-        if found.kind or self.by is None:
+        if found.kind or self.again is None:
             return found
-        last = () if self.cotangent is None else (self.cotangent.copy(),)
-        return coarse_inside(self.by, self.call.fresh(), *last)
+
+        def run(makers: Makers, seen: Look) -> Any:
+            args = list(map(seen, self.call.fresh()))
+            return self.made(self.call.program.with_makers(makers), args, seen)
+
+        return coarse_inside(run)
 
     @property
     def again(self) -> Callable[[list[Any]], Any] | None:
         """The claim as a function of other arguments."""
-        return None if self.by is None else partial(self.made, self.by)
+        program = self.call.program
+        return None if program.backward is None else partial(self.made, program)
 
-    def made(self, by: Callable[..., Any], args: list[Any]) -> Any:
+    def made(self, program: Program, args: list[Any], change: Any = None) -> Any:
         """What another backward pass would claim."""
-        return by(args) if self.cotangent is None else by(args, self.cotangent.copy())
+        if self.cotangent is None:
+            return program.pull(args)
+        cotangent = self.cotangent.copy()
+        return program.pull(args, cotangent if change is None else change(cotangent))
 
 
 def judged_claim(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> tuple[Judged, ...]:
@@ -74,7 +82,7 @@ def judged_claim(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> tup
         moves = shaken(claim.again, claim.call)
     exact = None
     for bits in PRECISIONS if unit == EPSILON else ():
-        exact = in_balls(claim.again, claim.call, bits)
+        exact = in_balls(claim.made, claim.call, bits)
         found = judge(verdict, claim.gradients, rtol, case=case, grain=Grain(unit, moves, exact))
         if all(part.right for part in found):
             return found
@@ -172,12 +180,12 @@ def _in_doubles(
     if not all(np.isfinite(off.claimed) for part in first for off in part.off):
         return ()
     try:
-        gradients = fine.by_name(claim.again(fine.fresh()))
+        gradients = fine.by_name(claim.made(fine.program, fine.fresh()))
     except Exception:  # noqa: BLE001 - a second chance only: a user's code may raise anything
         return ()
     if fine.grain(*gradients.values()) > EPSILON:
         return ()
-    found = judged_claim(case, verdict, Claim(fine, gradients, claim.by, claim.cotangent), rtol)
+    found = judged_claim(case, verdict, Claim(fine, gradients, claim.cotangent), rtol)
     if not all(part.right for part in found):
         return ()
     coarse = np.result_type(*(g for g in claim.gradients.values() if g is not None)).name

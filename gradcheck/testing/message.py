@@ -8,7 +8,7 @@ import numpy as np
 from gradcheck.report.underline import underlined
 from gradcheck.testing.claims import Judged, Off
 from gradcheck.testing.doubt import WIDE, level, lone
-from gradcheck.testing.foreign.edge import PLAIN
+from gradcheck.testing.foreign import PLAIN
 from gradcheck.testing.repair import Repair
 from gradcheck.verdict.consult import Verdict
 

@@ -1,6 +1,6 @@
 """What floats do to a claim: how far rounding moves it, how uneven it is, what balls make of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import islice, pairwise
 from typing import Any
 
@@ -9,9 +9,10 @@ import numpy as np
 from gradcheck.numbers.ball import arbs, balls, precision
 from gradcheck.opinions.opinion import Array
 from gradcheck.opinions.rounding import SAMPLES, noise, spread
-from gradcheck.testing.buffers import with_buffers
+from gradcheck.testing.buffers import makers_of
 from gradcheck.testing.call import Call, signed
 from gradcheck.testing.claims import EPSILON
+from gradcheck.testing.program import Program
 
 Again = Callable[[list[Any]], Any]  # a claim made anew, at other arguments
 Way = Callable[[Array], Array]  # how much there is to be said of each of some moves
@@ -166,34 +167,22 @@ def _left(places: Array, values: Array, degree: int) -> Array:
     return np.asarray(np.sqrt(np.sum(rest**2, axis=0) / (len(places) - degree - 1)))
 
 
-def in_balls(gradients: Again, call: Call, bits: int) -> dict[str, Array] | None:
+def in_balls(
+    made: Callable[[Program, list[Any]], Any], call: Call, bits: int
+) -> dict[str, Array] | None:
     """The claimed gradients as a program of balls: what the formula says without rounding.
 
-    None where it cannot be run on exact numbers.
+    None where it cannot be run on exact numbers. Where it cannot write them into what `np.zeros`
+    gives, a copy with buffers of balls is run.
     """
     with precision(bits):
         args = call.fresh()
         for i in call.wrt:
             args[i] = balls(np.asarray(args[i], dtype=np.float64))
-        try:
-            return _as_balls(_followed(gradients, args), call)
-        except Exception:  # noqa: BLE001 - a second chance only: a user's code may raise anything
-            return None
-
-
-def _followed(gradients: Again, args: list[Any]) -> Any:
-    """The claim on balls; where it cannot write them into what `np.zeros` gives, once more."""
-    try:
-        return gradients(args)
-    except (TypeError, ValueError):
-        return with_buffers(gradients, "ball")(args)
-
-
-def _as_balls(came: Any, call: Call) -> dict[str, Array]:
-    """What came, by the names of the differentiated arguments."""
-    if isinstance(came, Mapping):
-        return {n: arbs(came[n]) for n in call.labels}
-    several = list(came) if isinstance(came, tuple | list) else [came]
-    if len(several) == len(call.args) != len(call.wrt):
-        several = [several[i] for i in call.wrt]
-    return {n: arbs(g) for n, g in zip(call.labels, several, strict=True)}
+        for program in (call.program, call.program.with_makers(makers_of("ball"))):
+            try:
+                found = call.program.gradients(made(program, list(args)), call.wrt)
+                return {n: arbs(found[n]) for n in call.labels}
+            except Exception:  # noqa: BLE001 - a second chance only: a user's code may raise any
+                continue
+    return None

@@ -6,17 +6,18 @@ it makes from nothing. Asked only where a claim is off, or where values differ.
 
 import linecache
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gradcheck.testing.buffers import GATHERERS, MAKERS, with_makers
+from gradcheck.testing.buffers import GATHERERS, MAKERS, Makers
 
 DOUBLE = float(np.finfo(np.float64).eps)
 LONGEST = 60  # characters of a line of source in a message
 NOT_THEIRS = ("gradcheck", "numpy")
+Look = Callable[[Any], Any]
 
 
 class Coarse:
@@ -44,10 +45,11 @@ class Coarse:
         return f"{self.kind} enters{where}; judged as far as it can show (rtol= says how far)"
 
 
-def coarse_inside(function: Callable[..., Any], args: Sequence[Any], *last: Any) -> Coarse:
-    """What is coarser than float64 while a function runs on arguments.
+def coarse_inside(run: Callable[[Makers, Look], Any]) -> Coarse:
+    """What is coarser than float64 while a program runs.
 
-    `last` are handed over behind the list of them, as a claim takes its cotangent.
+    `run` runs it with makers of arrays that are looked at; its arguments go through what it is
+    handed.
     """
     found = Coarse()
 
@@ -74,16 +76,14 @@ def coarse_inside(function: Callable[..., Any], args: Sequence[Any], *last: Any)
     def seen(value: Any) -> Any:
         found.look(value)
         plain = isinstance(value, np.ndarray) and value.dtype.kind == "f"
-        return value.view(Seen) if plain else value
+        return np.array(value).view(Seen) if plain else value
 
     def made(maker: Callable[..., Any], *given: Any, **kwargs: Any) -> Any:
         return found.look(maker(*given, **kwargs))
 
-    watching = with_makers(function, dict.fromkeys((*MAKERS, *GATHERERS), made))
-    given = [seen(np.array(a)) if isinstance(a, np.ndarray) else a for a in args]
     try:
         with np.errstate(all="ignore"):
-            came = watching(given, *map(seen, last))
+            came = run(dict.fromkeys((*MAKERS, *GATHERERS), made), seen)
     except Exception:  # noqa: BLE001 - only looked at: a user's code may raise anything
         return found
     for each in came if isinstance(came, tuple | list) else [came]:
