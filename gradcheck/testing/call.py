@@ -26,6 +26,9 @@ BY_NAME = (
     "a function came among the arguments, of which f takes fewer: the gradient that is to be "
     "judged goes by its name, assert_gradient(f, x, gradient=grad)"
 )
+CLOSED = (
+    "library functions take the arrays that it fills for others than they are: plain floats judge"
+)
 POINTS = (
     "at= holds further points, each a tuple of all the arguments: at=[(x, w), ...], and of one "
     "argument at=[(x,), ...]"
@@ -40,6 +43,7 @@ class Call:
     args: tuple[Any, ...]
     wrt: tuple[int, ...]
     beside: bool = False  # whether it is no point of the user's, but one next to it
+    closed: bool = False  # whether the program is run on floats alone
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -154,6 +158,8 @@ class Call:
             nonlocal helped
             if kind == "float":
                 return self._on(self.program, kind, inputs)
+            if self.closed:
+                raise TypeError(CLOSED)
             first: Exception | None = None
             if not helped:
                 try:
@@ -167,9 +173,15 @@ class Call:
                     raise
                 raise first from None
             helped = True
+            self.__dict__["fills"] = True
             return value
 
         return run
+
+    @property
+    def fills(self) -> bool:
+        """Whether a copy was run that fills buffers with other numbers."""
+        return "fills" in vars(self)
 
     def _on(self, program: Program, kind: str, inputs: Mapping[str, Any]) -> Any:
         args, plain = self._rest(), kind == "float"

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.numbers.ball import arbs, balls, precision
+from gradcheck.numbers.ball import arbs, balls
+from gradcheck.numbers.run import precision
 from gradcheck.opinions.opinion import Array
 from gradcheck.opinions.rounding import SAMPLES, noise, spread
 from gradcheck.testing.buffers import makers_of
