@@ -48,6 +48,7 @@ class GradientError(AssertionError):
         self.result = result
 
 
+@np.errstate(all="ignore")
 def check(
     f: Callable[..., Any],
     *args: Any,
@@ -206,6 +207,7 @@ def _judged_theirs(theirs: Foreign, wrt: Any, **options: Any) -> Result:
     return replace(result, notes=(*result.notes, theirs.note))
 
 
+@np.errstate(all="ignore")
 def _vjp(
     forward: Any,
     backward: Any,

@@ -455,6 +455,13 @@ def test_no_mistake_is_named_for_a_claim_at_a_kink():
     assert not caught.value.result.diagnoses
 
 
+def test_no_warning_leaves_a_check():
+    """The user's own at the point, and ours."""
+    assert assert_gradient(lambda x: np.sum(np.where(x > 0, np.log(x), x)), np.array([1.0, -1.0]))
+    with pytest.raises(GradientError):
+        assert_vjp(np.log, lambda c, x: c / (x - 1), np.array([1.0, 2.0]))
+
+
 def test_an_infinite_claim_is_wrong_without_a_warning():
     """A claim that is not finite is out, and nothing else is raised for it."""
     with pytest.raises(GradientError):
