@@ -10,10 +10,10 @@ import numpy as np
 from gradcheck.opinions.opinion import Case
 from gradcheck.testing.blind import beside, hidden
 from gradcheck.testing.call import Call, arguments_of, calls_of, signed
-from gradcheck.testing.claims import RTOL
 from gradcheck.testing.findings import Check, found
 from gradcheck.testing.foreign import Foreign, foreign_of, in_arrays
 from gradcheck.testing.judging import Claim
+from gradcheck.testing.limits import RTOL
 from gradcheck.testing.program import Program, program_of
 from gradcheck.testing.purity import as_it_came, impure, not_linear, pulled
 from gradcheck.testing.result import Result

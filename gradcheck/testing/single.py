@@ -25,7 +25,7 @@ class Coarse:
 
     def __init__(self) -> None:
         self.kind = ""
-        self.place = ""
+        self.place = self.text = ""
         self.unit = DOUBLE
 
     def look(self, value: Any) -> Any:
@@ -34,7 +34,7 @@ class Coarse:
         if dtype is not None and dtype.kind == "f" and dtype.itemsize < np.dtype(float).itemsize:
             self.unit = max(self.unit, float(np.finfo(dtype).eps))
             if not self.kind:
-                self.kind, self.place = dtype.name, _place()
+                self.kind, (self.place, self.text) = dtype.name, _place()
         return value
 
     def words(self) -> str:
@@ -42,7 +42,8 @@ class Coarse:
         if not self.kind:
             return ""
         where = f" at {self.place}" if self.place else ""
-        return f"{self.kind} enters{where}; judged as far as it can show (rtol= says how far)"
+        told = f"{self.kind} enters{where}; judged as far as it can show (rtol= says how far)"
+        return f"{told}\n{self.text}" if self.text else told
 
 
 def coarse_inside(run: Callable[[Makers, Look], Any]) -> Coarse:
@@ -91,14 +92,14 @@ def coarse_inside(run: Callable[[Makers, Look], Any]) -> Coarse:
     return found
 
 
-def _place() -> str:
-    """File, line and text of the innermost line of the user's."""
+def _place() -> tuple[str, str]:
+    """File and line of the innermost line of the user's, and its text."""
     frame: Any = sys._getframe(2)
     while frame is not None:
         owner = str(frame.f_globals.get("__name__", "")).partition(".")[0]
         if owner not in NOT_THEIRS:
             file, line = frame.f_code.co_filename, frame.f_lineno
             text = linecache.getline(file, line).strip()
-            return f"{Path(file).name}:{line}" + (f" `{text[:LONGEST]}`" if text else "")
+            return f"{Path(file).name}:{line}", text[:LONGEST]
         frame = frame.f_back
-    return ""
+    return "", ""

@@ -165,6 +165,10 @@ NAMED = {
 }
 
 
+SEVERAL = {"zero, tiny scale", "softmax zero", "layer norm zero"}
+"""Of which more than one mistake gives just this: no name is guessed."""
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_the_wrong_is_caught_and_named(name):
     """Each way of being wrong is caught, in the argument where it is, and by its name."""
@@ -177,7 +181,8 @@ def test_the_wrong_is_caught_and_named(name):
     if name in NAMED:
         assert named
         assert all((NAMED[name],) in ids for ids in named.values()), named
-        assert NAMED[name] in str(caught.value)
+        guess = NAMED[name] if result.repair is None else result.repair.name
+        assert name in SEVERAL or guess in str(caught.value).split("\n")[0]
     else:
         assert "d/d" in str(caught.value) or "backward" in str(caught.value)
 
@@ -193,8 +198,9 @@ SPECIAL = {
 def test_a_special_point_does_not_hide_a_mistake(name):
     """Where two formulas give the same numbers, a generic point beside tells them apart."""
     forward, wrong, args = SPECIAL[name]
-    with pytest.raises(GradientError, match="beside it"):
+    with pytest.raises(GradientError) as caught:
         assert_vjp(forward, wrong, *args)
+    assert any("one beside it" in note for note in caught.value.result.notes)
 
 
 @pytest.mark.parametrize(
@@ -295,8 +301,10 @@ def test_the_message_says_all():
     found = check(loss, X5, gradient=lambda w: -2 * np.tanh(w) * (1 - np.tanh(w) ** 2))
     assert not found
     for words in ("d/dw: 5 entries", "w[", "claimed", "expected", "±", "tolerance", "sign-error",
-                  "np.sum(np.tanh(w) ** 2)", "~~~", "not seen"):  # fmt: skip
+                  "np.sum(np.tanh(w) ** 2)", "~~~", "not seen", "test_assertions.py:",
+                  "  - -2 * np.tanh(w)", "  + 2 * np.tanh(w)"):  # fmt: skip
         assert words in found.message, found.message
+    assert max(map(len, found.message.split("\n"))) <= 80
 
 
 def test_the_shape_is_strict():
@@ -326,7 +334,7 @@ def test_a_right_formula_that_loses_digits_is_right():
         gradient=lambda x: (1 - 1 / (1 + np.exp(-x))) / (1 + np.exp(-x)),
     )
     assert found
-    assert "loses digits" in found.message
+    assert "the formula loses" in found.message
 
 
 def test_arrays_can_be_claimed():
