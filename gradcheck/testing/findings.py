@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcheck.numbers.ball import middle, radius
+from gradcheck.opinions.limits import TIGHT
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.testing import source
 from gradcheck.testing.blind import moved, taller
@@ -21,7 +22,6 @@ from gradcheck.testing.purity import unlike
 from gradcheck.testing.repair import Repair, repaired
 from gradcheck.testing.result import Result
 from gradcheck.verdict.consult import Part, Verdict
-from gradcheck.verdict.entries import TIGHT
 from gradcheck.verdict.sparing import sparing_each, with_care
 
 if TYPE_CHECKING:  # imported where a claim is wrong: a suite that passes needs none of it
@@ -69,7 +69,8 @@ def found(check: Check) -> Result:
     given = [given[k] for k in told]
     claims = [claim for claim in given if claim is not None]
     faults = tuple(dict.fromkeys([*_strange(asked, verdicts), *check.faults]))
-    judged, why, notes = (), Why(), check.notes
+    judged: tuple[Judged, ...] = ()
+    why, notes = Why(), check.notes
     for k, ((point, case), claim) in enumerate(zip(asked, claims, strict=False)):
         verdicts[k], judged = _judged(case, verdicts[k], claim, check.rtol)
         if not all(part.right for part in judged):

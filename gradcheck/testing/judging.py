@@ -19,9 +19,10 @@ from flint import arb
 
 from gradcheck.numbers.ball import arbs, balls, middle, radius
 from gradcheck.numbers.run import precision
-from gradcheck.opinions.floats.entries import looked_at
+from gradcheck.opinions.floats.blackbox import looked_at
+from gradcheck.opinions.limits import LIKE, PRODUCT, SAMPLES
 from gradcheck.opinions.opinion import Array, Case, Direction, Estimate, estimate
-from gradcheck.opinions.rounding import SAMPLES, noise, spread
+from gradcheck.opinions.rounding import noise, spread
 from gradcheck.testing.buffers import Makers, makers_of
 from gradcheck.testing.call import Call
 from gradcheck.testing.limits import (
@@ -41,8 +42,8 @@ from gradcheck.testing.limits import (
 from gradcheck.testing.program import Program
 from gradcheck.testing.single import Coarse, Look, coarse_inside
 from gradcheck.verdict.consult import Entry, Verdict
-from gradcheck.verdict.directions import ROUNDING, dot, locate
-from gradcheck.verdict.neighbours import LIKE, neighbours
+from gradcheck.verdict.directions import dot, locate
+from gradcheck.verdict.neighbours import neighbours
 
 Index = tuple[int, ...]
 Arrays = Mapping[str, Array]
@@ -158,7 +159,7 @@ def judged_claim(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> tup
     elif (exact := _in_balls(verdict, claim, first)) is not None:
         return exact
     if any(part.off for part in first):
-        return _by_moved_inputs(claim, first, rtol, unit)
+        return _by_moved_inputs(verdict, claim, first, rtol, unit)
     return first
 
 
@@ -217,8 +218,9 @@ def _part(verdict: Verdict, name: str, claim: Array, rtol: float, unit: float) -
         outside = [tuple(map(int, i)) for i in np.argwhere(~(away <= reference.error + bars))]
     found = []
     for index in sorted({*outside, *kinks}):
-        numbers = claim[index], reference.value[index], reference.error[index], bars[index]
-        found.append(_entry(Off(name, index, *map(float, numbers)), kinks.get(index)))
+        sides = float(claim[index]), float(reference.value[index])
+        bar = float(reference.error[index]), float(bars[index])
+        found.append(_entry(Off(name, index, *sides, *bar), kinks.get(index)))
     return Judged(name, tuple(off for off in found if off is not None), reach=reach)
 
 
@@ -310,7 +312,7 @@ def _along(k: int, direction: Direction, claims: Mapping[str, Any], rtol: float)
     for name, u in direction.along.items():
         part, length = dot(np.asarray(claims[name], dtype=np.float64), u)
         total += part
-        bar = max(bar, rtol * length) + ROUNDING * length
+        bar = max(bar, rtol * length) + PRODUCT * length
     slope = direction.slope
     if not slope.is_finite():
         return None
@@ -423,21 +425,20 @@ def _in_doubles(
 
 
 def _by_moved_inputs(
-    claim: Claim, first: tuple[Judged, ...], rtol: float, unit: float
+    verdict: Verdict, claim: Claim, first: tuple[Judged, ...], rtol: float, unit: float
 ) -> tuple[Judged, ...]:
     """Entries that are off by more than inputs moved by a few units of rounding move them."""
-    moves = shaken(claim, unit)
+    moves, size = shaken(claim, unit), verdict.value.largest if verdict.value is not None else 0.0
     found = []
     for part in first:
         bars = moves.get(part.part)
-        known = bars is not None and bars.shape == np.shape(claim.gradients.get(part.part))
         left = tuple(
             off
             for off in part.off
-            if not known or off.interval is not None
-            or not off.distance <= off.error + max(off.tolerance, MOVED * bars[off.index])
-        )  # fmt: skip
-        open_ = bool(left) and all(_may_be_rounding(off, claim) for off in left)
+            if off.interval is not None
+            or not off.distance <= off.error + max(off.tolerance, MOVED * _at(bars, off.index))
+        )
+        open_ = bool(left) and all(_may_be_rounding(off, claim, size) for off in left)
         if open_ and rtol > RTOL:
             left, open_ = (), False
         lossy = "float64" if part.off and not left and unit == EPSILON else ""
@@ -453,23 +454,31 @@ def shaken(claim: Claim, unit: float) -> dict[str, Array]:
     """
     call, rng = claim.call, np.random.default_rng(0)
     still = {n: g for n, g in claim.gradients.items() if g is not None}
-    runs = []
+    runs: list[dict[str, Any]] = []
     for _ in range(SAMPLES):
         factors = {i: noise(rng, np.shape(call.args[i]), unit) for i in call.wrt}
         runs.append(claim.by_name(call, call.moved(factors)))
     return {
         name: np.nan_to_num(spread(np.asarray(g), [run[name] for run in runs]))
         for name, g in still.items()
-        if all(np.shape(run[name]) == np.shape(g) and run[name] is not None for run in runs)
+        if all(run[name] is not None and np.shape(run[name]) == np.shape(g) for run in runs)
     }
 
 
-def _may_be_rounding(off: Off, claim: Claim) -> bool:
-    """Whether an entry is off by so little that floats alone do not tell it from rounding."""
+def _at(bars: Array | None, index: Index) -> float:
+    """A bar at a place; 0 where none is known there."""
+    return float(bars[index]) if bars is not None and bars.ndim == len(index) else 0.0
+
+
+def _may_be_rounding(off: Off, claim: Claim, size: float) -> bool:
+    """Whether an entry is off by so little that floats alone do not tell it from rounding.
+
+    `size` is that of the value, whose rounding slopes beside it drown in.
+    """
     if off.interval is not None or not np.isfinite(off.claimed):
         return False
     largest = float(np.max(np.abs(np.nan_to_num(claim.gradients[off.part])), initial=0.0))
-    return off.distance <= LOOSE * largest or max(abs(off.claimed), abs(off.expected)) <= FAINT
+    return off.distance <= max(LOOSE * largest, FAINT * size)
 
 
 # -- a black box is scanned again ------------------------------------------------------------------

@@ -17,7 +17,7 @@ MOVED = 4.0
 """Times what a few units of rounding in the inputs move: a spread of few runs is within that of the
 truth but for one entry in 10,000."""
 FAINT = EPSILON * 1e3
-"""Of a value of order one: slopes of which float64 shows nothing (tanh' at 20)."""
+"""Of the value: differences of slopes of which float64 shows nothing (tanh' at 20)."""
 WIDE = 1 / 16
 """Of the largest slope: no bar that is wider settles anything. A factor of two or a sign lost is at
 least a half of an entry, which is seen in all that are an eighth of the largest or more."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # imported where a claim is wrong: a suite that passes needs 
 SHOWN = 3  # entries of one argument; the largest first
 LINES = 20
 WIDTH = 60  # columns of what is prose; code may take up to 80
+CODE = 80
 DIGITS = 17  # that tell any two floats apart
 PASSED = {
     "agree": "the opinions agree",
@@ -76,6 +77,7 @@ def message(
         blocks += [line for fault in faults for line in _wrapped(fault)]
         said = wrong[1:] if wrong[0].shape else wrong  # of a shape the first line says all
         blocks += [line for part in said for line in _wrong(part)]
+        blocks += _wrapped(OPEN) if any(part.undecided for part in wrong) else []
         if guess and not isinstance(guess, str):
             blocks += _told(guess, source)
         remarks = dict.fromkeys(r for d in diagnoses.values() if d is not None for r in d.remarks)
@@ -165,7 +167,9 @@ def _told(guess: "Hypothesis", source: str) -> Iterator[str]:
 
     yield from _wrapped(f"{guess.ids[0]}: {words(guess, source)}")
     if guess.span is not None:
-        yield from underlined(source, (guess.span[-2], guess.span[-1]))
+        lines = underlined(source, (guess.span[-2], guess.span[-1]), "    ")
+        start = max(4, lines[-1].find("~") - WIDTH // 2) if max(map(len, lines)) > CODE else 4
+        yield from ("    " + line[start : start + CODE - 4] for line in lines)
 
 
 def _wrong(part: Judged) -> Iterator[str]:
@@ -192,8 +196,6 @@ def _wrong(part: Judged) -> Iterator[str]:
     for off in kinks[:SHOWN]:
         low, high = off.interval or (0.0, 0.0)
         yield f"    {_name(off.part, off.index)} is {off.claimed:.9g}, not in [{low:g}, {high:g}]"
-    if part.undecided:
-        yield from _wrapped(OPEN)
 
 
 def _name(part: str, index: tuple[int, ...]) -> str:

@@ -210,8 +210,9 @@ def _parsed(file: str) -> ast.Module | None:
 def definition(function: FunctionType) -> Any:
     """The definition or lambda that a function was made of."""
     tree = _parsed(file_of(function))
-    nodes = [] if tree is None else [n for n in ast.walk(tree) if isinstance(n, BUILT)]
-    places = [p for p in function.__code__.co_positions() if p[0] is not None and p[2] is not None]
+    nodes: list[Any] = [] if tree is None else [n for n in ast.walk(tree) if isinstance(n, BUILT)]
+    every: list[Any] = list(function.__code__.co_positions())
+    places = [p for p in every if p[0] is not None and p[2] is not None]
     held = [n for n in nodes if _holds(n, function.__code__, places)]
     return min(held, key=lambda n: (n.end_lineno - n.lineno, n.end_col_offset - n.col_offset),
                default=None)  # fmt: skip
@@ -223,7 +224,7 @@ def _holds(node: Any, code: CodeType, places: list[Any]) -> bool:
         return False
     first, last = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
     inner = [p for p in places if p[0] != code.co_firstlineno or p[2] or p[3]]
-    return bool(inner) and all(first <= (p[0], p[2]) and (p[1], p[3]) <= last for p in inner)
+    return bool(inner) and all(first <= p[0::2] and p[1::2] <= last for p in inner)
 
 
 def definition_of(function: Function | None) -> Any:

@@ -85,7 +85,7 @@ def test_a_slip_is_found_in_the_text_of_a_backward(torch):
         assert_gradient(Swish.apply, x)
     said = str(raised.value)
     assert "sign-error" in said.split("\n", maxsplit=1)[0]
-    assert "with `x * s * (1 - s)` for `x * s * (1 + s)` every gradient is right" in said
+    assert "  + return g * (s + x * s * (1 - s))\n" in said
     assert "abstain" not in said  # that PyTorch takes no other numbers is in the note
     assert vars(Swish)["backward"] is given
 
@@ -110,7 +110,7 @@ def test_a_slip_is_found_where_slopes_are_known_along_directions_alone(torch):
             return inv * (g - g.mean(-1, keepdim=True) - hat * g.mean(-1, keepdim=True))
 
     x = torch.tensor(np.random.default_rng(2).normal(size=(4, 6)))
-    with pytest.raises(GradientError, match=r"with `hat \* \(g \* hat\)\.mean\(-1, "):
+    with pytest.raises(GradientError, match=r"\+ .*hat \* \(g \* hat\)\.mean\(-1, "):
         assert_vjp(Norm.apply, x)
 
 
@@ -259,7 +259,7 @@ def test_nothing_of_ours_is_to_be_changed(torch):
 
     with pytest.raises(GradientError) as caught:
         assert_vjp(Cube.apply, torch.tensor([0.5, -1.5, 2.0], dtype=torch.float64))
-    assert "every gradient is right" not in str(caught.value)
+    assert caught.value.result.repair is None
 
 
 def lessons_of_torch(torch):
