@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from gradcheck.report.prose import inline, prose
 
-TAGS = """p ul ol li pre code strong em br span div math mrow mi mn mo mtext mspace mfrac msqrt mroot
- msub msup msubsup munder mover munderover mtable mtr mtd mstyle mpadded mphantom menclose"""
+TAGS = """p ul ol li pre code strong em br span div math mrow mi mn mo mtext mspace mfrac msqrt
+ mroot msub msup msubsup munder mover munderover mtable mtr mtd mstyle mpadded mphantom menclose"""
 ATTRIBUTES = """class xmlns display stretchy fence form columnalign width height depth linethickness
  minsize maxsize displaystyle scriptlevel mathvariant separator largeop movablelimits accent lspace
  rspace symmetric rowspacing columnspacing columnlines rowlines voffset notation start mathsize"""
