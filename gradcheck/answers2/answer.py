@@ -1,0 +1,224 @@
+"""An answer as it comes out of YAML, JSON or a form: a formula, numbers, or entry by entry."""
+
+import ast
+import math
+import re
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+
+from gradcheck.answers2.echo import decimal
+from gradcheck.answers2.formula import Formula, read_formula
+from gradcheck.answers2.numerals import number
+from gradcheck.errors import Complaint, TextError
+
+LEVELS, NUMBERS, FORMULAS, BITS = 8, 1_000_000, 1_000, 1_330
+WORDS = {"true": True, "false": False, "none": None, "null": None}
+GRAPH_NODE = re.compile(
+    r"(?:grad_fn=)?<?([A-Z]\w{0,60}Backward\d*|AccumulateGrad)(?: object at 0x[0-9a-fA-F]+)?>?",
+    re.ASCII,
+)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers at the given point, row by row; half units are None for whole numbers."""
+
+    shape: tuple[int, ...]
+    values: tuple[Fraction, ...]
+    half_units: tuple[Fraction | None, ...]
+
+
+@dataclass(frozen=True)
+class Entries:
+    """A formula for each entry, row by row."""
+
+    shape: tuple[int, ...]
+    formulas: tuple[Formula, ...]
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A truth value, None, or the name of a graph node."""
+
+    value: object
+
+
+Answer = Formula | Numbers | Plain | Entries
+Reader = Callable[[str], Formula]
+
+
+def read_answer(
+    value: object,
+    *,
+    names: Collection[str],
+    functions: Collection[str],
+    constants: Collection[str] = ("pi", "e"),
+    single: bool = False,
+) -> Answer:
+    """The answer in a value: bool and None are plain, strings formulas, the rest numbers.
+
+    `single` says that one number is due: a list of one is then what stands in it.
+    """
+    known: dict[str, Formula] = {}
+
+    def read(text: str) -> Formula:
+        if text not in known:
+            known[text] = read_formula(
+                text, names=names, functions=functions, constants=constants, single=single
+            )
+        return known[text]
+
+    while single and isinstance(value, list | tuple) and len(value) == 1:
+        value = value[0]
+
+    if value is None or isinstance(value, bool):
+        return Plain(value)
+    if isinstance(value, str):
+        return _plain(value, names) or _listed(read(value), read)
+    return _array(value, read)
+
+
+def _plain(text: str, names: Collection[str]) -> Plain | None:
+    """A truth value, None or a graph node as a form delivers it."""
+    word = text.strip()
+    node = GRAPH_NODE.fullmatch(word)
+    if word.lower() in WORDS and word not in names:
+        return Plain(WORDS[word.lower()])
+    return Plain(node[1]) if node and word not in names else None
+
+
+def _listed(formula: Formula, read: Reader) -> Answer:
+    """A typed list becomes an array of its entries; any other formula stays one."""
+    body = formula.tree.body
+    if not isinstance(body, ast.List):
+        return formula
+    found = _array(_pieces(body, formula), read)
+    if isinstance(found, Entries) and formula.notes:
+        first = replace(found.formulas[0], notes=formula.notes)
+        return replace(found, formulas=(first, *found.formulas[1:]))
+    return found
+
+
+def _pieces(node: ast.expr, formula: Formula) -> object:
+    """The entries of a typed list, each as a formula."""
+    if isinstance(node, ast.List):
+        return [_pieces(entry, formula) for entry in node.elts]
+    return formula.piece(node)
+
+
+def _array(value: object, read: Reader) -> Numbers | Entries:
+    """Numbers, or formulas as soon as one entry is more than a number."""
+    shape = _shape(value)
+    entries = [_entry(entry, place, read) for place, entry in _walk(value, shape, ())]
+    if sum(isinstance(entry, Formula) for entry in entries) > FORMULAS:
+        raise _complaint(
+            f"more than {FORMULAS} formulas in one answer", "give one formula, or numbers"
+        )
+    plain = [_bare(entry) if isinstance(entry, Formula) else entry for entry in entries]
+    pairs = [pair for pair in plain if pair is not None]
+    if len(pairs) == len(entries):
+        return Numbers(shape, tuple(v for v, _ in pairs), tuple(half for _, half in pairs))
+    return Entries(shape, tuple(_formula(entry, read) for entry in entries))
+
+
+def _shape(value: object) -> tuple[int, ...]:
+    """The shape that the first entries promise, within the limits."""
+    shape: list[int] = []
+    while isinstance(value, list | tuple):
+        shape.append(len(value))
+        if len(shape) > LEVELS:
+            raise _complaint(f"lists nested more than {LEVELS} deep", "give fewer levels")
+        if math.prod(max(size, 1) for size in shape) > NUMBERS:
+            raise _complaint(f"more than {NUMBERS:,} numbers", "give a formula")
+        value = value[0] if value else 0
+    return tuple(shape)
+
+
+def _walk(
+    value: object, shape: tuple[int, ...], place: tuple[int, ...]
+) -> Iterator[tuple[tuple[int, ...], object]]:
+    """The entries row by row, each with its place; every list must have the promised length."""
+    if len(place) == len(shape):
+        if isinstance(value, list | tuple):
+            raise _ragged(place, "a number", "a list")
+        yield place, value
+        return
+    due = shape[len(place)]
+    if not isinstance(value, list | tuple):
+        raise _ragged(place, f"a list of {due}", "a single value")
+    if len(value) != due:
+        raise _ragged(place, f"a list of {due}", f"a list of {len(value)}")
+    for index, entry in enumerate(value):
+        yield from _walk(entry, shape, (*place, index))
+
+
+def _entry(
+    value: object, place: tuple[int, ...], read: Reader
+) -> Formula | tuple[Fraction, Fraction | None]:
+    """One entry: a number with its half unit, or a formula."""
+    if isinstance(value, Formula):
+        return value
+    if isinstance(value, str):
+        try:
+            return read(value)
+        except TextError as error:
+            raise _placed(error, place) from None
+    if isinstance(value, int) and not isinstance(value, bool):
+        if value.bit_length() > BITS:
+            raise _complaint(f"{_where(place)}a number of hundreds of digits", "round it")
+        return Fraction(value), None
+    if isinstance(value, float):
+        return _float(value, place)
+    kind = {"bool": "a truth value", "NoneType": "nothing", "dict": "a mapping"}
+    came = kind.get(type(value).__name__, type(value).__name__)
+    raise _complaint(f"{_where(place)}a number or a formula is due, {came} came", "give a number")
+
+
+def _float(value: float, place: tuple[int, ...]) -> tuple[Fraction, Fraction]:
+    """A float as the decimal that was typed."""
+    if not math.isfinite(value):
+        raise _complaint(f"{_where(place)}{value} is no finite number", "give a finite number")
+    exact = getattr(value, "exact", None)
+    written = decimal(exact) if isinstance(exact, Fraction) else repr(float(value))
+    if written.startswith("("):
+        written = repr(float(value))
+    digits = Decimal(written)
+    last = digits.as_tuple().exponent
+    return Fraction(digits), Fraction(10) ** int(last) / 2
+
+
+def _bare(formula: Formula) -> tuple[Fraction, Fraction | None] | None:
+    """The number that a formula is, if it is no more than a number."""
+    value = number(formula.tree.body)
+    return None if value is None else (Fraction(value), formula.half_unit)
+
+
+def _formula(entry: Formula | tuple[Fraction, Fraction | None], read: Reader) -> Formula:
+    """An entry of a mixed list as a formula."""
+    if isinstance(entry, Formula):
+        return entry
+    value, half = entry
+    return read(str(value.numerator) if half is None else decimal(value))
+
+
+def _where(place: tuple[int, ...]) -> str:
+    """The entry meant, for the beginning of a message."""
+    return f"entry {''.join(f'[{index}]' for index in place)}: " if place else ""
+
+
+def _ragged(place: tuple[int, ...], due: str, came: str) -> TextError:
+    """The error for lists of unequal lengths."""
+    return _complaint(f"{_where(place)}{due} is due, {came} came", "make all rows equally long")
+
+
+def _placed(error: TextError, place: tuple[int, ...]) -> TextError:
+    """The same complaint with the entry it is about."""
+    fault = error.complaints[0]
+    return TextError([replace(fault, message=_where(place) + fault.message)])
+
+
+def _complaint(message: str, cure: str) -> TextError:
+    """The error for a value that has no column."""
+    return TextError([Complaint(message, cure)])

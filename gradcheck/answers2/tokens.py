@@ -1,0 +1,202 @@
+"""From plain text to tokens, each with its place in what was typed; LaTeX becomes the same signs.
+
+Limits: 500 tokens, names of 32 characters, numbers of 30 significant digits.
+"""
+
+import re
+from typing import NamedTuple
+
+from gradcheck.answers2.characters import ADVICE, GREEK, Typed
+from gradcheck.answers2.complaint import refused
+from gradcheck.numbers.exponents import DECIMAL
+
+TOKENS, NAME, DIGITS = 500, 32, 30
+
+FONTS = (
+    "mathrm|mathbf|mathit|mathsf|mathbb|operatorname\\*?|boldsymbol|bm|mathnormal|text|textrm"
+    "|textit|texttt|mbox|vec"
+)
+TOKEN = re.compile(
+    r"(?P<blank>[ ]+|\\(?:[,;:! ]|q?quad\b|(?:display|text)style\b|thinspace\b|limits\b|nonumber\b"
+    r"|notag\b|ensuremath\b|underline\b|overline\b|boxed\b|fbox\b))"
+    r"|(?P<number>(?:\d+(?:\.(?![*/^.])\d*)?|\.\d+)(?:[eE][+-]?\d+)?)"
+    rf"|\\(?:{FONTS})\s*(?:\{{\s*(?P<font>[A-Za-z](?:\w|\\_)*)\s*\}}|(?P<letter>[A-Za-z]\b)"
+    r"|\{(?P<said>[^{}\\]*)\})"
+    r"|(?P<line>\n|\\\\|\\newline\b)"
+    r"|\\begin\s*\{(?P<begin>[a-zA-Z]+)\*?\}(?:\{[lcr| ]+\})?|\\end\s*\{(?P<end>[a-zA-Z]+)\*?\}"
+    r"|\\(?P<command>[A-Za-z]+(?:\s*_\s*(?:[A-Za-z0-9]|\{\s*\w+\s*\}))?|.)"
+    r"|(?P<string>(?<=einsum\()\s?(?:'[A-Za-z, ]{1,60}(?:->[A-Za-z ]{0,12})?'"
+    r"|\"[A-Za-z, ]{1,60}(?:->[A-Za-z ]{0,12})?\"))"
+    r"|(?P<word>[^\W\d_]\w*(?:(?<=_)\{\w+\})?|_\w+|_\{\w+\})"
+    r"|(?P<op>\.[*/^]|\*\*|<=|>=|==|!=|:=|=>|->|//|\.\.\.|\$\$?|.)",
+    re.DOTALL,
+)
+OPS = {"**": "^", ".*": "⊙", "./": "/", ".^": "^", "->": "=>", ":=": "=", "⟩": ">", "⟨": "<"}
+BARS = {"|": "|", "vert": "|", "lvert": "|(", "rvert": "|)", "Vert": "‖", "lVert": "‖"}
+SIGNS = {
+    **dict.fromkeys(["cdot", "bullet"], "·"),
+    **dict.fromkeys(["times", "ast"], "*"),
+    **dict.fromkeys(["odot", "circ"], "⊙"),
+    "div": "/",
+    **dict.fromkeys(["le", "leq", "leqslant"], "<="),
+    **dict.fromkeys(["ge", "geq", "geqslant"], ">="),
+    **dict.fromkeys(["ne", "neq"], "!="),
+    **dict.fromkeys(["lt", "langle"], "<"),
+    **dict.fromkeys(["gt", "rangle"], ">"),
+    **dict.fromkeys(["Rightarrow", "implies", "to", "rightarrow"], "=>"),
+    **dict.fromkeys(["{", "lbrace"], "("),
+    **dict.fromkeys(["}", "rbrace"], ")"),
+    "lbrack": "[",
+    "rbrack": "]",
+    "(": "$",
+    ")": "$",
+    "[": "$",
+    "]": "$",
+    **BARS,
+    **dict.fromkeys(["rVert", "|"], "‖"),
+    "degree": "°",
+    "prime": "'",
+    "%": "%",
+    **dict.fromkeys(["approx", "simeq"], "≈"),
+    "partial": "∂",
+    "nabla": "∇",
+    "sum": "∑",
+    "in": "∈",
+    **{sign: sign for sign in "*^+-/=<>_$&#"},
+    "colon": ":",
+    **dict.fromkeys(["frac", "dfrac", "tfrac", "cfrac", "nicefrac", "sfrac", "flatfrac"], "frac"),
+    "sqrt": "root",
+    **dict.fromkeys(["land", "wedge"], "and"),
+    **dict.fromkeys(["lor", "vee"], "or"),
+}
+SIZED = re.compile(r"(?:left|right|middle|[bB]igg?[lr]?)\*?\Z")
+FRAMES = frozenset(
+    "equation align aligned gather displaymath math split alignat eqnarray gathered".split()
+)
+ROWS = frozenset("pmatrix bmatrix vmatrix Bmatrix matrix smallmatrix array".split())
+CASES = frozenset("cases dcases rcases".split())
+
+
+class Token(NamedTuple):
+    """A piece of the text: kind, plain spelling, place, and whether a blank precedes it."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+    spaced: bool = False
+
+
+def tokenize(typed: str, plain: Typed) -> list[Token]:
+    """The tokens of a text; what cannot be one is refused where it stands."""
+    text, places = plain.text, plain.places
+    tokens: list[Token] = []
+    spaced, sized = False, ""
+    for m in TOKEN.finditer(text):
+        kind = m.lastgroup or ""
+        shown = m[kind]
+        if kind == "blank":
+            spaced = True
+            continue
+        start, end = places[m.start()], places[m.end() - 1] + 1
+        if kind == "op":
+            shown = OPS.get(shown, shown)
+        elif kind == "number":
+            _within_limits(typed, start, shown)
+        elif kind == "word":
+            if shown[0] in GREEK or len(shown) > NAME or "{" in shown:
+                tokens += _words(typed, shown, start, end, spaced)
+                spaced = False
+                continue
+        elif kind == "command":
+            if SIZED.match(shown):
+                sized, spaced = shown, True
+                continue
+            kind, shown = _command(typed, shown, start)
+        elif kind in ("font", "letter"):
+            kind, shown = "word", shown.replace("\\", "")
+            if shown == "mathbb":
+                continue
+        elif kind == "said":
+            tokens += _said(plain, m.start("said"), m.end("said"))
+            spaced = True
+            continue
+        elif kind == "string":
+            shown = shown.strip()[1:-1].replace(" ", "")
+        elif kind in ("begin", "end"):
+            if shown in FRAMES or shown not in ROWS | CASES:
+                if shown not in FRAMES:
+                    cure = ADVICE["begin"]
+                    raise refused(typed, start, f"\\begin{{{shown}}} is not read here", cure)
+                continue
+            shown = "cases" if shown in CASES else "rows"
+        if sized:
+            if shown == ".":
+                if "left" in sized and not text[m.end() :].count("\\right"):
+                    message = "a sized bracket without its bracket"
+                    raise refused(typed, start - 5, message, "write ( or ) after it", 5)
+                sized = ""
+                continue
+            if shown == "|":
+                shown = "|(" if "left" in sized or sized[-1] == "l" else "|)"
+            sized = ""
+        tokens.append(Token(kind, shown, start, end, spaced))
+        spaced = False
+        if len(tokens) > TOKENS:
+            message = f"more than {TOKENS} signs and names"
+            raise refused(typed, start, message, "simplify it first")
+    return tokens
+
+
+def _said(plain: Typed, start: int, stop: int) -> list[Token]:
+    r"""The words of `\text{if so}`."""
+    words = re.compile(r"[^\W\d_]+|\d+|[<>=]+|\S")
+    return [
+        Token("word" if m[0][0].isalpha() else "number" if m[0].isdigit() else "op", m[0], plain.places[m.start()],
+              plain.places[m.end() - 1] + 1, True)
+        for m in words.finditer(plain.text, start, stop)
+    ]  # fmt: skip
+
+
+def _words(typed: str, word: str, start: int, end: int, spaced: bool) -> list[Token]:
+    """A Greek letter is a name by itself, unless a subscript follows; braces go."""
+    if word[0] in GREEK and len(word) > 1 and word[1] != "_":
+        rest = _words(typed, word[1:], start + 1, end, spaced=False)
+        return [Token("word", word[0], start, start + 1, spaced), *rest]
+    word = word.replace("{", "").replace("}", "")
+    if len(word) > NAME:
+        message = f"a name of {len(word)} letters: at most {NAME} are read"
+        raise refused(typed, start, message, "write * between factors", len(word))
+    return [Token("word", word, start, end, spaced)]
+
+
+def _command(typed: str, command: str, start: int) -> tuple[str, str]:
+    """The kind and the plain spelling of a LaTeX command."""
+    if command in SIGNS:
+        return "op", SIGNS[command]
+    if command in ("top", "intercal"):
+        return "transpose", "T"
+    if command in ADVICE:
+        message = f"\\{command} is not read here"
+        raise refused(typed, start, message, ADVICE[command], len(command) + 1)
+    if not command[0].isalpha():
+        raise refused(typed, start, "a backslash without a command", "leave it out")
+    word = re.sub(r"[\s{}]", "", command)
+    if len(word) > NAME:
+        message = f"a name of {len(word)} letters: at most {NAME} are read"
+        raise refused(typed, start, message, "leave the backslash out", len(word))
+    return "word", word
+
+
+def _within_limits(typed: str, start: int, digits: str) -> None:
+    """Refuse a number with too many digits or too large an exponent."""
+    if len(digits) <= DIGITS and digits.isdigit():
+        return
+    mantissa, _, exponent = digits.lower().partition("e")
+    significant = len(mantissa.replace(".", "").lstrip("0"))
+    if significant > DIGITS:
+        message = f"a number of {significant} digits: at most {DIGITS} are read"
+        raise refused(typed, start, message, "round it", len(digits))
+    if len(exponent) > 5 or abs(int(exponent or 0)) > DECIMAL:
+        message = f"the exponent of {digits[:20]} is beyond {DECIMAL}"
+        raise refused(typed, start, message, "write it as a formula", len(digits))
