@@ -17,17 +17,21 @@ Array = np.ndarray[Any, Any]
 Maker = Callable[..., Array]
 
 
-def shape_from(size: tuple[Any, ...]) -> tuple[int, ...]:
-    """`(2, 3)` for `ones(2, 3)`, `ones((2, 3))` and `ones([2, 3])`."""
+def shape_from(size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
+    """`(2, 3)` for `ones(2, 3)`, `ones((2, 3))`, `ones([2, 3])` and `ones(size=(2, 3))`."""
+    if named is not None:
+        if size:
+            raise TypeError("a shape is given once: by position or as `size=`")
+        size = (named,)
     several = len(size) == 1 and isinstance(size[0], list | tuple)
     return tuple(map(index, size[0] if several else size))
 
 
 def _filled(number: float) -> Maker:
-    def maker(*size: Any, dtype: Any = np.float64) -> Array:
-        if size and isinstance(size[-1], type):
-            *size, dtype = size  # type: ignore[assignment]  # NumPy's `zeros(3, float)`
-        return np.full(shape_from(tuple(size)), number, dtype)
+    def maker(*shape: Any, size: Any = None, dtype: Any = np.float64) -> Array:
+        if shape and isinstance(shape[-1], type):
+            *shape, dtype = shape  # type: ignore[assignment]  # NumPy's `zeros(3, float)`
+        return np.full(shape_from(tuple(shape), size), number, dtype)
 
     return maker
 
@@ -37,6 +41,10 @@ def _filled_like(number: float) -> Maker:
         return np.full(np.shape(x), number, dtype or np.asarray(x).dtype)
 
     return maker
+
+
+def _full_like(x: Any, fill_value: Any, *, dtype: Any = None) -> Array:
+    return np.full(np.shape(x), fill_value, dtype or np.asarray(x).dtype)
 
 
 def _full(size: Any, fill_value: Any, *, dtype: Any = np.float64) -> Array:
@@ -61,12 +69,15 @@ def _arange(*bounds: Any, **named: Any) -> Array:
 MAKERS: Mapping[str, Maker] = {
     "zeros": _filled(0.0),
     "ones": _filled(1.0),
+    "empty": _filled(0.0),
     "full": _full,
     "eye": _eye,
     "arange": _arange,
     "linspace": _linspace,
     "zeros_like": _filled_like(0.0),
     "ones_like": _filled_like(1.0),
+    "empty_like": _filled_like(0.0),
+    "full_like": _full_like,
 }
 """Arrays from nothing, by PyTorch's names."""
 
@@ -115,18 +126,33 @@ class Generator:
         self.used = True
         return self.rng
 
-    def rand(self, *size: Any, dtype: Any = np.float64) -> Array:
+    def rand(self, *shape: Any, size: Any = None, dtype: Any = np.float64) -> Array:
         """Evenly from [0, 1)."""
-        return np.asarray(self._drawing().random(shape_from(size))).astype(dtype)
+        return np.asarray(self._drawing().random(shape_from(shape, size))).astype(dtype)
 
-    def randn(self, *size: Any, dtype: Any = np.float64) -> Array:
+    def randn(self, *shape: Any, size: Any = None, dtype: Any = np.float64) -> Array:
         """From the standard normal distribution."""
-        return np.asarray(self._drawing().standard_normal(shape_from(size))).astype(dtype)
+        return np.asarray(self._drawing().standard_normal(shape_from(shape, size))).astype(dtype)
 
-    def randint(self, *bounds: Any, size: Any = None, dtype: Any = np.int64) -> Array:
+    def rand_like(self, x: Any, *, dtype: Any = np.float64) -> Array:
+        """Evenly from [0, 1), in the shape of x."""
+        return self.rand(size=np.shape(x), dtype=dtype)
+
+    def randn_like(self, x: Any, *, dtype: Any = np.float64) -> Array:
+        """From the standard normal distribution, in the shape of x."""
+        return self.randn(size=np.shape(x), dtype=dtype)
+
+    def randperm(self, n: int) -> Array:
+        """The whole numbers below n in a random order."""
+        return self._drawing().permutation(index(n))
+
+    def randint(self, *bounds: Any, dtype: Any = np.int64, **named: Any) -> Array:
         """`randint(high, size)`, `randint(low, high, size)`: whole numbers below `high`."""
-        *limits, shape = bounds if size is None else (*bounds, size)
-        low, high = (0, *limits)[-2:]
+        words = ("high", "size") if len(bounds) + len(named) < 3 else ("low", "high", "size")
+        given = dict(zip((w for w in words if w not in named), bounds, strict=False)) | named
+        if given.keys() != set(words):
+            raise TypeError("randint takes `low`, which may be left out, `high` and `size`")
+        low, high, shape = given.get("low", 0), given["high"], given["size"]
         return np.asarray(
             self._drawing().integers(index(low), index(high), shape_from((shape,)))
         ).astype(dtype)
@@ -139,7 +165,8 @@ class Generator:
 
     def makers(self) -> dict[str, Maker]:
         """The functions that draw, by PyTorch's names."""
-        return {"rand": self.rand, "randn": self.randn, "randint": self.randint}
+        names = ("rand", "randn", "randint", "randperm", "rand_like", "randn_like")
+        return {name: getattr(self, name) for name in names}
 
 
 GENERATOR = Generator()

@@ -50,7 +50,7 @@ def set_item(t: Tensor, index: Any, value: Any) -> None:
     if isinstance(value, Tensor):
         t._share()
         region = t._value[index]
-        if _same_place(region, value._value):
+        if _same_place(region, value._value) and _family(t) is _family(value):
             t._cell[0] += 1  # PyTorch counts the copy of what lies there already
             return
         _refuse_overlap(region, (value,))
@@ -104,6 +104,11 @@ def _same_place(a: Any, b: Any) -> bool:
     if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
         return False
     return _layout(a) == _layout(b)
+
+
+def _family(t: Tensor) -> Any:
+    """The tensor whose writes this one follows: the base of a view, or itself."""
+    return t if t._view is None else t._view.base
 
 
 def _layout(a: Any) -> tuple[Any, ...]:

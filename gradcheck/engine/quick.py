@@ -19,7 +19,7 @@ from gradcheck.engine.blocks import in_blocks, is_large, is_long
 from gradcheck.engine.recording import UNUSUAL
 from gradcheck.engine.state import State, cell_of, step_of, wrapped
 from gradcheck.engine.tape import NUMBER, Node, noted, stand_in
-from gradcheck.engine.tensor import QUICK_UFUNCS, QUICKLY, Tensor, apply_to_any, constant, solid
+from gradcheck.engine.tensor import QUICK_UFUNCS, QUICKLY, Tensor, apply_to_any, constant, in_floats
 from gradcheck.ops import BY_FUNCTION, TABLE
 from gradcheck.ops.row import Op
 
@@ -72,8 +72,8 @@ def of_one(row: Op) -> Quick:
             y = in_blocks(forward, (u,), params)
         else:
             y = forward(u, **params) if params else forward(u)
-        if type(y) is not ndarray and type(y) is not float64:
-            y = solid(y)
+        if type(y) is not float64 and not native.of_type(y, FLOAT):
+            y = in_floats(forward, (u,), params, y)
         if may_look and _looks(y, u):
             return apply_to_any(row, (x,), params)
         if not x._tracked:
@@ -116,8 +116,8 @@ def of_two(row: Op) -> Quick:
             v = constant(v)
         forward = row.forward
         y = swift(u, v) if forward is named else forward(u, v)
-        if type(y) is not ndarray and type(y) is not float64:
-            y = solid(y)
+        if type(y) is not float64 and not native.of_type(y, FLOAT):
+            y = in_floats(forward, (u, v), NONE, y)
         if may_look and (_looks(y, u) or _looks(y, v)):
             return apply_to_any(row, (a, b), NONE)
         start = step_of(left) if left is not None and left._tracked else None

@@ -124,6 +124,18 @@ def solid(y: Any) -> Any:
     return y if hasattr(y, "dtype") else np.asarray(y)[()]
 
 
+def in_floats(
+    forward: Callable[..., Any], values: tuple[Any, ...], params: Mapping[str, Any], y: Any
+) -> Any:
+    """A forward value; float64 also where NumPy makes float16 of small integers."""
+    y = solid(y)
+    if y.dtype.kind != "f" or y.dtype.itemsize == 8 or not values:
+        return y
+    if any(np.result_type(v).kind not in "iub" for v in values):
+        return y
+    return solid(forward(*(np.asarray(v, np.float64)[()] for v in values), **params))
+
+
 def constant(value: Any) -> Any:
     """What is not a tensor, as NumPy takes it: sequences become arrays here, once."""
     if type(value) in (list, tuple, range):
@@ -152,7 +164,7 @@ def apply_to_any(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) 
         y = evaluated(row, values, params)
     if MODE.disturb is not None:
         y = MODE.disturb(row, y)
-    out = Tensor(solid(y))
+    out = Tensor(in_floats(row.forward, tuple(values), params, y))
     if not row.elementwise:
         views.link(out, operands, row, params)
     if MODE.recording:

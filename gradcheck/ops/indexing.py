@@ -64,6 +64,18 @@ def _written(x: Any, value: Any, index: Any) -> Any:
     return out
 
 
+def _sent_to_last(g: Any, index: Any) -> Any:
+    """The cotangents of what was written; of several writes to one entry only the last stays."""
+    if is_basic(index):
+        return g[index]
+    where = places(g.shape)[index]
+    order = places(where.shape)
+    last = np.zeros(g.size, dtype=int)
+    last[where] = order
+    stays = last[where] == order
+    return g[index] if np.all(stays) else np.where(stays, g[index], 0.0)
+
+
 def _position(indices: Any) -> Any:
     """Integers as NumPy's functions take them, out of a list or a tensor of integers."""
     return np.asarray(indices)
@@ -95,7 +107,7 @@ setitem: Op = moving(
     name="setitem",
     vjps=(
         lambda g, y, x, value, index: setitem(g, 0.0, index),
-        lambda g, y, x, value, index: g[index],
+        lambda g, y, x, value, index: _sent_to_last(g, index),
     ),
     grad_fn=lambda operands, params: (
         "CopySlices" if is_basic(params["index"]) else "IndexPutBackward0"

@@ -15,7 +15,8 @@ from flint import arb
 from gradcheck.engine.context import Context
 from gradcheck.engine.tape import Step
 from gradcheck.numbers import symbolic as line
-from gradcheck.numbers.ball import arbs, middle, precision
+from gradcheck.numbers.ball import arbs, middle
+from gradcheck.numbers.run import precision
 from gradcheck.numbers.scalars import answer
 from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.floats.scan import scan

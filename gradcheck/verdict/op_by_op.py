@@ -10,7 +10,8 @@ from flint import arb
 from gradcheck.engine.backward import RIGHT, pull
 from gradcheck.engine.tape import Node, Step
 from gradcheck.numbers import symbolic as line
-from gradcheck.numbers.ball import TIES, arbs, balls
+from gradcheck.numbers.ball import arbs, balls
+from gradcheck.numbers.run import RUN
 from gradcheck.numbers.scalars import answer
 from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.opinion import Array, Case, size_of_largest
@@ -102,8 +103,9 @@ def directional(applied: Applied, g: Any, i: int, u: Array) -> arb:
         value = arbs(on_balls(applied, tuple(moved)))
         return sum((a * b for a, b in zip(value.flat, weights.flat, strict=True)), arb(0))
 
-    TIES.count = 0
-    here, tied = at(arb(0)), TIES.count
+    before = RUN.ties
+    here = at(arb(0))
+    tied = RUN.ties > before
     left, right = at(-STEP), at(STEP)
     size = largest(g) * max(1.0, largest(applied.y))
     sharp = abs(right + left - 2 * here) > STRAIGHT * (abs(right - left) + STEP * size)

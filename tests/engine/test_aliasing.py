@@ -1,0 +1,161 @@
+"""Repeated indices and writes to shared memory: against PyTorch, or by hand."""
+
+import random
+
+import numpy as np
+import pytest
+
+import gradcheck
+from gradcheck import ops, tensor
+from tests.support.oracle import double, of, same, table, torch
+
+START = np.arange(12.0).reshape(3, 4) / 7 - 0.5
+VIEWS = ("[1]", "[:, 3]", ".T", "[1:]", "[::2]", ".reshape(-1)", ".detach()", ".clone()", " * 1.5")
+REGIONS = ("[0]", "[:]", "[1:]", "[:, 1]", "[::2]", "[0, 2]", "[[0, 2]]", "[...]", "[:, [1, 3]]")
+
+
+def test_of_several_writes_to_one_entry_the_last_has_the_gradient():
+    """What was overwritten at once has no influence; PyTorch leaves this case open."""
+    x = tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = gradcheck.zeros(3)
+    y[[0, 0, 1]] = x
+    (y * tensor([10.0, 20.0, 30.0])).sum().backward()
+    np.testing.assert_array_equal(x.grad, [0, 10, 20])
+
+
+def test_rows_written_twice():
+    """The same of whole rows, and of one number that is broadcast to all of them."""
+    x = tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    v = tensor(5.0, requires_grad=True)
+    y = gradcheck.zeros(3, 2)
+    y[[2, 2]] = x
+    y[[0, 0], [1, 1]] = v
+    y.sum().backward()
+    np.testing.assert_array_equal(x.grad, [[0, 0], [1, 1]])
+    assert v.grad == 1
+
+
+def test_index_fill_counts_an_entry_once():
+    """As PyTorch does, of a number and of a tensor."""
+    v, w = tensor(2.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
+    places = [4, 3, 3, 4, 0]
+    ops.everything()["index_fill"](gradcheck.zeros(1, 5), -1, places, v).sum().backward()
+    torch.index_fill(torch.zeros(1, 5), -1, torch.tensor(places), w).sum().backward()
+    assert v.grad.item() == w.grad.item() == 3
+
+
+def _through_detached(m, x):
+    y = x * 2
+    z = y.detach()
+    z[:] = y
+    (z.sum() + x.sum()).backward()
+    return x.grad
+
+
+def _through_detached_region(m, x):
+    y = x * 2
+    z = y.detach()
+    z[1:] = y[1:]
+    (z * z).sum().backward()
+    return x.grad
+
+
+@table(
+    all=of([1.0, 2.0])(_through_detached),
+    region=of([1.0, 2.0, 3.0])(_through_detached_region),
+)
+def test_a_write_of_what_lies_there_already_is_a_path(snippet):
+    """A detached tensor looks at the same memory, but remembers nothing."""
+    same(snippet)
+
+
+def _program(r):
+    """A random program of views, copies and writes of x and w (3 x 4), with its sum `acc`."""
+    whole, parts = ["y"], []
+    lines = [r.choice(["y = x * 2.0", "y = zeros(3, 4)"]), "acc = x.sum()"]
+    for k in range(r.randrange(2, 7)):
+        name, view = r.choice(whole), r.choice(VIEWS)
+        region = r.choice(REGIONS)
+        written = r.choice(["1.0", "w[0, 0]", f"{r.choice(whole)}{region}", f"(w * 3.0){region}"])
+        target = r.choice(whole + parts)
+        made, line = r.choice([
+            (f"v{k}", f"v{k} = {name}{view}"),
+            ("", f"{target} {r.choice(['*=', '+=', '-='])} {r.choice(['2.0', 'w[0, 0]'])}"),
+            ("", f"{name}{region} = {written}"),
+            ("", f"{name} = {name} * w"),
+            ("", f"acc = acc + ({name}[[0, 0, 2]] ** 2).sum()"),
+        ])  # fmt: skip
+        lines.append(line)
+        if made:
+            (whole if view in VIEWS[-3:] else parts).append(made)
+    return [*lines, *(f"acc = acc + ({n} * {n}).sum()" for n in whole + parts), "acc.backward()"]
+
+
+def _run(lines, module, leaf):
+    names = {"zeros": module.zeros, "x": leaf(START), "w": leaf(START + 0.8)}
+    try:
+        for line in lines:
+            exec(line, names)
+    except RuntimeError:
+        return None
+    grads = [names[n].grad for n in "xw"]
+    return names["acc"].item(), *(0 * START if g is None else g.numpy() for g in grads)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(200))
+def test_random_programs(seed):
+    """Where PyTorch answers, ours is the same (it refuses views older than the tape)."""
+    lines = _program(random.Random(seed))
+    with double():
+        theirs = _run(lines, torch, lambda v: torch.tensor(v, requires_grad=True))
+    ours = _run(lines, gradcheck, lambda v: tensor(v, requires_grad=True))
+    if theirs is not None:
+        assert ours is not None, lines
+        for mine, right in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(mine, right, rtol=1e-12, atol=1e-12, err_msg=str(lines))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int16, np.bool_])
+@pytest.mark.parametrize("name", ["sqrt", "sin", "exp", "arctan2"])
+def test_small_integers_are_computed_in_float64(dtype, name):
+    """NumPy would take float16 or float32 for them; PyTorch takes its default dtype."""
+    x = tensor(np.array([1, 0, 1], dtype))
+    given = [x, x] if name == "arctan2" else [x]
+    y = getattr(np, name)(*given)
+    wide = [np.array([1.0, 0.0, 1.0])] * len(given)
+    assert y.dtype == np.float64
+    np.testing.assert_array_equal(y, getattr(np, name)(*wide))
+
+
+@pytest.mark.parametrize("maker", ["randn", "rand", "zeros", "ones", "empty"])
+@pytest.mark.parametrize("size", [(), (2, 3), [4]])
+def test_a_shape_may_be_named(maker, size):
+    """`torch.randn(size=(2, 3))`, and `size=()` for one number."""
+    assert getattr(gradcheck, maker)(size=size).shape == tuple(size)
+    with pytest.raises(TypeError, match="given once"):
+        getattr(gradcheck, maker)(2, size=size)
+
+
+def test_integers_are_drawn_by_name_too():
+    """`randint(high=3, size=(2,))` and its like; what is missing is said."""
+    for draw in (
+        gradcheck.randint(3, (50,)),
+        gradcheck.randint(0, 3, (50,)),
+        gradcheck.randint(3, size=(50,)),
+        gradcheck.randint(high=3, size=(50,)),
+        gradcheck.randint(low=0, high=3, size=(50,)),
+    ):
+        assert draw.shape == (50,)
+        assert set(draw.tolist()) == {0, 1, 2}
+    with pytest.raises(TypeError, match="`high` and `size`"):
+        gradcheck.randint(low=0, size=(2,))
+
+
+def test_makers_of_a_shape_like_anothers():
+    """`full_like`, `empty_like`, `rand_like`, `randn_like`; and `randperm`."""
+    x = gradcheck.zeros(2, 3)
+    np.testing.assert_array_equal(gradcheck.full_like(x, 7.0), np.full((2, 3), 7.0))
+    for name in ("empty_like", "rand_like", "randn_like"):
+        assert getattr(gradcheck, name)(x, requires_grad=True).shape == (2, 3)
+    assert sorted(gradcheck.randperm(5).tolist()) == [0, 1, 2, 3, 4]
