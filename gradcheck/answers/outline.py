@@ -1,4 +1,4 @@
-"""What a typed text is made of: words that say nothing, names of the derivative, steps, definitions.
+"""What a typed text is made of: words, names of the derivative, steps, definitions.
 
 Every token is in one of the formulas, or in a note that says it was left out; only dollar signs,
 quotation marks and punctuation go without one.
@@ -8,24 +8,34 @@ import ast
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
-from gradcheck.answers2.cases import by_cases, looks_like_cases
-from gradcheck.answers2.complaint import clipped, refused
-from gradcheck.answers2.grammar import UNTAKEN, Parser
-from gradcheck.answers2.tokens import Token
-from gradcheck.answers2.words import KEPT, STOP, Words, segmented
+from gradcheck.answers.cases import by_cases, looks_like_cases
+from gradcheck.answers.characters import DERIVATIVE as DERIVED
+from gradcheck.answers.complaint import clipped, refused
+from gradcheck.answers.grammar import CHOICES, UNTAKEN, Parser
+from gradcheck.answers.tokens import Token
+from gradcheck.answers.words import KEPT, STOP, Words, segmented
 from gradcheck.errors import TextError
 
-BELOW = frozenset("where with wobei mit avec où con donde".split())
-PARTING = BELOW | frozenset("let set then sei dann soit alors sia allora and und et".split())
-AT_POINT = frozenset("at for when where with if bei für mit wenn en pour per".split())
-IS = frozenset("is are equals gives ist lautet est vaut es è é".split())
-NEGATIONS = frozenset("not never nicht kein keine pas non no isn wrong".split())
+BELOW = frozenset(["where", "with", "wobei", "mit", "avec", "où", "con", "donde"])
+PARTING = BELOW | frozenset(
+    ["let", "set", "then", "sei", "dann", "soit", "alors", "sia", "allora", "and", "und", "et"]
+)
+AT_POINT = frozenset(
+    ["at", "for", "when", "where", "with", "if", "bei", "für", "mit", "wenn", "en", "pour", "per"]
+)
+IS = frozenset(["is", "are", "equals", "gives", "ist", "lautet", "est", "vaut", "es", "è", "é"])
+NEGATIONS = frozenset(
+    ["not", "never", "nicht", "kein", "keine", "pas", "non", "no", "isn", "wrong"]
+)
 LEADING = frozenset(["=", "≈", ":", "=>", "·", ";", ",", "..."])
 TRAILING = frozenset([".", ",", ";", ":", "?", "=", "...", "≈", "=>"])
 QUOTES = frozenset(['"', "`"])
 LINKS = frozenset(["=", "=>", "≈"])
-OPENING, CLOSING = frozenset("([{"), frozenset(")]}")
+LINKED = LINKS | IS | {":"}
+PARTED = PARTING | AT_POINT | {",", ";", "\n", "\\\\", "\\newline"}
+OPENING, CLOSING = frozenset("([{⟨"), frozenset(")]}⟩")
 ITEM = re.compile(r"[a-hA-H]|[ivxIVX]{2,4}|\d{1,2}")
 DERIVATIVE = re.compile(
     r"frac\{d\^?\d?\w*\}\{d\w+(?:\^\d|\^\{\d\})?\}.*|frac\{∂.*|d\^?\d?\w*(?:\([^()]*\))?/d\w+\^?\d?.*"
@@ -35,6 +45,8 @@ PRIME = re.compile(r"(?:\^?(?:'|\{'+\}))+")
 NAMED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?:\^?\(\d\))?(?:\([\w,.]*\))?(?:\|_\S+)?")
 MOST = 6  # definitions
 LONG = 4  # letters: among the words of a remark there is one
+
+UNFINISHED = frozenset(["if", "when", "else", "otherwise", "elif"])  # half of a case
 
 Span = tuple[int, int]
 
@@ -69,6 +81,10 @@ class Outline:
     doubts: list[int] = field(default_factory=list)
     own: dict[str, ast.expr] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
+    read: list[Token] = field(default_factory=list)
+    untaken: int | None = None  # where a derivative that is not yet taken stands in what was read
+    linked: bool = True  # whether equals signs, colons or words that stand for them are there
+    parted: bool = True  # whether commas, line breaks or words that part are there
 
     # -- the formula -------------------------------------------------------------------------------
 
@@ -78,6 +94,17 @@ class Outline:
         if not self.tokens:
             end = len(self.typed)
             raise refused(self.typed, end, "nothing was typed", "give a formula or a number")
+        texts = {token.text.lower() for token in self.tokens}
+        self.linked = not texts.isdisjoint(LINKED)
+        self.parted = not texts.isdisjoint(PARTED)
+        body = self.answer()
+        if self.untaken is not None:
+            message = "a derivative that is not yet taken"
+            raise refused(self.typed, self.untaken, message, DERIVED)
+        return body
+
+    def answer(self) -> ast.expr:
+        """The tree of a list, of cases, or of the last step."""
         if not self.single and (rows := self.bare_rows()):
             return self.parse(rows)
         if looks_like_cases(self.tokens, self.words):
@@ -100,6 +127,8 @@ class Outline:
         tree = parser.whole()
         self.notes += parser.notes
         self.doubts += parser.doubts
+        self.read = parser.tokens[:-1]
+        self.untaken = parser.untaken_at
         return tree
 
     def cases_inside(self, tokens: Sequence[Token]) -> ast.expr | None:
@@ -135,11 +164,8 @@ class Outline:
         tokens = [t for t in tokens if not (t.kind == "op" and t.text in ("$", "$$"))]
         tokens = self.without_remark(tokens)
         tokens = _without_quotes(tokens)
-        tokens = [
-            t
-            for k, t in enumerate(tokens)
-            if not (t.text == "&" and any(n.text in LINKS for n in tokens[max(k - 1, 0) : k + 2]))
-        ]
+        if not any(t.kind == "begin" for t in tokens):
+            tokens = [t for t in tokens if t.text != "&"]
         tokens = _times_ten(self.without_program(tokens), self.words)
         tokens = self.named_gradients(tokens)
         self.tokens = _rows_as_cases(self.without_marker(_trimmed(tokens)))
@@ -149,7 +175,9 @@ class Outline:
         for at, token in enumerate(tokens):
             if token.text not in ("#", "//", "%") or token.kind != "op" or not at:
                 continue
-            stop = next((k for k in range(at, len(tokens)) if tokens[k].kind == "line"), len(tokens))
+            stop = next(
+                (k for k in range(at, len(tokens)) if tokens[k].kind == "line"), len(tokens)
+            )
             said = tokens[at + 1 : stop]
             if token.text == "#" or (said and self.says_nothing(said)):
                 self.leave_out(tokens[at:stop])
@@ -170,8 +198,10 @@ class Outline:
         return tokens
 
     def named_gradients(self, tokens: list[Token]) -> list[Token]:
-        """`dL/dz`, `\\frac{\\partial L}{\\partial z}`, `z.grad` as dz, where that is known."""
-        known = {name for name in self.words.names if name[0] == "d" and name[1:] in self.words.names}
+        """`dL/dz`, `∂L/∂z`, `z.grad` as dz, where that is known."""
+        known = {
+            name for name in self.words.names if name[0] == "d" and name[1:] in self.words.names
+        }
         if not known:
             return tokens
         text, at = "", 0
@@ -198,9 +228,9 @@ class Outline:
             return self.marked(tokens, 2)
         if len(tokens) > 3 and texts[0] == "(" and texts[2] == ")" and tokens[3].spaced:
             starts = tokens[3].kind in ("word", "number") or texts[3] in ("\\", "frac", "[", "(")
-            if ITEM.fullmatch(texts[1]) and self.words.meaning(texts[1]) is None:
-                if starts and not texts[1].isdigit():
-                    return self.marked(tokens, 3)
+            letter = ITEM.fullmatch(texts[1]) and not texts[1].isdigit()
+            if starts and letter and self.words.meaning(texts[1]) is None:
+                return self.marked(tokens, 3)
         if len(tokens) > 1 and re.fullmatch(r"\d{1,2}\.", texts[0]) and tokens[1].kind == "number":
             return self.marked(tokens, 1)
         return tokens
@@ -214,6 +244,8 @@ class Outline:
     def bare_rows(self) -> list[Token] | None:
         """`1, -2.5, 3` and `1 2` above `3 4`, `(1; 2)`, `{a, b}` as lists in square brackets."""
         tokens = self.tokens
+        if not self.parted and not self.words.arrays:
+            return None
         for start, stop in list(self.links((0, len(tokens))))[:-1]:
             if not self.is_label(tokens[start:stop]):
                 return None
@@ -261,7 +293,11 @@ class Outline:
             return [*body] if len(body) < len(self.tokens) and _has_several(body) else None
         if first.text == "<":
             alone = sum(t.text in ("<", ">", "<=", ">=") for t in body) == 2
-            return [body[0]._replace(text="["), *body[1:-1], last._replace(text="]")] if alone else None
+            return (
+                [body[0]._replace(text="["), *body[1:-1], last._replace(text="]")]
+                if alone
+                else None
+            )
         if not _closes_at_end(body) or not _has_several(body):
             return None
         if looks_like_cases(body, self.words):
@@ -277,6 +313,9 @@ class Outline:
 
     def clauses(self, span: Span) -> Iterator[tuple[str, int, int]]:
         """The stretches that line breaks, commas, semicolons and some words part; what did so."""
+        if not self.parted:
+            yield "", *span
+            return
         at, before, level = span[0], "", 0
         tokens = self.tokens
         for k in range(*span):
@@ -332,6 +371,9 @@ class Outline:
     def links(self, span: Span, tokens: Sequence[Token] | None = None) -> Iterator[Span]:
         """The stretches between equals signs, and behind a colon after a name."""
         tokens = self.tokens if tokens is None else tokens
+        if not self.linked:
+            yield span
+            return
         at, level = span[0], 0
         for k in range(*span):
             token = tokens[k]
@@ -367,6 +409,10 @@ class Outline:
     def is_strange(self, token: Token) -> bool:
         """Whether a token is a word that means nothing here, whole or in pieces."""
         if token.kind != "word" or token.text in KEPT or token.text in self.own:
+            return False
+        if token.text != token.text.lower() and token.text.lower() in CHOICES:
+            return False
+        if token.text.lower() in UNFINISHED:
             return False
         if token.text.lower() in STOP:
             return self.words.meaning(token.text) is None
@@ -410,14 +456,18 @@ class Outline:
         while True:
             before = start, stop
             first = start
-            while first < stop and (tokens[first].kind == "word" or tokens[first].text in ("'", "-")):
+            while first < stop and (
+                tokens[first].kind == "word" or tokens[first].text in ("'", "-")
+            ):
                 if tokens[first].text == "-" and tokens[first].spaced:
                     break
                 first += 1
             run = tokens[start:first]
             strange = [k for k in range(start, first) if self.is_strange(tokens[k])]
-            if strange and self.is_said(run) and (
-                strange[0] == start or (len(strange) > 1 and strange[0] == start + 1)
+            if (
+                strange
+                and self.is_said(run)
+                and (strange[0] == start or (len(strange) > 1 and strange[0] == start + 1))
             ):
                 last = strange[-1] + 1
                 while last < stop and tokens[last].text in (".", "'"):
@@ -491,6 +541,8 @@ class Outline:
         self, clauses: list[tuple[str, int, int]]
     ) -> list[tuple[str, int, int]]:
         """The clauses but for those that define names which the others use; these are noted."""
+        if len(clauses) < 2 or not self.linked:
+            return clauses
         named: dict[int, tuple[str, Span]] = {}
         for k, (sign, start, stop) in enumerate(clauses):
             found = self.definition(start, stop)
@@ -563,7 +615,7 @@ class Outline:
 
     def define(self, named: dict[int, tuple[str, Span]]) -> None:
         """Read what the names stand for; one may be used in another."""
-        waiting = {name: span for name, span in named.values()}
+        waiting = dict(named.values())
         shown = [
             f"{n} is read as {self.typed[self.tokens[a].start : self.tokens[b - 1].end]}"
             for n, (a, b) in waiting.items()
@@ -601,10 +653,11 @@ class Outline:
             self.one_formula(clauses)
         links: list[tuple[str, Span, int, bool]] = []
         label = ""
-        for sign, start, stop in clauses:
+        for _, start, stop in clauses:
             line = 1 + sum(t.kind == "line" for t in self.tokens[:start])
-            spans = [s for s in self.links((start, stop))]
-            spans = [self.trimmed_words(*s) if s[0] < s[1] else s for s in spans]
+            spans = [
+                self.trimmed_words(*s) if s[0] < s[1] else s for s in self.links((start, stop))
+            ]
             while len(spans) > 1 and self.is_name_behind(spans):
                 self.leave_out(self.tokens[slice(*spans.pop())])
             for k, span in enumerate(spans):
@@ -642,7 +695,9 @@ class Outline:
         except TextError:
             return False
         return any(
-            isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == UNTAKEN
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == UNTAKEN
             for node in ast.walk(tree)
         )
 
@@ -652,6 +707,8 @@ class Outline:
         if start >= stop:
             return False
         tokens = self.tokens[start:stop]
+        if any(token.text in self.own for token in tokens):
+            return False
         text = "".join(token.text for token in tokens)
         return bool(DERIVATIVE.fullmatch(text)) and not self.is_untaken(tokens)
 
@@ -696,7 +753,7 @@ def _is_inside(tokens: Sequence[Token], line: Token) -> bool:
 
 
 def _pairs(tokens: Sequence[Token]) -> Iterator[tuple[Token, Token]]:
-    return zip(tokens, tokens[1:], strict=False)
+    return pairwise(tokens)
 
 
 def _split(tokens: Sequence[Token], parts: object) -> Iterator[list[Token]]:
@@ -766,9 +823,9 @@ def _without_transpose(body: Sequence[Token]) -> Sequence[Token]:
     """A list without the transpose after it, which says nothing of a list."""
     texts = [t.text for t in body]
     for tail in (["^", "T"], ["^", "{", "T", "}"], [".", "T"], ["'"]):
-        if len(texts) > len(tail) + 1 and texts[-len(tail) :] == tail:
-            if texts[-len(tail) - 1] in (")", "}", "]", ">") and _has_several(body):
-                return body[: -len(tail)]
+        ends = len(texts) > len(tail) + 1 and texts[-len(tail) :] == tail
+        if ends and texts[-len(tail) - 1] in (")", "}", "]", ">") and _has_several(body):
+            return body[: -len(tail)]
     return body
 
 
@@ -810,7 +867,8 @@ def _trimmed(tokens: list[Token]) -> list[Token]:
     """Tokens without the punctuation, equals signs and line breaks at both ends."""
     start, stop = 0, len(tokens)
     while start < stop and (
-        tokens[start].kind == "line" or (tokens[start].kind == "op" and tokens[start].text in LEADING)
+        tokens[start].kind == "line"
+        or (tokens[start].kind == "op" and tokens[start].text in LEADING)
     ):
         start += 1
     while stop > start and (

@@ -1,26 +1,29 @@
-"""Formulas by cases, as where(condition, value, otherwise).
+r"""Formulas by cases, as where(condition, value, otherwise).
 
 `1 if x > 0 else 0`, `1 for x > 0, 0 for x < 0`, `x > 0: 1; x < 0: -1`, `x > 0 ? 1 : 0`, the rows of
-`\\begin{cases}` and `{1, x > 0; 0, x < 0}`. Where no case holds there is no value: 0/0.
+`\begin{cases}` and `{1, x > 0; 0, x < 0}`. Where no case holds there is no value: 0/0.
 """
 
 import ast
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
-from gradcheck.answers2.tokens import Token
-from gradcheck.answers2.words import Words
+from gradcheck.answers.tokens import Token
+from gradcheck.answers.words import Words
 
-IF = frozenset("if for when at where wenn falls für si se pour para".split())
-ELSE = frozenset("otherwise elsewhere else sonst sinon altrimenti".split())
-THEN = frozenset("then dann alors".split())
+IF = frozenset(
+    ["if", "for", "when", "at", "where", "wenn", "falls", "für", "si", "se", "pour", "para"]
+)
+ELSE = frozenset(["otherwise", "elsewhere", "else", "sonst", "sinon", "altrimenti"])
+THEN = frozenset(["then", "dann", "alors"])
 ELIF = frozenset(["elif", "elseif"])
 AND, OR = frozenset(["and", "und", "et"]), frozenset(["or", "oder", "ou"])
 UNEQUAL = frozenset(["<", ">", "<=", ">=", "!="])
 COMPARED = UNEQUAL | {"=", "=="}
 COMPLEMENTS = ({">", "<="}, {"<", ">="}, {"==", "!="}, {"=", "!="})
 NOWHERE = frozenset(["undefined", "dne", "notdefined", "isundefined", "doesnotexist"])
-OPENING, CLOSING = frozenset("([{"), frozenset(")]}")
+OPENING, CLOSING = frozenset("([{⟨"), frozenset(")]}⟩")
 
 Value = Callable[[Sequence[Token]], ast.expr]
 Tokens = Sequence[Token]
@@ -120,7 +123,7 @@ def _condition(tokens: Tokens, value: Value) -> ast.expr:
     for part in _split(tokens, AND):
         places = [k for k, t in enumerate(part) if t.kind == "op" and t.text in COMPARED]
         ends = [-1, *places, len(part)]
-        sides = [part[a + 1 : b] for a, b in zip(ends, ends[1:], strict=False)]
+        sides = [part[a + 1 : b] for a, b in pairwise(ends)]
         for left, right, at in zip(sides, sides[1:], places, strict=False):
             sign = part[at]._replace(text="==") if part[at].text == "=" else part[at]
             test = value([*left, sign, *right])
@@ -131,8 +134,7 @@ def _condition(tokens: Tokens, value: Value) -> ast.expr:
 
 
 def _is_word(token: Token, words_: frozenset[str], words: Words) -> bool:
-    known = token.kind == "word" and token.text.lower() in words_
-    return known and words.meaning(token.text) is None
+    return token.kind == "word" and token.text in words_ and words.meaning(token.text) is None
 
 
 def _is_all(tokens: Tokens, k: int, words: Words) -> bool:
@@ -174,8 +176,10 @@ def _are_complements(first: Tokens | None, second: Tokens | None) -> bool:
         return False
     sides = [[t.text for t in c if t.text not in COMPARED] for c in (first, second)]
     signs = [[t.text for t in c if t.text in COMPARED] for c in (first, second)]
-    return sides[0] == sides[1] and len(signs[0]) == len(signs[1]) == 1 and (
-        {signs[0][0], signs[1][0]} in COMPLEMENTS
+    return (
+        sides[0] == sides[1]
+        and len(signs[0]) == len(signs[1]) == 1
+        and ({signs[0][0], signs[1][0]} in COMPLEMENTS)
     )
 
 
@@ -237,7 +241,7 @@ def _kind(tokens: Tokens, k: int, words: Words) -> str:
     if _is_word(token, ELIF, words):
         return "if"
     if _is_word(token, AND, words):
-        rest = [t for t in tokens[k + 1 :]]
+        rest = tokens[k + 1 :]
         for t in rest:
             if t.text in UNEQUAL | {",", ";"} or t.kind == "line":
                 return ""
@@ -311,7 +315,7 @@ def _turned_round(tokens: Tokens, words: Words) -> list[Case] | None:
     found: list[Case] = []
     for row in _rows(tokens, words):
         last = _is_word(row[0], ELSE, words)
-        rest = [t for t in row[1:]] if last or _is_word(row[0], IF | ELIF, words) else list(row)
+        rest = row[1:] if last or _is_word(row[0], IF | ELIF, words) else list(row)
         if last and rest and _is_word(rest[0], IF, words):
             rest, last = rest[1:], False
         if last:
@@ -320,10 +324,10 @@ def _turned_round(tokens: Tokens, words: Words) -> list[Case] | None:
                 return None
             found.append(Case(rest, None))
             continue
-        at = _then(rest, words)
-        if at is None or not _has(rest[:at], COMPARED) or at + 1 >= len(rest):
+        then = _then(rest, words)
+        if then is None or not _has(rest[:then], COMPARED) or then + 1 >= len(rest):
             return None
-        found.append(Case(rest[at + 1 :], rest[:at]))
+        found.append(Case(rest[then + 1 :], rest[:then]))
     return found or None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
-from gradcheck.answers2.complaint import refused
+from gradcheck.answers.complaint import refused
 from gradcheck.numbers.exponents import FORMULA
 
 MAGNITUDE = 30_000.0  # decimal digits of a tower of numbers
@@ -33,6 +33,8 @@ def within_limits(body: ast.expr, text: str) -> None:
             if isinstance(node.op, ast.Pow):
                 powers.append(node)
             waiting += ((node.left, height + 1), (node.right, height + 1))
+        elif isinstance(node, ast.Call):
+            waiting += [(child, height + 1) for child in (*node.args, *node.keywords)]
         elif not isinstance(node, ast.Name | ast.Constant):
             waiting += [(child, height + 1) for child in ast.iter_child_nodes(node)]
     for power in powers:
