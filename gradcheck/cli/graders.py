@@ -28,7 +28,7 @@ gradcheck grade problems/chain-rule.yaml download.zip --names canvas -o graded""
 @to_directory("Keep the batch in DIR, with pages and grades; a stopped run goes on where it was.")
 @click.option("--jobs", type=click.IntRange(0), metavar="N", help="Processes; 0: all cores.")
 @click.option("--scheduler", default="", metavar="ADDRESS", help="Judge on a Dask cluster.")
-@click.option("--roster", type=EXISTING, metavar="FILE", help="CSV of who is expected.")
+@click.option("--roster", type=EXISTING, metavar="FILE", help="Table of who is expected.")
 @click.option("--mapping", type=EXISTING, metavar="FILE", help="What a form's columns mean.")
 @click.option("--names", default="", metavar="NAMES", help="canvas, moodle or a pattern of names.")
 @click.option("--diff", is_flag=True, help="Say who gains or loses what, against the last time.")
@@ -44,8 +44,8 @@ def grade(
     """Judge and diagnose answers: right, or wrong with a witness and the name of the mistake.
 
     ANSWERS are YAML or JSON files, one a student, directories or zip archives of them, notebooks,
-    or CSV; `-` is a YAML or JSON text from standard input. Exit code 0: all graded, 1: a student is
-    under the threshold, 2: malformed problems, 3: some answers need review.
+    or tables (CSV, .xlsx); `-` is a YAML or JSON text from standard input. Exit code 0: all graded,
+    1: a student is under the threshold, 2: malformed problems, 3: some answers need review.
     """
     from gradcheck.batch.executors import processes  # noqa: PLC0415
 
@@ -66,7 +66,7 @@ gradcheck report graded --as canvas --points export.csv"""
 @click.option(
     "--as",
     "form",
-    type=click.Choice(["html", "canvas", "moodle", "gradescope", "csv"]),
+    type=click.Choice(["html", "canvas", "moodle", "gradescope", "csv", "xlsx"]),
     default="html",
     show_default=True,
     help="Pages, or what a learning platform reads.",

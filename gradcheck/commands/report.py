@@ -11,9 +11,10 @@ import click
 
 from gradcheck.batch.ledger import NAME, Ledger, Unusable
 from gradcheck.batch.marked import everything
-from gradcheck.batch.outputs import replaced, write_grades
+from gradcheck.batch.outputs import grades, replaced, write_grades
 from gradcheck.batch.results import write_pages
 from gradcheck.batch.statistics import class_facts
+from gradcheck.documents.table import workbook
 from gradcheck.errors import GradcheckError
 from gradcheck.report import gradebooks
 from gradcheck.report.findings import Line
@@ -59,7 +60,7 @@ def _ledger(directory: Path) -> Path:
 
 
 def _name(form: str) -> str:
-    names = {"canvas": "canvas.csv", "moodle": "moodle.csv"}
+    names = {"xlsx": "grades.xlsx", "canvas": "canvas.csv", "moodle": "moodle.csv"}
     return {"html": "", "csv": "grades.csv", "gradescope": "gradescope", **names}[form]
 
 
@@ -71,6 +72,8 @@ def _write(ledger: Ledger, form: str, out: Path, export: Export | None) -> Path:
         return out / "index.html"
     if form == "csv" and export is None:
         write_grades(ledger, out)
+    elif form == "xlsx" and export is None:
+        out.write_bytes(workbook(grades(ledger)))
     elif export is not None and form not in gradebooks.PLATFORMS:
         words = f"--points goes with {', '.join(gradebooks.PLATFORMS)}, not with {form}"
         raise GradcheckError(words)

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.opinions.floats.entries import looked_at
+from gradcheck.opinions.floats.blackbox import looked_at
+from gradcheck.opinions.limits import TIGHT
 from gradcheck.opinions.opinion import Case, Estimate, estimate
 from gradcheck.testing.claims import Judged
 from gradcheck.verdict.consult import Verdict
-from gradcheck.verdict.entries import TIGHT
 
 TURNS = 5
 KEPT = 3
@@ -58,7 +58,7 @@ def open_to(verdict: Verdict, claimed: Mapping[str, Any]) -> list[Place]:
 
 def missed(judged: Sequence[Judged]) -> list[Place]:
     """The entries that a claim misses, by the most bars first; none where it is wrong by shape."""
-    if any(part.shape or part.together for part in judged):
+    if any(part.shape for part in judged):
         return []
     off = [each for part in judged for each in part.off if each.interval is None]
     off.sort(key=lambda o: -abs(o.claimed - o.expected) / (o.error + o.tolerance or 1.0))

@@ -15,11 +15,11 @@ from flint import arb
 from gradcheck.closed_forms.opinion import closed_form
 from gradcheck.numbers.run import Undecided
 from gradcheck.opinions.differences import closer, differences, open_in_floats
-from gradcheck.opinions.floats.blackbox import DIRECTIONS
+from gradcheck.opinions.limits import ASIDE, CONFIRMING, DIRECTIONS, MORE_SAMPLES, NOTHING
 from gradcheck.opinions.opinion import Case, Estimate, Opinion, Slope, size_of_largest
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
-from gradcheck.verdict.blame import Suspect, extremes, suspects
+from gradcheck.verdict.blame import Blame, Suspect, blame
 from gradcheck.verdict.directions import BROKEN, along_directions, located, power
 from gradcheck.verdict.entries import Entry, Scale, compared, entry_of
 
@@ -27,12 +27,8 @@ __all__ = ["VERDICTS", "Entry", "Part", "Verdict", "consult", "read"]
 
 # From harmless to grave: a whole is as grave as its gravest part.
 VERDICTS = ("agree", "kink", "unstable-forward", "undecided", "jump", "undefined", "dissent")
-MORE_SAMPLES = 32
-CONFIRMING = 2  # directions, where two opinions know every entry already
 BEST = ("symbolic", "differences", "reverse")
 BEST_AT_A_TIE = BEST_VALUE = ("differences", "symbolic", "reverse")
-ASIDE = 1e-3
-NOTHING = 1e-20
 NOTHING_KNOWN: Mapping[str, Sequence[arb]] = MappingProxyType({})
 BLAMABLE = {"reverse", "several"}
 
@@ -175,27 +171,23 @@ def _blamed(case: Case, found: Verdict) -> Verdict:
         return found
     if _lonely(found) == {"reverse"} and found.opinions["reverse"].method:
         return _with(found, lambda e: _off_the_tape(e, found) if e.lonely == "reverse" else e)
-    guilty = next(filter(None, map(suspects, _singly(case))), ())
+    rows = [case] if case.rows is None else case.each_row()
+    seen = [blame(row) for row in rows]
+    guilty = next((each.suspects for each in seen if each.suspects), ())
     if guilty:
         found = _with(found, lambda e: replace(e, verdict="dissent") if e in alone else e)
-    elif _lonely(found) <= BLAMABLE and (
-        out := next(filter(None, map(extremes, _singly(case))), ()) or _opened(case)
-    ):
-        found = _with(found, lambda e: _out_of_range(e, out[0]) if e in alone else e)
+    elif _lonely(found) <= BLAMABLE and (why := _float64s_fault(case, seen)):
+        found = _with(found, lambda e: _out_of_range(e, why) if e in alone else e)
     if found.verdict != "dissent":
         return found
     return replace(found, suspects=guilty, notes=(*found.notes, *located(case, found.opinions)))
 
 
-def _singly(case: Case) -> Iterable[Case]:
-    """The question, or those about each entry of the value."""
-    return [case] if case.rows is None else case.each_row()
-
-
-def _opened(case: Case) -> tuple[str, ...]:
-    """The choice that float64 cannot make as exact numbers do, if there is one."""
-    words = open_in_floats(case)
-    return (f"float64 may take another branch: {words}",) if words else ()
+def _float64s_fault(case: Case, seen: Sequence[Blame]) -> str:
+    """What float64 does to an op that is right, or a choice that it cannot make."""
+    excuse = next((each.excuses[0] for each in seen if each.excuses), "")
+    words = excuse or open_in_floats(case)
+    return words if excuse or not words else f"float64 may take another branch: {words}"
 
 
 def _off_the_tape(entry: Entry, found: Verdict) -> Entry:
