@@ -53,6 +53,7 @@ def _parts(tokens: Tokens, words: Words) -> bool | None:
     for token in tokens:
         if token.kind == "op":
             level += (token.text in OPENING) - (token.text in CLOSING)
+            braced = braced and level > 0
             if level <= braced and token.text in (",", ";", "?", ":", "=>"):
                 return True
         if token.kind == "line" and level <= braced:

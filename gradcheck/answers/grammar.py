@@ -23,6 +23,7 @@ from gradcheck.answers.complaint import clipped, refused
 from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracketed, echo
 from gradcheck.answers.numerals import constant, number
 from gradcheck.answers.shapes import (
+    Known,
     Shape,
     fits_entrywise,
     identity,
@@ -142,7 +143,7 @@ class Parser:
         self.by_cases: Callable[[Sequence[Token]], ast.expr | None] = lambda tokens: None
         self.arrays = words.arrays
         self.shapes = words.shapes
-        self.known: dict[int, Shape | None] = {}
+        self.known: Known = {}
         self.matrices: bool | None = None
 
     # -- the place ---------------------------------------------------------------------------------
@@ -408,6 +409,9 @@ class Parser:
     def side_by_side(self, left: ast.expr, start: int) -> ast.expr:
         """A product without a sign; after a quotient or a bare exponent its reading is noted."""
         token = self.tokens[self.at]
+        if token.text == "1" and not self.sees("^", "_", ahead=1) and self.is_matrix(left):
+            self.step()
+            return self.summed(left, 1, start)
         if token.kind == "number" and not (self.is_coefficient() or self.indicator_comes()):
             cure = "write * between them, or ^ for a power"
             raise self.refused(token, "a number right after a factor", cure)
@@ -444,6 +448,11 @@ class Parser:
         found = self.look(-1).text == "1" and self.is_indicator()
         self.at -= 1
         return found
+
+    def is_matrix(self, node: ast.expr) -> bool:
+        shape = self.shape(node)
+        torn = isinstance(node, ast.Name) and f"{node.id}1" in self.words.names
+        return shape is not None and len(shape) == 2 and not torn
 
     def may_be_arrays(self, *factors: ast.expr) -> bool:
         return all(number(f) is None and self.shape(f) != () for f in factors)
@@ -487,6 +496,9 @@ class Parser:
             shape = None
         inverted, width = self.transpose_comes(base, shape)
         if width:
+            if number(base) == 1 and not inverted:
+                self.at += width
+                return self.times_ones(start)
             if number(base) is not None:
                 raise self.refused(sign, "the transpose of a number", "leave it out")
             self.at += width
@@ -511,6 +523,22 @@ class Parser:
         if tower and exponent.col_offset == first and len(self.notes) < NOTES:
             self.note(f"{self.text(start)} is read as {bracketed(base)}**({echo(exponent)})")
         return power
+
+    def times_ones(self, start: int) -> ast.expr:
+        """`1^T X`, a row of ones before a matrix: the sum of its rows."""
+        for sign in ("@", "*", "·"):
+            self.takes(sign)
+        if not self.factor_starts():
+            raise self.unexpected("what the row of ones multiplies")
+        return self.summed(self.operand(self.expression(PRODUCT + 1)), 0, start)
+
+    def summed(self, matrix: ast.expr, axis: int, start: int) -> ast.expr:
+        """A product with a vector of ones."""
+        self.note(f"a product with 1 is read as the sum over axis {axis}")
+        call = self.called("sum", [matrix], start)
+        place = self.node(ast.Constant(axis), start)
+        call.keywords.append(self.node(ast.keyword("axis", place), start))
+        return call
 
     def turned_round(self, base: ast.expr, start: int) -> ast.expr:
         """The transpose; a list of numbers is one either way."""

@@ -12,7 +12,7 @@ from gradcheck.ops import TABLE
 
 Shape = tuple[int, ...]
 Shapes = Mapping[str, Shape]
-Known = dict[int, "Shape | None"]
+Known = dict[int, tuple[ast.expr, "Shape | None"]]  # the node is held: its id stays its own
 MATRIX = 2  # axes
 WHOLE = frozenset({"sum", "mean", "prod", "max", "min", "norm", "trace", "det", "logabsdet"})
 """Functions that give one number where they are told no axis."""
@@ -80,8 +80,8 @@ def shape_of(node: ast.expr, shapes: Shapes, known: Known | None = None) -> Shap
     if known is None:
         known = {}
     if id(node) not in known:
-        known[id(node)] = _shape(node, shapes, known)
-    return known[id(node)]
+        known[id(node)] = node, _shape(node, shapes, known)
+    return known[id(node)][1]
 
 
 def _shape(node: ast.expr, shapes: Shapes, known: Known) -> Shape | None:
