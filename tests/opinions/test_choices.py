@@ -20,10 +20,12 @@ from gradcheck.numbers.ball import balls
 from gradcheck.numbers.run import PATIENCE, Undecided, precision
 from gradcheck.numbers.symbolic import constants
 from gradcheck.opinions.differences import differences
+from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.problem import load_text
 from gradcheck.problem.draw import given_point
 from gradcheck.verdict.consult import Verdict, consult
+from gradcheck.verdict.sparing import sparing
 from tests.support.cases import case
 
 
@@ -198,9 +200,9 @@ def questions() -> list[Any]:
 
 
 def answers(question: Any) -> tuple[Any, ...]:
-    """Everything that both exact opinions say."""
-    found = []
-    for opinion in (symbolic(question), differences(question)):
+    """Everything that the three opinions say, and the verdict for test suites."""
+    found: list[Any] = [sparing(question).verdict]
+    for opinion in (reverse(question), symbolic(question), differences(question)):
         balls = [ball for g in opinion.gradients.values() for ball in g.balls.flat]
         numbers = [each.man_exp() for ball in balls for each in (ball.mid(), ball.rad())]
         found += [*numbers, opinion.conditions, opinion.ties, opinion.method, opinion.abstains]
