@@ -19,6 +19,7 @@ TESTS = Path(__file__).parent
 PACKAGE = TESTS.parent / "gradcheck"
 ENGINE = PACKAGE / "engine"
 TOGETHER = "compiled__mypyc.*"  # the library that all compiled modules but the engine's are in
+SAMPLE = int(os.environ.get("GRADCHECK_SAMPLE", "1"))  # every how many-th test is run
 COMPARING = re.compile(r"""importorskip\("torch"\)|from tests\.support\.(oracle|torch_ops) """)
 
 
@@ -62,15 +63,15 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of a sweep's cases those that GRADCHECK_SWEEP leaves; all where it is not set."""
+    """Leave of a sweep what GRADCHECK_SWEEP asks for, and of all tests each SAMPLE-th."""
     swept = [item for item in items if item.get_closest_marker("sweep")]
     kept: set[pytest.Item] = set()
     for _, group in groupby(swept, key=lambda item: item.nodeid.partition("[")[0]):
         of_one = list(group)
         kept.update(of_one[k] for k in cases(len(of_one)))
-    left_out = [item for item in swept if item not in kept]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if item not in set(left_out)]
+    chosen = [item for item in items if item in kept or item not in set(swept)][::SAMPLE]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+    items[:] = chosen
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -3,6 +3,8 @@
 import json
 import math
 import os
+import re
+import resource
 import subprocess
 import sys
 
@@ -11,6 +13,9 @@ from click.testing import CliRunner
 
 from gradcheck.cli import main
 from gradcheck.cli.group import outdated
+from gradcheck.errors import Complaint
+from gradcheck.problem import Problem
+from gradcheck.report.underline import underlined
 from tests.support.commands import CHAIN, run
 
 SINE = """
@@ -398,13 +403,6 @@ def test_every_command_has_help_with_an_example(command):
     assert f"gradcheck {command}" in result.output.split("Example")[-1]
 
 
-def test_lint_prints_the_confusion_matrix(file):
-    """`lint --confusion` makes every mistake and says how many were named."""
-    said = run("lint", file(SINE), "--confusion").output
-    assert said.splitlines()[0].split() == ["problem", "made", "named", "told", "alone"]
-    assert "cubic-plus-sine" in said
-
-
 def test_catalogues_are_printed():
     """`ops` and `mistakes` list the tables; `schema` is JSON."""
     assert "arctan" in run("ops").output
@@ -433,6 +431,60 @@ def test_a_fault_of_ours_ends_with_a_sentence(file, monkeypatch):
     assert "a fault of gradcheck itself: KeyError: 'nobody foresaw this'" in result.output
     assert "GRADCHECK_TRACEBACK=1" in result.output
     assert "Traceback" not in result.output
+
+
+def test_a_fault_of_ours_in_one_problem_leaves_the_others_their_answers(file, monkeypatch):
+    """The others of the file are solved, in whatever order; then the fault is said."""
+    import gradcheck.commands.solve as command  # noqa: PLC0415
+
+    judged = command.consult
+
+    def broken(case, *more, **words):
+        if "y" in case.inputs:
+            raise KeyError("nobody foresaw this")
+        return judged(case, *more, **words)
+
+    monkeypatch.setattr(command, "consult", broken)
+    one = "- {id: %s, inputs: {%s: 2.0}, program: %s**2}"
+    problems = [one % ("first", "x", "x"), one % ("second", "y", "y"), one % ("third", "z", "z")]
+    result = run("solve", file("problems:\n" + "\n".join(problems)))
+    assert result.exit_code == 70
+    assert "d/dx = 2*x" in result.output
+    assert "d/dz = 2*z" in result.output
+    assert ":3:1: second: a fault of gradcheck itself: KeyError" in result.output
+
+
+def limit_memory() -> None:
+    """A gigabyte and a minute of computing: what is written out must not take the machine."""
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+    resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+
+
+SQUARES = " + ".join(f"({k}*(w + 2*x + 3*y + 4*z) - 1)**2" for k in range(1, 9))
+NUMBERS = "x=0.5 a=1.16 m=1.17 b=0.7 F=1.16 g=1.17 e=0.41 f=2.13 n=1.91 w=0.3 y=0.1 z=-0.2"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "x - a**(m*x)/(m*log(a))",
+        "x/a - log(a + b*(F**(g*(e + f*x)))**n)/(a*f*g*n*log(F))",
+        "sin((1 + x/500)**3000)",
+        SQUARES,
+    ],
+)
+def test_a_limit_of_what_is_written_is_none_of_what_is_judged(program):
+    """Exponents with decimals, high powers, and many squares are judged, and soon."""
+    names = set(re.findall(r"[a-zA-Z]\w*", program))
+    given = [pair for pair in NUMBERS.split() if pair.split("=")[0] in names]
+    wrt = [] if program == SQUARES else ["--wrt", "x"]
+    words = [program, *given, *wrt]
+    command = [sys.executable, "-m", "gradcheck", "solve", "-e", *words]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, preexec_fn=limit_memory
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "agree" in done.stdout
 
 
 def test_a_source_that_is_newer_than_what_was_compiled_of_it_is_told(tmp_path):
@@ -466,3 +518,67 @@ def test_a_constant_is_rounded_too(file):
     """sinh(7) is no tensor, but its rounding is in the value: reverse mode's bar covers it."""
     result = run("solve", file("id: c\ninputs: {x: -0.398}\nprogram: sec(sinh(7)) + (x*x)**2\n"))
     assert result.exit_code == 0
+
+
+MANY = "problems:\n" + "".join(
+    f"- {{id: p{k}, inputs: {{x: 2.0}}, program: {k} * x**2}}\n" for k in (1, 2, 3)
+)
+
+
+@pytest.fixture
+def faulty(monkeypatch):
+    """The problem p2 meets a fault of ours, in whatever asks for its opinions."""
+    case = Problem.case
+
+    def failing(problem, *given):
+        if problem.id == "p2":
+            raise KeyError("a fault")
+        return case(problem, *given)
+
+    monkeypatch.setattr(Problem, "case", failing)
+
+
+def test_a_fault_at_one_problem_leaves_the_others_their_lint(file, faulty):
+    """The fault is said to be ours, with its place."""
+    linted = run("lint", file(MANY))
+    assert linted.exit_code == 1
+    assert "p2: a fault of gradcheck itself" in linted.stdout
+    assert "3 problems, " in linted.stdout
+
+
+def test_a_fault_at_one_problem_leaves_a_class_its_grades(file, faulty):
+    """The problem is not graded, and somebody must look at it."""
+    answers = file("student: ada\nanswers: {p1: 2x, p2: 4x, p3: 6x}\n", "ada.yaml")
+    found = run("grade", file(MANY), answers, "--json")
+    assert found.exit_code == 3
+    assert [json.loads(line)["verdict"] for line in found.stdout.splitlines()] == ["right"] * 2
+    assert "not graded: p2: a fault of gradcheck itself: KeyError" in found.stderr
+
+
+def test_a_script_that_ends_in_an_error_is_not_agreed_with(file):
+    """What was judged before it is shown, and so is the error."""
+    script = file(
+        "import torch\nx = torch.tensor(2.0, requires_grad=True)\ny = x**2\n"
+        "y.backward()\ny.backward()\n", "twice.py",
+    )  # fmt: skip
+    found = run("solve", script)
+    assert found.exit_code == 1
+    assert "\n  error  the program ended in an error" in found.stdout
+    assert json.loads(run("solve", script, "--json").stdout)["verdict"] == "error"
+
+
+def test_a_long_line_is_shown_around_the_place():
+    """Not half a kilobyte of blanks before a caret."""
+    terms = " + ".join(f"{k}*x" for k in range(100))
+    line = f"{terms} + sni(x) + {terms}"
+    place = len(terms) + 3
+    complaint = str(Complaint("unknown", column=place + 1, source=line, width=3)).splitlines()
+    for shown, marks in (complaint[1:], underlined(line, (place, place + 3))):
+        assert len(shown) < 120
+        start = len(marks) - len(marks.strip())
+        assert shown[start:][: len(marks.strip())] == "sni"
+
+
+def test_what_was_understood_of_a_right_answer_is_shown(file):
+    answers = file("student: ada\nanswers: {cubic-plus-sine: 2cosx + 3x²}\n", "ada.yaml")
+    assert "understood  2*cos(x) + 3*x**2" in run("grade", file(SINE), answers).stdout

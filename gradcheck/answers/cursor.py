@@ -19,6 +19,7 @@ START_SIGNS = ("(", "{", "|(", "√", "∛")
 SHOWN = {"|(": "|", "|)": "|", "^": "^", "root": "\\sqrt", "frac": "\\frac"}
 
 OF_MATRICES = frozenset({"trace", "det", "logdet", "slogdet", "inv", "pinv", "matrix_power"})
+INVERTED = (["{", "-", "1"], ["(", "-", "1"])
 LEAVES = (ast.Name, ast.Constant)
 DECIMAL_COMMA = re.compile(r"(\d+)(,)(\d+)", re.ASCII)
 
@@ -86,7 +87,12 @@ class Cursor:
             return True
         pairs = zip(self.tokens, self.tokens[1:], strict=False)
         raised = (a.text in (".", "^", "{") and b.text == "T" for a, b in pairs)
-        return any(token.kind == "transpose" for token in self.tokens) or any(raised)
+        if any(token.kind == "transpose" for token in self.tokens) or any(raised):
+            return True
+        return any(
+            a.text == "^" and [t.text for t in self.tokens[k + 1 : k + 4]] in INVERTED
+            for k, a in enumerate(self.tokens)
+        )
 
     @property
     def signed(self) -> bool:

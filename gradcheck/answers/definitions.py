@@ -21,7 +21,8 @@ PARTS = re.compile(
 )
 PRIME = "['′’]"
 NAME = rf"[^\W\d]\w*{PRIME}?|d[^\W\d]\w*\s?/\s?d[^\W\d]\w*"  # also u' and du/dx
-DEFINITION = re.compile(rf"[\s$]*({NAME})\s*:?=([^=<>≤≥≠]+?)[\s$.]*")
+INSIDE = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"  # an equals sign in a call parts nothing
+DEFINITION = re.compile(rf"[\s$]*({NAME})\s*:?=((?:[^=<>≤≥≠()]|{INSIDE})+?)[\s$.]*")
 LETTER = re.compile(r"[^\W\d]")
 AT = re.compile(
     r"[^<>≤≥≠=]*?([\s,]+(?:at|for|when|where|with|if|bei|für|mit|wenn|en|pour|per)\s*"

@@ -291,12 +291,12 @@ def _power(p: Cursor, base: ast.expr, start: int) -> ast.expr:
     typed = p.text[sign.start : sign.end]
     if p.sees("{") and p.sees(ENTRYWISE, ahead=1):  # H^{\\odot 2}
         p.tokens.pop(p.at + 1)
-    if _inverse_transpose_comes(p):
+    if _inverse_transpose_comes(p, base):
         p.move(4)
         p.note(f"{p.typed(start)} is read as inv({echo(base)}).T")
         inverse = _call(p, "inv", [base], start)
         return p.node(ast.Attribute(inverse, "T", ast.Load()), start)
-    width = _transpose_comes(p)
+    width = _transpose_comes(p, base)
     if width:
         p.move(width)
         factor_follows = p.value_starts() or p.sees("@", "*")
@@ -308,7 +308,7 @@ def _power(p: Cursor, base: ast.expr, start: int) -> ast.expr:
     first = p.here.start
     exponent = p.operand(expression(p, UNARY))
     turned = not p.single and is_inverse(base, exponent, p.words.shapes)
-    if turned and (not typed or (p.turned and typed == "^")):
+    if turned and typed != "**":
         p.note(f"{p.typed(start)} is read as the inverse inv({echo(base)})")
         return _call(p, "inv", [base], start)
     power = p.node(ast.BinOp(p.operand(base), ast.Pow(), exponent), start)
@@ -318,17 +318,19 @@ def _power(p: Cursor, base: ast.expr, start: int) -> ast.expr:
     return power
 
 
-def _transpose_comes(p: Cursor) -> int:
+def _transpose_comes(p: Cursor, base: ast.expr) -> int:
     """How many tokens the raised T here takes; 0 if there is none."""
     braced = int(p.sees("{"))
     token = p.look(braced)
-    raised = token.kind == "transpose" or (token.text == "T" and p.meaning(braced) is None)
+    free = p.meaning(braced) is None or bool(shape_of(base, p.words.shapes))
+    raised = token.kind == "transpose" or (token.text == "T" and free)
     return 1 + 2 * braced if raised and (not braced or p.sees("}", ahead=2)) else 0
 
 
-def _inverse_transpose_comes(p: Cursor) -> bool:
+def _inverse_transpose_comes(p: Cursor, base: ast.expr) -> bool:
     """Whether the raised sign is `-T`."""
-    raised = p.look(2).kind == "transpose" or (p.look(2).text == "T" and p.meaning(2) is None)
+    free = p.meaning(2) is None or bool(shape_of(base, p.words.shapes))
+    raised = p.look(2).kind == "transpose" or (p.look(2).text == "T" and free)
     return p.sees("{") and p.sees("-", ahead=1) and raised and p.sees("}", ahead=3)
 
 

@@ -75,7 +75,7 @@ def unwrap(draft: Draft, words: Words) -> None:
         draft.swap(ENVIRONMENT, "")
     if "&" in draft.text:
         draft.swap(ALIGNED, "")
-    draft.swap(REMARK, "")
+    _remark(draft, words)
     _aside(draft, words)
     if "10" in draft.text and words.meaning("x") is None:
         draft.swap(TIMES_TEN, "*")
@@ -87,6 +87,21 @@ def unwrap(draft: Draft, words: Words) -> None:
         _item(draft, words)
         _left_side(draft, words)
     _divided(draft)
+
+
+def _remark(draft: Draft, words: Words) -> None:
+    """Leave out a remark as programs have them, of words that mean nothing here."""
+    found = REMARK.search(draft.text)
+    if found is None:
+        return
+    plain = not re.search(r"\d", found[0]) and _all_say_nothing(found[0], words)
+    if plain or found[0].lstrip().startswith("#"):
+        draft.note(f"`{clipped(found[0].strip())}` is left out")
+        draft.cut(0, found.start())
+
+
+def _all_say_nothing(text: str, words: Words) -> bool:
+    return all(_says_nothing(word, words) for word in re.findall(r"[^\W\d_]+", text))
 
 
 def _aside(draft: Draft, words: Words) -> None:
@@ -119,6 +134,8 @@ def _trimmed(draft: Draft) -> None:
     start = LEADING.match(text, 0, stop)
     first = start.end() if start else 0
     item = ITEM.match(text[first:stop]) or ABOUT.match(text[first:stop])
+    if item:
+        draft.note(f"`{item[0].strip()}` is left out")
     draft.cut(first + (item.end() if item else 0), stop)
 
 
@@ -126,6 +143,7 @@ def _item(draft: Draft, words: Words) -> None:
     """`(b)` before a formula, where b means nothing here."""
     found = BRACKETED_ITEM.match(draft.text) if draft.text.startswith("(") else None
     if found and words.meaning(found[1]) is None:
+        draft.note(f"`{found[0].strip()}` is left out")
         draft.cut(found.end(), len(draft.text))
 
 

@@ -5,23 +5,10 @@ from typing import TYPE_CHECKING
 import click
 
 from gradcheck.cli.group import command
+from gradcheck.help import TOPICS
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-TOPICS = (
-    "answers",
-    "language",
-    "problems",
-    "variants",
-    "generate",
-    "marking",
-    "batches",
-    "python",
-    "notebooks",
-    "lessons",
-    "why",
-)
 
 
 @command(epilog="gradcheck ops")
@@ -54,17 +41,16 @@ def schema() -> None:
 @click.argument("topic", required=False, type=click.Choice(TOPICS), metavar="TOPIC")
 @click.pass_context
 def help_(ctx: click.Context, topic: str | None) -> None:
-    """Read about a topic.
+    """Read about a topic; without one, list the topics."""
+    from gradcheck.commands.help import list_topics, show_help  # noqa: PLC0415
 
-    One of answers, language, problems, variants, generate, marking, batches, python, notebooks,
-    lessons, why.
-    """
+    group = ctx.find_root().command
+    assert isinstance(group, click.Group)
     if topic is None:
         click.echo(ctx.find_root().get_help())
-        return
-    from gradcheck.commands.help import show_help  # noqa: PLC0415
-
-    show_help(topic)
+        list_topics(group)
+    else:
+        show_help(topic, group)
 
 
 def _print(shown: "RenderableType") -> None:

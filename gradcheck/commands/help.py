@@ -1,38 +1,25 @@
-"""`gradcheck help TOPIC`: pages kept as Markdown; what they list is read off the tables."""
+"""`gradcheck help TOPIC`."""
 
-from collections.abc import Iterable
-from importlib.resources import files
-
+import click
 from rich.markdown import Markdown
 
 from gradcheck.commands.screen import screen
+from gradcheck.help import SECTIONS, read_page
 
 
-def show_help(topic: str) -> None:
-    """A page well set on a terminal; as it is in a pipe."""
-    out, text = screen(), page(topic)
+def show_help(topic: str, group: click.Group) -> None:
+    """Print a page: well set on a terminal, as it is in a pipe."""
+    out, text = screen(), read_page(topic, group)
     if out.is_terminal:
         out.print(Markdown(text, code_theme="ansi_dark"))
     else:
         print(text, end="")
 
 
-def page(topic: str) -> str:
-    """The Markdown of a page, its lists filled in."""
-    text = (files("gradcheck") / "help" / f"{topic}.md").read_text(encoding="utf-8")
-    if "<!-- ops -->" in text:
-        from gradcheck.ops import TABLE  # noqa: PLC0415
-
-        text = text.replace("<!-- ops -->", _listed(TABLE))
-    if "<!-- mistakes -->" in text:
-        from gradcheck.mistakes import CATALOGUE  # noqa: PLC0415
-        from gradcheck.mistakes.training import TRAINING  # noqa: PLC0415
-        from gradcheck.mistakes.typing import TYPING  # noqa: PLC0415
-
-        ids = {row.id for row in (*CATALOGUE, *TRAINING, *TYPING)}
-        text = text.replace("<!-- mistakes -->", _listed(ids))
-    return text
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in sorted(names))
+def list_topics(group: click.Group) -> None:
+    """Print the topics by section, each with the title of its page."""
+    for title, topics in SECTIONS.items():
+        click.echo(f"\n{title}:")
+        for topic in topics:
+            heading = read_page(topic, group).partition("\n")[0].removeprefix("# ")
+            click.echo(f"  {topic:16}{heading}")

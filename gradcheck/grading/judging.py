@@ -8,14 +8,14 @@ from typing import Any
 from gradcheck.answers import Formula, Plain, misfit, read_answer
 from gradcheck.answers.gradients import GRADIENT
 from gradcheck.diagnosis import words
-from gradcheck.errors import Complaint, TextError
+from gradcheck.errors import OURS, Complaint, TextError
 from gradcheck.grading.bracketing import brackets_missing
 from gradcheck.grading.comparing import differs
 from gradcheck.grading.doubtful import other_shape
 from gradcheck.grading.formulas.line import Line
 from gradcheck.grading.formulas.values import readings
 from gradcheck.grading.gradients import of_gradient
-from gradcheck.grading.judgement import FAILURES, OURS, Judgement, said
+from gradcheck.grading.judgement import FAILURES, Judgement, said
 from gradcheck.grading.key import Key
 from gradcheck.grading.resized import ONE_SIZE, only_here
 from gradcheck.grading.runs import of_a_run
@@ -23,6 +23,8 @@ from gradcheck.grading.scoring import share
 from gradcheck.grading.understood import notes, understood
 from gradcheck.language.kinds import FORMULAS
 from gradcheck.problem.record import Part
+
+USUAL = 0.5  # how common a mistake is that is as likely as a bracket left out
 
 
 def judge(
@@ -32,8 +34,8 @@ def judge(
 
     Where it is wrong as it stands, but right with other brackets, `brackets:` decides.
     """
-    judged = _as_it_stands(key, part, answer, student, diagnose=diagnose)
     kind = key.problem.brackets == "kind"
+    judged = _as_it_stands(key, part, answer, student, diagnose=diagnose or kind)
     if judged.verdict != "wrong" or part.form == "program" or not (kind or diagnose):
         return judged
 
@@ -47,6 +49,12 @@ def judge(
     diagnosis = brackets_missing(answer, names, functions, is_possible, is_right)
     if diagnosis is None:
         return judged
+    named = [h for h in judged.diagnosis.hypotheses if not h.with_] if judged.diagnosis else []
+    acts = [h for h in named if h.common > USUAL and not (h.mistake.vague or h.mistake.slip)]
+    if acts:  # a usual mistake as it stands is not healed; nobody can tell which of both it is
+        both = replace(diagnosis, certainty="torn", hypotheses=(*acts, *diagnosis.hypotheses))
+        left = share(key.problem.credit, judged.tags, both)
+        return replace(judged, diagnosis=both, score=judged.points * left)
     if not kind:
         left = share(key.problem.credit, judged.tags, diagnosis)
         return replace(judged, diagnosis=diagnosis, score=judged.points * left)

@@ -7,13 +7,13 @@ from typing import Any
 from gradcheck.answers.working import Step
 from gradcheck.diagnosis import Diagnosis
 from gradcheck.grading.follow import Among, alone, among, followed
-from gradcheck.grading.judgement import Judgement
+from gradcheck.grading.judgement import Judgement, said
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key
 from gradcheck.grading.on_top import on_top
 from gradcheck.grading.repair import repaired
 from gradcheck.grading.scoring import share
-from gradcheck.grading.working import broken, final, worked
+from gradcheck.grading.working import broken, final, unread, worked
 from gradcheck.problem.record import Part
 
 
@@ -34,6 +34,10 @@ def mark(key: Key, part: Part, answer: Any, student: str = "") -> Judgement:
         judged = follows or _diagnosed(key, part, lines[-1] if lines else None, judged, last_of)
     if not lines:
         return judged
+    if judged.verdict == "right" and (fault := unread(key, part, lines)):
+        return replace(
+            said(judged, "invalid", str(fault)), answer=typed, score=0.0, understood="", tags=()
+        )
     if len(lines) > 1 and judged.verdict in ("right", "wrong") and not judged.follows:
         judged = _along(key, part, lines, judged)
     return replace(judged, answer=typed)
@@ -60,8 +64,8 @@ def _diagnosed(
     since = on_top(key, part, among) if among else None
     if since is not None:
         diagnosis, name = since
-        said = f"held against what follows from the answer to `{name}`"
-        return _with(key, replace(judged, remarks=(*judged.remarks, said)), diagnosis)
+        words = f"held against what follows from the answer to `{name}`"
+        return _with(key, replace(judged, remarks=(*judged.remarks, words)), diagnosis)
     if among:
         judged = judge(key, part, judged.answer, judged.student)
     return _explained(key, part, step, judged)
@@ -92,13 +96,17 @@ def _along(key: Key, part: Part, lines: Sequence[Step], judged: Judgement) -> Ju
     after that. Right in the end is right.
     """
     found = broken(key, part, lines)
-    if found is None or (judged.verdict == "right" and found.before is None):
+    if found is None:
         return judged
-    said = replace(judged, line=found.step.line, remarks=(*judged.remarks, found.words))
+    if judged.verdict == "right" and found.before is None:
+        after = lines[lines.index(found.step) + 1 :]
+        chained = any(step.line == found.step.line for step in after)
+        return replace(judged, remarks=(*judged.remarks, found.words)) if chained else judged
+    told = replace(judged, line=found.step.line, remarks=(*judged.remarks, found.words))
     if judged.verdict == "right" or not found.formula:
-        return said
+        return told
     step = found.step
     text = step.text.strip()
     there = None if found.taken else _explained(key, part, step, judge(key, part, text)).diagnosis
     slip = there or repaired(key, part, step.text, step.start)
-    return _with(key, said, slip or Diagnosis("unnamed"))
+    return _with(key, told, slip or Diagnosis("unnamed"))

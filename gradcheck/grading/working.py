@@ -6,8 +6,10 @@ cannot be read is passed over: only what is proven different from the step befor
 """
 
 import ast
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -135,6 +137,25 @@ def _read(problem: Problem, text: str) -> Formula | None:
         return read_formula(text, names=problem.inputs, functions=FORMULAS.functions)
     except TextError:
         return None
+
+
+def unread(key: Key, part: Part, found: Sequence[Step]) -> TextError | None:
+    """Why a step on a line with an equals sign is not read, though it is not made of words alone.
+
+    Such a step is no step: its line is refused, and not just its end taken.
+    """
+    words = vocabulary(key.scope.inputs, FORMULAS.functions, ("pi", "e"))
+    joined = [a for a, b in pairwise(found) if a.line == b.line]
+    for step in joined:
+        try:
+            _ready(key, part.name, step)
+        except TextError as error:
+            known = (words.meaning(word) for word in re.findall(r"[^\W\d_]+", step.text))
+            if re.search(r"\d", step.text) or any(m and m.kind == "name" for m in known):
+                return error
+        except FAILURES:
+            continue
+    return None
 
 
 def broken(key: Key, part: Part, found: Sequence[Step]) -> Broken | None:

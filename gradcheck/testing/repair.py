@@ -123,7 +123,7 @@ def _searched(
     `kept` is what its class keeps; what `forward` computes it may lack.
     """
     plain = getattr(backward, "__func__", backward)
-    if not isinstance(plain, FunctionType) or plain.__module__.partition(".")[0] == OURS:
+    if not isinstance(plain, FunctionType) or (plain.__module__ or "").partition(".")[0] == OURS:
         return None
     built = definition(plain)
     if built is None:

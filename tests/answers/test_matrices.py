@@ -94,7 +94,7 @@ READ = {
     "X' ones(n)": "X.T @ ones(X.shape[0])",
     "det(A) inv(A)'": "det(A)*inv(A).T",
     "det(A) (A^{-1})'": "det(A)*inv(A).T",
-    "A^{-1}": "A**-1",
+    "A^{-1}": "inv(A)",
     "diag(w) X'": "diag(w) @ X.T",
     "sum(A B', axis=0) A": "sum(A @ B.T, axis=0) @ A",
     "X'*(p - y)/length(y)": "X.T @ (p - y)/y.shape[0]",

@@ -6,8 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from gradcheck.cli import main
-from gradcheck.cli.catalogues import TOPICS
-from gradcheck.commands.help import page
+from gradcheck.help import SECTIONS, TOPICS, read_page
 from gradcheck.problem import load_text
 from tests.support.readme import HELP, rendered
 from tests.support.selftests import self_test
@@ -16,8 +15,8 @@ BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 
 
 def test_every_page_is_a_topic():
-    """A page for each topic, and no other."""
-    assert {file.stem for file in HELP.glob("*.md")} == set(TOPICS)
+    """A page for each topic, and no other but the first of the site."""
+    assert {file.stem for file in HELP.glob("*.md")} == {"index", *TOPICS}
 
 
 @pytest.mark.parametrize("topic", TOPICS)
@@ -34,13 +33,18 @@ def test_examples_are_current(topic):
 
 def test_lists_are_read_off_the_tables():
     """What a page lists is what there is."""
-    assert "`arctan`, " in page("language")
-    assert "`missing-zero-grad`, " in page("marking")
-    assert not any("<!--" in page(topic) for topic in TOPICS)
+    assert "`arctan`, " in read_page("language", main)
+    assert "`missing-zero-grad`, " in read_page("marking", main)
+    assert "## grade" in read_page("commands", main)
+    assert "| `wrt` | inputs" in read_page("problems", main)
+    assert "- `assert_vjp`: " in read_page("api", main)
+    assert not any("<!--" in read_page(topic, main) for topic in TOPICS)
 
 
 def test_help_prints_a_page_or_says_which_there_are():
     """Without a topic the commands; of an unknown one the topics."""
     assert "# Answers" in CliRunner().invoke(main, ["help", "answers"]).output
-    assert "Commands:" in CliRunner().invoke(main, ["help"]).output
+    listed = CliRunner().invoke(main, ["help"]).output
+    assert "Commands:" in listed
+    assert all(title in listed for title in SECTIONS)
     assert "lessons" in CliRunner().invoke(main, ["help", "nothing"]).output

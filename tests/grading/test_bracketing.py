@@ -1,6 +1,7 @@
 """Answers that other brackets would have made right: named so, and counted as the problem says."""
 
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
@@ -9,7 +10,10 @@ from gradcheck.answers.bracketing import is_idle, pairs_missing, with_brackets
 from gradcheck.answers.tokens import tokenize
 from gradcheck.answers.words import vocabulary
 from gradcheck.errors import TextError
+from gradcheck.grading.key import key
+from gradcheck.grading.marking import mark
 from gradcheck.mistakes.typing import brackets_missing
+from gradcheck.problem.question import question
 from tests.support.grading import judged, keyed
 
 PROBLEM = "id: t\nbrackets: {brackets}\ninputs: {{x: {x}}}\nprogram: {program}\n"
@@ -150,3 +154,17 @@ def test_brackets_that_are_told_to_be_idle_change_nothing_or_cannot_be_read():
     assert len(found) > len(IDLE)
     for typed, again in found:
         assert again == read_formula(typed, names="xy", functions=FUNCTIONS).understood
+
+
+def test_kindness_heals_no_known_mistake():
+    """`1/2 x^(1/2)` for the root is the exponent that was not lowered, kindly or strictly read."""
+    root = replace(question("sqrt(x)", ["x=2"], []), brackets="kind")
+    kind, strict = key(root), key(replace(root, brackets="strict"))
+    part = root.parts[0]
+    judged = mark(kind, part, "1/2 x^(1/2)")
+    assert judged.verdict == "wrong"
+    assert "power-not-reduced" in [h.mistake.id for h in judged.diagnosis.hypotheses]
+    names = [h.mistake.id for h in mark(strict, part, "1/2 x^(1/2)").diagnosis.hypotheses]
+    assert {"power-not-reduced", "brackets-missing"} <= set(names)
+    assert mark(kind, part, "1/2x^1/2").verdict != "right"
+    assert mark(kind, part, "1/(2x^(1/2))").verdict == "right"

@@ -1,0 +1,81 @@
+"""Nothing that was typed is dropped: junk beside a right answer never makes it right in silence."""
+
+import pytest
+
+from gradcheck.grading.key import key
+from gradcheck.grading.marking import mark
+from gradcheck.problem.question import question
+
+RIGHT = {
+    "sin(x)**2": ["2 sin x cos x", "2sin(x)cos(x)", "sin 2x", r"2\sin x\cos x", "sin(2*x)"],
+    "x**3": ["3x^2", "3x²", "3*x**2", "3 x x"],
+}
+JUNK = [
+    "100 where s = {}",
+    "7*v, v = {}",
+    "3x, y = {}",
+    "{} // 2",
+    "x the where s = {}",
+    "17 where s = sum({}, axis=0)",
+]
+
+
+@pytest.fixture(scope="module", params=RIGHT)
+def problem(request):
+    """A key and the right answers to it."""
+    return key(question(request.param, [], [])), RIGHT[request.param]
+
+
+@pytest.mark.parametrize("junk", JUNK)
+def test_junk_is_never_right(problem, junk):
+    """Whatever stands around the right formula is read, or refused."""
+    ready, answers = problem
+    for right in answers:
+        judged = mark(ready, ready.problem.parts[0], junk.format(right))
+        assert judged.verdict in ("wrong", "invalid"), judged
+
+
+def test_a_chain_that_begins_wrong_says_so(problem):
+    """The last link is the answer; that an earlier one is false is said."""
+    ready, answers = problem
+    judged = mark(ready, ready.problem.parts[0], f"5 = {answers[0]}")
+    assert judged.verdict == "right"
+    assert "`5` is not equal to the derivative" in " ".join(judged.remarks)
+
+
+@pytest.mark.parametrize(("typed", "left"), [("1. 5", "1."), ("a) 2", "a)"), ("2) 3x", "2)")])
+def test_a_marker_of_a_list_is_noted(problem, typed, left):
+    """It is left out, and a note says so."""
+    ready, _ = problem
+    judged = mark(ready, ready.problem.parts[0], typed)
+    assert any(f"`{left}` is left out" in remark for remark in judged.remarks)
+
+
+def test_what_is_defined_may_be_a_call_with_keywords():
+    """The equals sign of `axis=0` parts nothing."""
+    ready = key(question("logsumexp(z)", ["z=[0.3,-0.5,0.8]"], []))
+    part = ready.problem.parts[0]
+    assert mark(ready, part, "s where s = softmax(z, axis=0)").verdict == "right"
+    assert mark(ready, part, "100 where s = softmax(z, axis=0)").verdict == "wrong"
+    assert mark(ready, part, "s - 1 + 0*sum(z) where s = softmax(z, axis=0)").verdict == "wrong"
+
+
+def test_an_input_called_t_is_transposed_and_inverted_like_any_other():
+    """`^T` transposes and `^{-1}` inverts a matrix whatever is declared."""
+    ready = key(question("x @ T @ x", ["T=[[1, 2], [3, 5]]", "x=[0.5, -1]"], ["x"]))
+    part = ready.problem.parts[0]
+    for right in ("(T + T^T) x", "(T^T + T) x", "T x + T^T x", "T x + T' x", r"(T+T^{\top})x"):
+        assert mark(ready, part, right).verdict == "right", right
+    inverse = key(question("x @ inv(S) @ x", ["S=[[2, 1], [1, 3]]", "x=[0.5, -1]"], ["x"]))
+    part = inverse.problem.parts[0]
+    for right in ("(S^{-1} + S^{-T}) x", "(S^-1 + inv(S)^T) x", "S⁻¹ x + (S⁻¹)ᵀ x"):
+        assert mark(inverse, part, right).verdict == "right", right
+
+
+def test_a_chain_of_inverses_is_a_product_of_matrices():
+    """As `inv(S)` has it, so has `S^{-1}`."""
+    given = ["S=[[2, 1], [1, 3]]", "M=[[1, 2], [0, 1]]"]
+    ready = key(question("trace(M @ inv(S))", given, ["S"]))
+    part = ready.problem.parts[0]
+    for right in ("-(S^{-1} M S^{-1})^T", "-(S⁻¹ M S⁻¹)ᵀ", "-(inv(S) M inv(S)).T"):
+        assert mark(ready, part, right).verdict == "right", right

@@ -1,0 +1,93 @@
+"""Functions of others' making through `solve`, `lint` and `check`, where their folder is there.
+
+The folder `shared/cases` beside the repository holds antiderivatives of a table of integrals and
+the classic test functions of optimisation, each with the slope that their authors give. The data
+are no part of the repository.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+CASES = Path(__file__).resolve().parents[2] / "shared" / "cases"
+IN_ONE_FILE = 20
+CPU_SECONDS_EACH, MEGABYTES = 3, 700
+OPEN = {"unstable-forward", "undecided"}  # with a reason: an opinion that says why it abstains
+
+pytestmark = [
+    pytest.mark.sweep,
+    pytest.mark.skipif(not CASES.is_dir(), reason="shared/cases is not beside the repository"),
+]
+
+
+def _problem(case: dict[str, Any]) -> dict[str, Any]:
+    wrt = case.get("wrt") or [case["variable"]]
+    inputs = {
+        name: value if name in wrt else {"value": value, "requires_grad": False}
+        for name, value in case["at"].items()
+    }
+    return {"id": case["id"], "inputs": inputs, "wrt": wrt, "program": case["function"]}
+
+
+def _read(name: str) -> list[dict[str, Any]]:
+    path = CASES / name
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+ALL = _read("antiderivatives.jsonl") + _read("optimisation.jsonl")
+FILES = [ALL[k : k + IN_ONE_FILE] for k in range(0, len(ALL), IN_ONE_FILE)]
+
+
+def _run(*words: str, problems: int = 1) -> subprocess.CompletedProcess[str]:
+    """Run a command under a bound of time and memory for so many problems."""
+    seconds = 10 + CPU_SECONDS_EACH * problems
+
+    def confine() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        resource.setrlimit(resource.RLIMIT_DATA, (MEGABYTES << 20, MEGABYTES << 20))
+
+    command = [sys.executable, "-m", "gradcheck", *words]
+    return subprocess.run(command, capture_output=True, text=True, preexec_fn=confine, check=False)
+
+
+def _is_refused(case: dict[str, Any], complaints: str) -> bool:
+    """Whether the function was said to have no real value at its point."""
+    return "has no finite value here" in complaints and case["function"] in complaints
+
+
+@pytest.mark.parametrize("cases", FILES, ids=lambda cases: cases[0]["id"])
+def test_a_published_slope_is_agreed_on(cases: list[dict[str, Any]], tmp_path: Path) -> None:
+    """`solve` gives the published numbers, `lint` comes to its end, what is shown is right."""
+    path = tmp_path / "cases.yaml"
+    path.write_text(yaml.safe_dump({"problems": [_problem(case) for case in cases]}))
+    solved = _run("solve", str(path), "--json", problems=len(cases))
+    answers = {line["problem"]: line for line in map(json.loads, solved.stdout.splitlines())}
+    cases = [
+        case for case in cases if case["id"] in answers or not _is_refused(case, solved.stderr)
+    ]
+    assert set(answers) == {case["id"] for case in cases}, solved.stderr[-500:]
+    typed = []
+    for case in cases:
+        wrt = case.get("wrt") or [case["variable"]]
+        slopes = case.get("gradient") or [case["derivative"]]
+        for name, slope in zip(wrt, slopes, strict=True):
+            part = answers[case["id"]]["parts"][name]
+            if part["verdict"] in OPEN:
+                reasons = [part[one].get("abstains") for one in ("symbolic", "differences")]
+                assert part["verdict"] != "undecided" or any(reasons), case["id"]
+                continue
+            assert part["verdict"] == "agree", (case["id"], part)
+            assert part["reverse"]["value"] == pytest.approx(slope, rel=1e-6, abs=1e-9), case["id"]
+            typed.append((case, name, part["closed_form"]))
+    linted = _run("lint", str(path), problems=4 * len(cases))
+    assert linted.returncode in {0, 1}, linted.stderr[-500:]
+    case, name, form = next(row for row in typed if row[2])
+    at = [f"{one}={value}" for one, value in case["at"].items()]
+    checked = _run("check", case["function"], form, "--wrt", name, *at, problems=2)
+    assert checked.returncode == 0, checked.stdout
