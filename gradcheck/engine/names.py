@@ -76,7 +76,7 @@ def _product(operands: Operands, params: Params) -> str:
     ranks = tuple(map(np.ndim, operands))
     if ranks == (1, 2):
         return "SqueezeBackward4"
-    names = {(1, 1): "Dot", (2, 1): "Mv", (2, 2): "Mm", (3, 3): "Bmm"}
+    names: dict[tuple[int, ...], str] = {(1, 1): "Dot", (2, 1): "Mv", (2, 2): "Mm", (3, 3): "Bmm"}
     return f"{names.get(ranks, 'UnsafeView')}Backward0"
 
 

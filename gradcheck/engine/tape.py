@@ -34,7 +34,7 @@ class Node:
     """One op on the tape: its row, the edges to its operands' nodes, and what its VJPs will read.
 
     `forms[i]` is the (shape, dtype) of operand i, None for a plain number; `edges[i]` is None for
-    a constant; `watch` has the operand (-1 for the value), its version cell and the version that was
+    a constant; `watch` has the operand (-1: the value), its version cell and the version that was
     saved, one operand behind the other, and is None where nothing was saved.
     """
 

@@ -27,7 +27,8 @@ def _below_zero(x: Any) -> Any:
 
 
 relu = unary(
-    "relu", lambda y: np.sign(y), forward=lambda x: np.maximum(x, 0.0), kinks=(0.0,), rounds=False,
+    "relu", lambda y: np.greater(y, 0), forward=lambda x: np.maximum(x, 0.0), kinks=(0.0,),
+    rounds=False,
     exact=Composed(lambda x: x if x > 0 else 0 * x),
 )  # fmt: skip
 relu6 = unary(
@@ -119,7 +120,7 @@ def _mish_slope(x: Any) -> Any:
 
 
 mish = unary(
-    "mish", lambda x: _mish_slope(x), lambda x: x * sympy.tanh(sympy.log(1 + sympy.exp(x))),
+    "mish", _mish_slope, lambda x: x * sympy.tanh(sympy.log(1 + sympy.exp(x))),
     lambda x: x - 2 * x / (1 + (1 + x.exp()) ** 2),
     forward=lambda x: x * np.tanh(np.logaddexp(x, 0.0)),
 )  # fmt: skip

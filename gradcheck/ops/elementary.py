@@ -57,7 +57,7 @@ reciprocal = unary(
 
 # -- circular functions and their inverses -------------------------------------------------------
 
-sin = unary(np.sin, lambda x: np.cos(x), "sin")
+sin = unary(np.sin, np.cos, "sin")
 cos = unary(np.cos, lambda x: -np.sin(x), "cos")
 tan = unary(np.tan, lambda y: 1 + y**2, "tan", domain=Interval(-HALF_TURN, HALF_TURN))
 arcsin = unary(
@@ -128,8 +128,8 @@ sinc = op(
 
 # -- hyperbolic functions and their inverses -----------------------------------------------------
 
-sinh = unary(np.sinh, lambda x: np.cosh(x), "sinh")
-cosh = unary(np.cosh, lambda x: np.sinh(x), "cosh")
+sinh = unary(np.sinh, np.cosh, "sinh")
+cosh = unary(np.cosh, np.sinh, "cosh")
 tanh = unary(np.tanh, lambda y: 1 - y**2, "tanh", unseen=domains.saturated)
 arcsinh = unary(np.arcsinh, lambda x: 1 / np.sqrt(x**2 + 1), "asinh", school=("asinh",))
 arccosh = unary(
@@ -206,14 +206,14 @@ erfc = unary(
 )  # fmt: skip
 erfinv = unary(
     "erfinv", lambda y: np.exp(y * y) / GAUSS, "erfinv", domain=WITHIN_ONE,
-    forward=_by_flint(arb.erfinv, lambda x: math.copysign(math.inf, x) if abs(x) == 1 else math.nan),
+    forward=_by_flint(arb.erfinv, lambda x: x * math.inf if abs(x) == 1 else math.nan),
 )  # fmt: skip
 _of_gamma = partial(unary, domain=POSITIVE, undefined=domains.pole)
 gamma = _of_gamma(
     "gamma", lambda y, x: y * digamma(x), "gamma", forward=_each(math.gamma, math.nan)
 )
 loggamma = _of_gamma(
-    "loggamma", lambda x: digamma(x), "loggamma", arb.lgamma,
+    "loggamma", lambda x: 1.0 * digamma(x), "loggamma", arb.lgamma,
     forward=_each(math.lgamma, math.inf), school=("lgamma", "gammaln"),
 )  # fmt: skip
 
@@ -225,7 +225,7 @@ def _pole_of_psi(x: float, n: int = 0) -> float:
     return math.inf if n % 2 else -math.inf
 
 
-def _psi(x: arb, n: int = 0) -> arb:
+def _psi(x: arb, n: int = 0) -> Any:
     """The n-th derivative of digamma; left of zero by reflection, whose part repeats itself."""
     if n == 0:
         return x.digamma()
@@ -270,7 +270,7 @@ def _flat(name: str) -> Callable[[Any], Any]:
         known = getattr(sympy, name)
         return type(known)(name, (known,), {"fdiff": lambda self, argindex=1: sympy.S.Zero})
 
-    return lambda x: kind()(x)
+    return lambda x: kind()(x)  # noqa: PLW0108 - SymPy comes later
 
 
 def _nearest(x: Any) -> Any:

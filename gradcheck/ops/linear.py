@@ -144,8 +144,8 @@ def _contraction(function: Any, over: Callable[..., Axes], **cells: Any) -> Op:
         *terms, out = _letters(*ranks, over(*ranks, **how))
         return _pulled(g, shape, terms[i], [(terms[1 - i], other)], out)
 
-    left = lambda y, a, b, **how: lambda g, shape=np.shape(a): back(0, g, shape, b, how)
-    right = lambda y, a, b, **how: lambda g, shape=np.shape(b): back(1, g, shape, a, how)
+    left = lambda y, a, b, **how: lambda g, shape=a.shape: back(0, g, shape, b, how)
+    right = lambda y, a, b, **how: lambda g, shape=b.shape: back(1, g, shape, a, how)
 
     def in_balls(a: Any, b: Any, **how: Any) -> Any:
         *terms, out = _letters(np.ndim(a), np.ndim(b), over(np.ndim(a), np.ndim(b), **how))
@@ -218,7 +218,7 @@ def kron(a: Any, b: Any) -> Any:
     return np.reshape(left * right, [p * q for p, q in zip(*shapes, strict=True)])
 
 
-def _crossed(  # noqa: PLR0917 - NumPy's order
+def _crossed(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Call:
     """Vectors of three entries; NumPy's products in the plane are refused, as PyTorch does."""

@@ -139,7 +139,7 @@ smooth_l1_loss = _pair(
 )
 
 
-def _alike(  # noqa: PLR0917 - PyTorch's order
+def _alike(
     a: Any,
     b: Any,
     weight: Any = None,
@@ -235,7 +235,7 @@ def kl_div(
 # -- losses of classes: the logarithm at the right class, of whole numbers or of probabilities ----
 
 
-def _classified(  # noqa: PLR0917 - PyTorch's order
+def _classified(
     x: Any,
     target: Any,
     weight: Any = None,

@@ -1,4 +1,4 @@
-"""Entries picked, filled in, added to and put in order: PyTorch's words for indexing and sorting."""
+"""Entries picked, filled in, added to, put in order: PyTorch's words for indexing and sorting."""
 
 from typing import Any, NamedTuple
 

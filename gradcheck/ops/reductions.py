@@ -463,7 +463,7 @@ def _slope(y: Any, x: Any, ord: Any, axis: Axis) -> Any:
 
 
 def _matrix_slope(x: Any, ord: Any, axis: Axis) -> Any:
-    """The slope of a norm of matrices: by singular vectors, or by the signs of one column or row."""
+    """The slope of a norm of matrices: by singular vectors, or by the signs of a column or row."""
     lost = gone(x.shape, axis)
     if ord in SPECTRAL:
         u, s, v = np.linalg.svd(np.moveaxis(x, lost, (-2, -1)), full_matrices=False)

@@ -270,6 +270,7 @@ def unary(
 ) -> Op:
     """Enter a smooth function of one number: its slope is a function of `x`, of `y`, or `y, x`.
 
+    A slope without named arguments, as NumPy's are, is one of `x`.
     `closed` is SymPy's name of it, which flint has too unless `ball` says otherwise, or the
     function on SymPy's expressions. A function that NumPy does not have comes by its name and
     `forward=`.
@@ -279,7 +280,7 @@ def unary(
         closed = sympys(closed)
     if isinstance(function, str):
         cells |= {"name": function}
-        function = cells.pop("forward")
+        return unary(cells.pop("forward"), slope, closed, ball, **cells)
     if closed is not None:
         cells |= {"symbolic": closed, "ball": ball}
     return op(function, (_times(slope),), **cells)
@@ -287,7 +288,8 @@ def unary(
 
 def _times(slope: Callable[..., Any]) -> Vjp:
     """The rule of an op of one number from its slope."""
-    names = slope.__code__.co_varnames[: slope.__code__.co_argcount]
+    code: CodeType | None = getattr(slope, "__code__", None)
+    names = code.co_varnames[: code.co_argcount] if code else ("x",)
     if not names:
         return lambda y, x: lambda g: g * slope()
     if names[0] == "x":

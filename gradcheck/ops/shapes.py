@@ -266,7 +266,7 @@ def _padding(x: Any, pad_width: Any, mode: str = "constant", constant_values: fl
     return (x,), {"pad_width": pad_width, "constant_values": constant_values}
 
 
-def _pad_rule(y: Any, x: Any, pad_width: Any, mode: str = "", constant_values: float = 0.0) -> Any:
+def _pad_rule(y: Any, x: Any, pad_width: Any, mode: Any = "", constant_values: float = 0.0) -> Any:
     """The middle of g, without what stands around it; or all of it to where it came from."""
     shape = x.shape
     if mode:
@@ -295,6 +295,7 @@ def _pieces(x: Any, sections: Any, axis: int, cut: Any) -> list[Any]:
     return [_slab(x, axis, int(start), int(stop)) for start, stop in bounds]
 
 
+_cut: Any
 for _cut in (np.split, np.array_split):
     compound(
         _cut,
@@ -325,7 +326,7 @@ def unbind(x: Any, axis: int = 0) -> tuple[Any, ...]:
 
 @composed()
 def split_along(x: Any, split_size_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:
-    """PyTorch's `split(x, 2, dim)`: parts of that length, the last perhaps shorter, or of several."""
+    """PyTorch's `split(x, 2, dim)`: parts of that length (the last may be less), or of several."""
     lengths, n = split_size_or_sections, np.shape(x)[axis]
     maker = "SplitWithSizes"
     if isinstance(lengths, int):

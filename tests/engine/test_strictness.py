@@ -1,4 +1,4 @@
-"""What nodes keep for backward: no more than PyTorch's, so that no program is refused which runs there.
+"""What nodes keep for backward: no more than PyTorch's, so that what runs there is not refused.
 
 A program calls a function, then writes into one of its arguments or into its value, or goes back
 twice. Where PyTorch goes back, so do we, but for the functions named below; where only we do, the

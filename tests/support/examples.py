@@ -1,7 +1,7 @@
 """A call that shows each op at work: its text, and the names in it.
 
-A tuple is a shape to draw numbers for; a list is a constant. Rows without an example are functions of
-their operands alone.
+A tuple is a shape to draw numbers for; a list is a constant. Rows without an example are
+functions of their operands alone.
 """
 
 from collections.abc import Mapping
