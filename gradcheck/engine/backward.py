@@ -11,12 +11,14 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 import numpy as np
-from numpy import ndarray
+from numpy import float64, ndarray
 
 from gradcheck.engine import native
-from gradcheck.engine.tape import Node, Step, expect_saved
+from gradcheck.engine.tape import NUMBER, Node, Step, expect_saved
+from gradcheck.ops.row import passed
 
 Shape = tuple[int, ...]
+Position = int
 
 SUM = np.add.reduce
 
@@ -76,7 +78,7 @@ Roots = list[tuple[Step, Any]]
 Read = Callable[[Node], tuple[Any, tuple[Any, ...]]] | None
 
 
-def walk(
+def walk(  # noqa: PLR0912, PLR0915 - one loop: this is where the time goes
     roots: Roots,
     *,
     verbs: Verbs = RIGHT,
@@ -99,24 +101,43 @@ def walk(
     landed: dict[Step, Any] = {}
     waiting = [(-root.order, root) for root in arrived if type(root) is Node]
     heapify(waiting)
-    while waiting:
-        node: Node = heappop(waiting)[1]
-        g = hooked(node, arrived.pop(node))
+    node: Node | None = None
+    ahead: Node | None = None  # the node just come to, while its cotangent is still at hand
+    g = coming = None
+    while waiting or ahead is not None:
+        if not waiting:
+            node, g = ahead, coming
+        else:
+            if ahead is not None:
+                arrived[ahead] = coming
+                heappush(waiting, (-ahead.order, ahead))
+            node = heappop(waiting)[1]
+            g = arrived.pop(node)
+        ahead = coming = None
+        if node.hooks:
+            g = hooked(node, g)
         if only is not None and node in only:
             landed[node] = g
         if above is not None and node not in above:
             continue
         y, operands = _values(node, read)
-        each = _each(node, y, operands) if verbs is RIGHT else None
+        rules: Any = _rules(node, y, operands) if verbs is RIGHT else None
         for i, edge in enumerate(node.edges):
             if edge is None or not (above is None or edge in above or edge in only):  # type: ignore[operator]
                 continue
-            piece = verbs.pull(node, i, g, y, operands) if each is None else each(i, g)
+            if rules is None:
+                piece = verbs.pull(node, i, g, y, operands)
+                piece = piece if piece is None else verbs.fit(node, i, piece)
+            else:
+                piece = _piece(node, i, g, y, operands, rules)
             if piece is None:
                 continue
-            piece = verbs.fit(node, i, piece)
-            if edge in arrived:
+            if edge is ahead:
+                coming = verbs.accumulate(edge, coming, piece)
+            elif edge in arrived:
                 arrived[edge] = verbs.accumulate(edge, arrived[edge], piece)
+            elif ahead is None and type(edge) is Node:
+                ahead, coming = edge, piece
             else:
                 arrived[edge] = piece
                 if type(edge) is Node:
@@ -136,10 +157,34 @@ def _values(node: Node, read: Read) -> tuple[Any, tuple[Any, ...]]:
     return node.y, node.operands or ()
 
 
-def _each(node: Node, y: Any, operands: tuple[Any, ...]) -> Callable[[int, Any], Any] | None:
-    """The rule for all operands at once of a row that has one."""
-    rule = node.op.vjps
-    return None if type(rule) is tuple else rule(y, *operands, **node.params)  # type: ignore[operator]
+def _rules(node: Node, y: Any, operands: tuple[Any, ...]) -> Any:
+    """The rules of a row, one an operand, or what its rule for all operands makes of these."""
+    rules: Any = node.op.vjps
+    return rules if type(rules) is tuple else rules(y, *operands, **node.params)
+
+
+def _piece(  # noqa: PLR0917 - by position: it is called for every edge
+    node: Node, i: Position, g: Any, y: Any, operands: tuple[Any, ...], rules: Any
+) -> Any:
+    """`pull` and `fit` for operand i, without detours."""
+    if type(rules) is not tuple:
+        piece = rules(i, g)
+        return piece if piece is None else fit(node, i, piece)
+    rule = rules[i]
+    if rule is passed:
+        piece = g
+    elif rule is None:
+        return pull(node, i, g, y, operands)
+    elif node.params:
+        piece = rule(y, *operands, **node.params)(g)
+    elif len(operands) == 2:
+        piece = rule(y, operands[0], operands[1])(g)
+    else:
+        piece = rule(y, *operands)(g)
+    form = node.forms[i]
+    if (type(piece) is float64 and form is NUMBER) or native.has_form(piece, form):
+        return piece
+    return fit(node, i, piece)
 
 
 def hooked(step: Step, g: Any) -> Any:

@@ -26,11 +26,14 @@ def _below_zero(x: Any) -> Any:
     return np.where(np.less(x, 0), x, 0.0)
 
 
-relu = unary(
-    "relu", lambda y: np.greater(y, 0), forward=lambda x: np.maximum(x, 0.0), kinks=(0.0,),
-    rounds=False,
+relu = op(
+    lambda x: np.maximum(x, 0.0),
+    (lambda y, x: lambda g: g * np.sign(y),),  # 0 at x = 0; like PyTorch's, it reads the value
+    name="relu",
     exact=Composed(lambda x: x if x > 0 else 0 * x),
-)  # fmt: skip
+    kinks=(0.0,),
+    rounds=False,
+)
 relu6 = unary(
     "relu6", lambda x: np.greater(x, 0) & np.less(x, 6),  # 0 at both bends
     forward=lambda x: np.minimum(np.maximum(x, 0.0), 6.0), kinks=(0.0, 6.0), rounds=False,

@@ -292,11 +292,13 @@ def _times(slope: Callable[..., Any]) -> Vjp:
     names = code.co_varnames[: code.co_argcount] if code else ("x",)
     if not names:
         return lambda y, x: lambda g: g * slope()
-    if names[0] == "x":
-        return lambda y, x, **how: lambda g: g * slope(x, **how)
-    if "x" in names:
-        return lambda y, x, **how: lambda g: g * slope(y, x, **how)
-    return lambda y, x, **how: lambda g: g * slope(y, **how)
+    if names == ("x",):
+        return lambda y, x: lambda g: g * slope(x)
+    if names == ("y",):
+        return lambda y, x: lambda g: g * slope(y)
+    if names == ("y", "x"):
+        return lambda y, x: lambda g: g * slope(y, x)
+    return lambda y, x, **how: lambda g: g * slope(x, **how)
 
 
 def passed(y: Any, *operands: Any, **params: Any) -> Callable[..., Any]:

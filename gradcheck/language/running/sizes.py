@@ -267,7 +267,8 @@ WORDS = {
         "covarying": "cov corrcoef",
         "crossed": "meshgrid",
         "cubic": "det logabsdet signdet inv solve cholesky eigvalsh eigenvectors svdvals "
-        "left_singular_vectors right_singular_vectors pinv slogdet eigh matrix_power logdet solve_triangular",
+        "left_singular_vectors right_singular_vectors pinv slogdet eigh matrix_power logdet "
+        "solve_triangular",
         "diagonal": "diag",
         "diagonals": "diag_embed",
         "divided": "unbind chunk split_along split array_split hsplit vsplit dsplit",
