@@ -48,6 +48,7 @@ _HOMES = {
     "check": "testing",
     "enable_grad": "engine.recording",
     "grad": "engine.autograd",
+    "inference_mode": "engine.recording",
     "is_grad_enabled": "engine.recording",
     "manual_seed": "engine.factories",
     "no_grad": "engine.recording",

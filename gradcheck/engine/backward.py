@@ -101,12 +101,12 @@ def walk(  # noqa: PLR0912, PLR0915 - one loop: this is where the time goes
     landed: dict[Step, Any] = {}
     waiting = [(-root.order, root) for root in arrived if type(root) is Node]
     heapify(waiting)
-    node: Node | None = None
+    node: Node = None  # type: ignore[assignment]
     ahead: Node | None = None  # the node just come to, while its cotangent is still at hand
     g = coming = None
     while waiting or ahead is not None:
         if not waiting:
-            node, g = ahead, coming
+            node, g = ahead, coming  # type: ignore[assignment]
         else:
             if ahead is not None:
                 arrived[ahead] = coming

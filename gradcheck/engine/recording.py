@@ -134,6 +134,10 @@ def enable_grad(function: Callable[..., Any] | None = None) -> Any:
     return Recording(True) if function is None else Recording(True)(function)
 
 
+inference_mode = no_grad
+"""PyTorch's other name for it; what is made inside may be used outside here."""
+
+
 def set_grad_enabled(mode: bool) -> Recording:
     """Switch recording on or off at once; as a block, put it back at the end."""
     return Recording(mode, at_once=True)
