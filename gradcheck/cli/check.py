@@ -9,7 +9,7 @@ from typing import Any
 import click
 from rich.text import Text
 
-from gradcheck.answers.working import between
+from gradcheck.answers.tokens import between
 from gradcheck.cli.group import command
 from gradcheck.cli.screen import say, screen
 from gradcheck.errors import GradcheckError
