@@ -66,6 +66,7 @@ class How:
     due: datetime | None = None
     mapping: Path | None = None
     names: str = ""
+    anonymous: bool = False
     diff: bool = False
     chosen: Chosen = field(default_factory=Chosen)
 
@@ -111,6 +112,7 @@ gradcheck grade problems/chain-rule.yaml download.zip --names canvas -o graded""
 )
 @click.option("--mapping", type=EXISTING, metavar="FILE", help="What a form's columns mean.")
 @click.option("--names", default="", metavar="NAMES", help="canvas, moodle or a pattern of names.")
+@click.option("--anonymous", is_flag=True, help="The page of the class names nobody.")
 @click.option("--diff", is_flag=True, help="Say who gains or loses what, against the last time.")
 @click.option("--only", "students", multiple=True, metavar="STUDENT", help="Only this student.")
 @click.option("--problem", "ids", multiple=True, metavar="ID", help="Only this problem.")
@@ -189,6 +191,7 @@ def _graded(
         _prepare(batch, sets, how, err)
         if batch.problems:
             ledger.know("feedback", how.feedback)
+            ledger.know("anonymous", "yes" if how.anonymous else "no")
             ledger.know("title", next((s.title for s in sets if s.title), ""))
             rules = Rules(how.attempt, how.due)
             batch.collect(submissions(paths, reading), expected, how.chosen, rules)
