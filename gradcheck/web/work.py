@@ -71,10 +71,8 @@ def understand(asking: Asking, part: str, answer: Any) -> Said:
 
 
 def draw(asking: Asking) -> Said:
-    """What the page of a problem shows besides its text."""
-    found = ready(asking)
-    with item(0):
-        return drawn(found)
+    """What the page of a problem shows besides its text: no stranger's work, so without limits."""
+    return drawn(ready(asking))
 
 
 def see(asking: Asking, judged: Said) -> Said:
