@@ -43,7 +43,7 @@ def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False) 
 def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False) -> Any:
     """The value of a function of one number, and its Hessian times `v`."""
     xs, places = tuple_of(inputs), tuple(range(len(tuple_of(inputs))))
-    value, back = functions.vjp(functions.grad(_number(func), places), *xs)
+    _, back = functions.vjp(functions.grad(_number(func), places), *xs)
     found = back(_given(v, inputs))
     y = _number(func)(*xs)
     return _kept((y, found if isinstance(inputs, tuple) else found[0]), create_graph)
