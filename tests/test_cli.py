@@ -578,3 +578,10 @@ def test_a_long_line_is_shown_around_the_place():
 def test_what_was_understood_of_a_right_answer_is_shown(file):
     answers = file("student: ada\nanswers: {cubic-plus-sine: 2cosx + 3x²}\n", "ada.yaml")
     assert "understood  2*cos(x) + 3*x**2" in run("grade", file(SINE), answers).stdout
+
+
+def test_a_wrong_second_derivative_is_wrong(file):
+    """And no fault of ours: it is no gradient by an input."""
+    twice = "id: twice\ninputs: {x: [1.0, 2.0]}\nprogram: x[0]**2 * x[1]\norder: 2\n"
+    found = run("grade", file(twice), file("answers: {twice: 2 + 0.1}\n", "ada.yaml"), "--json")
+    assert json.loads(found.stdout)["verdict"] == "wrong", found.stdout

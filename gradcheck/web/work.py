@@ -1,6 +1,7 @@
 """What a worker of the practice pages does: judge, say how an answer is read, draw a problem."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -39,9 +40,10 @@ def prepare(asking: Asking) -> Said:
         return {"why": why, "shows": []}
     found = ready(asking)
     for part in found.problem.parts:
-        judge_answer(found, part, JUNK)
-        if part.name in found.problem.inputs:
-            judge_answer(found, part, f"{part.name} + {JUNK}")
+        with suppress(Exception):  # a fault of ours is told of the answers that meet it
+            judge_answer(found, part, JUNK)
+            if part.name in found.problem.inputs:
+                judge_answer(found, part, f"{part.name} + {JUNK}")
     made = () if found.run is not None else found.mistaken.made
     return {"why": "", "shows": sorted({each.mistake.id for each in made})}
 
