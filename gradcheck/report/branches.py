@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from gradcheck.closed_forms.notation import Notation
 from gradcheck.closed_forms.shown import Branches
-from gradcheck.report.latex import LATEX, latex
-from gradcheck.report.mathml import MATHML, mathml
+from gradcheck.report.latex import cases, latex
+from gradcheck.report.mathml import to_mathml
 
 WORDS = re.compile(r"(, | or | and )")  # between conditions
 SIGNS = (("<=", "≤"), (">=", "≥"), ("!=", "≠"), ("-", "−"))
@@ -39,18 +39,12 @@ def in_latex(found: Branches) -> str:
         return ""
     if len(found.pieces) == 1:
         return _said(found, way)
-    return LATEX.cases([(way.formula(form), way.condition(w)) for form, w in found.pieces])
+    return cases([(way.formula(form), way.condition(w)) for form, w in found.pieces])
 
 
 def in_mathml(found: Branches) -> str:
     """The same as a `math` element; empty where a piece has none."""
-    pairs = [(_inner(form), where) for form, where in found.pieces]
-    if not all(form for form, _ in pairs):
-        return ""
-    if len(pairs) == 1:
-        form, where = pairs[0]
-        return f"<math>{form}{_word(' for ', where)}</math>"
-    return f"<math>{MATHML.cases([(form, _conditions(where)) for form, where in pairs])}</math>"
+    return to_mathml(in_latex(found))
 
 
 def _said(found: Branches, way: _Way) -> str:
@@ -84,18 +78,3 @@ def _each(text: str, formula: Callable[[str], str], words: Callable[[str], str])
 
 def _text(words: str) -> str:
     return rf"\text{{{words}}}"
-
-
-def _inner(formula: str) -> str:
-    """What stands inside of a `math` element."""
-    return re.sub(r"^<math[^>]*>|</math>$", "", mathml(formula))
-
-
-def _word(word: str, where: str) -> str:
-    if not where:
-        return ""
-    return f"<mtext>{word}</mtext>{_conditions(where)}"
-
-
-def _conditions(where: str) -> str:
-    return _each(where, _inner, lambda words: f"<mtext>{words}</mtext>")
