@@ -13,6 +13,7 @@ from Cython.Build import cythonize
 from mypyc.build import mypycify
 from setuptools import setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 
 ENGINE = "gradcheck/engine"
 HOT = ("tape", "state", "tensor", "quick", "backward", "landing")
@@ -49,6 +50,20 @@ class AllOrNone(build_ext):
             self.extensions = []
 
 
+class WithSets(build_py):
+    """Puts the problem sets into the package: `gradcheck solve first-derivatives`."""
+
+    command_name = "build_py"
+
+    def run(self) -> None:
+        """Build; a checkout that is installed in place keeps its sets where they are."""
+        super().run()
+        if not self.editable_mode:
+            for path in Path("problems").glob("*.yaml"):
+                self.mkpath(f"{self.build_lib}/gradcheck/sets")
+                self.copy_file(str(path), f"{self.build_lib}/gradcheck/sets/{path.name}")
+
+
 def compiled() -> list[object]:
     """The extension modules, as Cython and mypyc make them."""
     if os.environ.get("GRADCHECK_PURE"):
@@ -74,7 +89,7 @@ def reader() -> list[object]:
 
 setup(
     ext_modules=compiled(),
-    cmdclass={"build_ext": AllOrNone},
+    cmdclass={"build_ext": AllOrNone, "build_py": WithSets},
     options={
         "build_ext": {
             "parallel": True,

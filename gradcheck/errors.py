@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+OURS = "a fault of gradcheck itself"
+LONG_LINE, BEFORE, DOTS = 100, 40, "..."  # characters shown of a longer line, and before the place
+
 
 @dataclass(frozen=True)
 class Complaint:
@@ -23,7 +26,20 @@ class Complaint:
         head += f" - {self.cure}" if self.cure else ""
         if not self.source:
             return head
-        return f"{head}\n    {self.source}\n    {' ' * (self.column - 1)}{'^' * max(self.width, 1)}"
+        start = max(self.column, 1) - 1
+        shown, start, end = window(self.source, start, start + max(self.width, 1))
+        return f"{head}\n    {shown}\n    {' ' * start}{'^' * (end - start)}"
+
+
+def window(line: str, start: int, end: int) -> tuple[str, int, int]:
+    """The part of a long line around a place, and where the place is in it; dots stand for ends."""
+    if len(line) <= LONG_LINE:
+        return line, start, end
+    first = max(0, min(start - BEFORE, len(line) - LONG_LINE))
+    last = first + LONG_LINE
+    left, right = DOTS if first else "", DOTS if last < len(line) else ""
+    shift = len(left) - first
+    return left + line[first:last] + right, start + shift, min(end, last) + shift
 
 
 class GradcheckError(Exception):

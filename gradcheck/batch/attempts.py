@@ -100,7 +100,8 @@ def history(ledger: Ledger, student: str) -> Iterator[Attempt]:
     """All that a student tried, the oldest first."""
     sql = (
         "SELECT problem, part, verdict, line, at FROM attempts JOIN questions"
-        " ON questions.number = question WHERE student = ? ORDER BY attempts.number"
+        " ON questions.number = question WHERE student = ?"
+        " AND line IS NOT NULL ORDER BY attempts.number"
     )
     for row in ledger.db.execute(sql, (student,)):
         yield Attempt(*row)

@@ -15,8 +15,8 @@ from gradcheck.problem import Input, Problem
 NAMED = 10  # names in one notice
 AT_ONCE = 500  # answers between commits; who is killed while they are read begins anew
 HALF_READ = (
-    "the last run was stopped while it read the submissions: run it again without --only and"
-    " --problem, then choose"
+    "the ledger does not hold all submissions, because the last run was stopped while it read them,"
+    " or its file is damaged: run it again without --only and --problem, then choose"
 )
 
 

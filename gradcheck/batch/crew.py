@@ -16,7 +16,7 @@ from gradcheck.batch.executors import Here, Lane
 from gradcheck.batch.ledger import Judged
 from gradcheck.batch.work import Asking, Chunk, judged, prepared, unjudged
 from gradcheck.batch.workers import Lost
-from gradcheck.grading.judgement import OURS
+from gradcheck.errors import OURS
 
 SIZE = 50  # answers in a chunk: about 40 ms of work, and 1 ms to send
 LOOK = 0.5  # seconds after which progress is shown though nothing has come back
@@ -26,10 +26,6 @@ TOO_SLOW = "judging this answer was given up"
 Task = tuple[Any, ...]  # a function of a module, and its arguments
 Found = TypeVar("Found")
 More = Callable[[str], Chunk | None]  # the next chunk of a problem, None when there is none
-
-
-class Broken(RuntimeError):
-    """A problem could not even be prepared by a worker; the message says why."""
 
 
 @dataclass
@@ -56,17 +52,20 @@ class Crew:
             hand.lane.executor.shutdown(cancel_futures=True)
 
     def prepare(self, askings: Mapping[str, Asking]) -> dict[str, str]:
-        """Why each problem cannot be graded, or an empty text; raises Broken."""
+        """Why each problem cannot be graded, or an empty text."""
         dealt = {}
         for k, (id, asking) in enumerate(askings.items()):
             hand = self.hands[k % len(self.hands)]
             hand.prepared.append(id)
             executor = Here() if hand.lane.copied else hand.lane.executor
             dealt[id] = executor.submit(prepared, asking)
-        try:
-            return {id: future.result() for id, future in dealt.items()}
-        except Exception as error:
-            raise Broken(f"{type(error).__name__}: {error}") from error
+        found = {}
+        for id, future in dealt.items():
+            try:
+                found[id] = future.result()
+            except Exception as error:  # noqa: BLE001 - whatever a worker died of
+                found[id] = f"{id}: {OURS}: {type(error).__name__}: {error}"
+        return found
 
     def everywhere(self, tasks: Sequence[Task], meanwhile: Callable[[], Found]) -> Found:
         """What this process finds while the workers on this machine do tasks about its files.

@@ -1,6 +1,9 @@
 """The ledger of a batch: who answered what, and each judgement, in SQLite with one writer."""
 
+import errno
+import hashlib
 import json
+import shutil
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence
@@ -9,13 +12,50 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gradcheck.batch.questions import packed, question
-from gradcheck.batch.schema import TooNew, bring_up_to_date
 from gradcheck.errors import GradcheckError
 
 NAME = "results.sqlite"
 FULL = "full"
 SECONDS, MANY = 1.0, 100  # between commits: a killed run loses no more
 MISSING = packed(None)
+VERSION = 3
+ROOM = 1 << 16  # bytes: less is a full disk, whatever SQLite calls it
+
+# `questions` are answers to be judged, each once, whoever gave them: `hash` is what decides the
+# judgement, `line` the judgement (NULL until it is known), `digest` what tells that nothing in it
+# was damaged since, `calls` how often the judge was asked.
+# `doubts` say why the problem with a fingerprint cannot be graded; an empty text: it can.
+# `attempts` are all that students tried at a practice page, in order, `at` in UTC.
+# `answers` say who gave which, `before` who gave which when the batch was last complete.
+TABLES = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE problems (
+    id TEXT PRIMARY KEY, place INTEGER NOT NULL, fingerprint TEXT NOT NULL, about TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE doubts (fingerprint TEXT PRIMARY KEY, why TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE students (
+    name TEXT PRIMARY KEY, place INTEGER NOT NULL, called TEXT NOT NULL, file TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE questions (
+    number INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, problem TEXT NOT NULL,
+    part TEXT NOT NULL, answer TEXT NOT NULL, fingerprint TEXT NOT NULL,
+    calls INTEGER NOT NULL DEFAULT 0, verdict TEXT, score REAL, line TEXT,
+    digest BLOB
+);
+CREATE TABLE answers (
+    student TEXT NOT NULL, problem TEXT NOT NULL, part TEXT NOT NULL, question INTEGER NOT NULL,
+    PRIMARY KEY (student, problem, part)
+) WITHOUT ROWID;
+CREATE TABLE attempts (
+    number INTEGER PRIMARY KEY, student TEXT NOT NULL, question INTEGER NOT NULL, at TEXT NOT NULL
+);
+CREATE INDEX attempts_student ON attempts (student);
+CREATE TABLE before (
+    student TEXT NOT NULL, problem TEXT NOT NULL, part TEXT NOT NULL, question INTEGER NOT NULL,
+    PRIMARY KEY (student, problem, part)
+) WITHOUT ROWID;
+CREATE TABLE notices (number INTEGER PRIMARY KEY, grave INTEGER NOT NULL, text TEXT NOT NULL);
+"""
 
 
 class Unusable(GradcheckError):
@@ -52,22 +92,53 @@ class Ledger:
             self.db = _connected(path, readonly)
         except sqlite3.Error as error:
             raise Unusable(f"{path}: {error}") from None
+        self.damaged = 0
         try:
             if not readonly:
                 _prepare(self.db, path)
-        except TooNew:
+            self.damaged = self._damaged(mend=not readonly)
+        except Unusable:
             self.db.close()
-            why = "a later version of gradcheck has written it - grade with that, or elsewhere"
-            raise Unusable(f"{path}: {why}") from None
+            raise
         except sqlite3.Error as error:
             self.db.close()
-            raise Unusable(f"{path}: {error} - move it away to start anew") from None
+            why = trouble(error, path)
+            cure = "" if why == FULL_DISK else " - move it away to start anew"
+            raise Unusable(f"{path}: {why}{cure}") from None
         self.unsaved, self.saved = 0, time.monotonic()
 
     def close(self) -> None:
         """Commit, and fold the log into the file."""
         self.db.commit()
         self.db.close()
+
+    def _damaged(self, *, mend: bool) -> int:
+        """How many judgements are no longer as they were written; `mend` has them judged again.
+
+        Where even the answer is damaged, the submissions must be read again.
+        """
+        rows = self.db.cursor()
+        self.db.text_factory = bytes  # what is damaged may be no text
+        names = "number, hash, fingerprint, part, answer, verdict, score, line, digest"
+        lines, answers = [], []
+        for number, hash, *asked, verdict, score, line, kept in rows.execute(
+            f"SELECT {names} FROM questions"
+        ):
+            if any(not isinstance(each, bytes) for each in asked) or hash != _hash(asked):
+                answers.append((number,))
+            elif line is not None and kept != _digest(number, verdict, score, line):
+                lines.append((number,))
+        self.db.text_factory = str
+        if mend and (lines or answers):
+            cleared = "verdict = NULL, score = NULL, line = NULL, digest = NULL"
+            self.db.executemany(f"UPDATE questions SET {cleared} WHERE number = ?", lines)
+            self.db.executemany("DELETE FROM questions WHERE number = ?", answers)
+            for table in ("answers", "before", "attempts"):
+                self.db.executemany(f"DELETE FROM {table} WHERE question = ?", answers)
+            if answers:
+                self.know("collected", "no")
+            self.db.commit()
+        return len(lines) + len(answers)
 
     # -- facts -------------------------------------------------------------------------------
 
@@ -204,8 +275,10 @@ class Ledger:
 
     def settle(self, judged: Sequence[Judged]) -> None:
         """Keep judgements."""
-        sql = "UPDATE questions SET verdict = ?, score = ?, line = ?, calls = calls + 1"
-        rows = ((each.verdict, each.score, each.line, each.number) for each in judged)
+        sql = "UPDATE questions SET verdict = ?, score = ?, line = ?, digest = ?, calls = calls + 1"
+        rows = (
+            (each.verdict, each.score, each.line, _digest(*each), each.number) for each in judged
+        )
         self.db.executemany(f"{sql} WHERE number = ?", rows)
         self.wrote(len(judged))
 
@@ -238,8 +311,41 @@ def _prepare(db: sqlite3.Connection, path: Path | None) -> None:
         found = db.execute("PRAGMA integrity_check(1)").fetchone()[0]
         if found != "ok":
             raise sqlite3.DatabaseError(f"the file is damaged: {found}")
-    bring_up_to_date(db)
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    if version == 0:
+        db.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;")
+    elif version != VERSION:
+        which = "a later" if version > VERSION else "an earlier"
+        cure = "grade with that, or elsewhere"
+        raise Unusable(f"{path}: {which} version of gradcheck has written it - {cure}")
 
 
 def _among(column: str, names: Sequence[str]) -> str:
     return f"{column} IN ({', '.join('?' * len(names))})"
+
+
+FULL_DISK = "the disk is full"
+
+
+def trouble(error: Exception, path: Path | None) -> str:
+    """What is said of a file that cannot be written."""
+    full = getattr(error, "errno", 0) in (errno.ENOSPC, errno.EDQUOT)
+    if full or "full" in str(error):
+        return FULL_DISK
+    try:
+        little = path is not None and shutil.disk_usage(path.parent).free < ROOM
+    except OSError:
+        little = False
+    return FULL_DISK if little else str(error)
+
+
+def _hash(asked: Sequence[bytes]) -> bytes:
+    """The hash of a question, from its row as bytes."""
+    return hashlib.sha256(b"\0".join(asked)).digest()[:16]
+
+
+def _digest(number: int, verdict: str | bytes, score: float, line: str | bytes) -> bytes:
+    """What tells that a judgement is as it was written."""
+    texts = (each.encode() if isinstance(each, str) else bytes(each) for each in (verdict, line))
+    head = f"{number} {score!r} ".encode()
+    return hashlib.blake2b(head + b"\0".join(texts), digest_size=16).digest()

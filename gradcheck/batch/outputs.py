@@ -41,18 +41,22 @@ def write_lines(ledger: Ledger, path: Path) -> None:
 def write_grades(ledger: Ledger, path: Path) -> None:
     """A row a student: points by problem, total, possible, and how many answers need review."""
     with replaced(path) as file:
-        file.writelines(f"{row}\r\n" for row in _grades(ledger))
+        for row in grades(ledger):
+            named = sum(isinstance(each, str) for each in row)
+            written = [each if isinstance(each, str) else figure(each) for each in row]
+            file.write(f"{cells(written, texts=named)}\r\n")
 
 
-def _grades(ledger: Ledger) -> Iterator[str]:
+def grades(ledger: Ledger) -> Iterator[list[str | float]]:
+    """The header, then a row a student."""
     about = ledger.problems()
     possible = sum(part["points"] for each in about.values() for part in each["parts"])
-    yield cells(["student", *about, "total", "possible", "needs_review"])
+    yield ["student", *about, "total", "possible", "needs_review"]
     for student in everything(ledger):
         own = points(student)
         review = sum(marked.verdict == "needs-review" for marked in student.judged)
-        numbers = [*(own.get(id, 0.0) for id in about), sum(own.values()), possible]
-        yield cells([student.name, *map(figure, numbers), str(review)], texts=1)
+        got = [own.get(id, 0.0) for id in about]
+        yield [student.name, *got, sum(own.values()), possible, review]
 
 
 @contextmanager

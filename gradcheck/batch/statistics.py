@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gradcheck.batch.fairness import Fairness, fairness
 from gradcheck.batch.ledger import Ledger
 from gradcheck.batch.marked import Student, distinct, everything
 
@@ -47,11 +46,12 @@ class ProblemFacts:
             self.shares.setdefault((name, str(value)), []).append(share)
 
     @property
-    def fairness(self) -> list[Fairness]:
-        """Whether the points depend on what was drawn: one entry an input with choices."""
-        named = ((name, {v: s for (n, v), s in self.shares.items() if n == name})
-                 for name in self.choices)  # fmt: skip
-        return [fairness(name, shares) for name, shares in named if len(shares) > 1]
+    def by_value(self) -> list[tuple[str, list[tuple[str, int, float]]]]:
+        """For each input with choices: its values, how many students drew each, and their mean."""
+        found: dict[str, list[tuple[str, int, float]]] = {}
+        for (name, value), own in sorted(self.shares.items(), key=_by_size):
+            found.setdefault(name, []).append((value, len(own), sum(own) / len(own)))
+        return [(name, values) for name, values in found.items() if len(values) > 1]
 
     @property
     def mean(self) -> float:
@@ -156,3 +156,12 @@ def _keep(
     kept.append((number, said))
     kept.sort(key=lambda each: -each[0])
     del kept[most:]
+
+
+def _by_size(share: tuple[tuple[str, str], Any]) -> tuple[str, float, str]:
+    """Numbers in their order, then whatever else."""
+    (name, value), _ = share
+    try:
+        return name, float(value), ""
+    except ValueError:
+        return name, math.inf, value

@@ -11,9 +11,9 @@ from itertools import pairwise
 from gradcheck.batch.ledger import Judged
 from gradcheck.batch.limits import item
 from gradcheck.batch.questions import unpacked
-from gradcheck.errors import GradcheckError
+from gradcheck.errors import OURS, GradcheckError
 from gradcheck.grading.follow import alone
-from gradcheck.grading.judgement import OURS, Judgement
+from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.key import Key, NoKey, key
 from gradcheck.grading.marking import mark
 from gradcheck.problem import Problem, ProblemSet, load_text
@@ -59,6 +59,8 @@ def prepared(asking: Asking) -> str:
         return str(error)
     except (GradcheckError, ValueError, ArithmeticError) as error:
         return f"{asking.problem}: {error}"
+    except Exception as error:  # noqa: BLE001 - a fault at one problem leaves the others
+        return f"{asking.problem}: {OURS}: {type(error).__name__}: {error}"
     return ""
 
 

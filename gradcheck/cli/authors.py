@@ -13,16 +13,15 @@ from gradcheck.cli.group import EXISTING, command, to_directory
 @command(epilog="gradcheck lint problems/chain-rule.yaml")
 @named
 @click.option("--self-tests-only", is_flag=True, help="Only run the right: and wrong: entries.")
-@click.option("--confusion", is_flag=True, help="Make every mistake and say how it is named.")
-def lint(paths: tuple[Path, ...], self_tests_only: bool, confusion: bool) -> None:
+def lint(paths: tuple[Path, ...], self_tests_only: bool) -> None:
     """Say which mistakes a problem could never reveal or tell apart, and run its self-tests.
 
     Exit code 0: clean, 1: findings, 2: malformed.
     """
     chosen = problems(paths)
-    from gradcheck.commands.lint import lint_all, print_confusion  # noqa: PLC0415
+    from gradcheck.commands.lint import lint_all  # noqa: PLC0415
 
-    sys.exit(print_confusion(chosen) if confusion else lint_all(chosen, self_tests_only))
+    sys.exit(lint_all(chosen, self_tests_only))
 
 
 VARIANTS_EXAMPLE = "gradcheck variants problems/variants.yaml --students roster.csv -o sheets"

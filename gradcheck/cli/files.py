@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,7 +15,21 @@ if TYPE_CHECKING:
 
 STDIN = Path("-")
 PROBLEM_ENDINGS = (".yaml", ".yml", ".json")
-PATH = click.Path(exists=True, allow_dash=True, path_type=Path)
+
+
+class SetPath(click.Path):
+    """A path; where there is nothing of that name, the shipped set that is called so."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Give the path; raises click's complaint where nothing is meant."""
+        if not Path(value).exists():
+            from gradcheck.problem.shipped import find_set  # noqa: PLC0415
+
+            value = find_set(str(value)) or value
+        return super().convert(value, param, ctx)
+
+
+PATH = SetPath(exists=True, allow_dash=True, path_type=Path)
 
 named = click.argument("paths", nargs=-1, required=True, type=PATH)
 

@@ -1,4 +1,4 @@
-"""A grader's commands: judge a class's answers, render what was judged, group the unnamed."""
+"""A grader's commands: judge a class's answers; render what was judged."""
 
 import sys
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from gradcheck.cli.files import sets
+from gradcheck.cli.files import PATH, sets
 from gradcheck.cli.group import EXISTING, as_json_lines, command, to_directory, with_feedback
 
 graded = click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
@@ -15,7 +15,7 @@ gradcheck grade problems/chain-rule.yaml download.zip --names canvas -o graded""
 
 
 @command(epilog=GRADE_EXAMPLES)
-@click.argument("problems", type=click.Path(exists=True, path_type=Path))
+@click.argument("problems", type=PATH)
 @click.argument(
     "answers",
     nargs=-1,
@@ -25,11 +25,10 @@ gradcheck grade problems/chain-rule.yaml download.zip --names canvas -o graded""
 @as_json_lines
 @with_feedback("How much is told about a mistake.")
 @click.option("--fail-under", type=float, metavar="F", help="Exit 1 if a student has less than F.")
-@click.option("--verbose", is_flag=True, help="Show what was understood of right answers too.")
 @to_directory("Keep the batch in DIR, with pages and grades; a stopped run goes on where it was.")
 @click.option("--jobs", type=click.IntRange(0), metavar="N", help="Processes; 0: all cores.")
 @click.option("--scheduler", default="", metavar="ADDRESS", help="Judge on a Dask cluster.")
-@click.option("--roster", type=EXISTING, metavar="FILE", help="CSV of who is expected.")
+@click.option("--roster", type=EXISTING, metavar="FILE", help="Table of who is expected.")
 @click.option("--mapping", type=EXISTING, metavar="FILE", help="What a form's columns mean.")
 @click.option("--names", default="", metavar="NAMES", help="canvas, moodle or a pattern of names.")
 @click.option("--diff", is_flag=True, help="Say who gains or loses what, against the last time.")
@@ -45,8 +44,8 @@ def grade(
     """Judge and diagnose answers: right, or wrong with a witness and the name of the mistake.
 
     ANSWERS are YAML or JSON files, one a student, directories or zip archives of them, notebooks,
-    or CSV; `-` is a YAML or JSON text from standard input. Exit code 0: all graded, 1: a student is
-    under the threshold, 2: malformed problems, 3: some answers need review.
+    or tables (CSV, .xlsx); `-` is a YAML or JSON text from standard input. Exit code 0: all graded,
+    1: a student is under the threshold, 2: malformed problems, 3: some answers need review.
     """
     from gradcheck.batch.executors import processes  # noqa: PLC0415
 
@@ -67,7 +66,7 @@ gradcheck report graded --as canvas --points export.csv"""
 @click.option(
     "--as",
     "form",
-    type=click.Choice(["html", "canvas", "moodle", "gradescope", "junit", "csv"]),
+    type=click.Choice(["html", "canvas", "moodle", "gradescope", "csv", "xlsx"]),
     default="html",
     show_default=True,
     help="Pages, or what a learning platform reads.",
@@ -87,16 +86,3 @@ def report(directory: Path, form: str, out: Path | None, export: Path | None, **
 
     given = rendering.Export(export, **how) if export else None
     sys.exit(rendering.report(directory, form, out, given))
-
-
-@command(epilog="gradcheck mine graded/")
-@graded
-@as_json_lines
-def mine(directory: Path, as_json: bool) -> None:
-    """Group a graded batch's unnamed answers, and propose what was differentiated instead.
-
-    Exit code 0: done, 2: there is no graded batch.
-    """
-    from gradcheck.commands import mine as mining  # noqa: PLC0415
-
-    sys.exit(mining.mine(directory, as_json))

@@ -1,6 +1,5 @@
 """What every command shares: help that ends with examples, errors that end with a sentence."""
 
-import os
 import sys
 from collections.abc import Callable
 from difflib import get_close_matches
@@ -15,9 +14,6 @@ from gradcheck.errors import GradcheckError
 
 F = TypeVar("F", bound=Callable[..., object])
 MALFORMED = 2
-BROKEN = 70  # a fault of our own: sysexits' EX_SOFTWARE
-LONGEST = 300
-REPORTED = "please report it with the files; GRADCHECK_TRACEBACK=1 shows where it happened"
 AGAIN = "{}: the source is newer than what was compiled of it - install gradcheck again"
 PACKAGE = Path(__file__).parents[1]
 SETTLED = 60.0  # seconds: an installation writes a source and what is compiled of it so near
@@ -82,11 +78,10 @@ class Careful(Exemplified, click.Group):
         except KeyboardInterrupt:
             click.echo("stopped", err=True)
             sys.exit(STOPPED)
-        except Exception as error:
-            if os.environ.get("GRADCHECK_TRACEBACK"):
-                raise
-            words = " ".join(str(error).split())[:LONGEST]
-            click.echo(f"a fault of gradcheck itself: {type(error).__name__}: {words}", err=True)
+        except Exception as error:  # noqa: BLE001 - told as our own
+            from gradcheck.commands.screen import BROKEN, REPORTED, fault_of  # noqa: PLC0415
+
+            click.echo(fault_of(error), err=True)
             old = outdated(PACKAGE)
             click.echo(AGAIN.format(", ".join(old[:FEW])) if old else REPORTED, err=True)
             sys.exit(BROKEN)

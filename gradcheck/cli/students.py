@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from gradcheck.cli.files import problems, sets, there
+from gradcheck.cli.files import PATH, problems, sets, there
 from gradcheck.cli.group import as_json_lines, command, to_directory, with_feedback
 
 SOLVE = """gradcheck solve problems/chain-rule.yaml --steps
@@ -96,7 +96,7 @@ gradcheck serve problems --port 8080 -o attempts"""
 
 
 @command(epilog=SERVE_EXAMPLES)
-@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.argument("paths", nargs=-1, type=PATH)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Who may reach the pages.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
 @to_directory("Keep attempts in DIR, in the ledger that `gradcheck report` reads.")
@@ -104,13 +104,19 @@ gradcheck serve problems --port 8080 -o attempts"""
 @click.option(
     "--workers", type=click.IntRange(0), default=0, help="Processes that judge; 0: all cores."
 )
+@click.option(
+    "--allow-host", "hosts", multiple=True, metavar="NAME", help="A name of this server, for Host."
+)
 @click.option("--secure", is_flag=True, help="Behind https: the name is sent nowhere else.")
 def serve(paths: tuple[Path, ...], **how: Any) -> None:
     """Practise in a browser: answers shown as they are understood, judged and diagnosed.
 
-    Needs the extra `web`. The pages are for this machine alone unless --host says otherwise.
+    Without PATHS the sets that come with gradcheck. Needs the extra `web`. The pages are for this
+    machine alone unless --host says otherwise.
     """
-    read = sets(paths)
+    from gradcheck.problem.shipped import list_sets  # noqa: PLC0415
+
+    read = sets(paths or tuple(list_sets()))
     from gradcheck.commands.serve import How  # noqa: PLC0415
     from gradcheck.commands.serve import serve as serving  # noqa: PLC0415
 

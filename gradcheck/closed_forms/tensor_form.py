@@ -19,12 +19,12 @@ from gradcheck.closed_forms.table import define
 from gradcheck.closed_forms.values import Values
 from gradcheck.engine.tape import Node
 from gradcheck.errors import GradcheckError
-from gradcheck.numbers.ball import TIES, Undecided, arbs, balls, precision
+from gradcheck.numbers.ball import arbs, balls
+from gradcheck.numbers.run import PATIENCE, RUN, TooWide, precision, refined
 from gradcheck.opinions.opinion import Array, Case, Estimate, Opinion, estimate
 from gradcheck.opinions.tape import Tape, followed
 
 START = 128  # bits
-PATIENCE = 2048  # bits, after which a comparison that is still open counts as a tie
 CONSTANT = "c{}_"
 COTANGENT = "cotangent"
 LEAST = 1e-300
@@ -38,15 +38,12 @@ def tensor_form(case: Case, tape: Tape | None = None) -> Opinion:
 
     `tape` is the run followed from every input, where it has been recorded.
     """
-    tape, bits = tape or followed(case), START
-    while True:
-        try:
-            return _at(case, tape, bits, judge_width=True)
-        except (Undecided, TooWide):
-            bits *= 2
-        except (NoText, GradcheckError, ArithmeticError, ValueError, TypeError) as error:
-            words = str(error).strip().split("\n")[0]
-            return Opinion("symbolic", abstains=f"no closed form of the arrays: {words}")
+    tape = tape or followed(case)
+    try:
+        return refined(lambda bits: _at(case, tape, bits, judge_width=True), START)
+    except (NoText, GradcheckError, ArithmeticError, ValueError, TypeError) as error:
+        words = str(error).strip().split("\n")[0]
+        return Opinion("symbolic", abstains=f"no closed form of the arrays: {words}")
 
 
 def gradients_at(case: Case, tape: Tape, bits: int) -> dict[str, Array] | None:
@@ -55,14 +52,11 @@ def gradients_at(case: Case, tape: Tape, bits: int) -> dict[str, Array] | None:
     Raises Undecided where a comparison cannot be decided with so many bits.
     """
     try:
-        found = _at(case, tape, bits, judge_width=False).gradients
+        with precision(bits):
+            found = _at(case, tape, bits, judge_width=False).gradients
     except NoText:
         return None
     return {name: g.balls for name, g in found.items()}
-
-
-class TooWide(ArithmeticError):
-    """The balls came out too wide; more bits may help."""
 
 
 class _Constants(dict[str, Any]):
@@ -80,36 +74,26 @@ class _Constants(dict[str, Any]):
 def _at(case: Case, tape: Tape | None, bits: int, *, judge_width: bool) -> Opinion:
     if tape is None:
         raise NoText("the value depends on no input, or the run fails")
-    with precision(bits):
-        TIES.count, TIES.equal = 0, bits >= PATIENCE
-        try:
-            constants = _Constants()
-            steps = list(read(tape, define, Spelling({}, _no_text, constants.name)).values())
-            values = Values({name: balls(v) for name, v in case.inputs.items()} | constants)
-            for step in steps:
-                if step.definition is not None:
-                    values.names[step.name] = values.of(step.definition)
-            end = steps[-1]
-            value = estimate(arbs(values.names[end.name]))
-            weights = 1 if case.cotangent is None else case.cotangent
-            values.names[COTANGENT] = balls(np.broadcast_to(weights, end.shape))
-            seed = single(Named(COTANGENT, end.axes))
-            gradients: dict[str, Estimate] = {}
-            for step, name, g in cotangents(steps, seed):
-                values.names[name] = values.of(g)
-                if step.name in case.wrt:
-                    gradients[step.name] = estimate(arbs(values.names[name]))
-        finally:
-            TIES.equal = False
-        if TIES.count:
-            raise NoText("two branches meet at this point")
-        if (
-            judge_width
-            and not constants
-            and bits < PATIENCE
-            and any(map(_wide, gradients.values()))
-        ):
-            raise TooWide
+    constants = _Constants()
+    steps = list(read(tape, define, Spelling({}, _no_text, constants.name)).values())
+    values = Values({name: balls(v) for name, v in case.inputs.items()} | constants)
+    for step in steps:
+        if step.definition is not None:
+            values.names[step.name] = values.of(step.definition)
+    end = steps[-1]
+    value = estimate(arbs(values.names[end.name]))
+    weights = 1 if case.cotangent is None else case.cotangent
+    values.names[COTANGENT] = balls(np.broadcast_to(weights, end.shape))
+    seed = single(Named(COTANGENT, end.axes))
+    gradients: dict[str, Estimate] = {}
+    for step, name, g in cotangents(steps, seed):
+        values.names[name] = values.of(g)
+        if step.name in case.wrt:
+            gradients[step.name] = estimate(arbs(values.names[name]))
+    if RUN.ties:
+        raise NoText("two branches meet at this point")
+    if judge_width and not constants and bits < PATIENCE and any(map(_wide, gradients.values())):
+        raise TooWide
     return Opinion("symbolic", value, gradients, method="arrays")
 
 

@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.text import Text
 
 from gradcheck.batch.collect import Chosen
-from gradcheck.batch.crew import Broken, Crew
+from gradcheck.batch.crew import Crew
 from gradcheck.batch.executors import lanes
-from gradcheck.batch.ledger import NAME, Ledger, Unusable
+from gradcheck.batch.ledger import NAME, Ledger, Unusable, trouble
 from gradcheck.batch.lock import only_writer
 from gradcheck.batch.marked import Change, changes, everything
 from gradcheck.batch.outputs import json_lines
@@ -37,6 +37,7 @@ from gradcheck.report.findings import Line, findings, visible
 from gradcheck.report.judgements import told
 
 GRADED, UNDER, MALFORMED, REVIEW = 0, 1, 2, 3
+DAMAGED = "{1}: {0} judgements in the ledger were damaged: they are made again"
 MANY = 10  # students, beyond whom the points stand in the pages only, where there are any
 
 
@@ -47,7 +48,6 @@ class How:
     as_json: bool = False
     feedback: str = "full"
     fail_under: float | None = None
-    verbose: bool = False
     directory: Path | None = None
     jobs: int = 1
     scheduler: str = ""
@@ -62,15 +62,16 @@ def grade_all(sets: Sequence[ProblemSet], paths: Sequence[Path], how: How) -> in
     """Judge every submission, keep and show what was found; the exit code of the command."""
     err = screen(stderr=True)
     try:
-        with _opened(how.directory) as ledger:
+        with _opened(how.directory, err) as ledger:
             return _graded(sets, paths, how, ledger, err)
-    except (GradcheckError, Broken, ValueError) as error:
+    except (GradcheckError, ValueError) as error:
         _notice(err, str(error))
         return MALFORMED
     except (OSError, sqlite3.Error) as error:
         where = how.directory or "the batch"
         kept = " - what was judged before is kept: the same command goes on from there"
-        _notice(err, f"{where}: cannot be written: {error}{kept if how.directory else ''}")
+        why = trouble(error, how.directory and how.directory / NAME)
+        _notice(err, f"{where}: cannot be written: {why}{kept if how.directory else ''}")
         return MALFORMED
     except KeyboardInterrupt:
         kept = "what was judged is kept: the same command goes on from there"
@@ -79,7 +80,7 @@ def grade_all(sets: Sequence[ProblemSet], paths: Sequence[Path], how: How) -> in
 
 
 @contextmanager
-def _opened(directory: Path | None) -> Iterator[Ledger]:
+def _opened(directory: Path | None, err: Console) -> Iterator[Ledger]:
     """The ledger of a directory, locked; or one in memory."""
     with ExitStack() as stack:
         if directory is not None:
@@ -89,6 +90,8 @@ def _opened(directory: Path | None) -> Iterator[Ledger]:
             except OSError as error:
                 raise Unusable(f"{directory}: cannot be written: {error.strerror}") from None
         ledger = Ledger(directory / NAME if directory else None)
+        if ledger.damaged:
+            _notice(err, DAMAGED.format(ledger.damaged, directory))
         stack.callback(ledger.close)
         yield ledger
 
@@ -237,15 +240,15 @@ def _brief(value: object) -> str:
 
 
 def _show_answers(ledger: Ledger, out: Console, how: How) -> None:
-    """Every answer, as it was read; what is right or missing in one line, unless asked for more."""
+    """Every answer, with what was understood; what is missing in one line."""
     about = ledger.problems()
     for student in everything(ledger, as_read=True):
         for marked in student.judged:
             line = told(marked.told(student.name), how.feedback)
-            _show_answer(out, line, about[marked.problem]["program"], how)
+            _show_answer(out, line, about[marked.problem]["program"])
 
 
-def _show_answer(out: Console, line: Mapping[str, object], source: str, how: How) -> None:
+def _show_answer(out: Console, line: Mapping[str, object], source: str) -> None:
     """One answer: the verdict, what was understood, the witness, the mistake under the program."""
     verdict, tags = str(line["verdict"]), line["tags"]
     who = visible(str(line["student"]))
@@ -255,7 +258,7 @@ def _show_answer(out: Console, line: Mapping[str, object], source: str, how: How
         head.append(f" ({', '.join(tags)})", style="dim")
     head.append(f"  {line['score']:g} of {line['points']:g}", style="not bold dim")
     out.print(head, soft_wrap=True)
-    if verdict == "missing" or (verdict == "right" and not how.verbose):
+    if verdict == "missing":
         return
     if line["understood"]:
         say(out, f"understood  {line['understood']}")

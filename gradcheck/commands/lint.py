@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from gradcheck.commands.screen import screen
-from gradcheck.diagnosis.confusion import confusion, summary
+from gradcheck.commands.screen import fault_of, screen
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.key import Key, key
 from gradcheck.grading.selftest import faults
@@ -31,7 +30,6 @@ from gradcheck.report.linting import (
     sampled_line,
     variant_words,
 )
-from gradcheck.training.lint import confused
 
 CLEAN, FINDINGS = 0, 1
 
@@ -42,25 +40,36 @@ def lint_all(problems: Sequence[Problem], self_tests_only: bool) -> int:
     found = 0
     for problem in problems:
         try:
-            ready = key(variant_for(problem, ""))
+            wrong, facts = _about(problem, self_tests_only)
         except (GradcheckError, ValueError) as error:
             out.print(Text(f"{problem.id}: {error}", style="red"))
             found += 1
             continue
-        told = () if self_tests_only else findings(ready)
-        lines = [fault_line(fault) for fault in faults(ready)]
-        lines += [finding_line(problem, finding) for finding in told if finding.cure]
-        lines += [] if self_tests_only else [*_copied(ready), *_at_one_point(ready)]
-        lines += _of_variants(problem)
-        found += len(lines)
-        lines += [fact_line(finding) for finding in told if finding.why and not finding.cure]
-        lines += [] if self_tests_only else _never_drawn(problem)
+        except Exception as error:  # noqa: BLE001 - a fault at one problem leaves the others
+            out.print(Text(f"{problem.id}: {fault_of(error)}", style="red"))
+            found += 1
+            continue
+        found += len(wrong)
+        lines = wrong + facts
         if lines:
             out.print(Text(problem.id, style="bold"))
             for line in lines:
                 out.print(line)
     out.print(f"{len(problems)} problems, {found} findings")
     return FINDINGS if found else CLEAN
+
+
+def _about(problem: Problem, self_tests_only: bool) -> tuple[list[Text], list[Text]]:
+    """What should be mended in a problem, and what is good to know."""
+    ready = key(variant_for(problem, ""))
+    wrong = [fault_line(fault) for fault in faults(ready)]
+    if self_tests_only:
+        return wrong + _of_variants(problem), []
+    told = findings(ready)
+    wrong += [finding_line(problem, finding) for finding in told if finding.cure]
+    wrong += [*_copied(ready), *_at_one_point(ready), *_of_variants(problem)]
+    facts = [fact_line(finding) for finding in told if finding.why and not finding.cure]
+    return wrong, facts + _never_drawn(problem)
 
 
 def _of_variants(problem: Problem) -> list[Text]:
@@ -90,17 +99,6 @@ def _never_drawn(problem: Problem) -> list[Text]:
     left = len(drawn) - sum(map(len, groups.values()))
     share = sampled_line(left, len(drawn), possible(problem))
     return [share, *(never_drawn_line(words, found) for found, words in groups.items())]
-
-
-def print_confusion(problems: Sequence[Problem]) -> int:
-    """Every mistake made on purpose in every problem, and how often each was named as what."""
-    found = []
-    for problem in problems:
-        ready = key(variant_for(problem, ""))
-        made = confusion(ready.mistaken) if ready.run is None else confused(ready.run)
-        found.append((problem.id, made))
-    screen().print(summary(found), markup=False, soft_wrap=True)
-    return CLEAN
 
 
 def _copied(ready: Key) -> list[Text]:

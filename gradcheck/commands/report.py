@@ -11,16 +11,18 @@ import click
 
 from gradcheck.batch.ledger import NAME, Ledger, Unusable
 from gradcheck.batch.marked import everything
-from gradcheck.batch.outputs import replaced, write_grades
+from gradcheck.batch.outputs import grades, replaced, write_grades
 from gradcheck.batch.results import write_pages
 from gradcheck.batch.statistics import class_facts
+from gradcheck.documents.table import workbook
 from gradcheck.errors import GradcheckError
 from gradcheck.report import gradebooks
 from gradcheck.report.findings import Line
-from gradcheck.report.graders import comments, gradescope, junit
+from gradcheck.report.graders import comments, gradescope
 from gradcheck.report.judgements import told
 
 DONE, FAILED = 0, 2
+DAMAGED = "{}: {} judgements in the ledger are damaged - `gradcheck grade` makes them again"
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ def report(directory: Path, form: str, out: Path | None, export: Export | None) 
     """Write one form of what a ledger holds; the exit code of the command."""
     try:
         with closing(Ledger(_ledger(directory), readonly=True)) as ledger:
+            if ledger.damaged:
+                raise Unusable(DAMAGED.format(directory, ledger.damaged))
             where = _write(ledger, form, out or directory / _name(form), export)
             complete = ledger.fact("complete") == "yes"
     except (GradcheckError, OSError, sqlite3.Error) as error:
@@ -56,7 +60,7 @@ def _ledger(directory: Path) -> Path:
 
 
 def _name(form: str) -> str:
-    names = {"canvas": "canvas.csv", "moodle": "moodle.csv", "junit": "junit.xml"}
+    names = {"xlsx": "grades.xlsx", "canvas": "canvas.csv", "moodle": "moodle.csv"}
     return {"html": "", "csv": "grades.csv", "gradescope": "gradescope", **names}[form]
 
 
@@ -68,15 +72,13 @@ def _write(ledger: Ledger, form: str, out: Path, export: Export | None) -> Path:
         return out / "index.html"
     if form == "csv" and export is None:
         write_grades(ledger, out)
+    elif form == "xlsx" and export is None:
+        out.write_bytes(workbook(grades(ledger)))
     elif export is not None and form not in gradebooks.PLATFORMS:
         words = f"--points goes with {', '.join(gradebooks.PLATFORMS)}, not with {form}"
         raise GradcheckError(words)
     elif form == "gradescope":
         _gradescope(ledger, out, feedback)
-    elif form == "junit":
-        with replaced(out) as file:
-            lines = junit(_students(ledger, feedback), _sources(ledger))
-            file.writelines(f"{line}\n" for line in lines)
     else:
         _gradebook(ledger, form, out, export)
     return out

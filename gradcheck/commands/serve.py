@@ -17,6 +17,7 @@ from gradcheck.problem import ProblemSet
 NEEDED = {"starlette": "starlette", "uvicorn": "uvicorn", "itsdangerous": "itsdangerous",
           "python_multipart": "python-multipart"}  # fmt: skip
 DONE, FAILED = 0, 2
+CONNECTIONS = 800  # at a time; a process may open 1,024 files, as a rule
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class How:
     feedback: str = "full"
     workers: int = 0
     secure: bool = False
+    hosts: tuple[str, ...] = ()
 
 
 class Lacking(GradcheckError):
@@ -43,7 +45,7 @@ def serve(sets: Sequence[ProblemSet], how: How) -> int:
     with ExitStack() as stack:
         if how.directory is not None:
             try:
-                how.directory.mkdir(parents=True, exist_ok=True)
+                how.directory.mkdir(0o700, parents=True, exist_ok=True)
                 stack.enter_context(only_writer(how.directory))
             except OSError as error:
                 raise GradcheckError(f"{how.directory}: cannot be written: {error}") from None
@@ -57,7 +59,7 @@ def _run(sets: Sequence[ProblemSet], how: How) -> None:
 
     from gradcheck.web.app import application  # noqa: PLC0415
     from gradcheck.web.course import Course  # noqa: PLC0415
-    from gradcheck.web.guard import is_loopback  # noqa: PLC0415
+    from gradcheck.web.guard import Patient, is_loopback  # noqa: PLC0415
     from gradcheck.web.pool import Pool  # noqa: PLC0415
     from gradcheck.web.practice import Practice, Settings  # noqa: PLC0415
 
@@ -67,7 +69,7 @@ def _run(sets: Sequence[ProblemSet], how: How) -> None:
     if not is_loopback(how.host):
         click.echo(OPEN.format(host=how.host), err=True)
     pool = Pool(course.texts(), workers=how.workers)
-    settings = Settings(how.directory, how.feedback, how.secure)
+    settings = Settings(how.directory, how.feedback, how.secure, how.hosts)
     app = application(Practice(course, pool, settings))
     kept = f"attempts are kept in {how.directory}" if how.directory else "nothing is kept (see -o)"
     with _listening(how.host, how.port) as listening:
@@ -76,6 +78,8 @@ def _run(sets: Sequence[ProblemSet], how: How) -> None:
         click.echo(f"http://{host}:{port}/  {len(course.problems)} problems; {kept}")
         config = uvicorn.Config(
             app,
+            http=Patient,
+            limit_concurrency=CONNECTIONS,
             log_level="warning",
             access_log=False,
             server_header=False,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console, RenderableType
 
 from gradcheck.closed_forms.shown import Shown
-from gradcheck.commands.screen import screen
-from gradcheck.errors import GradcheckError, TextError
+from gradcheck.commands.screen import BROKEN, REPORTED, fault_of, screen
+from gradcheck.errors import GradcheckError, OutOfBudget, TextError
 from gradcheck.opinions.opinion import NotScalar
 from gradcheck.problem import Problem, is_training
 from gradcheck.problem.domain import check_value
@@ -56,17 +56,17 @@ def solve_all(chosen: Sequence[Problem], how: How) -> int:
     out, err = screen(), screen(stderr=True)
     album = None if how.plot is None else _album(how.plot, chosen)
     said: list[str] = []
-    ended, broken = False, list[Exception]()
+    ended = broken = False
     for problem in chosen:
         try:
             solved = _training(problem, how) if is_training(problem) else _value(problem, how)
         except (GradcheckError, NotScalar) as error:
             err.print(_placed(problem, error), markup=False, soft_wrap=True)
             continue
-        except Exception as error:  # noqa: BLE001 - a fault of ours: the others are solved first
-            broken.append(error)
-            words = f"{type(error).__name__}: the other problems are solved all the same"
-            err.print(_placed(problem, words), markup=False, soft_wrap=True)
+        except Exception as error:  # noqa: BLE001 - a fault at one problem leaves the others
+            broken = True
+            words = f"{_placed(problem, fault_of(error))}\n{REPORTED}"
+            err.print(words, markup=False, soft_wrap=True)
             continue
         said.append(solved.verdict)
         if how.as_json:
@@ -83,7 +83,7 @@ def solve_all(chosen: Sequence[Problem], how: How) -> int:
     if album is not None:
         _tell(err if how.as_json else out, album)
     if broken:
-        raise broken[0]
+        return BROKEN
     if len(said) < len(chosen):
         return MALFORMED
     if "dissent" in said:
@@ -111,7 +111,10 @@ def _value(problem: Problem, how: How) -> Solved:
     check_value(problem, point)
     case = problem.case(point)
     verdict = consult(case)
-    forms = _forms(problem, point, verdict)
+    try:
+        forms = _forms(problem, point, verdict)
+    except OutOfBudget:  # of what is shown, which never ends what is judged
+        forms = NOT_SHOWN
     if how.as_json:
         shown: RenderableType = json_line(problem, point, verdict, forms)
     else:
@@ -155,7 +158,7 @@ def _steps(problem: Problem, point: Point) -> RenderableType:
 def _training(problem: Problem, how: How) -> Solved:
     """A program that goes back by itself: its events and its ledger."""
     from gradcheck.programs.points import prepared  # noqa: PLC0415
-    from gradcheck.report.training import training_line, training_report  # noqa: PLC0415
+    from gradcheck.report.training import training_line, training_report, verdict_of  # noqa: PLC0415
 
     reference = prepared(problem)
     if how.as_json:
@@ -163,11 +166,12 @@ def _training(problem: Problem, how: How) -> Solved:
     else:
         shown = training_report(problem, reference, how.with_steps)
     error = reference.trace.error if is_script(problem) else None
+    said = verdict_of(reference)
     if how.plot is None:
-        return Solved(reference.verdict, shown, error=error)
+        return Solved(said, shown, error=error)
     from gradcheck.plots import of_training  # noqa: PLC0415
 
-    return Solved(reference.verdict, shown, of_training(problem, reference), error)
+    return Solved(said, shown, of_training(problem, reference), error)
 
 
 def _placed(problem: Problem, error: Exception | str) -> str:

@@ -20,7 +20,7 @@ from gradcheck.closed_forms.scalars import LEAST, shortest
 from gradcheck.closed_forms.shown import Branches
 from gradcheck.derivation.conditions import (
     argument,
-    compared_at,
+    came_out,
     endless,
     exact,
     of_domain,
@@ -100,8 +100,8 @@ def _several(case: Case, form: sympy.Expr) -> Branches:
         compared, nodes = walked(case)
     except (GradcheckError, ArithmeticError, ValueError):  # too long to be written out
         return Branches(((_text(form), ""),))
-    path = [expr for expr in compared if not expr.has(sympy.floor, sympy.ceiling)]
-    conditions = [*map(compared_at(case), path), *of_domain(nodes)]
+    path = [(e, sign) for e, sign in compared if not e.has(sympy.floor, sympy.ceiling)]
+    conditions = [*(came_out(*each) for each in path), *of_domain(nodes)]
     return Branches(((_text(form), ", ".join(dict.fromkeys(filter(None, conditions)))),))
 
 
@@ -180,7 +180,7 @@ class _Line:
             compared, nodes = walked(self._at(at))
         except Exception:  # noqa: BLE001 - outside of the domain a program may raise anything
             return
-        yield from ((expr, []) for expr in compared)
+        yield from ((expr, []) for expr, _ in compared)
         for node in nodes:
             if node.row is None:
                 continue

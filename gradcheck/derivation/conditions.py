@@ -1,30 +1,21 @@
 """What has to hold for a formula to hold: the path that was taken, and the domains of ops."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 import sympy
 from flint import arb
 
 from gradcheck.numbers.symbolic import Symbolic, number, written
-from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.symbolic import READABLE
 from gradcheck.ops.domains import ENDLESS, edges
 
 
-def compared_at(case: Case) -> Callable[[sympy.Expr], str]:
-    """How comparisons came out at a point, in words of the inputs."""
-    at = {sympy.Symbol(n, real=True): number(Fraction(v.item())) for n, v in case.inputs.items()}
-
-    def said(expr: sympy.Expr) -> str:
-        """A comparison as it came out, negative terms on the other side."""
-        if not expr.free_symbols:
-            return ""
-        here = expr.subs(at)
-        sign = "=" if here == 0 else ">" if here > 0 else "<"
-        return _relation(expr, sign)
-
-    return said
+def came_out(expr: sympy.Expr, sign: int) -> str:
+    """A comparison as it came out, in words of the inputs; nothing where it hangs on none."""
+    if not expr.free_symbols:
+        return ""
+    return _relation(expr, "=" if sign == 0 else ">" if sign > 0 else "<")
 
 
 def _relation(expr: sympy.Expr, sign: str) -> str:

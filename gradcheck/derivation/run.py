@@ -23,7 +23,8 @@ from gradcheck.engine.tape import Node
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language import executing
 from gradcheck.language.running.run import Outcome
-from gradcheck.numbers.ball import arbs, balls, precision
+from gradcheck.numbers.ball import arbs, balls
+from gradcheck.numbers.run import precision
 from gradcheck.opinions.opinion import Array, estimate, pair
 from gradcheck.opinions.tape import Tape, record
 from gradcheck.problem.record import Point, Problem

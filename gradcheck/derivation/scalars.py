@@ -9,7 +9,8 @@ import sympy
 from flint import arb
 
 from gradcheck.numbers import symbolic as numbers
-from gradcheck.numbers.ball import middle, precision
+from gradcheck.numbers.ball import middle
+from gradcheck.numbers.run import precision
 from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.opinion import contracted
 from gradcheck.problem.record import Point, Problem

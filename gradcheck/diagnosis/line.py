@@ -12,8 +12,9 @@ import numpy as np
 
 from gradcheck.errors import OutOfBudget
 from gradcheck.numbers import symbolic as numbers
-from gradcheck.numbers.ball import exact, middle, precision
-from gradcheck.numbers.symbolic import OBSERVER, Symbolic
+from gradcheck.numbers.ball import exact, middle
+from gradcheck.numbers.run import precision, settings
+from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.opinion import Array, Case, contracted
 from gradcheck.ops.later import sympy
 from gradcheck.ops.row import Op
@@ -53,7 +54,6 @@ class Traced:
 @contextmanager
 def _observed(case: Case) -> Iterator[None]:
     """While it lasts, nodes know where in the program they were made; too many are refused."""
-    before = OBSERVER[0]
     made = count(1)
 
     def observe(node: Symbolic) -> None:
@@ -61,11 +61,8 @@ def _observed(case: Case) -> Iterator[None]:
         if next(made) > NODES:
             raise OutOfBudget(f"the line has more than {NODES} steps here")
 
-    OBSERVER[0] = observe
-    try:
+    with settings(observer=observe):
         yield
-    finally:
-        OBSERVER[0] = before
 
 
 def trace(case: Case) -> Traced | None:

@@ -14,7 +14,7 @@ import numpy as np
 from flint import arb
 
 from gradcheck.errors import GradcheckError
-from gradcheck.numbers.ball import Undecided, precision
+from gradcheck.numbers.run import Undecided, precision
 
 Array: TypeAlias = np.ndarray[Any, Any]  # said, as mypyc does not look into NumPy
 Values: TypeAlias = arb | Array

@@ -22,7 +22,7 @@ from gradcheck.grading.key import Key, Spot
 from gradcheck.grading.outputs import ONE_POINT
 from gradcheck.language.kinds import FORMULAS
 from gradcheck.language.running.run import Outcome
-from gradcheck.numbers.ball import precision
+from gradcheck.numbers.run import precision
 from gradcheck.opinions.symbolic import gradients_from
 from gradcheck.problem.record import Part, Problem
 

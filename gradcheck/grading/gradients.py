@@ -10,14 +10,15 @@ import numpy as np
 from flint import arb
 
 from gradcheck.diagnosis import Diagnosis, explain
-from gradcheck.errors import GradcheckError, OutOfBudget, TextError
+from gradcheck.errors import OURS, GradcheckError, OutOfBudget, TextError
 from gradcheck.grading.comparing import Compared, compared
 from gradcheck.grading.equivalence import Outcome
 from gradcheck.grading.formulas.values import NotNumbers, Readings
-from gradcheck.grading.judgement import FAILURES, OURS, Judgement, Witness, earned, said, shown
+from gradcheck.grading.judgement import FAILURES, Judgement, Witness, earned, said, shown
 from gradcheck.grading.key import DIAGNOSTIC, Key, Spot
 from gradcheck.grading.scoring import share
-from gradcheck.numbers.ball import middle, precision
+from gradcheck.numbers.ball import middle
+from gradcheck.numbers.run import precision
 
 STEP = Fraction(1, 2**40)  # to both sides, for the slope of an answer
 WIDTH = 2.0**-39

@@ -15,7 +15,6 @@ from gradcheck.grading.scoring import share
 
 # A verdict stands whatever happens to its explanation: nothing stops a batch.
 FAILURES = (GradcheckError, ArithmeticError, LookupError, TypeError, ValueError)
-OURS = "a fault of gradcheck itself"
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ from typing import Any
 from gradcheck.answers import Formula, Plain, misfit, read_answer
 from gradcheck.answers.gradients import GRADIENT
 from gradcheck.diagnosis import words
-from gradcheck.errors import Complaint, TextError
+from gradcheck.errors import OURS, Complaint, TextError
 from gradcheck.grading.bracketing import brackets_missing
 from gradcheck.grading.comparing import differs
 from gradcheck.grading.doubtful import other_shape
 from gradcheck.grading.formulas.line import Line
 from gradcheck.grading.formulas.values import readings
 from gradcheck.grading.gradients import of_gradient
-from gradcheck.grading.judgement import FAILURES, OURS, Judgement, said
+from gradcheck.grading.judgement import FAILURES, Judgement, said
 from gradcheck.grading.key import Key
 from gradcheck.grading.resized import ONE_SIZE, only_here
 from gradcheck.grading.runs import of_a_run

@@ -15,7 +15,8 @@ from gradcheck.grading.equivalence import BITS
 from gradcheck.grading.follow import Among, Wrong, evaluable, following, wrong_parts
 from gradcheck.grading.judgement import FAILURES
 from gradcheck.grading.key import DIAGNOSTIC, Key, Spot
-from gradcheck.numbers.ball import middle, precision
+from gradcheck.numbers.ball import middle
+from gradcheck.numbers.run import precision
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.problem.record import Part
 

@@ -17,7 +17,7 @@ from gradcheck.grading.judgement import FAILURES
 from gradcheck.grading.key import Key, Spot
 from gradcheck.language.kinds import FORMULAS
 from gradcheck.mistakes.typing import SLIPS
-from gradcheck.numbers.ball import precision
+from gradcheck.numbers.run import precision
 from gradcheck.problem.record import Part
 
 BITS = 128

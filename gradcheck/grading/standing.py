@@ -22,7 +22,8 @@ from gradcheck.grading.judgement import FAILURES
 from gradcheck.grading.key import Key, Spot
 from gradcheck.grading.working import worked
 from gradcheck.language.kinds import FORMULAS
-from gradcheck.numbers.ball import middle, precision
+from gradcheck.numbers.ball import middle
+from gradcheck.numbers.run import precision
 from gradcheck.opinions.opinion import Array
 from gradcheck.problem.record import Part
 

@@ -2,6 +2,7 @@
 
 import shlex
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
@@ -13,6 +14,7 @@ from gradcheck.grading.marking import mark
 from gradcheck.grading.variants import variant_for
 from gradcheck.problem import Problem, load
 from gradcheck.problem.record import Part
+from gradcheck.problem.shipped import find_set, shipped_problems
 from gradcheck.report.figures import value_text
 from gradcheck.report.judgements import line, place_in_answer, told
 from gradcheck.report.pages import environment
@@ -49,12 +51,12 @@ class Practice:
         """`%gradcheck FILE... [--student NAME]` opens sets; `%gradcheck PROBLEM` asks one."""
         files, student = _read(given)
         try:
-            if len(files) == 1 and files[0] in self.problems:
-                return self._question(self._key(files[0]))
+            if len(files) == 1 and not Path(files[0]).exists() and (id := self._known(files[0])):
+                return self._question(self._key(id))
             if not files:
                 raise GradcheckError(f"no file was named - {OPENS}")
             for file in files:
-                for problem in load(file).problems:
+                for problem in load(find_set(file) or file).problems:
                     self.problems[problem.id] = problem
                     self.students[problem.id] = student
                     self.keys.pop(problem.id, None)
@@ -81,11 +83,10 @@ class Practice:
 
     def _asked(self, name: str) -> tuple[Key, Part]:
         """The key to a problem, and the part that is meant."""
-        fitting = [id for id in self.problems if name == id or name.startswith(f"{id}.")]
-        if not fitting:
+        id = self._known(name)
+        if not id:
             known = ", ".join(self.problems)
             raise GradcheckError(f"no problem is called `{name}` - " + (known or OPENS))
-        id = max(fitting, key=len)
         problem = self.problems[id]
         part = problem.part(name[len(id) + 1 :]) if name != id else _only(problem)
         if part is None:
@@ -93,10 +94,20 @@ class Practice:
             raise GradcheckError(f"which part of `{id}` is answered? - one of {names}")
         return self._key(id), part
 
+    def _known(self, name: str) -> str:
+        """The id of the problem that is named, with its part or without; opened, or shipped."""
+        for problems in (self.problems, shipped_problems()):
+            fitting = [id for id in problems if name == id or name.startswith(f"{id}.")]
+            if fitting:
+                id = max(fitting, key=len)
+                self.problems.setdefault(id, problems[id])
+                return id
+        return ""
+
     def _key(self, id: str) -> Key:
         """The key to a problem, prepared when it is first asked."""
         if id not in self.keys:
-            self.keys[id] = key(variant_for(self.problems[id], self.students[id]))
+            self.keys[id] = key(variant_for(self.problems[id], self.students.get(id, "")))
         return self.keys[id]
 
     def _question(self, ready: Key) -> Shown:

@@ -6,61 +6,28 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import arb, arb_mat, ctx, fmpq
+from flint import arb, arb_mat, fmpq
 
-from gradcheck.errors import GradcheckError
+from gradcheck.numbers.keys import JUMPING, key_of, key_of_plain, key_of_result, sign_of, whole
+from gradcheck.numbers.run import RUN
 from gradcheck.numbers.scalars import Scalar, Scalars, equip
 from gradcheck.ops.row import Composed, Op
-
-
-class Undecided(GradcheckError, ArithmeticError):
-    """A comparison of two balls that overlap: only more precision can tell."""
-
-
-class precision:  # noqa: N801 - a block, as `contextmanager` would make it, at a third of its time
-    """Work with so many bits inside the block (flint's own setting, put back afterwards)."""
-
-    __slots__ = ("before", "bits")
-
-    def __init__(self, bits: int) -> None:
-        """Nothing is set yet."""
-        self.bits = bits
-
-    def __enter__(self) -> None:
-        """Set it."""
-        self.before = ctx.prec
-        ctx.prec = self.bits
-
-    def __exit__(self, *_: object) -> None:
-        """Put back what was set before."""
-        ctx.prec = self.before
-
-
-class Ties:
-    """What to do when balls overlap at the end of patience: raise, or call it equal and count."""
-
-    __slots__ = ("count", "equal")
-
-    def __init__(self) -> None:
-        """Raise, nothing counted."""
-        self.equal = False
-        self.count = 0
-
-
-TIES = Ties()
-MADE = [0]  # how many balls were made so far: the measure of work that does not depend on a clock
 
 
 class Ball(Scalar):
     """A real number known to lie within a ball; arithmetic keeps the promise."""
 
-    __slots__ = ("x",)
+    __slots__ = ("_key", "x")
     cell = "ball"
 
-    def __init__(self, x: Any) -> None:
+    def __init__(self, x: Any, key: int | None = None) -> None:
         """Wrap an arb, or anything `exact` reads."""
-        self.x = x if type(x) is arb else exact(x)
-        MADE[0] += 1
+        if type(x) is arb:
+            self.x, self._key = x, key
+        else:
+            self.x = exact(x)
+            self._key = key_of_plain(x) if type(x) is Fraction else key
+        RUN.made += 1
 
     @classmethod
     def elementwise(cls, row: Op, *args: Any) -> Any:
@@ -68,7 +35,20 @@ class Ball(Scalar):
         rule = row.ball
         if isinstance(rule, Composed):
             return rule.function(*(a if type(a) is Ball else Ball(a) for a in args))
-        return Ball(rule(*[a.x if type(a) is Ball else exact(a) for a in args]))  # type: ignore[misc]
+        values = [a.x if type(a) is Ball else exact(a) for a in args]
+        found: arb = rule(*values)  # type: ignore[misc]
+        if row in JUMPING:
+            found = whole(found, values[0], lambda: key_of(args[0]))
+        if not RUN.keyed:
+            return Ball(found)
+        return Ball(found, key_of_result(row, list(map(key_of, args)), values))
+
+    @property
+    def key(self) -> int:
+        """See `keys`."""
+        if self._key is None:
+            self._key = key_of_plain(self.x)
+        return self._key
 
     def bare(self) -> Any:
         """The arb."""
@@ -89,7 +69,7 @@ class Ball(Scalar):
         """
 
         def once(*stack: Any) -> Any:
-            MADE[0] += stack[0].size * stack[-1].shape[-1] // share
+            RUN.made += stack[0].size * stack[-1].shape[-1] // share
             found = rule(*[arb_mat(len(m), m.shape[1], arbs(m).ravel().tolist()) for m in stack])
             return Ball(found) if type(found) is arb else np.asarray(balls(found.table()))
 
@@ -102,19 +82,7 @@ class Ball(Scalar):
     def _sign(self, other: Any) -> int:
         """The sign of self - other, beyond doubt."""
         difference = self.x - (other.x if type(other) is Ball else exact(other))
-        if difference > 0:
-            return 1
-        if difference < 0:
-            return -1
-        if difference == 0:
-            TIES.count += 1
-            return 0
-        if TIES.equal and not difference.mid().is_nan():
-            TIES.count += 1
-            return 0
-        if difference.is_nan():
-            raise ValueError("a comparison with a value that is not a number")
-        raise Undecided
+        return sign_of(difference, lambda: (self.key, key_of(other)))
 
 
 equip(Ball)

@@ -16,15 +16,14 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from gradcheck.numbers.ball import TIES, Undecided, exact
+from gradcheck.numbers.ball import exact
+from gradcheck.numbers.keys import JUMPING, key_of, key_of_plain, key_of_result, sign_of, whole
+from gradcheck.numbers.run import RUN
 from gradcheck.numbers.scalars import Scalar, Scalars, equip
 from gradcheck.ops.later import sympy
 from gradcheck.ops.row import Composed, Op
 
 clock = count(1).__next__
-
-# The comparisons that the path has taken so far: (the difference, its sign); None: not kept.
-PATH: list[list[tuple["Symbolic", int]] | None] = [None]
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Local:
 class Symbolic(Scalar):
     """A leaf (`atom` set), or an op on earlier numbers (`row`, `args`)."""
 
-    __slots__ = ("args", "atom", "local", "order", "row", "span", "value")
+    __slots__ = ("_key", "args", "atom", "local", "order", "row", "span", "value")
     cell = "symbolic"
 
     def __init__(
@@ -49,6 +48,7 @@ class Symbolic(Scalar):
         row: Op | None = None,
         args: tuple[Any, ...] = (),
         local: Local | None = None,
+        key: int | None = None,
     ) -> None:
         """A node of the straight line; `atom` is the SymPy symbol or constant of a leaf."""
         self.value = value
@@ -58,8 +58,9 @@ class Symbolic(Scalar):
         self.local = local
         self.order = clock()
         self.span: tuple[int, int] | None = None
-        if OBSERVER[0] is not None:
-            OBSERVER[0](self)
+        self._key = key
+        if RUN.observer is not None:
+            RUN.observer(self)
 
     @classmethod
     def elementwise(cls, row: Op, *args: Any) -> Any:
@@ -69,8 +70,19 @@ class Symbolic(Scalar):
             return rule.function(*args)
         args = tuple([a if type(a) is Symbolic else _constant(a) for a in args])
         form = local(rule, tuple([_embedded(row, i, a) for i, a in enumerate(args)]))
-        value = form.value(*[a.value if type(a) is Symbolic else exact(a) for a in args])
-        return cls(value, row=row, args=args, local=form)
+        values = [a.value if type(a) is Symbolic else exact(a) for a in args]
+        value = form.value(*values)
+        if row in JUMPING:
+            value = whole(value, values[0], lambda: key_of(args[0]))
+        key = key_of_result(row, list(map(key_of, args)), values) if RUN.keyed else None
+        return cls(value, row=row, args=args, local=form, key=key)
+
+    @property
+    def key(self) -> int:
+        """See `keys`."""
+        if self._key is None:
+            self._key = key_of_plain(self.value)
+        return self._key
 
     def bare(self) -> Any:
         """SymPy's number; what depends on something stays as it is."""
@@ -83,7 +95,7 @@ class Symbolic(Scalar):
         if isinstance(value, float | np.floating) and not np.isfinite(value):
             return value
         plain = _constant(value)
-        return cls(exact(plain), atom=number(plain))
+        return cls(exact(plain), atom=number(plain), key=key_of_plain(plain))
 
     def __repr__(self) -> str:
         return f"Symbolic({self.atom if self.row is None else self.row.name}, {self.value})"
@@ -91,26 +103,14 @@ class Symbolic(Scalar):
     def _sign(self, other: Any) -> int:
         """The sign of self - other at the point, noted as a condition of the path."""
         theirs = other.value if type(other) is Symbolic else exact(other)
-        sign = _sign_of(self.value - theirs)
-        if PATH[0] is not None:
+        sign = sign_of(self.value - theirs, lambda: (self.key, key_of(other)))
+        if RUN.path is not None:
             difference = self if isinstance(other, int) and other == 0 else self - other
-            PATH[0].append((difference, sign))
+            RUN.path.append((difference, sign))
         return sign
 
 
 equip(Symbolic)
-OBSERVER: list[Callable[[Symbolic], None] | None] = [None]
-
-
-def _sign_of(difference: arb) -> int:
-    if difference > 0 or difference < 0:
-        return 1 if difference > 0 else -1
-    if difference == 0 or (TIES.equal and not difference.mid().is_nan()):
-        TIES.count += 1
-        return 0
-    if difference.is_nan():
-        raise ValueError("a comparison with a value that is not a number")
-    raise Undecided
 
 
 def _constant(value: Any) -> Any:
@@ -168,7 +168,8 @@ def leaves(name: str, values: Any) -> Scalars:
     out = np.empty(source.shape, dtype=object)
     for index in np.ndindex(source.shape):
         label = f"{name}[{', '.join(map(str, index))}]" if index else name
-        out[index] = Symbolic(exact(source[index]), atom=sympy.Symbol(label, real=True))
+        atom, key = sympy.Symbol(label, real=True), key_of_plain(source[index])
+        out[index] = Symbolic(exact(source[index]), atom=atom, key=key)
     return out.view(Scalars)
 
 
@@ -178,7 +179,7 @@ def constants(values: Any) -> Scalars:
     out = np.empty(source.shape, dtype=object)
     for index in np.ndindex(source.shape):
         plain = _constant(source[index])
-        out[index] = Symbolic(exact(plain), atom=number(plain))
+        out[index] = Symbolic(exact(plain), atom=number(plain), key=key_of_plain(plain))
     return out.view(Scalars)
 
 

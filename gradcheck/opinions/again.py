@@ -19,7 +19,7 @@ from gradcheck.numbers import symbolic as line
 from gradcheck.numbers.ball import arbs, balls
 from gradcheck.numbers.scalars import Scalars, wrap
 from gradcheck.numbers.symbolic import Symbolic
-from gradcheck.opinions.differences import slope_at
+from gradcheck.opinions.differences import slope_at, stepped
 from gradcheck.opinions.opinion import Case, Rows
 
 INSIDE = 200
@@ -53,15 +53,16 @@ def by_steps(y: Any, x: Any, g: Any, again: Again, outer: int) -> Any:
     steps = (INSIDE * (outer + 1), INSIDE * (outer + 1) + 8, INSIDE * (outer + 1) + 16)
     weights = 1 if g is None else g
     entries: Any = arbs(x)
+    start = balls(x)
 
     def total(value: Any) -> arb:
         return arbs(np.sum(value * weights)).item()  # type: ignore[no-any-return]
 
     def along(index: tuple[int, ...]) -> Callable[[arb], arb]:
         def at(step: arb) -> arb:
-            moved = entries.copy()
-            moved[index] = moved[index] + step
-            return total(again(balls(moved)))
+            u = np.zeros(entries.shape)
+            u[index] = 1.0
+            return total(again(stepped(start, u, step)))
 
         return at
 

@@ -15,16 +15,16 @@ import numpy as np
 from flint import arb
 
 from gradcheck.errors import OutOfBudget, TextError
-from gradcheck.numbers.ball import (
-    MADE,
-    TIES,
+from gradcheck.numbers.ball import Ball, arbs, balls, middle, radius
+from gradcheck.numbers.run import (
+    PATIENCE,
+    RUN,
+    TooWide,
     Undecided,
-    arbs,
-    balls,
-    middle,
     precision,
-    radius,
-)  # fmt: skip
+    refined,
+    settings,
+)
 from gradcheck.numbers.scalars import Scalars
 from gradcheck.opinions.floats.blackbox import DIRECTIONS, black_box
 from gradcheck.opinions.floats.blackbox import directions as directions_of
@@ -41,8 +41,8 @@ from gradcheck.opinions.opinion import (
 )  # fmt: skip
 from gradcheck.opinions.rows import by_rows
 
+DOUBLE = 53  # bits of a float64
 START = 256  # bits: three times the largest exponent of a step, so that no quotient cancels
-PATIENCE = 4096  # bits, after which a comparison that is still open counts as a tie
 STEPS = (64, 72, 80)
 """Steps of 2^-64, 2^-72 and 2^-80 of the input: the nearest kink that float64 can write beside an
 input lies at 2^-53 of it, so none is stepped over; each is a 256th of the one before."""
@@ -66,16 +66,14 @@ def differences(
     `steps` are the powers of two by which the steps are smaller than the input; along so many
     `directions` the slope is taken where there are too many entries.
     """
-    bits = max(START, 3 * steps[-1])
-    while True:
-        try:
-            return _at(case, bits, steps, directions)
-        except (Undecided, TooWide):
-            bits *= 2
-        except NotScalar:
-            raise
-        except Exception as error:  # noqa: BLE001 - a user's program may raise anything
-            return black_box(case, reason(error), directions)
+    try:
+        return refined(lambda bits: _at(case, bits, steps, directions), max(START, 3 * steps[-1]))
+    except NotScalar:
+        raise
+    except Undecided as error:  # floats would only take the branch that they take
+        return Opinion("differences", abstains=reason(error))
+    except Exception as error:  # noqa: BLE001 - a user's program may raise anything
+        return black_box(case, reason(error), directions)
 
 
 def closer(case: Case, seen: Opinion) -> Opinion:
@@ -89,28 +87,31 @@ def closer(case: Case, seen: Opinion) -> Opinion:
     return differences(case, (STEPS[0] + by, STEPS[1] + by, STEPS[2] + by))
 
 
-class TooWide(ArithmeticError):
-    """The balls came out too wide; more bits may help."""
+def open_in_floats(case: Case) -> str:
+    """What the program's path hangs on that float64 cannot tell; nothing where there is no such."""
+    try:
+        with precision(DOUBLE), settings(keyed=False, as_floats=True):
+            case.function("ball", {name: balls(values) for name, values in case.inputs.items()})
+    except Undecided as error:
+        return str(error)
+    except Exception:  # noqa: BLE001 - a user's program may raise anything
+        return ""
+    return ""
 
 
 def _at(case: Case, bits: int, steps: tuple[int, int, int], count: int) -> Opinion:
-    with precision(bits):
-        TIES.count, TIES.equal = 0, bits >= PATIENCE
-        try:
-            point = {name: balls(values) for name, values in case.inputs.items()}
-            before = MADE[0]
-            value, here = _value(case, point)
-            cost = MADE[0] - before
-            if cost * len(STEPS) * 4 * count > WORK:
-                raise OutOfBudget("too many operations for ball arithmetic")
-            retry = bits < PATIENCE
-            few = cost * (4 * case.size() + 1) <= WORK
-            ask = _each if few else partial(_some, count)
-            found = ask(case, point, here, retry, steps)
-        finally:
-            TIES.equal = False
+    point = {name: balls(values) for name, values in case.inputs.items()}
+    before = RUN.made
+    value, here = _value(case, point)
+    cost = RUN.made - before
+    if cost * len(STEPS) * 4 * count > WORK:
+        raise OutOfBudget("too many operations for ball arithmetic")
+    retry = bits < PATIENCE
+    few = cost * (4 * case.size() + 1) <= WORK
+    ask = _each if few else partial(_some, count)
+    found = ask(case, point, here, retry, steps)
     method = f"balls of {bits} bits"
-    return Opinion("differences", estimate(value), ties=TIES.count, method=method, **found)
+    return Opinion("differences", estimate(value), ties=RUN.ties, method=method, **found)
 
 
 def _each(
@@ -161,10 +162,9 @@ def _value(case: Case, point: Point) -> tuple[Array, arb]:
 
 def _along(case: Case, point: Point, along: Mapping[str, Array]) -> Along:
     """The scalar value as a function of a step along a direction; nan outside the domain."""
-    starts = {name: arbs(point[name]) for name in along}
 
     def at(step: arb) -> arb:
-        moved = {name: _stepped(starts[name], u, step) for name, u in along.items()}
+        moved = {name: stepped(point[name], u, step) for name, u in along.items()}
         try:
             return _value(case, {**point, **moved})[1]
         except (ZeroDivisionError, ValueError, TextError):
@@ -173,12 +173,12 @@ def _along(case: Case, point: Point, along: Mapping[str, Array]) -> Along:
     return at
 
 
-def _stepped(start: Array, u: Array, step: arb) -> Scalars:
+def stepped(start: Scalars, u: Array, step: arb) -> Scalars:
     """Start + step * u, touching only the entries where u is not zero."""
-    moved = start.copy()
+    moved = np.array(start, dtype=object)
     for index in zip(*np.nonzero(u), strict=True) if u.ndim else [()]:
-        moved[index] = start[index] + step * float(u[index])
-    return balls(moved)
+        moved[index] = moved[index] + Ball(step * float(u[index]))
+    return moved.view(Scalars)
 
 
 @dataclass(frozen=True)

@@ -163,6 +163,12 @@ class Estimate:
         return size_of_largest(self.value)
 
     @cached_property
+    def certain(self) -> float:
+        """The largest size that a number has for certain: what its bar leaves of it."""
+        known = np.isfinite(self.value) & np.isfinite(self.error)
+        return float(np.max(np.abs(self.value[known]) - self.error[known], initial=0.0))
+
+    @cached_property
     def widest(self) -> float:
         """The widest error bar; 0 where there is none."""
         return float(self.error.max(initial=0.0))

@@ -1,6 +1,8 @@
 """The closed form's opinion: SymPy's slopes chained along the straight line, in ball arithmetic."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -8,9 +10,10 @@ from flint import arb
 
 from gradcheck.errors import OutOfBudget
 from gradcheck.numbers import symbolic as line
-from gradcheck.numbers.ball import TIES, Undecided, exact, precision
+from gradcheck.numbers.ball import exact
+from gradcheck.numbers.run import PATIENCE, RUN, TooWide, precision, refined, settings
 from gradcheck.numbers.scalars import Scalars
-from gradcheck.numbers.symbolic import OBSERVER, PATH, Symbolic, written
+from gradcheck.numbers.symbolic import Symbolic, written
 from gradcheck.opinions.opinion import (
     Array,
     Case,
@@ -24,7 +27,6 @@ from gradcheck.opinions.rows import by_rows, gradients_by_rows
 from gradcheck.ops.later import sympy
 
 START = 128  # bits
-PATIENCE = 2048  # bits, after which a comparison that is still open counts as a tie
 NODES = 200_000  # steps of the line: about ten seconds
 READABLE = 120  # operations of a closed form that is written out
 WRITTEN_OUT = 64  # entries
@@ -36,29 +38,29 @@ def symbolic(case: Case, *, write: bool = True, nodes: int = NODES) -> Opinion:
 
     It abstains where the line is longer than `nodes`.
     """
-    bits = START
-    while True:
-        try:
-            return _at(case, bits, write, nodes=nodes)
-        except (Undecided, TooWide):
-            bits *= 2
-        except NotScalar:
-            raise
-        except Exception as error:  # noqa: BLE001 - a user's program may raise anything
-            return Opinion("symbolic", abstains=reason(error))
+    try:
+        return refined(lambda bits: _at(case, bits, write, nodes=nodes), START)
+    except NotScalar:
+        raise
+    except Exception as error:  # noqa: BLE001 - a user's program may raise anything
+        return Opinion("symbolic", abstains=reason(error))
 
 
-def walked(case: Case) -> "tuple[list[sympy.Expr], list[Symbolic]]":
-    """What was compared with zero on the way, as far as it can be written, and every number made.
+def walked(case: Case) -> "tuple[list[tuple[sympy.Expr, int]], list[Symbolic]]":
+    """What was compared with zero on the way and its sign there, and every number made.
 
-    Raises what the program raises, and Undecided.
+    Comparisons are left out that cannot be written. Raises what the program raises, and Undecided.
     """
-    with precision(START), _traced(equal=True, nodes=NODES) as path:
-        root = contracted(case.function("symbolic", line.inputs(case.inputs, case.wrt)), None)
-        end = np.asarray(root, dtype=object).item()
-        nodes = line.line([end]) if isinstance(end, Symbolic) else []
-        compared = (written(difference, READABLE) for difference, _ in path)
-        return [expr for expr in compared if expr is not None], nodes
+
+    def walk(bits: int) -> "tuple[list[tuple[sympy.Expr, int]], list[Symbolic]]":
+        with _traced(NODES) as path:
+            root = contracted(case.function("symbolic", line.inputs(case.inputs, case.wrt)), None)
+            end = np.asarray(root, dtype=object).item()
+            nodes = line.line([end]) if isinstance(end, Symbolic) else []
+            compared = ((written(difference, READABLE), sign) for difference, sign in path)
+            return [(expr, sign) for expr, sign in compared if expr is not None], nodes
+
+    return refined(walk, START)
 
 
 @gradients_by_rows
@@ -67,7 +69,8 @@ def gradients_at(case: Case, bits: int) -> dict[str, Array]:
 
     Raises Undecided where a comparison cannot be decided with so many bits.
     """
-    opinion = _at(case, bits, write=False, judge_width=False)
+    with precision(bits):
+        opinion = _at(case, bits, write=False, judge_width=False)
     return {name: g.balls for name, g in opinion.gradients.items()}
 
 
@@ -83,7 +86,7 @@ def gradients_from(
     (arbs) in the shape of each; the nearest to the loss first. `own()` are the values of the run
     just made. Raises Undecided.
     """
-    with precision(bits), _traced(bits >= PATIENCE, NODES):
+    with precision(bits), _traced(NODES):
         leaves = line.inputs(case.inputs, case.wrt)
         root = contracted(case.function("symbolic", leaves), case.cotangent)
         seeds: dict[Symbolic, arb] = {np.asarray(root, dtype=object).item(): arb(1)}
@@ -96,14 +99,10 @@ def gradients_from(
         return {name: _gathered(leaves[name], adjoint) for name in case.wrt}
 
 
-class TooWide(ArithmeticError):
-    """The balls came out too wide; more bits may help."""
-
-
 def _at(
     case: Case, bits: int, write: bool, judge_width: bool = True, nodes: int = NODES
 ) -> Opinion:
-    with precision(bits), _traced(bits >= PATIENCE, nodes) as path:
+    with _traced(nodes) as path:
         leaves = line.inputs(case.inputs, case.wrt)
         out = case.function("symbolic", leaves)
         value = np.asarray(out, dtype=object)
@@ -128,31 +127,22 @@ def _at(
             gradients={name: estimate(g) for name, g in gradients.items()},
             closed=_closed(end, leaves, case) if write else {},
             conditions=_conditions(path, _nothing(leaves, case)) if write else (),
-            ties=TIES.count,
+            ties=RUN.ties,
         )
 
 
-class _traced:  # noqa: N801 - a context manager, used as a word
-    """Keep the path's conditions, count ties, and stop when the line grows beyond its budget."""
+@contextmanager
+def _traced(most: int) -> Iterator[list[tuple[Symbolic, int]]]:
+    """Keep the path's comparisons, and stop when the line grows beyond its budget."""
+    made = count(1)
 
-    def __init__(self, equal: bool, nodes: int) -> None:
-        self.path: list[tuple[Symbolic, int]] = []
-        self._equal = equal
-        self._nodes, self._most = 0, nodes
+    def observe(node: Symbolic) -> None:
+        if next(made) > most:
+            raise OutOfBudget(f"the closed form has more than {most} steps here")
 
-    def __enter__(self) -> list[tuple[Symbolic, int]]:
-        PATH[0], OBSERVER[0] = self.path, self._count
-        TIES.count, TIES.equal = 0, self._equal
-        return self.path
-
-    def __exit__(self, *exc: object) -> None:
-        PATH[0] = OBSERVER[0] = None
-        TIES.equal = False
-
-    def _count(self, node: Symbolic) -> None:
-        self._nodes += 1
-        if self._nodes > self._most:
-            raise OutOfBudget(f"the closed form has more than {self._most} steps here")
+    path: list[tuple[Symbolic, int]] = []
+    with settings(path=path, observer=observe):
+        yield path
 
 
 def _wide(ball: arb) -> bool:

@@ -14,7 +14,7 @@ from gradcheck.diagnosis.calculus import WrongRule
 from gradcheck.diagnosis.line import Line
 from gradcheck.errors import GradcheckError
 from gradcheck.mistakes.operation import Operation
-from gradcheck.numbers.ball import precision
+from gradcheck.numbers.run import precision
 from gradcheck.numbers.symbolic import Symbolic, slope_of, written
 from gradcheck.opinions.opinion import Array
 from gradcheck.opinions.symbolic import READABLE

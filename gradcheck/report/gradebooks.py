@@ -7,6 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from gradcheck.documents.table import (
+    ARCHIVE,
+    WINDOWS,
+    cell_text,
+    marked,
+    open_workbook,
+    workbook,
+)
 from gradcheck.errors import GradcheckError
 
 # A cell that begins so is a formula to a spreadsheet (CWE-1236); an apostrophe makes it a text.
@@ -89,12 +97,7 @@ def filled(  # noqa: PLR0917 - an export, and what goes into it
     Where the platform has another maximum, the points are scaled to it. Where it has a column for
     feedback, what `feedback` says to a student is put into it, unless somebody has written there.
     """
-    text, encoding = _decoded(export)
-    dialect = _dialect(text)
-    try:
-        rows = list(csv.reader(io.StringIO(text, newline=""), dialect))
-    except csv.Error as error:
-        raise NoGradebook(f"the export is no table: {error}") from None
+    rows, written = _opened(export)
     if not rows:
         raise NoGradebook("the export is empty")
     known = PLATFORMS[platform]
@@ -104,9 +107,7 @@ def filled(  # noqa: PLR0917 - an export, and what goes into it
         notices += _tell(rows, known, points, feedback)
     elif feedback is not None:
         notices.append(f"the export has no column `{known.feedback}`: no comments are written")
-    out = io.StringIO(newline="")
-    csv.writer(out, dialect).writerows(rows)
-    return Filled(out.getvalue().encode(encoding), tuple(notices))
+    return Filled(written(rows), tuple(notices))
 
 
 def fresh(platform: str, title: str, points: Mapping[str, float], possible: float) -> str:
@@ -254,18 +255,29 @@ def _column(header: Sequence[str], platform: Platform, wanted: str) -> int:
     raise NoGradebook(f"which column takes the grades? Name it with --column: {there}")
 
 
-def _decoded(export: bytes) -> tuple[str, str]:
-    """The text of an export, and the encoding in which it is given back."""
-    for mark, encoding in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16")):
-        if export.startswith(mark):
-            return export.decode(encoding), encoding
-    if export.startswith(b"PK\x03\x04"):
-        raise NoGradebook("the export is an Excel workbook - save it as `CSV UTF-8`")
+def _opened(export: bytes) -> tuple[list[list[str]], Callable[[list[list[str]]], bytes]]:
+    """The rows of an export, and what makes one of rows, in the form and the encoding it came."""
+    if export.startswith(ARCHIVE):
+        book = open_workbook(export, "the export")
+        found = book.worksheets[0].iter_rows(values_only=True)
+        return [list(map(cell_text, row)) for row in found], lambda rows: workbook(rows, book)
+    encoding = marked(export) or "utf-8"
     try:
-        return export.decode("utf-8"), "utf-8"
-    except UnicodeDecodeError as error:
-        why = f"the export is not UTF-8: {error.reason}"
-        raise NoGradebook(f"{why} - export it again, or save it as `CSV UTF-8` in Excel") from None
+        text = export.decode(encoding)
+    except UnicodeDecodeError:
+        encoding = WINDOWS
+        text = export.decode(encoding, "replace")
+    dialect = _dialect(text)
+
+    def written(rows: list[list[str]]) -> bytes:
+        out = io.StringIO(newline="")
+        csv.writer(out, dialect).writerows(rows)
+        return out.getvalue().encode(encoding, "replace")
+
+    try:
+        return list(csv.reader(io.StringIO(text, newline=""), dialect)), written
+    except csv.Error as error:
+        raise NoGradebook(f"the export is no table: {error}") from None
 
 
 def _dialect(text: str) -> type[csv.Dialect]:

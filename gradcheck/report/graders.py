@@ -1,10 +1,10 @@
-"""A student's answers for other programs: Gradescope's results.json, JUnit's XML, comments."""
+"""A student's answers for other programs: Gradescope's results.json, comments."""
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import escape
 
 from gradcheck.report.findings import Line, findings
 
@@ -32,18 +32,6 @@ def gradescope(lines: Sequence[Line], sources: dict[str, str]) -> str:
     return json.dumps(result, indent=1) + "\n"
 
 
-def junit(students: Iterable[tuple[str, Sequence[Line]]], sources: dict[str, str]) -> Iterator[str]:
-    """JUnit's XML, line by line: a suite a student, a case an answer."""
-    yield '<?xml version="1.0" encoding="UTF-8"?>'
-    yield "<testsuites>"
-    for student, lines in students:
-        yield _suite(student, lines)
-        for line in lines:
-            yield from _case(student, line, sources[line["problem"]])
-        yield "  </testsuite>"
-    yield "</testsuites>"
-
-
 def comments(lines: Sequence[Line]) -> str:
     """What a platform shows to a student beside the grade, as HTML: a paragraph an answer."""
     return "".join(f"<p>{_comment(line)}</p>" for line in lines)
@@ -59,41 +47,11 @@ def _comment(line: Line) -> str:
     return f"{name}: {line['verdict']}, {points}{f' &ndash; {said}' if said else ''}"
 
 
-def _suite(student: str, lines: Sequence[Line]) -> str:
-    kinds = [_kind(line) for line in lines]
-    counts = " ".join(
-        f'{name}="{kinds.count(kind)}"'
-        for name, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped"))
-    )
-    return f'  <testsuite name={_attribute(student)} tests="{len(lines)}" {counts}>'
-
-
-def _case(student: str, line: Line, source: str) -> Iterator[str]:
-    name = _attribute(f"{line['problem']}.{line['part']}")
-    kind = _kind(line)
-    head = f"    <testcase classname={_attribute(student)} name={name}"
-    if not kind:
-        yield f"{head}/>"
-        return
-    body = escape(_clean(_words(line, source)))
-    yield f"{head}><{kind} message={_attribute(line['verdict'])}>{body}</{kind}></testcase>"
-
-
-def _kind(line: Line) -> str:
-    """What JUnit calls a verdict: nothing for right."""
-    kinds = {"right": "", "wrong": "failure", "missing": "skipped"}
-    return kinds.get(line["verdict"], "error")
-
-
 def _words(line: Line, source: str) -> str:
     """What a student is told, in lines."""
     understood = [f"understood  {line['understood']}"] if line["understood"] else []
     found = [line["verdict"], *understood, *findings(line, source), *(line["remarks"] or ())]
     return "\n".join(found)
-
-
-def _attribute(text: str) -> str:
-    return quoteattr(_clean(text))
 
 
 def _clean(text: str) -> str:

@@ -34,7 +34,7 @@ VERBS = {"add": "adds", "clear": "cleared", "step": "steps"}
 
 def training_report(problem: Problem, reference: Reference, with_steps: bool) -> RenderableType:
     """The program, its events, what is asked and its answers; with steps, the ledger of `.grad`."""
-    said = reference.verdict
+    said = verdict_of(reference)
     blocks = [headed(problem)]
     if reference.events:
         blocks.append(indented(_events(reference), 2))
@@ -52,6 +52,12 @@ def training_report(problem: Problem, reference: Reference, with_steps: bool) ->
     blocks += [indented(words, 2)]
     blocks += [indented(Text(line, style="dim"), 4) for line in _findings(problem, reference)]
     return Group(*blocks, Text(""))
+
+
+def verdict_of(reference: Reference) -> str:
+    """The verdict on a run: of one that ended in an error nobody says that all is well."""
+    agreed = reference.verdict == "agree"
+    return "error" if agreed and reference.trace.error is not None else reference.verdict
 
 
 def _meaning(reference: Reference, said: str) -> str:
@@ -160,7 +166,7 @@ def _words(problem: Problem, event: Judged) -> Iterator[str]:
 
 def training_line(problem: Problem, reference: Reference) -> str:
     """The line of `solve --json`: what is asked as parts, the events and the ledger beside them."""
-    line: dict[str, Any] = {"problem": problem.id, "verdict": reference.verdict, "value": None}
+    line: dict[str, Any] = {"problem": problem.id, "verdict": verdict_of(reference), "value": None}
     line["parts"] = {
         name: {"verdict": reference.verdict, "closed_form": None, "answer": _json(shown(value))}
         for name, value in reference.trace.values.items()

@@ -1,5 +1,7 @@
 """A source line with the place underlined, as a compiler shows it."""
 
+from gradcheck.errors import window
+
 
 def underlined(source: str, span: tuple[int, int] | None, indent: str = "      ") -> list[str]:
     """The source line of a span with the span underlined, as a compiler shows it."""
@@ -11,4 +13,5 @@ def underlined(source: str, span: tuple[int, int] | None, indent: str = "      "
     dedent = len(line) - len(line.lstrip())
     column = span[0] - start - dedent
     width = max(1, min(span[1] - span[0], len(line) - dedent - column))
-    return [indent + line.strip(), indent + " " * column + "~" * width]
+    shown, first, last = window(line.strip(), column, column + width)
+    return [indent + shown, indent + " " * first + "~" * (last - first)]

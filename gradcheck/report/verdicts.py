@@ -32,6 +32,7 @@ STYLES = {
     "jump": "magenta",
     "undefined": "magenta",
     "dissent": "bold red",
+    "error": "yellow",
 }
 MEANINGS = {
     "agree": "all three within their error bars",
@@ -41,6 +42,7 @@ MEANINGS = {
     "jump": "the value jumps here",
     "undefined": "no finite derivative here",
     "dissent": "the opinions contradict each other: gradcheck itself is wrong somewhere",
+    "error": "the program ended in an error; every backward call before it is agreed",
 }
 ENTRIES = 12
 READABLE = 150

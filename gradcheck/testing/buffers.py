@@ -1,16 +1,14 @@
 """`out = np.zeros(n)`, `np.array([f(v) for v in x])`: arrays that hold other numbers than floats.
 
 NumPy's makers of arrays do not ask what will be written into what they make, and those that gather
-a list do not know our numbers. While a user's function runs on tensors or exact numbers they make
-arrays of that kind instead, for calls from the user's code in this thread only: NumPy's own code,
-and ours, gets what it always got.
+a list do not know our numbers. Where a user's program fails for that on tensors or exact numbers, a
+copy of it runs in which the name `np` means a NumPy whose makers make arrays of the kind. The
+program itself and NumPy stay as they are, and compiled code gets what it always got.
 """
 
-import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import wraps
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -19,25 +17,19 @@ from gradcheck.language.kinds import KINDS
 
 MAKERS = ("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like")
 GATHERERS = ("array", "asarray", "fromiter")
-NOT_THEIRS = ("gradcheck", "numpy")  # packages whose own calls get plain arrays
-
-
-class _Asked(threading.local):
-    """The kind of number that this thread wants in its buffers."""
-
-    kind: str = ""
-
-
-ASKED = _Asked()
-ONE_AT_A_TIME = threading.Lock()
-OPEN = [0]  # blocks that are open, in all threads: the first changes NumPy's names, the last back
+LIBRARIES = frozenset(
+    {"numpy", "scipy", "torch", "jax", "jaxlib", "autograd", "numba", "gradcheck"}
+)
+OURS = "gradcheck.testing"  # closures of ours around what the user wrote: only they are looked into
+MOST = 1000  # parts of a container that is looked into
+Function = Callable[..., Any]
 
 
 def followed(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of a kind of number and of numbers, which may fill buffers of NumPy's with them.
 
-    It runs as it is first; where that raises, once more with buffers of the kind. The function
-    that runs has to be the same each time it is called, for what helped once is done from then on.
+    It runs as it is first; where that raises, a copy with buffers of the kind. The function that
+    runs has to be the same each time it is called, for what helped once is done from then on.
     """
     helped = False
 
@@ -46,87 +38,195 @@ def followed(function: Callable[..., Any]) -> Callable[..., Any]:
         if kind == "float":
             return function(kind, *args)
         if helped:
-            with buffers(kind):
-                return function(kind, *args)
+            return with_buffers(function, kind)(kind, *args)
         try:
             return function(kind, *args)
         except (TypeError, ValueError) as first:
-            with buffers(kind):
-                try:
-                    value = function(kind, *args)
-                except (TypeError, ValueError, AttributeError):
-                    raise first from None
+            try:
+                value = with_buffers(function, kind)(kind, *args)
+            except (TypeError, ValueError, AttributeError):
+                raise first from None
             helped = True
             return value
 
     return run
 
 
-@contextmanager
-def buffers(kind: str) -> Iterator[None]:
-    """Within, arrays of floats that the user's code makes from nothing hold numbers of a kind."""
-    before, ASKED.kind = ASKED.kind, kind
-    _enter(1)
-    try:
-        yield
-    finally:
-        _enter(-1)
-        ASKED.kind = before
+def with_buffers(function: Function, kind: str) -> Function:
+    """A copy of a function, and of all of the user's that it calls, whose `np` makes such arrays.
+
+    Copied are functions, classes and objects of the user's; arrays are shared with the original.
+    """
+    makers = dict.fromkeys(MAKERS, partial(_filled, kind))
+    return with_makers(function, makers | dict.fromkeys(GATHERERS, partial(_gathered, kind)))
 
 
-def _enter(step: int) -> None:
-    """One more block open, or one less."""
-    with ONE_AT_A_TIME:
-        was, OPEN[0] = OPEN[0], OPEN[0] + step
-        if not (was and OPEN[0]):
-            for name, maker in (OF_BUFFERS if OPEN[0] else PLAIN).items():
-                setattr(np, name, maker)
+def with_makers(function: Function, makers: Mapping[str, Function]) -> Function:
+    """Such a copy for which some makers of NumPy's are called by functions that are given them."""
+    made: Function = _Copies(_Numpy(makers)).of(function)
+    return made
 
 
-def _asked_here() -> str:
-    """The kind that the caller's caller wants, where that is the user's code; or an empty text."""
-    caller = sys._getframe(2).f_globals.get("__name__", "").partition(".")[0]
-    return "" if caller in NOT_THEIRS else ASKED.kind
+class _Copies:
+    """Copies of what a program is made of, each made once."""
+
+    def __init__(self, numpy: "_Numpy") -> None:
+        self._made: dict[int, tuple[Any, Any]] = {}  # and the original, that its id stays its own
+        self._numpy = numpy
+        makers = {id(getattr(np, name)): name for name in (*MAKERS, *GATHERERS)}
+        self._makers = {known: getattr(self._numpy, name) for known, name in makers.items()}
+
+    def of(self, thing: Any) -> Any:
+        """The copy of a thing, or the thing itself where nothing in it makes arrays."""
+        if thing is np:
+            return self._numpy
+        if id(thing) in self._makers:
+            return self._makers[id(thing)]
+        if id(thing) not in self._made:
+            self._made[id(thing)] = thing, thing  # of what refers to itself while it is looked into
+            self._made[id(thing)] = thing, self._copied(thing)
+        return self._made[id(thing)][1]
+
+    def _copied(self, thing: Any) -> Any:
+        if isinstance(thing, FunctionType):
+            return self._function(thing) if _is_theirs(thing) else thing
+        if isinstance(thing, MethodType):
+            return MethodType(self.of(thing.__func__), self.of(thing.__self__))
+        if isinstance(thing, partial):
+            given = {name: self.of(value) for name, value in thing.keywords.items()}
+            return partial(self.of(thing.func), *map(self.of, thing.args), **given)
+        if type(thing) in (list, tuple, dict) and len(thing) <= MOST:
+            return self._container(thing)
+        if isinstance(thing, type):
+            return self._class(thing)
+        if isinstance(thing, ModuleType):
+            return _Module(thing, self) if _is_theirs(thing) else thing
+        return self._object(thing)
+
+    def _function(self, function: FunctionType) -> FunctionType:
+        names, code = function.__globals__, function.__code__
+        mine = {} if (function.__module__ or "").startswith(OURS) else dict(names)
+        cells = function.__closure__ or ()
+        closure = tuple(CellType() for _ in cells)
+        made = FunctionType(code, mine or names, function.__name__, function.__defaults__, closure)
+        self._made[id(function)] = function, made
+        made.__kwdefaults__ = function.__kwdefaults__
+        made.__dict__.update(function.__dict__)
+        for name in _named(code) if mine else ():
+            if name in names:
+                mine[name] = self.of(names[name])
+        for cell, was in zip(closure, cells, strict=True):
+            try:
+                cell.cell_contents = self.of(was.cell_contents)
+            except ValueError:  # an empty one
+                continue
+        return made
+
+    def _container(self, thing: Any) -> Any:
+        if isinstance(thing, tuple):
+            parts = tuple(map(self.of, thing))
+            return thing if all(a is b for a, b in zip(parts, thing, strict=True)) else parts
+        made: Any = type(thing)()
+        self._made[id(thing)] = thing, made
+        if isinstance(thing, dict):
+            made.update({key: self.of(value) for key, value in thing.items()})
+        else:
+            made.extend(map(self.of, thing))
+        return made
+
+    def _class(self, own: type) -> type:
+        """A class of the user's with methods that are copies; it is one of its subclasses."""
+        methods = {
+            name: method
+            for each in reversed(own.__mro__)
+            for name, method in vars(each).items()
+            if isinstance(getattr(method, "__func__", method), FunctionType) and _is_theirs(each)
+        }
+        if not methods or not _is_theirs(own):
+            return own
+        try:
+            made = type(own)(own.__name__, (own,), {"__module__": own.__module__})
+        except Exception:  # noqa: BLE001 - a metaclass may refuse anything
+            return own
+        self._made[id(own)] = own, made
+        for name, method in methods.items():
+            inner = self.of(getattr(method, "__func__", method))
+            wrapped = isinstance(method, staticmethod | classmethod)
+            setattr(made, name, type(method)(inner) if wrapped else inner)
+        return made
+
+    def _object(self, thing: Any) -> Any:
+        """An object of such a class: a copy that shares its arrays, of the class that is one."""
+        own = type(thing)
+        made_of = self.of(own) if type(getattr(thing, "__dict__", None)) is dict else own
+        if made_of is own:
+            return thing
+        try:
+            made = object.__new__(made_of)
+        except TypeError:  # a subclass of something compiled
+            return thing
+        self._made[id(thing)] = thing, made
+        made.__dict__.update({name: self.of(value) for name, value in vars(thing).items()})
+        return made
 
 
-def _of_buffers(maker: Callable[..., Any]) -> Callable[..., Any]:
-    """NumPy's maker; called from the user's code it fills with numbers of the kind asked for."""
-
-    @wraps(maker)
-    def make(*args: Any, **kwargs: Any) -> Any:
-        kind = _asked_here()
-        if not kind:
-            return maker(*args, **kwargs)
-        made = maker(*args, **kwargs)
-        if type(made) is np.ndarray and made.dtype.kind == "O":  # the `x.dtype` of exact numbers
-            made = made.astype(np.float64)
-        plain = type(made) is np.ndarray and made.dtype.kind == "f"
-        return KINDS[kind].box(made) if plain else made
-
-    return make
+def _is_theirs(thing: Any) -> bool:
+    """Whether a function, class or module is the user's, or a closure of ours around it."""
+    named = thing.__name__ if isinstance(thing, ModuleType) else (thing.__module__ or "")
+    if named.startswith(OURS):
+        return isinstance(thing, FunctionType)
+    installed = isinstance(thing, ModuleType) and "site-packages" in str(
+        getattr(thing, "__file__", None) or "site-packages"
+    )
+    return not installed and named.partition(".")[0] not in LIBRARIES
 
 
-def _of_numbers(maker: Callable[..., Any]) -> Callable[..., Any]:
-    """NumPy's maker; the user's numbers of the kind stay so, and a list of them is their array."""
-
-    @wraps(maker)
-    def make(*args: Any, **kwargs: Any) -> Any:
-        kind = _asked_here()
-        if not kind or not args:
-            return maker(*args, **kwargs)
-        held, *rest = args
-        if isinstance(held, Iterator):
-            held = list(held)
-        dtype = rest[0] if rest else kwargs.get("dtype")
-        if np.dtype(dtype).kind == "f" and KINDS[kind].is_among(held):
-            return KINDS[kind].function("array")(held)
-        return maker(held, *rest, **kwargs)
-
-    return make
+def _named(code: CodeType) -> Iterator[str]:
+    """The names that a function's text uses, inside functions inside it too."""
+    yield from code.co_names
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _named(inner)
 
 
-PLAIN = {name: getattr(np, name) for name in (*MAKERS, *GATHERERS)}
-OF_BUFFERS = {
-    name: (_of_numbers if name in GATHERERS else _of_buffers)(maker)
-    for name, maker in PLAIN.items()
-}
+class _Module:
+    """A module of the user's whose functions are copies."""
+
+    def __init__(self, module: ModuleType, copies: _Copies) -> None:
+        self._module, self._copies = module, copies
+
+    def __getattr__(self, name: str) -> Any:
+        return self._copies.of(getattr(self._module, name))
+
+
+class _Numpy:
+    """NumPy with other makers of arrays."""
+
+    def __init__(self, makers: Mapping[str, Function]) -> None:
+        for name, maker in makers.items():
+            setattr(self, name, partial(maker, getattr(np, name)))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+
+def _filled(kind: str, maker: Function, *args: Any, **kwargs: Any) -> Any:
+    """NumPy's maker of an array of floats, of the kind asked for."""
+    made = maker(*args, **kwargs)
+    if type(made) is np.ndarray and made.dtype.kind == "O":  # the `x.dtype` of exact numbers
+        made = made.astype(np.float64)
+    plain = type(made) is np.ndarray and made.dtype.kind == "f"
+    return KINDS[kind].box(made) if plain else made
+
+
+def _gathered(kind: str, maker: Function, *args: Any, **kwargs: Any) -> Any:
+    """A list of numbers of the kind stays so, as their array; anything else is NumPy's."""
+    if not args:
+        return maker(**kwargs)
+    held, *rest = args
+    if isinstance(held, Iterator):
+        held = list(held)
+    dtype = rest[0] if rest else kwargs.get("dtype")
+    if np.dtype(dtype).kind == "f" and KINDS[kind].is_among(held):
+        return KINDS[kind].function("array")(held)
+    return maker(held, *rest, **kwargs)

@@ -4,7 +4,7 @@ import copy
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from types import FunctionType
 from typing import Any
 
@@ -19,6 +19,7 @@ from gradcheck.opinions.runs import Runs
 from gradcheck.testing import source
 from gradcheck.testing.buffers import followed
 from gradcheck.testing.layout import ALONE
+from gradcheck.testing.single import Coarse, coarse_inside
 
 DOUBLE = np.dtype(np.float64)
 BY_NAME = (
@@ -104,6 +105,12 @@ class Call:
         kinds = {getattr(a, "dtype", DOUBLE) for a in (*self.args, *more) if _is_float(a)}
         return max(map(_unit, kinds), default=_unit(DOUBLE))
 
+    @cached_property
+    def coarse(self) -> Coarse:
+        """What is coarser than float64 inside the function, where its arguments are not."""
+        function = self.function
+        return coarse_inside(lambda args: function(*args), self.fresh())
+
     def case(self, seed: int, cotangent: Array | None = None) -> Case:
         """The question for the three opinions; the other arguments stay what they are."""
         if cotangent is None and self.shape():
@@ -139,13 +146,13 @@ class Call:
     @cached_property
     def on(self) -> Callable[[str, Mapping[str, Any]], Any]:
         """The function on numbers of a kind, the other arguments as they are."""
-        return followed(self._on)
+        return followed(partial(self._on, self.function))
 
-    def _on(self, kind: str, inputs: Mapping[str, Any]) -> Any:
+    def _on(self, function: Callable[..., Any], kind: str, inputs: Mapping[str, Any]) -> Any:
         args, plain = self._rest(), kind == "float"
         for name, i in self._placed:
             args[i] = inputs[name][()] if plain else inputs[name]
-        return self._array(kind, self.function(*args))
+        return self._array(kind, function(*args))
 
     def _rest(self) -> list[Any]:
         """Copies of the arguments that are not differentiated, in their places."""

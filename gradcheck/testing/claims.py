@@ -16,7 +16,7 @@ from gradcheck.numbers.ball import middle, radius
 from gradcheck.opinions.opinion import Array, Case, Direction, Estimate
 from gradcheck.verdict.consult import Entry, Verdict
 from gradcheck.verdict.directions import ROUNDING, dot, locate
-from gradcheck.verdict.subgradients import LIKE, neighbours, ridges, spelled
+from gradcheck.verdict.neighbours import LIKE, neighbours
 
 RTOL = 1e-9
 NOISE = 4.0  # times reverse mode's own rounding: another order of operations may lose more
@@ -46,7 +46,6 @@ class Off:
 class Judged:
     """One part of a claim: the entries that are out, and words on shape where that is wrong.
 
-    `together` says of entries at a kink that they are possible one by one but not together;
     `reach` works the sensitivity out when it is asked for; `lossy` names the floats that lose
     digits of a formula that is right: in ball arithmetic, where they are float64, in float64 where
     they are coarser.
@@ -55,7 +54,6 @@ class Judged:
     part: str
     off: tuple[Off, ...] = ()
     shape: str = ""
-    together: str = ""
     reach: Callable[[], float] = field(default=float, repr=False, compare=False)
     lossy: str = ""
 
@@ -67,7 +65,7 @@ class Judged:
     @property
     def right(self) -> bool:
         """Nothing is out."""
-        return not (self.off or self.shape or self.together)
+        return not (self.off or self.shape)
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,7 @@ def judge(
     )
     if case is None:
         return parts
-    return _at_kinks(verdict, claims, parts, rtol * grain.coarse, case)
+    return _at_kinks(parts, case)
 
 
 def _shape(name: str, claim: Any, verdict: Verdict) -> Judged | None:
@@ -285,19 +283,15 @@ def _finite(values: Array, infinite: float = 0.0) -> Array:
 # -- at kinks --------------------------------------------------------------------------------------
 
 
-def _at_kinks(
-    verdict: Verdict, claims: Mapping[str, Any], parts: tuple[Judged, ...], rtol: float, case: Case
-) -> tuple[Judged, ...]:
-    """Entries outside their interval may follow a branch; those inside may not go together."""
-    if any(off.interval is not None for part in parts for off in part.off):
-        near = tuple(neighbours(case))
-        parts = tuple(
-            replace(part, off=tuple(off for off in part.off if not _followed(off, near)))
-            for part in parts
-        )
-    if any(part.entries for part in verdict.parts.values()) and all(part.right for part in parts):
-        return _together(verdict, claims, parts, rtol, case)
-    return parts
+def _at_kinks(parts: tuple[Judged, ...], case: Case) -> tuple[Judged, ...]:
+    """Entries outside their interval may still follow a branch beside the point."""
+    if not any(off.interval is not None for part in parts for off in part.off):
+        return parts
+    near = tuple(neighbours(case))
+    return tuple(
+        replace(part, off=tuple(off for off in part.off if not _followed(off, near)))
+        for part in parts
+    )
 
 
 def _followed(off: Off, near: Iterable[Arrays]) -> bool:
@@ -311,35 +305,6 @@ def _like(claim: Any, gradient: Array) -> Array:
     """Which entries of a claim are a gradient's."""
     apart = np.abs(np.asarray(claim, dtype=np.float64) - gradient)
     return np.asarray(apart <= LIKE * np.max(np.abs(gradient), initial=0.0))
-
-
-def _together(
-    verdict: Verdict, claims: Mapping[str, Any], parts: tuple[Judged, ...], rtol: float, case: Case
-) -> tuple[Judged, ...]:
-    """Entries that are each possible at a kink, judged along the directions that are smooth."""
-    for k, ridge in enumerate(ridges(case, verdict)):
-        direction = ridge.direction
-        off = _along(k, direction, claims, rtol) if set(direction.along) <= set(claims) else None
-        if off is None or abs(off.claimed - off.expected) <= LIKE * ridge.rise:
-            continue
-        if ridge.certain() and not _all_followed(claims, direction, case):
-            words = (
-                f"at this kink the function is smooth along {spelled(direction)}, with the slope "
-                f"{off.expected:.10g}; the entries, each possible alone, say {off.claimed:.10g}"
-            )
-            return tuple(
-                replace(part, together=words) if part.part in direction.along else part
-                for part in parts
-            )
-    return parts
-
-
-def _all_followed(claims: Mapping[str, Any], direction: Direction, case: Case) -> bool:
-    """Whether all the entries that move are those of one gradient beside the point."""
-    return any(
-        all(np.all(_like(claims[n], g[n])[u != 0]) for n, u in direction.along.items())
-        for g in neighbours(case)
-    )
 
 
 # -- by directions -------------------------------------------------------------------------------

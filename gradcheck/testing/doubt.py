@@ -58,7 +58,7 @@ def open_to(verdict: Verdict, claimed: Mapping[str, Any]) -> list[Place]:
 
 def missed(judged: Sequence[Judged]) -> list[Place]:
     """The entries that a claim misses, by the most bars first; none where it is wrong by shape."""
-    if any(part.shape or part.together for part in judged):
+    if any(part.shape for part in judged):
         return []
     off = [each for part in judged for each in part.off if each.interval is None]
     off.sort(key=lambda o: -abs(o.claimed - o.expected) / (o.error + o.tolerance or 1.0))

@@ -1,7 +1,8 @@
 """What a check finds: every claim against the opinions, and what explains or mends a wrong one."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from time import thread_time
@@ -13,7 +14,7 @@ from gradcheck.numbers.ball import middle, radius
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.testing import source
 from gradcheck.testing.call import Call
-from gradcheck.testing.claims import EPSILON, Judged
+from gradcheck.testing.claims import EPSILON, RTOL, Judged
 from gradcheck.testing.doubt import WIDE, level, lone, missed, open_to, seen_again
 from gradcheck.testing.judging import Claim, judged_claim
 from gradcheck.testing.purity import unlike
@@ -57,8 +58,10 @@ def found(
     claimed = bool(claims)
     given: list[Claim | None] = list(claims) or [None] * len(asked)
     verdicts = [
-        _settling(case, verdict, claim)
-        for (_, case), verdict, claim in zip(asked, _verdicts(asked, claimed), given, strict=True)
+        _settling(case, _in_single(each, verdict), claim)
+        for (each, case), verdict, claim in zip(
+            asked, _verdicts(asked, claimed), given, strict=True
+        )
     ]
     generic = all(v.verdict != "kink" for v in verdicts)  # at a tie many conventions are right
     told = [
@@ -95,6 +98,8 @@ def found(
         if not known:
             judged = ()
             break
+    if rtol <= RTOL:
+        notes = (*notes, *_of_coarse_floats([each for each, _ in asked], claims))
     doubt += [v for v, c in zip(verdicts, given, strict=True) if not _knows(v, c)]
     ok = not (faults or doubt) and all(part.right for part in judged)
     worst = (doubt or verdicts)[0]
@@ -116,6 +121,23 @@ def _settling(case: Case, verdict: Verdict, claim: Claim | None) -> Verdict:
     """The verdict where floats alone speak, after a second look at what they leave open."""
     places = open_to(verdict, claim.gradients) if claim is not None and lone(verdict) else []
     return seen_again(case, verdict, places) if places else verdict
+
+
+def _in_single(point: Call, verdict: Verdict) -> Verdict:
+    """The verdict, where values differ since the program itself computes in coarser floats."""
+    if verdict.verdict != "dissent" or not point.coarse.kind:
+        return verdict
+    return replace(verdict, verdict="unstable-forward")
+
+
+def _of_coarse_floats(calls: Sequence[Call], claims: Sequence[Claim]) -> Iterator[str]:
+    """Where floats coarser than the arguments came in, as far as that was looked for."""
+    for claim in claims[:1]:
+        coarse = claim.call.grain(*claim.gradients.values()) > claim.call.grain()
+        if coarse and not claim.coarse.kind:
+            yield "the gradient given comes in coarser floats than its arguments"
+    looked = (vars(each).get("coarse") for each in (*claims, *calls))
+    yield from dict.fromkeys(each.words() for each in looked if each is not None and each.kind)
 
 
 def _otherwise(verdict: Verdict, point: Call) -> str:

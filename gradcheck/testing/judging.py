@@ -13,6 +13,7 @@ from gradcheck.opinions.opinion import Array, Case
 from gradcheck.testing.call import Call
 from gradcheck.testing.claims import EPSILON, Grain, Judged, Off, judge
 from gradcheck.testing.rounding import ROUGH, in_balls, rough, shaken, torn
+from gradcheck.testing.single import Coarse, coarse_inside
 from gradcheck.verdict.consult import Verdict
 
 PRECISIONS = (256, 2048)
@@ -38,6 +39,15 @@ class Claim:
         assert self.by is not None
         return self.call.by_name(self.made(self.by, self.call.fresh()))
 
+    @cached_property
+    def coarse(self) -> Coarse:
+        """What is coarser than float64 inside the function or what makes the claim."""
+        found = self.call.coarse
+        if found.kind or self.by is None:
+            return found
+        last = () if self.cotangent is None else (self.cotangent.copy(),)
+        return coarse_inside(self.by, self.call.fresh(), *last)
+
     @property
     def again(self) -> Callable[[list[Any]], Any] | None:
         """The claim as a function of other arguments."""
@@ -54,6 +64,10 @@ def judged_claim(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> tup
     first = judge(verdict, claim.gradients, rtol, case=case, grain=Grain(unit))
     if claim.again is None or not any(part.off for part in first):
         return first
+    if unit == EPSILON and claim.coarse.unit > unit:
+        moves = shaken(claim.again, claim.call, claim.coarse.unit)
+        grain = Grain(claim.coarse.unit, moves)
+        return judge(verdict, claim.gradients, rtol, case=case, grain=grain)
     if unit > EPSILON and (finer := _in_doubles(case, verdict, claim, rtol, first)):
         return finer
     with np.errstate(invalid="ignore"):  # a claim may be infinite

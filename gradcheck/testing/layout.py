@@ -134,10 +134,15 @@ class Field:
     name: str
 
 
-def _is_tree(value: Any) -> bool:
-    """A dict, a dataclass, or a list or tuple that is not just nested numbers."""
+def _is_tree(value: Any, around: Path = ()) -> bool:
+    """A dict, a dataclass, or a list or tuple that is not just nested numbers.
+
+    What stands inside of itself is no tree there: see `_paths`.
+    """
+    if any(value is outer for outer in around):
+        return False
     if isinstance(value, list | tuple):
-        return any(_is_array(v) or _is_tree(v) for v in value)
+        return any(_is_array(v) or _is_tree(v, (*around, value)) for v in value)
     return isinstance(value, dict) or (
         dataclasses.is_dataclass(value) and not isinstance(value, type)
     )
@@ -157,13 +162,13 @@ def _children(tree: Any) -> Iterator[tuple[Any, Any]]:
         yield from ((Field(f.name), getattr(tree, f.name)) for f in dataclasses.fields(tree))
 
 
-def _paths(tree: Any, path: Path) -> Iterator[Path]:
-    """Paths to every leaf."""
-    if not _is_tree(tree):
+def _paths(tree: Any, path: Path, around: Path = ()) -> Iterator[Path]:
+    """Paths to every leaf; a tree that stands inside of itself is one there."""
+    if not _is_tree(tree, around):
         yield path
         return
     for step, child in _children(tree):
-        yield from _paths(child, (*path, step))
+        yield from _paths(child, (*path, step), (*around, tree))
 
 
 MISSING: Any = object()

@@ -94,7 +94,7 @@ def _first(part: Judged, diagnoses: Mapping[str, "Diagnosis"], repair: Repair | 
     """Argument, entry, mistake, numbers."""
     mistake = _mistake(diagnoses.get(part.part), repair)
     said = f": {mistake}" if mistake else ""
-    if part.shape or part.together or not part.off:
+    if part.shape or not part.off:
         return f"d/d{part.part} is not right{said}{part.shape and f' ({part.shape})'}"
     off = max(part.off, key=_distance)
     place = _name(off.part or part.part, off.index)
@@ -163,8 +163,8 @@ def _unsound(verdict: Verdict) -> Iterator[str]:
 
 
 def _wrong(part: Judged) -> Iterator[str]:
-    if part.shape or part.together:
-        yield f"  d/d{part.part}: {part.shape or part.together}"
+    if part.shape:
+        yield f"  d/d{part.part}: {part.shape}"
     elif len(part.off) == 1:
         yield f"  d/d{part.part}: one entry is out:"
     else:

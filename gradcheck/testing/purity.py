@@ -61,7 +61,7 @@ def unlike(call: Call, again: Estimate | None) -> str:
 
 
 def unjudged(came: Any, call: Call) -> list[str]:
-    """Faults of what backward gives beside the gradients that are judged, and of their dtypes."""
+    """Faults of what backward gives beside the gradients that are judged."""
     several = list(came) if isinstance(came, tuple | list) else [came]
     several = [came.get(name) for name in call.names] if isinstance(came, Mapping) else several
     faults = []
@@ -70,10 +70,6 @@ def unjudged(came: Any, call: Call) -> list[str]:
             whole = _kind(arg) in ("i", "u", "b")
             if whole and g is not None and i not in call.wrt and np.any(np.asarray(g) != 0):
                 faults.append(f"a gradient came for {call.names[i]}, which is not differentiated")
-    for name, g in call.by_name(came).items():
-        arg = np.asarray(call.args[call.names.index(name)])
-        if g is not None and g.dtype.kind == arg.dtype.kind and g.dtype.itemsize < arg.itemsize:
-            faults.append(f"d/d{name} has the dtype {g.dtype}; its argument has {arg.dtype}")
     return faults
 
 

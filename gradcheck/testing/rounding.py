@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.numbers.ball import arbs, balls, precision
+from gradcheck.numbers.ball import arbs, balls
+from gradcheck.numbers.run import precision
 from gradcheck.opinions.opinion import Array
 from gradcheck.opinions.rounding import SAMPLES, noise, spread
-from gradcheck.testing.buffers import buffers
+from gradcheck.testing.buffers import with_buffers
 from gradcheck.testing.call import Call, signed
 from gradcheck.testing.claims import EPSILON
 
@@ -33,15 +34,17 @@ SMALLEST = (
 )
 
 
-def shaken(gradients: Again, call: Call) -> dict[str, Array]:
+def shaken(gradients: Again, call: Call, unit: float = 0.0) -> dict[str, Array]:
     """How far a claim moves when its arguments move by a few units of rounding.
+
+    The unit is that of the arguments' own floats, unless a coarser one is given.
 
     What a formula loses by cancellation, and what no formula could know of the argument, shows
     here; a wrong formula that is stable does not move.
     """
     still = {n: g for n, g in call.by_name(gradients(call.fresh())).items() if g is not None}
     rng = np.random.default_rng(0)
-    runs = [call.by_name(gradients(_disturbed(call, rng))) for _ in range(SAMPLES)]
+    runs = [call.by_name(gradients(_disturbed(call, rng, unit))) for _ in range(SAMPLES)]
     return {
         name: np.nan_to_num(spread(np.asarray(g), [run[name] for run in runs]))
         for name, g in still.items()
@@ -49,9 +52,9 @@ def shaken(gradients: Again, call: Call) -> dict[str, Array]:
     }
 
 
-def _disturbed(call: Call, rng: np.random.Generator) -> list[Any]:
+def _disturbed(call: Call, rng: np.random.Generator, unit: float) -> list[Any]:
     """The arguments with rounding noise on those that are differentiated."""
-    unit = call.grain()
+    unit = unit or call.grain()
     return call.moved({i: noise(rng, np.shape(call.args[i]), unit) for i in call.wrt})
 
 
@@ -184,8 +187,7 @@ def _followed(gradients: Again, args: list[Any]) -> Any:
     try:
         return gradients(args)
     except (TypeError, ValueError):
-        with buffers("ball"):
-            return gradients(args)
+        return with_buffers(gradients, "ball")(args)
 
 
 def _as_balls(came: Any, call: Call) -> dict[str, Array]:

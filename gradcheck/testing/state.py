@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 DEEP = 5  # objects inside objects that are looked into
-LIBRARIES = ("gradcheck", "torch", "jax", "jaxlib", "autograd", "scipy")
+LIBRARIES = ("gradcheck", "torch", "jax", "jaxlib", "autograd", "numba", "scipy")
 Function = Callable[..., Any]
 
 
@@ -63,7 +63,7 @@ def _of_a_library(thing: Any) -> bool:
 def _has_attributes(thing: Any) -> bool:
     """Whether it is an object of somebody's class that keeps its own attributes."""
     passive: Any = type | ModuleType | FunctionType | MethodType | functools.partial
-    return hasattr(thing, "__dict__") and not isinstance(thing, passive)
+    return type(getattr(thing, "__dict__", None)) is dict and not isinstance(thing, passive)
 
 
 def _cells(thing: Any) -> Iterator[Any]:

@@ -1,1 +1,1 @@
-"""Where opinions meet, and nowhere else: entries, directions, blame, subgradients."""
+"""Where opinions meet, and nowhere else: entries, directions, blame, neighbours."""

@@ -1,42 +1,38 @@
 """Which op is to blame: every op of the tape checked by itself, at its actual operands.
 
-The forward value is compared with both exact kinds; each VJP, at the cotangent that really arrived,
-with a ball difference of that one op along a random direction; then fitting and accumulation.
+The value is compared with both exact kinds; each VJP, at the cotangent that really arrived, with a
+ball difference of that one op along a random direction; then fitting and accumulation.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from flint import arb
 
+from gradcheck.engine.backward import RIGHT, pull
 from gradcheck.engine.context import Context
-from gradcheck.engine.tape import Step
+from gradcheck.engine.tape import Node, Step
 from gradcheck.numbers import symbolic as line
-from gradcheck.numbers.ball import arbs, middle, precision
+from gradcheck.numbers.ball import arbs, balls, middle
+from gradcheck.numbers.run import RUN, precision
 from gradcheck.numbers.scalars import answer
 from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.floats.scan import scan
-from gradcheck.opinions.opinion import Array, Case
-from gradcheck.verdict.op_by_op import (
-    Applied,
-    Passes,
-    directional,
-    largest,
-    numeric,
-    on_balls,
-    passes,
-    probe,
-    pulled,
-    slopes_of,
-    summed,
-)
+from gradcheck.opinions.opinion import Array, Case, size_of_largest
+from gradcheck.opinions.tape import record
+from gradcheck.ops.row import ABSTAINS
 
 BITS = 384
+STEP = arb(2) ** -100  # in 384 bits: truncation and rounding both below 1e-29
+STRAIGHT = 1e-12  # a kink bends f by a part of its step, a curve by a part of its square
+LARGE = 2000  # entries of an op and its operands: larger ones are not looked at
 TOLERANCE = 1e-7  # of a number: a wrong rule is off by far more, rounding by far less
 ROUNDING = 1e-13  # of an op's operands and value: what float64 may lose inside of it
+DIGITS = 2.0**-49  # of the result itself: a basic operation loses a sixteenth of this
+SMALLEST = float(np.finfo(np.float64).smallest_normal)
 UNSUITED = (
     ArithmeticError,
     AttributeError,
@@ -45,9 +41,6 @@ UNSUITED = (
     TypeError,
     ValueError,
 )
-EXACT = ("ball", "symbolic")
-DIGITS = 2.0**-49  # of the result itself: a basic operation loses a sixteenth of this
-SMALLEST = float(np.finfo(np.float64).smallest_normal)
 
 
 @dataclass(frozen=True)
@@ -61,156 +54,179 @@ class Suspect:
     users: bool = False  # a backward pass that the user wrote, not one of ours
 
 
-def suspects(case: Case) -> tuple[Suspect, ...]:
-    """The faults found op by op, last op first, one a cell; empty where none shows."""
-    both = passes(case)
-    if both is None:
-        return ()
-    first: dict[tuple[str, str], Suspect] = {}
+@dataclass(frozen=True)
+class Blame:
+    """Suspects, last op first, one a cell; and what float64 makes of ops that are right."""
+
+    suspects: tuple[Suspect, ...] = ()
+    excuses: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Applied:
+    """One op of the tape: what it was given and gave, the cotangent that arrived, each piece.
+
+    A piece is what was pulled to an operand, as it came and as it was fitted.
+    """
+
+    node: Node
+    operands: tuple[Any, ...]
+    y: Array
+    arrived: Any
+    pieces: Mapping[int, tuple[Any, Any]]
+
+
+def blame(case: Case) -> Blame:
+    """The faults found op by op, and the ops at which float64 runs out of range or digits."""
+    applied, joins = _passes(case)
+    suspects: dict[tuple[str, str], Suspect] = {}
+    excuses: dict[str, None] = {}
     with precision(BITS), np.errstate(all="ignore"):
-        for applied in reversed(both.applied):
-            for check in (_custom,) if _is_users(applied) else (_forward, _pulls):
-                for suspect in _safely(check, applied, both):
-                    first.setdefault((suspect.op, suspect.cell), suspect)
-        for suspect in _joins(both):
-            first.setdefault((suspect.op, suspect.cell), suspect)
-    return tuple(first.values())
+        for each in reversed(applied):
+            for found in _looked_at(each):
+                if isinstance(found, Suspect):
+                    suspects.setdefault((found.op, found.cell), found)
+                else:
+                    excuses[found] = None
+    for suspect in joins:
+        suspects.setdefault((suspect.op, suspect.cell), suspect)
+    return Blame(tuple(suspects.values()), tuple(reversed(excuses)))
 
 
-def extremes(case: Case) -> tuple[str, ...]:
-    """The ops at which float64 runs out of range, or loses digits, though the op is right."""
-    both = passes(case)
-    if both is None:
-        return ()
-    found: dict[str, None] = {}
-    with precision(BITS), np.errstate(all="ignore"):
-        for applied in both.applied:
-            for words in _safely(_limits, applied, both):
-                found[words] = None
-    return tuple(found)
+def _passes(case: Case) -> tuple[list[Applied], tuple[Suspect, ...]]:
+    """Every op with what it met in both passes, and where paths meet wrongly."""
+    arrived: dict[Step, Any] = {}
+    pieces: dict[Step, dict[int, tuple[Any, Any]]] = {}
 
+    def noted_pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
+        arrived[node] = g
+        return pull(node, i, g, y, operands)
 
-def _safely(check: Callable[..., Iterator[Any]], applied: Applied, both: Passes) -> list[Any]:
-    """What one check finds; nothing where an op cannot be run by itself on exact numbers."""
+    def noted_fit(node: Node, i: int, g: Any) -> Any:
+        fitted = RIGHT.fit(node, i, g)
+        pieces.setdefault(node, {})[i] = g, fitted
+        return fitted
+
     try:
-        return list(check(applied, both))
-    except UNSUITED:
-        return []
+        tape = record(case)
+        if tape is None:
+            return [], ()
+        with np.errstate(all="ignore"):
+            landed = tape.back(replace(RIGHT, pull=noted_pull, fit=noted_fit))
+    except Exception:  # noqa: BLE001 - a wrong op may break the pass itself
+        return [], ()
+    applied = [
+        Applied(node, operands, y, arrived.get(node), pieces.get(node, {}))
+        for node, (y, operands) in tape.values.items()
+        if y.size + sum(map(np.size, operands)) <= LARGE
+    ]
+    return applied, tuple(_joins(pieces, {**landed, **arrived}))
+
+
+def _joins(
+    pieces: Mapping[Any, Mapping[int, tuple[Any, Any]]], arrived: Mapping[Step, Any]
+) -> Iterator[Suspect]:
+    """Where what arrived at a step is not the sum of what its users sent."""
+    sent: dict[Step, Any] = {}
+    for node, several in pieces.items():
+        for i, (_, fitted) in several.items():
+            edge = node.edges[i]
+            sent[edge] = sent.get(edge, 0) + np.asarray(fitted)
+    for step, total in sent.items():
+        if step in arrived and not np.allclose(total, arrived[step], equal_nan=True):
+            span = getattr(step, "span", None)
+            yield Suspect("engine", "accumulate", span, "paths that meet do not add up")
+
+
+def _looked_at(applied: Applied) -> Iterator[Suspect | str]:
+    """What is found at one op; of one whose value is wrong nothing more is asked."""
+    theirs = isinstance(applied.node.y, Context)
+    for check in (_users_backward,) if theirs else (_value, _pulls):
+        try:
+            found = list(check(applied))
+        except UNSUITED:  # an op that cannot be run by itself on exact numbers
+            continue
+        yield from found
+        if any(isinstance(each, Suspect) for each in found):
+            return
 
 
 # -- the value of one op -------------------------------------------------------------------------
 
 
-def _forward(applied: Applied, both: Passes) -> Iterator[Suspect]:
+def _value(applied: Applied) -> Iterator[Suspect | str]:
     """Float, ball and closed form of one op's value."""
-    row = applied.node.op
-    if not _finite(*applied.operands) or _signed_zero(applied):
+    row, size = applied.node.op, max(1.0, _largest(applied.y), *map(_largest, applied.operands))
+    if not _finite(*applied.operands):
         return
-    forms = {"forward": applied.y.ravel(), "ball": _floats(on_balls(applied, applied.operands))}
-    if numeric(applied):
-        leaves = tuple(map(line.constants, applied.operands))
-        forms["symbolic"] = _floats(_values(answer(row, leaves, applied.node.params)))
-    off = _odd({name: np.array(v, dtype=float) for name, v in forms.items()}, _size(applied))
-    if off:
-        yield Suspect(
-            row.name, off, applied.node.span, f"the value of {row.name} differs in `{off}`"
-        )
+    exact = arbs(_on_balls(applied, applied.operands)).ravel()
+    forms = {"forward": applied.y.ravel(), "ball": np.array(list(map(_float, exact)))}
+    if _has_minus_zero(applied):
+        if not np.allclose(forms["forward"], forms["ball"], equal_nan=True):
+            yield f"{row.name} tells -0 from 0 in float64"
+        return
+    if row.symbolic is not ABSTAINS and all(
+        np.asarray(v).dtype.kind in "fiu" for v in applied.operands
+    ):
+        made = answer(row, tuple(map(line.constants, applied.operands)), applied.node.params)
+        values = (v.value if isinstance(v, Symbolic) else v for v in np.ravel(made).tolist())
+        forms["symbolic"] = np.array([_float(ball) for ball in arbs(list(values)).flat])
+    if off := _odd(forms, size):
+        words = f"the value of {row.name} differs in `{off}`"
+        yield Suspect(row.name, off, applied.node.span, words)
+    for now, ball in zip(forms["forward"], exact, strict=True):
+        if words := _lost(float(now), ball, size):
+            yield f"{row.name} {words}"
 
 
-def _limits(applied: Applied, both: Passes) -> Iterator[str]:
-    """What float64 makes of the exact value, or cotangent, of one op."""
-    row = applied.node.op
-    exact = arbs(on_balls(applied, applied.operands))
-    if _signed_zero(applied) and not np.allclose(applied.y.ravel(), _floats(exact), equal_nan=True):
-        yield f"{row.name} tells -0 from 0 in float64"
-    for words in _lost(applied.y, exact, _size(applied)):
-        yield f"{row.name} {words}"
-    for i, raw, g in pulled(applied, both) if numeric(applied) else ():
-        exact = slopes_of(applied, g)[i]
-        if _finite(g) and not _finite(raw) and not all(ball.is_finite() for ball in exact.flat):
-            yield f"{row.name} has no finite derivative here, and the chain rule goes through it"
-        for words in _lost(summed(raw, exact.shape), exact, _size_of_pull(applied, raw, g)):
-            yield f"the derivative of {row.name} {words}"
-
-
-def _lost(floats: Array, exact: Array, size: float) -> Iterator[str]:
+def _lost(now: float, ball: arb, size: float) -> str:
     """Zero or not finite where there is a number; or digits gone, by no more than rounding can."""
-    for now, ball in zip(np.asarray(floats).flat, exact.flat, strict=True):
-        if not ball.is_finite() or ball == arb(float(now)):
-            continue
-        off = abs(arb(float(now)) - ball)
-        if np.isfinite(now) and off > ROUNDING * size:
-            continue
-        if ball != 0 and not SMALLEST <= abs(float(now)) < np.inf:
-            yield "leaves the range of float64"
-        elif off > DIGITS * abs(ball):
-            yield "loses digits in float64"
-
-
-def _size(applied: Applied) -> float:
-    """The largest number that an op may meet inside, as far as can be told from outside."""
-    return max(1.0, largest(applied.y), *map(largest, applied.operands))
-
-
-def _size_of_pull(applied: Applied, raw: Any, g: Any) -> float:
-    return max(largest(raw) * np.size(raw), largest(g) * max(1.0, largest(applied.y)))
+    if not ball.is_finite() or ball == arb(now):
+        return ""
+    off = abs(arb(now) - ball)
+    if np.isfinite(now) and off > ROUNDING * size:
+        return ""
+    if ball != 0 and not SMALLEST <= abs(now) < np.inf:
+        return "leaves the range of float64"
+    return "loses digits in float64" if off > DIGITS * abs(ball) else ""
 
 
 # -- the VJPs of one op --------------------------------------------------------------------------
 
 
-def _pulls(applied: Applied, both: Passes) -> Iterator[Suspect]:
-    """Each VJP against a ball difference, and against the closed form's slopes."""
-    row, span = applied.node.op, applied.node.span
-    slopes: list[Array] | None = None  # of arbs
-    for i, raw, g in pulled(applied, both):
+def _pulls(applied: Applied) -> Iterator[Suspect | str]:
+    """Each VJP against a ball difference along a random direction."""
+    row, span, g = applied.node.op, applied.node.span, applied.arrived
+    for i, (raw, fitted) in applied.pieces.items():
         if not _finite(*applied.operands, applied.y, g):
             continue
-        if slopes is None and numeric(applied):
-            slopes = slopes_of(applied, g)
-        right = summed(raw, np.shape(applied.operands[i]))
-        if slopes is not None and _out_of_range(right, slopes[i]):
-            continue
-        u = probe(applied.operands[i])
-        three = {"vjp": float(np.sum(right * u)), "ball": _float(directional(applied, g, i, u))}
-        if slopes is not None:
-            three["symbolic"] = _float(sum(np.ravel(slopes[i]) * arbs(u).ravel(), arb(0)))
-        size = _size_of_pull(applied, raw, g)
-        off = _odd({n: np.array([v]) for n, v in three.items()}, size * max(1.0, largest(u)))
-        if off:
-            yield Suspect(row.name, f"vjps[{i}]" if off == "vjp" else off, span, f"{three}")
-        fitted = both.pieces[applied.node, i][1]
+        operand = applied.operands[i]
+        right, u = summed(raw, np.shape(operand)), probe(operand)
+        slope, claimed = _directional(applied, i, u), float(np.sum(right * u))
+        if not _finite(raw) and not slope.is_finite():
+            yield f"{row.name} has no finite derivative here, and the chain rule goes through it"
+        size = _size_of_pull(applied, raw) * max(1.0, _largest(u))
+        if _odd({"vjp": np.array([claimed]), "ball": np.array([_float(slope)])}, size):
+            yield Suspect(row.name, f"vjps[{i}]", span, f"{claimed:.9g}, the slope is {slope}")
+        if words := _lost(claimed, slope, size):
+            yield f"the derivative of {row.name} {words}"
         if np.shape(fitted) != right.shape or not np.allclose(fitted, right, equal_nan=True):
             yield Suspect("engine", "fit", span, f"{np.shape(raw)} fitted to {right.shape}")
 
 
-def _out_of_range(slopes: Array, exact: Array) -> bool:
-    """Whether a slope is infinite because float64 holds no number so large: `_limits` says so."""
-    each = zip(np.ravel(slopes), np.ravel(exact), strict=True)
-    return any(not np.isfinite(now) and np.isnan(_float(ball)) for now, ball in each)
-
-
-# -- functions of the user's own -----------------------------------------------------------------
-
-
-def _is_users(applied: Applied) -> bool:
-    """Whether the op is a `Function` with a backward of the user's own."""
-    return isinstance(applied.node.y, Context)
-
-
-def _custom(applied: Applied, both: Passes) -> Iterator[Suspect]:
-    """The user's own backward against floats of the user's own forward."""
-    row, operands = applied.node.op, applied.operands
-    for i, raw, g in pulled(applied, both):
+def _users_backward(applied: Applied) -> Iterator[Suspect]:
+    """The backward of a user's own `Function` against floats of its forward."""
+    row, operands, g = applied.node.op, applied.operands, applied.arrived
+    for i, (raw, _) in applied.pieces.items():
         u = probe(operands[i])
 
-        def at(step: float, i: int = i, u: Any = u, g: Any = g) -> float:
+        def at(step: float, i: int = i, u: Any = u) -> float:
             moved = [*operands[:i], operands[i] + step * u, *operands[i + 1 :]]
             return float(np.sum(np.asarray(row.function(*moved)) * g))
 
         seen = scan(at, 0.0, scale=1.0)
         claimed = float(np.sum(summed(raw, np.shape(operands[i])) * u))
-        size = _size_of_pull(applied, raw, g) * max(1.0, largest(u))
+        size = _size_of_pull(applied, raw) * max(1.0, _largest(u))
         if seen.kind == "smooth" and abs(claimed - seen.value) > seen.error + TOLERANCE * size:
             words = (
                 f"along a random direction of its argument {i} {row.name}.backward gives the slope "
@@ -219,36 +235,72 @@ def _custom(applied: Applied, both: Passes) -> Iterator[Suspect]:
             yield Suspect(row.name, "backward", applied.node.span, words, users=True)
 
 
-# -- where paths meet ----------------------------------------------------------------------------
+def probe(operand: Any) -> Array:
+    """A signed random direction, entry by entry of the operand's own size."""
+    size = np.abs(np.asarray(operand, dtype=np.float64))
+    draws = np.random.default_rng(0).standard_normal(size.shape)
+    return np.asarray(draws * np.where(size > 0, size, 1.0))
 
 
-def _joins(both: Passes) -> Iterator[Suspect]:
-    """What arrived at a step is the sum of what its users sent."""
-    sent: dict[Step, Any] = {}
-    for (node, i), (_, fitted) in both.pieces.items():
-        edge = node.edges[i]
-        if edge is not None:
-            sent[edge] = sent.get(edge, 0) + np.asarray(fitted)
-    for step, total in sent.items():
-        if step in both.arrived and not np.allclose(total, both.arrived[step], equal_nan=True):
-            span = getattr(step, "span", None)
-            yield Suspect("engine", "accumulate", span, "paths that meet do not add up")
+def summed(g: Any, shape: tuple[int, ...]) -> Array:
+    """A cotangent summed to a shape: the definition of un-broadcasting, entry by entry."""
+    out = np.zeros(shape)
+    g = np.asarray(g)
+    if g.ndim < len(shape) or g.size < out.size:
+        return np.broadcast_to(g, shape)
+    for index in np.ndindex(g.shape):
+        tail = index[g.ndim - len(shape) :]
+        out[tuple(0 if n == 1 else k for k, n in zip(tail, shape, strict=True))] += g[index]
+    return out
+
+
+def _directional(applied: Applied, i: int, u: Array) -> arb:
+    """The product g . (f(x + hu) - f(x - hu)) / 2h of this op, in balls; nan at a kink or a tie."""
+    weights = arbs(np.broadcast_to(applied.arrived, applied.y.shape))
+
+    def at(step: arb) -> arb:
+        moved = list(applied.operands)
+        moved[i] = balls(arbs(balls(moved[i])) + step * arbs(u))
+        value = arbs(_on_balls(applied, tuple(moved)))
+        return sum((a * b for a, b in zip(value.flat, weights.flat, strict=True)), arb(0))
+
+    before = RUN.ties
+    here = at(arb(0))
+    tied = RUN.ties > before
+    left, right = at(-STEP), at(STEP)
+    size = _largest(applied.arrived) * max(1.0, _largest(applied.y))
+    sharp = abs(right + left - 2 * here) > STRAIGHT * (abs(right - left) + STEP * size)
+    return arb.nan() if sharp or tied else (right - left) / (2 * STEP)
 
 
 # -- numbers -------------------------------------------------------------------------------------
 
 
-def _values(values: Any) -> Array:
-    out = np.asarray(values, dtype=object)
-    plain = np.empty(out.shape, dtype=object)
-    for index in np.ndindex(out.shape):
-        entry = out[index]
-        plain[index] = entry.value if isinstance(entry, Symbolic) else entry
-    return plain
+def _on_balls(applied: Applied, operands: tuple[Any, ...]) -> Any:
+    """The op on balls; conditions stay what they are."""
+    lifted = tuple(
+        v if np.asarray(v).dtype.kind == "b" or (isinstance(v, np.ndarray) and v.dtype == object)
+        else balls(v)
+        for v in operands
+    )  # fmt: skip
+    return answer(applied.node.op, lifted, applied.node.params)
 
 
-def _floats(values: Any) -> list[float]:
-    return [_float(ball) for ball in arbs(values).flat]
+def _odd(values: Mapping[str, Array], size: float) -> str:
+    """The one of three that differs from the two others; of two, the first that is named.
+
+    Entries without an exact number are not judged.
+    """
+    known = np.all([np.isfinite(v) for n, v in values.items() if n in ("ball", "symbolic")], axis=0)
+    near = ROUNDING * size
+    close = {
+        pair: np.allclose(values[pair[0]][known], values[pair[1]][known], TOLERANCE, near)
+        for pair in combinations(values, 2)
+    }
+    if all(close.values()):
+        return ""
+    blamed = [n for n in values if not any(ok for pair, ok in close.items() if n in pair)]
+    return blamed[0] if blamed else ""
 
 
 def _float(ball: arb) -> float:
@@ -261,24 +313,17 @@ def _finite(*values: Any) -> bool:
     return all(np.all(np.isfinite(np.asarray(v, dtype=float))) for v in values)
 
 
-def _signed_zero(applied: Applied) -> bool:
+def _largest(values: Any) -> float:
+    """The largest finite size, which rounding inside an op is measured against."""
+    return size_of_largest(np.asarray(values, dtype=float))
+
+
+def _size_of_pull(applied: Applied, raw: Any) -> float:
+    g = _largest(applied.arrived)
+    return max(_largest(raw) * np.size(raw), g * max(1.0, _largest(applied.y)))
+
+
+def _has_minus_zero(applied: Applied) -> bool:
     """Whether an operand holds -0.0, which only floats tell from 0 (arctan2 does)."""
     arrays = (np.asarray(v, dtype=float) for v in applied.operands)
     return any(bool(np.any((v == 0) & np.signbit(v))) for v in arrays)
-
-
-def _odd(values: Mapping[str, Array], size: float) -> str:
-    """The one of three that differs from the two others; of two, the first that is named.
-
-    Entries without an exact number are not judged.
-    """
-    known = np.all([np.isfinite(v) for n, v in values.items() if n in EXACT], axis=0)
-    near = ROUNDING * size
-    close = {
-        pair: np.allclose(values[pair[0]][known], values[pair[1]][known], TOLERANCE, near)
-        for pair in combinations(values, 2)
-    }
-    if all(close.values()):
-        return ""
-    blamed = [n for n in values if not any(ok for pair, ok in close.items() if n in pair)]
-    return blamed[0] if blamed else ""

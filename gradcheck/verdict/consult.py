@@ -4,6 +4,7 @@ Values are compared first, for an additive slip in a forward vanishes under diff
 gradients, entry by entry, each within its own error bar.
 """
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -12,12 +13,13 @@ import numpy as np
 from flint import arb
 
 from gradcheck.closed_forms.opinion import closed_form
-from gradcheck.opinions.differences import closer, differences
+from gradcheck.numbers.run import Undecided
+from gradcheck.opinions.differences import closer, differences, open_in_floats
 from gradcheck.opinions.floats.blackbox import DIRECTIONS
 from gradcheck.opinions.opinion import Case, Estimate, Opinion, Slope, size_of_largest
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
-from gradcheck.verdict.blame import Suspect, extremes, suspects
+from gradcheck.verdict.blame import Blame, Suspect, blame
 from gradcheck.verdict.directions import BROKEN, along_directions, located, power
 from gradcheck.verdict.entries import Entry, Scale, compared, entry_of
 
@@ -102,7 +104,7 @@ def read(
     """The verdict on opinions already formed; `known` are slopes of their gradients."""
     given = [opinion for opinion in opinions if not opinion.abstains]
     by_name = {opinion.name: opinion for opinion in opinions}
-    if len(given) < 2:
+    if len(given) < 2 or _open(opinions):
         why = "; ".join(_abstentions(opinions))
         parts = {name: _lonely_part(name, given) for name in case.parts}
         grave = _gravest(["undecided", *(part.verdict for part in parts.values())])
@@ -119,6 +121,14 @@ def read(
     )
     grave = _gravest([e.verdict for e in entries] + [part.verdict for part in parts.values()])
     return Verdict(grave, _value(given), parts, by_name, entries, notes=power(case, given))
+
+
+def _open(opinions: Sequence[Opinion]) -> bool:
+    """Whether exact numbers leave a choice open on which all opinions that are given hang."""
+    left_open = any(o.abstains.startswith(Undecided.__name__) for o in opinions)
+    exact = (o.name == "symbolic" or o.method.startswith("balls") for o in opinions)
+    given = (not o.abstains for o in opinions)
+    return left_open and not any(map(operator.and_, exact, given))
 
 
 def _abstentions(opinions: Sequence[Opinion]) -> Iterator[str]:
@@ -147,7 +157,7 @@ def _part(name: str, given: Sequence[Opinion], value_size: float) -> Part:
     if len(gradients) < 2:
         checked = any(o.directions for o in given)
         return Part(name, "agree" if checked else "undecided", best)
-    level = max((g.largest for n, g in gradients.items() if n != "reverse"), default=0.0)
+    level = max((g.certain for n, g in gradients.items() if n != "reverse"), default=0.0)
     slopes: dict[tuple[int, ...], Slope] = {
         index: slope for o in given for (part, index), slope in o.slopes.items() if part == name
     }
@@ -165,21 +175,23 @@ def _blamed(case: Case, found: Verdict) -> Verdict:
         return found
     if _lonely(found) == {"reverse"} and found.opinions["reverse"].method:
         return _with(found, lambda e: _off_the_tape(e, found) if e.lonely == "reverse" else e)
-    guilty = next(filter(None, map(suspects, _singly(case))), ())
+    rows = [case] if case.rows is None else case.each_row()
+    seen = [blame(row) for row in rows]
+    guilty = next((each.suspects for each in seen if each.suspects), ())
     if guilty:
         found = _with(found, lambda e: replace(e, verdict="dissent") if e in alone else e)
-    elif _lonely(found) <= BLAMABLE and (
-        out := next(filter(None, map(extremes, _singly(case))), ())
-    ):
-        found = _with(found, lambda e: _out_of_range(e, out[0]) if e in alone else e)
+    elif _lonely(found) <= BLAMABLE and (why := _float64s_fault(case, seen)):
+        found = _with(found, lambda e: _out_of_range(e, why) if e in alone else e)
     if found.verdict != "dissent":
         return found
     return replace(found, suspects=guilty, notes=(*found.notes, *located(case, found.opinions)))
 
 
-def _singly(case: Case) -> Iterable[Case]:
-    """The question, or those about each entry of the value."""
-    return [case] if case.rows is None else case.each_row()
+def _float64s_fault(case: Case, seen: Sequence[Blame]) -> str:
+    """What float64 does to an op that is right, or a choice that it cannot make."""
+    excuse = next((each.excuses[0] for each in seen if each.excuses), "")
+    words = excuse or open_in_floats(case)
+    return words if excuse or not words else f"float64 may take another branch: {words}"
 
 
 def _off_the_tape(entry: Entry, found: Verdict) -> Entry:

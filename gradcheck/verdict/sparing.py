@@ -22,7 +22,7 @@ from gradcheck.opinions.symbolic import symbolic
 from gradcheck.verdict.consult import MORE_SAMPLES, Part, Verdict, aside, consult, read
 from gradcheck.verdict.directions import power, slopes_of
 from gradcheck.verdict.entries import TIGHT, Entry
-from gradcheck.verdict.subgradients import LIKE, neighbours
+from gradcheck.verdict.neighbours import LIKE, neighbours
 
 Slopes = Sequence[tuple[float, float]]  # and their bars
 Seen = tuple[Opinion, Slopes]  # and those of reverse mode's gradients

@@ -62,8 +62,10 @@ async def understand(request: Request, asked: dict[str, Any]) -> Any:
     practice, sender = practice_of(request), sender_of(request)
     answer = asked.get("answer")
     if "expression" in asked:
-        given = [str(each) for each in asked.get("given") or []][:20]
-        typed = _text(asked, "expression"), given, _text(asked, "wrt"), str(answer or "")
+        given = asked.get("given") or []
+        if not (isinstance(given, list) and all(isinstance(each, str) for each in given)):
+            raise _Refused(400, "`given` is expected to be a list of texts such as `x=2`")
+        typed = _text(asked, "expression"), given[:20], _text(asked, "wrt"), str(answer or "")
         return await practice.pool.ask(sender, "understand_free", *typed)
     problem = await practice.find(sender, student_of(request), _text(asked, "problem"))
     if problem is None:

@@ -1,19 +1,23 @@
 """The application: routes, and what begins and ends with the server."""
 
 import logging
+import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.sessions import SessionMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from gradcheck.batch.ledger import trouble
 from gradcheck.web import api, assets, pages
 from gradcheck.web.guard import Guard
 from gradcheck.web.practice import Practice
+from gradcheck.web.requests import COOKIE, TERM, secret
 
 LOG = logging.getLogger("gradcheck.web")
 ROUTES = (
@@ -37,9 +41,19 @@ def application(practice: Practice) -> Starlette:
         yield
         await practice.close()
 
+    settings = practice.settings
     app = Starlette(
         routes=ROUTES,
-        middleware=[Middleware(Guard, broken=_broken)],
+        middleware=[
+            Middleware(Guard, broken=_broken, hosts=settings.hosts),
+            Middleware(
+                SessionMiddleware,
+                secret_key=secret(settings.directory),
+                session_cookie=COOKIE,
+                max_age=TERM,
+                https_only=settings.secure,
+            ),
+        ],
         lifespan=lifespan,
         exception_handlers={HTTPException: _refused},
     )
@@ -57,8 +71,13 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 def _broken(request: Request, error: Exception) -> Response:
     """A fault of ours: to the page without its insides, to whoever runs the server with them."""
-    LOG.error("%s %s", request.method, request.url.path, exc_info=error)
-    words = f"a fault of gradcheck itself: {type(error).__name__}"
+    status, words = 500, f"a fault of gradcheck itself: {type(error).__name__}"
+    if isinstance(error, sqlite3.Error):
+        status = 507
+        words = f"the answer was not kept: {trouble(error, request.app.state.practice.book.path)}"
+        LOG.error("%s", words)
+    else:
+        LOG.error("%s %s", request.method, request.url.path, exc_info=error)
     if request.url.path.startswith("/api/"):
-        return JSONResponse({"error": words}, 500)
-    return pages.failed(request, 500, "This went wrong", words)
+        return JSONResponse({"error": words}, status)
+    return pages.failed(request, status, "This went wrong", words)

@@ -1,14 +1,20 @@
 """What stands before every page: limits, headers, and no form from a stranger's page."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from ipaddress import ip_address
+from socket import gethostname
 from urllib.parse import urlsplit
 
+import h11
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
+HEAD_SECONDS = 10.0  # from a connection, or the first byte of a request, to its last header
+BODY_SECONDS = 20.0  # for a body to come
 BODY = 64 * 1024
 """Bytes: the longest program of a student has 20,000 characters, in up to three bytes each."""
 POLICY = "; ".join(
@@ -41,12 +47,52 @@ class _TooLarge(Exception):
     """A body beyond the limit."""
 
 
-class Guard:
-    """Middleware: bounded bodies, headers on every answer, and forms of our own pages only."""
+class _TooSlow(Exception):
+    """A body that does not come."""
 
-    def __init__(self, app: ASGIApp, broken: Broken) -> None:
-        """Around an application; `broken` answers where a fault of ours came out of it."""
+
+class Patient(H11Protocol):
+    """HTTP, for whoever sends headers within some seconds."""
+
+    due: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to wait for headers."""
+        super().connection_made(transport)  # type: ignore[arg-type]
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Wait on, or no longer where all headers have come."""
+        if self.due is None and self.conn.their_state is h11.IDLE:
+            self._wait()
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
+            self._stop()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nobody waits any longer."""
+        self._stop()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self.due = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+
+    def _stop(self) -> None:
+        if self.due is not None:
+            self.due.cancel()
+            self.due = None
+
+
+class Guard:
+    """Middleware: our own host and forms only, bounded bodies, headers on every answer."""
+
+    def __init__(self, app: ASGIApp, broken: Broken, hosts: Sequence[str] = ()) -> None:
+        """Around an application; `broken` answers where a fault of ours came out of it.
+
+        `hosts` are names of this server besides its addresses.
+        """
         self.app, self.broken = app, broken
+        self.hosts = frozenset(name.lower() for name in (*hosts, "localhost", gethostname()))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -66,6 +112,10 @@ class Guard:
             await send(message)
 
         headers = Headers(scope=scope)
+        if not self._known(headers.get("host", "")):
+            words = "this server has another name - start it with --allow-host NAME"
+            await PlainTextResponse(words, 421)(scope, receive, with_headers)
+            return
         if scope["method"] not in ("GET", "HEAD") and not _own(headers):
             refusal = PlainTextResponse("this form came from another site", 403)
             await refusal(scope, receive, with_headers)
@@ -79,6 +129,9 @@ class Guard:
                 raise
             words = f"at most {BODY // 1024} kB can be sent"
             await PlainTextResponse(words, 413)(scope, receive, with_headers)
+        except _TooSlow:
+            words = f"what is sent must come within {BODY_SECONDS:g} seconds"
+            await PlainTextResponse(words, 408)(scope, receive, with_headers)
         except asyncio.CancelledError:  # somebody ends the server, and does not wait any longer
             if started:
                 raise
@@ -88,6 +141,18 @@ class Guard:
                 raise
             response = self.broken(Request(scope), error)
             await response(scope, receive, with_headers)
+
+    def _known(self, written: str) -> bool:
+        """Whether a request's Host is ours: a name that others point at this machine is not.
+
+        An address always is: no page of another site has one.
+        """
+        name = urlsplit(f"//{written}").hostname or "" if written.isprintable() else ""
+        try:
+            ip_address(name)
+        except ValueError:
+            return name in self.hosts
+        return True
 
 
 def _own(headers: Headers) -> bool:
@@ -99,15 +164,23 @@ def _own(headers: Headers) -> bool:
 
 
 def _bounded(receive: Receive) -> Receive:
-    """The body as it comes, as long as it stays within the limit."""
-    taken = 0
+    """The body as it comes, as long as it stays within its limits."""
+    taken, whole, end = 0, False, 0.0
 
     async def bounded() -> Message:
-        nonlocal taken
-        message = await receive()
+        nonlocal taken, whole, end
+        if whole:
+            return await receive()
+        end = end or asyncio.get_running_loop().time() + BODY_SECONDS
+        try:
+            async with asyncio.timeout_at(end):
+                message = await receive()
+        except TimeoutError:
+            raise _TooSlow from None
         taken += len(message.get("body", b""))
         if taken > BODY:
             raise _TooLarge
+        whole = not message.get("more_body", False)
         return message
 
     return bounded

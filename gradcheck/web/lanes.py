@@ -1,21 +1,28 @@
 """Questions that wait for a worker: a bounded queue, and a turn for everybody."""
 
 import asyncio
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class Busy(Exception):
     """There are more questions than the queue holds; worth another try in some seconds."""
 
 
+class Sender(NamedTuple):
+    """Who asks: an address, and the name of a student who has said one."""
+
+    address: str
+    name: str = ""
+
+
 @dataclass(eq=False)
 class Asked:
     """A task with its sender, and where its result is awaited."""
 
-    sender: str
+    sender: Sender
     task: str
     given: Sequence[Any]
     said: "asyncio.Future[Any]"
@@ -28,22 +35,29 @@ class Asked:
 
 @dataclass(eq=False)
 class Lane:
-    """Workers with a limit in seconds, and the questions that wait for them, sender by sender."""
+    """Workers with a limit in seconds, and the questions that wait for them, sender by sender.
+
+    At most so many wait in all, of each sender, and from each address: a name costs nothing.
+    """
 
     seconds: float
     most: int
     each: int
-    waiting: "OrderedDict[str, deque[Asked]]" = field(default_factory=OrderedDict)
+    address: int
+    waiting: "OrderedDict[Sender, deque[Asked]]" = field(default_factory=OrderedDict)
+    addresses: Counter[str] = field(default_factory=Counter)
     size: int = 0
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def put(self, asked: Asked) -> None:
         """Let a question wait; raises Busy beyond the bounds."""
         own = self.waiting.get(asked.sender, ())
-        if self.size >= self.most or len(own) >= self.each:
+        crowded = self.addresses[asked.sender.address] >= self.address
+        if self.size >= self.most or len(own) >= self.each or crowded:
             raise Busy
         self.waiting.setdefault(asked.sender, deque()).append(asked)
         self.size += 1
+        self.addresses[asked.sender.address] += 1
         self.news.set()
 
     async def next(self) -> Asked:
@@ -55,6 +69,9 @@ class Lane:
             sender, own = self.waiting.popitem(last=False)
             asked = own.popleft()
             self.size -= 1
+            self.addresses[sender.address] -= 1
+            if not self.addresses[sender.address]:
+                del self.addresses[sender.address]
             if own:
                 self.waiting[sender] = own
             if not asked.said.done():

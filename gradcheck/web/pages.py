@@ -24,8 +24,7 @@ from gradcheck.web.mistakes import made_by
 from gradcheck.web.plot import plot
 from gradcheck.web.pool import Fault, RanAway
 from gradcheck.web.practice import LEVELS, NOTHING, Practice, like, next_for
-from gradcheck.web.requests import practice_of, sender_of, student_of
-from gradcheck.web.students import plain_name
+from gradcheck.web.requests import plain_name, practice_of, sender_of, student_of
 
 VERDICTS = {
     "right": "Right",
@@ -273,7 +272,7 @@ async def name(request: Request) -> Response:
     back = str(form.get("back", "/"))
     if not back.startswith("/") or back.startswith(("//", "/\\")):
         back = "/"
-    response = RedirectResponse(back, 303)
-    practice = practice_of(request)
-    practice.names.put(response, plain_name(str(form.get("name", ""))), practice.settings.secure)
-    return response
+    request.session.clear()
+    if given := plain_name(str(form.get("name", ""))):
+        request.session["name"] = given
+    return RedirectResponse(back, 303)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradcheck.web.frames import HEAD, framed, length
-from gradcheck.web.lanes import Asked, Busy, Lane
+from gradcheck.web.lanes import Asked, Busy, Lane, Sender
 from gradcheck.web.nursery import FORK
 
 NURSERY = "gradcheck.web.nursery"
@@ -50,6 +50,7 @@ class Limits:
     waiting: int = 600
     waiting_slow: int = 16
     each: int = 64
+    address: int = 300  # a school may have one address: half of what may wait
 
     def words(self) -> str:
         """What is said of an answer that ran away."""
@@ -117,7 +118,7 @@ class Pool:
         self.lanes: dict[str, Lane] = {}
         self.living: set[_Worker] = set()
         self.ran_away: OrderedDict[str, None] = OrderedDict()
-        self.suspects: dict[str, float] = {}
+        self.suspects: dict[Sender, float] = {}
         self.restarts = 0
         self.renewing = asyncio.Lock()
 
@@ -127,8 +128,8 @@ class Pool:
         """Start the nursery, and a keeper for every worker."""
         await self._nurse()
         limits = self.limits
-        quick = Lane(limits.quick, limits.waiting, limits.each)
-        slow = Lane(limits.slow, limits.waiting_slow, 2)
+        quick = Lane(limits.quick, limits.waiting, limits.each, limits.address)
+        slow = Lane(limits.slow, limits.waiting_slow, 2, limits.waiting_slow // 2)
         self.lanes = {"quick": quick, "slow": slow}
         keepers = [self._keep(lane) for lane in (*[quick] * self.workers, slow)]
         self.tasks = [asyncio.create_task(each) for each in keepers]
@@ -184,7 +185,7 @@ class Pool:
 
     # -- asking --------------------------------------------------------------------------------
 
-    async def ask(self, sender: str, task: str, *given: Any) -> Any:
+    async def ask(self, sender: Sender, task: str, *given: Any) -> Any:
         """What a worker says; raises Busy, RanAway or Fault."""
         asked = Asked(sender, task, given, asyncio.get_running_loop().create_future())
         if asked.name in self.ran_away:

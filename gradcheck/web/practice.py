@@ -12,15 +12,15 @@ from gradcheck.batch.attempts import Posed
 from gradcheck.batch.ledger import Judged
 from gradcheck.batch.questions import fingerprint, packed
 from gradcheck.batch.work import left
+from gradcheck.errors import OURS
 from gradcheck.grading.follow import among
-from gradcheck.grading.judgement import OURS
 from gradcheck.practice.rules import RULES
 from gradcheck.problem import Problem, load_text
 from gradcheck.problem.variants import plain, with_draw
 from gradcheck.web.book import Book
 from gradcheck.web.course import DRAWN, Course, place
+from gradcheck.web.lanes import Sender
 from gradcheck.web.pool import Fault, Pool, RanAway
-from gradcheck.web.students import Names
 
 NEXT = re.compile(r"next\.([a-z-]{1,60})\.(\d{1,4})")
 SHOWN = frozenset(m for rule in RULES for kind in rule.kinds for m in (*kind.mistakes, *kind.also))
@@ -32,16 +32,17 @@ LEVELS = ("verdict", "class", "place", "full")
 
 @dataclass(frozen=True)
 class Settings:
-    """Where attempts are kept, the most that is told, and whether there is https."""
+    """Where attempts are kept, the most that is told, whether there is https, names of the host."""
 
     directory: Path | None = None
     feedback: str = "full"
     secure: bool = False
+    hosts: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)
 class Practice:
-    """One server's course, workers, ledger and names."""
+    """One server's course, workers and ledger."""
 
     course: Course
     pool: Pool
@@ -53,7 +54,6 @@ class Practice:
     def __post_init__(self) -> None:
         """Nothing is opened yet, nobody works."""
         self.book = Book(self.settings.directory)
-        self.names = Names(self.settings.directory)
 
     async def open(self) -> None:
         """Open the ledger, start the workers."""
@@ -65,7 +65,9 @@ class Practice:
         await self.pool.stop()
         await self.book.close()
 
-    async def judge(self, sender: str, student: str, posed: Posed, answer: Any) -> dict[str, Any]:
+    async def judge(
+        self, sender: Sender, student: str, posed: Posed, answer: Any
+    ) -> dict[str, Any]:
         """All that there is to tell of an answer; in the ledger, if there is a student.
 
         Raises Busy where too many wait.
@@ -83,7 +85,7 @@ class Practice:
             await self.book.keep(student, posed, answer, judged)
         return {"student": student, **json.loads(judged.line), "problem": posed.problem.id}
 
-    async def _asked(self, sender: str, posed: Posed, text: str) -> Judged:
+    async def _asked(self, sender: Sender, posed: Posed, text: str) -> Judged:
         """A worker's judgement; what no worker survives is left to a person."""
         try:
             said = await self.pool.ask(sender, "judge", place(posed.problem), posed.part.name, text)
@@ -93,7 +95,7 @@ class Practice:
         except Fault as error:
             return left(posed.problem, 0, posed.part.name, text, f"{OURS}: {error}")
 
-    async def find(self, sender: str, student: str, id: str) -> Problem | None:
+    async def find(self, sender: Sender, student: str, id: str) -> Problem | None:
         """A problem of the sets, or one that is made for a mistake: `next.sign-error.7`."""
         if (found := self.course.problems.get(id)) is not None:
             return await self._own(sender, student, found) if found.choices else found
@@ -107,7 +109,7 @@ class Practice:
             _bounded(self.made)[id] = _problem(id, text)
         return self.made.get(id)
 
-    async def _own(self, sender: str, student: str, problem: Problem) -> Problem | None:
+    async def _own(self, sender: Sender, student: str, problem: Problem) -> Problem | None:
         """A student's variant of a problem: the one that `gradcheck grade` expects of the name."""
         key = f"{problem.id}{DRAWN}{plain(student)}"
         if key not in self.variants:
@@ -125,7 +127,7 @@ class Practice:
         print_ = known or fingerprint(problem)
         return None if named is None else Posed(problem, print_, named)
 
-    async def drawn(self, sender: str, problem: Problem) -> Mapping[str, Any]:
+    async def drawn(self, sender: Sender, problem: Problem) -> Mapping[str, Any]:
         """What the page of a problem shows besides its text; drawn once."""
         id = place(problem)
         if id not in self.drawings:
@@ -136,7 +138,9 @@ class Practice:
         found: Mapping[str, Any] = self.drawings[id]
         return found
 
-    async def seen(self, sender: str, posed: Posed, line: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def seen(
+        self, sender: Sender, posed: Posed, line: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
         """The `curve` of a judged answer and the `place` of its mistake; either may be None."""
         judged = {key: line[key] for key in ("part", "answer", "mistakes", "line")}
         try:

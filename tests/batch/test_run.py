@@ -21,6 +21,7 @@ from tests.support.batches import (
     lines,
     made,
     outputs,
+    report,
 )
 
 ADA = "student: ada\nanswers: {line: 6x, two: {x: 2x y, y: 1}}\n"
@@ -408,14 +409,58 @@ def test_a_damaged_ledger_is_told(here):
     assert "move it away to start anew" in refused.stderr
 
 
-def test_a_ledger_of_a_later_version_is_left_alone(here):
+@pytest.mark.parametrize(("version", "which"), [(99, "a later"), (1, "an earlier")])
+def test_a_ledger_of_another_version_is_left_alone(here, version, which):
     """It is not understood, so it is not written."""
     run(here)
     with closing(sqlite3.connect(here / "out" / "results.sqlite")) as ledger:
-        ledger.execute("PRAGMA user_version = 99")
+        ledger.execute(f"PRAGMA user_version = {version}")
     refused = run(here)
     assert refused.exit_code == 2
-    assert "a later version of gradcheck" in refused.stderr
+    assert f"{which} version of gradcheck" in refused.stderr
+
+
+def flipped(path: Path, text: bytes, at: int, bit: int) -> None:
+    """One bit of a file is another, in the first place where a text stands."""
+    content = bytearray(path.read_bytes())
+    content[content.index(text) + at] ^= 1 << bit
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "bit"),
+    [
+        (b'"score": 2.0', 9, 0),  # 3.0
+        (b'"score": 2.0', 0, 2),  # no JSON
+        (b'"verdict": "wrong"', 13, 7),  # no UTF-8
+        (b"right\x02{", 0, 1),  # the verdict beside the line, before a score of 2.0
+        (b'"6x"', 1, 0),  # the answer that was judged: "7x"
+    ],
+)
+def test_a_damaged_judgement_is_made_again(here, text, at, bit):
+    """It is said, nothing else is judged, and the results are the same bytes."""
+    run(here)
+    first, before = outputs(here / "out"), sum(calls(here / "out"))
+    flipped(here / "out" / "results.sqlite", text, at, bit)
+    told = report(here / "out")
+    assert told.exit_code == 2
+    assert "1 judgements in the ledger are damaged - `gradcheck grade`" in told.stderr
+    again = run(here)
+    assert again.exit_code == 0, again.stderr
+    assert "1 judgements in the ledger were damaged: they are made again" in again.stderr
+    assert outputs(here / "out") == first
+    assert sum(calls(here / "out")) <= before + 1
+    assert report(here / "out").exit_code == 0
+
+
+def test_a_choice_is_refused_where_an_answer_is_damaged(here):
+    """The others' answers are in their submissions alone."""
+    run(here)
+    flipped(here / "out" / "results.sqlite", b'"6x"', 1, 0)
+    found = run(here, "--only", "bob")
+    assert found.exit_code == 2
+    assert "its file is damaged: run it again without --only" in found.stderr
+    assert run(here).exit_code == 0
 
 
 def test_names_are_safe_everywhere(tmp_path):

@@ -5,8 +5,10 @@ import json
 import os
 import stat
 import zipfile
+from datetime import datetime
 from pathlib import Path
 
+import openpyxl
 import pytest
 
 from gradcheck.batch.submissions import (
@@ -83,7 +85,7 @@ def test_encodings(tmp_path, name, encoding):
     assert (found.student, found.answers) == ("ada", {"line": {"": "√(x)·π"}})
 
 
-@pytest.mark.parametrize("name", ["ada.yaml", "ada.csv", "ada.ipynb"])
+@pytest.mark.parametrize("name", ["ada.yaml", "ada.ipynb"])
 def test_another_encoding_is_told(tmp_path, name):
     """Latin-1 is not guessed at: the byte, its line and the cure are said."""
     made(tmp_path, {name: "student,line\nAndré,6x\n".encode("latin-1")})
@@ -94,13 +96,49 @@ def test_another_encoding_is_told(tmp_path, name):
     assert "save the file as UTF-8" in found.why
 
 
-def test_a_workbook_is_told_how_to_be_saved(tmp_path):
-    """What Excel saves by itself is an archive, whatever it is called."""
-    made(tmp_path, {"a.csv": b"PK\x03\x04" + bytes(40)})
-    found = only(read(tmp_path / "a.csv"))
+def test_a_table_of_windows_is_read_and_said(tmp_path):
+    """Excel's `CSV`: the accents, the dash and the product sign of Windows-1252."""
+    rows = "student;line\nAndré;6·x – 2²\n"
+    notice, found = read(made(tmp_path, {"a.csv": rows.encode("cp1252")}))
+    assert isinstance(notice, Notice)
+    assert "read as Windows-1252" in notice.why
+    assert isinstance(found, Submission)
+    assert (found.student, found.answers) == ("André", {"line": {"": "6·x – 2²"}})
+
+
+def workbook(rows):
+    """The bytes of a workbook with these rows."""
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    book.create_sheet("another").append(["student", "line"])
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("name", ["form.xlsx", "form.csv"])
+def test_workbooks(tmp_path, name):
+    """As a form exports it: numbers, times and empty cells as they are seen; the first sheet."""
+    when = datetime(2026, 3, 12, 10, 3, 54)
+    content = workbook(
+        [["Time", "student", "line", "two.x"], [when, "ada", "6x", 0.25], [when, 4711, 12.0, None]]
+    )
+    mapping = Mapped("student", {"Time": "time", "line": "line", "two.x": "two.x"})
+    ada, number = submissions([made(tmp_path, {name: content})], Reading(mapping=mapping))
+    assert ada.answers == {
+        "time": {"": "2026-03-12 10:03:54"}, "line": {"": "6x"}, "two.x": {"": "0.25"}
+    }  # fmt: skip
+    assert (number.student, number.answers["line"], number.file[-2:]) == ("4711", {"": "12"}, ":3")
+    assert "two.x" not in number.answers
+    assert roster(tmp_path / name) == {"ada": "", "4711": ""}
+
+
+@pytest.mark.parametrize("content", [b"PK\x03\x04" + bytes(40), workbook([])[:-100]])
+def test_what_is_no_workbook_is_told(tmp_path, content):
+    found = only(read(made(tmp_path, {"a.xlsx": content})))
     assert isinstance(found, Unreadable)
-    assert "Excel workbook" in found.why
-    assert "CSV UTF-8" in found.why
+    assert "a.xlsx:1: not readable as a workbook" in found.why
 
 
 def test_csv(tmp_path):
@@ -347,7 +385,7 @@ def test_the_same_name_in_two_spellings_is_one(tmp_path):
     [
         (b"student,line\nada,1\x00\n", "NUL"),
         (b"student,line\nada," + b"x" * 200_000 + b"\n", "field larger"),
-        (b"\x89PNG\r\n\x1a\n" + bytes(20), "not UTF-8"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(20), "NUL"),
         (b"", "nothing came"),
         (b"student,line\n" + b"x" * 5_000_001, "a line of more than 5,000,000 characters"),
         (b'student,line\nada,"6x\nbob,6x\n', "a.csv:2: a quotation mark is opened here"),
@@ -393,9 +431,10 @@ def test_links_and_special_files_are_not_followed(tmp_path):
 
 def test_a_table_is_read_row_by_row(tmp_path):
     """The first row is there before the last line of the file has been looked at."""
-    made(tmp_path, {"a.csv": b"student,line\nada,1\n" + b"bob,2\n" * 100_000 + b"\xff\n"})
+    made(tmp_path, {"a.csv": b"student,line\nada,1\n" + b"bob,2\n" * 100_000 + b"\x81\n"})
     stream = submissions([tmp_path], Reading(mapping=Mapped()))
-    first = next(stream)
+    notice, first = next(stream), next(stream)
+    assert "Windows-1252" in notice.why
     assert isinstance(first, Submission)
     assert first.student == "ada"
     *_, last = stream

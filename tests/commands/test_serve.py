@@ -41,6 +41,12 @@ def test_who_opens_it_to_others_is_warned(course, host, warned):
     assert ("anybody may use any name" in found.output) is warned
 
 
+def test_nobody_else_reads_the_directory(course, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        asked(course, "-o", tmp_path / "kept", "--port", taken.getsockname()[1])
+    assert (tmp_path / "kept").stat().st_mode & 0o777 == 0o700
+
+
 def test_a_directory_that_cannot_be(course, tmp_path):
     (tmp_path / "file").write_text("")
     assert asked(course, "-o", tmp_path / "file" / "below").exit_code == 2

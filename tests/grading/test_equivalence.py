@@ -8,7 +8,7 @@ import pytest
 from flint import arb
 
 from gradcheck.grading.equivalence import NoValue, compare, compare_numbers
-from gradcheck.numbers.ball import Undecided
+from gradcheck.numbers.run import Undecided
 from tests.support.grading import judged, keyed, scalar
 
 TRICKY = [

@@ -407,3 +407,17 @@ def test_a_program_knows_the_functions_it_calls() -> None:
     program = check_program("ln(x) + np.arcsin(x) + asin(x)", declared="x", vocabulary=VOCABULARY)
     assert program.functions == {"log", "arcsin"}
     assert program.source == "ln(x) + np.arcsin(x) + asin(x)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "zeros(3, dtype=(np.int64, (1000, 1000, 100)))",
+        "zeros((3, np.float64))",
+        "ones(3, dtype='F')",
+    ],
+)
+def test_a_type_of_entries_is_one_word_and_no_array(text: str) -> None:
+    """A dtype in a tuple makes every entry an array; `F` is complex."""
+    with pytest.raises(TextError):
+        value(text)

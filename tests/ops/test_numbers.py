@@ -8,9 +8,10 @@ import pytest
 from mpmath import mp
 
 from gradcheck.errors import OutOfBudget
-from gradcheck.numbers.ball import Ball, arbs, balls, exact, middle, precision
+from gradcheck.numbers.ball import Ball, arbs, balls, exact, middle
+from gradcheck.numbers.run import RUN, precision, settings
 from gradcheck.numbers.scalars import Scalars
-from gradcheck.numbers.symbolic import PATH, Symbolic, constants, leaves
+from gradcheck.numbers.symbolic import Symbolic, constants, leaves
 from gradcheck.ops import COMPOUNDS, TABLE, everything
 from gradcheck.ops.row import ABSTAINS
 
@@ -253,14 +254,11 @@ def _lifted(rows, lift):
 
 def test_pivots_leave_no_condition():
     """Elimination looks at the size of a pivot without making it a condition of the path."""
-    PATH[0] = []
-    try:
+    with settings(path=[]):
         np.linalg.inv(leaves("a", [[0.0, 1.0], [2.0, 3.0]]))
         np.linalg.det(leaves("a", [[0.0, 1.0], [2.0, 3.0]]))
         np.linalg.slogdet(leaves("a", [[1.0, 1.0], [2.0, 3.0]])).logabsdet.item()
-        conditions = len(PATH[0])
-    finally:
-        PATH[0] = None
+        conditions = len(RUN.path or [])
     assert conditions == 2  # the sign of the determinant: d > 0, d < 0
 
 

@@ -3,9 +3,12 @@
 import csv
 import io
 
+import openpyxl
 import pytest
 
-from gradcheck.report.gradebooks import NoGradebook, cells, filled, fresh
+from gradcheck.documents.table import workbook
+from gradcheck.errors import GradcheckError
+from gradcheck.report.gradebooks import cells, filled, fresh
 
 POINTS = {"101": 7.5, "bob@example.edu": 3.0, "Jane Doe": 1.0}
 CANVAS = (
@@ -93,13 +96,12 @@ def test_cells_come_back_whatever_is_in_them():
         (b"Student,ID\nx,1\n", "Name it with --column: `Student`, `ID`"),
         (b"Name,Homework (1)\nx,1\n", "no column of the export names the students of the batch"),
         (b"", "empty"),
-        (b"\xe9", "not UTF-8"),
-        (b"PK\x03\x04", "an Excel workbook - save it as `CSV UTF-8`"),
+        (b"PK\x03\x04", "not readable as a workbook"),
     ],
 )
 def test_what_cannot_be_filled_in(export, words):
     """Why not, and which columns there are."""
-    with pytest.raises(NoGradebook) as error:
+    with pytest.raises(GradcheckError) as error:
         filled(export, "canvas", POINTS, 10.0)
     assert words in str(error.value)
 
@@ -142,3 +144,30 @@ def test_an_empty_last_column_is_no_maximum():
     lines = [f"{line}," for line in CANVAS.splitlines()]
     found = filled("\r\n".join(lines).encode(), "canvas", POINTS, 10.0, "Homework 3")
     assert [row[6] for row in rows(found.content)] == ["Homework 3 (78)", "20", "15", "6", "3"]
+
+
+def test_a_workbook_comes_back_with_the_grades_in_it():
+    """As numbers, and only they are new: other cells, their style and other sheets stay."""
+    book = openpyxl.Workbook()
+    for row in csv.reader(io.StringIO(CANVAS, newline="")):
+        book.active.append(row)
+    book.active["A1"].font = openpyxl.styles.Font(bold=True)
+    book.create_sheet("notes").append(["=1+1"])
+    out = io.BytesIO()
+    book.save(out)
+    found = filled(out.getvalue(), "canvas", POINTS, 10.0, "Homework 3")
+    after = openpyxl.load_workbook(io.BytesIO(found.content))
+    assert [row[6].value for row in after.worksheets[0]] == ["Homework 3 (78)", "20", 15, 6, "3"]
+    assert after.worksheets[0]["A1"].font.bold
+    assert after["notes"]["A1"].value == "=1+1"
+
+
+def test_a_table_of_windows_comes_back_as_one():
+    export = "Student;Homework 3\r\nAndré;\r\n".encode("cp1252")
+    found = filled(export, "csv", {"André": 5.0}, 10.0, "Homework 3")
+    assert found.content == "Student;Homework 3\r\nAndré;5\r\n".encode("cp1252")
+
+
+def test_no_cell_of_a_workbook_is_a_formula():
+    sheet = openpyxl.load_workbook(io.BytesIO(workbook([["student"], ["=cmd()"]]))).active
+    assert (sheet["A2"].data_type, sheet["A2"].value) == ("s", "=cmd()")

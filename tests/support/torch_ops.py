@@ -6,7 +6,8 @@ from flint import arb
 
 from gradcheck.engine.autograd import grad, tensor
 from gradcheck.numbers import symbolic
-from gradcheck.numbers.ball import arbs, balls, middle, precision
+from gradcheck.numbers.ball import arbs, balls, middle
+from gradcheck.numbers.run import precision
 
 torch = pytest.importorskip("torch")
 

@@ -1,5 +1,7 @@
 """Layers that remember: forward runs before every backward, and what they keep is put back."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -152,3 +154,55 @@ def test_statistics_that_change_the_value_are_told_and_not_blamed():
     found = assert_vjp(scaled, lambda c, x: 2.0 * c, X)
     assert "from call to call" in found.message
     assert seen == [1.0]
+
+
+class Compiled:
+    """As what numba has compiled: its `__dict__` is no dict, and no kind of ours fits."""
+
+    @property
+    def __dict__(self):
+        return object()
+
+    def __call__(self, x):
+        if not isinstance(x, np.ndarray) or x.dtype != float:
+            raise TypeError("cannot determine the type")
+        return float(np.sum(x**2))
+
+
+def test_a_compiled_function_has_no_state_to_look_into():
+    """It takes plain floats alone, and is judged by them."""
+    assert assert_gradient(Compiled(), X, gradient=lambda x: 2 * x)
+    with pytest.raises(GradientError):
+        assert_gradient(Compiled(), X, gradient=lambda x: 2.1 * x)
+
+
+def test_functions_of_numba_are_judged():
+    """Compiled forward and backward, alone and inside a function."""
+    numba = pytest.importorskip("numba")
+    f = numba.njit(lambda x: np.sum(x**2))
+    assert assert_gradient(f, X, gradient=lambda x: 2 * x)
+    assert assert_vjp(lambda x: 3 * f(x), numba.njit(lambda c, x: 6 * c * x), X)
+
+
+@dataclass
+class Turned:
+    """A layer of weights that refers to itself."""
+
+    w: np.ndarray
+    own: object = None
+
+    def __post_init__(self):
+        self.own = self
+
+
+def test_what_refers_to_itself_is_no_endless_tree():
+    """A dataclass and a dict that hold themselves, as arguments."""
+    layer = Turned(np.array([0.5, -1.5, 2.0]))
+    named: dict = {"w": layer.w}
+    named["own"] = named
+    back = lambda c, x, held: (c * W3, None)
+    for held in (layer, named):
+        assert assert_vjp(lambda x, held: x * W3, back, X, held, wrt=0)
+
+
+W3 = np.array([0.5, -1.5, 2.0])

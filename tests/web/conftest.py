@@ -11,7 +11,7 @@ from tests.support.practising import served
 @pytest.fixture(scope="session")
 def client() -> Iterator[TestClient]:
     """A client without a name, of a server that keeps nothing."""
-    with served() as found:
+    with served(hosts=("practice.example.edu",)) as found:
         yield found
 
 

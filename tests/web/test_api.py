@@ -67,6 +67,8 @@ def test_understand(client):
     ("body", "headers", "status"),
     [
         ("{}", JSON, 404),
+        ('{"expression": "x", "given": 5, "problem": 1}', JSON, 400),
+        ('{"expression": "x", "given": [5], "problem": 1}', JSON, 400),
         ('{"problem": "none", "answer": "1"}', JSON, 404),
         ('{"problem": "two", "answer": "1"}', JSON, 404),
         ('{"problem": 3, "answer": "1"}', JSON, 400),

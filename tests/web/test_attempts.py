@@ -18,8 +18,8 @@ from threading import Thread
 import pytest
 from click.testing import CliRunner
 
-from gradcheck.batch.ledger import Ledger
 from gradcheck.cli import main
+from gradcheck.web.book import Book
 from tests.support.practising import COURSE, RIGHT, WRONG, served
 
 
@@ -91,14 +91,25 @@ def test_progress_outlives_the_server(visited):
         assert 'class="solved"' in page
 
 
-def test_a_ledger_of_the_first_version_is_brought_up_to_date(tmp_path):
-    Ledger(tmp_path / "results.sqlite").close()
-    with closing(sqlite3.connect(tmp_path / "results.sqlite")) as db:
-        db.executescript("DROP TABLE attempts; PRAGMA user_version = 1;")
+def test_a_full_disk_is_called_that(tmp_path, monkeypatch):
+    """The student learns that nothing was kept, and nobody is told of a fault of ours."""
+    opened = Book._open
+
+    def small(book, course):
+        opened(book, course)
+        pages = book.ledger.db.execute("PRAGMA page_count").fetchone()[0]
+        book.ledger.db.execute(f"PRAGMA max_page_count = {pages}")
+
+    monkeypatch.setattr(Book, "_open", small)
     with served(tmp_path) as client:
         as_ada(client)
-        client.post("/p/cubic", data={"part": "x", "level": "0", "answer": RIGHT})
-    assert len(attempted(tmp_path)) == 1
+        long = " + ".join(["x"] * 400)
+        found = client.post("/p/cubic", data={"part": "x", "level": "0", "answer": long})
+        asked = {"problem": "cubic", "part": "x", "answer": long}
+        told = client.post("/api/check", json=asked)
+    assert (found.status_code, told.status_code) == (507, 507)
+    assert told.json() == {"error": "the answer was not kept: the disk is full"}
+    assert "the disk is full" in found.text
 
 
 def _server(directory: Path, course: Path) -> tuple[subprocess.Popen[str], str]:

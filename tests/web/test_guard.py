@@ -2,10 +2,15 @@
 
 import asyncio
 import re
+import socket
+import time
 
 import pytest
+import uvicorn
+from starlette.responses import PlainTextResponse
 
-from gradcheck.web.guard import Guard
+from gradcheck.web.guard import Guard, Patient
+from gradcheck.web.requests import TERM
 from tests.support.practising import WRONG
 
 OWN = {"origin": "http://localhost", "sec-fetch-site": "same-origin"}
@@ -52,6 +57,25 @@ def test_forms_of_other_sites_are_refused(client, headers, status):
     assert client.post("/p/cubic", data=form, headers=headers).status_code == status
 
 
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost", 200),
+        ("LOCALHOST:8000", 200),
+        ("127.0.0.1:8000", 200),
+        ("[::1]:8000", 200),
+        ("192.168.7.4", 200),
+        ("practice.example.edu", 200),
+        ("evil.example", 421),
+        ("localhost.evil.example", 421),
+        ("", 421),
+    ],
+)
+def test_another_name_of_this_machine_is_refused(client, host, status):
+    """A page of another site that points its name here reads nothing; --allow-host adds one."""
+    assert client.get("/", headers={"host": host}).status_code == status
+
+
 @pytest.mark.parametrize("path", ["/p/cubic", "/api/check", "/api/understand", "/name"])
 def test_a_body_has_its_bound(client, path):
     large = b"answer=" + b"x" * 70_000
@@ -69,7 +93,7 @@ def named(client):
     client.cookies.clear()
 
 
-def test_the_name_is_signed(named):
+def test_the_name_is_signed_for_a_term(named, monkeypatch):
     page = named.post("/name", data={"name": " Ada  L\u202eovelace ", "back": "/p/cubic"})
     assert page.url.path == "/p/cubic"
     assert "<bdi>Ada L ovelace</bdi>" in page.text
@@ -83,6 +107,12 @@ def test_the_name_is_signed(named):
     assert "ovelace" not in forged.text
     again = named.get("/", headers={"cookie": f"gradcheck_name={signed}"})
     assert "Ada L ovelace" in again.text
+    later = time.time() + TERM + 1
+    monkeypatch.setattr("time.time", lambda: later)
+    assert (
+        "Ada L ovelace" not in named.get("/", headers={"cookie": f"gradcheck_name={signed}"}).text
+    )
+    monkeypatch.undo()
     taken = named.post("/name", data={"name": "", "back": "/"})
     assert "Your name" in taken.text
 
@@ -93,6 +123,67 @@ def test_the_name_is_signed(named):
 def test_nobody_is_sent_elsewhere(client, back):
     reply = client.post("/name", data={"name": "", "back": back}, follow_redirects=False)
     assert reply.headers["location"] == "/"
+
+
+def through(app, receive):
+    """What Guard sends of a request whose body comes by `receive`."""
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    headers = [(b"host", b"localhost")]
+    scope = {"type": "http", "method": "POST", "path": "/", "headers": headers}
+    asyncio.run(asyncio.wait_for(Guard(app, broken=None)(scope, receive, send), 60))
+    return sent
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr("gradcheck.web.guard.BODY_SECONDS", 0.01)
+
+    async def reading(scope, receive, send):
+        while (await receive())["more_body"]:
+            pass
+
+    async def dripping():
+        await asyncio.sleep(0.004)
+        return {"type": "http.request", "body": b"x", "more_body": True}
+
+    assert through(reading, dripping)[0]["status"] == 408
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: localhost\r\nX: "])
+def test_headers_that_do_not_come_are_not_waited_for(monkeypatch, sent):
+    """The connection ends; another, whose headers come, is answered."""
+    monkeypatch.setattr("gradcheck.web.guard.HEAD_SECONDS", 0.05)
+
+    async def hello(scope, receive, send):
+        await PlainTextResponse("hello")(scope, receive, send)
+
+    async def whole():
+        config = uvicorn.Config(hello, http=Patient, log_level="critical", lifespan="off")
+        config.load()
+        server = uvicorn.Server(config)
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            task = asyncio.create_task(server.serve(sockets=[listening]))
+            while not server.started:
+                await asyncio.sleep(0.01)
+            address = listening.getsockname()
+            reader, writer = await asyncio.open_connection(*address)
+            writer.write(sent)
+            ended = await asyncio.wait_for(reader.read(), 30)
+            writer.close()
+            reader, writer = await asyncio.open_connection(*address)
+            writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            answered = await asyncio.wait_for(reader.read(), 30)
+            writer.close()
+            server.should_exit = True
+            await task
+        return ended, answered
+
+    ended, answered = asyncio.run(whole())
+    assert ended == b""
+    assert answered.endswith(b"hello")
 
 
 def test_who_waits_when_the_server_is_stopped_is_told():
@@ -106,7 +197,8 @@ def test_who_waits_when_the_server_is_stopped_is_told():
         sent.append(message)
 
     async def whole():
-        scope = {"type": "http", "method": "GET", "path": "/", "headers": []}
+        headers = [(b"host", b"localhost")]
+        scope = {"type": "http", "method": "GET", "path": "/", "headers": headers}
         task = asyncio.create_task(Guard(waiting, broken=None)(scope, None, send))
         await asyncio.sleep(0)
         task.cancel()

@@ -10,7 +10,7 @@ import warnings
 import pytest
 
 from gradcheck.batch.questions import packed
-from gradcheck.web.lanes import Busy
+from gradcheck.web.lanes import Asked, Busy, Lane, Sender
 from gradcheck.web.pool import Limits, Pool, RanAway
 from tests.support.practising import RIGHT, WRONG, course
 
@@ -34,7 +34,8 @@ def in_pool(limits, run, workers=1):
 
 async def judged(pool, answer, sender="ada"):
     """The verdict on an answer to the cubic."""
-    return (await pool.ask(sender, "judge", "cubic", "x", packed(answer)))["verdict"]
+    who = Sender(sender, sender)
+    return (await pool.ask(who, "judge", "cubic", "x", packed(answer)))["verdict"]
 
 
 async def outcome(waiting):
@@ -63,9 +64,9 @@ def test_what_runs_away_is_ended_and_replaced(monkeypatch):
     """Beside it others are answered; it is not tried a third time."""
 
     async def tried(pool, task):
-        away = asyncio.ensure_future(outcome(pool.ask(f"eve {task}", task)))
+        away = asyncio.ensure_future(outcome(pool.ask(Sender(f"eve {task}"), task)))
         others = [await judged(pool, f"{k}x", f"ada {task}") for k in range(5)]
-        return others, await away, await outcome(pool.ask(f"bob {task}", task))
+        return others, await away, await outcome(pool.ask(Sender(f"bob {task}"), task))
 
     async def run(pool):
         return {task: await tried(pool, task) for task in ("loop", "eat", "die")}
@@ -105,6 +106,28 @@ def test_one_sender_does_not_fill_the_queue():
     assert [said for sender, said in found if sender == "eve"].count("Busy") >= 29
     answered = [sender for sender, said in found if said == "wrong"]
     assert answered.index("ada") <= 3
+
+
+def test_many_names_of_one_address_do_not_fill_the_queue():
+    """A name costs nothing: an address has a bound of its own, and others still get in."""
+
+    async def run():
+        loop = asyncio.get_running_loop()
+        lane = Lane(1.0, most=100, each=10, address=20)
+
+        def put(sender):
+            lane.put(Asked(sender, "judge", (), loop.create_future()))
+
+        for k in range(20):
+            put(Sender("10.0.0.1", f"name {k}"))
+        with pytest.raises(Busy):
+            put(Sender("10.0.0.1", "name 20"))
+        put(Sender("10.0.0.2", "ada"))
+        first = [(await lane.next()).sender.name for _ in range(21)]
+        put(Sender("10.0.0.1", "again"))
+        return first
+
+    assert asyncio.run(run()) == [*(f"name {k}" for k in range(20)), "ada"]
 
 
 def test_killed_workers_and_a_killed_nursery_are_replaced():

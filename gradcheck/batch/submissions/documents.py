@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gradcheck.batch.submissions.encodings import decoded
 from gradcheck.batch.submissions.files import File
 from gradcheck.batch.submissions.submission import Submission, Unreadable
 from gradcheck.documents import WrittenFloat, read_yaml
+from gradcheck.documents.table import decode
 
 BYTES = 1_000_000
 MOST = 1_000  # answers in one file
@@ -18,7 +18,7 @@ def document(file: File, student: str | None) -> Submission | Unreadable:
     if len(content) > BYTES:
         words = f"{file.name}: more than {BYTES:,} bytes are no answers - split the file"
         return Unreadable(file.name, words)
-    value: Any = read_yaml(decoded(content, file.name), file.name).value
+    value: Any = read_yaml(decode(content, file.name), file.name).value
     if not isinstance(value, dict) or not isinstance(value.get("answers"), dict):
         cure = "write `answers:`, and under it a line for each problem: `id: answer`"
         return Unreadable(file.name, f"{file.name}: no answers were found here - {cure}")

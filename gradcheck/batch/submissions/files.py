@@ -14,7 +14,7 @@ from typing import IO
 from gradcheck.batch.submissions.submission import Unreadable
 
 STDIN = Path("-")
-ENDINGS = (".yaml", ".yml", ".json", ".ipynb", ".csv", ".zip")
+ENDINGS = (".yaml", ".yml", ".json", ".ipynb", ".csv", ".xlsx", ".zip")
 MEMBERS = 200_000  # files in one archive: a course of 100,000 with two files each
 ENTRIES = 2 * MEMBERS  # with directories, and files that are no answers
 TAIL = 1 << 17  # bytes: the end of an archive with its longest comment

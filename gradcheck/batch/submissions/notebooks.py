@@ -8,9 +8,9 @@ from itertools import islice
 from typing import Any
 
 from gradcheck.batch.submissions.documents import MOST
-from gradcheck.batch.submissions.encodings import decoded
 from gradcheck.batch.submissions.files import File
 from gradcheck.batch.submissions.submission import Notice, Submission, Unreadable
+from gradcheck.documents.table import decode
 
 NAMED = 5  # names in a notice
 BYTES = 20_000_000  # the pictures of the other cells count
@@ -39,7 +39,7 @@ def _answers(file: File) -> list[tuple[str, str | None]] | Unreadable:
     if len(content) > BYTES:
         return Unreadable(file.name, f"{file.name}: more than {BYTES:,} bytes - clear its outputs")
     try:
-        value: Any = json.loads(decoded(content, file.name))
+        value: Any = json.loads(decode(content, file.name))
     except (json.JSONDecodeError, RecursionError) as error:
         return Unreadable(file.name, f"{file.name}: not readable as a notebook: {error}")
     cells = value.get("cells") if isinstance(value, dict) else None

@@ -45,7 +45,7 @@ def submissions(paths: Iterable[Path], how: Reading) -> Iterator[Read]:
 
 def _read(file: File, how: Reading) -> Iterator[Read]:
     """What one file holds: a table many submissions, any other file one."""
-    if file.ending == ".csv":
+    if file.ending in (".csv", ".xlsx"):
         yield from rows(file, how.mapping)
         return
     student, called = None, ""

@@ -1,15 +1,11 @@
-"""CSV files: a row a student, a column a problem or a part; a mapping renames a form's headers."""
+"""Tables: a row a student, a column a problem or a part; a mapping renames a form's headers."""
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any
 
-from gradcheck.batch.submissions.encodings import CURE, encoding
 from gradcheck.batch.submissions.files import File
 from gradcheck.batch.submissions.submission import (
     NoName,
@@ -19,17 +15,11 @@ from gradcheck.batch.submissions.submission import (
     student_name,
 )
 from gradcheck.documents import read_yaml
+from gradcheck.documents.table import COLUMNS, WINDOWS, read_table
 from gradcheck.errors import Complaint, TextError
 
-if TYPE_CHECKING:
-    from _csv import Reader
-
-DELIMITERS = ",;\t"
-COLUMNS = 2_000
-LINE = 5_000_000  # characters of a line: all columns, each with the longest answer
 NAMING = {"student", "students", "email", "username", "login", "name", "id", "matrikelnummer"}
 """Words in the headers that forms give to the column of who answered."""
-END = "\0"  # a last row: no other has it
 
 
 @dataclass(frozen=True)
@@ -66,97 +56,35 @@ def read_mapping(path: Path) -> Mapped:
 
 def rows(file: File, mapping: Mapped) -> Iterator[Submission | Notice | Unreadable]:
     """A submission a row, as it is read; a column that says nothing is said once."""
-    with file.open() as raw:
-        stream = io.TextIOWrapper(raw, encoding=_encoding(raw, file.name), newline="")
-        delimiter = _delimiter(stream)
-        reader = csv.reader(chain(_lines(stream), [END]), delimiter=delimiter)
-        try:
-            records = _records(reader, file.name)
-            headers = [header.strip() for header in next(records, [])]
-            columns = _columns(file, headers, mapping)
-            yield from (Notice(file.name, why) for why in _strange(file, headers, mapping))
-            for row in records:
-                if any(cell.strip() for cell in row[len(headers) :]):
-                    yield _too_long(f"{file.name}:{reader.line_num}", row, headers, delimiter)
-                elif any(cell.strip() for cell in row):
-                    yield _row(file.name, reader.line_num, row, columns)
-        except UnicodeDecodeError as error:
-            words = f"this is not UTF-8: the byte {error.object[error.start]:02X}"
-            raise TextError([Complaint(words, CURE, file.name, _undecodable(file))]) from None
-        except csv.Error as error:
-            words = f"not readable as CSV: {error}"
-            raise TextError([Complaint(words, "", file.name, reader.line_num)]) from None
+    table = read_table(file.open, file.name)
+    if table.encoding == WINDOWS:
+        words = "not UTF-8, so it is read as Windows-1252, as Excel saves it: look at an accent"
+        yield Notice(file.name, f"{file.name}: {words}")
+    _, first = next(table.rows, (0, list[str]()))
+    headers = [header.strip() for header in first]
+    columns = _columns(file, headers, mapping)
+    yield from (Notice(file.name, why) for why in _strange(file, headers, mapping))
+    for line, row in table.rows:
+        if any(cell.strip() for cell in row[len(headers) :]):
+            yield _too_long(f"{file.name}:{line}", row, headers, table.delimiter)
+        elif any(cell.strip() for cell in row):
+            yield _row(file.name, line, row, columns)
 
 
 def roster(path: Path) -> dict[str, str]:
     """Who is expected: names of the column `student`, with what people call them (`name`)."""
-    file = File(str(path), path.name, lambda: path.open("rb"))
-    with file.open() as raw:
-        stream = io.TextIOWrapper(raw, encoding=_encoding(raw, str(path)), newline="")
-        try:
-            reader = csv.reader(chain(_lines(stream), [END]), delimiter=_delimiter(stream))
-            records = _records(reader, str(path))
-            headers = [header.strip() for header in next(records, [])]
-            if "student" not in headers:
-                words = "a column `student` was expected"
-                came = ", ".join(f"`{name}`" for name in headers)
-                raise TextError([Complaint(f"{words}, {came or 'nothing'} came", "", str(path), 1)])
-            found = (dict(zip(headers, row, strict=False)) for row in records)
-            named = ((each.get("student", ""), each.get("name", "")) for each in found)
-            return {student_name(name): called for name, called in named if name.strip()}
-        except (UnicodeDecodeError, csv.Error, NoName) as error:
-            words = f"not readable as a roster: {error}"
-            raise TextError([Complaint(words, "", str(path))]) from None
-
-
-def _encoding(raw: Any, name: str) -> str:
-    """The encoding by the first bytes, which are put back."""
-    start = raw.read(4)
-    raw.seek(0)
-    return encoding(start, name)
-
-
-def _delimiter(stream: TextIO) -> str:
-    """What separates the cells of the first line: a comma, or a semicolon as in many countries."""
+    table = read_table(lambda: path.open("rb"), str(path)).rows
+    headers = [header.strip() for header in next(table, (0, list[str]()))[1]]
+    if "student" not in headers:
+        came = ", ".join(f"`{name}`" for name in headers) or "nothing"
+        words = f"a column `student` was expected, {came} came"
+        raise TextError([Complaint(words, "", str(path), 1)])
+    found = (dict(zip(headers, row, strict=False)) for _, row in table)
+    named = ((each.get("student", ""), each.get("name", "")) for each in found)
     try:
-        first = stream.readline(100_000)
-    except UnicodeDecodeError:
-        first = ""
-    stream.seek(0)
-    return max(DELIMITERS, key=first.count)
-
-
-def _undecodable(file: File) -> int:
-    """The line of the first byte that is not UTF-8; text is decoded in blocks of many lines."""
-    with file.open() as raw:
-        wrong = (line.decode("utf-8", "replace") != line.decode("utf-8", "ignore") for line in raw)
-        return next((number for number, bad in enumerate(wrong, 1) if bad), 1)
-
-
-def _lines(stream: TextIO) -> Iterator[str]:
-    """The lines; a NUL, as binary files have them, is not for CSV."""
-    while line := stream.readline(LINE):
-        if "\0" in line:
-            raise csv.Error("a NUL character")
-        if len(line) == LINE:
-            raise csv.Error(f"a line of more than {LINE:,} characters")
-        yield line
-
-
-def _records(reader: "Reader", name: str) -> Iterator[list[str]]:
-    """The rows before END; TextError where a quotation mark swallowed it, and so all other rows."""
-    first = 1
-    for row in reader:
-        if row == [END]:
-            return
-        if row and row[-1].endswith(END):
-            words, cure = (
-                "a quotation mark is opened here and never closed",
-                "close it, or write two",
-            )
-            raise TextError([Complaint(words, cure, name, first)])
-        yield row
-        first = reader.line_num + 1
+        return {student_name(name): called for name, called in named if name.strip()}
+    except NoName as error:
+        raise TextError([Complaint(f"not readable as a roster: {error}", "", str(path))]) from None
 
 
 def _columns(file: File, headers: list[str], mapping: Mapped) -> tuple[int, dict[int, str]]:

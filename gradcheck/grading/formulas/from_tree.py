@@ -11,8 +11,9 @@ from flint import arb
 
 from gradcheck.grading.formulas.line import CHOICE, Leaf, Line, Rule
 from gradcheck.language.kinds import CONSTANTS, FORMULAS
-from gradcheck.numbers.ball import Ball, Undecided, exact
+from gradcheck.numbers.ball import Ball, exact
 from gradcheck.numbers.exponents import FORMULA
+from gradcheck.numbers.run import Undecided
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import Composed
 

@@ -15,7 +15,7 @@ from gradcheck.grading.equivalence import sides
 from gradcheck.grading.formulas.line import Line
 from gradcheck.grading.formulas.values import Readings
 from gradcheck.grading.key import Key, Spot
-from gradcheck.numbers.ball import precision
+from gradcheck.numbers.run import precision
 
 BITS = 128
 MOST = 12

@@ -20,8 +20,9 @@ from gradcheck.grading.key import Spot
 from gradcheck.language import Budget, Program, check_expression
 from gradcheck.language.kinds import FORMULAS, KINDS
 from gradcheck.language.running.run import run
-from gradcheck.numbers.ball import arbs, balls, exact, middle, precision
+from gradcheck.numbers.ball import arbs, balls, exact, middle
 from gradcheck.numbers.exponents import FORMULA
+from gradcheck.numbers.run import precision
 from gradcheck.problem import Problem
 
 PATIENCE = 1_024  # bits; an array's entry that is no number even then is looked at with floats

@@ -151,16 +151,24 @@ def _arguments(check: Check, node: ast.Call, meaning: Meaning) -> None:
         if keyword.arg is None:
             check.refuse(keyword, UNPACKING)
         elif good_name(check, keyword, keyword.arg):
-            _argument(check, keyword.value, meaning, keyword.arg in WORD_KEYWORDS)
+            known = check.vocabulary.dtypes if keyword.arg == "dtype" else WORDS
+            may_be_word = keyword.arg in WORD_KEYWORDS
+            _argument(check, keyword.value, meaning, may_be_word, known)
 
 
-def _argument(check: Check, value: ast.expr, meaning: Meaning, may_be_word: bool) -> None:
+def _argument(
+    check: Check,
+    value: ast.expr,
+    meaning: Meaning,
+    may_be_word: bool,
+    known: frozenset[str] = WORDS,
+) -> None:
     """A value; or a word, a type, where the vocabulary's functions take them."""
     is_function = meaning.role in ("function", "postfix")
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
         if not is_function:
             check.visit(value)
-        elif not (may_be_word and _is_word(meaning.name, value.value)):
+        elif not (may_be_word and _is_word(meaning.name, value.value, known)):
             check.refuse(value, TEXT)
     elif is_function and (name := _type(check, value)):
         check.meanings[value] = Meaning("type", name)
@@ -168,9 +176,9 @@ def _argument(check: Check, value: ast.expr, meaning: Meaning, may_be_word: bool
         check.visit(value)
 
 
-def _is_word(function: str, word: str) -> bool:
+def _is_word(function: str, word: str, known: frozenset[str]) -> bool:
     """Whether a text is one of the words that say how, or subscripts of einsum."""
-    return bool(SUBSCRIPTS.fullmatch(word)) if function == "einsum" else word in WORDS
+    return bool(SUBSCRIPTS.fullmatch(word)) if function == "einsum" else word in known
 
 
 def _type(check: Check, value: ast.expr) -> str:

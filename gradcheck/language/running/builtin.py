@@ -46,6 +46,12 @@ class Builtins:
         self.guards.meter.charge(made)
         return made
 
+    def ordered(self, values: Iterable[Any], reverse: bool) -> list[Any]:
+        """The items from the smallest to the largest; lists are compared entry by entry."""
+        items = self.listed(values)
+        self.guards.meter.measure(items)
+        return sorted(items, reverse=reverse)
+
     def absolute(self, value: Any) -> Any:
         """The absolute value; of arrays by the number kind."""
         return abs(value) if isinstance(value, int | float) else self.find("abs")(value)
@@ -114,7 +120,7 @@ BUILTIN: dict[str, Function] = {
     "bool": lambda own, value=False: bool(value),
     "list": Builtins.listed,
     "tuple": lambda own, values=(): tuple(own.listed(values)),
-    "sorted": lambda own, values, reverse=False: sorted(own.listed(values), reverse=reverse),
+    "sorted": lambda own, values, reverse=False: own.ordered(values, bool(reverse)),
     "print": Builtins.printed,
     "reversed": lambda own, values: own.listed(values)[::-1],
 }

@@ -73,6 +73,7 @@ class Guards(Operators):
             raise TypeError(
                 "an array of whole numbers cannot hold this - begin with `array([0.0, 0.0])`"
             )
+        self.meter.measure(value)
         owner[self.index(owner, key)] = value
 
     def index(self, owner: Any, key: Any) -> Any:
@@ -134,6 +135,8 @@ class Guards(Operators):
             self.meter.room(len(owner) + sum(prod(shape_as_array(each)[:1]) for each in args))
         else:
             self.fits(name, (owner, *args), kwargs)
+            if name == "tolist":
+                self.meter.listed(prod(shape_of(owner)))
         return self.counted(getattr(owner, name), args, kwargs)
 
     def function(self, name: str, plain: Function) -> Function:

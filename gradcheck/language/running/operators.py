@@ -73,7 +73,7 @@ class Operators(Scripted):
             and not (isinstance(b, list | tuple) or shape_of(b))
         ):
             raise TypeError("what is added to a list has to be a list - write `list(...)`")
-        a, b = _as_arrays(a, b)
+        a, b = self._as_arrays(a, b)
         first, second = shape_of(a), shape_of(b)
         if not (first and second):
             if isinstance(a, SEQUENCES) or isinstance(b, SEQUENCES):
@@ -91,6 +91,14 @@ class Operators(Scripted):
             raise ValueError("a negative number to a fractional power is not real")
         self.meter.charge(made)
         return made
+
+    def _as_arrays(self, a: Any, b: Any) -> tuple[Any, Any]:
+        """Both operands; a list beside an array is one, as NumPy has it."""
+        if (isinstance(a, list) and shape_of(b)) or (isinstance(b, list) and shape_of(a)):
+            self.meter.measure(a)
+            self.meter.measure(b)
+            return joined(a), joined(b)
+        return a, b
 
     def integers(self, name: str, a: int, b: int) -> Any:
         """An operator between integers: exact, where Python would leave them for floats."""
@@ -147,13 +155,6 @@ class Operators(Scripted):
     def in_place(self, name: str, a: Any, b: Any) -> Any:
         """`a += b`."""
         return self.operate(name, a, b, place=1)
-
-
-def _as_arrays(a: Any, b: Any) -> tuple[Any, Any]:
-    """Both operands; a list beside an array is one, as NumPy has it."""
-    if (isinstance(a, list) and shape_of(b)) or (isinstance(b, list) and shape_of(a)):
-        return joined(a), joined(b)
-    return a, b
 
 
 def _plain(value: Any) -> bool:

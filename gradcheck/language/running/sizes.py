@@ -49,6 +49,11 @@ def filled_with(args: Args, kwargs: Named) -> Size:
     return filled(args[:1], kwargs)
 
 
+def filled_like(args: Args, kwargs: Named) -> Size:
+    """`zeros_like(x)`, `zeros_like(x, shape=(2, 3))`."""
+    return Size(max(_size(args[:1]), prod(integers(*args[1:], *kwargs.values()))))
+
+
 def drawn(args: Args, kwargs: Named) -> Size:
     """`randint(low, high, (2, 3))`."""
     return filled((kwargs.get("size", args[-1:]),), {})
@@ -227,6 +232,7 @@ MAKERS: Mapping[str, Estimate] = {
     **dict.fromkeys(words("zeros ones empty rand randn Linear"), filled),
     **dict.fromkeys(words("Embedding Conv1d Conv2d LayerNorm BatchNorm1d BatchNorm2d"), kernels),
     **dict.fromkeys(words("RNNCell GRUCell LSTMCell"), cells),
+    **dict.fromkeys(words("zeros_like ones_like"), filled_like),
     "one_hot": coded,
     "full": filled_with,
     "randint": drawn,

@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradcheck.engine.autograd import tensor
 from gradcheck.errors import OutOfBudget
-from gradcheck.language import Budget
+from gradcheck.language import Budget, check_program, run
+from gradcheck.language.kinds import KINDS, VOCABULARY
 from gradcheck.language.running.shapes import (
     Count,
     broadcast,
@@ -65,6 +67,14 @@ BOMBS = [
     ("stack([y] * 10**5)", 1, "elements"),
     ("y[:, None] * y", 1, "elements"),
     ("y[:, None] - y", 1, "elements"),
+    (
+        DOUBLING + "[l, l]\nm = [0]\nfor i in range(99):\n    m = [m, m]\nsorted([l, m])",
+        7,
+        "entries",
+    ),
+    (DOUBLING + "[l, l]\nl + array([1.0, 2.0])", 4, "entries"),
+    (DOUBLING + "[l, l]\nz = array([1.0, 2.0])\nz[0] = l", 5, "entries"),
+    (DOUBLING + "[l, l]\nz = array([1.0, 2.0])\nz[0] += l", 5, "elements"),
     ("y[:, None] < y", 1, "elements"),
     ("y[:, None] + [1] * 10**5", 1, "elements"),
     ("y[:, None] @ y[None]", 1, "elements"),
@@ -127,6 +137,21 @@ def test_what_is_too_much_is_refused_at_its_place(text: str, line: int, phrase: 
         value(text, n=2, y=LONG.copy(), layer=Wide())
     assert str(caught.value).startswith(f"{line}:")
     assert " - " in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ones_like(y, shape=(10**5, 10**5))",
+        "zeros_like(y, float, None, True, (10**5, 10**5))",
+        "y[:, None].expand(100_000, 50).tolist()",
+    ],
+)
+def test_what_makers_and_lists_would_take_is_refused(text: str) -> None:
+    """In the words of problems: nothing of it is made."""
+    program = check_program(text, declared=["y"], vocabulary=VOCABULARY)
+    with pytest.raises(OutOfBudget, match=r"elements|entries"):
+        run(program, {"y": tensor(LONG)}, KINDS["tensor"], Budget())
 
 
 # A program in `y`, and a budget that just suffices for it: one less, and it is refused.

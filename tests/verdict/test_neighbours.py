@@ -1,4 +1,4 @@
-"""Backward passes at ties: entries that are possible one by one must be possible together."""
+"""Backward passes at ties: any slope of a kink's interval, or of a gradient beside it."""
 
 import random
 import warnings
@@ -15,7 +15,6 @@ from tests.support.sweeping import at_most
 X, Y = np.array([1.0, 2.0, 3.0]), np.array([1.0, 5.0, 3.0])
 Z = np.array([2.0, 1.0, 2.0, 2.0])
 W, V = np.array([[1.0, -1.0], [2.0, 0.5], [0.3, 0.3]]), np.array([2.0, 2.0])
-POOL = np.array([[1.0, 1.0, 0.0], [2.0, 0.0, 2.0]])
 
 
 def layer(c, w, v, at_w, at_v):
@@ -66,28 +65,6 @@ RIGHT = {
         (np.array([1.0, 0.0]), np.array([1.0, 0.0])),
     ),
 }
-WRONG = {
-    "maximum: both": (np.maximum, lambda c, x, y: both_tied(c, x, y, 1, 1), (X, Y)),
-    "maximum: neither": (np.maximum, lambda c, x, y: both_tied(c, x, y, 0, 0), (X, Y)),
-    "minimum: both": (np.minimum, lambda c, x, y: (c * (x <= y), c * (y <= x)), (X, Y)),
-    "max: every maximum": (np.max, lambda c, z: c * (z == z.max()), (Z,)),
-    "pooling: every maximum": (
-        lambda z: z.max(axis=1),
-        lambda c, z: c[:, None] * (z == z.max(axis=1, keepdims=True)),
-        (POOL,),
-    ),
-    "max of nine: every maximum": (np.max, lambda c, z: c * (z == z.max()), (np.ones(9),)),
-    "distance: signs that do not match": (
-        lambda x, y: np.abs(x - y),
-        lambda c, x, y: (c * np.where(x == y, 1, np.sign(x - y)), 0 * c),
-        (X[:1], Y[:1]),
-    ),
-    "layer: 0 at 0 in one, 1 in the other": (
-        lambda w, v: np.maximum(w @ v, 0),
-        lambda c, w, v: layer(c, w, v, 0, 1),
-        (W, V),
-    ),
-}
 OUTSIDE = {
     "far outside, the sum right": (20.0, -19.0),
     "outside on both sides": (1.5, -0.5),
@@ -98,13 +75,6 @@ OUTSIDE = {
 def test_a_right_backward_at_a_tie_passes(f, backward, args):
     """Whatever branch or mixture a backward takes, it is not accused."""
     assert assert_vjp(f, backward, *args)
-
-
-@pytest.mark.parametrize(("f", "backward", "args"), WRONG.values(), ids=WRONG)
-def test_entries_that_are_only_possible_alone_are_wrong(f, backward, args):
-    """Along a direction in which the function is smooth, the claim has another slope."""
-    with pytest.raises(GradientError, match="each possible alone"):
-        assert_vjp(f, backward, *args)
 
 
 @pytest.mark.parametrize(("a", "b"), OUTSIDE.values(), ids=OUTSIDE)
@@ -118,20 +88,15 @@ def test_what_lies_outside_the_interval_is_wrong(a, b):
 @given(
     st.lists(st.sampled_from([0.5, 1.0, 2.0, 3.0]), min_size=2, max_size=4),
     st.lists(st.floats(0.0, 1.0), min_size=4, max_size=4),
-    st.floats(0.05, 0.5),
 )
-def test_mixtures_of_the_branches_of_a_maximum(slopes, weights, excess):
-    """max(a_i x_i) at a tie: weights that sum to 1 are right, others wrong (a textbook's hull)."""
+def test_mixtures_of_the_branches_of_a_maximum(slopes, weights):
+    """max(a_i x_i) at a tie: weights that sum to 1 are right (a textbook's hull)."""
     a = np.array(slopes)
     x = 6.0 / a
     lam = np.array(weights[: len(a)]) + 0.1
     lam /= lam.sum()
     top = lambda x: np.max(a * x)
     assert assert_vjp(top, lambda c, x: c * lam * a, x)
-    short = lam.copy()
-    short[np.argmax(lam)] -= excess * lam.max()
-    with pytest.raises(GradientError, match="each possible alone"):
-        assert_vjp(top, lambda c, x: c * short * a, x)
 
 
 # -- no accusation of PyTorch's conventions, nor of a neighbour's gradient -------------------------
@@ -166,7 +131,7 @@ def _accused(seed, aside):
             warnings.simplefilter("ignore")
             assert_vjp(f, backward, x, y)
     except GradientError as error:
-        return any(words in str(error) for words in ("each possible", "outside the kink"))
+        return "outside the kink" in str(error)
     return False
 
 

@@ -1,0 +1,117 @@
+"""What makes it certain that two exact numbers are equal, or that one is whole: their keys.
+
+No ball of a third is ever narrow enough to show that three of them are one. A key is the number
+modulo a prime: sums, products and quotients of keys are those of the numbers, and a function of
+equal keys has equal keys. Where balls overlap and keys are equal the numbers are: that different
+ones have the same key has a chance of 2^-60, unless somebody computed them for it.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import count
+from typing import Any
+
+from flint import arb, ctx
+
+from gradcheck.numbers.run import RUN, Undecided
+from gradcheck.ops import TABLE
+from gradcheck.ops.row import Op
+
+PRIME = 2**127 - 1
+MIXED = 0x5851F42D4C957F2D14057B7EF767814F  # spreads a hash, of 61 bits, over all residues
+POWERS = 10**6  # the largest whole exponent that is followed
+RANGE = arb(2) ** -1022, arb(2) ** 1024  # of float64
+_fresh = count(1).__next__
+
+FIELD: dict[Op, Callable[..., int]] = {
+    TABLE["add"]: lambda a, b: a + b,
+    TABLE["subtract"]: lambda a, b: a - b,
+    TABLE["multiply"]: lambda a, b: a * b,
+    TABLE["divide"]: lambda a, b: a * pow(b, -1, PRIME),
+    TABLE["negative"]: lambda a: -a,
+    TABLE["positive"]: lambda a: a,
+    TABLE["square"]: lambda a: a * a,
+    TABLE["reciprocal"]: lambda a: pow(a, -1, PRIME),
+}
+POWER = TABLE["power"]
+JUMPING = frozenset({TABLE["floor"], TABLE["ceil"]})
+
+
+def fresh_key() -> int:
+    """The key of a number of which nothing is known."""
+    return _hashed("fresh", _fresh())
+
+
+def key_of(number: Any) -> int:
+    """The key of a number of an exact kind, or of a plain one."""
+    key: int | None = getattr(number, "key", None)
+    return key_of_plain(number) if key is None else key
+
+
+def key_of_plain(value: Any) -> int:
+    """The key of an integer, a Fraction, a float, or an arb."""
+    if type(value) is arb:
+        if not value.is_exact() or not value.is_finite():
+            return fresh_key()
+        mantissa, exponent = map(int, value.man_exp())
+        return mantissa * pow(2, exponent, PRIME) % PRIME
+    if isinstance(value, float) and not math.isfinite(value):
+        return fresh_key()
+    number = Fraction(value)
+    over, under = int(number.numerator), int(number.denominator)
+    return over * pow(under, -1, PRIME) % PRIME if under % PRIME else fresh_key()
+
+
+def key_of_result(row: Op, keys: Sequence[int], values: Sequence[arb]) -> int:
+    """The key of an op's value, from those of its arguments (and what they are)."""
+    rule = FIELD.get(row)
+    try:
+        if rule is not None:
+            return rule(*keys) % PRIME
+        exponent = _whole(values[1]) if row is POWER else None
+        if exponent is not None:
+            return pow(keys[0], exponent, PRIME)
+    except ValueError:  # no inverse: zero, as far as keys can tell
+        return fresh_key()
+    return _hashed(row.name, *keys) if TABLE.get(row.name) is row else fresh_key()
+
+
+def _whole(value: arb) -> int | None:
+    """The whole number that a value is; None where it is none, or too large."""
+    found = value.unique_fmpz() if value.is_exact() and abs(value) < POWERS else None
+    return None if found is None or found != value else int(found)
+
+
+def _hashed(*parts: Any) -> int:
+    return hash(parts) * MIXED % PRIME
+
+
+def sign_of(difference: arb, sides: Callable[[], tuple[int, int]]) -> int:
+    """The sign of a difference, beyond doubt; `sides` are the keys of what is compared."""
+    if difference.is_nan():
+        raise ValueError("a comparison with a value that is not a number")
+    if difference > 0 or difference < 0:
+        if RUN.as_floats and not RANGE[0] < abs(difference) < RANGE[1]:
+            raise Undecided("a choice hangs on a number outside the range of float64")
+        return 1 if difference > 0 else -1
+    if difference == 0 or (RUN.keyed and len(set(sides())) == 1):
+        RUN.ties += 1
+        return 0
+    raise Undecided(
+        "a choice hangs on the sign of a number that is smaller than "
+        f"{difference.abs_upper().str(2, radius=False)}, and {ctx.prec} bits do not tell it"
+    )
+
+
+def whole(found: arb, argument: arb, key: Callable[[], int]) -> arb:
+    """The floor or ceiling of an argument, where the ball of it leaves that open."""
+    if found.is_exact() or not found.is_finite():
+        return found
+    near = argument.unique_fmpz()
+    if near is not None and RUN.keyed and key() == int(near) % PRIME:
+        return arb(near)
+    raise Undecided(
+        f"a choice hangs on whether {argument.str(6, radius=False)} is a whole number, "
+        f"and {ctx.prec} bits do not tell"
+    )

@@ -1,0 +1,97 @@
+"""What a run on exact numbers needs to know, one record a thread; and its precision.
+
+flint has one precision for the whole process, so whoever sets it keeps other threads out until he
+puts it back. Settings that are not of flint's own are each thread's.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from flint import ctx
+
+from gradcheck.errors import GradcheckError
+
+PATIENCE = 4096  # bits, after which a question that is still open stays open
+T = TypeVar("T")
+
+
+class Undecided(GradcheckError, ArithmeticError):
+    """Two balls overlap that are to be compared: only more precision can tell, if anything."""
+
+
+class TooWide(ArithmeticError):
+    """The balls came out too wide; more bits may help."""
+
+
+class Run(threading.local):
+    """The settings and the counts of the run that a thread is in.
+
+    `keyed` says that every number carries what makes it certain that two are equal, `as_floats`
+    that a comparison counts as open where float64 has no such numbers. `path` takes the comparisons
+    of symbolic numbers, `observer` sees each of them made; `ties` counts numbers compared with
+    their equals, `made` balls: the measure of work that does not depend on a clock.
+    """
+
+    keyed: bool = True
+    as_floats: bool = False
+    path: list[tuple[Any, int]] | None = None
+    observer: Callable[[Any], None] | None = None
+    ties: int = 0
+    made: int = 0
+
+
+RUN = Run()
+_FLINT = threading.RLock()
+
+
+class precision:  # noqa: N801 - a block, as `contextmanager` would make it, at a third of its time
+    """Work with so many bits inside the block, alone in the process; then as before."""
+
+    __slots__ = ("before", "bits")
+
+    def __init__(self, bits: int) -> None:
+        """Nothing is set yet."""
+        self.bits = bits
+
+    def __enter__(self) -> None:
+        """Set it."""
+        _FLINT.acquire()
+        self.before = ctx.prec
+        ctx.prec = self.bits
+
+    def __exit__(self, *_: object) -> None:
+        """Put back what was set before."""
+        ctx.prec = self.before
+        _FLINT.release()
+
+
+@contextmanager
+def settings(**values: Any) -> Iterator[None]:
+    """Other settings of the run inside the block."""
+    before = {name: getattr(RUN, name) for name in values}
+    for name, value in values.items():
+        setattr(RUN, name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(RUN, name, value)
+
+
+def refined(ask: Callable[[int], T], start: int) -> T:
+    """The answer at the first precision at which everything can be decided, doubling the bits.
+
+    Keys cost time and are seldom needed: the first try does without. Raises Undecided where
+    PATIENCE bits do not decide.
+    """
+    bits = start
+    while True:
+        try:
+            with precision(bits), settings(keyed=bits > start, ties=0):
+                return ask(bits)
+        except (Undecided, TooWide):
+            if bits >= PATIENCE:
+                raise
+            bits *= 2

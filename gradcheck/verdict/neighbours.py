@@ -1,0 +1,64 @@
+"""Gradients that are possible at a kink: those of points so near that only kinks are crossed.
+
+Any gradient of a point just beside a kink is possible (Clarke 1983, theorem 2.5.1), and so is what
+PyTorch's conventions give.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engine.backward import RIGHT, pull
+from gradcheck.engine.tape import Node
+from gradcheck.opinions.opinion import Array, Case
+from gradcheck.opinions.reverse import once
+
+NEIGHBOURS = 48
+BESIDE = 1e-10
+"""How many points beside a kink are asked, and how near they are, in units of the inputs."""
+LIKE = 1e-6
+"""How near, beside the largest entry, a gradient is that of a point beside a kink."""
+
+
+def neighbours(case: Case) -> Iterator[dict[str, Array]]:
+    """Reverse mode's gradient at the point, and at points so near that only kinks are crossed.
+
+    Among them those to which every kink of an op leans alike: as each of many units may lean either
+    way, a few random points would not meet that, and `x > 0` in a backward pass is just that. No
+    point need lie there: `relu(x) - relu(-x)` with `x >= 0` in both gives 2 where the slope is 1.
+    Such a choice of a side for each op is a gradient almost everywhere, and what reverse mode gives
+    is of that kind (Bolte and Pauwels, Conservative set valued fields, 2021).
+    """
+    for lean in (-BESIDE, BESIDE):
+        try:
+            with np.errstate(all="ignore"):
+                yield once(case, replace(RIGHT, pull=_leaning(lean)))[1]
+        except Exception:  # noqa: BLE001 - a user's program may refuse tensors
+            return
+    rng = np.random.default_rng(case.seed)
+    for n in range(1 + NEIGHBOURS):
+        moved = {
+            name: v + (n > 0) * BESIDE * rng.standard_normal(v.shape) * np.where(v, v, 1.0)
+            for name, v in case.floats().items()
+            if name in case.wrt
+        }
+        try:
+            with np.errstate(all="ignore"):
+                yield once(replace(case, inputs={**case.inputs, **moved}))[1]
+        except Exception:  # noqa: BLE001 - a user's program may refuse tensors
+            return
+
+
+def _leaning(lean: float) -> Callable[..., Any]:
+    """The pull with the first operand of every op that has kinks moved by very little."""
+
+    def leaning(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
+        if node.op.kinks and node.op.elementwise and operands and operands[0] is not None:
+            first = np.asarray(operands[0])
+            operands = (first + lean * np.where(first, np.abs(first), 1.0), *operands[1:])
+            y = y if y is None else y + lean
+        return pull(node, i, g, y, operands)
+
+    return leaning

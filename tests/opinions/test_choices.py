@@ -1,0 +1,215 @@
+"""Choices that a program makes by comparing and by rounding down: decided exactly, or left open."""
+
+import operator
+import random
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+import yaml
+from click.testing import CliRunner
+from mpmath import mp, mpf
+
+from gradcheck.cli import main
+from gradcheck.numbers.ball import balls
+from gradcheck.numbers.run import PATIENCE, Undecided, precision
+from gradcheck.numbers.symbolic import constants
+from gradcheck.opinions.differences import differences
+from gradcheck.opinions.symbolic import symbolic
+from gradcheck.problem import load_text
+from gradcheck.problem.draw import given_point
+from gradcheck.verdict.consult import Verdict, consult
+from tests.support.cases import case
+
+
+def solved(program: str, x: float) -> Verdict:
+    """The verdict on a program of the checked language, where decimals are what they say."""
+    words = {"id": "t", "inputs": {"x": x}, "program": program}
+    problem = load_text(yaml.safe_dump(words)).problems[0]
+    return consult(problem.case(given_point(problem)))
+
+
+OPEN = {
+    "an exponential lost beside one": ("where(1 - exp(-x) < 1, x**2, x)", 5000.0),
+    "a sigmoid that is nearly one": ("where(sigmoid(x) == 1, x**2, x)", 3000.0),
+    "two spellings of one number": ("where(exp(x) * exp(x) > exp(2 * x), x**2, x)", 1.0),
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_what_no_precision_decides_is_left_open(name: str) -> None:
+    """Both exact opinions abstain with the reason; reverse mode alone proves nothing."""
+    found = solved(*OPEN[name])
+    assert found.verdict == found.parts["x"].verdict == "undecided"
+    for exact in ("symbolic", "differences"):
+        assert f"{PATIENCE} bits do not tell" in found.opinions[exact].abstains
+
+
+@pytest.mark.parametrize(
+    ("program", "x", "slope"),
+    [
+        ("where(1e200 + 1 == 1e200, x**2, x)", 2.0, 1),
+        ("where(exp(-1000) > 0, x**2, x)", 2.0, 4),
+        ("where(1 - cos(1e-9) > 0, x**2, x)", 2.0, 4),
+        ("where(0.3 // 0.1 > 2.5, x**2, x)", 2.0, 4),
+        ("where(1 % 0.1 > 0.05, x**2, x)", 2.0, 1),
+        ("where(0.1 + 0.2 == 0.3, x**2, x)", 2.0, 4),
+    ],
+)
+def test_a_branch_that_only_float64_takes_is_no_dissent(
+    program: str, x: float, slope: float
+) -> None:
+    """Exact numbers know the slope, worked out by hand; the formula loses its digits."""
+    found = solved(program, x)
+    assert found.verdict == "unstable-forward"
+    assert found.parts["x"].gradient is not None
+    assert found.parts["x"].gradient.value == pytest.approx(slope, rel=1e-12)
+
+
+@pytest.mark.parametrize("program", ["x // x", "x % x", "floor(3*x/x) + x // x", "ceil(x/3*30)"])
+@pytest.mark.parametrize("x", [0.1, 0.3, 0.7, 1.1])
+def test_rounding_down_of_rationals_is_exact(program: str, x: float) -> None:
+    """The value by Python's fractions, where a ball holds a whole number."""
+    names = {"floor": lambda q: q // 1, "ceil": lambda q: -(-q // 1), "x": Fraction(str(x))}
+    due = eval(program, names)
+    found = solved(program, x)
+    for exact in ("symbolic", "differences"):
+        value = found.opinions[exact].value
+        assert value is not None
+        assert value.error < 1e-60
+        assert value.value == pytest.approx(float(due), abs=1e-60)
+
+
+def test_a_jump_is_no_agreement() -> None:
+    """At 0.3 floor(10 x) goes from 2 to 3, and the value by 0.3: by hand."""
+    found = solved("floor(x*10)*x", 0.3)
+    assert found.verdict == found.parts["x"].verdict == "jump"
+    assert "jumps by 0.3" in found.parts["x"].entries[0].why
+
+
+def test_numbers_that_are_equal_meet_whatever_the_precision() -> None:
+    """A third plus two thirds, sums in another order, functions of equal numbers; no others."""
+    for kind in (balls, constants):
+        a, b, third, two = kind([0.7, 0.3, Fraction(1, 3), Fraction(2, 3)])
+        with precision(64):
+            assert third + two == 1
+            assert np.sin(a + b) == np.sin(b + a)
+            assert a * b + np.exp(a) - np.exp(a + b - b) == b * a
+            assert np.sin(a) != np.sin(b)
+            with pytest.raises(Undecided):
+                bool(np.exp(a) * np.exp(b) == np.exp(a + b))
+
+
+def test_kinks_of_irrational_numbers_are_met() -> None:
+    """Two tanh that are the same number: each may have any share of the slope 1 - tanh(1)^2."""
+    found = consult(case(lambda x: np.max(np.tanh(x / 3)), x=[3.0, 3.0, 1.0]))
+    assert found.verdict == "kink"
+    most = float((1 - mpmath.tanh(1) ** 2) / 3)
+    assert [e.interval for e in found.entries] == [(0, pytest.approx(most))] * 2
+
+
+@pytest.mark.parametrize(
+    ("program", "x"), [("maximum(erf(x), 1)*x", 50), ("abs(tanh(x) - 1)*x", 400)]
+)
+def test_the_path_is_told_where_it_was_decided_by_many_bits(program: str, x: float) -> None:
+    """What SymPy cannot compare has been compared already."""
+    done = CliRunner().invoke(main, ["solve", "-e", program, f"x={x}"])
+    assert done.exit_code == 0, done.output
+    assert "< 1" in done.output
+
+
+# A saturating function for arrays and in mpmath's words, and what it tends to.
+SATURATING: dict[str, tuple[Callable[..., Any], Callable[..., Any], int]] = {
+    "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), lambda x: 1 / (1 + mp.exp(-x)), 1),
+    "tanh": (np.tanh, mp.tanh, 1),
+    "decay": (lambda x: np.exp(-x), lambda x: mp.exp(-x), 0),
+    "charging": (lambda x: 1 - np.exp(-x), lambda x: 1 - mp.exp(-x), 1),
+    "gauss": (lambda x: np.exp(-x * x), lambda x: mp.exp(-x * x), 0),
+    "softplus": (lambda x: np.log(1 + np.exp(x)) - x, lambda x: mp.log(1 + mp.exp(x)) - x, 0),
+    "root": (lambda x: x / np.sqrt(1 + x * x), lambda x: x / mp.sqrt(1 + x * x), 1),
+    "sech": (lambda x: 1 / np.cosh(x), lambda x: 1 / mp.cosh(x), 0),
+    "power": (lambda x: 1 / (1 + x**8), lambda x: 1 / (1 + x**8), 0),
+}
+COMPARED = (operator.lt, operator.gt, operator.eq, operator.le, operator.ge, operator.ne)
+DIGITS = 4000  # gauss at 3,000 is 10^-3,900,000; what is open at PATIENCE bits is told by it
+
+
+def one_choice(seed: int) -> tuple[str, str]:
+    """A random `where` over a saturating function: what is said, and what is wrong with it."""
+    draw = random.Random(seed)
+    f, truth, limit = SATURATING[draw.choice(list(SATURATING))]
+    compare, flip = draw.choice(COMPARED), draw.random() < 0.3
+    x = float(round(10 ** draw.uniform(0, 3.6), draw.choice([0, 1, 3])))
+
+    def chosen(value: Any) -> Any:
+        return compare(limit, value) if flip else compare(value, limit)
+
+    found = consult(case(lambda x: np.where(chosen(f(x)), x**2, x), x=x), write=False)
+    with mp.workdps(DIGITS):
+        slope = 2 * x if chosen(truth(mpf(x))) else 1.0
+    known = found.parts["x"].gradient
+    right = known is not None and abs(known.value - slope) <= 1e-9 * slope
+    expected = {"agree", "unstable-forward", "undecided"}
+    fault = found.verdict not in expected or not (right or found.verdict == "undecided")
+    return found.verdict, f"{seed}: {found.verdict}, {slope}" if fault else ""
+
+
+def check_choices(seeds: range) -> None:
+    """No verdict against the truth in 4,000 digits; few left open."""
+    with np.errstate(all="ignore"):
+        said = [one_choice(seed) for seed in seeds]
+    assert [fault for _, fault in said if fault] == []
+    assert Counter(verdict for verdict, _ in said)["undecided"] <= 0.05 * len(said)
+
+
+def test_random_choices_over_saturating_functions() -> None:
+    """A hundred of them."""
+    check_choices(range(100))
+
+
+@pytest.mark.sweep
+def test_random_choices_over_saturating_functions_at_length() -> None:
+    """Two thousand."""
+    check_choices(range(100, 2100))
+
+
+def questions() -> list[Any]:
+    """Two hundred questions of every kind: smooth, tied, open, long, of many bits."""
+    rng = np.random.default_rng(8)
+    made = []
+    for k in range(200):
+        x = rng.normal(size=3)
+        f = [
+            lambda x: np.sum(np.sin(x) * np.exp(x)),
+            lambda x: np.sum(np.abs(x - x[0])),
+            lambda x: np.where(np.exp(-1000 * x[0] ** 2) > 0, x @ x, x[1]),
+            lambda x: np.max(np.tanh(x / 3)) + np.sum(np.maximum(x, 0)),
+            lambda x: np.sum((1 - np.cos(1e-20 * x)) / (1e-20 * x) ** 2),
+        ][k % 5]
+        made.append(case(f, x=x))
+    return made
+
+
+def answers(question: Any) -> tuple[Any, ...]:
+    """Everything that both exact opinions say."""
+    found = []
+    for opinion in (symbolic(question), differences(question)):
+        numbers = [str(ball) for g in opinion.gradients.values() for ball in g.balls.flat]
+        found += [*numbers, opinion.conditions, opinion.ties, opinion.method, opinion.abstains]
+        found.append(sorted(opinion.slopes))
+    return tuple(map(str, found))
+
+
+def test_threads_do_not_disturb_one_another() -> None:
+    """Two hundred questions from eight threads, each compared with itself alone."""
+    asked = questions()
+    with np.errstate(all="ignore"):
+        alone = [answers(each) for each in asked]
+        with ThreadPoolExecutor(8) as threads:
+            together = list(threads.map(answers, asked))
+    assert together == alone
