@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 from html import escape
 
-from gradcheck.closed_forms.notation import GREEK
 from gradcheck.report.mathml import MATHML
+from gradcheck.texts.notation import GREEK
 
 APPLY = MATHML.apply  # a function to what stands behind it: invisible
 LONGEST = 1_000

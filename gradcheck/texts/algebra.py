@@ -17,8 +17,8 @@ from gradcheck.texts.arrays import (
     Size,
     Term,
     add,
-    broadcast,
     bracket,
+    broadcast,
     call,
     column,
     expand,
@@ -52,6 +52,7 @@ class Algebra:
     shapes: dict[str, Shape] = field(default_factory=dict)
     symmetric: set[str] = field(default_factory=set)
     centred: dict[Atom, int] = field(default_factory=dict)
+    meaning: dict[Atom, Form] = field(default_factory=dict)
 
     # -- names -------------------------------------------------------------------------------------
 
@@ -61,7 +62,8 @@ class Algebra:
         self.shapes[name] = form.shape
         if self.is_symmetric(form):
             self.symmetric.add(name)
-        if (axis := _centred(form)) is not None:
+        self.meaning[atom] = form
+        if (axis := self._centred_along(form)) is not None:
             self.centred[atom] = axis
         if len(form.terms) == 1 and form.terms[0].number == 1 and form.natural == form.shape:
             factors = form.terms[0].factors
@@ -70,6 +72,25 @@ class Algebra:
                 self.whole[each] = axis
                 self.whole[atom] = axis
         return of_atom(atom)
+
+    def _centred_along(self, form: Form) -> int | None:
+        """The axis along which a form is less its own mean, so that its sum is zero."""
+        for k, term in enumerate(form.terms):
+            if len(term.factors) == 1 and term.number == -1:
+                (atom,) = term.factors
+                meant = self.meaning.get(atom, Form(())).alone() or atom
+                others = (*form.terms[:k], *form.terms[k + 1 :])
+                alike = meant.head == "mean" and meant.parts[0].terms == others
+                if alike and len(meant.along) == 1:
+                    return meant.along[0]
+        if len(form.terms) != 1:
+            return None
+        factors = form.terms[0].factors
+        for atom, axis in self.centred.items():
+            if factors.get(atom) == 1:
+                rest = broadcast(*(a.shape for a in factors if a != atom))
+                return axis if _constant_along(rest, axis, len(form.shape)) else None
+        return None
 
     def is_symmetric(self, form: Form) -> bool:
         """Whether a matrix is its own transpose, as its formula says."""
@@ -97,11 +118,14 @@ class Algebra:
     def one(self, a: int, b: int) -> None:
         """Two sizes are the same."""
         if isinstance(a, Size) and isinstance(b, Size) and a == b:
-            first, second = self.named(a), self.named(b)
-            if first != second and first.isdigit():
-                first, second = second, first
-            if first != second:
+            first, second = sorted((self.named(a), self.named(b)), key=self._age)
+            if first != second and not (first.isdigit() or second.isdigit()):
                 self.alike[second] = first
+
+    def _age(self, size: str) -> int:
+        """Sizes of the first inputs come first."""
+        name = size.partition(".")[0]
+        return list(self.shapes).index(name) if name in self.shapes else len(self.shapes)
 
     def named(self, size: int) -> str:
         """What a size is called."""
@@ -163,8 +187,9 @@ class Algebra:
             for atom in {part, known}:
                 if factors.get(grown, 0) == 1 and factors.get(atom, 0) >= 1:
                     rest = add(number(1, atom.shape), scale(of_atom(atom), -1))
-                    return merged(factors, {grown: -ONE, atom: -ONE}, {bracket(rest): ONE})
-        return factors
+                    less = merged(factors, {grown: -ONE, atom: -ONE}, {bracket(rest): ONE})
+                    return self._normal(less)
+        return _picked(factors)
 
     def _softmax(self, factors: dict[Atom, Fraction]) -> dict[Atom, Fraction]:
         """`exp(z) / sum(exp(z))` as `softmax(z)`."""
@@ -193,17 +218,21 @@ class Algebra:
             if atom.head != "(" or power != 1:
                 continue
             inner = atom.parts[0].terms
-            below = {a for t in inner for a, p in t.factors.items() if p < 0}
+            below = {_source(a) for t in inner for a, p in t.factors.items() if p < 0}
             if not any(a in below and p > 0 for a, p in term.factors.items()):
                 continue
             rest = merged(term.factors, {atom: -ONE})
             opened = add(
                 *(
-                    of_term(Term(t.number * term.number, self._normal(merged(t.factors, rest))), form.shape)
+                    of_term(
+                        Term(t.number * term.number, self._normal(merged(t.factors, rest))),
+                        form.shape,
+                    )
                     for t in inner
                 )
             )
-            return min((form, opened, *self.expanded(opened)), key=lambda each: len(each.text))
+            ways = [of_term(single(way), form.shape) for way in (opened, *self.expanded(opened))]
+            return min((form, *ways), key=lambda each: len(each.text))
         return form
 
     def expanded(self, form: Form) -> list[Form]:
@@ -225,7 +254,9 @@ class Algebra:
         lone = len(term.factors) == 1 and set(term.factors.values()) == {ONE}
         if to.denominator == 1 or (term.number == 1 and lone):
             raised = {atom: p * to for atom, p in term.factors.items()}
-            whole = Term(term.number**to if to.denominator == 1 else ONE, self._normal(raised))
+            whole = Term(
+                term.number ** int(to) if to.denominator == 1 else ONE, self._normal(raised)
+            )
             return of_term(whole, form.shape)
         return of_term(Term(ONE, {bracket(form): to}), form.shape)
 
@@ -269,7 +300,7 @@ class Algebra:
         return Form(self.times(front, found).terms, shape)
 
     def gathered(self, form: Form) -> Form:
-        """Products with the same matrices before (or behind) the last one as one: `X.T @ (p - y)`."""
+        """Products with the same first or last matrices as one: `X.T @ (p - y)`."""
         terms = list(form.terms)
         for first in terms:
             for second in terms[terms.index(first) + 1 :]:
@@ -279,8 +310,36 @@ class Algebra:
                     return self.gathered(add(made, *(of_term(t, form.shape) for t in rest)))
         return form
 
+    def turned_round(self, form: Form) -> Form:
+        """`X.T @ (p - y)` for `-X.T @ (y - p)`."""
+        terms = []
+        for term in form.terms:
+            factors = dict(term.factors)
+            other = None
+            for atom, power in term.factors.items() if term.number < 0 else ():
+                other = self._negated(atom) if power == 1 else None
+                if other is not None:
+                    factors = merged(factors, {atom: -ONE}, {other: ONE})
+                    break
+            terms.append(Term(term.number if other is None else -term.number, factors))
+        return Form(tuple(terms), form.shape)
+
+    def _negated(self, atom: Atom) -> Atom | None:
+        """A bracket, or a product with one, with the other sign, where that is no longer."""
+        if atom.head == "(" and any(t.number < 0 for t in atom.parts[0].terms):
+            return bracket(scale(atom.parts[0], -1))
+        for k, part in enumerate(atom.parts) if atom.head == "@" else ():
+            inner = part.alone()
+            other = None if inner is None else self._negated(inner)
+            if other is not None:
+                links = [*atom.parts[:k], of_atom(other, part.shape), *atom.parts[k + 1 :]]
+                return self._chain_of(links).alone()
+        return None
+
     def _together(self, first: Term, second: Term, shape: Shape) -> Form | None:
-        pairs = [[(a, p) for a, p in term.factors.items() if a.head == "@"] for term in (first, second)]
+        pairs = [
+            [(a, p) for a, p in term.factors.items() if a.head == "@"] for term in (first, second)
+        ]
         if any(len(each) != 1 or each[0][1] != 1 for each in pairs):
             return None
         (one, _), (other, _) = (each[0] for each in pairs)
@@ -289,7 +348,9 @@ class Algebra:
             return None
         for part in (slice(None, -1), slice(1, None)):
             same = one.parts[part] == other.parts[part]
-            ends = [self._chain_of(a.parts[-1:] if part.stop else a.parts[:1]) for a in (one, other)]
+            ends = [
+                self._chain_of(a.parts[-1:] if part.stop else a.parts[:1]) for a in (one, other)
+            ]
             if same and ends[0].shape == ends[1].shape:
                 inner = add(scale(ends[0], first.number), scale(ends[1], second.number))
                 shared = list(one.parts[part])
@@ -322,13 +383,21 @@ class Algebra:
         natural = tuple(
             1 if n == 1 else m
             for n, m in zip(
-                (*parts[0].natural[-2:-1], *(parts[-1].natural[-1:] if len(parts[-1].shape) > 1 else ())),
+                (
+                    *parts[0].natural[-2:-1],
+                    *(parts[-1].natural[-1:] if len(parts[-1].shape) > 1 else ()),
+                ),
                 shape,
                 strict=False,
             )
         )
         text = " @ ".join(p.at(ATOM) for p in parts)
-        return of_atom(Atom(text, natural if len(natural) == len(shape) else shape, MULTIPLY, "@", tuple(parts)), shape)
+        return of_atom(
+            Atom(
+                text, natural if len(natural) == len(shape) else shape, MULTIPLY, "@", tuple(parts)
+            ),
+            shape,
+        )
 
     def transpose(self, form: Form) -> Form:
         """A matrix turned."""
@@ -357,7 +426,9 @@ class Algebra:
         if atom.head == "inv" and self.is_symmetric(atom.parts[0]):
             return atom
         if len(atom.shape) == 1:
-            return Atom(f"{_tight(atom)}[{COLUMN}]", (*atom.shape, 1), ATOM, f"[{COLUMN}]", (of_atom(atom),))
+            return Atom(
+                f"{_tight(atom)}[{COLUMN}]", (*atom.shape, 1), ATOM, f"[{COLUMN}]", (of_atom(atom),)
+            )
         if atom.head == "(":
             return bracket(self.transpose(atom.parts[0]))
         if atom.head in (".T", f"[{COLUMN}]") and (inner := atom.parts[0].alone()) is not None:
@@ -367,7 +438,12 @@ class Algebra:
             if (lone := made.alone()) is not None:
                 return lone
         if atom.head == "outer":
-            return call("outer", *reversed(atom.parts), shape=atom.shape[::-1]).terms[0].factors.__iter__().__next__()
+            return (
+                call("outer", *reversed(atom.parts), shape=atom.shape[::-1])
+                .terms[0]
+                .factors.__iter__()
+                .__next__()
+            )
         return Atom(f"{_tight(atom)}.T", atom.shape[::-1], ATOM, ".T", (of_atom(atom),))
 
     def _chain_of(self, parts: Sequence[Form]) -> Form:
@@ -384,7 +460,10 @@ class Algebra:
         shape = (*a.shape, *b.shape)
         if not left or not right:
             upright = column(of_term(Term(ONE, left), a.shape)) if left else number(1)
-            return Form(self.times(front, self.times(upright, of_term(Term(ONE, right), b.shape))).terms, shape)
+            return Form(
+                self.times(front, self.times(upright, of_term(Term(ONE, right), b.shape))).terms,
+                shape,
+            )
         one, other = of_term(Term(ONE, left), a.shape), of_term(Term(ONE, right), b.shape)
         return self.times(front, call("outer", one, other, shape=shape))
 
@@ -397,9 +476,11 @@ class Algebra:
         shape = _reduced(form.shape, axes, keepdims)
         if not axes:
             return form
-        if _centred(form) in axes and len(axes) == 1:
+        if self._centred_along(form) in axes and len(axes) == 1:
             return number(0, shape)
-        opened = self.expanded(form) if any("(" == a.head for t in form.terms for a in t.factors) else []
+        opened = (
+            self.expanded(form) if any(a.head == "(" for t in form.terms for a in t.factors) else []
+        )
         ways = [self._added(each, axes, keepdims, shape) for each in (form, *opened)]
         return min(ways, key=lambda found: len(found.text))
 
@@ -428,28 +509,43 @@ class Algebra:
             left = [k for k in axes if k not in still]
             inner = self.sum(of_term(term, shape), left, True) if left else of_term(term, shape)
             if not keepdims:
-                inner = self._without(inner, axes)
+                inner = self.without(inner, axes)
             return Form(self.times(counted, inner).terms, due)
-        if [axes[0]] == list(axes) and any(
-            p == 1 and self.centred.get(a) == axes[0]
-            and _constant_along(broadcast(*(b.shape for b in term.factors if b != a)), axes[0], len(shape))
-            for a, p in term.factors.items()
-        ):
+        if [self._centred_along(of_term(term, shape))] == list(axes):
             return number(0, due)
         for atom, power in term.factors.items():
             if power == 1 and atom in self.whole and list(axes) == [self.whole[atom] % len(shape)]:
                 rest = Term(term.number, merged(term.factors, {atom: -ONE}))
                 if all(_constant_along(rest.shape, k, len(shape)) for k in axes):
                     inner = Form((rest,), tuple(1 if k in axes else n for k, n in enumerate(shape)))
-                    return Form((inner if keepdims else self._without(inner, axes)).terms, due)
-        fixed = {a: p for a, p in term.factors.items() if a.shape and all(
-            _constant_along(a.shape, k, len(shape)) for k in axes)}
+                    return Form((inner if keepdims else self.without(inner, axes)).terms, due)
+        picked = self._one_each(term, shape, axes)
+        if picked is not None:
+            return Form((column(picked) if keepdims and due[:-1] else picked).terms, due)
+        fixed = {
+            a: p
+            for a, p in term.factors.items()
+            if a.shape and all(_constant_along(a.shape, k, len(shape)) for k in axes)
+        }
         if fixed:
             rest = Term(term.number, {a: p for a, p in term.factors.items() if a not in fixed})
-            outside = Form((Term(ONE, fixed),), tuple(1 if k in axes else n for k, n in enumerate(shape)))
-            outside = outside if keepdims else self._without(outside, axes)
-            return Form(self.times(outside, self.sum(of_term(rest, shape), axes, keepdims)).terms, due)
+            outside = Form(
+                (Term(ONE, fixed),), tuple(1 if k in axes else n for k, n in enumerate(shape))
+            )
+            outside = outside if keepdims else self.without(outside, axes)
+            return Form(
+                self.times(outside, self.sum(of_term(rest, shape), axes, keepdims)).terms, due
+            )
         return None if keepdims else self._as_product(term, shape, axes)
+
+    def _one_each(self, term: Term, shape: Shape, axes: Sequence[int]) -> Form | None:
+        """`sum(eye(n)[1] * s)` as `s[1]`; in a matrix one of each row."""
+        for atom, power in term.factors.items():
+            if atom.head == "rows" and power == 1 and list(axes) == [len(shape) - 1]:
+                rest = of_term(Term(term.number, merged(term.factors, {atom: -ONE})), shape)
+                if rest.natural == shape == atom.shape:
+                    return pick(rest, atom.along)
+        return None
 
     def _as_product(self, term: Term, shape: Shape, axes: Sequence[int]) -> Form | None:
         """`sum(a * b)` as `a @ b`, `sum(A * v[:, None], axis=0)` as `v @ A`."""
@@ -467,12 +563,14 @@ class Algebra:
             if len(matrix.shape) != MATRIX or 1 in matrix.shape:
                 continue
             if axes[0] == 0 and vector.head == f"[{COLUMN}]":
-                return self.times(front, self.matmul(self.transpose(of_atom(matrix)), vector.parts[0]))
+                return self.times(
+                    front, self.matmul(self.transpose(of_atom(matrix)), vector.parts[0])
+                )
             if axes[0] == 1 and len(vector.shape) == 1:
                 return self.times(front, self.matmul(of_atom(matrix), of_atom(vector)))
         return None
 
-    def _without(self, form: Form, axes: Collection[int]) -> Form:
+    def without(self, form: Form, axes: Collection[int]) -> Form:
         """A form that has one place along some axes, without these."""
         rank = len(form.shape)
         shape = tuple(n for k, n in enumerate(form.shape) if k not in axes)
@@ -483,16 +581,25 @@ class Algebra:
         return Form(tuple(terms), shape)
 
 
-def _centred(form: Form) -> int | None:
-    """The axis along which a form is less its own mean."""
-    for k, term in enumerate(form.terms):
-        ((atom, power),) = term.factors.items() if len(term.factors) == 1 else ((None, 0),)
-        if atom is None or power != 1 or atom.head != "mean" or term.number != -1:
-            continue
-        others = (*form.terms[:k], *form.terms[k + 1 :])
-        if atom.parts[0].terms == others and len(atom.along) == 1:
-            return atom.along[0]
-    return None
+def _picked(factors: dict[Atom, Fraction]) -> dict[Atom, Fraction]:
+    """`eye(n)[1] * s / s[1]` is `eye(n)[1]`: it is zero but where these are the same."""
+    rows = {atom.along for atom, power in factors.items() if atom.head == "rows" and power > 0}
+    for atom, power in factors.items():
+        whole = _source(atom)
+        if whole is not atom and factors.get(whole) == -power and _entry(atom).along in rows:
+            return merged(factors, {atom: -power, whole: power})
+    return factors
+
+
+def _entry(atom: Atom) -> Atom:
+    """What stands as a column."""
+    return (atom.head == f"[{COLUMN}]" and atom.parts[0].alone()) or atom
+
+
+def _source(atom: Atom) -> Atom:
+    """What an atom is an entry of; else itself."""
+    entry = _entry(atom)
+    return (entry.head == "pick" and entry.parts[0].alone()) or atom
 
 
 def _dropped(atom: Atom, axes: Collection[int], rank: int) -> Atom:
@@ -504,9 +611,30 @@ def _dropped(atom: Atom, axes: Collection[int], rank: int) -> Atom:
         return inner
     places = ", ".join("0" if k in own else ":" for k in range(len(atom.shape)))
     shape = tuple(n for k, n in enumerate(atom.shape) if k not in own)
-    text = atom.text.removesuffix(", keepdims=True)") + ")" if atom.head == "sum" and atom.text.endswith(
-        ", keepdims=True)") else ""
-    return Atom(text or f"{_tight(atom)}[{places}]", shape, ATOM, atom.head if text else "[]", atom.parts)
+    text = (
+        atom.text.removesuffix(", keepdims=True)") + ")"
+        if atom.head == "sum" and atom.text.endswith(", keepdims=True)")
+        else ""
+    )
+    return Atom(
+        text or f"{_tight(atom)}[{places}]", shape, ATOM, atom.head if text else "[]", atom.parts
+    )
+
+
+def pick(form: Form, places: tuple[int, ...]) -> Form:
+    """`s[1]`, or `P[[0, 1], [1, 0]]`: an entry, or one of each row."""
+    rows = list(range(len(places)))
+    said = f"{places[0]}" if len(form.shape) == 1 else f"{rows}, {list(places)}"
+    term = single(form)
+    upright = {a: p for a, p in term.factors.items() if a.head == f"[{COLUMN}]"}
+    rest = Term(term.number, {a: p for a, p in term.factors.items() if a not in upright})
+    found = index(of_term(rest, form.shape), said, form.shape[:-1], "pick", places)
+    inner = {a.parts[0].alone(): p for a, p in upright.items()}
+    if not upright or None in inner or len(found.terms) != 1:
+        return index(form, said, form.shape[:-1], "pick", places)
+    (one,) = found.terms
+    flat = {atom: power for atom, power in inner.items() if atom is not None}
+    return of_term(Term(one.number, merged(one.factors, flat)), form.shape[:-1])
 
 
 def _constant_along(shape: Shape, axis: int, rank: int) -> bool:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
 from math import gcd
-from typing import Any
 
 LONGEST = 1_000  # characters of any part: beyond, nobody reads the whole
 MOST_TERMS = 60  # of a product of brackets that is multiplied out
@@ -18,6 +17,8 @@ ADD, MULTIPLY, POWER, ATOM = range(4)  # how tightly a text binds
 DECIMAL = 10**9
 
 ONE = Fraction(1)
+COLUMN = ":, None"
+REDUCING = ("sum", "norm", "mean")
 
 
 class NoText(ArithmeticError):
@@ -143,7 +144,8 @@ def of_term(term: Term, shape: Shape) -> Form:
 def add(*forms: Form) -> Form:
     """A sum, like terms added."""
     found: dict[frozenset[tuple[Atom, Fraction]], Term] = {}
-    for term in (flat for form in forms for term in form.terms for flat in _flat(term)):
+    given = (flat for form in forms for term in form.terms for flat in _flat(term))
+    for term in given:
         key = frozenset(term.factors.items())
         held = found.get(key)
         found[key] = term if held is None else replace(held, number=held.number + term.number)
@@ -163,6 +165,14 @@ def _flat(term: Term) -> tuple[Term, ...]:
 def scale(form: Form, by: Fraction | int) -> Form:
     """A number times a form."""
     return Form(tuple(t.scaled(Fraction(by)) for t in form.terms if by), form.shape)
+
+
+def constant(form: Form) -> Fraction | None:
+    """The number that a form is."""
+    if form.is_zero:
+        return Fraction(0)
+    (first, *others) = form.terms
+    return None if others or first.factors else first.number
 
 
 def merged(*factors: Factors) -> dict[Atom, Fraction]:
@@ -218,12 +228,11 @@ def expand(form: Form) -> Form:
     for term in form.terms:
         product = Form((Term(term.number),), form.shape)
         for atom, power in term.factors.items():
-            inner = of_atom(atom)
-            if atom.head == "(" and power.denominator == 1 and 0 < power <= 3:
-                inner, power = expand(atom.parts[0]), power
-            else:
-                inner, power = of_term(Term(ONE, {atom: power}), atom.shape), ONE
-            for _ in range(int(power)):
+            opens = atom.head == "(" and power.denominator == 1 and 0 < power <= 3
+            inner = (
+                expand(atom.parts[0]) if opens else of_term(Term(ONE, {atom: power}), atom.shape)
+            )
+            for _ in range(int(power) if opens else 1):
                 pairs = [(a, b) for a in product.terms for b in inner.terms]
                 if len(pairs) > MOST_TERMS:
                     raise NoText("too many terms")
@@ -271,7 +280,12 @@ def _written(term: Term) -> tuple[str, int]:
     texts += [bottom] if bottom != "1" else []
     whole = " / ".join(texts)
     if term.number < 0:  # NumPy has no minus before a condition
-        return f"-{'1 * ' * (above[0][0].head == '<' and top == '1')}{whole}" if above else f"-{whole}", MULTIPLY
+        return (
+            f"-{'1 * ' * (above[0][0].head == '<' and top == '1')}{whole}"
+            if above
+            else f"-{whole}",
+            MULTIPLY,
+        )
     if len(above) == 1 and len(texts) == 1 and top == "1":
         return above[0][1:]
     return whole, MULTIPLY if above or below else ATOM
@@ -324,7 +338,16 @@ def compare(sign: str, a: Form, b: Form) -> Form:
     )
 
 
-def index(form: Form, places: str, shape: Shape) -> Form:
+def raised(base: Form, to: Form) -> Form:
+    """A power whose exponent is no number."""
+    natural = broadcast(base.natural, to.natural)
+    made = Atom(f"{base.at(ATOM)} ** {to.at(ATOM)}", natural, POWER, "**", (base, to))
+    return of_atom(made, broadcast(base.shape, to.shape))
+
+
+def index(
+    form: Form, places: str, shape: Shape, head: str = "", along: tuple[int, ...] = ()
+) -> Form:
     """`form[places]`, its numbers before it."""
     if form.is_zero:
         return number(0, shape)
@@ -333,7 +356,7 @@ def index(form: Form, places: str, shape: Shape) -> Form:
     if not arrays:
         return of_term(term, shape)
     inner = of_term(Term(ONE, arrays), form.shape)
-    made = Atom(f"{inner.at(ATOM)}[{places}]", shape, ATOM, f"[{places}]", (inner,))
+    made = Atom(f"{inner.at(ATOM)}[{places}]", shape, ATOM, head or f"[{places}]", (inner,), along)
     return of_term(Term(term.number, merged(scalars, {made: ONE})), shape)
 
 
@@ -341,17 +364,17 @@ def column(form: Form) -> Form:
     """A vector as a column: sums along rows keep their axis, else `form[:, None]`."""
     term = single(form)
     arrays = [atom for atom in term.factors if atom.shape]
-    if form.is_zero or not all(a.head in REDUCING and a.along == (1,) for a in arrays):
+    apart = (a.head == "pick" or (a.head in REDUCING and a.along == (1,)) for a in arrays)
+    if form.is_zero or not all(apart):
         return index(form, COLUMN, (*form.shape, 1))
     each = {_kept(atom) if atom.shape else atom: p for atom, p in term.factors.items()}
     return of_term(Term(term.number, each), (*form.shape, 1))
 
 
-COLUMN = ":, None"
-REDUCING = ("sum", "norm", "mean")
-
-
 def _kept(atom: Atom) -> Atom:
+    if atom.head == "pick":
+        text, inner = f"{atom.text}[{COLUMN}]", (of_atom(atom),)
+        return Atom(text, (*atom.shape, 1), ATOM, f"[{COLUMN}]", inner)
     text = f"{atom.text[:-1]}, keepdims=True)"
     return Atom(text, (*atom.shape, 1), ATOM, atom.head, atom.parts, atom.along)
 

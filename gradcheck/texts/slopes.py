@@ -9,7 +9,18 @@ import sympy
 
 from gradcheck.ops.row import Composed, Op
 from gradcheck.texts.algebra import Algebra
-from gradcheck.texts.arrays import Atom, Form, NoText, add, call, compare, number, of_atom, scale
+from gradcheck.texts.arrays import (
+    Atom,
+    Form,
+    NoText,
+    add,
+    call,
+    compare,
+    constant,
+    number,
+    of_atom,
+    raised,
+)
 
 Y = sympy.Symbol("y", real=True)
 KNOWN = (Y * (1 - Y), 1 - Y**2, 1 + Y**2, Y, 1 - sympy.exp(-Y), 2 * sympy.sqrt(Y))
@@ -18,6 +29,7 @@ PLACES = (sympy.Rational(3, 11), sympy.Rational(7, 5))
 DIGITS, CLOSE = 30, sympy.Float("1e-25")
 
 Choice = Callable[..., Form]
+
 
 def _above(y: Form, a: Form, b: Form) -> Form:
     """`a > b`; `y > 0` where y has a name and is the larger of the two."""
@@ -29,7 +41,7 @@ ONE_SIDED: Mapping[str, tuple[Choice, ...]] = {
     "relu": (lambda y, a: _above(y, a, number(0)),),
     "absolute": (lambda y, a: call("sign", a),),
     "sign": (lambda y, a: number(0, a.shape),),
-    "maximum": (lambda y, a, b: _above(y, a, b), lambda y, a, b: _above(y, b, a)),
+    "maximum": (_above, lambda y, a, b: _above(y, b, a)),
     "minimum": (lambda y, a, b: compare("<", a, b), lambda y, a, b: compare("<", b, a)),
     "floor": (lambda y, a: number(0, a.shape),),
     "softplus": (lambda y, a: call("sigmoid", a),),
@@ -82,20 +94,13 @@ def exponent_of(row: Op, operands: tuple[Form, ...]) -> Fraction | None:
     return constant(operands[1]) if row.name == "power" else None
 
 
-def constant(form: Form) -> Fraction | None:
-    """The number that a form is."""
-    if form.is_zero:
-        return Fraction(0)
-    (first, *others) = form.terms
-    return None if others or first.factors else first.number
-
-
 def formula(algebra: Algebra, expr: sympy.Expr, known: Mapping[str, Form]) -> Form:
     """SymPy's tree as a form; NoText where NumPy has no word for it."""
     if expr.is_Rational:
         return number(Fraction(int(expr.p), int(expr.q)))
     if expr.is_Symbol:
-        return known[str(expr)]
+        found: Form = known[str(expr)]
+        return found
     if expr in (sympy.pi, sympy.E):
         return of_atom(Atom(str(expr).lower()))
     parts = [formula(algebra, part, known) for part in expr.args]
@@ -112,19 +117,7 @@ def formula(algebra: Algebra, expr: sympy.Expr, known: Mapping[str, Form]) -> Fo
         return raised(*parts)
     if not expr.is_Function or isinstance(expr, sympy.Piecewise | sympy.Max | sympy.Heaviside):
         raise NoText(f"no word for {expr.func}")
-    return exp(algebra, parts[0]) if isinstance(expr, sympy.exp) else call(WORDS.get(str(expr.func), str(expr.func)), *parts)
+    return call(WORDS.get(str(expr.func), str(expr.func)), *parts)
 
 
 WORDS = {"Abs": "abs"}
-
-
-def raised(base: Form, to: Form) -> Form:
-    """A power whose exponent is no number."""
-    made = call("power", base, to).alone()
-    assert made is not None
-    return of_atom(Atom(f"{base.at(3)} ** {to.at(3)}", made.shape, 2, "**", (base, to)), made.shape)
-
-
-def exp(algebra: Algebra, form: Form) -> Form:
-    """`exp(form)`."""
-    return call("exp", form)
