@@ -66,13 +66,12 @@ def _files(paths: tuple[Path, ...]) -> Iterator[Path]:
 
 
 def _set(file: Path) -> "ProblemSet":
-    """A problem file, a script, or standard input; raises GradcheckError or OSError."""
+    """A problem file, or standard input; raises GradcheckError or OSError."""
     from gradcheck.problem.load import load, load_text  # noqa: PLC0415
-    from gradcheck.problem.script import ENDING, script  # noqa: PLC0415
 
     if file == STDIN:
         return load_text(sys.stdin.buffer.read(), "-")
-    return script(file) if file.suffix == ENDING else load(file)
+    return load(file)
 
 
 def problems(paths: tuple[Path, ...], only: tuple[str, ...] = ()) -> "list[Problem]":

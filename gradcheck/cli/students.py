@@ -44,11 +44,17 @@ def solve(  # noqa: PLR0917 - click gives them by name
     """Ask three opinions for a gradient; say where they agree.
 
     The opinions are reverse mode, the closed form and finite differences. PATHS are problem files,
-    directories of them, or scripts (.py); `-` is standard input. With -e, NAME=VALUE are the
-    inputs: x=2, 'W=[[1, 2], [3, 4]]', or X=3x2 for an array that is drawn. Exit code 0: all agree
-    (or are kinks and the like, said so), 1: a script ends in an error, 2: malformed, 3: the
-    opinions contradict each other. Curves need the extra `plot`; graphs (SVG and DOT) do not.
+    directories of them, or scripts and notebooks of your own (.py, .ipynb), which are run with
+    `torch` meaning gradcheck; `-` is standard input. With -e, NAME=VALUE are the inputs: x=2,
+    'W=[[1, 2], [3, 4]]', or X=3x2 for an array that is drawn. Exit code 0: all agree (or are kinks
+    and the like, said so), 1: a script ends in an error, 2: malformed, 3: the opinions contradict
+    each other. Curves need the extra `plot`; graphs (SVG and DOT) do not.
     """
+    ran = [] if expression is not None else _run_scripts(paths, as_json)
+    if ran:
+        paths = tuple(path for path in paths if not _is_script(path))
+        if not paths:
+            sys.exit(max(ran))
     if expression is None:
         chosen = problems(there(paths), only)
     else:
@@ -61,12 +67,26 @@ def solve(  # noqa: PLR0917 - click gives them by name
         chosen = [variant_for(problem, student) for problem in chosen]
     from gradcheck.commands.solve import How, solve_all  # noqa: PLC0415
 
-    code = solve_all(chosen, How(steps, as_json, plot, entries))
+    codes = [*ran, solve_all(chosen, How(steps, as_json, plot, entries))]
     if lint and not as_json:
         from gradcheck.commands.lint import lint_all  # noqa: PLC0415
 
         lint_all(chosen, self_tests_only=False)
-    sys.exit(code)
+    sys.exit(max(codes))
+
+
+def _is_script(path: str) -> bool:
+    return Path(path).suffix in (".py", ".ipynb") and not Path(path).is_dir()
+
+
+def _run_scripts(paths: tuple[str, ...], as_json: bool) -> list[int]:
+    """Run each script that is named, in its turn; their exit codes."""
+    named = [Path(path) for path in there(paths) if _is_script(str(path))]
+    if not named:
+        return []
+    from gradcheck.commands.script import solve_script  # noqa: PLC0415
+
+    return [solve_script(file, as_json) for file in named]
 
 
 @command(

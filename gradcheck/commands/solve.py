@@ -14,7 +14,6 @@ from gradcheck.problem import Problem, is_training
 from gradcheck.problem.domain import check_value
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.record import Point
-from gradcheck.problem.script import is_script
 from gradcheck.report.verdicts import NOT_SHOWN, json_line, problem_report, summary
 from gradcheck.texts import Formulas
 from gradcheck.verdict.consult import Verdict, consult
@@ -22,7 +21,7 @@ from gradcheck.verdict.consult import Verdict, consult
 if TYPE_CHECKING:
     from gradcheck.plots import Album, Draft
 
-AGREE, ENDED, MALFORMED, DISSENT = 0, 1, 2, 3
+AGREE, MALFORMED, DISSENT = 0, 2, 3
 
 
 @dataclass(frozen=True)
@@ -37,15 +36,11 @@ class How:
 
 @dataclass(frozen=True)
 class Solved:
-    """The verdict on a problem, what is printed of it (JSON is a text), and its pictures.
-
-    `error` is what a script ended in.
-    """
+    """The verdict on a problem, what is printed of it (JSON is a text), and its pictures."""
 
     verdict: str
     shown: RenderableType
     drafts: Iterable["Draft"] = ()
-    error: TextError | None = None
 
 
 def solve_all(chosen: Sequence[Problem], how: How) -> int:
@@ -56,7 +51,7 @@ def solve_all(chosen: Sequence[Problem], how: How) -> int:
     out, err = screen(), screen(stderr=True)
     album = None if how.plot is None else _album(how.plot, chosen)
     said: list[str] = []
-    ended = broken = False
+    broken = False
     for problem in chosen:
         try:
             solved = _training(problem, how) if is_training(problem) else _value(problem, how)
@@ -73,9 +68,6 @@ def solve_all(chosen: Sequence[Problem], how: How) -> int:
             print(solved.shown, flush=True)
         else:
             out.print(solved.shown)
-        if solved.error is not None:
-            ended = True
-            err.print(str(solved.error), markup=False, soft_wrap=True)
         if album is not None:
             album.add(problem, solved.drafts)
     if not how.as_json and len(said) > 1:
@@ -88,7 +80,7 @@ def solve_all(chosen: Sequence[Problem], how: How) -> int:
         return MALFORMED
     if "dissent" in said:
         return DISSENT
-    return ENDED if ended else AGREE
+    return AGREE
 
 
 def _album(directory: Path, chosen: Sequence[Problem]) -> "Album":
@@ -165,13 +157,12 @@ def _training(problem: Problem, how: How) -> Solved:
         shown: RenderableType = training_line(problem, reference)
     else:
         shown = training_report(problem, reference, how.with_steps)
-    error = reference.trace.error if is_script(problem) else None
     said = verdict_of(reference)
     if how.plot is None:
-        return Solved(said, shown, error=error)
+        return Solved(said, shown)
     from gradcheck.plots import of_training  # noqa: PLC0415
 
-    return Solved(said, shown, of_training(problem, reference), error)
+    return Solved(said, shown, of_training(problem, reference))
 
 
 def _placed(problem: Problem, error: Exception | str) -> str:

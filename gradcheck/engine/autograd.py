@@ -10,7 +10,7 @@ from gradcheck.engine import advice, methods, nodes
 from gradcheck.engine.anomaly import verbs
 from gradcheck.engine.backward import walk
 from gradcheck.engine.landing import land
-from gradcheck.engine.recording import Recording
+from gradcheck.engine.recording import MODE, Recording
 from gradcheck.engine.tape import DOORS, Leaf, Node, Step, saved, watched_cells
 from gradcheck.engine.tensor import Tensor, bare, boxed, tracked
 
@@ -156,10 +156,14 @@ def _run(
     retain = create_graph if retain_graph is None else retain_graph
     if not create_graph:
         seeds = [(step, bare(g)) for step, g in roots]
-        return walk(seeds, verbs=verbs(), retain=retain, only=only)
-    live = [(step, boxed(g)) for step, g in roots]
-    with Recording(True):
-        return walk(live, verbs=verbs(), retain=retain, read=_alive, only=only)
+        landed = walk(seeds, verbs=verbs(), retain=retain, only=only)
+    else:
+        live = [(step, boxed(g)) for step, g in roots]
+        with Recording(True):
+            landed = walk(live, verbs=verbs(), retain=retain, read=_alive, only=only)
+    if MODE.walked is not None:
+        MODE.walked(roots, landed)
+    return landed
 
 
 def _alive(node: Node) -> tuple[Any, tuple[Any, ...]]:
@@ -196,7 +200,8 @@ def _backward_method(
 
     Raises RuntimeError in PyTorch's words: no graph, not a scalar, wrong shape, graph freed.
     """
-    if gradient is inputs is None and not create_graph and type(self._value) is np.float64:
+    plain = gradient is inputs is None and not create_graph and MODE.walked is None
+    if plain and type(self._value) is np.float64:
         land(walk([(_source(0, self), ONE)], verbs=verbs(), retain=bool(retain_graph)), False)
         return
     given = None if gradient is None else [gradient]

@@ -9,6 +9,7 @@ from typing import Any, Self, overload
 
 Observe = Callable[[Any, Any, Any], None]
 Disturb = Callable[[Any, Any], Any]
+Walked = Callable[[Any, Any], None]
 
 UNUSUAL: list[None] = []
 """One entry a thread that does not record, or is watched: where it is empty, no mode need be read.
@@ -20,13 +21,15 @@ An entry too many (a thread that ended inside a block) costs time and nothing el
 class Mode(threading.local):
     """The one piece of state of the tape: recording or not, an observer, a disturbance.
 
-    `observe(node, tensor, operands)` sees each node as it is made; `disturb(op, y)` may alter each
-    forward value, which is how rounding errors are sampled. Every thread has a mode of its own.
+    `observe(node, tensor, operands)` sees each node as it is made, `walked(roots, landed)` each
+    backward pass before anything is added to a `.grad`; `disturb(op, y)` may alter each forward
+    value, which is how rounding errors are sampled. Every thread has a mode of its own.
     """
 
     recording: bool = True
     observe: Observe | None = None
     disturb: Disturb | None = None
+    walked: Walked | None = None
     usual: bool = True
     wary: bool = False
     """Whether backward looks for nan (see `anomaly`)."""
@@ -149,11 +152,15 @@ def is_grad_enabled() -> bool:
 
 
 @contextmanager
-def watched(observe: Observe | None = None, disturb: Disturb | None = None) -> Iterator[None]:
-    """Let an observer see every node, or a disturbance alter every forward, inside the block."""
-    before = MODE.observe, MODE.disturb
+def watched(
+    observe: Observe | None = None, disturb: Disturb | None = None, walked: Walked | None = None
+) -> Iterator[None]:
+    """Let an observer see every node or pass, or a disturbance alter every forward, inside."""
+    before, passes = (MODE.observe, MODE.disturb), MODE.walked
     MODE.set(MODE.recording, observe, disturb)
+    MODE.walked = walked
     try:
         yield
     finally:
         MODE.set(MODE.recording, *before)
+        MODE.walked = passes

@@ -13,9 +13,10 @@ from gradcheck.diagnosis import Diagnosis, explain
 from gradcheck.errors import OURS, GradcheckError, OutOfBudget, TextError
 from gradcheck.grading.comparing import Compared, compared
 from gradcheck.grading.equivalence import Outcome
-from gradcheck.grading.formulas.values import NotNumbers, Readings
+from gradcheck.grading.formulas.values import NotNumbers, Readings, floats
 from gradcheck.grading.judgement import FAILURES, Judgement, Witness, earned, said, shown
 from gradcheck.grading.key import DIAGNOSTIC, Key, Spot
+from gradcheck.grading.known import known as known_answer
 from gradcheck.grading.scoring import share
 from gradcheck.numbers.ball import middle
 from gradcheck.numbers.run import precision
@@ -44,7 +45,8 @@ def _from_outcome(base: Judgement, key: Key, found: Compared) -> Judgement:
     """The verdict, its tags and its witness; what a right answer earns."""
     outcome = found.outcome
     if outcome.kind == "equal":
-        tags = ("rounded",) if outcome.rounded else ()
+        found_to_be = {"rounded": outcome.rounded, "one-point": found.alone}
+        tags = tuple(tag for tag, holds in found_to_be.items() if holds)
         score = base.points * earned(key, tags)
         return replace(base, verdict="right", score=score, tags=tags)
     if outcome.kind == "undecided":
@@ -56,7 +58,7 @@ def _from_outcome(base: Judgement, key: Key, found: Compared) -> Judgement:
         verdict="wrong",
         score=base.points * share(key.problem.credit, tags, None),
         witness=_witness(found),
-        remarks=(*base.remarks, *_outcome_words(outcome)),
+        remarks=(*base.remarks, *_outcome_words(outcome), *_form_words(key, found)),
         tags=tags,
     )
 
@@ -74,12 +76,35 @@ def _diagnosis(key: Key, part: str, ready: Readings, found: Compared) -> Diagnos
     """What gives just this answer; an answer with too small a domain has no mistake but that."""
     if found.outcome.kind == "narrower":
         return Diagnosis("unnamed")
-    slopes = _slopes(key, part, ready)
-    known = tuple(v if v is not None and v.size else None for v in found.values)
+    taught = known_answer(key, part, ready, found.varies) if key.problem.known_answers else None
+    if taught is not None:
+        return taught
     try:
+        in_letters = _where_letters_move(key, part, ready)
+        if in_letters is not None:
+            return in_letters
+        slopes = _slopes(key, part, ready)
+        known = tuple(v if v is not None and v.size else None for v in found.values)
         return explain(key.mistaken, part, known, slopes=slopes, slack=found.slack)
     except FAILURES as error:
         return Diagnosis("unnamed", remarks=(f"the diagnosis failed: {error}",))
+
+
+def _where_letters_move(key: Key, part: str, ready: Readings) -> Diagnosis | None:
+    """What gives a formula in letters whose values are given, were they others; None if nothing.
+
+    Somebody who puts numbers for all letters has another formula there.
+    """
+    moved = key.moved if ready.names else None
+    if moved is None:
+        return None
+    try:
+        known = [floats(ready.at(spot)) for spot in moved.spots]
+    except FAILURES:
+        return None
+    found = explain(moved.mistaken, part, known, slopes=_slopes(moved, part, ready))
+    in_letters = any(not key.problem.inputs[name].varies for name in ready.names)
+    return found if found.hypotheses or in_letters else None
 
 
 def _slopes(key: Key, part: str, ready: Readings) -> Iterator[float | None]:
@@ -123,6 +148,12 @@ def _outcome_words(outcome: Outcome) -> tuple[str, ...]:
     if outcome.kind == "different" and outcome.yours is None and outcome.why:
         return (f"{outcome.why} at any point that was tried",)
     return (outcome.why,) if outcome.why else ()
+
+
+def _form_words(key: Key, found: Compared) -> tuple[str, ...]:
+    """That a number stands where the problem wants a formula."""
+    wanted = key.problem.form == "formula" and not found.varies
+    return ("a formula is due: a number for one point does not do",) if wanted else ()
 
 
 def _witness(found: Compared) -> Witness | None:

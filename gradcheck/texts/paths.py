@@ -9,8 +9,9 @@ from flint import arb
 
 from gradcheck.errors import GradcheckError
 from gradcheck.numbers.symbolic import Symbolic, number, written
+from gradcheck.opinions.limits import READABLE
 from gradcheck.opinions.opinion import Case
-from gradcheck.opinions.symbolic import READABLE, walked
+from gradcheck.opinions.symbolic import walked
 from gradcheck.ops.domains import ENDLESS, edges
 from gradcheck.problem.record import Point, Problem
 from gradcheck.texts import PathForm

@@ -16,14 +16,14 @@ import numpy as np
 from flint import arb
 
 from gradcheck.numbers.ball import middle, radius
-from gradcheck.opinions.floats.blackbox import MOST, size_of, slope_along
+from gradcheck.opinions.floats.blackbox import slope_along
+from gradcheck.opinions.floats.lines import size_of
+from gradcheck.opinions.limits import MISSED, PRODUCT, WIDTH
 from gradcheck.opinions.opinion import Array, Case, Estimate, Opinion
 from gradcheck.verdict.entries import Entry, Scale, entry_of
 
-EPSILON = float(np.finfo(np.float64).eps)
-MISSED = 1e-6
 BLOCK = 2**16
-ROUNDING = 16 * EPSILON  # of the length of a product's terms
+DIFFERENCES = "differences"
 BROKEN = {"kink": "kink", "jump": "jump", "vertical": "undefined", "undefined": "undefined"}
 
 
@@ -45,23 +45,24 @@ class Located:
 def along_directions(
     given: Sequence[Opinion], known: Mapping[str, Sequence[arb]] = MappingProxyType({})
 ) -> tuple[Entry, ...]:
-    """Gradients against slopes along random directions, where entries are too many to look at.
+    """Gradients against slopes along directions, where entries are too many to look at.
 
-    `known` are the slopes that opinions' gradients are known to have along them.
+    `known` are the slopes that opinions' gradients are known to have along the differences'.
     """
     found = []
-    for k, direction in enumerate(d for o in given for d in o.directions):
-        if direction.kind is not None and direction.kind.kind in BROKEN:
-            kind = BROKEN[direction.kind.kind]
-            found.append(Entry("", (k,), kind, direction.kind.detail))
-            continue
-        slopes = {"differences": direction.slope}
-        for o in given:
-            if o.gradients:
-                mine = known.get(o.name)
-                slopes[o.name] = mine[k] if mine else _dot(o.gradients, direction.along)
-        size = max(abs(middle(ball)) for ball in slopes.values())
-        found.append(entry_of("", (k,), slopes, None, Scale(size)))
+    for asked in given:
+        for k, direction in enumerate(asked.directions):
+            if direction.kind is not None and direction.kind.kind in BROKEN:
+                kind = BROKEN[direction.kind.kind]
+                found.append(Entry("", (k,), kind, direction.kind.detail))
+                continue
+            slopes = {asked.name: direction.slope}
+            for o in given:
+                if o.gradients:
+                    mine = known.get(o.name) if asked.name == DIFFERENCES else None
+                    slopes[o.name] = mine[k] if mine else _dot(o.gradients, direction.along)
+            size = max(abs(middle(ball)) for ball in slopes.values())
+            found.append(entry_of("", (k,), slopes, None, Scale(size)))
     return tuple(entry for entry in found if entry.verdict != "agree")
 
 
@@ -71,7 +72,7 @@ def _dot(gradients: Mapping[str, Estimate], along: Mapping[str, Array]) -> arb:
     for name, u in along.items():
         part, length = dot(gradients[name].value, u)
         total += part
-        bar += float(np.vdot(gradients[name].error, np.abs(u))) + ROUNDING * length
+        bar += float(np.vdot(gradients[name].error, np.abs(u))) + PRODUCT * length
     return arb(total, bar) if np.isfinite(total + bar) else arb.nan()
 
 
@@ -80,7 +81,7 @@ def slopes_of(gradients: Array, errors: Array, chosen: Array) -> list[tuple[floa
     terms = chosen * gradients
     totals = terms.sum(axis=1)
     lengths = np.sqrt(np.einsum("ij,ij->i", terms, terms))
-    bars = np.abs(chosen, out=terms) @ errors + ROUNDING * lengths
+    bars = np.abs(chosen, out=terms) @ errors + PRODUCT * lengths
     return list(zip(totals.tolist(), bars.tolist(), strict=True))
 
 
@@ -111,19 +112,27 @@ class Stated(Sequence[str]):
 
     @cached_property
     def _words(self) -> tuple[str, ...]:
-        count = sum(len(o.directions) for o in self._given)
-        return (
-            f"{self._size} entries checked along {count} random directions: any single wrong entry "
-            f"above {least_seen(self._given):.1g} would have been seen with probability 1 - 1e-6",
-        )
+        counts = {o.name: len(o.directions) for o in self._given if o.directions}
+        words = []
+        if DIFFERENCES in counts:
+            words.append(
+                f"{self._size} entries checked along {counts[DIFFERENCES]} random directions: any "
+                f"single wrong entry above {least_seen(self._given):.1g} would have been seen with "
+                "probability 1 - 1e-6"
+            )
+        if "symbolic" in counts:
+            words.append(
+                f"the closed form was formed by {counts['symbolic']} entries drawn at random"
+            )
+        return tuple(words)
 
     def __getitem__(self, index: Any) -> Any:
-        """The sentence."""
+        """A sentence."""
         return self._words[index]
 
     def __len__(self) -> int:
-        """There is one."""
-        return 1
+        """How many there are."""
+        return sum(bool(o.directions) for o in self._given)
 
     def __reduce__(self) -> Any:
         """Another process gets the words."""
@@ -134,16 +143,16 @@ def least_seen(given: Sequence[Opinion]) -> float:
     """The size of a single wrong entry that is seen with probability 1 - 1e-6.
 
     It is off by delta * u along each direction; all K directions miss it only if every |u| is less
-    than twice bar / delta, whose probability is (2 bar / delta / MOST s)^K for even draws within
-    MOST s. Twice, because the gradient and the slope may each stray by a bar before they cease to
-    overlap.
+    than twice bar / delta. For even draws within w = WIDTH / 2 sizes the chance of that is
+    (2 bar / (delta w size))^K. Twice, because the gradient and the slope may each stray by a bar
+    before they cease to overlap.
     """
-    found = [d for o in given for d in o.directions]
+    found = [d for o in given if o.name == DIFFERENCES for d in o.directions]
     sizes = {name: size_of(u) for name, u in found[0].along.items()}
     bar = max(radius(d.slope) for d in found)
     bar += max((_widest(o.gradients, sizes) for o in given if o.gradients), default=0.0)
     miss = math.pow(MISSED, 1 / len(found))
-    return 2 * bar / (min(sizes.values()) * MOST * miss)
+    return 2 * bar / (min(sizes.values()) * WIDTH / 2 * miss)
 
 
 def _widest(gradients: Mapping[str, Estimate], sizes: Mapping[str, float]) -> float:
@@ -151,8 +160,8 @@ def _widest(gradients: Mapping[str, Estimate], sizes: Mapping[str, float]) -> fl
     wide = 0.0
     for name, size in sizes.items():
         g = gradients[name].value.reshape(-1)
-        wide += size * (float(gradients[name].error.sum()) + ROUNDING * math.sqrt(g @ g))
-    return MOST * wide
+        wide += size * (float(gradients[name].error.sum()) + PRODUCT * math.sqrt(g @ g))
+    return WIDTH / 2 * wide
 
 
 # -- where the difference is ---------------------------------------------------------------------
@@ -201,7 +210,7 @@ def _strays(
         total, length = dot(np.asarray(gradients[name], dtype=np.float64), u)
         if not seen.slope.is_finite():
             return 0.0
-        bar = radius(seen.slope) + ROUNDING * length
+        bar = radius(seen.slope) + PRODUCT * length
         return max(0.0, abs(total - middle(seen.slope)) - bar)
 
     return stray

@@ -1,0 +1,90 @@
+"""`gradcheck solve FILE.py`: the file runs in a process of its own, which judges and reports.
+
+That process is this module: `python -m gradcheck.commands.script FILE [--json]`.
+"""
+
+import contextlib
+import io
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from gradcheck.commands.screen import screen
+from gradcheck.errors import GradcheckError
+from gradcheck.report.scripts import script_line, script_report
+from gradcheck.scripts import Judgement, Ran, judge, run_file
+
+AGREE, ENDED, MALFORMED, DISSENT = 0, 1, 2, 3
+PATIENCE = 2.0  # seconds, after which a terminal is told what is going on
+JSON = "--json"
+
+
+def solve_script(file: Path, as_json: bool) -> int:
+    """Run a script beside this process; the exit code of the command."""
+    module = "gradcheck.commands.script"
+    words = [sys.executable, "-m", module, str(file), *([JSON] if as_json else [])]
+    sys.stdout.flush()
+    with subprocess.Popen(words) as child:
+        try:
+            return child.wait()
+        except KeyboardInterrupt:
+            return child.wait()
+
+
+def main(words: list[str]) -> int:
+    """Run, judge, report; in the process of the script."""
+    file, as_json = Path(words[0]), JSON in words
+    out = sys.stdout
+    try:
+        with _progress(f"{file.name} is running") as tell:
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed if as_json else out):
+                ran = run_file(file)
+            found = judge(ran.recorder, tell)
+    except (GradcheckError, OSError) as error:
+        screen(stderr=True).print(str(error), markup=False, soft_wrap=True)
+        return MALFORMED
+    sys.stdout = out
+    if as_json:
+        print(script_line(file, found, printed.getvalue(), ran.error))
+    else:
+        screen().print(script_report(file, ran.source, found, ran.error))
+    if ran.error is not None:
+        screen(stderr=True).print(ran.error.text, markup=False, soft_wrap=True)
+    return _code(found, ran)
+
+
+def _code(found: Judgement, ran: Ran) -> int:
+    if found.verdict == "dissent":
+        return DISSENT
+    return ENDED if ran.error is not None else AGREE
+
+
+@contextlib.contextmanager
+def _progress(words: str) -> Iterator[Callable[[str], None]]:
+    """After two seconds a line on the terminal says what is going on; what it hears from then on.
+
+    Nothing is said into a pipe.
+    """
+    now, over = [words], threading.Event()
+
+    def show() -> None:
+        start = time.monotonic()
+        while not over.wait(PATIENCE):
+            seconds = time.monotonic() - start
+            print(f"... {now[0]} ({seconds:.0f} s)", file=sys.__stderr__, flush=True)
+
+    teller = threading.Thread(target=show, daemon=True)
+    if sys.stderr.isatty():
+        teller.start()
+    try:
+        yield lambda said: now.__setitem__(0, said)
+    finally:
+        over.set()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

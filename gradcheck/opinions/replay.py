@@ -1,0 +1,196 @@
+"""What was recorded on the tape, evaluated again on numbers of another kind.
+
+The observer keeps what every op was given, for an op's own node keeps no more than its VJPs read.
+"""
+
+import contextlib
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isqrt, prod
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from gradcheck.engine.autograd import tensor
+from gradcheck.engine.backward import reachable
+from gradcheck.engine.context import Context
+from gradcheck.engine.function import Function
+from gradcheck.engine.recording import enable_grad, watched
+from gradcheck.engine.tape import OUTPUT, Node, Step
+from gradcheck.engine.tensor import Tensor, apply, bare
+from gradcheck.errors import GradcheckError
+from gradcheck.numbers.ball import balls, middle
+from gradcheck.numbers.scalars import answer
+from gradcheck.numbers.symbolic import Symbolic, constants
+from gradcheck.ops.row import Op
+
+Array = np.ndarray[Any, Any]
+PRODUCTS = frozenset({"matmul", "dot", "inner", "outer", "tensordot", "einsum", "kron"})
+LIFT: Mapping[str, Callable[[Any], Any]] = {
+    "ball": balls,
+    "symbolic": constants,
+    "tensor": np.asarray,
+    "float": np.asarray,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What an op was given, copied, and how many entries it made."""
+
+    operands: tuple[Any, ...]
+    size: int
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """The nodes below a value, oldest first, with what each was given; `root` made the value."""
+
+    root: Step
+    nodes: tuple[Node, ...]
+    given: Mapping[Step, Given]
+
+    def above(self, leaves: Iterable[Step]) -> "Record":
+        """The part that depends on the leaves; GradcheckError where that was not observed."""
+        known, nodes = set(leaves), []
+        for node in self.nodes:
+            if node not in known and any(edge in known for edge in node.edges):
+                known.add(node)
+                nodes.append(node)
+                if node not in self.given:
+                    raise GradcheckError(f"{node.name()} is not followed beyond reverse mode")
+        return Record(self.root, tuple(nodes), self.given)
+
+    @property
+    def work(self) -> int:
+        """About how many operations on numbers one evaluation takes."""
+        return sum(_work(node, self.given[node]) for node in self.nodes)
+
+
+class Observer:
+    """Sees every op; for how long what an op was given is kept, the graph decides."""
+
+    def __init__(self) -> None:
+        """Nothing seen yet."""
+        self.given: WeakKeyDictionary[Step, Given] = WeakKeyDictionary()
+
+    def observe(self, node: Node, out: Any, operands: Sequence[Any]) -> None:
+        """Keep a copy of what the op was given."""
+        copies = tuple(np.array(value) if _is_array(value := bare(v)) else value for v in operands)
+        self.given[node] = Given(copies, int(np.size(bare(out))))
+
+    def record(self, root: Step) -> Record:
+        """What led to a value."""
+        nodes = [step for step in reversed(reachable([root])) if isinstance(step, Node)]
+        given: dict[Step, Given] = {}
+        for node in filter(self._is_known, nodes):
+            given[node] = self._given(node)
+        return Record(root, tuple(nodes), given)
+
+    def _is_known(self, node: Node) -> bool:
+        return node in self.given or node.op.name == OUTPUT
+
+    def _given(self, node: Node) -> Given:
+        return self.given[node] if node in self.given else Given((None,), 1)
+
+
+def replay(record: Record, known: Mapping[Step, Any], kind: str) -> Any:
+    """The recorded value on numbers of a kind, its leaves given by step."""
+    values = dict(known)
+    for node in record.nodes:
+        if node in values:
+            continue
+        pairs = zip(node.edges, record.given[node].operands, strict=True)
+        operands = tuple(values[e] if e in values else _lifted(v, kind) for e, v in pairs)
+        values[node] = _applied(node, operands, record.given[node], kind)
+    return values[record.root]
+
+
+def _applied(node: Node, operands: tuple[Any, ...], given: Given, kind: str) -> Any:
+    """One op on numbers of a kind."""
+    if node.op.name == OUTPUT:
+        return operands[0][node.params["index"]]
+    function = user_function(node.op)
+    if function is not None:
+        return function.apply(*operands) if kind == "tensor" else _inside(function, operands, kind)
+    if kind == "tensor":
+        return apply(node.op, operands, node.params)
+    if kind == "float":
+        return node.op.forward(*operands, **node.params)
+    return answer(node.op, operands, node.params)
+
+
+def user_function(op: Op) -> type[Function] | None:
+    """The user's own `Function` behind a row, if it is one."""
+    owner = getattr(op.function, "__self__", None)
+    return owner if isinstance(owner, type) and issubclass(owner, Function) else None
+
+
+def _inside(function: type[Function], operands: tuple[Any, ...], kind: str) -> Any:
+    """What the forward of a user's function does, op by op, on numbers of a kind.
+
+    It is recorded on floats: for its own derivative no rule of the user's is asked.
+    """
+    floats = [_as_float(value) for value in operands]
+    tracked = [tensor(v, requires_grad=True) if _is_float(v) else v for v in floats]
+    observer, context = Observer(), Context((False,) * len(operands))
+    with (
+        watched(observe=observer.observe),
+        enable_grad(),
+        contextlib.redirect_stdout(io.StringIO()),
+    ):
+        result = function._forwarded(context, tuple(tracked), {})
+    leaves = {t._step(): v for t, v in zip(tracked, operands, strict=True) if _is_tensor(t)}
+    outputs = result if isinstance(result, tuple) else (result,)
+    found = tuple(_output(observer, each, leaves, kind) for each in outputs)
+    return found if isinstance(result, tuple) else found[0]
+
+
+def _output(observer: Observer, out: Any, leaves: Mapping[Step, Any], kind: str) -> Any:
+    if not _is_tensor(out) or not out.requires_grad:
+        return _lifted(bare(out), kind)
+    step = out._step()
+    return leaves[step] if step in leaves else _chain(observer, step, leaves, kind)
+
+
+def _chain(observer: Observer, step: Step, leaves: Mapping[Step, Any], kind: str) -> Any:
+    return replay(observer.record(step).above(leaves), leaves, kind)
+
+
+def _as_float(value: Any) -> Any:
+    """A float near a number of any kind, to record with."""
+    plain = bare(value)
+    if not isinstance(plain, np.ndarray) or plain.dtype != object:
+        return plain
+    numbers = [_middle(each) for each in np.asarray(plain).flat]
+    return np.array(numbers, dtype=np.float64).reshape(plain.shape)
+
+
+def _middle(number: Any) -> float:
+    return middle(number.value if isinstance(number, Symbolic) else number.bare())
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray | np.generic)
+
+
+def _is_float(value: Any) -> bool:
+    return _is_array(value) and value.dtype.kind == "f"
+
+
+def _lifted(value: Any, kind: str) -> Any:
+    """A constant of the program as a number of the kind; places and truth values stay."""
+    return LIFT[kind](value) if _is_float(value) or isinstance(value, float) else value
+
+
+def _work(node: Node, given: Given) -> int:
+    if node.op.name in PRODUCTS or node.op.name.startswith("conv"):
+        sizes = [int(np.size(v)) for v in given.operands[:2]]
+        return isqrt(prod(sizes) * given.size) + given.size
+    return given.size + (0 if node.op.elementwise else sum(map(np.size, given.operands)))

@@ -1,0 +1,176 @@
+"""Every pass back of a script as a question to the three opinions.
+
+What the engine brought to the leaves must be the gradient that the opinions find of what the tape
+recorded. Few passes of each line are judged, for a loop asks the same again and again.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engine.recording import watched
+from gradcheck.engine.tape import Leaf, Step
+from gradcheck.engine.tensor import bare
+from gradcheck.errors import GradcheckError
+from gradcheck.opinions.opinion import Case
+from gradcheck.opinions.replay import Observer, Record, replay
+from gradcheck.scripts.names import Names
+from gradcheck.verdict.consult import VERDICTS, Verdict, consult
+
+Array = np.ndarray[Any, Any]
+A_LINE = 3  # passes that begin in one line and are judged
+ALTOGETHER = 60
+FOLLOWED = 3_000  # passes, after which nothing is recorded any longer
+EXACT = 4_000  # operations: with more, floats alone are asked
+MOST = 20_000_000  # operations that floats may cost
+RELATIVE = 1e-9
+_ZERO: Array = np.zeros(())
+TOO_LONG = "more than {:,} operations: exact numbers would take long, floats judge it"
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """One pass back: its line, the roots with their cotangents, and what came to which leaf."""
+
+    line: int
+    roots: tuple[tuple[Record, Any], ...]
+    landed: Mapping[Step, Array]
+    names: Mapping[Step, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A pass back and what the opinions come to."""
+
+    call: Call
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """All that was judged; `calls` counts the passes of each line, judged or not."""
+
+    judged: tuple[Judged, ...]
+    calls: Mapping[int, int]
+
+    @property
+    def verdict(self) -> str:
+        """The gravest verdict of all; agreement where nothing goes back."""
+        return max((j.verdict.verdict for j in self.judged), key=VERDICTS.index, default="agree")
+
+
+@dataclass
+class Recorder:
+    """Follows a script while it runs, and keeps the passes that are to be judged."""
+
+    where: Callable[[], tuple[int, Names]]
+    observer: Observer = field(default_factory=Observer)
+    kept: list[Call] = field(default_factory=list)
+    calls: Counter[int] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self.watching = watched(self.observer.observe, None, self.walked)
+
+    def walked(self, roots: Sequence[tuple[Step, Any]], landed: Mapping[Step, Any]) -> None:
+        """One pass back is over, and nothing has been added to a `.grad`."""
+        line, names = self.where()
+        self.calls[line] += 1
+        if self.calls[line] > A_LINE or len(self.kept) >= ALTOGETHER:
+            if self.calls.total() > FOLLOWED:
+                self.observer.given.clear()
+            return
+        arrived = {step: np.array(bare(g), dtype=np.float64) for step, g in landed.items()}
+        records = tuple((self.observer.record(step), bare(g)) for step, g in roots)
+        named = {step: names.of(step) for step in arrived}
+        self.kept.append(Call(line, records, arrived, named))
+
+
+def judge(recorder: Recorder, tell: Callable[[str], None]) -> Judgement:
+    """Ask the opinions about every pass that was kept; `tell` hears how far it is."""
+    judged = []
+    for k, call in enumerate(recorder.kept):
+        tell(f"judging pass {k + 1} of {len(recorder.kept)}, line {call.line}")
+        with np.errstate(all="ignore"):
+            judged.append(max((Judged(call, v) for v in _verdicts(call)), key=_gravity))
+    return Judgement(tuple(judged), dict(recorder.calls))
+
+
+def _gravity(judged: Judged) -> int:
+    return VERDICTS.index(judged.verdict.verdict)
+
+
+def _verdicts(call: Call) -> Iterator[Verdict]:
+    """Of the leaves together; of each intermediate value as a variable of its own."""
+    leaves = [step for step in call.landed if isinstance(step, Leaf)]
+    others = [step for step in call.landed if not isinstance(step, Leaf)]
+    for targets in ([leaves] if leaves or not others else []) + [[step] for step in others]:
+        try:
+            yield _verdict(call, targets)
+        except (GradcheckError, ArithmeticError, TypeError, ValueError, RuntimeError) as error:
+            yield Verdict("undecided", None, {}, {}, notes=(str(error),))
+
+
+def _verdict(call: Call, targets: Sequence[Step]) -> Verdict:
+    case = _case(call, targets)
+    found = consult(case, write=True)
+    off = _off(call, targets, found)
+    if off and VERDICTS.index(found.verdict) < VERDICTS.index("dissent"):
+        return replace(found, verdict="dissent", notes=(*found.notes, off))
+    return found
+
+
+def _case(call: Call, targets: Sequence[Step]) -> Case:
+    """The function whose gradient this pass takes, at the values that the leaves had."""
+    pieces = [(record.above(targets), g) for record, g in call.roots]
+    work = sum(record.work for record, _ in pieces)
+    if work > MOST:
+        raise GradcheckError(f"more than {MOST:,} operations: not judged")
+    inputs = {call.names[t]: _value_of(t, pieces, call) for t in targets}
+    steps = {call.names[t]: t for t in targets}
+    alone = len(pieces) == 1
+    cotangent = np.asarray(pieces[0][1], dtype=np.float64) if alone else None
+    plain = cotangent is not None and not cotangent.shape and cotangent == 1.0
+
+    def function(kind: str, given: Mapping[str, Any]) -> Any:
+        if work > EXACT and kind in ("ball", "symbolic"):
+            raise GradcheckError(TOO_LONG.format(EXACT))
+        leaves = {steps[name]: value for name, value in given.items()}
+        values = [replay(record, leaves, kind) for record, _ in pieces]
+        if alone:
+            return values[0]
+        return sum((np.sum(v * g) for v, (_, g) in zip(values, pieces, strict=True)), 0.0)
+
+    return Case(function, inputs, tuple(inputs), None if plain else cotangent)
+
+
+def _value_of(target: Step, pieces: Sequence[tuple[Record, Any]], call: Call) -> Array:
+    """What a leaf held when it was used; GradcheckError where it was stepped between two uses."""
+    held = [
+        np.array(value, dtype=np.float64)
+        for record, _ in pieces
+        for node in record.nodes
+        for edge, value in zip(node.edges, record.given[node].operands, strict=True)
+        if edge is target
+    ]
+    if not held:
+        return np.array(bare(target.variable), np.float64) if isinstance(target, Leaf) else _ZERO
+    if any(not np.array_equal(held[0], other, equal_nan=True) for other in held[1:]):
+        raise GradcheckError(f"{call.names[target]} was written between two of its uses")
+    return held[0]
+
+
+def _off(call: Call, targets: Sequence[Step], found: Verdict) -> str:
+    """What came to a leaf and is not its gradient; "" where all is well."""
+    for target in targets:
+        name, g = call.names[target], call.landed[target]
+        part = found.parts.get(name)
+        if part is None or part.gradient is None or part.verdict != "agree":
+            continue
+        due, error = part.gradient.value, part.gradient.error
+        room = RELATIVE * np.max(np.abs(due), initial=0.0) + 1e-12 + error
+        if due.shape != g.shape or np.any(np.abs(due - g) > room):
+            return f"what came to {name} is not this gradient"
+    return ""

@@ -1,0 +1,392 @@
+"""The names of `torch` and the methods of tensors that scripts use, and that say little here."""
+
+import io
+import pickle
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from math import e, inf, nan, pi
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engine import factories
+from gradcheck.engine.autograd import tensor as plain_tensor
+from gradcheck.engine.factories import FACTORIES, GENERATOR
+from gradcheck.engine.inplace import copy_
+from gradcheck.engine.methods import to as cast
+from gradcheck.engine.printing import Size
+from gradcheck.engine.tensor import Tensor, bare, boxed
+
+FLOAT = np.dtype(np.float64)
+DTYPES: Mapping[str, np.dtype[Any]] = {
+    **dict.fromkeys(("float", "float32", "float64", "double"), FLOAT),
+    **dict.fromkeys(("float16", "half", "bfloat16"), FLOAT),
+    **dict.fromkeys(("int64", "long"), np.dtype(np.int64)),
+    **dict.fromkeys(("int32", "int"), np.dtype(np.int32)),
+    **dict.fromkeys(("int16", "short"), np.dtype(np.int16)),
+    "int8": np.dtype(np.int8),
+    "uint8": np.dtype(np.uint8),
+    "bool": np.dtype(np.bool_),
+}
+SILENT = ("device", "layout", "pin_memory", "memory_format", "non_blocking", "out")
+Random = factories.Generator
+
+
+class Device(str):
+    """`torch.device("cuda")`: all are the one there is."""
+
+    __slots__ = ()
+
+    def __new__(cls, name: Any = "cpu", index: int | None = None) -> "Device":
+        """By its name."""
+        return super().__new__(cls, "cpu")
+
+    @property
+    def type(self) -> str:
+        """`cpu`."""
+        return "cpu"
+
+    index = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """As PyTorch prints it."""
+        return "device(type='cpu')"
+
+    def __enter__(self) -> "Device":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Nothing changes."""
+
+
+class Generator(Random):
+    """`torch.Generator()`: a source of its own."""
+
+    def __init__(self, device: Any = None) -> None:
+        """The seed 0."""
+        super().__init__(0)
+
+    def manual_seed(self, seed: int) -> "Generator":  # type: ignore[override]
+        """Itself, begun again."""
+        super().manual_seed(seed)
+        return self
+
+    def initial_seed(self) -> int:
+        """The seed."""
+        return self.seed
+
+
+def as_dtype(dtype: Any) -> Any:
+    """A dtype of a script; every float is float64."""
+    if dtype is None:
+        return None
+    kind = np.dtype(dtype)
+    return FLOAT if kind.kind == "f" else kind
+
+
+def tensor(data: Any, *, dtype: Any = None, requires_grad: bool = False, **silent: Any) -> Tensor:
+    """`torch.tensor(...)`."""
+    _known(silent)
+    given = data.detach() if isinstance(data, Tensor) else bare(data)
+    return _as_floats(plain_tensor(given, as_dtype(dtype)), requires_grad)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """`torch.as_tensor(...)`, `torch.from_numpy(...)`: in the same memory where it can be."""
+    if isinstance(data, np.ndarray) and data.dtype == FLOAT and as_dtype(dtype) in (None, FLOAT):
+        return Tensor(data)
+    if isinstance(data, Tensor):
+        return data if dtype is None else cast(data, as_dtype(dtype))
+    return tensor(data, dtype=dtype)
+
+
+def variable(data: Any, requires_grad: bool = False, volatile: bool = False) -> Tensor:
+    """`Variable(...)`: a tensor, today."""
+    made = as_tensor(data).detach()
+    return made.requires_grad_() if requires_grad else made
+
+
+def _as_floats(made: Tensor, requires_grad: bool) -> Tensor:
+    made = cast(made, FLOAT) if made.dtype.kind == "f" else made
+    return made.requires_grad_() if requires_grad else made
+
+
+def _known(silent: Mapping[str, Any]) -> None:
+    strange = [name for name in silent if name not in SILENT]
+    if strange:
+        raise TypeError(f"got an unexpected keyword argument '{strange[0]}'")
+
+
+def _maker(name: str, make: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A function that makes tensors, deaf to devices; `generator=` is a source of its own."""
+
+    def made(*args: Any, requires_grad: bool = False, generator: Any = None, **named: Any) -> Any:
+        given = {key: value for key, value in named.items() if key not in SILENT}
+        if "dtype" in given:
+            given["dtype"] = as_dtype(given["dtype"])
+            if given["dtype"] is None:
+                del given["dtype"]
+        source = make
+        if generator is not None:
+            drawn = generator.makers()[name]
+            source = lambda *args, **named: plain_tensor(drawn(*map(bare, args), **named))
+        if name == "full" and "dtype" not in given and isinstance(args[1], int):
+            given["dtype"] = np.dtype(np.bool_ if isinstance(args[1], bool) else np.int64)
+        return _as_floats(source(*args, **given), requires_grad)
+
+    return made
+
+
+def normal(mean: Any, std: Any = 1.0, size: Any = None, **named: Any) -> Tensor:
+    """`torch.normal(mean, std, size)`."""
+    shape = np.broadcast_shapes(np.shape(bare(mean)), np.shape(bare(std))) if size is None else size
+    return TORCH["randn"](tuple(shape), **named) * std + mean  # type: ignore[no-any-return]
+
+
+def multinomial(p: Any, num_samples: int, replacement: bool = False, generator: Any = None) -> Any:
+    """Places drawn with these weights."""
+    rng = (generator or GENERATOR).rng
+    weights = np.atleast_2d(np.asarray(bare(p), dtype=np.float64))
+    rows = [rng.choice(len(w), num_samples, replacement, w / w.sum()) for w in weights]
+    return plain_tensor(np.array(rows).reshape(*np.shape(bare(p))[:-1], num_samples))
+
+
+def bernoulli(p: Any, generator: Any = None) -> Tensor:
+    """Ones with these probabilities."""
+    odds = np.asarray(bare(p))
+    return plain_tensor(((generator or GENERATOR).rng.random(odds.shape) < odds) * 1.0)
+
+
+def save(value: Any, file: Any, **named: Any) -> None:
+    """`torch.save(net.state_dict(), file)`: pickled."""
+    if isinstance(file, io.IOBase) or hasattr(file, "write"):
+        pickle.dump(value, file)
+        return
+    with open(file, "wb") as out:
+        pickle.dump(value, out)
+
+
+def load(file: Any, **named: Any) -> Any:
+    """`torch.load(file)`, of what the script itself saved."""
+    if hasattr(file, "read"):
+        return pickle.load(file)  # the user's own file
+    with open(file, "rb") as source:
+        return pickle.load(source)
+
+
+def manual_seed(seed: int) -> Generator:
+    """Let the numbers that are drawn begin again."""
+    GENERATOR.manual_seed(seed)
+    return GENERATOR  # type: ignore[return-value]
+
+
+def _boxed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A question about numbers, whose answer is a tensor without a derivative."""
+
+    def ask(*args: Any, dim: Any = None, keepdim: bool = False, **named: Any) -> Any:
+        if dim is not None:
+            named["axis"] = dim
+        if keepdim:
+            named["keepdims"] = True
+        made = function(*map(bare, args), **named)
+        if isinstance(made, tuple | list):
+            return tuple(boxed(each) for each in made)
+        return boxed(np.asarray(made)[()])
+
+    return ask
+
+
+def _nonzero(x: Any, as_tuple: bool = False) -> Any:
+    found = np.nonzero(bare(x))
+    return tuple(map(plain_tensor, found)) if as_tuple else plain_tensor(np.stack(found, axis=-1))
+
+
+def _sizes(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args, **named: bool(function(*map(bare, args), **named))
+
+
+ASKED: Mapping[str, Callable[..., Any]] = {
+    "argmax": np.argmax,
+    "argmin": np.argmin,
+    "argsort": np.argsort,
+    "any": np.any,
+    "all": np.all,
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "isnan": np.isnan,
+    "isinf": np.isinf,
+    "isfinite": np.isfinite,
+    "isclose": np.isclose,
+    "logical_and": np.logical_and,
+    "logical_or": np.logical_or,
+    "logical_not": np.logical_not,
+    "logical_xor": np.logical_xor,
+    "unique": np.unique,
+    "bincount": np.bincount,
+    "searchsorted": np.searchsorted,
+    "count_nonzero": np.count_nonzero,
+}
+"""What NumPy answers; methods of tensors too."""
+
+TORCH: dict[str, Any] = {
+    **DTYPES,
+    **{name: _maker(name, make) for name, make in FACTORIES.items()},
+    **{name: _boxed(function) for name, function in ASKED.items()},
+    "Generator": Generator,
+    "Size": Size,
+    "allclose": _sizes(lambda a, b, rtol=1e-5, atol=1e-8, **n: np.allclose(a, b, rtol, atol, **n)),
+    "as_tensor": as_tensor,
+    "bernoulli": bernoulli,
+    "default_generator": GENERATOR,
+    "device": Device,
+    "dtype": np.dtype,
+    "e": e,
+    "equal": _sizes(np.array_equal),
+    "from_numpy": as_tensor,
+    "get_default_dtype": lambda: FLOAT,
+    "inf": inf,
+    "initial_seed": lambda: GENERATOR.seed,
+    "is_tensor": lambda x: isinstance(x, Tensor),
+    "load": load,
+    "manual_seed": manual_seed,
+    "multinomial": multinomial,
+    "nan": nan,
+    "nonzero": _nonzero,
+    "normal": normal,
+    "numel": lambda x: int(np.size(bare(x))),
+    "pi": pi,
+    "save": save,
+    "seed": lambda: GENERATOR.seed,
+    "set_default_device": lambda device: None,
+    "set_default_dtype": lambda dtype: None,
+    "set_num_threads": lambda n: None,
+    "set_printoptions": lambda **named: None,
+    "tensor": tensor,
+    "use_deterministic_algorithms": lambda mode, **named: None,
+    "BoolTensor": lambda data: tensor(data, dtype=np.bool_),
+    "DoubleTensor": lambda data: tensor(data, dtype=FLOAT),
+    "FloatTensor": lambda data: tensor(data, dtype=FLOAT),
+    "IntTensor": lambda data: tensor(data, dtype=np.int32),
+    "LongTensor": lambda data: tensor(data, dtype=np.int64),
+}
+CUDA: Mapping[str, Any] = {
+    "is_available": lambda: False,
+    "device_count": lambda: 0,
+    "manual_seed": lambda seed: None,
+    "manual_seed_all": lambda seed: None,
+    "current_accelerator": lambda: None,
+    "empty_cache": lambda: None,
+    "synchronize": lambda: None,
+}
+
+# -- methods of tensors ----------------------------------------------------------------------------
+
+
+def _to(self: Tensor, *places: Any, dtype: Any = None, **silent: Any) -> Tensor:
+    """`x.to(device)`, `x.to(torch.float32)`, `x.to(other)`."""
+    for each in places:
+        if isinstance(each, Tensor):
+            dtype = each.dtype
+        elif not isinstance(each, str | bool) and each is not None:
+            dtype = each
+    return self if dtype is None else cast(self, as_dtype(dtype))
+
+
+def _type(self: Tensor, dtype: Any = None, **silent: Any) -> Any:
+    """`x.type()`, `x.type(torch.FloatTensor)`, `x.type(torch.float32)`."""
+    if dtype is None:
+        return f"torch.{NAMES.get(self.dtype.name, self.dtype.name)}"
+    if isinstance(dtype, str):
+        dtype = TORCH[dtype.rpartition(".")[2]]
+    return dtype(self) if callable(dtype) and not isinstance(dtype, type) else _to(self, dtype)
+
+
+NAMES = {"float64": "FloatTensor", "int64": "LongTensor", "bool": "BoolTensor"}
+
+
+def _filled(draw: Callable[..., Any]) -> Callable[..., Tensor]:
+    """`w.normal_(0, 0.1)`."""
+
+    def fill(self: Tensor, *args: Any, generator: Any = None, **named: Any) -> Tensor:
+        made = draw((generator or GENERATOR).rng, self.shape, *args, **named)
+        return copy_(self, Tensor(np.asarray(made, dtype=self.dtype)))
+
+    return fill
+
+
+def _new(name: str) -> Callable[..., Tensor]:
+    return lambda self, *args, **named: TORCH[name](*args, **named)
+
+
+def _scatter_(self: Tensor, dim: int, index: Any, src: Any, **named: Any) -> Tensor:
+    """Entries put at places along an axis."""
+    value = bare(src)
+    places = bare(index)
+    filled = np.array(self._value)
+    np.put_along_axis(filled, places, np.broadcast_to(value, places.shape), dim)
+    return copy_(self, Tensor(filled))
+
+
+def _comparison(name: str) -> Callable[[Tensor, Any], Any]:
+    ask, equality = TORCH[name], {"eq": False, "ne": True}
+
+    def compare(self: Tensor, other: Any) -> Any:
+        if other is None and name in equality:
+            return equality[name]
+        return ask(self, other)
+
+    return compare
+
+
+METHODS: Mapping[str, Any] = {
+    **{f"__{name}__": _comparison(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+    **{name: TORCH[name] for name in ASKED if name not in ("searchsorted",)},
+    "__and__": lambda self, other: boxed(self._value & bare(other)),
+    "__or__": lambda self, other: boxed(self._value | bare(other)),
+    "__invert__": lambda self: boxed(~self._value),
+    "bernoulli": bernoulli,
+    "bernoulli_": _filled(lambda rng, shape, p=0.5: (rng.random(shape) < p) * 1.0),
+    "cpu": lambda self, *args, **named: self,
+    "cuda": lambda self, *args, **named: self,
+    "device": property(lambda self: Device()),
+    "element_size": lambda self: self.dtype.itemsize,
+    "equal": TORCH["equal"],
+    "float": lambda self: cast(self, FLOAT),
+    "half": lambda self: cast(self, FLOAT),
+    "is_contiguous": lambda self: True,
+    "is_cuda": property(lambda self: False),
+    "multinomial": multinomial,
+    "ndimension": lambda self: self.ndim,
+    "nelement": lambda self: self._value.size,
+    "new_ones": _new("ones"),
+    "new_tensor": _new("tensor"),
+    "new_zeros": _new("zeros"),
+    "nonzero": _nonzero,
+    "normal_": _filled(lambda rng, shape, mean=0.0, std=1.0: rng.normal(mean, std, shape)),
+    "pin_memory": lambda self: self,
+    "random_": _filled(lambda rng, shape, low, high: rng.integers(low, high, shape)),
+    "scatter_": _scatter_,
+    "share_memory_": lambda self: self,
+    "to": _to,
+    "type": _type,
+    "type_as": lambda self, other: _to(self, other.dtype),
+    "uniform_": _filled(lambda rng, shape, low=0.0, high=1.0: rng.uniform(low, high, shape)),
+    "view_as": lambda self, other: self.view(*other.shape),
+}
+
+
+def equip() -> None:
+    """Give tensors these methods in this process."""
+    for name, method in METHODS.items():
+        setattr(Tensor, name, method)
+
+
+def missing(name: str) -> str:
+    """One sentence on a method that tensors do not have."""
+    close = get_close_matches(name, [each for each in dir(Tensor) if each[:1] != "_"], n=1)
+    cure = f"did you mean `.{close[0]}`?" if close else "`gradcheck ops` lists the methods"
+    return f"`Tensor.{name}` is not offered by gradcheck - {cure}"

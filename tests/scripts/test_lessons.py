@@ -1,0 +1,41 @@
+"""Lessons as they are written, run by `gradcheck solve`: PyTorch's numbers, every pass judged."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from numpy.testing import assert_allclose
+
+from tests.support.ran import ran
+from tests.support.scripts import DRAWN, LESSONS, alike, shown
+
+ENDS_IN_AN_ERROR = {"buffer_3_not_scalar", "graph_3_freed"}
+HOME = Path(__file__).parent.parent / "support" / "lessons"
+# By hand, or facts of the lessons themselves: the gradients of the last pass back.
+ANSWERS: dict[str, dict[str, Any]] = {
+    "buffer_1_fill": {"v": [2.0, 4.0, 6.0]},
+    "reverse_1_polynomial": {"x": 8.0},
+    "graph_1_nodes": {"w": 28.0, "x": 42.0, "b": 14.0},
+    "graph_4_exercise": {"x": 20.0},
+    "function_1_two_layers": {"W1": [[6, 12], [5, 10]], "W2": [[5, 11], [5, 11]]},
+    "function_2_custom": {"x": [6.0, -12.0, 18.0]},
+    "example_3_norm": {"x": [102.4, 1024.0, 0.1024]},
+}
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_lesson_is_a_script(name: str) -> None:
+    """It shows what PyTorch shows, ends as the lesson does, and every pass back is agreed on."""
+    pytest.importorskip("torch")
+    code, out, told = ran(HOME / f"{name}.py", "--json")
+    line = json.loads(out)
+    printed, error = shown(LESSONS[name], name)
+    assert code == (1 if name in ENDS_IN_AN_ERROR else 0), told
+    assert bool(line["error"]) == bool(error)
+    assert {call["verdict"] for call in line["calls"]} <= {"agree"}, line["calls"]
+    assert alike(line["printed"], printed) or name in DRAWN
+    for part, due in ANSWERS.get(name, {}).items():
+        opinions = line["calls"][-1]["parts"][part]
+        for opinion in ("reverse", "symbolic", "differences"):
+            assert_allclose(opinions[opinion]["value"], due, rtol=1e-12)
