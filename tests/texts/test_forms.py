@@ -26,8 +26,6 @@ ALL = {
 SHARE, RATIO = 0.95, 1.3
 WITHOUT = {
     ("cholesky", "A"),
-    ("kronecker", "A"),
-    ("kronecker", "B"),
     ("survival", "h"),
     ("total variation", "I"),
     ("wasserstein", "x"),
