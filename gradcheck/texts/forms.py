@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.answers import read_formula
-from gradcheck.answers.matrices import rows_named
+from gradcheck.answers.shapes import rows_named
 from gradcheck.engine.backward import Verbs
 from gradcheck.engine.tape import Node
 from gradcheck.engine.tensor import Tensor, bare
