@@ -380,7 +380,7 @@ def _understood(text: str, names: Mapping[str, Array]) -> str:
 def sizes_named(texts: Iterable[str], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, str]:
     """The sizes in texts that an `n` in an answer is read as, with that letter."""
     usual = rows_named(shapes)
-    if usual is None or "n" in shapes:
+    if usual is None or "n" in map(str.casefold, shapes):
         return {}
     found = [size for size in sizes_in(texts) if size.endswith(".shape[0]")]
     names = [(size, size.removesuffix(".shape[0]")) for size in found]
