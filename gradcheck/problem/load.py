@@ -48,7 +48,7 @@ def load_text(text: str | bytes, file: str = "") -> ProblemSet:
     if complaints:
         raise TextError(complaints)
     kept = text.encode() if isinstance(text, str) else text
-    return ProblemSet(model.title, tuple(problems), file, kept)
+    return ProblemSet(model.title, tuple(problems), file, kept, model.late)
 
 
 def _validated(document: Document, single: bool) -> "SetModel":

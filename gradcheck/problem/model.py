@@ -171,6 +171,9 @@ class SetModel(Strict):
     follow_through: bool = Field(
         default=True, description="false: what follows from an own wrong part is wrong"
     )
+    late: Annotated[float, Field(ge=0, le=1)] | Literal["refused"] | None = Field(
+        default=None, description="what is lost after `grade --due`: a share of the points, or all"
+    )
     problems: list[ProblemModel] = Field(min_length=1)
 
 

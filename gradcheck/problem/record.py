@@ -250,12 +250,13 @@ def is_training(problem: Problem) -> bool:
 
 @dataclass(frozen=True)
 class ProblemSet:
-    """The problems of one file, and its text."""
+    """The problems of one file, and its text; `late` is what is lost by who is late: a share."""
 
     title: str
     problems: tuple[Problem, ...]
     file: str = ""
     text: bytes = b""
+    late: float | str | None = None
 
 
 def _as_kind(kind: str, value: Any) -> Any:
