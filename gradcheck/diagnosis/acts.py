@@ -117,8 +117,9 @@ def _last(case: Case, paths: Paths) -> Span:
     """Where the value is made: what is wrong with the whole answer is shown there."""
     if paths:
         return paths[0][1].spans[-1]
+    once = case.rows.once if case.rows is not None else None
     try:
-        tape = record(case)
+        tape = record(case if once is None else replace(once, inputs=case.inputs))
     except Exception:  # noqa: BLE001 - a user's program may raise anything
         return None
     return getattr(tape.root, "span", None) if tape is not None else None

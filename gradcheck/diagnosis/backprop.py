@@ -227,7 +227,14 @@ def made(tape: Tape, row: Mistake, sites: Sequence[Site], key: Key) -> Iterator[
         return  # the wrong cotangent does not fit any further: such code would not have run
     only = sites[0] if len(sites) == 1 else None
     said = only.said if only else {"text": key[3]} if "weight" in key else {}
-    yield WrongVerb(key, row, only, covering(site.span for site in sites), gradients, said)
+    yield WrongVerb(
+        key,
+        row,
+        only,
+        covering(site.span for site in sites) or getattr(tape.root, "span", None),
+        gradients,
+        said,
+    )
 
 
 def _said_wrong(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]) -> Verbs:
