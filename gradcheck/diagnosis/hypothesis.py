@@ -86,9 +86,9 @@ def ranked(
     for each in sorted(found, key=lambda h: _order(h, scalar)):
         best.setdefault(each.ids, each)
     ordered = sorted(best.values(), key=lambda h: -h.common)
-    least = max(min((h.rank for h in ordered), default=0), TELLING)
-    fitting = [h for h in ordered if h.rank <= least]
-    told = [h for h in fitting if _preferred(h, scalar)] or fitting
+    own = [h for h in ordered if _preferred(h, scalar)] or ordered
+    least = max(min((h.rank for h in own), default=0), TELLING)
+    told = [h for h in own if h.rank <= least]
     told = [h for h in told if not any(_covered(h, other) for other in told)]
     return tuple(told), tuple(h for h in ordered if h not in told)
 
