@@ -25,6 +25,7 @@ def beside(call: Call, seed: int) -> Call | None:
     there = moved(call, np.random.default_rng(seed))
     try:
         with np.errstate(all="ignore"):
+            there = _as_it_is_read(call, there)
             return there if bool(np.all(np.isfinite(there.plain()))) else None
     except Exception:  # noqa: BLE001 - a user's function may refuse any point
         return None
@@ -39,15 +40,24 @@ def _special(values: np.ndarray[Any, Any]) -> bool:
     return bool((in_order[1:] == in_order[:-1]).any())
 
 
+def _as_it_is_read(call: Call, there: Call) -> Call:
+    """The point with matrices symmetric again of which the function reads one triangle alone."""
+    for i in call.wrt:
+        for half in (np.tril, np.triu) if is_symmetric(call.args[i]) else ():
+            read = half(np.asarray(there.args[i]))
+            whole = read + np.swapaxes(read, -1, -2) - read * np.eye(read.shape[-1])
+            again = replace(there, args=(*there.args[:i], whole, *there.args[i + 1 :]))
+            if np.array_equal(again.plain(), there.plain()):
+                there = again
+    return there
+
+
 def moved(call: Call, rng: np.random.Generator) -> Call:
     """The call with every differentiated entry a little larger or smaller."""
     args = list(call.args)
     for i in call.wrt:
         value = args[i]
-        aside = rng.uniform(-1, 1, np.shape(value))
-        if is_symmetric(value):  # and stays so: many functions read one triangle alone
-            aside = (aside + np.swapaxes(aside, -1, -2)) / 2
-        there = np.asarray(value) * (1 + ASIDE * aside)
+        there = np.asarray(value) * (1 + ASIDE * rng.uniform(-1, 1, np.shape(value)))
         args[i] = there.astype(value.dtype) if isinstance(value, np.ndarray) else float(there)
     return replace(call, args=tuple(args), beside=True)
 
