@@ -126,6 +126,7 @@ class Parser:
         turned: frozenset[int] = frozenset(),
         own: Mapping[str, ast.expr] | None = None,
         by: str = "",
+        silent: bool = False,
     ) -> None:
         end = tokens[-1].end if tokens else len(typed)
         self.typed, self.words = typed, words
@@ -133,6 +134,7 @@ class Parser:
         self.single, self.turned = single, turned
         self.own = own or {}  # what the answer itself defines
         self.by = by  # what a prime differentiates by
+        self.silent = silent  # nobody will see the notes
         self.at, self.depth, self.bars = 0, 0, 0
         self.in_norm = False
         self.listed = False  # whether commas part what is read
@@ -227,7 +229,7 @@ class Parser:
 
     def is_short(self, start: int) -> bool:
         """Whether what was read from `start` on may be repeated in a note."""
-        return self.tokens[self.at - 1].end - start <= SHORT
+        return not self.silent and self.tokens[self.at - 1].end - start <= SHORT
 
     def text(self, start: int) -> str:
         """What was typed from `start` to the end of the token just read, in short."""
@@ -363,7 +365,7 @@ class Parser:
         first = self.tokens[self.at].start
         operand = self.operand(self.expression(UNARY))
         power = isinstance(operand, ast.BinOp) and operand.col_offset == first
-        if power and sign.text == "-":
+        if power and sign.text == "-" and not self.silent:
             self.note(f"{self.text(sign.start)} is read as -({echo(operand)})")
         op = ast.USub() if sign.text == "-" else ast.UAdd()
         return self.node(ast.UnaryOp(op, operand), sign.start)
@@ -520,7 +522,7 @@ class Parser:
             return self.called("inv", [base], start)
         power = self.node(ast.BinOp(base, ast.Pow(), exponent), start)
         tower = isinstance(exponent, ast.BinOp) and isinstance(exponent.op, ast.Pow)
-        if tower and exponent.col_offset == first and len(self.notes) < NOTES:
+        if tower and not self.silent and exponent.col_offset == first and len(self.notes) < NOTES:
             self.note(f"{self.text(start)} is read as {bracketed(base)}**({echo(exponent)})")
         return power
 
@@ -1341,6 +1343,8 @@ class Parser:
         self.depth -= 1
         call = self.applied_to(token, function, inner)
         typed = f"{token.text} {self.text(start)}"
+        if self.silent:
+            return call
         if not plain or (function in ("sqrt", "cbrt") and isinstance(inner, ast.BinOp)):
             self.note(f"{typed} is read as {echo(call)}")
         follows = self.look(1)

@@ -47,6 +47,12 @@ class Broken:
     taken: bool
 
     @property
+    def chained(self) -> bool:
+        """Whether an equals sign claims what does not hold."""
+        before = self.before
+        return self.step.chained or (before is not None and before.chained)
+
+    @property
     def words(self) -> str:
         """Which line, and how it and the one before are read."""
         said = f"line {self.step.line}: `{self._brief(self.step)}` is not equal to "

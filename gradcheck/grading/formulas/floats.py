@@ -1,0 +1,106 @@
+"""A quick look at a formula in floats: what is far off there needs no balls."""
+
+import ast
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from operator import add, mul, sub, truediv
+from typing import Any
+
+CLOSE = 1e-6  # relative: floats that differ by more are no rounding error
+CONSTANTS = {"pi": math.pi, "e": math.e}
+NAMES = ("sin", "cos", "tan", "sinh", "cosh", "tanh")
+FUNCTIONS: Mapping[str, Callable[[float], float]] = {
+    **{name: getattr(math, name) for name in (*NAMES, "exp", "sqrt", "log")},
+    **{f"arc{name}": getattr(math, f"a{name}") for name in NAMES},
+    "absolute": abs,
+    "sec": lambda x: 1 / math.cos(x),
+    "csc": lambda x: 1 / math.sin(x),
+    "cot": lambda x: 1 / math.tan(x),
+}
+BINARY: Mapping[type[ast.operator], Callable[[float, float], Any]] = {
+    ast.Add: add,
+    ast.Sub: sub,
+    ast.Mult: mul,
+    ast.Div: truediv,
+    ast.Pow: pow,
+}
+
+
+class Unknown(LookupError):
+    """A formula whose value floats do not tell."""
+
+
+class Floats:
+    """A formula of single numbers at one point; also with another piece in the place of one."""
+
+    def __init__(self, body: ast.expr, point: Mapping[str, float]) -> None:
+        self.body, self.point = body, point
+        self.known: dict[int, float] = {}
+        self.above: dict[int, ast.AST] = {}
+
+    def is_near(
+        self, due: float, node: ast.expr | None = None, new: ast.expr | None = None
+    ) -> bool:
+        """Whether the value, perhaps with a new piece in a node's place, may be the one due."""
+        try:
+            value = self._value(self.body) if node is None or new is None else self._with(node, new)
+        except Unknown:
+            return True
+        except (ArithmeticError, ValueError, TypeError):  # a root of a negative number is complex
+            return False
+        if isinstance(value, complex):
+            return False
+        return abs(value - due) <= CLOSE * max(abs(value), abs(due))
+
+    def _with(self, node: ast.expr, new: ast.expr) -> float:
+        """The value with a new piece: what the change leaves as it was is worked out once."""
+        if not self.above:
+            self._value(self.body)
+            self.above = {
+                id(below): each
+                for each in ast.walk(self.body)
+                for below in ast.iter_child_nodes(each)
+            }
+        found, here = self._value(new), node
+        while here is not self.body:
+            above = self.above[id(here)]
+            assert isinstance(above, ast.expr)
+            found = self._made(above, id(here), found)
+            here = above
+        return found
+
+    def _value(self, node: ast.expr) -> float:
+        found = self.known.get(id(node))
+        if found is None:
+            found = self._made(node)
+            if (
+                not self.above or id(node) in self.above
+            ):  # else it may be gone, and its id another's
+                self.known[id(node)] = found
+        return found
+
+    def _made(self, node: ast.expr, changed: int = 0, value: float = 0.0) -> float:
+        """The value of a node from those of its pieces, one of which may be changed."""
+        if isinstance(node, ast.Constant):
+            if isinstance(node.value, int | Fraction):
+                return float(node.value)
+        elif isinstance(node, ast.Name):
+            found = self.point.get(node.id, CONSTANTS.get(node.id))
+            if found is not None:
+                return found
+        elif isinstance(node, ast.BinOp):
+            a = value if id(node.left) == changed else self._value(node.left)
+            b = value if id(node.right) == changed else self._value(node.right)
+            rule = BINARY.get(type(node.op))
+            if rule is not None:
+                return rule(a, b)  # type: ignore[no-any-return]
+        elif isinstance(node, ast.UnaryOp):
+            a = value if id(node.operand) == changed else self._value(node.operand)
+            return -a if isinstance(node.op, ast.USub) else a
+        elif isinstance(node, ast.Call) and len(node.args) == 1 and isinstance(node.func, ast.Name):
+            function = FUNCTIONS.get(node.func.id)
+            if function is not None:
+                a = value if id(node.args[0]) == changed else self._value(node.args[0])
+                return function(a)
+        raise Unknown
