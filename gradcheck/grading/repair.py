@@ -41,8 +41,8 @@ def repaired(key: Key, part: Part, formula: Formula) -> Diagnosis | None:
     due = key.due(part)
     if due is None:
         return None
-    look = Floats(formula.tree.body, key.floats)
-    near = [c for c in changes(formula.tree, names) if look.is_near(due, c.node, c.new)]
+    look = Floats(formula.tree.body, key.floats, due)
+    near = [c for c in changes(formula.tree, names) if look.is_near(c.node, c.new)]
     for change in near:
         each = change.made(formula.tree)
         line = line_from_tree(each.tree, formula.text, shapes)

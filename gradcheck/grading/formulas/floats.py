@@ -32,36 +32,76 @@ class Unknown(LookupError):
 
 
 class Floats:
-    """A formula of single numbers at one point; also with another piece in the place of one."""
+    """A formula of single numbers at one point; also with another piece in the place of one.
 
-    def __init__(self, body: ast.expr, point: Mapping[str, float]) -> None:
+    What is due in the place of each piece, the rest being as it is, is solved back from what is due
+    for the whole.
+    """
+
+    def __init__(self, body: ast.expr, point: Mapping[str, float], due: float) -> None:
         self.body, self.point = body, point
         self.known: dict[int, float] = {}
         self.above: dict[int, ast.AST] = {}
+        self.dues: dict[int, float | None] = {id(body): due}
 
-    def is_near(
-        self, due: float, node: ast.expr | None = None, new: ast.expr | None = None
-    ) -> bool:
+    def is_near(self, node: ast.expr | None = None, new: ast.expr | None = None) -> bool:
         """Whether the value, perhaps with a new piece in a node's place, may be the one due."""
         try:
-            value = self._value(self.body) if node is None or new is None else self._with(node, new)
+            if node is None or new is None:
+                return self._is(self._value(self.body), self.dues[id(self.body)])
+            if not self.above:
+                self._climb()
+            due = self._due(node)
+            if due is not None:
+                return self._is(self._value(new), due)
+            return self._is(self._with(node, new), self.dues[id(self.body)])
         except Unknown:
             return True
         except (ArithmeticError, ValueError, TypeError):  # a root of a negative number is complex
             return False
-        if isinstance(value, complex):
+
+    @staticmethod
+    def _is(value: float, due: float | None) -> bool:
+        if due is None or isinstance(value, complex):
             return False
         return abs(value - due) <= CLOSE * max(abs(value), abs(due))
 
+    def _climb(self) -> None:
+        """Work out all pieces, and what stands above each."""
+        self._value(self.body)
+        self.above = {
+            id(below): each for each in ast.walk(self.body) for below in ast.iter_child_nodes(each)
+        }
+
+    def _due(self, node: ast.expr) -> float | None:
+        """What is due in a node's place; None where that is not one number."""
+        if id(node) not in self.dues:
+            above = self.above[id(node)]
+            assert isinstance(above, ast.expr)
+            due = self._due(above)
+            self.dues[id(node)] = None if due is None else self._solved(above, node, due)
+        return self.dues[id(node)]
+
+    def _solved(self, above: ast.expr, node: ast.expr, due: float) -> float | None:
+        """What is due for a piece of a node for which a number is due."""
+        try:
+            match above:
+                case ast.BinOp(left, ast.Add(), right):
+                    return due - self._value(right if node is left else left)
+                case ast.BinOp(left, ast.Sub(), right):
+                    return due + self._value(right) if node is left else self._value(left) - due
+                case ast.BinOp(left, ast.Mult(), right):
+                    return due / self._value(right if node is left else left)
+                case ast.BinOp(left, ast.Div(), right):
+                    return due * self._value(right) if node is left else self._value(left) / due
+                case ast.UnaryOp(op, _):
+                    return -due if isinstance(op, ast.USub) else due
+        except ArithmeticError:
+            pass
+        return None
+
     def _with(self, node: ast.expr, new: ast.expr) -> float:
         """The value with a new piece: what the change leaves as it was is worked out once."""
-        if not self.above:
-            self._value(self.body)
-            self.above = {
-                id(below): each
-                for each in ast.walk(self.body)
-                for below in ast.iter_child_nodes(each)
-            }
         found, here = self._value(new), node
         while here is not self.body:
             above = self.above[id(here)]
