@@ -15,7 +15,7 @@ from flint import arb
 
 from gradcheck.answers import Formula, Step
 from gradcheck.answers.complaint import clipped
-from gradcheck.answers.grammar import UNTAKEN
+from gradcheck.answers.cursor import UNTAKEN
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.equivalence import At, Values, compare
 from gradcheck.grading.formulas.values import Readings, boxed, budget, readings
