@@ -200,7 +200,8 @@ class Key:
     @lru_cache(maxsize=64)  # noqa: B019 - a key is as short-lived as its problem
     def due(self, part: Part) -> float | None:
         """The gradient at the given point as a float; None where it is not one finite number."""
-        if self.run is not None or self.problem.inputs[part.name].shape:
+        inputs = self.problem.inputs
+        if self.run is not None or part.name not in inputs or inputs[part.name].shape:
             return None
         with precision(LOOK):
             found = self.reference(0, part.name)(LOOK)

@@ -1,4 +1,4 @@
-"""Points at which mistakes cannot be seen, and a generic point beside them at which they can."""
+"""Points at which mistakes cannot be seen, and others beside them at which they can."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.testing.call import Call
+from gradcheck.testing.call import Call, is_symmetric
 
 ASIDE = 0.1  # of every entry's own size: far enough to see, near enough to stay in the domain
 FEW = 1000  # entries that are looked at for equals: to sort a million takes time
@@ -22,13 +22,10 @@ def beside(call: Call, seed: int) -> Call | None:
     """
     if not any(_special(np.asarray(call.args[i])) for i in call.wrt):
         return None
-    rng = np.random.default_rng(seed)
-    args = list(call.args)
-    for i in call.wrt:
-        args[i] = _moved(args[i], rng)
-    there = replace(call, args=tuple(args), beside=True)
+    there = moved(call, np.random.default_rng(seed))
     try:
         with np.errstate(all="ignore"):
+            there = _as_it_is_read(call, there)
             return there if bool(np.all(np.isfinite(there.plain()))) else None
     except Exception:  # noqa: BLE001 - a user's function may refuse any point
         return None
@@ -43,9 +40,40 @@ def _special(values: np.ndarray[Any, Any]) -> bool:
     return bool((in_order[1:] == in_order[:-1]).any())
 
 
-def _moved(value: Any, rng: np.random.Generator) -> Any:
-    moved = np.asarray(value) * (1 + ASIDE * rng.uniform(-1, 1, np.shape(value)))
-    return moved.astype(value.dtype) if isinstance(value, np.ndarray) else float(moved)
+def _as_it_is_read(call: Call, there: Call) -> Call:
+    """The point with matrices symmetric again of which the function reads one triangle alone."""
+    for i in call.wrt:
+        for half in (np.tril, np.triu) if is_symmetric(call.args[i]) else ():
+            read = half(np.asarray(there.args[i]))
+            whole = read + np.swapaxes(read, -1, -2) - read * np.eye(read.shape[-1])
+            again = replace(there, args=(*there.args[:i], whole, *there.args[i + 1 :]))
+            if np.array_equal(again.plain(), there.plain()):
+                there = again
+    return there
+
+
+def moved(call: Call, rng: np.random.Generator) -> Call:
+    """The call with every differentiated entry a little larger or smaller."""
+    args = list(call.args)
+    for i in call.wrt:
+        value = args[i]
+        there = np.asarray(value) * (1 + ASIDE * rng.uniform(-1, 1, np.shape(value)))
+        args[i] = there.astype(value.dtype) if isinstance(value, np.ndarray) else float(there)
+    return replace(call, args=tuple(args), beside=True)
+
+
+def taller(call: Call) -> Call | None:
+    """The call with one more row in all arrays that are as long as the first; None of numbers."""
+    shape = np.shape(call.args[call.wrt[0]])
+    if not shape or call.program.outputs.paths:
+        return None
+    args = [
+        np.concatenate([a, a[-1:] * 9 // 8 if a.dtype.kind in "iu" else a[-1:] * 1.125])
+        if isinstance(a, np.ndarray) and a.ndim and len(a) == shape[0] and a.dtype.kind in "fiu"
+        else a
+        for a in call.args
+    ]
+    return replace(call, args=tuple(args), beside=True)
 
 
 def hidden(call: Call) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """How large the result of a function will be, told from its arguments before it runs.
 
 A rule gives the elements of the result and the multiplications on the way. Which rule it is stands
-in the op's row (`Op.size`); element by element, the arguments broadcast.
+in WORDS; element by element, the arguments broadcast.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,9 @@ def estimate(name: str, args: Args, kwargs: Named) -> Size:
     if isinstance(row, Compound):
         args, kwargs = row.in_order(args, kwargs)
     try:
-        return (ESTIMATES[row.size] if row else MAKERS.get(name, elementwise))(args, kwargs)
+        return (
+            ESTIMATES[WORDS.get(row.name, "elementwise")] if row else MAKERS.get(name, elementwise)
+        )(args, kwargs)
     except (IndexError, TypeError, ValueError):
         return outer((*args, *kwargs.values()), {})
 
@@ -248,3 +250,51 @@ ESTIMATES: Mapping[str, Estimate] = {
     )
 } | dict(layers.RULES)  # fmt: skip
 """By the word that a row says of itself (`Op.size`)."""
+
+WORDS = {
+    name: rule
+    for rule, names in {
+        "added": "addmm",
+        "attended": "cdist scaled_dot_product_attention",
+        "beside": "gather scatter_add index_add delete compress max_along min_along topk kthvalue",
+        "bilinear": "bilinear",
+        "celled": "rnn_tanh_cell lstm_cell gru_cell",
+        "chained": "multi_dot",
+        "channelled": "prelu batch_norm group_norm",
+        "compared": "interp quantile percentile",
+        "contracted": "tensordot",
+        "convolved": "conv1d conv2d",
+        "covarying": "cov corrcoef",
+        "crossed": "meshgrid",
+        "cubic": "det logabsdet signdet inv solve cholesky eigvalsh eigenvectors svdvals "
+        "left_singular_vectors right_singular_vectors pinv slogdet eigh matrix_power logdet "
+        "solve_triangular",
+        "diagonal": "diag",
+        "diagonals": "diag_embed",
+        "divided": "unbind chunk split_along split array_split hsplit vsplit dsplit",
+        "dotted": "dot inner vdot",
+        "einsum": "einsum",
+        "factored": "svd",
+        "joined": "select expand_as broadcast_arrays append ediff1d",
+        "linear": "linear",
+        "looked_up": "embedding",
+        "masked": "masked_select",
+        "multiplied": "matmul vecdot matvec vecmat",
+        "on_a_diagonal": "diagflat",
+        "ordered": "polygamma round",
+        "outer": "outer kron convolve correlate",
+        "padded": "pad pad_last",
+        "passed": "diff",
+        "pooled": "max_pool1d avg_pool1d max_pool2d avg_pool2d",
+        "powers": "vander",
+        "repeated": "repeat",
+        "reshaped": "broadcast_to expand",
+        "spaced": "linspace",
+        "stepwise": "logcumsumexp polyval",
+        "taken": "take take_along_axis index_select",
+        "tiled": "tile",
+        "windowed": "sliding_window_view",
+    }.items()
+    for name in words(names)
+}
+"""By the op's name; all others go element by element."""
