@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from gradcheck.closed_forms.notation import GREEK
+from gradcheck.texts.notation import GREEK
 
 DOT = r" \cdot "
 SUM, PRODUCT, UNARY, POWER, ATOM = range(1, 6)

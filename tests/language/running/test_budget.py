@@ -287,13 +287,9 @@ ROW, COLUMN = np.ones((1, 400)), np.ones((400, 1))
 FORMULAS: list[tuple[str, tuple[Any, ...], dict[str, Any], int]] = [
     ("diag_embed", (V, 100), {}, 107 * 107),
     ("diagflat", (V, 100), {}, 107 * 107),
-    ("block_diag", (A, B), {}, 10 * 11),
     ("meshgrid", (V, V, V), {}, 343),
     ("masked_select", (ROW, COLUMN), {}, 160_000),
     ("take_along_dim", (ROW, np.zeros((400, 1), int), 0), {}, 160_000),
-    ("index_put", (A, (np.zeros(900, int),), 1.0, True), {}, 900 * 6),
-    ("im2col", (np.ones((1, 1, 20, 20)), 10), {}, 11 * 11 * 100),
-    ("im2col", (), {"x": np.ones((1, 1, 2, 2)), "kernel_size": 1, "padding": 50}, 102 * 102),
     ("prelu", (np.ones((2, 1, 400)), np.ones(400)), {}, 2 * 400 * 400),
     ("addmm", (COLUMN, np.ones((1, 1)), ROW), {}, 160_000),
     ("multi_dot", ([COLUMN, ROW, COLUMN],), {}, 160_000),
