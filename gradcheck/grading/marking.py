@@ -88,6 +88,8 @@ def _along(key: Key, part: Part, formula: Formula, judged: Judgement) -> Judgeme
     if found is None:
         return judged
     told = replace(judged, line=found.step.line, remarks=(*judged.remarks, found.words))
+    if judged.verdict == "right" and key.problem.chain == "strict" and found.chained:
+        return replace(told, verdict="wrong", score=0.0, diagnosis=Diagnosis("unnamed"))
     if judged.verdict == "right" and found.before is None:
         return replace(told, line=None) if found.step.chained else judged
     if judged.verdict == "right" or not found.formula:

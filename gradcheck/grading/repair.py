@@ -1,6 +1,6 @@
 """A wrong formula that one small change of what was typed would have made right."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from flint import arb
@@ -9,17 +9,15 @@ from gradcheck.answers import Formula
 from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import TextError
 from gradcheck.grading.equivalence import compare
+from gradcheck.grading.formulas.floats import Floats
 from gradcheck.grading.formulas.from_tree import line_from_tree
 from gradcheck.grading.formulas.line import Line
-from gradcheck.grading.formulas.swapping import Swapping
 from gradcheck.grading.judgement import FAILURES
-from gradcheck.grading.key import Key, Spot
-from gradcheck.grading.repairs import Change, Repair, changes
+from gradcheck.grading.key import Key
+from gradcheck.grading.repairs import Repair, changes
 from gradcheck.mistakes.typing import SLIPS
-from gradcheck.numbers.run import precision
 from gradcheck.problem.record import Part
 
-BITS = 128
 FEWEST = 3  # pieces of a formula: of a shorter one, a change is not a slip but another answer
 
 
@@ -40,29 +38,17 @@ def repaired(key: Key, part: Part, formula: Formula) -> Diagnosis | None:
     if own is None or len(own.steps) < FEWEST:
         return None
     names = [name for name, shape in key.problem.given(shapes).items() if shape == ()]
-    with precision(BITS):
-        near = list(_near(key.spots[0], part.name, formula, names))
+    due = key.due(part)
+    if due is None:
+        return None
+    look = Floats(formula.tree.body, key.floats, due)
+    near = [c for c in changes(formula.tree, names) if look.is_near(c.node, c.new)]
     for change in near:
         each = change.made(formula.tree)
         line = line_from_tree(each.tree, formula.text, shapes)
         if line is not None and _fits(key, part.name, line):
             return _diagnosis(formula, each)
     return None
-
-
-def _near(spot: Spot, part: str, formula: Formula, names: Sequence[str]) -> Iterator[Change]:
-    """The changes that make a formula right at one point, the likeliest first."""
-    due = spot.gradient(part)(BITS)
-    swapping = Swapping(formula.tree.body, spot.arbs(BITS))
-    if not isinstance(due, arb):
-        return
-    for change in changes(formula.tree, names):
-        try:
-            here = swapping.value(change.node, change.new)
-        except FAILURES:
-            continue
-        if here.is_finite() and here.overlaps(due):
-            yield change
 
 
 def _fits(key: Key, part: str, line: Line) -> bool:
