@@ -3,6 +3,7 @@
 import ast
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from operator import add, mul, sub, truediv
 from typing import Any
@@ -51,7 +52,7 @@ class Floats:
                 return self._is(self._value(self.body), self.dues[id(self.body)])
             if not self.above:
                 self._climb()
-            due = self._due(node)
+            due = self.due(node)
             if due is not None:
                 return self._is(self._value(new), due)
             return self._is(self._with(node, new), self.dues[id(self.body)])
@@ -68,17 +69,20 @@ class Floats:
 
     def _climb(self) -> None:
         """Work out all pieces, and what stands above each."""
-        self._value(self.body)
+        with suppress(ArithmeticError, ValueError, TypeError, Unknown):
+            self._value(self.body)
         self.above = {
             id(below): each for each in ast.walk(self.body) for below in ast.iter_child_nodes(each)
         }
 
-    def _due(self, node: ast.expr) -> float | None:
+    def due(self, node: ast.expr) -> float | None:
         """What is due in a node's place; None where that is not one number."""
+        if not self.above:
+            self._climb()
         if id(node) not in self.dues:
             above = self.above[id(node)]
             assert isinstance(above, ast.expr)
-            due = self._due(above)
+            due = self.due(above)
             self.dues[id(node)] = None if due is None else self._solved(above, node, due)
         return self.dues[id(node)]
 
@@ -96,8 +100,8 @@ class Floats:
                     return due * self._value(right) if node is left else self._value(left) / due
                 case ast.UnaryOp(op, _):
                     return -due if isinstance(op, ast.USub) else due
-        except ArithmeticError:
-            pass
+        except (ArithmeticError, ValueError, TypeError, Unknown):
+            return None
         return None
 
     def _with(self, node: ast.expr, new: ast.expr) -> float:
