@@ -58,7 +58,7 @@ def find_slip(key: Key, part: Part, formula: Formula) -> Diagnosis | None:
         return None
     inputs = key.problem.given(key.scope.inputs)
     names = [name for name, entry in inputs.items() if not entry.shape]
-    look = Floats(formula.tree.body, key.floats, due)
+    look = Floats(formula.tree.body, key.spots[0].floats, due)
     near = [s for s in _slips(formula.tree.body, names, look) if look.is_near(s.node, s.new)]
     return next((_named(formula, slip) for slip in near if _fits(key, part, formula, slip)), None)
 
