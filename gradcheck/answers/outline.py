@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from gradcheck.answers.cases import by_cases, looks_like_cases
+from gradcheck.answers.cases import COMPARED, by_cases, looks_like_cases
 from gradcheck.answers.characters import DERIVATIVE as DERIVED
 from gradcheck.answers.complaint import clipped, refused
 from gradcheck.answers.cursor import UNTAKEN
@@ -29,6 +29,9 @@ AT_POINT = frozenset(
 IS = frozenset(["is", "are", "equals", "gives", "ist", "lautet", "est", "vaut", "es", "è", "é"])
 NEGATIONS = frozenset(
     ["not", "never", "nicht", "kein", "keine", "pas", "non", "no", "isn", "wrong"]
+)
+FRAMING = frozenset(
+    ["$", "$$", "#", "//", "%", '"', "`", "'", "&", "lambda", "def", "return", "10", "<"]
 )
 LEADING = frozenset(["=", "≈", ":", "=>", "·", ";", ",", "..."])
 TRAILING = frozenset([".", ",", ";", ":", "?", "=", "...", "≈", "=>"])
@@ -86,6 +89,7 @@ class Outline:
     read: list[Token] = field(default_factory=list)
     untaken: int | None = None  # where a derivative that is not yet taken stands in what was read
     linked: bool = True  # whether equals signs, colons or words that stand for them are there
+    compared: bool = True  # whether signs of comparison are there
     parted: bool = True  # whether commas, line breaks or words that part are there
 
     # -- the formula -------------------------------------------------------------------------------
@@ -98,6 +102,7 @@ class Outline:
             raise refused(self.typed, end, "nothing was typed", "give a formula or a number")
         texts = {token.text.lower() for token in self.tokens}
         self.linked = not texts.isdisjoint(LINKED)
+        self.compared = not texts.isdisjoint(COMPARED)
         self.parted = not texts.isdisjoint(PARTED)
         body = self.answer()
         if self.untaken is not None:
@@ -109,7 +114,7 @@ class Outline:
         """The tree of a list, of cases, or of the last step."""
         if not self.single and (rows := self.bare_rows()):
             return self.parse(rows)
-        if looks_like_cases(self.tokens, self.words):
+        if self.compared and looks_like_cases(self.tokens, self.words):
             found = by_cases(self.tokens, self.words, self.case_value)
             if found is not None:
                 return found
@@ -158,7 +163,13 @@ class Outline:
 
     def unframe(self) -> None:
         """Dollar signs, quotation marks, remarks, markers and what a program says before it."""
-        tokens = self.tokens
+        self.tokens = tokens = self.named_gradients(self.tokens)
+        if not FRAMING.isdisjoint([token.text for token in tokens]):
+            self.tokens = tokens = self.without_frames(tokens)
+        self.tokens = _rows_as_cases(self.without_marker(_trimmed(tokens)))
+
+    def without_frames(self, tokens: list[Token]) -> list[Token]:
+        """Tokens without the signs around a formula that are no mathematics."""
         dollars = [t for t in tokens if t.text in ("$", "$$") and t.kind == "op"]
         if len(dollars) % 2:
             message = "a dollar sign without its partner"
@@ -169,10 +180,7 @@ class Outline:
         if not any(t.kind == "begin" for t in tokens):
             tokens = [t for t in tokens if t.text != "&"]
         tokens = _times_ten(self.without_program(tokens), self.words)
-        tokens = self.named_gradients(tokens)
-        if sum(t.text in ("<", ">", "<=", ">=") for t in tokens) == 2:
-            tokens = _angled(tokens)
-        self.tokens = _rows_as_cases(self.without_marker(_trimmed(tokens)))
+        return _angled(tokens)
 
     def without_remark(self, tokens: list[Token]) -> list[Token]:
         """`3x^2  # the power rule`, `// by the chain rule`: words that say nothing."""
@@ -776,7 +784,9 @@ def _without_quotes(tokens: list[Token]) -> list[Token]:
 
 def _angled(tokens: list[Token]) -> list[Token]:
     """`<1, 2>`, a list in angle brackets."""
-    if tokens[0].text != "<" or tokens[-1].text != ">":
+    if not tokens or tokens[0].text != "<" or tokens[-1].text != ">":
+        return tokens
+    if sum(t.text in ("<", ">", "<=", ">=") for t in tokens) != 2:
         return tokens
     return [tokens[0]._replace(text="⟨"), *tokens[1:-1], tokens[-1]._replace(text="⟩")]
 
