@@ -7,7 +7,7 @@ import sympy
 from flint import arb
 
 from gradcheck.numbers.symbolic import Symbolic, number, written
-from gradcheck.opinions.symbolic import READABLE
+from gradcheck.opinions.limits import READABLE
 from gradcheck.ops.domains import ENDLESS, edges
 
 

@@ -1,17 +1,16 @@
 """Every mistake of the catalogue made at every site, collected over the diagnostic points."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 
-from gradcheck.diagnosis import backprop, calculus
+from gradcheck.diagnosis import backprop, calculus, second
 from gradcheck.diagnosis.backprop import Gradients
 from gradcheck.diagnosis.closeness import equal
-from gradcheck.diagnosis.further import further
 from gradcheck.diagnosis.integral import antiderivative
 from gradcheck.diagnosis.line import Line, Span, lines
 from gradcheck.diagnosis.misread import literals, misread
@@ -21,11 +20,10 @@ from gradcheck.mistakes import CATALOGUE, Mistake
 from gradcheck.opinions.opinion import Array, Case, reason
 from gradcheck.opinions.reverse import once
 from gradcheck.opinions.rows import stacked
-from gradcheck.opinions.tape import Tape, record
+from gradcheck.opinions.tape import record
 
 NUMBERS = 20_000_000  # of all gradients that are kept: 160 MB
 FEWEST = 20
-FURTHER = 3000  # acts of the second search: a second, once a problem
 
 Paths = Sequence[tuple[list[int], Line]]
 
@@ -86,38 +84,60 @@ class Acts:
     paths: Paths
 
 
+# The key of an act, how it is made, at which points, and the gradients that come of it there.
+Stream = Iterator[tuple[Any, Made, Sequence[int], Sequence[Gradients]]]
+
+
 def collect(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> Acts:
     """All acts, also those that change nothing and those that give the same numbers."""
-    if cases[0].rows is not None:
-        return _by_rows(cases, catalogue)
     runs = [_run(case) for case in cases]
     right = tuple(gradients for _, gradients in runs)
-    paths = lines(cases)
+    values = tuple(value for value, _ in runs)
+    rows = {
+        family: [row for row in catalogue if row.family == family]
+        for family in ("calculus", "backprop", "whole")
+    }
+    paths: Paths = [] if cases[0].rows is not None else lines(cases)
+    streams = [_whole(cases, right, paths, rows["whole"])]
+    if second.is_second(cases):
+        streams.append(_second(cases, rows["calculus"]))
+    elif cases[0].rows is not None:
+        streams.append(_by_rows(cases, [*rows["calculus"], *rows["backprop"]]))
+    else:
+        known = [row for row in rows["backprop"] if row.id == "mask-wrong"]
+        verbs = known if _is_expression(cases, paths) else rows["backprop"]
+        streams += [_calculus(paths, rows["calculus"]), _misread(paths, rows["calculus"])]
+        streams.append(_backprop(cases, sorted(verbs, key=lambda row: -row.common)))
+    return Acts(_collected(chain(*streams), right), right, values, paths)
+
+
+def _collected(stream: Stream, right: tuple[Gradients, ...]) -> dict[Any, Made]:
+    """The acts by their keys; right at a point where one does not occur, nan in other parts."""
     found: dict[Any, Made] = {}
-    _calculus(found, paths, right, [row for row in catalogue if row.verb == "derivative"])
-    _misread(found, paths, right, [row for row in catalogue if row.verb == "read"])
-    _backprop(found, cases, right, _verbs(catalogue, _is_expression(cases, paths)))
-    _whole(found, cases, right, paths, [row for row in catalogue if row.family == "whole"])
-    return Acts(found, right, tuple(value for value, _ in runs), paths)
+    for key, made, points, at in stream:
+        if key not in found:
+            found[key] = made
+            known = at[0].keys()
+            made.at = [{n: v if n in known else _nan(v) for n, v in g.items()} for g in right]
+        for k, gradients in zip(points, at, strict=True):
+            found[key].at[k] = {**found[key].at[k], **gradients}
+    return found
 
 
-def _by_rows(cases: Sequence[Case], catalogue: Sequence[Mistake]) -> Acts:
+def _nan(g: Any) -> Any:
+    return np.full(np.shape(g), np.nan)
+
+
+def _by_rows(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
     """The acts on every entry of the value, put together: a mistake is made in all of them."""
-    runs = [_run(case) for case in cases]
-    right = tuple(gradients for _, gradients in runs)
-    inside = [row for row in catalogue if row.family != "whole"]
-    rows = list(zip(*(case.each_row() for case in cases), strict=True))
-    each = [collect(row, inside) for row in rows]
-    found: dict[Any, Made] = {}
+    each = [collect(row, rows) for row in zip(*(case.each_row() for case in cases), strict=True)]
     for key in dict.fromkeys(key for acts in each for key in acts.found):
         first = next(acts.found[key] for acts in each if key in acts.found)
-        at: list[Gradients] = [
+        at = [
             stacked(case, [(a.found[key].at if key in a.found else a.right)[k] for a in each])
             for k, case in enumerate(cases)
         ]
-        found[key] = replace(first, at=at, reach=None)
-    _whole(found, cases, right, (), [row for row in catalogue if row.family == "whole"])
-    return Acts(found, right, tuple(value for value, _ in runs), ())
+        yield key, replace(first, reach=None), range(len(cases)), at
 
 
 def _is_expression(cases: Sequence[Case], paths: Paths) -> bool:
@@ -139,12 +159,6 @@ def _once(line: Line) -> bool:
     return all(whole[-2] <= s[-2] and s[-1] <= whole[-1] for s, _ in spots)
 
 
-def _verbs(catalogue: Sequence[Mistake], calculus: bool) -> list[Mistake]:
-    """The backprop family; of calculus only what can be said in its words."""
-    rows = [row for row in catalogue if row.family == "backprop"]
-    return [row for row in rows if row.anywhere] if calculus else rows
-
-
 def _run(case: Case) -> tuple[Array, Gradients]:
     """The right value and gradients; raises GradcheckError where reverse mode abstains."""
     try:
@@ -154,30 +168,23 @@ def _run(case: Case) -> tuple[Array, Gradients]:
         raise GradcheckError(why) from error
 
 
-def _calculus(
-    found: dict[Any, Made],
-    paths: Paths,
-    right: tuple[Gradients, ...],
-    rows: Sequence[Mistake],
-) -> None:
-    nothing = {name: np.full(np.shape(g), np.nan) for name, g in right[0].items()}
+def _calculus(paths: Paths, rows: Sequence[Mistake]) -> Stream:
+    rows = [row for row in rows if row.verb in ("derivative", "held")]
     for points, line in ((points, line) for points, whole in paths for line in whole.alone):
         for act in calculus.acts(line, rows):
-            key = ("calculus", *line.shapes, *act.key)
-            start = [{**nothing, **{name: g[name] for name in line.shapes}} for g in right]
-            new = Made(act.mistake, act.span, [*start], act.place is None, None, act, line)
-            entry = found.setdefault(key, new)
-            for k, gradients in zip(points, line.split(act.flat), strict=True):
-                entry.at[k] = {**nothing, **gradients}
+            made = Made(act.mistake, act.span, [], act.place is None, None, act, line)
+            yield ("calculus", *line.shapes, *act.key), made, points, line.split(act.flat)
 
 
-def _misread(
-    found: dict[Any, Made],
-    paths: Paths,
-    right: tuple[Gradients, ...],
-    rows: Sequence[Mistake],
-) -> None:
+def _second(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
+    rows = [row for row in rows if row.verb == "derivative"]
+    for key, row, at, said, span in second.acts(cases, rows):
+        yield key, Made(row, span, [], "everywhere" in key, said=said), range(len(cases)), at
+
+
+def _misread(paths: Paths, rows: Sequence[Mistake]) -> Stream:
     """Every number of the program's text misread in every way."""
+    rows = [row for row in rows if row.verb == "read"]
     for points, line in paths:
         for k, i in literals(line) if line.scalar else ():
             number = (line.u, line.v)[i][k]
@@ -185,65 +192,28 @@ def _misread(
             for n, row in enumerate(rows):
                 for j, other in enumerate(row.wrong(number)):
                     flat = misread(line, (k, i), other)
-                    if flat is None:
-                        continue
-                    key = ("read", n, j, k, i)
-                    new = Made(row, line.spans[k], list(right), said=said)
-                    entry = found.setdefault(key, new)
-                    for p, gradients in zip(points, line.split(flat), strict=True):
-                        entry.at[p] = gradients
+                    if flat is not None:
+                        made = Made(row, line.spans[k], [], said=said)
+                        yield ("read", n, j, k, i), made, points, line.split(flat)
 
 
-def collect_further(cases: Sequence[Case], right: tuple[Gradients, ...]) -> list[Made]:
-    """The acts of the second search, which is for tensors that are differentiated as a whole."""
-    found: dict[Any, Made] = {}
-    if cases[0].rows is None and any(np.size(g) > 1 for g in right[0].values()):
-        rows = [row for row in CATALOGUE if row.family == "backprop"]
-        _on_tapes(found, cases, right, lambda tape: further(tape, rows), FURTHER)
-    return [act for act in found.values() if not invisible(act.at, right)]
-
-
-def _backprop(
-    found: dict[Any, Made],
-    cases: Sequence[Case],
-    right: tuple[Gradients, ...],
-    rows: Sequence[Mistake],
-) -> None:
+def _backprop(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
     """The commonest first; of a very large problem not all can be kept."""
-    ordered = sorted(rows, key=lambda row: -row.common)
-    _on_tapes(found, cases, right, lambda tape: backprop.acts(tape, ordered))
-
-
-def _on_tapes(
-    found: dict[Any, Made],
-    cases: Sequence[Case],
-    right: tuple[Gradients, ...],
-    acts: Callable[[Tape], Iterator[backprop.WrongVerb]],
-    most: int = NUMBERS,
-) -> None:
-    """The acts on the tape of each case, up to so many."""
-    most = min(most, max(NUMBERS // (cases[0].size() * len(cases) + 1), FEWEST))
+    most = max(NUMBERS // (cases[0].size() * len(cases) + 1), FEWEST)
     for k, case in enumerate(cases):
         tape = record(case)
-        for act in islice(acts(tape), most) if tape is not None else ():
-            key = ("backprop", *act.key)
-            new = Made(
-                act.mistake, act.span, list(right), act.site is None, act.reach, said=act.said
-            )
-            found.setdefault(key, new).at[k] = act.gradients
+        for act in islice(backprop.acts(tape, rows), most) if tape is not None else ():
+            made = Made(act.mistake, act.span, [], act.site is None, act.reach, said=act.said)
+            yield ("backprop", *act.key), made, [k], [act.gradients]
 
 
 def _whole(
-    found: dict[Any, Made],
-    cases: Sequence[Case],
-    right: tuple[Gradients, ...],
-    paths: Paths,
-    rows: Sequence[Mistake],
-) -> None:
+    cases: Sequence[Case], right: tuple[Gradients, ...], paths: Paths, rows: Sequence[Mistake]
+) -> Stream:
     integrals = _antiderivatives(paths)
     for k, (case, gradients) in enumerate(zip(cases, right, strict=True)):
         for key, row, answer, said in answers(case, gradients, rows, integrals.get(k)):
-            found.setdefault(key, Made(row, None, list(right), said=said)).at[k] = answer
+            yield key, Made(row, None, [], said=said), [k], [answer]
 
 
 def _antiderivatives(paths: Paths) -> dict[int, float]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.diagnosis.blocks import Block, blocks
+from gradcheck.diagnosis.blocks import LARGEST, Block, blocks
 from gradcheck.diagnosis.nearby import Around, called, inside, nearby, turned
 from gradcheck.diagnosis.sites import (
     Key,
@@ -21,7 +21,7 @@ from gradcheck.diagnosis.sites import (
     repeated,
 )
 from gradcheck.engine.backward import RIGHT, Verbs, reachable, walk
-from gradcheck.engine.tape import Node, Step
+from gradcheck.engine.tape import Leaf, Node, Step
 from gradcheck.mistakes import Accumulation, Edge, Mistake, Start
 from gradcheck.opinions.opinion import Array
 from gradcheck.opinions.tape import Tape
@@ -74,6 +74,9 @@ def acts(tape: Tape, rows: Sequence[Mistake]) -> Iterator[WrongVerb]:
     edges = edges_of(tape, nearby(tape))
     found = list(blocks(tape))
     for n, row in enumerate(rows):
+        if row.verb == "stop":
+            yield from _stops(tape, row, n)
+            continue
         sites = sites_of(tape, row, edges)
         for site in sites:
             yield from made(tape, row, [site], (n, *site.key))
@@ -85,6 +88,25 @@ def acts(tape: Tape, rows: Sequence[Mistake]) -> Iterator[WrongVerb]:
             site = Site(block.y, -1, ("block", block.edge.op, k), block.y.span)
             for one in ways(row, site, block.edge) if can(row, block.edge) else ():
                 yield from of_block(tape, row, block, replace(one, key=(n, *one.key)))
+
+
+def _stops(tape: Tape, row: Mistake, n: int) -> Iterator[WrongVerb]:
+    """The gradient by each step in the place of that by what the step is made of."""
+    back = tape.back(only=set(tape.nodes))
+    names = {id(leaf): name for name, leaf in tape.leaves.items()}
+    for node in tape.nodes:
+        leaves = [s for s in reachable([node]) if isinstance(s, Leaf)]
+        below = [names[id(s.variable)] for s in leaves if id(s.variable) in names]
+        if node in back and node is not tape.root and np.size(back[node]) <= LARGEST:
+            site = Site(node, -1, ("stop", n, *_place(tape, node)), node.span)
+            gradients = {name: np.asarray(row.wrong(back[node])) for name in below}
+            yield WrongVerb(site.key, row, site, node.span, gradients)
+
+
+def _place(tape: Tape, node: Node) -> Key:
+    """A node by its text and op, and how many such there were before it."""
+    alike = [each for each in tape.nodes if (each.span, each.op) == (node.span, node.op)]
+    return node.span, node.op.name, alike.index(node)
 
 
 def of_block(tape: Tape, row: Mistake, block: Block, site: Site) -> Iterator[WrongVerb]:
@@ -100,9 +122,7 @@ def of_block(tape: Tape, row: Mistake, block: Block, site: Site) -> Iterator[Wro
         yield WrongVerb(site.key, row, site, site.span, changed, site.said)
 
 
-def edges_of(
-    tape: Tape, around: Around, further: bool = False
-) -> dict[str, list[tuple[Site, Edge]]]:
+def edges_of(tape: Tape, around: Around) -> dict[str, list[tuple[Site, Edge]]]:
     """All edges as the right backward pass sees them, for a pull and for a fit."""
     found: dict[str, list[tuple[Site, Edge]]] = {"pull": [], "fit": []}
     again: Counter[Key] = Counter()
@@ -121,7 +141,7 @@ def edges_of(
         there = {how: k[other] for how, k in kernels.items() if other is not None and other in k}
         edge = edge_of(tape, node, i, g, right)
         beside = inside(tape, node.edges[i])
-        edge = replace(edge, around=around[node], turned=there, inside=beside, further=further)
+        edge = replace(edge, around=around[node], turned=there, inside=beside)
         found["pull"].append((site, edge))
         found["fit"].append((site, edge_of(tape, node, i, right, RIGHT.fit(node, i, right))))
         return right
@@ -164,7 +184,8 @@ def sites_of(
         site = Site(tape.root, -1, ("start",), getattr(tape.root, "span", None))
         return [site] if row.where(Start(tape.seed, tape.value)) else []
     if row.verb == "accumulate":
-        return list(accumulations(tape))
+        met = accumulations(tape)
+        return [s for s in met if row.where(Accumulation(None, None, _of_matrices(tape, s.step)))]
     if row.verb == "keep":
         return list(meetings(tape))
     if row.verb == "assign":
@@ -174,6 +195,12 @@ def sites_of(
     return [
         one for site, edge in edges[row.verb] if can(row, edge) for one in ways(row, site, edge)
     ]
+
+
+def _of_matrices(tape: Tape, step: Step) -> bool:
+    """Whether just two paths meet at a vector or matrix, both out of products of matrices."""
+    users = [node for node in tape.nodes for edge in node.edges if edge is step]
+    return len(users) == 2 and all(node.op.name == "matmul" for node in users)
 
 
 def can(row: Mistake, edge: Edge) -> bool:

@@ -22,13 +22,17 @@ RERUNS = 400  # nodes: beyond, "everywhere" is left to the backprop family
 
 @dataclass(frozen=True, eq=False)
 class WrongRule:
-    """A wrong rule at a place (None: everywhere), and the derivative (P, size) that it gives."""
+    """A wrong rule at a place (None: everywhere), and the derivative (P, size) that it gives.
+
+    `letter` is the one that is held, where the rule looks at one.
+    """
 
     key: Key
     mistake: Mistake
     place: Place | None
     span: Span
     flat: Array
+    letter: str = ""
 
 
 def acts(line: Line, rows: Sequence[Mistake]) -> Iterator[WrongRule]:
@@ -36,6 +40,9 @@ def acts(line: Line, rows: Sequence[Mistake]) -> Iterator[WrongRule]:
     found = places(line)
     operations = [operation(line, place.ks, line.tangents, place.summed) for place in found]
     for n, row in enumerate(rows):
+        if row.verb == "held":
+            yield from _of_held(line, row, n, found)
+            continue
         sites = [p for p, s in zip(found, operations, strict=True) if row.where(s)]
         for place in sites:
             made = shifted(line, place, row.wrong)
@@ -43,6 +50,15 @@ def acts(line: Line, rows: Sequence[Mistake]) -> Iterator[WrongRule]:
         if row.habit and len(sites) > 1 and len(line.nodes) <= RERUNS:
             wrong = {k: row.wrong for place in sites for k in place.ks}
             yield WrongRule((n, "everywhere"), row, None, None, rerun(line, wrong))
+
+
+def _of_held(line: Line, row: Mistake, n: int, found: Sequence[Place]) -> Iterator[WrongRule]:
+    """A row that looks at a letter that is held, at every place where each letter occurs."""
+    for letter, held in line.held.items():
+        for place in found:
+            if row.where(operation(line, place.ks, line.tangents, place.summed, held)):
+                made = shifted(line, place, row.wrong, held)
+                yield WrongRule((n, letter, *place.key), row, place, place.span, made, letter)
 
 
 def _span(line: Line, row: Mistake, place: Place) -> Span:
@@ -108,12 +124,11 @@ def _all_tangents(line: Line, singles: Sequence[WrongRule]) -> list[Array | None
 
 
 def _alone(line: Line, k: int, d: Sequence[Array | None], b: int) -> Mapping[int, Array | None]:
-    """The derivatives of node k's arguments in row b."""
-    return {
-        a: None if (full := d[a]) is None else full[b : b + 1]
-        for a in line.args[k]
-        if a is not None
-    }
+    """The derivatives in row b of node k's arguments, and of what those come from."""
+    near = [a for a in line.args[k] if a is not None]
+    near += [b for a in near for b in line.args[a] if b is not None]
+    near += [b for a in near for b in line.args[a] if b is not None]
+    return {a: None if (full := d[a]) is None else full[b : b + 1] for a in near}
 
 
 def _chained(line: Line, k: int, d: Sequence[Array | None], shape: tuple[int, ...]) -> Array | None:
@@ -136,6 +151,8 @@ def texts(line: Line, act: WrongRule) -> Mapping[str, Any]:
         w = varying[0]
         found |= {"w": found[w], "dw": found[f"d{w}"]}
         found["c"] = found.get("v" if w == "u" else "u")
+    if act.letter:
+        found["h"] = act.letter
     return {"whole": act.place.span} | {name: text for name, text in found.items() if text}
 
 

@@ -16,6 +16,7 @@ from gradcheck.mistakes.sums import (
     constant_added,
     constant_again,
     constant_missing,
+    number_slip,
 )
 from gradcheck.opinions.opinion import Array
 
@@ -39,7 +40,7 @@ def coefficients(prepared: Prepared, part: str, wanted: Given) -> list[Hypothesi
         if np.any(share) and np.all(np.isfinite(share)):
             scaled = _Scaled(each, right, share, wanted.flat, room(wanted.flat, scale))
             factor = ratio(wanted.flat - right + share, share, scale)
-            found += _constant(prepared, wanted, scaled) or _slip(scaled, _simple(factor))
+            found += _constant(prepared, wanted, scaled) or _slip(scaled, part, factor)
     return [*found, *_added(prepared, wanted, right, scale)]
 
 
@@ -59,11 +60,16 @@ class _Scaled:
         return bool(np.all(np.abs(made - self.answer) <= self.allowed))
 
 
-def _slip(scaled: _Scaled, factor: Fraction | None) -> list[Hypothesis]:
-    """A simple fraction before a term."""
-    if factor in (None, 0, 1) or not scaled.fits(coefficient_slip, float(factor or 0)):
+def _slip(scaled: _Scaled, part: str, factor: float) -> list[Hypothesis]:
+    """A whole number in a whole number's place, or a simple fraction before a term."""
+    due, simple = scaled.term.coefficient(part), _simple(factor)
+    written = None if due is None else round(due * factor)
+    if due and written and abs(written) <= LARGEST and scaled.fits(number_slip, written / due):
+        texts = {"factor": str(written), "c": str(due)}
+        return [Hypothesis(number_slip, scaled.term.span, texts=texts)] if written != due else []
+    if simple in (None, 0, 1) or not scaled.fits(coefficient_slip, float(simple or 0)):
         return []
-    return [Hypothesis(coefficient_slip, scaled.term.span, texts={"factor": str(factor)})]
+    return [Hypothesis(coefficient_slip, scaled.term.span, texts={"factor": str(simple)})]
 
 
 def _constant(prepared: Prepared, wanted: Given, scaled: _Scaled) -> list[Hypothesis]:

@@ -5,7 +5,6 @@ remembered beside what is prepared.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
 
@@ -13,18 +12,18 @@ import numpy as np
 
 from gradcheck.diagnosis.closeness import equal, same_number
 from gradcheck.diagnosis.coefficients import coefficients
-from gradcheck.diagnosis.evidence import MOST, accidents, by_digits, likely
+from gradcheck.diagnosis.evidence import carries, is_single
 from gradcheck.diagnosis.hypothesis import Diagnosis, Hypothesis, hypothesis_of, ranked
-from gradcheck.diagnosis.pairs import two_mistakes
+from gradcheck.diagnosis.pairs import one_place, two_mistakes
 from gradcheck.diagnosis.preparing import Prepared
 from gradcheck.diagnosis.remarks import remarks
 from gradcheck.diagnosis.tables import Given, fitting, given
 from gradcheck.diagnosis.unsummed import unsummed
+from gradcheck.mistakes.row import VAGUE
 from gradcheck.mistakes.whole_answer import integrated_instead
 from gradcheck.opinions.opinion import Array
 
 MOST_PAIRS = 4
-FEW = 2  # entries of an answer: one alone does not carry what the second search finds
 REMEMBERED = 1_000  # explanations to one problem: some hundred bytes each
 CONSISTENT = "so short an answer fits more than one story: this is consistent with it, no more"
 NO_NUMBER = "the answer is infinite, or no number, where the gradient is one"
@@ -74,30 +73,13 @@ def _explained(prepared: Prepared, part: str, wanted: Given, integrated: bool) -
     if not np.all(np.isfinite(wanted.flat)):
         return Diagnosis("unnamed", remarks=(NO_NUMBER,))
     for found in _by_cost(prepared, part, wanted, integrated):
-        first, beneath = ranked(found, prepared.scalar)
-        if first and _carried(first, prepared, part, wanted):
-            said = remarks(prepared, part, wanted, first)
-            return _weighed(Diagnosis("unique", first, said, beneath), prepared, part, wanted)
+        told, beneath = ranked(found, prepared.scalar)
+        if told:
+            said = remarks(prepared, part, wanted, told)
+            if is_single(wanted) or not carries(wanted):
+                return Diagnosis("torn", told, (*said, CONSISTENT), beneath)
+            return Diagnosis("torn" if len(told) > 1 else "unique", told, said, beneath)
     return Diagnosis("unnamed", remarks=remarks(prepared, part, wanted))
-
-
-def _carried(found: Sequence[Hypothesis], prepared: Prepared, part: str, wanted: Given) -> bool:
-    """Whether there is evidence enough to say anything: two mistakes, or a vague one, need more."""
-    pairs = found[0].with_ is not None
-    needs = pairs or all(h.mistake.vague for h in found)
-    return not needs or by_digits(prepared, part, wanted, pairs) <= MOST
-
-
-def _weighed(found: Diagnosis, prepared: Prepared, part: str, wanted: Given) -> Diagnosis:
-    """Torn where several fit, or where an answer like this is met by accident."""
-    pairs = found.hypotheses[0].with_ is not None
-    vague = all(h.mistake.vague for h in found.hypotheses)
-    best = max(h.common for h in found.hypotheses)
-    doubtful = not likely(best, prepared, part, wanted)
-    if doubtful or accidents(prepared, part, wanted, pairs, vague) > MOST:
-        return replace(found, certainty="torn", remarks=(*found.remarks, CONSISTENT))
-    several = len({h.ids for h in found.hypotheses}) > 1
-    return replace(found, certainty="torn") if several else found
 
 
 def _right(prepared: Prepared, part: str, wanted: Given) -> bool:
@@ -111,30 +93,22 @@ def _right(prepared: Prepared, part: str, wanted: Given) -> bool:
 def _by_cost(
     prepared: Prepared, part: str, wanted: Given, integrated: bool
 ) -> Iterable[Sequence[Hypothesis]]:
-    """Hypotheses that fit, those of equal cost together, cheapest first."""
+    """Hypotheses that fit, those of equal cost together, cheapest first.
+
+    What is vague needs more evidence, as two mistakes do.
+    """
     fits = [prepared.made[n] for n in fitting(prepared.tables[part].get(wanted.shape), wanted)]
-    named = [made for made in fits if not made.mistake.vague]
     found = [Hypothesis(integrated_instead, None)] if integrated else []
     found += unsummed(prepared, part, wanted)
-    guessed = bool(named) and not found and all(made.mistake.far for made in named)
-    found += _further(prepared, part, wanted) if guessed else ()  # perhaps there is a plainer story
-    yield [hypothesis_of(made) for made in named] + found
-    yield [hypothesis_of(made) for made in fits]
-    yield coefficients(prepared, part, wanted)
-    yield _further(prepared, part, wanted)
-    pairs = two_mistakes(prepared, part, wanted)
+    yield [hypothesis_of(made) for made in fits if made.mistake.rank < VAGUE] + found
+    if not carries(wanted, 2):
+        return
+    yield one_place(prepared, part, wanted)
+    slips = [hypothesis_of(made) for made in fits if made.mistake.rank == VAGUE]
+    yield [*coefficients(prepared, part, wanted), *slips]
+    yield [hypothesis_of(made) for made in fits if made.mistake.rank > VAGUE]
+    pairs = [] if is_single(wanted) else two_mistakes(prepared, part, wanted)
     yield pairs if len({h.ids for h in pairs}) <= MOST_PAIRS else []
-
-
-def _further(prepared: Prepared, part: str, wanted: Given) -> Sequence[Hypothesis]:
-    """What the second search finds; it has so many stories that a short answer carries none."""
-    if by_digits(prepared, part, wanted) > MOST or prepared.scalar or wanted.flat.size < FEW:
-        return []
-    more = prepared.further
-    if by_digits(more, part, wanted) > MOST:
-        return []
-    found = fitting(more.tables[part].get(wanted.shape), wanted)
-    return [hypothesis_of(more.made[n]) for n in found]
 
 
 def _is_integral(

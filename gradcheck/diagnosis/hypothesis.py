@@ -7,6 +7,7 @@ from typing import Any
 from gradcheck.diagnosis.acts import Made
 from gradcheck.diagnosis.line import Span
 from gradcheck.mistakes import Mistake
+from gradcheck.mistakes.row import COVERING, TELLING
 
 PREFERRED = {True: ("calculus", "whole"), False: ("backprop", "whole")}
 HABIT = 0.5  # of those who make a mistake once, so many make it every time
@@ -34,6 +35,11 @@ class Hypothesis:
     def ids(self) -> tuple[str, ...]:
         """The ids of the mistakes, one or two."""
         return (self.mistake.id, *(self.with_.ids if self.with_ else ()))
+
+    @property
+    def rank(self) -> int:
+        """How little it tells: of two mistakes that of the vaguer one."""
+        return max(self.mistake.rank, self.with_.rank if self.with_ else 0)
 
     @property
     def common(self) -> float:
@@ -71,30 +77,26 @@ class Diagnosis:
 def ranked(
     found: Sequence[Hypothesis], scalar: bool
 ) -> tuple[tuple[Hypothesis, ...], tuple[Hypothesis, ...]]:
-    """One hypothesis an id, the commonest first: those of the preferred family, then the others."""
+    """One hypothesis an id, the commonest first: those that are told, then those beneath.
+
+    Told are those of the preferred family that tell most, but for what lies within a place that
+    another one covers.
+    """
     best: dict[tuple[str, ...], Hypothesis] = {}
     for each in sorted(found, key=lambda h: _order(h, scalar)):
         best.setdefault(each.ids, each)
-    ordered = sorted(best.values(), key=lambda h: (h.mistake.generic, -h.common))
-    preferred = tuple(h for h in ordered if _preferred(h, scalar))
-    others = tuple(h for h in ordered if not _preferred(h, scalar))
-    told, rest = (preferred, others) if preferred else (others, ())
-    plain = tuple(h for h in told if not _said_better(h, told))
-    return plain, (*(h for h in told if h not in plain), *rest)
+    ordered = sorted(best.values(), key=lambda h: -h.common)
+    own = [h for h in ordered if _preferred(h, scalar)] or ordered
+    least = max(min((h.rank for h in own), default=0), TELLING)
+    told = [h for h in own if h.rank <= least]
+    told = [h for h in told if not any(_covered(h, other) for other in told)]
+    return tuple(told), tuple(h for h in ordered if h not in told)
 
 
-def _said_better(h: Hypothesis, told: Sequence[Hypothesis]) -> bool:
-    """Whether one of those that are told is a case of this one, or covers its place."""
-    return any(
-        other.mistake.is_a == h.mistake.id or (other.mistake.covers and _within(h, other))
-        for other in told
-        if other is not h and h.ids[1:] == other.ids[1:]
-    )
-
-
-def _within(h: Hypothesis, other: Hypothesis) -> bool:
-    """Whether a mistake was made in what the other's place is made of."""
-    return bool(h.nodes & other.below) and not h.mistake.covers
+def _covered(h: Hypothesis, other: Hypothesis) -> bool:
+    """Whether a mistake was made in what the other one's place is made of, and that one covers."""
+    covers = other.mistake.rank == COVERING < h.mistake.rank
+    return covers and bool(h.nodes & other.below) and h.ids[1:] == other.ids[1:]
 
 
 def _preferred(h: Hypothesis, scalar: bool) -> bool:
@@ -105,4 +107,4 @@ def _preferred(h: Hypothesis, scalar: bool) -> bool:
 def _order(h: Hypothesis, scalar: bool) -> tuple[Any, ...]:
     """Of one id: the preferred family, at a site, at the largest site, the commonest."""
     width = h.span[-1] - h.span[-2] if h.span is not None else -1
-    return (not _preferred(h, scalar), h.everywhere, -width, -h.mistake.common)
+    return (not _preferred(h, scalar), h.rank, h.everywhere, -width, -h.mistake.common)

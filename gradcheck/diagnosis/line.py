@@ -145,6 +145,20 @@ class Line:
         return replace(self, entry=entry, x=self.x[:, e : e + 1], shapes={name: ()})
 
     @cached_property
+    def held(self) -> "Mapping[str, Held]":
+        """The letters that are held, of single numbers."""
+        leaves = {
+            str(node.atom): k
+            for k, node in enumerate(self.nodes)
+            if self.rows[k] is None and self.entry[k] is None and node.atom is not None
+        }
+        return {name: self._held(k) for name, k in leaves.items() if self.size == 1}
+
+    def _held(self, leaf: int) -> "Held":
+        entry = tuple(0 if k == leaf else None for k in range(len(self.nodes)))
+        return Held(self.y[leaf], replace(self, entry=entry).tangents)
+
+    @cached_property
     def above(self) -> tuple[int, ...]:
         """For each node, as bits, the nodes that it is made of."""
         found: list[int] = []
@@ -252,6 +266,13 @@ def align(runs: Sequence[Traced]) -> Line:
         shapes=first.shapes,
         sums=first.sums,
     )
+
+
+class Held(NamedTuple):
+    """A letter that is held: its value (P,), and the derivative of every node by it."""
+
+    value: Array
+    tangents: Sequence[Array | None]
 
 
 class _Floats(NamedTuple):

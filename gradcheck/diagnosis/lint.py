@@ -15,7 +15,7 @@ from gradcheck.diagnosis.acts import Acts, Made, collect, fingerprint, invisible
 from gradcheck.diagnosis.closeness import equal
 from gradcheck.diagnosis.line import Span
 from gradcheck.mistakes import Mistake
-from gradcheck.mistakes.row import ALIKE, ALL_PASS, ONE_LONG, SYMMETRIC
+from gradcheck.mistakes.row import ALIKE, ALL_PASS, ONE_LONG, SYMMETRIC, VAGUE
 from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.tape import record
 
@@ -182,7 +182,7 @@ def _alike(acts: Acts, generic: Acts, families: Sequence[str]) -> Iterator[Findi
 def _groups(acts: Acts, families: Sequence[str]) -> list[list[tuple[Any, Made]]]:
     found: dict[Any, list[tuple[Any, Made]]] = defaultdict(list)
     for key, act in acts.found.items():
-        named = act.mistake.family in families and not act.mistake.vague and not act.everywhere
+        named = act.mistake.family in families and act.mistake.rank < VAGUE and not act.everywhere
         if named and not _never_made(act) and not invisible(act.at, acts.right):
             found[fingerprint(act.at)].append((key, act))
     return list(found.values())

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engine.tape import Leaf, Node, Step
-from gradcheck.engine.tensor import bare
 from gradcheck.opinions.tape import Tape
 
 NEAREST = 12  # tensors on either side of a node: what stands in the same lines of code
@@ -25,15 +24,6 @@ def nearby(tape: Tape) -> Around:
     """For each node the distinct tensors that were made or read last before it, or next after."""
     order, at = _in_turn(tape)
     return {node: _nearest(order, k) for node, k in at.items()}
-
-
-def everywhere(tape: Tape) -> Around:
-    """For each node the same, then all other tensors of the run and those that were given to it."""
-    order, at = _in_turn(tape)
-    seen = {_print(tensor) for tensor in order}
-    given = [np.asarray(bare(v)) for v in tape.leaves.values()]
-    rest = [v for v in given if 1 < np.size(v) <= LARGEST and _print(v) not in seen]
-    return {node: (*_nearest(order, k), *_farther(order, k), *rest) for node, k in at.items()}
 
 
 def _in_turn(tape: Tape) -> tuple[list[Any], dict[Node, int]]:
@@ -118,11 +108,6 @@ def _print(tensor: Any) -> Any:
 def _nearest(order: list[Any], k: int) -> tuple[Any, ...]:
     """Those before the k-th, the last one first, then those from it on."""
     return (*reversed(order[max(k - NEAREST, 0) : k]), *order[k : k + NEAREST])
-
-
-def _farther(order: list[Any], k: int) -> tuple[Any, ...]:
-    """Those that `_nearest` leaves out."""
-    return (*reversed(order[: max(k - NEAREST, 0)]), *order[k + NEAREST :])
 
 
 def inside(tape: Tape, step: Step | None) -> Inside | None:

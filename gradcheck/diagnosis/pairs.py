@@ -6,14 +6,18 @@ import numpy as np
 
 from gradcheck.diagnosis.acts import Made
 from gradcheck.diagnosis.closeness import RELATIVE, room, scale_of
+from gradcheck.diagnosis.evidence import is_monomial
 from gradcheck.diagnosis.hypothesis import Hypothesis, hypothesis_of
 from gradcheck.diagnosis.preparing import Prepared
 from gradcheck.diagnosis.tables import Given, fitting
 from gradcheck.mistakes import Mistake, whole_answer
+from gradcheck.mistakes.chain import sign_error
+from gradcheck.mistakes.row import VAGUE
 from gradcheck.opinions.opinion import Array
 
 CANDIDATES = 2000  # acts of which all sums of two are looked at
 VALUES = 2  # fewer never carry two mistakes
+OFTEN, USUAL = 0.4, 0.65  # how common one of two is to be; both, of an answer that says little
 FACTORS = (
     (-1.0, whole_answer.whole_sign),
     (2.0, whole_answer.factor_two),
@@ -30,7 +34,28 @@ def two_mistakes(prepared: Prepared, part: str, wanted: Given) -> list[Hypothesi
         *_one_and_the_whole(prepared, part, wanted),
         *_two_verbs(prepared, part, wanted),
     ]
-    return sorted(found, key=lambda h: -h.common)
+    x = [prepared.inputs[k][part] for k in wanted.points if part in prepared.inputs[k]]
+    least = USUAL if is_monomial(wanted, np.array(x)) else 0.0
+    likely = [pair for pair in found if _is_likely(pair, least)]
+    return sorted(likely, key=lambda h: -h.common)
+
+
+def _is_likely(pair: Hypothesis, least: float) -> bool:
+    """Whether one of the two is seen often: two rare ones give whatever one likes."""
+    assert pair.with_ is not None
+    both = (pair.mistake, pair.with_.mistake)
+    common = sorted(each.common for each in both)
+    return common[0] >= least and common[1] >= OFTEN and min(each.rank for each in both) < VAGUE
+
+
+def one_place(prepared: Prepared, part: str, wanted: Given) -> list[Hypothesis]:
+    """A mistake and a sign at the same place: one story of two."""
+    found = prepared.turned.get(part)
+    if found is None or wanted.shape != np.shape(prepared.right[0][part]):
+        return []
+    fits = [prepared.made[n] for n in fitting(found, wanted)]
+    named = [made for made in fits if made.mistake.id != sign_error.id]
+    return [hypothesis_of(made, Hypothesis(sign_error, made.span)) for made in named]
 
 
 def _pair(a: Made, b: Made) -> Hypothesis:
@@ -65,7 +90,7 @@ def _one_and_the_whole(prepared: Prepared, part: str, wanted: Given) -> Iterator
 
 def _with(made: Made, row: Mistake) -> Iterator[Hypothesis]:
     """A mistake and one of the whole answer, unless the first is of the whole answer as well."""
-    if made.mistake.family != "whole" and made.mistake.id != row.id:
+    if made.mistake.family != "whole" and made.mistake.id != row.id and made.mistake.rank < VAGUE:
         yield _pair(made, Made(row, None, made.at))
 
 

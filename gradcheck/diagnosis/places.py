@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.diagnosis.line import Line, Span
+from gradcheck.diagnosis.line import Held, Line, Span
 from gradcheck.mistakes.operation import Operation
 from gradcheck.opinions.opinion import Array
 from gradcheck.ops.row import Op
@@ -57,8 +57,13 @@ def _place(line: Line, key: Key, ks: Sequence[int]) -> Place:
     return Place(key, line.spans[ks[0]], tuple(ks), summed, chained and not summed)
 
 
-def operation(line: Line, ks: Sequence[int], d: Tangents, summed: bool = False) -> Operation:
-    """The nodes of one place; `d[k]` may have leading axes for several hypotheses."""
+def operation(
+    line: Line, ks: Sequence[int], d: Tangents, summed: bool = False, held: Held | None = None
+) -> Operation:
+    """The nodes of one place; `d[k]` may have leading axes for several hypotheses.
+
+    `held` is a letter that is held.
+    """
     row = line.rows[ks[0]]
     assert row is not None
     at = list(ks)
@@ -83,7 +88,20 @@ def operation(line: Line, ks: Sequence[int], d: Tangents, summed: bool = False) 
         summed=summed,
         slope=slope,
         apply=apply,
+        hu=None if held is None else _tangents(args, 0, held.tangents),
+        hv=None if held is None else _tangents(args, 1, held.tangents),
+        h=None if held is None else held.value[None, None, :, None],
+        within=lambda i: _within(line, [each[i] for each in args], d),
     )
+
+
+def _within(line: Line, ks: Sequence[int | None], d: Tangents) -> Operation | None:
+    """The operation that the arguments come from, if it is one."""
+    nodes = [k for k in ks if k is not None]
+    ops = {row.name if (row := line.rows[k]) is not None else None for k in nodes}
+    if len(nodes) < len(ks) or len(ops) > 1 or None in ops:
+        return None
+    return operation(line, nodes, d) if len(line.args[nodes[0]]) <= 2 else None
 
 
 def _wide(numbers: Array) -> Array:
@@ -137,14 +155,14 @@ def rerun(line: Line, wrong: Mapping[int, Wrong]) -> Array:
     return end if end is not None else np.zeros(line.x.shape)
 
 
-def shifted(line: Line, place: Place, wrong: Wrong) -> Array:
+def shifted(line: Line, place: Place, wrong: Wrong, held: Held | None = None) -> Array:
     """The root's derivative (P, size) with one wrong rule at one place.
 
     What the wrong rule adds at its node reaches the root times the root's derivative by the node.
     """
     if place.chained:
         return rerun(line, dict.fromkeys(place.ks, wrong))
-    s = operation(line, place.ks, line.tangents, place.summed)
+    s = operation(line, place.ks, line.tangents, place.summed, held)
     change = (wrong(s) - s.right)[:, 0] * line.adjoints[list(place.ks)][:, :, None]
     root = line.tangents[-1]
     assert root is not None

@@ -12,7 +12,6 @@ from gradcheck.diagnosis.acts import (
     Made,
     Paths,
     collect,
-    collect_further,
     fingerprint,
     invisible,
     width,
@@ -21,10 +20,15 @@ from gradcheck.diagnosis.backprop import Gradients
 from gradcheck.diagnosis.closeness import scale_of
 from gradcheck.diagnosis.hypothesis import Diagnosis
 from gradcheck.diagnosis.line import Line, Span
+from gradcheck.diagnosis.places import shifted
 from gradcheck.diagnosis.tables import Table, by_shape, flat, table
 from gradcheck.mistakes import CATALOGUE, Mistake
+from gradcheck.mistakes.row import GENERIC, VAGUE
+from gradcheck.numbers.symbolic import Symbolic, written
 from gradcheck.opinions.opinion import Array, Case
+from gradcheck.ops.later import sympy
 
+WRITTEN = 30  # operations of a term of which the coefficient is read
 PAIRED = 3_000_000  # numbers in the table of two mistakes: 24 MB
 
 
@@ -35,6 +39,15 @@ class Term:
     span: Span
     shares: tuple[Gradients, ...]
     names: frozenset[str]
+    node: Symbolic
+
+    def coefficient(self, part: str) -> int | None:
+        """The whole number before its derivative, where there is one."""
+        whole = written(self.node, WRITTEN)
+        if whole is None:
+            return None
+        number, _ = sympy.diff(whole, sympy.Symbol(part, real=True)).as_coeff_Mul()
+        return int(number) if number.is_Integer and number else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +57,7 @@ class Prepared:
     `alone` has the lines on which two rules may be wrong at once. `values` is the program's value
     at each point, `inputs` are those that are differentiated, `constants` the single numbers that
     are not. `scalar` says that all parts are single numbers. `explained` is what was said of
-    answers, `cases` what the second search looks at.
+    answers.
     """
 
     right: tuple[Gradients, ...]
@@ -55,7 +68,6 @@ class Prepared:
     inputs: tuple[Gradients, ...] = ()
     constants: Mapping[str, Array] = field(default_factory=dict)
     explained: dict[Any, Diagnosis] = field(default_factory=dict)
-    cases: Sequence[Case] = ()
 
     @cached_property
     def scalar(self) -> bool:
@@ -69,12 +81,6 @@ class Prepared:
             part: by_shape([[g[part] for g in m.at] for m in self.made], self.right_of(part))
             for part in self.right[0]
         }
-
-    @cached_property
-    def further(self) -> "Prepared":
-        """The mistakes of the second search, made when the first answer needs them."""
-        with np.errstate(all="ignore"):
-            return Prepared(self.right, tuple(distinct(collect_further(self.cases, self.right))))
 
     def right_of(self, part: str) -> list[Array]:
         """The right gradient of a part, point by point."""
@@ -90,6 +96,21 @@ class Prepared:
         with np.errstate(all="ignore"):
             for line in self.alone:
                 found |= _pairs_of(self.made, line)
+        return found
+
+    @cached_property
+    def turned(self) -> Mapping[str, Table]:
+        """The gradients of each mistake of calculus made together with a sign at its place."""
+        found: dict[str, Table] = {}
+        with np.errstate(all="ignore"):
+            for line in self.alone:
+                who, rows = _turned_of(self.made, line)
+                start = 0
+                for name, shape in line.shapes.items() if who else ():
+                    end = start + int(np.prod(shape, dtype=int))
+                    scale = scale_of(flat(self.right_of(name)))
+                    found[name] = table(np.array(who), rows[:, :, start:end], scale)
+                    start = end
         return found
 
     @cached_property
@@ -119,7 +140,6 @@ def prepare(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
             _terms(acts.paths, acts.right),
             tuple({p: case.floats()[n] for p, n in case.parts.items()} for case in cases),
             _constants(cases),
-            cases=cases,
         )
         _ = prepared.tables  # made now, not at the first answer
         return prepared
@@ -146,14 +166,30 @@ def _alone(paths: Paths, right: tuple[Gradients, ...]) -> tuple[Line, ...]:
     return tuple(paths[0][1].alone) if one else ()
 
 
+def _turned_of(made: Sequence[Made], line: Line) -> tuple[list[int], Array]:
+    """The numbers of the mistakes on a line, and the derivatives (B, P, size) with a sign more."""
+    rows, who = [], []
+    for n, each in enumerate(made):
+        place = each.rule.place if each.line is line and each.rule else None
+        derived = each.mistake.verb == "derivative" and each.mistake.rank < GENERIC
+        if place is not None and not place.chained and derived:
+            assert each.rule is not None
+            who.append(n)
+            rows.append(2 * shifted(line, place, lambda s: 0 * s.right) - each.rule.flat)
+    return who, np.array(rows)
+
+
+def _pairs_up(made: Made) -> bool:
+    """Whether a wrong rule may be one of two."""
+    place = made.rule.place if made.rule else None
+    telling = made.mistake.verb == "derivative" and made.mistake.rank <= VAGUE
+    return telling and place is not None and not place.chained
+
+
 def _pairs_of(made: Sequence[Made], line: Line) -> Mapping[str, tuple[Array, Array]]:
     """Two of the mistakes made on a line."""
-    at = [
-        (n, each.rule)
-        for n, each in enumerate(made)
-        if each.line is line and each.rule and each.rule.place and not each.rule.place.chained
-    ]
-    table = calculus.pairs(line, [act for _, act in at], PAIRED)
+    at = [(n, each.rule) for n, each in enumerate(made) if each.line is line and _pairs_up(each)]
+    table = calculus.pairs(line, [act for _, act in at if act is not None], PAIRED)
     if table is None:
         return {}
     first, second = np.nonzero(np.any(np.all(np.isfinite(table), axis=2), axis=2))
@@ -179,7 +215,9 @@ def _terms(paths: Paths, right: tuple[Gradients, ...]) -> tuple[Term, ...]:
         if d is not None:
             flat = line.adjoints[k][:, None] * d
             names = {str(node.atom) for m, node in enumerate(line.nodes) if _within(line, m, k)}
-            found.append(Term(line.spans[k], tuple(line.split(flat)), frozenset(names)))
+            found.append(
+                Term(line.spans[k], tuple(line.split(flat)), frozenset(names), line.nodes[k])
+            )
     return tuple(found)
 
 

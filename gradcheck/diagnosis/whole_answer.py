@@ -40,10 +40,23 @@ def _whole(case: Case, right: Mapping[str, Array], integral: float | None) -> Wh
         others=lambda: _others(case),
         sizes=_sizes(case),
         integral=integral,
+        once=lambda: _once(case),
     )
 
 
+def _once(case: Case) -> dict[str, Array]:
+    """Where second derivatives are asked for, the first ones."""
+    first = None if case.rows is None else case.rows.once
+    if case.rows is None or first is None:
+        return {}
+    found = _moved(first, case.inputs)
+    blocks = zip(case.rows.blocks(case.wrt), case.parts, strict=True)
+    return {part: found[name] for (_, name, *_), part in blocks if name in found}
+
+
 def _value(case: Case) -> Any:
+    if case.rows is not None and case.rows.once is not None:
+        case = replace(case.rows.once, inputs=case.inputs)
     try:
         return np.asarray(case.function("float", case.floats()), dtype=float)
     except Exception:  # noqa: BLE001 - a user's program may raise anything

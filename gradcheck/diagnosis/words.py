@@ -27,6 +27,7 @@ PLAIN = {
     "typed": "1/(2x)",
     "sign": "bracket",
     "cure": "with another one",
+    "h": "the other letter",
 }
 # What PLAIN's words make of a sentence that was written for an expression.
 SMOOTHED = {
@@ -52,9 +53,12 @@ def words(hypothesis: Hypothesis, source: str = "") -> str:
     for name, text in {**hypothesis.texts, **place}.items():
         said = _read(text, source)
         if said:
-            texts[name] = _short(said) if name in quoted else by_hand(said)
+            texts[name] = (
+                said if name == "stage" else _short(said) if name in quoted else by_hand(said)
+            )
     sentence = _smoothed(hypothesis.mistake.says.format_map(texts))
     sentence += EVERYWHERE if hypothesis.everywhere else ""
+    sentence += hypothesis.texts.get("stage", "")
     return f"{sentence} And: {words(hypothesis.with_, source)}" if hypothesis.with_ else sentence
 
 

@@ -13,7 +13,7 @@ from gradcheck.diagnosis import Diagnosis, explain
 from gradcheck.errors import OURS, GradcheckError, OutOfBudget, TextError
 from gradcheck.grading.comparing import Compared, compared
 from gradcheck.grading.equivalence import Outcome
-from gradcheck.grading.formulas.values import NotNumbers, Readings
+from gradcheck.grading.formulas.values import NotNumbers, Readings, floats
 from gradcheck.grading.judgement import FAILURES, Judgement, Witness, earned, said, shown
 from gradcheck.grading.key import DIAGNOSTIC, Key, Spot
 from gradcheck.grading.scoring import share
@@ -74,12 +74,32 @@ def _diagnosis(key: Key, part: str, ready: Readings, found: Compared) -> Diagnos
     """What gives just this answer; an answer with too small a domain has no mistake but that."""
     if found.outcome.kind == "narrower":
         return Diagnosis("unnamed")
-    slopes = _slopes(key, part, ready)
-    known = tuple(v if v is not None and v.size else None for v in found.values)
     try:
+        in_letters = _where_letters_move(key, part, ready)
+        if in_letters is not None:
+            return in_letters
+        slopes = _slopes(key, part, ready)
+        known = tuple(v if v is not None and v.size else None for v in found.values)
         return explain(key.mistaken, part, known, slopes=slopes, slack=found.slack)
     except FAILURES as error:
         return Diagnosis("unnamed", remarks=(f"the diagnosis failed: {error}",))
+
+
+def _where_letters_move(key: Key, part: str, ready: Readings) -> Diagnosis | None:
+    """What gives a formula in letters whose values are given, were they others; None if nothing.
+
+    Somebody who puts numbers for all letters has another formula there.
+    """
+    moved = key.moved if ready.names else None
+    if moved is None:
+        return None
+    try:
+        known = [floats(ready.at(spot)) for spot in moved.spots]
+    except FAILURES:
+        return None
+    found = explain(moved.mistaken, part, known, slopes=_slopes(moved, part, ready))
+    in_letters = any(not key.problem.inputs[name].varies for name in ready.names)
+    return found if found.hypotheses or in_letters else None
 
 
 def _slopes(key: Key, part: str, ready: Readings) -> Iterator[float | None]:

@@ -22,6 +22,7 @@ from gradcheck.grading.runs import of_a_run
 from gradcheck.grading.scoring import share
 from gradcheck.grading.understood import notes, understood
 from gradcheck.language.kinds import FORMULAS
+from gradcheck.mistakes.row import VAGUE
 from gradcheck.problem.record import Part
 
 USUAL = 0.5  # how common a mistake is that is as likely as a bracket left out
@@ -50,7 +51,7 @@ def judge(
     if diagnosis is None:
         return judged
     named = [h for h in judged.diagnosis.hypotheses if not h.with_] if judged.diagnosis else []
-    acts = [h for h in named if h.common > USUAL and not (h.mistake.vague or h.mistake.slip)]
+    acts = [h for h in named if h.common > USUAL and h.rank < VAGUE and not h.mistake.slip]
     if acts:  # a usual mistake as it stands is not healed; nobody can tell which of both it is
         both = replace(diagnosis, certainty="torn", hypotheses=(*acts, *diagnosis.hypotheses))
         left = share(key.problem.credit, judged.tags, both)

@@ -223,6 +223,22 @@ class Key:
         return tuple(elsewhere(self.problem))
 
     @cached_property
+    def moved(self) -> "Key | None":
+        """The problem with its given letters moved too, for the diagnosis alone; None without any.
+
+        At one value of a letter stories coincide that are told apart by formulas in it.
+        """
+        places, letters = self.problem.places, {}
+        for name, entry in self.problem.inputs.items():
+            if entry.shape == () and not entry.varies and not entry.made and name not in places:
+                letters[name] = replace(entry, value=None)
+        if not letters or self.run is not None:
+            return None
+        freed = replace(self.problem, inputs={**self.problem.inputs, **letters})
+        points = further_points(freed, DIAGNOSTIC)
+        return Key(freed, tuple(points), ()) if len(points) == DIAGNOSTIC else None
+
+    @cached_property
     def mistaken(self) -> Prepared:
         """Every mistake made on purpose at the first few points."""
         return prepare([self.case(k) for k in range(min(DIAGNOSTIC, len(self.points)))])

@@ -14,7 +14,10 @@ from gradcheck.grading.on_top import on_top
 from gradcheck.grading.repair import repaired
 from gradcheck.grading.scoring import share
 from gradcheck.grading.working import broken, final, unread, worked
+from gradcheck.mistakes.row import VAGUE
 from gradcheck.problem.record import Part
+
+RARE = 0.35  # of mistakes that are seen less often than a slip
 
 
 def mark(key: Key, part: Part, answer: Any, student: str = "") -> Judgement:
@@ -76,11 +79,25 @@ def _explained(key: Key, part: Part, step: Step | None, judged: Judgement) -> Ju
 
     `step` is the one of its lines that it is.
     """
-    found = judged.diagnosis.hypotheses if judged.diagnosis else ()
-    if judged.verdict != "wrong" or any(hypothesis.with_ is None for hypothesis in found):
+    if judged.verdict != "wrong" or (judged.diagnosis and not _doubtful(judged.diagnosis)):
         return judged
     slip = repaired(key, part, *((step.text, step.start) if step else (judged.answer,)))
-    return judged if slip is None else _with(key, judged, slip)
+    return judged if slip is None else _with(key, judged, _beside_the_slip(judged, slip))
+
+
+def _doubtful(found: Diagnosis) -> bool:
+    """Whether what was found may as well be a slip in the answer: the simpler story."""
+    return not found.hypotheses or any(
+        h.with_ is not None or h.mistake.common <= RARE or h.mistake.rank >= VAGUE
+        for h in found.hypotheses
+    )
+
+
+def _beside_the_slip(judged: Judgement, slip: Diagnosis) -> Diagnosis:
+    """The slip, and the one misconception that gives the same answer, if there is one."""
+    known = judged.diagnosis.hypotheses if judged.diagnosis else ()
+    others = [h for h in known if h.with_ is None and not h.mistake.slip]
+    return Diagnosis("torn", (*slip.hypotheses, *others)) if others else slip
 
 
 def _with(key: Key, judged: Judgement, diagnosis: Diagnosis) -> Judgement:

@@ -11,6 +11,7 @@ from itertools import combinations
 from gradcheck.diagnosis.lint import Finding, blind
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.key import DIAGNOSTIC, Key, key
+from gradcheck.mistakes.row import VAGUE
 from gradcheck.problem import Problem
 from gradcheck.problem.variants import Draw, draw, sampled, with_draw
 from gradcheck.training.lint import blind as of_the_loop
@@ -84,7 +85,7 @@ def _hidden(found: Finding) -> Iterator[Hidden]:
 
     Vague mistakes do not count: they are said only where nothing else fits.
     """
-    ids = sorted({row.id for row in found.mistakes if not row.vague})
+    ids = sorted({row.id for row in found.mistakes if row.rank < VAGUE})
     if found.kind == "invisible":
         yield from (("invisible", id) for id in ids)
     else:

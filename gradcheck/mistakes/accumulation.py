@@ -14,6 +14,19 @@ overwritten_not_accumulated = mistake(
     common=0.8,
 )
 
+for _side, _answer in (("held", "2*A @ x"), ("g", "2*A.T @ x")):
+    mistake(
+        "matrix-taken-as-symmetric",
+        verb="accumulate",
+        where=lambda m: m.matrix,
+        wrong=lambda m, side=_side: 2 * getattr(m, side),
+        says="`{text}` meets the matrix from both sides, once transposed: taking twice one of them "
+        "needs a symmetric matrix.",
+        example=("x @ A @ x", {"x": _answer}, {"x": (3,), "A": (3, 3)}),
+        common=0.7,
+        habit=False,
+    )
+
 one_path_left = mistake(
     "overwritten-not-accumulated",
     verb="keep",

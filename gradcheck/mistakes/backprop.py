@@ -5,7 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.mistakes.row import ALIKE, ALL_PASS, ONE_LONG, SYMMETRIC, Edge, Start, mistake, pull
+from gradcheck.mistakes.row import (
+    ALIKE,
+    ALL_PASS,
+    GENERIC,
+    ONE_LONG,
+    SYMMETRIC,
+    Edge,
+    Start,
+    mistake,
+    pull,
+)
 
 PASSING = frozenset({"add", "subtract", "negative"})
 BINARY = frozenset({"add", "subtract", "multiply", "divide", "power", "matmul"})
@@ -81,6 +91,13 @@ def _statistic(e: Edge) -> bool:
     return e.op in ("mean", "var", "std") and np.size(e.g) > 1
 
 
+def _sign_turned(e: Edge) -> Sequence[Any]:
+    """The sum or difference that the operand is, with its second summand turned."""
+    assert e.inside is not None
+    forward, (a, b) = e.inside
+    return (forward(a, -b),)
+
+
 sign_error = pull(
     "sign-error",
     wrong=lambda e: -e.right,
@@ -93,6 +110,7 @@ sign_error = pull(
 
 loss_as_seed = mistake(
     "seed-not-one",
+    rank=GENERIC,
     verb="seed",
     wrong=lambda s: s.g * s.value,
     says="The way back starts with the value of the loss; it starts with 1, its derivative by "
@@ -331,7 +349,6 @@ operands_swapped = pull(
     example=("sum(x * v * sin(v))", {"x": "x*sin(v)"}, {"x": (3,), "v": (3,)}),
     common=0.5,
     hidden_by=(ONE_LONG, SYMMETRIC),
-    anywhere=True,
 )
 
 order_swapped = pull(
@@ -375,4 +392,39 @@ sigmoid_for_tanh = pull(
     "a (1 - a).",
     example=("sum(tanh(x)**2)", {"x": "2*tanh(x) * tanh(x)*(1 - tanh(x))"}, {"x": (3,)}),
     common=0.5,
+)
+
+stopped_half_way = mistake(
+    "chain-factor-dropped",
+    verb="stop",
+    wrong=lambda g: g,
+    says="This is the gradient by `{text}`: the way back goes on from there.",
+    example=(
+        "sum((X @ w)**3)",
+        {"w": "3*(X @ w)**2"},
+        {"X": (5, 3), "w": (3,)},
+    ),
+    common=0.5,
+    habit=False,
+)
+
+root_not_divided = pull(
+    "denominator-forgotten",
+    where=lambda e: e.op == "sqrt",
+    wrong=lambda e: e.right * e.y,
+    says="The derivative of `{text}` is not divided by the root.",
+    example=("sqrt(sum(x**2))", {"x": "x"}, {"x": (3,)}),
+    common=0.4,
+)
+
+sign_inside = pull(
+    "sign-error",
+    where=lambda e: e.elementwise and e.inside is not None and np.ndim(e.x) > 0,
+    choices=_sign_turned,
+    wrong=lambda e, x: e.rule(e.g, e.y, tuple(x if each is e.x else each for each in e.operands)),
+    says="In the derivative of `{text}` the sum or difference inside has the other sign.",
+    example=("sum((3*x - v)**2)", {"x": "6*(3*x + v)"}, {"x": (3,), "v": (3,)}),
+    common=0.4,
+    habit=False,
+    slip=True,
 )

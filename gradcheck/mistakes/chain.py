@@ -2,19 +2,39 @@
 
 from functools import partial
 
+import numpy as np
+
 from gradcheck.mistakes.operation import (
+    Operation,
     call,
     composite,
     function,
     inner_is_variable,
+    over,
+    power,
     term,
-)  # fmt: skip
-from gradcheck.mistakes.row import derivative
+)
+from gradcheck.mistakes.row import COVERING, GENERIC, derivative
 
 SIGNED = {
     "sin", "cos", "tan", "sec", "csc", "cot", "arccos", "acsc", "acot",
     "sinh", "cosh", "tanh", "sech", "csch", "coth",
 }  # fmt: skip
+
+
+def _of_a_call(s: Operation) -> bool:
+    """A call of a call of something: f(g(h(x)))."""
+    return composite(s) and s.inner is not None and composite(s.inner)
+
+
+def _of_a_power(s: Operation) -> bool:
+    """A function of a power of the variable: sin(x^3)."""
+    return function(s) and s.inner is not None and power(s.inner) and inner_is_variable(s.inner)
+
+
+def _power_of_function(s: Operation) -> bool:
+    """A power of a function of the variable: sin(x)^3."""
+    return power(s) and s.inner is not None and function(s.inner) and inner_is_variable(s.inner)
 
 
 _of_chain = partial(derivative, where=composite)
@@ -26,7 +46,7 @@ sign_error = derivative(
     says="The sign of the derivative of `{text}` is the wrong way round.",
     example=("x**3 + 2*sin(x)", {"x": "3*x**2 - 2*cos(x)"}),
     common=0.9,
-    generic=True,
+    rank=GENERIC,
     habit=False,
     slip=True,
 )
@@ -66,8 +86,16 @@ missing_inner_derivative = _of_chain(
     "{dw}, the derivative of {w}.",
     example=("sin(x**2)", {"x": "cos(x**2)"}),
     common=1.0,
-    is_a="wrong-variable",  # by the inside: of a x + c the same as by c
-    covers=True,
+    rank=COVERING,
+)
+
+inner_lost_but_sign = _of_chain(
+    "missing-inner-derivative",
+    wrong=lambda s: s.fw * np.sign(s.dw) * s.dx,
+    says="Of {dw}, the derivative of the inside of `{text}`, only the sign is left: the chain rule "
+    "multiplies by it.",
+    example=("exp(-3*x)", {"x": "-exp(-3*x)"}),
+    common=0.6,
 )
 
 outer_not_differentiated = _of_chain(
@@ -93,7 +121,6 @@ outer_at_inner_derivative = _of_chain(
     says="In `{text}` the outer derivative is taken at {dw}; it belongs at {w}, times {dw}.",
     example=("sin(x**3)", {"x": "cos(3*x**2)"}),
     common=0.45,
-    is_a="derivative-put-inside",  # of exp the same
 )
 
 outer_at_inner_derivative_times = _of_chain(
@@ -136,6 +163,7 @@ inner_replaced = _of_chain(
     "function as well, keep {w} inside, and multiply by {dw}.",
     example=("sin(x**3)", {"x": "sin(3*x**2)"}),
     common=0.35,
+    rank=GENERIC,
 )
 
 only_the_inside = _of_chain(
@@ -145,4 +173,71 @@ only_the_inside = _of_chain(
     "missing.",
     example=("sin(x**3)", {"x": "3*x**2"}),
     common=0.35,
+)
+
+inner_replaced_by_function = derivative(
+    "derivative-put-inside",
+    where=_of_a_call,
+    wrong=lambda s: s.apply(s.inner.fw) * s.inner.dw,
+    says="In `{text}` the derivative of the function inside stands in its place: keep {w} inside.",
+    example=("exp(sin(x**2))", {"x": "2*x*exp(cos(x**2))"}),
+    common=0.4,
+)
+
+inner_replaced_alone = derivative(
+    "derivative-put-inside",
+    where=_of_a_call,
+    wrong=lambda s: s.apply(s.inner.fw),
+    says="In `{text}` the derivative of the function inside stands in its place: keep {w} inside, "
+    "and multiply by {dw}.",
+    example=("exp(sin(x**2))", {"x": "exp(cos(x**2))"}),
+    common=0.3,
+)
+
+inner_derivative_added = _of_chain(
+    "inner-derivative-added",
+    wrong=lambda s: s.fw + s.dw,
+    says="In `{text}` the derivative of the inside, {dw}, is added: the chain rule multiplies.",
+    example=("sin(x**3)", {"x": "cos(x**3) + 3*x**2"}),
+    common=0.35,
+)
+
+inner_derivative_divided = _of_chain(
+    "inner-derivative-divided",
+    wrong=lambda s: over(s.fw, s.dw),
+    says="In `{text}` it was divided by the derivative of the inside, {dw}: the chain rule "
+    "multiplies.",
+    example=("cos(5*x)", {"x": "-sin(5*x)/5"}),
+    common=0.35,
+)
+
+sign_of_inside = derivative(
+    "sign-error",
+    where=lambda s: function(s) and composite(s),
+    wrong=lambda s: s.slope(-s.w) * s.dw,
+    says="In the derivative of `{text}` the inside has the other sign.",
+    example=("exp(-x**2)", {"x": "-2*x*exp(x**2)"}),
+    common=0.5,
+    habit=False,
+    slip=True,
+)
+
+power_outside = derivative(
+    "function-misread",
+    where=_of_a_power,
+    wrong=lambda s: s.inner.n * s.apply(s.x) ** (s.inner.n - 1) * s.slope(s.x) * s.dx,
+    says="This takes `{text}` for a power of the function: the power stands inside.",
+    example=("sin(x**3)", {"x": "3*sin(x)**2*cos(x)"}),
+    common=0.35,
+    habit=False,
+)
+
+power_inside = derivative(
+    "function-misread",
+    where=_power_of_function,
+    wrong=lambda s: s.n * np.power(s.x, s.n - 1) * s.inner.slope(np.power(s.x, s.n)) * s.dx,
+    says="This takes `{text}` for the function of a power: the power stands outside.",
+    example=("sin(x)**3", {"x": "3*x**2*cos(x**3)"}),
+    common=0.35,
+    habit=False,
 )

@@ -20,24 +20,40 @@ CONFUSED: Derivatives = {
         lambda w, y: 1 / np.cos(w),
         lambda w, y: y / np.cos(w),
         lambda w, y: 1 / np.sin(w) ** 2,
+        lambda w, y: -1 / np.sin(w) ** 2,
+        lambda w, y: 1 / y,
     ),
     "cot": (
         lambda w, y: 1 / np.sin(w),
         lambda w, y: -y / np.sin(w),
         lambda w, y: 1 / np.cos(w) ** 2,
     ),
-    "sec": (lambda w, y: y**2, lambda w, y: np.tan(w), lambda w, y: np.tan(w) ** 2),
-    "csc": (lambda w, y: -(y**2), lambda w, y: -1 / np.tan(w), lambda w, y: -1 / np.tan(w) ** 2),
+    "sec": (
+        lambda w, y: y**2,
+        lambda w, y: np.tan(w),
+        lambda w, y: np.tan(w) ** 2,
+        lambda w, y: -1 / (np.sin(w) * np.tan(w)),
+        lambda w, y: -1 / np.sin(w),
+    ),
+    "csc": (
+        lambda w, y: -(y**2),
+        lambda w, y: -1 / np.tan(w),
+        lambda w, y: -1 / np.tan(w) ** 2,
+        lambda w, y: np.tan(w) / np.cos(w),
+        lambda w, y: 1 / np.cos(w),
+    ),
     "sinh": (lambda w, y: np.cos(w),),
     "cosh": (lambda w, y: -np.sin(w),),
-    "tanh": (lambda w, y: 1 - y, lambda w, y: 1 + y**2, lambda w, y: 1 / np.cosh(w)),
+    "tanh": (
+        lambda w, y: 1 - y,
+        lambda w, y: 1 + y**2,
+        lambda w, y: 1 / np.cosh(w),
+        lambda w, y: 1 / np.cos(w) ** 2,
+    ),
     "sigmoid": (lambda w, y: 1 - y, lambda w, y: y**2, lambda w, y: y * (1 + y)),
     "sqrt": (lambda w, y: 2 / y, lambda w, y: 1 / (2 * w)),
     "erf": (lambda w, y: np.exp(-(w**2)),),
     "exp": (lambda w, y: 1 / w,),
-}
-LOGARITHMS: Derivatives = {
-    "log": (lambda w, y: w, lambda w, y: 1 / y, lambda w, y: -1 / w**2),
 }
 INVERSES: Derivatives = {
     "arctan": (
@@ -47,6 +63,7 @@ INVERSES: Derivatives = {
         lambda w, y: -1 / np.sin(w) ** 2,
         lambda w, y: 1 / np.cos(y),
         lambda w, y: 1 / np.sqrt(1 - w**2),
+        lambda w, y: 1 / np.cos(w) ** 2,
     ),
     "arcsin": (
         lambda w, y: 1 / np.sqrt(1 + w**2),
@@ -54,6 +71,7 @@ INVERSES: Derivatives = {
         lambda w, y: 1 / (1 + w**2),
         lambda w, y: -np.cos(w) / np.sin(w) ** 2,
         lambda w, y: np.cos(y),
+        lambda w, y: 1 / np.cos(w),
     ),
     "arccos": (
         lambda w, y: -1 / np.sqrt(1 + w**2),
@@ -95,44 +113,42 @@ def _has_root(k: int) -> Callable[[Operation], bool]:
     return lambda s: not s.both and len(CONFUSED.get(s.op, ())) > k
 
 
-WRONG_FUNCTION = "The derivative of the function in `{text}` is another one: look it up again."
 for _k, _example in enumerate(
     (
         ("tan(3*x)", {"x": "3*sec(3*x)"}),
         ("x + tan(x)", {"x": "1 + sec(x)*tan(x)"}),
         ("tanh(x)", {"x": "1/cosh(x)"}),
+        ("tan(3*x)", {"x": "-3*csc(3*x)**2"}),
+        ("tan(3*x)", {"x": "3*cot(3*x)"}),
     )
 ):
     derivative(
         "wrong-function-derivative",
         where=_has_root(_k),
         wrong=_slope(CONFUSED, _k),
-        says=WRONG_FUNCTION,
+        says="The derivative of the function in `{text}` is another one: look it up again.",
         example=_example,
         common=0.4,
     )
 
-log_of_inner_derivative = derivative(
-    "log-derivative-wrong",
-    where=lambda s: s.op == "log",
-    wrong=lambda s: over((s.dw != 0) * 1.0, s.dw),
-    says="The derivative of `{text}` is u'/u with u = {u}: here the inside was only turned over.",
-    example=("log(x**3)", {"x": "1 / (3*x**2)"}),
-    common=0.4,
-)
-for _k, _example in enumerate(
-    (
-        ("log(x**3)", {"x": "x**3 * 3*x**2"}),
-        ("log(x**3)", {"x": "3*x**2 / log(x**3)"}),
-        ("log(x**3)", {"x": "-3*x**2 / x**6"}),
-    )
-):
+LOG = "The derivative of `{text}` is u'/u with u = {u}: "
+for _wrong, _says, _answer in (
+    (lambda s: over((s.dw != 0) * 1.0, s.dw), "here the derivative of the inside stands below.",
+     "1 / (3*x**2)"),
+    (lambda s: over(s.w * (s.dw != 0), s.dw), "here that fraction is upside down.", "x / 3"),
+    (lambda s: s.w * s.dw, "here the inside is multiplied by, not divided.", "x**3 * 3*x**2"),
+    (lambda s: s.dw / s.y, "here the logarithm itself stands below.", "3*x**2 / log(x**3)"),
+    (lambda s: -s.dw / s.w**2, "this is the derivative of 1/u.", "-3*x**2 / x**6"),
+    (lambda s: s.dw / s.w**2, "here what stands below is squared.", "3*x**2 / x**6"),
+    (lambda s: s.dw / (s.w * np.log(10)), "log(10) belongs to the logarithm of base 10.",
+     "3 / (x*log(10))"),
+):  # fmt: skip
     derivative(
         "log-derivative-wrong",
-        where=_has(LOGARITHMS, _k),
-        wrong=_slope(LOGARITHMS, _k),
-        says="The derivative of `{text}` is u'/u with u = {u}.",
-        example=_example,
+        where=lambda s: s.op == "log",
+        wrong=_wrong,
+        says=LOG + _says,
+        example=("log(x**3)", {"x": _answer}),
         common=0.4,
     )
 
@@ -144,6 +160,7 @@ for _k, _example in enumerate(
         ("arcsin(x/2)", {"x": "-cos(x/2) / (2*sin(x/2)**2)"}),
         ("arcsin(x/2)", {"x": "cos(arcsin(x/2)) / 2"}),
         ("arctan(x/2)", {"x": "1 / (2*sqrt(1 - x**2/4))"}),
+        ("arctan(x/2)", {"x": "sec(x/2)**2 / 2"}),
     )
 ):
     derivative(

@@ -5,33 +5,29 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.mistakes.row import SYMMETRIC, Edge, pull
+from gradcheck.mistakes.row import GENERIC, SYMMETRIC, Edge, pull
 
 PRODUCTS = frozenset({"multiply", "matmul", "divide", "einsum"})
-CHOICES = 8  # tensors that are tried first in one's place
-MOST = 40  # and at all
+CHOICES = 8  # tensors that are tried in one's place
 AXES = 3
 
 
 def _like(e: Edge, model: Any, known: Sequence[Any]) -> Sequence[Any]:
-    """Tensors near by of the shape of a model, turned where that fits; not those that are known.
-
-    First the nearest; where none of them gave the answer, more of them.
-    """
+    """The nearest tensors of the shape of a model, turned where that fits, but for known ones."""
     found = [
         each
         for tensor in e.around
         for each in ((tensor, tensor.T) if np.ndim(tensor) == 2 else (tensor,))
         if np.shape(each) == np.shape(model) and not any(np.array_equal(each, k) for k in known)
     ]
-    return found[: MOST if e.further else CHOICES]
+    return found[:CHOICES]
 
 
 def _elsewhere(e: Edge) -> Sequence[tuple[Any, Any]]:
     """The op's value and argument with a tensor for the argument, or for both of them."""
-    here = [] if e.further else [(e.forward(e.y), e.y)]
     like = _like(e, e.y, (e.x, e.y, e.g))  # a mask of the cotangent has its own row
-    return [*((t, t) for t in like), *here, *((e.forward(t), t) for t in like)]
+    at_value = (e.forward(e.y), e.y)
+    return [*((t, t) for t in like), at_value, *((e.forward(t), t) for t in like)]
 
 
 def _with_other(e: Edge, tensor: Any) -> Any:
@@ -62,7 +58,7 @@ neighbour = pull(
     "wrong-tensor-in-derivative",
     where=lambda e: e.op in PRODUCTS and np.ndim(e.other) > 0,
     choices=lambda e: _like(e, e.other, (e.x, e.other, np.transpose(e.other))),
-    far=True,
+    rank=GENERIC,
     wrong=_with_other,
     says="At `{text}` another tensor of the same shape was taken for the operand that the "
     "cotangent is multiplied by.",
@@ -75,7 +71,7 @@ neighbour_of_argument = pull(
     "wrong-tensor-in-derivative",
     where=lambda e: e.elementwise and len(e.operands) == 1 and np.ndim(e.y) > 0,
     choices=_elsewhere,
-    far=True,
+    rank=GENERIC,
     wrong=lambda e, at: e.rule(e.g, at[0], at[1:]),
     says="The derivative of `{text}` is taken at another tensor of the same shape.",
     example=(
@@ -134,7 +130,7 @@ neighbour_inside = pull(
     "wrong-tensor-in-derivative",
     where=lambda e: e.elementwise and e.inside is not None and np.ndim(e.x) > 0,
     choices=_inside,
-    far=True,
+    rank=GENERIC,
     wrong=_with_inside,
     says="In the derivative of `{text}` another tensor of the same shape was taken in the "
     "difference or sum inside.",

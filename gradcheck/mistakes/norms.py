@@ -131,47 +131,6 @@ statistics_along_other = pull(
 )
 
 
-def _other_views(e: Edge) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """The shapes in which the run has as many numbers, each with any choice of axes."""
-    shapes = {np.shape(t) for t in e.around if np.size(t) == np.size(e.y)} - {np.shape(e.y)}
-    return [(s, axis) for s in sorted(shapes) for axis in _subsets(len(s))]
-
-
-def _in_view(e: Edge, view: tuple[tuple[int, ...], tuple[int, ...]]) -> Any:
-    """The pull of a normalisation whose means are taken in another shape."""
-    shape, axis = view
-
-    def mean(a: Any) -> Any:
-        level = np.mean(a.reshape(shape), axis=axis, keepdims=True)
-        return np.broadcast_to(level, shape).reshape(a.shape)
-
-    return (e.g - mean(e.g) - e.y * mean(e.g * e.y)) / e.params["scale"]
-
-
-statistics_in_other_view = pull(
-    "summed-over-wrong-axis",
-    where=lambda e: _normal(e) and e.further,
-    choices=_other_views,
-    wrong=_in_view,
-    says="In the derivative of `{text}` the means were taken over other groups of entries than the "
-    "ones that were normalised.",
-    example=(
-        "sum(reshape((x - mean(x, axis=1, keepdims=True))"
-        " / sqrt(var(x, axis=1, keepdims=True) + 0.1), (2, 2, 3)) * v)",
-        {
-            "x": "(reshape(v, (2, 6)) - reshape(mean(v, axis=2)[:, :, None] + 0*v, (2, 6))"
-            " - (x - mean(x, axis=1, keepdims=True)) / sqrt(var(x, axis=1, keepdims=True) + 0.1)"
-            " * reshape(mean(v * reshape((x - mean(x, axis=1, keepdims=True))"
-            " / sqrt(var(x, axis=1, keepdims=True) + 0.1), (2, 2, 3)), axis=2)[:, :, None] + 0*v,"
-            " (2, 6))) / sqrt(var(x, axis=1, keepdims=True) + 0.1)"
-        },
-        {"x": (2, 6), "v": (2, 2, 3)},
-    ),
-    common=0.35,
-    far=True,
-)
-
-
 variance_for_deviation = _of_norm(
     "wrong-tensor-in-derivative",
     wrong=lambda e: e.right / e.params["scale"],

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ LINEAR = frozenset({"add", "subtract", "negative", "multiply", "divide", "power"
 EXPONENTS = {"sqrt": 0.5, "square": 2.0, "reciprocal": -1.0}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Operation:
     """y = op(u, v) with derivatives du and dv, at many places and points at once.
 
@@ -21,7 +22,9 @@ class Operation:
     entries themselves, `dx` is 1 for the entry a node is made of (nan where there are several of
     one input). `slope(z)` is the op's derivative by its varying argument at another value z;
     `apply(z)` its value there. `variable` tells which arguments are bare variables; `summed` that
-    the op is one of those that make up a sum over an axis.
+    the op is one of those that make up a sum over an axis. `hu` and `hv` are the derivatives by a
+    letter that is held, `h` its value, where one is looked at; `within(i)` is the operation that
+    gave an argument.
     """
 
     op: str
@@ -38,6 +41,26 @@ class Operation:
     summed: bool
     slope: Callable[[Array], Array]
     apply: Callable[[Array], Array]
+    hu: Array | None = None
+    hv: Array | None = None
+    h: Array | None = None
+    within: "Callable[[int], Operation | None]" = lambda i: None
+
+    @cached_property
+    def inner(self) -> "Operation | None":
+        """The operation that the one varying argument is; None of a variable, or of two."""
+        return None if self.both else self.within(0 if self.dv is None else 1)
+
+    @cached_property
+    def below(self) -> "Operation | None":
+        """The operation that the second argument is."""
+        return self.within(1)
+
+    @property
+    def held(self) -> Array:
+        """The derivative by the held letter."""
+        parts = [(self.fu, self.hu), (self.fv, self.hv)]
+        return sum((f * h for f, h in parts if h is not None), np.zeros(1))
 
     @property
     def both(self) -> bool:
@@ -125,6 +148,11 @@ def exponential(s: Operation) -> bool:
 def term(s: Operation) -> bool:
     """A sum or difference of two terms, not one over an axis."""
     return s.op in ("add", "subtract") and not s.summed
+
+
+def of_sum(s: Operation) -> bool:
+    """A call of a sum or a difference."""
+    return call(s) and s.inner is not None and term(s.inner)
 
 
 def over(a: Any, b: Any) -> Array:

@@ -49,6 +49,43 @@ power_increased = _of_power(
     common=0.45,
 )
 
+exponent_lost = derivative(
+    "exponent-lost",
+    where=lambda s: power(s) and bool(np.all(s.n > 2)),
+    wrong=lambda s: s.n * s.u * s.du,
+    says="The exponent {c} of `{text}` came down as a factor, and is gone above: it goes down by "
+    "one.",
+    example=("x**5", {"x": "5*x"}),
+    common=0.4,
+)
+
+exponent_reduced_twice = derivative(
+    "exponent-reduced-twice",
+    where=lambda s: power(s) and bool(np.all((s.n == 2) | (s.n > 3))),
+    wrong=lambda s: s.n * np.power(s.u, s.n - 2) * s.du,
+    says="The exponent of `{text}` went down by two: it goes down by one.",
+    example=("x**5", {"x": "5*x**3"}),
+    common=0.35,
+)
+
+divided_by_exponent = _of_power(
+    "divided-by-exponent",
+    wrong=lambda s: np.power(s.u, s.n - 1) * s.du / s.n,
+    says="`{text}` was divided by its exponent: differentiating multiplies by it.",
+    example=("x**4", {"x": "x**3/4"}),
+    common=0.35,
+)
+
+exponent_sign_lost = derivative(
+    "exponent-sign-lost",
+    where=lambda s: power(s) and bool(np.all(s.n < 0)),
+    wrong=lambda s: s.n * np.power(s.u, 1 - s.n) * s.du,
+    says="The exponent of `{text}` is negative: the minus above was lost.",
+    example=("x**-3", {"x": "-3*x**4"}),
+    common=0.4,
+    slip=True,
+)
+
 power_rule_on_exponential = derivative(
     "power-rule-on-exponential",
     where=exponential,
@@ -139,5 +176,51 @@ log_of_base_misplaced_above = derivative(
     wrong=lambda s: s.dw / s.w * _log_of_base(s),
     says="The derivative of `{text}` is divided by log(base): here it is multiplied by it.",
     example=("log10(x)", {"x": "log(10)/x"}),
+    common=0.3,
+)
+
+ten_for_its_log = derivative(
+    "log-of-base-misplaced",
+    where=lambda s: s.op == "log10",
+    wrong=lambda s: s.dw / (10 * s.w),
+    says="In the derivative of `{text}` stands the base where its logarithm belongs.",
+    example=("log10(x)", {"x": "1/(10*x)"}),
+    common=0.3,
+)
+
+log_of_variable = derivative(
+    "log-of-base-misplaced",
+    where=_base_not_e,
+    wrong=lambda s: s.y * s.dw * np.log(s.x),
+    says="The derivative of `{text}` is multiplied by log(base), not by the log of the variable.",
+    example=("2**x", {"x": "2**x * log(x)"}),
+    common=0.3,
+)
+
+logarithmic_derivative_left = derivative(
+    "logarithmic-derivative-left",
+    where=_tower,
+    wrong=lambda s: s.right / s.y,
+    says="This is the derivative of log(`{text}`), y'/y: it is still to be multiplied by y.",
+    example=("x**x", {"x": "log(x) + 1"}),
+    common=0.6,
+)
+
+product_of_derivatives_above = derivative(
+    "product-of-derivatives",
+    where=_tower,
+    wrong=lambda s: s.y * s.dv * s.du / s.u,
+    says="The logarithm of `{text}` is the product v log(u): its derivative is not the product of "
+    "the derivatives.",
+    example=("x**sin(x)", {"x": "x**sin(x) * cos(x)/x"}),
+    common=0.4,
+)
+
+log_in_tower_wrong = derivative(
+    "log-derivative-wrong",
+    where=_tower,
+    wrong=lambda s: s.y * (s.dv * np.log(s.u) + s.v * s.du),
+    says="In the derivative of log(`{text}`) the derivative of log(u) is u'/u, not u'.",
+    example=("x**sin(x)", {"x": "x**sin(x) * (cos(x)*log(x) + sin(x))"}),
     common=0.3,
 )

@@ -47,3 +47,15 @@ for _i, _answer, _common in (
         example=("x**2 * sin(x)", {"x": _answer}),
         common=_common,
     )
+
+for _i, _answer in ((0, "sin(x) + x**2*cos(x)"), (1, "2*x*sin(x) + cos(x)")):
+    _of_product(
+        "factor-slip",
+        wrong=lambda s, i=_i: s.u * s.dv + s.v if i == 0 else s.v * s.du + s.dv,
+        says=f"In one term of the product rule for `{{text}}` the factor "
+        f"{{{'u' if _i else 'du'}}} is missing.",
+        example=("x**2 * sin(x)", {"x": _answer}),
+        common=0.3,
+        habit=False,
+        slip=True,
+    )

@@ -42,7 +42,6 @@ quotient_swapped = _of_quotient(
     says=f"The two terms in the numerator of the derivative of `{{text}}` are swapped: {RULE}.",
     example=("sin(x) / x", {"x": "(sin(x) - cos(x)*x) / x**2"}),
     common=0.55,
-    is_a="sign-error",
 )
 
 quotient_of_derivatives = _of_quotient(
@@ -108,7 +107,6 @@ reciprocal_sign_lost = _of_reciprocal(
     says="The minus of (1/v)' = -v' / v^2 was lost at `{text}`.",
     example=("1 / (x**2 + 1)", {"x": "2*x / (x**2 + 1)**2"}),
     common=0.7,
-    is_a="sign-error",
 )
 
 reciprocal_differentiated_below = _of_reciprocal(
@@ -134,6 +132,24 @@ product_of_derivatives_of_quotient = _of_quotient(
     says=f"`{{text}}` is a quotient; here the two derivatives are multiplied: {RULE}.",
     example=("sin(x) / x**3", {"x": "3*x**2*cos(x)"}),
     common=0.25,
+)
+
+product_of_derivatives_below = _of_quotient(
+    "product-of-derivatives",
+    wrong=lambda s: -s.du * s.dv / s.v**2,
+    says=f"The derivatives of u and of 1/v are multiplied, of `{{text}}`: {RULE}.",
+    example=("sin(x) / x**2", {"x": "-2*cos(x) / x**3"}),
+    common=0.3,
+)
+
+sign_of_power_below_lost = derivative(
+    "exponent-sign-lost",
+    where=_power_below,
+    wrong=lambda s: s.right * np.abs(s.x) ** (2 + 2 * over(s.dw * s.x, s.w)),
+    says="`{text}` is a negative power: the minus of its exponent was lost.",
+    example=("5 / x**3", {"x": "-15 * x**4"}),
+    common=0.4,
+    slip=True,
 )
 
 power_below_increased = derivative(

@@ -23,7 +23,7 @@ class Edge:
     other tensors of the run, the nearest first. `turned` has, where the other operand is an
     entry chosen by numbers, that which stands there if the tensor is "reversed" or "transposed".
     `inside` is the operand itself where it is a sum or difference: the op and its operands;
-    `forward(*operands)` is the op's value. `further` says that nothing nearer gave the answer.
+    `forward(*operands)` is the op's value.
     """
 
     op: str
@@ -41,7 +41,6 @@ class Edge:
     turned: Mapping[str, Any] = field(default_factory=dict)
     inside: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
     forward: Callable[..., Any] = field(default=lambda *_: None)
-    further: bool = False
 
     @property
     def x(self) -> Any:
@@ -56,10 +55,14 @@ class Edge:
 
 @dataclass(frozen=True)
 class Accumulation:
-    """A place where paths meet: what had arrived already, and what arrives now."""
+    """A place where paths meet: what had arrived already, and what arrives now.
+
+    `matrix` says that two paths meet, both of them out of products of matrices.
+    """
 
     held: Any
     g: Any
+    matrix: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,34 +74,14 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Windows:
-    """The slices that a program takes of one tensor of this shape, in the order in which it does.
-
-    Of each slice, for each axis, where it starts, its length and its step; the step is 0 where one
-    entry was chosen by its number.
-    """
-
-    shape: tuple[int, ...]
-    at: tuple[tuple[tuple[int, int, int], ...], ...]
-
-    def fit(self, at: Sequence[Sequence[tuple[int, int, int]]]) -> bool:
-        """Whether slices lie within the tensor, and one of them is another than it was."""
-        within = all(
-            start >= 0 and start + (count - 1) * step < n
-            for each in at
-            for (start, count, step), n in zip(each, self.shape, strict=True)
-        )
-        return within and tuple(map(tuple, at)) != self.at
-
-
-@dataclass(frozen=True)
 class Whole:
     """A whole answer: the right gradients, and what else a wrong one might be made of.
 
     `value()` is the program's value; `second(name)` the second derivative by a scalar input;
     `elsewhere(change)` the gradients where every input v is replaced by change(v); `others()` the
     gradients by the inputs that are not asked for; `sizes` are the lengths of the inputs' axes and
-    their products; `integral` is the value of an antiderivative.
+    their products; `integral` is the value of an antiderivative, `once()`
+    the first derivatives where second ones are asked for.
     """
 
     right: Mapping[str, Any]
@@ -109,6 +92,7 @@ class Whole:
     others: Callable[[], Mapping[str, Any]]
     sizes: tuple[int, ...]
     integral: float | None = None
+    once: Callable[[], Mapping[str, Any]] = dict
 
     @property
     def scalar(self) -> bool:
@@ -121,37 +105,39 @@ class Example:
     """A problem in one line and the answer that somebody who makes the mistake would give.
 
     `inputs` has the shapes of those that are not single numbers; a name that `answer` does not
-    mention and that is written in capitals or as `y_true` is given, not differentiated.
+    mention and that is written in capitals or as `y_true` is given, not differentiated. `order` is
+    that of the derivative.
     """
 
     program: str
     answer: Mapping[str, str]
     inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    order: int = 1
+
+
+COVERING, TELLING, GENERIC, VAGUE, VAGUEST = range(5)
 
 
 @dataclass(frozen=True, eq=False)
 class Mistake:
     """A mistake is an act: `wrong` commits it, `says` tells the student, `example` proves both.
 
-    `verb` is "derivative" (calculus: a rule at a node), "coefficient" or "constant" (a number
-    before a term, one that is added), "read" (a number of the program); "seed", "pull", "fit",
-    "accumulate", "keep" or "assign" (backprop; in the last two some of the pulls that meet are
-    lost), "segment" (several steps taken as one), "window" (slices of one tensor, taken elsewhere),
-    "branch" (one side of a choice, taken everywhere);
+    `verb` is "derivative" (calculus: a rule at a node), "held" (one that looks at a letter which
+    is held), "coefficient" or "constant" (a number before a term, one that is added), "read" (a
+    number of the program); "seed", "pull", "fit", "accumulate", "keep" or "assign" (backprop; in
+    the last two some of the pulls that meet are lost), "stop" (the way back ends at a step);
     "answer" (the whole answer). `common` orders hypotheses that fit alike: how often it is
     seen, 0 to 1. `operand` points at an argument of the node rather than at the node. `habit` says
-    that the act makes sense as a misconception, done at every site alike. `vague` is said only
-    where no named act fits: a factor 2 may come from anywhere. `generic` is said after more telling
-    names, and not beside one that `is_a` case of it; nor a mistake within the place of one that
-    `covers` it: of an inside whose derivative was left out nobody knows what it was. `hidden_by` is
-    what a problem may be like so that nobody can see the mistake. `anywhere` says that a mistake of
-    backprop may be named in calculus too; `slip` that it is one of attention, not of understanding
-    (a set's `credit: {slip: 0.5}` is for all of these). `alike` has the ids of other mistakes that
-    may give the same numbers: why, and what change of the program would tell them apart. `says` may
-    use {text}, the site; {u} and {v}, its arguments; {du} and {dv}, their derivatives; {c}, a
-    constant factor or exponent. `choices(site)` is what the mistake may be made with at a site, for
-    a mistake that can be made in several ways: `wrong` is told one of them; of one that is `far`
-    there are more, which are tried where nothing else gives the answer.
+    that the act makes sense as a misconception, done at every site alike. `rank` orders stories by
+    how much they tell: those of a higher rank are told where no lower one fits; what is `COVERING`
+    hides what was made within its place (of an inside whose derivative was left out nobody knows
+    what it was). `hidden_by` is what a problem may be like so that nobody can see the mistake.
+    `slip` says that it is one of attention, not of understanding (a set's `credit: {slip: 0.5}` is
+    for all of these). `alike` has the ids of other mistakes that may give the same numbers: why,
+    and what change of the program would tell them apart. `says` may use {text}, the site; {u} and
+    {v}, its arguments; {du} and {dv}, their derivatives; {c}, a constant factor or exponent; {h}, a
+    letter that is held. `choices(site)` is what the mistake may be made with at a site, for a
+    mistake that can be made in several ways: `wrong` is told one of them.
     """
 
     id: str
@@ -163,16 +149,11 @@ class Mistake:
     common: float = 0.5
     operand: int | None = None
     habit: bool = True
-    vague: bool = False
+    rank: int = TELLING
     hidden_by: tuple[str, ...] = ()
-    generic: bool = False
-    is_a: str = ""
-    covers: bool = False
-    anywhere: bool = False
     slip: bool = False
     alike: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     choices: Callable[[Any], Sequence[Any]] | None = None
-    far: bool = False
 
     @property
     def family(self) -> str:
@@ -182,6 +163,7 @@ class Mistake:
 
 FAMILIES = {
     "derivative": "calculus",
+    "held": "calculus",
     "coefficient": "calculus",
     "constant": "calculus",
     "read": "calculus",
@@ -189,11 +171,9 @@ FAMILIES = {
     "pull": "backprop",
     "fit": "backprop",
     "accumulate": "backprop",
+    "stop": "backprop",
     "keep": "backprop",
     "assign": "backprop",
-    "segment": "backprop",
-    "window": "backprop",
-    "branch": "backprop",
     "answer": "whole",
     "type": "typing",
     "retype": "typing",
@@ -226,5 +206,4 @@ def mistake(
 derivative = partial(mistake, verb="derivative")
 pull = partial(mistake, verb="pull")
 fit = partial(mistake, verb="fit")
-segment = partial(mistake, verb="segment")
 answer = partial(mistake, verb="answer")

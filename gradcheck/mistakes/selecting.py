@@ -122,7 +122,6 @@ mask_inverted = pull(
     example=("sum(relu(x)**2 + relu(x))", {"x": "1.0*(x <= 0)"}, {"x": (7,)}),
     common=0.45,
     hidden_by=(ALL_PASS,),
-    anywhere=True,
 )
 
 value_as_mask = pull(
@@ -143,7 +142,6 @@ spread_to_all = pull(
     example=("max(x)", {"x": "1 + 0*x"}, {"x": (5,)}),
     common=0.5,
     hidden_by=(ALL_PASS,),
-    anywhere=True,
 )
 
 shared_evenly = pull(
@@ -155,7 +153,6 @@ shared_evenly = pull(
     example=("max(x)", {"x": "1/5 + 0*x"}, {"x": (5,)}),
     common=0.4,
     hidden_by=(ONE_LONG,),
-    anywhere=True,
 )
 
 repeated_index = pull(
@@ -191,7 +188,6 @@ the_other_extreme = pull(
     "the largest for a minimum.",
     example=("max(x)", {"x": "1.0*(x == min(x))"}, {"x": (5,)}),
     common=0.4,
-    anywhere=True,
 )
 
 repeated_index_averaged = pull(

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.mistakes.row import ALIKE, ALL_PASS, ONE_LONG, SYMMETRIC, Edge, fit, mistake, pull
+from gradcheck.mistakes.row import ALIKE, ALL_PASS, ONE_LONG, SYMMETRIC, Edge, fit, pull
 
 COPYING = frozenset({"repeat", "tile", "broadcast_to"})
 AS_LARGE = frozenset({"softmax", "log_softmax"})
 KNOWN = frozenset({"matmul", "getitem", "transpose", "swapaxes", "matrix_transpose"})
-SIZES = 12  # numbers of entries that are tried as a factor
 
 
 def _keeps_shape(e: Edge) -> bool:
@@ -24,13 +23,6 @@ def _keeps_shape(e: Edge) -> bool:
 def _row_sum(e: Edge) -> Any:
     """What the pull of a softmax, or of its logarithm, takes away from the cotangent."""
     return e.g * (e.y if e.op == "softmax" else 1) - e.right
-
-
-def _lengths(e: Edge) -> Sequence[float]:
-    """The numbers of entries along any axes of the operand and of the cotangent."""
-    shapes = (e.shape, np.shape(e.g))
-    counts = {prod(c) for s in shapes for k in range(1, len(s) + 1) for c in combinations(s, k)}
-    return sorted(counts - {0, 1, 2})[:SIZES]
 
 
 def _over_other_axes(e: Edge) -> Sequence[tuple[int, ...]]:
@@ -165,26 +157,6 @@ row_sum_alone = pull(
     common=0.4,
 )
 
-for _id, _words, _factor, _sign in (
-    ("mean-for-sum", "was divided by", lambda e, n: e.right / n, "/"),
-    ("sum-for-mean", "was multiplied by", lambda e, n: e.right * n, "*"),
-):
-    pull(
-        _id,
-        where=lambda e: e.further,
-        choices=_lengths,
-        wrong=_factor,
-        says=f"The gradient at `{{text}}` {_words} a number of entries: there is no mean here.",
-        example=(
-            "sum(sin(A @ x))",
-            {"x": f"A.T @ cos(A @ x) {_sign} 6"},
-            {"A": (5, 3), "x": (3, 2)},
-        ),
-        common=0.3,
-        habit=False,
-        far=True,
-    )
-
 multiplied = pull(
     "multiplied-not-divided",
     where=lambda e: e.op == "divide" and e.i == 0,
@@ -234,20 +206,4 @@ spread_elsewhere = pull(
     ),
     common=0.35,
     hidden_by=(ONE_LONG, SYMMETRIC),
-)
-
-one_branch = mistake(
-    "mask-wrong",
-    verb="branch",
-    wrong=lambda e: e.g,
-    says="One branch of `{text}` was taken everywhere: where the condition says otherwise the "
-    "other branch counts.",
-    example=(
-        "sum(where(v > 0, x**2, sin(x)) * v)",
-        {"x": "2*x*v"},
-        {"x": (6,), "v": (6,)},
-    ),
-    common=0.45,
-    habit=False,
-    hidden_by=(ALL_PASS,),
 )

@@ -1,16 +1,21 @@
 """Sums, constants and coefficients gone wrong."""
 
+from typing import Any
+
 import numpy as np
 
-from gradcheck.mistakes.operation import Operation, power, product, term
-from gradcheck.mistakes.row import derivative, mistake
+from gradcheck.mistakes.operation import Operation, inner_is_variable, power, product, term
+from gradcheck.mistakes.row import GENERIC, VAGUE, VAGUEST, derivative, mistake
 
 
 def _constant_factor(s: Operation) -> bool:
-    """A constant in front, behind, or below: c u, u c, u / c."""
-    return not s.both and not s.summed and (
-        s.op == "multiply" or (s.op == "divide" and s.dv is None)
-    )  # fmt: skip
+    """A constant in front, behind, below or above: c u, u c, u / c, c / u."""
+    return not s.both and not s.summed and s.op in ("multiply", "divide")
+
+
+def _without(s: Operation) -> Any:
+    """The derivative without the constant factor."""
+    return s.right * s.v if s.op == "divide" and s.dv is None else s.right / s.c
 
 
 def _constant_term(s: Operation) -> bool:
@@ -24,7 +29,7 @@ def _sign_of_constant(s: Operation) -> int:
 constant_factor_lost = derivative(
     "constant-factor-lost",
     where=_constant_factor,
-    wrong=lambda s: s.dw,
+    wrong=_without,
     says="The factor {c} of `{text}` was lost: it stays in front of the derivative.",
     example=("x**2 + 3*sin(x)", {"x": "2*x + cos(x)"}),
     common=0.85,
@@ -37,16 +42,76 @@ constant_kept = derivative(
     says="The constant {c} of `{text}` was kept: its derivative is 0.",
     example=("x**2 + 7", {"x": "2*x + 7"}),
     common=0.6,
-    is_a="constant-as-variable",  # of 1 the same
 )
 
 constant_as_variable = derivative(
     "constant-as-variable",
     where=_constant_term,
+    rank=GENERIC,
     wrong=lambda s: s.right + _sign_of_constant(s) * s.dx,
     says="The constant {c} of `{text}` was differentiated to 1: its derivative is 0.",
     example=("sin(x) + 7", {"x": "cos(x) + 1"}),
     common=0.35,
+)
+
+for _i, _answer in enumerate(("x + cos(x)", "cos(x) + x")):
+    derivative(
+        "not-differentiated",
+        where=lambda s, i=_i: term(s) and s.variable[i],
+        wrong=lambda s, i=_i: s.right + s.part(i) * ((s.v if i else s.u) - 1),
+        says=f"The term {{{'uv'[_i]}}} of `{{text}}` stands in the answer as it is.",
+        example=(("x + sin(x)", "sin(x) + x")[_i], {"x": _answer}),
+        common=0.35,
+        habit=False,
+    )
+
+linear_term_kept = derivative(
+    "not-differentiated",
+    where=lambda s: _constant_factor(s) and inner_is_variable(s) and s.op == "multiply",
+    wrong=lambda s: s.y * s.dx,
+    says="`{text}` stands in the answer as it is: it has not been differentiated.",
+    example=("sin(x) + 5*x", {"x": "cos(x) + 5*x"}),
+    common=0.35,
+)
+
+held_differentiated = mistake(
+    "partial-as-total",
+    verb="held",
+    where=lambda s: bool(np.any(s.held)),
+    wrong=lambda s: s.right + s.held,
+    says="In `{text}` {h} was differentiated too: in a partial derivative it is held constant.",
+    example=("x**3 + y**2", {"x": "3*x**2 + 2*y"}),
+    common=0.4,
+)
+
+
+def _held_factor(s: Operation, i: int) -> bool:
+    """A product of something that varies and, as its i-th factor, no mere multiple of a letter."""
+    factor, slope, other = ((s.u, s.hu, s.dv), (s.v, s.hv, s.du))[i]
+    if s.op != "multiply" or s.both or other is None or slope is None or s.h is None:
+        return False
+    return not np.allclose(slope * s.h, factor)
+
+
+for _i, _example in enumerate((("y**3 * x**2", "3*y**2*2*x"), ("x**2 * y**3", "2*x*3*y**2"))):
+    mistake(
+        "partial-as-total",
+        verb="held",
+        where=lambda s, i=_i: _held_factor(s, i),
+        wrong=lambda s, i=_i: s.du * s.hv if i else s.hu * s.dv,
+        says="In `{text}` both factors were differentiated: {h} is held constant, and stays.",
+        example=(_example[0], {"x": _example[1]}),
+        common=0.4,
+    )
+
+letters_swapped = mistake(
+    "operands-swapped",
+    verb="held",
+    where=lambda s: s.op == "power" and s.variable[0] and s.hv is not None,
+    wrong=lambda s: s.u * np.power(s.v, s.u - 1) * s.du,
+    says="In the derivative of `{text}` {u} and {v} stand in each other's place.",
+    example=("x**y", {"x": "x*y**(x - 1)"}),
+    common=0.4,
 )
 
 factor_as_variable = derivative(
@@ -57,6 +122,7 @@ factor_as_variable = derivative(
     "just stays.",
     example=("pi*x**2", {"x": "x**2 + 2*pi*x"}),
     common=0.3,
+    rank=GENERIC,
 )
 
 for _i, _answer in enumerate(("cos(x)", "2*x")):
@@ -80,14 +146,14 @@ for _one, _answer in ((1, "4*cos(x)"), (-1, "2*cos(x)")):
         example=("3*sin(x)", {"x": _answer}),
         common=0.2,
         habit=False,
-        vague=True,
+        rank=VAGUE,
         slip=True,
     )
 
 factor_twice = derivative(
     "coefficient-slip",
     where=_constant_factor,
-    wrong=lambda s: s.fw * s.right,
+    wrong=lambda s: s.right**2 / _without(s),
     says="The constant factor of `{text}` is in the answer twice.",
     example=("3*sin(x)", {"x": "9*cos(x)"}),
     common=0.3,
@@ -103,7 +169,7 @@ for _one, _word, _answer, _common in ((-1, "less", "3*x**3", 0.35), (1, "more", 
         f"{_word}.",
         example=("x**4", {"x": _answer}),
         common=_common,
-        vague=True,
+        rank=VAGUE,
         slip=True,
     )
 
@@ -114,7 +180,18 @@ coefficient_slip = mistake(
     says="The derivative of `{text}` is {factor} times what it should be: check its coefficient.",
     example=("x**3 + 2*sin(x)", {"x": "7*x**2/2 + 2*cos(x)"}),
     common=0.3,
-    vague=True,
+    rank=VAGUE,
+    slip=True,
+)
+
+number_slip = mistake(
+    "coefficient-slip",
+    verb="coefficient",
+    wrong=lambda right, share, factor: right + (factor - 1) * share,
+    says="In the derivative of `{text}` stands {factor} where {c} belongs.",
+    example=("7*x**2 + sin(x)", {"x": "15*x + cos(x)"}),
+    common=0.4,
+    rank=VAGUE,
     slip=True,
 )
 
@@ -159,7 +236,7 @@ product_rule_on_sum = derivative(
 constant_lost_but_sign = derivative(
     "constant-factor-lost",
     where=_constant_factor,
-    wrong=lambda s: np.sign(s.c) * s.dw,
+    wrong=lambda s: np.sign(s.c) * _without(s),
     says="Of the constant factor {c} of `{text}` only the sign is left: the factor stays.",
     example=("x**2 + (-3)*sin(x)", {"x": "2*x - cos(x)"}),
     common=0.6,
@@ -172,7 +249,7 @@ constant_added = mistake(
     says="The answer is the derivative {factor}: that constant does not belong to it.",
     example=("x**3 + sin(x)", {"x": "3*x**2 + cos(x) + 2"}),
     common=0.4,
-    vague=True,
+    rank=VAGUE,
     slip=True,
 )
 
@@ -183,7 +260,7 @@ number_misread = mistake(
     says="This is the derivative of another function: the {c} in `{text}` was misread.",
     example=("sin(x**3) + x**2", {"x": "4*x**3*cos(x**4) + 2*x"}),
     common=0.25,
-    vague=True,
+    rank=VAGUEST,
     slip=True,
 )
 
@@ -194,7 +271,7 @@ sign_misread = mistake(
     says="This is the derivative of another function: the sign of {c} in `{text}` was misread.",
     example=("sin(x**2 + 3*x)", {"x": "(2*x - 3)*cos(x**2 - 3*x)"}),
     common=0.3,
-    vague=True,
+    rank=VAGUEST,
     slip=True,
 )
 
@@ -205,6 +282,6 @@ number_overlooked = mistake(
     says="This is the derivative of another function: the {c} in `{text}` was overlooked.",
     example=("sin(x**2 + 3*x)", {"x": "(2*x + 1)*cos(x**2 + x)"}),
     common=0.3,
-    vague=True,
+    rank=VAGUEST,
     slip=True,
 )

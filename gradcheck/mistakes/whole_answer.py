@@ -5,7 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.mistakes.row import ONE_LONG, SYMMETRIC, Whole, answer
+from gradcheck.mistakes.row import (
+    GENERIC,
+    ONE_LONG,
+    SYMMETRIC,
+    VAGUE,
+    VAGUEST,
+    Whole,
+    answer,
+)
 
 Answer = Mapping[str, Any]
 Answers = Iterable[Answer]
@@ -46,9 +54,14 @@ def _upside_down(w: Whole) -> Answers:
 
 
 def _total(w: Whole) -> Answers:
-    """All partial derivatives added up, as if the other variables moved along."""
-    if w.scalar and len(w.right) > 1:
-        yield dict.fromkeys(w.right, sum(w.right.values()))
+    """The partial derivatives added up, as if the other variables moved along: all, or one more."""
+    if not w.scalar:
+        return
+    every = {**w.right, **{letter: g for letter, g in w.others().items() if np.shape(g) == ()}}
+    for letter in every if len(every) > 2 else ():
+        yield {name: g + every[letter] for name, g in w.right.items() if name != letter}
+    if len(every) > 1:
+        yield dict.fromkeys(w.right, sum(every.values()))
 
 
 def _elsewhere(w: Whole) -> Answers:
@@ -63,7 +76,7 @@ whole_sign = answer(
     says="The whole answer has the wrong sign.",
     example=("x**2 + cos(x)", {"x": "-2*x + sin(x)"}),
     common=0.8,
-    generic=True,
+    rank=GENERIC,
     slip=True,
 )
 
@@ -88,6 +101,22 @@ second_derivative = answer(
     wrong=lambda w: [{name: w.second(name) for name, g in w.right.items() if g.shape == ()}],
     says="This is the second derivative: differentiate `{text}` once.",
     example=("x**3 + x*sin(x)", {"x": "6*x + 2*cos(x) - x*sin(x)"}),
+    common=0.4,
+)
+
+differentiated_once = answer(
+    "differentiated-once",
+    wrong=lambda w: [w.once()],
+    says="This is the first derivative of `{text}`: differentiate once more.",
+    example=("x**4", {"x.x": "4*x**3"}, {}, 2),
+    common=0.6,
+)
+
+differentiated_too_often = answer(
+    "differentiated-too-often",
+    wrong=lambda w: [],  # made beside the other second derivatives: see `diagnosis.second`
+    says="This is the third derivative of `{text}`: the second is asked for.",
+    example=("x**4", {"x.x": "24*x"}, {}, 2),
     common=0.4,
 )
 
@@ -151,7 +180,16 @@ at_another_point = answer(
     "turned.",
     example=("x**2 + exp(x)", {"x": "-2*x + exp(-x)"}),
     common=0.2,
-    vague=True,
+    rank=VAGUEST,
+)
+
+logarithmic_derivative_left = answer(
+    "logarithmic-derivative-left",
+    wrong=lambda w: [{name: g / w.value() for name, g in w.right.items() if w.scalar}],
+    says="This is the derivative of log(`{text}`), y'/y: it is still to be multiplied by y.",
+    example=("x**3 * sin(x)", {"x": "3/x + cos(x)/sin(x)"}),
+    common=0.4,
+    rank=GENERIC,
 )
 
 factor_two = answer(
@@ -160,7 +198,7 @@ factor_two = answer(
     says="The answer is off by a factor of 2.",
     example=("sin(x) + x", {"x": "2*cos(x) + 2"}),
     common=0.5,
-    vague=True,
+    rank=VAGUE,
     slip=True,
 )
 
@@ -170,7 +208,7 @@ sum_for_mean = answer(
     says="The answer is the gradient times a number of entries, as if a mean were a sum.",
     example=("sum((x - y_true)**2)", {"x": "2*(x - y_true)*5"}, {"x": (5,), "y_true": (5,)}),
     common=0.4,
-    vague=True,
+    rank=VAGUE,
     hidden_by=(ONE_LONG,),
 )
 
@@ -180,7 +218,7 @@ mean_for_sum = answer(
     says="The answer is the gradient divided by a number of entries, as if a sum were a mean.",
     example=("mean((x - y_true)**2)", {"x": "2*(x - y_true)/25"}, {"x": (5,), "y_true": (5,)}),
     common=0.4,
-    vague=True,
+    rank=VAGUE,
     hidden_by=(ONE_LONG,),
 )
 
@@ -190,6 +228,7 @@ by_a_constant = answer(
     says="This is the derivative by {v}, which is a constant here.",
     example=("sum(x**2 * X)", {"x": "x**2"}, {"x": (), "X": ()}),
     common=0.4,
+    rank=GENERIC,
 )
 
 treated_as_constant = answer(
@@ -206,6 +245,6 @@ upside_down = answer(
     says="This is the derivative of one over the function: it was read upside down.",
     example=("sin(x) + x**2", {"x": "-(cos(x) + 2*x)/(sin(x) + x**2)**2"}),
     common=0.2,
-    vague=True,
+    rank=VAGUEST,
     slip=True,
 )

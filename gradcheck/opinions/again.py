@@ -103,7 +103,7 @@ def twice(case: Case) -> Case:
         found = [_first(case, kind, inputs, name, value) for name in case.wrt]
         return found[0] if alone else np.concatenate([np.reshape(g, -1) for g in found])
 
-    rows = Rows(next(iter(shapes.values())) if alone else (size,), tuple(shapes.items()))
+    rows = Rows(next(iter(shapes.values())) if alone else (size,), tuple(shapes.items()), case)
     return replace(case, function=function, rows=rows)
 
 

@@ -8,7 +8,6 @@ tangent shows in how they change from one step to the next.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -26,8 +25,11 @@ from gradcheck.numbers.run import (
     settings,
 )
 from gradcheck.numbers.scalars import Scalars
-from gradcheck.opinions.floats.blackbox import DIRECTIONS, black_box
-from gradcheck.opinions.floats.blackbox import directions as directions_of
+from gradcheck.opinions.floats.blackbox import black_box
+from gradcheck.opinions.floats.lines import along as parts_of
+from gradcheck.opinions.floats.lines import directions as directions_of
+from gradcheck.opinions.floats.lines import unit
+from gradcheck.opinions.limits import BALL_BITS, BALLS, BEND, DIRECTIONS, STEPS
 from gradcheck.opinions.opinion import (
     Array,
     Case,
@@ -42,15 +44,6 @@ from gradcheck.opinions.opinion import (
 from gradcheck.opinions.rows import by_rows
 
 DOUBLE = 53  # bits of a float64
-START = 256  # bits: three times the largest exponent of a step, so that no quotient cancels
-STEPS = (64, 72, 80)
-"""Steps of 2^-64, 2^-72 and 2^-80 of the input: the nearest kink that float64 can write beside an
-input lies at 2^-53 of it, so none is stepped over; each is a 256th of the one before."""
-TINY = (
-    arb(2) ** -50
-)  # of a slope: far above the truncation of such steps, far below float64's kinks
-
-WORK = 3_000_000  # ball operations, about three seconds
 
 Along = Callable[[arb], arb]
 Point = Mapping[str, Any]
@@ -67,7 +60,9 @@ def differences(
     `directions` the slope is taken where there are too many entries.
     """
     try:
-        return refined(lambda bits: _at(case, bits, steps, directions), max(START, 3 * steps[-1]))
+        return refined(
+            lambda bits: _at(case, bits, steps, directions), max(BALL_BITS, 3 * steps[-1])
+        )
     except NotScalar:
         raise
     except Undecided as error:  # floats would only take the branch that they take
@@ -104,10 +99,10 @@ def _at(case: Case, bits: int, steps: tuple[int, int, int], count: int) -> Opini
     before = RUN.made
     value, here = _value(case, point)
     cost = RUN.made - before
-    if cost * len(STEPS) * 4 * count > WORK:
+    if cost * len(STEPS) * 4 * count > BALLS:
         raise OutOfBudget("too many operations for ball arithmetic")
     retry = bits < PATIENCE
-    few = cost * (4 * case.size() + 1) <= WORK
+    few = cost * (4 * case.size() + 1) <= BALLS
     ask = _each if few else partial(_some, count)
     found = ask(case, point, here, retry, steps)
     method = f"balls of {bits} bits"
@@ -124,7 +119,7 @@ def _each(
         found = np.empty(point[name].shape, dtype=object)
         entries: Any = arbs(point[name])
         for index in np.ndindex(found.shape):
-            along = _along(case, point, {name: _unit(found.shape, index)})
+            along = _along(case, point, {name: unit(case, name, index)})
             found[index], slope = slope_at(along, here, entries[index], retry, steps)
             if slope is not None:
                 slopes[name, index] = slope
@@ -137,16 +132,10 @@ def _some(  # noqa: PLR0917 - `_each`, and a count
 ) -> dict[str, Any]:
     """The slope along so many signed random directions, scaled to each input's own size."""
     found = []
-    for along in islice(directions_of(case), count):
+    for along in (parts_of(case, row) for row in directions_of(case, count)):
         slope, kind = slope_at(_along(case, point, along), here, arb(1), retry, steps)
         found.append(Direction(along, slope, kind))
     return {"directions": tuple(found)}
-
-
-def _unit(shape: tuple[int, ...], index: tuple[int, ...]) -> Array:
-    u = np.zeros(shape)
-    u[index] = 1.0
-    return u
 
 
 def _value(case: Case, point: Point) -> tuple[Array, arb]:
@@ -199,7 +188,7 @@ class _Line:
         """Whether one side's slope keeps changing as the step shrinks (x log x at 0)."""
         far, mid, near = (self.slopes(k)[side] for k in self.steps)
         first, second = abs(mid - far).mid(), abs(near - mid).mid()
-        return bool(second > TINY * abs(near).mid() and second > first / 2)
+        return bool(second > BEND * abs(near).mid() and second > first / 2)
 
 
 def slope_at(
@@ -238,7 +227,7 @@ def _two_sided(line: _Line, coarse: Pair, fine: Pair, may_retry: bool) -> tuple[
     if may_retry and central.rad() > tolerable:
         raise TooWide
     gap, wide = abs(right - left), abs(coarse[1] - coarse[0])
-    close = max(TINY * (abs(left) + abs(right)).mid(), wide.mid() / 8, gap.rad())
+    close = max(BEND * (abs(left) + abs(right)).mid(), wide.mid() / 8, gap.rad())
     if gap.mid() > close or any(map(_grows, fine, coarse)):
         return _broken(line, coarse, fine)
     change = abs(central - before)

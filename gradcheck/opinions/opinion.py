@@ -10,6 +10,7 @@ import numpy as np
 from flint import arb
 
 from gradcheck.numbers.ball import exact, middle, radius
+from gradcheck.opinions.limits import EPSILON, HEARD
 from gradcheck.opinions.runs import Runs
 
 Array = np.ndarray[Any, Any]
@@ -20,11 +21,12 @@ class Rows:
     """A value differentiated entry by entry: its shape, and what is made of the rows that come.
 
     `pieces` are the names and shapes of stretches of the value, where it is a gradient by several
-    inputs, one after another; without them it is one.
+    inputs, one after another; without them it is one. `once` is the question whose gradient it is.
     """
 
     shape: tuple[int, ...]
     pieces: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    once: "Case | None" = None
 
     def units(self) -> Iterator[Array]:
         """The cotangent of every entry of the value."""
@@ -101,127 +103,81 @@ class Case:
         return sum(np.size(self.inputs[name]) for name in self.wrt)
 
 
+@dataclass(frozen=True, eq=False)
 class Estimate:
-    """Numbers with error bars: balls, or floats and bars, of which balls are made when asked for.
+    """Numbers with error bars; `exact` are the balls that they were read from, if they were.
 
-    An array of a hundred thousand entries takes a second as balls, which only exact kinds need.
+    Where nothing is known the value is nan and the bar infinite. An array of a hundred thousand
+    entries takes a second as balls, which only exact kinds need.
     """
 
-    def __init__(
-        self,
-        balls: Array | None = None,
-        floats: tuple[Array, Array] | None = None,
-        sizes: tuple[float, float] | None = None,
-    ) -> None:
-        """From an object array of balls, or from floats and their error bars.
-
-        `sizes` are the largest size and the widest bar of the floats, where that has been looked
-        for (with nan among them, nan).
-        """
-        self._balls, self._floats = balls, floats
-        if floats is not None and sizes is not None and all(map(math.isfinite, sizes)):
-            self.__dict__.update(value=floats[0], error=floats[1], finite=True)
-            self.__dict__.update(largest=sizes[0], widest=sizes[1])
+    value: Array
+    error: Array
+    exact: Array | None = None
 
     @cached_property
     def balls(self) -> Array:
         """An object array of balls, midpoint and radius."""
-        if self._balls is None:
-            assert self._floats is not None
-            self._balls = _joined(*self._floats)
-        return self._balls
-
-    @cached_property
-    def value(self) -> Array:
-        """The midpoints as floats; nan where no bar is known."""
-        if self._floats is None:
-            return self._read(middle)
-        value, error = self._floats
-        return _where_finite(error, value, np.nan)
-
-    @cached_property
-    def error(self) -> Array:
-        """The radii as floats; infinite where there is no number."""
-        if self._floats is None:
-            return self._read(radius)
-        value, error = self._floats
-        return _where_finite(value, error, np.inf)
+        if self.exact is not None:
+            return self.exact
+        row = np.empty(self.value.size, dtype=object)
+        pairs = zip(self.value.ravel().tolist(), self.error.ravel().tolist(), strict=True)
+        row[:] = [arb(value, bar) for value, bar in pairs]
+        return row.reshape(self.value.shape)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the array."""
-        return self.balls.shape if self._floats is None else np.shape(self._floats[0])
+        return np.shape(self.value)
 
-    @cached_property
+    @property
     def finite(self) -> bool:
-        """Whether every ball holds a number."""
-        return bool(np.all(np.isfinite(self.value) & np.isfinite(self.error)))
+        """Whether every number is known."""
+        return bool(np.all(np.isfinite(self.value)) and np.all(np.isfinite(self.error)))
 
-    @cached_property
+    @property
     def largest(self) -> float:
         """The largest size of a number; 0 where there is none."""
         return size_of_largest(self.value)
 
-    @cached_property
+    @property
     def certain(self) -> float:
         """The largest size that a number has for certain: what its bar leaves of it."""
         known = np.isfinite(self.value) & np.isfinite(self.error)
         return float(np.max(np.abs(self.value[known]) - self.error[known], initial=0.0))
 
-    @cached_property
+    @property
     def widest(self) -> float:
         """The widest error bar; 0 where there is none."""
         return float(self.error.max(initial=0.0))
 
-    def _read(self, read: Callable[[arb], float]) -> Array:
-        flat = [read(ball) for ball in self.balls.flat]
-        return np.array(flat, dtype=np.float64).reshape(self.balls.shape)
 
-
-def top(sizes: Array) -> float:
-    """The largest of some numbers that are not negative, 0 of none; nan where one is."""
-    return float(sizes.max(initial=0.0))
+def estimate(values: Any, errors: Any = 0.0) -> Estimate:
+    """An estimate from arbs, or from floats and their error bars."""
+    source = np.asarray(values)
+    if source.dtype.kind == "f":
+        bars = np.broadcast_to(np.asarray(errors, dtype=np.float64), source.shape)
+        known = np.isfinite(source) & np.isfinite(bars)
+        if not known.all():
+            source, bars = np.where(known, source, np.nan), np.where(known, bars, np.inf)
+        return Estimate(source, bars)
+    balls = np.empty(source.shape, dtype=object)
+    for index in np.ndindex(source.shape):
+        balls[index] = exact(source[index])
+    flat = balls.ravel().tolist()
+    value = np.array([middle(ball) for ball in flat], dtype=np.float64).reshape(source.shape)
+    error = np.array([radius(ball) for ball in flat], dtype=np.float64).reshape(source.shape)
+    return Estimate(value, error, balls)
 
 
 def size_of_largest(values: Array) -> float:
     """The largest finite size of an array's entries; 0 where there is none."""
-    if values.ndim == 0 and values.dtype.kind == "f":
-        found = abs(float(values))
-        return found if math.isfinite(found) else 0.0
-    found = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-    if math.isfinite(found) or not (values.size and values.dtype.kind == "f"):
+    if values.size == 0:
+        return 0.0
+    found = max(float(values.max()), -float(values.min()))
+    if math.isfinite(found) or values.dtype.kind != "f":
         return found
     return float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values)))
-
-
-def _where_finite(known: Array, given: Array, otherwise: float) -> Array:
-    """What is given, where something is known."""
-    finite = np.isfinite(known)
-    return given if np.all(finite) else np.asarray(np.where(finite, given, otherwise))
-
-
-def estimate(values: Any, errors: Any = None) -> Estimate:
-    """An estimate from arbs, or from floats and their error bars."""
-    source = np.asarray(values)
-    bars = np.asarray(0.0 if errors is None else errors)
-    bars = bars if bars.shape == source.shape else np.broadcast_to(bars, source.shape)
-    if source.dtype.kind == "f":
-        return Estimate(floats=(source, np.asarray(bars)))
-    return Estimate(_joined(source, bars))
-
-
-def _joined(values: Array, bars: Array) -> Array:
-    """Balls around values, wider by the bars."""
-    if values.dtype.kind == "f":
-        row = np.empty(values.size, dtype=object)
-        pairs = zip(values.ravel().tolist(), bars.ravel().tolist(), strict=True)
-        row[:] = [arb(value, bar) for value, bar in pairs]
-        return row.reshape(values.shape)
-    out = np.empty(values.shape, dtype=object)
-    for index in np.ndindex(out.shape):
-        ball = exact(values[index])
-        out[index] = arb(ball.mid(), ball.rad() + arb(float(bars[index]))) if bars[index] else ball
-    return out
 
 
 @dataclass(frozen=True)
@@ -261,6 +217,16 @@ class Opinion:
     conditions: tuple[str, ...] = ()
     ties: int = 0
     method: str = ""
+
+
+def valued(case: "Case", value: Array, noise: float) -> Estimate:
+    """A value of floats with its own rounding, and what the contracted value was seen to carry.
+
+    A cotangent weighs every entry by at least its least weight.
+    """
+    least = 1.0 if case.cotangent is None else float(np.min(np.abs(case.cotangent), initial=np.inf))
+    heard = HEARD * noise / least if 0 < least < np.inf else 0.0
+    return estimate(np.asarray(value), 4 * EPSILON * np.abs(value) + heard)
 
 
 def contracted(value: Any, cotangent: Array | None) -> Any:

@@ -20,15 +20,14 @@ from gradcheck.engine.conversions import TAKEN
 from gradcheck.engine.recording import watched
 from gradcheck.engine.tape import Node, Step
 from gradcheck.engine.tensor import Tensor, bare
-from gradcheck.opinions.opinion import Array, Case, Estimate, NotScalar, Opinion, reason, top
-from gradcheck.opinions.rounding import EPSILON, SAMPLES, noise, spread
+from gradcheck.opinions.limits import EPSILON, HUMBLE, LINEAR, SAMPLES
+from gradcheck.opinions.opinion import Array, Case, NotScalar, Opinion, estimate, reason
+from gradcheck.opinions.rounding import noise, spread
 from gradcheck.opinions.rows import by_rows, stacked
 from gradcheck.opinions.tape import gradients_at, leaves_of, seed_of
 from gradcheck.ops.row import Op
 
 Run = tuple[Array, dict[str, Array]]  # the value, and the gradients by name
-LINEAR = 1e-3  # of a number: what rounding may move while a few samples still tell how far
-HUMBLE = 16.0
 LEAVES_THE_TAPE = "plain numbers are taken out of tensors (.item(), .tolist(), deepcopy)"
 
 
@@ -65,13 +64,11 @@ def _opinion(
 ) -> Opinion:
     """One run, with bars from the disturbed ones."""
     whole = _flat(value, gradients)
-    bars, size = _barred(whole, [_flat(*run) for run in others])
+    bars = _barred(whole, [_flat(*run) for run in others])
     found, start = [], 0
     for shape in (value.shape, *(g.shape for g in gradients.values())):
         part = slice(start, start := start + math.prod(shape))
-        sizes = top(size[part]), top(bars[part])
-        pair = whole[part].reshape(shape), bars[part].reshape(shape)
-        found.append(Estimate(floats=pair, sizes=sizes))
+        found.append(estimate(whole[part].reshape(shape), bars[part].reshape(shape)))
     parts = dict(zip(gradients, found[1:], strict=True))
     return Opinion("reverse", method=method, value=found[0], gradients=parts)
 
@@ -144,18 +141,13 @@ def _disturbed(cases: Sequence[Case], rng: Any) -> list[Run]:
         return _runs(cases, verbs)  # a disturbed exponent of a negative number gives no number
 
 
-def _barred(value: Array, runs: Sequence[Array]) -> tuple[Array, Array]:
-    """The bars of some numbers, and their sizes.
+def _barred(value: Array, runs: Sequence[Array]) -> Array:
+    """The bars of some numbers: the spread of the disturbed runs, and each one's own rounding.
 
-    A bar is the spread of the disturbed runs, and the value's own rounding. Where rounding moves
-    more than a thousandth of the number, few samples say little of how far it can go; where no run
-    tells anything the bar is infinite.
+    Where rounding moves more than a thousandth of a number, few samples say little of how far it
+    can go; where no run tells anything the bar is infinite.
     """
-    bar, size = spread(value, runs), np.abs(value)
-    own = 2 * EPSILON * size
-    bar += own
-    wide = bar > np.multiply(size, LINEAR, out=own)
-    if wide.any():
-        bar = np.where(wide, HUMBLE * bar, bar)
-    known = math.isfinite(top(bar))
-    return bar if known else np.where(np.isfinite(bar), bar, np.inf), size
+    size = np.abs(value)
+    bar = spread(value, runs) + 2 * EPSILON * size
+    bar = np.where(bar > LINEAR * size, HUMBLE * bar, bar)
+    return np.where(np.isnan(bar), np.inf, bar)

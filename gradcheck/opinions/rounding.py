@@ -13,14 +13,8 @@ from random import Random
 
 import numpy as np
 
+from gradcheck.opinions.limits import EPSILON, ROW, SPREAD_SAFETY, UNITS
 from gradcheck.opinions.opinion import Array
-
-EPSILON = float(np.finfo(np.float64).eps)
-SAMPLES = 4
-UNITS = 8.0
-LONG = 2**16 + 1  # no multiple of the sizes of arrays, so that rows of one differ
-SAFETY = 1.5
-"""Chosen together so that the bars covered the truth in every sweep of this repository's tests."""
 
 
 def noise(
@@ -30,7 +24,7 @@ def noise(
 
     Drawn from a random place of a long row of draws, which begins anew where it ends.
     """
-    start, row = int(rng.random() * LONG), _draws(unit)
+    start, row = int(rng.random() * ROW), _draws(unit)
     stop = start + math.prod(shape)
     found = row[start:stop] if stop <= len(row) else _around(row, start, stop - start)
     return found.reshape(shape)
@@ -44,7 +38,7 @@ def _around(row: Array, start: int, count: int) -> Array:
 def _draws(unit: float) -> Array:
     """The row of draws: nobody writes into it, for parts of it are handed out."""
     rng = np.random.default_rng(0)
-    drawn = rng.uniform(0.5, 1.0, 2 * LONG) * rng.choice([-1.0, 1.0], 2 * LONG)
+    drawn = rng.uniform(0.5, 1.0, 2 * ROW) * rng.choice([-1.0, 1.0], 2 * ROW)
     row = np.asarray(1.0 + UNITS * unit * drawn)
     row.flags.writeable = False
     return row
@@ -62,7 +56,7 @@ def spread(value: Array, runs: Sequence[Array]) -> Array:
         if not math.isfinite(widest.max(initial=0.0)):
             told = [np.where(np.isfinite(each), each, np.nan) for each in deviations]
             widest = np.fmax.reduce(told)
-        return np.asarray(SAFETY * widest)
+        return np.asarray(SPREAD_SAFETY * widest)
 
 
 def _apart(run: Array, value: Array) -> Array:

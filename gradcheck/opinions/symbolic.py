@@ -14,6 +14,7 @@ from gradcheck.numbers.ball import exact
 from gradcheck.numbers.run import PATIENCE, RUN, TooWide, precision, refined, settings
 from gradcheck.numbers.scalars import Scalars
 from gradcheck.numbers.symbolic import Symbolic, written
+from gradcheck.opinions.limits import LINE_BITS, NODES, READABLE, WRITTEN_OUT
 from gradcheck.opinions.opinion import (
     Array,
     Case,
@@ -26,11 +27,6 @@ from gradcheck.opinions.opinion import (
 from gradcheck.opinions.rows import by_rows, gradients_by_rows
 from gradcheck.ops.later import sympy
 
-START = 128  # bits
-NODES = 200_000  # steps of the line: about ten seconds
-READABLE = 120  # operations of a closed form that is written out
-WRITTEN_OUT = 64  # entries
-
 
 @by_rows
 def symbolic(case: Case, *, write: bool = True, nodes: int = NODES) -> Opinion:
@@ -39,7 +35,7 @@ def symbolic(case: Case, *, write: bool = True, nodes: int = NODES) -> Opinion:
     It abstains where the line is longer than `nodes`.
     """
     try:
-        return refined(lambda bits: _at(case, bits, write, nodes=nodes), START)
+        return refined(lambda bits: _at(case, bits, write, nodes=nodes), LINE_BITS)
     except NotScalar:
         raise
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
@@ -60,7 +56,7 @@ def walked(case: Case) -> "tuple[list[tuple[sympy.Expr, int]], list[Symbolic]]":
             compared = ((written(difference, READABLE), sign) for difference, sign in path)
             return [(expr, sign) for expr, sign in compared if expr is not None], nodes
 
-    return refined(walk, START)
+    return refined(walk, LINE_BITS)
 
 
 @gradients_by_rows

@@ -16,8 +16,8 @@ from gradcheck.errors import GradcheckError
 from gradcheck.mistakes.operation import Operation
 from gradcheck.numbers.run import precision
 from gradcheck.numbers.symbolic import Symbolic, slope_of, written
+from gradcheck.opinions.limits import READABLE
 from gradcheck.opinions.opinion import Array
-from gradcheck.opinions.symbolic import READABLE
 
 BITS = 64
 FAULTS = (GradcheckError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)

@@ -19,10 +19,10 @@ def names(ready: Key, mistake: str) -> bool:
 
 
 def alone(ready: Key, made: Made) -> bool:
-    """Whether nothing else gives the same answer but what the mistake is a case of."""
+    """Whether nothing that tells as much gives the same answer."""
     said = list(_said(ready, made))
     own = {made.mistake.id}
-    return bool(said) and all(named(found) - {made.mistake.is_a} == own for found in said)
+    return bool(said) and all({h.mistake.id for h in each.hypotheses} == own for each in said)
 
 
 def acts(ready: Key, mistake: str) -> list[Made]:

@@ -1,4 +1,7 @@
-"""Points inside a program's own domain, drawn from a generator that the problem's id seeds.
+"""Points inside a program's own domain.
+
+What is given by its shape alone is drawn from a generator that the problem's id seeds, further
+points from one that the program's text seeds: the same answer meets the same points in every set.
 
 Numbers are short decimals, so that a witness reads well; several scales are tried, and a point is
 kept only where the value and every gradient are finite and nothing is at a kink. Where the program
@@ -93,7 +96,7 @@ def far_points(problem: Problem, count: int) -> list[Point]:
     fixed, varying = _split(problem)
     if not varying:
         return []
-    rng = np.random.default_rng(problem.seed + 2)
+    rng = np.random.default_rng(problem.seed_of_points + 2)
     tried = _candidates(fixed, varying, rng, _repeated(FAR, 2 * len(FAR)))
     inside = (point for point in tried if path_at(problem, point, write=False) is not None)
     return list(islice(inside, count))
@@ -102,12 +105,12 @@ def far_points(problem: Problem, count: int) -> list[Point]:
 def points_near(problem: Problem, numbers: Sequence[Fraction]) -> Iterator[Point]:
     """Points at which inputs lie close to numbers that stand in some text, on both sides."""
     fixed, varying = _split(problem)
-    rng = np.random.default_rng(problem.seed + 3)
+    rng = np.random.default_rng(problem.seed_of_points + 3)
     scales = [
         (float(number) - offset, float(number) + offset)
         for offset in OFFSETS
         for number in numbers
-        for _ in range(2)
+        for _ in range(4)
     ]
     yield from _candidates(fixed, varying, rng, scales)
 
@@ -156,7 +159,7 @@ def _all_candidates(
 ) -> Iterator[Point]:
     """The usual scales; every now and then a point close to a number in the program's text."""
     near = points_near(problem, typed_numbers(problem.program.tree))
-    rng = np.random.default_rng(problem.seed + 1)
+    rng = np.random.default_rng(problem.seed_of_points + 1)
     for n, point in enumerate(_candidates(fixed, varying, rng, _repeated(SCALES, count))):
         yield point
         if n % len(SCALES) == len(SCALES) - 1:

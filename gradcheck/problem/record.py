@@ -101,6 +101,11 @@ class Problem:
         return crc32(self.id.encode())
 
     @cached_property
+    def seed_of_points(self) -> int:
+        """The seed of further points: the same program is asked at the same ones in every set."""
+        return crc32(self.program.source.strip().encode())
+
+    @cached_property
     def made(self) -> tuple[str, ...]:
         """The values of the program's own by which it is differentiated, the last one first.
 

@@ -13,10 +13,11 @@ import numpy as np
 from flint import arb
 
 from gradcheck.numbers.ball import middle, radius
+from gradcheck.opinions.limits import LIKE, PRODUCT
 from gradcheck.opinions.opinion import Array, Case, Direction, Estimate
 from gradcheck.verdict.consult import Entry, Verdict
-from gradcheck.verdict.directions import ROUNDING, dot, locate
-from gradcheck.verdict.neighbours import LIKE, neighbours
+from gradcheck.verdict.directions import dot, locate
+from gradcheck.verdict.neighbours import neighbours
 
 RTOL = 1e-9
 NOISE = 4.0  # times reverse mode's own rounding: another order of operations may lose more
@@ -335,7 +336,7 @@ def _along(k: int, direction: Direction, claims: Mapping[str, Any], rtol: float)
     for name, u in direction.along.items():
         part, length = dot(np.asarray(claims[name], dtype=np.float64), u)
         total += part
-        bar = max(bar, rtol * length) + ROUNDING * length
+        bar = max(bar, rtol * length) + PRODUCT * length
     slope = direction.slope
     if not slope.is_finite():
         return None

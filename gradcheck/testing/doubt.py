@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.opinions.floats.entries import looked_at
+from gradcheck.opinions.floats.blackbox import looked_at
+from gradcheck.opinions.limits import TIGHT
 from gradcheck.opinions.opinion import Case, Estimate, estimate
 from gradcheck.testing.claims import Judged
 from gradcheck.verdict.consult import Verdict
-from gradcheck.verdict.entries import TIGHT
 
 TURNS = 5
 KEPT = 3

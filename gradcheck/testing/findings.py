@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcheck.numbers.ball import middle, radius
+from gradcheck.opinions.limits import TIGHT
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.testing import source
 from gradcheck.testing.call import Call
@@ -22,7 +23,6 @@ from gradcheck.testing.repair import Repair, repaired
 from gradcheck.testing.result import Result
 from gradcheck.testing.state import Settled
 from gradcheck.verdict.consult import Part, Verdict
-from gradcheck.verdict.entries import TIGHT
 from gradcheck.verdict.sparing import sparing_each, with_care
 
 if TYPE_CHECKING:  # imported where a claim is wrong: a suite that passes needs none of it

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from gradcheck.opinions.floats.blackbox import STIR, flat_at, unseen
+from gradcheck.opinions.floats.blackbox import flat_at, unseen
+from gradcheck.opinions.limits import STIR
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.testing.call import Call
 from gradcheck.testing.claims import EPSILON, Grain, Judged, Off, judge

@@ -8,8 +8,9 @@ import numpy as np
 
 from gradcheck.numbers.ball import arbs, balls
 from gradcheck.numbers.run import precision
+from gradcheck.opinions.limits import SAMPLES
 from gradcheck.opinions.opinion import Array
-from gradcheck.opinions.rounding import SAMPLES, noise, spread
+from gradcheck.opinions.rounding import noise, spread
 from gradcheck.testing.buffers import with_buffers
 from gradcheck.testing.call import Call, signed
 from gradcheck.testing.claims import EPSILON

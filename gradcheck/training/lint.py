@@ -8,14 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from gradcheck.diagnosis.confusion import NOTHING, Confusion, counted
 from gradcheck.diagnosis.lint import Finding
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.training.facts import equivalent_loop, near, reason
 from gradcheck.training.ledger import Entry, totals
 from gradcheck.training.making import Replay, replays
-from gradcheck.training.outputs import Value, same
+from gradcheck.training.outputs import Value
 from gradcheck.training.preparing import Reference
 
 # What to ask for, by what differs in the ledger: (the gradients, the parameters).
@@ -118,16 +117,6 @@ def _innocents(reference: Reference, seen: Sequence[Replay]) -> Iterator[Finding
         found = equivalent_loop(reference.problem, reference.point, reference.trace, replay.entries)
         if found and _same(replay, found.values):
             yield Finding("fact", (replay.mistake,), _place(replay), "", 1, found.name)
-
-
-def confused(reference: Reference) -> Confusion:
-    """Every mistake made everywhere and once, each part that it changes given as the answer."""
-    total = NOTHING
-    for replay in reference.mistaken.replays:
-        for part, value in replay.values.items():
-            if not same(value, reference.trace.values[part]):
-                total += counted(replay.mistake, part, reference.mistaken.explain(part, value))
-    return total
 
 
 def _place(replay: Replay) -> tuple[int, int] | None:

@@ -21,18 +21,21 @@ from gradcheck.numbers.run import RUN, precision
 from gradcheck.numbers.scalars import answer
 from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.floats.scan import scan
+from gradcheck.opinions.limits import (
+    BLAME_BITS,
+    BLAME_STEP,
+    LARGE,
+    LOST,
+    ROUNDED,
+    SMALLEST,
+    STRAIGHT,
+    WRONG,
+)
 from gradcheck.opinions.opinion import Array, Case, size_of_largest
 from gradcheck.opinions.tape import record
 from gradcheck.ops.row import ABSTAINS
 
-BITS = 384
-STEP = arb(2) ** -100  # in 384 bits: truncation and rounding both below 1e-29
-STRAIGHT = 1e-12  # a kink bends f by a part of its step, a curve by a part of its square
-LARGE = 2000  # entries of an op and its operands: larger ones are not looked at
-TOLERANCE = 1e-7  # of a number: a wrong rule is off by far more, rounding by far less
-ROUNDING = 1e-13  # of an op's operands and value: what float64 may lose inside of it
-DIGITS = 2.0**-49  # of the result itself: a basic operation loses a sixteenth of this
-SMALLEST = float(np.finfo(np.float64).smallest_normal)
+STEP = arb(2) ** -BLAME_STEP
 UNSUITED = (
     ArithmeticError,
     AttributeError,
@@ -78,10 +81,10 @@ class Applied:
 
 def blame(case: Case) -> Blame:
     """The faults found op by op, and the ops at which float64 runs out of range or digits."""
-    applied, joins = _passes(case)
     suspects: dict[tuple[str, str], Suspect] = {}
     excuses: dict[str, None] = {}
-    with precision(BITS), np.errstate(all="ignore"):
+    with precision(BLAME_BITS), np.errstate(all="ignore"):
+        applied, joins = _passes(case)
         for each in reversed(applied):
             for found in _looked_at(each):
                 if isinstance(found, Suspect):
@@ -111,8 +114,7 @@ def _passes(case: Case) -> tuple[list[Applied], tuple[Suspect, ...]]:
         tape = record(case)
         if tape is None:
             return [], ()
-        with np.errstate(all="ignore"):
-            landed = tape.back(replace(RIGHT, pull=noted_pull, fit=noted_fit))
+        landed = tape.back(replace(RIGHT, pull=noted_pull, fit=noted_fit))
     except Exception:  # noqa: BLE001 - a wrong op may break the pass itself
         return [], ()
     applied = [
@@ -184,11 +186,11 @@ def _lost(now: float, ball: arb, size: float) -> str:
     if not ball.is_finite() or ball == arb(now):
         return ""
     off = abs(arb(now) - ball)
-    if np.isfinite(now) and off > ROUNDING * size:
+    if np.isfinite(now) and off > ROUNDED * size:
         return ""
     if ball != 0 and not SMALLEST <= abs(now) < np.inf:
         return "leaves the range of float64"
-    return "loses digits in float64" if off > DIGITS * abs(ball) else ""
+    return "loses digits in float64" if off > LOST * abs(ball) else ""
 
 
 # -- the VJPs of one op --------------------------------------------------------------------------
@@ -201,8 +203,9 @@ def _pulls(applied: Applied) -> Iterator[Suspect | str]:
         if not _finite(*applied.operands, applied.y, g):
             continue
         operand = applied.operands[i]
-        right, u = summed(raw, np.shape(operand)), probe(operand)
-        slope, claimed = _directional(applied, i, u), float(np.sum(right * u))
+        right = summed(raw, np.shape(operand))
+        u = probe(operand) if _finite(right) else _first(~np.isfinite(right))
+        slope, claimed = _directional(applied, i, u), float(np.sum((right * u)[u != 0]))
         if not _finite(raw) and not slope.is_finite():
             yield f"{row.name} has no finite derivative here, and the chain rule goes through it"
         size = _size_of_pull(applied, raw) * max(1.0, _largest(u))
@@ -227,7 +230,7 @@ def _users_backward(applied: Applied) -> Iterator[Suspect]:
         seen = scan(at, 0.0, scale=1.0)
         claimed = float(np.sum(summed(raw, np.shape(operands[i])) * u))
         size = _size_of_pull(applied, raw) * max(1.0, _largest(u))
-        if seen.kind == "smooth" and abs(claimed - seen.value) > seen.error + TOLERANCE * size:
+        if seen.kind == "smooth" and abs(claimed - seen.value) > seen.error + WRONG * size:
             words = (
                 f"along a random direction of its argument {i} {row.name}.backward gives the slope "
                 f"{claimed:.6g}, its forward has {seen.value:.6g}"
@@ -240,6 +243,13 @@ def probe(operand: Any) -> Array:
     size = np.abs(np.asarray(operand, dtype=np.float64))
     draws = np.random.default_rng(0).standard_normal(size.shape)
     return np.asarray(draws * np.where(size > 0, size, 1.0))
+
+
+def _first(chosen: Array) -> Array:
+    """The direction of the first entry that is chosen."""
+    u = np.zeros(chosen.shape)
+    u[np.unravel_index(int(np.argmax(chosen)), chosen.shape)] = 1.0
+    return u
 
 
 def summed(g: Any, shape: tuple[int, ...]) -> Array:
@@ -292,9 +302,9 @@ def _odd(values: Mapping[str, Array], size: float) -> str:
     Entries without an exact number are not judged.
     """
     known = np.all([np.isfinite(v) for n, v in values.items() if n in ("ball", "symbolic")], axis=0)
-    near = ROUNDING * size
+    near = ROUNDED * size
     close = {
-        pair: np.allclose(values[pair[0]][known], values[pair[1]][known], TOLERANCE, near)
+        pair: np.allclose(values[pair[0]][known], values[pair[1]][known], WRONG, near)
         for pair in combinations(values, 2)
     }
     if all(close.values()):

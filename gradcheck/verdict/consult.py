@@ -15,7 +15,7 @@ from flint import arb
 from gradcheck.closed_forms.opinion import closed_form
 from gradcheck.numbers.run import Undecided
 from gradcheck.opinions.differences import closer, differences, open_in_floats
-from gradcheck.opinions.floats.blackbox import DIRECTIONS
+from gradcheck.opinions.limits import ASIDE, CONFIRMING, DIRECTIONS, MORE_SAMPLES, NOTHING
 from gradcheck.opinions.opinion import Case, Estimate, Opinion, Slope, size_of_largest
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
@@ -27,12 +27,8 @@ __all__ = ["VERDICTS", "Entry", "Part", "Verdict", "consult", "read"]
 
 # From harmless to grave: a whole is as grave as its gravest part.
 VERDICTS = ("agree", "kink", "unstable-forward", "undecided", "jump", "undefined", "dissent")
-MORE_SAMPLES = 32
-CONFIRMING = 2  # directions, where two opinions know every entry already
 BEST = ("symbolic", "differences", "reverse")
 BEST_AT_A_TIE = BEST_VALUE = ("differences", "symbolic", "reverse")
-ASIDE = 1e-3
-NOTHING = 1e-20
 NOTHING_KNOWN: Mapping[str, Sequence[arb]] = MappingProxyType({})
 BLAMABLE = {"reverse", "several"}
 

@@ -16,14 +16,13 @@ import numpy as np
 from flint import arb
 
 from gradcheck.numbers.ball import middle, radius
-from gradcheck.opinions.floats.blackbox import MOST, size_of, slope_along
+from gradcheck.opinions.floats.blackbox import slope_along
+from gradcheck.opinions.floats.lines import size_of
+from gradcheck.opinions.limits import MISSED, PRODUCT, WIDTH
 from gradcheck.opinions.opinion import Array, Case, Estimate, Opinion
 from gradcheck.verdict.entries import Entry, Scale, entry_of
 
-EPSILON = float(np.finfo(np.float64).eps)
-MISSED = 1e-6
 BLOCK = 2**16
-ROUNDING = 16 * EPSILON  # of the length of a product's terms
 BROKEN = {"kink": "kink", "jump": "jump", "vertical": "undefined", "undefined": "undefined"}
 
 
@@ -71,7 +70,7 @@ def _dot(gradients: Mapping[str, Estimate], along: Mapping[str, Array]) -> arb:
     for name, u in along.items():
         part, length = dot(gradients[name].value, u)
         total += part
-        bar += float(np.vdot(gradients[name].error, np.abs(u))) + ROUNDING * length
+        bar += float(np.vdot(gradients[name].error, np.abs(u))) + PRODUCT * length
     return arb(total, bar) if np.isfinite(total + bar) else arb.nan()
 
 
@@ -80,7 +79,7 @@ def slopes_of(gradients: Array, errors: Array, chosen: Array) -> list[tuple[floa
     terms = chosen * gradients
     totals = terms.sum(axis=1)
     lengths = np.sqrt(np.einsum("ij,ij->i", terms, terms))
-    bars = np.abs(chosen, out=terms) @ errors + ROUNDING * lengths
+    bars = np.abs(chosen, out=terms) @ errors + PRODUCT * lengths
     return list(zip(totals.tolist(), bars.tolist(), strict=True))
 
 
@@ -134,16 +133,16 @@ def least_seen(given: Sequence[Opinion]) -> float:
     """The size of a single wrong entry that is seen with probability 1 - 1e-6.
 
     It is off by delta * u along each direction; all K directions miss it only if every |u| is less
-    than twice bar / delta, whose probability is (2 bar / delta / MOST s)^K for even draws within
-    MOST s. Twice, because the gradient and the slope may each stray by a bar before they cease to
-    overlap.
+    than twice bar / delta. For even draws within w = WIDTH / 2 sizes the chance of that is
+    (2 bar / (delta w size))^K. Twice, because the gradient and the slope may each stray by a bar
+    before they cease to overlap.
     """
     found = [d for o in given for d in o.directions]
     sizes = {name: size_of(u) for name, u in found[0].along.items()}
     bar = max(radius(d.slope) for d in found)
     bar += max((_widest(o.gradients, sizes) for o in given if o.gradients), default=0.0)
     miss = math.pow(MISSED, 1 / len(found))
-    return 2 * bar / (min(sizes.values()) * MOST * miss)
+    return 2 * bar / (min(sizes.values()) * WIDTH / 2 * miss)
 
 
 def _widest(gradients: Mapping[str, Estimate], sizes: Mapping[str, float]) -> float:
@@ -151,8 +150,8 @@ def _widest(gradients: Mapping[str, Estimate], sizes: Mapping[str, float]) -> fl
     wide = 0.0
     for name, size in sizes.items():
         g = gradients[name].value.reshape(-1)
-        wide += size * (float(gradients[name].error.sum()) + ROUNDING * math.sqrt(g @ g))
-    return MOST * wide
+        wide += size * (float(gradients[name].error.sum()) + PRODUCT * math.sqrt(g @ g))
+    return WIDTH / 2 * wide
 
 
 # -- where the difference is ---------------------------------------------------------------------
@@ -201,7 +200,7 @@ def _strays(
         total, length = dot(np.asarray(gradients[name], dtype=np.float64), u)
         if not seen.slope.is_finite():
             return 0.0
-        bar = radius(seen.slope) + ROUNDING * length
+        bar = radius(seen.slope) + PRODUCT * length
         return max(0.0, abs(total - middle(seen.slope)) - bar)
 
     return stray

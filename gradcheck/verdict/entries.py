@@ -8,11 +8,9 @@ import numpy as np
 from flint import arb
 
 from gradcheck.numbers.ball import middle, radius
+from gradcheck.opinions.limits import DIGITS_LOST, SMALLEST, TIGHT
 from gradcheck.opinions.opinion import Estimate, Slope
 
-TIGHT = 1e-4  # of an entry's size: a wider bar decides nothing (a mistake is rarely smaller)
-DIGITS_LOST = 1e-8  # of an entry's size: half of float64's sixteen digits
-UNDERFLOW = 2.3e-308  # the least normal float64
 SEEN_AS = {"jump": "jump", "vertical": "undefined", "undefined": "undefined"}
 
 Index = tuple[int, ...]
@@ -79,7 +77,7 @@ def entry_of(part: str, index: Index, balls: Balls, slope: Slope | None, scale: 
     lonely = odd_ball(known)
     if lonely is None:
         return _agreed(part, index, known, scale)
-    if lonely == "reverse" and all(abs(ball.mid()) < UNDERFLOW for ball in known.values()):
+    if lonely == "reverse" and all(abs(ball.mid()) < SMALLEST for ball in known.values()):
         why = f"float64 underflows: {spelled(known)}"
         return Entry(part, index, "unstable-forward", why)
     if scale.tied and "differences" in known:

@@ -12,14 +12,9 @@ import numpy as np
 
 from gradcheck.engine.backward import RIGHT, pull
 from gradcheck.engine.tape import Node
+from gradcheck.opinions.limits import BESIDE, NEIGHBOURS
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.opinions.reverse import once
-
-NEIGHBOURS = 48
-BESIDE = 1e-10
-"""How many points beside a kink are asked, and how near they are, in units of the inputs."""
-LIKE = 1e-6
-"""How near, beside the largest entry, a gradient is that of a point beside a kink."""
 
 
 def neighbours(case: Case) -> Iterator[dict[str, Array]]:

@@ -13,20 +13,20 @@ from itertools import islice
 import numpy as np
 from flint import arb
 
-from gradcheck.numbers.ball import middle, radius
-from gradcheck.opinions.floats.blackbox import ENTRIES, glanced
-from gradcheck.opinions.floats.confirmed import confirmed, drawn, flat
-from gradcheck.opinions.opinion import Array, Case, Direction, Estimate, Opinion
+from gradcheck.opinions.floats.blackbox import slopes_along
+from gradcheck.opinions.floats.lines import directions, flat
+from gradcheck.opinions.floats.quick import look_along
+from gradcheck.opinions.limits import ENTRIES, LIKE, MORE_SAMPLES
+from gradcheck.opinions.opinion import Array, Case, Opinion
 from gradcheck.opinions.reverse import reverse, reverse_each
 from gradcheck.opinions.symbolic import symbolic
-from gradcheck.verdict.consult import MORE_SAMPLES, Part, Verdict, aside, consult, read
+from gradcheck.verdict.consult import Part, Verdict, aside, consult, read
 from gradcheck.verdict.directions import power, slopes_of
-from gradcheck.verdict.entries import TIGHT, Entry
-from gradcheck.verdict.neighbours import LIKE, neighbours
+from gradcheck.verdict.entries import Entry
+from gradcheck.verdict.neighbours import neighbours
 
 Slopes = Sequence[tuple[float, float]]  # and their bars
-Seen = tuple[Opinion, Slopes]  # and those of reverse mode's gradients
-DIRECTIONS = 3  # a single wrong entry hides from all of them at one in a million below 80 bars
+SPARED = 3  # directions: a single wrong entry hides from all at one in a million below 80 bars
 SURE = 1e-10  # of a part's largest entry: what rounding may move of a gradient
 SHORT = 16  # entries up to which the closed form is asked too
 FEW = 2
@@ -36,10 +36,10 @@ of one run, and 5 beyond those of two as of four (underflow, numbers that cancel
 that is too narrow opens the full consultation, which makes its own runs; one that hides digits that
 cancel would have to be narrow at every entry."""
 STEPS = 300  # of the closed form, about five milliseconds
-NEIGHBOURS = 16  # a unit that is tied takes either branch at one in two of them
-BESIDE = "{count} entries at kinks: any slope of their intervals counts as right"
+TIED = 16  # points beside a kink: a unit that is tied takes either branch at one in two of them
+INTERVALS = "{count} entries at kinks: any slope of their intervals counts as right"
 UNNEEDED = "not asked: the gradient given stands beside the differences"
-ENOUGH = "not asked: reverse mode and the differences are sure and agree"
+AGREED = "not asked: reverse mode and the differences are sure and agree"
 
 
 def sparing(case: Case, claimed: bool = False) -> Verdict:
@@ -59,9 +59,16 @@ def sparing_each(
     `value` is the function's at the point, where it is known.
     """
     found = [_followed(mine) for mine in reverse_each(cases, 1 if claimed else FEW)]
-    seen = _confirmed(cases, found, value)
-    asked = zip(cases, found, seen, strict=True)
-    return [_settled(case, claimed, mine, known) for case, mine, known in asked]
+    chosen = directions(cases[0], SPARED)
+    expected = [
+        _slopes(case, mine, chosen) if _sure(mine) else None
+        for case, mine in zip(cases, found, strict=True)
+    ]
+    seen: list[Opinion | None] = [None] * len(cases)
+    if any(expected):
+        seen = look_along(cases, chosen, expected, value)
+    asked = zip(cases, found, seen, expected, strict=True)
+    return [_settled(case, claimed, chosen, mine, known, e) for case, mine, known, e in asked]
 
 
 def _followed(mine: Opinion) -> Opinion:
@@ -72,21 +79,11 @@ def _followed(mine: Opinion) -> Opinion:
     return Opinion("reverse", abstains=mine.method) if mine.method else mine
 
 
-def _confirmed(
-    cases: Sequence[Case], found: Sequence[Opinion], value: Array | None
-) -> list[Seen | None]:
-    """What the function says along directions of what reverse mode is sure of."""
-    sure = [_sure(mine) for mine in found]
-    chosen = drawn(cases[0], DIRECTIONS) if any(sure) else None
-    if chosen is None:
-        return [None] * len(cases)
-    expected = [
-        _slopes(case, mine, chosen) if safe else None
-        for case, mine, safe in zip(cases, found, sure, strict=True)
-    ]
-    seen = confirmed(cases, chosen, expected, value)
-    pairs = zip(seen, expected, strict=True)
-    return [None if one is None or each is None else (one, each) for one, each in pairs]
+def _sure(mine: Opinion) -> bool:
+    """Whether reverse mode followed the whole program, and rounding hardly moves its numbers."""
+    if mine.abstains or mine.value is None:
+        return False
+    return mine.value.finite and all(g.widest <= SURE * g.largest for g in mine.gradients.values())
 
 
 def _slopes(case: Case, mine: Opinion, chosen: Array) -> Slopes:
@@ -96,62 +93,32 @@ def _slopes(case: Case, mine: Opinion, chosen: Array) -> Slopes:
     return slopes_of(flat(case, values), flat(case, errors), chosen)
 
 
-def _settled(case: Case, claimed: bool, mine: Opinion, known: Seen | None) -> Verdict:
-    """The verdict on one question from the answers so far, or from all that can be asked."""
-    if mine.abstains and claimed and case.size() > SHORT:
-        glimpse = glanced(case, DIRECTIONS)
-        if glimpse is not None:
-            return read(case, [mine, Opinion("symbolic", abstains=UNNEEDED), glimpse])
-    if known is None and not _sure(mine):
+def _settled(  # noqa: PLR0917 - a question and the answers so far
+    case: Case,
+    claimed: bool,
+    chosen: Array,
+    mine: Opinion,
+    seen: Opinion | None,
+    slopes: Slopes | None,
+) -> Verdict:
+    """The verdict on one question from what is known, or from all that can be asked."""
+    if slopes is None:
+        if mine.abstains and claimed and case.size() > SHORT:
+            glimpse = slopes_along(case, chosen)
+            if glimpse is not None:
+                return read(case, [mine, Opinion("symbolic", abstains=UNNEEDED), glimpse])
         return consult(case, write=False, mine=mine if mine.abstains else None)
-    seen, slopes = known or (glanced(case, DIRECTIONS), ())
+    seen = seen or slopes_along(case, chosen)
     if seen is None:
         tied = _tied(case, mine) if case.size() > ENTRIES else None
         return tied or consult(case, write=False)
-    closed = Opinion("symbolic", abstains=ENOUGH)
+    closed = Opinion("symbolic", abstains=AGREED)
     if case.size() <= SHORT and not claimed:
         closed = symbolic(case, write=False, nodes=STEPS)
-    elif (plain := _plain(case, mine, closed, seen, slopes)) is not None:
-        return plain
-    expected = {mine.name: [arb(*two) for two in slopes]} if slopes else {}
+    expected = {mine.name: [arb(*slope) for slope in slopes]}
     found = read(case, [mine, replace(closed, ties=0), seen], expected)
     settled = found.verdict == "agree" and not closed.ties
     return found if settled else consult(case, write=False)
-
-
-def _plain(
-    case: Case, mine: Opinion, closed: Opinion, seen: Opinion, slopes: Slopes
-) -> Verdict | None:
-    """What `read` finds where value and slopes agree, as they mostly do, in floats without a ball.
-
-    None where more is to be looked at.
-    """
-    if case.rows is not None or not slopes or not _alike(mine.value, seen.value):
-        return None
-    if not all(map(_met, seen.directions, slopes)):
-        return None
-    parts = {name: Part(name, "agree", mine.gradients[name]) for name in case.wrt}
-    asked = {opinion.name: opinion for opinion in (mine, closed, seen)}
-    return Verdict("agree", seen.value, parts, asked, notes=power(case, [mine, seen]))
-
-
-def _alike(some: Estimate | None, others: Estimate | None) -> bool:
-    """Whether two opinions on the value overlap at every entry, with narrow bars."""
-    if some is None or others is None or some.shape != others.shape:
-        return False
-    narrow = TIGHT * max(some.largest, others.largest)
-    if not (some.finite and others.finite and max(some.widest, others.widest) <= narrow):
-        return False
-    return bool((np.abs(some.value - others.value) <= some.error + others.error).all())
-
-
-def _met(direction: Direction, expected: tuple[float, float]) -> bool:
-    """Whether the slope along a direction overlaps with the one expected, both with narrow bars."""
-    value, error = middle(direction.slope), radius(direction.slope)
-    slope, bar = expected
-    if not max(error, bar) <= TIGHT * max(abs(value), abs(slope)):
-        return False
-    return abs(value - slope) <= error + bar
 
 
 def _tied(case: Case, mine: Opinion) -> Verdict | None:
@@ -162,9 +129,9 @@ def _tied(case: Case, mine: Opinion) -> Verdict | None:
     2.5.1). That reverse mode is right at all is seen at a point farther beside, where no branches
     meet. None where no entry changes, or something else is unusual.
     """
-    near = list(islice(neighbours(case), NEIGHBOURS))
-    there = glanced(beside := aside(case), DIRECTIONS)
-    if len(near) < NEIGHBOURS or there is None:
+    near = list(islice(neighbours(case), TIED))
+    there = slopes_along(beside := aside(case), directions(case, SPARED))
+    if len(near) < TIED or there is None:
         return None
     if read(beside, [reverse(beside), there]).verdict != "agree":
         return None
@@ -174,7 +141,7 @@ def _tied(case: Case, mine: Opinion) -> Verdict | None:
     entries = tuple(entry for part in parts.values() for entry in part.entries)
     closed = Opinion("symbolic", abstains="not asked: branches meet here, and it follows one")
     asked = {"reverse": mine, "symbolic": closed, "differences": replace(there, directions=())}
-    notes = (*power(beside, [mine, there]), BESIDE.format(count=len(entries)))
+    notes = (*power(beside, [mine, there]), INTERVALS.format(count=len(entries)))
     return Verdict("kink", mine.value, parts, asked, entries, notes=notes)
 
 
@@ -189,7 +156,7 @@ def with_care(case: Case, verdict: Verdict) -> Verdict:
     mine = verdict.opinions["reverse"]
     if mine.abstains or verdict.verdict != "agree":
         return verdict
-    seen = glanced(case, DIRECTIONS)
+    seen = slopes_along(case, directions(case, SPARED))
     if seen is None and (tied := _tied(case, mine)):
         return tied
     known = seen or verdict.opinions["differences"]
@@ -208,10 +175,3 @@ def _between(name: str, mine: Opinion, near: Sequence[Mapping[str, Array]]) -> P
         for interval in [(float(low[tuple(index)]), float(high[tuple(index)]))]
     )
     return Part(name, "kink" if entries else "agree", gradient, entries)
-
-
-def _sure(mine: Opinion) -> bool:
-    """Whether reverse mode followed the whole program, and rounding hardly moves its numbers."""
-    if mine.abstains or mine.value is None:
-        return False
-    return mine.value.finite and all(g.widest <= SURE * g.largest for g in mine.gradients.values())

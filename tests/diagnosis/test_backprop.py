@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gradcheck.diagnosis import Prepared, explain, prepare
-from gradcheck.diagnosis.confusion import confusion
+from tests.support.confusion import confusion
 from tests.support.school import case, drawn, mlp
 
 # fault -> the ids of which one must be named in every part that the fault changes.

@@ -8,10 +8,11 @@ import sympy
 
 from gradcheck.diagnosis import Made, Prepared, explain, prepare, words
 from gradcheck.diagnosis.acts import fingerprint
-from gradcheck.diagnosis.confusion import NOTHING, confusion, summary
 from gradcheck.diagnosis.hypothesis import Hypothesis
+from gradcheck.mistakes.row import VAGUE
 from gradcheck.opinions.reverse import twice
 from gradcheck.ops import TABLE
+from tests.support.confusion import NOTHING, confusion, summary
 from tests.support.school import POINTS, SCHOOL, TENSORS, case, drawn, evaluated, mlp, school
 
 TENSOR_CASES = {**TENSORS, "mlp 5": mlp(5), "mlp 1": mlp(1)}
@@ -42,11 +43,11 @@ def test_unique_where_nothing_else_gives_the_same_numbers(
         values = [_numbers(made, part) for made in prepared.made]
         right = np.concatenate([np.ravel(g[part]) for g in prepared.right])
         for made, mine in zip(prepared.made, values, strict=True):
-            if made.mistake.vague or not np.all(np.isfinite(mine)) or _same(mine, right):
+            if made.mistake.rank >= VAGUE or not np.all(np.isfinite(mine)) or _same(mine, right):
                 continue
             others = zip(prepared.made, values, strict=True)
             rivals = {
-                m.mistake.id for m, v in others if not m.mistake.vague and _same(v, mine, right)
+                m.mistake.id for m, v in others if m.mistake.rank < VAGUE and _same(v, mine, right)
             }
             if len(rivals) == 1:
                 found = explain(prepared, part, [g[part] for g in made.at])
@@ -115,7 +116,7 @@ def test_words_speak_of_the_students_expression() -> None:
     [
         ("2*a*x + 4*x**3", "The factor b is missing from the derivative of `a*b*x**2`."),
         ("2*a*b*x + 4*x**3 - a", "The answer is the derivative minus a: that constant"),
-        ("2*a*b*x + 2*x**3", "The derivative of `x**4` is 1/2 times what it should be"),
+        ("2*a*b*x + 2*x**3", "In the derivative of `x**4` stands 2 where 4 belongs."),
     ],
 )
 def test_a_constant_is_called_by_its_name(answer: str, said: str) -> None:

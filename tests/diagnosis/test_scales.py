@@ -86,6 +86,7 @@ def _named(program: str, order: list[str], values: dict[str, float]) -> list[obj
 def test_points_may_list_their_inputs_in_any_order() -> None:
     """Two mistakes are found together although one point lists its inputs the other way round."""
     points = [{"x": 0.4, "y": 1.3}, {"y": 0.9, "x": 1.2}, {"x": 1.7, "y": 0.6}]
+    points.append({"x": 0.8, "y": 1.9})
     cases = [case("y*x**3 + sin(x*y)", point, ["x", "y"]) for point in points]
     answer = [np.asarray(3 * p["x"] ** 2 - p["y"] * np.cos(p["x"] * p["y"])) for p in points]
     found = explain(prepare(cases), "x", answer)

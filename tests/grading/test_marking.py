@@ -38,7 +38,7 @@ SHEETS = [
     ("f'(x) = x^2 cos x\n- (-2x) sin x", "right", None, []),
     ("f'(x) = -(x^2)' (-sin x)\n + x^2 (sin x)'\n= 2x sin x\n + x^2 cos x", "right", None, []),
     ("f'(x) = x^2 cos x\n\n- (-2x) sin x", "right", None, []),
-    ("f'(x) = 2x sin x\n- x^2 cos x", "wrong", None, "sign-error"),
+    ("f'(x) = 2x sin x\n- x^2 cos x", "wrong", None, "product-rule-minus"),
     ("-(-x^2 sin x)'\n-(-2x sin x - x^2 cos x)", "right", None, []),
     (r"\begin{align} f'(x) &= 2x\sin x \\ &\quad + x^2\cos x \end{align}", "right", None, []),
     ("f'(x) = 2x sin x\n+ x^2 cos x\n= x(2 sin x + cos x)", "wrong", 3, "factor-slip"),
@@ -46,7 +46,8 @@ SHEETS = [
     ("2x sin x + x^2 cos x\n= 2x sin x - x^2 cos x\n= x(2 sin x + x cos x)", "right", 2, []),
     # a mistake of calculus, copied faithfully to the end
     ("(x^2)'(sin x)'\n= 2x cos x\n= 2 cos(x) x", "wrong", 1, None),
-    ("(x^2)' sin x + x^2 (sin x)'\n= 2x sin x - x^2 cos x\n= x^3", "wrong", 2, "sign-error"),
+    ("(x^2)' sin x + x^2 (sin x)'\n= 2x sin x - x^2 cos x\n= x^3", "wrong", 2,
+     "product-rule-minus"),
     ("2x cos x = 2 x cos(x)", "wrong", 1, "product-of-derivatives"),
     # right calculus, wrong algebra
     ("2x sin x + x^2 cos x\n= x(2 sin x + cos x)", "wrong", 2, "factor-slip"),

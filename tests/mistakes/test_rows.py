@@ -10,19 +10,21 @@ from gradcheck.diagnosis import Prepared, explain, prepare, words
 from gradcheck.diagnosis.explain import CONSISTENT
 from gradcheck.diagnosis.words import EVERYWHERE
 from gradcheck.mistakes import CATALOGUE, Mistake
+from gradcheck.opinions.again import twice
 from gradcheck.opinions.opinion import Case
 from tests.support.school import POINTS, case, evaluated, names_of
 
 LABELS = [f"{k}-{row.verb}-{row.id}" for k, row in enumerate(CATALOGUE)]
-FIELDS = {"text", "whole", "u", "v", "w", "du", "dv", "dw", "c", "factor"}
+FIELDS = {"text", "whole", "u", "v", "w", "du", "dv", "dw", "c", "h", "factor"}
 
 
 def cases_of(row: Mistake) -> list[Case]:
-    """The row's example at three points: numbers near 1, arrays from a seeded generator."""
+    """The row's example at four points: numbers near 1, arrays from a seeded generator."""
     example = row.example
     rng = np.random.default_rng(11)
     names = names_of(example.program)
-    wrt = [n for n in names if n in example.answer or n not in example.inputs]
+    held = {"y"} if row.verb == "held" else set()
+    wrt = [n for n in names if n in example.answer or n not in {*example.inputs, *held}]
     found = []
     for point in POINTS:
         inputs = {
@@ -31,7 +33,8 @@ def cases_of(row: Mistake) -> list[Case]:
         }
         needs = row.verb == "seed" and not example.program.startswith("sum")
         cotangent = rng.normal(size=3) if needs else None
-        found.append(case(example.program, inputs, wrt, cotangent))
+        asked = case(example.program, inputs, wrt, cotangent)
+        found.append(twice(asked) if example.order == 2 else asked)
     return found
 
 

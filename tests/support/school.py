@@ -20,7 +20,7 @@ SPELLINGS = {name: row for row in TABLE.values() for name in (row.name, *row.sch
 CONSTANTS = {"pi": math.pi, "e": math.e, "array": np.array}
 
 
-POINTS = (0.37, 0.83, 1.61)
+POINTS = (0.37, 0.83, 1.61, 1.19)
 
 
 SCHOOL = (
@@ -154,7 +154,7 @@ def names_of(text: str) -> tuple[str, ...]:
 
 
 def school(text: str) -> list[Case]:
-    """A program of single numbers at three points; y and further inputs a little aside."""
+    """A program of single numbers at four points; y and further inputs a little aside."""
     names = names_of(text)
     return [case(text, {n: p + 0.29 * k for k, n in enumerate(names)}) for p in POINTS]
 

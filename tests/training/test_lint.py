@@ -11,8 +11,9 @@ from gradcheck.cli import main
 from gradcheck.diagnosis.lint import Finding
 from gradcheck.problem import load_text
 from gradcheck.training import Reference, prepared
-from gradcheck.training.lint import blind, confused
+from gradcheck.training.lint import blind
 from gradcheck.training.scopes import EVERYWHERE
+from tests.support.confusion import confused
 from tests.support.shipped import FOLDER, SETS
 
 FILE = FOLDER / "training.yaml"

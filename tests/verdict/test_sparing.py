@@ -11,7 +11,7 @@ from gradcheck.opinions.reverse import reverse
 from gradcheck.verdict import sparing as room
 from gradcheck.verdict.consult import consult, read
 from gradcheck.verdict.directions import least_seen
-from gradcheck.verdict.sparing import DIRECTIONS, FEW, sparing, with_care
+from gradcheck.verdict.sparing import FEW, SPARED, sparing, with_care
 from tests.support.cases import case
 from tests.support.random_programs import random_case
 
@@ -65,7 +65,7 @@ def test_the_stated_power_is_there(n, tries, dtype):
     asked = case(lambda x: np.sum(np.sin(w * x)), x=x)
     right = np.asarray(w * np.cos(np.float64(w) * x), dtype=np.float64)
     seen = sparing(asked).opinions["differences"]
-    assert len(seen.directions) == DIRECTIONS
+    assert len(seen.directions) == SPARED
     mine = Opinion("reverse", seen.value, {"x": estimate(right, 1e-15 * np.abs(right))})
     assert read(asked, [mine, seen]).verdict == "agree"
     least = least_seen([mine, seen])

@@ -1,18 +1,35 @@
-"""Finite differences of a program that only takes floats, and directions for large ones."""
+"""Finite differences of a program that only takes floats: entry by entry, or along directions."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import islice
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from flint import arb
 
-from gradcheck.opinions.floats.entries import all_looked_at, loudness, within
-from gradcheck.opinions.floats.glance import glance
-from gradcheck.opinions.floats.lines import Along, line, value_of
+from gradcheck.opinions.floats.lines import (
+    Along,
+    along,
+    directions,
+    line,
+    moving,
+    of_entry,
+    unit,
+    value_of,
+)
+from gradcheck.opinions.floats.quick import Seen, along_these, glance, look_along, widest
+from gradcheck.opinions.floats.richardson import finite
 from gradcheck.opinions.floats.scan import Scanned, scan
+from gradcheck.opinions.limits import (
+    APART,
+    DIRECTIONS,
+    ENTRIES,
+    EPSILON,
+    SCANNED,
+    SETTLED,
+    STIR,
+    SURE,
+)
 from gradcheck.opinions.opinion import (
     Array,
     Case,
@@ -21,33 +38,22 @@ from gradcheck.opinions.opinion import (
     NotScalar,
     Opinion,
     Slope,
-    contracted,
     estimate,
     reason,
-    top,
-)  # fmt: skip
+    valued,
+)
 
-EPSILON = float(np.finfo(np.float64).eps)
-DIRECTIONS = 8
-ENTRIES = 400
-LENGTHS = (1.0, 2.0**-6, 2.0**-10)  # of a glance: nearer where networks of relus bend within
-GLANCED = 1e-6  # of the steepest slope: the widest bar that settles anything
-ENOUGH = 1e-7  # the same: narrow enough not to look nearer
-FAR = 1e-3  # of a slope: a bar so wide that others at the same length will be no better
-KEPT = 500_000  # entries up to which a direction is kept rather than drawn again
-STIR = 1e-3  # of an entry: what would show if it had any influence in float64
-HEARD = 4  # times the noise of a scan, an rms of differences: nearly all of a normal distribution
-SPREAD = math.sqrt(12)  # the width over which even draws have a mean square of 1
-MOST = SPREAD / 2  # of an input's size: the largest entry of a direction
+PROBES = (1.0, -1.0, 1e-3, -1e-3)  # of the length of a scan: where what moves is looked for
 
 
 def black_box(case: Case, because: str, count: int = DIRECTIONS) -> Opinion:
-    """Scan floats along every entry, or along so many random directions where there are many."""
+    """Slopes of floats along every entry, or along so many random directions where many are."""
     try:
         value = np.array(value_of(case, case.floats()), dtype=np.float64)
         method = f"scanned floats ({because})"
         if case.size() > ENTRIES:
-            found = tuple(slope_along(case, along) for along in islice(directions(case), count))
+            chosen = [along(case, row) for row in directions(case, count)]
+            found = tuple(slope_along(case, each) for each in chosen)
             known = valued(case, value, 0.0)
             return Opinion("differences", known, directions=found, method=method)
         gradients, slopes, noise = _each(case)
@@ -59,159 +65,127 @@ def black_box(case: Case, because: str, count: int = DIRECTIONS) -> Opinion:
     return Opinion("differences", known, gradients, slopes=slopes, method=method)
 
 
-def valued(case: Case, value: Array, noise: float) -> Estimate:
-    """The value with its own rounding, and what the contracted value was seen to carry.
-
-    A cotangent weighs every entry by at least its least weight.
-    """
-    least = 1.0 if case.cotangent is None else float(np.min(np.abs(case.cotangent), initial=np.inf))
-    heard = HEARD * noise / least if 0 < least < np.inf else 0.0
-    size = np.asarray(np.abs(value))
-    bars = np.asarray(4 * EPSILON * size + heard)
-    return Estimate(floats=(value, bars), sizes=(top(size), top(bars)))
-
-
-def glanced(case: Case, count: int) -> Opinion | None:
-    """Slopes along a few directions, at nine samples each if they are enough, else by a scan.
+def slopes_along(case: Case, chosen: Array) -> Opinion | None:
+    """The opinion along directions, from a quick look or else from scans.
 
     None where one of them has no slope, or none that is known well beside the steepest.
     """
+    seen = look_along([case], chosen, [None])[0]
+    if seen is not None:
+        return seen
     try:
         value = np.array(value_of(case, case.floats()), dtype=np.float64)
-        here = float(np.asarray(contracted(value, case.cotangent)).item())
-        chosen = tuple(islice(directions(case), count))
-        seen = _glances(case, chosen, here) or [scan(line(case, u), 0.0, scale=1.0) for u in chosen]
-        if any(each.kind != "smooth" for each in seen) or _widest(seen) > GLANCED:
-            return None
+        found = [scan(line(case, along(case, row)), 0.0, scale=1.0) for row in chosen]
     except Exception:  # noqa: BLE001 - whatever a program raises, the full opinion will tell
         return None
-    slopes = (arb(each.value, each.error) for each in seen)
-    found = tuple(map(Direction, chosen, slopes))
-    method = f"floats along {count} directions"
-    return Opinion("differences", valued(case, value, 0.0), directions=found, method=method)
+    slopes = [Seen(each.value, each.error) for each in found if each.kind == "smooth"]
+    if len(slopes) < len(found) or widest(slopes) > SETTLED:
+        return None
+    return along_these(case, value, chosen, slopes)
 
 
-def _glances(case: Case, chosen: Sequence[Along], here: float) -> list[Scanned]:
-    """Glances along some directions at the first length at which all are sure, else the surest.
-
-    At a length at which the first is not sure the others are looked at only if none is better.
-    """
-    tried: dict[float, list[Scanned]] = {}
-    for length in LENGTHS:
-        first = _glance(case, chosen[0], length, here)
-        if first is not None and (first.error > ENOUGH * abs(first.value)):
-            tried[length] = [first]
-        elif first is not None and (seen := _more(case, chosen, here, length, [first])):
-            if _widest(seen) <= ENOUGH:
-                return seen
-            tried[length] = seen
-    for length, seen in sorted(tried.items(), key=lambda item: _widest(item[1])):
-        every = _more(case, chosen, here, length, seen)
-        if every and _widest(every) <= GLANCED:
-            return every
-    return []
-
-
-def _more(
-    case: Case, chosen: Sequence[Along], here: float, length: float, seen: list[Scanned]
-) -> list[Scanned]:
-    """Glances along all directions, some of which have been seen; none where one is of no use."""
-    found = list(seen)
-    for along in chosen[len(seen) :]:
-        glimpse = _glance(case, along, length, here)
-        if glimpse is None:
-            return []
-        found.append(glimpse)
-    return found
-
-
-def _glance(case: Case, along: Along, length: float, here: float) -> Scanned | None:
-    """A glance along one direction; None where it is too wide to be of use at this length."""
-    seen = glance(line(case, along), 0.0, length, here, sure=math.inf)
-    return None if seen is None or seen.error > FAR * abs(seen.value) else seen
-
-
-def _widest(seen: Sequence[Scanned]) -> float:
-    """The widest bar beside the steepest slope.
-
-    Along some random direction a slope may be small by chance, and says no less there.
-    """
-    steepest = max(abs(each.value) for each in seen)
-    widest = max(each.error for each in seen)
-    return widest / steepest if steepest else math.inf
-
-
-@dataclass(frozen=True, eq=False)
-class Drawn(Mapping[str, Array]):
-    """A random direction through the wrt inputs: even draws about 0 of each input's own size.
-
-    One of many entries is drawn again whenever it is asked for, in half the memory, and not kept.
-    """
-
-    case: Case
-    number: int
-
-    def __getitem__(self, name: str) -> Array:
-        """The direction's part in one input."""
-        if name not in self.case.wrt:
-            raise KeyError(name)
-        return self._kept[name] if self.case.size() <= KEPT else self._drawn(name)
-
-    def __iter__(self) -> Iterator[str]:
-        """The inputs' names."""
-        return iter(self.case.wrt)
-
-    def __len__(self) -> int:
-        """How many inputs there are."""
-        return len(self.case.wrt)
-
-    @cached_property
-    def _kept(self) -> dict[str, Array]:
-        return {name: self._drawn(name) for name in self.case.wrt}
-
-    def _drawn(self, name: str) -> Array:
-        values, several = self.case.inputs[name], len(self.case.wrt)
-        key = (self.case.seed + 1) * DIRECTIONS + self.number
-        rng = np.random.default_rng(key * several + self.case.wrt.index(name))
-        size = SPREAD * size_of(values)
-        kind = np.float32 if self.case.size() > KEPT and abs(math.log2(size)) < 64 else np.float64
-        drawn: Array = np.asarray(rng.random(np.shape(values), dtype=kind))
-        drawn -= 0.5
-        drawn *= kind(size)
-        return drawn
-
-
-def size_of(values: Array) -> float:
-    """The root mean square of an array's entries; 1 where they are all zero."""
-    flat = np.asarray(values, dtype=np.float64).reshape(-1)
-    return math.sqrt((flat @ flat) / max(len(flat), 1)) or 1.0
-
-
-def directions(case: Case) -> Iterator[Along]:
-    """Signed random directions through all wrt inputs at once, scaled to each input's size."""
-    return (Drawn(case, number) for number in range(DIRECTIONS))
-
-
-def slope_along(case: Case, along: Along) -> Direction:
+def slope_along(case: Case, u: Along) -> Direction:
     """The slope of the program along one direction, by scanning floats."""
-    slope, kind = _ball(scan(line(case, along), 0.0, scale=1.0))
-    return Direction(along, slope, kind)
+    slope, kind = _ball(scan(line(case, u), 0.0, scale=1.0))
+    return Direction(u, slope, kind)
 
 
 def _each(
     case: Case,
 ) -> tuple[dict[str, Estimate], dict[tuple[str, tuple[int, ...]], Slope], float]:
     """The slope at every entry of every wrt input, and the loudest noise that was heard."""
-    found = all_looked_at(case)
-    loud = loudness(list(found.values()))
+    places = [(name, i) for name in case.wrt for i in np.ndindex(np.shape(case.inputs[name]))]
+    found = {place: looked_at(case, *place) for place in places}
+    loud = _loudness(list(found.values()))
     gradients = {name: np.empty(np.shape(case.inputs[name]), dtype=object) for name in case.wrt}
     slopes = {}
     for (name, index), looked in found.items():
-        gradients[name][index], slope = _ball(within(looked, loud))
+        gradients[name][index], slope = _ball(_within(looked, loud))
         if slope is not None:
             slopes[name, index] = slope
     noise = max((looked.seen.noise for looked in found.values()), default=0.0)
     return {name: estimate(balls) for name, balls in gradients.items()}, slopes, noise
+
+
+@dataclass(frozen=True)
+class Looked:
+    """The slope at one entry, and which entries of the value it moves."""
+
+    seen: Scanned
+    moved: Array
+
+
+def looked_at(case: Case, name: str, index: tuple[int, ...], turn: int = 0) -> Looked:
+    """The slope at one entry: by a quick look where there are many and it is sure, else by a scan.
+
+    Only the entries of the value that it moves count: what the others carry cancels bit by bit.
+    """
+    f, x = of_entry(case, name, index)
+    length = max(1.0, abs(x))
+    quick = glance(f, x, length) if case.size() > SCANNED and not turn else None
+    if quick is not None and quick.error <= SURE * abs(quick.value):
+        return Looked(Scanned("smooth", *quick, steps=(0.0, length)), np.zeros((), bool))
+    if case.cotangent is None or case.cotangent.size > APART:
+        return Looked(scan(f, x, turn=turn), np.ones((), bool))
+    part = _Moved(case, name, index)
+    for far in PROBES:
+        finite(part, x + far * length)
+    while True:
+        part.moved, asked = part.met.copy(), part.met.sum()
+        seen = scan(part, x, turn=turn)
+        if part.met.sum() == asked:
+            # beside more it may be small
+            whole = scan(f, x, turn=turn) if seen.kind == "unresolved" else seen
+            return Looked(seen if whole.kind == "unresolved" else whole, part.moved)
+
+
+class _Moved:
+    """The contraction of those entries of the value that one entry of an input moves.
+
+    `met` are those that were seen to move so far, `moved` those that are counted.
+    """
+
+    def __init__(self, case: Case, name: str, index: tuple[int, ...]) -> None:
+        assert case.cotangent is not None
+        self.value = moving(case, {name: unit(case, name, index)})
+        self.x = float(np.asarray(case.inputs[name])[index])
+        self.cotangent, self.here = case.cotangent, np.array(self.value(0.0))
+        self.met = np.zeros(case.cotangent.shape, bool)
+        self.moved = self.met
+
+    def __call__(self, at: float) -> float:
+        now = np.asarray(self.value(at - self.x))
+        self.met |= now != self.here
+        return float(np.sum((now * self.cotangent)[self.moved]))
+
+
+def _loudness(found: Sequence[Looked]) -> Array:
+    """The loudest noise that was heard in each entry of the value, whatever was moved."""
+    loud = np.zeros(np.broadcast_shapes(*(looked.moved.shape for looked in found)))
+    for looked in found:
+        loud[...] = np.where(looked.moved, np.maximum(loud, looked.seen.noise), loud)
+    return loud
+
+
+def _within(looked: Looked, loud: Array) -> Scanned:
+    """The slope with a bar for the rounding that shows only when other inputs are moved.
+
+    Beside 1 a probability of 1e-17 is lost without a trace in `log(1 + p)`; what is lost of the
+    value is no more than what is heard of it elsewhere, over the length on which the slope varies.
+    """
+    heard = float(np.max(loud, initial=0.0, where=looked.moved))
+    length = looked.seen.steps[1]
+    return replace(looked.seen, error=looked.seen.error + (heard / length if heard else 0.0))
+
+
+def _ball(seen: Scanned) -> tuple[arb, Slope | None]:
+    """A scanned slope as a ball; unresolved ones become balls that hold no number."""
+    known = math.isfinite(seen.value) and math.isfinite(seen.error)
+    ball = arb(seen.value, seen.error) if known else arb(0, math.inf)
+    if seen.kind == "smooth":
+        return ball, None
+    slope = Slope(seen.kind, seen.left, seen.right, seen.detail)
+    return (ball if seen.kind in ("one-sided", "unresolved") else arb.nan()), slope
 
 
 def flat_at(case: Case, name: str, index: tuple[int, ...]) -> bool:
@@ -231,13 +205,3 @@ def unseen(case: Case, name: str, index: tuple[int, ...]) -> float:
     weights = 1.0 if case.cotangent is None else case.cotangent
     size = abs(float(np.asarray(case.inputs[name])[index])) or 1.0
     return EPSILON * float(np.max(np.abs(value * weights), initial=0.0)) / (STIR * size)
-
-
-def _ball(seen: Scanned) -> tuple[arb, Slope | None]:
-    """A scanned slope as a ball; unresolved ones become balls that hold no number."""
-    known = math.isfinite(seen.value) and math.isfinite(seen.error)
-    ball = arb(seen.value, seen.error) if known else arb(0, math.inf)
-    if seen.kind == "smooth":
-        return ball, None
-    slope = Slope(seen.kind, seen.left, seen.right, seen.detail)
-    return (ball if seen.kind in ("one-sided", "unresolved") else arb.nan()), slope

@@ -1,14 +1,16 @@
-"""Lines through a point of a program: along a direction, along one entry, in plain floats."""
+"""Lines through a point of a program in plain floats: along a direction, along one entry."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from gradcheck.opinions.limits import EPSILON, WIDTH
 from gradcheck.opinions.opinion import Array, Case, NotScalar, contracted
-from gradcheck.opinions.runs import Runs
 
 Along = Mapping[str, Array]
+Function = Callable[[float], float]
+KEPT = 500_000  # draws: beyond, they are kept in half the memory
 
 
 def value_of(case: Case, inputs: Mapping[str, Array]) -> Any:
@@ -17,109 +19,44 @@ def value_of(case: Case, inputs: Mapping[str, Array]) -> Any:
         return case.function("float", inputs)
 
 
-class Moving:
+def moving(case: Case, along: Along) -> Callable[[float], Any]:
     """The value as a function of a step along a direction.
 
-    The moved inputs lie in the same memory at every step, or large ones would cost time. Values
-    along a line that has a name are shared with other questions about the point.
+    The moved inputs lie in the same memory at every step, or large ones would cost time.
     """
+    still = case.floats()
+    moved = {name: np.empty(u.shape) for name, u in along.items()}
+    inputs = {**still, **moved}
 
-    def __init__(self, case: Case, along: Along, named: Any = None) -> None:
-        """Nothing is run yet."""
-        self.case, self.named, self.runs = case, named, case.shared
-        self.ready: dict[float, Any] = {}
-        self.moves = {
-            name: (np.asarray(case.inputs[name], dtype=np.float64), u, np.empty(u.shape))
-            for name, u in along.items()
-        }
-        self.inputs = {
-            name: self.moves[name][-1] if name in along else np.array(values, dtype=np.float64)
-            for name, values in case.inputs.items()
-        }
+    def at(step: float) -> Any:
+        for name, u in along.items():
+            np.multiply(u, step, out=moved[name], dtype=np.float64)
+            np.add(moved[name], still[name], out=moved[name])
+        return value_of(case, inputs)
 
-    def __call__(self, step: float) -> Any:
-        """The value at one step."""
-        known = self.ready.get(step)
-        if known is None and self.named is not None and self.runs is not None:
-            known = self.runs.values.get(self.named, {}).get(step)
-        if known is not None:
-            return known
-        for still, u, moved in self.moves.values():
-            np.multiply(u, step, out=moved, dtype=np.float64)
-            np.add(moved, still, out=moved)
-        value = value_of(self.case, self.inputs)
-        if self.named is not None and self.runs is not None:
-            self.runs.keep(self.named, step, value)
-        return value
-
-    def ahead(self, steps: Sequence[float]) -> None:
-        """Run a program that takes stacks of points at several steps at once."""
-        runs = self.runs
-        known = {} if runs is None else runs.values.get(self.named, {})
-        todo = [step for step in steps if step not in self.ready and step not in known]
-        if runs is None or runs.stacked is None or len(todo) < 2 or runs.rows() < 2:
-            return
-        for start in range(0, len(todo), runs.rows()):
-            some = todo[start : start + runs.rows()]
-            inputs = stacked(self.case, len(some))
-            for name, (_, u, _) in self.moves.items():
-                inputs[name] += np.multiply.outer(some, np.asarray(u, dtype=np.float64))
-            self.ready.update(zip(some, run_stack(runs, inputs), strict=False))
-        if self.named is not None:
-            for step in todo:
-                if step in self.ready:
-                    runs.keep(self.named, step, self.ready[step])
+    return at
 
 
-def stacked(case: Case, count: int) -> dict[str, Array]:
-    """So many copies of every wrt input, one behind the other; the others as they are."""
-    return {
-        name: np.array(np.broadcast_to(np.asarray(v, float), (count, *np.shape(v))))
-        if name in case.wrt
-        else np.array(v, float)
-        for name, v in case.inputs.items()
-    }
+def line(case: Case, along: Along, origin: float = 0.0) -> Function:
+    """The contracted value as a function of a step along a direction, counted from `origin`."""
+    value = moving(case, along)
+    return lambda at: total(value(at - origin), case.cotangent)
 
 
-def run_stack(runs: Runs, inputs: Mapping[str, Array]) -> Sequence[Any]:
-    """The values of a stack of points; none where one of them is outside, which one alone tells."""
-    assert runs.stacked is not None
-    try:
-        with np.errstate(all="ignore"):
-            return list(runs.stacked(inputs))
-    except Exception:  # noqa: BLE001 - a user's program may raise anything
-        return []
-
-
-class Line:
-    """The contracted value as a function of a step along a direction, or of the entry it moves."""
-
-    def __init__(self, case: Case, along: Along, named: Any = None, origin: float = 0.0) -> None:
-        """`origin` is where the entry stands."""
-        self.value = Moving(case, along, named)
-        self.cotangent, self.origin = case.cotangent, origin
-
-    def __call__(self, at: float) -> float:
-        """The number at one place."""
-        out = contracted(self.value(at - self.origin), self.cotangent)
-        if np.size(out) != 1:
-            raise NotScalar(f"the value has the shape {np.shape(out)}; a cotangent is needed")
-        return float(np.asarray(out).item())
-
-    def ahead(self, places: Sequence[float]) -> None:
-        """Get the values at several places ready."""
-        self.value.ahead([at - self.origin for at in places])
-
-
-def line(case: Case, along: Along) -> Line:
-    """The contracted value as a function of a step along a direction."""
-    return Line(case, along)
-
-
-def of_entry(case: Case, name: str, index: tuple[int, ...]) -> tuple[Line, float]:
+def of_entry(case: Case, name: str, index: tuple[int, ...]) -> tuple[Function, float]:
     """The contracted value as a function of one entry of an input, and where that entry stands."""
     at = float(np.asarray(case.inputs[name])[index])
-    return Line(case, {name: unit(case, name, index)}, (name, index), at), at
+    return line(case, {name: unit(case, name, index)}, at), at
+
+
+def total(value: Any, cotangent: Array | None) -> float:
+    """The number that is differentiated."""
+    if cotangent is None and isinstance(value, float):  # NumPy's own are floats too
+        return float(value)
+    out = np.asarray(contracted(value, cotangent))
+    if out.size != 1:
+        raise NotScalar(f"the value has the shape {out.shape}; a cotangent is needed")
+    return float(out.item())
 
 
 def unit(case: Case, name: str, index: tuple[int, ...]) -> Array:
@@ -129,19 +66,45 @@ def unit(case: Case, name: str, index: tuple[int, ...]) -> Array:
     return found
 
 
-def entries_ahead(case: Case, places: Sequence[tuple[Any, Sequence[float]]]) -> None:
-    """Run a program that takes stacks with many entries moved, each by several steps.
+def directions(case: Case, count: int) -> Array:
+    """Signed random directions through all wrt inputs, one a row: even draws of each one's size.
 
-    `places` are the entries (input, index) and their steps. Nothing where there is no room.
+    In a row the inputs lie one behind the other (see `along`).
     """
-    runs = case.shared
-    if runs is None or runs.stacked is None or runs.rows() < 2:
-        return
-    every = [(place, step) for place, steps in places for step in steps]
-    for start in range(0, len(every), runs.rows()):
-        some = every[start : start + runs.rows()]
-        inputs = stacked(case, len(some))
-        for k, ((name, index), step) in enumerate(some):
-            inputs[name][(k, *index)] += step
-        for (place, step), value in zip(some, run_stack(runs, inputs), strict=False):
-            runs.keep(place, step, value)
+    sizes = {name: size_of(case.inputs[name]) for name in case.wrt}
+    coarse = count * case.size() > KEPT and all(2.0**-64 < s < 2.0**64 for s in sizes.values())
+    rng = np.random.default_rng(case.seed + 1)
+    drawn: Array = rng.random((count, case.size()), dtype=np.float32 if coarse else np.float64)
+    drawn -= 0.5
+    start = 0
+    for name in case.wrt:
+        stop = start + np.size(case.inputs[name])
+        drawn[:, start:stop] *= drawn.dtype.type(WIDTH * sizes[name])
+        start = stop
+    return drawn
+
+
+def along(case: Case, row: Array) -> dict[str, Array]:
+    """A direction as arrays of the wrt inputs' shapes, in the same memory."""
+    found, start = {}, 0
+    for name in case.wrt:
+        stop = start + np.size(case.inputs[name])
+        found[name] = row[start:stop].reshape(np.shape(case.inputs[name]))
+        start = stop
+    return found
+
+
+def flat(case: Case, arrays: Mapping[str, Any]) -> Array:
+    """Arrays of the wrt inputs' shapes one behind the other."""
+    return np.concatenate([np.asarray(arrays[name], np.float64).reshape(-1) for name in case.wrt])
+
+
+def size_of(values: Array) -> float:
+    """The root mean square of an array's entries; 1 where they are all zero."""
+    row = np.asarray(values, dtype=np.float64).reshape(-1)
+    return float(np.sqrt((row @ row) / max(len(row), 1))) or 1.0
+
+
+def rounding_of(values: Sequence[float], units: float) -> float:
+    """What so many units of rounding are of the largest of some values."""
+    return units * EPSILON * max(map(abs, values))

@@ -2,11 +2,6 @@
 
 Arrays run over the rungs of one side's ladder, finest step first, each step about twice the last.
 A rung outside the domain of f is nan, and so is everything made from it.
-
-The factors and counts below were chosen on 33 hard functions (kinks, poles, cancellation, noise)
-and then held on random points of families that they were not chosen on (`test_coverage`): 99.9 %
-of the bars covered the truth. They say how sure a pattern must be to be believed: it spans several
-rungs (12 for a jump, 16 for a power, 25 for noise), and stands clear of rounding by a factor.
 """
 
 import math
@@ -16,19 +11,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gradcheck.opinions.limits import (
+    CARRIED,
+    CLEAR,
+    COLUMNS,
+    EPSILON,
+    GOLDEN,
+    SCAN_SAFETY,
+    STEEPEST,
+    TINY,
+    WINDOW,
+)
+
 Rungs = NDArray[np.float64]
 Function = Callable[[float], float]
 
 INF, NAN = math.inf, math.nan
-EPS = 2.0**-52
-TINY = 2.0**-1074
-COLUMNS = 6  # of extrapolation; further ones only amplify noise
-WINDOW = 6
-GOLDEN = (math.sqrt(5) - 1) / 2
-SAFETY = 2.0
-CLEAR = 64  # units of rounding above which a rise of f is one of f's own
-UNITS = 1024  # of rounding that a value may carry by itself: exp makes at most 745 of one
-STEEPEST = 0.02, 0.9995  # the powers of h that are told from a jump (h^0) and from a slope (h^1)
 
 
 @dataclass(frozen=True)
@@ -58,11 +56,6 @@ class Samples:
     def at(self, points: Iterable[float]) -> Rungs:
         """Values at several points."""
         return np.array([self(float(t)) for t in points])
-
-    def ahead(self, points: Iterable[float]) -> None:
-        """Let a function that takes several points at once get their values ready."""
-        if ahead := getattr(self.f, "ahead", None):
-            ahead([t for t in points if t not in self.seen and math.isfinite(t)])
 
     def largest(self) -> float:
         """Largest |f| seen."""
@@ -144,17 +137,17 @@ def scatter(f0: float, steps: Rungs, values: Rungs) -> Rungs:
 
 def rounding(f0: float, values: Rungs) -> Rungs:
     """One unit in the last place of the larger of f(x) and f(x ± h), and never exactly nothing."""
-    return EPS * np.fmax(np.abs(values), abs(f0)) + TINY
+    return EPSILON * np.fmax(np.abs(values), abs(f0)) + TINY
 
 
 def carried(noise: float, f0: float, values: Rungs) -> Rungs:
     """What each value carries: the noise that was heard beside x, and as many units of its own.
 
     Where f grows by powers of ten the noise of `exp(sum(log(x)))` grows with it. More units than
-    UNITS are what is left of a difference, whose noise stays what it is.
+    CARRIED are what is left of a difference, whose noise stays what it is.
     """
-    units = noise / (EPS * abs(f0) + TINY)
-    return np.fmax(noise, (units if 1 < units <= UNITS else 1.0) * rounding(f0, values))
+    units = noise / (EPSILON * abs(f0) + TINY)
+    return np.fmax(noise, (units if 1 < units <= CARRIED else 1.0) * rounding(f0, values))
 
 
 def jump_at(f0: float, steps: Rungs, values: Rungs) -> float:
@@ -186,7 +179,7 @@ def restless(f0: float, steps: Rungs, values: Rungs) -> bool:
     quotients = (values - f0) / steps
     moves = np.median(np.abs(np.diff(quotients)).reshape(4, 6), axis=1)
     return bool(
-        moves.max() <= 4 * moves.min() and moves.min() > CLEAR * EPS * np.abs(quotients).max()
+        moves.max() <= 4 * moves.min() and moves.min() > CLEAR * EPSILON * np.abs(quotients).max()
     )
 
 
@@ -265,7 +258,7 @@ def tableau(steps: Rungs, quotients: Rungs, noise: Rungs, power: int) -> tuple[R
         heard = (weight * heard + heard_coarser) / (weight - 1)
         columns.append(value)
         bars.append(left + np.abs(move) / (weight - 1) + heard)
-    return np.array(columns), SAFETY * np.array(bars)
+    return np.array(columns), SCAN_SAFETY * np.array(bars)
 
 
 def settle(steps: Rungs, quotients: Rungs, noise: Rungs, unheard: Rungs, power: int) -> Limit:
@@ -347,13 +340,13 @@ def bent(steps: Rungs, turns: Rungs, noise: Rungs) -> Rungs:
     weight = coarser(steps) / steps
     kept = turns + (turns - coarser(turns)) / (weight - 1)
     heard = (weight * noise + coarser(noise)) / (weight - 1)
-    left = np.abs(kept) - np.abs(kept - coarser(kept)) - SAFETY * (heard + coarser(heard))
+    left = np.abs(kept) - np.abs(kept - coarser(kept)) - SCAN_SAFETY * (heard + coarser(heard))
     return np.asarray(np.fmax(np.where(np.isfinite(left), left, 0.0), 0.0))
 
 
 def misplaced(lengths_a_step: Rungs, slope: Rungs) -> Rungs:
     """What an ulp of x, rounded away inside f with no noise to tell of it, does to a slope."""
-    lost: Rungs = EPS * (4 + lengths_a_step) * np.abs(slope)
+    lost: Rungs = EPSILON * (4 + lengths_a_step) * np.abs(slope)
     return lost
 
 

@@ -11,7 +11,6 @@ from typing import Literal
 import numpy as np
 
 from gradcheck.opinions.floats.richardson import (
-    EPS,
     INF,
     NAN,
     Function,
@@ -33,11 +32,11 @@ from gradcheck.opinions.floats.richardson import (
     scatter,
     two_sided,
 )
+from gradcheck.opinions.limits import EPSILON, SMALL_STEP
 
 Kind = Literal["smooth", "kink", "jump", "vertical", "one-sided", "undefined", "unresolved"]
 Trouble = Literal["", "outside", "rounding", "restless", "jump", "vertical"]
 
-SMALL_STEP = 1e-6  # f stepping by less than this part of itself may be rounding, not a step of f's
 DENIALS: dict[Trouble, Kind] = {
     "rounding": "unresolved",
     "restless": "unresolved",
@@ -117,7 +116,6 @@ def look(samples: Samples, steps: Rungs) -> Scanned:
 def stands_still(samples: Samples, steps: Rungs) -> bool:
     """Whether every sample equals f(x): f is constant, or has lost its digits in a constant."""
     points = samples.x + np.concatenate((steps, -steps))
-    samples.ahead(points.tolist())
     return all(samples(float(t)) == samples.here() for t in points)
 
 
@@ -155,7 +153,7 @@ def noise_near(samples: Samples, sides: list[Side]) -> tuple[float, float]:
     means nothing. The next stair shows as a rise of the scatter.
     """
     scatters = [scatter(samples.here(), side.steps, side.values) for side in sides]
-    noise, shape = max(quiet_noise(scatters), EPS * abs(samples.here())), INF
+    noise, shape = max(quiet_noise(scatters), EPSILON * abs(samples.here())), INF
     for side, scattered in zip(sides, scatters, strict=True):
         ulps = carried(noise, samples.here(), side.values)[2:]
         while found := rise(scattered, ulps, noise):

@@ -12,8 +12,9 @@ import mpmath
 import pytest
 from mpmath import mp, mpf
 
-from gradcheck.opinions.floats.glance import glance
+from gradcheck.opinions.floats.quick import glance
 from gradcheck.opinions.floats.scan import Scanned, scan
+from gradcheck.opinions.limits import SURE
 
 # One formula a family, written once for both: m is `math` or mpmath, x and a are floats or mpf.
 FAMILIES: dict[str, Callable] = {
@@ -96,7 +97,10 @@ def bind(f: Callable, m: ModuleType, a: float) -> Callable[[float], float]:
 
 def glimpsed(f: Callable[[float], float], x: float) -> Scanned:
     """A glance as black boxes of more than a few entries take it; unresolved where it has none."""
-    return glance(f, x, max(1.0, abs(x))) or Scanned("unresolved")
+    seen = glance(f, x, max(1.0, abs(x)))
+    if seen is None or seen.error > SURE * abs(seen.value):
+        return Scanned("unresolved")
+    return Scanned("smooth", *seen)
 
 
 def check(points: list[Point]) -> None:

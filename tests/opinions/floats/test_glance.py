@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mpf
 
-from gradcheck.opinions.floats.glance import glance
+from gradcheck.opinions.floats.quick import glance
 from tests.support.scanned import BROKEN, SMOOTH, Broken, Case, covered, named, true_slope
 
 
@@ -18,7 +18,7 @@ def test_a_glance_is_enough_where_nothing_is_unusual() -> None:
     found = glance(lambda x: asked.append(x) or math.sin(x), 1.0)
     assert found is not None
     assert covered(found, mpmath.cos(1))
-    assert found.evaluations == len(asked) == 9
+    assert len(asked) == 9
     for f, x, truth in ((math.log, 1e-10, 1e10), (lambda x: x * x, 1e20, 2e20)):
         there = glance(f, x, abs(x))
         assert there is not None

@@ -11,6 +11,9 @@ from gradcheck.diagnosis.explain import explain
 from gradcheck.diagnosis.hypothesis import Diagnosis
 from gradcheck.diagnosis.preparing import Prepared
 from gradcheck.mistakes import Mistake
+from gradcheck.mistakes.row import VAGUE
+from gradcheck.training import Reference
+from gradcheck.training.outputs import same
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ def _one(prepared: Prepared, made: Made, part: str) -> Confusion:
 
 def counted(mistake: Mistake, part: str, found: Diagnosis) -> Confusion:
     """One mistake made, and what was said of the answer to a part."""
-    if mistake.vague:
+    if mistake.rank >= VAGUE:
         return Confusion(0, 0, 0, 0, 1, Counter(), ())
     told = {h.mistake.id for h in found.hypotheses if h.with_ is None}
     all_of_them = told | {h.mistake.id for h in found.beneath if h.with_ is None}
@@ -93,3 +96,14 @@ def _row(name: str, each: Confusion) -> str:
     label = name.replace("\n", "; ")[:40]
     shares = (n / max(each.made, 1) for n in (each.named, each.shown, each.alone))
     return f"{label:42}{each.made:6}" + "".join(f"{share:8.1%}" for share in shares)
+
+
+def confused(reference: Reference) -> Confusion:
+    """Every mistake of the loop made everywhere and once, given as the answer to each part."""
+    total = NOTHING
+    for replay in reference.mistaken.replays:
+        for part, value in replay.values.items():
+            if not same(value, reference.trace.values[part]):
+                said = reference.mistaken.explain(part, value)
+                total += counted(replay.mistake, part, said)
+    return total

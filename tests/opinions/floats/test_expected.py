@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gradcheck.opinions.floats.confirmed import confirmed, drawn
+from gradcheck.opinions.floats.lines import directions
+from gradcheck.opinions.floats.quick import look_along
 from gradcheck.verdict.directions import least_seen, slopes_of
-from gradcheck.verdict.sparing import DIRECTIONS, sparing_each
+from gradcheck.verdict.sparing import SPARED, sparing_each
 from tests.support.cases import case
 
 N = 2_000
@@ -20,8 +21,8 @@ SLOPES = W * np.cos(W * X)
 def asked(question, gradient, seed=0):
     """What the function says where this gradient is expected to be right."""
     question = replace(question, seed=seed)
-    chosen = drawn(question, DIRECTIONS)
-    return confirmed([question], chosen, [slopes_of(gradient, 0 * gradient, chosen)])[0]
+    chosen = directions(question, SPARED)
+    return look_along([question], chosen, [slopes_of(gradient, 0 * gradient, chosen)])[0]
 
 
 def test_right_slopes_are_confirmed_by_balls_that_hold_them():
@@ -32,7 +33,7 @@ def test_right_slopes_are_confirmed_by_balls_that_hold_them():
         for direction, u in zip(seen.directions, along, strict=True):
             assert direction.slope.contains(float(np.vdot(SLOPES, u)))
             assert np.sqrt(np.mean(u**2)) == pytest.approx(np.sqrt(np.mean(X**2)), rel=0.1)
-        assert np.max(np.abs(np.corrcoef(along) - np.eye(DIRECTIONS))) < 0.15
+        assert np.max(np.abs(np.corrcoef(along) - np.eye(SPARED))) < 0.15
 
 
 def test_a_wrong_entry_of_the_stated_size_is_not_confirmed():
@@ -44,7 +45,7 @@ def test_a_wrong_entry_of_the_stated_size_is_not_confirmed():
         planted = SLOPES.copy()
         planted[RNG.integers(N)] += least * RNG.choice([-1.0, 1.0])
         seen = asked(SINES, planted, seed)
-        chosen = drawn(replace(SINES, seed=seed), DIRECTIONS)
+        chosen = directions(replace(SINES, seed=seed), SPARED)
         given = slopes_of(planted, 0 * planted, chosen)
         missed += seen is not None and all(
             abs(float(direction.slope.mid()) - slope) <= float(direction.slope.rad()) + bar
@@ -87,7 +88,7 @@ def test_one_run_forward_serves_every_cotangent():
     question = case(f, x=x, cotangent=cotangents[0])
     found = sparing_each([replace(question, cotangent=c) for c in cotangents], claimed=True)
     assert runs.count("Tensor") == 2
-    assert runs.count("ndarray") <= 1 + 8 * DIRECTIONS
+    assert runs.count("ndarray") <= 1 + 8 * SPARED
     for c, verdict in zip(cotangents, found, strict=True):
         assert verdict.verdict == "agree"
         right = w.T @ (c * (1 - np.tanh(w @ x) ** 2))

@@ -1,0 +1,168 @@
+"""Second derivatives of single numbers: what went wrong in the first step, or in the second.
+
+A wrong rule of the first step gives a wrong first derivative, which is then differentiated rightly;
+one of the second step is made in the first derivative's own formula.
+"""
+
+import operator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from gradcheck.diagnosis import calculus
+from gradcheck.diagnosis.line import Line, Span, lines
+from gradcheck.mistakes import Mistake
+from gradcheck.mistakes.whole_answer import differentiated_too_often
+from gradcheck.numbers.symbolic import written
+from gradcheck.opinions.opinion import Array, Case, pair
+from gradcheck.ops import TABLE
+from gradcheck.ops.later import sympy
+
+Gradients = Mapping[str, Array]
+Act = tuple[tuple[Any, ...], Mistake, list[Gradients], Mapping[str, Any], Span]
+
+MOST = 60  # operations of a first derivative that is written out
+STEP = 2.0**-7  # of the input
+# Fornberg 1988: central differences of the eighth order at -4 ... 4, of the first and second kind.
+FIRST = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
+SECOND = np.array([-1 / 560, 8 / 315, -1 / 5, 8 / 5, -205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560])
+REACH = np.arange(-4, 5)
+NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "Abs": "abs"}
+IN_FIRST = {"stage": " It happened in the first of the two differentiations."}
+
+
+def is_second(cases: Sequence[Case]) -> bool:
+    """Whether second derivatives by single numbers are asked for."""
+    once = cases[0].rows.once if cases[0].rows is not None else None
+    return once is not None and all(np.shape(once.inputs[name]) == () for name in once.wrt)
+
+
+def acts(cases: Sequence[Case], rows: Sequence[Mistake]) -> Iterator[Act]:
+    """Every wrong rule in either step, for each of the second derivatives."""
+    once = cases[0].rows.once if cases[0].rows is not None else None
+    assert once is not None
+    for k, first in enumerate(once.wrt):
+        for then in once.wrt[k:]:
+            yield from _in_first(cases, first, then, rows)
+            yield from _in_second(cases, first, then, rows)
+
+
+def _in_first(
+    cases: Sequence[Case], first: str, then: str, rows: Sequence[Mistake]
+) -> Iterator[Act]:
+    steps = [STEP * max(abs(float(case.inputs[then])), STEP) for case in cases]
+    around = [
+        _once(case, {then: np.asarray(float(case.inputs[then]) + j * step)})
+        for case, step in zip(cases, steps, strict=True)
+        for j in REACH
+    ]
+    line = _by(around, first)
+    if line is None:
+        return
+    h = np.array(steps)
+    size = (len(cases), len(REACH))
+    right = line.tangents[-1]
+    assert right is not None
+    again = right.reshape(size) @ SECOND / h**2
+    yield ("thrice", first, then), differentiated_too_often, _at(again, first, then), {}, None
+    for act in calculus.acts(line, rows):
+        made = act.flat.reshape(size) @ FIRST / h
+        said = {**calculus.texts(line, act), **IN_FIRST}
+        yield ("first", first, then, *act.key), act.mistake, _at(made, first, then), said, act.span
+
+
+def _in_second(
+    cases: Sequence[Case], first: str, then: str, rows: Sequence[Mistake]
+) -> Iterator[Act]:
+    line = _by([_once(case, {}) for case in cases], first)
+    whole = None if line is None else written(line.nodes[-1], MOST)
+    if whole is None:
+        return
+    slope = sympy.diff(whole, sympy.Symbol(first, real=True))
+    if slope.count_ops() > MOST:
+        return
+
+    def function(kind: str, inputs: Mapping[str, Any]) -> Any:
+        return _value(slope, {sympy.Symbol(n, real=True): v for n, v in inputs.items()})
+
+    line = _by([replace(_once(c, {}), function=function, where=lambda: None) for c in cases], then)
+    for act in calculus.acts(line, rows) if line is not None else ():
+        made = _at(act.flat[:, 0], first, then)
+        yield ("second", first, then, *act.key), act.mistake, made, _said(line, act), None
+
+
+def _said(line: Line | None, act: calculus.WrongRule) -> Mapping[str, Any]:
+    """What the words mention: pieces of the first derivative, written out."""
+    assert line is not None
+    ks = act.place.ks if act.place is not None else ()
+    whole = str(written(line.nodes[-1], MOST))
+    texts = calculus.texts(line, act)
+    found = {"text": str(written(line.nodes[ks[0]], MOST))} if ks else {}
+    stage = f" It happened to the first derivative, `{whole}`."
+    return {**texts, **found, "whole": whole, "stage": stage}
+
+
+def _once(case: Case, moved: Mapping[str, Array]) -> Case:
+    """The question about the first derivative."""
+    assert case.rows is not None
+    assert case.rows.once is not None
+    return replace(case.rows.once, inputs={**case.inputs, **moved})
+
+
+def _by(cases: Sequence[Case], name: str) -> Line | None:
+    """The line by one input, where all points are on one path."""
+    found = lines([replace(case, wrt=(name,)) for case in cases])
+    return found[0][1] if len(found) == 1 and found[0][1].scalar else None
+
+
+def _at(values: Array, first: str, then: str) -> list[Gradients]:
+    return [{pair(first, then): np.asarray(value)} for value in values]
+
+
+def _value(form: Any, known: Mapping[Any, Any]) -> Any:
+    """A SymPy expression on numbers of the line, quotients and differences as they are written."""
+    if form in known:
+        return known[form]
+    if form.is_Rational:
+        return form.p if form.q == 1 else Fraction(form.p, form.q)
+    if form.is_Add:
+        return reduce(_joined(known), form.args[1:], _value(form.args[0], known))
+    if form.is_Mul:
+        above, below = _fraction(form)
+        over = reduce(operator.mul, (_value(each, known) for each in above), 1)
+        return (
+            over / reduce(operator.mul, (_value(each, known) for each in below)) if below else over
+        )
+    if form.is_Pow:
+        return _value(form.base, known) ** _value(form.exp, known)
+    name = form.func.__name__
+    if NAMES.get(name, name) not in TABLE or len(form.args) != 1:
+        raise TypeError(f"{name} has no row")
+    return TABLE[NAMES.get(name, name)].function(_value(form.args[0], known))
+
+
+def _fraction(form: Any) -> tuple[list[Any], list[Any]]:
+    """The factors above and below."""
+    above, below = [], []
+    for factor in form.args:
+        if factor.is_Rational:
+            above.append(sympy.Integer(factor.p))
+            below += [sympy.Integer(factor.q)] if factor.q != 1 else []
+        elif factor.is_Pow and factor.exp.is_Rational and factor.exp < 0:
+            below.append(factor.base**-factor.exp)
+        else:
+            above.append(factor)
+    return [each for each in above if each != 1], below
+
+
+def _joined(known: Mapping[Any, Any]) -> Any:
+    def join(total: Any, term: Any) -> Any:
+        if term.could_extract_minus_sign():
+            return total - _value(-term, known)
+        return total + _value(term, known)
+
+    return join

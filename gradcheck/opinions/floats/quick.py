@@ -1,0 +1,177 @@
+"""The quick look at a slope: a few samples where a scan takes two hundred.
+
+It answers only where it is sure; whatever looks unusual is left to the scan. One thing it cannot
+see: a function whose digits are all lost in a constant looks like a straight line to few samples.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from flint import arb
+
+from gradcheck.opinions.floats.lines import Function, along, flat, total, value_of
+from gradcheck.opinions.floats.richardson import finite
+from gradcheck.opinions.limits import ENOUGH, EPSILON, LENGTHS, LOOKED, LOUDER, QUIET, TINY
+from gradcheck.opinions.opinion import Array, Case, Direction, Opinion, valued
+
+FINE, NEAR, FAR = LOOKED[:3].tolist()
+TURN = NEAR / FINE  # bars of a slope: the kink that the nearest samples of a glance would show
+Expected = Sequence[tuple[float, float]]  # a slope and its bar, direction by direction
+
+
+class Seen(NamedTuple):
+    """A slope and its bar."""
+
+    value: float
+    error: float
+
+
+def glance(f: Function, x: float, length: float = 1.0, here: float | None = None) -> Seen | None:
+    """The derivative of f at x with its bar, from nine samples; None where more must be asked.
+
+    Central differences at 2^-9, 2^-10 and 2^-11 of the length on which f varies are extrapolated
+    twice; the bar is what two of the once extrapolated differ by, the rounding of f, and the noise
+    heard in its values at 2^-20, where a parabola leaves nothing else. The slopes to either side
+    there must agree with it as closely as that rounding lets them, so no kink or jump lies at x.
+    `here` is f(x).
+    """
+    f0 = finite(f, x) if here is None else here
+    left, right, noise = [], [], []
+    for step in LOOKED.tolist():
+        low, high = x - length * step, x + length * step
+        a, b, below, above = x - low, high - x, finite(f, low), finite(f, high)
+        if not (a and b):  # x is so large that it does not move
+            return None
+        left.append((f0 - below) / a)
+        right.append((above - f0) / b)
+        noise.append(_rounding(below, above, f0) * 2 / (a + b))
+    central = [(a + b) / 2 for a, b in zip(left, right, strict=True)]
+    rise = [b - a for a, b in zip(left, right, strict=True)]
+    once = [fine + (fine - coarse) / 3 for fine, coarse in pairwise(central[1:])]
+    value = once[0] + (once[0] - once[1]) / 15
+    bend = rise[1] * FINE / NEAR
+    apart = abs(once[0] - once[1])
+    turn = abs(bend) + noise[0] + noise[1] + apart
+    if not (abs(left[0] - value) <= turn and abs(right[0] - value) <= turn):
+        return None
+    strayed = max(abs(central[0] - value), abs(rise[0] - bend)) * FINE / NEAR
+    bar = apart + max(noise[1], LOUDER * strayed)
+    return Seen(value, bar) if math.isfinite(bar) else None
+
+
+def confirm(
+    f: Function, here: float, length: float, expected: tuple[float, float], enough: float
+) -> Seen | None:
+    """The slope at 0 that is expected, from four samples where they meet it; None where not sure.
+
+    Differences at two steps, extrapolated once, meet it within the rounding of f's values. That it
+    was expected changes nothing in what would be seen: the bar is no wider than a glance's, and a
+    slope that is off misses it unless the error of the extrapolation makes up for that. A kink at
+    the point shows in how the sums of the samples rise.
+    """
+    near, far = NEAR * length, FAR * length
+    left, right, before, beyond = f(-near), f(near), f(-far), f(far)
+    inner, outer = (right - left) / (2 * near), (beyond - before) / (2 * far)
+    value, known = inner + (inner - outer) / 3, _rounding(left, right, before, beyond) / near
+    bend = (4 * (right - here + left - here) - (beyond - here + before - here)) / far
+    met = abs(value - expected[0]) <= known + expected[1] and abs(bend) <= TURN * known
+    seen = Seen(value, known) if met else glance(f, 0.0, length, here)
+    return seen if seen is not None and seen.error <= enough else None
+
+
+def _rounding(*values: float) -> float:
+    """The rounding that some values of the function may carry."""
+    return QUIET * (EPSILON * max(map(abs, values)) + TINY)
+
+
+def look_along(
+    cases: Sequence[Case],
+    chosen: Array,
+    expected: Sequence[Expected | None],
+    value: Array | None = None,
+) -> list[Opinion | None]:
+    """The differences' opinion on some cases that differ in their cotangent alone.
+
+    The slopes along the `chosen` directions, where those `expected` are met or a glance at each is
+    sure; None where not. One run of the function serves every cotangent; `value` is the one at the
+    point, where it is known.
+    """
+    case = cases[0]
+    try:
+        with np.errstate(all="ignore"):
+            if value is None:
+                value = np.array(value_of(case, case.floats()), dtype=np.float64)
+            sampled = _sampled(cases, chosen)
+            found = [
+                _slopes(partial(sampled, k), len(chosen), slopes, total(value, each.cotangent))
+                for k, (each, slopes) in enumerate(zip(cases, expected, strict=True))
+            ]
+    except Exception:  # noqa: BLE001 - whatever a program raises, the full opinion will tell
+        return [None] * len(cases)
+    return [
+        None if slopes is None else along_these(each, value, chosen, slopes)
+        for each, slopes in zip(cases, found, strict=True)
+    ]
+
+
+def along_these(case: Case, value: Array, chosen: Array, slopes: Sequence[Seen]) -> Opinion:
+    """The opinion of slopes along directions."""
+    pairs = zip(chosen, slopes, strict=True)
+    found = tuple(Direction(along(case, row), arb(*slope)) for row, slope in pairs)
+    method = f"floats along {len(chosen)} directions"
+    return Opinion("differences", valued(case, value, 0.0), directions=found, method=method)
+
+
+def _sampled(cases: Sequence[Case], chosen: Array) -> Callable[[int, int, float], float]:
+    """The k-th contracted value at a step along a direction by its number; run once for all."""
+    case = cases[0]
+    still = flat(case, case.inputs)
+    moved = np.empty_like(still)
+    inputs = {name: np.array(v, float) for name, v in case.inputs.items()} | along(case, moved)
+    seen: dict[tuple[int, float], list[float]] = {}
+
+    def at(k: int, number: int, step: float) -> float:
+        values = seen.get((number, step))
+        if values is None:
+            np.multiply(chosen[number], step, out=moved, dtype=np.float64)
+            np.add(still, moved, out=moved)
+            out = case.function("float", inputs)
+            values = seen[number, step] = [total(out, each.cotangent) for each in cases]
+        return values[k]
+
+    return at
+
+
+def _slopes(
+    f: Callable[[int, float], float], count: int, expected: Expected | None, here: float
+) -> list[Seen] | None:
+    """The slopes for one cotangent at the first length at which all are known."""
+    enough = ENOUGH * max((abs(slope) for slope, _ in expected or ()), default=math.inf)
+    for length in LENGTHS:
+        found: list[Seen] = []
+        for number in range(count):
+            g = partial(f, number)
+            seen = (
+                confirm(g, here, length, expected[number], enough)
+                if expected
+                else glance(g, 0.0, length, here)
+            )
+            if seen is None:
+                break
+            found.append(seen)
+        if len(found) == count and widest(found) <= ENOUGH:
+            return found
+    return None
+
+
+def widest(seen: Sequence[Seen]) -> float:
+    """The widest bar beside the steepest slope.
+
+    Along some random direction a slope may be small by chance, and says no less there.
+    """
+    steepest, wide = max(abs(each.value) for each in seen), max(each.error for each in seen)
+    return wide / steepest if steepest else math.inf

@@ -1,0 +1,99 @@
+"""Every threshold of the opinions and of the verdict, and the experiment that set it.
+
+Rulers: 33 hard functions (kinks, poles, cancellation, noise) on which the scan's were chosen; three
+sweeps of 2,000 points of 22 smooth families that they were not chosen on, and three of 2,000 points
+beside narrow bends (tests/opinions/floats), where 99.9 % of the bars held the slope of mpmath;
+random programs against balls (tests/verdict). EPSILON is a unit of rounding, 2.2e-16.
+"""
+
+import math
+
+import numpy as np
+
+EPSILON = 2.0**-52
+TINY = 2.0**-1074
+SMALLEST = float(np.finfo(np.float64).smallest_normal)
+GOLDEN = (math.sqrt(5) - 1) / 2  # spreads steps so that none meets the binary rounding inside f
+
+# -- exact numbers ---------------------------------------------------------------------------------
+
+LINE_BITS = 128  # of the closed form at first: 38 digits
+BALL_BITS = 256  # of differences: three times the largest exponent of a step, so nothing cancels
+STEPS = (64, 72, 80)
+"""Steps of 2^-64, 2^-72 and 2^-80 of the input: the nearest kink that float64 can write beside an
+input lies at 2^-53 of it, so none is stepped over; each is a 256th of the one before."""
+BEND = 2.0**-50  # of a slope: far above the truncation of such steps, far below float64's kinks
+BALLS = 3_000_000  # ball operations, about three seconds
+NODES = 200_000  # numbers of the line: about ten seconds
+READABLE = 120  # operations of a closed form that is written out
+WRITTEN_OUT = 64  # entries of gradients that are written out
+
+# -- reverse mode's rounding, by sampling (Vignes 1993) --------------------------------------------
+
+SAMPLES = 4
+UNITS = 8.0  # of rounding: an op that rounds inside may not answer to a single one
+SPREAD_SAFETY = 1.5
+"""These together so that the bars covered the truth in every sweep of random programs."""
+LINEAR = 1e-3  # of a number: what rounding may move while a few samples tell how far ...
+HUMBLE = 16.0  # ... and how many times wider a bar is where it moves more
+ROW = 2**16 + 1  # draws that are kept: no multiple of the sizes of arrays, so that rows differ
+
+# -- a scan of floats: how sure a pattern must be to be believed -----------------------------------
+
+COLUMNS = 6  # of extrapolation; further ones only amplify noise
+WINDOW = 6  # rungs that tell of a plateau of noise
+SCAN_SAFETY = 2.0  # times the bar of an extrapolation
+CLEAR = 64  # units of rounding above which a rise of f is one of f's own
+CARRIED = 1024  # units that a value may carry by itself: exp makes at most 745 of one
+STEEPEST = 0.02, 0.9995  # the powers of h that are told from a jump (h^0) and from a slope (h^1)
+SMALL_STEP = 1e-6  # f stepping by less than this part of itself may be rounding, not a step of f's
+
+# -- the quick look --------------------------------------------------------------------------------
+
+LOOKED = 2.0 ** np.array([-20, -11, -10, -9]) * (1 + GOLDEN / 4)
+"""Steps: three for extrapolation, one near the point for what hides there. An error of order h^4
+and rounding of eps/h are least together near eps^(1/5), 2^-10.4."""
+SURE = 1e-8  # of a slope: with a wider bar an entry is scanned
+QUIET = 32  # units of rounding that a value may carry before more is asked
+LOUDER = 16
+"""How many times what the fine step is heard to carry the bar allows for. Where more digits cancel
+inside f, the differences of the coarse steps are by chance as alike as not; that both sums of the
+fine step, odd and even, are 16 times quieter than the noise is seldom: of 1,100 random points of
+the families at most one bar may miss."""
+LENGTHS = (1.0, 2.0**-6, 2.0**-10)  # nearer where networks of relus bend within
+ENOUGH = 1e-7  # of the steepest slope: a bar that settles a direction
+SETTLED = 1e-6  # of the steepest slope: the widest bar of scans that settles anything
+
+# -- black boxes -----------------------------------------------------------------------------------
+
+ENTRIES = 400  # that are looked at one by one; beyond, directions
+SCANNED = 16  # entries up to which each is scanned, whatever a quick look says
+APART = 10_000  # entries of a value up to which those that do not move are told apart
+DIRECTIONS = 8
+CONFIRMING = 2  # directions, where two opinions know every entry already
+WIDTH = math.sqrt(12)  # of even draws whose mean square is 1
+HEARD = 4  # times the noise of a scan, an rms of differences: nearly all of a normal distribution
+STIR = 1e-3  # of an entry: what would show if it had any influence in float64
+
+# -- where opinions meet ---------------------------------------------------------------------------
+
+TIGHT = 1e-4  # of an entry's size: a wider bar decides nothing (a mistake is rarely smaller)
+DIGITS_LOST = 1e-8  # of an entry's size: half of float64's sixteen digits
+NOTHING = 1e-20  # of the inputs: what cancels to less is zero
+MORE_SAMPLES = 32  # of reverse mode's rounding, before it is blamed: few runs miss what cancels
+ASIDE = 1e-3  # of the inputs: a generic point beside a tie
+MISSED = 1e-6  # the chance that is stated of missing a wrong entry
+PRODUCT = 16 * EPSILON  # of the length of a product's terms: their rounding, summed in pairs
+"""Checked by the stated power: one entry planted a thousand times is seen each time."""
+NEIGHBOURS = 48  # points beside a kink that are asked
+BESIDE = 1e-10  # of the inputs: how near they are
+LIKE = 1e-6  # of the largest entry: how near a gradient is that of a point beside a kink
+
+# -- blame: one op by itself -----------------------------------------------------------------------
+
+BLAME_BITS, BLAME_STEP = 384, 100  # 2^-100: truncation and rounding both below 1e-29
+STRAIGHT = 1e-12  # a kink bends f by a part of its step, a curve by a part of its square
+LARGE = 2000  # entries of an op and its operands: larger ones are not looked at
+WRONG = 1e-7  # of a number: the slips of the tests are off by 1e-3, rounding by far less
+ROUNDED = 1e-13  # of an op's operands and value: what float64 may lose inside of it
+LOST = 2.0**-49  # of the result itself: a basic operation loses a sixteenth of this
