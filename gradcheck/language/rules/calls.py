@@ -22,7 +22,7 @@ from gradcheck.language.rules.vocabulary import (
 from gradcheck.language.rules.walk import Check, Meaning
 
 SUBSCRIPTS = re.compile(r"[A-Za-z.,\-> ]{0,100}")
-# Methods of PyTorch that are an operator, or tell the shape.
+# Methods of PyTorch that are an operator, tell the shape, or make floats.
 GUARDS = {
     "size": "lengths",
     "numel": "count",
@@ -33,6 +33,8 @@ GUARDS = {
     "le": "less_equal",
     "gt": "greater",
     "ge": "greater_equal",
+    "float": "floats",
+    "double": "floats",
 }
 UNPACKING = Refusal("a `**`", "write the arguments out one by one")
 

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from gradcheck.engine.conversions import bare
 from gradcheck.engine.printing import Size as Sizes
 from gradcheck.language.running import texts
 from gradcheck.language.running.layers import Size
@@ -180,7 +181,14 @@ OTHERS: dict[str, Function] = {
     "lengths": Guards.lengths,
     "count": lambda guards, value: prod(shape_of(value)),
     "rank": lambda guards, value: len(shape_of(value)),
+    "floats": lambda guards, value: _floats(value),
 }
+
+
+def _floats(value: Any) -> Any:
+    """`(y == label).float()`: truth values and integers as decimal numbers, others as is."""
+    plain = np.asarray(bare(value))
+    return plain.astype(np.float64)[()] if plain.dtype.kind in "biu" else value
 
 
 def _beside(shape: tuple[int, ...], keys: tuple[Any, ...]) -> int:
