@@ -100,7 +100,7 @@ class Recurrent(Module):
         steps = list(x.transpose(0, 1) if self.batch_first and x.ndim == 3 else x)
         last = []
         for k, cell in enumerate(self.cells):
-            held = None if state is None else _picked(state, k)
+            held: Any = None if state is None else _picked(state, k)
             values = []
             for step in steps:
                 held = cell(step, held)
