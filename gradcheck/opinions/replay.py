@@ -66,7 +66,7 @@ class Record:
     @property
     def work(self) -> int:
         """About how many operations on numbers one evaluation takes."""
-        return sum(_work(node, self.given[node]) for node in self.nodes)
+        return sum(_work(node, self.given[node]) for node in self.nodes if node in self.given)
 
 
 class Observer:

@@ -16,7 +16,7 @@ from gradcheck.engine.tape import Leaf, Step
 from gradcheck.engine.tensor import bare
 from gradcheck.errors import GradcheckError
 from gradcheck.opinions.differences import differences
-from gradcheck.opinions.floats.blackbox import DIRECTIONS
+from gradcheck.opinions.limits import CONFIRMING, DIRECTIONS
 from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.replay import Observer, Record, replay
 from gradcheck.opinions.reverse import reverse
@@ -28,7 +28,8 @@ A_LINE = 3  # passes that begin in one line and are judged
 ALTOGETHER = 60
 IN_VAIN = 5_000_000  # entries copied since the last pass that was kept: then copying ends
 EXACT = 4_000  # operations: with more, floats alone are asked
-MOST = 20_000_000  # operations that floats may cost
+LARGE = 100_000  # operations: with more, two directions are enough
+MOST = 10_000_000  # operations of one evaluation, of all passes that are judged together
 RELATIVE = 1e-9
 _ZERO: Array = np.zeros(())
 TOO_LONG = "more than {:,} operations: exact numbers would take long, floats judge it"
@@ -97,8 +98,11 @@ class Recorder:
 
 def judge(recorder: Recorder, tell: Callable[[str], None]) -> Judgement:
     """Ask the opinions about every pass that was kept; `tell` hears how far it is."""
-    judged = []
+    judged, spent = list[Judged](), 0
     for k, call in enumerate(recorder.kept):
+        spent += sum(record.work for record, _ in call.roots)
+        if judged and spent > MOST:
+            break
         tell(f"judging pass {k + 1} of {len(recorder.kept)}, line {call.line}")
         with np.errstate(all="ignore"):
             judged.append(max((Judged(call, v) for v in _verdicts(call)), key=_gravity))
@@ -123,7 +127,8 @@ def _verdicts(call: Call) -> Iterator[Verdict]:
 def _verdict(call: Call, targets: Sequence[Step]) -> Verdict:
     case, work = _case(call, targets)
     if work > EXACT:
-        found = read(case, [reverse(case), differences(case, directions=DIRECTIONS)])
+        few = CONFIRMING if work > LARGE else DIRECTIONS
+        found = read(case, [reverse(case), differences(case, directions=few)])
     else:
         found = consult(case, write=True)
     off = _off(call, targets, found)

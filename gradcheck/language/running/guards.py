@@ -13,9 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from gradcheck.engine.conversions import bare
-from gradcheck.engine.printing import Size as Sizes
+from gradcheck.engine.printing import Size
 from gradcheck.language.running import texts
-from gradcheck.language.running.layers import Size
 from gradcheck.language.running.operators import OPERATIONS, SEQUENCES, Function, Operators, whole
 from gradcheck.language.running.shapes import broadcast, shape_as_array, shape_of
 from gradcheck.language.running.sizes import estimate
@@ -110,7 +109,6 @@ class Guards(Operators):
             return self.meter.called(callee, args, kwargs)
         if not callable(callee):
             raise TypeError(f"a {type(callee).__name__} cannot be called - multiply with `*`")
-        self.meter.expect(*_layer(callee, args))
         return self.counted(callee, args, kwargs)
 
     def method(self, owner: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
@@ -129,7 +127,7 @@ class Guards(Operators):
 
     def lengths(self, value: Any, dim: int | None = None) -> Any:
         """`x.size()`, `x.size(0)`."""
-        return Sizes(shape_of(value)) if dim is None else shape_of(value)[dim]
+        return Size(shape_of(value)) if dim is None else shape_of(value)[dim]
 
     def function(self, name: str, plain: Function) -> Function:
         """A function of the vocabulary, within the budget; `add(2, 3)` is what `2 + 3` is."""
@@ -205,15 +203,3 @@ def _beside(shape: tuple[int, ...], keys: tuple[Any, ...]) -> int:
             beside //= max(prod(shape[axis : axis + width]), 1)
         axis += width
     return beside
-
-
-def _layer(layer: Any, args: tuple[Any, ...]) -> Size:
-    """What a layer with a weight will make of its first argument."""
-    if hasattr(layer, "estimated"):
-        name, given = layer.estimated(*args)
-        return estimate(name, given, {})
-    weight = shape_of(getattr(layer, "weight", None))
-    if not weight or not args:
-        return Size(0)
-    rows, products = prod(weight[:-1]), prod(shape_as_array(args[0])) * prod(weight[:-1])
-    return Size(products // max(weight[-1], 1) if rows else 0, products)

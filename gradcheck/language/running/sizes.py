@@ -93,6 +93,11 @@ def spaced(args: Args, kwargs: Named) -> Size:
     return Size(max(counts, default=100) * elementwise(args[:2], {}).elements)
 
 
+def tiled(args: Args, kwargs: Named) -> Size:
+    """`tile(x, (2, 3))`, `vander(x, 5)`, windows of a size at every place."""
+    return Size(_size(args[:1]) * prod(max(n, 1) for n in integers(*args[1:], *kwargs.values())))
+
+
 def repeated(args: Args, kwargs: Named) -> Size:
     """`repeat(x, 2)`, `repeat(x, [1, 2, 3])`, `x.repeat(2, 3)`."""
     counts = (integers(each) for each in (*args[1:], kwargs.get("repeats")))
@@ -212,7 +217,8 @@ RULES: Mapping[str, Estimate] = {
         (square, "eye"),
         (stepped, "arange"),
         (spaced, "linspace"),
-        (repeated, "repeat tile vander sliding_window_view unfold"),
+        (tiled, "tile vander sliding_window_view unfold"),
+        (repeated, "repeat"),
         (reshaped, "broadcast_to expand"),
         (padded, "pad pad_last"),
         (diagonal, "diag diagflat diag_embed"),
