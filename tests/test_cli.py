@@ -11,6 +11,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
+from gradcheck.batch.work import Asking, prepared
 from gradcheck.cli import main
 from gradcheck.cli.group import outdated
 from gradcheck.errors import Complaint
@@ -360,19 +361,26 @@ print(x.grad)
 """
 
 
+def spawned(*words):
+    """A command as a process: a script runs in one of its own, which writes where this one does."""
+    words = [sys.executable, "-m", "gradcheck", *words]
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
 def test_scripts_and_problem_files_are_solved_together(file):
     """In one list: `--problem` chooses among them, and what a script ends in is exit code 1."""
     lesson, sine = file(LESSON, "lesson.py"), file(SINE)
-    lines = [json.loads(line) for line in run("solve", lesson, sine, "--json").stdout.splitlines()]
+    said = spawned("solve", lesson, sine, "--json").stdout
+    lines = [json.loads(line) for line in said.splitlines()]
     assert [line["problem"] for line in lines] == ["lesson", "cubic-plus-sine"]
     assert lines[0]["printed"] == "tensor(4.)\n"
-    assert list(lines[0]["parts"]) == ["net[0].weight.grad", "x.grad", "error"]
-    chosen = run("solve", lesson, sine, "--problem", "cubic-plus-sine", "--json")
-    assert json.loads(chosen.stdout)["problem"] == "cubic-plus-sine"
+    assert [call["line"] for call in lines[0]["calls"]] == [5]
     wrong = file(LESSON + "(x**2 + torch.ones(2)).backward()\n", "ends.py")
-    ended = run("solve", wrong, sine)
-    assert ended.exit_code == 1
+    ended = spawned("solve", wrong, sine)
+    assert ended.returncode == 1
     assert "grad can be implicitly created only for scalar outputs" in ended.stderr
+    assert "\n  error  the program ended in an error" in ended.stdout
+    assert json.loads(spawned("solve", wrong, "--json").stdout)["verdict"] == "error"
 
 
 def test_an_unknown_command_or_problem_is_told_what_there_is(file):
@@ -546,25 +554,13 @@ def test_a_fault_at_one_problem_leaves_the_others_their_lint(file, faulty):
     assert "3 problems, " in linted.stdout
 
 
-def test_a_fault_at_one_problem_leaves_a_class_its_grades(file, faulty):
-    """The problem is not graded, and somebody must look at it."""
-    answers = file("student: ada\nanswers: {p1: 2x, p2: 4x, p3: 6x}\n", "ada.yaml")
-    found = run("grade", file(MANY), answers, "--json")
-    assert found.exit_code == 3
-    assert [json.loads(line)["verdict"] for line in found.stdout.splitlines()] == ["right"] * 2
-    assert "not graded: p2: a fault of gradcheck itself: KeyError" in found.stderr
-
-
-def test_a_script_that_ends_in_an_error_is_not_agreed_with(file):
-    """What was judged before it is shown, and so is the error."""
-    script = file(
-        "import torch\nx = torch.tensor(2.0, requires_grad=True)\ny = x**2\n"
-        "y.backward()\ny.backward()\n", "twice.py",
-    )  # fmt: skip
-    found = run("solve", script)
-    assert found.exit_code == 1
-    assert "\n  error  the program ended in an error" in found.stdout
-    assert json.loads(run("solve", script, "--json").stdout)["verdict"] == "error"
+def test_a_fault_at_one_problem_leaves_a_class_its_grades(faulty):
+    """It is why that problem is not graded; the others are prepared."""
+    askings = {id: Asking(MANY.encode(), "", id) for id in ("p1", "p2", "p3")}
+    found = {id: prepared(asking) for id, asking in askings.items()}
+    assert found == {
+        "p1": "", "p2": "p2: a fault of gradcheck itself: KeyError: 'a fault'", "p3": ""
+    }  # fmt: skip
 
 
 def test_a_long_line_is_shown_around_the_place():

@@ -1,7 +1,6 @@
 """PyTorch's `torch.autograd`: `backward`, `grad`, and functions with a derivative of one's own."""
 
 from gradcheck.autograd import functional
-from gradcheck.engine.anomaly import detect_anomaly, set_detect_anomaly
 from gradcheck.engine.autograd import backward, grad
 from gradcheck.engine.function import Function, once_differentiable
 from gradcheck.engine.recording import enable_grad, no_grad, set_grad_enabled
@@ -9,12 +8,10 @@ from gradcheck.engine.recording import enable_grad, no_grad, set_grad_enabled
 __all__ = [
     "Function",
     "backward",
-    "detect_anomaly",
     "enable_grad",
     "functional",
     "grad",
     "no_grad",
     "once_differentiable",
-    "set_detect_anomaly",
     "set_grad_enabled",
 ]

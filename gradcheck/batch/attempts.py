@@ -65,7 +65,7 @@ def enrol(ledger: Ledger, student: str, missing: Sequence[tuple[str, str, int]])
         return
     ledger.add_student(student, "", "")
     rows = ((student, *row) for row in missing)
-    ledger.db.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?)", rows)
+    ledger.db.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, 1)", rows)
 
 
 def keep(ledger: Ledger, student: str, posed: Posed, answer: Any, judged: Judged) -> None:

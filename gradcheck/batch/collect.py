@@ -1,14 +1,16 @@
 """Submissions into the ledger: whose answers count, to what was asked, and what must be said."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 import numpy as np
 
 from gradcheck.batch.ledger import Ledger, Unusable
 from gradcheck.batch.strangers import Strangers
-from gradcheck.batch.submissions import Read, Submission, Unreadable
+from gradcheck.batch.submissions import Read, Roster, Submission, Unreadable
 from gradcheck.grading.follow import among
 from gradcheck.problem import Input, Problem
 
@@ -28,6 +30,15 @@ class Chosen:
     problems: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Rules:
+    """Which attempt counts (last, first or best), and until when; `late` says what is lost then."""
+
+    attempt: str = "last"
+    due: datetime | None = None
+    late: Mapping[str, float | str] = field(default_factory=dict)
+
+
 @dataclass
 class Collector:
     """Takes submissions one by one; `ungraded` are problems whose own key is in doubt.
@@ -39,9 +50,11 @@ class Collector:
     problems: Mapping[str, Problem]
     asked: Callable[..., str]
     ungraded: frozenset[str] = frozenset()
-    roster: Mapping[str, str] = field(default_factory=dict)
+    roster: Roster = field(default_factory=Roster)
     chosen: Chosen = field(default_factory=Chosen)
-    seen: dict[str, str] = field(default_factory=dict)  # the file of each student's last submission
+    rules: Rules = field(default_factory=Rules)
+    seen: dict[str, Submission] = field(default_factory=dict)  # each student's last one
+    attempts: Counter[str] = field(default_factory=Counter)
     strangers: Strangers = field(default_factory=Strangers)
 
     def collect(self, reads: Iterable[Read], notices: Sequence[str] = ()) -> None:
@@ -57,7 +70,11 @@ class Collector:
         self.ledger.remember()
         if whole:
             self.ledger.know("collected", "no")
+        self.chosen = replace(
+            self.chosen, students=tuple(map(self.roster.student, self.chosen.students))
+        )
         self.ledger.forget(self.chosen.students, self.chosen.problems)
+        self.ledger.know_names(self.roster.names)
         for words in notices:
             self.ledger.notice(words, grave=True)
         for id, problem in self.problems.items():
@@ -66,9 +83,9 @@ class Collector:
             self._take(read)
             if whole:
                 self.ledger.wrote(len(self.problems), AT_ONCE)
-        for student, called in self.roster.items():
+        for student, called in self.roster.called.items():
             if student not in self.seen and self._wanted(student):
-                self._put(student, called, "", {})
+                self._put(student, called, None, {})
         asked = [
             *self.problems,
             *(f"{p.id}.{part.name}" for p in self.problems.values() for part in p.parts),
@@ -86,6 +103,7 @@ class Collector:
         if not isinstance(read, Submission):
             self.ledger.notice(read.why, grave=isinstance(read, Unreadable))
             return
+        read = replace(read, student=self.roster.student(read.student))
         if not self._wanted(read.student):
             return
         answers, strangers = placed(read.answers, self.problems)
@@ -93,38 +111,83 @@ class Collector:
             if not self.chosen.problems or name.partition(".")[0] in self.chosen.problems:
                 self.strangers.meet(read, name)
         before = self.seen.get(read.student)
-        if before is not None:
-            self._say_again(read, before, answers)
-        if before is None and self.roster and read.student not in self.roster:
+        if before is None and self.roster.called and read.student not in self.roster.called:
             self.ledger.notice(f"{read.file}: {read.student} is not on the roster")
-        called = self.roster.get(read.student) or read.called
-        whole = read.whole or before is None
-        given = {id: answers.get(id, {}) for id in (self.problems if whole else answers)}
-        self._put(read.student, called, read.file, given)
+        if before is not None and before.table and before.table == read.table:
+            asked, _ = placed({name: {"": None} for name in read.asked}, self.problems)
+            answers = {id: answers.get(id, {}) for id in asked}
+        kept = self._kept(read, answers)
+        given = self._counting(read, before, {id: answers[id] for id in kept})
+        called = self.roster.called.get(read.student) or read.called
+        self._put(read.student, called, read, given, kept)
+
+    def _counting(
+        self, read: Submission, before: Submission | None, answers: dict[str, Any]
+    ) -> dict[str, Any]:
+        """The answers that count where some were handed in before; what no longer does is said."""
+        again = [id for id in answers if self.ledger.answered(read.student, id)]
+        if before is None or not again:
+            return answers
+        if self.rules.attempt == "first":
+            words = f"{read.file}: {read.student} comes again, and the first time counts"
+            self.ledger.notice(words)
+            return {id: given for id, given in answers.items() if id not in again}
+        which = "the better one" if self.rules.attempt == "best" else "which"
+        words = f"{before.file}: {read.student} comes again in {read.file}, {which} counts"
+        self.ledger.notice(words)
+        return answers
+
+    def _kept(self, read: Submission, answers: Mapping[str, Any]) -> dict[str, float]:
+        """The share of the points that is kept of each problem; but for what is refused."""
+        due = self.rules.due
+        if due is None or read.at is None or read.at <= due:
+            if due is not None and read.at is None:
+                self.ledger.notice(f"{read.file}: when this was handed in is not known: in time")
+            return dict.fromkeys(answers, 1.0)
+        lost = {id: self.rules.late.get(id, 0.0) for id in answers}
+        refused = [id for id in answers if lost[id] == "refused"]
+        self.ledger.notice(
+            f"{read.file}: {read.student} was late ({read.at:%Y-%m-%d %H:%M})"
+            + (f": {', '.join(refused)} refused" if refused else "")
+        )
+        return {id: 1.0 - float(lost[id]) for id in answers if id not in refused}
 
     def _put(
-        self, student: str, called: str, file: str, answers: Mapping[str, Mapping[str, Any]]
+        self,
+        student: str,
+        called: str,
+        read: Submission | None,
+        answers: Mapping[str, Mapping[str, Any]],
+        kept: Mapping[str, float] | None = None,
     ) -> None:
         """Keep a student's answers; what has none is missing."""
         if student not in self.seen:
-            self.ledger.add_student(student, called, file)
-            answers = {id: answers.get(id, {}) for id in self.problems}
-        if file:
-            self.seen[student] = file
+            self.ledger.add_student(student, called, read.file if read else "")
+            for id in self.problems:
+                if id not in answers:
+                    self._put_one(student, id, {}, 1.0)
+        if read is not None:
+            self.seen[student] = read
+        self.attempts[student] += 1
+        attempt = self.attempts[student] if self.rules.attempt == "best" else None
         for id, given in answers.items():
-            problem = self.problems[id]
-            parts = {part.name: among(problem, part.name, given) for part in problem.parts}
-            self.ledger.take(student, id, self.asked(id, student), parts)
+            self._put_one(student, id, given, (kept or {}).get(id, 1.0), attempt)
 
-    def _say_again(self, read: Submission, before: str, answers: Mapping[str, Any]) -> None:
-        """A notice, if something that was handed in before no longer counts."""
-        if any(self.ledger.answered(read.student, id) for id in answers):
-            words = f"{before}: {read.student} comes again in {read.file}, which counts"
-            self.ledger.notice(words)
+    def _put_one(
+        self,
+        student: str,
+        id: str,
+        given: Mapping[str, Any],
+        kept: float,
+        attempt: int | None = None,
+    ) -> None:
+        problem = self.problems[id]
+        parts = {part.name: among(problem, part.name, given) for part in problem.parts}
+        self.ledger.take(student, id, self.asked(id, student), parts, kept, attempt)
 
     def _say_who_is_missing(self) -> None:
         """On the roster without a submission; in the ledger before, and not in these answers."""
-        absent = [s for s in self.roster if s not in self.seen and self._wanted(s)]
+        absent = [s for s in self.roster.called if s not in self.seen and self._wanted(s)]
         if absent:
             self.ledger.notice(f"nothing was handed in by {_listed(absent)}")
         gone = [] if self.chosen.students or self.chosen.problems else self.ledger.left_out()

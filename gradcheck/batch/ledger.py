@@ -26,7 +26,10 @@ ROOM = 1 << 16  # bytes: less is a full disk, whatever SQLite calls it
 # was damaged since, `calls` how often the judge was asked.
 # `doubts` say why the problem with a fingerprint cannot be graded; an empty text: it can.
 # `attempts` are all that students tried at a practice page, in order, `at` in UTC.
-# `answers` say who gave which, `before` who gave which when the batch was last complete.
+# `names` are those by which students go, `tries` the answers of all attempts where the best counts.
+# `marks` are a person's: they stand until somebody takes them back, whatever is graded again.
+# `answers` say who gave which, and the share of its points that is kept by who was late;
+# `before` is the same when the batch was last complete.
 TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE problems (
@@ -42,9 +45,18 @@ CREATE TABLE questions (
     calls INTEGER NOT NULL DEFAULT 0, verdict TEXT, score REAL, line TEXT,
     digest BLOB
 );
+CREATE TABLE names (name TEXT PRIMARY KEY, student TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE marks (
+    student TEXT NOT NULL, problem TEXT NOT NULL, part TEXT NOT NULL, points REAL NOT NULL,
+    note TEXT NOT NULL, PRIMARY KEY (student, problem, part)
+) WITHOUT ROWID;
+CREATE TABLE tries (
+    student TEXT NOT NULL, problem TEXT NOT NULL, number INTEGER NOT NULL, part TEXT NOT NULL,
+    question INTEGER NOT NULL, kept REAL NOT NULL, PRIMARY KEY (student, problem, number, part)
+) WITHOUT ROWID;
 CREATE TABLE answers (
     student TEXT NOT NULL, problem TEXT NOT NULL, part TEXT NOT NULL, question INTEGER NOT NULL,
-    PRIMARY KEY (student, problem, part)
+    kept REAL NOT NULL DEFAULT 1, PRIMARY KEY (student, problem, part)
 ) WITHOUT ROWID;
 CREATE TABLE attempts (
     number INTEGER PRIMARY KEY, student TEXT NOT NULL, question INTEGER NOT NULL, at TEXT NOT NULL
@@ -52,7 +64,7 @@ CREATE TABLE attempts (
 CREATE INDEX attempts_student ON attempts (student);
 CREATE TABLE before (
     student TEXT NOT NULL, problem TEXT NOT NULL, part TEXT NOT NULL, question INTEGER NOT NULL,
-    PRIMARY KEY (student, problem, part)
+    kept REAL NOT NULL DEFAULT 1, PRIMARY KEY (student, problem, part)
 ) WITHOUT ROWID;
 CREATE TABLE notices (number INTEGER PRIMARY KEY, grave INTEGER NOT NULL, text TEXT NOT NULL);
 """
@@ -64,29 +76,34 @@ class Unusable(GradcheckError):
 
 @dataclass(frozen=True)
 class Asked:
-    """A question to be judged, and how many students gave this answer."""
+    """A question to be judged, how many students gave this answer, and one of them."""
 
     number: int
     problem: str
     part: str
     answer: str
     students: int
+    student: str
 
 
 class Judged(NamedTuple):
-    """The judgement of a question: `line` is all that there is to tell, as JSON."""
+    """The judgement of a question: `line` is all that there is to tell, as JSON.
+
+    `seconds` of computing were spent on it.
+    """
 
     number: int
     verdict: str
     score: float
     line: str
+    seconds: float = 0.0
 
 
 class Ledger:
     """An open ledger; `path` None is one in memory, for a batch that is not kept."""
 
-    def __init__(self, path: Path | None, *, readonly: bool = False) -> None:
-        """Open or make it; Unusable says why it cannot be."""
+    def __init__(self, path: Path | None, *, readonly: bool = False, checked: bool = False) -> None:
+        """Open or make it; Unusable says why it cannot be. `checked`: its judgements were."""
         self.path = path
         try:
             self.db = _connected(path, readonly)
@@ -96,7 +113,7 @@ class Ledger:
         try:
             if not readonly:
                 _prepare(self.db, path)
-            self.damaged = self._damaged(mend=not readonly)
+            self.damaged = 0 if checked else self._damaged(mend=not readonly)
         except Unusable:
             self.db.close()
             raise
@@ -133,7 +150,7 @@ class Ledger:
             cleared = "verdict = NULL, score = NULL, line = NULL, digest = NULL"
             self.db.executemany(f"UPDATE questions SET {cleared} WHERE number = ?", lines)
             self.db.executemany("DELETE FROM questions WHERE number = ?", answers)
-            for table in ("answers", "before", "attempts"):
+            for table in ("answers", "before", "attempts", "tries"):
                 self.db.executemany(f"DELETE FROM {table} WHERE question = ?", answers)
             if answers:
                 self.know("collected", "no")
@@ -193,6 +210,7 @@ class Ledger:
     def forget(self, students: Sequence[str], problems: Sequence[str]) -> None:
         """Take away what will be read again: of these students and problems, of all if none."""
         self.db.execute("DELETE FROM notices")
+        self.db.execute("DELETE FROM tries")
         chosen = (("student", students), ("problem", problems))
         which = " AND ".join(_among(column, names) for column, names in chosen if names)
         sql = f"DELETE FROM answers WHERE {which or 'TRUE'}"
@@ -231,14 +249,59 @@ class Ledger:
         sql = "SELECT DISTINCT student FROM before WHERE student NOT IN (SELECT name FROM students)"
         return [name for (name,) in self.db.execute(f"{sql} ORDER BY student")]
 
-    def take(self, student: str, problem: str, fingerprint: str, given: Mapping[str, Any]) -> None:
-        """Keep what a student answered to each part of a problem, in place of what was there."""
+    def take(  # noqa: PLR0917 - a row, and where it belongs
+        self,
+        student: str,
+        problem: str,
+        fingerprint: str,
+        given: Mapping[str, Any],
+        kept: float = 1.0,
+        attempt: int | None = None,
+    ) -> None:
+        """Keep what a student answered to each part of a problem, in place of what was there.
+
+        `kept` is the share of the points that is not lost. Of an `attempt` nothing is replaced.
+        """
         for part, answer in given.items():
             number = self.number(problem, fingerprint, part, packed(answer))
-            self.db.execute(
-                "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)",
-                (student, problem, part, number),
-            )
+            row = (student, problem, part, number, kept)
+            self.db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
+            if attempt is not None:
+                tried = (student, problem, attempt, part, number, kept)
+                self.db.execute("INSERT OR REPLACE INTO tries VALUES (?, ?, ?, ?, ?, ?)", tried)
+
+    def choose_best(self) -> None:
+        """Let that attempt at a problem count which has most points; of equals the last."""
+        self.db.execute(
+            "INSERT OR REPLACE INTO answers SELECT student, problem, part, question, kept FROM"
+            " (SELECT student, problem, number, part, question, kept FROM tries) JOIN"
+            " (SELECT student, problem, number FROM (SELECT student, problem, number, ROW_NUMBER()"
+            " OVER (PARTITION BY student, problem ORDER BY got DESC, number DESC) AS place FROM"
+            " (SELECT student, tries.problem AS problem, tries.number AS number,"
+            " ROUND(SUM(score * kept), 9) AS got FROM tries"
+            " JOIN questions ON questions.number = question"
+            " GROUP BY student, tries.problem, tries.number)) WHERE place = 1)"
+            " USING (student, problem, number)"
+        )
+
+    def know_names(self, names: Mapping[str, str]) -> None:
+        """Keep by which names students go, besides their own."""
+        self.db.execute("DELETE FROM names")
+        self.db.executemany("INSERT INTO names VALUES (?, ?)", names.items())
+
+    def names(self) -> dict[str, str]:
+        """The student of every other name."""
+        return dict(self.db.execute("SELECT name, student FROM names").fetchall())
+
+    def set_mark(self, student: str, problem: str, part: str, points: float, note: str) -> None:
+        """Keep a person's mark, in place of what was there."""
+        row = (student, problem, part, points, note)
+        self.db.execute("INSERT OR REPLACE INTO marks VALUES (?, ?, ?, ?, ?)", row)
+
+    def take_mark_back(self, student: str, problem: str, part: str) -> bool:
+        """Let the judgement count again; whether there was a mark."""
+        sql = "DELETE FROM marks WHERE student = ? AND problem = ? AND part = ?"
+        return self.db.execute(sql, (student, problem, part)).rowcount > 0
 
     def number(self, problem: str, fingerprint: str, part: str, answer: str) -> int:
         """The number of a question, which may be new, by the answer as `packed`."""
@@ -257,7 +320,9 @@ class Ledger:
         self.db.execute("DROP TABLE IF EXISTS temp.pending")
         self.db.execute(
             "CREATE TEMP TABLE pending AS SELECT number, q.problem AS problem, q.part AS part,"
-            " q.answer AS answer, COUNT(*) AS students, q.fingerprint AS asked FROM answers"
+            " q.answer AS answer, COUNT(*) AS students, MIN(student) AS student,"
+            " q.fingerprint AS asked FROM (SELECT student, question FROM answers"
+            " UNION SELECT student, question FROM tries)"
             " JOIN questions q ON number = question WHERE line IS NULL"
             " GROUP BY number ORDER BY asked, number"
         )
@@ -268,7 +333,7 @@ class Ledger:
     def pending(self, fingerprint: str, after: int, most: int) -> list[Asked]:
         """The next questions of a problem, or variant, in the queue, after that of a number."""
         sql = (
-            "SELECT number, problem, part, answer, students FROM temp.pending"
+            "SELECT number, problem, part, answer, students, student FROM temp.pending"
             " WHERE asked = ? AND number > ? ORDER BY number LIMIT ?"
         )
         return [Asked(*row) for row in self.db.execute(sql, (fingerprint, after, most))]
@@ -277,7 +342,8 @@ class Ledger:
         """Keep judgements."""
         sql = "UPDATE questions SET verdict = ?, score = ?, line = ?, digest = ?, calls = calls + 1"
         rows = (
-            (each.verdict, each.score, each.line, _digest(*each), each.number) for each in judged
+            (each.verdict, each.score, each.line, _digest(*each[:4]), each.number)
+            for each in judged
         )
         self.db.executemany(f"{sql} WHERE number = ?", rows)
         self.wrote(len(judged))

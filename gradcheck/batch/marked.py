@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from gradcheck.batch.ledger import Ledger
 from gradcheck.report.together import together
 
+BY_HAND = "marked by a person:"
+
 
 class Marked(NamedTuple):
     """The judgement of an answer to a part."""
@@ -64,17 +66,38 @@ def everything(
     parts = ((id, part["name"]) for id, p in ledger.problems().items() for part in p["parts"])
     place = {both: k for k, both in enumerate(parts)}
     sql = (
-        "SELECT student, called, a.problem, a.part, verdict, score, line FROM answers a"
-        " JOIN questions ON number = question JOIN students ON name = student"
+        "SELECT student, called, a.problem, a.part, verdict, score, line, kept, points, note"
+        " FROM answers a JOIN questions ON number = question JOIN students ON name = student"
+        " LEFT JOIN marks USING (student, problem, part)"
         f" WHERE line IS NOT NULL {'AND student BETWEEN ? AND ?' if between else ''}"
         f" ORDER BY {'place' if as_read else 'student'}"
     )
     with closing(ledger.db.cursor()) as rows:
         rows.execute(sql, between or ())
         for (name, called), group in groupby(rows, key=lambda row: row[:2]):
-            own = [Marked(*row[2:]) for row in group if row[2:4] in place]
-            own.sort(key=lambda m: place[m.problem, m.part])
-            yield Student(name, called, list(_together(own)))
+            rows_of = [row[2:] for row in group if row[2:4] in place]
+            own = sorted((Marked(*r[:5]) for r in rows_of), key=lambda m: place[m.problem, m.part])
+            more = {row[:2]: row[5:] for row in rows_of if row[5:] != (1.0, None, None)}
+            judged = (_counted(m, *more.get(m[:2], ())) for m in _together(own))
+            yield Student(name, called, list(judged))
+
+
+def _counted(
+    marked: Marked, kept: float = 1.0, points: float | None = None, note: str | None = None
+) -> Marked:
+    """A judgement with what being late has lost of it; a person's mark counts in its place."""
+    if kept == 1.0 and points is None:
+        return marked
+    said = json.loads(marked.line)
+    verdict, score = marked.verdict, marked.score * kept
+    tags, words = ["late"], f"handed in late: {1 - kept:.0%} of the points are lost"
+    if points is not None:
+        tags, words, score = ["marked"], f"{BY_HAND} {note}", points
+        if verdict == "needs-review":
+            verdict = "right" if points >= said["points"] else "wrong"
+    said |= {"verdict": verdict, "score": score, "tags": [*(said["tags"] or ()), *tags]}
+    said["remarks"] = [*(said["remarks"] or ()), words]
+    return marked._replace(verdict=verdict, score=score, line=json.dumps(said))
 
 
 def names(ledger: Ledger) -> list[str]:
@@ -100,8 +123,10 @@ def _together(own: Sequence[Marked]) -> Iterator[Marked]:
 def distinct(ledger: Ledger) -> Iterator[tuple[Marked, int]]:
     """Each distinct answer's judgement, and how many students gave it."""
     sql = (
-        "SELECT q.problem, q.part, verdict, score, line, COUNT(*) FROM answers"
-        " JOIN questions q ON number = question WHERE line IS NOT NULL"
+        "SELECT q.problem, q.part, verdict, score, line, COUNT(*) FROM answers a"
+        " JOIN questions q ON number = question LEFT JOIN marks m ON m.student = a.student"
+        " AND m.problem = a.problem AND m.part = a.part"
+        " WHERE line IS NOT NULL AND m.student IS NULL"
         " GROUP BY number ORDER BY q.problem, q.part, q.hash"
     )
     for row in ledger.db.execute(sql):

@@ -1,19 +1,22 @@
 """A batch from beginning to end: problems prepared, submissions collected, answers judged."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gradcheck.batch.collect import Chosen, Collector
+from gradcheck.batch.collect import Chosen, Collector, Rules
 from gradcheck.batch.crew import SIZE, Crew
-from gradcheck.batch.ledger import Judged, Ledger
+from gradcheck.batch.ledger import Asked, Judged, Ledger
 from gradcheck.batch.questions import fingerprint
-from gradcheck.batch.submissions import Read
-from gradcheck.batch.work import Asking, Chunk
+from gradcheck.batch.submissions import Read, Roster
+from gradcheck.batch.work import Asking, Chunk, unjudged
 from gradcheck.errors import OURS
 from gradcheck.grading.variants import draw_for
 from gradcheck.problem import Problem, ProblemSet
 from gradcheck.problem.variants import Draw, with_draw
+
+BUDGET = 60.0  # seconds of computing for what one student alone has answered
+OVER_BUDGET = f"this student's answers took more than {BUDGET:g} seconds of computing before it"
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class Batch:
     doubts: dict[str, str] = field(default_factory=dict)
     sources: dict[str, Asking] = field(default_factory=dict)
     prints: dict[tuple[str, Draw], str] = field(default_factory=dict)
+    late: dict[str, float | str] = field(default_factory=dict)
 
     def prepare(self, sets: Sequence[ProblemSet], only: Sequence[str] = ()) -> None:
         """Have the workers prepare every problem of the sets, or only some."""
@@ -51,6 +55,8 @@ class Batch:
                     twice.append(problem.id)
                     continue
                 self.problems[problem.id] = problem
+                if each.late is not None:
+                    self.late[problem.id] = each.late
                 self.sources[problem.id] = Asking(each.text, each.file, problem.id)
         found = self._doubts()
         self.doubts = {id: why for id, why in found.items() if why}
@@ -78,13 +84,11 @@ class Batch:
             self.askings[found] = replace(self.sources[id], draw=drawn)
         return self.prints[id, drawn]
 
-    def collect(
-        self, reads: Iterable[Read], roster: Mapping[str, str], chosen: Chosen | None = None
-    ) -> None:
+    def collect(self, reads: Iterable[Read], roster: Roster, chosen: Chosen, rules: Rules) -> None:
         """Put who answered what into the ledger."""
         doubtful = frozenset(self.doubts)
-        chosen = chosen or Chosen()
-        Collector(self.ledger, self.problems, self.asked, doubtful, roster, chosen).collect(
+        rules = replace(rules, late=self.late)
+        Collector(self.ledger, self.problems, self.asked, doubtful, roster, chosen, rules).collect(
             reads, [f"not graded: {why}" for why in self.doubts.values()]
         )
 
@@ -96,23 +100,35 @@ class Batch:
         dealer = _Dealer(self.ledger, self.askings)
         yield Progress(0, total, verdicts)
         try:
-            for judged in self.crew.judge(dealer.order(waiting), dealer.more):
+            for found in self.crew.judge(dealer.order(waiting), dealer.more):
+                judged = [*found, *dealer.refused()]
                 self.ledger.settle(judged)
                 done += len(judged)
                 verdicts.update(dealer.weighed(judged))
                 yield Progress(done, total, verdicts)
+            if judged := dealer.refused():
+                self.ledger.settle(judged)
+                verdicts.update(dealer.weighed(judged))
+                yield Progress(done + len(judged), total, verdicts)
+            self.ledger.choose_best()
             self.ledger.know("complete", "yes")
         finally:
             self.ledger.save()
 
 
 class _Dealer:
-    """Cuts the ledger's queue into chunks."""
+    """Cuts the ledger's queue into chunks.
+
+    What only one student has answered is computed on that student's account: when more than BUDGET
+    was spent, all else that nobody else has answered is left to a person.
+    """
 
     def __init__(self, ledger: Ledger, askings: Mapping[str, Asking]) -> None:
         self.ledger, self.askings = ledger, askings
         self.last: Counter[str] = Counter()
-        self.students: dict[int, int] = {}
+        self.asked: dict[int, Asked] = {}
+        self.spent: defaultdict[str, float] = defaultdict(float)
+        self.left: list[Judged] = []
 
     def order(self, waiting: Mapping[str, int]) -> list[str]:
         """What has something to be judged; what remains of an earlier set is left alone."""
@@ -120,17 +136,31 @@ class _Dealer:
 
     def more(self, asked: str) -> Chunk | None:
         """The next chunk of answers to what has a fingerprint."""
-        found = self.ledger.pending(asked, self.last[asked], SIZE)
-        if not found:
-            return None
-        self.last[asked] = found[-1].number
-        self.students |= {each.number: each.students for each in found}
+        while found := self.ledger.pending(asked, self.last[asked], SIZE):
+            self.last[asked] = found[-1].number
+            self.asked |= {each.number: each for each in found}
+            over = [e for e in found if e.students == 1 and self.spent[e.student] > BUDGET]
+            if over:
+                self.left += unjudged(self._chunk(asked, over), OVER_BUDGET)
+            if len(over) < len(found):
+                return self._chunk(asked, [each for each in found if each not in over])
+        return None
+
+    def _chunk(self, asked: str, found: Sequence[Asked]) -> Chunk:
         answers = [(each.number, each.part, each.answer) for each in found]
         return Chunk(self.askings[asked], answers)
+
+    def refused(self) -> list[Judged]:
+        """What was left to a person since, because its student's budget is spent."""
+        found, self.left = self.left, []
+        return found
 
     def weighed(self, judged: Sequence[Judged]) -> Counter[str]:
         """Verdicts, each as often as students gave the answer."""
         found: Counter[str] = Counter()
         for each in judged:
-            found[each.verdict] += self.students.pop(each.number)
+            asked = self.asked.pop(each.number)
+            found[each.verdict] += asked.students
+            if asked.students == 1:
+                self.spent[asked.student] += each.seconds
         return found

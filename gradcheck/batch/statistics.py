@@ -101,7 +101,6 @@ def class_facts(ledger: Ledger) -> ClassFacts:
         _count(found, student)
     for number, said in _distinct(ledger, found.problems):
         problem = found.problems[said["problem"]]
-        problem.verdicts[said["verdict"]] += number
         for mistake in said["mistakes"] or ():
             problem.mistakes[mistake["id"]] += number
         if said["verdict"] == "wrong":
@@ -133,6 +132,8 @@ def _count(found: ClassFacts, student: Student) -> None:
     total = sum(own.values())
     review = sum(marked.verdict == "needs-review" for marked in student.judged)
     found.totals.append((student.name, student.called, total, review))
+    for marked in student.judged:
+        found.problems[marked.problem].verdicts[marked.verdict] += 1
     for id, got in own.items():
         found.problems[id].add(got, total - got)
         if found.problems[id].choices and found.problems[id].possible:

@@ -7,10 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
+from time import process_time
 
 from gradcheck.batch.ledger import Judged
-from gradcheck.batch.limits import item
 from gradcheck.batch.questions import unpacked
+from gradcheck.batch.workers import item
 from gradcheck.errors import OURS, GradcheckError
 from gradcheck.grading.follow import alone
 from gradcheck.grading.judgement import Judgement
@@ -64,20 +65,22 @@ def prepared(asking: Asking) -> str:
     return ""
 
 
-def judged(chunk: Chunk) -> list[Judged]:
-    """The judgement of every answer, each within the limits of a worker."""
+def judged(chunk: Chunk) -> list[tuple[str, float, str, float]]:
+    """The judgement of every answer, each within the limits of a worker: as `Judged` has it."""
     known = ready(chunk.asking)
     found = []
     for k, answer in enumerate(chunk.answers):
+        begun = process_time()
         with item(k):
-            found.append(_judged(known, *answer))
+            _, verdict, score, line, _ = _judged(known, *answer)
+        found.append((verdict, score, line, process_time() - begun))
     return found
 
 
-def unjudged(chunk: Chunk, why: str) -> list[Judged]:
-    """Answers that no worker survives, left to a person."""
+def unjudged(chunk: Chunk, why: str, seconds: float = 0.0) -> list[Judged]:
+    """Answers that are left to a person, after so many seconds of computing each."""
     problem = problem_of(chunk.asking)
-    return [left(problem, *answer, why) for answer in chunk.answers]
+    return [left(problem, *answer, why)._replace(seconds=seconds) for answer in chunk.answers]
 
 
 def _judged(known: Key, number: int, name: str, answer: str) -> Judged:

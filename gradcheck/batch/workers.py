@@ -1,102 +1,183 @@
-"""A process beside this one, within limits: what hangs, or eats memory, costs itself only.
+"""Processes within limits: what hangs, or eats memory, costs itself only.
 
-    with Worker(Limits(seconds=2.0)) as worker:  # the process starts with the first task
-        future = worker.submit(judged, chunk)    # a `concurrent.futures.Executor`: in order
-        future.result()                          # or Lost: the process was killed, or died
+    with closing(Worker(Limits(seconds=2.0))) as worker:  # the process starts with the first task
+        future = worker.submit(judged, chunk)             # tasks are done in order
+        future.result()                                   # or Lost: the process was killed, or died
 
-The limits are those of one item of a task (`limits.item`); Lost tells during which one the process
-ended, and whether its time was over. The next task starts another process, so a worker is never
-used up.
+A task says `with item(k)` around each of its items, of which the limits are; what it does outside
+of them has none: preparing a problem is the instructor's own work. Lost tells during which item the
+process ended, and whether its time was over; the next task starts another process.
 
-A task and its result are pickled: functions of modules, texts and numbers. A process is asked from
-one thread at a time (`Worker` has a thread for that); `Worker` may be given tasks from any.
+What comes back from a process is JSON, whatever a stranger's text may have made of it; it writes no
+file and, where the system can forbid it, has no network.
 """
 
 import ctypes
+import json
 import multiprocessing
-import os
 import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
+from pathlib import Path
+from threading import Lock, local
 from typing import Any
 
-from gradcheck.batch.limits import NOTHING, Limits, begin, end_task
+try:
+    import resource
+except ImportError:  # Windows, where time is watched from outside and memory is not
+    resource = None  # type: ignore[assignment]
 
+SECONDS = 10.0  # of computing for one answer; the slowest shipped one takes a fiftieth of it
+MEMORY = 1 << 30  # bytes for one answer, beside what the process has before
+PAGES = Path("/proc/self/statm")  # first the pages of address space, of which RLIMIT_AS is a bound
+FILES = 64  # that a process may have open: modules are loaded when they are used
+NEW_USER, NEW_NETWORK = 0x10000000, 0x40000000  # CLONE_NEWUSER and CLONE_NEWNET of <sched.h>
+NOTHING = -1  # the item that is worked on, outside of items
 WAITING, PATIENCE = 60.0, 6  # by the clock so many seconds, or times as long: a machine is busy
 LOOK = 0.5  # seconds between looks at the clock
+AHEAD = 2  # tasks that a process has: one that it works on, one that waits so that it never does
 # By the server that processes come from: also what is loaded when it is used, by SymPy the last.
 PRELOADED = ["gradcheck.batch.work", "gradcheck.problem.model", "sympy", "sympy.tensor.tensor"]
+
+Task = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one item may take: seconds of computing, and bytes of memory (where Linux counts)."""
+
+    seconds: float = SECONDS
+    memory: int = MEMORY
 
 
 class Lost(RuntimeError):
     """A process ended in the midst of its task: `at` which item, and whether for its time."""
 
-    def __init__(self, at: int, overtime: bool, why: str) -> None:
-        """`at` is -1 outside of items."""
+    def __init__(self, at: int, overtime: bool, why: str, seconds: float = 0.0) -> None:
+        """`at` is -1 outside of items; `seconds` is what an item may take."""
         super().__init__(why)
-        self.at, self.overtime = at, overtime
+        self.at, self.overtime, self.seconds = at, overtime, seconds
 
-    def __reduce__(self) -> tuple[type["Lost"], tuple[int, bool, str]]:
+    def __reduce__(self) -> tuple[type["Lost"], tuple[int, bool, str, float]]:
         """A cluster's worker hands it on."""
-        return Lost, (self.at, self.overtime, str(self))
+        return Lost, (self.at, self.overtime, str(self), self.seconds)
 
 
 # -- in the process ------------------------------------------------------------------------------
 
 
+class _Inside:
+    """The limits of this process, and where it says what it works on; unset outside of workers."""
+
+    limits: Limits | None = None
+    place: Any = None
+
+
+@contextmanager
+def item(k: int) -> Iterator[None]:
+    """Work on the item k within the limits; in a process that is no worker there are none.
+
+    The system ends the process when the time is over: nothing in Python could, while it computes
+    with big numbers in C. Only computing counts, however busy the machine is.
+    """
+    limits = _Inside.limits
+    if limits is None:
+        yield
+        return
+    if _Inside.place.value == NOTHING:
+        _set_memory(_used() + limits.memory if PAGES.exists() else -1)
+    _Inside.place.value = k
+    _alarm(limits.seconds)
+    try:
+        yield
+    finally:
+        _alarm(0.0)
+
+
+def _alarm(seconds: float) -> None:
+    """The end of this process after so many seconds of computing; 0: none."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
+def _used() -> int:
+    """The bytes that this process has asked for so far, on Linux."""
+    return int(PAGES.read_text().split()[0]) * resource.getpagesize()
+
+
+def _set_memory(most: int) -> None:
+    """So many bytes, or as many as the system allows; -1: no bound."""
+    if resource is not None:
+        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+        over = hard != resource.RLIM_INFINITY and not 0 <= most <= hard
+        resource.setrlimit(resource.RLIMIT_AS, (hard if over else most, hard))
+
+
+def _confine() -> None:
+    """No files are written, no core is left, and no network is reached, as far as can be."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's affair
+    sys.dont_write_bytecode = True
+    if resource is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))
+    with suppress(OSError, AttributeError):  # a network of its own, with nobody in it
+        ctypes.CDLL(None).unshare(NEW_USER | NEW_NETWORK)
+
+
 def _work(pipe: Connection, place: Any, limits: Limits) -> None:
-    """Do tasks until the pipe closes; Ctrl-C is the parent's affair."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    begin(limits, place)
+    """Do tasks until the pipe closes."""
+    _confine()
+    _Inside.limits, _Inside.place = limits, place
     while True:
         try:
             task, arguments = pipe.recv()
         except EOFError:
             return
-        pipe.send(_done(task, arguments))
-        end_task()
+        done = _done(task, arguments)
+        place.value = NOTHING
+        _set_memory(-1)
+        pipe.send_bytes(done)
 
 
-def _done(task: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[bool, Any]:
-    """Whether it went well, and what came of it: a fault by its name, which always travels."""
+def _done(task: Task, arguments: tuple[Any, ...]) -> bytes:
+    """Whether it went well, and what came of it, as JSON; a fault by its name."""
     try:
-        return True, task(*arguments)
+        return json.dumps([True, task(*arguments)]).encode()
     except Exception as error:  # noqa: BLE001 - whatever it is, the parent is told
-        return False, f"{type(error).__name__}: {error}"
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+        return json.dumps([False, f"{type(error).__name__}: {error}"]).encode()
 
 
 # -- beside it -----------------------------------------------------------------------------------
 
 
-class Beside:
+class Worker:
     """One process within limits, started when it is asked and again when it was lost.
 
     It comes from a server that has imported everything, or is started afresh: a fork of this
-    process would take its threads' locks along. `copy`: fork this process nevertheless, as long as
-    it has a single thread (and is on Linux); then what is prepared here is prepared there.
+    process would take its threads' locks along.
     """
 
-    def __init__(self, limits: Limits | None = None, *, copy: bool = False) -> None:
-        """Nothing runs yet."""
-        self.limits, self.copy = limits or Limits(), copy
+    room = AHEAD
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        """The process starts with the first task."""
+        self.limits = limits or Limits()
         self.process: Any = None
         self.closed = False
-        self.starting = threading.Lock()
+        self.starting = Lock()
+        self.thread = ThreadPoolExecutor(1)
 
-    def ask(self, task: Callable[..., Any], /, *arguments: Any) -> Any:
+    def submit(self, task: Task, *arguments: Any) -> "Future[Any]":
+        """Do it there, after what was asked before; the future raises as `ask` does."""
+        return self.thread.submit(self.ask, task, *arguments)
+
+    def ask(self, task: Task, *arguments: Any) -> Any:
         """Do a task there; raises Lost, or RuntimeError with what the task raised."""
         if self.process is None:
             self._start()
@@ -104,7 +185,7 @@ class Beside:
         try:
             self.pipe.send((task, arguments))
             in_time = self._waited()
-            well, found = self.pipe.recv()
+            well, found = json.loads(self.pipe.recv_bytes())
         except (EOFError, OSError):
             raise self._lost(in_time) from None
         if not well:
@@ -112,18 +193,20 @@ class Beside:
         return found
 
     def close(self) -> None:
-        """End the process, whatever it does."""
+        """End the process, whatever it does; what waits is given up."""
+        self.thread.shutdown(wait=False, cancel_futures=True)
         with self.starting:
             self.closed, process = True, self.process
         if process is not None:
             process.kill()
             process.join()
+        self.thread.shutdown()
 
     def _start(self) -> None:
         with self.starting, _deaf():
             if self.closed:
                 raise RuntimeError("a closed worker is asked")
-            context = _context(self.copy)
+            context = _context()
             self.place = context.RawValue(ctypes.c_long, NOTHING)
             self.pipe, theirs = context.Pipe()
             arguments = (theirs, self.place, self.limits)
@@ -152,11 +235,11 @@ class Beside:
         """What is to be said of a process that has ended."""
         self.process.join()
         self.pipe.close()
-        code, at = self.process.exitcode, self.place.value
+        code, at, seconds = self.process.exitcode, self.place.value, self.limits.seconds
         self.process = None
         alarmed = hasattr(signal, "SIGPROF") and code == -signal.SIGPROF
         if not in_time or alarmed:
-            return Lost(at, True, f"more than {self.limits.seconds:g} seconds of computing")
+            return Lost(at, True, f"more than {seconds:g} seconds of computing", seconds)
         return Lost(at, False, f"its process ended with the code {code}")
 
 
@@ -177,56 +260,55 @@ def _deaf() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def foreseen() -> None:
+def foresee() -> None:
     """Let the server that processes come from import everything, while this process does, too."""
-    if _context(copy=False).get_start_method() == "forkserver":
+    if _context().get_start_method() == "forkserver":
         from multiprocessing import forkserver  # noqa: PLC0415 - not everywhere
 
         with _deaf():
             forkserver.ensure_running()
 
 
-def _context(copy: bool) -> Any:
-    """How a process starts."""
+def _context() -> Any:
+    """How a process starts: from a server where there is one, which Windows has not."""
     methods = multiprocessing.get_all_start_methods()
-    if copy and sys.platform == "linux" and threading.active_count() == 1:
-        return multiprocessing.get_context("fork")
     context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
     if "forkserver" in methods:
         context.set_forkserver_preload(PRELOADED)
     return context
 
 
-class Worker(Executor):
-    """An executor of one process within limits: tasks are done one after the other."""
-
-    def __init__(self, limits: Limits | None = None) -> None:
-        """The process starts with the first task."""
-        self.beside = Beside(limits)
-        self.thread = ThreadPoolExecutor(1)
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
-        """Do it there, after what was asked before; the future raises as `Beside.ask` does."""
-        assert not kwargs
-        return self.thread.submit(self.beside.ask, fn, *args)
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the process: at once if what waits is given up."""
-        self.thread.shutdown(wait=wait and not cancel_futures, cancel_futures=cancel_futures)
-        self.beside.close()
-        self.thread.shutdown(wait=wait)
+def all_done(tasks: list[tuple[Any, ...]], jobs: int) -> None:
+    """Do trusted tasks, which write files, in so many processes; what fails there is done here."""
+    if jobs < 2:
+        failed = tasks
+    else:
+        own = [tasks[k::jobs] for k in range(jobs)]
+        with _deaf():
+            started = [_context().Process(target=_each, args=(each,)) for each in own]
+            for process in started:
+                process.start()
+        for process in started:
+            process.join()
+        failed = [t for p, each in zip(started, own, strict=True) if p.exitcode for t in each]
+    _each(failed)
 
 
-_OWN = threading.local()
+def _each(tasks: list[tuple[Any, ...]]) -> None:
+    for task, *arguments in tasks:
+        task(*arguments)
 
 
-def within(task: Callable[..., Any], /, *arguments: Any) -> Any:
+_OWN = local()
+
+
+def within(task: Task, /, *arguments: Any) -> Any:
     """Do a task within limits, by a process that belongs to this thread from now on.
 
     For a thread of a cluster's worker, which cannot be ended. The process ends with the worker.
     """
-    if not hasattr(_OWN, "beside"):
+    if not hasattr(_OWN, "worker"):
         if multiprocessing.current_process().daemon:  # started by Dask's nanny, and may have none
             multiprocessing.current_process().daemon = False
-        _OWN.beside = Beside()
-    return _OWN.beside.ask(task, *arguments)
+        _OWN.worker = Worker()
+    return _OWN.worker.ask(task, *arguments)

@@ -8,7 +8,7 @@ import click
 
 from gradcheck.cli.authors import generate, lint, variants
 from gradcheck.cli.catalogues import help_, mistakes, ops, schema
-from gradcheck.cli.graders import grade, report
+from gradcheck.cli.graders import grade, mark, report
 from gradcheck.cli.group import Careful
 from gradcheck.cli.students import check, serve, solve
 
@@ -18,7 +18,7 @@ tenth of a `solve`; Python's own 700 are for programs that make less at once."""
 EXAMPLES = """gradcheck solve problems/first-derivatives.yaml
 gradcheck grade problems/first-derivatives.yaml answers.yaml
 gradcheck check 'x**3 + 2*sin(x)' '3x^2 - 2cos x'"""
-STUDENTS, GRADERS = (solve, check, serve), (grade, report)
+STUDENTS, GRADERS = (solve, check, serve), (grade, mark, report)
 AUTHORS, CATALOGUES = (lint, variants, generate), (ops, mistakes, schema, help_)
 
 

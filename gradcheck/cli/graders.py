@@ -28,7 +28,27 @@ gradcheck grade problems/chain-rule.yaml download.zip --names canvas -o graded""
 @to_directory("Keep the batch in DIR, with pages and grades; a stopped run goes on where it was.")
 @click.option("--jobs", type=click.IntRange(0), metavar="N", help="Processes; 0: all cores.")
 @click.option("--scheduler", default="", metavar="ADDRESS", help="Judge on a Dask cluster.")
+@click.option(
+    "--tls",
+    nargs=3,
+    type=EXISTING,
+    metavar="CA CERT KEY",
+    help="With --scheduler: the authority, the certificate and the key (PEM).",
+)
 @click.option("--roster", type=EXISTING, metavar="FILE", help="Table of who is expected.")
+@click.option(
+    "--attempt",
+    type=click.Choice(["last", "first", "best"]),
+    default="last",
+    show_default=True,
+    help="Which of a student's answers to a problem counts.",
+)
+@click.option(
+    "--due",
+    type=click.DateTime(["%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"]),
+    metavar="TIME",
+    help="Who is later loses what the set says under `late:`.",
+)
 @click.option("--mapping", type=EXISTING, metavar="FILE", help="What a form's columns mean.")
 @click.option("--names", default="", metavar="NAMES", help="canvas, moodle or a pattern of names.")
 @click.option("--diff", is_flag=True, help="Say who gains or loses what, against the last time.")
@@ -47,14 +67,35 @@ def grade(
     or tables (CSV, .xlsx); `-` is a YAML or JSON text from standard input. Exit code 0: all graded,
     1: a student is under the threshold, 2: malformed problems, 3: some answers need review.
     """
-    from gradcheck.batch.executors import processes  # noqa: PLC0415
+    from gradcheck.batch.crew import count_jobs  # noqa: PLC0415
+    from gradcheck.batch.workers import foresee  # noqa: PLC0415
 
-    how["jobs"] = processes(how["jobs"], how["scheduler"], kept=how["directory"] is not None)
+    if not how["scheduler"]:
+        foresee()
+    how["jobs"] = count_jobs(how["jobs"], kept=how["directory"] is not None)
     read = sets((problems,))
     from gradcheck.batch.collect import Chosen  # noqa: PLC0415
     from gradcheck.commands.grade import How, grade_all  # noqa: PLC0415
 
     sys.exit(grade_all(read, answers, How(**how, chosen=Chosen(students, ids))))
+
+
+@command(epilog='gradcheck mark graded --student ada --problem p --points 2 --note "sign agreed"')
+@graded
+@click.option("--student", required=True, metavar="S", help="Who: by any name of the roster.")
+@click.option("--problem", required=True, metavar="P", help="At which problem.")
+@click.option("--part", default="", metavar="Q", help="At which part, where there are several.")
+@click.option("--points", type=click.FloatRange(0), metavar="N", help="What is given.")
+@click.option("--note", default="", metavar="TEXT", help="Why: the student is told.")
+@click.option("--undo", is_flag=True, help="Let the judgement count again.")
+def mark(directory: Path, **how: Any) -> None:
+    """Give points by hand: they count whatever is graded again, and are shown with their note.
+
+    Exit code 0: marked, 2: it cannot be.
+    """
+    from gradcheck.commands import mark as marking  # noqa: PLC0415
+
+    sys.exit(marking.mark(directory, marking.How(**how)))
 
 
 REPORT_EXAMPLES = """gradcheck report graded

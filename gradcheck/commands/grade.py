@@ -4,14 +4,15 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
-from gradcheck.batch.collect import Chosen
+from gradcheck.batch.cluster import OPEN, Cluster
+from gradcheck.batch.collect import Chosen, Rules
 from gradcheck.batch.crew import Crew
-from gradcheck.batch.executors import lanes
 from gradcheck.batch.ledger import NAME, Ledger, Unusable, trouble
 from gradcheck.batch.lock import only_writer
 from gradcheck.batch.marked import Change, changes, everything
@@ -22,11 +23,13 @@ from gradcheck.batch.statistics import ClassFacts, class_facts
 from gradcheck.batch.submissions import (
     Mapped,
     Reading,
+    Roster,
     read_mapping,
     read_names,
-    roster,
+    read_roster,
     submissions,
 )
+from gradcheck.batch.workers import Worker
 from gradcheck.commands.interrupts import STOPPED
 from gradcheck.commands.progress import follow
 from gradcheck.commands.screen import say, screen
@@ -51,7 +54,10 @@ class How:
     directory: Path | None = None
     jobs: int = 1
     scheduler: str = ""
+    tls: tuple[Path, Path, Path] | None = None
     roster: Path | None = None
+    attempt: str = "last"
+    due: datetime | None = None
     mapping: Path | None = None
     names: str = ""
     diff: bool = False
@@ -104,17 +110,18 @@ def _graded(
         read_names(how.names) if how.names else None,
         read_mapping(how.mapping) if how.mapping else Mapped(),
     )
-    expected = roster(how.roster) if how.roster else {}
+    expected = read_roster(how.roster) if how.roster else Roster()
     _check(sets, how.chosen)
     with ExitStack() as stack:
-        crew = Crew(lanes(how.jobs, how.scheduler))
+        crew = Crew(_executors(how, err))
         stack.callback(crew.close)
         batch = Batch(ledger, crew)
         _prepare(batch, sets, how, err)
         if batch.problems:
             ledger.know("feedback", how.feedback)
             ledger.know("title", next((s.title for s in sets if s.title), ""))
-            batch.collect(submissions(paths, reading), expected, how.chosen)
+            rules = Rules(how.attempt, how.due)
+            batch.collect(submissions(paths, reading), expected, how.chosen, rules)
             _say_notices(ledger, err)
             follow(batch.judge(), err, silent=how.as_json)
         else:
@@ -125,9 +132,18 @@ def _graded(
             facts = class_facts(ledger)
         else:
             ledger.save()
-            facts = write_results(ledger, how.directory, crew)
+            facts = write_results(ledger, how.directory, how.jobs)
     _show(ledger, facts, how)
     return _code(ledger, facts, how)
+
+
+def _executors(how: How, err: Console) -> list[Worker | Cluster]:
+    """Who judges: processes of this machine, or a cluster."""
+    if not how.scheduler:
+        return [Worker() for _ in range(how.jobs)]
+    if not how.tls:
+        _notice(err, OPEN.format(how.scheduler))
+    return [Cluster(how.scheduler, how.tls)]
 
 
 def _prepare(batch: Batch, sets: Sequence[ProblemSet], how: How, err: Console) -> None:

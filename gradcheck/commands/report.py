@@ -119,7 +119,8 @@ def _gradebook(ledger: Ledger, form: str, out: Path, export: Export | None) -> N
         return
     feedback = partial(_feedback, ledger) if export.comments else None
     whole = export.file.read_bytes()
-    found = gradebooks.filled(whole, form, points, facts.possible, export.column, feedback)
+    names = ledger.names()
+    found = gradebooks.filled(whole, form, points, facts.possible, export.column, feedback, names)
     for words in found.notices:
         click.echo(words, err=True)
     out.write_bytes(found.content)

@@ -51,7 +51,7 @@ def main(words: list[str]) -> int:
     if as_json:
         print(script_line(file, found, printed.getvalue(), ran.error))
     else:
-        screen().print(script_report(file, ran.source, found))
+        screen().print(script_report(file, ran.source, found, ran.error))
     if ran.error is not None:
         screen(stderr=True).print(ran.error.text, markup=False, soft_wrap=True)
     return _code(found, ran)

@@ -68,7 +68,7 @@ def _run(sets: Sequence[ProblemSet], how: How) -> None:
         click.echo(f"{id}: the id is used in two files - the first one is asked", err=True)
     if not is_loopback(how.host):
         click.echo(OPEN.format(host=how.host), err=True)
-    pool = Pool(course.texts(), workers=how.workers)
+    pool = Pool(course.askings, processes=how.workers)
     settings = Settings(how.directory, how.feedback, how.secure, how.hosts)
     app = application(Practice(course, pool, settings))
     kept = f"attempts are kept in {how.directory}" if how.directory else "nothing is kept (see -o)"

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from gradcheck.batch.outputs import replaced
-from gradcheck.batch.submissions import roster
+from gradcheck.batch.submissions import read_roster
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.variants import variant_for
 from gradcheck.problem import Problem, ProblemSet
@@ -27,7 +27,7 @@ def write_variants(sets: Sequence[ProblemSet], students: Path, out: Path) -> int
     """
     problems = [problem for each in sets for problem in each.problems]
     title = next((each.title for each in sets if each.title), "")
-    expected = roster(students)
+    expected = read_roster(students).called
     if not expected:
         raise GradcheckError(f"{students}: nobody is on this roster - one row a student is due")
     sheets = [_sheet(problems, name, called) for name, called in sorted(expected.items())]

@@ -153,12 +153,10 @@ def edges_of(tape: Tape, around: Around) -> dict[str, list[tuple[Site, Edge]]]:
 def edge_of(tape: Tape, node: Node, i: int, g: Any, right: Any) -> Edge:
     """The way back from a node to its i-th operand, as a row reads it."""
     y, operands = tape.values[node]
-    rule = node.op.vjp(i)
     edge = node.edges[i]
 
     def said(g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
-        assert rule is not None
-        return rule(g, y, *operands, **node.params)
+        return node.op.pull(i, g, y, operands, node.params)
 
     return Edge(
         op=node.op.name,

@@ -52,6 +52,6 @@ def _parts(
     row = line.rows[k]
     for i, a in enumerate(line.args[k]):
         inner = None if a is None else tangents[a]
-        rule = None if row is None else row.vjp(i)
-        if inner is not None and rule is not None:
-            yield np.asarray(rule(np.float64(1.0), y, *values) + 0 * y)[:, None] * inner
+        if inner is not None and row is not None and row.differentiates(i):
+            slope = row.pull(i, np.float64(1.0), y, tuple(values), {})
+            yield np.asarray(slope + 0 * y)[:, None] * inner

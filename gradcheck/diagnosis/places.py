@@ -118,10 +118,10 @@ def _again(
         return (z,) if count == 1 else ((z, v) if varying == 0 else (u, z))
 
     def slope(z: Any) -> Any:
-        rule = row.vjp(varying)
-        if rule is None or row.params:
+        if not row.differentiates(varying) or row.params:
             return np.full_like(z, np.nan)
-        return rule(np.float64(1.0), row.forward(*arguments(z)), *arguments(z)) + 0 * z
+        y = row.forward(*arguments(z))
+        return row.pull(varying, np.float64(1.0), y, arguments(z), {}) + 0 * z
 
     return slope, lambda z: row.forward(*arguments(z))
 

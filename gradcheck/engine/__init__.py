@@ -1,6 +1,5 @@
 """The engine: reverse mode on NumPy arrays, with PyTorch's semantics."""
 
-from gradcheck.engine.anomaly import detect_anomaly, set_detect_anomaly
 from gradcheck.engine.autograd import backward, grad, tensor
 from gradcheck.engine.function import Function, once_differentiable
 from gradcheck.engine.layers import Linear
@@ -24,13 +23,11 @@ __all__ = [
     "MSELoss",
     "Tensor",
     "backward",
-    "detect_anomaly",
     "enable_grad",
     "grad",
     "is_grad_enabled",
     "no_grad",
     "once_differentiable",
-    "set_detect_anomaly",
     "set_grad_enabled",
     "tensor",
     "watched",

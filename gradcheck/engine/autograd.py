@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.engine import advice, methods, nodes
-from gradcheck.engine.anomaly import verbs
+from gradcheck.engine import advice, methods
 from gradcheck.engine.backward import walk
 from gradcheck.engine.landing import land
 from gradcheck.engine.recording import MODE, Recording
-from gradcheck.engine.tape import DOORS, Leaf, Node, Step, saved, watched_cells
+from gradcheck.engine.tape import Leaf, Node, Step, saved, watched_cells
 from gradcheck.engine.tensor import Tensor, bare, boxed, tracked
 
 NUMBERS = "fiub"
@@ -156,11 +155,11 @@ def _run(
     retain = create_graph if retain_graph is None else retain_graph
     if not create_graph:
         seeds = [(step, bare(g)) for step, g in roots]
-        landed = walk(seeds, verbs=verbs(), retain=retain, only=only)
+        landed = walk(seeds, retain=retain, only=only)
     else:
         live = [(step, boxed(g)) for step, g in roots]
         with Recording(True):
-            landed = walk(live, verbs=verbs(), retain=retain, read=_alive, only=only)
+            landed = walk(live, retain=retain, read=_alive, only=only)
     if MODE.walked is not None:
         MODE.walked(roots, landed)
     return landed
@@ -202,12 +201,10 @@ def _backward_method(
     """
     plain = gradient is inputs is None and not create_graph and MODE.walked is None
     if plain and type(self._value) is np.float64:
-        land(walk([(_source(0, self), ONE)], verbs=verbs(), retain=bool(retain_graph)), False)
+        land(walk([(_source(0, self), ONE)], retain=bool(retain_graph)), False)
         return
     given = None if gradient is None else [gradient]
     backward([self], given, retain_graph, create_graph, inputs)
 
 
 Tensor.backward = _backward_method
-Tensor.register_post_accumulate_grad_hook = nodes.after_landing
-DOORS.update(post=nodes.post, pre=nodes.before, landed=nodes.landed, saved=nodes.kept)

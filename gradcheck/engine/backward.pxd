@@ -4,11 +4,6 @@ from gradcheck.engine.tape cimport Leaf, Node, expect_saved
 
 cdef object NUMBER, passed, float64, ndarray
 
-cdef dict _seeded(object roots, object verbs)
-cdef dict _after_hooks(dict arrived)
-cdef Node _latest(object waiting, Node ahead)
-cdef object _own(object g, bint fresh=*)
-
-cdef object _piece(
-    Node node, Py_ssize_t i, object g, object y, tuple operands, tuple rules, object verbs
-)
+cdef object _piece(Node node, Py_ssize_t i, object g, object y, tuple operands, object rules)
+cdef tuple _values(Node node, object read)
+cdef object _rules(Node node, object y, tuple operands)

@@ -5,24 +5,22 @@ sums away what broadcasting had stretched, **accumulate** adds where paths meet.
 the functions below; a mistake is one of them said wrong at one site.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush, heappushpop
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 import numpy as np
 from numpy import float64, ndarray
 
 from gradcheck.engine import native
-from gradcheck.engine.blocks import is_large, pulled
-from gradcheck.engine.tape import NUMBER, Leaf, Node, Step, expect_saved
+from gradcheck.engine.tape import NUMBER, Node, Step, expect_saved
 from gradcheck.ops.row import passed
 
 Shape = tuple[int, ...]
 Position = int
 
 SUM = np.add.reduce
-NONE: Mapping[str, Any] = {}
 
 
 def seed(root: Step, g: Any) -> Any:
@@ -32,14 +30,7 @@ def seed(root: Step, g: Any) -> Any:
 
 def pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
     """G . dy/dx_i: the cotangent of operand i, before it is fitted."""
-    rules = node.op.vjps
-    rule = rules[i] if type(rules) is tuple else node.op.vjp(i)
-    if rule is None:
-        raise RuntimeError(f"derivative for {node.op.name} is not implemented")
-    params = node.params
-    if is_large(g):
-        return pulled(node.op, rule, g, y, operands, params)
-    return rule(g, y, *operands, **params) if params else rule(g, y, *operands)
+    return node.op.pull(i, g, y, operands, node.params)
 
 
 def fit(node: Node, i: int, g: Any) -> Any:
@@ -84,7 +75,6 @@ class Verbs:
 
 RIGHT = Verbs()
 Roots = list[tuple[Step, Any]]
-Waiting = list[tuple[int, Node]]
 Read = Callable[[Node], tuple[Any, tuple[Any, ...]]] | None
 
 
@@ -99,145 +89,102 @@ def walk(  # noqa: PLR0912, PLR0915 - one loop: this is where the time goes
     """Cotangents of the leaves (or of the steps in `only`), from seeded roots.
 
     The latest node goes first: operands are older than their op, so everything has arrived at a
-    node when its turn comes. What lands at a leaf is in memory of its own. `read(node)` gives the
-    value and the operands where they are not to be as they were saved. Raises RuntimeError, in
-    PyTorch's words, where saved values are gone or changed.
+    node when its turn comes. What lands is in memory of its own. `read(node)` gives the value and
+    the operands where they are not to be as they were saved. Raises RuntimeError, in PyTorch's
+    words, where saved values are gone or changed.
     """
-    arrived: dict[Step, Any] = _seeded(roots, verbs)
+    arrived: dict[Step, Any] = {}
+    for root, g in roots:
+        start = verbs.seed(root, g)
+        arrived[root] = verbs.accumulate(root, arrived[root], start) if root in arrived else start
+    above = None if only is None else _above(only, arrived)
     landed: dict[Step, Any] = {}
     waiting = [(-root.order, root) for root in arrived if type(root) is Node]
     heapify(waiting)
-    above = None if only is None else _above(only, arrived)
-    node: Node | None = _latest(waiting, None) if waiting else None
-    g = None if node is None else arrived.pop(node)
-    while node is not None:
-        ahead: Node | None = None  # a node just come to; its cotangent is at hand, not in `arrived`
-        coming: Any = None
+    node: Node = None  # type: ignore[assignment]
+    ahead: Node | None = None  # the node just come to, while its cotangent is still at hand
+    g = coming = None
+    while waiting or ahead is not None:
+        if not waiting:
+            node, g = ahead, coming  # type: ignore[assignment]
+        else:
+            if ahead is not None:
+                arrived[ahead] = coming
+                heappush(waiting, (-ahead.order, ahead))
+            node = heappop(waiting)[1]
+            g = arrived.pop(node)
+        ahead = coming = None
         if node.hooks:
             g = hooked(node, g)
         if only is not None and node in only:
             landed[node] = g
-        if above is None or node in above:
-            if node.watch is not None:
-                expect_saved(node)
-            y = node.y
-            operands: tuple[Any, ...] = node.operands or ()
-            if read is not None and node.watch is not None:
-                y, operands = read(node)
-            vjps: Any = node.op.vjps
-            plainly: bool = verbs is RIGHT and type(vjps) is tuple and not node.params
-            known: Any = None  # the pieces, where hooks have seen them all together
-            if node.posts:
-                known = seen_by_hooks(node, g, y, operands, verbs)
-            edges: tuple[Step | None, ...] = node.edges
-            for i in range(len(edges)):
-                edge = edges[i]
-                if edge is None or not (above is None or edge in above or edge in only):  # type: ignore[operator]
-                    continue
-                if known is None:
-                    piece = _piece(node, i, g, y, operands, vjps if plainly else None, verbs)
-                else:
-                    piece = known[i]
-                if piece is None:
-                    continue
-                if edge is ahead:
-                    coming = verbs.accumulate(edge, coming, piece)
-                elif edge in arrived:
-                    held = arrived[edge]
-                    if plainly and type(edge) is not Node and _alike(held, piece):
-                        np.add(held, piece, held)  # what has landed at a leaf is its own
-                    else:
-                        arrived[edge] = verbs.accumulate(edge, held, piece)
-                elif type(edge) is not Node:
-                    arrived[edge] = _own(piece, plainly and piece is not g)
-                elif ahead is None:
-                    ahead, coming = edge, piece
-                else:
-                    arrived[edge] = piece
+        if above is not None and node not in above:
+            continue
+        y, operands = _values(node, read)
+        rules: Any = _rules(node, y, operands) if verbs is RIGHT else None
+        for i, edge in enumerate(node.edges):
+            if edge is None or not (above is None or edge in above or edge in only):  # type: ignore[operator]
+                continue
+            if rules is None:
+                piece = verbs.pull(node, i, g, y, operands)
+                piece = piece if piece is None else verbs.fit(node, i, piece)
+            else:
+                piece = _piece(node, i, g, y, operands, rules)
+            if piece is None:
+                continue
+            if edge is ahead:
+                coming = verbs.accumulate(edge, coming, piece)
+            elif edge in arrived:
+                arrived[edge] = verbs.accumulate(edge, arrived[edge], piece)
+            elif ahead is None and type(edge) is Node:
+                ahead, coming = edge, piece
+            else:
+                arrived[edge] = piece
+                if type(edge) is Node:
                     heappush(waiting, (-edge.order, edge))
-            if not retain and node.watch is not None:
-                node.release()
-        node, g = ahead, coming
-        if waiting:
-            if ahead is not None:
-                arrived[ahead] = coming
-            node = _latest(waiting, ahead)
-            g = arrived.pop(node)
-    return landed | _after_hooks(arrived)
+        if not retain:
+            node.release()
+    leaves = {leaf: hooked(leaf, g) for leaf, g in arrived.items()}
+    return {step: g.copy() if type(g) is ndarray else g for step, g in (landed | leaves).items()}
 
 
-def _after_hooks(arrived: dict[Step, Any]) -> dict[Step, Any]:
-    """What has arrived at the leaves, after the hooks that hang there."""
-    for step, g in arrived.items():
-        leaf: Leaf = step  # type: ignore[assignment]
-        if leaf.hooks:
-            arrived[step] = hooked(leaf, g)
-    return arrived
+def _values(node: Node, read: Read) -> tuple[Any, tuple[Any, ...]]:
+    """The value and the operands of a node, as they were saved or as they are to be read."""
+    if node.watch is not None:
+        expect_saved(node)
+        if read is not None:
+            return read(node)
+    return node.y, node.operands or ()
+
+
+def _rules(node: Node, y: Any, operands: tuple[Any, ...]) -> Any:
+    """The rules of a row, one an operand, or what its rule for all operands makes of these."""
+    rules: Any = node.op.vjps
+    return rules if type(rules) is tuple else rules(y, *operands, **node.params)
 
 
 def _piece(  # noqa: PLR0917 - by position: it is called for every edge
-    node: Node,
-    i: Position,
-    g: Any,
-    y: Any,
-    operands: tuple[Any, ...],
-    rules: tuple[Any, ...] | None,
-    verbs: Verbs,
+    node: Node, i: Position, g: Any, y: Any, operands: tuple[Any, ...], rules: Any
 ) -> Any:
-    """The cotangent of operand i, pulled and fitted; by `rules` without a detour through `pull`."""
-    rule = None if rules is None else rules[i]
+    """`pull` and `fit` for operand i, without detours."""
+    if type(rules) is not tuple:
+        piece = rules(i, g)
+        return piece if piece is None else fit(node, i, piece)
+    rule = rules[i]
     if rule is passed:
         piece = g
     elif rule is None:
-        piece = verbs.pull(node, i, g, y, operands)
-        if piece is None:
-            return None
-    elif is_large(g):
-        piece = pulled(node.op, rule, g, y, operands, NONE)
+        return pull(node, i, g, y, operands)
+    elif node.params:
+        piece = rule(y, *operands, **node.params)(g)
     elif len(operands) == 2:
-        piece = rule(g, y, operands[0], operands[1])
+        piece = rule(y, operands[0], operands[1])(g)
     else:
-        piece = rule(g, y, *operands)
-    if verbs is not RIGHT:
-        return verbs.fit(node, i, piece)
+        piece = rule(y, *operands)(g)
     form = node.forms[i]
     if (type(piece) is float64 and form is NUMBER) or native.has_form(piece, form):
         return piece
     return fit(node, i, piece)
-
-
-def _alike(a: Any, b: Any) -> bool:
-    """Whether two cotangents are arrays of one form."""
-    return (
-        type(a) is ndarray
-        and type(b) is ndarray
-        and a.dtype == b.dtype
-        and native.has_shape(a, b.shape)
-    )
-
-
-def _seeded(roots: Roots, verbs: Verbs) -> dict[Step, Any]:
-    """The cotangents to begin with; one root may stand there twice."""
-    arrived: dict[Step, Any] = {}
-    for root, g in roots:
-        start = verbs.seed(root, g if type(root) is Node else _own(g))
-        held = arrived.get(root)
-        arrived[root] = start if held is None else verbs.accumulate(root, held, start)
-    return arrived
-
-
-def _own(g: Any, fresh: bool = False) -> Any:
-    """The cotangent in memory of its own: copied, unless it was made afresh and is no view."""
-    if type(g) is not ndarray or (fresh and not native.looks_on(g)):
-        return g
-    return g.copy()
-
-
-def _latest(waiting: Waiting, ahead: Node | None) -> Node:
-    """Take the latest node of those that wait (a heap) and the one just come to."""
-    if ahead is None:
-        return heappop(waiting)[1]
-    return heappushpop(waiting, (-ahead.order, ahead))[1]
 
 
 def hooked(step: Step, g: Any) -> Any:
@@ -245,17 +192,6 @@ def hooked(step: Step, g: Any) -> Any:
     for hook in step.hooks or ():
         g = hook(g)
     return g
-
-
-def seen_by_hooks(node: Node, g: Any, y: Any, operands: tuple[Any, ...], verbs: Verbs) -> list[Any]:
-    """The cotangents of all operands, after the hooks that hang behind the node."""
-    pieces = [
-        None if edge is None else _piece(node, i, g, y, operands, None, verbs)
-        for i, edge in enumerate(node.edges)
-    ]
-    for post in node.posts or ():
-        pieces = post(pieces, g)
-    return pieces
 
 
 def reachable(roots: Iterable[Step]) -> list[Step]:

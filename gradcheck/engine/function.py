@@ -101,7 +101,7 @@ def _final(answer: Any) -> Any:
     return apply_to_any(FINAL, (Tensor(answer._value, True),), {})
 
 
-def _refuse_twice(g: Any, y: Any, x: Any) -> Any:
+def _refuse_twice(y: Any, x: Any) -> Any:
     raise RuntimeError(advice.TWICE)
 
 
@@ -175,20 +175,19 @@ def _row(cls: type[Function], args: tuple[Any, ...], outputs: tuple[Any, ...]) -
     """The op row of one call; its one rule runs the user's backward and hands out its answers."""
     known = tuple(form(out._value) if isinstance(out, Tensor) else None for out in outputs)
     shapes = tuple(t.shape if isinstance(t, Tensor) else () for t in args)
-    final = max(i for i, t in enumerate(args) if tracked(t))
-    last: list[Any] = [None, -1, ()]  # the cotangent, the last position asked for, the answers
 
-    def rule(position: int, g: Any, ctx: Any) -> Any:
-        if last[0] is not g or position <= last[1]:
-            parts = _parts(g)
-            alive = any(isinstance(part, Tensor) for part in parts.values())
-            with Recording(MODE.recording and alive):
-                last[2] = _gradients(cls, ctx, parts, known, shapes)
-        last[0], last[1] = g, position
-        answer = last[2][position]
-        if position == final:
-            last[:] = [None, -1, ()]
-        return answer
+    def rule(ctx: Any) -> Callable[..., Any]:
+        answers: list[Any] = []
+
+        def pull(position: int, g: Any) -> Any:
+            if not answers:  # for all arguments at once
+                parts = _parts(g)
+                alive = any(isinstance(part, Tensor) for part in parts.values())
+                with Recording(MODE.recording and alive):
+                    answers[:] = _gradients(cls, ctx, parts, known, shapes)
+            return answers[position]
+
+        return pull
 
     return Op(
         name=cls.__name__,
@@ -223,7 +222,7 @@ def _output(node: Node, k: int) -> Node:
         name=OUTPUT,
         forward=lambda bundle, index: bundle[index],
         function=lambda bundle, index: bundle[index],
-        vjps=(lambda g, y, bundle, index: _Bundle({index: g}),),
+        vjps=(lambda y, bundle, index: lambda g: _Bundle({index: g}),),
         grad_fn=node.op.grad_fn,
         elementwise=False,
         params=("index",),

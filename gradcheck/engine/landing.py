@@ -21,9 +21,7 @@ def land(landed: Mapping[Step, Any], create_graph: bool) -> None:
     for step, g in landed.items():
         if type(step) is Leaf:
             leaf: Leaf = step
-            _deposit(leaf.variable, g, create_graph, not (leaf.hooks or leaf.posts))
-            for post in leaf.posts or ():
-                post(leaf.variable, g)
+            _deposit(leaf.variable, g, create_graph, not leaf.hooks)
 
 
 def _deposit(target: State, g: Any, create_graph: bool, own: bool) -> None:

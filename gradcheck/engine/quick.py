@@ -15,7 +15,6 @@ import numpy as np
 from numpy import float64, ndarray
 
 from gradcheck.engine import native, views
-from gradcheck.engine.blocks import in_blocks, is_large, is_long
 from gradcheck.engine.recording import UNUSUAL
 from gradcheck.engine.state import State, cell_of, step_of, wrapped
 from gradcheck.engine.tape import NUMBER, Node, noted, stand_in
@@ -58,7 +57,6 @@ def of_one(row: Op) -> Quick:
     named, swift = row.forward, OPERATOR.get(row.forward, row.forward)
     (keep,), keep_y = row.keeps(ONE)
     may_look = not row.elementwise
-    long = row.elementwise and is_long(named)
 
     def quick(t: Any, params: Mapping[str, Any] = NONE) -> Tensor:
         x: State = t
@@ -68,10 +66,7 @@ def of_one(row: Op) -> Quick:
         forward = row.forward
         if forward is named:
             forward = swift
-        if long and is_large(u):
-            y = in_blocks(forward, (u,), params)
-        else:
-            y = forward(u, **params) if params else forward(u)
+        y = forward(u, **params) if params else forward(u)
         if type(y) is not float64 and not native.of_type(y, FLOAT):
             y = in_floats(forward, (u,), params, y)
         if may_look and _looks(y, u):

@@ -134,11 +134,8 @@ def enable_grad(function: Callable[..., Any] | None = None) -> Any:
     return Recording(True) if function is None else Recording(True)(function)
 
 
-def inference_mode(mode: Any = True) -> Any:
-    """`no_grad` under PyTorch's other name; what is made inside may be used outside here."""
-    if callable(mode):
-        return no_grad(mode)
-    return Recording(not mode and MODE.recording)
+inference_mode = no_grad
+"""PyTorch's other name for it; what is made inside may be used outside here."""
 
 
 def set_grad_enabled(mode: bool) -> Recording:

@@ -2,7 +2,7 @@
 # With binding, `State.requires_grad_(3)` would take the 3 for a State and crash.
 """What a tensor holds: value, place on the tape, gradient, count of writes; how it is recorded."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +13,6 @@ from gradcheck.engine.printing import Size
 from gradcheck.engine.recording import MODE
 from gradcheck.engine.tape import (
     Form,
-    Kept,
     Leaf,
     Node,
     Step,
@@ -129,16 +128,6 @@ class State:
             self._view.origin = f"{maker} {index}"
         return self
 
-    def _keeping(self, kept: Iterable[Any]) -> Self:
-        """Let backward be refused, as PyTorch's is, where one of these is overwritten before."""
-        node, watch = self._node, tuple[Any, ...]()
-        for t in kept:
-            if isinstance(t, State):
-                watch += (Kept(t._value, t._node, node), t._cell, t._cell[0])
-        if node is not None and watch:
-            node.watch = watch if node.watch is None else watch + node.watch
-        return self
-
     def _share(self) -> None:
         """Give a number an address, so that two tensors can look at one memory."""
         if not isinstance(self._value, np.ndarray):
@@ -183,11 +172,6 @@ def step_of(t: State) -> Step:
     return leaf
 
 
-def _saved(row: Op, params: Mapping[str, Any]) -> bool:
-    """Whether a node's parameters are saved for backward, and gone after it."""
-    return row.saves is not None and row.saves(params)
-
-
 def record(  # noqa: PLR0917 - by position: it is called for every op
     row: Op,
     operands: tuple[Any, ...],
@@ -218,7 +202,7 @@ def record(  # noqa: PLR0917 - by position: it is called for every op
         tuple(values),
         params,
         out._value if keep_y else None,
-        tuple(watch) if keep_y or True in keep or (params and _saved(row, params)) else None,
+        tuple(watch) if keep_y or True in keep else None,
     )
     out._node, out._tracked = node, True
     if MODE.observe is not None:

@@ -5,7 +5,7 @@ cimport gradcheck.engine.native as native
 @cython.final
 cdef class Node:
     cdef object __weakref__
-    cdef public object op, params, y, hooks, posts, span
+    cdef public object op, params, y, hooks, span
     cdef public long long order
     cdef public tuple edges, forms, operands, watch
 
@@ -14,7 +14,7 @@ cdef class Node:
 @cython.final
 cdef class Leaf:
     cdef object __weakref__
-    cdef public object variable, hooks, posts
+    cdef public object variable, hooks
     cdef public long long order
 
 cdef list RECENT

@@ -10,6 +10,7 @@ import numpy as np
 from numpy import ndarray
 
 from gradcheck.engine import advice, native
+from gradcheck.engine.names import node_name
 from gradcheck.ops.row import Op
 
 Hook = Callable[[Any], Any]
@@ -22,9 +23,6 @@ MOVES = {
 }  # fmt: skip
 """The rows that give a view; where NumPy gives one for another row (flip), PyTorch copies."""
 
-PARAMETERS = {"power": (0, 1), "subtract": (0,), "remainder": (1,), "fmod": (1,)}
-COMMUTING = ("add", "multiply")
-
 NUMBER_TYPE = np.dtype(np.float64)
 NUMBER: Form = ((), NUMBER_TYPE)
 
@@ -36,14 +34,13 @@ class Node:
     """One op on the tape: its row, the edges to its operands' nodes, and what its VJPs will read.
 
     `forms[i]` is the (shape, dtype) of operand i, None for a plain number; `edges[i]` is None for
-    a constant; `watch` has the operand (-1 for the value, `Kept` for what is none of the two), its
-    version cell and the version that was saved, one operand behind the other, and is None where
-    nothing was saved.
+    a constant; `watch` has the operand (-1: the value), its version cell and the version that was
+    saved, one operand behind the other, and is None where nothing was saved.
     """
 
     __slots__ = (
-        "__weakref__", "edges", "forms", "hooks", "op", "operands", "order", "params", "posts",
-        "span", "watch", "y",
+        "__weakref__", "edges", "forms", "hooks", "op", "operands", "order", "params", "span",
+        "watch", "y",
     )  # fmt: skip
 
     op: Op
@@ -54,7 +51,6 @@ class Node:
     y: Any
     watch: tuple[Any, ...] | None
     hooks: list[Hook] | None
-    posts: list[Any] | None
     span: tuple[int, int] | None
     order: int
 
@@ -63,7 +59,7 @@ class Node:
         stand_ins = self.operands
         if stand_ins is None:
             stand_ins = tuple(None if known is None else _blank(*known) for known in self.forms)
-        return self.op.backward_name(stand_ins, self.params)
+        return node_name(self.op, stand_ins, self.params)
 
     def __repr__(self) -> str:
         """`<MulBackward0 object>`, as PyTorch prints a node."""
@@ -71,46 +67,9 @@ class Node:
 
     @property
     def next_functions(self) -> tuple[tuple["Step | None", int], ...]:
-        """The nodes that backward visits next, one pair an operand; (None, 0) for a constant.
-
-        PyTorch knows no operand where a condition stands, or a number that is a parameter to it
-        (PARAMETERS); it puts a number behind the tensor that is added or multiplied; a write
-        through a view shows the operands of what was written.
-        """
-        if self.op.name == "copy_slices" and isinstance(self.edges[1], Node):
-            return ((self.edges[0], 0), *self.edges[1].next_functions[1:])
-        found = [
-            (None, 0) if edge is None else seen_from_outside(edge)
-            for i, edge in enumerate(self.edges)
-            if self._is_seen(i)
-        ]
-        return tuple(found[::-1] if self.is_turned() else found)
-
-    def is_turned(self) -> bool:
-        """Whether PyTorch has the operands the other way round: a number before a tensor."""
-        return self.op.name in COMMUTING and self.forms[0] is None
-
-    def place(self, i: int) -> int:
-        """Which output of PyTorch's backward function belongs to operand i."""
-        return sum(map(self._is_seen, range(i)))
-
-    def _is_seen(self, i: int) -> bool:
-        if self.edges[i] is not None:
-            return True
-        number = self.forms[i] is None and i in PARAMETERS.get(self.op.name, ())
-        return not (number or self.op.vjp(i) is None)
-
-    def register_hook(self, hook: Callable[..., Any]) -> Any:
-        """Call `hook(grad_inputs, grad_outputs)` after the node; its answer goes on instead."""
-        return DOORS["post"](self, hook)
-
-    def register_prehook(self, hook: Callable[..., Any]) -> Any:
-        """Call `hook(grad_outputs)` before the node; what it returns replaces them."""
-        return DOORS["pre"](self, hook)
-
-    def __getattr__(self, name: str) -> Any:
-        """`_saved_self`, `_saved_other`, `_saved_result`: what the node keeps for backward."""
-        return DOORS["saved"](self, name)
+        """The nodes that backward visits next, one pair an operand; (None, 0) for a constant."""
+        found = ((None, 0) if e is None else seen_from_outside(e) for e in self.edges)
+        return tuple(found)
 
     def release(self) -> None:
         """Forget the saved values (not the edges): they were wanted once."""
@@ -119,39 +78,20 @@ class Node:
             self.watch = ()
 
 
-class Kept:
-    """What PyTorch's node of a formula keeps, and ours does not: by shape and maker.
-
-    `maker` is None for a leaf, and `own` says that it is the node which keeps this.
-    """
-
-    __slots__ = ("maker", "own", "stand_in")
-
-    def __init__(self, value: Any, maker: Any, keeper: Any) -> None:
-        """The shape of a value, the node that made it, and the one that keeps it."""
-        self.stand_in, self.own = blank(value), maker is keeper
-        self.maker = None if self.own else maker  # a node that keeps itself would stay for long
-
-
 class Leaf:
     """PyTorch's AccumulateGrad: the end of a path, where a gradient lands in `.grad`."""
 
-    __slots__ = ("__weakref__", "hooks", "order", "posts", "variable")
+    __slots__ = ("__weakref__", "hooks", "order", "variable")
     edges: tuple["Step | None", ...] = ()
     next_functions: tuple[Any, ...] = ()
 
     variable: Any
     hooks: list[Hook] | None
-    posts: list[Any] | None
     order: int
 
     def name(self) -> str:
         """PyTorch's name of the node."""
         return "AccumulateGrad"
-
-    def register_hook(self, hook: Callable[..., Any]) -> Any:
-        """Call `hook((), grad_outputs)` when the gradient has landed."""
-        return DOORS["landed"](self, hook)
 
     def __repr__(self) -> str:
         """As PyTorch prints it."""
@@ -159,9 +99,6 @@ class Leaf:
 
 
 Step = Node | Leaf
-
-DOORS: dict[str, Callable[..., Any]] = {}
-"""What users find on nodes; `nodes`, above this module, fills them."""
 
 OUTPUT = "output"
 """The row of one output of an op that has several; outside, only the op itself is seen."""
@@ -199,10 +136,6 @@ def watched_cells(node: Node) -> dict[int, list[Any]]:
 
 def _changed(node: Node, i: Any, cell: list[Any], version: int) -> str:
     """PyTorch's words for a saved tensor (operand i, or the value: -1) that was overwritten."""
-    if type(i) is Kept:
-        made = node if i.own else i.maker
-        origin = made.name() if isinstance(made, Node) else ""
-        return advice.changed(i.stand_in, cell[1] or origin, cell[0], version)
     value = node.y if i < 0 else (node.operands or ())[i]
     maker = node if i < 0 else node.edges[i]
     origin = maker.name() if isinstance(maker, Node) else ""
@@ -232,7 +165,7 @@ def noted(  # noqa: PLR0917 - by position: it is called for every op
     node.params = params
     node.y = y
     node.watch = watch
-    node.hooks = node.posts = node.span = None
+    node.hooks = node.span = None
     node.order = native.tick()
     return node
 
@@ -241,7 +174,7 @@ def ended(variable: Any) -> Leaf:
     """The end of the paths to a leaf tensor."""
     leaf: Leaf = Leaf.__new__(Leaf)
     leaf.variable = variable
-    leaf.hooks = leaf.posts = None
+    leaf.hooks = None
     leaf.order = native.tick()
     return leaf
 

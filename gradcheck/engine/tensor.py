@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from gradcheck.engine import advice, doors, views
-from gradcheck.engine.blocks import evaluated
 from gradcheck.engine.conversions import Convertible, bare
 from gradcheck.engine.hooks import Hooked
 from gradcheck.engine.recording import MODE
@@ -36,7 +35,6 @@ class Tensor(Convertible, Hooked):
     __array_priority__ = 1000
 
     backward: ClassVar[Callable[..., None]]  # attached by `autograd`, as operators by `methods`
-    register_post_accumulate_grad_hook: ClassVar[Callable[..., Any]]  # by `nodes`
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Refuse: a number kind is known by its type, and there is one of floats with a tape."""
@@ -161,7 +159,7 @@ def apply_to_any(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) 
         y = views.forward(row, operands[0], params)
     values = [t._value if type(t) is Tensor else constant(t) for t in operands]
     if not moving:
-        y = evaluated(row, values, params)
+        y = row.forward(*values, **params)
     if MODE.disturb is not None:
         y = MODE.disturb(row, y)
     out = Tensor(in_floats(row.forward, tuple(values), params, y))

@@ -13,12 +13,13 @@ import numpy as np
 from gradcheck.engine import advice
 from gradcheck.engine.backward import unbroadcast
 from gradcheck.engine.hooks import move_keeper
+from gradcheck.engine.names import node_name
 from gradcheck.engine.recording import MODE
 from gradcheck.engine.state import State, record
 from gradcheck.engine.tape import MOVES, Node, blank, noted
 from gradcheck.ops import TABLE
-from gradcheck.ops.indexing import is_basic
 from gradcheck.ops.row import Op
+from gradcheck.ops.shapes import is_basic
 
 Path = tuple[Any, Op, Mapping[str, Any]] | None
 """The last step of a path, and the path before it: as short to extend as to begin."""
@@ -95,7 +96,7 @@ def _origin(x: State, row: Op, params: Mapping[str, Any]) -> str:
     before: str = x._view.origin if x._view else ""
     if before.startswith(FOREIGN) or not before:
         return ""
-    made = advice.bare_name(row.backward_name((x,), params))
+    made = advice.bare_name(node_name(row, (x,), params))
     return f"no_grad {made}" if before.startswith("no_grad") else f"{made} 0"
 
 
@@ -162,9 +163,7 @@ def _back(g: Any, shape: tuple[int, ...], path: Path) -> Any:
     for row, params in steps:
         stages.append(_look(row, stages[-1], params))
     for (row, params), stage in zip(reversed(steps), reversed(stages[:-1]), strict=True):
-        rule = row.vjp(0)
-        if rule is not None:
-            g = unbroadcast(rule(g, None, stage, **params), stage.shape)
+        g = unbroadcast(row.pull(0, g, None, (stage,), params), stage.shape)
     return g
 
 
@@ -182,7 +181,7 @@ AS_STRIDED = Op(
     name="as_strided",
     forward=_through,
     function=_through,
-    vjps=(lambda g, y, x, path: _back(g, x.shape, path),),
+    vjps=(lambda y, x, path: lambda g, shape=x.shape: _back(g, shape, path),),
     grad_fn="AsStridedBackward0",
     elementwise=False,
     rounds=False,
@@ -194,8 +193,8 @@ COPY_SLICES = Op(
     forward=_overwritten,
     function=_overwritten,
     vjps=(
-        lambda g, y, x, value, path: _overwritten(g, 0.0, path),
-        lambda g, y, x, value, path: _through(g, path),
+        lambda y, x, value, path: lambda g: _overwritten(g, 0.0, path),
+        lambda y, x, value, path: lambda g: _through(g, path),
     ),
     grad_fn="CopySlices",
     elementwise=False,

@@ -1,12 +1,13 @@
 """An answer held against the closed form: numbers at the given point, formulas at every point."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gradcheck.answers import Formula
-from gradcheck.grading.equivalence import Array, Outcome, compare, compare_numbers, differ
+from gradcheck.grading.equivalence import Array, At, Outcome, compare, compare_numbers, differ
 from gradcheck.grading.formulas.knots import further_sides, unseen
 from gradcheck.grading.formulas.values import Readings, floats, readings
 from gradcheck.grading.judgement import FAILURES
@@ -18,17 +19,24 @@ FEWEST = 3  # points at which a formula must have been compared before it is cal
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """How an answer compares, at which points, and its values at those of the diagnosis."""
+    """How an answer compares, at which points, and its values at those of the diagnosis.
+
+    `varies` says that it is a formula, `alone` that it is an exact number which was right at the
+    given point alone: the gradient is another one elsewhere.
+    """
 
     outcome: Outcome
     spots: tuple[Spot, ...]
     values: tuple[Array | None, ...] = ()
     slack: Any = 0.0
+    varies: bool = True
+    alone: bool = False
 
 
 def compared(key: Key, part: str, ready: Readings) -> Compared:
     """Numbers at the given point; formulas at every point, and where their pieces change."""
-    if not _varies(key, ready):
+    varies = _varies(key, ready)
+    if not varies and key.problem.form != "formula":
         return _numbers(key, part, ready)
     answers = [ready.at(spot) for spot in key.spots]
     references = [key.reference(k, part) for k in range(len(key.points))]
@@ -42,7 +50,28 @@ def compared(key: Key, part: str, ready: Readings) -> Compared:
             outcome = compare([*answers, *map(ready.at, more)], [*references, *beyond])
         outcome = _doubted(outcome, key, ready, spots)
         return Compared(outcome, spots)
-    return Compared(outcome, spots, tuple(floats(at) for at in answers[:DIAGNOSTIC]))
+    if outcome.kind == "different" and _tolerated(key.problem.tolerance, answers, references):
+        return Compared(Outcome("equal", rounded=True), spots)
+    values = tuple(floats(at) for at in answers[:DIAGNOSTIC])
+    return Compared(outcome, spots, values, varies=varies)
+
+
+def _tolerated(tolerance: float, answers: Sequence[At], references: Sequence[At]) -> bool:
+    """Whether an answer is as near as the problem asks for, at every point."""
+    for answer, reference in zip(answers, references, strict=True) if tolerance else ():
+        a, b = floats(answer), floats(reference)
+        if a is None or b is None or a.shape != b.shape:
+            return False
+        if np.any(np.abs(a - b) > tolerance * np.abs(b)):
+            return False
+    return bool(tolerance)
+
+
+def _varies_itself(key: Key, part: str) -> bool:
+    """Whether a gradient that is one number is another one at some other point."""
+    found = [floats(spot.gradient(part)) for spot in key.spots]
+    known = [float(g) for g in found if g is not None and not g.shape]
+    return len(known) > 1 and not np.allclose(known, known[0])
 
 
 def _varies(key: Key, ready: Readings) -> bool:
@@ -79,4 +108,10 @@ def _numbers(key: Key, part: str, ready: Readings) -> Compared:
     unknown = (None,) * (min(DIAGNOSTIC, len(key.points)) - 1)
     units = ready.half_units
     slack = np.reshape([0.0 if h is None else nearest(h) for h in units.flat], units.shape)
-    return Compared(outcome, key.spots, (floats(answer), *unknown), slack)
+    near = _tolerated(key.problem.tolerance, [answer], [key.reference(0, part)])
+    if outcome.kind == "different" and near:
+        outcome = Outcome("equal", rounded=True)
+    exact = ready.half_units.shape == () and ready.half_units.item() is None
+    alone = exact and outcome.kind == "equal" and _varies_itself(key, part)
+    values = (floats(answer), *unknown)
+    return Compared(outcome, key.spots, values, slack, varies=False, alone=alone)

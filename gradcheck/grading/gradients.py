@@ -16,6 +16,7 @@ from gradcheck.grading.equivalence import Outcome
 from gradcheck.grading.formulas.values import NotNumbers, Readings, floats
 from gradcheck.grading.judgement import FAILURES, Judgement, Witness, earned, said, shown
 from gradcheck.grading.key import DIAGNOSTIC, Key, Spot
+from gradcheck.grading.known import known as known_answer
 from gradcheck.grading.scoring import share
 from gradcheck.numbers.ball import middle
 from gradcheck.numbers.run import precision
@@ -44,7 +45,8 @@ def _from_outcome(base: Judgement, key: Key, found: Compared) -> Judgement:
     """The verdict, its tags and its witness; what a right answer earns."""
     outcome = found.outcome
     if outcome.kind == "equal":
-        tags = ("rounded",) if outcome.rounded else ()
+        found_to_be = {"rounded": outcome.rounded, "one-point": found.alone}
+        tags = tuple(tag for tag, holds in found_to_be.items() if holds)
         score = base.points * earned(key, tags)
         return replace(base, verdict="right", score=score, tags=tags)
     if outcome.kind == "undecided":
@@ -56,7 +58,7 @@ def _from_outcome(base: Judgement, key: Key, found: Compared) -> Judgement:
         verdict="wrong",
         score=base.points * share(key.problem.credit, tags, None),
         witness=_witness(found),
-        remarks=(*base.remarks, *_outcome_words(outcome)),
+        remarks=(*base.remarks, *_outcome_words(outcome), *_form_words(key, found)),
         tags=tags,
     )
 
@@ -74,6 +76,9 @@ def _diagnosis(key: Key, part: str, ready: Readings, found: Compared) -> Diagnos
     """What gives just this answer; an answer with too small a domain has no mistake but that."""
     if found.outcome.kind == "narrower":
         return Diagnosis("unnamed")
+    taught = known_answer(key, part, ready, found.varies) if key.problem.known_answers else None
+    if taught is not None:
+        return taught
     try:
         in_letters = _where_letters_move(key, part, ready)
         if in_letters is not None:
@@ -143,6 +148,12 @@ def _outcome_words(outcome: Outcome) -> tuple[str, ...]:
     if outcome.kind == "different" and outcome.yours is None and outcome.why:
         return (f"{outcome.why} at any point that was tried",)
     return (outcome.why,) if outcome.why else ()
+
+
+def _form_words(key: Key, found: Compared) -> tuple[str, ...]:
+    """That a number stands where the problem wants a formula."""
+    wanted = key.problem.form == "formula" and not found.varies
+    return ("a formula is due: a number for one point does not do",) if wanted else ()
 
 
 def _witness(found: Compared) -> Witness | None:

@@ -1,6 +1,6 @@
 """A set tests itself: its `right:` entries must be judged right, its `wrong:` ones be named."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +32,8 @@ def faults(ready: Key) -> list[Fault]:
 def _entry(ready: Key, entry: Mapping[str, Any], mistake: str | None) -> Iterator[Fault]:
     """The faults of one entry; without a mistake it is to be right."""
     judged = mark_all(ready, entry)
-    yield from _not_right(judged) if mistake is None else _not_named(judged, mistake)
+    own = {each.id for each in ready.problem.known_answers}
+    yield from _not_right(judged) if mistake is None else _not_named(judged, mistake, own)
 
 
 def _not_right(judged: Mapping[str, Judgement]) -> Iterator[Fault]:
@@ -42,12 +43,14 @@ def _not_right(judged: Mapping[str, Judgement]) -> Iterator[Fault]:
             yield _fault(said, "right")
 
 
-def _not_named(judged: Mapping[str, Judgement], mistake: str) -> Iterator[Fault]:
+def _not_named(
+    judged: Mapping[str, Judgement], mistake: str, own: Collection[str]
+) -> Iterator[Fault]:
     """A wrong answer is wrong in at least one part, and the mistake is named wherever it is.
 
     The mistake `unnamed` stands for none: the answer is wrong, and no mistake may be named.
     """
-    expected = f"wrong: {mistake}{_unknown(mistake)}"
+    expected = f"wrong: {mistake}{'' if mistake in own else _unknown(mistake)}"
     if judged and all(said.verdict == "right" for said in judged.values()):
         yield _fault(next(iter(judged.values())), expected)
     for said in judged.values():

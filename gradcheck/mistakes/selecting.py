@@ -10,9 +10,7 @@ from gradcheck.ops import TABLE
 
 def _spread(e: Edge) -> Any:
     """The pull of a sum in place of that of an extreme."""
-    rule = TABLE["sum"].vjp(0)
-    assert rule is not None
-    return rule(e.g, e.y, e.x, **e.params)
+    return TABLE["sum"].pull(0, e.g, e.y, (e.x,), e.params)
 
 
 def _assigned(e: Edge) -> Any:
@@ -68,9 +66,7 @@ def _to_an_end(e: Edge, end: int) -> Any:
 
 def _part(e: Edge, i: int) -> Any:
     """The cotangent of the i-th of the arrays that were joined."""
-    rule = TABLE[e.op].vjp(i)
-    assert rule is not None
-    return rule(e.g, e.y, *e.operands, **e.params)
+    return TABLE[e.op].pull(i, e.g, e.y, e.operands, e.params)
 
 
 def _in_other_order(e: Edge, order: str) -> Any:
@@ -89,9 +85,7 @@ def _uses(e: Edge) -> Any:
 def _to_the_other(e: Edge) -> Any:
     """The pull of the minimum for the maximum, and the other way round."""
     other = TABLE["min" if e.op == "max" else "max"]
-    rule = other.vjp(0)
-    assert rule is not None
-    return rule(e.g, other.forward(e.x, **e.params), e.x, **e.params)
+    return other.pull(0, e.g, other.forward(e.x, **e.params), (e.x,), e.params)
 
 
 def _cut_at(e: Edge, end: bool) -> Any:

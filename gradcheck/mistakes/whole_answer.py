@@ -126,6 +126,7 @@ wrong_variable = answer(
     says="This is the derivative by another variable.",
     example=("x**2 * sin(y)", {"x": "x**2*cos(y)"}),
     common=0.5,
+    rank=GENERIC,
 )
 
 partial_as_total = answer(

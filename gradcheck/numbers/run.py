@@ -30,12 +30,14 @@ class Run(threading.local):
 
     `keyed` says that every number carries what makes it certain that two are equal, `as_floats`
     that a comparison counts as open where float64 has no such numbers. `path` takes the comparisons
-    of symbolic numbers, `observer` sees each of them made; `ties` counts numbers compared with
+    of symbolic numbers, `observer` sees each of them made, and with `folded` those that hang on no
+    leaf forget how they were made; `ties` counts numbers compared with
     their equals, `made` balls: the measure of work that does not depend on a clock.
     """
 
     keyed: bool = True
     as_floats: bool = False
+    folded: bool = False
     path: list[tuple[Any, int]] | None = None
     observer: Callable[[Any], None] | None = None
     ties: int = 0

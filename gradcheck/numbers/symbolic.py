@@ -37,7 +37,7 @@ class Local:
 class Symbolic(Scalar):
     """A leaf (`atom` set), or an op on earlier numbers (`row`, `args`)."""
 
-    __slots__ = ("_key", "args", "atom", "local", "order", "row", "span", "value")
+    __slots__ = ("_key", "args", "atom", "fixed", "local", "order", "row", "span", "value")
     cell = "symbolic"
 
     def __init__(
@@ -59,6 +59,7 @@ class Symbolic(Scalar):
         self.order = clock()
         self.span: tuple[int, int] | None = None
         self._key = key
+        self.fixed = row is None and (atom is None or bool(atom.is_number))
         if RUN.observer is not None:
             RUN.observer(self)
 
@@ -75,6 +76,8 @@ class Symbolic(Scalar):
         if row in JUMPING:
             value = whole(value, values[0], lambda: key_of(args[0]))
         key = key_of_result(row, list(map(key_of, args)), values) if RUN.keyed else None
+        if RUN.folded and all(type(a) is not Symbolic or a.fixed for a in args):
+            return cls(value, key=key)
         return cls(value, row=row, args=args, local=form, key=key)
 
     @property
@@ -86,8 +89,7 @@ class Symbolic(Scalar):
 
     def bare(self) -> Any:
         """SymPy's number; what depends on something stays as it is."""
-        constant = self.row is None and self.atom is not None and self.atom.is_number
-        return self.atom if constant else self
+        return self.atom if self.fixed and self.atom is not None else self
 
     @classmethod
     def exactly(cls, value: Any) -> Any:
@@ -208,7 +210,7 @@ def gradient(seeds: Mapping[Symbolic, arb]) -> dict[Symbolic, arb]:
             continue
         values = [a.value if type(a) is Symbolic else exact(a) for a in node.args]
         for argument, slope in zip(node.args, node.local.slopes, strict=True):
-            if type(argument) is Symbolic:
+            if type(argument) is Symbolic and not argument.fixed:
                 piece = adjoint[node] * slope(*values)
                 adjoint[argument] = adjoint[argument] + piece if argument in adjoint else piece
     return adjoint
@@ -221,7 +223,7 @@ def slopes(seeds: Mapping[Symbolic, Any]) -> dict[Symbolic, Any]:
         if node.row is None or node not in adjoint:
             continue
         for i, argument in enumerate(node.args):
-            if type(argument) is Symbolic and not _is_constant(argument):
+            if type(argument) is Symbolic and not argument.fixed:
                 piece = adjoint[node] * slope_of(node, i)
                 adjoint[argument] = adjoint[argument] + piece if argument in adjoint else piece
     return adjoint
@@ -231,10 +233,6 @@ def slope_of(node: Symbolic, i: int) -> Any:
     """An op's slope by its i-th argument, as a number of the line."""
     assert node.row is not None
     return Symbolic.elementwise(_slope_row(node.row, form_of(node.row), i), *node.args)
-
-
-def _is_constant(leaf: Symbolic) -> bool:
-    return leaf.atom is not None and bool(leaf.atom.is_number)
 
 
 @lru_cache(maxsize=4096)

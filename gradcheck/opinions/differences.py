@@ -28,7 +28,6 @@ from gradcheck.numbers.scalars import Scalars
 from gradcheck.opinions.floats.blackbox import black_box
 from gradcheck.opinions.floats.lines import along as parts_of
 from gradcheck.opinions.floats.lines import directions as directions_of
-from gradcheck.opinions.floats.lines import unit
 from gradcheck.opinions.limits import BALL_BITS, BALLS, BEND, DIRECTIONS, STEPS
 from gradcheck.opinions.opinion import (
     Array,
@@ -40,6 +39,7 @@ from gradcheck.opinions.opinion import (
     contracted,
     estimate,
     reason,
+    unit,
 )  # fmt: skip
 from gradcheck.opinions.rows import by_rows
 
@@ -119,7 +119,7 @@ def _each(
         found = np.empty(point[name].shape, dtype=object)
         entries: Any = arbs(point[name])
         for index in np.ndindex(found.shape):
-            along = _along(case, point, {name: unit(case, name, index)})
+            along = _along(case, point, {name: unit(case.inputs[name], index)})
             found[index], slope = slope_at(along, here, entries[index], retry, steps)
             if slope is not None:
                 slopes[name, index] = slope

@@ -24,7 +24,10 @@ STEPS = (64, 72, 80)
 input lies at 2^-53 of it, so none is stepped over; each is a 256th of the one before."""
 BEND = 2.0**-50  # of a slope: far above the truncation of such steps, far below float64's kinks
 BALLS = 3_000_000  # ball operations, about three seconds
-NODES = 200_000  # numbers of the line: about ten seconds
+NODES = 20_000  # numbers of the line: about a second
+SAMPLED = 8  # entries whose slopes stand for the others where the line is longer
+FOLDED = 400_000  # numbers made for these: about two seconds
+LONGEST = 200_000  # numbers of the line where every entry is needed: about ten seconds
 READABLE = 120  # operations of a closed form that is written out
 WRITTEN_OUT = 64  # entries of gradients that are written out
 

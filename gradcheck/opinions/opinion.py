@@ -219,6 +219,13 @@ class Opinion:
     method: str = ""
 
 
+def unit(values: Any, index: tuple[int, ...]) -> Array:
+    """The direction of one entry of an array."""
+    found = np.zeros(np.shape(values))
+    found[index] = 1.0
+    return found
+
+
 def valued(case: "Case", value: Array, noise: float) -> Estimate:
     """A value of floats with its own rounding, and what the contracted value was seen to carry.
 

@@ -14,15 +14,25 @@ from gradcheck.numbers.ball import exact
 from gradcheck.numbers.run import PATIENCE, RUN, TooWide, precision, refined, settings
 from gradcheck.numbers.scalars import Scalars
 from gradcheck.numbers.symbolic import Symbolic, written
-from gradcheck.opinions.limits import LINE_BITS, NODES, READABLE, WRITTEN_OUT
+from gradcheck.opinions.limits import (
+    FOLDED,
+    LINE_BITS,
+    LONGEST,
+    NODES,
+    READABLE,
+    SAMPLED,
+    WRITTEN_OUT,
+)
 from gradcheck.opinions.opinion import (
     Array,
     Case,
+    Direction,
     NotScalar,
     Opinion,
     contracted,
     estimate,
     reason,
+    unit,
 )  # fmt: skip
 from gradcheck.opinions.rows import by_rows, gradients_by_rows
 from gradcheck.ops.later import sympy
@@ -32,14 +42,60 @@ from gradcheck.ops.later import sympy
 def symbolic(case: Case, *, write: bool = True, nodes: int = NODES) -> Opinion:
     """Value, gradients and closed forms of the path taken at the point, with proven error bars.
 
-    It abstains where the line is longer than `nodes`.
+    Where the line is longer than `nodes` there are exact slopes of some entries, drawn at random.
     """
     try:
         return refined(lambda bits: _at(case, bits, write, nodes=nodes), LINE_BITS)
     except NotScalar:
         raise
+    except OutOfBudget as error:
+        return _sampled(case) if nodes >= NODES else Opinion("symbolic", abstains=reason(error))
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
         return Opinion("symbolic", abstains=reason(error))
+
+
+def _sampled(case: Case) -> Opinion:
+    """The exact slopes of a few entries: all that does not hang on them is a number at once."""
+    try:
+        return refined(lambda bits: _some(case), LINE_BITS)
+    except Exception as error:  # noqa: BLE001 - a user's program may raise anything
+        return Opinion("symbolic", abstains=reason(error))
+
+
+def _some(case: Case) -> Opinion:
+    places = _drawn_places(case)
+    with settings(folded=True), _traced(FOLDED, path=None):
+        inputs = {name: line.constants(values) for name, values in case.inputs.items()}
+        leaves = []
+        for name, index in places:
+            leaf = line.leaves(name, np.asarray(case.inputs[name])[index]).item()
+            inputs[name][index] = leaf
+            leaves.append(leaf)
+        out = case.function("symbolic", inputs)
+        end = np.asarray(contracted(out, case.cotangent), dtype=object).item()
+        adjoint = line.gradient({end: arb(1)}) if isinstance(end, Symbolic) else {}
+    directions = tuple(
+        Direction({name: unit(case.inputs[name], index)}, adjoint.get(leaf, arb(0)))
+        for (name, index), leaf in zip(places, leaves, strict=True)
+    )
+    value = estimate(_values(np.asarray(out, dtype=object)))
+    method = f"{len(places)} entries"
+    return Opinion("symbolic", value, directions=directions, ties=RUN.ties, method=method)
+
+
+def _drawn_places(case: Case) -> list[tuple[str, tuple[int, ...]]]:
+    """Some entries of every differentiated input in turn, none twice."""
+    rng = np.random.default_rng(case.seed)
+    orders = [rng.permutation(np.size(case.inputs[name]))[:SAMPLED].tolist() for name in case.wrt]
+    turns = [
+        (name, order[k])
+        for k in range(SAMPLED)
+        for name, order in zip(case.wrt, orders, strict=True)
+        if k < len(order)
+    ]
+    shapes = {name: np.shape(case.inputs[name]) for name in case.wrt}
+    chosen = turns[: max(SAMPLED, len(case.wrt))]
+    return [(n, tuple(map(int, np.unravel_index(k, shapes[n])))) for n, k in chosen]
 
 
 def walked(case: Case) -> "tuple[list[tuple[sympy.Expr, int]], list[Symbolic]]":
@@ -49,7 +105,8 @@ def walked(case: Case) -> "tuple[list[tuple[sympy.Expr, int]], list[Symbolic]]":
     """
 
     def walk(bits: int) -> "tuple[list[tuple[sympy.Expr, int]], list[Symbolic]]":
-        with _traced(NODES) as path:
+        path: list[tuple[Symbolic, int]] = []
+        with _traced(NODES, path):
             root = contracted(case.function("symbolic", line.inputs(case.inputs, case.wrt)), None)
             end = np.asarray(root, dtype=object).item()
             nodes = line.line([end]) if isinstance(end, Symbolic) else []
@@ -66,7 +123,7 @@ def gradients_at(case: Case, bits: int) -> dict[str, Array]:
     Raises Undecided where a comparison cannot be decided with so many bits.
     """
     with precision(bits):
-        opinion = _at(case, bits, write=False, judge_width=False)
+        opinion = _at(case, bits, write=False, judge_width=False, nodes=LONGEST)
     return {name: g.balls for name, g in opinion.gradients.items()}
 
 
@@ -82,7 +139,7 @@ def gradients_from(
     (arbs) in the shape of each; the nearest to the loss first. `own()` are the values of the run
     just made. Raises Undecided.
     """
-    with precision(bits), _traced(NODES):
+    with precision(bits), _traced(LONGEST):
         leaves = line.inputs(case.inputs, case.wrt)
         root = contracted(case.function("symbolic", leaves), case.cotangent)
         seeds: dict[Symbolic, arb] = {np.asarray(root, dtype=object).item(): arb(1)}
@@ -98,7 +155,8 @@ def gradients_from(
 def _at(
     case: Case, bits: int, write: bool, judge_width: bool = True, nodes: int = NODES
 ) -> Opinion:
-    with _traced(nodes) as path:
+    path: list[tuple[Symbolic, int]] = []
+    with _traced(nodes, path):
         leaves = line.inputs(case.inputs, case.wrt)
         out = case.function("symbolic", leaves)
         value = np.asarray(out, dtype=object)
@@ -128,7 +186,7 @@ def _at(
 
 
 @contextmanager
-def _traced(most: int) -> Iterator[list[tuple[Symbolic, int]]]:
+def _traced(most: int, path: list[tuple[Symbolic, int]] | None = None) -> Iterator[None]:
     """Keep the path's comparisons, and stop when the line grows beyond its budget."""
     made = count(1)
 
@@ -136,9 +194,8 @@ def _traced(most: int) -> Iterator[list[tuple[Symbolic, int]]]:
         if next(made) > most:
             raise OutOfBudget(f"the closed form has more than {most} steps here")
 
-    path: list[tuple[Symbolic, int]] = []
     with settings(path=path, observer=observe):
-        yield path
+        yield
 
 
 def _wide(ball: arb) -> bool:

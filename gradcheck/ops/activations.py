@@ -8,19 +8,17 @@ import numpy as np
 from flint import arb
 
 from gradcheck.ops import domains
+from gradcheck.ops.arithmetic import logistic
+from gradcheck.ops.elementary import erfc
+from gradcheck.ops.formula import composed
 from gradcheck.ops.later import sympy
 from gradcheck.ops.reductions import plain_logsumexp, shifted_logsumexp
-from gradcheck.ops.row import Composed, Example, op, passed
-from gradcheck.ops.special import erfc
+from gradcheck.ops.row import Composed, op, passed, unary
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 CUBIC = 0.044715
 
-
-def _stable_sigmoid(x: Any) -> Any:
-    """Every digit in both tails: 1 + tanh would lose them on the left."""
-    e = np.exp(-np.absolute(x))
-    return np.where(np.greater_equal(x, 0), 1.0, e) / (1 + e)
+# -- pieces --------------------------------------------------------------------------------------
 
 
 def _below_zero(x: Any) -> Any:
@@ -30,153 +28,105 @@ def _below_zero(x: Any) -> Any:
 
 relu = op(
     lambda x: np.maximum(x, 0.0),
+    (lambda y, x: lambda g: g * np.sign(y),),  # 0 at x = 0; like PyTorch's, it reads the value
     name="relu",
-    vjps=(lambda g, y, x: g * np.sign(y),),  # 0 at x = 0; like PyTorch's, it reads the value
     exact=Composed(lambda x: x if x > 0 else 0 * x),
     kinks=(0.0,),
-    grad_fn="ReluBackward0",
     rounds=False,
 )
-
-relu6 = op(
-    lambda x: np.minimum(np.maximum(x, 0.0), 6.0),
-    name="relu6",
-    vjps=(lambda g, y, x: g * (np.greater(x, 0) & np.less(x, 6)),),  # 0 at both bends
+relu6 = unary(
+    "relu6", lambda x: np.greater(x, 0) & np.less(x, 6),  # 0 at both bends
+    forward=lambda x: np.minimum(np.maximum(x, 0.0), 6.0), kinks=(0.0, 6.0), rounds=False,
     exact=Composed(lambda x: 6 if x >= 6 else x if x > 0 else 0 * x),
-    kinks=(0.0, 6.0),
-    grad_fn="HardtanhBackward0",
-    rounds=False,
-)
+)  # fmt: skip
 
 
 def _within(x: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     return max_val if x >= max_val else x if x > min_val else min_val
 
 
-hardtanh = op(
-    lambda x, min_val=-1.0, max_val=1.0: np.minimum(np.maximum(x, min_val), max_val),
-    name="hardtanh",
-    vjps=(
-        lambda g, y, x, min_val=-1.0, max_val=1.0: (
-            g * (np.greater(x, min_val) & np.less(x, max_val))  # 0 at both bends
-        ),
-    ),
+hardtanh = unary(
+    "hardtanh",
+    lambda x, min_val=-1.0, max_val=1.0: np.greater(x, min_val) & np.less(x, max_val),
+    forward=lambda x, min_val=-1.0, max_val=1.0: np.minimum(np.maximum(x, min_val), max_val),
     exact=Composed(_within),
     kinks=(-1.0, 1.0),
-    grad_fn="HardtanhBackward0",
     rounds=False,
     params=("min_val", "max_val"),
 )
-
-leaky_relu = op(
-    lambda x, negative_slope=0.01: np.where(np.greater(x, 0), x, negative_slope * x),
-    name="leaky_relu",
-    vjps=(
-        lambda g, y, x, negative_slope=0.01: g * np.where(np.greater(x, 0), 1.0, negative_slope),
-    ),
+leaky_relu = unary(
+    "leaky_relu",
+    lambda x, negative_slope=0.01: np.where(np.greater(x, 0), 1.0, negative_slope),
+    forward=lambda x, negative_slope=0.01: np.where(np.greater(x, 0), x, negative_slope * x),
     exact=Composed(lambda x, negative_slope=0.01: x if x > 0 else negative_slope * x),
     kinks=(0.0,),
-    grad_fn="LeakyReluBackward0",
     params=("negative_slope",),
 )
 
-elu = op(
-    lambda x, alpha=1.0: np.where(np.greater(x, 0), x, alpha * np.expm1(np.minimum(x, 0.0))),
-    name="elu",
-    vjps=(
-        lambda g, y, x, alpha=1.0: (
-            g * np.where(np.greater(x, 0), 1.0, alpha * np.exp(_below_zero(x)))
-        ),
-    ),
-    symbolic=Composed(lambda x, alpha=1.0: x if x > 0 else alpha * (np.exp(x) - 1)),
-    ball=Composed(lambda x, alpha=1.0: x if x > 0 else alpha * np.expm1(x)),
+
+def _elu(x: Any, alpha: float = 1.0) -> Any:
+    return np.where(np.greater(x, 0), x, alpha * np.expm1(np.minimum(x, 0.0)))
+
+
+def _elu_slope(x: Any, alpha: float = 1.0) -> Any:
+    return np.where(np.greater(x, 0), 1.0, alpha * np.exp(_below_zero(x)))
+
+
+elu = unary(
+    "elu",
+    lambda x, alpha=1.0: _elu_slope(x, alpha),
+    forward=_elu,
+    exact=Composed(lambda x, alpha=1.0: x if x > 0 else alpha * np.expm1(x)),
     kinks=(0.0,),
-    grad_fn="EluBackward0",
     params=("alpha",),
 )
-
-selu = op(
-    lambda x: SELU_SCALE * np.where(np.greater(x, 0), x, SELU_ALPHA * np.expm1(np.minimum(x, 0.0))),
-    name="selu",
-    vjps=(
-        lambda g, y, x: (
-            g
-            * np.where(
-                np.greater(x, 0), SELU_SCALE, SELU_SCALE * SELU_ALPHA * np.exp(_below_zero(x))
-            )
-        ),
-    ),
-    symbolic=Composed(
-        lambda x: SELU_SCALE * x if x > 0 else SELU_SCALE * (SELU_ALPHA * (np.exp(x) - 1))
-    ),
-    ball=Composed(lambda x: SELU_SCALE * x if x > 0 else SELU_SCALE * (SELU_ALPHA * np.expm1(x))),
+selu = unary(
+    "selu",
+    lambda x: SELU_SCALE * _elu_slope(x, SELU_ALPHA),
+    forward=lambda x: SELU_SCALE * _elu(x, SELU_ALPHA),
+    exact=Composed(lambda x: SELU_SCALE * x if x > 0 else SELU_SCALE * (SELU_ALPHA * np.expm1(x))),
     kinks=(0.0,),
-    grad_fn="EluBackward0",
+)
+softsign = unary(
+    "softsign",
+    lambda x: 1 / (1 + np.absolute(x)) ** 2,
+    forward=lambda x: x / (1 + np.absolute(x)),
+    exact=Composed(lambda x: x / (1 + x) if x > 0 else x / (1 - x)),
 )
 
-sigmoid = op(
-    _stable_sigmoid,
-    name="sigmoid",
-    vjps=(lambda g, y, x: g * y * (1 - y),),
-    symbolic=lambda x: 1 / (1 + sympy.exp(-x)),
-    ball=lambda x: 1 / (1 + (-x).exp()),
-    unseen=domains.saturated,
-    grad_fn="SigmoidBackward0",
-    school=("expit",),
-)
+# -- smooth ones ---------------------------------------------------------------------------------
 
-logsigmoid = op(
-    lambda x: -np.logaddexp(0.0, -x),
-    name="logsigmoid",
-    vjps=(lambda g, y, x: g * sigmoid(-x),),
-    symbolic=lambda x: -sympy.log(1 + sympy.exp(-x)),
-    ball=lambda x: -(-x).exp().log1p(),
-    grad_fn="LogSigmoidBackward0",
-)
+sigmoid = unary(
+    "sigmoid", lambda y: y * (1 - y), lambda x: 1 / (1 + sympy.exp(-x)),
+    lambda x: 1 / (1 + (-x).exp()), forward=logistic, unseen=domains.saturated, school=("expit",),
+)  # fmt: skip
+logsigmoid = unary(
+    "logsigmoid", lambda x: sigmoid(-x), lambda x: -sympy.log(1 + sympy.exp(-x)),
+    lambda x: -(-x).exp().log1p(), forward=lambda x: -np.logaddexp(0.0, -x),
+)  # fmt: skip
+softplus = unary(
+    "softplus", lambda x, beta=1: sigmoid(beta * x),
+    lambda x, beta=1: sympy.log(1 + sympy.exp(beta * x)) / beta,
+    lambda x, beta=1: (1 + (beta * x).exp()).log() / beta,
+    forward=lambda x, beta=1: np.logaddexp(beta * x, 0.0) / beta,
+    unseen=lambda x, beta=1: domains.saturated(x), params=("beta",),
+)  # fmt: skip
+silu = unary(
+    "silu", lambda x: sigmoid(x) * (1 + x * sigmoid(-x)), lambda x: x / (1 + sympy.exp(-x)),
+    lambda x: x * x.exp() / (1 + x.exp()), forward=lambda x: x * logistic(x), school=("swish",),
+)  # fmt: skip
 
 
-softplus = op(
-    lambda x, beta=1: np.logaddexp(beta * x, 0.0) / beta,
-    name="softplus",
-    vjps=(lambda g, y, x, beta=1: g * sigmoid(beta * x),),
-    symbolic=lambda x, beta=1: sympy.log(1 + sympy.exp(beta * x)) / beta,
-    ball=lambda x, beta=1: (1 + (beta * x).exp()).log() / beta,
-    unseen=lambda x, beta=1: domains.saturated(x),
-    grad_fn="SoftplusBackward0",
-    params=("beta",),
-)
+def _mish_slope(x: Any) -> Any:
+    t = np.tanh(softplus(x))
+    return t + x * sigmoid(x) * (1 - t**2)
 
-silu = op(
-    lambda x: x * _stable_sigmoid(x),
-    name="silu",
-    vjps=(lambda g, y, x: g * sigmoid(x) * (1 + x * sigmoid(-x)),),
-    symbolic=lambda x: x / (1 + sympy.exp(-x)),
-    ball=lambda x: x * x.exp() / (1 + x.exp()),
-    grad_fn="SiluBackward0",
-    school=("swish",),
-)
 
-mish = op(
-    lambda x: x * np.tanh(np.logaddexp(x, 0.0)),
-    name="mish",
-    vjps=(
-        lambda g, y, x: (
-            g * (np.tanh(softplus(x)) + x * sigmoid(x) * (1 - np.tanh(softplus(x)) ** 2))
-        ),
-    ),
-    symbolic=lambda x: x * sympy.tanh(sympy.log(1 + sympy.exp(x))),
-    ball=lambda x: x - 2 * x / (1 + (1 + x.exp()) ** 2),
-    grad_fn="MishBackward0",
-)
-
-softsign = op(
-    lambda x: x / (1 + np.absolute(x)),
-    name="softsign",
-    vjps=(lambda g, y, x: g / (1 + np.absolute(x)) ** 2,),
-    symbolic=Composed(lambda x: x / (1 + x) if x > 0 else x / (1 - x)),
-    ball=Composed(lambda x: x / (1 + abs(x))),
-    grad_fn="DivBackward0",
-)
+mish = unary(
+    "mish", _mish_slope, lambda x: x * sympy.tanh(sympy.log(1 + sympy.exp(x))),
+    lambda x: x - 2 * x / (1 + (1 + x.exp()) ** 2),
+    forward=lambda x: x * np.tanh(np.logaddexp(x, 0.0)),
+)  # fmt: skip
 
 
 def _bent(x: Any) -> Any:
@@ -187,11 +137,11 @@ def _bent(x: Any) -> Any:
 def _gelu(x: Any, approximate: str = "none") -> Any:
     """The input times the normal distribution function, or times its approximation by tanh."""
     if approximate == "tanh":
-        return x * _stable_sigmoid(2 * _bent(x))
+        return x * logistic(2 * _bent(x))
     return 0.5 * x * erfc(x * -math.sqrt(0.5))
 
 
-def _gelu_slope(x: Any, approximate: str) -> Any:
+def _gelu_slope(x: Any, approximate: str = "none") -> Any:
     if approximate == "tanh":
         bend = math.sqrt(2 / math.pi) * (1 + 3 * CUBIC * x**2)
         right, left = sigmoid(2 * _bent(x)), sigmoid(-2 * _bent(x))
@@ -212,15 +162,12 @@ def _gelu_ball(x: arb, approximate: str = "none") -> arb:
     return x * (-x / arb(2).sqrt()).erfc() / 2
 
 
-gelu = op(
-    _gelu,
-    name="gelu",
-    vjps=(lambda g, y, x, approximate="none": g * _gelu_slope(x, approximate),),
-    symbolic=_gelu_closed,
-    ball=_gelu_ball,
-    grad_fn="GeluBackward0",
-    params=("approximate",),
-)
+gelu = unary(
+    "gelu", lambda x, approximate="none": _gelu_slope(x, approximate), _gelu_closed, _gelu_ball,
+    forward=_gelu, params=("approximate",),
+)  # fmt: skip
+
+# -- over an axis --------------------------------------------------------------------------------
 
 
 def _shifted(x: Any, axis: int) -> Any:
@@ -228,34 +175,29 @@ def _shifted(x: Any, axis: int) -> Any:
     return e / np.sum(e, axis=axis, keepdims=True)
 
 
-def _softmax_defined(x: Any, axis: int = -1) -> Any:
-    return np.exp(x) / np.sum(np.exp(x), axis=axis, keepdims=True)
+def _softmax_rule(y: Any, x: Any, axis: int = -1) -> Any:
+    return lambda g: y * (g - np.sum(g * y, axis=axis, keepdims=True))
 
 
-def _log_softmax_defined(x: Any, axis: int = -1) -> Any:
-    return x - plain_logsumexp(x, axis, keepdims=True)
+def _log_softmax_rule(y: Any, x: Any, axis: int = -1) -> Any:
+    return lambda g: g - np.exp(y) * np.sum(g, axis=axis, keepdims=True)
 
 
 softmax = op(
     lambda x, axis=-1: _shifted(x, axis),
+    (_softmax_rule,),
     name="softmax",
-    vjps=(lambda g, y, x, axis=-1: y * (g - np.sum(g * y, axis=axis, keepdims=True)),),
-    exact=Composed(_softmax_defined),
-    grad_fn="SoftmaxBackward0",
+    exact=Composed(lambda x, axis=-1: np.exp(x) / np.sum(np.exp(x), axis=axis, keepdims=True)),
     elementwise=False,
     params=("axis",),
-    example=Example("softmax(a, axis=-1) * b", {"a": (2, 3), "b": (2, 3)}),
 )
-
 log_softmax = op(
     lambda x, axis=-1: x - shifted_logsumexp(x, axis, keepdims=True),
+    (_log_softmax_rule,),
     name="log_softmax",
-    vjps=(lambda g, y, x, axis=-1: g - np.exp(y) * np.sum(g, axis=axis, keepdims=True),),
-    exact=Composed(_log_softmax_defined),
-    grad_fn="LogSoftmaxBackward0",
+    exact=Composed(lambda x, axis=-1: x - plain_logsumexp(x, axis, keepdims=True)),
     elementwise=False,
     params=("axis",),
-    example=Example("log_softmax(a, axis=-1) * b", {"a": (2, 3), "b": (2, 3)}),
 )
 
 
@@ -269,8 +211,8 @@ def _layer(
     return operands, {"axis": tuple(range(-axes, 0)), "eps": eps}
 
 
-def _standard(x: Any, axis: tuple[int, ...], eps: float) -> tuple[Any, Any]:
-    """The entries less their mean over the root of their variance, and that root."""
+def standard(x: Any, axis: tuple[int, ...], eps: float) -> tuple[Any, Any]:
+    """The entries less their mean over the root of their variance plus eps, and that root."""
     centred = x - np.mean(x, axis=axis, keepdims=True)
     root = np.sqrt(np.mean(centred * centred, axis=axis, keepdims=True) + eps)
     return centred / root, root
@@ -278,7 +220,7 @@ def _standard(x: Any, axis: tuple[int, ...], eps: float) -> tuple[Any, Any]:
 
 def _layer_norm_rule(g: Any, x: Any, weight: Any, axis: tuple[int, ...], eps: float) -> Any:
     """What is left of g after its mean and its part along the output are taken away."""
-    z, root = _standard(x, axis, eps)
+    z, root = standard(x, axis, eps)
     g = g * weight
     along = np.mean(g * z, axis=axis, keepdims=True)
     return (g - np.mean(g, axis=axis, keepdims=True) - z * along) / root
@@ -291,20 +233,65 @@ def _layer_norm_defined(x: Any, weight: Any, bias: Any, axis: tuple[int, ...], e
 
 
 layer_norm = op(
-    lambda x, weight, bias, axis, eps: _standard(x, axis, eps)[0] * weight + bias,
-    name="layer_norm",
-    vjps=(
-        lambda g, y, x, weight, bias, axis, eps: _layer_norm_rule(g, x, weight, axis, eps),
-        lambda g, y, x, weight, bias, axis, eps: g * _standard(x, axis, eps)[0],
+    lambda x, weight, bias, axis, eps: standard(x, axis, eps)[0] * weight + bias,
+    (
+        lambda y, x, w, b, axis, eps: lambda g: _layer_norm_rule(g, x, w, axis, eps),
+        lambda y, x, w, b, axis, eps: lambda g: g * standard(x, axis, eps)[0],
         passed,
     ),
+    name="layer_norm",
     exact=Composed(_layer_norm_defined),
-    grad_fn="NativeLayerNormBackward0",
-    watches=(0, 1, 2),
     elementwise=False,
     operands=3,
     arrange=_layer,
-    example=Example(
-        "layer_norm(a, (3,), b, c) * d", {n: (2, 3) if n in "ad" else (3,) for n in "abcd"}
-    ),
 )
+
+# -- formulas of the others ----------------------------------------------------------------------
+
+
+@composed()
+def hardswish(x: Any, inplace: bool = False) -> Any:
+    """X relu6(x + 3) / 6."""
+    return x * relu6(x + 3) / 6
+
+
+@composed()
+def hardsigmoid(x: Any, inplace: bool = False) -> Any:
+    """relu6(x + 3) / 6."""
+    return relu6(x + 3) / 6
+
+
+@composed()
+def celu(x: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+    """max(0, x) + min(0, alpha (exp(x / alpha) - 1))."""
+    return alpha * elu(x / alpha)
+
+
+@composed()
+def prelu(x: Any, weight: Any) -> Any:
+    """X above 0, weight x below; one weight, or one for each channel (the second axis)."""
+    shape = [-1 if k == 1 else 1 for k in range(np.ndim(x))] if np.size(weight) > 1 else ()
+    return np.where(x > 0, x, np.reshape(weight, shape) * x)
+
+
+@composed()
+def glu(x: Any, axis: int = -1) -> Any:
+    """The first half of an axis times the sigmoid of the second."""
+    if np.shape(x)[axis] % 2:
+        raise RuntimeError(
+            f"Halving dimension must be even, but dimension {axis} is size {np.shape(x)[axis]}"
+        )
+    a, b = np.split(x, 2, axis=axis)
+    return a * sigmoid(b)
+
+
+@composed()
+def tanhshrink(x: Any) -> Any:
+    """X - tanh(x)."""
+    return x - np.tanh(x)
+
+
+@composed()
+def softmin(x: Any, axis: int = -1, dtype: Any = None) -> Any:
+    """softmax(-x)."""
+    return softmax(-x, axis=axis)

@@ -1,72 +1,66 @@
-"""Sums, products, quotients and powers."""
+"""Functions of two numbers, and functions that choose between numbers; kinks follow PyTorch."""
 
 import operator
-from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 from flint import arb
 
 from gradcheck.ops import domains
-from gradcheck.ops.later import sympy
-from gradcheck.ops.row import Composed, Example, Interval, inf, op, passed, plain_number
+from gradcheck.ops.later import sympy, sympys
+from gradcheck.ops.row import (
+    POSITIVE,
+    REAL_LINE,
+    Composed,
+    Op,
+    Vjp,
+    flat,
+    op,
+    passed,
+)
+
+BY_POSITIVE = (REAL_LINE, POSITIVE)
+
+add = op(np.add, (passed, passed), exact=operator.add, unseen=domains.lost)
+subtract = op(
+    np.subtract,
+    (passed, lambda y, a, b: lambda g: -g),
+    exact=operator.sub,
+    unseen=domains.lost,
+    school=("sub",),
+)
+multiply = op(
+    np.multiply,
+    (lambda y, a, b: lambda g: g * b, lambda y, a, b: lambda g: g * a),
+    exact=operator.mul,
+    school=("mul",),
+)
+divide = op(
+    np.divide,
+    (lambda y, a, b: lambda g: g / b, lambda y, a, b: lambda g: -g * ((a / b) / b)),
+    exact=operator.truediv,
+    domain=BY_POSITIVE,
+    undefined=domains.divides_by_zero,
+    school=("div", "true_divide"),
+)
+negative = op(
+    np.negative, (lambda y, x: lambda g: -g,), exact=operator.neg, rounds=False, school=("neg",)
+)
+positive = op(
+    np.positive,
+    (passed,),
+    also=(np.conjugate, np.real, np.real_if_close),
+    exact=operator.pos,
+    rounds=False,
+    school=("conj", "conj_physical", "resolve_conj", "resolve_neg", "contiguous"),
+)
+
+# -- powers --------------------------------------------------------------------------------------
 
 
 def _is_number(x: Any) -> bool:
     return type(x) is int or (np.ndim(x) == 0 and not hasattr(x, "backward"))
-
-
-add = op(
-    np.add,
-    vjps=(passed, passed),
-    exact=operator.add,
-    unseen=domains.lost,
-    grad_fn="AddBackward0",
-)
-
-subtract = op(
-    np.subtract,
-    vjps=(passed, lambda g, y, a, b: -g),
-    exact=operator.sub,
-    unseen=domains.lost,
-    grad_fn=lambda operands, params: (
-        "RsubBackward1" if plain_number(operands[0]) else "SubBackward0"
-    ),
-    school=("sub",),
-)
-
-multiply = op(
-    np.multiply,
-    vjps=(
-        lambda g, y, a, b: g * b,
-        lambda g, y, a, b: g * a,
-    ),
-    exact=operator.mul,
-    grad_fn="MulBackward0",
-    school=("mul",),
-)
-
-divide = op(
-    np.divide,
-    vjps=(
-        lambda g, y, a, b: g / b,
-        lambda g, y, a, b: -g * ((a / b) / b),
-    ),
-    exact=operator.truediv,
-    domain=(Interval(-inf, inf), Interval(0, inf)),
-    undefined=domains.divides_by_zero,
-    grad_fn="DivBackward0",
-    school=("div", "true_divide"),
-)
-
-negative = op(
-    np.negative,
-    vjps=(lambda g, y, x: -g,),
-    exact=operator.neg,
-    grad_fn="NegBackward0",
-    rounds=False,
-    school=("neg",),
-)
 
 
 def _slope(a: Any, b: Any) -> Any:
@@ -85,11 +79,6 @@ def _times_log(g: Any, y: Any, a: Any, b: Any) -> Any:
     return np.where(flat, 0.0, g * y * np.log(np.where(flat, 1.0, a)))
 
 
-def _power_name(operands: tuple[Any, ...], params: Mapping[str, Any]) -> str:
-    """PyTorch tells apart which of the two is a plain number."""
-    return f"PowBackward{0 if plain_number(operands[1]) else 2 if plain_number(operands[0]) else 1}"
-
-
 def raised(a: arb, b: Any) -> arb:
     """A power of a ball; flint itself finds no number where the base lies around zero."""
     found: arb = a**b
@@ -99,94 +88,281 @@ def raised(a: arb, b: Any) -> arb:
     return arb(0, a.abs_upper() ** b) if whole and b > 0 else found
 
 
-power = op(
-    np.power,
+_power = partial(
+    op,
     vjps=(
-        lambda g, y, a, b: g * _slope(a, b) if _is_number(b) and b != 0 else _times_power(g, a, b),
-        _times_log,
+        lambda y, a, b: (
+            lambda g: g * _slope(a, b) if _is_number(b) and b != 0 else _times_power(g, a, b)
+        ),
+        lambda y, a, b: lambda g: _times_log(g, y, a, b),
     ),
-    symbolic=operator.pow,
-    ball=raised,
-    domain=(Interval(0, inf), Interval(-inf, inf)),
+    domain=(POSITIVE, REAL_LINE),
     undefined=domains.no_power,
-    grad_fn=_power_name,
-    school=("pow",),
 )
-
-float_power = op(
+power = _power(np.power, symbolic=operator.pow, ball=raised, school=("pow",))
+float_power = _power(
     np.float_power,
-    vjps=power.vjps,
     symbolic=lambda a, b: sympy.exp(b * sympy.log(a)),
     ball=lambda a, b: (b * a.log()).exp(),
-    domain=(Interval(0, inf), Interval(-inf, inf)),
-    undefined=domains.no_power,
-    grad_fn=_power_name,
 )
 
-square = op(
-    np.square,
-    vjps=(lambda g, y, x: g * 2 * x,),
-    exact=lambda x: x * x,
-    grad_fn="PowBackward0",
-)
+# -- remainders ----------------------------------------------------------------------------------
 
-reciprocal = op(
-    np.reciprocal,
-    vjps=(lambda g, y, x: -g * y * y,),
-    exact=lambda x: 1 / x,
-    domain=Interval(0, inf),
-    undefined=domains.zero,
-    grad_fn="ReciprocalBackward0",
+_dividing = partial(
+    op, domain=BY_POSITIVE, undefined=domains.divides_by_zero, kinks="multiples of b"
 )
-
-positive = op(
-    np.positive,
-    also=(np.conjugate, np.real, np.real_if_close),
-    vjps=(passed,),
-    exact=operator.pos,
-    rounds=False,
-    school=("conj", "conj_physical", "resolve_conj", "resolve_neg", "contiguous"),
-)
-
-remainder = op(
+remainder = _dividing(
     np.remainder,
-    also=(np.mod,),
-    vjps=(
+    (  # a / b itself may be rounded up
         passed,
-        lambda g, y, a, b: -g * np.rint((a - np.remainder(a, b)) / b),  # a / b may be rounded up
+        lambda y, a, b: lambda g: -g * np.rint((a - np.remainder(a, b)) / b),
     ),
+    also=(np.mod,),
     exact=Composed(lambda a, b: a - b * np.floor(a / b)),
-    domain=(Interval(-inf, inf), Interval(0, inf)),
-    undefined=domains.divides_by_zero,
-    kinks="multiples of b",
-    grad_fn=lambda operands, params: f"RemainderBackward{int(not plain_number(operands[1]))}",
     school=("mod",),
 )
-
-fmod = op(
+fmod = _dividing(
     np.fmod,
-    vjps=(
-        passed,
-        lambda g, y, a, b: -g * np.rint((a - np.fmod(a, b)) / b),
-    ),
+    (passed, lambda y, a, b: lambda g: -g * np.rint((a - np.fmod(a, b)) / b)),
     exact=Composed(lambda a, b: a - b * np.trunc(a / b)),
-    domain=(Interval(-inf, inf), Interval(0, inf)),
-    undefined=domains.divides_by_zero,
-    kinks="multiples of b",
-    grad_fn=lambda operands, params: f"FmodBackward{int(not plain_number(operands[1]))}",
+)
+floor_divide = _dividing(
+    np.floor_divide,
+    (flat, flat),
+    exact=Composed(lambda a, b: np.floor(a / b)),
+    rounds=False,
 )
 
-floor_divide = op(
-    np.floor_divide,
-    vjps=(
-        lambda g, y, a, b: g * 0.0,
-        lambda g, y, a, b: g * 0.0,
+# -- smooth functions of two numbers -------------------------------------------------------------
+
+
+def logistic(x: Any) -> Any:
+    """1 / (1 + exp(-x)), with every digit in both tails: 1 + tanh would lose them on the left."""
+    e = np.exp(-np.absolute(x))
+    return np.where(np.greater_equal(x, 0), 1.0, e) / (1 + e)
+
+
+def _inverse_square(a: Any, b: Any) -> Any:
+    """1 / (a^2 + b^2), and 0 at the origin: PyTorch's convention."""
+    square = a * a + b * b
+    return np.where(np.equal(square, 0), 0.0, 1 / np.where(np.equal(square, 0), 1.0, square))
+
+
+def x_log_y(a: Any, b: Any) -> Any:
+    """The product a log(b), and 0 where a is 0."""
+    flat = np.equal(a, 0)
+    return np.where(flat, 0.0, a * np.log(np.where(flat, 1.0, b)))
+
+
+hypot = op(
+    np.hypot,
+    (lambda y, a, b: lambda g: g * (a / y), lambda y, a, b: lambda g: g * (b / y)),
+    symbolic=lambda a, b: sympy.sqrt(a**2 + b**2),
+    ball=lambda a, b: (a * a + b * b).sqrt(),
+    kinks="a = b = 0",
+)
+arctan2 = op(
+    np.arctan2,
+    (
+        lambda y, a, b: lambda g: g * b * _inverse_square(a, b),
+        lambda y, a, b: lambda g: -g * a * _inverse_square(a, b),
     ),
-    exact=Composed(lambda a, b: np.floor(a / b)),
-    domain=(Interval(-inf, inf), Interval(0, inf)),
-    undefined=domains.divides_by_zero,
-    kinks="multiples of b",
-    grad_fn="NotImplemented",
+    symbolic=sympys("atan2"),
+    ball=arb.atan2,
+    domain=BY_POSITIVE,
+    school=("atan2",),
+)
+logaddexp = op(
+    np.logaddexp,
+    (  # y is rounded where a and b are large
+        lambda y, a, b: lambda g: g * logistic(a - b),
+        lambda y, a, b: lambda g: g * logistic(b - a),
+    ),
+    symbolic=lambda a, b: sympy.log(sympy.exp(a) + sympy.exp(b)),
+    ball=lambda a, b: a + (b - a).exp().log1p(),
+    unseen=lambda a, b: domains.saturated(a - b),
+)
+LN2 = float(np.log(2))
+logaddexp2 = op(
+    np.logaddexp2,
+    (
+        lambda y, a, b: lambda g: g * logistic((a - b) * LN2),
+        lambda y, a, b: lambda g: g * logistic((b - a) * LN2),
+    ),
+    symbolic=lambda a, b: sympy.log(sympy.Integer(2) ** a + sympy.Integer(2) ** b) / sympy.log(2),
+    ball=lambda a, b: a + (arb(2) ** (b - a)).log1p() / arb(2).log(),
+)
+xlogy = op(
+    x_log_y,
+    (
+        lambda y, a, b: (
+            lambda g: x_log_y(g, np.where(np.equal(a, 0) & np.less_equal(b, 0), 1.0, b))
+        ),
+        lambda y, a, b: lambda g: g * (a / b),
+    ),
+    name="xlogy",
+    symbolic=lambda a, b: a * sympy.log(b),
+    ball=lambda a, b: a * b.log(),
+    domain=BY_POSITIVE,
+)
+
+# -- choices -------------------------------------------------------------------------------------
+
+
+def kept(g: Any, chosen: Any) -> Any:
+    """`np.where(chosen, g, 0.0)`; of plain arrays by their bits, without a branch an entry.
+
+    Where entries are chosen at random a processor guesses every other branch wrong, which takes
+    four times as long as the arithmetic. A product with the mask would make nan of infinite ones.
+    """
+    plain = type(g) is np.ndarray and type(chosen) is np.ndarray
+    if plain and g.dtype == np.float64 and chosen.dtype == np.bool_:
+        return (g.view(np.int64) & -chosen.view(np.int8)).view(np.float64)
+    return np.where(chosen, g, 0.0)
+
+
+def _share(g: Any, a: Any, b: Any) -> Any:
+    """All of g where a wins, half where a and b tie: PyTorch's convention for maximum."""
+    won, tied = kept(g, np.greater(a, b)), np.equal(a, b)
+    return np.where(tied, g * 0.5, won) if tied.any() else won
+
+
+absolute = op(
+    np.absolute,
+    (lambda y, x: lambda g: g * np.sign(x),),  # 0 at x = 0
+    also=(np.fabs,),
+    exact=Composed(lambda x: -x if x < 0 else x),
+    kinks=(0.0,),
     rounds=False,
-    example=Example("a * floor_divide(3 * a, b)", {"a": (3,), "b": (3,)}),
+    school=("abs", "fabs"),
+)
+sign = op(
+    np.sign,
+    (flat,),
+    exact=Composed(lambda x: (x > 0) - (x < 0)),
+    kinks=(0.0,),
+    rounds=False,
+    school=("sgn",),
+)
+
+
+def _of_two(function: Any, stays: Any, vjps: tuple[Vjp, Vjp]) -> Op:
+    """The row of a choice of one of two: of the first where it `stays` before the second."""
+    chosen = Composed(lambda a, b: a if stays(a, b) else b)
+    return op(function, vjps, exact=chosen, kinks="a = b", rounds=False)
+
+
+def _first(wins: Any, b: Any) -> Any:
+    """1 where the first wins or the second is not a number."""
+    return (wins | np.isnan(b)) * 1.0
+
+
+_LARGER = (
+    lambda y, a, b: lambda g: _share(g, a, b),
+    lambda y, a, b: lambda g: _share(g, b, a),
+)
+maximum = _of_two(np.maximum, operator.ge, _LARGER)
+minimum = _of_two(np.minimum, operator.le, _LARGER[::-1])
+fmax = _of_two(
+    np.fmax,
+    operator.ge,
+    (
+        lambda y, a, b: lambda g: g * _first(np.greater_equal(a, b), b),
+        lambda y, a, b: lambda g: g * (1.0 - _first(np.greater_equal(a, b), b)),
+    ),
+)
+fmin = _of_two(
+    np.fmin,
+    operator.le,
+    (
+        lambda y, a, b: lambda g: g * _first(np.less_equal(a, b), b),
+        lambda y, a, b: lambda g: g * (1.0 - _first(np.less_equal(a, b), b)),
+    ),
+)
+copysign = op(
+    np.copysign,
+    (lambda y, a, b: lambda g: g * np.sign(a) * np.where(np.signbit(b), -1.0, 1.0), flat),
+    exact=Composed(lambda a, b: abs(a) if b >= 0 else -abs(a)),
+    kinks="a = 0 or b = 0",
+    rounds=False,
+)
+heaviside = op(
+    np.heaviside,
+    (None, None),
+    exact=Composed(lambda a, b: b if a == 0 else 1 * (a > 0)),
+    kinks=(0.0,),
+    rounds=False,
+)
+where = op(
+    np.where,
+    (
+        None,
+        lambda y, c, a, b: lambda g: kept(g, c),
+        lambda y, c, a, b: lambda g: np.where(c, 0.0, g),
+    ),
+    elementwise=False,
+    rounds=False,
+)
+nan_to_num = op(
+    np.nan_to_num,
+    (lambda y, x, **put: lambda g: g * np.isfinite(x),),
+    forward=lambda x, **put: np.nan_to_num(x, **put),  # noqa: PLW0108 - `copy` is no choice
+    exact=Composed(lambda x, **put: x),
+    rounds=False,
+    operands=1,
+    arrange=lambda x, *, copy=True, **put: ((x,), put),
+)
+
+
+def _bounded(
+    x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Numbers as bounds are parameters, arrays are operands: both are differentiated."""
+    bounds = {"low": min if a_min is None else a_min, "high": max if a_max is None else a_max}
+    sides = tuple(side for side, v in bounds.items() if np.ndim(v) or hasattr(v, "shape"))
+    fixed = {side: v for side, v in bounds.items() if side not in sides}
+    return (x, *(bounds[side] for side in sides)), fixed | {"sides": sides}
+
+
+def _ends(bounds: tuple[Any, ...], sides: tuple[str, ...], fixed: dict[str, Any]) -> list[Any]:
+    """The lower and the upper bound, wherever they stand; None where there is none."""
+    at = fixed | dict(zip(sides, bounds, strict=True))
+    return [at["low"], at["high"]]
+
+
+def _clip_rule(y: Any, x: Any, *bounds: Any, sides: tuple[str, ...], **fixed: Any) -> Any:
+    """1 inside and on the bounds; a bound has the gradient where it is taken."""
+
+    def pull(i: int, g: Any) -> Any:
+        low, high = _ends(bounds, sides, fixed)
+        low = -np.inf if low is None else low
+        high = np.inf if high is None else high
+        if i == 0:
+            return kept(g, np.greater_equal(x, low) & np.less_equal(x, high))
+        if sides[i - 1] == "low":
+            return kept(g, np.less(x, low) & np.less(low, high))
+        return kept(g, np.greater(x, high) | np.less(high, low))
+
+    return pull
+
+
+def _clip_defined(x: Any, *bounds: Any, sides: tuple[str, ...], **fixed: Any) -> Any:
+    """The bound where x is beyond it; where they cross, the upper one."""
+    ends = _ends(bounds, sides, fixed)
+    low, high = (None if isinstance(end, float) and np.isinf(end) else end for end in ends)
+    x = x if low is None else np.where(x < low, low, x)
+    return x if high is None else np.where(x > high, high, x)
+
+
+clip = op(
+    np.clip,
+    _clip_rule,
+    forward=lambda x, *bounds, sides, **fixed: np.clip(x, *_ends(bounds, sides, fixed)),
+    exact=Composed(_clip_defined),
+    kinks="the bounds",
+    elementwise=False,
+    operands=None,
+    arrange=_bounded,
+    rounds=False,
+    school=("clamp",),
 )

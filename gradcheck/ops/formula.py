@@ -6,7 +6,7 @@ from functools import cached_property
 from inspect import Signature, signature
 from typing import Any
 
-from gradcheck.ops.row import BY_SPELLING, TABLE, Example, Op, handler_of, joined, spelled
+from gradcheck.ops.row import BY_SPELLING, TABLE, Op, handler_of, joined, spelled
 
 
 @dataclass(frozen=True, eq=False)
@@ -14,38 +14,22 @@ class Compound:
     """A function said in terms of rows: it gives several numbers, or is a formula of other ops.
 
     What `meaning` computes with rows has every kind of number, and its derivative, from them.
-    `function` is NumPy's own where it has one: what plain numbers get. `size` is a word of
-    `language.running.sizes`. `watches` names the arguments (`result`: the value) that PyTorch's
-    node of the function keeps: backward is refused, as there, where they are overwritten.
+    `function` is NumPy's own where it has one: what plain numbers get. `words` are further names
+    of its own arguments.
     """
 
     name: str
     function: Callable[..., Any] | None
     meaning: Callable[..., Any]
-    size: str = "elementwise"
-    watches: tuple[str, ...] = ()
     school: tuple[str, ...] = ()
-    example: Example | None = None
     words: Mapping[str, str] = field(default_factory=dict)
-    """Further names of its own arguments."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """NumPy's function on plain numbers, its meaning on every other kind."""
         kwargs = spelled(kwargs, self.words)
         if self.function is None or handler_of((*args, *kwargs.values())):
-            given = tuple(map(joined, args))
-            named = {k: joined(v) for k, v in kwargs.items()}
-            y = self.meaning(*given, **named)
-            return self._kept(y, given, named) if self.watches else y
+            return self.meaning(*map(joined, args), **{k: joined(v) for k, v in kwargs.items()})
         return self.function(*args, **kwargs)
-
-    def _kept(self, y: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """The value, told what PyTorch's node keeps if it is a number that remembers."""
-        first = y[0] if isinstance(y, tuple) else y
-        if hasattr(first, "_keeping"):
-            named = self._signature.bind(*args, **kwargs).arguments | {"result": first}
-            first._keeping(named.get(name) for name in self.watches)
-        return y
 
     def in_order(
         self, args: Sequence[Any], kwargs: Mapping[str, Any]

@@ -1,60 +1,51 @@
 """Products of vectors, matrices and tensors."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from string import ascii_letters
 from typing import Any
 
 import numpy as np
 
-from gradcheck.ops.indexing import scatter
-from gradcheck.ops.matrices import contracted, product, summed, written_out
-from gradcheck.ops.reads import by_others
-from gradcheck.ops.row import Composed, Example, op
+from gradcheck.ops.formula import composed, compound
+from gradcheck.ops.matrices import product, summed, written_out
+from gradcheck.ops.row import Composed, Op, op
+from gradcheck.ops.shapes import scatter
+
+Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 
-def _left(g: Any, y: Any, a: Any, b: Any) -> Any:
+def _left(g: Any, shape: tuple[int, ...], b: Any) -> Any:
     """The product g . b^T, for every mixture of vectors, matrices and stacks of matrices."""
     if b.ndim == 1:
-        return g[..., None] * b if a.ndim > 1 else g * b
-    if a.ndim == 1:
+        return g[..., None] * b if len(shape) > 1 else g * b
+    if len(shape) == 1:
         return np.sum(g[..., None, :] * b, axis=-1)
     return g @ b.mT
 
 
-def _right(g: Any, y: Any, a: Any, b: Any) -> Any:
+def _right(g: Any, a: Any, shape: tuple[int, ...]) -> Any:
     """The product a^T . g, likewise."""
     if a.ndim == 1:
-        return a[:, None] * g[..., None, :] if b.ndim > 1 else g * a
-    if b.ndim == 1:
+        return a[:, None] * g[..., None, :] if len(shape) > 1 else g * a
+    if len(shape) == 1:
         return np.sum(a * g[..., None], axis=tuple(range(a.ndim - 1)))
     return a.mT @ g
 
 
-def _rank(operand: Any) -> int:
-    """The number of axes, of an array or of the (shape, dtype) that is left of it."""
-    return len(operand[0]) if isinstance(operand, tuple) else np.ndim(operand)
-
-
-def _product_name(operands: tuple[Any, ...], params: Mapping[str, Any]) -> str:
-    ranks = (_rank(operands[0]), _rank(operands[1]))
-    if ranks == (1, 2):
-        return "SqueezeBackward4"
-    names = {(1, 1): "Dot", (2, 1): "Mv", (2, 2): "Mm", (3, 3): "Bmm"}
-    return f"{names.get(ranks, 'UnsafeView')}Backward0"
-
-
 matmul = op(
     np.matmul,
+    (
+        lambda y, a, b: lambda g, shape=a.shape: _left(g, shape, b),
+        lambda y, a, b: lambda g, shape=b.shape: _right(g, a, shape),
+    ),
     also=(np.linalg.matmul,),
-    vjps=(_left, _right),
     symbolic=Composed(written_out),
     ball=Composed(product),
-    grad_fn=_product_name,
     elementwise=False,
-    size="multiplied",
     school=("mm", "mv", "bmm"),
-    example=Example("matmul(a, b) * c", {"a": (2, 3), "b": (3, 4), "c": (2, 4)}),
 )
+
+# -- einsum --------------------------------------------------------------------------------------
 
 
 def _spelled_out(subscripts: str, ranks: Sequence[int]) -> tuple[list[str], str]:
@@ -88,21 +79,21 @@ def _pulled(
     return scatter(pulled, shape=shape, index=tuple(grid[c] for c in own))
 
 
-@by_others
-def _einsum_rule(index: int, g: Any, y: Any, *operands: Any, subscripts: str) -> Any:
-    terms, out = _spelled_out(subscripts, [np.ndim(v) for v in operands])
-    own = terms.pop(index)
-    others = zip(terms, operands[:index] + operands[index + 1 :], strict=True)
-    return _pulled(g, np.shape(operands[index]), own, list(others), out)
+def _einsum_rule(y: Any, *operands: Any, subscripts: str) -> Any:
+    def pull(i: int, g: Any) -> Any:
+        terms, out = _spelled_out(subscripts, [np.ndim(v) for v in operands])
+        own = terms.pop(i)
+        others = zip(terms, operands[:i] + operands[i + 1 :], strict=True)
+        return _pulled(g, np.shape(operands[i]), own, list(others), out)
+
+    return pull
 
 
 def _summed_in_balls(*operands: Any, subscripts: str) -> Any:
     return summed(*_spelled_out(subscripts, [np.ndim(v) for v in operands]), *operands)
 
 
-def _subscripted(
-    subscripts: Any, *operands: Any, optimize: Any = False
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _subscripted(subscripts: Any, *operands: Any, optimize: Any = False) -> Call:
     if not isinstance(subscripts, str):
         return _lettered((subscripts, *operands))
     if len(operands) == 1 and isinstance(operands[0], list | tuple):  # PyTorch takes a list too
@@ -110,7 +101,7 @@ def _subscripted(
     return operands, {"subscripts": subscripts}
 
 
-def _lettered(given: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _lettered(given: tuple[Any, ...]) -> Call:
     """NumPy's other form, `einsum(a, [0, 1], b, [1, 2], [0, 2])`: numbers for letters."""
     terms = given[1::2] if len(given) % 2 == 0 else (*given[1::2], given[-1])
     if not all(isinstance(term, list | tuple) for term in terms):
@@ -123,17 +114,15 @@ def _lettered(given: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 einsum = op(
     np.einsum,
+    _einsum_rule,
     forward=lambda *operands, subscripts: np.einsum(subscripts, *operands),
-    vjps=_einsum_rule,
     ball=Composed(_summed_in_balls),
-    grad_fn=lambda operands, params: "PermuteBackward0" if len(operands) == 1 else "ViewBackward0",
     elementwise=False,
-    size="einsum",
     operands=None,
     arrange=_subscripted,
-    example=Example("einsum('ij,jk->ik', a, b) * c", {"a": (2, 3), "b": (3, 2), "c": (2, 2)}),
 )
 
+# -- contractions of two -------------------------------------------------------------------------
 
 Axes = tuple[Sequence[int], Sequence[int]]
 
@@ -147,16 +136,23 @@ def _letters(first: int, second: int, over: Axes) -> tuple[str, str, str]:
     return "".join(a), "".join(b), "".join(c for c in a + b if c not in shared)
 
 
-def _to_left(g: Any, shape: tuple[int, ...], b: Any, over: Axes) -> Any:
-    """The cotangent of the first operand of a contraction, from its shape and the second."""
-    own, other, out = _letters(len(shape), np.ndim(b), over)
-    return _pulled(g, shape, own, [(other, b)], out)
+def _contraction(function: Any, over: Callable[..., Axes], **cells: Any) -> Op:
+    """The row of a sum over axes of a and b, which `over` finds from their ranks."""
 
+    def back(i: int, g: Any, shape: tuple[int, ...], other: Any, how: Any) -> Any:
+        ranks = (len(shape), np.ndim(other)) if i == 0 else (np.ndim(other), len(shape))
+        *terms, out = _letters(*ranks, over(*ranks, **how))
+        return _pulled(g, shape, terms[i], [(terms[1 - i], other)], out)
 
-def _to_right(g: Any, a: Any, shape: tuple[int, ...], over: Axes) -> Any:
-    """The cotangent of the second operand, from the first and its own shape."""
-    other, own, out = _letters(np.ndim(a), len(shape), over)
-    return _pulled(g, shape, own, [(other, a)], out)
+    left = lambda y, a, b, **how: lambda g, shape=a.shape: back(0, g, shape, b, how)
+    right = lambda y, a, b, **how: lambda g, shape=b.shape: back(1, g, shape, a, how)
+
+    def in_balls(a: Any, b: Any, **how: Any) -> Any:
+        *terms, out = _letters(np.ndim(a), np.ndim(b), over(np.ndim(a), np.ndim(b), **how))
+        return summed(terms, out, a, b)
+
+    ball = Composed(in_balls)
+    return op(function, (left, right), ball=ball, elementwise=False, operands=2, **cells)
 
 
 def _over(first: int, second: int, axes: Any) -> Axes:
@@ -167,134 +163,64 @@ def _over(first: int, second: int, axes: Any) -> Axes:
     return [k % first for k in left], [k % second for k in right]
 
 
-def _last_and(first: int, second: int, back: int) -> Axes:
+def _last_and(back: int) -> Callable[[int, int], Axes]:
     """The last axis of the first, and the last (`inner`) or last but one (`dot`) of the second."""
-    if not first or not second:
-        return (), ()
-    return [first - 1], [second - min(back, second)]
+    return lambda n, m: ([n - 1], [m - min(back, m)]) if n and m else ((), ())
 
 
-tensordot = op(
+dot = _contraction(np.dot, _last_and(2))
+inner = _contraction(np.inner, _last_and(1))
+tensordot = _contraction(
     np.tensordot,
+    _over,
     also=(np.linalg.tensordot,),
-    vjps=(
-        lambda g, y, a, b, axes=2: _to_left(g, a.shape, b, _over(a.ndim, np.ndim(b), axes)),
-        lambda g, y, a, b, axes=2: _to_right(g, a, b.shape, _over(np.ndim(a), b.ndim, axes)),
-    ),
-    ball=Composed(lambda a, b, axes=2: contracted(a, b, _over(np.ndim(a), np.ndim(b), axes))),
-    grad_fn="ViewBackward0",
-    elementwise=False,
-    size="contracted",
-    operands=2,
     arrange=lambda a, b, axes=2, axis=None: ((a, b), {"axes": axes if axis is None else axis}),
-    example=Example("tensordot(a, b, axes=1) * c", {"a": (2, 3), "b": (3, 2), "c": (2, 2)}),
 )
-
-dot = op(
-    np.dot,
-    vjps=(
-        lambda g, y, a, b: _to_left(g, a.shape, b, _last_and(a.ndim, np.ndim(b), 2)),
-        lambda g, y, a, b: _to_right(g, a, b.shape, _last_and(np.ndim(a), b.ndim, 2)),
-    ),
-    ball=Composed(lambda a, b: contracted(a, b, _last_and(np.ndim(a), np.ndim(b), 2))),
-    grad_fn=_product_name,
-    elementwise=False,
-    size="dotted",
-    example=Example("dot(a, b) * c", {"a": (3,), "b": (3,), "c": ()}),
-)
-
-inner = op(
-    np.inner,
-    vjps=(
-        lambda g, y, a, b: _to_left(g, a.shape, b, _last_and(a.ndim, np.ndim(b), 1)),
-        lambda g, y, a, b: _to_right(g, a, b.shape, _last_and(np.ndim(a), b.ndim, 1)),
-    ),
-    ball=Composed(lambda a, b: contracted(a, b, _last_and(np.ndim(a), np.ndim(b), 1))),
-    grad_fn="ViewBackward0",
-    elementwise=False,
-    size="dotted",
-    example=Example("inner(a, b) * c", {"a": (2, 3), "b": (3,), "c": (2,)}),
-)
-
 vdot = op(
     np.vdot,
-    vjps=(
-        lambda g, y, a, b: g * np.reshape(b, a.shape),
-        lambda g, y, a, b: g * np.reshape(a, b.shape),
+    (
+        lambda y, a, b: lambda g, shape=a.shape: g * np.reshape(b, shape),
+        lambda y, a, b: lambda g, shape=b.shape: g * np.reshape(a, shape),
     ),
-    grad_fn="VdotBackward0",
     elementwise=False,
-    size="dotted",
-    example=Example("vdot(a, b) * c", {"a": (3,), "b": (3,), "c": ()}),
 )
-
-
-def _laid_last(a: Any, b: Any, axis: int = -1) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The axis that is summed as the last one of both."""
-    return tuple(v if axis == -1 else np.moveaxis(v, axis, -1) for v in (a, b)), {}
-
-
-vecdot = op(
-    np.vecdot,
-    also=(np.linalg.vecdot,),
-    arrange=_laid_last,
-    operands=2,
-    vjps=(
-        lambda g, y, a, b: np.expand_dims(g, -1) * b,
-        lambda g, y, a, b: np.expand_dims(g, -1) * a,
-    ),
-    grad_fn="SumBackward1",
-    elementwise=False,
-    size="multiplied",
-    example=Example("vecdot(a, b) * c", {"a": (2, 3), "b": (3,), "c": (2,)}),
-)
-
 outer = op(
     np.outer,
+    (
+        lambda y, a, b: lambda g, shape=a.shape: np.reshape(g @ np.ravel(b), shape),
+        lambda y, a, b: lambda g, shape=b.shape: np.reshape(np.ravel(a) @ g, shape),
+    ),
     also=(np.linalg.outer,),
-    vjps=(
-        lambda g, y, a, b: np.reshape(g @ np.ravel(b), a.shape),
-        lambda g, y, a, b: np.reshape(np.ravel(a) @ g, b.shape),
-    ),
-    grad_fn="MulBackward0",
     elementwise=False,
-    size="outer",
     school=("ger",),
-    example=Example("outer(a, b) * c", {"a": (2,), "b": (3,), "c": (2, 3)}),
 )
 
-
-def _blocks(shape: tuple[int, ...], ndim: int, side: int) -> tuple[int, ...]:
-    """The shape of a factor of kron, each axis beside one of length 1 for the other factor's."""
-    full = (1,) * (ndim - len(shape)) + shape
-    return tuple(n for m in full for n in ((m, 1) if side == 0 else (1, m)))
+# -- formulas of these ---------------------------------------------------------------------------
 
 
-def _kron_rule(side: int, g: Any, shape: tuple[int, ...], other: Any) -> Any:
-    """The sum over blocks (or within them) of g times the other factor; `shape` is one's own."""
-    ndim = g.ndim
-    own, factor = _blocks(shape, ndim, side), _blocks(np.shape(other), ndim, 1 - side)
-    pairs = tuple(n * m for n, m in zip(own, factor, strict=True))
-    g = np.reshape(g, pairs) * np.reshape(other, factor)
-    return np.reshape(np.sum(g, axis=tuple(range(1 - side, 2 * ndim, 2))), shape)
+@composed(function=np.vecdot, also=(np.linalg.vecdot,))
+def vecdot(a: Any, b: Any, axis: int = -1) -> Any:
+    """The products of vectors along an axis."""
+    return (
+        np.sum(a * b, axis=axis)
+        if axis == -1
+        else np.sum(np.moveaxis(a, axis, -1) * np.moveaxis(b, axis, -1), axis=-1)
+    )
 
 
-kron = op(
-    np.kron,
-    vjps=(
-        lambda g, y, a, b: _kron_rule(0, g, a.shape, b),
-        lambda g, y, a, b: _kron_rule(1, g, b.shape, a),
-    ),
-    grad_fn="UnsafeViewBackward0",
-    elementwise=False,
-    size="outer",
-    example=Example("kron(a, b) * c", {"a": (2, 2), "b": (1, 2), "c": (2, 4)}),
-)
+@composed(function=np.kron)
+def kron(a: Any, b: Any) -> Any:
+    """A block of b for each entry of a."""
+    n = max(np.ndim(a), np.ndim(b))
+    shapes = [(1,) * (n - np.ndim(v)) + np.shape(v) for v in (a, b)]
+    left = np.reshape(a, [m for size in shapes[0] for m in (size, 1)])
+    right = np.reshape(b, [m for size in shapes[1] for m in (1, size)])
+    return np.reshape(left * right, [p * q for p, q in zip(*shapes, strict=True)])
 
 
-def _crossed(  # noqa: PLR0917 - NumPy's order
+def _crossed(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
+) -> Call:
     """Vectors of three entries; NumPy's products in the plane are refused, as PyTorch does."""
     if axis is None:
         axis = axisc
@@ -307,14 +233,106 @@ def _crossed(  # noqa: PLR0917 - NumPy's order
 
 cross = op(
     np.cross,
-    also=(np.linalg.cross,),
-    vjps=(
-        lambda g, y, a, b, axis=-1: np.cross(b, g, axis=axis),
-        lambda g, y, a, b, axis=-1: np.cross(g, a, axis=axis),
+    (
+        lambda y, a, b, axis=-1: lambda g: np.cross(b, g, axis=axis),
+        lambda y, a, b, axis=-1: lambda g: np.cross(g, a, axis=axis),
     ),
-    grad_fn="LinalgCrossBackward0",
+    also=(np.linalg.cross,),
     elementwise=False,
     arrange=_crossed,
     operands=2,
-    example=Example("cross(a, b) * c", {"a": (3,), "b": (3,), "c": (3,)}),
 )
+
+
+@composed(function=np.linalg.multi_dot, school=("chain_matmul",))
+def multi_dot(arrays: Sequence[Any], *more: Any) -> Any:
+    """The product of all matrices, from left to right; the first and the last may be vectors."""
+    y, *rest = (arrays, *more) if more else arrays
+    for each in rest:
+        y = matmul(y, each)
+    return y
+
+
+@composed(function=np.linalg.matrix_power)
+def matrix_power(a: Any, n: int) -> Any:
+    """The n-th power of a square matrix, by squares; of a negative n, of its inverse."""
+    if n < 0:
+        return matrix_power.meaning(np.linalg.inv(a), -n)
+    if n == 0:
+        return 0 * a + np.eye(np.shape(a)[-1])
+    half = matrix_power.meaning(a, n // 2) if n > 1 else None
+    square = None if half is None else half @ half
+    return a if square is None else square @ a if n % 2 else square
+
+
+matvec = compound(getattr(np, "matvec", None), lambda a, b: (a @ b[..., None])[..., 0], "matvec")
+vecmat = compound(
+    getattr(np, "vecmat", None), lambda a, b: (a[..., None, :] @ b)[..., 0, :], "vecmat"
+)
+compound(
+    np.linalg.trace,
+    lambda x, *, offset=0, dtype=None: np.trace(x, offset, -2, -1),
+    "matrix_trace",
+)
+compound(
+    np.linalg.diagonal, lambda x, *, offset=0: np.diagonal(x, offset, -2, -1), "matrix_diagonal"
+)
+
+
+@composed()
+def addmm(x: Any, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+    """Beta x + alpha A B."""
+    product = mat1 @ mat2
+    return (x if beta == 1 else beta * x) + (product if alpha == 1 else alpha * product)
+
+
+@composed(function=np.linalg.vector_norm)
+def vector_norm(
+    x: Any, ord: float = 2, axis: Any = None, keepdims: bool = False, *, dtype: Any = None
+) -> Any:
+    """The norm of the entries along axes, taken as one vector; of all by default."""
+    shape = np.shape(x)
+    axes = range(len(shape)) if axis is None or axis == () else axis
+    axes = [k % len(shape) for k in ([axes] if isinstance(axes, int) else axes)]
+    kept = [k for k in range(len(shape)) if k not in axes]
+    rows = np.reshape(np.transpose(x, (*kept, *axes)), (*(shape[k] for k in kept), -1))
+    y = np.linalg.norm(rows, ord, axis=-1)
+    if not keepdims:
+        return y
+    return np.reshape(y, tuple(1 if k in axes else n for k, n in enumerate(shape)))
+
+
+@composed(function=np.linalg.matrix_norm)
+def matrix_norm(
+    x: Any, ord: Any = "fro", axis: Any = (-2, -1), keepdims: bool = False, *, dtype: Any = None
+) -> Any:
+    """The norm of matrices over two axes: Frobenius', or NumPy's `ord`."""
+    return np.linalg.norm(x, ord, axis=tuple(axis), keepdims=keepdims)
+
+
+@composed()
+def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "") -> Any:
+    """The p-norms of the differences of each row with each."""
+    return np.linalg.norm(x1[..., :, None, :] - x2[..., None, :, :], p, axis=-1)
+
+
+@composed()
+def pairwise_distance(
+    x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdims: bool = False
+) -> Any:
+    """The p-norms of the differences of rows, eps added to each entry as PyTorch does."""
+    return np.linalg.norm(x1 - x2 + eps, p, axis=-1, keepdims=keepdims)
+
+
+@composed()
+def cosine_similarity(x1: Any, x2: Any, axis: int = 1, eps: float = 1e-8) -> Any:
+    """The product of two vectors along an axis, over their lengths (each at least eps)."""
+    x1, x2 = np.broadcast_arrays(x1, x2)
+    first, second = (np.maximum(np.linalg.norm(v, axis=axis), eps) for v in (x1, x2))
+    return np.sum(x1 * x2, axis=axis) / (first * second)
+
+
+@composed()
+def normalize(x: Any, p: float = 2.0, axis: Any = 1, eps: float = 1e-12) -> Any:
+    """X over its p-norm along an axis (at least eps)."""
+    return x / np.maximum(vector_norm.meaning(x, p, axis=axis, keepdims=True), eps)

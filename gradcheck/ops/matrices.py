@@ -56,19 +56,6 @@ def written_out(a: Any, b: Any) -> Any:
     return np.matmul(np.asarray(a, dtype=object), np.asarray(b, dtype=object))
 
 
-def contracted(a: Any, b: Any, over: tuple[Sequence[int], Sequence[int]]) -> Any:
-    """Axes of a summed with axes of b, as one product of matrices (NumPy's `tensordot`)."""
-    a, b = np.asarray(a, dtype=object), np.asarray(b, dtype=object)
-    first, second = map(list, over)
-    rows = [k for k in range(a.ndim) if k not in first]
-    columns = [k for k in range(b.ndim) if k not in second]
-    shape = tuple(a.shape[k] for k in rows), tuple(b.shape[k] for k in columns)
-    inside = prod(a.shape[k] for k in first)
-    left = a.transpose(rows + first).reshape(prod(shape[0]), inside)
-    right = b.transpose(second + columns).reshape(inside, prod(shape[1]))
-    return np.asarray(product(left, right)).reshape(shape[0] + shape[1])
-
-
 def summed(terms: Sequence[str], out: str, *operands: Any) -> Any:
     """Two operands' `einsum` as a stack of matrix products; NumPy's own for anything else.
 

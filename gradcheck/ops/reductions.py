@@ -1,39 +1,112 @@
-"""Sums, means, products and extremes along axes."""
+"""Sums, means, products, extremes, variances, norms and running sums along axes.
 
+`var` and `std` divide by n unless `ddof=` (PyTorch: `correction=`, `unbiased=`) says otherwise:
+NumPy's default, where PyTorch's own is n - 1.
+"""
+
+from fractions import Fraction
+from functools import lru_cache, partial
+from math import prod as product
 from typing import Any
 
 import numpy as np
 
-from gradcheck.ops.axes import (
-    Axis,
-    before_each,
-    count,
-    gathered,
-    one_replaced,
-    repeated,
-    scattered,
-    shares,
-    spread,
-    squared_fits,
-)
-from gradcheck.ops.row import Composed, Example, Op, op
+from gradcheck.ops.row import Composed, Op, op
 
+SMALL = 1_000_000
+"""The most entries of an array that is n times as large as the gradient it is made for."""
 FLOAT = np.dtype(np.float64)
+Axis = int | tuple[int, ...] | None
+Shape = tuple[int, ...]
+
+# -- axes that are gone, and cotangents spread over them again ------------------------------------
 
 
-sum = op(
-    np.sum,
-    vjps=(
-        lambda g, y, x, axis=None, keepdims=False: repeated(
-            spread(g, x.shape, axis, keepdims), x.shape
-        ),
-    ),
-    grad_fn=lambda operands, params: f"SumBackward{int(params.get('axis') is not None)}",
-    elementwise=False,
-    neutral=0.0,
-    params=("axis", "keepdims"),
-    example=Example("sum(a, axis=0) * b", {"a": (3, 2), "b": (2,)}),
-)
+def gone(shape: Shape, axis: Axis) -> Shape:
+    """The axes that a reduction takes away, counted from the front."""
+    if axis is None or not shape:  # a single number is reduced along its axis 0 or -1 too
+        return tuple(range(len(shape)))
+    return tuple(k % len(shape) for k in (axis if isinstance(axis, tuple | list) else (axis,)))
+
+
+def spread(g: Any, shape: Shape, axis: Axis, keepdims: bool) -> Any:
+    """A reduction's g (or y) with the lost axes as ones, so that it broadcasts against `shape`."""
+    if keepdims or axis is None or not shape:
+        return g
+    lost = gone(shape, axis)
+    return np.reshape(g, tuple(1 if k in lost else n for k, n in enumerate(shape)))
+
+
+def repeated(g: Any, shape: Shape) -> Any:
+    """What broadcasts against a shape, in this shape."""
+    if type(g) is np.float64:
+        if not shape:
+            return g
+        full = np.empty(shape)
+        full.fill(g)
+        return full
+    if isinstance(g, np.ndarray):
+        return g * _ones(shape)  # much faster than broadcast_to, and the same to the last bit
+    return np.broadcast_to(g, shape)
+
+
+@lru_cache(maxsize=4096)
+def _ones(shape: Shape) -> Any:
+    return np.broadcast_to(1.0, shape)
+
+
+def count(shape: Shape, axis: Axis) -> float:
+    """How many entries go into each value."""
+    return float(product(shape) if axis is None else product(shape[k] for k in gone(shape, axis)))
+
+
+def shares(y: Any, x: Any, axis: Axis, keepdims: bool) -> Any:
+    """An equal share for every entry that reaches the extreme y: PyTorch's convention for amax."""
+    tied = np.equal(x, spread(y, x.shape, axis, keepdims)) * 1.0
+    return tied / np.sum(tied, axis=axis, keepdims=True)
+
+
+def gathered(x: Any, axis: Axis) -> Any:
+    """The reduced axes moved to the end and made one."""
+    lost = gone(x.shape, axis)
+    kept = tuple(n for k, n in enumerate(x.shape) if k not in lost)
+    last = tuple(range(len(kept), len(x.shape)))
+    return np.reshape(np.moveaxis(x, lost, last), (*kept, int(count(x.shape, axis))))
+
+
+def scattered(v: Any, shape: Shape, axis: Axis) -> Any:
+    """What `gathered` did, undone: v in the given shape."""
+    lost = gone(shape, axis)
+    kept = tuple(n for k, n in enumerate(shape) if k not in lost)
+    last = tuple(range(len(kept), len(shape)))
+    return np.moveaxis(np.reshape(v, (*kept, *(shape[k] for k in lost))), last, lost)
+
+
+def one_replaced(x: Any) -> Any:
+    """For each entry of the last axis, all of them with that one replaced by 1."""
+    return np.where(np.eye(x.shape[-1], dtype=bool), 1.0, np.expand_dims(x, -2))
+
+
+def _squared_fits(x: Any) -> bool:
+    """Whether every entry of the last axis may be laid beside all of them."""
+    return bool(x.size * x.shape[-1] <= SMALL)
+
+
+def _before_each(x: Any) -> Any:
+    """For each entry of the last axis, the product of those before it."""
+    first = np.ones((*x.shape[:-1], 1))
+    return np.concatenate([first, np.cumprod(x[..., :-1], axis=-1)], axis=-1)
+
+
+_along = partial(op, elementwise=False, params=("axis", "keepdims"))
+"""A row that takes axes away."""
+
+# -- sums, means, products, extremes -------------------------------------------------------------
+
+
+def _sum_rule(y: Any, x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    shape = x.shape
+    return lambda g: repeated(spread(g, shape, axis, keepdims), shape)
 
 
 def _mean(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
@@ -44,49 +117,29 @@ def _mean(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     return np.mean(x, axis=axis, keepdims=keepdims)
 
 
-mean = op(
-    np.mean,
-    forward=_mean,
-    vjps=(
-        lambda g, y, x, axis=None, keepdims=False: (
-            repeated(g / x.size, x.shape)
-            if axis is None
-            else repeated(spread(g, x.shape, axis, keepdims) / count(x.shape, axis), x.shape)
-        ),
-    ),
-    grad_fn=lambda operands, params: f"MeanBackward{int(params.get('axis') is not None)}",
-    elementwise=False,
-    params=("axis", "keepdims"),
-    example=Example("mean(a, axis=0) * b", {"a": (3, 2), "b": (2,)}),
-)
+def _mean_rule(y: Any, x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    shape = x.shape
+    return lambda g: repeated(spread(g, shape, axis, keepdims) / count(shape, axis), shape)
 
 
-def _extreme(word: str, function: Any, also: Any, names: tuple[str, str]) -> Op:
-    """The row of the largest or the smallest along axes; entries that tie share the cotangent.
+sum = _along(np.sum, (_sum_rule,), neutral=0.0)
+mean = _along(np.mean, (_mean_rule,), forward=_mean)
 
-    `names` are PyTorch's of the node with and without an axis.
-    """
-    return op(
-        function,
-        name=word,
-        also=(also,),
-        vjps=(
-            lambda g, y, x, axis=None, keepdims=False: (
-                spread(g, x.shape, axis, keepdims) * shares(y, x, axis, keepdims)
-            ),
-        ),
-        kinks="ties",
-        grad_fn=lambda operands, params: names["axis" not in params],
-        elementwise=False,
-        rounds=False,
-        params=("axis", "keepdims"),
+
+def _extreme_rule(y: Any, x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    """Entries that tie share the cotangent."""
+    return lambda g: spread(g, x.shape, axis, keepdims) * shares(y, x, axis, keepdims)
+
+
+def _extreme(word: str, function: Any, also: Any) -> Op:
+    return _along(
+        function, (_extreme_rule,), name=word, also=(also,), kinks="ties", rounds=False,
         school=(f"a{word}",),
-        example=Example(f"{word}(a, axis=0) * b", {"a": (3, 2), "b": (2,)}),
-    )
+    )  # fmt: skip
 
 
-max = _extreme("max", np.max, np.amax, ("AmaxBackward0", "MaxBackward1"))
-min = _extreme("min", np.min, np.amin, ("AminBackward0", "MinBackward1"))
+max = _extreme("max", np.max, np.amax)
+min = _extreme("min", np.min, np.amin)
 
 
 def _without_each(y: Any, x: Any, axis: Axis, keepdims: bool) -> Any:
@@ -98,37 +151,24 @@ def _without_each(y: Any, x: Any, axis: Axis, keepdims: bool) -> Any:
 
 def _others(x: Any) -> Any:
     """The product of all others on the last axis: at once, or of those before and those after."""
-    if squared_fits(x):
+    if _squared_fits(x):
         return np.prod(one_replaced(x), axis=-1)
-    return before_each(x) * np.flip(before_each(np.flip(x, axis=-1)), axis=-1)
+    return _before_each(x) * np.flip(_before_each(np.flip(x, axis=-1)), axis=-1)
 
 
-prod = op(
-    np.prod,
-    vjps=(
-        lambda g, y, x, axis=None, keepdims=False: (
-            spread(g, x.shape, axis, keepdims) * _without_each(y, x, axis, keepdims)
-        ),
-    ),
-    grad_fn=lambda operands, params: f"ProdBackward{int(params.get('axis') is not None)}",
-    elementwise=False,
-    neutral=1.0,
-    params=("axis", "keepdims"),
-    example=Example("prod(a, axis=0) * b", {"a": (3, 2), "b": (2,)}),
-)
+def _prod_rule(y: Any, x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    return lambda g: spread(g, x.shape, axis, keepdims) * _without_each(y, x, axis, keepdims)
 
-nansum = op(
+
+def _nansum_rule(y: Any, x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    return lambda g: spread(g, x.shape, axis, keepdims) * np.logical_not(np.isnan(x))
+
+
+prod = _along(np.prod, (_prod_rule,), neutral=1.0)
+nansum = _along(
     np.nansum,
-    vjps=(
-        lambda g, y, x, axis=None, keepdims=False: (
-            spread(g, x.shape, axis, keepdims) * np.logical_not(np.isnan(x))
-        ),
-    ),
+    (_nansum_rule,),
     exact=Composed(lambda x, axis=None, keepdims=False: np.sum(x, axis=axis, keepdims=keepdims)),
-    grad_fn="NansumBackward0",
-    elementwise=False,
-    params=("axis", "keepdims"),
-    example=Example("nansum(a, axis=0) * b", {"a": (3, 2), "b": (2,)}),
 )
 
 
@@ -141,20 +181,337 @@ def shifted_logsumexp(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
 
 
 def plain_logsumexp(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    """As it is defined."""
     return np.log(np.sum(np.exp(x), axis=axis, keepdims=keepdims))
 
 
-logsumexp = op(
-    shifted_logsumexp,
-    name="logsumexp",
-    vjps=(
-        lambda g, y, x, axis=None, keepdims=False: (
-            spread(g, x.shape, axis, keepdims) * np.exp(x - spread(y, x.shape, axis, keepdims))
-        ),
-    ),
-    exact=Composed(plain_logsumexp),
-    grad_fn="LogsumexpBackward0",
+def _logsumexp_rule(y: Any, x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    return lambda g: (
+        spread(g, x.shape, axis, keepdims) * np.exp(x - spread(y, x.shape, axis, keepdims))
+    )
+
+
+logsumexp = _along(
+    shifted_logsumexp, (_logsumexp_rule,), name="logsumexp", exact=Composed(plain_logsumexp)
+)
+
+# -- variances, the median, the range, the weighted average --------------------------------------
+
+
+def _freedom(shape: Shape, axis: Axis, ddof: float) -> Any:
+    """The divisor n - ddof, where 0 gives what NumPy gives: inf or nan."""
+    return np.float64(count(shape, axis) - ddof)
+
+
+def _centred(x: Any, axis: Axis) -> Any:
+    return x - np.mean(x, axis=axis, keepdims=True)
+
+
+def _var_rule(y: Any, x: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Any:
+    return lambda g: (
+        spread(g, x.shape, axis, keepdims) * (2 / _freedom(x.shape, axis, ddof)) * _centred(x, axis)
+    )
+
+
+def _std_slope(y: Any, x: Any, axis: Axis, ddof: float, keepdims: bool) -> Any:
+    """(x - mean) / ((n - ddof) y), and 0 where all entries are equal: PyTorch's convention."""
+    y = spread(y, x.shape, axis, keepdims)
+    flat = np.equal(y, 0)
+    slope = _centred(x, axis) / (_freedom(x.shape, axis, ddof) * np.where(flat, 1.0, y))
+    return np.where(flat, 0.0, slope)
+
+
+def _std_rule(y: Any, x: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Any:
+    return lambda g: spread(g, x.shape, axis, keepdims) * _std_slope(y, x, axis, ddof, keepdims)
+
+
+def _var_defined(x: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Any:
+    """The mean of the squares less the square of the mean, times n / (n - ddof)."""
+    n = int(count(x.shape, axis))
+    total = np.sum(x, axis=axis, keepdims=keepdims)
+    return (n * np.sum(x * x, axis=axis, keepdims=keepdims) - total * total) / (n * (n - ddof))
+
+
+_varying = partial(op, elementwise=False, params=("axis", "ddof", "keepdims"))
+var = _varying(np.var, (_var_rule,), exact=Composed(_var_defined))
+std = _varying(
+    np.std,
+    (_std_rule,),
+    exact=Composed(lambda x, **where: np.sqrt(_var_defined(x, **where))),
+    kinks="all entries equal",
+)
+
+
+def _middle_two(x: Any, axis: Axis) -> list[Any]:
+    """The two middle entries in order of size (one and the same where the number is odd)."""
+    ordered = np.sort(gathered(x, axis), axis=-1)
+    n = ordered.shape[-1]
+    return [ordered[..., (n - 1) // 2], ordered[..., n // 2]]
+
+
+def _median_slope(x: Any, axis: Axis) -> Any:
+    """Half a share for every entry that ties with either of the two middle ones."""
+    low, high = (shares(v, x, axis, keepdims=False) for v in _middle_two(x, axis))
+    return (low + high) / 2
+
+
+def _median_rule(y: Any, x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    return lambda g: spread(g, x.shape, axis, keepdims) * _median_slope(x, axis)
+
+
+def _median_defined(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    low, high = _middle_two(x, axis)
+    y = (low + high) / 2
+    return spread(y, x.shape, axis, keepdims=False) if keepdims else y
+
+
+def _range_slope(x: Any, axis: Axis) -> Any:
+    high, low = np.max(x, axis=axis, keepdims=True), np.min(x, axis=axis, keepdims=True)
+    return shares(high, x, axis, keepdims=True) - shares(low, x, axis, keepdims=True)
+
+
+def _range_rule(y: Any, x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    return lambda g: spread(g, x.shape, axis, keepdims) * _range_slope(x, axis)
+
+
+median = _along(np.median, (_median_rule,), exact=Composed(_median_defined), kinks="ties")
+ptp = _along(np.ptp, (_range_rule,), kinks="ties")
+
+
+def _weighted(
+    x: Any, axis: Axis = None, weights: Any = None, keepdims: bool = False
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Weights of one axis are laid along it, so that x and weights broadcast."""
+    if weights is None:
+        weights = 1.0
+    elif np.ndim(weights) == 1 and np.ndim(x) > 1 and isinstance(axis, int):
+        weights = np.reshape(weights, (-1,) + (1,) * (np.ndim(x) - 1 - axis % np.ndim(x)))
+    return (x, weights), {"axis": axis, "keepdims": keepdims}
+
+
+def _average(x: Any, w: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    """Sum of w x over the sum of w."""
+    total = np.sum(w + 0 * x, axis=axis, keepdims=keepdims)
+    return np.sum(w * x, axis=axis, keepdims=keepdims) / total
+
+
+def _total(w: Any, shape: Shape, axis: Axis) -> Any:
+    """The sum of the weights, one for each entry that they weigh."""
+    return np.sum(w * np.ones(shape), axis=axis, keepdims=True)
+
+
+def _average_rule(y: Any, x: Any, w: Any, axis: Axis, keepdims: bool) -> Any:
+    shape = x.shape
+    return lambda g: spread(g, shape, axis, keepdims) * (w / _total(w, shape, axis))
+
+
+def _weights_rule(y: Any, x: Any, w: Any, axis: Axis, keepdims: bool) -> Any:
+    return lambda g: (
+        spread(g, x.shape, axis, keepdims)
+        * ((x - spread(y, x.shape, axis, keepdims)) / _total(w, x.shape, axis))
+    )
+
+
+average = op(
+    np.average,
+    (_average_rule, _weights_rule),
+    forward=_average,
+    exact=Composed(_average),
     elementwise=False,
-    params=("axis", "keepdims"),
-    example=Example("logsumexp(a, axis=1) * b", {"a": (2, 3), "b": (2,)}),
+    operands=2,
+    arrange=_weighted,
+)
+
+# -- running sums and products, differences, order -----------------------------------------------
+
+
+def _from_the_end(g: Any, axis: int | None) -> Any:
+    """Running sums backwards; what was flattened (axis None) has one axis."""
+    axis = 0 if axis is None else axis
+    return np.flip(np.cumsum(np.flip(g, axis=axis), axis=axis), axis=axis)
+
+
+def _cumsum_rule(y: Any, x: Any, axis: int | None = None) -> Any:
+    shape = x.shape
+    return lambda g: np.reshape(_from_the_end(g, axis), shape)
+
+
+def _product_rule(g: Any, y: Any, x: Any, axis: int | None) -> Any:
+    """The sum over later products of g y / x; entry by entry where one of them is zero."""
+    x = np.reshape(x, g.shape)
+    if np.all(np.not_equal(x, 0)):
+        return _from_the_end(g * y, axis) / x
+    axis = 0 if axis is None else axis
+    x, g = np.moveaxis(x, axis, -1), np.moveaxis(g, axis, -1)
+    if not _squared_fits(x):
+        return np.moveaxis(_before_each(x) * _later_products(g, x), -1, axis)
+    others = np.triu(np.cumprod(one_replaced(x), axis=-1))
+    return np.moveaxis(np.sum(others * np.expand_dims(g, -2), -1), -1, axis)
+
+
+def _later_products(g: Any, x: Any) -> Any:
+    """The sum over j from each entry on of g_j times the product of what stands between."""
+    sums = [g[..., -1]]
+    for i in reversed(range(x.shape[-1] - 1)):
+        sums.append(g[..., i] + x[..., i + 1] * sums[-1])
+    return np.stack(sums[::-1], axis=-1)
+
+
+def _cumprod_rule(y: Any, x: Any, axis: int | None = None) -> Any:
+    return lambda g: np.reshape(_product_rule(g, y, x, axis), x.shape)
+
+
+def _differences(
+    x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """With what stands before and behind, joined to x."""
+    around = [None if v is None or v is np._NoValue else v for v in (prepend, append)]
+    if n and any(v is not None for v in around):
+        thin = [1 if k == axis % np.ndim(x) else m for k, m in enumerate(np.shape(x))]
+        before, behind = (
+            [] if v is None else [v if np.ndim(v) else np.broadcast_to(v, thin)] for v in around
+        )
+        x = np.concatenate([*before, x, *behind], axis=axis)
+    return (x,), {"n": n, "axis": axis}
+
+
+def _diff_rule(y: Any, x: Any, n: int = 1, axis: int = -1) -> Any:
+    """Each difference goes to its two neighbours, n times (as many as there were entries)."""
+    times = np.minimum(n, x.shape[axis])
+
+    def back(g: Any) -> Any:
+        for _ in range(times):
+            nothing = np.zeros([1 if k == axis % g.ndim else m for k, m in enumerate(g.shape)])
+            g = np.concatenate([nothing, g], axis=axis) - np.concatenate([g, nothing], axis=axis)
+        return g
+
+    return back
+
+
+def _unsorted(g: Any, x: Any, axis: int | None) -> Any:
+    """Every entry back to where it was before sorting; equal entries keep their order."""
+    if axis is None:
+        return np.reshape(_unsorted(g, np.reshape(x, (-1,)), 0), x.shape)
+    order = np.argsort(x, axis=axis, kind="stable")
+    return np.take_along_axis(g, np.argsort(order, axis=axis), axis)
+
+
+def _sort_rule(y: Any, x: Any, axis: int | None = -1) -> Any:
+    return lambda g: _unsorted(g, x, axis)
+
+
+_running = partial(op, elementwise=False, params=("axis",))
+cumsum = _running(np.cumsum, (_cumsum_rule,))
+cumprod = _running(np.cumprod, (_cumprod_rule,))
+diff = op(np.diff, (_diff_rule,), elementwise=False, operands=1, arrange=_differences)
+sort = _running(np.sort, (_sort_rule,), kinks="ties", rounds=False)
+
+# -- norms ---------------------------------------------------------------------------------------
+
+SPECTRAL = (2, -2, "nuc")
+
+
+def _lengths(
+    x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False, *, p: Any = None
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The call with its defaults: over one axis a vector's norm, over two a matrix's.
+
+    With `p=` the entries of all axes are one vector's. Raises TypeError for what is no norm of a
+    matrix, and for a count.
+    """
+    if p is not None:
+        x, ord = _as_vector(x, p, axis, keepdims)
+    flat = axis is None and ord is None
+    many = np.ndim(x) if axis is None else np.size(axis)
+    if not flat and many == 2 and ord not in (None, "fro", 1, -1, np.inf, -np.inf, *SPECTRAL):
+        raise TypeError(f"norm(..., ord={ord!r}) is no norm of a matrix")
+    if ord == 0:
+        raise TypeError("norm(..., ord=0) counts the entries that are not zero: no derivative")
+    return (x,), {"ord": ord, "axis": axis, "keepdims": keepdims}
+
+
+def _as_vector(x: Any, p: Any, axis: Axis, keepdims: bool) -> tuple[Any, Any]:
+    """The operand and its order where PyTorch's `p=` is meant."""
+    if np.ndim(x) == 1 or (axis is not None and np.size(axis) == 1):
+        return x, p
+    if p in (2, "fro"):
+        return x, None
+    if axis is None and not keepdims:
+        return np.ravel(x), p
+    raise TypeError(
+        f"norm(..., p={p!r}) over several axes is the norm of all their entries: reshape these to "
+        "one axis first; np.linalg.norm(x, ord) is the norm of a matrix"
+    )
+
+
+def of_matrix(shape: Shape, ord: Any, axis: Axis) -> bool:
+    """Whether the norm is the largest (or smallest) column or row sum of a matrix."""
+    return ord not in (None, "fro") and len(gone(shape, axis)) == 2
+
+
+def _slope(y: Any, x: Any, ord: Any, axis: Axis) -> Any:
+    """dy/dx of a vector norm; y has its axes. PyTorch's conventions: 0 at 0, ties share."""
+    if ord in (None, "fro", 2):
+        return np.where(np.equal(y, 0), 0.0, x / np.where(np.equal(y, 0), 1.0, y))
+    if ord == 1:
+        return np.sign(x)
+    if abs(ord) == np.inf:
+        return np.sign(x) * shares(y, np.absolute(x), axis, keepdims=True)
+    flat = np.equal(y, 0) | np.equal(x, 0)  # below 1 the slope at 0 is 0 by convention
+    size = np.where(flat, 1.0, np.absolute(x)) / np.where(flat, 1.0, y)
+    return np.where(flat, 0.0, np.sign(x) * size ** (ord - 1))
+
+
+def _matrix_slope(x: Any, ord: Any, axis: Axis) -> Any:
+    """The slope of a norm of matrices: by singular vectors, or by the signs of a column or row."""
+    lost = gone(x.shape, axis)
+    if ord in SPECTRAL:
+        u, s, v = np.linalg.svd(np.moveaxis(x, lost, (-2, -1)), full_matrices=False)
+        chosen = np.ones(s.shape[-1])
+        if ord != "nuc":
+            chosen = (np.arange(s.shape[-1]) == (0 if ord == 2 else s.shape[-1] - 1)) * 1.0
+        return np.moveaxis((u * chosen) @ v, (-2, -1), lost)
+    along, across = lost if abs(ord) == 1 else lost[::-1]
+    sums = np.sum(np.absolute(x), axis=along, keepdims=True)
+    best = (np.max if ord > 0 else np.min)(sums, axis=across, keepdims=True)
+    return np.sign(x) * shares(best, sums, across, keepdims=True)
+
+
+def _norm_rule(y: Any, x: Any, *, ord: Any, axis: Axis, keepdims: bool) -> Any:
+    def back(g: Any) -> Any:
+        if of_matrix(x.shape, ord, axis):
+            return spread(g, x.shape, axis, keepdims) * _matrix_slope(x, ord, axis)
+        length = spread(y, x.shape, axis, keepdims)
+        return spread(g, x.shape, axis, keepdims) * _slope(length, x, ord, axis)
+
+    return back
+
+
+def _norm_defined(x: Any, ord: Any, axis: Axis, keepdims: bool) -> Any:
+    """Root of the sum of squares; largest absolute value; p-th root of the sum of p-th powers."""
+    if of_matrix(x.shape, ord, axis):
+        lost = gone(x.shape, axis)
+        if ord in SPECTRAL:
+            s = np.linalg.svd(np.moveaxis(x, lost, (-2, -1)), compute_uv=False)
+            y = np.sum(s, axis=-1) if ord == "nuc" else s[..., 0 if ord == 2 else -1]
+            return spread(y, x.shape, axis, keepdims=False) if keepdims else y
+        along, across = lost if abs(ord) == 1 else lost[::-1]
+        sums = np.sum(np.absolute(x), axis=along, keepdims=True)
+        y = (np.max if ord > 0 else np.min)(sums, axis=across, keepdims=True)
+        return y if keepdims else np.squeeze(y, axis=lost)
+    if ord in (None, "fro", 2):
+        return np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))
+    if abs(ord) == np.inf:
+        return (np.max if ord > 0 else np.min)(np.absolute(x), axis=axis, keepdims=keepdims)
+    total = np.sum(np.absolute(x) ** ord, axis=axis, keepdims=keepdims)
+    return total if ord == 1 else total ** (1 / Fraction(ord))
+
+
+norm = op(
+    np.linalg.norm,
+    (_norm_rule,),
+    exact=Composed(_norm_defined),
+    kinks="x = 0; ties",
+    elementwise=False,
+    arrange=_lengths,
 )

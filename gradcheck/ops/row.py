@@ -1,21 +1,25 @@
 """One row an op: everything that gradcheck knows about a function stands in one record.
 
 Letters, once and for all: `g` is the cotangent that arrives, `y` the op's value, `x` (or `a, b`)
-its arguments; a VJP maps them to the cotangent that leaves, `g . dy/dx`. No VJP un-broadcasts:
-the engine fits every cotangent to its argument at the edge.
+its arguments. A VJP has two stages: of the value and the arguments it makes the function that takes
+`g` to the cotangent that leaves, `g . dy/dx`. What that inner function closes over is what backward
+keeps; before it only shapes may be read. No VJP un-broadcasts: the engine fits every cotangent to
+its argument at the edge.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
+from flint import arb
 
 from gradcheck.errors import OutOfBudget
-from gradcheck.ops.reads import Vjp, reads
+from gradcheck.ops.later import sympys
 
-Name = Callable[[tuple[Any, ...], Mapping[str, Any]], str]
+Vjp = Callable[..., Callable[..., Any]]
 
 inf = float("inf")
 
@@ -28,17 +32,8 @@ class Interval(NamedTuple):
 
 
 REAL_LINE = Interval(-inf, inf)
+POSITIVE = Interval(0, inf)
 PLAIN = (int, float, str, type(None))  # kinds of parameters that are asked for again and again
-
-
-class Example(NamedTuple):
-    """A call that shows the op at work: its text, and the names in it.
-
-    A tuple is a shape to draw numbers for; a list is a constant.
-    """
-
-    text: str
-    inputs: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -63,17 +58,17 @@ Cell = Callable[..., Any] | Composed | None
 
 @dataclass(frozen=True, eq=False)
 class Op:
-    """One row: forward, VJPs, closed form, ball, domain, kinks and PyTorch's name.
+    """One row: forward, VJPs, closed form, ball, domain and kinks.
 
-    `symbolic` and `ball` may be None: then NumPy's own code on object arrays is the counterpart.
-    `operands` is the number of leading arguments that are numbers (None: a sequence of them);
-    `params` names the arguments after them; `arrange` does both where NumPy's order is another, and
-    `respelled` is then the NumPy call that exact kinds make in its stead: a cell beside `forward`.
-    Of balls, `undefined` says that there is no real value, `unseen` that an argument has no
-    influence (see `domains`). `saves` says whether parameters are saved for backward (arrays of
-    places), `watches` which operands (-1: the value) PyTorch's node keeps beside what the VJPs
-    read, `neutral` what stands for the entries that NumPy's `where=` leaves out. `size` is a
-    word of `language.running.sizes`: how much a call makes.
+    `vjps` has a rule `vjp(y, *operands, **params)(g)` an operand (None: no derivative), or is one
+    rule for all, `vjp(y, *operands, **params)(i, g)`. `symbolic` and `ball` may be None: then
+    NumPy's own code on object arrays is the counterpart. `operands` is the number of leading
+    arguments that are numbers (None: a sequence of them); `params` names the arguments after them;
+    `arrange` does both where NumPy's order is another, and `respelled` is then the NumPy call that
+    exact kinds make in its stead: a cell beside `forward`. Of balls, `undefined` says that there is
+    no real value, `unseen` that an argument has no influence (see `domains`). `neutral` stands for
+    the entries that NumPy's `where=` leaves out. `school` are further names; `grad_fn` is
+    PyTorch's name of the node where it is a user's own.
     """
 
     name: str
@@ -86,19 +81,15 @@ class Op:
     kinks: tuple[float, ...] | str = ()
     undefined: Callable[..., bool] | None = None
     unseen: Callable[..., bool] | None = None
-    grad_fn: str | Name = ""
     elementwise: bool = True
-    size: str = "elementwise"
     operands: int | None = 1
     params: tuple[str, ...] = ()
     arrange: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]] | None = None
     respelled: Callable[..., Any] | None = None
     rounds: bool = True
-    saves: Callable[[Mapping[str, Any]], bool] | None = None
-    watches: tuple[int, ...] = ()
     neutral: float | None = None
     school: tuple[str, ...] = ()
-    example: Example | None = None
+    grad_fn: str = ""
     _keeps: dict[tuple[bool, ...], tuple[tuple[bool, ...], bool]] = field(default_factory=dict)
     _bound: dict[tuple[tuple[str, Any], ...], "Op"] = field(default_factory=dict)
 
@@ -146,26 +137,33 @@ class Op:
                 )
         return tuple(args[:count]), params
 
-    def vjp(self, position: int) -> Vjp | None:
-        """The rule for one operand; a single rule for all takes the position as its first word."""
-        if isinstance(self.vjps, tuple):
-            return self.vjps[position]
-        rule = self.vjps
-        return lambda *args, **kwargs: rule(position, *args, **kwargs)
+    def pull(
+        self, i: int, g: Any, y: Any, operands: tuple[Any, ...], params: Mapping[str, Any]
+    ) -> Any:
+        """G . dy/dx_i: the cotangent of operand i; raises RuntimeError where there is no rule."""
+        rules = self.vjps
+        if type(rules) is not tuple:
+            return rules(y, *operands, **params)(i, g)  # type: ignore[operator]
+        rule = rules[i]
+        if rule is None:
+            raise RuntimeError(f"derivative for {self.name} is not implemented")
+        return rule(y, *operands, **params)(g)
 
-    def backward_name(self, operands: tuple[Any, ...], params: Mapping[str, Any]) -> str:
-        """The name PyTorch gives to the node, `MulBackward0`."""
-        if callable(self.grad_fn):
-            return self.grad_fn(operands, params)
-        return self.grad_fn or f"{self.name.title().replace('_', '')}Backward0"
+    def differentiates(self, i: int) -> bool:
+        """Whether there is a rule for operand i."""
+        return type(self.vjps) is not tuple or self.vjps[i] is not None
 
     def keeps(self, wanted: tuple[bool, ...]) -> tuple[tuple[bool, ...], bool]:
-        """Which operands, and whether `y`, the VJPs of the wanted operands read by value."""
+        """Which operands, and whether `y`, the VJPs of the wanted operands close over."""
         found = self._keeps.get(wanted)
         if found is None:
-            keep, keep_y = reads(self.vjps, wanted)
-            more = tuple(k or i in self.watches for i, k in enumerate(keep))
-            found = self._keeps[wanted] = more, keep_y or -1 in self.watches
+            rules: Any = self.vjps
+            if type(rules) is not tuple:
+                rules = (rules,) * len(wanted)
+            count = len(wanted)
+            read = [kept_by(r, count) for r, want in zip(rules, wanted, strict=False) if want and r]
+            kept = tuple(any(i in positions for positions, _ in read) for i in range(count))
+            found = self._keeps[wanted] = kept, any(y for _, y in read)
         return found
 
     def bound(self, params: Mapping[str, Any]) -> "Op":
@@ -198,24 +196,38 @@ class Op:
         return ("forward", *numbered, *scalar)
 
 
+@lru_cache(maxsize=4096)
+def kept_by(rule: Vjp, count: int) -> tuple[frozenset[int], bool]:
+    """Which of so many operands, and whether `y`, the inner function of a rule closes over."""
+    code: CodeType | None = getattr(rule, "__code__", None)
+    if code is None:
+        return frozenset(range(count)), True
+    inner = [c for c in code.co_consts if isinstance(c, CodeType)]
+    closed = {name for c in inner for name in c.co_freevars}
+    value, *operands = code.co_varnames[: code.co_argcount]
+    kept = {i for i, name in enumerate(operands) if name in closed}
+    if (
+        code.co_flags & 0x04
+        and code.co_varnames[code.co_argcount + code.co_kwonlyargcount] in closed
+    ):
+        kept |= set(range(len(operands), count))
+    return frozenset(i for i in kept if i < count), value in closed
+
+
 TABLE: dict[str, Op] = {}
 BY_FUNCTION: dict[Callable[..., Any], Op] = {}
 BY_SPELLING: dict[str, str] = {}
 """Further spellings of the rows, and the names that they stand for."""
 SPELLINGS = {
-    "dim": "axis",
-    "dims": "axis",
-    "keepdim": "keepdims",
-    "correction": "ddof",
-    "unbiased": "ddof",
-    "shifts": "shift",
-    "diagonal": "k",
-    "dim1": "axis1",
-    "dim2": "axis2",
-}
+    "dim": "axis", "dims": "axis", "keepdim": "keepdims", "correction": "ddof", "unbiased": "ddof",
+    "shifts": "shift", "diagonal": "k", "dim1": "axis1", "dim2": "axis2",
+}  # fmt: skip
 BOUNDS = {"end": "stop", "steps": "num"}
 """The same of what goes from a start to a stop (`lerp` has an end, too, and means another)."""
 NO_WORDS: Mapping[str, str] = {}
+
+
+# -- entering rows -------------------------------------------------------------------------------
 
 
 def op(
@@ -249,26 +261,99 @@ def op(
     return row
 
 
-moving = partial(op, elementwise=False, rounds=False)
-"""Enter a row whose op puts entries elsewhere, as they are."""
+def unary(
+    function: Callable[..., Any] | str,
+    slope: Callable[..., Any],
+    closed: str | Callable[..., Any] | None = None,
+    ball: Callable[..., Any] | None = None,
+    **cells: Any,
+) -> Op:
+    """Enter a smooth function of one number: its slope is a function of `x`, of `y`, or `y, x`.
 
-factoring = partial(op, elementwise=False, size="cubic")
-"""Enter a row whose op takes matrices as a whole, as a factorisation does."""
+    A slope without named arguments, as NumPy's are, is one of `x`.
+    `closed` is SymPy's name of it, which flint has too unless `ball` says otherwise, or the
+    function on SymPy's expressions. A function that NumPy does not have comes by its name and
+    `forward=`.
+    """
+    if isinstance(closed, str):
+        ball = ball or getattr(arb, closed)
+        closed = sympys(closed)
+    if isinstance(function, str):
+        cells |= {"name": function}
+        return unary(cells.pop("forward"), slope, closed, ball, **cells)
+    if closed is not None:
+        cells |= {"symbolic": closed, "ball": ball}
+    return op(function, (_times(slope),), **cells)
 
 
-def passed(g: Any, y: Any, *operands: Any, **params: Any) -> Any:
+def _times(slope: Callable[..., Any]) -> Vjp:
+    """The rule of an op of one number from its slope."""
+    code: CodeType | None = getattr(slope, "__code__", None)
+    names = code.co_varnames[: code.co_argcount] if code else ("x",)
+    if not names:
+        return lambda y, x: lambda g: g * slope()
+    if names == ("x",):
+        return lambda y, x: lambda g: g * slope(x)
+    if names == ("y",):
+        return lambda y, x: lambda g: g * slope(y)
+    if names == ("y", "x"):
+        return lambda y, x: lambda g: g * slope(y, x)
+    return lambda y, x, **how: lambda g: g * slope(x, **how)
+
+
+def passed(y: Any, *operands: Any, **params: Any) -> Callable[..., Any]:
     """The rule of a sum: the cotangent goes on as it came."""
-    return g
+    return lambda g: g
+
+
+def flat(y: Any, *operands: Any, **params: Any) -> Callable[..., Any]:
+    """The rule of what does not change with its argument."""
+    return lambda g: g * 0.0
+
+
+def moving(function: Callable[..., Any], vjp: Vjp | None = None, **cells: Any) -> Op:
+    """Enter a row whose op puts the entries of one array elsewhere, as they are.
+
+    Its own rule, if it has one, is a short cut: the rule of all is to move the entries' numbers.
+    """
+    rule = vjp or _moved_back(cells.get("forward") or function)
+    return op(function, (rule,), **{"elementwise": False, "rounds": False} | cells)
+
+
+def _moved_back(forward: Callable[..., Any]) -> Vjp:
+    """Every cotangent to the entry it came from; where several came from one, they add."""
+
+    def rule(y: Any, x: Any, **params: Any) -> Callable[..., Any]:
+        shape = x.shape
+
+        def back(g: Any) -> Any:
+            places = np.asarray(forward(numbered(shape), **params)) - 1
+            if places.size and places.min() < 0:  # what was put beside the entries
+                return sent_back(g[places >= 0], shape, places[places >= 0])
+            return sent_back(g, shape, places)
+
+        return back
+
+    return rule
+
+
+def numbered(shape: tuple[int, ...]) -> Any:
+    """The number of each entry, from 1 on, laid out as the entries are."""
+    return np.arange(1, np.prod(shape, dtype=int) + 1).reshape(shape)
+
+
+def sent_back(g: Any, shape: tuple[int, ...], places: Any) -> Any:
+    """Cotangents added up at the numbers (from 0) of the entries that they belong to."""
+    size = int(np.prod(shape, dtype=int))
+    return np.reshape(TABLE["scatter"](g, shape=(size,), index=(places,)), shape)
+
+
+# -- calls ---------------------------------------------------------------------------------------
 
 
 def _double(dtype: Any) -> bool:
     """Whether a dtype is the one that everything has here."""
     return bool(np.dtype(dtype) == np.float64)
-
-
-def plain_number(operand: Any) -> bool:
-    """Whether an operand is a constant of the program's text, as PyTorch's names tell apart."""
-    return operand is None or type(operand) in (int, float)
 
 
 def _filled(cell: Cell, params: Mapping[str, Any]) -> Cell:

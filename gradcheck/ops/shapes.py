@@ -1,30 +1,60 @@
-"""Functions that give the same entries another shape or order."""
+"""The same entries in another shape or order, picked, put together, repeated, padded, cut apart."""
 
+from collections.abc import Iterable, Sequence
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from gradcheck.ops.row import Example, moving, passed
+from gradcheck.ops.formula import composed, compound
+from gradcheck.ops.row import Op, moving, numbered, op, passed, sent_back
+
+Shape = tuple[int, ...]
+Call = tuple[tuple[Any, ...], dict[str, Any]]
+
+# -- other shapes --------------------------------------------------------------------------------
 
 
-def _numbered(args: tuple[Any, ...]) -> tuple[Any, ...]:
+def _numbers(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """`reshape(2, 3)` and `reshape((2, 3))` mean the same."""
     return tuple(args[0]) if len(args) == 1 and isinstance(args[0], tuple | list) else tuple(args)
 
 
-def _shaped(
-    x: Any, *sizes: Any, shape: Any = None, newshape: Any = None, order: str = "C"
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _shaped(x: Any, *sizes: Any, shape: Any = None, newshape: Any = None, order: str = "C") -> Call:
     if order != "C":
         raise TypeError(f"reshape follows rows only - transpose first instead of order='{order}'")
-    return (x,), {"shape": _numbered(sizes or (newshape if shape is None else shape,))}
+    return (x,), {"shape": _numbers(sizes or (newshape if shape is None else shape,))}
 
 
-def _ordered(
-    x: Any, *order: Any, axes: Any = None, axis: Any = None
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _in_own_shape(y: Any, x: Any, **how: Any) -> Any:
+    """The rule of what gives all entries in their order another shape."""
+    shape = x.shape
+    return lambda g: np.reshape(g, shape)
+
+
+reshape = moving(
+    np.reshape,
+    _in_own_shape,
+    forward=lambda x, shape: np.reshape(x, shape),  # noqa: PLW0108 - NumPy 2.0 says newshape=
+    arrange=_shaped,
+    school=("view",),
+)
+ravel = moving(np.ravel, _in_own_shape)
+expand_dims = moving(np.expand_dims, _in_own_shape, params=("axis",), school=("unsqueeze",))
+squeeze = moving(np.squeeze, _in_own_shape, params=("axis",))
+atleast_1d = moving(np.atleast_1d, _in_own_shape)
+atleast_2d = moving(np.atleast_2d, _in_own_shape)
+atleast_3d = moving(np.atleast_3d, _in_own_shape)
+broadcast_to = moving(np.broadcast_to, passed, arrange=_shaped)
+copy = moving(np.copy, passed, school=("clone",))
+
+# -- other orders --------------------------------------------------------------------------------
+
+
+def _ordered(x: Any, *order: Any, axes: Any = None, axis: Any = None) -> Call:
     order = order or (axis if axes is None else axes,)
-    return (x,), {"axes": None if order == (None,) else _numbered(order)}
+    return (x,), {"axes": None if order == (None,) else _numbers(order)}
 
 
 def _back(axes: Any) -> Any:
@@ -32,152 +62,370 @@ def _back(axes: Any) -> Any:
     return None if axes is None else tuple(int(k) for k in np.argsort(np.mod(axes, len(axes))))
 
 
-def _opposite(shift: Any) -> Any:
-    return tuple(-k for k in shift) if isinstance(shift, tuple | list) else -shift
-
-
-reshape = moving(
-    np.reshape,
-    forward=lambda x, shape: np.reshape(x, shape),  # noqa: PLW0108 - NumPy 2.0 says newshape=
-    vjps=(lambda g, y, x, shape: np.reshape(g, x.shape),),
-    grad_fn="ViewBackward0",
-    arrange=_shaped,
-    school=("view",),
-    example=Example("reshape(a, (3, 2)) * b", {"a": (2, 3), "b": (3, 2)}),
-)
-
-ravel = moving(
-    np.ravel,
-    vjps=(lambda g, y, x: np.reshape(g, x.shape),),
-    grad_fn="ViewBackward0",
-    example=Example("ravel(a) * b", {"a": (2, 2), "b": (4,)}),
-)
-
 transpose = moving(
     np.transpose,
-    vjps=(lambda g, y, x, axes=None: np.transpose(g, _back(axes)),),
-    grad_fn="PermuteBackward0",
+    lambda y, x, axes=None: lambda g: np.transpose(g, _back(axes)),
     arrange=_ordered,
     school=("permute", "t"),
-    example=Example("transpose(a) * b", {"a": (2, 3), "b": (3, 2)}),
 )
-
 swapaxes = moving(
     np.swapaxes,
-    vjps=(lambda g, y, x, axis1, axis2: np.swapaxes(g, axis1, axis2),),
-    grad_fn="TransposeBackward0",
+    lambda y, x, axis1, axis2: lambda g: np.swapaxes(g, axis1, axis2),
     params=("axis1", "axis2"),
-    example=Example("swapaxes(a, 0, 1) * b", {"a": (2, 3), "b": (3, 2)}),
 )
-
 matrix_transpose = moving(
     np.matrix_transpose,
+    lambda y, x: lambda g: np.swapaxes(g, -1, -2),
     also=(np.linalg.matrix_transpose,),
-    vjps=(lambda g, y, x: np.swapaxes(g, -1, -2),),
-    grad_fn="TransposeBackward0",
-    example=Example("matrix_transpose(a) * b", {"a": (2, 3), "b": (3, 2)}),
 )
-
 moveaxis = moving(
     np.moveaxis,
-    vjps=(lambda g, y, x, source, destination: np.moveaxis(g, destination, source),),
-    grad_fn="PermuteBackward0",
+    lambda y, x, source, destination: lambda g: np.moveaxis(g, destination, source),
     params=("source", "destination"),
     school=("movedim",),
-    example=Example("moveaxis(a, 0, 1) * b", {"a": (2, 3), "b": (3, 2)}),
 )
+roll = moving(np.roll, params=("shift", "axis"))
+flip = moving(np.flip, lambda y, x, axis=None: lambda g: np.flip(g, axis=axis), params=("axis",))
+flipud = moving(np.flipud)
+fliplr = moving(np.fliplr)
+rot90 = moving(np.rot90, params=("k", "axes"))
 
-expand_dims = moving(
-    np.expand_dims,
-    vjps=(lambda g, y, x, axis: np.reshape(g, x.shape),),
-    grad_fn="UnsqueezeBackward0",
-    params=("axis",),
-    school=("unsqueeze",),
-    example=Example("expand_dims(a, 0) * b", {"a": (3,), "b": (2, 3)}),
+# -- entries by their places ---------------------------------------------------------------------
+
+
+def is_basic(index: Any) -> bool:
+    """Whether NumPy answers the index with a view: numbers, slices, `...` and None only."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(part is None or part is Ellipsis or _is_place(part) for part in parts)
+
+
+def _is_place(part: Any) -> bool:
+    return isinstance(part, int | np.integer | slice) and not isinstance(part, bool)
+
+
+def _scattered(g: Any, shape: Shape, index: Any) -> Any:
+    out = np.zeros(shape, g.dtype)
+    if is_basic(index):
+        out[index] = g
+    else:
+        np.add.at(out, index, g)
+    return out
+
+
+def _written(x: Any, value: Any, index: Any) -> Any:
+    exact = np.asarray(value).dtype.kind == "O"  # numbers of an exact kind into plain ones
+    out = np.array(x, dtype=object if exact else None)
+    out[index] = value
+    return out
+
+
+def _sent_to_last(g: Any, index: Any) -> Any:
+    """The cotangents of what was written; of several writes to one entry only the last stays."""
+    if is_basic(index):
+        return g[index]
+    where = numbered(g.shape)[index] - 1
+    order = numbered(where.shape)
+    last = np.zeros(g.size, dtype=int)
+    last[where] = order
+    stays = last[where] == order
+    return g[index] if np.all(stays) else np.where(stays, g[index], 0.0)
+
+
+def _scattering(y: Any, x: Any, index: Any) -> Any:
+    shape = x.shape
+    return lambda g: scatter(g, shape=shape, index=index)
+
+
+getitem = moving(lambda x, index: x[index], _scattering, name="getitem", params=("index",))
+scatter: Op = moving(
+    _scattered,
+    lambda y, x, shape, index: lambda g: g[index],
+    name="scatter",
+    params=("shape", "index"),
 )
-
-squeeze = moving(
-    np.squeeze,
-    vjps=(lambda g, y, x, axis=None: np.reshape(g, x.shape),),
-    grad_fn=lambda operands, params: (
-        "SqueezeBackward" + {int: "1", tuple: "2"}.get(type(params.get("axis")), "0")
+setitem: Op = op(
+    _written,
+    (
+        lambda y, x, value, index: lambda g: setitem(g, 0.0, index),
+        lambda y, x, value, index: lambda g: _sent_to_last(g, index),
     ),
-    params=("axis",),
-    example=Example("squeeze(a) * b", {"a": (3, 1), "b": (3,)}),
+    name="setitem",
+    elementwise=False,
+    rounds=False,
+    params=("index",),
+)
+take = moving(
+    np.take,
+    arrange=lambda x, indices, axis=None: ((x,), {"indices": np.asarray(indices), "axis": axis}),
+)
+take_along_axis = moving(
+    np.take_along_axis,
+    arrange=lambda x, indices, axis=-1: ((x,), {"indices": np.asarray(indices), "axis": axis}),
+)
+diagonal = moving(np.diagonal, params=("offset", "axis1", "axis2"))
+diag = moving(np.diag, params=("k",))
+tril = moving(np.tril, params=("k",))
+triu = moving(np.triu, params=("k",))
+
+
+def _trace_rule(y: Any, x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    shape = x.shape
+    places = np.diagonal(numbered(shape), offset, axis1, axis2) - 1
+    return lambda g: sent_back(np.broadcast_to(np.expand_dims(g, -1), places.shape), shape, places)
+
+
+trace = op(np.trace, (_trace_rule,), elementwise=False, params=("offset", "axis1", "axis2"))
+
+# -- put together, repeated, padded --------------------------------------------------------------
+
+
+def _slab(g: Any, axis: int, start: int, stop: int) -> Any:
+    """The entries of g from start to stop along an axis."""
+    where = [slice(None)] * g.ndim
+    where[axis] = slice(start, stop)
+    return g[tuple(where)]
+
+
+def _as_arrays(arrays: Any, axis: int = 0, **how: Any) -> Call:
+    """The arrays, and the axis; another dtype than float64 is refused."""
+    given = [name for name, v in how.items() if v not in (None, "same_kind", np.float64)]
+    if given or how.keys() - {"dtype", "casting", "out"}:
+        raise TypeError(f"arrays are joined as they are: leave `{'`, `'.join(given or how)}` out")
+    return tuple(a if hasattr(a, "shape") else np.asarray(a) for a in arrays), {"axis": axis}
+
+
+def _concatenate_rule(y: Any, *arrays: Any, axis: int | None = 0) -> Any:
+    """To each array its slab of the cotangent."""
+    shapes = [a.shape for a in arrays]
+    along = axis or 0
+    widths = [int(np.prod(s, dtype=int)) if axis is None else s[along] for s in shapes]
+    ends = np.cumsum([0, *widths]).tolist()
+    return lambda i, g: np.reshape(_slab(g, along, ends[i], ends[i + 1]), shapes[i])
+
+
+_joining = partial(op, elementwise=False, rounds=False, operands=None, arrange=_as_arrays)
+concatenate = _joining(
+    np.concatenate,
+    _concatenate_rule,
+    forward=lambda *arrays, axis=0: np.concatenate(arrays, axis=axis),
+    school=("cat", "concat"),
+)
+stack = _joining(
+    np.stack,
+    lambda y, *arrays, axis=0: lambda i, g: np.moveaxis(g, axis, 0)[i],
+    forward=lambda *arrays, axis=0: np.stack(arrays, axis=axis),
 )
 
-atleast_1d = moving(
-    np.atleast_1d,
-    vjps=(lambda g, y, x: np.reshape(g, x.shape),),
-    grad_fn="ViewBackward0",
-    example=Example("atleast_1d(a) * b", {"a": (), "b": (1,)}),
+
+@composed(function=np.hstack)
+def hstack(arrays: Any) -> Any:
+    """Side by side: vectors along their only axis, others along the second."""
+    lines = [np.atleast_1d(a) for a in arrays]
+    return np.concatenate(lines, axis=0 if np.ndim(lines[0]) == 1 else 1)
+
+
+@composed(function=np.vstack)
+def vstack(arrays: Any) -> Any:
+    """One below the other; vectors are rows."""
+    return np.concatenate([np.atleast_2d(a) for a in arrays], axis=0)
+
+
+@composed(function=np.column_stack)
+def column_stack(arrays: Any) -> Any:
+    """Side by side; vectors are columns."""
+    columns = [np.reshape(a, (-1, 1)) if np.ndim(a) < 2 else a for a in arrays]
+    return np.concatenate(columns, axis=1)
+
+
+@composed(function=np.dstack)
+def dstack(arrays: Any) -> Any:
+    """One behind the other, along a third axis."""
+    return np.concatenate([np.atleast_3d(a) for a in arrays], axis=2)
+
+
+tile = moving(
+    np.tile,
+    operands=1,
+    arrange=lambda x, *reps, **named: ((x,), named or {"reps": reps if len(reps) > 1 else reps[0]}),
+)
+repeat = moving(np.repeat, params=("repeats", "axis"), school=("repeat_interleave",))
+
+REPEATING = ("edge", "reflect", "symmetric", "wrap")
+"""The modes of `pad` that put entries of x around x."""
+
+
+def _padding(x: Any, pad_width: Any, mode: str = "constant", constant_values: float = 0.0) -> Call:
+    """Constants or entries of x around; what computes others is refused."""
+    if mode in REPEATING:
+        return (x,), {"pad_width": pad_width, "mode": mode}
+    if mode != "constant":
+        raise TypeError(
+            f"pad follows mode='constant' and {', '.join(REPEATING)}; build mode='{mode}' with "
+            "np.concatenate"
+        )
+    return (x,), {"pad_width": pad_width, "constant_values": constant_values}
+
+
+def _pad_rule(y: Any, x: Any, pad_width: Any, mode: Any = "", constant_values: float = 0.0) -> Any:
+    """The middle of g, without what stands around it; or all of it to where it came from."""
+    shape = x.shape
+    if mode:
+        return lambda g: sent_back(g, shape, np.pad(numbered(shape) - 1, pad_width, mode=mode))
+    before = np.broadcast_to(pad_width, (len(shape), 2))[:, 0]
+    middle = tuple(slice(int(b), int(b) + n) for b, n in zip(before, shape, strict=True))
+    return lambda g: g[middle]
+
+
+pad = moving(
+    np.pad,
+    _pad_rule,
+    forward=lambda x, **how: np.pad(x, **how),  # noqa: PLW0108 - by name
+    operands=1,
+    arrange=_padding,
 )
 
-atleast_2d = moving(
-    np.atleast_2d,
-    vjps=(lambda g, y, x: np.reshape(g, x.shape),),
-    grad_fn="UnsqueezeBackward0",
-    example=Example("atleast_2d(a) * b", {"a": (3,), "b": (1, 3)}),
+# -- cut apart -----------------------------------------------------------------------------------
+
+
+def _pieces(x: Any, sections: Any, axis: int, cut: Any) -> list[Any]:
+    """The pieces of x along an axis, each a slice of it, where NumPy's `cut` would cut."""
+    bounds = [
+        (k[0], k[-1] + 1) if len(k) else (0, 0) for k in cut(np.arange(x.shape[axis]), sections)
+    ]
+    return [_slab(x, axis, int(start), int(stop)) for start, stop in bounds]
+
+
+_cut: Any
+for _cut in (np.split, np.array_split):
+    compound(
+        _cut,
+        lambda x, indices_or_sections, axis=0, cut=_cut: _pieces(x, indices_or_sections, axis, cut),
+    )
+for _cut, _axis in ((np.hsplit, 1), (np.vsplit, 0), (np.dsplit, 2)):
+    compound(
+        _cut,
+        lambda x, indices_or_sections, axis=_axis: _pieces(
+            x, indices_or_sections, min(axis, x.ndim - 1), np.split
+        ),
+    )
+
+
+def _outputs(maker: str, parts: Iterable[Any]) -> tuple[Any, ...]:
+    """Views that one function gives; a number that remembers is told which of them it is."""
+    return tuple(
+        part._output_of(maker, i) if hasattr(part, "_output_of") else part
+        for i, part in enumerate(parts)
+    )
+
+
+@composed(also=(np.unstack,) if hasattr(np, "unstack") else (), school=("unstack",))
+def unbind(x: Any, axis: int = 0) -> tuple[Any, ...]:
+    """`unbind(x, dim)`: the slices along an axis, one by one."""
+    return _outputs("Unbind", (x[along(x, axis, i)] for i in range(np.shape(x)[axis])))
+
+
+@composed()
+def split_along(x: Any, split_size_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:
+    """PyTorch's `split(x, 2, dim)`: parts of that length (the last may be less), or of several."""
+    lengths, n = split_size_or_sections, np.shape(x)[axis]
+    maker = "SplitWithSizes"
+    if isinstance(lengths, int):
+        if lengths < 1:
+            raise RuntimeError(
+                f"split expects split_size be positive, but got split_size={lengths}"
+            )
+        maker, lengths = "Split", [min(lengths, n - i) for i in range(0, n, lengths)] or [0]
+    if sum(lengths) != n:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {n} (input "
+            f"tensor's size at dimension {axis}), but got split_sizes={list(lengths)}"
+        )
+    ends = np.cumsum([0, *lengths]).tolist()
+    return _outputs(maker, (x[along(x, axis, slice(*part))] for part in pairwise(ends)))
+
+
+@composed()
+def chunk(x: Any, chunks: int, axis: int = 0) -> tuple[Any, ...]:
+    """`chunk(x, n, dim)`: parts of equal length, the last perhaps shorter."""
+    n = np.shape(x)[axis]
+    return split_along(x, -(-n // chunks) or [0] * chunks, axis)  # type: ignore[no-any-return]
+
+
+# -- PyTorch's words for shapes ------------------------------------------------------------------
+
+
+@composed()
+def unflatten(x: Any, axis: int, sizes: Sequence[int]) -> Any:
+    """`unflatten(x, dim, sizes)`: one axis as several."""
+    shape, axis = np.shape(x), axis % np.ndim(x)
+    return np.reshape(x, (*shape[:axis], *sizes, *shape[axis + 1 :]))
+
+
+@composed()
+def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+    """`flatten(x, start_dim, end_dim)`: these axes and those between as one."""
+    shape = np.shape(x) or (1,)
+    if not (isinstance(start_dim, int) and isinstance(end_dim, int)):
+        raise TypeError("flatten takes the first and the last axis that become one")
+    first, last = start_dim % len(shape), end_dim % len(shape)
+    inside = int(np.prod(shape[first : last + 1], dtype=int))
+    return np.reshape(x, (*shape[:first], inside, *shape[last + 1 :]))
+
+
+@composed()
+def expand(x: Any, *sizes: Any, size: Any = None, implicit: bool = False) -> Any:
+    """`expand(x, 2, -1)`: broadcast to a shape, where -1 keeps the length."""
+    given = _numbers(sizes if size is None else (size,))
+    own = (-1,) * (len(given) - np.ndim(x)) + np.shape(x)
+    wanted = tuple(m if n == -1 else int(n) for n, m in zip(given, own, strict=True))
+    if -1 in wanted:
+        raise RuntimeError(
+            "expand: the expanded size of the tensor (-1) isn't allowed in a leading, "
+            "non-existing dimension"
+        )
+    return np.broadcast_to(x, wanted)
+
+
+expand_as = compound(None, lambda x, other: np.broadcast_to(x, np.shape(other)), "expand_as")
+reshape_as = compound(
+    None, lambda x, other: np.reshape(x, np.shape(other)), "reshape_as", school=("view_as",)
 )
 
-atleast_3d = moving(
-    np.atleast_3d,
-    vjps=(lambda g, y, x: np.reshape(g, x.shape),),
-    grad_fn="UnsqueezeBackward0",
-    example=Example("atleast_3d(a) * b", {"a": (3,), "b": (1, 3, 1)}),
-)
 
-broadcast_to = moving(
-    np.broadcast_to,
-    vjps=(passed,),
-    grad_fn="ExpandBackward0",
-    size="reshaped",
-    arrange=_shaped,
-    example=Example("broadcast_to(a, (3, 2)) * b", {"a": (2,), "b": (3, 2)}),
-)
+@composed(function=np.broadcast_arrays, school=("broadcast_tensors",))
+def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
+    """All arguments in the shape that they broadcast to."""
+    shape = np.broadcast_shapes(*map(np.shape, arrays))
+    return tuple(np.broadcast_to(each, shape) for each in arrays)
 
-copy = moving(
-    np.copy,
-    vjps=(passed,),
-    grad_fn="CloneBackward0",
-    school=("clone",),
-    example=Example("copy(a) * b", {"a": (3,), "b": (3,)}),
-)
 
-roll = moving(
-    np.roll,
-    vjps=(lambda g, y, x, shift, axis=None: np.roll(g, _opposite(shift), axis=axis),),
-    grad_fn="RollBackward0",
-    params=("shift", "axis"),
-    example=Example("roll(a, 1) * b", {"a": (4,), "b": (4,)}),
-)
+PYTORCHS_MODES: dict[str, Any] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+"""PyTorch's words for what is put around, and NumPy's."""
 
-flip = moving(
-    np.flip,
-    vjps=(lambda g, y, x, axis=None: np.flip(g, axis=axis),),
-    grad_fn="FlipBackward0",
-    params=("axis",),
-    example=Example("flip(a, axis=1) * b", {"a": (2, 3), "b": (2, 3)}),
-)
 
-flipud = moving(
-    np.flipud,
-    vjps=(lambda g, y, x: np.flipud(g),),
-    grad_fn="FlipBackward0",
-    example=Example("flipud(a) * b", {"a": (3,), "b": (3,)}),
-)
+@composed(school=("constant_pad_nd",))
+def pad_last(x: Any, pad: Sequence[int], mode: Any = "constant", value: Any = None) -> Any:
+    """PyTorch's `F.pad(x, (left, right, ...))`: from the last axis on; negative widths cut off."""
+    if not isinstance(mode, str):
+        mode, value = "constant", mode
+    pairs = [tuple(map(int, pad[k : k + 2])) for k in range(0, len(pad), 2)][::-1]
+    widths = [(0, 0)] * (np.ndim(x) - len(pairs)) + pairs
+    for k, (before, after) in enumerate(widths):
+        if before < 0 or after < 0:
+            x = x[along(x, k, slice(max(-before, 0), np.shape(x)[k] - max(-after, 0)))]
+    around = [(max(before, 0), max(after, 0)) for before, after in widths]
+    if mode == "constant":
+        return np.pad(x, around, constant_values=0.0 if value is None else float(value))
+    return np.pad(x, around, mode=PYTORCHS_MODES[mode])
 
-fliplr = moving(
-    np.fliplr,
-    vjps=(lambda g, y, x: np.fliplr(g),),
-    grad_fn="FlipBackward0",
-    example=Example("fliplr(a) * b", {"a": (2, 3), "b": (2, 3)}),
-)
 
-rot90 = moving(
-    np.rot90,
-    vjps=(lambda g, y, x, k=1, axes=(0, 1): np.rot90(g, -k, axes=axes),),
-    grad_fn="Rot90Backward0",
-    params=("k", "axes"),
-    example=Example("rot90(a) * b", {"a": (2, 3), "b": (3, 2)}),
-)
+def along(x: Any, axis: int, place: Any) -> tuple[Any, ...]:
+    """The index that takes `place` on one axis and everything on the others."""
+    where: list[Any] = [slice(None)] * max(np.ndim(x), 1)
+    where[axis] = place
+    return tuple(where)
+
+
+def seen(x: Any) -> Any:
+    """The bare numbers of any kind, for a choice that has no derivative."""
+    return x.detach().numpy() if hasattr(x, "detach") else np.asarray(x)

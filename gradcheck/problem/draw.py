@@ -122,6 +122,8 @@ def path_at(problem: Problem, point: Point, *, write: bool = True) -> Path | Non
     wrong with it is said where it is looked at.
     """
     found = None
+    if not problem.admits(point):
+        return None
     if sum(np.size(value) for value in point.values()) <= LARGE:
         try:
             found = symbolic(problem.case(point), write=write)

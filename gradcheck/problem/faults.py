@@ -17,7 +17,7 @@ KEYS = frozenset(name for model in Strict.__subclasses__() for name in model.mod
 CURES: Mapping[str | int, str] = {
     "id": "use letters, digits, `.`, `_` and `-`",
     "expression": "write an expression as a text, or {form: program, read: ...}",
-    "form": "write `form: program`, or the expression alone",
+    "form": "write `form: formula` in a problem, `form: program` in what it asks",
     "ask": "write `ask: {part: expression}`; what is differentiated by stands in `wrt: [w]`",
     "inputs": "write `inputs: {x: 2.0}`",
     "right": "write `right: [{x: 2*x}]`",

@@ -11,7 +11,7 @@ from gradcheck.language.leaves import leaves
 from gradcheck.language.rules.vocabulary import nearest
 from gradcheck.problem.asked import Asked
 from gradcheck.problem.inputs import Inputs
-from gradcheck.problem.record import USUAL, Problem, ProblemSet
+from gradcheck.problem.record import USUAL, Known, Problem, ProblemSet
 from gradcheck.problem.section import Place, Section
 
 if TYPE_CHECKING:  # a question without a file needs no pydantic
@@ -48,7 +48,7 @@ def load_text(text: str | bytes, file: str = "") -> ProblemSet:
     if complaints:
         raise TextError(complaints)
     kept = text.encode() if isinstance(text, str) else text
-    return ProblemSet(model.title, tuple(problems), file, kept)
+    return ProblemSet(model.title, tuple(problems), file, kept, model.late)
 
 
 def _validated(document: Document, single: bool) -> "SetModel":
@@ -86,6 +86,13 @@ def misspelled(mistake: str) -> str:
 def _credit(asked: Mapping[str, float] | str) -> Mapping[str, float]:
     """What is left of the points, by mistake; of `usual` by their kind."""
     return USUAL if isinstance(asked, str) else asked
+
+
+def _tolerance(asked: float | str | None) -> float:
+    """How far a decimal may be off, relatively; half a unit of the last of so many digits."""
+    if isinstance(asked, str):
+        return 5.0 * 10.0 ** -int(asked[0])
+    return asked or 0.0
 
 
 def _uncredited(
@@ -134,6 +141,10 @@ class _Reader:
         section.complaints += _uncredited(section.document, section.at, model.credit)
         cotangent = section.array(("cotangent",)) if model.cotangent is not None else None
         right, wrong = self._self_tests([part.name for part in parts])
+        known = self._known([part.name for part in parts])
+        domain = None
+        if model.domain is not None:
+            domain = section.program(("domain",), model.domain, tuple(inputs), valued=True)
         if section.complaints or program is None:
             raise TextError(section.complaints)
         problem = self._with_settings(
@@ -143,9 +154,16 @@ class _Reader:
             parts=parts,
             cotangent=cotangent,
             right=right,
-            wrong=wrong,
+            wrong=(*wrong, *((each.answer, each.id) for each in known)),
+            known_answers=known,
+            domain=domain,
             choices=reading.choices,
         )
+        given = {n: i.value for n, i in problem.inputs.items() if i.value is not None}
+        if len(given) == len(problem.inputs) and not problem.admits(given):
+            words = "the given point lies outside of the domain"
+            section.complain(("domain",), words, "move the point, or widen the domain")
+            raise TextError(section.complaints)
         return asked.with_made(problem, made)
 
     def _with_settings(self, **read: Any) -> Problem:
@@ -160,7 +178,13 @@ class _Reader:
             order=model.order,
             jacobian=model.jacobian,
             points=model.points,
-            credit={**_credit(whole.credit), **_credit(model.credit)},
+            form=model.form,
+            tolerance=_tolerance(model.tolerance),
+            credit={
+                **_credit(whole.credit),
+                **_credit(model.credit),
+                **{id: k.credit for id, k in zip(self._ids(), model.known, strict=True)},
+            },
             brackets=model.brackets or whole.brackets,
             follow_through=whole.follow_through if followed is None else followed,
             file=self.section.document.file,
@@ -180,6 +204,21 @@ class _Reader:
                 self.section.complain(("wrong", k, "mistake"), words, cure)
             wrong.append((answer, each.mistake))
         return tuple(right), tuple(wrong)
+
+    def _ids(self) -> list[str]:
+        """What the known answers are called: those without a name of their own are numbered."""
+        several = len(self.model.known) > 1
+        return [
+            f"{k.id}-{n}" if k.id == "known" and several else k.id
+            for n, k in enumerate(self.model.known, 1)
+        ]
+
+    def _known(self, names: Sequence[str]) -> tuple[Known, ...]:
+        """The wrong answers for which the teacher has words."""
+        return tuple(
+            Known(self._by_part(("known", k, "answer"), each.answer, names), each.says, id)
+            for k, (id, each) in enumerate(zip(self._ids(), self.model.known, strict=True))
+        )
 
     def _by_part(self, path: Place, answer: Any, names: Sequence[str]) -> Mapping[str, Any]:
         """An answer by the names of its parts; of the only part it may stand alone."""

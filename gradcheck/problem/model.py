@@ -32,6 +32,10 @@ Value = Annotated[
 ]
 Answer = Annotated[Any, WithJsonSchema({"type": ["object", "string", "number", "array"]})]
 """Answers by part, or the answer of the only part: what it is, the reader says at its place."""
+Tolerance = (
+    Annotated[float, Field(gt=0, lt=1)]
+    | Annotated[str, StringConstraints(pattern=r"^[1-9] (significant )?digits?$")]
+)
 Credit = dict[str, Annotated[float, Field(ge=0, le=1)]] | Literal["usual"]
 
 
@@ -83,6 +87,17 @@ class WrongModel(Strict):
     mistake: str
 
 
+class KnownModel(Strict):
+    """A wrong answer that a teacher has met, and the words and the credit for it."""
+
+    answer: Answer
+    says: str = Field(description="what the student is told")
+    credit: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.0, description="share of the points that remains"
+    )
+    id: Id = Field("known", description="what it is called in results; default: known")
+
+
 class ProblemModel(Strict):
     """One problem."""
 
@@ -124,6 +139,19 @@ class ProblemModel(Strict):
     ask: dict[str, Ask] | None = Field(
         None, description="part: expression read after the program, or {form: program, read: ...}"
     )
+    known: list[KnownModel] = Field(
+        default_factory=list,
+        description="wrong answers with words of the teacher's own: asked before the catalogue",
+    )
+    form: Literal["any", "formula"] = Field(
+        "any", description="formula: a number for the given point does not do"
+    )
+    tolerance: Tolerance | None = Field(
+        None, description="how far decimals may be off: 1e-3 of the value, or `3 digits`"
+    )
+    domain: str | None = Field(
+        None, description="where answers are compared, as a condition on the inputs: x > 0"
+    )
     right: list[Answer] = Field(default_factory=list, description="answers judged right")
     wrong: list[WrongModel] = Field(default_factory=list, description="answers judged wrong")
 
@@ -142,6 +170,9 @@ class SetModel(Strict):
     )
     follow_through: bool = Field(
         default=True, description="false: what follows from an own wrong part is wrong"
+    )
+    late: Annotated[float, Field(ge=0, le=1)] | Literal["refused"] | None = Field(
+        default=None, description="what is lost after `grade --due`: a share of the points, or all"
     )
     problems: list[ProblemModel] = Field(min_length=1)
 

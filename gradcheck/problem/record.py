@@ -66,6 +66,15 @@ class Part:
     form: str = "value"
 
 
+@dataclass(frozen=True)
+class Known:
+    """Wrong answers by part that a teacher has met, with words and a name of their own."""
+
+    answer: Mapping[str, Any]
+    says: str
+    id: str
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """One problem, checked.
@@ -90,6 +99,10 @@ class Problem:
     follow_through: bool = True
     right: tuple[Mapping[str, Any], ...] = ()
     wrong: tuple[tuple[Mapping[str, Any], str], ...] = ()
+    known_answers: tuple[Known, ...] = ()
+    form: str = "any"
+    tolerance: float = 0.0
+    domain: Program | None = None
     file: str = ""
     line: int = 0
     choices: Mapping[str, tuple[Array, ...]] = field(default_factory=dict)
@@ -136,6 +149,16 @@ class Problem:
     def given(self, inputs: Mapping[str, T]) -> dict[str, T]:
         """What belongs to the inputs, without those added to the program's own values."""
         return {name: each for name, each in inputs.items() if name not in self.made}
+
+    def admits(self, point: Point) -> bool:
+        """Whether a point lies where answers are compared."""
+        if self.domain is None:
+            return True
+        own = {n: _as_kind("float", np.array(point[n], dtype=float)) for n in self.given(point)}
+        try:
+            return bool(np.all(run(self.domain, own, KINDS["float"], FLOATS).value))
+        except GradcheckError:
+            return False
 
     def part(self, name: str) -> Part | None:
         """The part of that name."""
@@ -227,12 +250,13 @@ def is_training(problem: Problem) -> bool:
 
 @dataclass(frozen=True)
 class ProblemSet:
-    """The problems of one file, and its text."""
+    """The problems of one file, and its text; `late` is what is lost by who is late: a share."""
 
     title: str
     problems: tuple[Problem, ...]
     file: str = ""
     text: bytes = b""
+    late: float | str | None = None
 
 
 def _as_kind(kind: str, value: Any) -> Any:

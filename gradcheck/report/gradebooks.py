@@ -91,6 +91,7 @@ def filled(  # noqa: PLR0917 - an export, and what goes into it
     possible: float,
     column: str = "",
     feedback: Callable[[str], str] | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> Filled:
     """An export with each student's points in its column of grades; all other cells as they were.
 
@@ -100,11 +101,12 @@ def filled(  # noqa: PLR0917 - an export, and what goes into it
     rows, written = _opened(export)
     if not rows:
         raise NoGradebook("the export is empty")
+    students = {**dict(names or {}), **{name: name for name in points}}
     known = PLATFORMS[platform]
     place = _column(rows[0], known, column)
-    notices = list(_fill(rows, known, place, points, possible))
+    notices = list(_fill(rows, known, place, points, students, possible))
     if feedback is not None and known.feedback in rows[0]:
-        notices += _tell(rows, known, points, feedback)
+        notices += _tell(rows, known, points, students, feedback)
     elif feedback is not None:
         notices.append(f"the export has no column `{known.feedback}`: no comments are written")
     return Filled(written(rows), tuple(notices))
@@ -123,16 +125,17 @@ def fresh(platform: str, title: str, points: Mapping[str, float], possible: floa
     return "".join(f"{cells(row, texts=0)}\r\n" for row in [[harmless(h) for h in head], *rows])
 
 
-def _fill(
+def _fill(  # noqa: PLR0917 - an export, and what goes into it
     rows: list[list[str]],
     platform: Platform,
     place: int,
     points: Mapping[str, float],
+    students: Mapping[str, str],
     possible: float,
 ) -> Iterator[str]:
     """Write the grades into the rows; say who is in one of the two places only."""
     header = rows[0]
-    names = _names(rows, platform, points)
+    names = _names(rows, platform, students)
     if not names:
         usual = f", such as {', '.join(platform.students)}" if platform.students else ""
         somebody = next(iter(points), "nobody")
@@ -143,7 +146,7 @@ def _fill(
         maximum = _number(total[1])
     beside = platform.maximum.format(header[place].strip())
     most = header.index(beside) if beside and beside in header else None
-    sure, doubtful = _belonging(rows, names, points)
+    sure, doubtful = _belonging(rows, names, students)
     left = dict(points)
     scaled, unknown = False, 0
     for k, row in enumerate(rows[1:], 1):
@@ -181,11 +184,12 @@ def _tell(
     rows: list[list[str]],
     platform: Platform,
     points: Mapping[str, float],
+    students: Mapping[str, str],
     feedback: Callable[[str], str],
 ) -> Iterator[str]:
     """Write to each student who has a grade; what a teacher has written stays."""
-    names, place = _names(rows, platform, points), rows[0].index(platform.feedback)
-    sure, _ = _belonging(rows, names, points)
+    names, place = _names(rows, platform, students), rows[0].index(platform.feedback)
+    sure, _ = _belonging(rows, names, students)
     kept = 0
     for k, row in enumerate(rows[1:], 1):
         student = sure.get(k)
@@ -198,24 +202,24 @@ def _tell(
 
 
 def _names(
-    rows: Sequence[Sequence[str]], platform: Platform, points: Mapping[str, float]
+    rows: Sequence[Sequence[str]], platform: Platform, students: Mapping[str, str]
 ) -> list[int]:
     """The columns that name students: by their headers, else those where students are named."""
     named = [k for k, name in enumerate(rows[0]) if name.strip() in platform.students]
     columns = range(len(rows[0]))
-    found = (k for k in columns if any(k < len(r) and _student(r[k], points) for r in rows[1:]))
+    found = (k for k in columns if any(k < len(r) and _student(r[k], students) for r in rows[1:]))
     return named or list(found)
 
 
 def _belonging(
-    rows: Sequence[Sequence[str]], names: Sequence[int], points: Mapping[str, float]
+    rows: Sequence[Sequence[str]], names: Sequence[int], students: Mapping[str, str]
 ) -> tuple[dict[int, str | None], list[str]]:
     """The student of each row, None where it is in doubt, and of whom: two rows, or two names.
 
     A number may be one student's participant number and another's ID number.
     """
     named = {
-        k: {who for j in names if j < len(row) and (who := _student(row[j], points))}
+        k: {who for j in names if j < len(row) and (who := _student(row[j], students))}
         for k, row in enumerate(rows)
     }
     rows_of = Counter(student for found in named.values() for student in found)
@@ -229,10 +233,13 @@ def _is_maximum(row: Sequence[str], platform: Platform, place: int) -> bool:
     return named and row[0].strip() == platform.maximum_row and place < len(row)
 
 
-def _student(cell: str, points: Mapping[str, float]) -> str | None:
-    """The student of the batch whom a cell names."""
+def _student(cell: str, students: Mapping[str, str]) -> str | None:
+    """The student of the batch whom a cell names: by the name there, or by one of the roster."""
     bare = " ".join(cell.split())
-    return next((n for n in (bare, bare.removeprefix(PARTICIPANT)) if n and n in points), None)
+    for name in (bare, bare.removeprefix(PARTICIPANT), bare.casefold()):
+        if name and name in students:
+            return students[name]
+    return None
 
 
 def _number(text: str) -> float | None:

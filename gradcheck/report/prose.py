@@ -1,57 +1,52 @@
-"""Prompts: a little Markdown, mathematics between dollars; whatever else is typed stays text."""
+"""Prompts: Markdown, mathematics between dollars; whatever else is typed stays text."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Mapping
+from functools import cache
+from html import escape
+from typing import Any
 
-from markupsafe import Markup, escape
+from markdown_it import MarkdownIt
+from markupsafe import Markup
 
-from gradcheck.report.tex import tex
+RULES = ("list", "fence", "code", "backticks", "emphasis", "newline", "escape")
+UNSAFE = re.compile(r'"|&[#\w]+;|\\(?:href|url|style|class|id|html|color|textcolor)')
+LONGEST = 1_000  # characters of mathematics between two dollars
 
-INLINE = re.compile(
-    r"`(?P<code>[^`\n]+)`|\$\$?(?P<math>[^$]+)\$\$?|\*\*(?P<strong>[^*\n]+)\*\*"
-    r"|(?<![\w*])\*(?P<em>[^*\s][^*\n]*)\*(?!\w)"
-)
-FENCE = re.compile(r"```[^\n]*\n(.*?)(?:\n)?```", re.DOTALL)
-ITEM = re.compile(r"\s*(?:[-*]|\d+[.)])\s+")
+
+@cache
+def _markdown() -> MarkdownIt:
+    """Paragraphs, lists, code, emphasis and mathematics: no links, no pictures, no HTML."""
+    from mdit_py_plugins.dollarmath import dollarmath_plugin  # noqa: PLC0415
+
+    found = MarkdownIt("zero", {"html": False}).enable(list(RULES))
+    dollarmath_plugin(found, allow_labels=False, double_inline=True, renderer=_mathematics)
+    return found
 
 
 def prose(text: str) -> Markup:
-    """Paragraphs, lists, code, emphasis and mathematics; escaped, with no links and no HTML."""
-    found: list[Markup] = []
-    done = 0
-    for fence in FENCE.finditer(text):
-        found += _blocks(text[done : fence.start()])
-        found.append(Markup("<pre>{}</pre>").format(fence[1]))
-        done = fence.end()
-    return Markup("").join([*found, *_blocks(text[done:])])
+    """A prompt as HTML."""
+    return Markup(_markdown().render(text))
 
 
 def inline(text: str) -> Markup:
     """One line's worth: code, emphasis and mathematics."""
-    found: list[Markup] = []
-    done = 0
-    for match in INLINE.finditer(text):
-        found += [escape(text[done : match.start()]), _marked(match)]
-        done = match.end()
-    return Markup("").join([*found, escape(text[done:])])
+    return Markup(_markdown().renderInline(text))
 
 
-def _blocks(text: str) -> Iterator[Markup]:
-    for block in re.split(r"\n\s*\n", text.strip()):
-        lines = block.splitlines()
-        if lines and all(ITEM.match(line) for line in lines):
-            items = (Markup("<li>{}</li>").format(inline(ITEM.sub("", x, count=1))) for x in lines)
-            yield Markup("<ul>{}</ul>").format(Markup("").join(items))
-        elif block:
-            yield Markup("<p>{}</p>").format(inline(block))
+def _mathematics(source: str, how: Mapping[str, Any]) -> str:
+    """LaTeX as a `math` element; as it was typed where it cannot be written, or says more.
 
+    The converter escapes nothing, so nothing comes to it that would have to be escaped.
+    """
+    from latex2mathml.converter import convert  # noqa: PLC0415
 
-def _marked(match: re.Match[str]) -> Markup:
-    """One marked stretch as an element; mathematics that cannot be written as it was typed."""
-    kind = match.lastgroup or ""
-    if kind == "math":
-        written = tex(match["math"])
-        return Markup(written) if written else Markup("<code>{}</code>").format(match["math"])
-    return Markup(f"<{kind}>{{}}</{kind}>").format(
-        match[kind] if kind == "code" else inline(match[kind])
-    )
+    typed = f"<code>{escape(source)}</code>"
+    if len(source) > LONGEST or UNSAFE.search(source):
+        return typed
+    spelled = source.replace("<", r"\lt ").replace(">", r"\gt ")
+    try:
+        found = str(convert(spelled, display="block" if how["display_mode"] else "inline"))
+    except Exception:  # noqa: BLE001 - somebody's LaTeX fails in any way
+        return typed
+    return typed if "\\" in found else found

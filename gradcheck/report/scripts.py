@@ -21,11 +21,13 @@ SHOWN = 3  # lines whose gradients are written out
 SHORT = 6
 
 
-def script_report(file: Path, source: Sequence[str], found: Judgement) -> RenderableType:
+def script_report(
+    file: Path, source: Sequence[str], found: Judgement, error: Ended | None = None
+) -> RenderableType:
     """A row a line that goes back, what it gives, the verdict, and why it is not agreement."""
     if not found.judged:
         return Text("the script never goes back: there is nothing to judge", style="dim")
-    said = found.verdict
+    said = _verdict(found, error)
     lines = [(line, list(same)) for line, same in groupby(found.judged, lambda j: j.call.line)]
     blocks: list[RenderableType] = [Text(file.name, style="bold")]
     blocks.append(indented(_table(source, found), 2))
@@ -36,6 +38,11 @@ def script_report(file: Path, source: Sequence[str], found: Judgement) -> Render
     blocks.append(indented(Text.assemble((said, STYLES[said]), f"  {words}"), 2))
     blocks += [indented(Text(each, style="dim"), 4) for each in _findings(found)]
     return Group(*blocks)
+
+
+def _verdict(found: Judgement, error: Ended | None) -> str:
+    """The verdict; of a script that ended in an error nobody says that all is well."""
+    return "error" if found.verdict == "agree" and error is not None else found.verdict
 
 
 def _meaning(said: str) -> str:
@@ -109,7 +116,7 @@ def _findings(found: Judgement) -> Iterator[str]:
 
 def script_line(file: Path, found: Judgement, printed: str, error: Ended | None) -> str:
     """The line of `solve --json`."""
-    line: dict[str, Any] = {"problem": file.stem, "verdict": found.verdict, "value": None}
+    line: dict[str, Any] = {"problem": file.stem, "verdict": _verdict(found, error), "value": None}
     line |= {"parts": {}, "printed": printed, "error": error and error.text}
     line["calls"] = [_call(judged) for judged in found.judged]
     line["passes"] = {str(number): count for number, count in found.calls.items()}

@@ -173,7 +173,7 @@ def _cell(opinion: Opinion, part: str, index: tuple[int, ...], entry: Entry | No
     if opinion.abstains:
         return Text("abstains", style="dim")
     if part not in opinion.gradients:
-        return Text("by directions", style="dim")
+        return Text(opinion.method if opinion.name == "symbolic" else "by directions", style="dim")
     slope = opinion.slopes.get((part, index))
     if slope is not None and slope.kind not in ("one-sided", "unresolved"):
         sides = np.isfinite([slope.left, slope.right]).all()

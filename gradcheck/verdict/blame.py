@@ -15,6 +15,7 @@ from flint import arb
 from gradcheck.engine.backward import RIGHT, pull
 from gradcheck.engine.context import Context
 from gradcheck.engine.tape import Node, Step
+from gradcheck.errors import OutOfBudget
 from gradcheck.numbers import symbolic as line
 from gradcheck.numbers.ball import arbs, balls, middle
 from gradcheck.numbers.run import RUN, precision
@@ -41,6 +42,7 @@ UNSUITED = (
     AttributeError,
     LookupError,
     NotImplementedError,
+    OutOfBudget,
     TypeError,
     ValueError,
 )

@@ -23,6 +23,7 @@ from gradcheck.opinions.opinion import Array, Case, Estimate, Opinion
 from gradcheck.verdict.entries import Entry, Scale, entry_of
 
 BLOCK = 2**16
+DIFFERENCES = "differences"
 BROKEN = {"kink": "kink", "jump": "jump", "vertical": "undefined", "undefined": "undefined"}
 
 
@@ -44,23 +45,24 @@ class Located:
 def along_directions(
     given: Sequence[Opinion], known: Mapping[str, Sequence[arb]] = MappingProxyType({})
 ) -> tuple[Entry, ...]:
-    """Gradients against slopes along random directions, where entries are too many to look at.
+    """Gradients against slopes along directions, where entries are too many to look at.
 
-    `known` are the slopes that opinions' gradients are known to have along them.
+    `known` are the slopes that opinions' gradients are known to have along the differences'.
     """
     found = []
-    for k, direction in enumerate(d for o in given for d in o.directions):
-        if direction.kind is not None and direction.kind.kind in BROKEN:
-            kind = BROKEN[direction.kind.kind]
-            found.append(Entry("", (k,), kind, direction.kind.detail))
-            continue
-        slopes = {"differences": direction.slope}
-        for o in given:
-            if o.gradients:
-                mine = known.get(o.name)
-                slopes[o.name] = mine[k] if mine else _dot(o.gradients, direction.along)
-        size = max(abs(middle(ball)) for ball in slopes.values())
-        found.append(entry_of("", (k,), slopes, None, Scale(size)))
+    for asked in given:
+        for k, direction in enumerate(asked.directions):
+            if direction.kind is not None and direction.kind.kind in BROKEN:
+                kind = BROKEN[direction.kind.kind]
+                found.append(Entry("", (k,), kind, direction.kind.detail))
+                continue
+            slopes = {asked.name: direction.slope}
+            for o in given:
+                if o.gradients:
+                    mine = known.get(o.name) if asked.name == DIFFERENCES else None
+                    slopes[o.name] = mine[k] if mine else _dot(o.gradients, direction.along)
+            size = max(abs(middle(ball)) for ball in slopes.values())
+            found.append(entry_of("", (k,), slopes, None, Scale(size)))
     return tuple(entry for entry in found if entry.verdict != "agree")
 
 
@@ -110,19 +112,27 @@ class Stated(Sequence[str]):
 
     @cached_property
     def _words(self) -> tuple[str, ...]:
-        count = sum(len(o.directions) for o in self._given)
-        return (
-            f"{self._size} entries checked along {count} random directions: any single wrong entry "
-            f"above {least_seen(self._given):.1g} would have been seen with probability 1 - 1e-6",
-        )
+        counts = {o.name: len(o.directions) for o in self._given if o.directions}
+        words = []
+        if DIFFERENCES in counts:
+            words.append(
+                f"{self._size} entries checked along {counts[DIFFERENCES]} random directions: any "
+                f"single wrong entry above {least_seen(self._given):.1g} would have been seen with "
+                "probability 1 - 1e-6"
+            )
+        if "symbolic" in counts:
+            words.append(
+                f"the closed form was formed by {counts['symbolic']} entries drawn at random"
+            )
+        return tuple(words)
 
     def __getitem__(self, index: Any) -> Any:
-        """The sentence."""
+        """A sentence."""
         return self._words[index]
 
     def __len__(self) -> int:
-        """There is one."""
-        return 1
+        """How many there are."""
+        return sum(bool(o.directions) for o in self._given)
 
     def __reduce__(self) -> Any:
         """Another process gets the words."""
@@ -137,7 +147,7 @@ def least_seen(given: Sequence[Opinion]) -> float:
     (2 bar / (delta w size))^K. Twice, because the gradient and the slope may each stray by a bar
     before they cease to overlap.
     """
-    found = [d for o in given for d in o.directions]
+    found = [d for o in given if o.name == DIFFERENCES for d in o.directions]
     sizes = {name: size_of(u) for name, u in found[0].along.items()}
     bar = max(radius(d.slope) for d in found)
     bar += max((_widest(o.gradients, sizes) for o in given if o.gradients), default=0.0)

@@ -8,9 +8,8 @@ from starlette.responses import JSONResponse, Response
 
 from gradcheck.documents import WrittenFloat
 from gradcheck.report.judgements import told
-from gradcheck.web.course import place
-from gradcheck.web.lanes import Busy
-from gradcheck.web.pool import Fault, RanAway
+from gradcheck.web import work
+from gradcheck.web.pool import Busy, Fault, RanAway
 from gradcheck.web.requests import practice_of, sender_of, student_of
 
 SOON = {"Retry-After": "5"}
@@ -66,12 +65,12 @@ async def understand(request: Request, asked: dict[str, Any]) -> Any:
         if not (isinstance(given, list) and all(isinstance(each, str) for each in given)):
             raise _Refused(400, "`given` is expected to be a list of texts such as `x=2`")
         typed = _text(asked, "expression"), given[:20], _text(asked, "wrt"), str(answer or "")
-        return await practice.pool.ask(sender, "understand_free", *typed)
+        return await practice.pool.ask(sender, work.understand_free, *typed)
     problem = await practice.find(sender, student_of(request), _text(asked, "problem"))
     if problem is None:
         raise _Refused(404, "there is no such problem")
     part = _text(asked, "part") or problem.parts[0].name
-    return await practice.pool.ask(sender, "understand", place(problem), part, answer)
+    return await practice.pool.ask(sender, work.understand, practice.asking(problem), part, answer)
 
 
 async def _asked(request: Request) -> dict[str, Any]:

@@ -1,15 +1,13 @@
 """The problem sets of a server: what can be asked, by the ids of the problems."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from gradcheck.batch.attempts import Posed
 from gradcheck.batch.questions import fingerprint
+from gradcheck.batch.work import Asking
 from gradcheck.problem import Problem, ProblemSet
 from gradcheck.problem.variants import draw_of
-
-DRAWN = "?"  # between the id of a problem and the numbers of a variant
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,24 +17,27 @@ class Course:
     sets: Sequence[tuple[ProblemSet, Sequence[Problem]]]
     problems: Mapping[str, Problem]
     fingerprints: Mapping[str, str]
+    askings: Mapping[str, Asking]
     twice: Sequence[str]
 
     @classmethod
     def of(cls, sets: Sequence[ProblemSet]) -> "Course":
         """The first problem of an id counts."""
         problems: dict[str, Problem] = {}
+        askings: dict[str, Asking] = {}
         found, twice = [], []
         for each in sets:
             twice += [p.id for p in each.problems if p.id in problems]
             own = [p for p in each.problems if p.id not in problems]
             problems |= {p.id: p for p in own}
+            askings |= {p.id: Asking(each.text, each.file, p.id) for p in own}
             found.append((each, own))
         prints = {id: fingerprint(problem) for id, problem in problems.items()}
-        return cls(found, problems, prints, twice)
+        return cls(found, problems, prints, askings, twice)
 
-    def texts(self) -> list[Any]:
-        """The sets as they travel to the workers: text, file, and the ids that count."""
-        return [[s.text.decode(), s.file, [p.id for p in own]] for s, own in self.sets]
+    def asking(self, problem: Problem) -> Asking:
+        """How workers are told of a problem, or of a variant of it."""
+        return replace(self.askings[problem.id], draw=draw_of(problem))
 
     def everything(self) -> list[Posed]:
         """Every part of every problem."""
@@ -51,9 +52,3 @@ class Course:
                 k = ids.index(id)
                 return (own[k - 1] if k else None), (own[k + 1] if k + 1 < len(own) else None)
         return None, None
-
-
-def place(problem: Problem) -> str:
-    """How the workers are told what is asked: by the id, and the numbers of what was drawn."""
-    drawn = draw_of(problem)
-    return f"{problem.id}{DRAWN}{','.join(map(str, drawn))}" if drawn else problem.id

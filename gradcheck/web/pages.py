@@ -17,12 +17,12 @@ from gradcheck.problem.record import Part
 from gradcheck.report.findings import mistake_name
 from gradcheck.report.judgements import told
 from gradcheck.report.pages import templates
+from gradcheck.web import work
 from gradcheck.web.assets import address
 from gradcheck.web.forms import answer_of, cell, has_grid
-from gradcheck.web.lanes import Busy
 from gradcheck.web.mistakes import made_by
 from gradcheck.web.plot import plot
-from gradcheck.web.pool import Fault, RanAway
+from gradcheck.web.pool import Busy, Fault, RanAway
 from gradcheck.web.practice import LEVELS, NOTHING, Practice, like, next_for
 from gradcheck.web.requests import plain_name, practice_of, sender_of, student_of
 
@@ -240,7 +240,7 @@ async def free(request: Request) -> Response:
         given = [each for each in asked["at"].replace(";", "\n").splitlines() if each.strip()]
         try:
             said = await practice_of(request).pool.ask(
-                sender_of(request), "free", asked["f"], given[:20], asked["wrt"], asked["answer"]
+                sender_of(request), work.free, asked["f"], given[:20], asked["wrt"], asked["answer"]
             )
         except Busy:
             return _busy(request)

@@ -1,35 +1,31 @@
-"""Workers that judge, and an end to what runs away.
+"""Workers that judge, a turn for everybody, and an end to what runs away.
 
 A task first has a short time. What needs longer goes to a slow worker, and so does, for a while,
-whoever sent it: nobody else waits.
+whoever sent it: nobody else waits. Who waits, waits in a bounded queue.
 """
 
 import asyncio
-import contextlib
+import hashlib
 import os
-import signal
-import socket
-import subprocess
-import sys
 import time
-from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
-from gradcheck.web.frames import HEAD, framed, length
-from gradcheck.web.lanes import Asked, Busy, Lane, Sender
-from gradcheck.web.nursery import FORK
+from gradcheck.batch import workers
+from gradcheck.batch.work import Asking
+from gradcheck.batch.workers import NOTHING, Lost, Worker
+from gradcheck.web.work import prepare
 
-NURSERY = "gradcheck.web.nursery"
 MB = 2**20
-TASKS = 2_000  # that a worker does before another takes its place: what it remembers is let go
-PATIENCE = (
-    6.0  # a worker that is swapped out, or starved, is given so many times the time on the clock
-)
-PREPARING = 30.0  # seconds on the clock beyond that, for a problem that is not prepared yet
+TASKS = 20_000  # that a process does before another takes its place: what it remembers is let go
 MEMORY = 10_000  # questions that ran away, not tried again
 SLOW_FOR = 60.0  # seconds for which a sender's questions go to the slow worker
+
+
+class Busy(Exception):
+    """There are more questions than the queue holds; worth another try in some seconds."""
 
 
 class RanAway(Exception):
@@ -57,211 +53,205 @@ class Limits:
         return f"judging it takes more than {self.slow:g} s or {self.memory // MB} MB"
 
 
+# -- who waits -------------------------------------------------------------------------------------
+
+
+class Sender(NamedTuple):
+    """Who asks: an address, and the name of a student who has said one."""
+
+    address: str
+    name: str = ""
+
+
 @dataclass(eq=False)
-class _Worker:
-    """A forked process at the other end of a socket."""
+class Asked:
+    """A task with its sender, and where its result is awaited."""
 
-    reader: asyncio.StreamReader
-    writer: asyncio.StreamWriter
-    pid: int
-    tasks: int = 0
+    sender: Sender
+    task: Callable[..., Any]
+    given: Sequence[Any]
+    said: "asyncio.Future[Any]"
 
-    async def ask(self, asked: Asked, seconds: float) -> Any:
-        """Its reply; raises RanAway where it dies of the question, or does not come back."""
-        self.tasks += 1
-        message = {"task": asked.task, "given": asked.given, "seconds": seconds}
-        try:
-            async with asyncio.timeout(seconds * PATIENCE + PREPARING):
-                self.writer.write(framed(message))
-                await self.writer.drain()
-                return await _received(self.reader)
-        except (OSError, EOFError, TimeoutError):
-            raise RanAway from None
-
-    def kill(self) -> None:
-        """End it; what is at the other end is closed with it."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
-        self.writer.close()
+    @property
+    def name(self) -> bytes:
+        """What tells equal questions, whoever sends them."""
+        return hashlib.sha256(repr((self.task.__name__, self.given)).encode()).digest()
 
 
-async def _received(reader: asyncio.StreamReader) -> Any:
-    """The next message; raises EOFError where the other side is gone."""
-    import json  # noqa: PLC0415
+@dataclass(eq=False)
+class Lane:
+    """Workers with a limit in seconds, and the questions that wait for them, sender by sender.
 
-    head = await reader.readexactly(HEAD.size)
-    return json.loads(await reader.readexactly(length(head)))
+    At most so many wait in all, of each sender, and from each address: a name costs nothing.
+    """
+
+    seconds: float
+    most: int
+    each: int
+    address: int
+    waiting: "OrderedDict[Sender, deque[Asked]]" = field(default_factory=OrderedDict)
+    addresses: Counter[str] = field(default_factory=Counter)
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def put(self, asked: Asked) -> None:
+        """Let a question wait; raises Busy beyond the bounds."""
+        own = self.waiting.get(asked.sender, ())
+        crowded = self.addresses[asked.sender.address] >= self.address
+        if self.addresses.total() >= self.most or len(own) >= self.each or crowded:
+            raise Busy
+        self.waiting.setdefault(asked.sender, deque()).append(asked)
+        self.addresses[asked.sender.address] += 1
+        self.news.set()
+
+    def take(self) -> Asked | None:
+        """The oldest question of the sender whose turn it is; cancelled ones are passed over."""
+        while self.waiting:
+            sender, own = self.waiting.popitem(last=False)
+            asked = own.popleft()
+            self.addresses[sender.address] -= 1
+            if own:
+                self.waiting[sender] = own
+            if not asked.said.done():
+                return asked
+        self.addresses.clear()
+        return None
+
+    async def next(self) -> Asked:
+        """The next question, awaited if there is none."""
+        while (asked := self.take()) is None:
+            self.news.clear()
+            await self.news.wait()
+        return asked
 
 
-async def _opened(channel: socket.socket) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Both directions of a socket; it is closed where nobody waits for them any more."""
-    channel.setblocking(False)
-    try:
-        return await asyncio.open_connection(sock=channel)
-    except BaseException:
-        channel.close()
-        raise
+# -- who works -------------------------------------------------------------------------------------
 
 
 class Pool:
     """The workers, from `start` to `stop`."""
 
     def __init__(
-        self, sets: Sequence[Sequence[Any]], *, workers: int = 0, limits: Limits | None = None
+        self, askings: Mapping[str, Asking], *, processes: int = 0, limits: Limits | None = None
     ) -> None:
-        """Texts of sets, their files and ids, as `Work.of` takes them."""
-        self.sets, self.limits = sets, limits or Limits()
-        self.workers = workers or max(2, os.cpu_count() or 1)
+        """The problems that will be asked about: they are prepared while nobody asks."""
+        self.askings, self.limits = askings, limits or Limits()
+        self.processes = processes or max(2, os.cpu_count() or 1)
         self.doubts: dict[str, str] = {}  # why a problem cannot be asked; empty: it can
         self.shows: dict[str, list[str]] = {}  # the mistakes that can be seen in a problem
-        self.left = sum(len(ids) for *_, ids in sets)
-        self.lanes: dict[str, Lane] = {}
-        self.living: set[_Worker] = set()
-        self.ran_away: OrderedDict[str, None] = OrderedDict()
+        self.unknown = deque(askings)
+        self.ran_away: OrderedDict[bytes, None] = OrderedDict()
         self.suspects: dict[Sender, float] = {}
-        self.restarts = 0
-        self.renewing = asyncio.Lock()
 
-    # -- beginning and end ---------------------------------------------------------------------
+    @property
+    def left(self) -> int:
+        """How many problems are not prepared yet by anybody."""
+        return len(self.askings) - len(self.doubts)
 
     async def start(self) -> None:
-        """Start the nursery, and a keeper for every worker."""
-        await self._nurse()
+        """Begin to work."""
         limits = self.limits
-        quick = Lane(limits.quick, limits.waiting, limits.each, limits.address)
-        slow = Lane(limits.slow, limits.waiting_slow, 2, limits.waiting_slow // 2)
-        self.lanes = {"quick": quick, "slow": slow}
-        keepers = [self._keep(lane) for lane in (*[quick] * self.workers, slow)]
-        self.tasks = [asyncio.create_task(each) for each in keepers]
-
-    async def _nurse(self) -> None:
-        """Start the process that prepares the problems, and listen to it."""
-        self.control, theirs = socket.socketpair()
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-        command = [sys.executable, "-m", NURSERY, str(theirs.fileno())]
-        self.nursery = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=environment)
-        theirs.close()
-        problems = [id for *_, ids in self.sets for id in ids]
-        start = {"sets": self.sets, "problems": problems, "memory": self.limits.memory}
-        await asyncio.to_thread(self.control.sendall, framed(start))
-        reader, self.news = await _opened(self.control.dup())
-        self.following = asyncio.create_task(self._follow(reader))
-
-    async def _renew_nursery(self, old: "subprocess.Popen[bytes]") -> None:
-        """Replace a nursery that has died; whoever finds out first does it."""
-        async with self.renewing:
-            if self.nursery is old:
-                self._close_nursery()
-                await self._nurse()
-
-    def _close_nursery(self) -> None:
-        self.following.cancel()
-        self.news.close()
-        self.control.close()
-        self.nursery.kill()
-        self.nursery.wait()
+        self.quick = Lane(limits.quick, limits.waiting, limits.each, limits.address)
+        self.slow = Lane(limits.slow, limits.waiting_slow, 2, limits.waiting_slow // 2)
+        lanes = (*[self.quick] * self.processes, self.slow)
+        self.keepers = [_Keeper(self, lane) for lane in lanes]
+        self.tasks = [asyncio.create_task(keeper.keep()) for keeper in self.keepers]
 
     async def stop(self) -> None:
         """Let everybody go."""
-        for task in (*self.tasks, self.following):
+        for task in self.tasks:
             task.cancel()
-        await asyncio.gather(*self.tasks, self.following, return_exceptions=True)
-        for worker in list(self.living):
-            worker.kill()
-        self._close_nursery()
-        await asyncio.sleep(0)  # what was closed is let go in the loop's next round
+        closing = (asyncio.to_thread(keeper.worker.close) for keeper in self.keepers)
+        await asyncio.gather(*self.tasks, *closing, return_exceptions=True)
 
-    async def _follow(self, reader: asyncio.StreamReader) -> None:
-        """What the nursery says of each problem; then workers that know them all take over."""
-        with contextlib.suppress(EOFError, OSError):
-            while True:
-                news = await _received(reader)
-                self.doubts[news["problem"]] = news["why"]
-                self.shows[news["problem"]] = news["shows"]
-                self.left = news["left"]
-                if not self.left:
-                    for worker in self.living:
-                        worker.tasks = TASKS
-
-    # -- asking --------------------------------------------------------------------------------
-
-    async def ask(self, sender: Sender, task: str, *given: Any) -> Any:
+    async def ask(self, sender: Sender, task: Callable[..., Any], *given: Any) -> Any:
         """What a worker says; raises Busy, RanAway or Fault."""
         asked = Asked(sender, task, given, asyncio.get_running_loop().create_future())
         if asked.name in self.ran_away:
             raise RanAway
         slow = self.suspects.get(sender, 0.0) > time.monotonic()
-        self.lanes["slow" if slow else "quick"].put(asked)
-        reply = await asked.said
-        if "said" in reply:
-            return reply["said"]
-        if "memory" in reply:
-            self._remember(asked)
-            raise RanAway
-        raise Fault(reply["fault"])
+        (self.slow if slow else self.quick).put(asked)
+        return await asked.said
 
-    async def _keep(self, lane: Lane) -> None:
-        """A worker's place: asked one question after another, replaced when it dies or is old."""
-        worker = await self._forked()
-        while True:
-            asked = await lane.next()
-            if worker.tasks >= TASKS or worker.reader.at_eof():
-                self._bury(worker)
-                worker = await self._forked()
-            try:
-                reply = await worker.ask(asked, lane.seconds)
-                if not asked.said.done():
-                    asked.said.set_result(reply)
-            except RanAway:
-                self._bury(worker)
-                self.restarts += 1
-                self._ran_away(lane, asked)
-                worker = await self._forked()
-
-    def _bury(self, worker: _Worker) -> None:
-        self.living.discard(worker)
-        worker.kill()
-
-    def _ran_away(self, lane: Lane, asked: Asked) -> None:
+    def again(self, lane: Lane, asked: Asked) -> None:
         """A second, longer try beside the others; after that it is not tried again."""
-        slow = self.lanes["slow"]
-        self.suspects[asked.sender] = time.monotonic() + SLOW_FOR
+        now = time.monotonic()
+        self.suspects = {each: until for each, until in self.suspects.items() if until > now}
+        self.suspects[asked.sender] = now + SLOW_FOR
         try:
-            if lane is slow:
-                self._remember(asked)
+            if lane is self.slow:
+                self.forget(asked)
                 raise RanAway
-            slow.put(asked)
+            self.slow.put(asked)
         except (RanAway, Busy) as error:
-            if not asked.said.done():
-                asked.said.set_exception(error)
+            asked.said.set_exception(error)
 
-    def _remember(self, asked: Asked) -> None:
+    def forget(self, asked: Asked) -> None:
+        """Never try a question again."""
         self.ran_away[asked.name] = None
         if len(self.ran_away) > MEMORY:
             self.ran_away.popitem(last=False)
-        now = time.monotonic()
-        self.suspects = {each: until for each, until in self.suspects.items() if until > now}
 
-    async def _forked(self) -> _Worker:
-        """A new worker."""
+
+class _Keeper:
+    """A process that is asked one question after another; it prepares problems meanwhile."""
+
+    def __init__(self, pool: Pool, lane: Lane) -> None:
+        self.pool, self.lane = pool, lane
+        self.worker = self._started()
+
+    def _started(self) -> Worker:
+        self.tasks, self.cold = 0, deque(self.pool.askings)
+        return Worker(workers.Limits(self.lane.seconds, self.pool.limits.memory))
+
+    async def keep(self) -> None:
+        """Work until somebody cancels it."""
         while True:
-            nursery = self.nursery
-            try:
-                return await self._from_nursery()
-            except (OSError, EOFError):
-                await self._renew_nursery(nursery)
+            asked = self.lane.take()
+            if asked is None and self.cold:
+                await self._prepare()
+                continue
+            await self._answer(asked or await self.lane.next())
+            if self.tasks > TASKS:
+                await asyncio.to_thread(self.worker.close)
+                self.worker = self._started()
 
-    async def _from_nursery(self) -> _Worker:
-        """A new worker; raises OSError or EOFError where the nursery is gone."""
-        ours, theirs = socket.socketpair()
-        with theirs:
-            reader, writer = await _opened(ours)
-            try:
-                socket.send_fds(self.control, [FORK], [theirs.fileno()])
-                theirs.close()
-                worker = _Worker(reader, writer, (await _received(reader))["pid"])
-            except BaseException:  # the server stops, too: a worker without its socket ends
-                writer.close()
+    async def _prepare(self) -> None:
+        """Prepare a problem: one that nobody knows, or else one that this process does not."""
+        pool = self.pool
+        id = pool.unknown.popleft() if pool.unknown else self.cold.popleft()
+        try:
+            news = await self._do(prepare, pool.askings[id])
+        except (RuntimeError, Lost) as error:
+            news = {"why": f"{id}: {error}", "shows": []}
+        if id not in pool.doubts:
+            pool.doubts[id], pool.shows[id] = news["why"], news["shows"]
+
+    async def _answer(self, asked: Asked) -> None:
+        """Answer a question; one that ends its process is tried elsewhere, or no more."""
+        self.tasks += 1
+        try:
+            reply = await self._do(asked.task, *asked.given)
+        except Lost:
+            self.cold = deque(self.pool.askings)
+            if not asked.said.done():
+                self.pool.again(self.lane, asked)
+            return
+        except RuntimeError as error:
+            failed: Exception = Fault(str(error)[:300])
+            if str(error).startswith("MemoryError"):
+                self.pool.forget(asked)
+                failed = RanAway()
+            if not asked.said.done():
+                asked.said.set_exception(failed)
+            return
+        if not asked.said.done():
+            asked.said.set_result(reply)
+
+    async def _do(self, task: Callable[..., Any], *given: Any) -> Any:
+        """A task done by the process; by another one where it was killed before it began."""
+        try:
+            return await asyncio.wrap_future(self.worker.submit(task, *given))
+        except Lost as error:
+            if error.at != NOTHING:
                 raise
-        self.living.add(worker)
-        return worker
+            return await asyncio.wrap_future(self.worker.submit(task, *given))

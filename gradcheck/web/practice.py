@@ -11,16 +11,16 @@ from zlib import crc32
 from gradcheck.batch.attempts import Posed
 from gradcheck.batch.ledger import Judged
 from gradcheck.batch.questions import fingerprint, packed
-from gradcheck.batch.work import left
+from gradcheck.batch.work import Asking, left
 from gradcheck.errors import OURS
 from gradcheck.grading.follow import among
 from gradcheck.practice.rules import RULES
 from gradcheck.problem import Problem, load_text
-from gradcheck.problem.variants import plain, with_draw
+from gradcheck.problem.variants import Draw, draw_of, plain, with_draw
+from gradcheck.web import work
 from gradcheck.web.book import Book
-from gradcheck.web.course import DRAWN, Course, place
-from gradcheck.web.lanes import Sender
-from gradcheck.web.pool import Fault, Pool, RanAway
+from gradcheck.web.course import Course
+from gradcheck.web.pool import Fault, Pool, RanAway, Sender
 
 NEXT = re.compile(r"next\.([a-z-]{1,60})\.(\d{1,4})")
 SHOWN = frozenset(m for rule in RULES for kind in rule.kinds for m in (*kind.mistakes, *kind.also))
@@ -47,9 +47,9 @@ class Practice:
     course: Course
     pool: Pool
     settings: Settings = field(default_factory=Settings)
-    drawings: dict[str, Any] = field(default_factory=dict)
-    made: dict[str, Problem | None] = field(default_factory=dict)
-    variants: dict[str, Problem] = field(default_factory=dict)
+    drawings: dict[tuple[str, Draw], Any] = field(default_factory=dict)
+    made: dict[str, tuple[Problem | None, Asking]] = field(default_factory=dict)
+    variants: dict[tuple[str, str], Problem] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Nothing is opened yet, nobody works."""
@@ -88,7 +88,9 @@ class Practice:
     async def _asked(self, sender: Sender, posed: Posed, text: str) -> Judged:
         """A worker's judgement; what no worker survives is left to a person."""
         try:
-            said = await self.pool.ask(sender, "judge", place(posed.problem), posed.part.name, text)
+            said = await self.pool.ask(
+                sender, work.judge, self.asking(posed.problem), posed.part.name, text
+            )
             return Judged(0, said["verdict"], said["score"], said["line"])
         except RanAway:
             return left(posed.problem, 0, posed.part.name, text, self.pool.limits.words())
@@ -103,18 +105,24 @@ class Practice:
             return None
         if id not in self.made and made[1] in SHOWN:
             try:
-                text = await self.pool.ask(sender, "compose", id)
+                said = await self.pool.ask(sender, work.compose, made[1], int(made[2]))
             except (RanAway, Fault):
-                text = ""
-            _bounded(self.made)[id] = _problem(id, text)
-        return self.made.get(id)
+                said = {"text": ""}
+            _bounded(self.made)[id] = _composed(id, said)
+        return self.made[id][0] if id in self.made else None
+
+    def asking(self, problem: Problem) -> Asking:
+        """How workers are told of a problem."""
+        if problem.id in self.made:
+            return self.made[problem.id][1]
+        return self.course.asking(problem)
 
     async def _own(self, sender: Sender, student: str, problem: Problem) -> Problem | None:
         """A student's variant of a problem: the one that `gradcheck grade` expects of the name."""
-        key = f"{problem.id}{DRAWN}{plain(student)}"
+        key = problem.id, plain(student)
         if key not in self.variants:
             try:
-                drawn = await self.pool.ask(sender, "variant", problem.id, student)
+                drawn = await self.pool.ask(sender, work.variant, self.asking(problem), student)
             except (RanAway, Fault):
                 return None
             _bounded(self.variants)[key] = with_draw(problem, tuple(drawn))
@@ -129,10 +137,11 @@ class Practice:
 
     async def drawn(self, sender: Sender, problem: Problem) -> Mapping[str, Any]:
         """What the page of a problem shows besides its text; drawn once."""
-        id = place(problem)
+        id = problem.id, draw_of(problem)
         if id not in self.drawings:
             try:
-                _bounded(self.drawings)[id] = await self.pool.ask(sender, "draw", id)
+                asking = self.asking(problem)
+                _bounded(self.drawings)[id] = await self.pool.ask(sender, work.draw, asking)
             except (RanAway, Fault):
                 self.drawings[id] = {}
         found: Mapping[str, Any] = self.drawings[id]
@@ -145,7 +154,7 @@ class Practice:
         judged = {key: line[key] for key in ("part", "answer", "mistakes", "line")}
         try:
             found: Mapping[str, Any] = await self.pool.ask(
-                sender, "seen", place(posed.problem), judged
+                sender, work.see, self.asking(posed.problem), judged
             )
         except (RanAway, Fault):
             return NOTHING
@@ -169,12 +178,14 @@ def like(id: str) -> str:
     return f"next.{made[1]}.{(int(made[2]) + 1) % 10_000}" if made else ""
 
 
-def _problem(id: str, text: str) -> Problem | None:
+def _composed(id: str, said: Mapping[str, str]) -> tuple[Problem | None, Asking]:
     """The only problem of a set, by the id under which it is asked for here."""
-    return replace(load_text(text.encode(), id).problems[0], id=id) if text else None
+    asking = Asking(said["text"].encode(), id, said.get("id", ""))
+    found = load_text(asking.text, id).problems[0] if asking.text else None
+    return found and replace(found, id=id), asking
 
 
-def _bounded(known: dict[str, Any]) -> dict[str, Any]:
+def _bounded(known: dict[Any, Any]) -> dict[Any, Any]:
     """What is remembered, with room for one more: the oldest goes."""
     if len(known) >= MOST:
         del known[next(iter(known))]

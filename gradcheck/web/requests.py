@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
-from gradcheck.web.lanes import Sender
+from gradcheck.web.pool import Sender
 
 if TYPE_CHECKING:
     from gradcheck.web.practice import Practice

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from gradcheck.batch.crew import GIVEN_UP, TOO_SLOW
+from gradcheck.batch.run import OVER_BUDGET
 from gradcheck.batch.work import TOO_LARGE
 from tests.benchmarks import batch as course
 from tests.support.batches import SET, calls, grade, lines, made, outputs
@@ -63,7 +64,8 @@ class Finalized:
         signal.raise_signal(signal.SIGINT)
 def settled(ledger, judged):
     settle(ledger, judged)
-    Finalized()
+    if judged:
+        Finalized()
 Ledger.settle = settled
 """
 EXECUTED = """
@@ -166,6 +168,34 @@ def survived(directory: Path, *how: str) -> None:
     assert told["s6"]["verdict"] == "right"
 
 
+def test_a_student_has_a_budget(tmp_path):
+    """One whose answers take it all leaves the rest to a person; the others are judged."""
+    ids = [f"p{k}" for k in range(6)]
+    made(tmp_path, {
+        "set.yaml": "problems:\n" + "".join(
+            f"- {{id: {id}, inputs: {{x: 2.0}}, program: {k} * x**2}}\n"
+            for k, id in enumerate(ids, 2)
+        ),
+        "a.csv": "\n".join([
+            ",".join(["student", *ids]),
+            ",".join(["eve", *["endless"] * 6]),
+            ",".join(["ada", *(f"{2 * k}x" for k in range(2, 8))]),
+        ]),
+    })  # fmt: skip
+    code = f"{POISON}from gradcheck.batch import run\nrun.BUDGET = 1.2\nrun.SIZE = 1\n"
+    words = [str(tmp_path / "set.yaml"), str(tmp_path / "a.csv"), "--json"]
+    found = subprocess.run(
+        [sys.executable, "-m", "gradcheck", "grade", *words],
+        env=poisoned(tmp_path, code), capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    told = lines(found.stdout)
+    assert {t["verdict"] for t in told if t["student"] == "ada"} == {"right"}
+    why = [t["remarks"][0] for t in told if t["student"] == "eve"]
+    slow = [words for words in why if words.startswith(TOO_SLOW)]
+    assert 3 <= len(slow) < 6, "after three times half a second, but for what was dealt before"
+    assert [w for w in why if w not in slow] == [OVER_BUDGET] * (6 - len(slow))
+
+
 # -- a real Dask scheduler and its workers on loopback ---------------------------------------------
 
 dask = pytest.mark.skipif(
@@ -211,12 +241,36 @@ def test_a_cluster_has_the_same_limits(tmp_path, address):
 
 def test_no_scheduler_is_told(tmp_path, monkeypatch):
     """Where nothing answers, and what is missing."""
-    monkeypatch.setattr("gradcheck.batch.executors.PATIENCE", "1s")
+    monkeypatch.setattr("gradcheck.batch.cluster.PATIENCE", "1s")
     made(tmp_path, {"set.yaml": SET, "a.csv": "student,line\nada,6x\n"})
     words: Sequence[object] = (tmp_path / "set.yaml", tmp_path / "a.csv")
     found = grade(*words, "--scheduler", "tcp://127.0.0.1:1")
     assert found.exit_code == 2
     assert "127.0.0.1:1" in found.stderr or "gradcheck[cluster]" in found.stderr
+
+
+def test_a_cluster_without_certificates_is_warned_of(tmp_path, monkeypatch):
+    """With them they are handed to Dask, which insists on encryption."""
+    given = {}
+
+    def client(address, *, security, **more):
+        given["security"] = security
+        raise OSError("nobody")
+
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(distributed, "Client", client)
+    files = [tmp_path / name for name in ("ca.pem", "cert.pem", "key.pem")]
+    made(
+        tmp_path, {"set.yaml": SET, "a.csv": "student,line\nada,6x\n"} | {f.name: "" for f in files}
+    )
+    words = (tmp_path / "set.yaml", tmp_path / "a.csv", "--scheduler", "tls://127.0.0.1:1")
+    assert "whoever reaches this scheduler can run code" in grade(*words).stderr
+    found = grade(*words, "--tls", *files)
+    assert "whoever reaches" not in found.stderr
+    security = given["security"]
+    assert security.require_encryption
+    told = [security.tls_ca_file, security.tls_client_cert, security.tls_client_key]
+    assert told == list(map(str, files))
 
 
 # -- a course that is killed again and again -------------------------------------------------------

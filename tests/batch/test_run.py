@@ -10,9 +10,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from gradcheck.batch.collect import AT_ONCE, Collector
 from gradcheck.batch.ledger import Ledger
+from gradcheck.cli import main
 from tests.support.batches import (
     CLASS_ANSWERS,
     SET,
@@ -182,6 +184,125 @@ def test_a_roster_says_who_is_missing(here):
     assert "ada is not on the roster" in found.stderr
     assert [t["verdict"] for t in lines(found.stdout) if t["student"] == "cy"] == ["missing"] * 3
     assert "Cy C." in (here / "out" / "index.html").read_text()
+
+
+IDENTITIES = "student,name,id,email\nada,Ada L.,101,ada@example.edu\nbob,Bob B.,102,bob@b.org\n"
+
+
+def test_one_person_under_many_names(here):
+    """A form's address, a download's number and a file's name are one student's."""
+    (here / "answers" / "bob.yaml").unlink()
+    form = "student,two.x,two.y\nADA@example.edu,2x y,x^2\nbob@b.org,,x^2\n"
+    made(
+        here,
+        {"roster.csv": IDENTITIES, "form.csv": form, "answers/102.yaml": "answers: {line: 6x}"},
+    )
+    words = [
+        here / "set.yaml",
+        here / "answers",
+        here / "form.csv",
+        "--roster",
+        here / "roster.csv",
+    ]
+    found = grade(*words, "-o", here / "out", "--jobs", 1)
+    assert found.exit_code == 0
+    assert "not on the roster" not in found.stderr
+    got = {row.split(",")[0]: row for row in (here / "out/grades.csv").read_text().splitlines()}
+    assert got['"ada"'] == '"ada","2","1","3","3","0"'
+    assert got['"bob"'] == '"bob","2","0.5","2.5","3","0"'
+    made(here, {"export.csv": "Student,ID,Homework (7)\nL.,101,\nB.,102,\n"})
+    words = ["--as", "canvas", "--points", here / "export.csv", "-o", here / "filled.csv"]
+    assert report(here / "out", *words).exit_code == 0
+    assert (here / "filled.csv").read_text().splitlines()[1:] == ["L.,101,3", "B.,102,2.5"]
+
+
+TWICE = "time,student,line,two.x\n2026-03-01 10:00,ada,6x,1\n2026-03-02 10:00,ada,3x,2x y\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "line", "two"),
+    [
+        ([], 0, 0.5),
+        (["--attempt", "first"], 2, 0),
+        (["--attempt", "best"], 2, 0.5),
+        (["--due", "2026-03-01T12:00"], 0, 0.25),
+        (["--due", "2026-03-01T12:00", "--attempt", "best"], 2, 0.25),
+        (["--due", "2026-03-02T10:00"], 0, 0.5),
+    ],
+)
+def test_which_attempt_counts_and_until_when(tmp_path, words, line, two):
+    """The last, the first, or of each problem that with most points; half is lost when late."""
+    made(
+        tmp_path,
+        {"set.yaml": SET.replace("title: Two", "title: Two\nlate: 0.5"), "form.csv": TWICE},
+    )
+    found = grade(tmp_path / "set.yaml", tmp_path / "form.csv", *words, "--json")
+    assert found.exit_code == 0
+    got = {(t["problem"], t["part"]): t for t in lines(found.stdout)}
+    assert (got["line", "x"]["score"], got["two", "x"]["score"]) == (line, two)
+    if "--due" in words and two == 0.25:
+        assert got["two", "x"]["tags"] == ["late"]
+        assert got["two", "x"]["remarks"] == ["handed in late: 50% of the points are lost"]
+
+
+def test_who_is_late_may_be_refused(tmp_path):
+    """What came in time counts then."""
+    late = SET.replace("title: Two", "title: Two\nlate: refused")
+    made(tmp_path, {"set.yaml": late, "form.csv": TWICE})
+    words = [tmp_path / "set.yaml", tmp_path / "form.csv", "--due", "2026-03-01T12:00", "--json"]
+    found = grade(*words)
+    assert [t["score"] for t in lines(found.stdout)] == [2, 0, 0]
+    assert "ada was late (2026-03-02 10:00): line, two refused" in found.stderr
+
+
+# -- a person's marks ------------------------------------------------------------------------------
+
+
+def marked(here, *words):
+    return CliRunner().invoke(main, ["mark", str(here / "out"), *map(str, words)])
+
+
+def test_a_mark_stands_whatever_is_graded_again(here):
+    """In the lines, the points, the student's page and a gradebook; until it is taken back."""
+    run(here)
+    first = outputs(here / "out")
+    place = ["--student", "bob", "--problem", "line"]
+    found = marked(here, *place, "--points", 1.5, "--note", "the idea <is> right")
+    assert (found.exit_code, found.output) == (0, "bob: line.x: 1.5 of 2\n")
+    made(here, {"set.yaml": SET.replace("id: two,", "id: two, points: 4,")})
+    run(here)
+    left = outputs(here / "out")
+    told = next(t for t in lines(left["results.jsonl"].decode()) if t["student"] == "bob")
+    assert (told["verdict"], told["score"], told["tags"]) == ("wrong", 1.5, ["marked"])
+    assert "marked by a person: the idea <is> right" in told["remarks"]
+    assert '"bob","1.5","2","3.5"' in left["grades.csv"].decode()
+    (page,) = (here / "out" / "students").glob("bob-*.html")
+    assert "marked by a person: the idea &lt;is&gt; right" in page.read_text()
+    assert marked(here, *place, "--undo").exit_code == 0
+    made(here, {"set.yaml": SET})
+    run(here)
+    assert outputs(here / "out") == first
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["--student", "eve", "--problem", "line", "--points", 1],
+            "no student of the batch goes by",
+        ),
+        (["--student", "bob", "--problem", "lime", "--points", 1], "there are line, two"),
+        (["--student", "bob", "--problem", "two", "--points", 0.5], "with --part: x, y"),
+        (["--student", "bob", "--problem", "line", "--points", 3], "worth 2 points, not 3"),
+        (["--student", "bob", "--problem", "line"], "either --points N or --undo"),
+        (["--student", "bob", "--problem", "line", "--undo"], "has no mark by hand"),
+    ],
+)
+def test_a_mark_that_cannot_be(here, words, said):
+    run(here)
+    found = marked(here, *words)
+    assert found.exit_code == 2
+    assert said in found.output
 
 
 def test_whose_answers_count(tmp_path):

@@ -17,9 +17,10 @@ from gradcheck.batch.submissions import (
     Reading,
     Submission,
     Unreadable,
+    moment,
     read_mapping,
     read_names,
-    roster,
+    read_roster,
     submissions,
 )
 from gradcheck.errors import TextError
@@ -129,9 +130,10 @@ def test_workbooks(tmp_path, name):
     assert ada.answers == {
         "time": {"": "2026-03-12 10:03:54"}, "line": {"": "6x"}, "two.x": {"": "0.25"}
     }  # fmt: skip
+    assert ada.at == when
     assert (number.student, number.answers["line"], number.file[-2:]) == ("4711", {"": "12"}, ":3")
     assert "two.x" not in number.answers
-    assert roster(tmp_path / name) == {"ada": "", "4711": ""}
+    assert read_roster(tmp_path / name).called == {"ada": "", "4711": ""}
 
 
 @pytest.mark.parametrize("content", [b"PK\x03\x04" + bytes(40), workbook([])[:-100]])
@@ -269,11 +271,31 @@ def test_a_name_that_does_not_fit_grades_nobody(tmp_path):
 
 
 def test_a_roster(tmp_path):
-    """Names of the column `student`, with what people call them."""
-    made(tmp_path, {"r.csv": "student,name\nada,Ada Lovelace\n\nbob,\n", "bad.csv": "name\nada\n"})
-    assert roster(tmp_path / "r.csv") == {"ada": "Ada Lovelace", "bob": ""}
+    """Names of the column `student`, what people call them, and the names by which they go."""
+    rows = (
+        "student,name,Email,id,section\nada,Ada Lovelace,Ada@Example.edu,101,A\n\nbob,,,102,A\n"
+        "cy,Cy,shared@example.edu,102,B\n"
+    )
+    made(tmp_path, {"r.csv": rows, "bad.csv": "name\nada\n"})
+    found = read_roster(tmp_path / "r.csv")
+    assert found.called == {"ada": "Ada Lovelace", "bob": "", "cy": "Cy"}
+    whose = {name: found.student(name) for name in ("ada@example.EDU", "101", "102", "A", "x")}
+    assert whose == {"ada@example.EDU": "ada", "101": "ada", "102": "102", "A": "A", "x": "x"}
     with pytest.raises(TextError, match="column `student`"):
-        roster(tmp_path / "bad.csv")
+        read_roster(tmp_path / "bad.csv")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-03-12 10:03:54", "2026-03-12T10:03:54", "2026/03/12 10:03:54 AM",
+        "2026/03/12 10:03:54 AM GMT+1", "3/12/2026 10:03:54", "3/12/26 10:03:54",
+        "12.03.2026 10:03:54", "2026/03/12 10:03:54 AM MEZ",
+    ],
+)  # fmt: skip
+def test_times_of_forms(text):
+    assert moment(text) == datetime(2026, 3, 12, 10, 3, 54)
+    assert moment("after lunch") is None
 
 
 def test_archives(tmp_path):

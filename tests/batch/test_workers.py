@@ -1,14 +1,18 @@
 """A process within limits: what it is told, and what is told when it is lost."""
 
 import os
+import shutil
+import socket
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
-from gradcheck.batch.limits import NOTHING, Limits, item
-from gradcheck.batch.workers import Beside, Lost, Worker
+from gradcheck.batch.workers import NOTHING, Limits, Lost, Worker, item
 
 SHORT = Limits(seconds=0.3, memory=1 << 27)
 
@@ -67,12 +71,11 @@ def failing() -> None:
     raise LookupError("no such part")
 
 
-@pytest.fixture(scope="module", params=["server", "copy"])
-def beside(request: pytest.FixtureRequest) -> Iterator[Beside]:
-    """A process from the server, or a copy of this one; used again after every loss."""
-    found = Beside(SHORT, copy=request.param == "copy")
-    yield found
-    found.close()
+@pytest.fixture(scope="module")
+def beside() -> Iterator[Worker]:
+    """A worker that is used again after every loss."""
+    with closing(Worker(SHORT)) as found:
+        yield found
 
 
 def test_a_task_comes_back(beside):
@@ -102,7 +105,7 @@ def test_what_waits_is_given_up_by_the_clock(monkeypatch):
     """Not by computing, of which there is none."""
     monkeypatch.setattr("gradcheck.batch.workers.LOOK", 0.02)
     monkeypatch.setattr("gradcheck.batch.workers.WAITING", 0.1)
-    beside = Beside(Limits(seconds=0.05))
+    beside = Worker(Limits(seconds=0.05))
     with pytest.raises(Lost, match=r"0\.05 seconds") as found:
         beside.ask(waiting)
     assert (found.value.at, found.value.overtime) == (0, True)
@@ -127,6 +130,45 @@ def test_a_fault_is_told_by_its_name(beside):
         beside.ask(failing)
 
 
+class Evil:
+    """What a stranger's code would like the parent to load."""
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        """A command."""
+        return os.system, ("touch taken-over",)
+
+
+def test_what_comes_back_is_json(beside):
+    """Nothing that a process sends is ever executed here: what is no JSON is a fault."""
+    with pytest.raises(RuntimeError, match="not JSON serializable"):
+        beside.ask(Evil)
+
+
+def written() -> None:
+    """A file, by whoever takes over a worker."""
+    with Path("taken-over").open("w") as file:
+        file.write("x" * 10_000)
+
+
+def test_a_worker_writes_no_file(beside, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RuntimeError, match="OSError"):
+        beside.ask(written)
+
+
+def reached(port: int) -> None:
+    """The network, by the same."""
+    socket.create_connection(("127.0.0.1", port), 5).close()
+
+
+def test_a_worker_has_no_network_where_the_system_can_forbid_it(beside):
+    words = ["unshare", "--user", "--net", "true"]
+    if not shutil.which("unshare") or subprocess.run(words, check=False).returncode:
+        pytest.skip("this system forbids namespaces")
+    with socket.create_server(("127.0.0.1", 0)) as server, pytest.raises(RuntimeError):
+        beside.ask(reached, server.getsockname()[1])
+
+
 def test_outside_of_workers_nothing_is_limited():
     """An item in this process is no more than its body."""
     with item(0):
@@ -135,7 +177,7 @@ def test_outside_of_workers_nothing_is_limited():
 
 def test_a_worker_is_an_executor():
     """Tasks in their order; the one after a loss has another process; the end does not wait."""
-    with Worker(SHORT) as worker:
+    with closing(Worker(SHORT)) as worker:
         found = [worker.submit(*task) for task in ((doubled, [1]), (endless, 0), (doubled, [2]))]
         assert found[0].result() == [2]
         assert isinstance(found[1].exception(), Lost)
@@ -144,9 +186,9 @@ def test_a_worker_is_an_executor():
     stuck = worker.submit(waiting)
     worker.submit(doubled, [1])
     assert worker.submit(doubled, [1]).cancel()
-    while worker.beside.process is None or not worker.beside.process.is_alive():
+    while worker.process is None or not worker.process.is_alive():
         time.sleep(0.01)
-    worker.shutdown(cancel_futures=True)
+    worker.close()
     assert isinstance(stuck.exception(), Lost)
 
 
@@ -154,8 +196,8 @@ def test_a_worker_is_ended_while_it_starts():
     """Whoever asked is told; the process, which imports for a second, does not outlive it."""
     worker = Worker()
     asked = worker.submit(waiting)
-    while not (worker.beside.starting.locked() or worker.beside.process):
+    while not (worker.starting.locked() or worker.process):
         time.sleep(0.001)
-    worker.shutdown(cancel_futures=True)
+    worker.close()
     assert isinstance(asked.exception(), RuntimeError)
-    assert not worker.beside.process or not worker.beside.process.is_alive()
+    assert not worker.process or not worker.process.is_alive()

@@ -16,8 +16,7 @@ def _siblings(m):
     y = m.tensor([1.0, 2.0])
     v, w = y[:1], y[1:]
     v.mul_(m.leaf(3.0))
-    nodes = [[(repr(step), k) for step, k in t.grad_fn.next_functions] for t in (y, v, w)]
-    return y, v, w, w.requires_grad, nodes
+    return y, v, w, w.requires_grad
 
 
 def _chain(m):

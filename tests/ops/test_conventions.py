@@ -175,7 +175,6 @@ NAMES = [
         ("fmod", "fmod"), ("hypot", "hypot"), ("logaddexp", "logaddexp"),
         ("logaddexp2", "logaddexp2"), ("maximum", "maximum"), ("minimum", "minimum"),
         ("remainder", "remainder"), ("xlogy", "xlogy"), ("dot", "dot"), ("vdot", "vdot"),
-        ("inner", "inner"), ("outer", "outer"), ("kron", "kron"),
     ]),
     (lambda x: np.fmod(x, 2.0), lambda x: torch.fmod(x, 2.0)),
     (lambda x: np.mod(x, 2.0), lambda x: torch.remainder(x, 2.0)),

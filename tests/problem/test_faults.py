@@ -142,9 +142,9 @@ CASES = {
     "problems as a mapping": ("problems: {a: 1}\n", "1:11", "`problems`: a list was expected"),
     "no problems": ("problems: []\n", "1:11", "an empty list came - write at least one"),
     "a key of elsewhere": (
-        HEAD + "program: x\nform: program\n",
+        HEAD + "program: x\nread: x\n",
         "4:1",
-        "`form` is not a key here -",
+        "`read` is not a key here -",
     ),
     "two numbers out of three": (
         "id: p\ninputs: {a: {integers: [2]}, x: 1.0}\nprogram: a*x\n",

@@ -15,7 +15,7 @@ def test_every_reference_leads_somewhere() -> None:
     """It is JSON, and complete."""
     text = json.dumps(schema())
     found = set(re.findall(r'"#/[$]defs/(\w+)"', text))
-    assert found == {"InputModel", "ProgramModel", "WrongModel", "ProblemModel"}
+    assert found == {"InputModel", "KnownModel", "ProgramModel", "WrongModel", "ProblemModel"}
     assert found == set(schema()["$defs"])
 
 

@@ -105,7 +105,8 @@ def same(snippet: Snippet) -> None:
     """Assert that PyTorch and the engine tell the same of a snippet."""
     with double():
         expected = told(snippet, theirs())
-    assert told(snippet, ours()) == expected
+    mine = told(snippet, ours())
+    assert mine == expected, (mine, expected)
 
 
 def table(**snippets: Snippet) -> Any:

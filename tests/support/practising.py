@@ -60,7 +60,7 @@ def served(
 ) -> Iterator[TestClient]:
     """A client of a server that runs as long as the block."""
     found = course(text)
-    pool = Pool(found.texts(), workers=1, limits=limits)
+    pool = Pool(found.askings, processes=1, limits=limits)
     app = application(Practice(found, pool, Settings(directory, **settings)))
     with TestClient(app, base_url="http://localhost") as client:
         yield client

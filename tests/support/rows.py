@@ -7,8 +7,9 @@ from zlib import crc32
 import numpy as np
 
 from gradcheck.opinions.opinion import Case
-from gradcheck.ops import TABLE, Example, Op
+from gradcheck.ops import TABLE, Op
 from tests.support.cases import case
+from tests.support.examples import EXAMPLES, Example
 
 # Rows whose own example leaves an operand without a gradient.
 FULLER = {
@@ -33,8 +34,8 @@ NUMPYS = {name: TABLE[name].function for name in SHARED if name != "nll_loss"} |
 def program(row: Op, doors: Mapping[str, Any] = TABLE | NUMPYS) -> Case:
     """The row's own example, or the row on three generic points of its domain."""
     rng = np.random.default_rng(crc32(row.name.encode()))
-    if row.example is not None:
-        return shown(row, FULLER.get(row.name, row.example), doors, rng)
+    if row.name in EXAMPLES:
+        return shown(row, FULLER.get(row.name, EXAMPLES[row.name]), doors, rng)
     names = tuple(f"x{i}" for i in range(row.operands or 1))
     inputs = {n: inside(rng, row, i, (3,)) for i, n in enumerate(names)}
     frozen = row.vjps == (None,) * len(names)  # no derivative: only the factor is differentiated

@@ -75,7 +75,7 @@ def test_a_falsified_vjp_makes_its_events_dissent(slip: Any) -> None:
     """Only the event that passes through the op; its suspect is that op."""
     row = TABLE["exp"]
     right = row.vjps
-    object.__setattr__(row, "vjps", (lambda g, y, x: slip(g * y),))
+    object.__setattr__(row, "vjps", (lambda y, x: lambda g: slip(g * y),))
     try:
         found = prepared(problem("(w**3).backward()\nexp(w).backward()"))
     finally:
@@ -90,7 +90,7 @@ def test_a_falsified_vjp_stops_grading_and_solving(tmp_path: Any) -> None:
     right = row.vjps
     file = tmp_path / "p.yaml"
     file.write_text("id: p\ninputs: {w: 0.5}\nprogram: sin(w).backward()\nask: {g: w.grad}\n")
-    object.__setattr__(row, "vjps", (lambda g, y, x: g,))
+    object.__setattr__(row, "vjps", (lambda y, x: lambda g: g,))
     try:
         with pytest.raises(NoKey, match="dissent at backward call 1"):
             key(problem("sin(w).backward()"))
@@ -227,7 +227,7 @@ def test_the_way_to_an_intermediate_value_is_judged(program: str, op: str, verdi
     """A falsified op on the way from the value to y dissents; below y, where nobody went, not."""
     row = TABLE[op]
     right = row.vjps
-    slip = lambda rule: lambda *args, **kwargs: 1.001 * rule(*args, **kwargs)
+    slip = lambda rule: lambda *args, **how: lambda g: 1.001 * rule(*args, **how)(g)
     object.__setattr__(row, "vjps", tuple(map(slip, right)))
     try:
         (event,) = prepared(problem(program)).events

@@ -61,10 +61,10 @@ def wrong(row: Op, cell: str, slip: Callable[[Any], Any], felt: list[bool]) -> A
         return wrong_counterpart(getattr(row, cell), cell, slip, off, felt)
     if not isinstance(row.vjps, tuple):
         rule = row.vjps
-        return lambda i, g, y, *x, **params: off(rule(i, g, y, *x, **params))
+        return lambda y, *x, **params: lambda i, g: off(rule(y, *x, **params)(i, g))
     k = int(cell[5:-1])
     rule = row.vjps[k]
-    bad = lambda g, y, *x, **params: off(rule(g, y, *x, **params))
+    bad = lambda y, *x, **params: lambda g: off(rule(y, *x, **params)(g))
     return (*row.vjps[:k], bad, *row.vjps[k + 1 :])
 
 

@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 LONGEST = 200  # characters of a student's name: e-mail addresses, the longest in use, fit
@@ -14,16 +15,17 @@ BARRED = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 class Submission:
     """One student's answers: problem id -> part -> what was typed; `called` is a name for people.
 
-    `whole`: it replaces what the student handed in before, as a later row of a form does. `table`
-    is the file that it is a row of, where it is one.
+    `table` is the file that it is a row of, where it is one: a later row of it replaces an earlier
+    one, in all that its columns have `asked`. `at` is when it was handed in, where that is known.
     """
 
     student: str
     answers: Mapping[str, Mapping[str, Any]]
     file: str = ""
     called: str = ""
-    whole: bool = False
     table: str = ""
+    asked: tuple[str, ...] = ()
+    at: datetime | None = None
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,27 @@
 """Tables: a row a student, a column a problem or a part; a mapping renames a form's headers."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from gradcheck.batch.submissions.files import File
-from gradcheck.batch.submissions.submission import (
-    NoName,
-    Notice,
-    Submission,
-    Unreadable,
-    student_name,
-)
+from gradcheck.batch.submissions.submission import Notice, Submission, Unreadable
 from gradcheck.documents import read_yaml
 from gradcheck.documents.table import COLUMNS, WINDOWS, read_table
 from gradcheck.errors import Complaint, TextError
 
+TIMES = frozenset(
+    {"time", "timestamp", "completion time", "submitted", "submitted at", "zeitstempel"}
+)
+# As Google's and Microsoft's forms write it, in America and elsewhere.
+FORMS = ("%Y/%m/%d %I:%M:%S %p", "%m/%d/%Y %H:%M:%S", "%m/%d/%y %H:%M:%S", "%d.%m.%Y %H:%M:%S",
+         "%d.%m.%Y %H:%M")  # fmt: skip
+ZONE = re.compile(r" (?![AP]M$)(?:[A-Z]{2,5}|(?:GMT|UTC)[-+0-9:]*)$")
 NAMING = {"student", "students", "email", "username", "login", "name", "id", "matrikelnummer"}
 """Words in the headers that forms give to the column of who answered."""
 
@@ -28,11 +32,18 @@ class Mapped:
 
     student: str = "student"
     answers: Mapping[str, str] | None = None  # header -> problem or problem.part; None: as they are
+    time: str = ""  # the column that says when; by its usual names, if empty
     ignore: frozenset[str] = field(default_factory=frozenset)
 
     def target(self, header: str) -> str | None:
         """The problem (and part) that a column answers; None where it answers none."""
-        return header if self.answers is None else self.answers.get(header)
+        if self.answers is not None:
+            return self.answers.get(header)
+        return None if self.tells_when(header) else header
+
+    def tells_when(self, header: str) -> bool:
+        """Whether a column says when an answer was given."""
+        return header == self.time if self.time else header.lower() in TIMES
 
 
 def read_mapping(path: Path) -> Mapped:
@@ -40,8 +51,8 @@ def read_mapping(path: Path) -> Mapped:
     document = read_yaml(path.read_bytes(), str(path))
     value: Any = document.value
     for key in value if isinstance(value, dict) else ():
-        if key not in ("student", "answers", "ignore"):
-            cure = "`student`, `answers` and `ignore` are"
+        if key not in ("student", "answers", "time", "ignore"):
+            cure = "`student`, `answers`, `time` and `ignore` are"
             raise TextError([document.complaint((key,), f"`{key}` is no key here", cure, key=True)])
     answers = value.get("answers") if isinstance(value, dict) else ""
     if not value or not isinstance(answers, dict | None):
@@ -51,7 +62,8 @@ def read_mapping(path: Path) -> Mapped:
     if not isinstance(ignore, list):
         raise TextError([document.complaint(("ignore",), "a list was expected", "write `[...]`")])
     targets = answers and {str(header): str(target) for header, target in answers.items()}
-    return Mapped(str(value.get("student", "student")), targets, frozenset(map(str, ignore)))
+    student, time = str(value.get("student", "student")), str(value.get("time", ""))
+    return Mapped(student, targets, time, frozenset(map(str, ignore)))
 
 
 def rows(file: File, mapping: Mapped) -> Iterator[Submission | Notice | Unreadable]:
@@ -63,28 +75,14 @@ def rows(file: File, mapping: Mapped) -> Iterator[Submission | Notice | Unreadab
     _, first = next(table.rows, (0, list[str]()))
     headers = [header.strip() for header in first]
     columns = _columns(file, headers, mapping)
+    when = next((k for k, h in enumerate(headers) if mapping.tells_when(h)), None)
     yield from (Notice(file.name, why) for why in _strange(file, headers, mapping))
     for line, row in table.rows:
         if any(cell.strip() for cell in row[len(headers) :]):
             yield _too_long(f"{file.name}:{line}", row, headers, table.delimiter)
         elif any(cell.strip() for cell in row):
-            yield _row(file.name, line, row, columns)
-
-
-def roster(path: Path) -> dict[str, str]:
-    """Who is expected: names of the column `student`, with what people call them (`name`)."""
-    table = read_table(lambda: path.open("rb"), str(path)).rows
-    headers = [header.strip() for header in next(table, (0, list[str]()))[1]]
-    if "student" not in headers:
-        came = ", ".join(f"`{name}`" for name in headers) or "nothing"
-        words = f"a column `student` was expected, {came} came"
-        raise TextError([Complaint(words, "", str(path), 1)])
-    found = (dict(zip(headers, row, strict=False)) for _, row in table)
-    named = ((each.get("student", ""), each.get("name", "")) for each in found)
-    try:
-        return {student_name(name): called for name, called in named if name.strip()}
-    except NoName as error:
-        raise TextError([Complaint(f"not readable as a roster: {error}", "", str(path))]) from None
+            at = moment(row[when]) if when is not None and when < len(row) else None
+            yield replace(_row(file.name, line, row, columns), at=at)
 
 
 def _columns(file: File, headers: list[str], mapping: Mapped) -> tuple[int, dict[int, str]]:
@@ -113,7 +111,7 @@ def _strange(file: File, headers: list[str], mapping: Mapped) -> Iterator[str]:
         return
     for header in headers:
         known = header in mapping.answers or header in mapping.ignore
-        if header and header != mapping.student and not known:
+        if header and header != mapping.student and not (known or mapping.tells_when(header)):
             yield f"{file.name}:1: the column `{header}` is not in the mapping"
     for header in mapping.answers:
         if header not in headers:
@@ -126,7 +124,20 @@ def _row(table: str, line: int, row: list[str], columns: tuple[int, dict[int, st
     cells = ((targets[k], cell.strip()) for k, cell in enumerate(row) if k in targets)
     answers = {target: {"": cell} for target, cell in cells if cell}
     name = row[student] if student < len(row) else ""
-    return Submission(name, answers, f"{table}:{line}", whole=True, table=table)
+    return Submission(name, answers, f"{table}:{line}", table=table, asked=tuple(targets.values()))
+
+
+def moment(text: str) -> datetime | None:
+    """The time that a form wrote, on the clock of where it was; None where it cannot be read."""
+    bare = ZONE.sub("", " ".join(text.split()))
+    try:
+        return datetime.fromisoformat(bare).replace(tzinfo=None)
+    except ValueError:
+        pass
+    for form in FORMS:
+        with suppress(ValueError):
+            return datetime.strptime(bare, form)
+    return None
 
 
 def _too_long(place: str, row: list[str], headers: list[str], delimiter: str) -> Unreadable:

@@ -14,7 +14,6 @@ from gradcheck.opinions.floats.lines import (
     line,
     moving,
     of_entry,
-    unit,
     value_of,
 )
 from gradcheck.opinions.floats.quick import Seen, along_these, glance, look_along, widest
@@ -40,6 +39,7 @@ from gradcheck.opinions.opinion import (
     Slope,
     estimate,
     reason,
+    unit,
     valued,
 )
 
@@ -147,7 +147,7 @@ class _Moved:
 
     def __init__(self, case: Case, name: str, index: tuple[int, ...]) -> None:
         assert case.cotangent is not None
-        self.value = moving(case, {name: unit(case, name, index)})
+        self.value = moving(case, {name: unit(case.inputs[name], index)})
         self.x = float(np.asarray(case.inputs[name])[index])
         self.cotangent, self.here = case.cotangent, np.array(self.value(0.0))
         self.met = np.zeros(case.cotangent.shape, bool)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.opinions.limits import EPSILON, WIDTH
-from gradcheck.opinions.opinion import Array, Case, NotScalar, contracted
+from gradcheck.opinions.opinion import Array, Case, NotScalar, contracted, unit
 
 Along = Mapping[str, Array]
 Function = Callable[[float], float]
@@ -46,7 +46,7 @@ def line(case: Case, along: Along, origin: float = 0.0) -> Function:
 def of_entry(case: Case, name: str, index: tuple[int, ...]) -> tuple[Function, float]:
     """The contracted value as a function of one entry of an input, and where that entry stands."""
     at = float(np.asarray(case.inputs[name])[index])
-    return line(case, {name: unit(case, name, index)}, at), at
+    return line(case, {name: unit(case.inputs[name], index)}, at), at
 
 
 def total(value: Any, cotangent: Array | None) -> float:
@@ -57,13 +57,6 @@ def total(value: Any, cotangent: Array | None) -> float:
     if out.size != 1:
         raise NotScalar(f"the value has the shape {out.shape}; a cotangent is needed")
     return float(out.item())
-
-
-def unit(case: Case, name: str, index: tuple[int, ...]) -> Array:
-    """The direction of one entry of an input."""
-    found = np.zeros(np.shape(case.inputs[name]))
-    found[index] = 1.0
-    return found
 
 
 def directions(case: Case, count: int) -> Array:

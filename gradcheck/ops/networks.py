@@ -1,0 +1,349 @@
+"""Layers of networks that are formulas of the rows, in PyTorch's words and with its arguments."""
+
+from collections.abc import Sequence
+from functools import partial
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from gradcheck.ops.activations import sigmoid, softmax, standard
+from gradcheck.ops.formula import composed, compound
+from gradcheck.ops.shapes import seen
+
+
+@composed()
+def linear(x: Any, weight: Any, bias: Any = None) -> Any:
+    """X W^T + b."""
+    y = x @ (weight.T if np.ndim(weight) == 2 else weight)
+    return y if bias is None else y + bias
+
+
+@composed()
+def bilinear(x: Any, other: Any, weight: Any, bias: Any = None) -> Any:
+    """x^T W_k y + b_k, for each matrix W_k of the weight."""
+    y = np.einsum("...i,kij,...j->...k", x, weight, other)
+    return y if bias is None else y + bias
+
+
+# -- windows along the last axes -----------------------------------------------------------------
+
+
+def _each(value: Any, count: int) -> tuple[int, ...]:
+    """A setting for each of so many axes: one number, or one an axis."""
+    given = tuple(value) if isinstance(value, tuple | list) else (value,)
+    return tuple(map(index, given * count if len(given) == 1 else given))
+
+
+def _places(length: int, size: int, stride: int, pad: int, dilation: int, ceil: bool) -> Any:
+    """The places of windows that step along an axis, below 0 or beyond its end where padded."""
+    room = length + 2 * pad - dilation * (size - 1) - 1
+    count = (-(-room // stride) if ceil else room // stride) + 1
+    if ceil and (count - 1) * stride >= length + pad:
+        count -= 1  # PyTorch: no window begins in the padding on the right
+    if count < 1:
+        raise RuntimeError(f"windows of {size} do not fit into an axis of {length}")
+    return np.arange(count)[:, None] * stride - pad + dilation * np.arange(size)
+
+
+def _taken(x: Any, windows: Sequence[Any], zeros: bool) -> Any:
+    """X with each of its last axes as two: which window, which place in it.
+
+    Outside of the array a sum takes zeros, a maximum a place that the window has anyway.
+    """
+    first = np.ndim(x) - len(windows)
+    for k, places in enumerate(windows):
+        axis = first + 2 * k
+        inside = (places >= 0) & (places < np.shape(x)[axis])
+        stand_in = np.max(np.where(inside, places, 0), axis=1, keepdims=True)
+        x = np.take(x, np.where(inside, places, stand_in), axis=axis)
+        if zeros and not np.all(inside):
+            x = x * np.reshape(inside * 1.0, (*inside.shape, *(1,) * (np.ndim(x) - axis - 2)))
+    return x
+
+
+def _convolved(
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+    *,
+    count: int,
+) -> Any:
+    """The sum over channels and windows, as one product of matrices for each group."""
+    single = np.ndim(x) == count + 1
+    x = x[None] if single else x
+    kernel, filters = np.shape(weight)[2:], np.shape(weight)[0]
+    steps, spread = _each(stride, count), _each(dilation, count)
+    if padding == "same":  # the length stays
+        lost = [d * (k - 1) for k, d in zip(kernel, spread, strict=True)]
+        around = [(n // 2, n - n // 2) for n in lost]
+    else:
+        around = [(p, p) for p in _each(0 if padding == "valid" else padding, count)]
+    if any(map(any, around)):
+        x = np.pad(x, [(0, 0), (0, 0), *around])
+    (n, channels), sizes = np.shape(x)[:2], np.shape(x)[2:]
+    if channels != groups * np.shape(weight)[1]:
+        raise RuntimeError(
+            f"a weight of shape {list(np.shape(weight))} and {groups} groups expect "
+            f"{groups * np.shape(weight)[1]} channels, the input has {channels}"
+        )
+    windows = [
+        _places(m, k, s, 0, d, ceil=False)
+        for m, k, s, d in zip(sizes, kernel, steps, spread, strict=True)
+    ]
+    spots, inner = range(2, 2 + 2 * count, 2), range(3, 3 + 2 * count, 2)
+    columns = np.transpose(_taken(x, windows, zeros=False), (0, 1, *inner, *spots))
+    found = np.shape(columns)[2 + count :]
+    columns = np.reshape(columns, (n, groups, -1, int(np.prod(found))))
+    y = np.reshape(weight, (groups, filters // groups, -1)) @ columns
+    y = np.reshape(y, (n, filters, *found))
+    if bias is not None:
+        y = y + np.reshape(bias, (-1, *(1,) * count))
+    return y[0] if single else y
+
+
+def _pool_windows(
+    x: Any, kernel: Sequence[int], stride: Any, padding: Any, dilation: Any, ceil: bool
+) -> list[Any]:
+    """The windows of a pool along each axis; raises RuntimeError where the padding is too wide."""
+    count = len(kernel)
+    pads, spread = _each(padding, count), _each(dilation, count)
+    steps = _each(kernel if stride is None or stride == [] else stride, count)
+    if any(2 * p > d * (k - 1) + 1 for p, k, d in zip(pads, kernel, spread, strict=True)):
+        raise RuntimeError("pad should be at most half of effective kernel size")
+    settings = zip(np.shape(x)[-count:], kernel, steps, pads, spread, strict=True)
+    return [_places(*how, ceil) for how in settings]
+
+
+def _max_pool(
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+    *,
+    count: int,
+) -> Any:
+    """The largest of each window."""
+    if return_indices:
+        raise TypeError("max_pool gives the values alone: leave return_indices out")
+    windows = _pool_windows(x, _each(kernel_size, count), stride, padding, dilation, ceil_mode)
+    return np.max(_taken(x, windows, zeros=False), axis=tuple(range(1 - 2 * count, 0, 2)))
+
+
+def _avg_pool(
+    x: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: Any = None,
+    *,
+    count: int,
+) -> Any:
+    """The mean of each window, over what of it lies in the array and its padding."""
+    kernel, pads = _each(kernel_size, count), _each(padding, count)
+    windows = _pool_windows(x, kernel, stride, padding, 1, ceil_mode)
+    total = np.sum(_taken(x, windows, zeros=True), axis=tuple(range(1 - 2 * count, 0, 2)))
+    if divisor_override is not None:
+        return total / divisor_override
+    for k, places in enumerate(windows):
+        n = np.shape(x)[k - count]
+        margin = pads[k] if count_include_pad else 0
+        within = np.sum((places >= -margin) & (places < n + margin), axis=1) * 1.0
+        total = total / np.reshape(within, [-1 if j == k else 1 for j in range(count)])
+    return total
+
+
+for _n in (1, 2):
+    for _name, _formula in (("conv", _convolved), ("max_pool", _max_pool), ("avg_pool", _avg_pool)):
+        compound(None, partial(_formula, count=_n), f"{_name}{_n}d")
+
+# -- normalisation -------------------------------------------------------------------------------
+
+
+def _channels(v: Any, ndim: int) -> Any:
+    """One number a channel, laid along the second axis."""
+    return np.reshape(v, [-1 if k == 1 else 1 for k in range(ndim)])
+
+
+def _scaled(y: Any, weight: Any, bias: Any) -> Any:
+    """Y times a weight a channel, plus a bias a channel."""
+    y = y if weight is None else y * _channels(weight, np.ndim(y))
+    return y if bias is None else y + _channels(bias, np.ndim(y))
+
+
+@composed()
+def batch_norm(
+    x: Any,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any = None,
+    bias: Any = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    """Each channel less its mean over the root of its variance; of the batch in training.
+
+    In training the running mean and variance (of n - 1) are moved towards the batch's, in place.
+    """
+    if not training:
+        mean, var = (_channels(v, np.ndim(x)) for v in (running_mean, running_var))
+        return _scaled((x - mean) / np.sqrt(var + eps), weight, bias)
+    axes = tuple(k for k in range(np.ndim(x)) if k != 1)
+    bare = x.detach() if hasattr(x, "detach") else x
+    _keep(running_mean, np.mean(bare, axis=axes), momentum)
+    _keep(running_var, np.var(bare, axis=axes, ddof=1), momentum)
+    return _scaled(standard(x, axes, eps)[0], weight, bias)
+
+
+def _keep(running: Any, new: Any, momentum: float) -> None:
+    """A running number moved towards a new one, where it lies."""
+    if running is not None:
+        running[...] = (1 - momentum) * running + momentum * new
+
+
+@composed()
+def group_norm(
+    x: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
+) -> Any:
+    """Groups of channels less their mean, over the root of their variance."""
+    n, c = np.shape(x)[:2]
+    if c % num_groups:
+        raise RuntimeError(f"{c} channels do not divide into {num_groups} groups")
+    rows = np.reshape(x, (n, num_groups, -1))
+    return _scaled(np.reshape(standard(rows, (2,), eps)[0], np.shape(x)), weight, bias)
+
+
+@composed()
+def rms_norm(
+    x: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None
+) -> Any:
+    """X over the root of the mean of its squares, over the last axes."""
+    axes = tuple(range(-len(normalized_shape), 0))
+    kind = np.asarray(seen(x)).dtype
+    eps = float(np.finfo(kind if kind.kind == "f" else float).eps) if eps is None else eps
+    y = x / np.sqrt(np.mean(x * x, axis=axes, keepdims=True) + eps)
+    return y if weight is None else y * weight
+
+
+# -- looking up, attention, dropout --------------------------------------------------------------
+
+
+@composed()
+def embedding(
+    input: Any,
+    weight: Any,
+    padding_idx: int | None = None,
+    max_norm: Any = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Any:
+    """The rows of the weight at these places."""
+    if max_norm is not None or scale_grad_by_freq or padding_idx is not None:
+        raise TypeError(
+            "embedding gives rows and their derivative: padding_idx=, max_norm= and "
+            "scale_grad_by_freq= change weights or gradients otherwise, leave them out"
+        )
+    return weight[seen(input)]
+
+
+@composed()
+def scaled_dot_product_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Any:
+    """softmax(Q K^T / sqrt(d)) V; a mask of truths keeps, one of numbers is added."""
+    if dropout_p:
+        raise TypeError("attention draws nothing here: leave dropout_p out")
+    if enable_gqa:
+        times = np.shape(query)[-3] // np.shape(key)[-3]
+        key, value = (np.repeat(v, times, axis=-3) for v in (key, value))
+    width = np.shape(query)[-1]
+    scores = query @ np.swapaxes(key, -1, -2) * (width**-0.5 if scale is None else scale)
+    if is_causal:
+        attn_mask = np.tril(np.ones(np.shape(scores)[-2:], dtype=bool))
+    return _attention(scores, attn_mask) @ value
+
+
+def _attention(scores: Any, mask: Any) -> Any:
+    """Softmax of the scores, where a mask of truths says no 0."""
+    if mask is None:
+        return softmax(scores, axis=-1)
+    if np.asarray(seen(mask)).dtype.kind != "b":
+        return softmax(scores + mask, axis=-1)
+    if np.asarray(seen(scores)).dtype != object:
+        return softmax(np.where(seen(mask), scores, -np.inf), axis=-1)
+    e = np.where(seen(mask), np.exp(scores), 0.0)  # exact numbers do not overflow, and know no inf
+    return e / np.sum(e, axis=-1, keepdims=True)
+
+
+@composed()
+def dropout(
+    x: Any, p: float = 0.5, training: bool = True, inplace: bool = False, *, mask: Any = None
+) -> Any:
+    """X where the mask holds, over 1 - p; x itself where nothing is trained.
+
+    The mask is given: what draws it anew at every call is no function. Raises TypeError.
+    """
+    if not training or p == 0:
+        return 1 * x
+    if p == 1:
+        return 0 * x
+    if mask is None:
+        raise TypeError(
+            "dropout draws another mask at every call: give yours, dropout(x, p, mask=m)"
+        )
+    return x * (seen(mask) * 1.0) / (1 - p)
+
+
+# -- one step of a recurrent network, with PyTorch's order of the gates --------------------------
+
+
+def _gates(x: Any, h: Any, weights: Sequence[Any], count: int) -> list[tuple[Any, Any]]:
+    """What the input and the state say at each gate."""
+    w_ih, w_hh, b_ih, b_hh = weights
+    parts = (
+        np.split(linear(v, w, b), count, axis=-1) for v, w, b in ((x, w_ih, b_ih), (h, w_hh, b_hh))
+    )
+    return list(zip(*parts, strict=True))
+
+
+@composed()
+def rnn_tanh_cell(x: Any, h: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+    """tanh(U x + b + W h + c)."""
+    return np.tanh(linear(x, w_ih, b_ih) + linear(h, w_hh, b_hh))
+
+
+@composed()
+def lstm_cell(
+    x: Any, state: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None
+) -> tuple[Any, Any]:
+    """The next (h, c): c' = f c + i tanh(g), h' = o tanh(c'); the gates are i, f, g, o."""
+    h, c = state
+    i, f, g, o = (a + b for a, b in _gates(x, h, (w_ih, w_hh, b_ih, b_hh), 4))
+    c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+    return sigmoid(o) * np.tanh(c), c
+
+
+@composed()
+def gru_cell(x: Any, h: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+    """The next h: (1 - z) n + z h, with n = tanh(in + r hn); the gates are r, z, n."""
+    (r, hr), (z, hz), (n, hn) = _gates(x, h, (w_ih, w_hh, b_ih, b_hh), 3)
+    z = sigmoid(z + hz)
+    return (1 - z) * np.tanh(n + sigmoid(r + hr) * hn) + z * h

@@ -1,0 +1,226 @@
+"""Entries picked, filled in, added to, put in order: PyTorch's words for indexing and sorting."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcheck.ops.arithmetic import maximum, minimum
+from gradcheck.ops.formula import composed
+from gradcheck.ops.row import handler_of
+from gradcheck.ops.shapes import along, scatter, seen, setitem
+
+
+def _lined(x: Any) -> Any:
+    """A number as an array of one entry, anything else as it is."""
+    return np.reshape(x, (1,)) if np.ndim(x) == 0 else x
+
+
+def _like(y: Any, x: Any) -> Any:
+    """A result in the shape of a number, where x was one."""
+    return np.reshape(y, ()) if np.ndim(x) == 0 else y
+
+
+def _each_along(axis: int, index: Any) -> tuple[Any, ...]:
+    """The index of `gather` and `scatter_add`: on one axis as given, on the others one's own."""
+    grid = list(np.indices(index.shape, sparse=True))
+    grid[axis] = index
+    return tuple(grid)
+
+
+def _slices(x: Any, axis: int, index: Any) -> tuple[Any, ...]:
+    return along(x, axis, np.reshape(seen(index), (-1,)))
+
+
+@composed()
+def gather(x: Any, axis: int, index: Any, *, sparse_grad: bool = False) -> Any:
+    """`gather(x, dim, index)`: for each place of the index the entry there, along one axis."""
+    index = seen(index)
+    picked = _lined(x)[_each_along(axis, np.reshape(index, index.shape or (1,)))]
+    return np.reshape(picked, index.shape)
+
+
+@composed()
+def index_select(x: Any, axis: int, index: Any) -> Any:
+    """`index_select(x, dim, index)`: slices, by their places."""
+    return _like(np.take(_lined(x), np.reshape(seen(index), (-1,)), axis=axis), x)
+
+
+@composed()
+def masked_fill(x: Any, mask: Any, value: Any) -> Any:
+    """`masked_fill(x, mask, value)`: the value where the mask holds."""
+    return np.where(seen(mask).astype(bool), value, x)
+
+
+@composed()
+def masked_select(x: Any, mask: Any) -> Any:
+    """`masked_select(x, mask)`: the entries where the mask holds, in a row."""
+    shape = np.broadcast_shapes(np.shape(x), np.shape(mask)) or (1,)
+    full = _lined(np.broadcast_to(x, shape))
+    return full[np.broadcast_to(seen(mask).astype(bool), shape)]
+
+
+@composed()
+def scatter_add(x: Any, axis: int, index: Any, src: Any) -> Any:
+    """`scatter_add(x, dim, index, src)`: each entry of src added where the index sends it."""
+    index = _lined(seen(index))
+    part = src * np.ones(index.shape)
+    if np.ndim(src):
+        part = src[tuple(slice(n) for n in index.shape)]
+    sent = scatter(part, shape=np.shape(_lined(x)), index=_each_along(axis, index))
+    return x + _like(sent, x)
+
+
+@composed()
+def index_add(x: Any, axis: int, index: Any, source: Any, *, alpha: float = 1) -> Any:
+    """`index_add(x, dim, index, source)`: each slice added at its place."""
+    full = _lined(x)
+    sent = scatter(_lined(source), shape=np.shape(full), index=_slices(full, axis, index))
+    return _like(full + alpha * sent, x)
+
+
+@composed()
+def index_fill(x: Any, axis: int, index: Any, value: Any) -> Any:
+    """`index_fill(x, dim, index, value)`: the value in the slices at these places."""
+    full = _lined(x)
+    return _like(setitem(full, value, _slices(full, axis, index)), x)
+
+
+@composed(function=None, name="select", also=(np.select,))
+def select(x: Any, *how: Any, **named: Any) -> Any:
+    """`select(x, dim, place)`; of lists NumPy's: the first choice whose condition holds."""
+    if isinstance(x, list | tuple):
+        return _chosen(x, *how, **named)
+    axis, place = (*how, *(named[k] for k in ("axis", "index") if k in named))
+    return x[along(x, axis, int(place))]
+
+
+def _chosen(condlist: Any, choicelist: Any, default: Any = 0.0) -> Any:
+    """NumPy's `select`: from the last condition to the first, each takes precedence."""
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    y = default
+    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+        y = np.where(seen(condition), choice, y)
+    return y
+
+
+@composed()
+def diag_embed(x: Any, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Any:
+    """`diag_embed(x, offset, dim1, dim2)`: the last axis on the diagonal of two new ones."""
+    *outer, n = np.shape(x)
+    size = n + abs(offset)
+    rows, columns = np.arange(n) + max(-offset, 0), np.arange(n) + max(offset, 0)
+    made = setitem(np.zeros((*outer, size, size)), x, (..., rows, columns))
+    return np.moveaxis(made, (-2, -1), (axis1 % made.ndim, axis2 % made.ndim))
+
+
+@composed(function=np.diagflat)
+def diagflat(x: Any, k: int = 0, *, offset: int = 0) -> Any:
+    """All entries on a diagonal."""
+    return np.diag(np.ravel(x), k or offset)
+
+
+# -- in order ------------------------------------------------------------------------------------
+
+
+class Picked(NamedTuple):
+    """Values, and the places they stood at."""
+
+    values: Any
+    indices: Any
+
+
+def _at(x: Any, places: Any, axis: int, keepdims: bool) -> Picked:
+    """The entries at one place of each line, and those places."""
+    values = np.take_along_axis(_lined(x), places, axis)
+    if keepdims or np.ndim(x) == 0:
+        return Picked(_like(values, x), _like(places, x))
+    return Picked(np.squeeze(values, axis), np.squeeze(places, axis))
+
+
+@composed()
+def max_along(x: Any, axis: Any, keepdims: bool = False) -> Any:
+    """PyTorch's `max(x, dim)`: the first largest of each line, and its place; `max(x, other)`."""
+    if handler_of((axis,)) or np.ndim(axis):
+        return maximum(x, axis)
+    places = np.expand_dims(np.argmax(seen(_lined(x)), axis=axis), axis)
+    return _at(x, places, axis, keepdims)
+
+
+@composed()
+def min_along(x: Any, axis: Any, keepdims: bool = False) -> Any:
+    """PyTorch's `min(x, dim)`: the first smallest of each line, and its place; `min(x, other)`."""
+    if handler_of((axis,)) or np.ndim(axis):
+        return minimum(x, axis)
+    places = np.expand_dims(np.argmin(seen(_lined(x)), axis=axis), axis)
+    return _at(x, places, axis, keepdims)
+
+
+@composed()
+def sort_along(x: Any, axis: int = -1, descending: bool = False, stable: bool = False) -> Picked:
+    """PyTorch's `sort(x, dim)`: the entries of each line in order, and their places."""
+    full = _lined(x)
+    order = np.argsort(-seen(full) if descending else seen(full), axis=axis, kind="stable")
+    return Picked(_like(np.take_along_axis(full, order, axis), x), _like(order, x))
+
+
+@composed()
+def median_along(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+    """PyTorch's `median(x, dim)`: the lower of two middle entries, and its place.
+
+    Of all entries it is the lower middle one, and those that equal it share its gradient.
+    """
+    if axis is None:
+        bare = np.ravel(seen(x))
+        same = bare == np.sort(bare)[(len(bare) - 1) // 2]
+        return np.sum(np.where(same, np.ravel(x), 0.0)) / np.sum(same)
+    return kthvalue(x, (np.shape(_lined(x))[axis] + 1) // 2, axis, keepdims)
+
+
+@composed()
+def topk(x: Any, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> Picked:
+    """`topk(x, k, dim)`: the k largest along an axis, from the largest on, and their places."""
+    full = _lined(x)
+    order = np.argsort(full, axis=axis, kind="stable")
+    places = (np.flip(order, axis) if largest else order)[along(full, axis, slice(k))]
+    values = np.take_along_axis(full, places, axis) if k else full[..., :0]
+    return Picked(_like(values, x), _like(places, x))
+
+
+@composed()
+def kthvalue(x: Any, k: int, axis: int = -1, keepdims: bool = False) -> Picked:
+    """`kthvalue(x, k, dim)`: the k-th smallest along an axis, and its place."""
+    full = _lined(x)
+    order = np.argsort(full, axis=axis, kind="stable")
+    return _at(x, order[along(full, axis, slice(k - 1, k))], axis, keepdims)
+
+
+def _running(x: Any, axis: int, larger: bool) -> Picked:
+    """The running extreme along an axis and its last place so far."""
+    full = _lined(x)
+    values = seen(full)
+    best = (np.maximum if larger else np.minimum).accumulate(values, axis)
+    shape = [-1 if k == axis % values.ndim else 1 for k in range(values.ndim)]
+    count = np.reshape(np.arange(values.shape[axis]), shape)
+    places = np.maximum.accumulate(np.where(values == best, count, 0), axis)
+    return Picked(_like(np.take_along_axis(full, places, axis), x), _like(places, x))
+
+
+@composed()
+def cummax(x: Any, axis: int) -> Picked:
+    """`cummax(x, dim)`: the largest so far along an axis, and its place."""
+    return _running(x, axis, larger=True)
+
+
+@composed()
+def cummin(x: Any, axis: int) -> Picked:
+    """`cummin(x, dim)`: the smallest so far along an axis, and its place."""
+    return _running(x, axis, larger=False)
+
+
+@composed(function=np.partition)
+def partition(x: Any, kth: Any, axis: int | None = -1) -> Any:
+    """Sorted: one of the orders that NumPy's `partition` may give; its own places are followed."""
+    if axis is None:
+        x, axis = np.ravel(x), -1
+    return np.take_along_axis(x, np.argpartition(seen(x), kth, axis=axis), axis)

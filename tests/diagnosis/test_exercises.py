@@ -1,0 +1,50 @@
+"""Wrong answers to textbook exercises are named as a teacher would, right ones never accused.
+
+The names were written down before any of them was tried: 81 % were given then, 6.5 % were false.
+"""
+
+import pytest
+
+from tests.support.exercises import Tally, exercises, tally
+
+# What is said of these is no name that was written down, but true: the answer is literally that.
+TRUE = {
+    ("5*x**3 - 4*x**2 + 7*x - 9", "15x^3 - 8x^2 + 7x"),  # one x too much before it all
+    ("7*x**2 + x", "14x^2 + x"),  # likewise
+    ("4*sin(x) - 3*cos(x)", "-4cos x - 3 sin x"),  # it is an antiderivative
+    ("(x**2 + 1)*(x**3 - 2)", "5x^4 + 3x^2"),  # the derivative without the 2
+    ("x**2*y**3", "2x y^2"),  # a factor y is missing
+    ("exp(-(x - m)**2/(2*s**2))/(s*sqrt(2*pi))",
+     "-(x-m)/s * exp(-(x-m)^2/(2s^2))/(s sqrt(2pi))"),  # a factor s is missing
+    ("x*abs(x)", "2x"),  # u u' + v v'
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def said() -> Tally:
+    """What is said of all of them."""
+    return tally()
+
+
+def test_there_are_enough() -> None:
+    """Three hundred wrong answers and more, over sixty functions."""
+    every = [each for exercise in exercises() for each in exercise.answers]
+    assert len(list(exercises())) > 60
+    assert sum(bool(names) for _, names in every) > 300
+
+
+def test_wrong_answers_are_named(said: Tally) -> None:
+    """At least 95 %, and nothing false is said of any."""
+    assert said.share("named") >= 0.95, said.missed
+    wrong = {row[:2] for row in said.missed if row[2] in ("false", "torn", "right", "invalid")}
+    assert wrong <= TRUE
+
+
+def test_right_answers_are_not_accused(said: Tally) -> None:
+    """In whatever form they come."""
+    assert said.counts["accused"] == 0
+
+
+def test_stories_do_not_hang_on_the_id() -> None:
+    """The same answers have the same stories in another section."""
+    assert tally("another").missed == tally().missed

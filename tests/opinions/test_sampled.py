@@ -1,0 +1,65 @@
+"""The closed form of a program of many steps: exact slopes of a few entries."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.opinions.opinion import Opinion
+from gradcheck.opinions.reverse import reverse
+from gradcheck.opinions.symbolic import symbolic
+from gradcheck.ops import TABLE
+from gradcheck.verdict.consult import read
+from tests.support.cases import case
+
+RNG = np.random.default_rng(0)
+X, Y = RNG.normal(size=(16, 30)), RNG.normal(size=(16, 3))
+W1, W2 = RNG.normal(size=(30, 40)) / 6, RNG.normal(size=(40, 3))
+ASKED = case(lambda w1, w2: np.mean((np.tanh(X @ w1) @ w2 - Y) ** 2), w1=W1, w2=W2)
+
+
+def by_hand() -> dict[str, Any]:
+    """The gradients of the two layers, as in any textbook."""
+    h = np.tanh(X @ W1)
+    d = 2 * (h @ W2 - Y) / Y.size
+    return {"w1": X.T @ ((d @ W2.T) * (1 - h**2)), "w2": h.T @ d}
+
+
+@pytest.fixture(scope="module")
+def formed() -> Opinion:
+    """The opinion on 20,000 products and their sums."""
+    return symbolic(ASKED, write=False)
+
+
+def test_slopes_of_sampled_entries_are_exact(formed: Opinion) -> None:
+    """Eight entries of both inputs, none twice, with bars of thirty digits around the truth."""
+    gradients, places = by_hand(), set()
+    assert not formed.gradients
+    for direction in formed.directions:
+        ((name, u),) = direction.along.items()
+        (index,) = zip(*np.nonzero(u), strict=True)
+        places.add((name, index))
+        assert float(direction.slope.rad()) < 1e-25
+        assert float(direction.slope.mid()) == pytest.approx(gradients[name][index], abs=1e-12)
+    assert len(places) == 8
+    assert {name for name, _ in places} == {"w1", "w2"}
+
+
+def test_the_sample_stands_in_the_verdict(formed: Opinion) -> None:
+    """Two opinions agree, and it is said by how many entries."""
+    found = read(ASKED, [reverse(ASKED), formed])
+    assert found.verdict == "agree"
+    assert any("8 entries drawn at random" in note for note in found.notes)
+
+
+def test_a_wrong_cell_is_a_dissent_in_the_sample() -> None:
+    """A slope of SymPy's that is off by a thousandth contradicts reverse mode."""
+    row = TABLE["tanh"]
+    right = row.symbolic
+    assert callable(right)
+    object.__setattr__(row, "symbolic", lambda x: right(x) * 1001 / 1000)
+    try:
+        wrong = symbolic(ASKED, write=False)
+    finally:
+        object.__setattr__(row, "symbolic", right)
+    assert read(ASKED, [reverse(ASKED), wrong]).verdict == "dissent"

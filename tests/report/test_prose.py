@@ -1,0 +1,66 @@
+"""Prompts as HTML: Markdown and mathematics, and nothing of a page's own."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gradcheck.report.prose import inline, prose
+
+TAGS = """p ul ol li pre code strong em br span div math mrow mi mn mo mtext mspace mfrac msqrt
+ mroot msub msup msubsup munder mover munderover mtable mtr mtd mstyle mpadded mphantom menclose"""
+ATTRIBUTES = """class xmlns display stretchy fence form columnalign width height depth linethickness
+ minsize maxsize displaystyle scriptlevel mathvariant separator largeop movablelimits accent lspace
+ rspace symmetric rowspacing columnspacing columnlines rowlines voffset notation start mathsize"""
+
+
+def harmful(page):
+    """The tags and attributes of a page that no prompt has."""
+    tags = re.findall(r"<\s*/?\s*([a-zA-Z]+)((?:\s[^<>]*)?)", page)
+    names = {name for _, rest in tags for name in re.findall(r"([\w:-]+)\s*=", rest)}
+    return ({tag for tag, _ in tags} - {*TAGS.split()}) | (names - {*ATTRIBUTES.split()})
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        (r"$\frac{1}{2}$", "<mfrac><mrow><mn>1</mn></mrow><mrow><mn>2</mn></mrow></mfrac>"),
+        ("**by hand**, *now*: `x`", "<strong>by hand</strong>, <em>now</em>: <code>x</code>"),
+        ("- a\n- b", "<ul>\n<li>a</li>\n<li>b</li>\n</ul>"),
+        ("$x<y$", "<mi>x</mi><mo>&#x0003C;</mo><mi>y</mi>"),
+        (r"$\foo{x}$", r"<code>\foo{x}</code>"),
+        ("[a](http://b) <i>", "[a](http://b) &lt;i&gt;"),
+        ("```\n$x$\n```", "<pre><code>$x$\n</code></pre>"),
+    ],
+)
+def test_prompts(text, part):
+    assert part in prose(text)
+    assert "<p>" not in inline(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"$\text{<script>alert(1)</script>}$",
+        r"$\text{&lt;script&gt;alert(1)&lt;/script&gt;}$",
+        r"$\color{red\" onclick=\"x}{y}$",
+        r"$\href{javascript:1}{x}$",
+        r"$\style{position:fixed}{x}$",
+        r"$\text{&#60;img src=x onerror=1>}$",
+        r"$\mathrm{<img src=x onerror=alert(1)>}$",
+    ],
+)
+def test_no_mathematics_is_a_page(text):
+    assert not harmful(prose(text))
+
+
+PIECES = ["<", ">", "&", ";", '"', "'", "{", "}", "\\text", "\\color", "script", "onerror=1", "lt",
+          "#60", " ", "x", "$", "\\href", "\\frac", "^", "_", "`", "*"]  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
+def test_nothing_typed_is_a_page(text):
+    assert not harmful(prose(f"${text}$"))
+    assert not harmful(inline(text))
