@@ -17,7 +17,7 @@ from gradcheck.engine.tensor import bare
 from gradcheck.errors import GradcheckError
 from gradcheck.opinions.differences import differences
 from gradcheck.opinions.limits import CONFIRMING, DIRECTIONS
-from gradcheck.opinions.opinion import Case
+from gradcheck.opinions.opinion import Case, Opinion
 from gradcheck.opinions.replay import Observer, Record, replay
 from gradcheck.opinions.reverse import reverse
 from gradcheck.scripts.names import Names
@@ -128,7 +128,8 @@ def _verdict(call: Call, targets: Sequence[Step]) -> Verdict:
     case, work = _case(call, targets)
     if work > EXACT:
         few = CONFIRMING if work > LARGE else DIRECTIONS
-        found = read(case, [reverse(case), differences(case, directions=few)])
+        closed = Opinion("symbolic", abstains=TOO_LONG.format(EXACT))
+        found = read(case, [reverse(case), closed, differences(case, directions=few)])
     else:
         found = consult(case, write=True)
     off = _off(call, targets, found)

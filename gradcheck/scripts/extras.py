@@ -326,6 +326,17 @@ class _Group(dict[str, Any]):
         super().__setitem__(name, value)
 
 
+def _state(self: Optimizer) -> dict[str, Any]:
+    """`optimizer.state_dict()`: the memory of each parameter, and the rate."""
+    return {"state": dict(self.state), "lr": self.lr}
+
+
+def _restore(self: Optimizer, state_dict: Mapping[str, Any]) -> None:
+    """`optimizer.load_state_dict(...)`."""
+    self.state.update(state_dict["state"])
+    self.lr = state_dict["lr"]
+
+
 def _step(plain: Callable[[Optimizer], None]) -> Callable[..., Any]:
     """`optimizer.step(closure)`."""
 
@@ -351,5 +362,6 @@ def equip() -> None:
         if not hasattr(Module, name):
             setattr(Module, name, method)
     Optimizer.param_groups = property(_groups)  # type: ignore[attr-defined]
+    Optimizer.state_dict, Optimizer.load_state_dict = _state, _restore  # type: ignore[attr-defined]
     for kind in (Optimizer, SGD, AdamW):
         kind.step = _step(vars(kind)["step"])  # type: ignore[method-assign]

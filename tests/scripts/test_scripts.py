@@ -34,6 +34,12 @@ SAME = {
         print(x > 0, (x > 0).float().mean(), (x > 0) & (x < 2), ~(x > 0), (x == 1.0).sum().item())
         print(x[x > 0], x.argmax(), x.argmax(dim=0).item(), torch.argmax(x), x.eq(x).all())
     """,
+    "values and places": """
+        x = torch.tensor([[1.0, 3.0, 2.0], [4.0, 0.0, 5.0]])
+        value, place = x.max(1)
+        print(value, place, place.numpy(), torch.max(x, 1)[1].data, x.max(), x.sort(dim=1)[1])
+        print(x.transpose(dim0=0, dim1=1), x.t().shape, torch.topk(x, 2)[1], x.min(dim=0)[0])
+    """,
     "devices and types": """
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         x = torch.ones(2, 3, device=device, dtype=torch.float32).to(device)
@@ -94,6 +100,9 @@ SAME = {
                 (w ** 2).sum().backward()
                 opt.step()
             print(w.detach(), opt.param_groups[0]["lr"])
+            other = kind([w], lr=1.0)
+            other.load_state_dict(opt.state_dict())
+            print(len(opt.state_dict()) > 0)
     """,
     "schedule": """
         w = torch.tensor(1.0, requires_grad=True)
