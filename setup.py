@@ -1,8 +1,7 @@
-"""The hot paths of the tape and of the reader are compiled where there is a C compiler.
+"""The hot paths of the tape are compiled by Cython where there is a C compiler.
 
 Elsewhere they run as they are. The `.pxd` beside a module of the engine gives its classes and
-functions C types, for Cython; the reader's modules are compiled by mypyc from the types that they
-have. All modules stay Python. GRADCHECK_PURE=1 leaves them so.
+functions C types. All modules stay Python. GRADCHECK_PURE=1 leaves them so.
 """
 
 import os
@@ -10,27 +9,12 @@ from pathlib import Path
 
 import numpy
 from Cython.Build import cythonize
-from mypyc.build import mypycify
 from setuptools import setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 
 ENGINE = "gradcheck/engine"
 HOT = ("tape", "state", "tensor", "quick", "backward", "landing")
-ANSWERS, GRADING = "gradcheck/answers", "gradcheck/grading"
-READER = (
-    "bars bracketing calls cursor echo grammar magnitude matrices numerals rereading respelling"
-    " scanner tokens trees values"
-)
-JUDGE = "equivalence formulas/from_tree formulas/line"
-LIBRARY = "gradcheck.answers.compiled"
-# What other packages say of their types is left out: an isolated build sees them or not.
-CHECKS = (
-    "--config-file=",
-    "--no-site-packages",
-    "--ignore-missing-imports",
-    "--follow-imports=silent",
-)
 
 
 class AllOrNone(build_ext):
@@ -65,7 +49,7 @@ class WithSets(build_py):
 
 
 def compiled() -> list[object]:
-    """The extension modules, as Cython and mypyc make them."""
+    """The extension modules, as Cython makes them."""
     if os.environ.get("GRADCHECK_PURE"):
         for built in (*Path("gradcheck").rglob("*.so"), *Path("gradcheck").rglob("*.pyd")):
             built.unlink()  # of an earlier install from here; Python would take it for the module
@@ -73,18 +57,7 @@ def compiled() -> list[object]:
     sources = [f"{ENGINE}/{name}.py" for name in HOT]
     directives = {"auto_pickle": False, "language_level": 3}
     engine = cythonize(sources, build_dir="build", compiler_directives=directives)
-    return [*engine, *reader()]
-
-
-def reader() -> list[object]:
-    """What reads and evaluates answers, in one library; nothing where mypyc does not make it."""
-    paths = [f"{ANSWERS}/{name}.py" for name in READER.split()]
-    paths += [f"{GRADING}/{name}.py" for name in JUDGE.split()]
-    try:
-        return list(mypycify([*CHECKS, *paths], group_name=LIBRARY, opt_level="1", debug_level="0"))
-    except SystemExit as error:
-        print(f"answers are read by plain Python, more slowly: {error}")
-        return []
+    return list(engine)
 
 
 setup(

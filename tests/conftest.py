@@ -18,7 +18,6 @@ from tests.support.sweeping import cases
 TESTS = Path(__file__).parent
 PACKAGE = TESTS.parent / "gradcheck"
 ENGINE = PACKAGE / "engine"
-TOGETHER = "compiled__mypyc.*"  # the library that all compiled modules but the engine's are in
 SAMPLE = int(os.environ.get("GRADCHECK_SAMPLE", "1"))  # every how many-th test is run
 COMPARING = re.compile(r"""importorskip\("torch"\)|from tests\.support\.(oracle|torch_ops) """)
 
@@ -43,12 +42,10 @@ def pytest_sessionstart() -> None:
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
-    library = next((PACKAGE / "answers").glob(TOGETHER), None)
     for compiled in (*PACKAGE.rglob("*.so"), *PACKAGE.rglob("*.pyd")):
         source = compiled.parent / f"{compiled.name.split('.')[0]}.py"
         written = [f.stat().st_mtime for f in _texts(source)]
-        made = compiled if source.parent == ENGINE else library or compiled
-        if written and max(written) > made.stat().st_mtime:
+        if written and max(written) > compiled.stat().st_mtime:
             pytest.exit(
                 f"{source}, or a .pxd it uses, has changed since {compiled.name} was made from it: "
                 "run `pip install -e .` again, or delete the compiled files",

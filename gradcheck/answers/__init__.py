@@ -14,33 +14,33 @@ How a formula is read, where people differ:
   cos(2*x)/3, `sin x cos x` is sin(x)*cos(x).
 - `sin^2 x` is (sin(x))^2; `sin^-1 x` is arcsin(x); `log` is the natural logarithm.
 - A root sign covers one factor with its power: `√2x` is sqrt(2)*x, `√x^2` is sqrt(x^2).
-- `X^T` is the transpose unless T is declared; `max(a, b)` is maximum(a, b).
-- Arrays side by side are a matrix product where only that fits, a matrix beside a vector, and in a
-  text that has a transpose; there `·` is one too, `A^-1` is inv(A), `u v^T` is outer(u, v). `*` and
-  ⊙ go entry by entry, as in NumPy; in a text with `X'` or `X^T`, without `@` and with a sign for
-  every product, `*` between arrays of unlike shapes, or of a turned vector and another one, is a
-  matrix product as in MATLAB. `A.x` is Mathematica's, `A %*% B` R's.
+- `X^T`, `X'`, `Xᵀ` is the transpose of an array, `A^-1`, `A⁻¹` the inverse of a square matrix,
+  whatever an input is called; `max(a, b)` is maximum(a, b).
+- Arrays side by side are a matrix product where only that fits, a matrix beside a vector, and two
+  square matrices in a text that has a transpose or an inverse; a dot between two vectors is their
+  product, `u v^T` is outer(u, v). `*` goes entry by entry, as in NumPy.
+- `x_1` is the first entry of a vector x, unless an input is called so.
 - In a list a blank parts two numbers where none follows the sign of the second: `[3 -1]`.
 - `2u where u = x^2` is 2*(x^2); `at x = 2` is left out.
 - `2e3` is 2000; where an input is called e, it is refused.
 - Bars that can be paired in more than one way are refused.
 - A comma between digits is a decimal comma, but in a list, in a call of several arguments and where
   it might part thousands (`1,234`). Square brackets that are no list and no index group.
-- What stands around a formula (`f'(x) =`, `\boxed{}`, `$`, a full stop) is left out.
+- What stands around a formula (`f'(x) =`, `\boxed{}`, `$`, a full stop, words) is left out.
 
-Each such rule leaves a note where it was applied, and what was understood is always echoed. Where
-brackets may be missing, `bracketing` gives the other readings.
+Each such rule leaves a note where it was applied, and what was understood is always echoed. What is
+in doubt can be read again with the doubt turned (`other_readings`); where brackets may be missing,
+`brackets` gives the other readings.
 
-A text goes through `draft` (where each character was typed): `characters`, `listing`,
-`definitions`, `piecewise`, `indices`, `wrapping`, `commas`;
-then `tokens` (with `latex` and `signs`), `respelling`, `bars`; then `grammar` (with `values` and
-`calls`) builds the tree.
-Text is never evaluated: the parser builds the tree node by node from a closed vocabulary.
+A text goes through `characters` (in plain ones, each with its place), `tokens` and `outline` (what
+stands around, definitions, steps); `grammar` builds the tree, `cases` choices. Text is never
+evaluated: the tree is built node by node from a closed vocabulary.
 """
 
 from gradcheck.answers.answer import Entries, Numbers, Plain, read_answer
 from gradcheck.answers.echo import echo
-from gradcheck.answers.formula import Formula, read_formula
+from gradcheck.answers.formula import Formula, other_readings, read_formula
+from gradcheck.answers.outline import Step
 from gradcheck.answers.shapes import misfit
 from gradcheck.answers.words import ALIASES, FUNCTIONS
 
@@ -51,8 +51,10 @@ __all__ = [
     "Formula",
     "Numbers",
     "Plain",
+    "Step",
     "echo",
     "misfit",
+    "other_readings",
     "read_answer",
     "read_formula",
 ]

@@ -3,9 +3,9 @@
 import difflib
 import re
 
+from gradcheck.answers.characters import DERIVATIVE
 from gradcheck.answers.complaint import clipped, refused
-from gradcheck.answers.scanner import Token
-from gradcheck.answers.signs import DERIVATIVE
+from gradcheck.answers.tokens import Token
 from gradcheck.answers.words import SUBSCRIPT, Words
 from gradcheck.errors import TextError
 
@@ -58,7 +58,11 @@ def _case(words: Words, word: str) -> str:
 def _entry(words: Words, word: str) -> str:
     """`x_1` where x is declared may be an entry of x."""
     match = SUBSCRIPT.fullmatch(word)
-    return f"write {match[1]}[0] for the first entry" if match and match[1] in words.names else ""
+    if match is None or match[1] not in words.names:
+        return ""
+    if match[2].isalpha() and words.shapes.get(match[1]):
+        return "write sums over indices as einsum('ij,j->i', A, x), or as a product of matrices"
+    return f"write {match[1]}[0] for the first entry"
 
 
 def _factors(words: Words, word: str) -> str:

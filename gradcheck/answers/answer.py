@@ -56,17 +56,19 @@ def read_answer(
     functions: Collection[str],
     constants: Collection[str] = ("pi", "e"),
     single: bool = False,
+    by: str = "",
 ) -> Answer:
     """The answer in a value: bool and None are plain, strings formulas, the rest numbers.
 
-    `single` says that one number is due: a list of one is then what stands in it.
+    `single` says that one number is due: a list of one is then what stands in it. `by` is what a
+    prime differentiates by.
     """
     known: dict[str, Formula] = {}
 
     def read(text: str) -> Formula:
         if text not in known:
             known[text] = read_formula(
-                text, names=names, functions=functions, constants=constants, single=single
+                text, names=names, functions=functions, constants=constants, single=single, by=by
             )
         return known[text]
 
@@ -76,7 +78,7 @@ def read_answer(
     if value is None or isinstance(value, bool):
         return Plain(value)
     if isinstance(value, str):
-        return _plain(value, names) or _listed(read(value), read, single)
+        return _plain(value, names) or _listed(read(value), read)
     return _array(value, read)
 
 
@@ -89,23 +91,23 @@ def _plain(text: str, names: Collection[str]) -> Plain | None:
     return Plain(node[1]) if node and word not in names else None
 
 
-def _listed(formula: Formula, read: Reader, single: bool) -> Answer:
+def _listed(formula: Formula, read: Reader) -> Answer:
     """A typed list becomes an array of its entries; any other formula stays one."""
     body = formula.tree.body
     if not isinstance(body, ast.List):
         return formula
-    if single and len(body.elts) == 1:
-        inner = read(formula.text[body.elts[0].col_offset : body.elts[0].end_col_offset])
-        notes = (*formula.notes, *inner.notes, "square brackets are read as round ones")
-        return _listed(replace(inner, notes=tuple(dict.fromkeys(notes))), read, single)
-    return _array(_texts(formula.tree.body, formula.text), read)
+    found = _array(_pieces(body, formula), read)
+    if isinstance(found, Entries) and formula.notes:
+        first = replace(found.formulas[0], notes=formula.notes)
+        return replace(found, formulas=(first, *found.formulas[1:]))
+    return found
 
 
-def _texts(node: ast.expr, text: str) -> object:
-    """The entries of a typed list as texts."""
+def _pieces(node: ast.expr, formula: Formula) -> object:
+    """The entries of a typed list, each as a formula."""
     if isinstance(node, ast.List):
-        return [_texts(entry, text) for entry in node.elts]
-    return text[node.col_offset : node.end_col_offset]
+        return [_pieces(entry, formula) for entry in node.elts]
+    return formula.piece(node)
 
 
 def _array(value: object, read: Reader) -> Numbers | Entries:
@@ -158,6 +160,8 @@ def _entry(
     value: object, place: tuple[int, ...], read: Reader
 ) -> Formula | tuple[Fraction, Fraction | None]:
     """One entry: a number with its half unit, or a formula."""
+    if isinstance(value, Formula):
+        return value
     if isinstance(value, str):
         try:
             return read(value)

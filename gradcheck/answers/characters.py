@@ -1,125 +1,181 @@
-"""Characters of phones, word processors, browsers and PDF files as those that formulas are made of.
+"""Characters of phones, word processors, browsers and PDF files, as those formulas are made of.
 
-What means the same is put in its place; a letter of another alphabet that only looks alike is
-noted. What is left is `signs`' to refuse.
+Each plain character remembers where it was typed.
 """
 
 import html
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
-from gradcheck.answers.draft import Draft
-from gradcheck.answers.signs import (
-    FRACTIONS,
-    GREEK,
-    LOOK_ALIKES,
-    SPACES,
-    SPELLED,
-    SUBSCRIPTS,
-    SUPERSCRIPTS,
-)
+from gradcheck.answers.complaint import refused
 
-ENTITY = re.compile(r"&(?:[A-Za-z]{2,10}\d?|#\d{2,6}|#[xX][0-9A-Fa-f]{2,5});", re.ASCII)
-RAISED = re.compile(r"<(sup|sub)>([^<>]*)</\1>", re.IGNORECASE)
-TAG = re.compile(
-    r"</?(?:p|br|i|b|em|strong|span|div|font|code|var|u)(?: [^<>]*)?/?>", re.IGNORECASE
+SUPERSCRIPTS = dict(
+    zip(
+        "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱˣʸᵗᵏᵐᵃᵇᶜᵈᵉᶠᵍʰʲˡᵒᵖʳˢᵘᵛʷᶻᐟᵀ⊤",
+        "0123456789+-()nixytkmabcdefghjloprsuvwz/TT",
+        strict=True,
+    )
 )
-TYPED = re.compile(r"\\texttt\{((?:[^{}\\]|\\_)*)\}")  # as it is typed in NumPy
-OTHER = re.compile(r"[^\x00-\x7f]")
-# YAML, JSON and Python read the backslash of "\frac" and "\theta" as half of a control character.
-BELOW = re.compile("[ᵢⱼₖₗₘₙₐₑₒₓₚₛₜᵣᵤᵥₕ]+")
-BARE = re.compile(  # commands whose backslash got lost
-    r"(?<![\\A-Za-z_])(?:[dt]?frac(?=\s*\{)|left(?=\s*[(\[|])|right(?=\s*[)\]|])|cdot(?![A-Za-z_]))"
+SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉ᵢⱼₖₗₘₙₐₑₒₓₚₛₜᵣᵤᵥₕ", "0123456789ijklmnaeoxpstruvh", strict=True))
+QUOTIENTS = "1/2 1/3 2/3 1/4 3/4 1/5 2/5 3/5 4/5 1/6 5/6 1/8 3/8 5/8 7/8"
+FRACTIONS = dict(zip("½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞", QUOTIENTS.split(), strict=True))
+LETTERS = "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩϵϕϑµς"
+SPELLINGS = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
+    "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega "
+    "epsilon phi theta mu sigma"
 )
-PROGRAM = re.compile(  # what stands before a formula in a program
-    r"\A\s*(?:def\s+\w+\s*\([^()]*\)[^:\n]*:|lambda\s+\w+(?:\s*,\s*\w+)*\s*:)\s*"
-    r"|(?:\A|(?<=\n)|(?<=:))\s*return\b(?=\s*[^\s=])"
+GREEK = dict(zip(LETTERS, SPELLINGS.split(), strict=True))
+LOOK_ALIKES = dict(
+    zip(
+        "асеһіјкорԛѕтухАВСЕНІЈКМОРЅТУХΑΒΕΖΗΙΚΜΝΟΡΤΥΧο",
+        "acehijkopqstyxABCEHIJKMOPSTYXABEZHIKMNOPTYXo",
+        strict=True,
+    )
 )
-FENCE = re.compile(r"\A\s*```[ \t]*[a-z]*\s*\n|\n\s*```\s*\Z")
-TURNED = re.compile(r"(?<=[\w)\]])\.(?=['’])")  # A.' of MATLAB
-OUTER = re.compile(r"\bOuter\[\s*Times\s*,\s*")  # of Mathematica
-OF_R = re.compile(r"%\*%|([^\W\d]\w*)\s*%o%\s*([^\W\d]\w*)")
-LOST = re.compile(
-    r"\x0c(?=rac|box)|\t(?=an|heta|imes|frac|au|ext)|\x08(?=eta|oxed|ig|ar)|\r(?=ight|ho|m\b)|"
-    r"\x07(?=lpha|rc)|\x0b(?=ert|ar)"
-)
-LETTERS = dict(zip("\x0c\t\x08\r\x07\x0b", "ftbrav", strict=True))
-KNOWN = frozenset(
-    (*SPELLED, *SPACES, *SUPERSCRIPTS, *SUBSCRIPTS, *FRACTIONS, *GREEK, "ᵀ", "⊤")
-) - frozenset("•")
 SAME = (
-    dict.fromkeys("✕✖⨯╳⨉‧・･ꞏ⋆✱", "*")
-    | dict.fromkeys("⎧⎨⎩⎪", "")
-    | dict.fromkeys("‒―⁃﹣➖", "-")
+    dict.fromkeys("−–—‐‑‒―⁃﹣➖", "-")
+    | dict.fromkeys("×∗✕✖⨯╳⨉⋆✱", "*")
+    | dict.fromkeys("·⋅∙•‧・･ꞏ", "·")
+    | dict.fromkeys("÷∕⁄➗", "/")
+    | dict.fromkeys("′’ʹ´ʼ‵‛＇", "'")
+    | dict.fromkeys("⊙∘", "⊙")
     | dict.fromkeys("ˆ⌃ꞈ", "^")
     | dict.fromkeys("∣❘ǀ⏐│", "|")
-    | dict.fromkeys("´ʼ‵‛＇", "'")
     | dict.fromkeys("〖⟮❨", "(")
     | dict.fromkeys("〗⟯❩", ")")
-    | dict.fromkeys("≔≡⇒→⟹⟶➔", "=")
-    | dict.fromkeys("⅟", "1/")
-    | {"➕": "+", "➗": "/", "∶": ":", "ⅇ": "e", "ⅈ": "i", "⟨": "<", "＝": "="}
+    | dict.fromkeys("⇒⟹➔→⟶", "=>")
+    | dict.fromkeys("“”„«»", '"')
+    | dict.fromkeys("⎧⎨⎩⎪", "")
+    | {"≔": "=", "≡": "=", "⅟": "1/", "➕": "+", "∶": ":", "ⅇ": "e", "ⅈ": "i", "＝": "=", "‘": "'"}
+    | {"≤": "<=", "≥": ">=", "≠": "!=", "…": "...", "\u2062": "*", "\t": " ", "\r": " "}
+)
+PLAIN = frozenset("√∛°≈‖⟨⟩∂∇∑∈ℝ∞") | frozenset(GREEK)
+LOST = {"\x0c": "\\f", "\x08": "\\b", "\x0b": "\\v", "\x07": "\\a"}  # "\frac" read as an escape
+THOUSANDS = r"(?<=\d)['’\u202f\u2009\u00a0](?=\d{3}(?!\d))"
+ODD = re.compile(
+    rf"(?P<thousands>{THOUSANDS})"
+    r"|(?P<entity>&(?:[A-Za-z]{2,10}\d?|#\d{2,6}|#[xX][0-9A-Fa-f]{2,5});)"
+    r"|<(?P<raised>sup|sub)>(?P<inside>[^<>]*)</(?P=raised)>"
+    r"|(?P<tag></?(?:p|br|i|b|em|strong|span|div|font|code|var|u)(?: [^<>]*)?/?>)"
+    rf"|(?P<above>[{''.join(SUPERSCRIPTS)}]+)|(?P<below>[{''.join(SUBSCRIPTS)}]+)"
+    r"|(?P<lost>[\x07\x08\x0b\x0c](?=[a-z])|\t(?=an|heta|imes|frac|au|ext)|\r(?=ight|ho|m\b))"
+    r"|(?P<bare>(?<![\\A-Za-z_])(?=(?:[dt]?frac\s*\{|left\s*[(\[|]|right\s*[)\]|])))"
+    r"|(?P<escape>\\(?=[\^*_]))|(?P<other>[^\n -~])",
+    re.IGNORECASE,
 )
 
 
-def characters(draft: Draft) -> None:
-    """Entities, tags and characters that have an equal in plain typing."""
-    if "&" in draft.text:
-        draft.swap(ENTITY, lambda match: html.unescape(match[0]))
-    if "<" in draft.text:
-        draft.swap(RAISED, lambda m: f"^({m[2]})" if m[1].lower() == "sup" else f"_{{{m[2]}}}")
-        draft.swap(TAG, "")
-    if "%" in draft.text:
-        draft.swap(OF_R, lambda m: f"outer({m[1]}, {m[2]})" if m[1] else "@")
-    if "`" in draft.text:
-        draft.swap(FENCE, "")
-    if "frac" in draft.text or "ight" in draft.text or "cdot" in draft.text:
-        draft.swap(BARE, lambda match: f"\\{match[0]}")
-    if ":" in draft.text or "return" in draft.text:
-        draft.swap(PROGRAM, "")
-    if ".'" in draft.text or ".’" in draft.text:
-        draft.swap(TURNED, "")
-    if "Outer" in draft.text:
-        draft.swap(OUTER, "outer[")
-    if "\\texttt" in draft.text:
-        draft.swap(TYPED, lambda match: match[1].replace("\\_", "_"))
-    if not draft.text.isprintable():
-        draft.swap(LOST, lambda match: "\\" + LETTERS[match[0]])
-    if not draft.text.isascii():
-        draft.swap(BELOW, lambda found: f"_{{{unicodedata.normalize('NFKC', found[0])}}}")
-        draft.swap(OTHER, lambda match: _same(draft, match[0]))
+class Typed(NamedTuple):
+    """A text in plain characters, where each of them was typed, and what was noted on the way."""
+
+    text: str
+    places: Sequence[int]
+    notes: list[str]
 
 
-def _same(draft: Draft, char: str) -> str | None:
-    """What a character is read as; None: it stays."""
-    if char in KNOWN:
-        return None
+def in_plain(typed: str) -> Typed:
+    """A typed text in the characters that formulas are made of."""
+    if not ODD.search(typed):
+        return Typed(typed, range(len(typed) + 1), [])
+    text, places, notes, at = "", list[int](), list[str](), 0
+    for odd in ODD.finditer(typed):
+        start, stop = odd.span()
+        new = _plain(typed, odd, notes)
+        text += typed[at:start] + new
+        places += range(at, start)
+        places += [start] * len(new)
+        at = stop
+    text += typed[at:]
+    places += range(at, len(typed) + 1)
+    return Typed(text, places, notes)
+
+
+def _plain(typed: str, odd: re.Match[str], notes: list[str]) -> str:
+    """What stands for one odd piece of a text."""
+    found = odd[0]
+    match odd.lastgroup:
+        case "thousands" | "tag" | "escape":
+            return ""
+        case "entity":
+            return "".join(_character(c, notes, typed, odd.start()) for c in html.unescape(found))
+        case "inside":
+            return (
+                f"^{{{odd['inside']}}}" if odd["raised"].lower() == "sup" else f"_{odd['inside']}"
+            )
+        case "above":
+            return "^{" + "".join(SUPERSCRIPTS[c] for c in found) + "}"
+        case "below":
+            return "_{" + "".join(SUBSCRIPTS[c] for c in found) + "}"
+        case "lost":
+            return LOST.get(found) or {"\t": "\\t", "\r": "\\r"}[found]
+        case "bare":
+            return "\\"
+    if found in FRACTIONS:
+        if typed[odd.start() - 1 : odd.start()].isdigit():
+            raise refused(typed, odd.start(), "a mixed number", "write 2 + 1/2, or 2.5")
+        return f"({FRACTIONS[found]})"
+    return _character(found, notes, typed, odd.start())
+
+
+def _character(char: str, notes: list[str], typed: str, at: int) -> str:
+    if char in SUPERSCRIPTS:
+        return f"^{{{SUPERSCRIPTS[char]}}}"
+    if char in FRACTIONS:
+        return f"({FRACTIONS[char]})"
     if char in LOOK_ALIKES:
-        draft.note(f"{char} ({_alphabet(char)}) is read as {LOOK_ALIKES[char]}")
+        alphabet = unicodedata.name(char, "foreign").split()[0].capitalize()
+        notes.append(f"{char} ({alphabet}) is read as {LOOK_ALIKES[char]}")
         return LOOK_ALIKES[char]
-    return _equal(char)
+    plain = _equal(char)
+    if plain is None:
+        raise foreign(typed, at)
+    return plain
 
 
 @lru_cache(maxsize=1024)
 def _equal(char: str) -> str | None:
-    """The plain character that is the same to everybody; None: there is none."""
+    """The plain characters that are the same to everybody; None: there are none."""
     if char in SAME:
         return SAME[char]
+    if char in PLAIN or char.isalpha() or (char.isascii() and char.isprintable()):
+        below = unicodedata.normalize("NFKC", char)
+        return below if len(below) == 1 and (below.isascii() or below in PLAIN) else char
     category = unicodedata.category(char)
-    if category == "Cf":
+    if category in ("Cf", "So", "Mn"):
         return ""
     if category == "Zs":
         return " "
     if category == "Nd":
         return str(unicodedata.decimal(char))
-    kind = unicodedata.decomposition(char).partition(" ")[0]
-    plain = unicodedata.normalize("NFKC", char)
-    if kind in ("<super>", "<sub>") or len(plain) != 1 or plain == char:
-        return None
-    return plain if plain.isascii() or plain in KNOWN else SAME.get(plain)
+    below = unicodedata.normalize("NFKC", char)
+    if len(below) == 1 and below != char:
+        return below if below.isascii() else SAME.get(below)
+    return None
 
 
-def _alphabet(char: str) -> str:
-    """The alphabet of a letter: `Cyrillic`."""
-    return unicodedata.name(char, "foreign").split()[0].capitalize()
+DERIVATIVE = "give the derivative itself, without derivative signs"
+ADVICE = {
+    **dict.fromkeys(["partial", "nabla", "∂", "∇"], DERIVATIVE),
+    "prod": "write prod(...), or the factors",
+    **dict.fromkeys(["int", "∫"], "give the formula itself, without integral signs"),
+    "lim": "give the formula itself, without limits",
+    **dict.fromkeys(["infty", "∞"], "a derivative is a formula; infinity is not read"),
+    "begin": "write a list of rows: [[a, b], [c, d]]",
+    **dict.fromkeys(["pm", "mp", "±", "∓"], "choose one sign: + or -"),
+    **dict.fromkeys('"`', "leave the quotation marks out"),
+    "∜": "write x^(1/4)",
+    "⊗": "write outer(a, b) for a column times a row",
+}
+"""What is said of a LaTeX command that is not read, and of the sign that it prints."""
+
+
+def foreign(typed: str, at: int) -> Exception:
+    """The refusal of a character outside the tables, by its code point, with a hint."""
+    char = typed[at]
+    name = unicodedata.name(char, "a control character")
+    cure = ADVICE.get(char) or ("leave it out" if char.isascii() else "write it in plain ASCII")
+    return refused(typed, at, f"U+{ord(char):04X} ({name.lower()}) is not read here", cure)

@@ -3,6 +3,8 @@
 import ast
 from fractions import Fraction
 
+from gradcheck.answers.characters import in_plain
+
 
 def constant(typed: str) -> ast.Constant:
     """The exact value of typed digits: whole numbers as int, decimals as Fraction."""
@@ -58,4 +60,5 @@ def _scientific(node: ast.BinOp, text: str) -> Fraction | None:
 
 def _typed(node: ast.expr, text: str) -> str:
     """The digits of a constant as they were typed."""
-    return text[node.col_offset : node.end_col_offset]
+    typed = text[node.col_offset : node.end_col_offset]
+    return in_plain(typed).text.replace(",", ".").rstrip("`")

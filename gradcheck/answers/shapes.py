@@ -1,6 +1,7 @@
 """Shapes of what is typed, as far as they can be told: whether only a matrix product fits."""
 
 import ast
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import reduce
 
@@ -11,6 +12,7 @@ from gradcheck.ops import TABLE
 
 Shape = tuple[int, ...]
 Shapes = Mapping[str, Shape]
+Known = dict[int, tuple[ast.expr, "Shape | None"]]  # the node is held: its id stays its own
 MATRIX = 2  # axes
 WHOLE = frozenset({"sum", "mean", "prod", "max", "min", "norm", "trace", "det", "logabsdet"})
 """Functions that give one number where they are told no axis."""
@@ -20,90 +22,47 @@ ALIKE = frozenset({"inv", "softmax", "log_softmax"})
 """Functions that look at many entries and keep the shape."""
 
 
-def only_as_matrices(left: ast.expr, right: ast.expr, shapes: Shapes) -> bool:
-    """Whether two factors can be multiplied as matrices, but not entry by entry."""
-    if not any(shapes.values()):
-        return False
-    a, b = shape_of(left, shapes), shape_of(right, shapes)
-    return bool(a and b) and _broadcast(a, b) is None and _product(a, b) is not None
-
-
-def as_matrices(left: ast.expr, right: ast.expr, shapes: Shapes, *, turned: bool) -> bool:
-    """Whether factors side by side are a product of matrices, as mathematics has it.
-
-    Where both readings fit, a matrix beside a vector is one, a transposed vector beside a vector,
-    and two matrices in a text that has transposes (`turned`).
-    """
-    b = shape_of(right, shapes)
-    a = shape_of(left, shapes) if b else None
-    if not a or not b or _product(a, b) is None:
-        return False
-    if len(a) == len(b) == 1:
-        return _is_row(left, shapes)
-    return turned or _broadcast(a, b) is None or len(a) != len(b)
-
-
-def as_outer(left: ast.expr, right: ast.expr, shapes: Shapes) -> bool:
-    """Whether factors side by side are a column and a row: `u vᵀ`."""
-    a, b = shape_of(left, shapes), shape_of(right, shapes)
-    vectors = a is not None and b is not None and len(a) == len(b) == 1
-    return vectors and is_transpose(right) and not _is_row(left, shapes)
-
-
-def _is_row(tree: ast.expr, shapes: Shapes) -> bool:
+def is_row(tree: ast.expr, shapes: Shapes, known: Known | None = None) -> bool:
     """Whether a vector is written as a row: `uᵀ`, `2 uᵀ`, `uᵀ A`.
 
     Of a product the last factor with an axis says so: a long chain is not walked at every step.
     """
     match tree:
         case ast.BinOp(left, ast.MatMult(), _):
-            return len(shape_of(left, shapes) or ()) == 1 and _is_row(left, shapes)
+            return len(shape_of(left, shapes, known) or ()) == 1 and is_row(left, shapes, known)
         case ast.BinOp(left, ast.Mult(), right):
-            return _is_row(right if shape_of(right, shapes) else left, shapes)
+            return is_row(right if shape_of(right, shapes, known) else left, shapes, known)
         case ast.BinOp(left, ast.Div(), _):
-            return _is_row(left, shapes)
+            return is_row(left, shapes, known)
         case ast.UnaryOp(_, inner):
-            return _is_row(inner, shapes)
-    return is_transpose(tree)
-
-
-def is_inverse(base: ast.expr, exponent: ast.expr, shapes: Shapes) -> bool:
-    """Whether a power is the inverse of a square matrix."""
-    if number(exponent) != -1:
-        return False
-    shape = shape_of(base, shapes)
-    return shape is not None and len(shape) == MATRIX and shape[0] == shape[1]
-
-
-def is_transpose(tree: ast.expr) -> bool:
-    """Whether a factor is written as a transpose."""
+            return is_row(inner, shapes, known)
     return isinstance(tree, ast.Attribute) and tree.attr == "T"
 
 
 def misfit(tree: ast.AST, shapes: Shapes) -> str:
     """Which product in a formula has shapes that do not fit, and what would; else nothing."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.BinOp) and (said := _of_product(node, shapes)):
+        if isinstance(node, ast.BinOp) and (said := _ofproduct_shape(node, shapes)):
             return said
     return ""
 
 
-def _of_product(node: ast.BinOp, shapes: Shapes) -> str:
+def _ofproduct_shape(node: ast.BinOp, shapes: Shapes) -> str:
     a, b = shape_of(node.left, shapes), shape_of(node.right, shapes)
     if not a or not b:
         return ""
     left, right = ast.unparse(node.left), ast.unparse(node.right)
     told = f"shapes {_told(a)}·{_told(b)}"
-    if isinstance(node.op, ast.MatMult) and _product(a, b) is None:
+    if isinstance(node.op, ast.MatMult) and product_shape(a, b) is None:
         for text, pair in ((left, (a[::-1], b)), (right, (a, b[::-1]))):
-            if _product(*pair) is not None and len(pair[0]) + len(pair[1]) > MATRIX:
+            if product_shape(*pair) is not None and len(pair[0]) + len(pair[1]) > MATRIX:
                 return f"`{text}` should be transposed: {told}"
         return f"`{left}` and `{right}` cannot be multiplied: {told}"
-    if isinstance(node.op, ast.Mult) and _broadcast(a, b) is None:
-        if _product(a, b) is not None:
+    if isinstance(node.op, ast.Mult) and broadcast(a, b) is None:
+        if product_shape(a, b) is not None:
             return f"`{left}` times `{right}` is a matrix product: write @; {told}"
         for text, pair in ((left, (a[::-1], b)), (right, (a, b[::-1]))):
-            if _product(*pair) is not None or _broadcast(*pair) is not None:
+            if product_shape(*pair) is not None or broadcast(*pair) is not None:
                 return f"`{text}` should be transposed: {told}"
         return f"`{left}` and `{right}` cannot be multiplied: {told}"
     return ""
@@ -113,14 +72,25 @@ def _told(shape: Shape) -> str:
     return f"({','.join(map(str, shape))})"
 
 
-def shape_of(node: ast.expr, shapes: Shapes) -> Shape | None:
-    """The shape of a value made of the inputs; None where it cannot be told."""
+def shape_of(node: ast.expr, shapes: Shapes, known: Known | None = None) -> Shape | None:
+    """The shape of a value made of the inputs; None where it cannot be told.
+
+    `known` keeps the shapes of nodes: those of a long chain are asked for at every step.
+    """
+    if known is None:
+        known = {}
+    if id(node) not in known:
+        known[id(node)] = node, _shape(node, shapes, known)
+    return known[id(node)][1]
+
+
+def _shape(node: ast.expr, shapes: Shapes, known: Known) -> Shape | None:
     match node:
         case ast.Name(name):
             return shapes.get(name)
         case ast.BinOp(left, op, right):
-            a, b = shape_of(left, shapes), shape_of(right, shapes)
-            return _product(a, b) if isinstance(op, ast.MatMult) else _broadcast(a, b)
+            a, b = shape_of(left, shapes, known), shape_of(right, shapes, known)
+            return product_shape(a, b) if isinstance(op, ast.MatMult) else broadcast(a, b)
         case (
             ast.Constant()
             | ast.Attribute(_, "size" | "ndim")
@@ -129,23 +99,23 @@ def shape_of(node: ast.expr, shapes: Shapes) -> Shape | None:
         ):
             return ()
         case ast.Attribute(inner, "T"):
-            known = shape_of(inner, shapes)
-            return None if known is None else known[::-1]
+            inside = shape_of(inner, shapes, known)
+            return None if inside is None else inside[::-1]
         case ast.Call(ast.Name("transpose"), [inner], []):
-            known = shape_of(inner, shapes)
-            return None if known is None else known[::-1]
+            inside = shape_of(inner, shapes, known)
+            return None if inside is None else inside[::-1]
         case ast.UnaryOp(_, inner):
-            return shape_of(inner, shapes)
+            return shape_of(inner, shapes, known)
         case ast.Subscript(inner, places):
-            return _picked(shape_of(inner, shapes), places)
+            return _picked(shape_of(inner, shapes, known), places)
         case ast.Compare(left, _, [right]):
-            return _broadcast(shape_of(left, shapes), shape_of(right, shapes))
+            return broadcast(shape_of(left, shapes, known), shape_of(right, shapes, known))
         case ast.Call(ast.Name(function), [inner], keywords) if function in WHOLE:
-            return _reduced(shape_of(inner, shapes), keywords)
+            return _reduced(shape_of(inner, shapes, known), keywords)
         case ast.Call(ast.Name(function), [inner, *_]) if function in ALIKE:
-            return shape_of(inner, shapes)
+            return shape_of(inner, shapes, known)
         case ast.Call(ast.Name(function), args, []):
-            return _of_call(function, args, shapes)
+            return _of_call(function, args, shapes, known)
     return None
 
 
@@ -185,17 +155,17 @@ def _reduced(shape: Shape | None, keywords: Sequence[ast.keyword]) -> Shape | No
     return (*shape[:axis], *one, *shape[axis + 1 :])
 
 
-def _of_call(function: str, args: Sequence[ast.expr], shapes: Shapes) -> Shape | None:
+def _of_call(function: str, args: Sequence[ast.expr], shapes: Shapes, known: Known) -> Shape | None:
     """The shape of what a function gives; None where it is not one of the common ones."""
     if function in MAKERS and len(args) == 1:
         length = _length(args[0], shapes)
         return None if length is None else (length,) * (1 + (function == "eye"))
-    given = [shape_of(arg, shapes) for arg in args]
+    given = [shape_of(arg, shapes, known) for arg in args]
     if any(shape is None for shape in given):
         return None
     row = TABLE.get(function)
     if row is not None and row.elementwise:
-        return reduce(_broadcast, given)
+        return reduce(broadcast, given)
     match function, given:
         case "diag", [(n,)]:
             return (n, n)
@@ -217,7 +187,7 @@ def _length(tree: ast.expr, shapes: Shapes) -> int | None:
     return None
 
 
-def _broadcast(a: Shape | None, b: Shape | None) -> Shape | None:
+def broadcast(a: Shape | None, b: Shape | None) -> Shape | None:
     """The shape of two arrays taken entry by entry; None where they do not fit."""
     if a is None or b is None:
         return None
@@ -229,8 +199,40 @@ def _broadcast(a: Shape | None, b: Shape | None) -> Shape | None:
         return None
 
 
-def _product(a: Shape | None, b: Shape | None) -> Shape | None:
+def product_shape(a: Shape | None, b: Shape | None) -> Shape | None:
     """The shape of a product of matrices or vectors; None where they do not fit."""
     if not a or not b or len(a) > 2 or len(b) > 2 or a[-1] != b[-2 if len(b) > 1 else 0]:
         return None
     return (*a[:-1], *b[1:])
+
+
+def fits_entrywise(a: Shape, b: Shape) -> bool:
+    return broadcast(a, b) is not None
+
+
+def rows_named(shapes: Shapes) -> str | None:
+    """The array whose first length `n` is; None where no one length is the usual, and X has none.
+
+    Where two lengths are as common, it is that of X.
+    """
+    first = {name: shape[0] for name, shape in shapes.items() if shape}
+    usual = Counter(first.values()).most_common(2)
+    if not usual:
+        return None
+    most = [name for name, length in first.items() if length == usual[0][0]]
+    if len(usual) > 1 and usual[0][1] == usual[1][1]:
+        tied = [n for n, size in first.items() if list(first.values()).count(size) == usual[0][1]]
+        return "X" if "X" in tied else None
+    return min(most, key=_data_first)
+
+
+def identity(shapes: Shapes) -> str | None:
+    """The array whose length `I` has: all square matrices, or else all vectors, are of one."""
+    square = {n: s[0] for n, s in shapes.items() if len(s) == MATRIX and s[0] == s[1]}
+    lengths = square or {n: s[0] for n, s in shapes.items() if len(s) == 1}
+    return min(lengths, key=_data_first) if len(set(lengths.values())) == 1 else None
+
+
+def _data_first(name: str) -> tuple[bool, str]:
+    """X before all others."""
+    return (name != "X", name)

@@ -1,214 +1,231 @@
-"""From typed text to tokens, each with its place; LaTeX commands are `latex`'s, signs are `signs`'.
+"""From plain text to tokens, each with its place in what was typed; LaTeX becomes the same signs.
 
-Limit: numbers of 30 significant digits.
+Limits: 500 tokens, names of 32 characters, numbers of 30 significant digits.
 """
 
 import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from gradcheck.answers import latex
+from gradcheck.answers.characters import ADVICE, GREEK, Typed
 from gradcheck.answers.complaint import refused
-from gradcheck.answers.scanner import GROUP, NAME, TOKENS, Scanner, Token
-from gradcheck.answers.signs import (
-    FRACTIONS,
-    GREEK,
-    SPACES,
-    SPELLED,
-    SUBSCRIPTS,
-    SUPERSCRIPTS,
-    foreign,
-)
 from gradcheck.numbers.exponents import DECIMAL
 
-DIGITS = 30
-TRANSPOSED = "ᵀ⊤"
-ENTRYWISE = {".*": "⊙", "./": "/", ".^": "^"}  # MATLAB's: entry by entry
+TOKENS, NAME, DIGITS = 500, 32, 30
 
-PLAIN = re.compile(
-    rf"(?P<space>[ \t\r\n{SPACES}]+)"
-    r"|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
-    r"|(?P<string>(?:(?<=einsum\()|(?<=einsum\( ))(?P<quote>['\"])"
-    r"[A-Za-z, ]{1,60}(?:->[A-Za-z ]{0,12})?(?P=quote))"
-    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:(?<=_)\{\w+\})?)"
-    r"|(?P<op>\.[*/^]|\*\*|<=|>=|==|!=|[-+*/@^()\[\]{},:.=<>|'!%;&?])",
-    re.ASCII,
+FONTS = (
+    "mathrm|mathbf|mathit|mathsf|mathbb|operatorname\\*?|boldsymbol|bm|mathnormal|text|textrm"
+    "|textit|texttt|mbox|vec"
 )
-SIMPLE = re.compile(
-    rf"(?P<space> +)|(?P<number>\d{{1,{DIGITS}}}(?![\d.eE]))"
-    rf"|(?P<name>[A-Za-z]{{1,{NAME}}}(?![A-Za-z0-9_{''.join(SUBSCRIPTS)}]))"
-    r"|(?P<power>\*\*|\^)|(?P<op>[-+*/()](?![*]))|(?P<other>.)",
-    re.ASCII | re.DOTALL,
+TOKEN = re.compile(
+    r"(?P<blank>[ ]+|\\(?:[,;:! ]|q?quad\b|(?:display|text)style\b|thinspace\b|limits\b|nonumber\b"
+    r"|notag\b|ensuremath\b|underline\b|overline\b|boxed\b|fbox\b))"
+    r"|(?P<number>(?:\d+(?:\.(?![*/^.])\d*)?|\.\d+)(?:[eE][+-]?\d+)?)"
+    rf"|\\(?:{FONTS})\s*(?:\{{\s*(?P<font>[A-Za-z](?:\w|\\_)*)\s*\}}|(?P<letter>[A-Za-z]\b)"
+    r"|\{(?P<said>[^{}\\]*)\})"
+    r"|(?P<line>\n|\\\\|\\newline\b)"
+    r"|\\begin\s*\{(?P<begin>[a-zA-Z]+)\*?\}(?:\{[lcr| ]+\})?|\\end\s*\{(?P<end>[a-zA-Z]+)\*?\}"
+    r"|\\(?P<command>(?:sum|int|prod|lim)(?![A-Za-z])|[A-Za-z]+(?:\s*_\s*(?:[A-Za-z0-9]|\{\s*\w+\s*\}))?|.)"
+    r"|(?P<string>(?<=einsum\()\s?(?:'[A-Za-z, ]{1,60}(?:->[A-Za-z ]{0,12})?'"
+    r"|\"[A-Za-z, ]{1,60}(?:->[A-Za-z ]{0,12})?\"))"
+    r"|(?P<word>[^\W\d_]\w*(?:(?<=_)\{\w+\})?|_\w+|_\{\w+\})"
+    r"|(?P<op>\.[*/^]|\*\*|<=|>=|==|!=|:=|=>|->|//|\.\.\.|\$\$?|.)",
+    re.DOTALL,
 )
-"""What most texts are made of: these need no reader of their own."""
-SINGLE = re.compile(r"(?P<number>\d)|(?P<name>[A-Za-z])", re.ASCII)
-LETTERS = "".join(char for char, plain in SUPERSCRIPTS.items() if plain.isalpha())
-RAISED = re.compile(f"[⁰¹²³⁴⁵⁶⁷⁸⁹]+|[{LETTERS}]+|[⁺⁻⁽⁾ᐟ]")
-SUBSCRIPTED = re.compile(r"_(?:(\w+)|\{(\w+)\})", re.ASCII)
+OPS = {"**": "^", ".*": "⊙", "./": "/", ".^": "^", "->": "=>", ":=": "="}
+BARS = {"|": "|", "vert": "|", "lvert": "|(", "rvert": "|)", "Vert": "‖", "lVert": "‖"}
+SIGNS = {
+    **dict.fromkeys(["cdot", "bullet"], "·"),
+    **dict.fromkeys(["times", "ast"], "*"),
+    **dict.fromkeys(["odot", "circ"], "⊙"),
+    "div": "/",
+    **dict.fromkeys(["le", "leq", "leqslant"], "<="),
+    **dict.fromkeys(["ge", "geq", "geqslant"], ">="),
+    **dict.fromkeys(["ne", "neq"], "!="),
+    **dict.fromkeys(["lt"], "<"),
+    **dict.fromkeys(["gt"], ">"),
+    **dict.fromkeys(["Rightarrow", "implies", "to", "rightarrow"], "=>"),
+    **dict.fromkeys(["{", "lbrace"], "("),
+    **dict.fromkeys(["}", "rbrace"], ")"),
+    "lbrack": "[",
+    "rbrack": "]",
+    "(": "$",
+    ")": "$",
+    "[": "$",
+    "]": "$",
+    **BARS,
+    **dict.fromkeys(["rVert", "|"], "‖"),
+    "langle": "⟨",
+    "rangle": "⟩",
+    "degree": "°",
+    "prime": "'",
+    "%": "%",
+    **dict.fromkeys(["approx", "simeq"], "≈"),
+    "partial": "∂",
+    "nabla": "∇",
+    "sum": "∑",
+    "in": "∈",
+    **{sign: sign for sign in "*^+-/=<>_$&#"},
+    "colon": ":",
+    **dict.fromkeys(["frac", "dfrac", "tfrac", "cfrac", "nicefrac", "sfrac", "flatfrac"], "frac"),
+    "sqrt": "root",
+    **dict.fromkeys(["land", "wedge"], "and"),
+    **dict.fromkeys(["lor", "vee"], "or"),
+}
+SIZED = re.compile(r"(?:left|right|middle|[bB]igg?[lr]?)\*?\Z")
+FRAMES = frozenset(
+    [
+        "equation",
+        "align",
+        "aligned",
+        "gather",
+        "displaymath",
+        "math",
+        "split",
+        "alignat",
+        "eqnarray",
+        "gathered",
+    ]
+)
+ROWS = frozenset(["pmatrix", "bmatrix", "vmatrix", "Bmatrix", "matrix", "smallmatrix", "array"])
+CASES = frozenset(["cases", "dcases", "rcases"])
 
 
-def tokenize(text: str) -> list[Token]:
+class Token(NamedTuple):
+    """A piece of the text: kind, plain spelling, place, and whether a blank precedes it."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+    spaced: bool = False
+
+
+def tokenize(typed: str, plain: Typed) -> list[Token]:  # noqa: PLR0912, PLR0915 - one case a kind
     """The tokens of a text; what cannot be one is refused where it stands."""
-    scanner = Scanner(text, 0, len(text))
-    while scanner.at < scanner.stop:
-        if scanner.waiting and scanner.argument():
-            _argument(scanner)
-        elif not _simple(scanner):
-            _step(scanner)
-    return scanner.tokens
-
-
-def _simple(scanner: Scanner) -> bool:
-    """Read the simple tokens that start here, one after the other; whether there are any."""
-    start, tokens, spaced = scanner.at, scanner.tokens, scanner.spaced
-    for match in SIMPLE.finditer(scanner.text, start):
-        kind = match.lastgroup or ""
-        if kind == "space":
+    text, places = plain.text, plain.places
+    tokens: list[Token] = []
+    spaced, sized = False, ""
+    for m in TOKEN.finditer(text):
+        kind = m.lastgroup or ""
+        shown = m[kind]
+        if kind == "blank":
             spaced = True
             continue
-        scanner.at = match.start()
-        if kind == "other" or len(tokens) >= TOKENS:
-            break
-        kind, text = ("op", "^") if kind == "power" else (kind, match[0])
-        tokens.append(Token(kind, text, scanner.at, match.end(), spaced))
+        start, end = places[m.start()], places[m.end() - 1] + 1
+        if kind == "op":
+            shown = OPS.get(shown, shown)
+        elif kind == "number":
+            _within_limits(typed, start, shown)
+        elif kind == "word":
+            if shown[0] in GREEK or len(shown) > NAME or "{" in shown:
+                tokens += _words(typed, shown, start, end, spaced)
+                spaced = False
+                continue
+        elif kind == "command":
+            if SIZED.match(shown):
+                sized, spaced = shown, True
+                continue
+            kind, shown = _command(typed, shown, start)
+        elif kind in ("font", "letter"):
+            kind, shown = "word", shown.replace("\\", "")
+            if shown == "mathbb":
+                continue
+        elif kind == "said":
+            tokens += _said(plain, m.start("said"), m.end("said"))
+            spaced = True
+            continue
+        elif kind == "string":
+            shown = shown.strip()[1:-1].replace(" ", "")
+        elif kind in ("begin", "end"):
+            if shown in FRAMES or shown not in ROWS | CASES:
+                if shown not in FRAMES:
+                    cure = ADVICE["begin"]
+                    raise refused(typed, start, f"\\begin{{{shown}}} is not read here", cure)
+                continue
+            shown = "cases" if shown in CASES else "rows"
+        if sized:
+            if shown == ".":
+                if "left" in sized and not text[m.end() :].count("\\right"):
+                    message = "a sized bracket without its bracket"
+                    raise refused(typed, start - 5, message, "write ( or ) after it", 5)
+                sized = ""
+                continue
+            if shown == "|":
+                shown = "|(" if "left" in sized or sized[-1] == "l" else "|)"
+            sized = ""
+        tokens.append(Token(kind, shown, start, end, spaced))
         spaced = False
-    else:
-        scanner.at = scanner.stop
-    scanner.spaced = spaced
-    return scanner.at > start
+        if len(tokens) > TOKENS:
+            message = f"more than {TOKENS} signs and names"
+            raise refused(typed, start, message, "simplify it first")
+    return tokens
 
 
-def _step(scanner: Scanner) -> None:
-    """Read whatever starts here."""
-    match = PLAIN.match(scanner.text, scanner.at, scanner.stop)
-    if match:
-        PLAIN_READERS[match.lastgroup or ""](scanner, match[0])
-        return
-    char = scanner.text[scanner.at]
-    if char == "\\":
-        latex.command(scanner)
-    elif char in SPELLED:
-        scanner.put("op", SPELLED[char], 1)
-    elif char in SUPERSCRIPTS:
-        _superscript(scanner)
-    elif char in FRACTIONS:
-        scanner.put("fraction", char, 1)
-    elif char in TRANSPOSED:
-        scanner.put("transpose", "T", 1)
-    elif char in GREEK:
-        _greek(scanner, char)
-    elif char == "$":
-        raise refused(scanner.text, scanner.at, "a dollar sign without its partner", "leave it out")
-    else:
-        raise foreign(scanner.text, scanner.at)
+def _said(plain: Typed, start: int, stop: int) -> list[Token]:
+    r"""The words of `\text{if so}`."""
+    found = []
+    for m in re.finditer(r"[^\W\d_]+|\d+|[<>=]+|\S", plain.text[:stop]):
+        if m.start() >= start:
+            kind = "word" if m[0][0].isalpha() else "number" if m[0].isdigit() else "op"
+            places = plain.places[m.start()], plain.places[m.end() - 1] + 1
+            found.append(Token(kind, m[0], *places, True))
+    return found
 
 
-def _argument(scanner: Scanner) -> None:
-    """One argument of a LaTeX command: a group in braces, or a single digit, letter or sign."""
-    if scanner.text[scanner.at].isspace():
-        scanner.at += 1
-        return
-    scanner.waiting[-1] -= 1
-    if scanner.text[scanner.at] == "{":
-        _operator(scanner, "{")
-        return
-    scanner.put("op", "{", 0)
-    match = SINGLE.match(scanner.text, scanner.at, scanner.stop)
-    if match:
-        scanner.put(match.lastgroup or "", match[0], 1)
-    else:
-        _step(scanner)
-    scanner.put("op", "}", 0)
-    scanner.served()
+def _words(typed: str, word: str, start: int, end: int, spaced: bool) -> list[Token]:
+    """A Greek letter is a name by itself, unless a subscript follows; braces go."""
+    if word[0] in GREEK and len(word) > 1 and word[1] != "_":
+        rest = _words(typed, word[1:], start + 1, end, spaced=False)
+        return [Token("word", word[0], start, start + 1, spaced), *rest]
+    word = word.replace("{", "").replace("}", "")
+    if len(word) > NAME:
+        message = f"a name of {len(word)} letters: at most {NAME} are read"
+        raise refused(typed, start, message, "write * between factors", len(word))
+    return [Token("word", word, start, end, spaced)]
 
 
-def _space(scanner: Scanner, blanks: str) -> None:
-    """A blank is remembered: it tells `x (y)` from `x(y)`."""
-    scanner.at += len(blanks)
-    scanner.spaced = True
+def _command(typed: str, command: str, start: int) -> tuple[str, str]:
+    """The kind and the plain spelling of a LaTeX command."""
+    if command in SIGNS:
+        return "op", SIGNS[command]
+    if command in ("top", "intercal"):
+        return "transpose", "T"
+    if command in ADVICE:
+        message = f"\\{command} is not read here"
+        raise refused(typed, start, message, ADVICE[command], len(command) + 1)
+    if not command[0].isalpha():
+        raise refused(typed, start, "a backslash without a command", "leave it out")
+    word = re.sub(r"[\s{}]", "", command)
+    if len(word) > NAME:
+        message = f"a name of {len(word)} letters: at most {NAME} are read"
+        raise refused(typed, start, message, "leave the backslash out", len(word))
+    return "word", word
 
 
-def _number(scanner: Scanner, digits: str) -> None:
-    """A number within the limits on digits and exponent."""
-    _within_limits(scanner, digits)
-    scanner.put("number", digits, len(digits))
-
-
-def _within_limits(scanner: Scanner, digits: str) -> None:
+def _within_limits(typed: str, start: int, digits: str) -> None:
     """Refuse a number with too many digits or too large an exponent."""
     if len(digits) <= DIGITS and digits.isdigit():
         return
     mantissa, _, exponent = digits.lower().partition("e")
     significant = len(mantissa.replace(".", "").lstrip("0"))
-    width = len(digits)
     if significant > DIGITS:
         message = f"a number of {significant} digits: at most {DIGITS} are read"
-        raise refused(scanner.text, scanner.at, message, "round it", width)
+        raise refused(typed, start, message, "round it", len(digits))
     if len(exponent) > 5 or abs(int(exponent or 0)) > DECIMAL:
         message = f"the exponent of {digits[:20]} is beyond {DECIMAL}"
-        raise refused(scanner.text, scanner.at, message, "write it as a formula", width)
+        raise refused(typed, start, message, "write it as a formula", len(digits))
 
 
-def _name(scanner: Scanner, word: str) -> None:
-    """A word with its subscript: `x_1`, `x_{1}` and `x₁` are all x_1."""
-    width = len(word)
-    below = ""
-    while scanner.at + width < scanner.stop and scanner.text[scanner.at + width] in SUBSCRIPTS:
-        below += SUBSCRIPTS[scanner.text[scanner.at + width]]
-        width += 1
-    name = word.replace("{", "").replace("}", "") + (f"_{below}" if below else "")
-    scanner.name(name, width, "write * between factors")
-
-
-def _greek(scanner: Scanner, char: str) -> None:
-    """A Greek letter is a name by itself, unless a subscript follows."""
-    below = SUBSCRIPTED.match(scanner.text, scanner.at + 1, scanner.stop)
-    _name(scanner, char + (below[0] if below else ""))
-
-
-def _operator(scanner: Scanner, sign: str) -> None:
-    """A sign; braces open and close arguments."""
-    if len(sign) > 1:
-        scanner.put("op", "^" if sign == "**" else ENTRYWISE.get(sign, sign), len(sign))
-        return
-    scanner.put("op", sign, 1)
-    if sign == "{":
-        scanner.waiting.append(GROUP)
-    if sign == "}" and scanner.waiting and scanner.waiting[-1] == GROUP:
-        scanner.waiting.pop()
-        scanner.served()
-
-
-def _superscript(scanner: Scanner) -> None:
-    """A run of raised signs is an exponent: x⁻¹ is x^{-1}; A⁻ᵀ is A^{-T}."""
-    scanner.put("op", "^", 0)
-    scanner.put("op", "{", 0)
-    raised = (*SUPERSCRIPTS, *TRANSPOSED)
-    while scanner.at < scanner.stop and scanner.text[scanner.at] in raised:
-        if scanner.text[scanner.at] in TRANSPOSED:
-            if scanner.tokens[-1].text != "-":
-                break
-            scanner.put("transpose", "T", 1)
-            break
-        match = RAISED.match(scanner.text, scanner.at, scanner.stop)
-        plain = "".join(SUPERSCRIPTS[char] for char in match[0]) if match else ""
-        if plain.isdigit():
-            _within_limits(scanner, plain)
-            scanner.put("number", plain, len(plain))
-        elif plain.isalpha():
-            scanner.name(plain, len(plain), "write * between factors")
-        else:
-            scanner.put("op", plain, 1)
-    scanner.put("op", "}", 0)
-
-
-def _string(scanner: Scanner, quoted: str) -> None:
-    """The indices of einsum."""
-    scanner.put("string", quoted[1:-1].replace(" ", ""), len(quoted))
-
-
-PLAIN_READERS = {
-    "space": _space,
-    "number": _number,
-    "string": _string,
-    "name": _name,
-    "op": _operator,
-}
+def between(text: str, sign: re.Pattern[str], start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """The places between signs that stand outside of brackets."""
+    at, level = start, 0
+    for match in re.finditer(rf"[()\[\]{{}}]|{sign.pattern}", text[:stop]):
+        if match.start() < start:
+            continue
+        if match[0] in "([{" or match[0] in ")]}":
+            level += 1 if match[0] in "([{" else -1
+        elif level <= 0:
+            yield at, match.start()
+            at = match.end()
+    yield at, stop

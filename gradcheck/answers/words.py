@@ -5,11 +5,11 @@ A declared name always wins: an input may be called e, i, C or gamma.
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from gradcheck.answers.signs import GREEK
+from gradcheck.answers.characters import GREEK
 from gradcheck.ops import BY_SPELLING, TABLE
 
 SCHOOL = {
@@ -81,11 +81,18 @@ LETTERS = {word: letter for letter, word in GREEK.items()}
 IN_PYTHON = {"lambda": ("lam", "lambda_", "lmbda", "lmbd"), "epsilon": ("eps",)}
 """What programs call these letters: `lambda` is a word of Python's."""
 NUMBERED = re.compile(r"([A-Za-z]+)([0-9]+)")
-SUBSCRIPT = re.compile(r"(.+)_([0-9]+|[A-Za-z])")
+ENTRY = re.compile(r"([A-Za-z]\w*?)_(\d{1,3}|[a-z])")
+KEPT = {*MODULES, *WRAPPERS, *LITERALS, "T"}
+SHORTEST = 2  # letters of a function's name inside a word
+MOST = 2  # ways to take a word apart that are looked for
+SUBSCRIPT = re.compile(r"(.+)_([0-9]+|[A-Za-z]{1,3})")
 
 
 class Meaning(NamedTuple):
-    """What a word is ("name", "constant" or "function") and the identifier it stands for."""
+    """What a word is and the identifier it stands for.
+
+    Its kind is "name", "constant", "function", or "entry" of an array: `x,0`, `A,0,1`.
+    """
 
     kind: str
     name: str
@@ -100,6 +107,8 @@ class Words:
     constants: frozenset[str]
     sized: frozenset[tuple[str, tuple[int, ...]]] = frozenset()
     met: dict[str, Meaning] = field(default_factory=dict, compare=False, repr=False)
+    letter: str = ""  # of the sum inside which a formula stands
+    outer: "Words | None" = None
 
     def meaning(self, word: str) -> Meaning | None:
         """A declared name, else a constant, else a function, else nothing.
@@ -112,6 +121,70 @@ class Words:
             if known is not None:
                 self.met[word] = known
         return known
+
+    def meant(self, word: str) -> Meaning | None:
+        """The same; else that of the word in other letters, or the entry that it counts."""
+        known = self.met.get(word) or self.meaning(word)
+        if known is None and word not in LITERALS:
+            known = self._in_other_letters(word) or self.entry(word)
+        return known
+
+    def _in_other_letters(self, word: str) -> Meaning | None:
+        """The one declared name, constant or function that differs in capitals only."""
+        if word in KEPT:
+            return None
+        lower = word.lower()
+        names = [name for name in self.names if name.lower() == lower]
+        if len(names) == 1 and (len(word) > 1 or word != "T"):
+            return Meaning("name", names[0])
+        known = self.meaning(lower) if not names and lower != word else None
+        return known if known and (len(lower) > 1 or known.kind == "constant") else None
+
+    def entry(self, word: str) -> Meaning | None:
+        """`x_1` as the first entry of a vector x; `x_i` below a sum over i as x itself."""
+        found = ENTRY.fullmatch(word)
+        shape = self.shapes.get(found[1]) if found else None
+        if found is None or not shape:
+            return None
+        below = found[2]
+        if self.letter and below == self.letter and len(shape) == 1:
+            return Meaning("entry", found[1])
+        places = [below] if len(shape) == 1 else list(below)
+        if len(places) != len(shape) or not below.isdigit():
+            return None
+        if not all(0 < int(k) <= n for k, n in zip(places, shape, strict=True)):
+            return None
+        return Meaning("entry", ",".join([found[1], *(str(int(k) - 1) for k in places)]))
+
+    def indexed(self, letter: str) -> "Words":
+        """The vocabulary inside a sum over a letter."""
+        return replace(self, letter=letter, outer=self.outer or self, met={})
+
+    @cached_property
+    def plain(self) -> frozenset[str]:
+        """The words that are read as they are, without a note."""
+        return self.names | self.functions | self.constants
+
+    def is_function(self, piece: str) -> bool:
+        meaning = self.meaning(piece) if piece and not piece.isdigit() else None
+        return meaning is not None and meaning.kind == "function"
+
+    def shown(self, pieces: tuple[str, ...]) -> str:
+        """Pieces as they would be typed: `x*sin x`; arrays side by side, which may be matrices."""
+        text = ""
+        for piece in pieces:
+            apart = self.is_function(piece) or self.shapes.get(piece)
+            joint = " " if apart else "" if piece.isdigit() else "*"
+            text += piece + joint
+        return text.rstrip(" *")
+
+    def as_product(self, word: str) -> str:
+        """The product that a function's name might be meant as: `a*sin`; or nothing."""
+        if word[0] not in self.names or len(word) < 3:
+            return ""
+        ways = segmented(self, word, opens=True)
+        products = [w for w in ways if w[0] in self.names and self.is_function(w[-1])]
+        return self.shown(products[0]) if products else ""
 
     def _first_meaning(self, word: str) -> Meaning | None:
         """The meaning of a word met for the first time."""
@@ -197,3 +270,100 @@ def _joined(stem: str, below: str) -> Iterator[str]:
     """A stem with its subscript, with and without the low line."""
     yield stem + below
     yield stem + below.lstrip("_")
+
+
+@lru_cache(maxsize=4096)
+def segmented(words: Words, word: str, opens: bool) -> list[tuple[str, ...]]:
+    """The first few ways to take a word apart, in any letters; `opens`: a bracket follows it.
+
+    Digits may follow a function's name only: `x2` could be anything.
+    """
+    if word.lower() in STOP:
+        return []
+    return _ways(words, word, opens) or _ways(words, word.lower(), opens)
+
+
+def _ways(words: Words, word: str, opens: bool) -> list[tuple[str, ...]]:
+    known: dict[int, list[tuple[str, ...]]] = {len(word): [()]}
+    for start in range(len(word) - 1, -1, -1):
+        known[start] = []
+        for stop in range(start + 1, len(word) + 1):
+            if known[stop] and _fits(words, word, start, stop, opens and stop == len(word)):
+                known[start] += [(word[start:stop], *rest) for rest in known[stop]]
+        known[start] = known[start][: MOST + 1]
+    return [way for way in known[0] if len(way) > 1]
+
+
+def _fits(words: Words, word: str, start: int, stop: int, opens: bool) -> bool:
+    """Whether a stretch of a word can be a piece of it."""
+    piece = word[start:stop]
+    if piece.isdigit():
+        before = any(words.is_function(word[k:start]) for k in range(start - SHORTEST + 1))
+        return before and (stop == len(word) or not word[stop].isdigit())
+    if "_" in piece and words.entry(piece):
+        return stop == len(word) or not word[stop].isdigit()
+    if not words.is_function(piece):
+        return words.meaning(piece) is not None
+    takes_one = ARITY.get(words.function(piece) or "") == 1
+    return len(piece) >= SHORTEST and (opens or takes_one)
+
+
+STOP = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "so",
+        "is",
+        "it",
+        "its",
+        "by",
+        "we",
+        "i",
+        "be",
+        "or",
+        "and",
+        "of",
+        "to",
+        "in",
+        "on",
+        "at",
+        "as",
+        "for",
+        "if",
+        "my",
+        "this",
+        "that",
+        "then",
+        "thus",
+        "hence",
+        "here",
+        "with",
+        "from",
+        "using",
+        "use",
+        "used",
+        "get",
+        "got",
+        "because",
+        "since",
+        "therefore",
+        "answer",
+        "derivative",
+        "is",
+        "are",
+        "not",
+        "no",
+        "never",
+        "nicht",
+        "kein",
+        "keine",
+        "pas",
+        "non",
+        "when",
+        "where",
+        "let",
+        "set",
+    ]
+)
+"""Words of sentences: never taken apart into names and functions."""

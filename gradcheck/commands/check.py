@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
-from gradcheck.answers.working import between
+from gradcheck.answers.tokens import between
 from gradcheck.commands.screen import say, screen
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.key import key

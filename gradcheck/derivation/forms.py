@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.answers import read_formula
-from gradcheck.answers.matrices import rows_named
+from gradcheck.answers.shapes import rows_named
 from gradcheck.closed_forms.derive import cotangents, inlined
 from gradcheck.closed_forms.index import Named, Product, Sum
 from gradcheck.closed_forms.indexed import Writer

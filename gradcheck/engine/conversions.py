@@ -10,10 +10,8 @@ import numpy as np
 
 from gradcheck.engine import advice
 from gradcheck.engine.printing import show
+from gradcheck.engine.recording import MODE
 from gradcheck.engine.state import State
-
-TAKEN = [0]
-"""How often numbers left tracked tensors (copies of leaves too), as PyTorch allows in silence."""
 
 
 class Convertible(State):
@@ -27,12 +25,12 @@ class Convertible(State):
             raise RuntimeError(
                 f"a Tensor with {self._value.size} elements cannot be converted to Scalar"
             )
-        TAKEN[0] += self._tracked
+        MODE.taken += self._tracked
         return self._value.item()
 
     def tolist(self) -> Any:
         """Nested lists of Python numbers."""
-        TAKEN[0] += self._tracked
+        MODE.taken += self._tracked
         return self._value.tolist()
 
     def numpy(self) -> Any:
@@ -96,7 +94,7 @@ class Convertible(State):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         twin: Self = memo.setdefault(id(self), self._copied(np.array(self._value)[()]))
-        TAKEN[0] += self._tracked
+        MODE.taken += self._tracked
         if self._grad is not None:
             twin._grad = self._grad.__deepcopy__(memo)
         return twin

@@ -23,7 +23,8 @@ class Mode(threading.local):
 
     `observe(node, tensor, operands)` sees each node as it is made, `walked(roots, landed)` each
     backward pass before anything is added to a `.grad`; `disturb(op, y)` may alter each forward
-    value, which is how rounding errors are sampled. Every thread has a mode of its own.
+    value, which is how rounding errors are sampled. `taken` counts how often numbers left tracked
+    tensors (copies of leaves too), as PyTorch allows in silence. Every thread has its own mode.
     """
 
     recording: bool = True
@@ -31,6 +32,7 @@ class Mode(threading.local):
     disturb: Disturb | None = None
     walked: Walked | None = None
     usual: bool = True
+    taken: int = 0
     wary: bool = False
     """Whether backward looks for nan (see `anomaly`)."""
 

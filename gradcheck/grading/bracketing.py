@@ -1,62 +1,106 @@
-"""A wrong formula that another pair of brackets would have made right."""
+"""A wrong formula that another reader, or another pair of brackets, would have made right."""
 
-from collections.abc import Callable, Collection
-from typing import Any
+import ast
+import math
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
 
-from gradcheck.answers import Formula, echo, read_formula
-from gradcheck.answers.bracketing import bracketed_otherwise
-from gradcheck.answers.grammar import parse
-from gradcheck.answers.magnitude import checked
-from gradcheck.answers.words import Words, vocabulary
+from gradcheck.answers import Formula
+from gradcheck.answers.brackets import Other, bracketed_otherwise
 from gradcheck.diagnosis import Diagnosis, Hypothesis
-from gradcheck.errors import TextError
+from gradcheck.grading.key import Key
 from gradcheck.mistakes import typing
+from gradcheck.numbers.ball import middle
+from gradcheck.numbers.run import precision
+from gradcheck.problem.record import Part
+
+BITS = 64
+CLOSE = 1e-6  # relative: floats that differ by more cannot be the same formula
+FLOATS: Mapping[str, Callable[[float], float]] = {
+    **{
+        name: getattr(math, name)
+        for name in ["sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "sqrt", "log"]
+    },
+    **{
+        f"arc{name}": getattr(math, f"a{name}")
+        for name in ["sin", "cos", "tan", "sinh", "cosh", "tanh"]
+    },
+    "absolute": abs,
+    "sec": lambda x: 1 / math.cos(x),
+    "csc": lambda x: 1 / math.sin(x),
+    "cot": lambda x: 1 / math.tan(x),
+}
 
 
-def brackets_missing(
-    answer: Any,
-    names: Collection[str],
-    functions: Collection[str],
-    is_possible: Callable[[Formula], bool],
-    is_right: Callable[[str], bool],
-) -> Diagnosis | None:
-    """The diagnosis of a typed formula that is right with other brackets; None if it is not.
-
-    `is_right` judges a text; it is asked of what `is_possible` does not rule out.
-    """
-    if not isinstance(answer, str):
-        return None
-    words = vocabulary(names, functions, ("pi", "e"))
-    try:
-        read = read_formula(answer, names=names, functions=functions)
-        others = list(bracketed_otherwise(read.text, words))
-    except TextError:
-        return None
-    tried = {read.understood}
-    for text in others:
-        meant = _meant(text, words)
-        if meant is None or not is_possible(meant):
-            continue
-        understood = echo(meant.tree)
-        if understood not in tried and is_right(text):
-            return _diagnosis(read.text, read.understood, text)
-        tried.add(understood)
-    return None
+def with_other_brackets(key: Key, part: Part, formula: Formula) -> Iterator[Other]:
+    """The formula with other brackets, where a look at floats does not rule it out."""
+    point = _floats(key)
+    due = _due(key, part.name)
+    for other in bracketed_otherwise(formula, key.words):
+        if due is None or _is_near(other.tree.body, point, due):
+            yield other
 
 
-def _meant(text: str, words: Words) -> Formula | None:
-    """How a text is read, to be evaluated and no more; None where it is not."""
-    try:
-        tree, _ = parse(text, words)
-        checked(tree, text)
-    except TextError:
-        return None
-    return Formula(text, tree, "", (), None)
-
-
-def _diagnosis(text: str, understood: str, right: str) -> Diagnosis:
+def brackets_missing(formula: Formula, right: Other) -> Diagnosis:
     """A bracket is missing, or a sign between two names."""
-    more = right.count("*") - text.count("*")
+    typed = formula.text[formula.tokens[0].start : formula.tokens[-1].end]
+    more = right.typed.count("*") - typed.count("*")
     sign = "multiplication sign" if more > 0 else "bracket"
-    texts = {"typed": right, "u": understood, "sign": sign}
+    texts = {"typed": right.typed, "u": formula.understood, "sign": sign}
     return Diagnosis("unique", (Hypothesis(typing.brackets_missing, None, texts=texts),))
+
+
+def _floats(key: Key) -> dict[str, float]:
+    """The single numbers of the given point."""
+    given = key.spots[0].given.items()
+    return {name: float(value.item()) for name, value in given if not value.shape}
+
+
+def _due(key: Key, part: str) -> float | None:
+    """The gradient at the given point, where it is one number."""
+    if key.run is not None or key.problem.inputs[part].shape:
+        return None
+    with precision(BITS):
+        found = key.reference(0, part)(BITS)
+    due = middle(found)  # type: ignore[arg-type]
+    return due if math.isfinite(due) else None
+
+
+def _is_near(body: ast.expr, point: Mapping[str, float], due: float) -> bool:
+    """Whether a formula may be right, as far as floats say; where they say nothing, it may."""
+    try:
+        value = _value(body, point)
+    except LookupError:
+        return True
+    except (ArithmeticError, ValueError, TypeError):  # a root of a negative number is complex
+        return False
+    if isinstance(value, complex):
+        return False
+    return abs(value - due) <= CLOSE * max(abs(value), abs(due))
+
+
+def _value(node: ast.expr, point: Mapping[str, float]) -> float:
+    """The value of a formula in floats; LookupError for what has none here."""
+    match node:
+        case ast.Constant(int() | Fraction() as number):
+            return float(number)
+        case ast.Name(name):
+            return point[name] if name in point else {"pi": math.pi, "e": math.e}[name]
+        case ast.BinOp(left, op, right):
+            a, b = _value(left, point), _value(right, point)
+            match op:
+                case ast.Add():
+                    return a + b
+                case ast.Sub():
+                    return a - b
+                case ast.Mult():
+                    return a * b
+                case ast.Div():
+                    return a / b
+                case ast.Pow():
+                    return a**b  # type: ignore[no-any-return]
+        case ast.UnaryOp(op, inner):
+            return -_value(inner, point) if isinstance(op, ast.USub) else _value(inner, point)
+        case ast.Call(ast.Name(name), [inner]):
+            return FLOATS[name](_value(inner, point))
+    raise LookupError

@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.answers import Formula
-from gradcheck.grading.equivalence import Array, At, Outcome, compare, compare_numbers, differ
+from gradcheck.grading.equivalence import Array, At, Outcome, compare, compare_numbers
 from gradcheck.grading.formulas.knots import further_sides, unseen
-from gradcheck.grading.formulas.values import Readings, floats, readings
-from gradcheck.grading.judgement import FAILURES
+from gradcheck.grading.formulas.values import Readings, floats
 from gradcheck.grading.key import DIAGNOSTIC, Key, Spot
 from gradcheck.grading.understood import nearest
 
@@ -78,15 +76,6 @@ def _varies(key: Key, ready: Readings) -> bool:
     """Whether an answer mentions what has other values at other points."""
     inputs = key.scope.inputs
     return any(inputs[name].varies for name in ready.names & inputs.keys())
-
-
-def differs(key: Key, part: str, formula: Formula) -> bool:
-    """Whether a formula is proven to be another one at the given point already, at little cost."""
-    try:
-        ready = readings(key.scope, formula)
-        return _varies(key, ready) and differ(ready.at(key.spots[0]), key.reference(0, part))
-    except FAILURES:
-        return False
 
 
 def _doubted(outcome: Outcome, key: Key, ready: Readings, spots: tuple[Spot, ...]) -> Outcome:

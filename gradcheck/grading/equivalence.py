@@ -16,7 +16,7 @@ from flint import arb
 from gradcheck.errors import GradcheckError
 from gradcheck.numbers.run import Undecided, precision
 
-Array: TypeAlias = np.ndarray[Any, Any]  # said, as mypyc does not look into NumPy
+Array: TypeAlias = np.ndarray[Any, Any]
 Values: TypeAlias = arb | Array
 At: TypeAlias = Callable[[int], Values]
 
@@ -71,12 +71,6 @@ def compare(answers: Sequence[At], references: Sequence[At]) -> Outcome:
             if found[k].kind in ("different", "shape", "undecided"):
                 return found[k]
     return _together(found) or _confirmed(len(found) - 1, answers[-1], references[-1])
-
-
-def differ(answer: At, reference: At) -> bool:
-    """Whether one point proves that they are different, with the fewest bits."""
-    with precision(BITS[0]):
-        return _seen(0, BITS[0], answer, reference).kind in ("different", "shape")
 
 
 def _climbed(k: int, answer: At, reference: At, last: Outcome) -> Outcome:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from gradcheck.answers import Plain, read_answer
+from gradcheck.answers import Plain
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import BITS, Array, At, NoValue, Values, compare, room
 from gradcheck.grading.formulas.values import Readings, boxed, readings
@@ -20,7 +20,6 @@ from gradcheck.grading.judgement import FAILURES, Judgement
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, Spot
 from gradcheck.grading.outputs import ONE_POINT
-from gradcheck.language.kinds import FORMULAS
 from gradcheck.language.running.run import Outcome
 from gradcheck.numbers.run import precision
 from gradcheck.opinions.symbolic import gradients_from
@@ -153,9 +152,10 @@ def _wrong(key: Key, name: str, given: Mapping[str, Any]) -> list[Wrong]:
 
 def evaluable(key: Key, name: str, answer: Any) -> Wrong | None:
     """An answer ready to be evaluated; None where it is no number and no formula."""
-    single = not key.problem.inputs[name].shape
-    known = FORMULAS.functions
-    read = read_answer(answer, names=key.scope.inputs, functions=known, single=single)
+    part = key.problem.part(name)
+    if part is None:
+        return None
+    read = key.read(part, answer)
     return None if isinstance(read, Plain) else Wrong(key, name, readings(key.scope, read))
 
 

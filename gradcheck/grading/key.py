@@ -8,6 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.answers import (
+    Entries,
+    Formula,
+    Numbers,
+    Plain,
+    other_readings,
+    read_answer,
+)
+from gradcheck.answers.answer import Answer
+from gradcheck.answers.words import Words, vocabulary
 from gradcheck.closed_forms.opinion import closed_form, gradients_at
 from gradcheck.diagnosis import Prepared, prepare
 from gradcheck.errors import GradcheckError
@@ -18,7 +28,7 @@ from gradcheck.grading.names import (
     program_values,
     with_named_values,
 )
-from gradcheck.grading.sizes import Resized, resized
+from gradcheck.language.kinds import FORMULAS
 from gradcheck.numbers.ball import arbs
 from gradcheck.opinions.differences import differences
 from gradcheck.opinions.opinion import Case, NotScalar, Opinion
@@ -178,9 +188,32 @@ class Key:
         return gradients_named(self.problem)
 
     @cached_property
-    def resized(self) -> tuple[Resized, ...]:
-        """The problem at other sizes."""
-        return tuple(resized(self.problem))
+    def words(self) -> Words:
+        """The vocabulary of answers."""
+        return vocabulary(self.scope.inputs, FORMULAS.functions, ("pi", "e"))
+
+    def read(self, part: Part, answer: Any) -> Answer:
+        """How an answer to a part is read; raises TextError at the place where it is not.
+
+        What was read already stays as it is.
+        """
+        if isinstance(answer, Formula | Numbers | Entries | Plain):
+            return answer
+        return read_answer(answer, **self._reading(part))
+
+    def others(self, part: Part, formula: Formula) -> Iterator[Formula]:
+        """The formula as another reader might have read it."""
+        return other_readings(formula, **self._reading(part))
+
+    def _reading(self, part: Part) -> dict[str, Any]:
+        inputs = self.problem.inputs
+        asked = self.run is None and part.name in inputs
+        return {
+            "names": self.scope.inputs,
+            "functions": FORMULAS.functions,
+            "single": asked and not inputs[part.name].shape,
+            "by": part.name if part.name in self.problem.wrt else "",
+        }
 
     @property
     def single(self) -> bool:

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradcheck.answers.gradients import GRADIENT
 from gradcheck.errors import GradcheckError
 from gradcheck.language.kinds import VOCABULARY
 from gradcheck.numbers.ball import arbs, balls
@@ -19,6 +18,7 @@ from gradcheck.ops import BY_SPELLING
 from gradcheck.problem.record import Input, Point, Problem, is_training
 from gradcheck.training.questions import balls_named, numbers_named
 
+GRADIENT = "d"  # before the name of a value: its gradient's
 NUMBERS = (np.ndarray, np.floating)
 BACKWARD = frozenset({"grad", "backward", "recorded", "step"})
 

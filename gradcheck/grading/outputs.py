@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.answers import Entries, Formula, Numbers, Plain, read_answer
+from gradcheck.answers import Entries, Formula, Numbers, Plain
 from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.formulas.values import Readings, floats, readings
 from gradcheck.grading.key import Key, Spot
 from gradcheck.grading.understood import notes
-from gradcheck.language.kinds import FORMULAS
 from gradcheck.problem.record import Part
 from gradcheck.training import Value
 from gradcheck.training.comparison import Comparison, compared
@@ -70,7 +69,7 @@ def read_output(key: Key, part: Part, answer: Any) -> Read:
     Raises TextError where it cannot be, GradcheckError where it has no value.
     """
     assert key.run is not None
-    return _read(key, key.run.trace.values[part.name], answer)
+    return _read(key, part, key.run.trace.values[part.name], answer)
 
 
 def at_further_points(key: Key, part: str, ready: Readings, here: Comparison) -> Comparison:
@@ -131,17 +130,17 @@ def _of(diagnosis: Diagnosis, hypotheses: tuple[Hypothesis, ...]) -> Diagnosis:
 # -- reading -------------------------------------------------------------------------------------
 
 
-def _read(key: Key, due: Value, answer: Any) -> Read:
+def _read(key: Key, part: Part, due: Value, answer: Any) -> Read:
     """An answer as what it is, given what is due: `(2, 3)` is a shape where a shape is due."""
     if isinstance(due, tuple) and (shape := _shape(answer)) is not None:
         return Read(shape, 0.0, str(shape))
     if isinstance(answer, list) and isinstance(due, list):
-        pieces = [_read(key, d, a) for d, a in zip(due, answer, strict=False)]
-        pieces += [_read(key, None, a) for a in answer[len(due) :]]
+        pieces = [_read(key, part, d, a) for d, a in zip(due, answer, strict=False)]
+        pieces += [_read(key, part, None, a) for a in answer[len(due) :]]
         return Read([p.value for p in pieces], 0.0, ", ".join(p.understood for p in pieces))
     if isinstance(answer, str) and (printed := PRINTED.fullmatch(answer)):
         answer = printed[1]
-    found = read_answer(answer, names=key.scope.inputs, functions=FORMULAS.functions)
+    found = key.read(part, answer)
     if isinstance(found, Plain):
         value = found.value
         return Read(value if isinstance(value, bool | str) else None, 0.0, str(value))

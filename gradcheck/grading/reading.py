@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from gradcheck.answers import Plain, read_answer
+from gradcheck.answers import Plain
 from gradcheck.grading.formulas.values import readings
 from gradcheck.grading.key import Key
 from gradcheck.grading.outputs import read_output
 from gradcheck.grading.understood import notes, understood
-from gradcheck.language.kinds import FORMULAS
 from gradcheck.problem.record import Part
 from gradcheck.programs.student import written
 
@@ -23,9 +22,7 @@ def how_read(key: Key, part: Part, answer: Any) -> tuple[str, tuple[str, ...]]:
     if key.run is not None:
         read = read_output(key, part, answer)
         return read.understood, read.remarks
-    known = FORMULAS.functions
-    single = part.name in key.problem.inputs and not key.problem.inputs[part.name].shape
-    found = read_answer(answer, names=key.scope.inputs, functions=known, single=single)
+    found = key.read(part, answer)
     if not isinstance(found, Plain):
         readings(key.scope, found)
     return understood(found), notes(found)

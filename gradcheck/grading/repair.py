@@ -5,8 +5,7 @@ from typing import Any
 
 from flint import arb
 
-from gradcheck.answers import Formula, read_formula
-from gradcheck.answers.repairs import Change, Repair, changes
+from gradcheck.answers import Formula
 from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import TextError
 from gradcheck.grading.equivalence import compare
@@ -15,7 +14,7 @@ from gradcheck.grading.formulas.line import Line
 from gradcheck.grading.formulas.swapping import Swapping
 from gradcheck.grading.judgement import FAILURES
 from gradcheck.grading.key import Key, Spot
-from gradcheck.language.kinds import FORMULAS
+from gradcheck.grading.repairs import Change, Repair, changes
 from gradcheck.mistakes.typing import SLIPS
 from gradcheck.numbers.run import precision
 from gradcheck.problem.record import Part
@@ -24,19 +23,17 @@ BITS = 128
 FEWEST = 3  # pieces of a formula: of a shorter one, a change is not a slip but another answer
 
 
-def repaired(key: Key, part: Part, answer: Any, first: int = 0) -> Diagnosis | None:
+def repaired(key: Key, part: Part, formula: Formula) -> Diagnosis | None:
     """The diagnosis of a typed formula that one change makes right; None where none does.
 
     Of single numbers only, compared at all points. Where several changes do, the likeliest is
-    named; its place is in the answer, as far as that was read as it was typed, counted from the
-    character `first`.
+    named; its place is in the answer.
     """
-    if not isinstance(answer, str) or part.name not in key.problem.wrt or key.run is not None:
+    if part.name not in key.problem.wrt or key.run is not None:
         return None
     scope = key.scope
     shapes = {name: entry.shape for name, entry in scope.inputs.items()}
     try:
-        formula = read_formula(answer, names=scope.inputs, functions=FORMULAS.functions)
         own = line_from_tree(formula.tree, formula.text, shapes)
     except (TextError, *FAILURES):
         return None
@@ -49,7 +46,7 @@ def repaired(key: Key, part: Part, answer: Any, first: int = 0) -> Diagnosis | N
         each = change.made(formula.tree)
         line = line_from_tree(each.tree, formula.text, shapes)
         if line is not None and _fits(key, part.name, line):
-            return _diagnosis(answer, formula, each, first)
+            return _diagnosis(formula, each)
     return None
 
 
@@ -81,14 +78,13 @@ def _at(line: Line, arbs: Callable[[int], Any]) -> Callable[[int], arb]:
     return lambda bits: line.value(arbs(bits), bits)
 
 
-def _diagnosis(answer: str, formula: Formula, found: Repair, first: int) -> Diagnosis:
+def _diagnosis(formula: Formula, found: Repair) -> Diagnosis:
     """The slip, with its place in what was typed."""
     piece = formula.text[found.start : found.end]
     text = piece.lstrip(" )]}")  # between two terms, what closes the first one
-    at = answer.find(formula.text)
-    end = first + at + found.end
-    now = found.now if "**" in answer else found.now.replace("**", "^")
+    end = found.end
+    now = found.now if "**" in formula.text else found.now.replace("**", "^")
     cure = f"with `{now}` for `{text}`" if now else f"without `{text}`"
-    span = None if at < 0 else (end - len(text), end)
+    span = (end - len(text), end)
     hypothesis = Hypothesis(SLIPS[found.kind], span, texts={"cure": cure, "text": text})
     return Diagnosis("unique", (hypothesis,))

@@ -27,13 +27,13 @@ from gradcheck.training.comparison import Comparison
 SHOWN = 200  # characters of a program that is too long to be read
 
 
-def of_a_run(base: Judgement, key: Key, part: Part, diagnose: bool) -> Judgement:
+def of_a_run(base: Judgement, key: Key, part: Part, answer: Any, diagnose: bool) -> Judgement:
     """An answer to what is read at the end of a program; or a program, of which it is read."""
     assert key.run is not None
     if part.form == "program":
         found = judge_program(key.run, part, base.answer, lambda: key.elsewhere, diagnose=diagnose)
         return _told(replace(base, answer=_as_read(base.answer)), key, found, diagnose)
-    found, read = judge_output(key, part, base.answer)
+    found, read = judge_output(key, part, answer)
     if read is None or read.ready is None:
         if read is not None and found.verdict == "wrong" and diagnose:
             found = replace(found, diagnosis=_of_numbers(key, part, read))

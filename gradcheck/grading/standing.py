@@ -14,14 +14,12 @@ from functools import cached_property
 
 import numpy as np
 
-from gradcheck.answers import Formula, read_formula
+from gradcheck.answers import Formula
 from gradcheck.diagnosis.line import Line, lines
 from gradcheck.errors import TextError
 from gradcheck.grading.formulas.from_tree import line_from_tree
 from gradcheck.grading.judgement import FAILURES
 from gradcheck.grading.key import Key, Spot
-from gradcheck.grading.working import worked
-from gradcheck.language.kinds import FORMULAS
 from gradcheck.numbers.ball import middle
 from gradcheck.numbers.run import precision
 from gradcheck.opinions.opinion import Array
@@ -44,27 +42,22 @@ def standing(key: Key, part: Part, answer: str, line: int | None = None) -> Plac
     """
     if part.name not in key.problem.wrt or key.run is not None:
         return None
-    steps = worked(key, part, answer)
-    if not steps:
-        return _standing(key, part, answer, 0)
-    step = next((each for each in steps if each.line == line), steps[-1])
-    return _standing(key, part, step.text, step.start)
-
-
-def _standing(key: Key, part: Part, text: str, first: int) -> Place | None:
     try:
-        formula = read_formula(text, names=key.scope.inputs, functions=FORMULAS.functions)
+        formula = key.read(part, answer)
+        if not isinstance(formula, Formula):
+            return None
+        step = next((each for each in formula.steps if each.line == line and each.tree), None)
+        if step is not None and step.tree is not None:
+            formula = formula.piece(step.tree)
         found = lines([key.case(k) for k in range(min(POINTS, len(key.points)))])
         if not found or found[0][1].size != len(key.problem.wrt):
             return None
         points, run = found[0]
         pieces = _Pieces(key, formula, [key.spots[k] for k in points])
         with np.errstate(all="ignore"), precision(BITS):
-            place = _blamed(pieces, run, key.problem.wrt.index(part.name))
+            return _blamed(pieces, run, key.problem.wrt.index(part.name))
     except (TextError, *FAILURES):
         return None
-    at = text.find(formula.text)
-    return None if place is None or at < 0 else (first + at + place[0], first + at + place[1])
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ class Ball(Scalar):
         found: arb = rule(*values)  # type: ignore[misc]
         if row in JUMPING:
             found = whole(found, values[0], lambda: key_of(args[0]))
-        if not RUN.keyed:
+        if not RUN.keyed or found.is_exact():
             return Ball(found)
         return Ball(found, key_of_result(row, list(map(key_of, args)), values))
 

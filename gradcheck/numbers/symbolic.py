@@ -75,7 +75,8 @@ class Symbolic(Scalar):
         value = form.value(*values)
         if row in JUMPING:
             value = whole(value, values[0], lambda: key_of(args[0]))
-        key = key_of_result(row, list(map(key_of, args)), values) if RUN.keyed else None
+        known = value.is_exact() or not RUN.keyed
+        key = None if known else key_of_result(row, list(map(key_of, args)), values)
         if RUN.folded and all(type(a) is not Symbolic or a.fixed for a in args):
             return cls(value, key=key)
         return cls(value, row=row, args=args, local=form, key=key)

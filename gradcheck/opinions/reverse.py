@@ -16,8 +16,7 @@ import numpy as np
 
 from gradcheck.engine.autograd import grad
 from gradcheck.engine.backward import RIGHT, Verbs, pull, walk
-from gradcheck.engine.conversions import TAKEN
-from gradcheck.engine.recording import watched
+from gradcheck.engine.recording import MODE, watched
 from gradcheck.engine.tape import Node, Step
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.opinions.limits import EPSILON, HUMBLE, LINEAR, SAMPLES
@@ -44,9 +43,9 @@ def reverse_each(cases: Sequence[Case], samples: int) -> list[Opinion]:
     """
     try:
         with np.errstate(all="ignore"):
-            before = TAKEN[0]
+            before = MODE.taken
             found = _runs(cases)
-            method = LEAVES_THE_TAPE if TAKEN[0] > before else ""
+            method = LEAVES_THE_TAPE if MODE.taken > before else ""
             rng = Random(cases[0].seed)
             disturbed = [_disturbed(cases, rng) for _ in range(samples)]
             return [

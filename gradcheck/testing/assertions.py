@@ -8,24 +8,15 @@ from typing import Any
 import numpy as np
 
 from gradcheck.opinions.opinion import Case
-from gradcheck.opinions.runs import STACK
 from gradcheck.testing.blind import beside, hidden
-from gradcheck.testing.call import Call, call, signed
-from gradcheck.testing.claims import RTOL
-from gradcheck.testing.findings import found, mender
-from gradcheck.testing.foreign.edge import Foreign
-from gradcheck.testing.foreign.recognised import (
-    foreign,
-    in_its_floats,
-    in_our_order,
-    is_argument,
-    refuse_contexts,
-)
+from gradcheck.testing.call import Call, arguments_of, calls_of, signed
+from gradcheck.testing.findings import Check, found
+from gradcheck.testing.foreign import Foreign, foreign_of, in_arrays
 from gradcheck.testing.judging import Claim
-from gradcheck.testing.layout import laid_out, outputs
-from gradcheck.testing.purity import impure, mixed, not_linear, pulled
+from gradcheck.testing.limits import RTOL
+from gradcheck.testing.program import Program, program_of
+from gradcheck.testing.purity import as_it_came, impure, not_linear, pulled
 from gradcheck.testing.result import Result
-from gradcheck.testing.state import Settled, settled
 
 __all__ = ["GradientError", "Result", "assert_gradient", "assert_vjp", "check"]
 
@@ -37,6 +28,10 @@ DRIFTS = (
 OF_AN_ARRAY = (
     "the function gives an array: judged is the gradient of sum(c * value), c of random numbers; "
     "of one slope an entry, `assert_vjp(f, lambda c, x: c * slopes(x), x)`"
+)
+SPOILT = (
+    "backward writes into the cotangent that it is given: sound where nobody else reads it; "
+    "pure=True refuses it"
 )
 Extra = Sequence[Sequence[Any]]
 NONE: Mapping[str, Any] = MappingProxyType({})
@@ -53,6 +48,7 @@ class GradientError(AssertionError):
         self.result = result
 
 
+@np.errstate(all="ignore")
 def check(
     f: Callable[..., Any],
     *args: Any,
@@ -62,61 +58,76 @@ def check(
     rtol: float = RTOL,
     at: Extra = (),
     kwargs: Mapping[str, Any] = NONE,
-    batched: bool = False,
+    explain: float = 3.0,
 ) -> Result:
-    """Three opinions on f at `args` (and at the extra points `at`); a claimed gradient is judged.
+    """Three opinions on f at some arguments; a claimed gradient is judged.
 
-    `f` maps floats or float64 arrays to a number or an array; `gradient` is an array or a tuple of
-    arrays, one a differentiated argument, or a callable (same arguments) -> such arrays. For an
-    array-valued f the gradient is that of `sum(c * f(...))`, c a random signed cotangent: use
-    `assert_vjp` to judge a backward pass. `rtol` is a floor: the error bars decide.
+    Parameters
+    ----------
+    f
+        Maps floats or float64 arrays to a number or an array. Of `(loss, ...)` the loss is
+        differentiated; of an array the gradient is that of `sum(c * f(...))`, c a random signed
+        cotangent: use `assert_vjp` to judge a backward pass.
+    *args
+        Numbers, arrays, or dicts, lists, tuples and dataclasses of arrays; gradients are then
+        arranged likewise.
+    gradient
+        An array or a tuple of arrays, one a differentiated argument; a callable (same arguments)
+        -> such arrays; or True, where f gives `(value, gradient)`.
+    wrt
+        Positions of the arguments that are differentiated; all that hold floats if left out.
+    seed
+        Of the random directions and cotangents.
+    rtol
+        A floor of the tolerance: the error bars decide.
+    at
+        Further points, each a tuple of arguments.
+    kwargs
+        Handed to f as they are.
+    explain
+        Seconds that may be spent on explaining a wrong gradient; 0 for none.
 
-    Arguments may be dicts, lists, tuples or dataclasses of arrays, and gradients are then arranged
-    likewise; `kwargs` are handed to f as they are. Of `(loss, ...)` the loss is differentiated.
-
-    `batched` says that f takes a stack of points: every differentiated argument with one more axis
-    in front, the value with it too. A function that takes only floats is then asked at many points
-    at once; that it gives each of them what it gives alone is tried first. It has to be said, for
-    that trial proves three points: what branches on a size, or mixes rows that lie as near to one
-    another as probes do, would not show. Nor may a function be handed shapes that nobody promised.
+    Returns
+    -------
+    Result
+        True where nothing is wrong; the opinions, what was judged, and a message.
     """
-    theirs = foreign(f, args) if gradient is None else None
+    _checked(rtol, at, explain)
+    theirs = foreign_of(f, args) if gradient is None else None
     if theirs is not None:
-        return _judged_theirs(theirs, wrt, seed, rtol)
+        return _judged_theirs(theirs, wrt, seed=seed, rtol=rtol, explain=explain)
     if gradient is not None:
-        f, args, gradient = in_its_floats(f, args, gradient)
-    claim = gradient if callable(gradient) else None
-    alone, calls, arranged = _arranged(f, claim, (args, *at), wrt, kwargs, scalar=True)
+        f, gradient, args = in_arrays(f, gradient, args)
+    made = callable(gradient) or gradient is True
+    args = arguments_of(f, args, wrt)
+    program = program_of(f, gradient if made else None, args, kwargs, scalar=True)
     try:
-        calls = _stacking(calls, batched)
+        calls = calls_of(program, (args, *at), wrt)
         faults = tuple(dict.fromkeys(fault for each in calls for fault in impure(each)))
-        calls += _beside(calls, seed) if claim is not None else []
+        claims: list[Claim] = []
+        if made:
+            calls += _beside(calls, seed)
+            came = program.gradients(program.pull(calls[0].fresh()), calls[0].wrt)
+            wrt = as_it_came(came, calls[0]).wrt
+            calls = [each.by(wrt) for each in calls]
+            claims = [Claim(each) for each in calls]
+        elif gradient is not None:
+            came = program.gradients(gradient, calls[0].wrt)
+            wrt = as_it_came(came, calls[0]).wrt
+            calls = [each.by(wrt) for each in calls]
+            claims = [Claim(each, each.by_name(gradient)) for each in calls]
         asked = [(each, each.case(seed + k)) for k, each in enumerate(calls)]
-        told = calls if gradient is not None else []
-        given = gradient if claim is not None or gradient is None else arranged(gradient)
-        claims = [_claimed(given, alone.backward, each) for each in told]
         several = gradient is not None and calls[0].shape() != ()
-        notes = (*_told(alone, calls[0]), *((OF_AN_ARRAY,) if several else ()))
-        return found(f, asked, claims, rtol, faults, notes=notes, mend=mender(f, claim, alone))
+        notes = (*_remarks(program, calls[0]), *((OF_AN_ARRAY,) if several else ()))
+        return found(Check(program, asked, claims, rtol, faults, notes, explain))
     finally:
-        alone.kept.put_back()
+        program.kept.put_back()
 
 
-def assert_gradient(
-    f: Callable[..., Any],
-    *args: Any,
-    gradient: Any = None,
-    wrt: int | Sequence[int] | None = None,
-    seed: int = 0,
-    rtol: float = RTOL,
-    at: Extra = (),
-    kwargs: Mapping[str, Any] = NONE,
-    batched: bool = False,
-) -> Result:
+def assert_gradient(f: Callable[..., Any], *args: Any, **options: Any) -> Result:
     """As `check`, but raises GradientError, which says what is wrong, where and by how much."""
     __tracebackhide__ = True
-    told = {"gradient": gradient, "wrt": wrt, "seed": seed, "rtol": rtol, "at": at}
-    return _raised(check(f, *args, **told, kwargs=kwargs, batched=batched))
+    return _raised(check(f, *args, **options))
 
 
 def assert_vjp(
@@ -128,40 +139,75 @@ def assert_vjp(
     rtol: float = RTOL,
     at: Extra = (),
     kwargs: Mapping[str, Any] = NONE,
-    batched: bool = False,
+    explain: float = 3.0,
+    cache: bool | None = None,
+    params: Any = None,
+    grads: Any = None,
+    pure: bool = False,
 ) -> Result:
-    """Judge `backward(cotangent, *args) -> one gradient per argument` against the three opinions.
+    """Judge a backward pass against the three opinions; raises GradientError.
 
     Several random signed cotangents of the shape of `forward(*args)`; strict shapes (PyTorch would
     silently sum a gradient that is too large); backward must be linear in the cotangent,
-    repeatable, and leave its arguments alone. Raises GradientError.
+    repeatable, and leave its arguments alone.
 
-    Of a value that is a tuple or dict of arrays the cotangent is arranged likewise; of
-    `(out, cache)` it is that of `out`, and `backward(cotangent, cache)` gets the cache. A layer's
-    `backward(cotangent)` gets that alone, after its forward ran at the same arguments. JAX's
-    `f_bwd(res, g)` is called as JAX calls it. `batched` says that forward takes a stack of points,
-    as for `check`.
+    Parameters
+    ----------
+    forward
+        Gives an array, several (a tuple or dict: backward gets a cotangent for each), or `(out,
+        ..., cache)`.
+    backward
+        Called as it is written: `backward(cotangent, *args)`, `backward(cotangent, cache)`,
+        `backward(dh, dc, cache)`, or `backward(cotangent)` of a layer, after its forward ran at
+        the same arguments. Gives a gradient per argument, in order or by name.
+    *args, wrt, seed, rtol, at, kwargs, explain
+        As for `check`.
+    cache
+        Whether the last of what forward gives is a cache: asked for where that cannot be told.
+    params, grads
+        The dict or list in which a layer keeps its weights and that in which it leaves their
+        gradients, functions that give them, or names of attributes.
+    pure
+        Refuse a backward that writes into its cotangent.
     """
     __tracebackhide__ = True
-    theirs = foreign(forward, (backward, *args)) if is_argument(backward, forward) else None
-    if theirs is not None:  # assert_vjp(F.apply, x): their own backward is what is judged
-        return _raised(_judged_theirs(theirs, wrt, seed, rtol))
-    if not callable(backward):
-        raise TypeError(f"backward is to be a function, {type(backward).__name__} came")
-    refuse_contexts(forward)
-    forward, backward = in_our_order(forward, backward, args)
-    forward, args, backward = in_its_floats(forward, args, backward)
-    how: Any = {"seed": seed, "rtol": rtol, "at": at, "kwargs": kwargs, "batched": batched}
+    _checked(rtol, at, explain)
+    if not callable(backward) or 0 in getattr(forward, "nondiff_argnums", ()):
+        theirs = foreign_of(forward, (backward, *args))
+        if theirs is None:
+            raise TypeError(f"backward is to be a function, {type(backward).__name__} came")
+        # assert_vjp(F.apply, x): their own backward is what is judged
+        return _raised(_judged_theirs(theirs, wrt, seed=seed, rtol=rtol, explain=explain))
+    forward, backward, args = in_arrays(forward, backward, args)
+    weights = None
+    if params is not None:
+        owner = getattr(forward, "__self__", None)
+        weights = (params, getattr(owner, "grads", None) if grads is None else grads)
+        if weights[1] is None:
+            raise TypeError("params= needs grads=: where backward leaves the weights' gradients")
+    how: dict[str, Any] = {"seed": seed, "rtol": rtol, "explain": explain, "at": at}
+    how |= {"kwargs": kwargs, "cache": cache, "weights": weights, "pure": pure}
     return _raised(_vjp(forward, backward, args, wrt, **how))
 
 
-def _judged_theirs(theirs: Foreign, wrt: Any, seed: int, rtol: float) -> Result:
+def _checked(rtol: float, at: Any, explain: float) -> None:
+    """ValueError for what is no tolerance, no list of points, no time."""
+    if not (isinstance(rtol, int | float) and 0 <= rtol < np.inf):
+        raise ValueError(f"rtol= is a relative tolerance, such as 1e-9; {rtol!r} came")
+    if not (isinstance(explain, int | float) and explain >= 0):
+        raise ValueError(f"explain= is a number of seconds, 0 for none; {explain!r} came")
+    if not isinstance(at, list | tuple):
+        raise TypeError(f"at= is a list of points, each a tuple: at=[(x,)]; {at!r} came")
+
+
+def _judged_theirs(theirs: Foreign, wrt: Any, **options: Any) -> Result:
     """Their own gradient, judged as any backward pass."""
     places = theirs.wrt if wrt is None else wrt
-    found = _vjp(theirs.forward, theirs.backward, theirs.args, places, seed=seed, rtol=rtol)
-    return replace(found, notes=(*found.notes, theirs.note))
+    result = _vjp(theirs.forward, theirs.backward, theirs.args, places, **options)
+    return replace(result, notes=(*result.notes, theirs.note))
 
 
+@np.errstate(all="ignore")
 def _vjp(
     forward: Any,
     backward: Any,
@@ -170,69 +216,42 @@ def _vjp(
     *,
     seed: int,
     rtol: float,
+    explain: float,
     at: Extra = (),
     kwargs: Mapping[str, Any] = NONE,
-    batched: bool = False,
+    cache: bool | None = None,
+    weights: tuple[Any, Any] | None = None,
+    pure: bool = False,
 ) -> Result:
     """A backward pass judged, and nothing raised."""
-    alone, calls, _ = _arranged(forward, backward, (args, *at), wrt, kwargs, scalar=False)
+    args = arguments_of(forward, args, wrt)
+    program = program_of(
+        forward, backward, args, kwargs, scalar=False, cache=cache, weights=weights
+    )
     try:
-        assert alone.backward is not None
-        all_of = _Asked(alone.backward, seed, np.random.default_rng(seed))
-        calls = [all_of.ask(each, all_that_comes=True) for each in _stacking(calls, batched)]
+        all_of = _Asked(seed, np.random.default_rng(seed), pure)
+        calls = [all_of.ask(each, all_that_comes=True)
+                 for each in calls_of(program, (args, *at), wrt)]  # fmt: skip
         for each in _beside(calls, seed):
             all_of.ask(each, all_that_comes=False)
-        once, notes = tuple(dict.fromkeys(all_of.faults)), _told(alone, calls[0])
-        mend = mender(forward, backward, alone)
-        return found(forward, all_of.asked, all_of.claims, rtol, once, notes=notes, mend=mend)
+        once = tuple(dict.fromkeys(all_of.faults))
+        notes = (*_remarks(program, calls[0]), *dict.fromkeys(all_of.notes))
+        return found(Check(program, all_of.asked, all_of.claims, rtol, once, notes, explain))
     finally:
-        alone.kept.put_back()
-
-
-def _arranged(
-    f: Any, backward: Any, points: Extra, wrt: Any, kwargs: Mapping[str, Any], *, scalar: bool
-) -> tuple[Settled, list[Call], Callable[[Any], Any]]:
-    """Both functions without a memory and of plain arrays; the calls of one and claims so too."""
-    layout = laid_out(f, points[0], kwargs) if callable(f) else None
-    like: Callable[[Any], Any] = _same
-    arranged: Callable[[Any], Any] = _same
-    forward = f
-    if layout is not None:
-        forward, like, arranged = layout.forward(f), layout.backward, layout.by_label
-        points, wrt = [layout.of(point) for point in points], layout.wrt(wrt)
-    flat = None if backward is None else like(backward)
-    first = call(forward, points[0], wrt)
-    alone = settled(forward, flat, first.args)
-    shape, inner, whole = outputs(alone.value, scalar=scalar), alone.like, alone.forward
-
-    def remade(other: Any) -> Any:
-        by = inner(like(other))
-        return by if shape is None or scalar else shape.backward(by, whole)
-
-    given = whole if shape is None else shape.forward(whole)
-    plain = backward is None or shape is None or scalar
-    back = alone.backward if plain else remade(backward)
-    first = first if given is first.function else replace(first, function=given)
-    calls = [first.answered(alone.value, alone.left) if shape is None else first]
-    calls += [call(given, point, wrt) for point in points[1:]]
-    alone = replace(alone, forward=given, backward=back, like=remade, left=())
-    return alone, calls, arranged
-
-
-def _same(value: Any) -> Any:
-    return value
+        program.kept.put_back()
 
 
 @dataclass
 class _Asked:
     """Questions and claims, one for every point and cotangent, and how backward behaves."""
 
-    backward: Callable[..., Any]
     seed: int
     rng: np.random.Generator
+    pure: bool
     asked: list[tuple[Call, Case]] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def ask(self, point: Call, *, all_that_comes: bool) -> Call:
         """Ask about one point; the call that was asked about, by every gradient that came."""
@@ -240,26 +259,15 @@ class _Asked:
         shape = point.shape()
         for k in range(COTANGENTS if shape else 1):  # a number's VJP is linear in one number
             c = signed(self.rng, shape)
-            wider = all_that_comes and k == 0
-            point, came, bad = pulled(self.backward, c, point, all_that_comes=wider)
+            came = pulled(c, point, all_that_comes=all_that_comes and k == 0)
+            point = came.call
             self.asked.append((point, point.case(self.seed + k, c)))
-            self.claims.append(Claim(point, came, self.backward, c))
-            self.faults += bad
-        self.faults += not_linear(self.backward, point, c, came)
+            self.claims.append(Claim(point, came.gradients, c))
+            self.faults += came.faults
+            if came.spoilt:
+                (self.faults if self.pure else self.notes).append(SPOILT)
+        self.faults += not_linear(point, c, came.gradients)
         return point
-
-
-def _stacking(calls: list[Call], batched: bool) -> list[Call]:
-    """The calls of a function that is said to take stacks of points, where that is so.
-
-    Of so many entries that two points fill a stack, none is made. ValueError where it takes none.
-    """
-    size = sum(np.size(calls[0].args[i]) for i in calls[0].wrt)
-    if not batched or 2 * size > STACK:
-        return calls
-    if fault := mixed(calls[0]):
-        raise ValueError(fault)
-    return [replace(each, stacks=True).answered(each.value, each.left) for each in calls]
 
 
 def _beside(calls: Sequence[Call], seed: int) -> list[Call]:
@@ -268,9 +276,9 @@ def _beside(calls: Sequence[Call], seed: int) -> list[Call]:
     return [] if near is None else [near]
 
 
-def _told(alone: Settled, point: Call) -> tuple[str, ...]:
+def _remarks(program: Program, point: Call) -> tuple[str, ...]:
     """What a reader should know of the functions' memory, and of what was not looked at."""
-    return (*((DRIFTS,) if alone.drifts else ()), *hidden(point))
+    return (*((DRIFTS,) if program.drifts else ()), *hidden(point))
 
 
 def _raised(result: Result) -> Result:
@@ -278,9 +286,3 @@ def _raised(result: Result) -> Result:
     if not result.ok:
         raise GradientError(result.message, result)
     return result
-
-
-def _claimed(gradient: Any, by: Callable[..., Any] | None, point: Call) -> Claim:
-    if by is None:
-        return Claim(point, point.by_name(gradient))
-    return Claim(point, by=by)

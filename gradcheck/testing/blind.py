@@ -1,4 +1,4 @@
-"""Points at which mistakes cannot be seen, and a generic point beside them at which they can."""
+"""Points at which mistakes cannot be seen, and others beside them at which they can."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,11 +22,7 @@ def beside(call: Call, seed: int) -> Call | None:
     """
     if not any(_special(np.asarray(call.args[i])) for i in call.wrt):
         return None
-    rng = np.random.default_rng(seed)
-    args = list(call.args)
-    for i in call.wrt:
-        args[i] = _moved(args[i], rng)
-    there = replace(call, args=tuple(args), beside=True)
+    there = moved(call, np.random.default_rng(seed))
     try:
         with np.errstate(all="ignore"):
             return there if bool(np.all(np.isfinite(there.plain()))) else None
@@ -43,9 +39,28 @@ def _special(values: np.ndarray[Any, Any]) -> bool:
     return bool((in_order[1:] == in_order[:-1]).any())
 
 
-def _moved(value: Any, rng: np.random.Generator) -> Any:
-    moved = np.asarray(value) * (1 + ASIDE * rng.uniform(-1, 1, np.shape(value)))
-    return moved.astype(value.dtype) if isinstance(value, np.ndarray) else float(moved)
+def moved(call: Call, rng: np.random.Generator) -> Call:
+    """The call with every differentiated entry a little larger or smaller."""
+    args = list(call.args)
+    for i in call.wrt:
+        value = args[i]
+        there = np.asarray(value) * (1 + ASIDE * rng.uniform(-1, 1, np.shape(value)))
+        args[i] = there.astype(value.dtype) if isinstance(value, np.ndarray) else float(there)
+    return replace(call, args=tuple(args), beside=True)
+
+
+def taller(call: Call) -> Call | None:
+    """The call with one more row in all arrays that are as long as the first; None of numbers."""
+    shape = np.shape(call.args[call.wrt[0]])
+    if not shape or call.program.outputs.paths:
+        return None
+    args = [
+        np.concatenate([a, a[-1:] * 9 // 8 if a.dtype.kind in "iu" else a[-1:] * 1.125])
+        if isinstance(a, np.ndarray) and a.ndim and len(a) == shape[0] and a.dtype.kind in "fiu"
+        else a
+        for a in call.args
+    ]
+    return replace(call, args=tuple(args), beside=True)
 
 
 def hidden(call: Call) -> Iterator[str]:

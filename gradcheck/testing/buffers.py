@@ -23,58 +23,25 @@ LIBRARIES = frozenset(
 OURS = "gradcheck.testing"  # closures of ours around what the user wrote: only they are looked into
 MOST = 1000  # parts of a container that is looked into
 Function = Callable[..., Any]
+Makers = Mapping[str, Function]  # what is called with a maker of NumPy's and its arguments
 
 
-def followed(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of a kind of number and of numbers, which may fill buffers of NumPy's with them.
-
-    It runs as it is first; where that raises, a copy with buffers of the kind. The function that
-    runs has to be the same each time it is called, for what helped once is done from then on.
-    """
-    helped = False
-
-    def run(kind: str, *args: Any) -> Any:
-        nonlocal helped
-        if kind == "float":
-            return function(kind, *args)
-        if helped:
-            return with_buffers(function, kind)(kind, *args)
-        try:
-            return function(kind, *args)
-        except (TypeError, ValueError) as first:
-            try:
-                value = with_buffers(function, kind)(kind, *args)
-            except (TypeError, ValueError, AttributeError):
-                raise first from None
-            helped = True
-            return value
-
-    return run
-
-
-def with_buffers(function: Function, kind: str) -> Function:
-    """A copy of a function, and of all of the user's that it calls, whose `np` makes such arrays.
-
-    Copied are functions, classes and objects of the user's; arrays are shared with the original.
-    """
+def makers_of(kind: str) -> Makers:
+    """Makers of arrays of floats that give arrays of a kind of number instead."""
     makers = dict.fromkeys(MAKERS, partial(_filled, kind))
-    return with_makers(function, makers | dict.fromkeys(GATHERERS, partial(_gathered, kind)))
+    return makers | dict.fromkeys(GATHERERS, partial(_gathered, kind))
 
 
-def with_makers(function: Function, makers: Mapping[str, Function]) -> Function:
-    """Such a copy for which some makers of NumPy's are called by functions that are given them."""
-    made: Function = _Copies(_Numpy(makers)).of(function)
-    return made
+class Copies:
+    """Copies of functions, classes and objects of the user's, whose `np` has other makers.
 
+    Each is made once; arrays are shared with the original.
+    """
 
-class _Copies:
-    """Copies of what a program is made of, each made once."""
-
-    def __init__(self, numpy: "_Numpy") -> None:
+    def __init__(self, makers: Makers) -> None:
         self._made: dict[int, tuple[Any, Any]] = {}  # and the original, that its id stays its own
-        self._numpy = numpy
-        makers = {id(getattr(np, name)): name for name in (*MAKERS, *GATHERERS)}
-        self._makers = {known: getattr(self._numpy, name) for known, name in makers.items()}
+        self._numpy = _Numpy(makers)
+        self._makers = {id(getattr(np, name)): getattr(self._numpy, name) for name in makers}
 
     def of(self, thing: Any) -> Any:
         """The copy of a thing, or the thing itself where nothing in it makes arrays."""
@@ -105,14 +72,14 @@ class _Copies:
 
     def _function(self, function: FunctionType) -> FunctionType:
         names, code = function.__globals__, function.__code__
-        mine = {} if (function.__module__ or "").startswith(OURS) else dict(names)
+        mine = dict(names)
         cells = function.__closure__ or ()
         closure = tuple(CellType() for _ in cells)
-        made = FunctionType(code, mine or names, function.__name__, function.__defaults__, closure)
+        made = FunctionType(code, mine, function.__name__, function.__defaults__, closure)
         self._made[id(function)] = function, made
         made.__kwdefaults__ = function.__kwdefaults__
         made.__dict__.update(function.__dict__)
-        for name in _named(code) if mine else ():
+        for name in _named(code):
             if name in names:
                 mine[name] = self.of(names[name])
         for cell, was in zip(closure, cells, strict=True):
@@ -171,10 +138,8 @@ class _Copies:
 
 
 def _is_theirs(thing: Any) -> bool:
-    """Whether a function, class or module is the user's, or a closure of ours around it."""
+    """Whether a function, class or module is the user's."""
     named = thing.__name__ if isinstance(thing, ModuleType) else (thing.__module__ or "")
-    if named.startswith(OURS):
-        return isinstance(thing, FunctionType)
     installed = isinstance(thing, ModuleType) and "site-packages" in str(
         getattr(thing, "__file__", None) or "site-packages"
     )
@@ -192,7 +157,7 @@ def _named(code: CodeType) -> Iterator[str]:
 class _Module:
     """A module of the user's whose functions are copies."""
 
-    def __init__(self, module: ModuleType, copies: _Copies) -> None:
+    def __init__(self, module: ModuleType, copies: Copies) -> None:
         self._module, self._copies = module, copies
 
     def __getattr__(self, name: str) -> Any:
@@ -202,7 +167,7 @@ class _Module:
 class _Numpy:
     """NumPy with other makers of arrays."""
 
-    def __init__(self, makers: Mapping[str, Function]) -> None:
+    def __init__(self, makers: Makers) -> None:
         for name, maker in makers.items():
             setattr(self, name, partial(maker, getattr(np, name)))
 

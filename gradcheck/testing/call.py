@@ -4,8 +4,7 @@ import copy
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
-from types import FunctionType
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -15,29 +14,40 @@ from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language.kinds import KINDS
 from gradcheck.language.spans import Span
 from gradcheck.opinions.opinion import Array, Case
-from gradcheck.opinions.runs import Runs
 from gradcheck.testing import source
-from gradcheck.testing.buffers import followed
-from gradcheck.testing.layout import ALONE
-from gradcheck.testing.single import Coarse, coarse_inside
+from gradcheck.testing.buffers import Makers, makers_of
+from gradcheck.testing.program import ALONE, Program
+from gradcheck.testing.single import Coarse, Look, coarse_inside
+from gradcheck.testing.trees import is_tree
 
 DOUBLE = np.dtype(np.float64)
 BY_NAME = (
     "a function came among the arguments, of which f takes fewer: the gradient that is to be "
     "judged goes by its name, assert_gradient(f, x, gradient=grad)"
 )
+CLOSED = (
+    "library functions take the arrays that it fills for others than they are: plain floats judge"
+)
+POINTS = (
+    "at= holds further points, each a tuple of all the arguments: at=[(x, w), ...], and of one "
+    "argument at=[(x,), ...]"
+)
 
 
 @dataclass(frozen=True)
 class Call:
-    """A function and its arguments: which are differentiated, and what they are called."""
+    """A program and the arrays it is called with: which are differentiated."""
 
-    function: Callable[..., Any]
+    program: Program
     args: tuple[Any, ...]
-    names: tuple[str, ...]
     wrt: tuple[int, ...]
     beside: bool = False  # whether it is no point of the user's, but one next to it
-    stacks: bool = False  # whether the function is said to take a leading axis of stacked points
+    closed: bool = False  # whether the program is run on floats alone
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the arrays are called."""
+        return self.program.labels
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -73,7 +83,7 @@ class Call:
     def _ran(self) -> tuple[Any, Sequence[Any]]:
         """The value for the arguments that were handed over, and how the function left those."""
         args = self.fresh()
-        return copy.copy(self.function(*args)), args  # it may give the same memory every time
+        return copy.copy(self.program.value(*args)), args  # it may give the same memory each time
 
     @property
     def value(self) -> Any:
@@ -93,47 +103,37 @@ class Call:
 
     def by(self, wrt: tuple[int, ...]) -> "Call":
         """The same call, differentiated by other arguments."""
-        return replace(self, wrt=wrt, stacks=False).answered(*self._ran)
+        return replace(self, wrt=wrt).answered(*self._ran)
 
     def in_doubles(self) -> "Call":
         """The same call with its coarser floats as float64."""
-        args = (np.array(a, dtype=np.float64)[()] if _is_float(a) else a for a in self.args)
+        args = (np.array(a, dtype=np.float64)[()] if is_float(a) else a for a in self.args)
         return replace(self, args=tuple(args))
 
     def grain(self, *more: Any) -> float:
         """The unit of rounding of the coarsest floats among the arguments and `more`."""
-        kinds = {getattr(a, "dtype", DOUBLE) for a in (*self.args, *more) if _is_float(a)}
+        kinds = {getattr(a, "dtype", DOUBLE) for a in (*self.args, *more) if is_float(a)}
         return max(map(_unit, kinds), default=_unit(DOUBLE))
 
     @cached_property
     def coarse(self) -> Coarse:
         """What is coarser than float64 inside the function, where its arguments are not."""
-        function = self.function
-        return coarse_inside(lambda args: function(*args), self.fresh())
+
+        def run(makers: Makers, seen: Look) -> Any:
+            return self.program.with_makers(makers).value(*map(seen, self.fresh()))
+
+        return coarse_inside(run)
 
     def case(self, seed: int, cotangent: Array | None = None) -> Case:
         """The question for the three opinions; the other arguments stay what they are."""
         if cotangent is None and self.shape():
             cotangent = signed(np.random.default_rng(seed), self.shape())
-        runs = self._runs
-        return Case(self.on, runs.inputs, self.labels, cotangent, seed, self._where, runs=runs)
+        return Case(self.on, self._inputs, self.labels, cotangent, seed, self._where)
 
     @cached_property
-    def _runs(self) -> Runs:
-        """What all questions about this call share: the inputs, and the function's runs."""
-        inputs = {n: _doubles(self.args[i]) for n, i in self._placed}
-        return Runs(self.on, inputs, self.of_stack if self.stacks else None)
-
-    def of_stack(self, inputs: Mapping[str, Array]) -> Array:
-        """The values of a function that takes a stack of points, one a row."""
-        args = self._rest()
-        for name, i in self._placed:
-            args[i] = inputs[name]
-        value = np.asarray(self.function(*args), dtype=np.float64)
-        count = len(inputs[self.labels[0]])
-        if value.shape != (count, *self.shape()):
-            raise ValueError(f"of {count} points stacked a value of shape {value.shape} came")
-        return value
+    def _inputs(self) -> dict[str, Array]:
+        """The arguments that are differentiated, in float64."""
+        return {n: _doubles(self.args[i]) for n, i in self._placed}
 
     def _where(self) -> Span | None:
         return source.here(self._file)
@@ -141,18 +141,51 @@ class Call:
     @cached_property
     def _file(self) -> str:
         """Where the function was written."""
-        return source.file_of(self.function)
+        return source.file_of(self.program.forward)
 
     @cached_property
     def on(self) -> Callable[[str, Mapping[str, Any]], Any]:
-        """The function on numbers of a kind, the other arguments as they are."""
-        return followed(partial(self._on, self.function))
+        """The function on numbers of a kind, the other arguments as they are.
 
-    def _on(self, function: Callable[..., Any], kind: str, inputs: Mapping[str, Any]) -> Any:
+        It runs as it is first; where that raises, a copy that fills buffers of the kind, and from
+        then on.
+        """
+        helped = False
+
+        def run(kind: str, inputs: Mapping[str, Any]) -> Any:
+            nonlocal helped
+            if kind == "float":
+                return self._on(self.program, kind, inputs)
+            if self.closed:
+                raise TypeError(CLOSED)
+            first: Exception | None = None
+            if not helped:
+                try:
+                    return self._on(self.program, kind, inputs)
+                except (TypeError, ValueError) as error:
+                    first = error
+            try:
+                value = self._on(self.program.with_makers(makers_of(kind)), kind, inputs)
+            except (TypeError, ValueError, AttributeError):
+                if first is None:
+                    raise
+                raise first from None
+            helped = True
+            self.__dict__["fills"] = True
+            return value
+
+        return run
+
+    @property
+    def fills(self) -> bool:
+        """Whether a copy was run that fills buffers with other numbers."""
+        return "fills" in vars(self)
+
+    def _on(self, program: Program, kind: str, inputs: Mapping[str, Any]) -> Any:
         args, plain = self._rest(), kind == "float"
         for name, i in self._placed:
             args[i] = inputs[name][()] if plain else inputs[name]
-        return self._array(kind, function(*args))
+        return self._array(kind, program.value(*args))
 
     def _rest(self) -> list[Any]:
         """Copies of the arguments that are not differentiated, in their places."""
@@ -179,37 +212,41 @@ class Call:
         return list(zip(self.labels, self.wrt, strict=True))
 
     def by_name(self, came: Any) -> dict[str, Any]:
-        """Claimed gradients, one a differentiated argument or one for every argument, by name."""
-        if isinstance(came, Mapping):
-            return {name: _claim(came.get(name), name) for name in self.labels}
-        several = list(came) if isinstance(came, tuple | list) and len(self.wrt) > 1 else [came]
-        several = list(came) if isinstance(came, tuple) else several
-        if len(several) == len(self.args) != len(self.wrt):
-            several = [several[i] for i in self.wrt]
-        if len(several) != len(self.wrt):
-            came, due = _counted(len(several), "gradient"), _counted(len(self.wrt), "argument")
-            raise TypeError(
-                f"{came} came for {due} to differentiate by ({', '.join(self.labels)}): give one "
-                f"each, in their order, or name wrt=; {ALONE}"
-            )
-        return {n: _claim(g, n) for n, g in zip(self.labels, several, strict=True)}
+        """Claimed gradients by the names of the differentiated arguments."""
+        found = self.program.gradients(came, self.wrt)
+        return {name: _claim(found.get(name), name) for name in self.labels}
 
 
-def _counted(count: int, noun: str) -> str:
-    """A noun with its number."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+def calls_of(
+    program: Program, points: Sequence[Any], wrt: int | Sequence[int] | None
+) -> list[Call]:
+    """The calls of a program at some points; TypeError where nothing can be differentiated."""
+    found = []
+    for k, point in enumerate(points):
+        if k and not (isinstance(point, tuple | list) and len(point) == len(program.args)):
+            raise TypeError(POINTS)
+        plain = tuple(_argument(a, program.labels[i]) for i, a in enumerate(program.leaves(point)))
+        found.append(Call(program, plain, _positions(program, plain, wrt)))
+    if program.first is not None:
+        found[0].answered(program.first, program.left)
+    return found
 
 
-def call(f: Callable[..., Any], args: Sequence[Any], wrt: int | Sequence[int] | None) -> Call:
-    """The call of f at some arguments; TypeError where nothing in it can be differentiated."""
+def arguments_of(
+    f: Callable[..., Any], args: Sequence[Any], wrt: int | Sequence[int] | None
+) -> tuple[Any, ...]:
+    """The arguments of a call, lists of numbers as arrays, and whole numbers where none is a float.
+
+    TypeError where the function is none, or its gradient stands among the arguments.
+    """
     if not callable(f):
         raise TypeError(f"a function was expected first, {type(f).__name__} came")
-    plain = tuple(_argument(a, i) for i, a in enumerate(args))
-    if any(map(callable, plain)) and not _takes(f, plain):
+    if any(map(callable, args)) and not _takes(f, args):
         raise TypeError(BY_NAME)
-    if wrt is None and not any(map(_is_float, plain)):
+    plain = tuple(a if is_tree(a) else _argument(a, f"argument {i}") for i, a in enumerate(args))
+    if wrt is None and not any(is_float(a) or is_tree(a) for a in plain):
         plain = tuple(np.array(a, dtype=np.float64)[()] if _is_whole(a) else a for a in plain)
-    return Call(f, plain, _names(f, len(plain)), _positions(plain, wrt))
+    return plain
 
 
 def _takes(f: Callable[..., Any], args: Sequence[Any]) -> bool:
@@ -264,31 +301,43 @@ def numeric(value: Any, what: str) -> Array:
     return array
 
 
-def _argument(value: Any, position: int) -> Any:
+def _argument(value: Any, name: str) -> Any:
     """Lists and tensors as arrays; complex numbers are refused, anything else is left alone."""
     if isinstance(value, Tensor):
         return np.array(bare(value), dtype=np.float64)[()]
     if isinstance(value, list):
-        value = numeric(value, f"argument {position}")
+        value = numeric(value, name)
     if isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c":
-        raise TypeError(f"argument {position} is complex: {COMPLEX}")
+        raise TypeError(f"{name} is complex: {COMPLEX}")
     return value
 
 
-def _positions(args: tuple[Any, ...], wrt: int | Sequence[int] | None) -> tuple[int, ...]:
+def _positions(
+    program: Program, leaves: tuple[Any, ...], wrt: int | Sequence[int] | None
+) -> tuple[int, ...]:
+    """The places of the arrays that are differentiated."""
+    count = len(program.args)
     chosen = (wrt,) if isinstance(wrt, int) else wrt
     if chosen is None:
-        chosen = [i for i, a in enumerate(args) if _is_float(a)]
-    if not chosen:
-        raise TypeError("no argument holds floats: pass float64 arrays or floats, or name wrt=")
+        found = tuple(i for i, a in enumerate(leaves) if is_float(a))
+        if not found:
+            raise TypeError("no argument holds floats: pass float64 arrays or floats, or name wrt=")
+        return found
     for i in chosen:
-        if not (isinstance(i, int) and -len(args) <= i < len(args)):
-            raise TypeError(f"wrt= counts arguments from 0 to {len(args) - 1}; {i!r} came")
-        numeric(args[i], f"argument {i}, which wrt= names,")
-    return tuple(i % len(args) for i in chosen)
+        if not (isinstance(i, int) and -count <= i < count):
+            raise TypeError(f"wrt= counts arguments from 0 to {count - 1}; {i!r} came")
+    if not tuple(chosen):
+        raise TypeError("wrt= is empty: name the arguments that are differentiated")
+    asked = [i % count for i in chosen]
+    if program.paths is None:
+        for i in asked:
+            numeric(leaves[i], f"argument {i}, which wrt= names,")
+        return tuple(asked)
+    inside = enumerate(program.paths)
+    return tuple(k for k, path in inside if path[0] in asked and is_float(leaves[k]))
 
 
-def _is_float(value: Any) -> bool:
+def is_float(value: Any) -> bool:
     return isinstance(value, float) or (
         isinstance(value, np.ndarray | np.floating) and value.dtype.kind == "f"
     )
@@ -303,22 +352,3 @@ def _is_whole(value: Any) -> bool:
 def _claim(value: Any, name: str) -> Any:
     """A copy: a function may use its buffer again."""
     return None if value is None else np.array(numeric(value, f"the gradient given for {name}"))
-
-
-def _names(f: Callable[..., Any], count: int) -> tuple[str, ...]:
-    """The parameters' own names, or `argument 0` where there are none."""
-    if len(labels := getattr(f, "labels", None) or ()) == count:  # see `layout`
-        return tuple(labels)
-    if isinstance(f, FunctionType) and not f.__dict__:  # nothing that is wrapped, or says otherwise
-        return _filled(f.__code__.co_varnames[: f.__code__.co_argcount], count)
-    try:
-        parameters = list(inspect.signature(f).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return _filled([p.name for p in parameters if p.kind in kinds], count)
-
-
-def _filled(names: Sequence[str], count: int) -> tuple[str, ...]:
-    """So many names, with places for those that are missing."""
-    return tuple(names[i] if i < len(names) else f"argument {i}" for i in range(count))

@@ -1,10 +1,15 @@
-"""Small edits of a backward pass: each undoes one mistake that engineers make, and has its name."""
+"""Small edits of a backward pass: each undoes one mistake that engineers make, and has its name.
+
+Those that take something away are tried first, then those of what stands there, then those that
+add what may be lacking.
+"""
 
 import ast
+import copy
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import combinations
-
-from gradcheck.testing.edit import Edit, Words, filled
+from typing import Any
 
 AXES = (0, 1, -1, -2, None)
 SIZES = ("size", "shape", "len")
@@ -13,6 +18,120 @@ FUNCTIONS = (("sin", "cos"), ("sinh", "cosh"), ("maximum", "minimum"), ("max", "
 COMPARISONS: tuple[type[ast.cmpop], ...] = (ast.Gt, ast.GtE, ast.Lt, ast.LtE, ast.Eq, ast.NotEq)
 TURNING = frozenset({"swapaxes", "moveaxis", "rollaxis"})
 MODULES = frozenset({"np", "numpy", "math", "torch", "jnp", "anp"})  # as programs name them
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A mistake's name, what stood there, and what is to stand there (None: nothing)."""
+
+    name: str
+    old: ast.AST
+    new: ast.AST | None
+
+    @property
+    def takes_away(self) -> bool:
+        """Whether what is to stand there is a part of what stood there, or nothing."""
+        return self.new is None or any(self.new is child for child in ast.walk(self.old))
+
+
+@dataclass(frozen=True)
+class Words:
+    """The names that a backward pass knows, the cotangent's first; short calls it makes; divisors.
+
+    The divisors are what the value is divided by on its way, `kept` what the methods of its class
+    keep (`self.mask`), `given` its arguments, `keys` the texts by which it picks (`cache["h"]`).
+    """
+
+    cotangent: str
+    names: tuple[str, ...]
+    calls: tuple[str, ...] = ()
+    divisors: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Everything that may be missing somewhere."""
+        return (*self.names, *self.calls, *self.kept)
+
+
+class Filled(ast.NodeTransformer):
+    """Puts an expression where a name stands."""
+
+    def __init__(self, node: ast.expr, name: str = "_") -> None:
+        self.node, self.name = node, name
+
+    def visit_Name(self, name: ast.Name) -> ast.expr:
+        """The expression for the name."""
+        return self.node if name.id == self.name else name
+
+
+def filled(node: ast.expr, text: str) -> ast.expr:
+    """An expression of `_`, filled."""
+    return Filled(node).visit(ast.parse(text, mode="eval").body)  # type: ignore[no-any-return]
+
+
+# -- the order ------------------------------------------------------------------------------------
+
+
+def candidates(built: Any, words: Words) -> Iterator[Edit]:
+    """Every edit: those that take something away, those of what stands there, those that add.
+
+    Of what may be added, names of the same statement are tried first, then all the others.
+    """
+    body = built.body if isinstance(built, ast.FunctionDef) else [built.body]
+    nodes = [n for part in body for n in ast.walk(part)]
+    within = {id(inner): name for n in nodes for inner, name in named_within(n)}
+    found = [edit for node in nodes for edit in edits_of(node, words, within.get(id(node), ""))]
+    yield from sorted(found, key=lambda edit: not edit.takes_away)
+    for node in nodes:
+        yield from renamed(node, words.others, words, within.get(id(node), ""))
+    near, wholes = _near(nodes, words), list(_wholes(body))
+    for node in wholes:
+        yield from of_whole(node, words)
+    for adding, more in ((with_each, divided), (with_more, in_all_of)):
+        for first in (True, False):
+            for node in wholes:
+                mine = near.get(id(node), words.others)
+                names = mine if first else [n for n in words.others if n not in mine]
+                yield from adding(node, names, words)
+        for node in wholes:
+            yield from more(node, words)
+
+
+def _near(nodes: list[Any], words: Words) -> dict[int, list[str]]:
+    """Of the nodes of every simple statement the names that stand in it, and what is kept.
+
+    And the cotangent's.
+    """
+    found: dict[int, list[str]] = {}
+    for statement in (n for n in nodes if isinstance(n, ast.stmt) and not hasattr(n, "body")):
+        inner = list(ast.walk(statement))
+        stand = {ast.unparse(n) for n in inner if isinstance(n, ast.Name | ast.Attribute)}
+        near = (*stand, *words.kept, words.cotangent)
+        names = [name for name in words.others if name in near]
+        found.update({id(n): names for n in inner})
+    return found
+
+
+def _wholes(body: list[Any]) -> Iterator[ast.expr]:
+    """The values that are given back or assigned, and the factors they are made of."""
+    for part in body:
+        if isinstance(part, ast.expr):
+            yield from _parts(part)
+        for node in ast.walk(part):
+            if isinstance(node, ast.Assign | ast.AugAssign | ast.Return) and node.value is not None:
+                yield from _parts(node.value)
+    for part in body:
+        yield from (n for n in ast.walk(part) if isinstance(n, ast.BinOp))
+
+
+def _parts(value: ast.expr) -> Iterator[ast.expr]:
+    yield from value.elts if isinstance(value, ast.Tuple | ast.List) else [value]
+
+
+# -- of what stands there -------------------------------------------------------------------------
 
 
 def edits_of(node: ast.AST, words: Words, within: str = "") -> Iterator[Edit]:
@@ -58,7 +177,7 @@ def renamed(node: ast.AST, others: Iterable[str], words: Words, within: str = ""
     for other in others if text in known else ():
         if other != text and other in known:
             new = ast.parse(other, mode="eval").body
-            yield Edit(within or "wrong-variable", node, new)
+            yield Edit(within or "another-name", node, new)
 
 
 # -- at one node ---------------------------------------------------------------------------------
@@ -124,12 +243,12 @@ def _number(node: ast.Constant, words: Words) -> Iterator[tuple[str, ast.AST | N
         for value in (k + 1, k - 1, 2 * k, k / 2, -k, *((1 / k,) if k else ())):
             yield "coefficient-slip", ast.Constant(value)
         for other in words.names:
-            ignored = "upstream-ignored" if other == words.cotangent else "wrong-variable"
+            ignored = "upstream-ignored" if other == words.cotangent else "another-name"
             name = ignored if k in (0, 1) else "coefficient-slip"
             yield name, ast.Name(other, ast.Load())
     for key in words.keys if node.value in words.keys else ():
         if key != node.value:
-            yield "wrong-variable", ast.Constant(key)
+            yield "another-name", ast.Constant(key)
 
 
 def _compare(node: ast.Compare, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
@@ -242,7 +361,7 @@ def _name(node: ast.Name, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
         return
     yield "transposed", ast.Attribute(node, "T", ast.Load())
     yield "not-flipped", filled(node, "_[::-1]")
-    yield "denominator-not-squared", filled(node, "_ ** 2")
+    yield "power-dropped", filled(node, "_ ** 2")
     yield "factor-two", filled(node, "2 * _")
 
 
@@ -312,3 +431,64 @@ RULES: dict[type[ast.AST], tuple[Rule, ...]] = {
     ast.Assign: (_assigned,),
     ast.AugAssign: (_added,),
 }
+
+
+# -- what a whole value may lack -----------------------------------------------------------------
+
+
+def of_whole(node: ast.expr, words: Words) -> Iterator[Edit]:
+    """What may be missing of a whole value: a sign, a sum, a transpose, a mean."""
+    yield Edit("sign-error", node, ast.UnaryOp(ast.USub(), node))
+    for axes in ("0", "1", "-1", "", "(0, 1)", "(0, 2)", "(0, 2, 3)", "0, keepdims=True",
+                 "1, keepdims=True"):  # fmt: skip
+        yield Edit("broadcast-not-summed", node, filled(node, f"_.sum({axes})"))
+    for text in ("_.T", "_.swapaxes(-1, -2)"):
+        yield Edit("transposed", node, filled(node, text))
+    for text in ("_[::-1]", "_[..., ::-1]"):
+        yield Edit("not-flipped", node, filled(node, text))
+    for axis in ("0", "-1"):
+        text = f"_ - _.mean({axis}, keepdims=True)"
+        yield Edit("path-dropped", node, filled(node, text))
+
+
+def with_each(node: ast.expr, others: Iterable[str], words: Words) -> Iterator[Edit]:
+    """A whole value with a factor, a divisor or a term that it may lack, of some names."""
+    for other in others:
+        dropped = "upstream-ignored" if other == words.cotangent else "chain-factor-dropped"
+        for text in (f"_ * {other}", f"_ * (1 - {other})", f"_ * {other} * (1 - {other})",
+                     f"_ * (1 - {other}**2)", f"_ * ({other} > 0)"):  # fmt: skip
+            yield Edit(dropped, node, filled(node, text))
+        yield Edit("divisor-dropped", node, filled(node, f"_ / {other}"))
+        for sign in "+" if ast.unparse(node) == other else "+-":  # less itself is nothing
+            yield Edit("path-dropped", node, filled(node, f"_ {sign} {other}"))
+
+
+def with_more(node: ast.expr, others: Iterable[str], words: Words) -> Iterator[Edit]:
+    """A whole value with a term that is seldomer lacked: what a mean or a norm takes away."""
+    for other in others:
+        for axis in ("-1", "0"):
+            inner = f"_ - {other} * (_).sum({axis}, keepdims=True)"
+            yield Edit("path-dropped", node, filled(node, inner))
+            inner = f"_ - {other} * (_ * {other}).mean({axis}, keepdims=True)"
+            yield Edit("path-dropped", node, filled(node, inner))
+
+
+def in_all_of(node: ast.expr, words: Words) -> Iterator[Edit]:
+    """A wrong variable wherever it stands in a value: sigmoid's slope at x and not at y."""
+    for name in words.names[1:]:
+        for other in words.calls:
+            if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node)):
+                new = Filled(ast.parse(other, mode="eval").body, name).visit(copy.deepcopy(node))
+                yield Edit("wrong-tensor-in-derivative", node, new)
+
+
+def divided(node: ast.expr, words: Words) -> Iterator[Edit]:
+    """What the value is divided by; means and sums mixed up, and factors of two."""
+    for divisor in words.divisors:
+        yield Edit("constant-factor-lost", node, filled(node, f"_ / ({divisor})"))
+    for other in (*words.given, *words.kept):
+        for size in (f"{other}.size", f"len({other})", f"{other}.shape[-1]"):
+            yield Edit("sum-for-mean", node, filled(node, f"_ / {size}"))
+            yield Edit("mean-for-sum", node, filled(node, f"_ * {size}"))
+    for text in ("2 * _", "0.5 * _"):
+        yield Edit("factor-two", node, filled(node, text))

@@ -1,11 +1,9 @@
 """What a check finds: every claim against the opinions, and what explains or mends a wrong one."""
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
-from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,16 +12,17 @@ from gradcheck.numbers.ball import middle, radius
 from gradcheck.opinions.limits import TIGHT
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.testing import source
-from gradcheck.testing.call import Call
-from gradcheck.testing.claims import EPSILON, RTOL, Judged
-from gradcheck.testing.doubt import WIDE, level, lone, missed, open_to, seen_again
-from gradcheck.testing.judging import Claim, judged_claim
+from gradcheck.testing.blind import moved, taller
+from gradcheck.testing.budget import Budget
+from gradcheck.testing.call import Call, signed
+from gradcheck.testing.fast import fast_verdicts, full_check
+from gradcheck.testing.judging import Claim, Judged, is_lone, judged_claim, level, rescanned
+from gradcheck.testing.limits import EPSILON, RTOL, WIDE
+from gradcheck.testing.program import Program
 from gradcheck.testing.purity import unlike
 from gradcheck.testing.repair import Repair, repaired
 from gradcheck.testing.result import Result
-from gradcheck.testing.state import Settled
 from gradcheck.verdict.consult import Part, Verdict
-from gradcheck.verdict.sparing import sparing_each, with_care
 
 if TYPE_CHECKING:  # imported where a claim is wrong: a suite that passes needs none of it
     from gradcheck.diagnosis import Diagnosis
@@ -31,6 +30,9 @@ if TYPE_CHECKING:  # imported where a claim is wrong: a suite that passes needs 
 SOUND = ("agree", "kink", "unstable-forward")
 DIAGNOSED = 2000
 ZERO = 1e-100  # the bar of a slope that is zero where the value is zero too
+SHARE = 2 / 3  # of the time for explaining: for repairs, which prove what they say
+ONE, LEAST = 1 / 12, 0.1  # of that for one edit, and seconds
+ENDED = "explaining ended after {seconds:g} s (explain=): not everything was looked through"
 SPECIAL = (
     "at the point given these numbers are right; they are wrong at one beside it (every entry "
     "moved by up to a tenth), where no entries are whole or alike"
@@ -38,31 +40,25 @@ SPECIAL = (
 STRANGE = "gradcheck's own: does it look at the type of its argument?"
 MENDED = 1e-7  # of a part's largest entry: how near a repaired gradient is to the reference
 LESS = 1e-3  # of how far the claim strayed: what a repair may leave of it
-Mender = Callable[[Sequence[Verdict], Sequence["Claim"]], "Repair | None"]
 
 
-def found(
-    f: Callable[..., Any],
-    asked: Sequence[tuple[Call, Case]],
-    claims: Sequence[Claim],
-    rtol: float,
-    faults: tuple[str, ...],
-    *,
-    notes: tuple[str, ...],
-    mend: Mender,
-) -> Result:
-    """The result of a check: the first claim that is out ends it, and is explained and mended.
+@dataclass(frozen=True)
+class Check:
+    """What is asked of a program: questions, claims, how its functions behave, what to remark."""
 
-    `faults` are those of the functions' behaviour, `notes` what a reader should know besides.
-    """
-    claimed = bool(claims)
-    given: list[Claim | None] = list(claims) or [None] * len(asked)
-    verdicts = [
-        _settling(case, _in_single(each, verdict), claim)
-        for (each, case), verdict, claim in zip(
-            asked, _verdicts(asked, claimed), given, strict=True
-        )
-    ]
+    program: Program
+    asked: Sequence[tuple[Call, Case]]
+    claims: Sequence[Claim]
+    rtol: float
+    faults: tuple[str, ...]
+    notes: tuple[str, ...]
+    explain: float
+
+
+def found(check: Check) -> Result:
+    """The result of a check: the first claim that is out ends it, and is explained and mended."""
+    asked, verdicts = _consulted(check)
+    given: list[Claim | None] = list(check.claims) or [None] * len(asked)
     generic = all(v.verdict != "kink" for v in verdicts)  # at a tie many conventions are right
     told = [
         k
@@ -72,40 +68,100 @@ def found(
     asked, verdicts = [asked[k] for k in told], [verdicts[k] for k in told]
     given = [given[k] for k in told]
     claims = [claim for claim in given if claim is not None]
+    faults = tuple(dict.fromkeys([*_strange(asked, verdicts), *check.faults]))
+    judged: tuple[Judged, ...] = ()
+    why, notes = Why(), check.notes
+    for k, ((point, case), claim) in enumerate(zip(asked, claims, strict=False)):
+        verdicts[k], judged = _judged(case, verdicts[k], claim, check.rtol)
+        if not all(part.right for part in judged):
+            clear = not any(part.undecided for part in judged)
+            why = _explained(check, asked, verdicts, judged, generic) if clear else why
+            notes = (*notes, *((SPECIAL,) if point.beside else ()), *why.notes)
+            break
+        if not _knows(verdicts[k], claim):
+            judged = ()
+            break
+    if check.rtol <= RTOL:
+        notes = (*notes, *_of_coarse_floats([each for each, _ in asked], claims))
+    doubt = [v for v, c in zip(verdicts, given, strict=True) if not _knows(v, c)]
+    open_ = any(part.undecided for part in judged)
+    ok = not (faults or doubt) and all(part.right for part in judged)
+    worst = (doubt or verdicts)[0]
+    read = source.text_of(source.file_of(check.program.forward)) if why.diagnoses else ""
+    come = tuple(verdicts), judged, why.diagnoses, faults
+    name = "undecided" if open_ else worst.verdict
+    return Result(ok, name, *come, worst, read, notes, asked[0][1], why.repair)
+
+
+def _consulted(check: Check) -> tuple[list[tuple[Call, Case]], list[Verdict]]:
+    """The questions and their verdicts: on floats alone where buffers of others lead astray."""
+    asked, claimed = list(check.asked), bool(check.claims)
+    found = [
+        _in_single(each, verdict)
+        for (each, _), verdict in zip(asked, _verdicts(asked, claimed), strict=True)
+    ]
+    filled = zip(found, (each for each, _ in asked), strict=True)
+    if any(v.verdict not in SOUND and each.fills for v, each in filled):
+        asked = list(map(_on_floats_alone, asked))
+        found = _verdicts(asked, claimed)
+    return asked, found
+
+
+def _strange(asked: Sequence[tuple[Call, Case]], verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """Words where a function gives other values when it is called again, or for our numbers."""
     seen = [(v, each) for v, (each, _) in zip(verdicts, asked, strict=True)]
     points = {id(each): (each, v.opinions["reverse"].value) for v, each in seen}
     again = (unlike(*point) for point in points.values())
-    strange = (_otherwise(v, each) for v, each in seen)
-    faults = tuple(filter(None, dict.fromkeys([*again, *faults, *strange])))
-    judged: tuple[Judged, ...] = ()
-    diagnoses: dict[str, Diagnosis] = {}
+    yield from filter(None, (*again, *(_otherwise(v, each) for v, each in seen)))
+
+
+def _judged(
+    case: Case, verdict: Verdict, claim: Claim, rtol: float
+) -> tuple[Verdict, tuple[Judged, ...]]:
+    """A claim judged, with more care before it is refused; the verdict by which."""
+    if not (_knows(verdict, claim) or _alone(verdict)):
+        return verdict, ()
+    judged = judged_claim(case, verdict, claim, rtol)
+    if not all(part.right for part in judged) and _in_passing(verdict):
+        verdict = full_check(case, verdict)
+        judged = judged_claim(case, verdict, claim, rtol)
+    if is_lone(verdict) and any(part.off for part in judged):
+        verdict = rescanned(case, verdict, judged)
+        judged = judged_claim(case, verdict, claim, rtol)
+    return verdict, judged
+
+
+@dataclass(frozen=True)
+class Why:
+    """What explains a wrong claim: a repair, diagnoses by part, and what was not looked through."""
+
     repair: Repair | None = None
-    doubt: list[Verdict] = []
-    for k, ((each, case), claim) in enumerate(zip(asked, claims, strict=False)):
-        verdict, known = verdicts[k], _knows(verdicts[k], claim)
-        judged = judged_claim(case, verdict, claim, rtol) if known or _alone(verdict) else ()
-        if not all(part.right for part in judged) and _in_passing(verdict):
-            verdicts[k] = with_care(case, verdict)
-            judged = judged_claim(case, verdicts[k], claim, rtol)
-        if lone(verdicts[k]) and (places := missed(judged)):
-            verdicts[k] = seen_again(case, verdicts[k], places, claim.gradients)
-            judged = judged_claim(case, verdicts[k], claim, rtol)
-        if not all(part.right for part in judged):
-            diagnoses = _diagnosed([case for _, case in asked], claims, judged)
-            repair = mend(verdicts, claims) if generic else None
-            notes = (*notes, SPECIAL) if each.beside else notes
-            break
-        if not known:
-            judged = ()
-            break
-    if rtol <= RTOL:
-        notes = (*notes, *_of_coarse_floats([each for each, _ in asked], claims))
-    doubt += [v for v, c in zip(verdicts, given, strict=True) if not _knows(v, c)]
-    ok = not (faults or doubt) and all(part.right for part in judged)
-    worst = (doubt or verdicts)[0]
-    read = source.text_of(source.file_of(f)) if diagnoses else ""
-    come = tuple(verdicts), judged, diagnoses, faults
-    return Result(ok, worst.verdict, *come, worst, read, notes, asked[0][1], repair)
+    diagnoses: Mapping[str, "Diagnosis"] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def _explained(
+    check: Check,
+    asked: Sequence[tuple[Call, Case]],
+    verdicts: Sequence[Verdict],
+    judged: Sequence[Judged],
+    generic: bool,
+) -> Why:
+    """What can be found out in the seconds that there are."""
+    if not check.explain:
+        return Why()
+    budget = Budget(check.explain)
+    claims, undo = check.claims[: len(asked)], list[tuple[type, str, Any]]()
+    repair = None
+    if generic and check.program.backward is not None and not check.program.second:
+        of_all = check.program, verdicts, claims, undo, budget
+        repair = budget.run(lambda: _mended(*of_all), SHARE * check.explain)
+        for owner, name, method in undo:
+            setattr(owner, name, method)
+    cases = [case for _, case in asked]
+    diagnoses = budget.run(lambda: _diagnosed(cases, claims, judged)) or {}
+    ended = budget.over and repair is None
+    return Why(repair, diagnoses, (ENDED.format(seconds=check.explain),) if ended else ())
 
 
 def _verdicts(asked: Sequence[tuple[Call, Case]], claimed: bool) -> list[Verdict]:
@@ -113,14 +169,18 @@ def _verdicts(asked: Sequence[tuple[Call, Case]], claimed: bool) -> list[Verdict
     found: list[Verdict] = []
     for _, several in groupby(asked, key=lambda one: id(one[0])):
         calls, cases = zip(*several, strict=True)
-        found += sparing_each(cases, claimed, calls[0].in_floats())
+        found += fast_verdicts(cases, claimed, calls[0].in_floats())
     return found
 
 
-def _settling(case: Case, verdict: Verdict, claim: Claim | None) -> Verdict:
-    """The verdict where floats alone speak, after a second look at what they leave open."""
-    places = open_to(verdict, claim.gradients) if claim is not None and lone(verdict) else []
-    return seen_again(case, verdict, places) if places else verdict
+def _on_floats_alone(asked: tuple[Call, Case]) -> tuple[Call, Case]:
+    """The question for floats alone: buffers of other numbers may have been read as something else.
+
+    `rng.shuffle(y)` shuffles in another order what is no array of NumPy's.
+    """
+    point, case = asked
+    closed = replace(point, closed=True).answered(point.value, point.left)
+    return closed, closed.case(case.seed, case.cotangent)
 
 
 def _in_single(point: Call, verdict: Verdict) -> Verdict:
@@ -235,24 +295,53 @@ def _floats(claim: Any) -> Array | None:
     return None if claim is None else np.asarray(claim, dtype=np.float64)
 
 
-def mender(forward: Any, backward: Any, alone: Settled) -> Mender:
-    """Repairs the source of the backward that was given, run as that one is."""
-    began = thread_time()
+def _mended(
+    program: Program,
+    verdicts: Sequence[Verdict],
+    claims: Sequence[Claim],
+    undo: list[tuple[type, str, Any]],
+    budget: Budget,
+) -> Repair | None:
+    """The repair of the backward that was given, which holds at another point and shape too."""
+    assert program.backward is not None
+    elsewhere: list[tuple[Verdict, Claim]] | None = None
 
-    def mend(verdicts: Sequence[Verdict], claims: Sequence[Claim]) -> Repair | None:
-        def right(other: Callable[..., Any]) -> bool:
-            by = alone.like(other)
-            try:
-                with warnings.catch_warnings(action="ignore"):
-                    return all(map(partial(_met, by), verdicts, claims))
-            except Exception:  # noqa: BLE001 - an edited program may raise anything
+    def right(other: Callable[..., Any]) -> bool:
+        nonlocal elsewhere
+        try:
+            if not all(map(partial(_met, other), verdicts, claims)):
                 return False
+            if elsewhere is None:
+                elsewhere = list(_elsewhere(claims[0]))
+            return all(_met(other, *one) for one in elsewhere)
+        except Exception:  # noqa: BLE001 - an edited program may raise anything
+            return False
 
-        with np.errstate(all="ignore"):  # what is right but for rounding, no text can mend
-            took = thread_time() - began
-            return None if right(backward) else repaired(backward, right, forward, took)
+    if right(program.backward):  # what is right but for rounding, no text can mend
+        return None
+    each = max(ONE * budget.left, LEAST)  # for one edit, which may loop for ever
+    return repaired(
+        program.backward,
+        lambda other: bool(budget.run(lambda: right(other), each)),
+        program.forward,
+        undo,
+    )
 
-    return mend if callable(backward) else lambda verdicts, claims: None
+
+def _elsewhere(claim: Claim) -> Iterator[tuple[Verdict, Claim]]:
+    """The claim at a point beside, and at one of another shape, where the opinions know it."""
+    rng = np.random.default_rng(2)
+    for point in (moved(claim.call, rng), taller(claim.call)):
+        try:
+            if point is None or not np.all(np.isfinite(point.plain())):
+                continue
+            c = None if claim.cotangent is None else signed(rng, point.shape())
+            verdict = fast_verdicts([point.case(0, c)], True)[0]
+            there = Claim(point, None, c)
+            if verdict.verdict == "agree" and there.gradients:
+                yield verdict, there
+        except Exception:  # noqa: BLE001 - a function may refuse any point
+            continue
 
 
 def _met_along(gradients: Mapping[str, Any], verdict: Verdict, near: float) -> bool:
@@ -269,9 +358,10 @@ def _met_along(gradients: Mapping[str, Any], verdict: Verdict, near: float) -> b
     return bool(seen)
 
 
-def _met(by: Callable[..., Any], verdict: Verdict, claim: Claim) -> bool:
+def _met(backward: Callable[..., Any], verdict: Verdict, claim: Claim) -> bool:
     """Whether another backward pass gives the reference, as far as the claim's floats can say."""
-    gradients = claim.call.by_name(claim.made(by, claim.call.fresh()))
+    other = replace(claim.call.program, backward=backward)
+    gradients = claim.call.by_name(claim.made(other, claim.call.fresh()))
     near = MENDED * (claim.call.grain() / EPSILON) ** 0.5
     if all(verdict.parts[name].gradient is None for name in gradients):
         return _met_along(gradients, verdict, near)

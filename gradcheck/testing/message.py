@@ -1,42 +1,48 @@
-"""The message of a failed assertion: argument, entry, numbers with error bars, mistake, place."""
+"""The message of a failed assertion: argument, entry, both numbers, mistake; the fix; evidence."""
 
+import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradcheck.report.underline import underlined
-from gradcheck.testing.claims import Judged, Off
-from gradcheck.testing.doubt import WIDE, level, lone
-from gradcheck.testing.foreign.edge import PLAIN
+from gradcheck.testing.foreign import PLAIN
+from gradcheck.testing.judging import OPEN, Judged, is_lone, level
+from gradcheck.testing.limits import EPSILON, WIDE
 from gradcheck.testing.repair import Repair
 from gradcheck.verdict.consult import Verdict
 
 if TYPE_CHECKING:  # imported where a claim is wrong: a suite that passes needs none of it
-    from gradcheck.diagnosis import Diagnosis
+    from gradcheck.diagnosis import Diagnosis, Hypothesis
 
 SHOWN = 3  # entries of one argument; the largest first
-LINES = 15
-EPSILON = 2.0**-52
+LINES = 20
+WIDTH = 60  # columns of what is prose; code may take up to 80
+CODE = 80
+DIGITS = 17  # that tell any two floats apart
 PASSED = {
     "agree": "the opinions agree",
     "kink": "the point is a kink: any slope of its interval counts as right",
-    "unstable-forward": "the function itself loses digits in float64 here; its gradient is right",
+    "unstable-forward": "the function itself loses digits in floats here; its gradient is right",
     "undecided": "only one opinion could be formed; the gradient given agrees with it",
 }
 CURE = (
-    "  its values as plain floats say no more of its slope here: pass arguments at which fewer",
-    "  digits cancel, or write it in NumPy alone, that exact numbers can pass through it",
+    "its values as plain floats say no more of its slope here: pass arguments at which fewer "
+    "digits cancel, or write it in NumPy alone, that exact numbers can pass through it"
 )
 STEPS = (
-    "  note: the function does not change with {name} here (it takes steps?): a straight-through\n"
-    "    estimator is no gradient of it; check the smooth function that it stands for"
+    "note: the function does not change with {name} here (it takes steps?): a straight-through "
+    "estimator is no gradient of it; check the smooth function that it stands for"
 )
-ALONE = "only one opinion could be formed, from its values as plain floats: none agrees with it"
+ALONE = "only one opinion could be formed, from plain floats: none agrees with it"
 HELP = (
-    "  hand in the gradient that is to be judged, or write it in NumPy alone, that exact numbers",
-    "  can pass through it",
+    "hand in the gradient that is to be judged, or write it in NumPy alone, that exact numbers can "
+    "pass through it"
 )
+LOST = "right as far as {floats} can show: the formula loses digits here"
+TENSORS = re.compile(r"(?:TypeError: )?Can't call numpy\(\) on Tensor[^;]*")
 FAILED = {
     "undecided": "no gradient could be established",
     "jump": "the function jumps at this point: it has no gradient there",
@@ -57,24 +63,44 @@ def message(
 ) -> str:
     """What the check found, the likeliest cause first, and what it could not have seen.
 
-    The first line is what pytest's summary shows: argument, entry, mistake, both numbers.
+    The first line is what pytest's summary shows: argument, entry, numbers, mistake.
     """
     wrong = [part for part in judged if not part.right]
-    told = [*_unseen(verdict, judged), *(f"  note: {note}" for note in notes)]
-    told += [STEPS.format(name=part.part) for part in wrong if _is_flat(verdict, part)]
+    ends = [line for text in (*_unseen(verdict, judged), *(f"note: {n}" for n in notes))
+            for line in _wrapped(text)]  # fmt: skip
+    ends += [line for part in wrong if _is_flat(verdict, part)
+             for line in _wrapped(STEPS.format(name=part.part))]  # fmt: skip
     if wrong:
-        blocks = [f"  {fault}" for fault in faults]
-        blocks += [] if repair is None else [f"  {repair}"]
+        guess = _guess({part.part: diagnoses.get(part.part) for part in wrong}, repair)
+        name = guess if isinstance(guess, str) else " and ".join(guess.ids) if guess else ""
+        blocks = [] if repair is None else [*repair.lines]
+        blocks += [line for fault in faults for line in _wrapped(fault)]
         said = wrong[1:] if wrong[0].shape else wrong  # of a shape the first line says all
         blocks += [line for part in said for line in _wrong(part)]
-        blocks += _named({part.part: diagnoses.get(part.part) for part in wrong}, source)
-        return _short([_first(wrong[0], diagnoses, repair), *blocks], told)
+        blocks += _wrapped(OPEN) if any(part.undecided for part in wrong) else []
+        if guess and not isinstance(guess, str):
+            blocks += _told(guess, source)
+        remarks = dict.fromkeys(r for d in diagnoses.values() if d is not None for r in d.remarks)
+        blocks += [line for remark in remarks for line in _wrapped(remark)]
+        return _short([_first(wrong[0], name), *blocks], ends)
     if verdict.verdict in FAILED and not judged:
         first, *more = faults or [_failed(verdict)]
-        return _short([first, *(f"  {fault}" for fault in more), *_unsound(verdict)], told)
+        blocks = [line for fault in more for line in _wrapped(fault)]
+        return _short([first, *blocks, *_unsound(verdict)], ends)
     if faults:
-        return _short([faults[0], *(f"  {fault}" for fault in faults[1:])], told)
-    return "\n".join([PASSED.get(verdict.verdict, ""), *told])
+        return _short([faults[0], *(line for f in faults[1:] for line in _wrapped(f))], ends)
+    return "\n".join([PASSED.get(verdict.verdict, ""), *ends])
+
+
+def _wrapped(text: str, indent: str = "  ") -> list[str]:
+    """A sentence in narrow lines, the further ones indented more; code below it as it is."""
+    plain, *code = TENSORS.sub("compiled code takes plain floats there", text).split("\n")
+    further = indent + "  "
+    lines = textwrap.wrap(
+        plain, WIDTH, initial_indent=indent, subsequent_indent=further,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+    return lines + [further + line for line in code]
 
 
 def _is_flat(verdict: Verdict, part: Judged) -> bool:
@@ -84,34 +110,99 @@ def _is_flat(verdict: Verdict, part: Judged) -> bool:
     return flat and bool(part.off)
 
 
-def _short(found: Sequence[str], told: Sequence[str]) -> str:
+def _short(found: Sequence[str], ends: Sequence[str]) -> str:
     """No more lines than are read: what was not seen, and the notes, at the end."""
-    kept = list(found)[: max(LINES - len(told), LINES // 2)]
-    return "\n".join([*kept, *told[: LINES - len(kept)]])
+    kept = list(found)[: max(LINES - len(ends), LINES // 2)]
+    return "\n".join([*kept, *ends[: LINES - len(kept)]])
 
 
-def _first(part: Judged, diagnoses: Mapping[str, "Diagnosis"], repair: Repair | None) -> str:
-    """Argument, entry, mistake, numbers."""
-    mistake = _mistake(diagnoses.get(part.part), repair)
-    said = f": {mistake}" if mistake else ""
+# -- what is wrong -------------------------------------------------------------------------------
+
+
+def _first(part: Judged, name: str) -> str:
+    """Argument, entry, numbers, mistake."""
+    said = f": {name}" if name else ""
     if part.shape or not part.off:
         return f"d/d{part.part} is not right{said}{part.shape and f' ({part.shape})'}"
-    off = max(part.off, key=_distance)
-    place = _name(off.part or part.part, off.index)
-    due = "another branch's" if off.interval else f"{off.expected:.6g}"
-    return f"d/d{place} is not right{said} (claimed {off.claimed:.6g}, expected {due})"
+    off = max(part.off, key=lambda off: off.distance)
+    place = f"d/d{_name(off.part or part.part, off.index)}"
+    if off.interval is not None:
+        low, high = off.interval
+        return f"{place} is {off.claimed:.6g}, outside the kink's interval [{low:g}, {high:g}]"
+    claimed, expected = apart(off.claimed, off.expected)
+    if part.undecided:
+        return f"{place} is {claimed} or {expected}: floats alone cannot tell"
+    return f"{place} is {claimed}, should be {expected}{said}"
 
 
-def _mistake(diagnosis: "Diagnosis | None", repair: Repair | None) -> str:
-    """The names of what it may be, two at most.
+def apart(one: float, other: float) -> tuple[str, str]:
+    """Two numbers with as many digits as tell them apart, and one more."""
+    differ = False
+    for digits in range(4, DIGITS + 1):
+        texts = f"{one:.{digits}g}", f"{other:.{digits}g}"
+        if differ and texts[0] != texts[1]:
+            return texts
+        differ = texts[0] != texts[1]
+    return repr(one), repr(other)
 
-    One of the way back through the ops, one of the repair: where they are the same, that alone.
+
+def _guess(
+    diagnoses: Mapping[str, "Diagnosis | None"], repair: Repair | None
+) -> "str | Hypothesis | None":
+    """What it is: the repair's name, or the one mistake that gives just this; else nothing.
+
+    A repair is proof. Of several mistakes that all give this none is told.
     """
-    found = () if diagnosis is None else diagnosis.hypotheses
-    names = list(dict.fromkeys(" and ".join(h.ids) for h in found))
+    found = [h for d in diagnoses.values() if d is not None for h in d.hypotheses]
+    names = {h.ids for h in found}
+    one = found[0] if len(names) == 1 else None
     if repair is not None:
-        names = [repair.name] if repair.name in names else [*names[:1], repair.name]
-    return " or ".join(names[:2])
+        return one if one is not None and repair.name in one.ids else repair.name
+    return one
+
+
+def _told(guess: "Hypothesis", source: str) -> Iterator[str]:
+    """What a mistake is, and the place in forward where it shows."""
+    from gradcheck.diagnosis import words  # noqa: PLC0415
+
+    yield from _wrapped(f"{guess.ids[0]}: {words(guess, source)}")
+    if guess.span is not None:
+        lines = underlined(source, (guess.span[-2], guess.span[-1]), "    ")
+        start = max(4, lines[-1].find("~") - WIDTH // 2) if max(map(len, lines)) > CODE else 4
+        yield from ("    " + line[start : start + CODE - 4] for line in lines)
+
+
+def _wrong(part: Judged) -> Iterator[str]:
+    """The entries that are out, the farthest first, in columns."""
+    if part.shape:
+        yield from _wrapped(f"d/d{part.part}: {part.shape}")
+        return
+    kinks = [off for off in part.off if off.interval is not None]
+    smooth = [off for off in part.off if off.interval is None]
+    count = f"{len(part.off)} entries are" if len(part.off) > 1 else "one entry is"
+    largest = "; the largest:" if len(part.off) > SHOWN else ":"
+    yield f"  d/d{part.part}: {count} out{largest}"
+    rows = [("entry", "claimed", "expected", "tolerance")]
+    for off in sorted(smooth, key=lambda off: -off.distance)[:SHOWN]:
+        bar = max(off.error, EPSILON * abs(off.expected))  # no float64 says more
+        expected = f"{off.expected:.9g} ± {bar:.0e}"
+        name = _name(off.part, off.index)
+        rows.append((name, f"{off.claimed:.9g}", expected, f"{off.tolerance:.0e}"))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows if smooth else ():
+        yield (
+            "    " + "  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip()
+        )
+    for off in kinks[:SHOWN]:
+        low, high = off.interval or (0.0, 0.0)
+        yield f"    {_name(off.part, off.index)} is {off.claimed:.9g}, not in [{low:g}, {high:g}]"
+
+
+def _name(part: str, index: tuple[int, ...]) -> str:
+    return f"{part}[{', '.join(map(str, index))}]" if index else part
+
+
+# -- where no gradient is known ------------------------------------------------------------------
 
 
 def _failed(verdict: Verdict) -> str:
@@ -125,7 +216,7 @@ def _failed(verdict: Verdict) -> str:
 def _known(verdict: Verdict) -> bool:
     """Whether differences, alone, leave no entry open: what is missing is somebody who agrees."""
     known = [part.gradient for part in verdict.parts.values() if part.gradient is not None]
-    whole = lone(verdict) and len(known) == len(verdict.parts)
+    whole = is_lone(verdict) and len(known) == len(verdict.parts)
     wide = WIDE * level(verdict)
     return whole and all(bool(np.all(each.error <= wide)) for each in known)
 
@@ -136,7 +227,7 @@ def _left_open(verdict: Verdict) -> Iterator[str]:
     if verdict.verdict != "undecided" or [opinion.name for opinion in mine] != ["differences"]:
         return
     if _known(verdict):
-        yield from HELP
+        yield from _wrapped(HELP)
         return
     bars = {(n, i): e for n, g in mine[0].gradients.items() for i, e in np.ndenumerate(g.error)}
     for name, index in sorted(bars, key=lambda place: -bars[place])[:SHOWN]:
@@ -144,74 +235,22 @@ def _left_open(verdict: Verdict) -> Iterator[str]:
         known = f"known as {value:.6g} ± {bar:.1g}" if np.isfinite(bar) else "not known"
         slope = mine[0].slopes.get((name, index))
         why = f", {slope.detail}" if slope is not None else ""
-        yield f"    {_name(name, index)}: {known}{why}"
-    yield from CURE
+        yield from _wrapped(f"{_name(name, index)}: {known}{why}", "    ")
+    yield from _wrapped(CURE)
 
 
 def _unsound(verdict: Verdict) -> Iterator[str]:
     """Why no gradient could be established, and whom the pattern blames."""
     yield f"  verdict: {verdict.verdict}"
     for entry in [e for e in verdict.entries if e.verdict == verdict.verdict][:SHOWN]:
-        yield f"    {_name(entry.part or 'value', entry.index)}: {entry.why}"
+        yield from _wrapped(f"{_name(entry.part or 'value', entry.index)}: {entry.why}", "    ")
     for suspect in (s for s in verdict.suspects[:1] if not s.users):
         yield f"    first op whose own rule is off: {suspect.op}, cell {suspect.cell}"
     for name, opinion in verdict.opinions.items():
         noted = any(opinion.abstains in note for note in verdict.notes)
         if opinion.abstains and not (noted or opinion.abstains.endswith(PLAIN)):
-            yield f"    {name} abstains: {opinion.abstains}"
+            yield from _wrapped(f"{name} abstains: {opinion.abstains}", "    ")
     yield from _left_open(verdict)
-
-
-def _wrong(part: Judged) -> Iterator[str]:
-    if part.shape:
-        yield f"  d/d{part.part}: {part.shape}"
-    elif len(part.off) == 1:
-        yield f"  d/d{part.part}: one entry is out:"
-    else:
-        yield f"  d/d{part.part}: {len(part.off)} entries are out; the largest:"
-    for off in sorted(part.off, key=_distance, reverse=True)[:SHOWN]:
-        yield _off(off)
-
-
-def _distance(off: Off) -> float:
-    distance = abs(off.claimed - off.expected)
-    return distance if distance >= 0 else float("inf")
-
-
-def _off(off: Off) -> str:
-    head = f"    {_name(off.part, off.index)}  claimed {off.claimed:.10g}"
-    if off.interval is not None:
-        low, high = off.interval
-        return f"{head}  outside the kink's interval [{low:g}, {high:g}]"
-    bar = max(off.error, EPSILON * abs(off.expected))  # no float64 says more
-    return f"{head}  expected {off.expected:.10g} ± {bar:.1g}  (tolerance {off.tolerance:.1g})"
-
-
-def _name(part: str, index: tuple[int, ...]) -> str:
-    return f"{part}[{', '.join(map(str, index))}]" if index else part
-
-
-def _named(diagnoses: Mapping[str, "Diagnosis | None"], source: str) -> Iterator[str]:
-    """The mistakes that give just this gradient, each once, the first one's line underlined."""
-    from gradcheck.diagnosis import words  # noqa: PLC0415
-
-    said: set[str] = set()
-    for diagnosis in filter(None, diagnoses.values()):
-        several = len({h.ids for h in diagnosis.hypotheses}) > 1
-        for k, hypothesis in enumerate(diagnosis.hypotheses):
-            which = ("or " if k else "either ") if several else ""
-            line = f"    {which}{' and '.join(hypothesis.ids)}: {words(hypothesis, source)}"
-            if line not in said and hypothesis.span is not None and not said:
-                said.add(line)
-                yield line
-                yield from underlined(source, (hypothesis.span[-2], hypothesis.span[-1]))
-            elif line not in said:
-                said.add(line)
-                yield line
-        for remark in diagnosis.remarks:
-            if remark not in said:
-                said.add(remark)
-                yield f"    {remark}"
 
 
 def _unseen(verdict: Verdict, judged: Sequence[Judged]) -> Iterator[str]:
@@ -219,13 +258,12 @@ def _unseen(verdict: Verdict, judged: Sequence[Judged]) -> Iterator[str]:
     for part in judged:
         if part.sensitivity and part.right:
             least = f"{part.sensitivity:.1g}"
-            yield f"  d/d{part.part}: an entry off by less than {least} would not have been seen"
+            yield f"d/d{part.part}: an entry off by less than {least} would not have been seen"
         if part.lossy:
-            words = f"right as far as {part.lossy} can show: the formula loses digits here"
-            yield f"  d/d{part.part}: {words}"
+            yield f"d/d{part.part}: {LOST.format(floats=part.lossy)}"
     widest = max((part.sensitivity for part in judged if not part.right), default=0.0)
     if widest:
-        yield f"  not seen: entries off by less than {widest:.1g}, and faults at other points"
+        yield f"not seen: entries off by less than {widest:.1g}, and faults at other points"
     for note in verdict.notes:
         if note and PLAIN not in note:  # another library's: its own note says so
-            yield f"  note: {note}"
+            yield f"note: {note}"

@@ -1,17 +1,15 @@
 """How functions behave that are to be checked: pure, repeatable, linear in the cotangent."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gradcheck.opinions.opinion import Array, Estimate
-from gradcheck.testing.call import Call
+from gradcheck.testing.call import Call, is_float
 
-Backward = Callable[..., Any]  # of the arguments and a cotangent
 RANDOM = "seed it inside, or hand over what it draws; of a module, `.eval()` it first"
-BESIDE = 2.0**-10  # of an entry: points of a stack that is tried
-UNITS = 1024  # of rounding that a value may carry: sums are taken in another order in a stack
 LINEAR = 2.0**20  # units of rounding: what cancellation inside a linear map may cost
 
 
@@ -28,27 +26,6 @@ def impure(call: Call) -> list[str]:
     return []
 
 
-def mixed(call: Call) -> str:
-    """Words where a function that is said to take stacks of points does not give each its value."""
-    rng = np.random.default_rng(0)
-    factors = [{i: 1.0 + BESIDE * rng.uniform(-1, 1, np.shape(call.args[i])) for i in call.wrt}
-               for _ in range(2)]  # fmt: skip
-    points = [call.fresh(), *map(call.moved, factors)]
-    stack = {n: np.array([np.asarray(point[i], float) for point in points])
-             for n, i in zip(call.labels, call.wrt, strict=True)}  # fmt: skip
-    cure = "does it keep the points apart? (leave `batched` out if not)"
-    try:
-        came = call.of_stack(stack)
-    except Exception as error:  # noqa: BLE001 - a user's function may raise anything
-        return f"batched=True, but the function does not take a stack of points: {error}"
-    for k, point in enumerate(points):
-        alone = np.asarray(call.function(*point) if k else call.value, dtype=np.float64)
-        room = UNITS * call.grain() * np.max(np.abs(alone), initial=0.0)
-        if not np.allclose(came[k], alone, rtol=0.0, atol=room, equal_nan=True):
-            return f"batched=True, but row {k} of a stack is not what its point gives alone: {cure}"
-    return ""
-
-
 def unlike(call: Call, again: Estimate | None) -> str:
     """Words where the function gives another value when it is called again.
 
@@ -56,34 +33,46 @@ def unlike(call: Call, again: Estimate | None) -> str:
     """
     if again is not None and np.array_equal(again.value, call.value):
         return ""
-    same = not _differs(call.value, call.function(*call.fresh()))
+    same = not _differs(call.value, call.program.value(*call.fresh()))
     return "" if same else f"the function gives another value when it is called again - {RANDOM}"
 
 
-def unjudged(came: Any, call: Call) -> list[str]:
+def unjudged(found: Mapping[str, Any], call: Call) -> list[str]:
     """Faults of what backward gives beside the gradients that are judged."""
-    several = list(came) if isinstance(came, tuple | list) else [came]
-    several = [came.get(name) for name in call.names] if isinstance(came, Mapping) else several
-    faults = []
-    if len(several) == len(call.args):
-        for i, (g, arg) in enumerate(zip(several, call.args, strict=True)):
-            whole = _kind(arg) in ("i", "u", "b")
-            if whole and g is not None and i not in call.wrt and np.any(np.asarray(g) != 0):
-                faults.append(f"a gradient came for {call.names[i]}, which is not differentiated")
-    return faults
+    return [
+        f"a gradient came for {name}, which is not differentiated"
+        for i, name in enumerate(call.names)
+        if i not in call.wrt
+        and _kind(call.args[i]) in ("i", "u", "b")
+        and _is_something(found.get(name))
+    ]
 
 
-def with_all_that_came(came: Any, call: Call) -> Call:
-    """The call with every float argument differentiated for which a gradient came, not only wrt.
+def as_it_came(found: Mapping[str, Any], call: Call) -> Call:
+    """The call by every array for which a gradient came, not only by those of wrt.
 
-    Who reads the result of backward adds it up, whether this check was to look at it or not.
+    Who reads the result of backward adds it up, whether this check was to look at it or not. A
+    number inside of a tree, for which nothing came, is a constant.
     """
-    if not isinstance(came, tuple | list) or len(came) != len(call.args):
-        return call
-    more = [i for i, g in enumerate(came) if g is not None and np.any(np.asarray(g) != 0)]
-    kinds = list(map(_kind, call.args))
-    added = [i for i in more if kinds[i] == "f" and i not in call.wrt]
-    return call.by(tuple(sorted((*call.wrt, *added)))) if added else call
+    added = {
+        i
+        for i, name in enumerate(call.names)
+        if is_float(call.args[i]) and _is_something(found.get(name))
+    }
+    constant = {
+        i
+        for i in call.wrt
+        if isinstance(call.args[i], float)
+        and found.get(call.names[i]) is None
+        and call.program.is_inside(i)
+    }
+    wrt = tuple(sorted({*call.wrt, *added} - constant))
+    return call if wrt == tuple(sorted(call.wrt)) or not wrt else call.by(wrt)
+
+
+def _is_something(gradient: Any) -> bool:
+    """Whether it is a gradient that is not all zeros."""
+    return gradient is not None and bool(np.any(np.asarray(gradient) != 0))
 
 
 def _kind(value: Any) -> str:
@@ -92,26 +81,37 @@ def _kind(value: Any) -> str:
     return np.asarray(value).dtype.kind if own is None else str(getattr(own, "kind", ""))
 
 
-def pulled(
-    backward: Backward, cotangent: Array, call: Call, *, all_that_comes: bool = False
-) -> tuple[Call, dict[str, Any], tuple[str, ...]]:
-    """The gradients that backward gives, and what else it does; the call, by all that came."""
+@dataclass(frozen=True)
+class Pulled:
+    """What backward gave: the call, by all that came; the gradients; faults, and what is no fault.
+
+    `spoilt` says that the cotangent was written into.
+    """
+
+    call: Call
+    gradients: dict[str, Any]
+    faults: tuple[str, ...]
+    spoilt: bool
+
+
+def pulled(cotangent: Array, call: Call, *, all_that_comes: bool = False) -> Pulled:
+    """The gradients that backward gives, and what else it does."""
+    pull = call.program.pull
     args, sent = call.fresh(), cotangent.copy()
-    came = backward(args, sent)
-    call = with_all_that_came(came, call) if all_that_comes else call
+    came = pull(args, sent)
+    found = call.program.gradients(came, call.wrt)
+    call = as_it_came(found, call) if all_that_comes else call
     first = call.by_name(came)
-    faults = unjudged(came, call)
-    if not np.array_equal(sent, cotangent):
-        faults.append("backward changes the cotangent it is given")
+    faults = unjudged(found, call)
     if _any_differs(args, call.args):
         faults.append("backward changes its arguments in place")
-    again = call.by_name(backward(call.fresh(), cotangent.copy()))
+    again = call.by_name(pull(call.fresh(), cotangent.copy()))
     if any(_differs(first[name], again[name]) for name in first):
         faults.append("backward gives another result when it is called again")
-    return call, first, tuple(faults)
+    return Pulled(call, first, tuple(faults), not np.array_equal(sent, cotangent))
 
 
-def not_linear(backward: Backward, call: Call, c: Array, once: Mapping[str, Any]) -> list[str]:
+def not_linear(call: Call, c: Array, once: Mapping[str, Any]) -> list[str]:
     """A VJP is linear in the cotangent: zero in, zero out; minus twice in, minus twice out.
 
     `once` is what backward gave for the cotangent `c`. Below the smallest normal number floats lose
@@ -119,7 +119,7 @@ def not_linear(backward: Backward, call: Call, c: Array, once: Mapping[str, Any]
     """
 
     def at(cotangent: Array) -> dict[str, Any]:
-        return call.by_name(backward(call.fresh(), cotangent))
+        return call.by_name(call.program.pull(call.fresh(), cotangent))
 
     if any(g is not None and np.any(np.nan_to_num(g) != 0) for g in at(np.zeros_like(c)).values()):
         return ["backward does not use its cotangent: a cotangent of zeros gives a gradient"]

@@ -1,67 +1,85 @@
 """Repair: the one small edit of a backward pass's own source that makes all its gradients right.
 
-Programs are repaired the same way. An edit that gives the reference at every point and for every
-cotangent that was asked is the mistake, undone; it needs no model of what the function computes.
+An edit that gives the reference at every point and for every cotangent that was asked, at a point
+beside and at another shape, is the mistake, undone; it needs no model of what the function
+computes. What may be edited is in `edits`.
 """
 
 import ast
 import inspect
-import time
+import linecache
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from dis import get_instructions
-from types import FunctionType, MethodType
+from functools import lru_cache
+from pathlib import Path
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
-from gradcheck.testing.candidates import candidates, words_of
-from gradcheck.testing.changed import edited, places_of, with_edit
-from gradcheck.testing.edit import Edit
-from gradcheck.testing.written import definition
+from gradcheck.testing.edits import Edit, Words, candidates
+from gradcheck.testing.source import file_of, text_of
 
-SECONDS = 0.75  # a test that fails may take so much longer, or as much as it took
-ONE = 1 / 12  # of it for one edit that loops
-LONGEST = 60  # characters of a line of source in a message
-SHORTEST = 6  # and of an expression that says by itself where it stands: not `t + 1`
+LONGEST = 68  # characters of a line of source in a message
+CALLED, MOST = 24, 4  # characters of a call that may be missing elsewhere, and how many are tried
 OURS = "gradcheck"  # what stands between a check and somebody else's backward is no mistake
+BUILT = (ast.FunctionDef, ast.Lambda)
 Function = Callable[..., Any]
+Places = dict[int, tuple[ast.AST, str, int | None]]
 
 
 @dataclass(frozen=True)
 class Repair:
-    """The mistake's name, the line of the file, what stands there and what is to."""
+    """The mistake's name, the file, and the line as it stands there and as it is to be."""
 
     name: str
+    file: str
     line: int
     old: str
     new: str
 
-    def __str__(self) -> str:
-        """`line 7: with c.sum(0) for c.mean(0) every gradient is right`."""
-        if not self.new:
-            return f"line {self.line}: without {self.old} every gradient is right"
-        return f"line {self.line}: with `{self.new}` for `{self.old}` every gradient is right"
+    @property
+    def lines(self) -> list[str]:
+        """Two lines of a diff, below the place."""
+        added = [f"  + {self.new}"] if self.new else []
+        return [f"  {Path(self.file).name}:{self.line}", f"  - {self.old}", *added]
 
 
 def repaired(
     backward: Function,
     right: Callable[[Function], bool],
-    forward: Function | None = None,
-    took: float = 0.0,
+    forward: Function | None,
+    undo: list[tuple[type, str, Any]],
 ) -> Repair | None:
     """The first edit after which `right` says so; None where the source is not at hand.
 
+    What methods a class had while others were tried in it stands in `undo`: whoever ends the
+    search puts them back.
+
     What `forward` computes, if it is one expression of the same names, may be what is missing. Of
-    `lambda c, x: layer.backward(c)` the layer's own method is looked at first. `took` are the
-    seconds that the check has taken: a large one's backward passes take their time, too.
+    `lambda c, x: layer.backward(c)` the layer's own method is what is looked at: the words of a
+    test that only call somebody else are no mistake.
     """
-    until = time.thread_time() + max(SECONDS, took)
     for owner, name, method in _methods(backward):
-        changed = _inside(owner, name, right, backward)
-        found = _searched(method, changed, _kept(owner), None, until)
+        undo.append((owner, name, vars(owner)[name]))
+        found = _searched(method, _inside(owner, name, right, backward), _kept(owner), None)
         if found is not None:
             return found
+    if _only_calls(backward):
+        return None
     owner = type(backward.__self__) if isinstance(backward, MethodType) else object
-    return _searched(backward, right, _kept(owner), forward, until)
+    return _searched(backward, right, _kept(owner), forward)
+
+
+def _only_calls(backward: Function) -> bool:
+    """Whether it is a lambda that hands everything to a function which is not NumPy's."""
+    built = definition_of(backward)
+    if not isinstance(built, ast.Lambda) or not isinstance(built.body, ast.Call):
+        return False
+    called = ast.unparse(built.body.func)
+    known = inspect.getclosurevars(backward)
+    thing: Any = {**known.globals, **known.nonlocals}.get(called.partition(".")[0])
+    module = getattr(thing, "__name__", "") if inspect.ismodule(thing) else ""
+    return thing is not None and module != "numpy"
 
 
 def _kept(owner: type) -> list[str]:
@@ -116,9 +134,8 @@ def _searched(
     right: Callable[[Function], bool],
     kept: Sequence[str],
     forward: Function | None,
-    until: float,
 ) -> Repair | None:
-    """The first edit of one function after which `right` says so, if it is found in time.
+    """The first edit of one function after which `right` says so.
 
     `kept` is what its class keeps; what `forward` computes it may lack.
     """
@@ -130,42 +147,187 @@ def _searched(
         return None
     places = places_of(built)
     for edit in candidates(built, words_of(plain, kept, forward)):
-        now = time.thread_time()
-        if now > until:
-            return None
-        loops = min(until, now + ONE * max(SECONDS, until - now))
-        changed = with_edit(built, edit, places, plain, loops)
+        changed = with_edit(built, edit, places, plain)
         if changed is not None and right(_bound(changed, backward)):
-            return _told(edit, built)
+            return _repair(edit, built, places, plain)
     return None
-
-
-def _told(edit: Edit, built: Any) -> Repair:
-    shown = edit.old if edit.new is None else _unmistakable(edit.old, built)
-    new = "" if edit.new is None else _short(ast.unparse(edited(shown, edit, places_of(shown))))
-    return Repair(edit.name, getattr(edit.old, "lineno", 0), _short(ast.unparse(shown)), new)
-
-
-def _unmistakable(node: ast.AST, built: Any) -> ast.AST:
-    """The smallest expression around a node that a reader finds once on its line."""
-    line = getattr(node, "lineno", 0)
-    said = [n for n in ast.walk(built) if isinstance(n, ast.stmt) and n.lineno == line]
-    text = "\n".join(map(ast.unparse, said))
-    around = [n for n in ast.walk(built) if isinstance(n, ast.expr) and _has(n, node)]
-    for each in sorted(around, key=lambda n: len(ast.unparse(n))):
-        if SHORTEST <= len(ast.unparse(each)) <= LONGEST and text.count(ast.unparse(each)) == 1:
-            return each
-    return node
-
-
-def _has(whole: ast.AST, part: ast.AST) -> bool:
-    return any(node is part for node in ast.walk(whole))
-
-
-def _short(text: str) -> str:
-    line = text.split("\n", maxsplit=1)[0]
-    return line if len(line) <= LONGEST else line[: LONGEST - 3] + "..."
 
 
 def _bound(function: FunctionType, like: Function) -> Function:
     return MethodType(function, like.__self__) if isinstance(like, MethodType) else function
+
+
+# -- what is told --------------------------------------------------------------------------------
+
+
+def _repair(edit: Edit, built: Any, places: Places, function: FunctionType) -> Repair:
+    """The statement's line as it stands in the file, and with the edit."""
+    statement = _statement(edit.old, built, places)
+    line, file = getattr(edit.old, "lineno", 0), file_of(function)
+    whole = ast.unparse(statement)
+    new = "" if edit.new is None else ast.unparse(edited(statement, edit, places))
+    if isinstance(statement, ast.Lambda):
+        whole, new = whole.partition(": ")[2], new.partition(": ")[2]
+    old = linecache.getline(file, line).strip() if len(whole) > LONGEST else whole
+    first, last = _windows(whole, new) if new else (old, "")
+    return Repair(edit.name, file, line, first if new else _cut(old), last)
+
+
+def _statement(node: ast.AST, built: Any, places: Places) -> Any:
+    """The simple statement around a node, or the head of a compound one, or a lambda."""
+    while not isinstance(node, ast.stmt) and node is not built:
+        node = places[id(node)][0]
+    return node
+
+
+def _windows(old: str, new: str) -> tuple[str, str]:
+    """Two lines, cut to what is not alike where they are long."""
+    old, new = old.split("\n", maxsplit=1)[0], new.split("\n", maxsplit=1)[0]
+    if max(len(old), len(new)) <= LONGEST:
+        return old, new
+    same = next((k for k, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), 0)
+    start = max(0, same - LONGEST // 3)
+    lead = "..." if start else ""
+    return _cut(lead + old[start:]), _cut(lead + new[start:])
+
+
+def _cut(text: str) -> str:
+    line = text.split("\n", maxsplit=1)[0]
+    return line if len(line) <= LONGEST else line[: LONGEST - 3] + "..."
+
+
+# -- the definition, and the function with an edit made ----------------------------------------
+
+
+@lru_cache(maxsize=32)
+def _parsed(file: str) -> ast.Module | None:
+    try:
+        return ast.parse(text_of(file))
+    except SyntaxError:
+        return None
+
+
+def definition(function: FunctionType) -> Any:
+    """The definition or lambda that a function was made of."""
+    tree = _parsed(file_of(function))
+    nodes: list[Any] = [] if tree is None else [n for n in ast.walk(tree) if isinstance(n, BUILT)]
+    every: list[Any] = list(function.__code__.co_positions())
+    places = [p for p in every if p[0] is not None and p[2] is not None]
+    held = [n for n in nodes if _holds(n, function.__code__, places)]
+    return min(held, key=lambda n: (n.end_lineno - n.lineno, n.end_col_offset - n.col_offset),
+               default=None)  # fmt: skip
+
+
+def _holds(node: Any, code: CodeType, places: list[Any]) -> bool:
+    """Whether all the instructions of a code object come from inside a definition."""
+    if (node.name if isinstance(node, ast.FunctionDef) else "<lambda>") != code.co_name:
+        return False
+    first, last = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
+    inner = [p for p in places if p[0] != code.co_firstlineno or p[2] or p[3]]
+    return bool(inner) and all(first <= p[0::2] and p[1::2] <= last for p in inner)
+
+
+def definition_of(function: Function | None) -> Any:
+    """The definition of a function or method; None of anything else."""
+    plain = getattr(function, "__func__", function)
+    return definition(plain) if isinstance(plain, FunctionType) else None
+
+
+def words_of(function: FunctionType, kept: Sequence[str], forward: Function | None) -> Words:
+    """The names of a backward pass, its short calls, and short parts of the value."""
+    code = function.__code__
+    own = [n for n in code.co_varnames if n not in ("self", "cls", "ctx")]
+    named = (*own, *code.co_freevars)
+    given = tuple(n for n in code.co_varnames[: code.co_argcount] if n in own)
+    calls = (*_said(function, (ast.Call,)), *_said(forward, (ast.Call, ast.BinOp)))
+    keys = _keys(function)
+    return Words(own[0] if own else "", named, calls, _divisors(forward), tuple(kept), given, keys)
+
+
+def _said(function: Function | None, kinds: Any) -> list[str]:
+    """The texts of the short expressions of some kinds that a function is made of."""
+    built = definition_of(function)
+    texts = [] if built is None else [ast.unparse(n) for n in ast.walk(built) if type(n) in kinds]
+    short = {text for text in texts if len(text) <= CALLED and "np.zeros" not in text}
+    return sorted(short, key=len)[:MOST]
+
+
+def _divisors(function: Function | None) -> tuple[str, ...]:
+    """What a function divides by, as it is written: `np.sqrt(q.shape[-1])`."""
+    built = definition_of(function)
+    parts = [] if built is None else [n for n in ast.walk(built) if isinstance(n, ast.BinOp)]
+    texts = (ast.unparse(n.right) for n in parts if isinstance(n.op, ast.Div))
+    return tuple(dict.fromkeys(text for text in texts if len(text) <= CALLED))[:MOST]
+
+
+def _keys(function: FunctionType) -> tuple[str, ...]:
+    """The texts by which a function picks: `cache["h"]`."""
+    picked = [n.slice for n in ast.walk(definition(function)) if isinstance(n, ast.Subscript)]
+    texts = (n.value for n in picked if isinstance(n, ast.Constant) and isinstance(n.value, str))
+    return tuple(dict.fromkeys(texts))
+
+
+def with_edit(
+    built: Any, edit: Edit, places: Places, function: FunctionType
+) -> FunctionType | None:
+    """The function with one edit made; None where it does not compile."""
+    try:
+        code = _compiled(edited(built, edit, places), function)
+    except (SyntaxError, ValueError, TypeError, RecursionError):
+        return None
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    if code is None or any(name not in cells for name in code.co_freevars):
+        return None
+    closure = tuple(cells[name] for name in code.co_freevars)
+    made = FunctionType(code, function.__globals__, function.__name__, None, closure)
+    made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    return made
+
+
+def places_of(root: Any) -> Places:
+    """Where each node of a tree stands: its parent, the field, and the place in a list of several.
+
+    By the nodes' identities, for one tree that is kept.
+    """
+    return {
+        id(part): (node, name, k)
+        for node in ast.walk(root)
+        for name, value in ast.iter_fields(node)
+        for k, part in (enumerate(value) if isinstance(value, list) else [(None, value)])
+        if isinstance(part, ast.AST)
+    }
+
+
+def edited(root: Any, edit: Edit, places: Places) -> Any:
+    """A copy of a tree with one node replaced; everything beside the way to it is shared."""
+    node, new = edit.old, edit.new
+    if new is not None:
+        new = new if hasattr(new, "lineno") else ast.copy_location(new, node)
+        ast.fix_missing_locations(new)
+    while node is not root:
+        parent, name, k = places[id(node)]
+        fields = dict(ast.iter_fields(parent))
+        if k is None:
+            fields[name] = new
+        else:
+            before, after = fields[name][:k], fields[name][k + 1 :]
+            left = [*before, *([] if new is None else [new]), *after]
+            fields[name] = left or [ast.copy_location(ast.Pass(), node)]
+        node, new = parent, ast.copy_location(type(parent)(**fields), parent)
+    return new
+
+
+def _compiled(built: Any, function: FunctionType) -> CodeType | None:
+    """The code of an edited definition, inside a function that holds what it is closed over."""
+    name = function.__name__
+    inner: Any = built
+    if isinstance(built, ast.FunctionDef):
+        fields = {k: v for k, v in ast.iter_fields(built) if k != "decorator_list"}
+        inner = ast.copy_location(ast.FunctionDef(decorator_list=[], **fields), built)
+    else:
+        inner = ast.copy_location(ast.Expr(built), built)
+    around = ast.parse(f"def around({', '.join(function.__code__.co_freevars)}): pass")
+    around.body[0].body = [inner]  # type: ignore[attr-defined]
+    whole = compile(around, "<repair>", "exec")
+    outer = next(c for c in whole.co_consts if isinstance(c, CodeType))
+    return next((c for c in outer.co_consts if isinstance(c, CodeType) and c.co_name == name), None)

@@ -10,7 +10,7 @@ import numpy as np
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.report.figures import bar, nested_text, plain
-from gradcheck.testing.claims import Judged
+from gradcheck.testing.judging import Judged
 from gradcheck.testing.message import message
 from gradcheck.testing.repair import Repair
 from gradcheck.verdict.consult import Verdict
@@ -78,6 +78,8 @@ class Result:
         """A few lines: the verdict, each gradient with its error bar, what is wrong."""
         first = self.verdicts[0]
         lines = [self.verdict]
+        if self.judged and not self.ok and self.verdict in ("agree", "kink", "unstable-forward"):
+            lines = [f"{self.verdict}: the opinions agree, the gradient given does not"]
         for name, part in first.parts.items():
             if part.interval is not None:
                 lines.append(f"  d/d{name} in [{', '.join(map(plain, part.interval))}]")

@@ -6,17 +6,18 @@ it makes from nothing. Asked only where a claim is off, or where values differ.
 
 import linecache
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gradcheck.testing.buffers import GATHERERS, MAKERS, with_makers
+from gradcheck.testing.buffers import GATHERERS, MAKERS, Makers
 
 DOUBLE = float(np.finfo(np.float64).eps)
 LONGEST = 60  # characters of a line of source in a message
 NOT_THEIRS = ("gradcheck", "numpy")
+Look = Callable[[Any], Any]
 
 
 class Coarse:
@@ -24,7 +25,7 @@ class Coarse:
 
     def __init__(self) -> None:
         self.kind = ""
-        self.place = ""
+        self.place = self.text = ""
         self.unit = DOUBLE
 
     def look(self, value: Any) -> Any:
@@ -33,7 +34,7 @@ class Coarse:
         if dtype is not None and dtype.kind == "f" and dtype.itemsize < np.dtype(float).itemsize:
             self.unit = max(self.unit, float(np.finfo(dtype).eps))
             if not self.kind:
-                self.kind, self.place = dtype.name, _place()
+                self.kind, (self.place, self.text) = dtype.name, _place()
         return value
 
     def words(self) -> str:
@@ -41,13 +42,15 @@ class Coarse:
         if not self.kind:
             return ""
         where = f" at {self.place}" if self.place else ""
-        return f"{self.kind} enters{where}; judged as far as it can show (rtol= says how far)"
+        told = f"{self.kind} enters{where}; judged as far as it can show (rtol= says how far)"
+        return f"{told}\n{self.text}" if self.text else told
 
 
-def coarse_inside(function: Callable[..., Any], args: Sequence[Any], *last: Any) -> Coarse:
-    """What is coarser than float64 while a function runs on arguments.
+def coarse_inside(run: Callable[[Makers, Look], Any]) -> Coarse:
+    """What is coarser than float64 while a program runs.
 
-    `last` are handed over behind the list of them, as a claim takes its cotangent.
+    `run` runs it with makers of arrays that are looked at; its arguments go through what it is
+    handed.
     """
     found = Coarse()
 
@@ -74,16 +77,14 @@ def coarse_inside(function: Callable[..., Any], args: Sequence[Any], *last: Any)
     def seen(value: Any) -> Any:
         found.look(value)
         plain = isinstance(value, np.ndarray) and value.dtype.kind == "f"
-        return value.view(Seen) if plain else value
+        return np.array(value).view(Seen) if plain else value
 
     def made(maker: Callable[..., Any], *given: Any, **kwargs: Any) -> Any:
         return found.look(maker(*given, **kwargs))
 
-    watching = with_makers(function, dict.fromkeys((*MAKERS, *GATHERERS), made))
-    given = [seen(np.array(a)) if isinstance(a, np.ndarray) else a for a in args]
     try:
         with np.errstate(all="ignore"):
-            came = watching(given, *map(seen, last))
+            came = run(dict.fromkeys((*MAKERS, *GATHERERS), made), seen)
     except Exception:  # noqa: BLE001 - only looked at: a user's code may raise anything
         return found
     for each in came if isinstance(came, tuple | list) else [came]:
@@ -91,14 +92,14 @@ def coarse_inside(function: Callable[..., Any], args: Sequence[Any], *last: Any)
     return found
 
 
-def _place() -> str:
-    """File, line and text of the innermost line of the user's."""
+def _place() -> tuple[str, str]:
+    """File and line of the innermost line of the user's, and its text."""
     frame: Any = sys._getframe(2)
     while frame is not None:
         owner = str(frame.f_globals.get("__name__", "")).partition(".")[0]
         if owner not in NOT_THEIRS:
             file, line = frame.f_code.co_filename, frame.f_lineno
             text = linecache.getline(file, line).strip()
-            return f"{Path(file).name}:{line}" + (f" `{text[:LONGEST]}`" if text else "")
+            return f"{Path(file).name}:{line}", text[:LONGEST]
         frame = frame.f_back
-    return ""
+    return "", ""

@@ -4,20 +4,16 @@ A layer's backward pass reads what its forward pass has left. A check calls both
 several kinds of number; each call is to find the state that the caller handed over.
 """
 
-import copy
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
-from types import CodeType, FunctionType, MethodType, ModuleType
+from collections.abc import Iterator
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 DEEP = 5  # objects inside objects that are looked into
 LIBRARIES = ("gradcheck", "torch", "jax", "jaxlib", "autograd", "numba", "scipy")
-Function = Callable[..., Any]
 
 
 class Kept:
@@ -136,115 +132,3 @@ def _same_bits(some: np.ndarray[Any, Any], others: np.ndarray[Any, Any]) -> bool
     if some.shape != others.shape or some.dtype != np.float64 or not some.flags.c_contiguous:
         return some.tobytes() == others.tobytes()
     return bool((some.view(np.uint64) == others.view(np.uint64)).all())
-
-
-@dataclass(frozen=True)
-class Settled:
-    """A function and its backward (if any) without a memory, and the state that they keep.
-
-    `drifts` says that the function's value changes with that state from call to call; `like` makes
-    of another backward pass what `backward` is of the one that was given; `value` is the first
-    value that forward gave, `left` what it left of its arguments.
-    """
-
-    kept: Kept
-    forward: Function
-    backward: Function | None
-    drifts: bool
-    like: Callable[[Function], Function]
-    value: Any
-    left: Sequence[Any]
-
-
-def settled(forward: Function, backward: Function | None, args: Sequence[Any]) -> Settled:
-    """Both as functions of their arguments alone: state is put back before every call.
-
-    Forward runs before every backward, at the same arguments, so that backward finds what forward
-    leaves there. Backward takes as many arguments as forward, after its cotangent if it has one.
-    """
-    kept = Kept(forward, backward)
-    left = _copied(args)
-    first = copy.copy(forward(*left))  # it may give the same memory every time
-    stateful = kept.changed()
-    drifts = stateful and not _equal(first, forward(*_copied(args)))
-    if stateful:
-        kept.put_back()
-    like = partial(_after, kept, forward if stateful else None)
-    back = None if backward is None else like(backward)
-    alone = _from_start(kept, forward) if stateful else forward
-    return Settled(kept, alone, back, drifts, like, first, left)
-
-
-def _from_start(kept: Kept, function: Function) -> Function:
-    @functools.wraps(function)
-    def started(*args: Any) -> Any:
-        kept.put_back()
-        return function(*args)
-
-    return started
-
-
-def _after(kept: Kept, forward: Function | None, backward: Function) -> Function:
-    """Backward with the state that forward leaves at the same arguments.
-
-    A layer's `backward(cotangent)` that keeps what it needs is given the cotangent alone.
-    """
-    alone: list[bool] = []
-
-    @functools.wraps(backward)
-    def started(args: list[Any], *cotangent: Any) -> Any:
-        if not alone:
-            alone.append(_takes_alone(backward, cotangent, args))
-        kept.put_back()
-        if forward is not None:
-            forward(*args)
-        return backward(*cotangent) if alone[0] else backward(*cotangent, *args)
-
-    return started
-
-
-def _takes_alone(backward: Function, cotangent: Sequence[Any], args: Sequence[Any]) -> bool:
-    """Whether it is to be called as backward(cotangent); TypeError where it cannot be called."""
-    count = len(cotangent) + len(args)
-    if isinstance(backward, FunctionType) and _plainly(backward.__code__) == count:
-        return False
-    try:
-        signature = inspect.signature(backward, follow_wrapped=False)  # as it is called
-    except (TypeError, ValueError):  # compiled: it says itself what it does not take
-        return False
-    if _binds(signature, (*cotangent, *args)):
-        return False
-    if cotangent and _binds(signature, cotangent):
-        return True
-    name = getattr(backward, "__name__", "the function")
-    given = [*("cotangent" for _ in cotangent), *(f"argument {i}" for i in range(len(args)))]
-    raise TypeError(
-        f"`{name}{signature}` does not take what it is called with: {name}({', '.join(given)})"
-    )
-
-
-def _plainly(code: CodeType) -> int | None:
-    """How many positions a function takes, where it takes nothing else."""
-    more = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
-    alone = not (code.co_kwonlyargcount or code.co_flags & more)
-    return code.co_argcount if alone else None
-
-
-def _binds(signature: inspect.Signature, given: Sequence[Any]) -> bool:
-    """Whether a call with these positions fits the signature."""
-    try:
-        signature.bind(*given)
-    except TypeError:
-        return False
-    return True
-
-
-def _copied(args: Sequence[Any]) -> list[Any]:
-    return [np.array(a) if isinstance(a, np.ndarray) else a for a in args]
-
-
-def _equal(a: Any, b: Any) -> bool:
-    try:
-        return bool(np.array_equal(np.asarray(a), np.asarray(b)))
-    except (TypeError, ValueError):
-        return a is b

@@ -17,7 +17,7 @@ from gradcheck.engine.context import Context
 from gradcheck.engine.tape import Node, Step
 from gradcheck.errors import OutOfBudget
 from gradcheck.numbers import symbolic as line
-from gradcheck.numbers.ball import arbs, balls, middle
+from gradcheck.numbers.ball import arbs, balls, middle, radius
 from gradcheck.numbers.run import RUN, precision
 from gradcheck.numbers.scalars import answer
 from gradcheck.numbers.symbolic import Symbolic
@@ -144,8 +144,8 @@ def _joins(
 
 def _looked_at(applied: Applied) -> Iterator[Suspect | str]:
     """What is found at one op; of one whose value is wrong nothing more is asked."""
-    theirs = isinstance(applied.node.y, Context)
-    for check in (_users_backward,) if theirs else (_value, _pulls):
+    theirs = isinstance(applied.node.y, Context)  # a `Function` with a backward of the user's own
+    for check in (_pulls,) if theirs else (_value, _pulls):
         try:
             found = list(check(applied))
         except UNSUITED:  # an op that cannot be run by itself on exact numbers
@@ -160,27 +160,41 @@ def _looked_at(applied: Applied) -> Iterator[Suspect | str]:
 
 def _value(applied: Applied) -> Iterator[Suspect | str]:
     """Float, ball and closed form of one op's value."""
-    row, size = applied.node.op, max(1.0, _largest(applied.y), *map(_largest, applied.operands))
-    if not _finite(*applied.operands):
+    row, operands = applied.node.op, [np.asarray(v) for v in applied.operands]
+    if not all(map(_finite, operands)):
         return
+    size = max(1.0, *map(_largest, (applied.y, *operands)))
     exact = arbs(_on_balls(applied, applied.operands)).ravel()
-    forms = {"forward": applied.y.ravel(), "ball": np.array(list(map(_float, exact)))}
-    if _has_minus_zero(applied):
+    forms = {"forward": applied.y.ravel(), "ball": _floats(exact)}
+    if any(np.any((v == 0) & np.signbit(v)) for v in operands if v.dtype.kind == "f"):
         if not np.allclose(forms["forward"], forms["ball"], equal_nan=True):
             yield f"{row.name} tells -0 from 0 in float64"
         return
-    if row.symbolic is not ABSTAINS and all(
-        np.asarray(v).dtype.kind in "fiu" for v in applied.operands
-    ):
-        made = answer(row, tuple(map(line.constants, applied.operands)), applied.node.params)
-        values = (v.value if isinstance(v, Symbolic) else v for v in np.ravel(made).tolist())
-        forms["symbolic"] = np.array([_float(ball) for ball in arbs(list(values)).flat])
+    if row.symbolic is not ABSTAINS and all(v.dtype.kind in "fiu" for v in operands):
+        made = answer(row, tuple(map(line.constants, operands)), applied.node.params)
+        forms["symbolic"] = _floats(
+            arbs([v.value if isinstance(v, Symbolic) else v for v in np.ravel(made).tolist()])
+        )
     if off := _odd(forms, size):
         words = f"the value of {row.name} differs in `{off}`"
         yield Suspect(row.name, off, applied.node.span, words)
     for now, ball in zip(forms["forward"], exact, strict=True):
         if words := _lost(float(now), ball, size):
             yield f"{row.name} {words}"
+
+
+def _odd(values: Mapping[str, Array], size: float) -> str:
+    """The one of three that differs from the two others; of two, the first that is named.
+
+    Entries without an exact number are not judged.
+    """
+    known = np.all([np.isfinite(v) for n, v in values.items() if n != "forward"], axis=0)
+    close = {
+        (a, b): np.allclose(values[a][known], values[b][known], WRONG, ROUNDED * size)
+        for a, b in combinations(values, 2)
+    }
+    lonely = [n for n in values if not any(ok for pair, ok in close.items() if n in pair)]
+    return lonely[0] if lonely and not all(close.values()) else ""
 
 
 def _lost(now: float, ball: arb, size: float) -> str:
@@ -199,45 +213,74 @@ def _lost(now: float, ball: arb, size: float) -> str:
 
 
 def _pulls(applied: Applied) -> Iterator[Suspect | str]:
-    """Each VJP against a ball difference along a random direction."""
-    row, span, g = applied.node.op, applied.node.span, applied.arrived
+    """Each VJP against the slope along a random direction; of an infinite entry against its own."""
+    span, g = applied.node.span, applied.arrived
     for i, (raw, fitted) in applied.pieces.items():
-        if not _finite(*applied.operands, applied.y, g):
+        if not all(map(_finite, (*applied.operands, applied.y, g))):
             continue
-        operand = applied.operands[i]
-        right = summed(raw, np.shape(operand))
-        u = probe(operand) if _finite(right) else _first(~np.isfinite(right))
-        slope, claimed = _directional(applied, i, u), float(np.sum((right * u)[u != 0]))
-        if not _finite(raw) and not slope.is_finite():
-            yield f"{row.name} has no finite derivative here, and the chain rule goes through it"
-        size = _size_of_pull(applied, raw) * max(1.0, _largest(u))
-        if _odd({"vjp": np.array([claimed]), "ball": np.array([_float(slope)])}, size):
-            yield Suspect(row.name, f"vjps[{i}]", span, f"{claimed:.9g}, the slope is {slope}")
-        if words := _lost(claimed, slope, size):
-            yield f"the derivative of {row.name} {words}"
+        right = summed(raw, np.shape(applied.operands[i]))
+        u = probe(applied.operands[i])
+        if not _finite(right):
+            u = np.zeros(right.shape)
+            u[np.unravel_index(int(np.argmax(~np.isfinite(right))), u.shape)] = 1.0
+        slope, claimed = _slope(applied, i, u), float(np.sum((right * u)[u != 0]))
+        size = max(_largest(raw) * np.size(raw), _largest(g) * max(1.0, _largest(applied.y)))
+        yield from _judged(applied, i, claimed, slope, size * max(1.0, _largest(u)))
         if np.shape(fitted) != right.shape or not np.allclose(fitted, right, equal_nan=True):
             yield Suspect("engine", "fit", span, f"{np.shape(raw)} fitted to {right.shape}")
 
 
-def _users_backward(applied: Applied) -> Iterator[Suspect]:
-    """The backward of a user's own `Function` against floats of its forward."""
-    row, operands, g = applied.node.op, applied.operands, applied.arrived
-    for i, (raw, _) in applied.pieces.items():
-        u = probe(operands[i])
+def _judged(
+    applied: Applied, i: int, claimed: float, slope: arb, size: float
+) -> Iterator[Suspect | str]:
+    """What a VJP says of a slope, and what there is."""
+    row, span = applied.node.op, applied.node.span
+    theirs = isinstance(applied.node.y, Context)
+    due = float(_floats([slope]).item())
+    bar = radius(slope) + WRONG * abs(due) + (WRONG if theirs else ROUNDED) * size
+    if not np.isfinite(claimed) and not slope.is_finite():
+        yield f"{row.name} has no finite derivative here, and the chain rule goes through it"
+    elif np.isfinite(due) and not abs(claimed - due) <= bar:
+        words = (
+            f"along a random direction of its argument {i} {row.name}.backward gives the slope "
+            f"{claimed:.6g}, its forward has {due:.6g}"
+        )
+        cell = "backward" if theirs else f"vjps[{i}]"
+        yield Suspect(row.name, cell, span, words, users=theirs)
+    elif words := _lost(claimed, slope, size):
+        yield f"the derivative of {row.name} {words}"
 
-        def at(step: float, i: int = i, u: Any = u) -> float:
-            moved = [*operands[:i], operands[i] + step * u, *operands[i + 1 :]]
-            return float(np.sum(np.asarray(row.function(*moved)) * g))
 
-        seen = scan(at, 0.0, scale=1.0)
-        claimed = float(np.sum(summed(raw, np.shape(operands[i])) * u))
-        size = _size_of_pull(applied, raw) * max(1.0, _largest(u))
-        if seen.kind == "smooth" and abs(claimed - seen.value) > seen.error + WRONG * size:
-            words = (
-                f"along a random direction of its argument {i} {row.name}.backward gives the slope "
-                f"{claimed:.6g}, its forward has {seen.value:.6g}"
-            )
-            yield Suspect(row.name, "backward", applied.node.span, words, users=True)
+def _slope(applied: Applied, i: int, u: Array) -> arb:
+    """The slope of g . f along u: of floats where the user wrote f, in balls else.
+
+    No number at a kink or a tie.
+    """
+    weights, given = np.broadcast_to(applied.arrived, applied.y.shape), applied.operands
+    if isinstance(applied.node.y, Context):
+        seen = scan(
+            lambda h: float(np.sum(applied.node.op.function(*_moved(given, i, h * u)) * weights)),
+            0.0,
+            scale=1.0,
+        )
+        return arb(seen.value, seen.error) if seen.kind == "smooth" else arb.nan()
+
+    def at(step: arb) -> arb:
+        moved = balls(arbs(balls(given[i])) + step * arbs(u))
+        value = arbs(_on_balls(applied, (*given[:i], moved, *given[i + 1 :])))
+        return sum((a * float(b) for a, b in zip(value.flat, weights.flat, strict=True)), arb(0))
+
+    before = RUN.ties
+    here = at(arb(0))
+    tied = RUN.ties > before
+    left, right = at(-STEP), at(STEP)
+    size = _largest(applied.arrived) * max(1.0, _largest(applied.y))
+    sharp = abs(right + left - 2 * here) > STRAIGHT * (abs(right - left) + STEP * size)
+    return arb.nan() if sharp or tied else (right - left) / (2 * STEP)
+
+
+def _moved(given: tuple[Any, ...], i: int, by: Array) -> tuple[Any, ...]:
+    return (*given[:i], given[i] + by, *given[i + 1 :])
 
 
 def probe(operand: Any) -> Array:
@@ -245,13 +288,6 @@ def probe(operand: Any) -> Array:
     size = np.abs(np.asarray(operand, dtype=np.float64))
     draws = np.random.default_rng(0).standard_normal(size.shape)
     return np.asarray(draws * np.where(size > 0, size, 1.0))
-
-
-def _first(chosen: Array) -> Array:
-    """The direction of the first entry that is chosen."""
-    u = np.zeros(chosen.shape)
-    u[np.unravel_index(int(np.argmax(chosen)), chosen.shape)] = 1.0
-    return u
 
 
 def summed(g: Any, shape: tuple[int, ...]) -> Array:
@@ -266,76 +302,28 @@ def summed(g: Any, shape: tuple[int, ...]) -> Array:
     return out
 
 
-def _directional(applied: Applied, i: int, u: Array) -> arb:
-    """The product g . (f(x + hu) - f(x - hu)) / 2h of this op, in balls; nan at a kink or a tie."""
-    weights = arbs(np.broadcast_to(applied.arrived, applied.y.shape))
-
-    def at(step: arb) -> arb:
-        moved = list(applied.operands)
-        moved[i] = balls(arbs(balls(moved[i])) + step * arbs(u))
-        value = arbs(_on_balls(applied, tuple(moved)))
-        return sum((a * b for a, b in zip(value.flat, weights.flat, strict=True)), arb(0))
-
-    before = RUN.ties
-    here = at(arb(0))
-    tied = RUN.ties > before
-    left, right = at(-STEP), at(STEP)
-    size = _largest(applied.arrived) * max(1.0, _largest(applied.y))
-    sharp = abs(right + left - 2 * here) > STRAIGHT * (abs(right - left) + STEP * size)
-    return arb.nan() if sharp or tied else (right - left) / (2 * STEP)
-
-
 # -- numbers -------------------------------------------------------------------------------------
 
 
 def _on_balls(applied: Applied, operands: tuple[Any, ...]) -> Any:
     """The op on balls; conditions stay what they are."""
-    lifted = tuple(
-        v if np.asarray(v).dtype.kind == "b" or (isinstance(v, np.ndarray) and v.dtype == object)
-        else balls(v)
-        for v in operands
-    )  # fmt: skip
-    return answer(applied.node.op, lifted, applied.node.params)
+    kinds = [np.asarray(v).dtype.kind for v in operands]
+    lifted = (v if kind in "bO" else balls(v) for v, kind in zip(operands, kinds, strict=True))
+    return answer(applied.node.op, tuple(lifted), applied.node.params)
 
 
-def _odd(values: Mapping[str, Array], size: float) -> str:
-    """The one of three that differs from the two others; of two, the first that is named.
-
-    Entries without an exact number are not judged.
-    """
-    known = np.all([np.isfinite(v) for n, v in values.items() if n in ("ball", "symbolic")], axis=0)
-    near = ROUNDED * size
-    close = {
-        pair: np.allclose(values[pair[0]][known], values[pair[1]][known], WRONG, near)
-        for pair in combinations(values, 2)
-    }
-    if all(close.values()):
-        return ""
-    blamed = [n for n in values if not any(ok for pair, ok in close.items() if n in pair)]
-    return blamed[0] if blamed else ""
+def _floats(values: Any) -> Array:
+    """The midpoints; nan where there is no number, or none that float64 can hold."""
+    found = np.array([middle(ball) for ball in values], dtype=float)
+    zero = np.array([ball == 0 for ball in values], dtype=bool)
+    held = (np.abs(found) >= SMALLEST) & np.isfinite(found)
+    return np.asarray(np.where(held | zero, found, np.nan))
 
 
-def _float(ball: arb) -> float:
-    """The midpoint; nan where there is no number, or none that float64 can hold."""
-    size = abs(middle(ball))
-    return middle(ball) if SMALLEST <= size < np.inf or ball == 0 else np.nan
-
-
-def _finite(*values: Any) -> bool:
-    return all(np.all(np.isfinite(np.asarray(v, dtype=float))) for v in values)
+def _finite(values: Any) -> bool:
+    return bool(np.all(np.isfinite(np.asarray(values, dtype=float))))
 
 
 def _largest(values: Any) -> float:
     """The largest finite size, which rounding inside an op is measured against."""
     return size_of_largest(np.asarray(values, dtype=float))
-
-
-def _size_of_pull(applied: Applied, raw: Any) -> float:
-    g = _largest(applied.arrived)
-    return max(_largest(raw) * np.size(raw), g * max(1.0, _largest(applied.y)))
-
-
-def _has_minus_zero(applied: Applied) -> bool:
-    """Whether an operand holds -0.0, which only floats tell from 0 (arctan2 does)."""
-    arrays = (np.asarray(v, dtype=float) for v in applied.operands)
-    return any(bool(np.any((v == 0) & np.signbit(v))) for v in arrays)

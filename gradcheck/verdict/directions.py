@@ -8,7 +8,6 @@ of that, lead to the input and the entry.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -98,45 +97,20 @@ def dot(values: Array, u: Array) -> tuple[float, float]:
     return total, math.sqrt(sum(square for _, square in found))
 
 
-def power(case: Case, given: Sequence[Opinion]) -> Sequence[str]:
-    """What a check along random directions would have seen, stated in numbers."""
-    return Stated(case.size(), tuple(given)) if any(o.directions for o in given) else ()
-
-
-class Stated(Sequence[str]):
-    """The power of a check along random directions, worked out when it is read."""
-
-    def __init__(self, size: int, given: tuple[Opinion, ...]) -> None:
-        """So many entries, and the opinions on them."""
-        self._size, self._given = size, given
-
-    @cached_property
-    def _words(self) -> tuple[str, ...]:
-        counts = {o.name: len(o.directions) for o in self._given if o.directions}
-        words = []
-        if DIFFERENCES in counts:
-            words.append(
-                f"{self._size} entries checked along {counts[DIFFERENCES]} random directions: any "
-                f"single wrong entry above {least_seen(self._given):.1g} would have been seen with "
-                "probability 1 - 1e-6"
-            )
-        if "symbolic" in counts:
-            words.append(
-                f"the closed form was formed by {counts['symbolic']} entries drawn at random"
-            )
-        return tuple(words)
-
-    def __getitem__(self, index: Any) -> Any:
-        """A sentence."""
-        return self._words[index]
-
-    def __len__(self) -> int:
-        """How many there are."""
-        return sum(bool(o.directions) for o in self._given)
-
-    def __reduce__(self) -> Any:
-        """Another process gets the words."""
-        return tuple, (self._words,)
+def power(case: Case, given: Sequence[Opinion]) -> tuple[str, ...]:
+    """What a check along directions would have seen, stated in numbers."""
+    counts = {o.name: len(o.directions) for o in given if o.directions}
+    words = []
+    if DIFFERENCES in counts:
+        words.append(
+            f"{case.size()} entries checked along {counts[DIFFERENCES]} random directions: any "
+            f"single wrong entry above {least_seen(given):.1g} would have been seen with "
+            "probability 1 - 1e-6"
+        )
+    if "symbolic" in counts:
+        drawn = counts["symbolic"]
+        words.append(f"the closed form was formed for {drawn} entries drawn at random")
+    return tuple(words)
 
 
 def least_seen(given: Sequence[Opinion]) -> float:

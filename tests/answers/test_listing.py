@@ -74,4 +74,4 @@ def test_tight_commas_beside_semicolons_may_be_rows_or_decimals():
 def test_where_one_number_is_due_nothing_is_a_list():
     """`[3 -1]` is then a difference."""
     read = read_formula("[3 -1]", names={"y": Sized(())}, functions=FUNCTIONS, single=True)
-    assert read.understood == "[3 - 1]"
+    assert read.understood == "3 - 1"

@@ -67,8 +67,3 @@ def test_a_point_makes_scientific_notation_plain():
 def test_a_function_hidden_by_a_name_is_refused():
     """With an input called log, ln x has no spelling that would mean the same: refused."""
     assert "two ways" in complaint("ln x", names=("log", "x")).message
-
-
-def test_an_echo_that_is_too_long_is_refused():
-    """What could not be echoed in a readable length is not read."""
-    assert "too long" in complaint("2^log_3 " * 25 + "x").message

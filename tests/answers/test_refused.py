@@ -14,15 +14,14 @@ TABLE = r"""
 2  | x'             | primes are not read
 2  | x′             | primes are not read
 1  | d/dx x^2       | without derivative signs
-7  | \frac{d}{dx} x | without derivative signs
+1  | \frac{d}{dx} x | without derivative signs
 1  | \partial x     | without derivative signs
-1  | ∂x             | U+2202
+1  | ∂x             | derivative signs
 2  | 0,5            | written with a point: 0.5
 2  | 1,234          | thousands as 1234
 1  | 1.234,5        | write 1234.5
 1  | log2x          | write log 2x, or log2 x
 1  | xexp2x         | more than one way
-6  | 2x*x = x^2     | equals sign
 2  | 1,000          | thousands as 1000
 3  | 2x, 3y         | lists in square brackets
 2  | x!             | factorials
@@ -33,8 +32,6 @@ TABLE = r"""
 1  | |x             | do not pair
 2  | x|             | do not pair
 1  | |              | do not pair
-6  | sin x(x+1)     | put the argument of sin in brackets
-7  | sin 2 (x+1)    | put the argument of sin in brackets
 7  | sin x 2        | a number right after a factor
 1  | sin            | without its argument
 1  | sin + 1        | without its argument
@@ -52,9 +49,9 @@ TABLE = r"""
 3  | x 3            | write * between them
 6  | (x+1)2         | or ^ for a power
 2  | 1½             | mixed number
-3  | x+             | the formula stops
+3  | x+             | write what should stand here
 1  | *x             | missing factor
-3  | x^             | the formula stops
+3  | x^             | write what should stand here
 4  | x***2          | missing factor
 1  | (x             | never closed
 2  | x)             | open a bracket before it
@@ -64,14 +61,14 @@ TABLE = r"""
 7  | a < x < y      | chain of comparisons
 3  | x.grad         | .grad is not read
 1  | \text{hi}      | unknown name hi
-1  | \text{so it is} | without words
+7  | \text{so it is} | unknown name so
 1  | \int x         | integral signs
 1  | \begin{x}      | [[a, b], [c, d]]
-9  | \frac{1}       | the formula stops
+9  | \frac{1}       | write what should stand here
 1  | \foo x         | unknown name foo
 1  | $x             | dollar sign
 1  | \left.x        | sized bracket
-1  | é              | U+00E9
+1  | é              | unknown name é
 2  | x∞             | infinity
 3  | x^1001         | exponent beyond 1,000
 3  | 9^9^9          | exponent beyond 1,000
@@ -82,7 +79,7 @@ TABLE = r"""
 1  | 1e-401         | beyond 400
 7  | x := 1; y      | give one formula
 1  | None           | only in an index
-12 | __import__('os').system('id') | primes
+1  | __import__('os').system('id') | unknown function
 1  | ().__class__.__base__ | empty brackets
 """
 

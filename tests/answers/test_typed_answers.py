@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
-from gradcheck.answers import FUNCTIONS, Formula, Numbers, read_answer
-from gradcheck.answers.bracketing import bracketed_otherwise
+from gradcheck.answers import FUNCTIONS, Formula, Numbers, read_answer, read_formula
+from gradcheck.answers.brackets import bracketed_otherwise
 from gradcheck.answers.words import vocabulary
 from gradcheck.errors import TextError
 from tests.support.trees import FUNCTIONS as MEANT
@@ -64,8 +64,13 @@ def outcome(names, meaning, typed):
         return "invalid"
     if same(got, due):
         return "meant"
-    others = bracketed_otherwise(typed, vocabulary(inputs(names), FUNCTIONS, ("pi", "e")))
-    kept = notes or any(outcome(names, meaning, other) == "meant" for other in others)
+    words = vocabulary(inputs(names), FUNCTIONS, ("pi", "e"))
+    formula = read_formula(typed, names=inputs(names), functions=FUNCTIONS, single=True)
+    others = bracketed_otherwise(formula, words)
+    kept = notes or any(
+        same([value(other.tree, at(names, shift)) for shift in (0.0, 0.11)], due)
+        for other in others
+    )
     return "noted" if kept else "wrong"
 
 

@@ -7,8 +7,6 @@ import pytest
 
 from gradcheck.closed_forms.indexed import value
 from gradcheck.derivation.forms import shown
-from gradcheck.grading.judging import judge
-from gradcheck.grading.key import key
 from gradcheck.opinions.reverse import reverse
 from gradcheck.problem import load_text
 from gradcheck.problem.draw import given_point
@@ -60,15 +58,3 @@ def test_it_is_read_as_it_says(text: str) -> None:
     """A sum reaches to the end of its product."""
     places, due = READ[text]
     np.testing.assert_allclose(value(text, places, {"A": A, "B": B, "x": x}), due)
-
-
-@pytest.mark.parametrize("name", ["a stack and a matrix", "a form of four tensors"])
-def test_what_is_shown_may_be_typed(name: str) -> None:
-    """As an answer it is right, letters before the equals sign and all."""
-    program, inputs, due = BY_HAND[name]
-    given = load_text(f'id: t\nprogram: "{program}"\n{inputs}').problems[0]
-    ready = key(given)
-    for part, text in due.items():
-        asked = given.part(part)
-        assert asked is not None
-        assert judge(ready, asked, text).verdict == "right"

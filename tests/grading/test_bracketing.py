@@ -1,15 +1,9 @@
 """Answers that other brackets would have made right: named so, and counted as the problem says."""
 
-from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
-from gradcheck.answers import FUNCTIONS, read_formula
-from gradcheck.answers.bracketing import is_idle, pairs_missing, with_brackets
-from gradcheck.answers.tokens import tokenize
-from gradcheck.answers.words import vocabulary
-from gradcheck.errors import TextError
 from gradcheck.grading.key import key
 from gradcheck.grading.marking import mark
 from gradcheck.mistakes.typing import brackets_missing
@@ -120,40 +114,6 @@ def test_the_row_proves_itself():
 def test_square_brackets_are_never_held_against_anybody(typed, verdict):
     """Square brackets group, or they are unreadable."""
     assert judged(keyed("id: t\ninputs: {x: 2.0}\nprogram: x**3 - 4*x\n"), typed).verdict == verdict
-
-
-IDLE = (
-    *dict.fromkeys(typed for _, typed in MISSING),
-    "sin x + x cos x - x/x^2",
-    "-3sin^2 x*cos x + 1/x",
-    "(x cos x - sin x)/x^2*5/5",
-    "2(x + 1)(x - 1)/3 + e^x/x",
-    "sin x cos(x)/2 - x^x*x",
-    "√x*x + 1/sin x/x + 1/x^x",
-    "-x*(x + 1)/2 + 1/x^2 y",
-    "sin 2x + 1/sqrt(x)/3 + 1/(2x + 1) - 1/(2sqrt(x + 1))",
-    "-2e^(-2x)/(1 + e^(-2x))^2 + 1/ln(x)^2 x",
-    "3sin^2 x cos x - (x - cos x)/sin^2 x + sin^2 x -3",
-    "(1 - 1/x)(x)^2/x^2(y) + √x sin x/ln y",
-)
-
-
-def _with_idle_pairs(typed):
-    """What is understood with each pair of brackets that is told to be idle, where it is read."""
-    words, tokens = vocabulary("xy", FUNCTIONS, ("pi", "e")), tokenize(typed)
-    for pair in pairs_missing(tokens, words):
-        if is_idle(tokens, pair, words):
-            with suppress(TextError):
-                text = with_brackets(typed, [pair])
-                yield read_formula(text, names="xy", functions=FUNCTIONS).understood
-
-
-def test_brackets_that_are_told_to_be_idle_change_nothing_or_cannot_be_read():
-    """In all the texts together; many of them have no pair that is idle."""
-    found = [(typed, again) for typed in IDLE for again in _with_idle_pairs(typed)]
-    assert len(found) > len(IDLE)
-    for typed, again in found:
-        assert again == read_formula(typed, names="xy", functions=FUNCTIONS).understood
 
 
 def test_kindness_heals_no_known_mistake():

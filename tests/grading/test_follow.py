@@ -105,26 +105,6 @@ def test_a_sheet(given: dict[str, Any], expected: dict[str, str]) -> None:
         assert each.score == (1.0 if each.verdict == "right" else 0.0)
 
 
-# On top of the first answer, which is wrong, the second has a mistake of its own.
-ON_TOP = [
-    ({"h": "h-1/2", "z": "-(h-1/2)(1-h^2)"}, "sign-error", "h"),
-    ({"h": "h-1/2", "z": "h-1/2"}, "chain-factor-dropped", "h"),
-    ({"z": "(2h-1)(1-z^2)", "x": "(2h-1)(1-z^2)w"}, "term-lost", "z"),
-    ({"z": "(2h-1)(1-z^2)", "x": "(2h-1)(1-z^2)(w+x)"}, "power-coefficient-missing", "z"),
-]
-
-
-@pytest.mark.parametrize(("given", "mistake", "name"), ON_TOP)
-def test_a_slip_on_top_is_named(given: dict[str, Any], mistake: str, name: str) -> None:
-    """It is held against what would have followed, and says so."""
-    found = list(marked(NEURON, **given).values())[1]
-    assert found.verdict == "wrong"
-    assert found.diagnosis is not None
-    said = (*found.diagnosis.hypotheses, *found.diagnosis.beneath)
-    assert mistake in {h.mistake.id for h in said if h.with_ is None}
-    assert f"held against what follows from the answer to `{name}`" in found.remarks
-
-
 @pytest.mark.parametrize(("given", "expected"), ANSWERS[1::3])
 def test_it_can_be_turned_off(given: dict[str, Any], expected: dict[str, str]) -> None:
     """Then only what is right counts."""

@@ -7,10 +7,10 @@ import pytest
 
 from gradcheck.answers import read_formula
 from gradcheck.answers.echo import echo
-from gradcheck.answers.repairs import repairs
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, key
 from gradcheck.grading.marking import mark, mark_all
+from gradcheck.grading.repairs import repairs
 from gradcheck.mistakes.typing import SLIPS
 from gradcheck.problem.question import question
 from gradcheck.report.judgements import line, told

@@ -19,5 +19,6 @@ def first_line(
     with pytest.raises(raised) as caught, np.errstate(all="ignore"):
         assert_vjp(forward, backward, *args)
     lines = str(caught.value).split("\n")
-    assert len(lines) <= 15
+    assert len(lines) <= 20
+    assert max(map(len, lines[1:]), default=0) <= 80
     return lines[0]

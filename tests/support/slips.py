@@ -32,7 +32,7 @@ from tests.support.wrong_backwards import (
 )
 
 SHAPE, NUMBER, PLACE = {"shape", "dtype"}, {"nan", "inf"}, {" is off", "entry", "entries"}
-SWAPPED = {"gradients-swapped", "arguments-swapped", "operands-swapped", "wrong-variable"} | SHAPE
+SWAPPED = {"gradients-swapped", "arguments-swapped", "operands-swapped", "another-name"} | SHAPE
 OVER = {"overwritten-not-accumulated"} | PATH
 DDOF = {"ddof", "mean-for-sum", "sum-for-mean"} | SLIP
 INDEX = {"wrong-index", "mask-wrong", "permutation-not-inverted"} | PLACE
@@ -49,7 +49,6 @@ SLIPS = {
         ("x.T @ g", "g.T @ x", TURNED | SHAPE),
         ("g @ w.T", "g @ w.T * (x > 0)", MASK | EXTRA | {"chain-factor-twice", "factor-too-many"}),
         ("return dx, dw, db", "dw[-1, -1] *= 1.001; return dx, dw, db", PLACE | SLIP),
-        ("return dx, dw, db", "return dx, dw.astype(np.float32), db", SHAPE | PLACE),
         ("return dx, dw, db", "return dx, dw, db.sum()", SHAPE),
         ("return dx, dw, db", "dx[0, 0] = np.nan; return dx, dw, db", NUMBER),
         ("return dx, dw, db", "return dx, dw", {"2 ", "gradients", "came"} | SHAPE),
@@ -93,7 +92,6 @@ SLIPS = {
             {"flipped-kernel", "not-flipped", "flipped"} | INDEX,
         ),
         ("(flat.T @ cols)", "(flat.T @ cols / n)", MEAN),
-        ("dxp = np.zeros(xp.shape)", "dxp = np.zeros(xp.shape, np.float32)", PLACE | SHAPE),
     ),
     "conv, stride 2": (
         ("dx[:, :, i::2, j::2] +=", "dx[:, :, j::2, i::2] +=", TURNED | INDEX),
@@ -164,7 +162,7 @@ SLIPS = {
         ("axis=(0, 2)", "axis=0", SUMMED | SHAPE | AXIS),
         ("(dh * hat).sum(2", "(dh * hat).mean(2", MEAN),
         ("m = r.shape[2]", "m = r.shape[1]", SLIP | MEAN | SUM | {"wrong-index"}),
-        ("m = r.shape[2]", "m = c", SLIP | MEAN | SUM | {"wrong-variable"}),
+        ("m = r.shape[2]", "m = c", SLIP | MEAN | SUM | {"another-name"}),
         (" * gamma[:, None]", "", CHAIN),
     ),
     "rms norm": (

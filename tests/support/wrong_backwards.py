@@ -32,8 +32,14 @@ TURNED = {"transposed", "operands-swapped"}
 MASK = {"mask-wrong", "operands-swapped"}
 TWO = {"factor-two", "coefficient-slip", "constant-factor-lost", "power-coefficient-missing"}
 RULE = {"wrong-function-derivative", "wrong-tensor-in-derivative", "function-misread",
-        "not-differentiated", "wrong-variable"}  # fmt: skip
-QUOTIENT = {"denominator-not-squared", "quotient-swapped", "reciprocal-sign-lost", "sign-error"}
+        "not-differentiated", "another-name", "power-dropped"}  # fmt: skip
+QUOTIENT = {
+    "power-dropped",
+    "divisor-dropped",
+    "quotient-swapped",
+    "reciprocal-sign-lost",
+    "sign-error",
+}
 TWICE = {"counted-twice", "factor-two", "line-too-many", "coefficient-slip"}
 ROUTE = {"repeated-index-overwritten", "mask-wrong", "permutation-not-inverted"}
 SLIP = {"coefficient-slip", "power-coefficient-missing", "constant-factor-lost"}
@@ -176,7 +182,7 @@ WRONG = {
     "batch mean of weights": (lambda x, w: x @ w, lambda c, x, w: (c @ w.T, x.T @ c / len(x)),
                               (A, B), MEAN),
     "swapped operands": (lambda a, b: a * b, lambda c, a, b: (c * a, c * b), (V, U),
-                         {"operands-swapped", "arguments-swapped", "wrong-variable"}),
+                         {"operands-swapped", "arguments-swapped", "another-name"}),
     "gradients swapped": (lambda a, b: a / b, lambda c, a, b: (-c * a / b**2, c / b), (V, U),
                           {"arguments-swapped", "operands-swapped"}),
     "outer, swapped": (np.outer, lambda c, a, b: (c.T @ b, c @ a), (U[:3], V[:3]), TURNED),

@@ -77,7 +77,7 @@ def _(c, x, gamma, beta):
 
 
 @wrong("layer norm, gamma's gradient at x", "layer norm",
-       {"wrong-variable", "wrong-tensor-in-derivative"})  # fmt: skip
+       {"another-name", "wrong-tensor-in-derivative"})  # fmt: skip
 def _(c, x, gamma, beta):
     centred = x - np.mean(x, axis=-1, keepdims=True)
     scale = 1 / np.sqrt(np.mean(centred**2, axis=-1, keepdims=True) + 1e-5)
@@ -145,7 +145,7 @@ def _(c, q, k, v):
     return ds @ k, ds.T @ q, a.T @ c
 
 
-@wrong("network, activation at z", "tanh MLP", {"wrong-variable", "function-too-many"} | CHAIN
+@wrong("network, activation at z", "tanh MLP", {"another-name", "function-too-many"} | CHAIN
        | {"wrong-tensor-in-derivative"})  # fmt: skip
 def _(c, x, w1, b1, w2):
     z = x @ w1 + b1
@@ -168,7 +168,7 @@ def _(c, x, w1, b1, w2):
     return dz @ w1.T, x.T @ dz, dz.mean(0), h.T @ c
 
 
-@wrong("network, second weight at x", "tanh MLP", {"wrong-variable", "wrong-tensor-in-derivative"}
+@wrong("network, second weight at x", "tanh MLP", {"another-name", "wrong-tensor-in-derivative"}
        | CHAIN)  # fmt: skip
 def _(c, x, w1, b1, w2):
     z = x @ w1 + b1
@@ -197,7 +197,7 @@ def _(c, x, w):
     return dx, dw
 
 
-@wrong("convolution, off by one", "convolution", {"coefficient-slip", "wrong-variable"})
+@wrong("convolution, off by one", "convolution", {"coefficient-slip", "another-name"})
 def _(c, x, w):
     dx, dw = np.zeros(len(x)), np.zeros(len(w))
     for i in range(len(c)):
@@ -290,7 +290,7 @@ def _(c, z, kept):
     return np.concatenate([di, df, do, d * i * (1 - g**2)], axis=-1), d * f
 
 
-@wrong("lstm, gates swapped", "lstm cell", {"arguments-swapped", "wrong-variable"})
+@wrong("lstm, gates swapped", "lstm cell", {"arguments-swapped", "another-name"})
 def _(c, z, kept):
     i, f, o, g = np.split(z, 4, axis=-1)
     i, f, o, g = sigmoid(i), sigmoid(f), sigmoid(o), np.tanh(g)
@@ -341,7 +341,7 @@ def _(c, a, b):
 
 
 @wrong("rows of length one, norm not squared", "rows of length one",
-       {"denominator-not-squared", "coefficient-slip"})  # fmt: skip
+       {"power-dropped", "divisor-dropped", "coefficient-slip"})  # fmt: skip
 def _(c, x):
     n = np.linalg.norm(x, axis=-1, keepdims=True)
     return (c - x * np.sum(c * x, axis=-1, keepdims=True) / n) / n
@@ -388,7 +388,7 @@ def _(c, a, b):
     return d @ b, d @ a
 
 
-@wrong("log determinant, transpose", "bilinear form", {"wrong-variable", "operands-swapped"}
+@wrong("log determinant, transpose", "bilinear form", {"another-name", "operands-swapped"}
        | TURNED)  # fmt: skip
 def _(c, x, a, y):
     return c * (a @ y), c * np.outer(x, y), c * (y[:3] @ a)

@@ -2,11 +2,12 @@
 
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
 
-from gradcheck.testing import check
+from gradcheck.testing import GradientError, assert_gradient, check
 
 X, W = np.linspace(0.3, 1.9, 9), np.array([0.7, -1.2, 0.4])
 GATHERED = {
@@ -117,6 +118,24 @@ def test_compiled_code_beside_a_buffer_lives(drawn):
     code = [sys.executable, "-c", DYING.format(drawn=drawn)]
     ended = subprocess.run(code, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout.strip()) == (0, "agree"), ended.stderr[-500:]
+
+
+def test_what_a_library_does_otherwise_to_a_buffer_is_left_to_floats():
+    """`shuffle` shuffles in another order what is no array of NumPy's: no opinion is at fault."""
+
+    def shuffled(x):
+        b = np.zeros(4) + np.array([0.3, 0.1, 0.7, 0.2])
+        np.random.default_rng(3).shuffle(b)
+        y = np.zeros(4)
+        y[:] = x**2 * b
+        return y.sum()
+
+    b = np.array([0.3, 0.1, 0.7, 0.2])
+    np.random.default_rng(3).shuffle(b)
+    with warnings.catch_warnings(action="ignore"):  # NumPy's, of what it shuffles
+        assert assert_gradient(shuffled, X[:4], gradient=2 * X[:4] * b)
+        with pytest.raises(GradientError):
+            assert_gradient(shuffled, X[:4], gradient=2 * X[:4] * np.sort(b))
 
 
 def test_a_black_box_is_known_by_one_opinion():

@@ -92,27 +92,27 @@ def floats_alone(function):
     return compiled
 
 
-LEFT_OPEN = ("discretised logistic", "one minus sigmoid", "angle of neighbours")
-"""Rows of which the values show no slope at some seed, and are not to be accused.
-
-The 1 - y of the first two has a few hundred steps left, which no values tell from a function that
-takes steps; the angle is within some hundred times its own noise.
-"""
+def passes_or_is_open(forward, backward, args, seed):
+    """Whether a right pair is not accused."""
+    try:
+        return assert_vjp(forward, backward, *args, seed=seed).ok
+    except GradientError as error:
+        return error.result.verdict == "undecided"
 
 
 def judged_as_a_black_box(name, scale, seed):
-    """A right pair that both take floats alone is not accused; seldom its slope is not known."""
+    """A right pair that both take floats alone is not accused: it passes, or nothing is decided.
+
+    Of a 1 - y with a few hundred steps left no values tell the slope, and of a slope that float64
+    does not show a backward of plain floats is as good as its rounding.
+    """
     forward, backward, make = EXTREMES[name]
     args = make(np.random.default_rng(seed), scale)
     with np.errstate(all="ignore"):
         value = np.asarray(forward(*args))
         if not finite(value, *several(backward(np.ones(value.shape), *args))):
             return
-        try:
-            assert assert_vjp(floats_alone(forward), floats_alone(backward), *args, seed=seed)
-        except GradientError as error:
-            if name not in LEFT_OPEN or "no gradient could be established" not in str(error):
-                raise
+        assert passes_or_is_open(floats_alone(forward), floats_alone(backward), args, seed)
 
 
 @pytest.mark.parametrize("name", EXTREMES)
@@ -132,11 +132,13 @@ def test_extremes_as_black_boxes_at_ten_seeds(name, scale):
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", TAKES_FLOATS)
 def test_a_backward_that_takes_floats_alone(name, scale):
-    """Its formula cannot be asked in balls; the digits it loses are heard in its own values."""
+    """Where its digits are lost nothing is decided, and a tolerance settles it; slips are wrong."""
     forward, backward, make = EXTREMES[name]
     for seed in (0, 1, 5, 6):
         args = make(np.random.default_rng(seed), scale)
-        assert assert_vjp(forward, floats_alone(backward), *args, seed=seed)
+        assert passes_or_is_open(forward, floats_alone(backward), args, seed)
+        assert assert_vjp(forward, floats_alone(backward), *args, seed=seed, rtol=1e-6)
     args = make(np.random.default_rng(0), 1)
-    with pytest.raises(GradientError):
+    with pytest.raises(GradientError) as caught:
         assert_vjp(forward, floats_alone(slipped(name)), *args)
+    assert caught.value.result.verdict != "undecided"

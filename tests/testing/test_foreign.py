@@ -1,4 +1,4 @@
-"""PyTorch's functions, modules and `autograd.Function`; JAX and HIPS autograd where installed."""
+"""PyTorch's functions, modules and `autograd.Function`; JAX where installed."""
 
 import functools
 import importlib
@@ -81,14 +81,13 @@ def test_a_slip_is_found_in_the_text_of_a_backward(torch):
             return g * (s + x * s * (1 + s))
 
     x, given = torch.tensor(X), vars(Swish)["backward"]
-    for function in (Swish.apply, lambda x: Swish.apply(x).sum()):
-        with pytest.raises(GradientError) as raised:
-            assert_gradient(function, x)
-        said = str(raised.value)
-        assert "sign-error" in said.split("\n", maxsplit=1)[0]
-        assert "with `x * s * (1 - s)` for `x * s * (1 + s)` every gradient is right" in said
-        assert "abstain" not in said  # that PyTorch takes no other numbers is in the note
-        assert vars(Swish)["backward"] is given
+    with pytest.raises(GradientError) as raised:
+        assert_gradient(Swish.apply, x)
+    said = str(raised.value)
+    assert "sign-error" in said.split("\n", maxsplit=1)[0]
+    assert "  + return g * (s + x * s * (1 - s))\n" in said
+    assert "abstain" not in said  # that PyTorch takes no other numbers is in the note
+    assert vars(Swish)["backward"] is given
 
 
 def test_a_slip_is_found_where_slopes_are_known_along_directions_alone(torch):
@@ -111,7 +110,7 @@ def test_a_slip_is_found_where_slopes_are_known_along_directions_alone(torch):
             return inv * (g - g.mean(-1, keepdim=True) - hat * g.mean(-1, keepdim=True))
 
     x = torch.tensor(np.random.default_rng(2).normal(size=(4, 6)))
-    with pytest.raises(GradientError, match=r"with `hat \* \(g \* hat\)\.mean\(-1, "):
+    with pytest.raises(GradientError, match=r"\+ .*hat \* \(g \* hat\)\.mean\(-1, "):
         assert_vjp(Norm.apply, x)
 
 
@@ -227,40 +226,15 @@ def test_lessons_of_jax(jax):
         assert_gradient(loss, weights, gradient=jax.value_and_grad(loss))
 
 
-def test_a_backward_in_the_order_of_jax():
-    """`f_bwd(res, g)` of a forward that gives `(value, residuals)`, in NumPy as well."""
-    forward = lambda x: (np.sin(x), (np.cos(x),))
-
-    def backward(res, g):
-        return (res[0] * g,)
-
-    def wrong(res, g):
-        return (res[0] + g,)
-
-    assert assert_vjp(forward, backward, X)
-    with pytest.raises(GradientError):
-        assert_vjp(forward, wrong, X)
-
-
 def test_rules_and_keys_of_jax(jax):
-    """A rule's own backward beside it, arguments that it holds, keys of random numbers."""
+    """Arguments that a rule holds, keys of random numbers."""
 
-    def rule(slope):
-        @functools.partial(jax.custom_vjp, nondiff_argnums=(1,))
-        def power(x, n):
-            return x**n
+    @functools.partial(jax.custom_vjp, nondiff_argnums=(1,))
+    def power(x, n):
+        return x**n
 
-        def back(n, x, g):
-            return (slope(x, n) * g,)
-
-        power.defvjp(lambda x, n: (power(x, n), x), back)
-        return power, back
-
-    power, back = rule(lambda x, n: n * x ** (n - 1))
+    power.defvjp(lambda x, n: (power(x, n), x), lambda n, x, g: (n * x ** (n - 1) * g,))
     assert assert_vjp(power, X, 3.0)
-    assert assert_vjp(power, back, X, 3)
-    with pytest.raises(GradientError):
-        assert_vjp(*rule(lambda x, n: x ** (n - 1)), X, 3)
     applied = jax.custom_vjp(lambda f, x: f(x), nondiff_argnums=(0,))
     applied.defvjp(lambda f, x: (f(x), x), lambda f, x, g: (jax.numpy.cos(x) * g,))
     assert assert_vjp(applied, jax.numpy.sin, X)
@@ -268,27 +242,6 @@ def test_rules_and_keys_of_jax(jax):
     kept = lambda x, key: jax.numpy.where(jax.random.bernoulli(key, 0.5, x.shape), 2 * x, 0)
     for key in (jax.random.PRNGKey(0), jax.random.key(0)):
         assert assert_gradient(kept, X, key)
-
-
-def test_primitives_of_hips_autograd():
-    """Alone and inside another function; a right rule, and tanh's with a plus."""
-    pytest.importorskip("autograd", reason="AUTOGRAD IS NOT INSTALLED")
-    anp = importlib.import_module("autograd.numpy")
-    extend = importlib.import_module("autograd.extend")
-
-    def made(sign):
-        tanh = extend.primitive(np.tanh)
-        extend.defvjp(tanh, lambda y, x: lambda g: g * (1 + sign * y**2))
-        return tanh
-
-    for check in (assert_vjp, assert_gradient):
-        assert check(made(-1), X)
-        with pytest.raises(GradientError, match=r"d/dx\["):
-            check(made(1), X)
-    wrong = made(1)
-    assert assert_gradient(lambda p, y: anp.sum(anp.dot(p["w"], y)), {"w": X}, X[0])
-    with pytest.raises(GradientError):
-        assert_gradient(lambda x: anp.sum(wrong(x)), X)
 
 
 def test_nothing_of_ours_is_to_be_changed(torch):
@@ -306,7 +259,7 @@ def test_nothing_of_ours_is_to_be_changed(torch):
 
     with pytest.raises(GradientError) as caught:
         assert_vjp(Cube.apply, torch.tensor([0.5, -1.5, 2.0], dtype=torch.float64))
-    assert "every gradient is right" not in str(caught.value)
+    assert caught.value.result.repair is None
 
 
 def lessons_of_torch(torch):
@@ -405,3 +358,19 @@ def test_what_pytorch_sums_in_silence_is_told(torch):
     with pytest.raises(GradientError, match="has the shape"):
         assert_vjp(Scaled.apply, x, b)
     assert assert_vjp(Scaled.apply, x, torch.tensor([1.5, 2.0, -1.0], dtype=torch.float64))
+
+
+def test_a_pair_that_is_written_in_tensors(torch):
+    """Forward and backward are plain functions of tensors: both are handed tensors of float64."""
+    x, w = torch.tensor(X, dtype=torch.float32), torch.randn(3, 2)
+    layer = lambda x, w: torch.tanh(x @ w)
+
+    def backward(g, x, w):
+        d = g * (1 - layer(x, w) ** 2)
+        return d @ w.T, x.T @ d
+
+    assert assert_vjp(layer, backward, x, w)
+    with pytest.raises(GradientError, match=r"d/dw\["):
+        assert_vjp(layer, lambda g, x, w: (backward(g, x, w)[0], x.T @ g), x, w)
+    cached = lambda x: (torch.exp(x), {"y": torch.exp(x)})
+    assert assert_vjp(cached, lambda g, cache: g * cache["y"], x)

@@ -52,14 +52,14 @@ def closed():
 
 
 WRONG = {
-    "a mean": (linear, wrong_linear, (X, W, B), "broadcast-averaged", "d.sum(0)", "d.mean(0)"),
+    "a mean": (linear, wrong_linear, (X, W, B), "mean-for-sum", "d.sum(0)", "d.mean(0)"),
     "a method": (Layer().forward, Layer.backward, (X,), None, None, "g += c * self.y"),
     "a closure": (lambda x: 3 * x, closed(), (X,), "chain", "c * scale", "c * scale / x"),
     "a lambda": (
         np.sin,
         lambda c, x: c * np.sin(x),
         (X,),
-        "not-differentiated",
+        "function-misread",
         "np.cos(x)",
         "sin",
     ),
@@ -83,8 +83,8 @@ def test_the_line_is_found(name):
     assert old in repair.old
     assert new is None or new in repair.new
     assert mistake is None or mistake in text
-    assert str(repair) in text
-    assert len(text.split("\n")) <= 15
+    assert "\n".join(repair.lines) in text
+    assert max(map(len, text.split("\n"))) <= 80
 
 
 def test_the_first_line_says_all():
@@ -93,7 +93,8 @@ def test_the_first_line_says_all():
         assert_gradient(lambda x: np.sum(x**3), X[0], gradient=lambda x: -3 * x**2)
     first = str(caught.value).split("\n")[0]
     assert first.startswith("d/dx[")
-    assert "sign-error (claimed" in first
+    assert ", should be " in first
+    assert first.endswith(": sign-error")
     assert type(caught.value).__module__ == "gradcheck.testing"
 
 
@@ -112,7 +113,7 @@ def test_an_endless_loop_ends():
 
     with pytest.raises(GradientError) as caught:
         assert_vjp(halved, backward, X)
-    assert caught.value.result.repair.old == "3 * c"
+    assert caught.value.result.repair.old == "return 3 * c"
 
 
 def test_a_loop_over_what_it_adds_to_ends():
@@ -134,7 +135,7 @@ def test_a_loop_over_what_it_adds_to_ends():
             c = c - 2 * v * (v @ c) / (v @ v)
         return dvs, c
 
-    with pytest.raises(GradientError, match="path-dropped"):
+    with pytest.raises(GradientError, match="should be"):
         assert_vjp(reflected, backward, RNG.normal(size=(4, 4)), RNG.normal(size=4))
 
 
@@ -194,7 +195,7 @@ def test_the_method_that_a_lambda_calls_is_mended(kind, mended):
     layer, method = kind(), kind.backward
     with pytest.raises(GradientError) as caught:
         assert_vjp(layer.forward, lambda c, x: layer.backward(c), np.array([[0.5, -1.5, 2.0]]))
-    assert f"with `{mended}` for" in str(caught.value)
+    assert f"  + return {mended}\n" in str(caught.value)
     assert kind.backward is method
 
 
@@ -209,9 +210,7 @@ def test_a_factor_that_a_sum_lacks_is_put_inside_of_it():
         y = softmax(x)
         return y * (g - np.sum(g, axis=-1, keepdims=True))
 
-    with pytest.raises(
-        GradientError, match=r"with `np\.sum\(g \* y, axis=-1, keepdims=True\)` for"
-    ):
+    with pytest.raises(GradientError, match=r"\+ .*np\.sum\(g \* y, axis=-1, keepdims=True\)"):
         assert_vjp(softmax, backward, np.random.default_rng(0).normal(size=(3, 4)))
 
 
@@ -231,5 +230,5 @@ def test_a_class_that_no_module_names_is_judged():
     made = {"np": np}
     exec(UNNAMED, made)
     layer = made["Twice"]()
-    with pytest.raises(GradientError, match=r"d/dx\[1\] is not right"):
+    with pytest.raises(GradientError, match=r"d/dx\[1\] is "):
         assert_vjp(layer.forward, layer.backward, np.array([0.3, -1.2]))

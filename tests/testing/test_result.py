@@ -34,7 +34,7 @@ def test_the_repr_is_a_report():
     """The verdict, the gradient with its bar, the closed form, the mistake."""
     found = check(lambda x: x**2 + np.sin(x), 3, gradient=lambda x: 2 * x - np.cos(x))
     lines = repr(found).splitlines()
-    assert lines[0] == "agree"
+    assert lines[0] == "agree: the opinions agree, the gradient given does not"
     assert lines[1].startswith("  d/dx = 5.0100075")  # 2*3 + cos(3)
     assert lines[2] == "  d/dx = 2*x + cos(x)"
     assert "sign-error" in repr(found)

@@ -125,7 +125,7 @@ def test_a_layer_that_keeps_what_it_needs_takes_the_cotangent_alone():
 
 def test_a_backward_that_cannot_be_called_is_told_how_it_is_called():
     """Neither with the arguments nor without them."""
-    with pytest.raises(TypeError, match=r"<lambda>\(cotangent, argument 0, argument 1\)"):
+    with pytest.raises(TypeError, match=r"<lambda>\(cotangent, x, y\)"):
         assert_vjp(lambda x, y: x * y, lambda c, x: c * x, X, X)
 
 
@@ -152,7 +152,7 @@ def test_statistics_that_change_the_value_are_told_and_not_blamed():
         return seen[0] * x
 
     found = assert_vjp(scaled, lambda c, x: 2.0 * c, X)
-    assert "from call to call" in found.message
+    assert "(running statistics?)" in found.message
     assert seen == [1.0]
 
 

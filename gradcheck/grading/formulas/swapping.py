@@ -10,7 +10,6 @@ from typing import Any
 
 from flint import arb
 
-from gradcheck.answers.trees import children
 from gradcheck.grading.equivalence import Array
 from gradcheck.grading.formulas.from_tree import BINARY, rule_of
 from gradcheck.language.kinds import CONSTANTS, FORMULAS
@@ -24,7 +23,7 @@ class Swapping:
 
     def __init__(self, body: ast.expr, point: Mapping[str, Array]) -> None:
         self._body, self._point = body, point
-        self._above = {id(c): node for node in ast.walk(body) for c in children(node)}
+        self._above = {id(c): node for node in ast.walk(body) for c in ast.iter_child_nodes(node)}
         self._known: dict[int, arb] = {}
 
     def value(self, node: ast.expr, new: ast.expr) -> arb:

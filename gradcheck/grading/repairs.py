@@ -11,7 +11,6 @@ from itertools import islice
 from typing import Any
 
 from gradcheck.answers.echo import PRODUCT, bracketed, echo
-from gradcheck.answers.trees import children
 
 MOST = 400  # changes of one formula
 SMALL = range(13)  # what is tried in the place of any number
@@ -91,7 +90,7 @@ def _nodes(node: ast.AST) -> Iterator[ast.expr]:
     """All expressions of a formula but the names of its functions."""
     if isinstance(node, ast.expr):
         yield node
-    for child in children(node):
+    for child in ast.iter_child_nodes(node):
         if not (isinstance(node, ast.Call) and child is node.func):
             yield from _nodes(child)
 

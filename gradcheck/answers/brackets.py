@@ -1,0 +1,195 @@
+"""Other readings of a formula: where a bracket may be missing that its writer had in mind.
+
+`1/2x` is read as (1/2)*x; its writer may have meant 1/(2x). One pair of brackets is put in, or two,
+where a reader goes on though a writer may not have stopped: after a sign of division, a sign of
+power or a function without brackets; around a sum before such a sign; around a function before a
+power. Brackets that are there, or braces of LaTeX, leave no doubt.
+"""
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain, combinations
+from typing import NamedTuple
+
+from gradcheck.answers.characters import in_plain
+from gradcheck.answers.echo import echo
+from gradcheck.answers.formula import Formula
+from gradcheck.answers.grammar import Parser
+from gradcheck.answers.limits import within_limits
+from gradcheck.answers.tokens import Token, tokenize
+from gradcheck.answers.words import Words
+from gradcheck.errors import TextError
+
+SINGLE, PAIRED = 24, 16  # as many are tried: the likeliest come first
+OPENING, CLOSING = ("(", "[", "{", "|("), (")", "]", "}", "|)")
+ENDS = ("number", "word", "transpose")
+SIGNS = frozenset(["/", ":", "^", "√", "∛"])
+INVERSE = re.compile(
+    r"(\\?[A-Za-z]+)\s*(?:\^|\*\*)\s*[({]?-1[)}]?\s*(\([^()]*\)|\{[^{}]*\}|\w+)", re.ASCII
+)
+
+Pair = tuple[int, int]  # the first and the last token inside of brackets
+
+
+class Other(NamedTuple):
+    """A formula with other brackets, and how it would be typed."""
+
+    tree: ast.Expression
+    typed: str
+
+
+def bracketed_otherwise(formula: Formula, words: Words) -> Iterator[Other]:
+    """The formula with brackets put in where they may be missing, the likeliest first."""
+    tokens = formula.tokens
+    if not any(token.text in SIGNS or _is_function(token, words) for token in tokens):
+        return
+    seen = {formula.understood}
+    singles = list(dict.fromkeys(pairs_missing(tokens, words)))[:SINGLE]
+    doubles = [pair for pair in combinations(singles, 2) if _apart(*pair)][:PAIRED]
+    for pairs in chain(((pair,) for pair in singles), doubles):
+        tree = _tree(formula.text, with_brackets(tokens, pairs), words)
+        if tree is not None and (understood := echo(tree)) not in seen:
+            seen.add(understood)
+            yield Other(tree, _typed(formula.text, tokens, pairs))
+    for text in _otherwise_spelled(formula, words):
+        tree = _tree(text, tokenize(text, in_plain(text)), words)
+        if tree is not None and echo(tree) not in seen:
+            yield Other(tree, text)
+
+
+def _otherwise_spelled(formula: Formula, words: Words) -> Iterator[str]:
+    """`asin x` as a product, `sin^-1 x` as a reciprocal."""
+    tokens = formula.tokens
+    if not tokens:
+        return
+    first, last = tokens[0].start, tokens[-1].end
+    text = formula.text[first:last]
+    for token in tokens:
+        product = words.as_product(token.text) if token.kind == "word" else ""
+        if product:
+            at = token.start - first
+            yield f"{text[:at]}{product} {text[token.end - first :]}"
+    inverse = INVERSE.sub(r"(\1 \2)^(-1)", text)
+    if inverse != text:
+        yield inverse
+
+
+def _tree(text: str, tokens: Sequence[Token], words: Words) -> ast.Expression | None:
+    """How tokens are read, to be evaluated and no more; None where they are not."""
+    try:
+        body = Parser(text, tokens, words).whole()
+        within_limits(body, text)
+    except TextError:
+        return None
+    return ast.Expression(body)
+
+
+def pairs_missing(tokens: Sequence[Token], words: Words) -> Iterator[Pair]:
+    """The first and the last of tokens around which brackets may be missing."""
+    for at, token in enumerate(tokens):
+        opened = at + 1 < len(tokens) and tokens[at + 1].text in (*OPENING, "^")
+        function = _is_function(token, words)
+        if token.text in ("/", ":") or (not opened and (token.text in SIGNS or function)):
+            yield from _after(tokens, at, words)
+        if function and not opened:
+            yield from _before_power(tokens, at, at)
+        if function:
+            yield from _after_a_power(tokens, at, words)
+        if token.text in ("/", "^"):
+            yield from _sums(tokens, at)
+    for at, token in enumerate(tokens[:-2]):
+        if tokens[at + 1].text == "^" and token.kind in ENDS:
+            yield from _before_power(tokens, at, at + 2)
+
+
+def _after(tokens: Sequence[Token], sign: int, words: Words) -> Iterator[Pair]:
+    """From after a sign to the end of each further factor, then of each further term."""
+    for last in _ends(tokens, sign + 1):
+        inside = tokens[sign + 1 : last + 1]
+        named = any(token.kind == "word" for token in inside)
+        fraction = tokens[sign].text == "^" and _is_fraction(inside)
+        powered = last + 1 < len(tokens) and tokens[last + 1].text == "^"
+        if (named or fraction) and not powered and not _is_function(tokens[last], words):
+            yield sign + 1, last
+
+
+def _after_a_power(tokens: Sequence[Token], function: int, words: Words) -> Iterator[Pair]:
+    """After the power of a function: `sec^2 x/a` may be sec^2(x/a)."""
+    if function + 3 >= len(tokens) or tokens[function + 1].text != "^":
+        return
+    last = next(_ends(tokens, function + 2), len(tokens))
+    if last + 1 < len(tokens) and tokens[last + 1].text not in OPENING:
+        yield from _after(tokens, last, words)
+
+
+def _sums(tokens: Sequence[Token], sign: int) -> Iterator[Pair]:
+    """The sum that stands before a sign, from where its level begins."""
+    first, level = 0, 0
+    for at in range(sign - 1, -1, -1):
+        level += (tokens[at].text in CLOSING) - (tokens[at].text in OPENING)
+        if level < 0 or (level == 0 and tokens[at].text in (",", "=", "<", ">", "<=", ">=")):
+            first = at + 1
+            break
+    inside = tokens[first:sign]
+    named = any(token.kind == "word" for token in inside)
+    if named and any(token.text in ("+", "-") for token in inside[1:]):
+        yield first, sign - 1
+
+
+def _before_power(tokens: Sequence[Token], start: int, first: int) -> Iterator[Pair]:
+    """From a token to what stands before the next power: `cos x` in cos x^2."""
+    for last in _ends(tokens, first):
+        if last > start and last + 1 < len(tokens) and tokens[last + 1].text == "^":
+            yield start, last
+            return
+        if any(token.text in ("+", "-", "/", "*", "·") for token in tokens[first : last + 1]):
+            return
+
+
+def _ends(tokens: Sequence[Token], first: int) -> Iterator[int]:
+    """The tokens at which a value ends, on the level of the first one."""
+    level = 0
+    for at in range(first, len(tokens)):
+        token = tokens[at]
+        level += (token.text in OPENING) - (token.text in CLOSING)
+        if level < 0 or (level == 0 and token.text in (",", "=", "<", ">", "<=", ">=")):
+            return
+        suffixed = at + 1 < len(tokens) and tokens[at + 1].text in (".", "[", "_")
+        if level == 0 and (token.kind in ENDS or token.text in CLOSING) and not suffixed:
+            yield at
+
+
+def _is_function(token: Token, words: Words) -> bool:
+    meaning = words.meant(token.text) if token.kind == "word" else None
+    return meaning is not None and meaning.kind == "function"
+
+
+def _is_fraction(tokens: Sequence[Token]) -> bool:
+    """Whether tokens are `1/2` or `-3/2`: with brackets, an exponent."""
+    kinds = [token.kind if token.kind == "number" else token.text for token in tokens]
+    return kinds[-3:] == ["number", "/", "number"] and kinds[:-3] in ([], ["-"], ["+"])
+
+
+def _apart(a: Pair, b: Pair) -> bool:
+    """Whether two pairs of brackets stand beside each other."""
+    return a[1] < b[0] or b[1] < a[0]
+
+
+def with_brackets(tokens: Sequence[Token], pairs: Sequence[Pair]) -> list[Token]:
+    """The tokens with brackets around these."""
+    found = list(tokens)
+    for first, last in sorted(pairs, reverse=True):
+        start, end = tokens[first].start, tokens[last].end
+        found.insert(last + 1, Token("op", ")", end, end))
+        found.insert(first, Token("op", "(", start, start, tokens[first].spaced))
+        found[first + 1] = found[first + 1]._replace(spaced=False)
+    return found
+
+
+def _typed(text: str, tokens: Sequence[Token], pairs: Sequence[Pair]) -> str:
+    """The formula as it would be typed with these brackets."""
+    for first, last in sorted(pairs, reverse=True):
+        start, end = tokens[first].start, tokens[last].end
+        text = f"{text[:start]}({text[start:end]}){text[end:]}"
+    return text[tokens[0].start : tokens[-1].end + 2 * len(pairs)]

@@ -1,1 +1,0 @@
-"""Other people's functions, checked: PyTorch's, JAX's, HIPS autograd's."""

@@ -1,0 +1,413 @@
+"""A forward and a backward as a user wrote them, as functions of arrays one behind the other.
+
+What stands in between: arguments and values that are trees, caches, weights that a layer keeps in
+its own dict, and everything else that functions remember from call to call.
+"""
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from gradcheck.testing.buffers import Copies, Makers
+from gradcheck.testing.calling import (
+    Asked,
+    Convention,
+    Function,
+    convention_of,
+    parameters_of,
+    takes_keywords,
+)
+from gradcheck.testing.state import Kept
+from gradcheck.testing.trees import MISSING, Path, at, by_name, is_tree, paths, put, spelled
+
+NONE: Mapping[str, Any] = MappingProxyType({})
+ALONE = "of (value, gradients) give the gradients alone, or gradient=True"
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """How the arrays of a value lie one behind the other, as one vector; a cache may follow.
+
+    `paths` are those of the outputs; a value that is one array has none.
+    """
+
+    like: Any = None
+    paths: tuple[Path, ...] = ()
+    shapes: tuple[tuple[int, ...], ...] = ()
+    cached: bool = False
+
+    def flat(self, value: Any) -> Any:
+        """The outputs as one array."""
+        if self.cached:
+            value = value[:-1] if self.paths else value[0]
+        if not self.paths:
+            return value
+        return np.concatenate([np.reshape(at(value, path), (-1,)) for path in self.paths])
+
+    def cotangents(self, cotangent: Any) -> Any:
+        """The cotangents, arranged as the outputs are."""
+        if not self.paths:
+            return cotangent
+        cuts = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
+        parts = zip(self.paths, np.split(cotangent, cuts), self.shapes, strict=True)
+        return put(self.like, (), {path: np.reshape(c, shape)[()] for path, c, shape in parts})
+
+
+def outputs_of(value: Any, *, scalar: bool) -> tuple[Outputs, bool | None]:
+    """How a value is laid out, and whether a cache stands behind it: None where one may.
+
+    With `scalar`, a tuple that begins with a number is a loss and whatever goes with it.
+    """
+    several = isinstance(value, tuple) and len(value) > 1 and _floats(value[0])
+    if scalar and several and np.size(value[0]) == 1 and not _even(value):
+        return Outputs(cached=True), True
+    if several and not _floats(value[-1]):
+        return _several(value[:-1], cached=True), True
+    if not isinstance(value, tuple | list | dict) or (_even(value) and not _arrays(value)):
+        return Outputs(), False
+    found = _several(value, cached=False)
+    return found, (None if several and not scalar and found.paths else False)
+
+
+def _several(value: Any, *, cached: bool) -> Outputs:
+    """The layout of a value of several arrays; that of one where they are no floats."""
+    if cached and len(value) == 1:
+        return Outputs(cached=True)
+    found = tuple(paths(value)) if is_tree(value) else tuple((k,) for k in range(len(value)))
+    leaves = [at(value, path) for path in found]
+    if not all(map(_floats, leaves)):
+        return Outputs(cached=cached)
+    return Outputs(value, found, tuple(map(np.shape, leaves)), cached)
+
+
+def _floats(value: Any) -> bool:
+    array = isinstance(value, float | np.floating | np.ndarray)
+    return array and np.asarray(value).dtype.kind == "f"
+
+
+def _arrays(value: Any) -> bool:
+    """Whether it is a tuple of which some parts have axes: an output each."""
+    return isinstance(value, tuple) and any(np.ndim(v) for v in value if isinstance(v, np.ndarray))
+
+
+def _even(value: Any) -> bool:
+    """Whether it is an array in all but name."""
+    if isinstance(value, dict):
+        return False
+    try:
+        return np.asarray(value).dtype.kind in "fiub"
+    except (TypeError, ValueError):
+        return False
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Arrays that a layer keeps by name, and where it leaves their gradients.
+
+    `held` and `left` are dicts or lists of the layer's, functions that give them, or names of its
+    attributes.
+    """
+
+    owner: Any
+    held: Any
+    left: Any
+
+    @cached_property
+    def keys(self) -> tuple[Any, ...]:
+        """What the weights are called."""
+        if _are_names(self.held):
+            return tuple(self.held)
+        place = self._place(self.held)
+        return tuple(place) if isinstance(place, dict) else tuple(range(len(place)))
+
+    def values(self) -> list[Any]:
+        """The weights as they are now."""
+        if _are_names(self.held):
+            return [getattr(self.owner, name) for name in self.held]
+        place = self._place(self.held)
+        return [place[key] for key in self.keys]
+
+    def set(self, values: Sequence[Any]) -> None:
+        """Let the layer hold other weights."""
+        if _are_names(self.held):
+            for name, value in zip(self.held, values, strict=True):
+                setattr(self.owner, name, value)
+            return
+        place = self._place(self.held)
+        for key, value in zip(self.keys, values, strict=True):
+            place[key] = value
+
+    def gradients(self) -> list[Any]:
+        """What backward has left, in the order of the weights."""
+        if _are_names(self.left):
+            return [getattr(self.owner, name) for name in self.left]
+        place = self._place(self.left)
+        if isinstance(place, dict):
+            found = [by_name(place, key) for key in self.keys]
+            return [None if g is MISSING else g for g in found]
+        return list(place)
+
+    def _place(self, given: Any) -> Any:
+        """The dict or list as it is now: a layer may make it anew at every call."""
+        if callable(given):
+            return given()
+        named = (n for n, v in getattr(self.owner, "__dict__", {}).items() if v is given)
+        name = self._names.setdefault(id(given), next(named, ""))
+        return getattr(self.owner, name) if name else given
+
+    @cached_property
+    def _names(self) -> dict[int, str]:
+        return {}
+
+    def copied(self, copies: Copies) -> "Weights":
+        """The same weights of a copy of the layer."""
+        self._place(self.held), self._place(self.left)
+        made = Weights(copies.of(self.owner), self.held, self.left)
+        made.__dict__["_names"] = dict(self._names)
+        return made
+
+
+def _are_names(given: Any) -> bool:
+    return isinstance(given, list | tuple) and bool(given) and isinstance(given[0], str)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A user's functions, and how they are called with arrays."""
+
+    forward: Function
+    backward: Function | None
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    paths: tuple[Path, ...] | None  # into the arguments; None where each is an array or a number
+    labels: tuple[str, ...]
+    kept: Kept
+    keeps: bool = False
+    drifts: bool = False
+    outputs: Outputs = field(default_factory=Outputs)
+    convention: Convention = field(default_factory=Convention)
+    weights: Weights | None = None
+    second: bool = False  # whether forward gives its gradient too, behind the value
+    first: Any = field(default=None, repr=False)  # the value at the first arguments, and
+    left: Sequence[Any] = ()  # what was left of those
+
+    def value(self, *leaves: Any) -> Any:
+        """What forward gives, as one array, from the state in which everything was handed over."""
+        return self.outputs.flat(self._forward(leaves))
+
+    def _forward(self, leaves: Sequence[Any]) -> Any:
+        if self.keeps:
+            self.kept.put_back()
+        return self.forward(*self._together(leaves), **self.kwargs)
+
+    def pull(self, leaves: Sequence[Any], *cotangent: Any) -> Any:
+        """What backward gives behind a forward at the same arguments; without one, a gradient."""
+        assert self.backward is not None
+        way, cache = self.convention, None
+        if self.keeps or way.behind == "cache" or self.second:
+            value = self._forward(leaves)
+            if self.second:
+                return value[1] if len(value) == 2 else tuple(value[1:])
+            cache = value[-1] if way.behind == "cache" else None
+        args = self._together(leaves) if way.behind == "arguments" or not cotangent else ()
+        args = (cache,) if way.behind == "cache" and cotangent else args
+        given = [self.outputs.cotangents(c) for c in cotangent]
+        given = list(given[0]) if given and not way.together else given
+        more = self.kwargs if takes_keywords(self.backward, tuple(self.kwargs)) else NONE
+        try:
+            came = self.backward(*given, *args, **more)
+        except Exception as error:
+            if not getattr(error, "__notes__", None):
+                error.add_note(f"raised where it was called as {self.spelled(bool(cotangent))}")
+            raise
+        if self.weights is None:
+            return came
+        return _Both(came, self.weights.gradients())
+
+    def spelled(self, cotangent: bool = True) -> str:
+        """How backward is called."""
+        name = getattr(self.backward, "__name__", "backward")
+        if cotangent:
+            return f"`{self.convention.spelled(name, self.arguments)}`"
+        return f"`{name}({', '.join(self.arguments)})`"
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The names of forward's arguments."""
+        return _filled(parameters_of(self.forward).names, len(self.args))
+
+    def leaves(self, args: Sequence[Any]) -> tuple[Any, ...]:
+        """The arrays of other arguments of the same make, and of the weights as they are."""
+        mine = tuple(args) if self.paths is None else tuple(at(tuple(args), p) for p in self.paths)
+        return mine if self.weights is None else (*mine, *self.weights.values())
+
+    def _together(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        """The arguments with other arrays in them; the layer has been given its weights."""
+        if self.weights is not None:
+            count = len(leaves) - len(self.weights.keys)
+            self.weights.set(leaves[count:])
+            leaves = leaves[:count]
+        if self.paths is None:
+            return tuple(leaves)
+        given = dict(zip(self.paths, leaves, strict=True))
+        return tuple(put(arg, (i,), given) for i, arg in enumerate(self.args))
+
+    def with_makers(self, makers: Makers) -> "Program":
+        """The program for whose copies NumPy makes other arrays: see `buffers`."""
+        copies = Copies(makers)
+        weights = None if self.weights is None else self.weights.copied(copies)
+        made = copies.of(self.forward), copies.of(self.backward)
+        return replace(self, forward=made[0], backward=made[1], weights=weights)
+
+    # -- gradients by label ----------------------------------------------------------------------
+
+    def gradients(self, came: Any, wrt: Sequence[int]) -> dict[str, Any]:
+        """What came, by the labels of the arrays: None where nothing came; TypeError for a muddle.
+
+        It may be arranged as all the arguments, as those that are differentiated, as the only one,
+        or go by names.
+        """
+        own: list[Any] = []
+        if isinstance(came, _Both):
+            came, own = came.of_arguments, came.of_weights
+        count = len(self.args)
+        places = self.paths or tuple((i,) for i in range(count))
+        tops = list(dict.fromkeys(places[i][0] for i in wrt if i < len(places)))
+        each = dict(enumerate(own, len(places)))
+        found = self._by_argument(came, tops, places) if tops or not own else {}
+        each |= {
+            i: at(found[path[0]], path[1:], None) for i, path in enumerate(places)
+            if path[0] in found
+        }  # fmt: skip
+        return {self.labels[i]: g for i, g in each.items()}
+
+    def _by_argument(self, came: Any, tops: list[int], places: tuple[Path, ...]) -> dict[int, Any]:
+        """The gradient of each argument that something came for."""
+        count = len(self.args)
+        if isinstance(came, Mapping):
+            named = {i: by_name(came, name) for i, name in enumerate(self.arguments)}
+            named = {i: g for i, g in named.items() if g is not MISSING}
+            if named or len(tops) != 1 or not is_tree(self.args[tops[0]]):
+                return named
+            return {tops[0]: came}
+        several = isinstance(came, tuple) or (
+            isinstance(came, list) and (len(tops) > 1 or len(came) == count > 1)
+        )
+        if not several:
+            arrays = [i for i in tops if self._has_arrays(i, places)] or tops
+            if len(tops) == 1 or (len(arrays) == 1 and isinstance(self.args[tops[-1]], dict)):
+                return {arrays[0]: came}
+            came = [came]
+        if len(tops) == 1 and is_tree(self.args[tops[0]]) and len(came) not in (1, count):
+            if isinstance(self.args[tops[0]], list | tuple):
+                return {tops[0]: came}
+            raise TypeError(f"a tuple came for the gradient by a dict: {ALONE}")
+        for some in (list(range(count)), tops, [i for i in tops if self._has_arrays(i, places)]):
+            if len(came) == len(some):
+                return dict(zip(some, came, strict=True))
+        names = ", ".join(self.arguments[i] for i in tops)
+        raise TypeError(
+            f"{_counted(len(came), 'gradient')} came for {_counted(len(tops), 'argument')} to "
+            f"differentiate by ({names}): give one each, in their order, or name wrt=; {ALONE}"
+        )
+
+    def is_inside(self, leaf: int) -> bool:
+        """Whether an array or number stands inside of a tree."""
+        return self.paths is not None and leaf < len(self.paths) and len(self.paths[leaf]) > 1
+
+    def _has_arrays(self, top: int, places: tuple[Path, ...]) -> bool:
+        """Whether an argument is an array or a number, or a tree that holds some array."""
+        mine = [path for path in places if path[0] == top]
+        return any(len(p) == 1 or isinstance(at(self.args, p), np.ndarray) for p in mine)
+
+
+@dataclass(frozen=True)
+class _Both:
+    """Gradients that backward gave, and those that it left in a layer."""
+
+    of_arguments: Any
+    of_weights: list[Any]
+
+
+def _counted(count: int, noun: str) -> str:
+    """A noun with its number."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _filled(names: Sequence[str], count: int) -> tuple[str, ...]:
+    """So many names, with places for those that are missing."""
+    return tuple(names[i] if i < len(names) else f"argument {i}" for i in range(count))
+
+
+def program_of(
+    forward: Function,
+    backward: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    *,
+    scalar: bool,
+    cache: bool | None = None,
+    weights: tuple[Any, Any] | None = None,
+) -> Program:
+    """A program, after one run of forward: how its value lies, what it keeps, what backward gets.
+
+    With `scalar` backward is a gradient of the arguments alone; True says that forward gives it.
+    """
+    names = _filled(getattr(forward, "labels", None) or parameters_of(forward).names, len(args))
+    trees = any(map(is_tree, args))
+    places = tuple(p for i, arg in enumerate(args) for p in paths(arg, (i,))) if trees else None
+    labels = names if places is None else tuple(names[p[0]] + spelled(p[1:]) for p in places)
+    given = backward if callable(backward) else None
+    kept = Kept(forward, given)
+    held = None
+    if weights is not None:
+        held = Weights(getattr(forward, "__self__", None), *weights)
+        labels = (*labels, *(f"{key}" if isinstance(key, str) else f"params[{key}]"
+                             for key in held.keys))  # fmt: skip
+    made = Program(
+        forward, given, tuple(args), kwargs, places, labels, kept, weights=held,
+        second=backward is True,
+    )  # fmt: skip
+    if made.second:
+        made = replace(made, backward=forward)
+    return _run_once(made, scalar=scalar, cache=cache)
+
+
+def _run_once(made: Program, *, scalar: bool, cache: bool | None) -> Program:
+    """The program as its first run shows it."""
+    leaves = made.leaves(made.args)
+    left = [np.array(a) if isinstance(a, np.ndarray) else a for a in leaves]
+    first = copy.copy(made._forward(left))  # it may give the same memory every time
+    keeps = made.kept.changed() or made.weights is not None
+    if keeps:
+        again = made._forward([np.array(a) if isinstance(a, np.ndarray) else a for a in leaves])
+        made = replace(made, keeps=keeps, drifts=not _equal(first, again))
+        made.kept.put_back()
+    outputs, cached = outputs_of(first, scalar=scalar)
+    way = made.convention
+    if not scalar and made.backward is not None:
+        cached = cached if cache is None else cache and isinstance(first, tuple)
+        count = len(outputs.paths) or 1
+        way = convention_of(made.backward, Asked(made.arguments, count, cached, keeps))
+        if way.behind == "cache" and not outputs.cached:
+            outputs = _several(first[:-1], cached=True)
+    plain = outputs == Outputs()
+    value, rest = (first, left) if plain else (None, ())
+    return replace(made, outputs=outputs, convention=way, first=value, left=rest)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Whether two values are the same, part by part."""
+    if isinstance(a, tuple | list) and isinstance(b, tuple | list):
+        return len(a) == len(b) and all(map(_equal, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_equal(a[key], b[key]) for key in a)
+    try:
+        return bool(np.array_equal(np.asarray(a), np.asarray(b)))
+    except (TypeError, ValueError):
+        return a is b
