@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from gradcheck.answers.characters import GREEK
-from gradcheck.ops import BY_SPELLING, TABLE
+from gradcheck.ops import BY_SPELLING, COMPOUNDS, TABLE
 
 SCHOOL = {
     **dict.fromkeys(["log_2", "ld", "lb"], "log2"),
@@ -69,7 +69,8 @@ ARITY = {
 }
 """How many arguments a function takes; those that are not here take what they are given."""
 
-FUNCTIONS = frozenset(TABLE)
+JOINING = ("hstack", "vstack", "column_stack", "dstack", "kron", "vecdot")
+FUNCTIONS = frozenset(TABLE) | frozenset(name for name in JOINING if name in COMPOUNDS)
 """The functions the reader knows something about; a caller may accept fewer, or others."""
 
 SUBMODULES = {"linalg", "special", "nn", "functional"}

@@ -1,14 +1,17 @@
 """PyTorch's `torch.autograd.functional`: Jacobians, Hessians and products with them.
 
 A function takes tensors and gives a tensor, or several; `inputs` is one tensor or a tuple. With
-`create_graph` what comes out can be differentiated again.
+`create_graph` what comes out can be differentiated again by inputs that are on the tape.
 """
 
 from collections.abc import Callable
 from typing import Any
 
-from gradcheck.engine.derivatives import Tensors, fresh, matrix, single, together, tuple_of
-from gradcheck.engine.factories import FACTORIES
+import numpy as np
+
+from gradcheck import func as functions
+from gradcheck.engine.autograd import tensor
+from gradcheck.func import Tensors, tuple_of
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -17,55 +20,50 @@ Function = Callable[..., Any]
 
 def jacobian(func: Function, inputs: Any, create_graph: bool = False) -> Any:
     """d(output)/d(input), of the output's shape and then the input's; nested where several are."""
-    xs = fresh(tuple_of(inputs), create_graph)
-    made = func(*xs)
-    rows = [
-        single(tuple(matrix(y, xs, create_graph)), isinstance(inputs, tuple))
-        for y in tuple_of(made)
-    ]
-    return single(tuple(rows), isinstance(made, tuple))
+    found = functions.jacrev(func, _places(inputs))(*tuple_of(inputs))
+    return _kept(found, create_graph)
 
 
 def hessian(func: Function, inputs: Any, create_graph: bool = False) -> Any:
     """The second derivatives of a function of one number; nested where there are several inputs."""
-
-    def slopes(*xs: Any) -> Any:
-        given = xs if isinstance(inputs, tuple) else xs[0]
-        return jacobian(_number(func), given, create_graph=True)
-
-    return jacobian(slopes, inputs, create_graph)
+    found = functions.hessian(_number(func), _places(inputs))(*tuple_of(inputs))
+    return _kept(found, create_graph)
 
 
 def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False) -> Any:
     """The outputs, and the cotangents `v` taken back to the inputs."""
-    xs = fresh(tuple_of(inputs), create_graph)
-    made = func(*xs)
-    found = together(tuple_of(made), xs, _given(v, made), create_graph)
-    return _bare(made, create_graph), single(found, isinstance(inputs, tuple))
+    value, back = functions.vjp(func, *tuple_of(inputs))
+    found = back(_given(v, value))
+    return _kept((value, found if isinstance(inputs, tuple) else found[0]), create_graph)
 
 
 def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False) -> Any:
     """The outputs, and the tangents `v` taken forward: the adjoint of what goes back."""
-    xs = fresh(tuple_of(inputs), create_graph)
-    made = func(*xs)
-    ys = tuple_of(made)
-    us = tuple(FACTORIES["zeros"](*y.shape, requires_grad=True) for y in ys)
-    back = together(ys, xs, us, True)
-    found = together(back, us, _given(v, inputs), create_graph)
-    return _bare(made, create_graph), single(found, isinstance(made, tuple))
+    return _kept(functions.jvp(func, tuple_of(inputs), _given(v, inputs)), create_graph)
 
 
 def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False) -> Any:
     """The value of a function of one number, and its Hessian times `v`."""
-    xs = fresh(tuple_of(inputs), create_graph)
+    xs, places = tuple_of(inputs), tuple(range(len(tuple_of(inputs))))
+    _, back = functions.vjp(functions.grad(_number(func), places), *xs)
+    found = back(_given(v, inputs))
     y = _number(func)(*xs)
-    slopes = together((y,), xs, (None,), True)
-    found = together(slopes, xs, _given(v, inputs), create_graph)
-    return _bare(y, create_graph), single(found, isinstance(inputs, tuple))
+    return _kept((y, found if isinstance(inputs, tuple) else found[0]), create_graph)
 
 
 vhp = hvp
 """`v` times the Hessian, which is symmetric."""
+
+
+def _places(inputs: Any) -> Any:
+    return tuple(range(len(inputs))) if isinstance(inputs, tuple) else 0
+
+
+def _kept(made: Any, create_graph: bool) -> Any:
+    """The outputs, off the tape unless they are to be differentiated."""
+    if isinstance(made, tuple):
+        return tuple(_kept(each, create_graph) for each in made)
+    return made if create_graph else made.detach()
 
 
 def _number(func: Function) -> Function:
@@ -94,11 +92,4 @@ def _given(v: Any, like: Any) -> Tensors:
             "The vector v can only be None if the user-provided function returns a single Tensor "
             "with a single element."
         )
-    return (FACTORIES["ones"](*like.shape),)
-
-
-def _bare(made: Any, create_graph: bool) -> Any:
-    """The outputs, off the tape unless they are to be differentiated."""
-    if create_graph:
-        return made
-    return single(tuple(y.detach() for y in tuple_of(made)), isinstance(made, tuple))
+    return (tensor(np.ones(like.shape)),)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.diagnosis.blocks import LARGEST, Block, blocks
+from gradcheck.diagnosis.line import covering
 from gradcheck.diagnosis.nearby import Around, called, inside, nearby, turned
 from gradcheck.diagnosis.sites import (
     Key,
@@ -225,9 +226,15 @@ def made(tape: Tape, row: Mistake, sites: Sequence[Site], key: Key) -> Iterator[
     except (ValueError, TypeError, IndexError):
         return  # the wrong cotangent does not fit any further: such code would not have run
     only = sites[0] if len(sites) == 1 else None
-    spans = {site.span for site in sites}
     said = only.said if only else {"text": key[3]} if "weight" in key else {}
-    yield WrongVerb(key, row, only, spans.pop() if len(spans) == 1 else None, gradients, said)
+    yield WrongVerb(
+        key,
+        row,
+        only,
+        covering(site.span for site in sites) or getattr(tape.root, "span", None),
+        gradients,
+        said,
+    )
 
 
 def _said_wrong(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]) -> Verbs:

@@ -109,5 +109,5 @@ def _added(prepared: Prepared, wanted: Given, right: Array, scale: Array) -> lis
     for said, number in tried:
         made = constant_added.wrong(right, number)
         if np.any(number) and np.all(np.abs(made - wanted.flat) <= allowed):
-            return [Hypothesis(constant_added, None, texts={"factor": said})]
+            return [Hypothesis(constant_added, prepared.span, texts={"factor": said})]
     return []

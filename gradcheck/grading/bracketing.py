@@ -58,7 +58,8 @@ def _floats(key: Key) -> dict[str, float]:
 
 def _due(key: Key, part: str) -> float | None:
     """The gradient at the given point, where it is one number."""
-    if key.run is not None or key.problem.inputs[part].shape:
+    inputs = key.problem.inputs
+    if key.run is not None or part not in inputs or inputs[part].shape:
         return None
     with precision(BITS):
         found = key.reference(0, part)(BITS)

@@ -240,10 +240,13 @@ def _slope(f: Any, h: Any, axis: int, edge_order: int) -> Any:
     if n < edge_order + 1:
         raise ValueError(f"gradient needs at least {edge_order + 1} samples along an axis")
     f = np.moveaxis(f, axis, -1)
-    d = np.diff(h) if np.ndim(h) else h * np.ones(n - 1)
-    low, high = d[:-1], d[1:]
-    across = low**2 * f[..., 2:] + (high**2 - low**2) * f[..., 1:-1] - high**2 * f[..., :-2]
-    middle = across / (low * high * (low + high))
+    if np.ndim(h) == 0:
+        d, middle = [h, h], (f[..., 2:] - f[..., :-2]) / (2 * h)
+    else:
+        d = np.diff(h)
+        low, high = d[:-1], d[1:]
+        across = low**2 * f[..., 2:] + (high**2 - low**2) * f[..., 1:-1] - high**2 * f[..., :-2]
+        middle = across / (low * high * (low + high))
     if edge_order == 1:
         first, last = (f[..., 1] - f[..., 0]) / d[0], (f[..., -1] - f[..., -2]) / d[-1]
     else:

@@ -41,7 +41,7 @@ class Meter:
         """Count a turn of a loop or a call."""
         self.steps += 1
         if self.steps > self.budget.steps:
-            raise over("steps (turns of loops, and calls)", self.budget.steps, "loop less")
+            raise over("steps (turns of loops, and calls)", self.budget.steps, "use fewer turns")
 
     def expect(self, elements: int, products: int = 0) -> None:
         """Refuse what would have too many elements, before it is made."""
@@ -76,7 +76,9 @@ class Meter:
         """Count elements."""
         self.total += elements
         if self.total > self.budget.total:
-            raise over("elements made altogether", self.budget.total, "loop less, on less")
+            raise over(
+                "elements made altogether", self.budget.total, "use fewer turns or smaller arrays"
+            )
 
     def measure(self, value: Any) -> None:
         """Count the entries of lists in lists; refused if those or their arrays are many."""
