@@ -18,7 +18,6 @@ from gradcheck.answers import (
 )
 from gradcheck.answers.answer import Answer
 from gradcheck.answers.words import Words, vocabulary
-from gradcheck.closed_forms.opinion import closed_form, gradients_at
 from gradcheck.diagnosis import Prepared, prepare
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import Array, At, Values
@@ -33,6 +32,7 @@ from gradcheck.numbers.ball import arbs
 from gradcheck.opinions.differences import differences
 from gradcheck.opinions.opinion import Case, NotScalar, Opinion
 from gradcheck.opinions.reverse import reverse
+from gradcheck.opinions.symbolic import gradients_at, symbolic
 from gradcheck.problem.draw import (
     SMALL,
     far_points,
@@ -351,7 +351,7 @@ def _further(problem: Problem, point: Point, fully: bool, far: bool) -> Verdict:
     if far and case.size() > SMALL:
         return _quickly(case)
     if far:
-        return read(case, [closed_form(case, write=False), differences(case)])
+        return read(case, [symbolic(case, write=False), differences(case)])
     quick = None if fully or case.size() <= SMALL else _quickly(case)
     if quick is not None and quick.verdict in GOOD:
         return quick
@@ -363,7 +363,7 @@ def _further(problem: Problem, point: Point, fully: bool, far: bool) -> Verdict:
 
 
 def _quickly(case: Case) -> Verdict:
-    opinions: list[Opinion] = [reverse(case), closed_form(case, write=False)]
+    opinions: list[Opinion] = [reverse(case), symbolic(case, write=False)]
     return read(case, opinions)
 
 
