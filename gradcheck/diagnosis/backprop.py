@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcheck.diagnosis.blocks import LARGEST, Block, blocks
 from gradcheck.diagnosis.line import covering
-from gradcheck.diagnosis.nearby import Around, called, inside, nearby, turned
+from gradcheck.diagnosis.nearby import Around, called, inside, nearby
 from gradcheck.diagnosis.sites import (
     Key,
     Site,
@@ -18,7 +18,6 @@ from gradcheck.diagnosis.sites import (
     accumulations,
     by_way,
     meetings,
-    overlapping,
     repeated,
 )
 from gradcheck.engine.backward import RIGHT, Verbs, reachable, walk
@@ -26,8 +25,6 @@ from gradcheck.engine.tape import Leaf, Node, Step
 from gradcheck.mistakes import Accumulation, Edge, Mistake, Start
 from gradcheck.opinions.opinion import Array
 from gradcheck.opinions.tape import Tape
-
-LOSING = ("keep", "assign")  # where paths meet: some of what arrives is lost
 
 Gradients = Mapping[str, Array]
 
@@ -127,7 +124,6 @@ def edges_of(tape: Tape, around: Around) -> dict[str, list[tuple[Site, Edge]]]:
     """All edges as the right backward pass sees them, for a pull and for a fit."""
     found: dict[str, list[tuple[Site, Edge]]] = {"pull": [], "fit": []}
     again: Counter[Key] = Counter()
-    kernels = turned(tape)
 
     def pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
         right = RIGHT.pull(node, i, g, y, operands)
@@ -138,11 +134,9 @@ def edges_of(tape: Tape, around: Around) -> dict[str, list[tuple[Site, Edge]]]:
         below = node.edges[i]
         assert below is not None  # nothing is pulled where there is no edge
         site = Site(node, i, key, node.span, names={"u": called(tape, below)})
-        other = node.edges[1 - i] if len(node.edges) == 2 else None
-        there = {how: k[other] for how, k in kernels.items() if other is not None and other in k}
         edge = edge_of(tape, node, i, g, right)
         beside = inside(tape, node.edges[i])
-        edge = replace(edge, around=around[node], turned=there, inside=beside)
+        edge = replace(edge, around=around[node], inside=beside)
         found["pull"].append((site, edge))
         found["fit"].append((site, edge_of(tape, node, i, right, RIGHT.fit(node, i, right))))
         return right
@@ -187,8 +181,6 @@ def sites_of(
         return [s for s in met if row.where(Accumulation(None, None, _of_matrices(tape, s.step)))]
     if row.verb == "keep":
         return list(meetings(tape))
-    if row.verb == "assign":
-        return list(overlapping(tape))
     if row.verb not in edges:
         return []
     return [
@@ -268,7 +260,7 @@ def _said_wrong(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]
 
     right = replace(RIGHT, fit=_fit)
     said = {"seed": seed, "pull": pull, "fit": fit, "accumulate": accumulate}
-    if row.verb in LOSING:
+    if row.verb == "keep":
         return replace(right, pull=lose)
     return replace(right, **{row.verb: said[row.verb]})  # type: ignore[arg-type]
 
