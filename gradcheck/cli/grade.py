@@ -163,7 +163,7 @@ def _opened(directory: Path | None, err: Console) -> Iterator[Ledger]:
     with ExitStack() as stack:
         if directory is not None:
             try:
-                directory.mkdir(parents=True, exist_ok=True)
+                directory.mkdir(0o700, parents=True, exist_ok=True)
                 stack.enter_context(only_writer(directory))
             except OSError as error:
                 raise Unusable(f"{directory}: cannot be written: {error.strerror}") from None

@@ -1,8 +1,10 @@
 """The pages: the sets, a problem, a function of one's own, the mistakes made, the name."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from functools import cache, lru_cache
+from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment
@@ -12,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from gradcheck.batch.attempts import Posed
+from gradcheck.batch.submissions.submission import NoName, student_name
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Part
 from gradcheck.report.findings import mistake_name
@@ -19,13 +22,12 @@ from gradcheck.report.judgements import told
 from gradcheck.report.mathml import mathml
 from gradcheck.report.pages import templates
 from gradcheck.web import work
-from gradcheck.web.assets import address
 from gradcheck.web.forms import answer_of, cell, has_grid
 from gradcheck.web.mistakes import made_by
 from gradcheck.web.plot import plot
 from gradcheck.web.pool import Busy, Fault, RanAway
 from gradcheck.web.practice import LEVELS, NOTHING, Practice, like, next_for
-from gradcheck.web.requests import plain_name, practice_of, sender_of, student_of
+from gradcheck.web.requests import practice_of, sender_of, student_of
 
 VERDICTS = {
     "right": "Right",
@@ -41,6 +43,13 @@ STATES = {
 }
 SHORT = 60  # characters of a program that is shown in the list
 HINTS = ("What kind of mistake is it?", "Where is it?", "Say it in words")
+
+
+@cache
+def address(name: str) -> str:
+    """Where a file of the pages is, with what tells its version."""
+    content = (files("gradcheck.web") / "static" / name).read_bytes()
+    return f"/static/{name}?{hashlib.sha256(content).hexdigest()[:12]}"
 
 
 @cache
@@ -293,6 +302,9 @@ async def name(request: Request) -> Response:
     if not back.startswith("/") or back.startswith(("//", "/\\")):
         back = "/"
     request.session.clear()
-    if given := plain_name(str(form.get("name", ""))):
-        request.session["name"] = given
+    if typed := str(form.get("name", "")).strip():
+        try:
+            request.session["name"] = student_name(typed)
+        except NoName as error:
+            return failed(request, 400, "This name cannot be used", str(error))
     return RedirectResponse(back, 303)

@@ -44,6 +44,7 @@ def run(here: Path, *more: object):
 def test_what_a_batch_leaves(here):
     """Lines in the order student, problem, part; grades; a page a student and one for the class."""
     assert run(here).exit_code == 0
+    assert (here / "out").stat().st_mode & 0o777 == 0o700, "nobody else reads it"
     left = outputs(here / "out")
     told = lines(left["results.jsonl"].decode())
     assert [(t["student"], t["problem"], t["part"], t["verdict"]) for t in told] == [
