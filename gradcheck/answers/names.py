@@ -1,11 +1,10 @@
 """Words: declared names, entries, functions, words run together, choices, sizes."""
 
 import ast
-from collections.abc import Iterator
 
 from gradcheck.answers.advice import unknown
-from gradcheck.answers.calls import read_application, read_call_argument, read_logarithm
-from gradcheck.answers.cursor import CLOSING, NEVER, Cursor
+from gradcheck.answers.calls import read_application, read_logarithm
+from gradcheck.answers.cursor import NEVER, Cursor
 from gradcheck.answers.derivatives import is_operator, read_operator
 from gradcheck.answers.echo import echo
 from gradcheck.answers.shapes import (
@@ -21,8 +20,6 @@ from gradcheck.answers.words import (
     Meaning,
     segmented,
 )
-
-CHOICES = frozenset(["if", "iif", "ifelse", "if_else", "wenn", "which", "piecewise"])
 
 
 def read_word(p: Cursor) -> ast.expr:
@@ -78,8 +75,6 @@ def read_undeclared(p: Cursor, token: Token) -> ast.expr:
         if meaning and meaning.kind != "name":
             return read_word(p)
         raise unknown(p.words, p.typed, p.look(), called=p.sees("(", ahead=1))
-    if token.text.lower() in CHOICES and p.sees("(", "[", ahead=1):
-        return read_choice(p)
     if token.text in WRAPPERS and p.sees("(", ahead=1) and p.sees("[", ahead=2):
         return read_wrapped(p)
     if token.text in ("arc", "ar", "arg") and p.words.function(token.text + p.look(1).text):
@@ -140,68 +135,6 @@ def read_wrapped(p: Cursor) -> ast.expr:
                 raise p.unexpected(") to close (")
     p.closes(opening, ")")
     return found
-
-
-def read_choice(p: Cursor) -> ast.expr:
-    """`If[x > 0, a, b]`, `piecewise(x > 0, a, x < 0, b)`, `Piecewise((a, x > 0), b)`."""
-    token = p.step()
-    opening = p.step()
-    before = p.inside(listed=not has_semicolons(p))
-    parts = list(read_choices(p, CLOSING[opening.text]))
-    p.listed, p.bars = before
-    p.closes(opening, CLOSING[opening.text])
-    tests = [k for k, part in enumerate(parts) if isinstance(part, ast.Compare)]
-    turned = tests[:1] == [1]  # the value stands before its condition
-    pairs = [tuple(parts[k : k + 2][:: -1 if turned else 1]) for k in range(0, len(parts), 2)]
-    nothing = p.node(ast.Constant(0), token.start)
-    found: ast.expr = p.node(ast.BinOp(nothing, ast.Div(), nothing), token.start)
-    if pairs and (len(pairs[-1]) == 1 or isinstance(pairs[-1][0], ast.Constant)):
-        found = pairs.pop()[-1]
-    if not pairs or not all(isinstance(pair[0], ast.Compare) for pair in pairs):
-        raise p.refused(token, "these cases are not read", "write 1 if x > 0 else 0")
-    for test, value in reversed(pairs):
-        name = p.node(ast.Name("where", ast.Load()), token.start)
-        found = p.node(ast.Call(name, [test, value, found], []), token.start)
-    return found
-
-
-def has_semicolons(p: Cursor) -> bool:
-    """Whether semicolons part the arguments here, so that commas are decimal ones."""
-    level = 0
-    for token in p.tokens[p.at :]:
-        if token.kind == "op":
-            level += (token.text in "([{") - (token.text in ")]}")
-        if level < 0:
-            return False
-        if level == 0 and token.text == ";":
-            return True
-    return False
-
-
-def read_choices(p: Cursor, closing: str) -> Iterator[ast.expr]:
-    """Values and conditions, in brackets of their own or not."""
-    while not p.sees(closing) and p.tokens[p.at].kind != "end":
-        if p.sees("{", "(") and holds_several(p):
-            opening = p.step()
-            yield from read_choices(p, CLOSING[opening.text])
-            p.closes(opening, CLOSING[opening.text])
-        else:
-            yield read_call_argument(p)
-        if not p.takes(",") and not p.takes(";"):
-            break
-
-
-def holds_several(p: Cursor) -> bool:
-    """Whether the bracket here holds several things, or brackets that do."""
-    level = 0
-    for token in p.tokens[p.at :]:
-        if token.kind == "op":
-            level += (token.text in "([{") - (token.text in ")]}")
-        if token.text == "," and level >= 1:
-            return True
-        if level == 0:
-            return False
-    return False
 
 
 def read_size(p: Cursor, token: Token) -> ast.expr | None:

@@ -15,7 +15,6 @@ from gradcheck.answers.characters import DERIVATIVE as DERIVED
 from gradcheck.answers.complaint import clipped, refused
 from gradcheck.answers.cursor import UNTAKEN
 from gradcheck.answers.grammar import Parser
-from gradcheck.answers.names import CHOICES
 from gradcheck.answers.tokens import Token
 from gradcheck.answers.words import KEPT, STOP, Words, segmented
 from gradcheck.errors import TextError
@@ -412,8 +411,6 @@ class Outline:
     def is_strange(self, token: Token) -> bool:
         """Whether a token is a word that means nothing here, whole or in pieces."""
         if token.kind != "word" or token.text in KEPT or token.text in self.own:
-            return False
-        if token.text != token.text.lower() and token.text.lower() in CHOICES:
             return False
         if token.text.lower() in UNFINISHED:
             return False

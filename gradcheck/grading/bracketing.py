@@ -13,7 +13,7 @@ from gradcheck.problem.record import Part
 
 def with_other_brackets(key: Key, part: Part, formula: Formula) -> Iterator[Other]:
     """The formula with other brackets, where a look at floats does not rule it out."""
-    point, due = key.floats, key.due(part)
+    point, due = key.spots[0].floats, key.due(part)
     for other in bracketed_otherwise(formula, key.words):
         if due is None or Floats(other.tree.body, point, due).is_near():
             yield other

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
@@ -130,6 +131,14 @@ class Spot:
         """What the program calls values by."""
         return frozenset((*named(self.problem), *gradients_named(self.problem)))
 
+    @cached_property
+    def floats(self) -> dict[str, float]:
+        """The single numbers here, for a quick look: inputs, and values that the program names."""
+        known = dict(self.given)
+        with suppress(GradcheckError), precision(LOOK):
+            known |= self.mentioned(self.named, LOOK)
+        return {name: middle(arbs(v).item()) for name, v in known.items() if not np.shape(v)}
+
     def gradient(self, part: str) -> At:
         """The part's gradient here, as a function of the number of bits."""
 
@@ -190,12 +199,6 @@ class Key:
     def gradients_named(self) -> Mapping[str, str]:
         """The parts that are gradients of the program's own values, by what answers call them."""
         return gradients_named(self.problem)
-
-    @cached_property
-    def floats(self) -> dict[str, float]:
-        """The single numbers of the given point, for a quick look."""
-        given = self.spots[0].given.items()
-        return {name: float(value.item()) for name, value in given if not value.shape}
 
     @lru_cache(maxsize=64)  # noqa: B019 - a key is as short-lived as its problem
     def due(self, part: Part) -> float | None:

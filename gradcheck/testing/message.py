@@ -60,6 +60,7 @@ def message(
     *,
     notes: Sequence[str] = (),
     repair: Repair | None = None,
+    name: str = "",
 ) -> str:
     """What the check found, the likeliest cause first, and what it could not have seen.
 
@@ -72,7 +73,7 @@ def message(
              for line in _wrapped(STEPS.format(name=part.part))]  # fmt: skip
     if wrong:
         guess = _guess({part.part: diagnoses.get(part.part) for part in wrong}, repair)
-        name = guess if isinstance(guess, str) else " and ".join(guess.ids) if guess else ""
+        told = guess if isinstance(guess, str) else " and ".join(guess.ids) if guess else ""
         blocks = [] if repair is None else [*repair.lines]
         blocks += [line for fault in faults for line in _wrapped(fault)]
         said = wrong[1:] if wrong[0].shape else wrong  # of a shape the first line says all
@@ -82,7 +83,7 @@ def message(
             blocks += _told(guess, source)
         remarks = dict.fromkeys(r for d in diagnoses.values() if d is not None for r in d.remarks)
         blocks += [line for remark in remarks for line in _wrapped(remark)]
-        return _short([_first(wrong[0], name), *blocks], ends)
+        return _short([_first(wrong[0], name or told), *blocks], ends)
     if verdict.verdict in FAILED and not judged:
         first, *more = faults or [_failed(verdict)]
         blocks = [line for fault in more for line in _wrapped(fault)]

@@ -16,9 +16,8 @@ from gradcheck.grading.key import Key, Spot
 from gradcheck.language.kinds import FORMULAS
 from gradcheck.opinions.opinion import Case, NotScalar
 from gradcheck.opinions.reverse import once
-from gradcheck.plots.graph_markup import graph_markup
-from gradcheck.plots.graphs import graph_of, unsolved
-from gradcheck.plots.labels import remarks_of
+from gradcheck.plots.graph import graph_of, remarks_of, unsolved
+from gradcheck.plots.picture import graph_markup
 from gradcheck.problem.record import Point, Problem
 from gradcheck.report.figures import WRITTEN_ENTRIES, plain, value_text
 from gradcheck.texts.steps import Steps, derive

@@ -3,6 +3,7 @@
 import ast
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from operator import add, mul, sub, truediv
 from typing import Any
@@ -17,6 +18,11 @@ FUNCTIONS: Mapping[str, Callable[[float], float]] = {
     "sec": lambda x: 1 / math.cos(x),
     "csc": lambda x: 1 / math.sin(x),
     "cot": lambda x: 1 / math.tan(x),
+}
+INVERSE: Mapping[str, Callable[[float], float]] = {
+    "exp": math.log,
+    "log": math.exp,
+    "sqrt": lambda x: x * x,
 }
 BINARY: Mapping[type[ast.operator], Callable[[float, float], Any]] = {
     ast.Add: add,
@@ -48,12 +54,12 @@ class Floats:
         """Whether the value, perhaps with a new piece in a node's place, may be the one due."""
         try:
             if node is None or new is None:
-                return self._is(self._value(self.body), self.dues[id(self.body)])
+                return self._is(self.value(self.body), self.dues[id(self.body)])
             if not self.above:
                 self._climb()
-            due = self._due(node)
+            due = self.due(node)
             if due is not None:
-                return self._is(self._value(new), due)
+                return self._is(self.value(new), due)
             return self._is(self._with(node, new), self.dues[id(self.body)])
         except Unknown:
             return True
@@ -68,17 +74,20 @@ class Floats:
 
     def _climb(self) -> None:
         """Work out all pieces, and what stands above each."""
-        self._value(self.body)
+        with suppress(ArithmeticError, ValueError, TypeError, Unknown):
+            self.value(self.body)
         self.above = {
             id(below): each for each in ast.walk(self.body) for below in ast.iter_child_nodes(each)
         }
 
-    def _due(self, node: ast.expr) -> float | None:
+    def due(self, node: ast.expr) -> float | None:
         """What is due in a node's place; None where that is not one number."""
+        if not self.above:
+            self._climb()
         if id(node) not in self.dues:
             above = self.above[id(node)]
             assert isinstance(above, ast.expr)
-            due = self._due(above)
+            due = self.due(above)
             self.dues[id(node)] = None if due is None else self._solved(above, node, due)
         return self.dues[id(node)]
 
@@ -87,22 +96,34 @@ class Floats:
         try:
             match above:
                 case ast.BinOp(left, ast.Add(), right):
-                    return due - self._value(right if node is left else left)
+                    return due - self.value(right if node is left else left)
                 case ast.BinOp(left, ast.Sub(), right):
-                    return due + self._value(right) if node is left else self._value(left) - due
+                    return due + self.value(right) if node is left else self.value(left) - due
                 case ast.BinOp(left, ast.Mult(), right):
-                    return due / self._value(right if node is left else left)
+                    return due / self.value(right if node is left else left)
                 case ast.BinOp(left, ast.Div(), right):
-                    return due * self._value(right) if node is left else self._value(left) / due
+                    return due * self.value(right) if node is left else self.value(left) / due
+                case ast.BinOp(left, ast.Pow(), right):
+                    return self._powered(left, right, node is left, due)
                 case ast.UnaryOp(op, _):
                     return -due if isinstance(op, ast.USub) else due
-        except ArithmeticError:
-            pass
+                case ast.Call(ast.Name(name), [_]) if name in INVERSE:
+                    return INVERSE[name](due)
+        except (ArithmeticError, ValueError, TypeError, Unknown):
+            return None
         return None
+
+    def _powered(self, left: ast.expr, right: ast.expr, base: bool, due: float) -> float | None:
+        """What is due for the base or the exponent of a power."""
+        a, b = self.value(left), self.value(right)
+        if not base:
+            return math.log(due) / math.log(a)
+        root = math.copysign(abs(due) ** (1 / b), a)
+        return root if self._is(root**b, due) else None
 
     def _with(self, node: ast.expr, new: ast.expr) -> float:
         """The value with a new piece: what the change leaves as it was is worked out once."""
-        found, here = self._value(new), node
+        found, here = self.value(new), node
         while here is not self.body:
             above = self.above[id(here)]
             assert isinstance(above, ast.expr)
@@ -110,7 +131,8 @@ class Floats:
             here = above
         return found
 
-    def _value(self, node: ast.expr) -> float:
+    def value(self, node: ast.expr) -> float:
+        """The value of a piece."""
         found = self.known.get(id(node))
         if found is None:
             found = self._made(node)
@@ -130,17 +152,17 @@ class Floats:
             if found is not None:
                 return found
         elif isinstance(node, ast.BinOp):
-            a = value if id(node.left) == changed else self._value(node.left)
-            b = value if id(node.right) == changed else self._value(node.right)
+            a = value if id(node.left) == changed else self.value(node.left)
+            b = value if id(node.right) == changed else self.value(node.right)
             rule = BINARY.get(type(node.op))
             if rule is not None:
                 return rule(a, b)  # type: ignore[no-any-return]
         elif isinstance(node, ast.UnaryOp):
-            a = value if id(node.operand) == changed else self._value(node.operand)
+            a = value if id(node.operand) == changed else self.value(node.operand)
             return -a if isinstance(node.op, ast.USub) else a
         elif isinstance(node, ast.Call) and len(node.args) == 1 and isinstance(node.func, ast.Name):
             function = FUNCTIONS.get(node.func.id)
             if function is not None:
-                a = value if id(node.args[0]) == changed else self._value(node.args[0])
+                a = value if id(node.args[0]) == changed else self.value(node.args[0])
                 return function(a)
         raise Unknown

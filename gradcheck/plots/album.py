@@ -1,5 +1,6 @@
 """All pictures of one problem, from its verdict to files."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -9,18 +10,15 @@ from pathlib import Path
 
 from gradcheck.errors import GradcheckError
 from gradcheck.opinions.opinion import Case
-from gradcheck.plots.curves import differences_of
-from gradcheck.plots.dot import dot_text
-from gradcheck.plots.graph_markup import graph_svg
-from gradcheck.plots.graphs import graph_of
-from gradcheck.plots.kinks import kink_of, kinked
-from gradcheck.plots.names import distinct
-from gradcheck.plots.traces import NothingToDraw, trace_of
+from gradcheck.plots.graph import NothingToDraw, dot_text, graph_of
+from gradcheck.plots.picture import graph_svg
 from gradcheck.problem import Problem
 from gradcheck.training import Reference
 from gradcheck.training.series import Series, series
 from gradcheck.verdict.consult import Verdict
 
+UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+LONGEST = 80  # letters of a file's name
 Draft = tuple[str, Callable[[], str]]
 """How a file's name ends, and what makes its text."""
 
@@ -102,25 +100,19 @@ def _writing(path: Path) -> Iterator[None]:
 
 
 def of_case(problem: Problem, case: Case, verdict: Verdict, name: str = "") -> Iterator[Draft]:
-    """The graph of a value, every part's kink and V curve; `name` tells one of several values."""
+    """The graph of a value, every part's V curve; `name` tells one of several values."""
     title = f"{problem.id}, {name}" if name else problem.id
     graph = cache(lambda: graph_of(f"{title}: the graph", case, problem.program))
     yield "graph.dot", lambda: dot_text(graph())
     yield "graph.svg", lambda: graph_svg(graph())
     if not has_matplotlib():
         return
-    from gradcheck.plots.curve_picture import curve_svg  # noqa: PLC0415
-    from gradcheck.plots.kink_picture import kink_svg  # noqa: PLC0415
+    from gradcheck.plots.curves import differences_of, differences_svg  # noqa: PLC0415
 
     def curve(part: str) -> str:
-        return curve_svg(title, differences_of(case, verdict, part))
-
-    def kink(part: str) -> str:
-        return kink_svg(title, kink_of(case, verdict, part))
+        return differences_svg(title, differences_of(case, verdict, part))
 
     for part, safe in zip(case.wrt, distinct(case.wrt), strict=True):
-        if kinked(verdict, part) is not None:
-            yield f"kink-{safe}.svg", partial(kink, part)
         yield f"differences-{safe}.svg", partial(curve, part)
 
 
@@ -141,7 +133,7 @@ def _unfollowed() -> str:
 
 
 def _traces(problem: Problem, reference: Reference) -> Iterator[Draft]:
-    from gradcheck.plots.trace_picture import trace_svg  # noqa: PLC0415
+    from gradcheck.plots.curves import trace_of, trace_svg  # noqa: PLC0415
 
     def picture(one: Series) -> str:
         return trace_svg(trace_of(problem.id, one))
@@ -149,3 +141,23 @@ def _traces(problem: Problem, reference: Reference) -> Iterator[Draft]:
     found = series(problem, reference.point, reference.trace.together)
     for one, safe in zip(found, distinct(one.name for one in found), strict=True):
         yield f"trace-{safe}.svg", partial(picture, one)
+
+
+def safe(name: str) -> str:
+    """The name, not too long, an underscore for each run of what may not stand in a file's name."""
+    return UNSAFE.sub("_", name)[:LONGEST] or "_"
+
+
+def distinct(names: Iterable[str]) -> list[str]:
+    """Safe names in the same order; later ones get a number where they would look alike."""
+    taken: set[str] = set()
+    found = []
+    for name in names:
+        plain = candidate = safe(name)
+        count = 1
+        while candidate.casefold() in taken:
+            count += 1
+            candidate = f"{plain}-{count}"
+        taken.add(candidate.casefold())
+        found.append(candidate)
+    return found

@@ -1,6 +1,8 @@
-"""What is drawn of a tape: nodes with values and gradients, edges with local derivatives."""
+"""A tape as a graph: nodes with values and gradients, edges with local derivatives; as DOT."""
 
 import ast
+import math
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,14 +13,23 @@ from gradcheck.documents.passage import where_is
 from gradcheck.engine.backward import pull
 from gradcheck.engine.tape import Leaf, Node, Step, saved
 from gradcheck.engine.tensor import bare
+from gradcheck.errors import GradcheckError
 from gradcheck.language import Program
 from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.tape import record
-from gradcheck.plots.traces import NothingToDraw
 
 MOST = 60
-FIRST = 8
+FIRST = 8  # entries of an array that are kept
+WIDEST = 28  # letters of a line on a node
+MOST_LINES = 2
+DIGITS, IN_ARRAYS = 4, 3
+STYLES = {True: "filled", False: "rounded,filled"}
+COLOURS = {True: "#fdebd0", False: "#e3eef7"}
 Span = tuple[int, int]
+
+
+class NothingToDraw(GradcheckError):
+    """Why there is no picture."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +45,7 @@ class Vertex:
     """A leaf or a node of the tape; `made_by` is PyTorch's name of it.
 
     `name` is the variable that holds the value ("" where none does), `text` what it was computed
-    XX
+    from; `cut` says that it has operands that are not drawn, `hidden` that gradients are not told.
     """
 
     key: str
@@ -185,3 +196,106 @@ def _assigned(program: Program) -> dict[Span, str]:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 found[program.passage.span(where_is(value))] = name
     return found
+
+
+# -- what stands on it -----------------------------------------------------------------------------
+
+
+def number(value: float, digits: int = DIGITS) -> str:
+    """A number in a few significant digits, zero without a sign."""
+    return f"{value + 0.0:.{digits}g}"
+
+
+def heading_lines(vertex: Vertex) -> list[str]:
+    """The variable and its formula, broken and cut to fit."""
+    formula = f"{vertex.name} = {vertex.text}" if vertex.name and vertex.text else ""
+    words = formula or vertex.name or vertex.text or "?"
+    lines = textwrap.wrap(words, WIDEST)[: MOST_LINES + 1]
+    if len(lines) > MOST_LINES:
+        lines = [*lines[: MOST_LINES - 1], lines[MOST_LINES - 1][: WIDEST - 2] + " …"]
+    return lines
+
+
+def lines_of(vertex: Vertex) -> list[str]:
+    """All lines under the heading: PyTorch's name, the value, the gradient unless it is hidden."""
+    gradient = f"{vertex.name or 'leaf'}.grad" if vertex.leaf else "gradient"
+    found = [] if vertex.leaf else [vertex.made_by]
+    found += shown("value", vertex.value)
+    if vertex.hidden:
+        return found
+    return found + shown(gradient, vertex.gradient)
+
+
+def shown(name: str, held: Numbers | None) -> list[str]:
+    """`value 3`; `value (2×3) [1, 0.5, …]` with as many entries as there is room for."""
+    if held is None:
+        return [f"{name} none"]
+    if not held.shape:
+        return [f"{name} {number(held.first[0])}"]
+    size = math.prod(held.shape)
+    head = f"{name} ({'×'.join(map(str, held.shape))})"
+    entries = [number(entry, IN_ARRAYS) for entry in held.first]
+    for count in range(len(entries), 0, -1):
+        more = ", …" if count < size else ""
+        line = f"{head} [{', '.join(entries[:count])}{more}]"
+        if len(line) <= WIDEST:
+            return [line]
+    return [head[:WIDEST]]
+
+
+def factor_of(edge: Edge) -> str:
+    """`×2`: the gradient is multiplied by the local derivative on its way back."""
+    return "" if edge.factor is None else f"×{number(edge.factor)}"
+
+
+def remarks_of(graph: Graph) -> list[str]:
+    """How the picture is to be read."""
+    hidden = all(vertex.hidden for vertex in graph.vertices)
+    found = ["Values go down." if hidden else "Values go down, gradients go up."]
+    if any(edge.factor is not None for edge in graph.edges):
+        found = ["Values go down; gradients go up, times the local derivative."]
+    if graph.left_out:
+        kept = len(graph.vertices)
+        found.append(f"Only the last {kept} of {kept + graph.left_out} nodes are drawn; "
+                     "a dashed frame has operands that are not.")  # fmt: skip
+    return found
+
+
+# -- DOT -------------------------------------------------------------------------------------------
+
+
+def dot_text(graph: Graph) -> str:
+    """The whole text."""
+    return "".join(f"{line}\n" for line in _lines(graph))
+
+
+def _lines(graph: Graph) -> Iterator[str]:
+    yield f"digraph {quoted([graph.heading])} {{"
+    yield f"  label={quoted([graph.heading, *remarks_of(graph)])};"
+    yield '  labelloc="t";'
+    yield '  node [shape="box", fontname="monospace", fontsize="11"];'
+    yield '  edge [fontname="monospace", fontsize="10"];'
+    for vertex in graph.vertices:
+        yield f"  {vertex.key} [{_attributes(vertex, vertex is graph.vertices[-1])}];"
+    for edge in graph.edges:
+        label = f" [label={quoted([factor_of(edge)])}]" if factor_of(edge) else ""
+        yield f"  {edge.start} -> {edge.end}{label};"
+    yield "}"
+
+
+def _attributes(vertex: Vertex, last: bool) -> str:
+    style = STYLES[vertex.leaf] + (",dashed" if vertex.cut else "")
+    found = {
+        "label": quoted([*heading_lines(vertex), *lines_of(vertex)]),
+        "style": quoted([style]),
+        "fillcolor": quoted([COLOURS[vertex.leaf]]),
+    }
+    if last:
+        found["penwidth"] = quoted(["2"])
+    return ", ".join(f"{name}={value}" for name, value in found.items())
+
+
+def quoted(lines: Sequence[str]) -> str:
+    """A quoted string of DOT: one label of several lines."""
+    escaped = (line.replace("\\", "\\\\").replace('"', '\\"') for line in lines)
+    return '"' + "\\n".join(escaped) + '"'

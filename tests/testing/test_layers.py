@@ -8,7 +8,7 @@ import pytest
 from gradcheck.testing import GradientError, assert_vjp
 from tests.support import slips
 from tests.support.caught import first_line
-from tests.support.plain_layers import LAYERS
+from tests.support.layers import LAYERS
 
 SCALES = (1.0, 1e3, 1e-6)
 KINDS = (np.float64, np.float32)
