@@ -14,7 +14,7 @@ from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 
 ENGINE = "gradcheck/engine"
-HOT = ("tape", "state", "tensor", "quick", "backward", "landing")
+HOT = ("tape", "state", "tensor")
 
 
 class AllOrNone(build_ext):

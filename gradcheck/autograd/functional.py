@@ -7,6 +7,8 @@ A function takes tensors and gives a tensor, or several; `inputs` is one tensor 
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from gradcheck import func as functions
 from gradcheck.engine.autograd import tensor
 from gradcheck.func import Tensors, tuple_of
@@ -90,4 +92,4 @@ def _given(v: Any, like: Any) -> Tensors:
             "The vector v can only be None if the user-provided function returns a single Tensor "
             "with a single element."
         )
-    return (tensor(1.0).reshape(like.shape),)
+    return (tensor(np.ones(like.shape)),)

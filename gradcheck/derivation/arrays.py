@@ -10,8 +10,7 @@ from gradcheck.closed_forms.slopes import NoText
 from gradcheck.closed_forms.trees import PREFIX
 from gradcheck.derivation.forms import chained, rows_in
 from gradcheck.derivation.run import COTANGENT
-from gradcheck.engine.backward import RIGHT
-from gradcheck.engine.tape import Leaf, Node
+from gradcheck.engine.tape import RIGHT, Leaf, Node
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import GradcheckError
 from gradcheck.language import executing

@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.engine import advice, methods
-from gradcheck.engine.backward import walk
-from gradcheck.engine.landing import land
+from gradcheck.engine import advice
 from gradcheck.engine.recording import MODE, Recording
-from gradcheck.engine.tape import Leaf, Node, Step, saved, watched_cells
-from gradcheck.engine.tensor import Tensor, bare, boxed, tracked
+from gradcheck.engine.tape import Leaf, Node, Step, saved, walk, watched_cells
+from gradcheck.engine.tensor import Tensor, bare, boxed, land, to, tracked
 
 NUMBERS = "fiub"
 ONE = np.float64(1.0)
@@ -142,7 +140,7 @@ def _seed(index: int, t: Tensor, gradient: Any) -> Any:
             f"torch.Size({list(g.shape)}) and output[{index}] has a shape of "
             f"torch.Size({list(t.shape)})."
         )
-    return g if g.dtype == t.dtype else methods.to(boxed(g), t.dtype)
+    return g if g.dtype == t.dtype else to(boxed(g), t.dtype)
 
 
 def _run(
@@ -188,7 +186,7 @@ def _revived(value: Any, edge: Step | None, cell: list[Any] | None) -> Any:
     return twin
 
 
-def _backward_method(
+def _backward(
     self: Tensor,
     gradient: Any = None,
     retain_graph: bool | None = None,
@@ -207,4 +205,4 @@ def _backward_method(
     backward([self], given, retain_graph, create_graph, inputs)
 
 
-Tensor.backward = _backward_method
+Tensor.backward = _backward

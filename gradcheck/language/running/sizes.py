@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from gradcheck.engine.conversions import bare
+from gradcheck.engine.tensor import bare
 from gradcheck.language.rules.vocabulary import words
 from gradcheck.language.running import layers
 from gradcheck.language.running.layers import Args, Estimate, Named, Size
