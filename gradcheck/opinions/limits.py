@@ -76,7 +76,6 @@ DIRECTIONS = 8
 CONFIRMING = 2  # directions, where two opinions know every entry already
 WIDTH = math.sqrt(12)  # of even draws whose mean square is 1
 HEARD = 4  # times the noise of a scan, an rms of differences: nearly all of a normal distribution
-STIR = 1e-3  # of an entry: what would show if it had any influence in float64
 
 # -- where opinions meet ---------------------------------------------------------------------------
 

@@ -11,7 +11,6 @@ from flint import arb
 
 from gradcheck.numbers.ball import exact, middle, radius
 from gradcheck.opinions.limits import EPSILON, HEARD
-from gradcheck.opinions.runs import Runs
 
 Array = np.ndarray[Any, Any]
 
@@ -62,7 +61,6 @@ class Case:
     `cotangent` contracts a value that is not a scalar; `where()` says which part of the program's
     text is being evaluated just now, as (start, end). `zeros` are inputs that are always zero, and
     are there to be differentiated by. With `rows` every entry of the value is differentiated.
-    `runs` are shared with other questions about the same function and inputs.
     """
 
     function: Callable[[str, Mapping[str, Any]], Any]
@@ -73,14 +71,6 @@ class Case:
     where: Callable[[], tuple[int, int] | None] = lambda: None
     zeros: frozenset[str] = frozenset()
     rows: Rows | None = None
-    runs: Runs | None = None
-
-    @property
-    def shared(self) -> Runs | None:
-        """The runs that are shared; None where a question was made of another, at other inputs."""
-        runs = self.runs
-        same = runs is not None and runs.function is self.function and runs.inputs is self.inputs
-        return runs if same else None
 
     @property
     def parts(self) -> Mapping[str, str]:

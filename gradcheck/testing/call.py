@@ -14,7 +14,6 @@ from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language.kinds import KINDS
 from gradcheck.language.spans import Span
 from gradcheck.opinions.opinion import Array, Case
-from gradcheck.opinions.runs import Runs
 from gradcheck.testing import source
 from gradcheck.testing.buffers import Makers, makers_of
 from gradcheck.testing.program import ALONE, Program
@@ -129,13 +128,12 @@ class Call:
         """The question for the three opinions; the other arguments stay what they are."""
         if cotangent is None and self.shape():
             cotangent = signed(np.random.default_rng(seed), self.shape())
-        runs = self._runs
-        return Case(self.on, runs.inputs, self.labels, cotangent, seed, self._where, runs=runs)
+        return Case(self.on, self._inputs, self.labels, cotangent, seed, self._where)
 
     @cached_property
-    def _runs(self) -> Runs:
-        """What all questions about this call share: the inputs, and the function's runs."""
-        return Runs(self.on, {n: _doubles(self.args[i]) for n, i in self._placed})
+    def _inputs(self) -> dict[str, Array]:
+        """The arguments that are differentiated, in float64."""
+        return {n: _doubles(self.args[i]) for n, i in self._placed}
 
     def _where(self) -> Span | None:
         return source.here(self._file)

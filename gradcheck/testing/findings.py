@@ -15,6 +15,7 @@ from gradcheck.testing import source
 from gradcheck.testing.blind import moved, taller
 from gradcheck.testing.budget import Budget
 from gradcheck.testing.call import Call, signed
+from gradcheck.testing.fast import fast_verdicts, full_check
 from gradcheck.testing.judging import Claim, Judged, is_lone, judged_claim, level, rescanned
 from gradcheck.testing.limits import EPSILON, RTOL, WIDE
 from gradcheck.testing.program import Program
@@ -22,7 +23,6 @@ from gradcheck.testing.purity import unlike
 from gradcheck.testing.repair import Repair, repaired
 from gradcheck.testing.result import Result
 from gradcheck.verdict.consult import Part, Verdict
-from gradcheck.verdict.sparing import sparing_each, with_care
 
 if TYPE_CHECKING:  # imported where a claim is wrong: a suite that passes needs none of it
     from gradcheck.diagnosis import Diagnosis
@@ -123,7 +123,7 @@ def _judged(
         return verdict, ()
     judged = judged_claim(case, verdict, claim, rtol)
     if not all(part.right for part in judged) and _in_passing(verdict):
-        verdict = with_care(case, verdict)
+        verdict = full_check(case, verdict)
         judged = judged_claim(case, verdict, claim, rtol)
     if is_lone(verdict) and any(part.off for part in judged):
         verdict = rescanned(case, verdict, judged)
@@ -169,7 +169,7 @@ def _verdicts(asked: Sequence[tuple[Call, Case]], claimed: bool) -> list[Verdict
     found: list[Verdict] = []
     for _, several in groupby(asked, key=lambda one: id(one[0])):
         calls, cases = zip(*several, strict=True)
-        found += sparing_each(cases, claimed, calls[0].in_floats())
+        found += fast_verdicts(cases, claimed, calls[0].in_floats())
     return found
 
 
@@ -336,7 +336,7 @@ def _elsewhere(claim: Claim) -> Iterator[tuple[Verdict, Claim]]:
             if point is None or not np.all(np.isfinite(point.plain())):
                 continue
             c = None if claim.cotangent is None else signed(rng, point.shape())
-            verdict = sparing_each([point.case(0, c)], True)[0]
+            verdict = fast_verdicts([point.case(0, c)], True)[0]
             there = Claim(point, None, c)
             if verdict.verdict == "agree" and there.gradients:
                 yield verdict, there

@@ -2,6 +2,7 @@
 
 import operator
 import random
+import re
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -24,8 +25,8 @@ from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.problem import load_text
 from gradcheck.problem.draw import given_point
+from gradcheck.testing.fast import fast_verdict
 from gradcheck.verdict.consult import Verdict, consult
-from gradcheck.verdict.sparing import sparing
 from tests.support.cases import case
 
 
@@ -182,6 +183,67 @@ def test_random_choices_over_saturating_functions_at_length() -> None:
     check_choices(range(100, 2100))
 
 
+CONSTANTS = ("0.1", "0.2", "0.3", "0.7", "1.1", "1.7", "0.05", "0.5", "2", "3")
+STEPS = (
+    "({a} // {c})",
+    "({a} % {c})",
+    "floor({a} / {c})",
+    "ceil({a} * {c})",
+    "({a} + {b})",
+    "({a} - {b})",
+    "({a} * {b})",
+    "where({a} > {b}, {a}, {b} * x)",
+)
+EXACTLY = {
+    "Fraction": Fraction,
+    "floor": lambda q: Fraction(q // 1),
+    "ceil": lambda q: Fraction(-(-q // 1)),
+    "where": lambda chosen, a, b: a if chosen else b,
+}
+
+
+def whole_steps(draw: random.Random, depth: int) -> str:
+    """A random program of quotients, remainders and floors of decimals."""
+    if not depth:
+        return draw.choice(("x", draw.choice(CONSTANTS)))
+    a, b = whole_steps(draw, depth - 1), whole_steps(draw, depth - 1)
+    return draw.choice(STEPS).format(a=a, b=b, c=draw.choice(CONSTANTS))
+
+
+def fault_of_floors(seed: int) -> str:
+    """What is wrong with what is said of one, by Python's fractions: value, slope or jump."""
+    draw = random.Random(seed)
+    text, at = whole_steps(draw, 3), draw.choice(("0.1", "0.3", "0.7", "1.1", "0.6", "2.3"))
+    exact = re.sub(r"\d+(\.\d+)?", lambda m: f"Fraction('{m[0]}')", text)
+    h = Fraction(1, 10**12)
+    value, left, right = (eval(exact, EXACTLY | {"x": Fraction(at) + step}) for step in (0, -h, h))
+    found = solved(text + " + 0*x", float(at))
+    wrong = [
+        name
+        for name in ("symbolic", "differences")
+        if (known := found.opinions[name].value) is None
+        or abs(known.value - float(value)) > 1e-12 + 1e-12 * abs(value)
+    ]
+    if max(abs(right - value), abs(left - value)) > Fraction(1, 10**9):
+        wrong += ["no jump"] if found.verdict in ("agree", "unstable-forward") else []
+    else:
+        slope, given = float((right - left) / (2 * h)), found.parts["x"].gradient
+        good = given is not None and abs(given.value - slope) <= 1e-6 * max(1.0, abs(slope))
+        wrong += [] if good and found.verdict in ("agree", "unstable-forward") else ["slope"]
+    return f"{seed}: {text} at {at}: {found.verdict}, {wrong}" if wrong else ""
+
+
+def test_random_quotients_remainders_and_floors() -> None:
+    """Sixty programs of decimals at decimals, many at a jump."""
+    assert [fault for fault in map(fault_of_floors, range(60)) if fault] == []
+
+
+@pytest.mark.sweep
+def test_random_quotients_remainders_and_floors_at_length() -> None:
+    """Five hundred."""
+    assert [fault for fault in map(fault_of_floors, range(60, 560)) if fault] == []
+
+
 def questions() -> list[Any]:
     """Two hundred questions of every kind: smooth, tied, open, long, of many bits."""
     rng = np.random.default_rng(8)
@@ -201,7 +263,7 @@ def questions() -> list[Any]:
 
 def answers(question: Any) -> tuple[Any, ...]:
     """Everything that the three opinions say, and the verdict for test suites."""
-    found: list[Any] = [sparing(question).verdict]
+    found: list[Any] = [fast_verdict(question).verdict]
     for opinion in (reverse(question), symbolic(question), differences(question)):
         balls = [ball for g in opinion.gradients.values() for ball in g.balls.flat]
         numbers = [each.man_exp() for ball in balls for each in (ball.mid(), ball.rad())]

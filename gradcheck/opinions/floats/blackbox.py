@@ -23,10 +23,8 @@ from gradcheck.opinions.limits import (
     APART,
     DIRECTIONS,
     ENTRIES,
-    EPSILON,
     SCANNED,
     SETTLED,
-    STIR,
     SURE,
 )
 from gradcheck.opinions.opinion import (
@@ -186,22 +184,3 @@ def _ball(seen: Scanned) -> tuple[arb, Slope | None]:
         return ball, None
     slope = Slope(seen.kind, seen.left, seen.right, seen.detail)
     return (ball if seen.kind in ("one-sided", "unresolved") else arb.nan()), slope
-
-
-def flat_at(case: Case, name: str, index: tuple[int, ...]) -> bool:
-    """Whether float64 shows no change at all of any value when one entry moves a little."""
-    start = case.floats()
-    for step in (-STIR, STIR):
-        moved = start[name].copy()
-        moved[index] += step * (abs(moved[index]) or 1.0)
-        if not np.array_equal(value_of(case, {**start, name: moved}), value_of(case, start)):
-            return False
-    return True
-
-
-def unseen(case: Case, name: str, index: tuple[int, ...]) -> float:
-    """The largest slope of an entry that moves no value by a unit of rounding where it stirs."""
-    value = np.asarray(value_of(case, case.floats()), dtype=np.float64)
-    weights = 1.0 if case.cotangent is None else case.cotangent
-    size = abs(float(np.asarray(case.inputs[name])[index])) or 1.0
-    return EPSILON * float(np.max(np.abs(value * weights), initial=0.0)) / (STIR * size)

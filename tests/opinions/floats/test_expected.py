@@ -7,8 +7,8 @@ import pytest
 
 from gradcheck.opinions.floats.lines import directions
 from gradcheck.opinions.floats.quick import look_along
+from gradcheck.testing.fast import SPARED, fast_verdicts
 from gradcheck.verdict.directions import least_seen, slopes_of
-from gradcheck.verdict.sparing import SPARED, sparing_each
 from tests.support.cases import case
 
 N = 2_000
@@ -86,7 +86,7 @@ def test_one_run_forward_serves_every_cotangent():
     x = np.random.default_rng(1).normal(size=(5, 30))
     cotangents = np.random.default_rng(2).normal(size=(3, 6, 30))
     question = case(f, x=x, cotangent=cotangents[0])
-    found = sparing_each([replace(question, cotangent=c) for c in cotangents], claimed=True)
+    found = fast_verdicts([replace(question, cotangent=c) for c in cotangents], claimed=True)
     assert runs.count("Tensor") == 2
     assert runs.count("ndarray") <= 1 + 8 * SPARED
     for c, verdict in zip(cotangents, found, strict=True):

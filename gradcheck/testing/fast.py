@@ -42,16 +42,16 @@ UNNEEDED = "not asked: the gradient given stands beside the differences"
 AGREED = "not asked: reverse mode and the differences are sure and agree"
 
 
-def sparing(case: Case, claimed: bool = False) -> Verdict:
+def fast_verdict(case: Case, claimed: bool = False) -> Verdict:
     """The verdict; everything is asked only where the first answers leave something open.
 
     A gradient that is `claimed` is an opinion too: beside it the closed form is not asked, and of a
     black box that is not small slopes along a few directions are enough.
     """
-    return sparing_each([case], claimed)[0]
+    return fast_verdicts([case], claimed)[0]
 
 
-def sparing_each(
+def fast_verdicts(
     cases: Sequence[Case], claimed: bool = False, value: Array | None = None
 ) -> list[Verdict]:
     """The verdicts on questions that differ in their cotangent alone, from the same runs forward.
@@ -145,7 +145,7 @@ def _tied(case: Case, mine: Opinion) -> Verdict | None:
     return Verdict("kink", mine.value, parts, asked, entries, notes=notes)
 
 
-def with_care(case: Case, verdict: Verdict) -> Verdict:
+def full_check(case: Case, verdict: Verdict) -> Verdict:
     """The verdict by which a claim may be refused: few disturbed runs can miss what cancels.
 
     Everything is asked of what is small; of large functions reverse mode is disturbed more often,
