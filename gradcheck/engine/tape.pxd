@@ -18,7 +18,7 @@ cdef class Leaf:
     cdef public long long order
 
 cdef list RECENT
-cdef object NUMBER_TYPE, NUMBER, passed, float64, ndarray
+cdef object NUMBER_TYPE, passed, float64, ndarray
 
 cpdef Node noted(
     object op, tuple edges, tuple forms, tuple operands, object params, object y, tuple watch
