@@ -16,10 +16,34 @@ ONE = np.float64(1.0)
 
 
 def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """A leaf from numbers, nested lists or an array (copied); float64 unless given otherwise.
+    """A leaf of the tape: numbers that remember what is done with them.
 
-    Raises TypeError, ValueError or RuntimeError in PyTorch's words for what is no array of real
-    numbers, and for integers that are asked for gradients.
+    Parameters
+    ----------
+    data
+        A number, nested lists of numbers, an array or a tensor; it is copied.
+    dtype
+        NumPy's; floats are float64 unless said otherwise, whole numbers stay whole.
+    requires_grad
+        Whether `backward` shall leave a gradient in `.grad`.
+
+    Returns
+    -------
+    Tensor
+        With PyTorch's methods, and NumPy's functions follow it.
+
+    Raises
+    ------
+    TypeError, ValueError, RuntimeError
+        In PyTorch's words: no array of real numbers, rows of different lengths, or whole numbers
+        that are asked for gradients.
+
+    Examples
+    --------
+    >>> x = tensor([1.0, 2.0], requires_grad=True)
+    >>> (x**2).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
     """
     if tracked(data):
         raise TypeError(advice.NO_COPY)
@@ -82,11 +106,39 @@ def grad(  # noqa: PLR0917 - PyTorch's signature
     allow_unused: bool | None = None,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
-    """d(outputs)/d(inputs), contracted with `grad_outputs`; `.grad` stays as it is.
+    """The gradients of outputs by inputs; `.grad` stays as it is.
 
-    One gradient an input, in its shape (None: unused); `grad_outputs` has the shapes of the outputs
-    and may be left out where these are single numbers. Raises RuntimeError in
-    PyTorch's words: not tracked, unused without `allow_unused`.
+    Parameters
+    ----------
+    outputs, inputs
+        A tensor, or several.
+    grad_outputs
+        The cotangents to begin with, in the outputs' shapes; 1 where these are single numbers.
+    retain_graph
+        Keep what the tape has saved, to go back again.
+    create_graph
+        Record the way back, so that the gradients can be differentiated.
+    allow_unused
+        Give None for an input that the outputs do not depend on.
+    materialize_grads
+        Give zeros for it.
+
+    Returns
+    -------
+    tuple of Tensor
+        One gradient an input, in its shape.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words: not tracked, unused, freed, written since.
+
+    Examples
+    --------
+    >>> x = tensor(3.0, requires_grad=True)
+    >>> (slope,) = grad(x**3, x, create_graph=True)
+    >>> slope.item(), grad(slope, x)[0].item()
+    (27.0, 18.0)
     """
     if materialize_grads and allow_unused is False:
         raise ValueError(advice.MATERIALIZE)
