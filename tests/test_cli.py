@@ -226,7 +226,7 @@ def test_check_json_is_a_line_of_grade():
         (["log_2(x)", "x=3"], "0.480898347"),  # 1/(3 ln 2)
         (["sin(x)", "x=pi/6"], "0.8660254038"),  # the cosine of 30 degrees
         (["log(x, 10)", "x=2"], "0.217147241"),  # 1/(2 ln 10)
-        (["x^2 if x > 0 else -x", "x=-2"], "d/dx = 2*x if x > 0, -1 if x < 0"),
+        (["x^2 if x > 0 else -x", "x=-2"], "d/dx = -1  for x < 0"),
     ],
 )
 def test_solve_takes_an_expression(words, said):
@@ -303,7 +303,7 @@ def test_a_pipe_gets_whole_lines_without_padding(file):
 def test_a_kink_shows_its_interval(file):
     """The closed form of the branch taken is no derivative at the corner."""
     said = run("solve", file("id: corner\ninputs: {x: 0.0}\nprogram: abs(x)\n")).output
-    assert "d/dx = 1 if x > 0, -1 if x < 0, not defined at x = 0" in said
+    assert "d/dx in [-1, 1]" in said
     assert "[-1, 1]" in said
     assert "1 exact" not in said
 

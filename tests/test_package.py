@@ -21,7 +21,7 @@ except SystemExit:
 # What takes long to load, and what else is loaded for one purpose only.
 SYMPY = {"sympy", "mpmath", "gradcheck.numbers.closed"}
 PLOTS = {"matplotlib", "gradcheck.plots"}
-ARRAYS = {"gradcheck.closed_forms.derive", "gradcheck.derivation"}
+ARRAYS = {"gradcheck.texts.forms", "gradcheck.texts.steps"}
 RIGHT = """
 from gradcheck.testing import assert_gradient
 assert_gradient(lambda x: x**3, 2.0, gradient=12.0)
@@ -51,7 +51,7 @@ def test_dir_and_all_show_what_is_there() -> None:
             ["solve", FINE],
             PLOTS
             | {
-                "gradcheck.closed_forms.derive",
+                "gradcheck.texts.forms",
                 "jinja2",
                 "gradcheck.training",
                 "gradcheck.diagnosis",

@@ -20,7 +20,10 @@ SPECIAL = {
     "None": "None stands only in an index or after axis=",
     **dict.fromkeys(["or", "and", "oder", "ou"], "give one formula"),
     "crossprod": "write t(X) %*% Y",
-    **dict.fromkeys(["if", "for", "when", "else"], "cases are written `1 if x > 0 else 0`"),
+    **dict.fromkeys(
+        ["if", "If", "IF", "for", "when", "else", "ifelse", "piecewise", "Piecewise", "Which"],
+        "cases are written `1 if x > 0 else 0`",
+    ),
 }
 PIECE = re.compile(r"\d+")
 

@@ -9,11 +9,10 @@ power. Brackets that are there, or braces of LaTeX, leave no doubt.
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain, combinations
+from itertools import chain, combinations, pairwise
 from typing import NamedTuple
 
 from gradcheck.answers.characters import in_plain
-from gradcheck.answers.echo import echo
 from gradcheck.answers.formula import Formula
 from gradcheck.answers.grammar import Parser
 from gradcheck.answers.limits import within_limits
@@ -21,7 +20,7 @@ from gradcheck.answers.tokens import Token, tokenize
 from gradcheck.answers.words import Words
 from gradcheck.errors import TextError
 
-SINGLE, PAIRED = 24, 16  # as many are tried: the likeliest come first
+SINGLE, PAIRED, FURTHER = 16, 8, 3  # as many are tried, after one sign: the likeliest come first
 OPENING, CLOSING = ("(", "[", "{", "|("), (")", "]", "}", "|)")
 ENDS = ("number", "word", "transpose")
 SIGNS = frozenset(["/", ":", "^", "√", "∛"])
@@ -44,17 +43,15 @@ def bracketed_otherwise(formula: Formula, words: Words) -> Iterator[Other]:
     tokens = formula.tokens
     if not any(token.text in SIGNS or _is_function(token, words) for token in tokens):
         return
-    seen = {formula.understood}
     singles = list(dict.fromkeys(pairs_missing(tokens, words)))[:SINGLE]
     doubles = [pair for pair in combinations(singles, 2) if _apart(*pair)][:PAIRED]
     for pairs in chain(((pair,) for pair in singles), doubles):
         tree = _tree(formula.text, with_brackets(tokens, pairs), words)
-        if tree is not None and (understood := echo(tree)) not in seen:
-            seen.add(understood)
+        if tree is not None:
             yield Other(tree, _typed(formula.text, tokens, pairs))
     for text in _otherwise_spelled(formula, words):
         tree = _tree(text, tokenize(text, in_plain(text)), words)
-        if tree is not None and echo(tree) not in seen:
+        if tree is not None:
             yield Other(tree, text)
 
 
@@ -78,7 +75,7 @@ def _otherwise_spelled(formula: Formula, words: Words) -> Iterator[str]:
 def _tree(text: str, tokens: Sequence[Token], words: Words) -> ast.Expression | None:
     """How tokens are read, to be evaluated and no more; None where they are not."""
     try:
-        body = Parser(text, tokens, words).whole()
+        body = Parser(text, tokens, words, silent=True).whole()
         within_limits(body, text)
     except TextError:
         return None
@@ -105,13 +102,26 @@ def pairs_missing(tokens: Sequence[Token], words: Words) -> Iterator[Pair]:
 
 def _after(tokens: Sequence[Token], sign: int, words: Words) -> Iterator[Pair]:
     """From after a sign to the end of each further factor, then of each further term."""
+    found = 0
     for last in _ends(tokens, sign + 1):
         inside = tokens[sign + 1 : last + 1]
+        if tokens[sign].text != "/" and _is_set_apart(tokens[sign].text, inside):
+            return
         named = any(token.kind == "word" for token in inside)
         fraction = tokens[sign].text == "^" and _is_fraction(inside)
         powered = last + 1 < len(tokens) and tokens[last + 1].text == "^"
         if (named or fraction) and not powered and not _is_function(tokens[last], words):
+            found += 1
             yield sign + 1, last
+        if found == FURTHER:
+            return
+
+
+def _is_set_apart(sign: str, inside: Sequence[Token]) -> bool:
+    """Whether blanks say that the writer had stopped: `x^2 sin x`, `e^x + 1`."""
+    if sign == "^" and any(token.spaced for token in inside[1:]):
+        return True
+    return any(a.text in ("+", "-") and a.spaced and b.spaced for a, b in pairwise(inside))
 
 
 def _after_a_power(tokens: Sequence[Token], function: int, words: Words) -> Iterator[Pair]:
@@ -132,6 +142,8 @@ def _sums(tokens: Sequence[Token], sign: int) -> Iterator[Pair]:
             first = at + 1
             break
     inside = tokens[first:sign]
+    if _is_set_apart("", inside):
+        return
     named = any(token.kind == "word" for token in inside)
     if named and any(token.text in ("+", "-") for token in inside[1:]):
         yield first, sign - 1

@@ -13,7 +13,8 @@ from itertools import pairwise
 from gradcheck.answers.cases import by_cases, looks_like_cases
 from gradcheck.answers.characters import DERIVATIVE as DERIVED
 from gradcheck.answers.complaint import clipped, refused
-from gradcheck.answers.grammar import CHOICES, UNTAKEN, Parser
+from gradcheck.answers.cursor import UNTAKEN
+from gradcheck.answers.grammar import Parser
 from gradcheck.answers.tokens import Token
 from gradcheck.answers.words import KEPT, STOP, Words, segmented
 from gradcheck.errors import TextError
@@ -46,7 +47,8 @@ NAMED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?:\^?\(\d\))?(?:\([\w,.]*\))?(?
 MOST = 6  # definitions
 LONG = 4  # letters: among the words of a remark there is one
 
-UNFINISHED = frozenset(["if", "when", "else", "otherwise", "elif"])  # half of a case
+UNFINISHED = frozenset(["if", "when", "else", "otherwise", "elif", "or", "oder", "ou"])
+"""Half of a case, or one formula of two."""
 
 Span = tuple[int, int]
 
@@ -410,8 +412,6 @@ class Outline:
         """Whether a token is a word that means nothing here, whole or in pieces."""
         if token.kind != "word" or token.text in KEPT or token.text in self.own:
             return False
-        if token.text != token.text.lower() and token.text.lower() in CHOICES:
-            return False
         if token.text.lower() in UNFINISHED:
             return False
         if token.text.lower() in STOP:
@@ -532,7 +532,7 @@ class Outline:
         if all(t.kind == "word" and self.is_strange(t) for t in tokens):
             return True
         letters = "".join(t.text for t in tokens if t.kind == "word")
-        primed = any(t.text == "'" for t in tokens)
+        primed = not any(t.kind == "number" for t in tokens) and any(t.text == "'" for t in tokens)
         return primed and not any(self.words.meaning(letter) for letter in letters)
 
     # -- definitions -------------------------------------------------------------------------------
@@ -563,8 +563,9 @@ class Outline:
     def definition(self, start: int, stop: int) -> tuple[str, Span] | None:
         """The name that a clause defines, and where what stands for it is; None if it does not."""
         links = list(self.links((start, stop)))
-        if len(links) != 2:
+        if len(links) < 2 or not all(self.is_label(self.tokens[slice(*s)]) for s in links[1:-1]):
             return None
+        links = [links[0], links[-1]]
         name = "".join(t.text for t in self.tokens[slice(*links[0])])
         if not re.fullmatch(r"[^\W\d]\w*'?|d[^\W\d]\w*/d[^\W\d]\w*", name):
             return None
@@ -649,6 +650,11 @@ class Outline:
 
     def last_of(self, clauses: list[tuple[str, int, int]]) -> ast.expr:
         """The formula of the last step; all that lead to it are kept."""
+        below = next((c for c in clauses[1:] if c[0] in BELOW), None)
+        if below is not None:
+            token = self.tokens[below[1] - 1]
+            message = f"what stands behind {token.text} defines nothing"
+            raise refused(self.typed, token.start, message, "write where u = x^2")
         if len(clauses) > 1 and any(sign in (",", ";", "and") for sign, _, _ in clauses[1:]):
             self.one_formula(clauses)
         links: list[tuple[str, Span, int, bool]] = []

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console, RenderableType
 
-from gradcheck.closed_forms.shown import Shown
 from gradcheck.commands.screen import BROKEN, REPORTED, fault_of, screen
 from gradcheck.errors import GradcheckError, OutOfBudget, TextError
 from gradcheck.opinions.opinion import NotScalar
@@ -16,6 +15,7 @@ from gradcheck.problem.domain import check_value
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.record import Point
 from gradcheck.report.verdicts import NOT_SHOWN, json_line, problem_report, summary
+from gradcheck.texts import Formulas
 from gradcheck.verdict.consult import Verdict, consult
 
 if TYPE_CHECKING:
@@ -119,30 +119,30 @@ def _value(problem: Problem, how: How) -> Solved:
     return Solved(verdict.verdict, shown, of_case(problem, case, verdict))
 
 
-def _forms(problem: Problem, point: Point, verdict: Verdict) -> Shown:
+def _forms(problem: Problem, point: Point, verdict: Verdict) -> Formulas:
     """The gradients of arrays as formulas, where reverse mode bears them out."""
     if all(i.shape == () for i in problem.inputs.values()):
-        return _branches(problem, point, verdict)
+        return _path_forms(problem, point, verdict)
     if verdict.verdict != "agree":
         return NOT_SHOWN
-    from gradcheck.derivation.forms import shown  # noqa: PLC0415
+    from gradcheck.texts.forms import formulas  # noqa: PLC0415
 
-    return shown(problem, point, verdict.opinions["reverse"].gradients)
+    return formulas(problem, point, verdict.opinions["reverse"].gradients)
 
 
-def _branches(problem: Problem, point: Point, verdict: Verdict) -> Shown:
-    """The derivatives of a program of single numbers, and where each of them holds."""
-    if verdict.verdict not in ("agree", "kink"):
+def _path_forms(problem: Problem, point: Point, verdict: Verdict) -> Formulas:
+    """The derivatives of a program of single numbers, and what they hang on."""
+    if verdict.verdict != "agree":
         return NOT_SHOWN
-    from gradcheck.derivation.branches import branches  # noqa: PLC0415
+    from gradcheck.texts.paths import path_forms  # noqa: PLC0415
 
-    return Shown(branches=branches(problem, point, verdict))
+    return Formulas(paths=path_forms(problem, point, verdict))
 
 
 def _steps(problem: Problem, point: Point) -> RenderableType:
     """The chain rule written out."""
-    from gradcheck.derivation import derive  # noqa: PLC0415
     from gradcheck.report.steps import steps_shown  # noqa: PLC0415
+    from gradcheck.texts.steps import derive  # noqa: PLC0415
 
     return steps_shown(derive(problem, point))
 

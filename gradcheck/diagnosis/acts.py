@@ -82,6 +82,7 @@ class Acts:
     right: tuple[Gradients, ...]
     values: tuple[Array, ...]
     paths: Paths
+    span: Span
 
 
 # The key of an act, how it is made, at which points, and the gradients that come of it there.
@@ -98,9 +99,10 @@ def collect(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
         for family in ("calculus", "backprop", "whole")
     }
     paths: Paths = [] if cases[0].rows is not None else lines(cases)
-    streams = [_whole(cases, right, paths, rows["whole"])]
+    span = _last(cases[0], paths)
+    streams = [_whole(cases, right, paths, rows["whole"], span)]
     if second.is_second(cases):
-        streams.append(_second(cases, rows["calculus"]))
+        streams.append(_second(cases, rows["calculus"], span))
     elif cases[0].rows is not None:
         streams.append(_by_rows(cases, [*rows["calculus"], *rows["backprop"]]))
     else:
@@ -108,7 +110,19 @@ def collect(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
         verbs = known if _is_expression(cases, paths) else rows["backprop"]
         streams += [_calculus(paths, rows["calculus"]), _misread(paths, rows["calculus"])]
         streams.append(_backprop(cases, sorted(verbs, key=lambda row: -row.common)))
-    return Acts(_collected(chain(*streams), right), right, values, paths)
+    return Acts(_collected(chain(*streams), right), right, values, paths, span)
+
+
+def _last(case: Case, paths: Paths) -> Span:
+    """Where the value is made: what is wrong with the whole answer is shown there."""
+    if paths:
+        return paths[0][1].spans[-1]
+    once = case.rows.once if case.rows is not None else None
+    try:
+        tape = record(case if once is None else replace(once, inputs=case.inputs))
+    except Exception:  # noqa: BLE001 - a user's program may raise anything
+        return None
+    return getattr(tape.root, "span", None) if tape is not None else None
 
 
 def _collected(stream: Stream, right: tuple[Gradients, ...]) -> dict[Any, Made]:
@@ -176,10 +190,11 @@ def _calculus(paths: Paths, rows: Sequence[Mistake]) -> Stream:
             yield ("calculus", *line.shapes, *act.key), made, points, line.split(act.flat)
 
 
-def _second(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
+def _second(cases: Sequence[Case], rows: Sequence[Mistake], whole: Span) -> Stream:
     rows = [row for row in rows if row.verb == "derivative"]
     for key, row, at, said, span in second.acts(cases, rows):
-        yield key, Made(row, span, [], "everywhere" in key, said=said), range(len(cases)), at
+        made = Made(row, span or whole, [], "everywhere" in key, said=said)
+        yield key, made, range(len(cases)), at
 
 
 def _misread(paths: Paths, rows: Sequence[Mistake]) -> Stream:
@@ -208,12 +223,16 @@ def _backprop(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
 
 
 def _whole(
-    cases: Sequence[Case], right: tuple[Gradients, ...], paths: Paths, rows: Sequence[Mistake]
+    cases: Sequence[Case],
+    right: tuple[Gradients, ...],
+    paths: Paths,
+    rows: Sequence[Mistake],
+    span: Span,
 ) -> Stream:
     integrals = _antiderivatives(paths)
     for k, (case, gradients) in enumerate(zip(cases, right, strict=True)):
         for key, row, answer, said in answers(case, gradients, rows, integrals.get(k)):
-            yield key, Made(row, None, [], said=said), [k], [answer]
+            yield key, Made(row, span, [], said=said), [k], [answer]
 
 
 def _antiderivatives(paths: Paths) -> dict[int, float]:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.diagnosis.blocks import LARGEST, Block, blocks
-from gradcheck.diagnosis.nearby import Around, called, inside, nearby, turned
+from gradcheck.diagnosis.line import covering
+from gradcheck.diagnosis.nearby import Around, called, inside, nearby
 from gradcheck.diagnosis.sites import (
     Key,
     Site,
@@ -17,15 +18,12 @@ from gradcheck.diagnosis.sites import (
     accumulations,
     by_way,
     meetings,
-    overlapping,
     repeated,
 )
 from gradcheck.engine.tape import RIGHT, Leaf, Node, Step, Verbs, reachable, walk
 from gradcheck.mistakes import Accumulation, Edge, Mistake, Start
 from gradcheck.opinions.opinion import Array
 from gradcheck.opinions.tape import Tape
-
-LOSING = ("keep", "assign")  # where paths meet: some of what arrives is lost
 
 Gradients = Mapping[str, Array]
 
@@ -125,7 +123,6 @@ def edges_of(tape: Tape, around: Around) -> dict[str, list[tuple[Site, Edge]]]:
     """All edges as the right backward pass sees them, for a pull and for a fit."""
     found: dict[str, list[tuple[Site, Edge]]] = {"pull": [], "fit": []}
     again: Counter[Key] = Counter()
-    kernels = turned(tape)
 
     def pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
         right = RIGHT.pull(node, i, g, y, operands)
@@ -136,11 +133,9 @@ def edges_of(tape: Tape, around: Around) -> dict[str, list[tuple[Site, Edge]]]:
         below = node.edges[i]
         assert below is not None  # nothing is pulled where there is no edge
         site = Site(node, i, key, node.span, names={"u": called(tape, below)})
-        other = node.edges[1 - i] if len(node.edges) == 2 else None
-        there = {how: k[other] for how, k in kernels.items() if other is not None and other in k}
         edge = edge_of(tape, node, i, g, right)
         beside = inside(tape, node.edges[i])
-        edge = replace(edge, around=around[node], turned=there, inside=beside)
+        edge = replace(edge, around=around[node], inside=beside)
         found["pull"].append((site, edge))
         found["fit"].append((site, edge_of(tape, node, i, right, RIGHT.fit(node, i, right))))
         return right
@@ -185,8 +180,6 @@ def sites_of(
         return [s for s in met if row.where(Accumulation(None, None, _of_matrices(tape, s.step)))]
     if row.verb == "keep":
         return list(meetings(tape))
-    if row.verb == "assign":
-        return list(overlapping(tape))
     if row.verb not in edges:
         return []
     return [
@@ -224,9 +217,15 @@ def made(tape: Tape, row: Mistake, sites: Sequence[Site], key: Key) -> Iterator[
     except (ValueError, TypeError, IndexError):
         return  # the wrong cotangent does not fit any further: such code would not have run
     only = sites[0] if len(sites) == 1 else None
-    spans = {site.span for site in sites}
     said = only.said if only else {"text": key[3]} if "weight" in key else {}
-    yield WrongVerb(key, row, only, spans.pop() if len(spans) == 1 else None, gradients, said)
+    yield WrongVerb(
+        key,
+        row,
+        only,
+        covering(site.span for site in sites) or getattr(tape.root, "span", None),
+        gradients,
+        said,
+    )
 
 
 def _said_wrong(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]) -> Verbs:
@@ -260,7 +259,7 @@ def _said_wrong(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]
 
     right = replace(RIGHT, fit=_fit)
     said = {"seed": seed, "pull": pull, "fit": fit, "accumulate": accumulate}
-    if row.verb in LOSING:
+    if row.verb == "keep":
         return replace(right, pull=lose)
     return replace(right, **{row.verb: said[row.verb]})  # type: ignore[arg-type]
 

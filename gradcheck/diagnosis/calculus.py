@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.diagnosis.line import Line, Span
+from gradcheck.diagnosis.line import Line, Span, covering
 from gradcheck.diagnosis.places import Key, Place, operation, places, rerun, shifted
 from gradcheck.mistakes import Mistake
 from gradcheck.numbers.symbolic import written
@@ -49,7 +49,8 @@ def acts(line: Line, rows: Sequence[Mistake]) -> Iterator[WrongRule]:
             yield WrongRule((n, *place.key), row, place, _span(line, row, place), made)
         if row.habit and len(sites) > 1 and len(line.nodes) <= RERUNS:
             wrong = {k: row.wrong for place in sites for k in place.ks}
-            yield WrongRule((n, "everywhere"), row, None, None, rerun(line, wrong))
+            span = covering(place.span for place in sites)
+            yield WrongRule((n, "everywhere"), row, None, span, rerun(line, wrong))
 
 
 def _of_held(line: Line, row: Mistake, n: int, found: Sequence[Place]) -> Iterator[WrongRule]:

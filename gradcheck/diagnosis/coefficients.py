@@ -62,6 +62,8 @@ class _Scaled:
 
 def _slip(scaled: _Scaled, part: str, factor: float) -> list[Hypothesis]:
     """A whole number in a whole number's place, or a simple fraction before a term."""
+    if not scaled.fits(coefficient_slip, factor):
+        return []
     due, simple = scaled.term.coefficient(part), _simple(factor)
     written = None if due is None else round(due * factor)
     if due and written and abs(written) <= LARGEST and scaled.fits(number_slip, written / due):
@@ -109,5 +111,5 @@ def _added(prepared: Prepared, wanted: Given, right: Array, scale: Array) -> lis
     for said, number in tried:
         made = constant_added.wrong(right, number)
         if np.any(number) and np.all(np.abs(made - wanted.flat) <= allowed):
-            return [Hypothesis(constant_added, None, texts={"factor": said})]
+            return [Hypothesis(constant_added, prepared.span, texts={"factor": said})]
     return []

@@ -98,7 +98,7 @@ def _by_cost(
     What is vague needs more evidence, as two mistakes do.
     """
     fits = [prepared.made[n] for n in fitting(prepared.tables[part].get(wanted.shape), wanted)]
-    found = [Hypothesis(integrated_instead, None)] if integrated else []
+    found = [Hypothesis(integrated_instead, prepared.span)] if integrated else []
     found += unsummed(prepared, part, wanted)
     yield [hypothesis_of(made) for made in fits if made.mistake.rank < VAGUE] + found
     if not carries(wanted, 2):

@@ -1,7 +1,7 @@
 """The straight line of a program in floats, at several points at once, ready for wrong rules."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,6 +22,14 @@ from gradcheck.ops.row import Op
 BITS = 64
 NODES = 3000
 Span = tuple[Any, ...] | None
+
+
+def covering(spans: Iterable[Span]) -> Span:
+    """The smallest stretch of the text that all of some spans lie in; None without any."""
+    known = [span for span in spans if span is not None]
+    if not known:
+        return None
+    return (*known[0][:-2], min(s[-2] for s in known), max(s[-1] for s in known))
 
 
 @dataclass(frozen=True)

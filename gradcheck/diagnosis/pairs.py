@@ -81,17 +81,18 @@ def _one_and_the_whole(prepared: Prepared, part: str, wanted: Given) -> Iterator
     found = prepared.tables[part]
     for factor, row in FACTORS:
         for n in fitting(found.get(wanted.shape), wanted, wanted.flat / factor):
-            yield from _with(prepared.made[n], row)
+            yield from _with(prepared, n, row)
     if len(wanted.shape) == 2:
         turned = wanted.flat.reshape(-1, *wanted.shape).swapaxes(1, 2).reshape(len(wanted.flat), -1)
         for n in fitting(found.get(wanted.shape[::-1]), wanted, turned):
-            yield from _with(prepared.made[n], whole_answer.transposed)
+            yield from _with(prepared, n, whole_answer.transposed)
 
 
-def _with(made: Made, row: Mistake) -> Iterator[Hypothesis]:
+def _with(prepared: Prepared, n: int, row: Mistake) -> Iterator[Hypothesis]:
     """A mistake and one of the whole answer, unless the first is of the whole answer as well."""
+    made = prepared.made[n]
     if made.mistake.family != "whole" and made.mistake.id != row.id and made.mistake.rank < VAGUE:
-        yield _pair(made, Made(row, None, made.at))
+        yield _pair(made, Made(row, prepared.span, made.at))
 
 
 def _two_verbs(prepared: Prepared, part: str, wanted: Given) -> Iterator[Hypothesis]:

@@ -56,8 +56,8 @@ class Prepared:
 
     `alone` has the lines on which two rules may be wrong at once. `values` is the program's value
     at each point, `inputs` are those that are differentiated, `constants` the single numbers that
-    are not. `scalar` says that all parts are single numbers. `explained` is what was said of
-    answers.
+    are not. `scalar` says that all parts are single numbers. `span` is where
+    the value is made, `explained` what was said of answers.
     """
 
     right: tuple[Gradients, ...]
@@ -67,6 +67,7 @@ class Prepared:
     terms: tuple[Term, ...] = ()
     inputs: tuple[Gradients, ...] = ()
     constants: Mapping[str, Array] = field(default_factory=dict)
+    span: Span = None
     explained: dict[Any, Diagnosis] = field(default_factory=dict)
 
     @cached_property
@@ -140,6 +141,7 @@ def prepare(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
             _terms(acts.paths, acts.right),
             tuple({p: case.floats()[n] for p, n in case.parts.items()} for case in cases),
             _constants(cases),
+            acts.span,
         )
         _ = prepared.tables  # made now, not at the first answer
         return prepared

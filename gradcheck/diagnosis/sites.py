@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gradcheck.diagnosis.nearby import overlaps
 from gradcheck.engine.tape import Leaf, Step
 from gradcheck.opinions.tape import Tape
 
@@ -83,10 +82,3 @@ def meetings(tape: Tape) -> Iterator[Site]:
             for n, edge in enumerate(edges):
                 lost = {other: True for other in edges if other != edge}
                 yield replace(site, key=(*site.key, n), choice=lost)
-
-
-def overlapping(tape: Tape) -> Iterator[Site]:
-    """Steps of which overlapping slices were taken, once for each order of assigning them."""
-    for site in accumulations(tape):
-        for n, lost in enumerate(overlaps(tape, site.step)):
-            yield replace(site, key=(*site.key, "assigned", n), choice=lost)

@@ -23,5 +23,5 @@ def unsummed(prepared: Prepared, part: str, wanted: Given) -> list[Hypothesis]:
             equal(np.ravel(a), np.ravel(r)) for a, r in zip(made, right, strict=True)
         ):
             said = " and ".join(f"axis {k}" for k in axes)
-            return [Hypothesis(not_summed, None, texts={"c": said})]
+            return [Hypothesis(not_summed, prepared.span, texts={"c": said})]
     return []

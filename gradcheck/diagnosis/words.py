@@ -12,6 +12,7 @@ NOTHING_SAID = re.compile(r"(,? with u = u(?:, v = v)?(?=[.,:])|, v = v(?=[.,:])
 QUOTED = frozenset({"text", "whole", "typed", "cure", "sign"})  # as it was typed
 BESIDE = re.compile(r"(?<=\d) ?\* ?(?=[a-zA-Z]\b(?!\())")  # between a number and a letter
 LONGEST = 48  # characters of a program in a sentence
+MARKED = "the marked expression"
 EVERYWHERE = " It happened at every such place."
 PLAIN = {
     "text": "the expression",
@@ -32,6 +33,7 @@ PLAIN = {
 # What PLAIN's words make of a sentence that was written for an expression.
 SMOOTHED = {
     "`the expression`": "the expression",
+    f"`{MARKED}`": MARKED,
     "`the sum`": "the sum",
     " to `an earlier value`": "",
     " to `u`": "",
@@ -40,6 +42,7 @@ SMOOTHED = {
     "factor the constant": "constant factor",
     "constant the constant": "constant",
     "statistic the expression": "statistic",
+    f"statistic {MARKED}": f"statistic in {MARKED}",
     "exponent the constant": "exponent",
     "its derivative, the derivative of the inside": "the derivative of the inside",
 }
@@ -79,10 +82,8 @@ def by_hand(text: str) -> str:
 
 
 def _short(text: str) -> str:
-    """A piece of a program; of a long one its beginning and its end."""
-    if len(text) <= LONGEST:
-        return text
-    return f"{text[: 2 * LONGEST // 3].rstrip()} ... {text[-LONGEST // 4 :].lstrip()}"
+    """A piece of a program; a long one is read where it is marked."""
+    return text if len(text) <= LONGEST and "\n" not in text else MARKED
 
 
 def _read(text: Any, source: str) -> str:

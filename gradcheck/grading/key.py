@@ -1,12 +1,15 @@
 """The key to a problem: its points, the verdict at each, and the gradients at any precision."""
 
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
+from flint import arb
 
 from gradcheck.answers import (
     Entries,
@@ -18,7 +21,6 @@ from gradcheck.answers import (
 )
 from gradcheck.answers.answer import Answer
 from gradcheck.answers.words import Words, vocabulary
-from gradcheck.closed_forms.opinion import closed_form, gradients_at
 from gradcheck.diagnosis import Prepared, prepare
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import Array, At, Values
@@ -29,10 +31,12 @@ from gradcheck.grading.names import (
     with_named_values,
 )
 from gradcheck.language.kinds import FORMULAS
-from gradcheck.numbers.ball import arbs
+from gradcheck.numbers.ball import arbs, middle
+from gradcheck.numbers.run import precision
 from gradcheck.opinions.differences import differences
 from gradcheck.opinions.opinion import Case, NotScalar, Opinion
 from gradcheck.opinions.reverse import reverse
+from gradcheck.opinions.symbolic import gradients_at, symbolic
 from gradcheck.problem.draw import (
     SMALL,
     far_points,
@@ -48,6 +52,7 @@ from gradcheck.training.preparing import further
 from gradcheck.training.questions import GradientQuestion, question, with_written_leaves
 from gradcheck.verdict.consult import Verdict, consult, read
 
+LOOK = 64  # bits, for a look at floats
 POINTS = 8
 FAR = 3
 RESERVE = 24
@@ -126,6 +131,14 @@ class Spot:
         """What the program calls values by."""
         return frozenset((*named(self.problem), *gradients_named(self.problem)))
 
+    @cached_property
+    def floats(self) -> dict[str, float]:
+        """The single numbers here, for a quick look: inputs, and values that the program names."""
+        known = dict(self.given)
+        with suppress(GradcheckError), precision(LOOK):
+            known |= self.mentioned(self.named, LOOK)
+        return {name: middle(arbs(v).item()) for name, v in known.items() if not np.shape(v)}
+
     def gradient(self, part: str) -> At:
         """The part's gradient here, as a function of the number of bits."""
 
@@ -186,6 +199,17 @@ class Key:
     def gradients_named(self) -> Mapping[str, str]:
         """The parts that are gradients of the program's own values, by what answers call them."""
         return gradients_named(self.problem)
+
+    @lru_cache(maxsize=64)  # noqa: B019 - a key is as short-lived as its problem
+    def due(self, part: Part) -> float | None:
+        """The gradient at the given point as a float; None where it is not one finite number."""
+        inputs = self.problem.inputs
+        if self.run is not None or part.name not in inputs or inputs[part.name].shape:
+            return None
+        with precision(LOOK):
+            found = self.reference(0, part.name)(LOOK)
+        due = middle(found) if isinstance(found, arb) else math.nan
+        return due if math.isfinite(due) else None
 
     @cached_property
     def words(self) -> Words:
@@ -351,7 +375,7 @@ def _further(problem: Problem, point: Point, fully: bool, far: bool) -> Verdict:
     if far and case.size() > SMALL:
         return _quickly(case)
     if far:
-        return read(case, [closed_form(case, write=False), differences(case)])
+        return read(case, [symbolic(case, write=False), differences(case)])
     quick = None if fully or case.size() <= SMALL else _quickly(case)
     if quick is not None and quick.verdict in GOOD:
         return quick
@@ -363,7 +387,7 @@ def _further(problem: Problem, point: Point, fully: bool, far: bool) -> Verdict:
 
 
 def _quickly(case: Case) -> Verdict:
-    opinions: list[Opinion] = [reverse(case), closed_form(case, write=False)]
+    opinions: list[Opinion] = [reverse(case), symbolic(case, write=False)]
     return read(case, opinions)
 
 

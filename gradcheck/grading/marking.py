@@ -10,8 +10,8 @@ from gradcheck.grading.follow import Among, alone, among, followed
 from gradcheck.grading.judgement import Judgement, said
 from gradcheck.grading.judging import formula_of, judge
 from gradcheck.grading.key import Key
-from gradcheck.grading.repair import repaired
 from gradcheck.grading.scoring import share
+from gradcheck.grading.slips import find_slip
 from gradcheck.grading.working import broken, unread
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.problem.record import Part
@@ -53,7 +53,7 @@ def _explained(key: Key, part: Part, formula: Formula, judged: Judgement) -> Jud
     """A wrong answer that was diagnosed; where no single mistake gives it, by the slip in it."""
     if judged.verdict != "wrong" or (judged.diagnosis and not _doubtful(judged.diagnosis)):
         return judged
-    slip = repaired(key, part, formula)
+    slip = find_slip(key, part, formula)
     return judged if slip is None else _with(key, judged, _beside_the_slip(judged, slip))
 
 
@@ -88,6 +88,8 @@ def _along(key: Key, part: Part, formula: Formula, judged: Judgement) -> Judgeme
     if found is None:
         return judged
     told = replace(judged, line=found.step.line, remarks=(*judged.remarks, found.words))
+    if judged.verdict == "right" and key.problem.chain == "strict" and found.chained:
+        return replace(told, verdict="wrong", score=0.0, diagnosis=Diagnosis("unnamed"))
     if judged.verdict == "right" and found.before is None:
         return replace(told, line=None) if found.step.chained else judged
     if judged.verdict == "right" or not found.formula:
@@ -97,4 +99,4 @@ def _along(key: Key, part: Part, formula: Formula, judged: Judgement) -> Judgeme
     there = None
     if not found.taken:
         there = _explained(key, part, step, judge(key, part, step)).diagnosis
-    return _with(key, told, there or repaired(key, part, step) or Diagnosis("unnamed"))
+    return _with(key, told, there or find_slip(key, part, step) or Diagnosis("unnamed"))

@@ -10,18 +10,15 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
 from gradcheck.answers import Formula
 from gradcheck.diagnosis.line import Line, lines
 from gradcheck.errors import TextError
-from gradcheck.grading.formulas.from_tree import line_from_tree
+from gradcheck.grading.formulas.floats import INVERSE, Floats
 from gradcheck.grading.judgement import FAILURES
-from gradcheck.grading.key import Key, Spot
-from gradcheck.numbers.ball import middle
-from gradcheck.numbers.run import precision
+from gradcheck.grading.key import Key
 from gradcheck.opinions.opinion import Array
 from gradcheck.problem.record import Part
 
@@ -31,7 +28,6 @@ CLOSE = 1e-9  # relative: values are floats, worked back through a few operation
 LARGEST = 60  # numbers that somebody may have meant have no larger numerator or denominator
 Place = tuple[int, int]
 WAVES = {name: getattr(np, name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
-INVERSE = {"exp": np.log, "log": np.exp, "sqrt": np.square}
 
 
 def standing(key: Key, part: Part, answer: str, line: int | None = None) -> Place | None:
@@ -53,61 +49,68 @@ def standing(key: Key, part: Part, answer: str, line: int | None = None) -> Plac
         if not found or found[0][1].size != len(key.problem.wrt):
             return None
         points, run = found[0]
-        pieces = _Pieces(key, formula, [key.spots[k] for k in points])
-        with np.errstate(all="ignore"), precision(BITS):
-            return _blamed(pieces, run, key.problem.wrt.index(part.name))
+        slopes = run.tangents[-1]
+        if slopes is None:
+            return None
+        entry = key.problem.wrt.index(part.name)
+        body = formula.tree.body
+        looks = [
+            Floats(body, key.spots[k].floats, float(due))
+            for k, due in zip(points, slopes[:, entry], strict=True)
+        ]
+        with np.errstate(all="ignore"):
+            found_dues = sorted(_dues(looks, body, body), key=lambda each: _length(each.place))
+            return _blamed(found_dues, formula, list(_known(run, entry)))
     except (TextError, *FAILURES):
         return None
 
 
 @dataclass(frozen=True)
-class _Pieces:
-    """A formula and the values of its pieces at some points."""
-
-    key: Key
-    formula: Formula
-    spots: Sequence[Spot]
-
-    @cached_property
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        return {name: entry.shape for name, entry in self.key.scope.inputs.items()}
-
-    def value(self, node: ast.expr) -> Array:
-        """The values of a piece; LookupError where it is not of single numbers."""
-        line = line_from_tree(ast.Expression(node), self.formula.text, self.shapes)
-        if line is None:
-            raise LookupError
-        return np.array([middle(line.value(spot.arbs(BITS), BITS)) for spot in self.spots])
-
-
-@dataclass(frozen=True)
 class _Due:
-    """A piece, the numbers it has, those that are due, and the product that it is a factor of."""
+    """A piece, the numbers it has, those due, and the largest product that it is a factor of."""
 
     node: ast.expr
     has: Array
     due: Array
-    product: "_Due | None" = None
+    term: ast.expr
 
     @property
     def place(self) -> Place:
         """Where it is typed."""
-        return self.node.col_offset, self.node.end_col_offset or 0
-
-    @property
-    def term(self) -> "_Due":
-        """The largest product that it is a factor of."""
-        return self if self.product is None else self.product.term
+        return _place(self.node)
 
 
-def _blamed(pieces: _Pieces, line: Line, entry: int) -> Place | None:
+def _place(node: ast.expr) -> Place:
+    return node.col_offset, node.end_col_offset or 0
+
+
+def _dues(looks: Sequence[Floats], node: ast.expr, term: ast.expr) -> Iterator[_Due]:
+    """A piece and all below it for which numbers are due that can be solved back."""
+    dues = [look.due(node) for look in looks]
+    if None in dues:
+        return
+    has = np.array([look.value(node) for look in looks])
+    yield _Due(node, has, np.array(dues, dtype=float), term)
+    match node:
+        case ast.BinOp(left, ast.Mult(), right):
+            pieces = [(left, term), (right, term)]
+        case ast.BinOp(left, ast.Div(), right):
+            pieces = [(left, term), (right, right)]
+        case ast.BinOp(left, _, right):
+            pieces = [(left, left), (right, right)]
+        case ast.UnaryOp(ast.USub(), inner):
+            pieces = [(inner, term)]
+        case ast.Call(ast.Name(name), [inner]) if name in INVERSE:
+            pieces = [(inner, inner)]
+        case _:
+            pieces = []
+    for piece, of in pieces:
+        yield from _dues(looks, piece, of)
+
+
+def _blamed(found: Sequence[_Due], formula: Formula, known: Sequence[Array]) -> Place | None:
     """The smallest piece of the likeliest kind; of a sign or a factor the whole term."""
-    body, slopes = pieces.formula.tree.body, line.tangents[-1]
-    if slopes is None:
-        return None
-    found = list(_dues(pieces, _Due(body, pieces.value(body), slopes[:, entry])))
-    found.sort(key=lambda each: _length(each.place))
-    known = list(_known(line, entry))
+    body = formula.tree.body
     kinds: tuple[tuple[Callable[[_Due], bool], bool], ...] = (
         (_negative, True),
         (_another_number, False),
@@ -119,7 +122,7 @@ def _blamed(pieces: _Pieces, line: Line, entry: int) -> Place | None:
     for fits, whole in kinds:
         fitting = list(filter(fits, found))
         if fitting and whole:
-            return _signed(pieces.formula.text, max((f.term.place for f in fitting), key=_length))
+            return _signed(formula.text, max((_place(f.term) for f in fitting), key=_length))
         if fitting:
             return fitting[0].place
     return None
@@ -127,41 +130,6 @@ def _blamed(pieces: _Pieces, line: Line, entry: int) -> Place | None:
 
 def _length(place: Place) -> int:
     return place[1] - place[0]
-
-
-def _dues(pieces: _Pieces, here: _Due) -> Iterator[_Due]:
-    """A piece and all below it for which numbers are due that can be worked out."""
-    if not np.all(np.isfinite(here.due)):
-        return
-    yield here
-    for node, due, factor in _below(pieces, here):
-        below = _Due(node, pieces.value(node), due, here if factor else None)
-        yield from _dues(pieces, below)
-
-
-def _below(pieces: _Pieces, here: _Due) -> Iterator[tuple[ast.expr, Array, bool]]:
-    """The pieces of a piece, what is due in the place of each, and whether it is a factor."""
-    due = here.due
-    match here.node:
-        case ast.BinOp(left, op, right):
-            a, b = pieces.value(left), pieces.value(right)
-            match op:
-                case ast.Add():
-                    yield from ((left, due - b, False), (right, due - a, False))
-                case ast.Sub():
-                    yield from ((left, due + b, False), (right, a - due, False))
-                case ast.Mult():
-                    yield from ((left, due / b, True), (right, due / a, True))
-                case ast.Div():
-                    yield from ((left, due * b, True), (right, a / due, False))
-                case ast.Pow():
-                    root = np.abs(due) ** (1 / b) * np.sign(a)
-                    yield left, np.where(_close(root**b, due), root, np.nan), False
-                    yield right, np.log(due) / np.log(a), False
-        case ast.UnaryOp(ast.USub(), inner):
-            yield inner, -due, True
-        case ast.Call(ast.Name(name), [inner]) if name in INVERSE:
-            yield inner, INVERSE[name](due), False
 
 
 # -- what may be due in the place of a piece -------------------------------------------------------

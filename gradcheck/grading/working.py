@@ -15,7 +15,7 @@ from flint import arb
 
 from gradcheck.answers import Formula, Step
 from gradcheck.answers.complaint import clipped
-from gradcheck.answers.grammar import UNTAKEN
+from gradcheck.answers.cursor import UNTAKEN
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.equivalence import At, Values, compare
 from gradcheck.grading.formulas.values import Readings, boxed, budget, readings
@@ -45,6 +45,12 @@ class Broken:
     before: Step | None
     formula: bool
     taken: bool
+
+    @property
+    def chained(self) -> bool:
+        """Whether an equals sign claims what does not hold."""
+        before = self.before
+        return self.step.chained or (before is not None and before.chained)
 
     @property
     def words(self) -> str:

@@ -1,53 +1,15 @@
 """The catalogue of mistakes: calculus, backprop, the whole answer; one row a mistake."""
 
-from gradcheck.mistakes import (
-    accumulation,
-    backprop,
-    broadcasting,
-    chain,
-    functions,
-    laws,
-    lengths,
-    neighbours,
-    norms,
-    powers,
-    products,
-    quotients,
-    selecting,
-    shapes,
-    sums,
-    whole_answer,
-)
-from gradcheck.mistakes.row import (
-    CATALOGUE,
-    Accumulation,
-    Edge,
-    Mistake,
-    Start,
-    Whole,
-)
+from importlib import import_module
 
-__all__ = [
-    "CATALOGUE",
-    "Accumulation",
-    "Edge",
-    "Mistake",
-    "Start",
-    "Whole",
-    "accumulation",
-    "backprop",
-    "broadcasting",
-    "chain",
-    "functions",
-    "laws",
-    "lengths",
-    "neighbours",
-    "norms",
-    "powers",
-    "products",
-    "quotients",
-    "selecting",
-    "shapes",
-    "sums",
+from gradcheck.mistakes.row import CATALOGUE, Accumulation, Edge, Mistake, Start, Whole
+
+FILES = (
+    "accumulation", "backprop", "broadcasting", "chain", "functions", "laws", "lengths",
+    "neighbours", "norms", "powers", "products", "quotients", "selecting", "shapes", "sums",
     "whole_answer",
-]
+)  # fmt: skip
+for _name in FILES:  # each enters its rows
+    import_module(f"{__name__}.{_name}")
+
+__all__ = ["CATALOGUE", "Accumulation", "Edge", "Mistake", "Start", "Whole"]

@@ -1,7 +1,5 @@
 """The backprop family where paths meet: a contribution lost, doubled or put in the place of all."""
 
-import numpy as np
-
 from gradcheck.mistakes.row import mistake, pull
 
 overwritten_not_accumulated = mistake(
@@ -35,21 +33,6 @@ one_path_left = mistake(
     "them is left.",
     example=("sum(x**3 + sin(x) + exp(x))", {"x": "cos(x)"}, {"x": (3,)}),
     common=0.7,
-    habit=False,
-)
-
-slices_overwritten = mistake(
-    "overwritten-not-accumulated",
-    verb="assign",
-    wrong=lambda e, lost: np.where(lost, 0, e.right),
-    says="Slices of `{text}` overlap: where they do, their gradients add up, here one overwrote "
-    "the others.",
-    example=(
-        "sum(x[:3]**2 + x[1:]**3)",
-        {"x": "array([2*x[0], 2*x[1], 2*x[2], 3*x[3]**2])"},
-        {"x": (4,)},
-    ),
-    common=0.5,
     habit=False,
 )
 

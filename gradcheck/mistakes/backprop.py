@@ -301,6 +301,7 @@ mean_over_batch = pull(
 
 factor_two = pull(
     "factor-two",
+    rank=GENERIC,
     wrong=lambda e: e.right * 2,
     says="There is a factor of 2 too much on the way back through `{text}` to `{u}`.",
     example=("sum(sin(x) + x**3)", {"x": "2*cos(x) + 3*x**2"}, {"x": (3,)}),
@@ -311,6 +312,7 @@ factor_two = pull(
 
 factor_half = pull(
     "factor-two",
+    rank=GENERIC,
     wrong=lambda e: e.right / 2,
     says="A factor of 2 is missing on the way back through `{text}` to `{u}`.",
     example=("sum(sin(x) + x**3)", {"x": "cos(x)/2 + 3*x**2"}, {"x": (3,)}),

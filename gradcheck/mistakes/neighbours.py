@@ -94,38 +94,6 @@ cotangent_transposed = pull(
     hidden_by=(SYMMETRIC,),
 )
 
-kernel_reversed = pull(
-    "flipped",
-    where=lambda e: e.op in PRODUCTS and "reversed" in e.turned,
-    choices=lambda e: (e.turned["reversed"],),
-    wrong=_with_other,
-    says="At `{text}` the entries of the kernel were taken in reverse order.",
-    example=(
-        "sum((x[:3]*w[0] + x[1:4]*w[1] + x[2:]*w[2]) * v)",
-        {
-            "x": "concatenate((w[2]*v, [0, 0])) + concatenate(([0], w[1]*v, [0]))"
-            " + concatenate(([0, 0], w[0]*v))",
-            "w": "array([sum(x[2:]*v), sum(x[1:4]*v), sum(x[:3]*v)])",
-        },
-        {"x": (5,), "w": (3,), "v": (3,)},
-    ),
-    common=0.35,
-)
-
-kernel_transposed = pull(
-    "transposed",
-    where=lambda e: e.op in PRODUCTS and "transposed" in e.turned,
-    choices=lambda e: (e.turned["transposed"],),
-    wrong=_with_other,
-    says="At `{text}` an entry of the transposed matrix was taken.",
-    example=(
-        "sum((x * w[0, 1] + sin(x) * w[1, 0]) * v)",
-        {"x": "(w[1, 0] + cos(x)*w[0, 1])*v", "w": "array([[0, sum(sin(x)*v)], [sum(x*v), 0]])"},
-        {"x": (3,), "w": (2, 2), "v": (3,)},
-    ),
-    common=0.3,
-)
-
 neighbour_inside = pull(
     "wrong-tensor-in-derivative",
     where=lambda e: e.elementwise and e.inside is not None and np.ndim(e.x) > 0,

@@ -20,8 +20,7 @@ class Edge:
     `g` arrives (for a fit: after the pull), `right` is what the right verb makes of it, `y` and
     `operands` are the op's value and arguments, `shape` is that of the operand; `rule(g, y,
     operands)` is the op's own VJP, `shared` says that the operand has other uses too. `around` are
-    other tensors of the run, the nearest first. `turned` has, where the other operand is an
-    entry chosen by numbers, that which stands there if the tensor is "reversed" or "transposed".
+    other tensors of the run, the nearest first.
     `inside` is the operand itself where it is a sum or difference: the op and its operands;
     `forward(*operands)` is the op's value.
     """
@@ -38,7 +37,6 @@ class Edge:
     shared: bool
     rule: Callable[..., Any]
     around: tuple[Any, ...] = ()
-    turned: Mapping[str, Any] = field(default_factory=dict)
     inside: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
     forward: Callable[..., Any] = field(default=lambda *_: None)
 
@@ -124,8 +122,8 @@ class Mistake:
 
     `verb` is "derivative" (calculus: a rule at a node), "held" (one that looks at a letter which
     is held), "coefficient" or "constant" (a number before a term, one that is added), "read" (a
-    number of the program); "seed", "pull", "fit", "accumulate", "keep" or "assign" (backprop; in
-    the last two some of the pulls that meet are lost), "stop" (the way back ends at a step);
+    number of the program); "seed", "pull", "fit", "accumulate" or "keep" (backprop; in the
+    last one pull of those that meet is left), "stop" (the way back ends at a step);
     "answer" (the whole answer). `common` orders hypotheses that fit alike: how often it is
     seen, 0 to 1. `operand` points at an argument of the node rather than at the node. `habit` says
     that the act makes sense as a misconception, done at every site alike. `rank` orders stories by
@@ -173,7 +171,6 @@ FAMILIES = {
     "accumulate": "backprop",
     "stop": "backprop",
     "keep": "backprop",
-    "assign": "backprop",
     "answer": "whole",
     "type": "typing",
     "retype": "typing",

@@ -245,7 +245,7 @@ to_an_end = pull(
     "one gets it.",
     example=(
         "sum(max(x, axis=1) * v)",
-        {"x": "column_stack((v, 0*v, 0*v))"},
+        {"x": "array([[1, 0, 0]]) * v[:, None]"},
         {"x": (5, 3), "v": (5,)},
     ),
     common=0.35,

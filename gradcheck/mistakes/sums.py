@@ -84,6 +84,19 @@ held_differentiated = mistake(
     common=0.4,
 )
 
+for _i, _example in enumerate(
+    (("y**3 + x**2*y", "3*y**2 + 2*x*y"), ("x**2*y + y**3", "2*x*y + 3*y**2"))
+):
+    mistake(
+        "partial-as-total",
+        verb="held",
+        where=lambda s, i=_i: term(s) and (s.hu, s.hv)[i] is not None,
+        wrong=lambda s, i=_i: s.right + (s.fv * s.hv if i else s.fu * s.hu),
+        says=f"In `{{text}}` {{h}} was differentiated too, in {{{'uv'[_i]}}}: it is held constant.",
+        example=(_example[0], {"x": _example[1]}),
+        common=0.4,
+    )
+
 
 def _held_factor(s: Operation, i: int) -> bool:
     """A product of something that varies and, as its i-th factor, no mere multiple of a letter."""

@@ -145,8 +145,8 @@ def _source(ready: Key) -> str:
 
 def _graph(ready: Key) -> str:
     """The tape as SVG; nothing where there is none to draw."""
-    from gradcheck.plots.graph_markup import graph_markup  # noqa: PLC0415
-    from gradcheck.plots.graphs import graph_of, unsolved  # noqa: PLC0415
+    from gradcheck.plots.graph import graph_of, unsolved  # noqa: PLC0415
+    from gradcheck.plots.picture import graph_markup  # noqa: PLC0415
 
     if ready.run is not None:
         return ""

@@ -1,5 +1,5 @@
 """Pictures of a verdict: recorded series, V curves, graphs. Records first, then their drawing."""
 
-from gradcheck.plots.drawing import Album, Draft, of_case, of_training
+from gradcheck.plots.album import Album, Draft, of_case, of_training
 
 __all__ = ["Album", "Draft", "of_case", "of_training"]

@@ -1,29 +1,97 @@
-"""What is drawn of a slope: the error of difference quotients against their step."""
+"""Curves: the error of difference quotients against their step, and recorded series.
+
+Of matplotlib figures alone are used, so that nothing of a program's own plots is touched.
+"""
 
 import math
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
 
+import matplotlib
 import numpy as np
 from flint import arb
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from numpy.typing import NDArray
 
 from gradcheck.errors import GradcheckError
 from gradcheck.opinions.floats.lines import of_entry
 from gradcheck.opinions.floats.richardson import finite
-from gradcheck.opinions.floats.scan import scan
 from gradcheck.opinions.opinion import Case, Slope
-from gradcheck.plots.traces import NothingToDraw
+from gradcheck.plots.graph import NothingToDraw, number
+from gradcheck.training.outputs import Value
+from gradcheck.training.series import Series
 from gradcheck.verdict.consult import Verdict
 
 Floats = NDArray[np.float64]
 Function = Callable[[float], float]
-Index = tuple[int, ...]
 
-DECADES = 16
-PER_DECADE = 6
-EPSILON = float(np.finfo(np.float64).eps)
-BENT = 0.2  # by which the slope of a curve may miss that of its guide line
+INCH, WIDE, HIGH, LETTERS = 72.0, 600.0, 360.0, 76
+# Okabe and Ito's colours, which nearly everybody can tell apart.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9")
+GREY, MARKS = "#5F5F5F", "osD^vP"
+LOOK: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "gradcheck",
+    "font.family": ["sans-serif"],
+    "font.sans-serif": ["DejaVu Sans"],
+    "axes.titlesize": 10.0,
+    "figure.titlesize": 11.0,
+    "text.parse_math": False,
+    "axes.grid": True,
+    "grid.color": "#DDDDDD",
+    "legend.frameon": False,
+}
+RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+
+
+@contextmanager
+def _figure(heading: str, height: float = HIGH) -> Iterator[Figure]:
+    """An empty figure with a heading, whatever a program has set for its own plots."""
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(LOOK)
+        figure = Figure(figsize=(WIDE / INCH, height / INCH), facecolor="white")
+        figure.set_layout_engine("constrained")
+        figure.suptitle(textwrap.fill(heading, LETTERS), weight="bold")
+        yield figure
+
+
+def _svg(figure: Figure, title: str, description: str) -> str:
+    """The figure as SVG: the same bytes for the same figure, with words for those who listen."""
+    words = {"Title": title, "Description": description, "Creator": "gradcheck", "Date": None}
+    data = BytesIO()
+    figure.savefig(data, format="svg", metadata=words)
+    return data.getvalue().decode()
+
+
+def _logarithmic(axes: Axes, axis: Axis) -> None:
+    """Logarithms on one of the axes, their ticks written as 10⁻¹⁶ in plain letters."""
+    (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log")
+    axis.set_major_locator(LogLocator(10.0, numticks=9))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _power_of_ten(value)))
+
+
+def _power_of_ten(value: float) -> str:
+    return f"10{str(int(f'{value:.0e}'.split('e')[1])).translate(RAISED)}"
+
+
+# -- difference quotients --------------------------------------------------------------------------
+
+DECADES, PER_DECADE = 16, 6
+QUOTIENTS: dict[str, tuple[str, Callable[[float, float, float, float], float]]] = {
+    "central": ("(f(x + h) − f(x − h)) / 2h", lambda a, here, b, h: (b - a) / (2 * h)),
+    "left": ("(f(x) − f(x − h)) / h", lambda a, here, b, h: (here - a) / h),
+    "right": ("(f(x + h) − f(x)) / h", lambda a, here, b, h: (b - here) / h),
+}
+"""From the values at x - h, x and x + h."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,86 +109,32 @@ class Curve:
         return float(self.steps[k]), float(self.errors[k])
 
 
-@dataclass(frozen=True)
-class Guide:
-    """A straight line that a curve follows: the error is `factor * h**power` on these steps."""
-
-    power: int
-    factor: float
-    steps: tuple[float, float]
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """What the opinion of scanned floats settles on: its steps, its error bar, its true error."""
-
-    steps: tuple[float, float]
-    bar: float
-    error: float
-
-
 @dataclass(frozen=True, eq=False)
 class Differences:
-    """One picture: an entry of a part, its curves, and what was chosen, or why nothing was.
+    """The curves of a part's steepest entry; `bar` is what is not known of the slope itself."""
 
-    `entries` is how many entries the part has; `bar` what is not known of the slope itself.
-    """
-
-    part: str
-    index: Index
+    label: str
     entries: int
-    at: float
     slope: float
     bar: float
     curves: tuple[Curve, ...]
-    guides: tuple[Guide, ...] = ()
-    chosen: Chosen | None = None
-    why: str = ""
-
-    @property
-    def label(self) -> str:
-        """`w`, or `W[0, 2]`."""
-        return f"{self.part}[{', '.join(map(str, self.index))}]" if self.index else self.part
-
-
-QUOTIENTS: dict[str, Callable[[float, float, float, float], float]] = {
-    "central": lambda left, here, right, h: (right - left) / (2 * h),
-    "left": lambda left, here, right, h: (here - left) / h,
-    "right": lambda left, here, right, h: (right - here) / h,
-}
-"""From the values at x - h, x and x + h."""
 
 
 def differences_of(case: Case, verdict: Verdict, part: str) -> Differences:
     """The picture of a part's largest entry; raises NothingToDraw where no slope is known."""
-    index = _largest(verdict, part)
+    index = _steepest(verdict, part)
     f, x = of_entry(case, part, index)
-    inside = _inside(f)
-    hands = _hands(verdict, part, index, inside, x)
+    sides = _sides(verdict, part, index, f, x)
     steps = max(1.0, abs(x)) * 10.0 ** np.linspace(-DECADES, 0, DECADES * PER_DECADE + 1)
-    curves = tuple(_curve(hand, inside, x, slope, steps) for hand, slope in hands.items())
-    slope = next(iter(hands.values()))
-    smooth = len(curves) == 1
-    chosen, why = _chosen(inside, x, slope) if smooth else (None, "the slopes to both sides differ")
-    return Differences(
-        part,
-        index,
-        int(np.prod(np.shape(case.inputs[part]))),
-        x,
-        float(slope.mid()),
-        float(slope.rad()),
-        curves,
-        _guides(curves[0], inside, x) if smooth else (),
-        chosen,
-        why,
-    )
+    curves = tuple(_curve(hand, f, x, slope, steps) for hand, slope in sides.items())
+    slope = next(iter(sides.values()))
+    label = f"{part}[{', '.join(map(str, index))}]" if index else part
+    entries = int(np.prod(np.shape(case.inputs[part])))
+    return Differences(label, entries, float(slope.mid()), float(slope.rad()), curves)
 
 
-def _largest(verdict: Verdict, part: str) -> Index:
-    """The entry with the steepest slope; where no entry has a slope, the first that was looked at.
-
-    Ties go to the first.
-    """
+def _steepest(verdict: Verdict, part: str) -> tuple[int, ...]:
+    """The entry with the steepest slope; where no entry has a slope, the first."""
     found = verdict.parts.get(part)
     if found is None or found.gradient is None:
         raise NothingToDraw("; ".join(verdict.notes) or "no opinion has a gradient")
@@ -131,7 +145,9 @@ def _largest(verdict: Verdict, part: str) -> Index:
     return tuple(int(k) for k in np.unravel_index(np.argmax(known), known.shape))
 
 
-def _hands(verdict: Verdict, part: str, index: Index, f: Function, x: float) -> dict[str, arb]:
+def _sides(
+    verdict: Verdict, part: str, index: tuple[int, ...], f: Function, x: float
+) -> dict[str, arb]:
     """Which quotients have a slope to tend to, and that slope."""
     seen = verdict.opinions["differences"]
     slope = seen.slopes.get((part, index), Slope("smooth", math.nan, math.nan))
@@ -140,69 +156,156 @@ def _hands(verdict: Verdict, part: str, index: Index, f: Function, x: float) -> 
     known = [verdict.parts[part].gradient, seen.gradients.get(part)]
     balls = (estimate.balls[index] for estimate in known if estimate is not None)
     ball = next((ball for ball in balls if ball.is_finite()), None)
-    smooth = slope.kind in ("smooth", "unresolved")
-    if ball is None or not (smooth or slope.kind == "one-sided"):
+    if ball is None or slope.kind not in ("smooth", "unresolved", "one-sided"):
         raise NothingToDraw(slope.detail or "there is no finite slope")
-    if smooth:
+    if slope.kind != "one-sided":
         return {"central": ball}
-    aside = x + max(1.0, abs(x)) * math.sqrt(EPSILON)
-    return {"right" if math.isfinite(f(aside)) else "left": ball}
+    aside = x + max(1.0, abs(x)) * 2.0**-26
+    return {"right" if math.isfinite(_value(f, aside)) else "left": ball}
 
 
-def _inside(f: Function) -> Function:
-    """The function with nan wherever the program has no finite value, or refuses."""
-
-    def inside(t: float) -> float:
-        try:
-            return finite(f, t)
-        except GradcheckError:
-            return math.nan
-
-    return inside
+def _value(f: Function, t: float) -> float:
+    """The value; nan wherever the program has no finite one, or refuses."""
+    try:
+        return finite(f, t)
+    except GradcheckError:
+        return math.nan
 
 
 def _curve(hand: str, f: Function, x: float, slope: arb, steps: Floats) -> Curve:
     """The error at every step; the steps that leave the domain are left out."""
-    here = f(x)
-    quotient = QUOTIENTS[hand]
-    found = [(h, quotient(f(x - h), here, f(x + h), h)) for h in map(float, steps)]
-    told = [(h, _off(q, slope)) for h, q in found if math.isfinite(q)]
+    here, (_, quotient) = _value(f, x), QUOTIENTS[hand]
+    found = [(h, quotient(_value(f, x - h), here, _value(f, x + h), h)) for h in map(float, steps)]
+    told = [(h, float(abs(arb(q) - slope.mid()).mid())) for h, q in found if math.isfinite(q)]
     if not told:
         raise NothingToDraw("the program has no finite value around the point")
     taken, errors = np.array(told).T
     return Curve(hand, taken, errors)
 
 
-def _off(number: float, slope: arb) -> float:
-    """How far a float lies from the middle of a ball."""
-    return float(abs(arb(number) - slope.mid()).mid())
+def floor_of(found: Differences) -> float:
+    """A power of ten below everything that is not zero; zeros are drawn there."""
+    least = min((e for c in found.curves for e in c.errors.tolist() if e > 0), default=1e-16)
+    return float(10.0 ** (math.ceil(math.log10(least)) - 2))
 
 
-def _chosen(f: Function, x: float, slope: arb) -> tuple[Chosen | None, str]:
-    """What a scan of floats settles on, or why it does not."""
-    seen = scan(f, x)
-    if not math.isfinite(seen.value):
-        return None, seen.detail
-    return Chosen(seen.steps, seen.error, _off(seen.value, slope)), ""
+def differences_svg(problem: str, found: Differences) -> str:
+    """The V as SVG."""
+    which = f", the steepest of {found.entries} entries" if found.entries > 1 else ""
+    heading = f"{problem}: difference quotients for d/d{found.label}{which}"
+    said = [heading, f"The slope is {number(found.slope)}"]
+    floor = floor_of(found)
+    with _figure(heading) as figure:
+        axes = figure.subplots()
+        for axis in (axes.xaxis, axes.yaxis):
+            _logarithmic(axes, axis)
+        axes.set_xlabel("step h")
+        axes.set_ylabel("error of the slope, |quotient − slope|")
+        for curve, colour, mark in zip(found.curves, COLOURS, MARKS, strict=False):
+            step, error = (number(each, 2) for each in curve.best)
+            words = f"{QUOTIENTS[curve.hand][0]}: best {error} at h = {step}"
+            errors = np.maximum(curve.errors, floor)
+            axes.plot(curve.steps, errors, color=colour, marker=mark, ms=3, lw=1.0, label=words)
+            said.append(f"{curve.hand} difference {words}")
+        if found.bar > floor:
+            axes.axhline(found.bar, color=GREY, ls=":", label="error bar of the slope itself")
+        axes.set_ylim(floor / 2, None)
+        figure.legend(loc="outside lower left")
+        return _svg(figure, heading, ". ".join(said) + ".")
 
 
-def _guides(curve: Curve, f: Function, x: float) -> tuple[Guide, ...]:
-    """Truncation to the right of the best step, rounding to its left, where the curve follows."""
-    best, _ = curve.best
-    rounding = Guide(-1, EPSILON * abs(f(x)), (float(curve.steps[0]), best))
-    seen = rounding.factor > 0 and best > 10 * curve.steps[0]
-    truncation = _followed(curve, 2 if curve.hand == "central" else 1, best)
-    return (*((rounding,) if seen else ()), *((truncation,) if truncation else ()))
+# -- recorded series -------------------------------------------------------------------------------
+
+ENTRIES, FEW = 6, 12  # of arrays with more entries the 2-norm is drawn; steps with a tick each
+UNCHANGED = "no mistake of the training loop that gradcheck knows changes it"
 
 
-def _followed(curve: Curve, power: int, best: float) -> Guide | None:
-    """The line of this power through the curve's right branch; None where it runs otherwise."""
-    right = (curve.steps > 10 * best) & (curve.errors > 0)
-    steps, errors = curve.steps[right], curve.errors[right]
-    if len(steps) <= PER_DECADE:
-        return None
-    slopes = np.diff(np.log(errors)) / np.diff(np.log(steps))
-    if abs(float(np.median(slopes)) - power) > BENT:
-        return None
-    factor = float(np.median(errors / steps**power))
-    return Guide(power, factor, (best, float(curve.steps[-1])))
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One run: its title and remarks, and its lines over the steps, by their labels."""
+
+    title: str
+    remarks: tuple[str, ...]
+    steps: Floats
+    lines: dict[str, Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """A recorded series: a panel, or two and the step from which they part."""
+
+    heading: str
+    across: str
+    up: str
+    panels: tuple[Panel, ...]
+    parting: float | None = None
+
+
+def trace_of(problem: str, series: Series) -> Trace:
+    """The picture of a series; raises NothingToDraw where its entries are not alike numbers."""
+    alone = series.mistake is None
+    right = _panel("the program as it is", (UNCHANGED,) if alone else (), series, series.right)
+    named = f"{series.variable}, as the program counts"
+    across = named if series.counter else "calls of record(), counted from 0"
+    value = np.asarray(series.right)
+    up = series.name if value.ndim == 1 else f"entries of {series.name}"
+    if value[0].size > ENTRIES:
+        up = f"{series.name}: 2-norm of its {value[0].size} entries"
+    heading = f"{problem}: the recorded series {series.name}"
+    if series.mistake is None:
+        return Trace(heading, across, up, (right,))
+    parting = None if series.parting is None else float(right.steps[series.parting])
+    at = "" if parting is None else f"parts at {series.variable or 'call'} = {parting:g} "
+    title = f"with the mistake {series.mistake.id}"
+    wrong = _panel(title, (f"{at}(dotted: as it is)",), series, series.wrong)
+    return Trace(heading, across, up, (right, wrong), parting)
+
+
+def _panel(title: str, remarks: tuple[str, ...], series: Series, value: Value) -> Panel:
+    if not isinstance(value, np.ndarray) or not value.ndim or not value.size:
+        raise NothingToDraw(f"{series.name} is not a number, or an array of one shape, each time")
+    counter = series.counter if len(series.counter or ()) == len(value) else None
+    steps = np.array(counter or range(len(value)), dtype=np.float64)
+    flat = value.reshape(len(value), -1)
+    if value.ndim == 1 or flat.shape[1] > ENTRIES:
+        whole = value if value.ndim == 1 else np.linalg.norm(flat, axis=1)
+        return Panel(title, remarks, steps, {"": whole})
+    labels = [f"{series.name}[{', '.join(map(str, i))}]" for i in np.ndindex(value.shape[1:])]
+    return Panel(title, remarks, steps, dict(zip(labels, flat.T, strict=True)))
+
+
+def spans_decades(trace: Trace) -> bool:
+    """Whether all values are positive and the largest is a hundred times the least: a loss."""
+    values = np.concatenate([v for panel in trace.panels for v in panel.lines.values()])
+    return bool(np.all(values > 0) and values.max() >= 100 * values.min())
+
+
+def trace_svg(trace: Trace) -> str:
+    """The series as SVG, two runs side by side on one scale."""
+    with _figure(trace.heading) as figure:
+        rows: Any = figure.subplots(1, len(trace.panels), sharex=True, sharey=True, squeeze=False)
+        for axes, panel in zip(rows[0], trace.panels, strict=True):
+            _draw_panel(axes, trace, panel)
+        rows[0][0].set_ylabel(trace.up)
+        if spans_decades(trace):
+            _logarithmic(rows[0][0], rows[0][0].yaxis)
+        if len(trace.panels[0].lines) > 1:
+            figure.legend(*rows[0][0].get_legend_handles_labels(), loc="outside lower center")
+        runs = [". ".join([p.title, *p.remarks]) for p in trace.panels]
+        return _svg(figure, trace.heading, ". ".join([trace.heading, *runs]) + ".")
+
+
+def _draw_panel(axes: Axes, trace: Trace, panel: Panel) -> None:
+    """One run; behind the second the first one, in grey."""
+    first = trace.panels[0]
+    axes.set_title("\n".join([panel.title, *panel.remarks]))
+    axes.set_xlabel(trace.across)
+    for values in first.lines.values() if panel is not first else ():
+        axes.plot(first.steps, values, color=GREY, lw=1.2, ls=":")
+    for (label, values), colour, mark in zip(panel.lines.items(), COLOURS, MARKS, strict=False):
+        axes.plot(panel.steps, values, color=colour, marker=mark, label=label)
+    if len(panel.steps) <= FEW:
+        axes.set_xticks(panel.steps)
+    axes.xaxis.set_major_formatter("{x:g}")
+    if trace.parting is not None:
+        axes.axvline(trace.parting, color="#000000", lw=1.0, ls="--")

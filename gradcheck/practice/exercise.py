@@ -117,7 +117,7 @@ def _right(ready: Key) -> dict[str, str]:
 
 def _of_arrays(ready: Key) -> dict[str, str]:
     """The gradients of arrays as NumPy text, all or none."""
-    from gradcheck.derivation.forms import matrix_forms  # noqa: PLC0415
+    from gradcheck.texts.forms import matrix_forms  # noqa: PLC0415
 
     judged = ready.verdicts[0].opinions["reverse"].gradients
     found = matrix_forms(ready.problem, ready.points[0], judged)

@@ -186,6 +186,7 @@ class _Reader:
                 **{id: k.credit for id, k in zip(self._ids(), model.known, strict=True)},
             },
             brackets=model.brackets or whole.brackets,
+            chain=model.chain or whole.chain,
             follow_through=whole.follow_through if followed is None else followed,
             file=self.section.document.file,
             line=self.section.document.place(self.section.at)[0],

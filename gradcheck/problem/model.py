@@ -133,6 +133,9 @@ class ProblemModel(Strict):
     brackets: Literal["strict", "kind"] | None = Field(
         None, description="kind: right where only brackets are missing; default: as the set has it"
     )
+    chain: Literal["lenient", "strict"] | None = Field(
+        None, description="strict: a chain of equals signs with a false link is wrong"
+    )
     follow_through: bool | None = Field(
         None, description="what follows from an own wrong part is right; default: as the set has it"
     )
@@ -167,6 +170,9 @@ class SetModel(Strict):
     )
     brackets: Literal["strict", "kind"] = Field(
         default="strict", description="kind: an answer is right where only brackets are missing"
+    )
+    chain: Literal["lenient", "strict"] = Field(
+        default="lenient", description="strict: a chain of equals signs with a false link is wrong"
     )
     follow_through: bool = Field(
         default=True, description="false: what follows from an own wrong part is wrong"

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from gradcheck.answers import read_formula
-from gradcheck.answers.grammar import BASED
+from gradcheck.answers.calls import BASED
 from gradcheck.documents import read_yaml
 from gradcheck.errors import Complaint, TextError
 from gradcheck.language import Program, check_program

@@ -96,6 +96,7 @@ class Problem:
     points: float = 1.0
     credit: Mapping[str, float] = field(default_factory=dict)
     brackets: str = "strict"
+    chain: str = "lenient"
     follow_through: bool = True
     right: tuple[Mapping[str, Any], ...] = ()
     wrong: tuple[tuple[Mapping[str, Any], str], ...] = ()

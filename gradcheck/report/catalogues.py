@@ -63,8 +63,17 @@ def mistakes_page() -> RenderableType:
         program = row.example.program.rstrip()
         gap = "\n" if "\n" in program else "  "
         lines.append(Padding(Text(f"{program}{gap}answered  {answered(row)}"), (0, 0, 0, 4)))
-        lines.append(Padding(Text(words(Hypothesis(row, None)), style="dim"), (0, 0, 1, 4)))
+        lines.append(
+            Padding(
+                Text(words(Hypothesis(row, None, texts=_texts(row))), style="dim"), (0, 0, 1, 4)
+            )
+        )
     return Group(*lines)
+
+
+def _texts(row: Mistake) -> dict[str, str]:
+    """What the words of a row mention, where they are said of its example."""
+    return {} if "\n" in row.example.program else {"text": row.example.program}
 
 
 def ordered() -> list[Mistake]:

@@ -8,13 +8,11 @@ import numpy as np
 from rich.console import Console, ConsoleOptions
 from rich.text import Text
 
-from gradcheck.closed_forms.notation import Notation
-from gradcheck.closed_forms.ranks import rank
-from gradcheck.closed_forms.repeated import with_letters
-from gradcheck.closed_forms.shown import Branches, Shown
-from gradcheck.closed_forms.trees import parsed
-from gradcheck.report import branches
+from gradcheck.report import paths
 from gradcheck.report.figures import bar, plain
+from gradcheck.texts import Formulas, PathForm
+from gradcheck.texts.notation import Notation
+from gradcheck.texts.trees import parsed, rank, with_letters
 from gradcheck.verdict.consult import Part, Verdict
 
 MOST = 8  # rows and columns of a matrix that is shown, and an ellipsis beyond
@@ -34,14 +32,14 @@ class Gradients:
 
     verdict: Verdict
     shapes: Mapping[str, tuple[int, ...]]
-    forms: Shown
+    forms: Formulas
     styles: Mapping[str, str]
     all_entries: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         """A line or two a tensor, and its entries where there is room for all of them."""
         signs = in_signs(console)
-        notation = Notation(self.forms.axes, self.forms.rows) if signs else None
+        notation = Notation(self.forms.axes, self.forms.sizes) if signs else None
         way = _Way(signs, notation)
         width = options.max_width
         parts = [self.verdict.parts[name] for name in self.shapes]
@@ -78,9 +76,6 @@ class Gradients:
     def _lettered(self, name: str, text: str, way: "_Way") -> Iterator[str]:
         """A long formula, and what it says twice under letters."""
         plain = self.forms.texts.get(name, "")
-        if not plain or text == self.forms.indexed.get(name):
-            yield text
-            return
         whole, named = with_letters(plain, {*self.forms.axes, *self.shapes})
         axes = dict(self.forms.axes)
         lines = []
@@ -91,12 +86,10 @@ class Gradients:
         yield from lines
 
     def _written(self, text: str, axes: Mapping[str, int], way: "_Way") -> str:
-        return Notation(axes, self.forms.rows).written(text) if way.signs else text
+        return Notation(axes, self.forms.sizes).written(text) if way.signs else text
 
     def _form(self, name: str, *, signs: bool) -> str:
-        """`= X.T @ R`, or `[i,j] = ...` where that is no product of matrices; nothing without."""
-        if name in self.forms.indexed and (signs or name not in self.forms.texts):
-            return self.forms.indexed[name]
+        """`= X.T @ R`; nothing without."""
         text = self.forms.texts.get(name, "")
         text = self.forms.signs.get(name, text) if signs else text
         return text and f"= {text}"
@@ -143,27 +136,12 @@ class Formula:
     """A closed form of a single number: in signs on a terminal, as SymPy has it in a pipe."""
 
     label: str
-    found: Branches
+    found: PathForm
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        """One line, or one a piece where that is too long."""
-        said = (branches.in_signs if in_signs(console) else branches.plain)(self.found)
-        line = Text(f"{self.label} = {said}")
-        if line.cell_len <= options.max_width or len(self.found.pieces) == 1:
-            yield line
-            return
-        first, *others = said.split(", ")
-        yield Text(f"{self.label} = {first}")
-        indent = " " * len(f"{self.label} = ")
-        yield from (Text(f"{indent}{piece}") for piece in _pieces(others))
-
-
-def _pieces(said: Sequence[str]) -> Iterator[str]:
-    """Pieces with what belongs to each; the places without a derivative are the last."""
-    last = next((k for k, each in enumerate(said) if each.startswith("not ")), len(said))
-    yield from said[:last]
-    if last < len(said):
-        yield ", ".join(said[last:])
+        """One line."""
+        said = (paths.in_signs if in_signs(console) else paths.plain)(self.found)
+        yield Text(f"{self.label} = {said}")
 
 
 @dataclass(frozen=True)

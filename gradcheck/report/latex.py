@@ -3,8 +3,8 @@
 import re
 from itertools import starmap
 
-from gradcheck.closed_forms.notation import GREEK
 from gradcheck.report.notation import Notation, notated
+from gradcheck.texts.notation import GREEK
 
 COMMANDS = """sin cos tan sec csc cot arcsin arccos arctan sinh cosh tanh coth ln max min"""
 FUNCTIONS = {word: rf"\{word}" for word in COMMANDS.split()} | {

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from html import escape
 
-from gradcheck.closed_forms.notation import GREEK
 from gradcheck.report.notation import Notation, notated
+from gradcheck.texts.notation import GREEK
 
 
 @lru_cache(maxsize=256)

@@ -1,6 +1,5 @@
 """The chain rule written out, as `gradcheck solve --steps` shows it."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -8,25 +7,21 @@ import numpy as np
 from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.text import Text
 
-from gradcheck.closed_forms.notation import Notation
-from gradcheck.closed_forms.trees import PREFIX
-from gradcheck.derivation.again import Twice
-from gradcheck.derivation.arrays import Stage, Walked
-from gradcheck.derivation.scalars import Steps
 from gradcheck.opinions.opinion import Array
 from gradcheck.report.figures import SHOWN_ENTRIES, plain
 from gradcheck.report.gradients import folded, in_signs, legend, matrix
+from gradcheck.texts.notation import Notation
+from gradcheck.texts.steps import Step, Steps
+from gradcheck.texts.trees import PREFIX
 
 
-def steps_shown(derivation: Steps | Walked | Twice) -> RenderableType:
+def steps_shown(steps: Steps) -> RenderableType:
     """Formulas with their values, or arrays: forward node by node, back value by value."""
-    if isinstance(derivation, Twice):
-        return Group(steps_shown(derivation.first), Entries(derivation))
-    if isinstance(derivation, Steps):
-        return _derivation(derivation)
-    if not derivation.chain:
-        return _walked(derivation) if derivation.backward else _forward(derivation)
-    return Group(_forward(derivation), Chain(derivation))
+    if not steps.of_arrays:
+        return _of_numbers(steps)
+    if steps.backward:
+        return Group(_forward(steps), Chain(steps))
+    return _by_nodes(steps) if steps.cotangents else _forward(steps)
 
 
 @dataclass(frozen=True)
@@ -36,67 +31,29 @@ class Chain:
     In signs on a terminal, as NumPy's text in a pipe; the numbers below.
     """
 
-    walked: Walked
+    steps: Steps
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         """A formula with its shape, and the numbers below it."""
-        stages = self.walked.chain
         signs = in_signs(console)
-        width = options.max_width
-        taken = {stage.name for stage in (*stages, *self.walked.forward)}
-        end = self.walked.end if self.walked.end != "value" or "L" in taken else "L"
-        notation = Notation(self._axes(), self.walked.rows, end) if signs else None
+        taken = {step.name for step in (*self.steps.backward, *self.steps.forward)}
+        end = self.steps.end if self.steps.end != "value" or "L" in taken else "L"
+        notation = Notation(self.steps.axes, self.steps.sizes, end) if signs else None
         yield Text("the chain rule, from the value down", style="dim")
-        for stage in stages:
-            yield from self._stage(stage, notation, width)
+        for step in self.steps.backward:
+            yield from self._step(step, notation, options.max_width)
         if notation is not None and notation.sizes:
             yield Text.assemble("  ", legend(notation))
 
-    def _axes(self) -> dict[str, int]:
-        """How many axes the names in the formulas have."""
-        stages = (*self.walked.forward, *self.walked.chain)
-        known = {stage.name: stage.value.ndim for stage in stages}
-        axes = {PREFIX + name: count for name, count in known.items()}
-        return {**dict(self.walked.axes), **known, **axes}
-
-    def _stage(self, stage: Stage, notation: Notation | None, width: int) -> Iterator[Text]:
+    def _step(self, step: Step, notation: Notation | None, width: int) -> Iterator[Text]:
         if notation is None:
-            end = f"d{self.walked.end}/d"
-            text, name = stage.text.replace(PREFIX, end), f"{end}{stage.name}"
-            shape = "x".join(map(str, stage.value.shape))
+            end = f"d{self.steps.end}/d"
+            text, name = step.text.replace(PREFIX, end), f"{end}{step.name}"
+            shape = "x".join(map(str, step.value.shape))
         else:
-            text, name = notation.written(stage.text), notation.name(PREFIX + stage.name)
-            shape = "×".join(map(str, stage.value.shape))
-        value = stage.value
-        yield from _line(name, shape, text, value, width, signs=notation is not None)
-
-
-@dataclass(frozen=True)
-class Entries:
-    """Derivatives of every entry by named values, from the end to the inputs."""
-
-    found: Twice
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        """A formula with its shape, and the numbers below it."""
-        if not self.found.entries:
-            return
-        signs = in_signs(console)
-        notation = Notation(self.found.axes, self.found.rows) if signs else None
-        yield Text("entry by entry, by each value before it", style="dim")
-        for stage in self.found.entries:
-            formula = notation is not None and "[" not in stage.name
-            text = notation.written(stage.text) if notation and formula else stage.text
-            name = stage.name if notation is None else _in_names(stage.name, notation)
-            shape = ("×" if signs else "x").join(map(str, stage.value.shape))
-            yield from _line(name, shape, text, stage.value, options.max_width, signs=signs)
-        if notation is not None and notation.sizes:
-            yield Text.assemble("  ", legend(notation))
-
-
-def _in_names(label: str, notation: Notation) -> str:
-    """`d(dL/dw)/dp` in signs."""
-    return re.sub(r"d(?=[(\w])(\w*)", lambda m: "∂" + notation.name(m[1]) if m[1] else "∂", label)
+            text, name = notation.written(step.text), notation.name(PREFIX + step.name)
+            shape = "×".join(map(str, step.value.shape))
+        yield from _line(name, shape, text, step.value, width, signs=notation is not None)
 
 
 def _line(
@@ -113,39 +70,39 @@ def _line(
         yield Text(f"      {line}", style="dim")
 
 
-def _derivation(derivation: Steps) -> Text:
+def _of_numbers(steps: Steps) -> Text:
     text = Text("the values, from the inputs up\n", style="dim")
-    if derivation.left_out:
-        text.append(f"  ... {derivation.left_out} steps before\n", style="dim")
-    for step in derivation.forward:
-        text.append(f"  {_equation(step.name, step.formula, step.value)}\n", style="not dim")
-    if derivation.backward:
+    if steps.left_out:
+        text.append(f"  ... {steps.left_out} steps before\n", style="dim")
+    for step in steps.forward:
+        text.append(f"  {_equation(step.name, step.text, float(step.value))}\n", style="not dim")
+    if steps.backward:
         text.append("the chain rule, from the value down\n", style="dim")
-    for step in derivation.backward:
-        text.append(f"  {_equation(step.name, step.formula, step.value)}\n", style="not dim")
+    for step in steps.backward:
+        text.append(f"  {_equation(step.name, step.text, float(step.value))}\n", style="not dim")
     return text
 
 
-def _forward(derivation: Walked) -> Text:
+def _forward(steps: Steps) -> Text:
     text = Text("the values, from the inputs up", style="dim")
-    for stage in derivation.forward:
-        text.append(f"\n  {stage.name} = {stage.text}", style="not dim")
-        text.append(f"  {_array(stage)}  {stage.node}", style="dim")
+    for step in steps.forward:
+        text.append(f"\n  {step.name} = {step.text}", style="not dim")
+        text.append(f"  {_array(step)}  {step.node}", style="dim")
     return text
 
 
-def _walked(derivation: Walked) -> Text:
-    text = _forward(derivation).append("\n")
+def _by_nodes(steps: Steps) -> Text:
+    text = _forward(steps).append("\n")
     text.append("the cotangents, from the value down\n", style="dim")
-    for stage in derivation.backward:
-        text.append(f"  {stage.name}", style="not dim")
-        text.append(f"  {_array(stage)}  through {stage.node}\n", style="dim")
+    for step in steps.cotangents:
+        text.append(f"  {step.name}", style="not dim")
+        text.append(f"  {_array(step)}  through {step.node}\n", style="dim")
     return text
 
 
-def _array(stage: Stage) -> str:
+def _array(step: Step) -> str:
     """The shape, and the entries where they fit on a line."""
-    value = stage.value
+    value = step.value
     if value.size > SHOWN_ENTRIES:
         return f"of shape {value.shape}"
     return np.array2string(value, precision=6, separator=", ").replace("\n", "")

@@ -9,16 +9,16 @@ import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from gradcheck.closed_forms.scalars import shortest
-from gradcheck.closed_forms.shown import Branches, Shown
 from gradcheck.opinions.opinion import Opinion
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Point
-from gradcheck.report.branches import in_latex, in_mathml
 from gradcheck.report.figures import SHOWN_ENTRIES, bar, nested, nested_text, numbers, plain
 from gradcheck.report.gradients import Formula, Gradients, derivative
+from gradcheck.report.paths import in_latex, in_mathml
 from gradcheck.report.rows import Rows, indented
 from gradcheck.report.underline import underlined
+from gradcheck.texts import Formulas, PathForm
+from gradcheck.texts.rewriting import shortest
 from gradcheck.verdict.consult import Entry, Verdict
 
 ORDER = ("reverse", "symbolic", "differences")
@@ -47,7 +47,7 @@ MEANINGS = {
 ENTRIES = 12
 READABLE = 150
 NO_TEXTS: Mapping[str, str] = {}
-NOT_SHOWN = Shown()
+NOT_SHOWN = Formulas()
 
 
 def _meaning(verdict: Verdict) -> str:
@@ -63,7 +63,7 @@ def problem_report(
     point: Point,
     verdict: Verdict,
     steps: RenderableType | None,
-    forms: Shown,
+    forms: Formulas,
     *,
     entries: bool = False,
 ) -> RenderableType:
@@ -104,7 +104,7 @@ def _shapes(problem: Problem, verdict: Verdict) -> dict[str, tuple[int, ...]]:
 def gradients(
     verdict: Verdict,
     shapes: Mapping[str, tuple[int, ...]],
-    forms: Shown = NOT_SHOWN,
+    forms: Formulas = NOT_SHOWN,
     entries: bool = False,
     written: int = SHOWN_ENTRIES,
 ) -> Iterator[RenderableType]:
@@ -118,9 +118,9 @@ def gradients(
         yield indented(rows, 2)
     if tensors:
         yield indented(Gradients(verdict, tensors, forms, STYLES, entries), 2)
-    for name, found in forms.branches.items():
+    for name, found in forms.paths.items():
         yield indented(Formula(derivative(name), found), 2)
-    known = {**forms.texts, **dict.fromkeys(forms.branches, "")}
+    known = {**forms.texts, **dict.fromkeys(forms.paths, "")}
     yield from (indented(line, 2) for line in closed_forms(verdict, known, written))
 
 
@@ -211,7 +211,7 @@ def closed_forms(
                 continue
             written = str(shortest(entries[index]))
             if len(written) <= READABLE or not index:
-                found.append(Formula(label, Branches(((written, ""),))))
+                found.append(Formula(label, PathForm(written)))
     if opinion.conditions and (found or any(forms.values())):
         found.append(Text(f"where {', '.join(opinion.conditions[:6])}", style="dim"))
     return found
@@ -262,7 +262,7 @@ def summary(verdicts: Sequence[str]) -> Text:
     return Text(f"{len(verdicts)} problems: {words}")
 
 
-def json_line(problem: Problem, point: Point, verdict: Verdict, forms: Shown = NOT_SHOWN) -> str:
+def json_line(problem: Problem, point: Point, verdict: Verdict, forms: Formulas = NOT_SHOWN) -> str:
     """The contract's line of `solve --json`."""
     value = _value(problem, point, verdict)
     value = None if value is None else nested(np.asarray(value))
@@ -271,10 +271,8 @@ def json_line(problem: Problem, point: Point, verdict: Verdict, forms: Shown = N
     for name, form in forms.texts.items():
         line["parts"][name]["matrix_form"] = form
         line["parts"][name]["latex"] = forms.latex.get(name)
-    for name, form in forms.indexed.items():
-        line["parts"][name]["index_form"] = form
-    for name, found in forms.branches.items():
-        line["parts"][name] |= _in_pieces(found)
+    for name, found in forms.paths.items():
+        line["parts"][name] |= _in_notations(found)
     notes = [f"{_where(e)}: {e.why}" for e in verdict.entries if e.why] + list(verdict.notes)
     if notes:
         line["notes"] = notes
@@ -283,10 +281,9 @@ def json_line(problem: Problem, point: Point, verdict: Verdict, forms: Shown = N
     return json.dumps(line, ensure_ascii=False, allow_nan=False)
 
 
-def _in_pieces(found: Branches) -> dict[str, Any]:
-    """A derivative's formulas and where each holds, the places without one, and how to set it."""
-    pieces = [{"form": form, "where": where or None} for form, where in found.pieces]
-    said = {"pieces": pieces, "not_defined": list(found.undefined)}
+def _in_notations(found: PathForm) -> dict[str, Any]:
+    """A derivative's formula, where it holds, and how to set it."""
+    said = {"form": found.text, "where": found.where or None}
     return said | {"latex": in_latex(found) or None, "mathml": in_mathml(found) or None}
 
 

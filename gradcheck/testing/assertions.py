@@ -125,7 +125,25 @@ def check(
 
 
 def assert_gradient(f: Callable[..., Any], *args: Any, **options: Any) -> Result:
-    """As `check`, but raises GradientError, which says what is wrong, where and by how much."""
+    """As `check`, but raises what is wrong, where and by how much.
+
+    Parameters
+    ----------
+    f, *args
+        The function and its arguments.
+    **options
+        `gradient`, `wrt`, `seed`, `rtol`, `at`, `kwargs` and `explain`, as for `check`.
+
+    Raises
+    ------
+    GradientError
+        An AssertionError; its `result` holds the whole finding.
+
+    Examples
+    --------
+    >>> assert_gradient(lambda x: np.sum(x**2), np.array([1.0, 2.0])).gradient
+    array([2., 4.])
+    """
     __tracebackhide__ = True
     return _raised(check(f, *args, **options))
 
@@ -169,6 +187,21 @@ def assert_vjp(
         gradients, functions that give them, or names of attributes.
     pure
         Refuse a backward that writes into its cotangent.
+
+    Returns
+    -------
+    Result
+        Its `message` says what this check could not have seen.
+
+    Raises
+    ------
+    GradientError
+        The backward pass is wrong, or could not be judged.
+
+    Examples
+    --------
+    >>> assert_vjp(np.tanh, lambda g, x: g * (1 - np.tanh(x) ** 2), np.array([0.5, -1.0])).ok
+    True
     """
     __tracebackhide__ = True
     _checked(rtol, at, explain)

@@ -337,6 +337,14 @@ def _positions(
     return tuple(k for k, path in inside if path[0] in asked and is_float(leaves[k]))
 
 
+def is_symmetric(value: Any) -> bool:
+    """Whether it is a symmetric matrix, or a stack of such."""
+    shape = np.shape(value)
+    return len(shape) > 1 and shape[-1] == shape[-2] > 1 and np.array_equal(
+        value, np.swapaxes(value, -1, -2)
+    )  # fmt: skip
+
+
 def is_float(value: Any) -> bool:
     return isinstance(value, float) or (
         isinstance(value, np.ndarray | np.floating) and value.dtype.kind == "f"

@@ -24,7 +24,7 @@ from gradcheck.opinions.limits import LIKE, PRODUCT, SAMPLES
 from gradcheck.opinions.opinion import Array, Case, Direction, Estimate, estimate
 from gradcheck.opinions.rounding import noise, spread
 from gradcheck.testing.buffers import Makers, makers_of
-from gradcheck.testing.call import Call
+from gradcheck.testing.call import Call, is_symmetric
 from gradcheck.testing.limits import (
     AGAIN,
     EPSILON,
@@ -48,6 +48,10 @@ from gradcheck.verdict.neighbours import neighbours
 Index = tuple[int, ...]
 Arrays = Mapping[str, Array]
 LOST = "right as far as {floats} can show: the formula loses digits here"
+TRIANGLES = (
+    "of a symmetric matrix: right with both triangles added up, as it may stand in one or be "
+    "spread over both"
+)
 OPEN = (
     "its values as plain floats say no more; give rtol= if that is rounding, or write it in "
     "NumPy alone, that exact numbers can pass through it"
@@ -78,7 +82,8 @@ class Judged:
     """One part of a claim: the entries that are out, and words on shape where that is wrong.
 
     `reach` works the sensitivity out when it is asked for; `lossy` names the floats that lose
-    digits of a formula that is right; `undecided` says that what is out may be rounding.
+    digits of a formula that is right; `undecided` says that what is out may be rounding;
+    `remark` is what a reader should know of what is right.
     """
 
     part: str
@@ -87,6 +92,7 @@ class Judged:
     reach: Callable[[], float] = field(default=float, repr=False, compare=False)
     lossy: str = ""
     undecided: bool = False
+    remark: str = ""
 
     @cached_property
     def sensitivity(self) -> float:
@@ -148,6 +154,7 @@ def judged_claim(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> tup
     """A claim by the three rules."""
     unit = claim.call.grain(*claim.gradients.values())
     first = within_bars(case, verdict, claim.gradients, rtol, unit)
+    first = tuple(_over_triangles(part, claim, verdict) for part in first)
     if not claim.runs or not any(part.off for part in first):
         return first
     if unit > EPSILON:
@@ -285,6 +292,25 @@ def _follows(off: Off, near: Iterable[Arrays]) -> bool:
     return any(
         abs(off.claimed - g[off.index]) <= LIKE * np.max(np.abs(g), initial=0.0) for g in beside
     )
+
+
+def _over_triangles(part: Judged, claim: Claim, verdict: Verdict) -> Judged:
+    """A part by a symmetric matrix, whose slopes may stand in one triangle or be spread over both.
+
+    `np.linalg.eigvalsh` reads one triangle, its textbook gradient is symmetric: both triangles
+    added up are the same.
+    """
+    if not part.off or not is_symmetric(claim.call.args[claim.call.names.index(part.part)]):
+        return part
+    reference, given = verdict.parts[part.part].gradient, claim.gradients[part.part]
+    if reference is None or any(off.interval is not None for off in part.off):
+        return part
+    bars = reference.error + max(off.tolerance for off in part.off)
+    both = [m + np.swapaxes(m, -1, -2) for m in (np.asarray(given), reference.value, bars)]
+    with np.errstate(invalid="ignore"):
+        if not np.all(np.abs(both[0] - both[1]) <= both[2]):
+            return part
+    return replace(part, off=(), remark=TRIANGLES)
 
 
 def _by_directions(

@@ -259,6 +259,8 @@ def _unseen(verdict: Verdict, judged: Sequence[Judged]) -> Iterator[str]:
         if part.sensitivity and part.right:
             least = f"{part.sensitivity:.1g}"
             yield f"d/d{part.part}: an entry off by less than {least} would not have been seen"
+        if part.remark:
+            yield f"d/d{part.part}: {part.remark}"
         if part.lossy:
             yield f"d/d{part.part}: {LOST.format(floats=part.lossy)}"
     widest = max((part.sensitivity for part in judged if not part.right), default=0.0)

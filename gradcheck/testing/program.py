@@ -218,7 +218,9 @@ class Program:
         args = (cache,) if way.behind == "cache" and cotangent else args
         given = [self.outputs.cotangents(c) for c in cotangent]
         given = list(given[0]) if given and not way.together else given
-        more = self.kwargs if takes_keywords(self.backward, tuple(self.kwargs)) else NONE
+        more = self.kwargs
+        if more and not takes_keywords(self.backward, tuple(more)):
+            more = NONE
         try:
             came = self.backward(*given, *args, **more)
         except Exception as error:

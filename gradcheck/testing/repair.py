@@ -71,15 +71,21 @@ def repaired(
 
 
 def _only_calls(backward: Function) -> bool:
-    """Whether it is a lambda that hands everything to a function which is not NumPy's."""
+    """Whether it is a lambda that calls something which is neither NumPy's nor Python's own."""
     built = definition_of(backward)
-    if not isinstance(built, ast.Lambda) or not isinstance(built.body, ast.Call):
+    if not isinstance(built, ast.Lambda):
         return False
-    called = ast.unparse(built.body.func)
-    known = inspect.getclosurevars(backward)
-    thing: Any = {**known.globals, **known.nonlocals}.get(called.partition(".")[0])
-    module = getattr(thing, "__name__", "") if inspect.ismodule(thing) else ""
-    return thing is not None and module != "numpy"
+    closed = inspect.getclosurevars(backward)
+    known = {**closed.globals, **closed.nonlocals}
+    called = (n.func for n in ast.walk(built) if isinstance(n, ast.Call))
+    roots = (ast.unparse(func).partition(".")[0] for func in called)
+    things = (known[root] for root in roots if root in known)
+    return any(not _is_of_numpy(thing) for thing in things)
+
+
+def _is_of_numpy(thing: Any) -> bool:
+    named = thing.__name__ if inspect.ismodule(thing) else type(thing).__module__
+    return str(named).partition(".")[0] in ("numpy", "builtins") and not inspect.isfunction(thing)
 
 
 def _kept(owner: type) -> list[str]:

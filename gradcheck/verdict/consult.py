@@ -12,7 +12,6 @@ from types import MappingProxyType
 import numpy as np
 from flint import arb
 
-from gradcheck.closed_forms.opinion import closed_form
 from gradcheck.numbers.run import Undecided
 from gradcheck.opinions.differences import closer, differences, open_in_floats
 from gradcheck.opinions.limits import ASIDE, CONFIRMING, DIRECTIONS, MORE_SAMPLES, NOTHING
@@ -66,7 +65,7 @@ def consult(case: Case, *, write: bool = True, mine: Opinion | None = None) -> V
 
     `mine` is reverse mode's, where it has been formed already.
     """
-    closed = closed_form(case, write=write)
+    closed = symbolic(case, write=write)
     count = CONFIRMING if closed.method else DIRECTIONS
     opinions = [mine or reverse(case), closed, differences(case, directions=count)]
     found = read(case, opinions)

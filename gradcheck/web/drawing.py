@@ -10,21 +10,17 @@ from typing import Any
 import numpy as np
 
 from gradcheck.answers import Plain, read_answer
-from gradcheck.derivation import derive
-from gradcheck.derivation.again import Twice
-from gradcheck.derivation.arrays import Walked
-from gradcheck.derivation.scalars import Steps
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.formulas.values import Readings, floats, readings
 from gradcheck.grading.key import Key, Spot
 from gradcheck.language.kinds import FORMULAS
 from gradcheck.opinions.opinion import Case, NotScalar
 from gradcheck.opinions.reverse import once
-from gradcheck.plots.graph_markup import graph_markup
-from gradcheck.plots.graphs import graph_of, unsolved
-from gradcheck.plots.labels import remarks_of
+from gradcheck.plots.graph import graph_of, remarks_of, unsolved
+from gradcheck.plots.picture import graph_markup
 from gradcheck.problem.record import Point, Problem
 from gradcheck.report.figures import WRITTEN_ENTRIES, plain, value_text
+from gradcheck.texts.steps import Steps, derive
 
 POINTS = 121
 HALF = 2.0  # what is seen of the axis to either side, times |x| where that is more than 1
@@ -102,18 +98,13 @@ def _steps(problem: Problem, point: Point) -> Drawn:
     return _listed(derive(problem, point))
 
 
-def _listed(found: Steps | Walked | Twice) -> Drawn:
-    """Each line's name, formula and value; second derivatives after the first."""
-    if isinstance(found, Twice):
-        entries = [[s.name, s.text, value_text(s.value)] for s in found.entries]
-        drawn = _listed(found.first)
-        return {**drawn, "backward": [*drawn["backward"], *entries]}
-    if isinstance(found, Steps):
-        forward = [[s.name, s.formula, plain(s.value)] for s in found.forward]
-        backward = [[s.name, s.formula, plain(s.value)] for s in found.backward]
-        return {"forward": forward, "backward": backward}
+def _listed(found: Steps) -> Drawn:
+    """Each line's name, formula and value; of arrays the nodes that a cotangent came through."""
     forward = [[s.name, s.text, value_text(s.value)] for s in found.forward]
-    backward = [[s.name, f"through {s.node}", value_text(s.value)] for s in found.backward]
+    if found.of_arrays:
+        backward = [[s.name, f"through {s.node}", value_text(s.value)] for s in found.cotangents]
+    else:
+        backward = [[s.name, s.text, value_text(s.value)] for s in found.backward]
     return {"forward": forward, "backward": backward}
 
 

@@ -5,6 +5,7 @@ The names were written down before any of them was tried: 81 % were given then, 
 
 import pytest
 
+from gradcheck.diagnosis import words
 from tests.support.exercises import Tally, exercises, tally
 
 # What is said of these is no name that was written down, but true: the answer is literally that.
@@ -38,6 +39,15 @@ def test_wrong_answers_are_named(said: Tally) -> None:
     assert said.share("named") >= 0.95, said.missed
     wrong = {row[:2] for row in said.missed if row[2] in ("false", "torn", "right", "invalid")}
     assert wrong <= TRUE
+
+
+def test_every_name_has_a_caret_and_no_sentence_is_cut(said: Tally) -> None:
+    """A place in the program (or in the answer), and words without holes."""
+    for program, hypothesis in said.told:
+        typed = hypothesis.mistake.verb == "type"  # brackets: the whole answer is read otherwise
+        assert typed or hypothesis.span is not None, (program, hypothesis.ids)
+        sentence = words(hypothesis, program)
+        assert not any(hole in sentence for hole in ("...", "{", "the expression")), sentence
 
 
 def test_right_answers_are_not_accused(said: Tally) -> None:

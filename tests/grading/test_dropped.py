@@ -4,6 +4,7 @@ import pytest
 
 from gradcheck.grading.key import key
 from gradcheck.grading.marking import mark
+from gradcheck.problem import load_text
 from gradcheck.problem.question import question
 
 RIGHT = {
@@ -41,6 +42,18 @@ def test_a_chain_that_begins_wrong_says_so(problem):
     judged = mark(ready, ready.problem.parts[0], f"5 = {answers[0]}")
     assert judged.verdict == "right"
     assert "`5` is not equal to the derivative" in " ".join(judged.remarks)
+
+
+def test_a_strict_chain_has_no_false_link():
+    """`chain: strict` in a problem or its set makes it wrong, and says which link it is."""
+    text = "{}problems:\n- {{id: t, inputs: {{x: 2.0}}, program: x**3{}}}\n"
+    for whole, own in (("chain: strict\n", ""), ("", ", chain: strict")):
+        ready = key(load_text(text.format(whole, own)).problems[0])
+        part = ready.problem.parts[0]
+        judged = mark(ready, part, "2x = 3x^2")
+        assert (judged.verdict, judged.score, judged.line) == ("wrong", 0.0, 1)
+        assert mark(ready, part, "3 x x = 3x^2").verdict == "right"
+        assert mark(ready, part, "3x^2 = 3x^3/x = 3x^2 + 1 = 3x^2").verdict == "wrong"
 
 
 @pytest.mark.parametrize(("typed", "left"), [("1. 5", "1."), ("a) 2", "a)"), ("2) 3x", "2)")])

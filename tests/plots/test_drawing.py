@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from gradcheck.plots.names import distinct
+from gradcheck.plots.album import distinct
 from tests.support.commands import CHAIN, run
 from tests.support.plotting import FIVE_STEPS, SVG
 

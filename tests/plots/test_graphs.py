@@ -10,11 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcheck.plots.dot import dot_text, quoted
-from gradcheck.plots.graphs import Edge, Graph, Vertex
-from gradcheck.plots.labels import heading_lines, lines_of
-from gradcheck.plots.layering import laid_out
-from gradcheck.plots.traces import NothingToDraw
+from gradcheck.plots.graph import (
+    Edge,
+    Graph,
+    NothingToDraw,
+    Vertex,
+    dot_text,
+    heading_lines,
+    lines_of,
+    quoted,
+)
+from gradcheck.plots.picture import graph_svg, laid_out
 from tests.support.commands import CHAIN
 from tests.support.plotting import graph
 
@@ -192,18 +198,25 @@ def tapes(draw: st.DrawFn) -> Graph:
 def test_layers_go_down_and_nothing_overlaps(found):
     """Every edge goes to a lower layer; in a layer everybody has room."""
     widths = {v.key: 30.0 + 10.0 * (k % 5) for k, v in enumerate(found.vertices)}
-    layout = laid_out(found, widths, lane=6.0, gap=12.0, page=300.0)
+    layout = laid_out(found, widths, page=300.0)
     for edge in found.edges:
-        assert layout.layer[edge.start] < layout.layer[edge.end]
-    for layer in layout.layers:
-        rooms = [widths.get(p, 6.0) if isinstance(p, str) else 6.0 for p in layer]
+        assert layout.level[edge.start] < layout.level[edge.end]
+    for places in layout.levels:
         spans = [
-            (layout.across[p] - w / 2, layout.across[p] + w / 2)
-            for p, w in zip(layer, rooms, strict=True)
+            (layout.across[p] - layout.widths[p] / 2, layout.across[p] + layout.widths[p] / 2)
+            for p in places
         ]
         assert all(b - a >= 12.0 - 1e-9 for (_, a), (b, _) in pairwise(spans))
         assert spans[0][0] >= -1e-9
         assert spans[-1][1] <= layout.width + 1e-9
-        nodes = [widths[p] + 12.0 for p in layer if isinstance(p, str)]
+        nodes = [widths[p] + 12.0 for p in places if isinstance(p, str)]
         assert sum(nodes) <= 300.0
-    assert {p for layer in layout.layers for p in layer if isinstance(p, str)} == set(widths)
+    assert {p for places in layout.levels for p in places if isinstance(p, str)} == set(widths)
+
+
+def test_the_picture_has_every_box_and_arrow():
+    """Six boxes, five arrows with their factors, on a page that is wide enough."""
+    drawn = graph_svg(graph(CHAIN))
+    assert drawn.count("<rect") == 6
+    assert drawn.count('class="tip"') == drawn.count('class="factor"') == 5
+    assert "loss = y**2" in drawn

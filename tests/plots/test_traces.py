@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from gradcheck.plots.trace_picture import spans_decades
-from gradcheck.plots.traces import NothingToDraw
+from gradcheck.plots.curves import spans_decades
+from gradcheck.plots.graph import NothingToDraw
 from tests.support.plotting import FIVE_STEPS, recorded, traced
 
 
@@ -92,12 +92,12 @@ ask: {{w: w.grad}}
 """
     picture = traced(text, "v")
     lines = picture.panels[0].lines
-    assert [line.label for line in lines] == labels
+    assert list(lines) == labels
     if entries == 7:
         assert picture.up == "v: 2-norm of its 7 entries"
-        np.testing.assert_allclose(lines[0].values, [6 * math.sqrt(7)] * 3)
+        np.testing.assert_allclose(lines[""], [6 * math.sqrt(7)] * 3)
     else:
-        assert [line.values.tolist() for line in lines] == [[6, 6, 6], [6, 6, 6]]
+        assert [values.tolist() for values in lines.values()] == [[6, 6, 6], [6, 6, 6]]
 
 
 @pytest.mark.parametrize(("factor", "expected"), [(0.3, True), (0.9, False)])

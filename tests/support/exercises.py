@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gradcheck.diagnosis import Hypothesis
 from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.key import key
 from gradcheck.grading.marking import mark
@@ -70,6 +71,7 @@ class Tally:
     """How many answers had each outcome, with those that were not named."""
 
     counts: Counter[str] = field(default_factory=Counter)
+    told: list[tuple[str, Hypothesis]] = field(default_factory=list)
     missed: list[tuple[str, str, str, str, str]] = field(default_factory=list)
 
     def share(self, outcome: str) -> float:
@@ -102,11 +104,12 @@ def tally(id: str = "exercise") -> Tally:
                     found.counts["accused"] += 1
                     found.missed.append((exercise.program, answer, "accused", said.verdict, ""))
                 continue
+            hypotheses = said.diagnosis.hypotheses if said.diagnosis else ()
+            found.told += [(exercise.program, h) for h in hypotheses]
             kind = outcome(said, accepted) if said.verdict == "wrong" else said.verdict
             found.counts["wrong"] += 1
             found.counts[kind] += 1
             if kind != "named":
-                hypotheses = said.diagnosis.hypotheses if said.diagnosis else ()
                 names = ", ".join(" + ".join(h.ids) for h in hypotheses)
                 wanted = " ".join("+".join(sorted(name)) for name in accepted)
                 found.missed.append((exercise.program, answer, kind, wanted, names))

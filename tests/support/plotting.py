@@ -1,9 +1,8 @@
 """Pictures of a problem: its recorded series, the errors of its differences, its tape."""
 
 from gradcheck.opinions.opinion import Case
-from gradcheck.plots.curves import Differences, differences_of
-from gradcheck.plots.graphs import Graph, graph_of
-from gradcheck.plots.traces import Trace, trace_of
+from gradcheck.plots.curves import Differences, Trace, differences_of, trace_of
+from gradcheck.plots.graph import Graph, graph_of
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.load import load_text
 from gradcheck.problem.record import Problem

@@ -1,4 +1,4 @@
-"""Slips in the backward passes of `plain_layers`: what stood there, what an engineer wrote.
+"""Slips in the backward passes of `layers`: what stood there, what an engineer wrote.
 
 The names that a reviewer accepts were written down before anything was run. `SHAPE` stands for a
 message that says of the shape or the type what came, `NUMBER` for one that says what is not finite,
@@ -11,26 +11,32 @@ import linecache
 
 import numpy as np
 
-from tests.support import plain_layers
-from tests.support.wrong_backwards import (
-    AXIS,
-    CHAIN,
-    EXTRA,
-    MASK,
-    MEAN,
-    PATH,
-    QUOTIENT,
-    ROUTE,
-    RULE,
-    SIGN,
-    SLIP,
-    SUM,
-    SUMMED,
-    TURNED,
-    TWO,
-    UPSTREAM,
-)
+from tests.support import layers
 
+SIGN = {"sign-error", "operands-swapped"}
+CHAIN = {"chain-factor-dropped", "missing-inner-derivative", "path-dropped"}
+EXTRA = {"chain-factor-twice", "coefficient-slip", "power-increased", "power-not-reduced"}
+PATH = {"path-dropped", "overwritten-not-accumulated", "lost-product-term", "treated-as-constant",
+        "term-lost"}  # fmt: skip
+UPSTREAM = {"upstream-ignored", "seed-not-one"}
+SUMMED = {"broadcast-not-summed", "broadcast-averaged", "mean-for-sum"}
+AXIS = {"summed-over-wrong-axis"}
+MEAN, SUM = {"mean-for-sum", "broadcast-averaged"}, {"sum-for-mean", "factor-two"}
+TURNED = {"transposed", "operands-swapped"}
+MASK = {"mask-wrong", "operands-swapped"}
+TWO = {"factor-two", "coefficient-slip", "constant-factor-lost", "power-coefficient-missing"}
+RULE = {"wrong-function-derivative", "wrong-tensor-in-derivative", "function-misread",
+        "not-differentiated", "another-name", "power-dropped"}  # fmt: skip
+QUOTIENT = {
+    "power-dropped",
+    "divisor-dropped",
+    "quotient-swapped",
+    "reciprocal-sign-lost",
+    "sign-error",
+}
+TWICE = {"counted-twice", "factor-two", "line-too-many", "coefficient-slip"}
+ROUTE = {"repeated-index-overwritten", "mask-wrong", "permutation-not-inverted"}
+SLIP = {"coefficient-slip", "power-coefficient-missing", "constant-factor-lost"}
 SHAPE, NUMBER, PLACE = {"shape", "dtype"}, {"nan", "inf"}, {" is off", "entry", "entries"}
 SWAPPED = {"gradients-swapped", "arguments-swapped", "operands-swapped", "another-name"} | SHAPE
 OVER = {"overwritten-not-accumulated"} | PATH
@@ -348,13 +354,13 @@ NUMBERS = itertools.count()
 
 def slipped(name, old, new):
     """The backward of a layer with another text at one place (everywhere that it stands)."""
-    backward = plain_layers.LAYERS[name][1]
+    backward = layers.LAYERS[name][1]
     text = inspect.getsource(backward)
     assert old in text, (name, old)
     text = text.replace(old, new)
     file = f"<slip {next(NUMBERS)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    room = dict(vars(plain_layers))
+    room = dict(vars(layers))
     exec(compile(text, file, "exec"), room)
     return room[backward.__name__]
 
@@ -362,7 +368,7 @@ def slipped(name, old, new):
 def cases():
     """Every slip: its title, the forward, the wrong backward, arguments, the accepted names."""
     for name, slips in SLIPS.items():
-        forward, _, make = plain_layers.LAYERS[name]
+        forward, _, make = layers.LAYERS[name]
         args = make(np.random.default_rng(11), 1.0)
         for old, new, names in slips:
             title = f"{name}: {old.strip()} -> {new.strip() or 'nothing'}"

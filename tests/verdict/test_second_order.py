@@ -7,15 +7,12 @@ import numpy as np
 import pytest
 import yaml
 
-from gradcheck.derivation.forms import derived, matrix_forms
 from gradcheck.errors import TextError
-from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, key
 from gradcheck.opinions import again
 from gradcheck.problem import Problem, load_text
 from gradcheck.problem.draw import given_point
 from gradcheck.verdict.consult import consult
-from tests.support.closed_forms import at
 
 Inputs = dict[str, Any]
 HESSIAN, JACOBIAN = {"order": 2}, {"jacobian": True}
@@ -87,31 +84,6 @@ def test_pytorch_gives_the_same(name: str) -> None:
         block = due[places[0]][places[1]] if asked.order == 2 else due[places[0]]
         assert gradient.gradient is not None
         np.testing.assert_allclose(gradient.gradient.value, block.numpy(), rtol=1e-12, atol=1e-13)
-
-
-@pytest.mark.parametrize("name", [name for name, (*_, wrt) in ASKED.items() if "two" not in name])
-def test_the_form_of_arrays_holds_at_another_size(name: str) -> None:
-    """Found at one size, evaluated at another, against reverse mode there."""
-    here, there = problem(name, 1), problem(name, 2, larger=1)
-    texts = derived(here, given_point(here))
-    known = consult(there.case(given_point(there)), write=False).parts
-    assert set(texts) == set(known)
-    for part, text in texts.items():
-        due = known[part].gradient
-        assert due is not None
-        np.testing.assert_allclose(at(text, there), due.value, rtol=1e-10, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", ASKED)
-def test_what_is_shown_is_a_right_answer(name: str) -> None:
-    """The text of every part, typed as an answer, is judged right."""
-    own = ready(name)
-    asked = own.problem
-    shown = matrix_forms(asked, own.points[0], own.verdicts[0].opinions["reverse"].gradients)
-    assert set(shown) == {p.name for p in asked.parts} or "two" in name
-    for part in asked.parts:
-        if part.name in shown:
-            assert judge(own, part, shown[part.name]).verdict == "right"
 
 
 OPINIONS = {"tensor": "reverse", "symbolic": "symbolic", "ball": "differences"}

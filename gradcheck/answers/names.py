@@ -1,0 +1,153 @@
+"""Words: declared names, entries, functions, words run together, choices, sizes."""
+
+import ast
+
+from gradcheck.answers.advice import unknown
+from gradcheck.answers.calls import read_application, read_logarithm
+from gradcheck.answers.cursor import NEVER, Cursor
+from gradcheck.answers.derivatives import is_operator, read_operator
+from gradcheck.answers.echo import echo
+from gradcheck.answers.shapes import (
+    identity,
+    rows_named,
+)
+from gradcheck.answers.tokens import Token
+from gradcheck.answers.values import read_group, read_list
+from gradcheck.answers.words import (
+    MODULES,
+    SUBMODULES,
+    WRAPPERS,
+    Meaning,
+    segmented,
+)
+
+
+def read_word(p: Cursor) -> ast.expr:
+    """A declared name, a constant, or a function with its argument."""
+    token = p.tokens[p.at]
+    if token.text in p.own:
+        p.at += 1
+        return p.own[token.text]
+    meaning = p.words.meant(token.text)
+    if meaning is None:
+        return read_undeclared(p, token)
+    p.at += 1
+    if meaning.name != token.text and token.text not in p.words.plain:
+        note_respelling(p, token, meaning)
+    if meaning.kind == "function":
+        return read_application(p, token, meaning.name)
+    if meaning.kind == "entry":
+        return read_entry(p, token, meaning.name)
+    if p.sees("(") and p.words.function(token.text):
+        p.note(f"{token.text} is a name of this problem: {token.text}(...) is read as a product")
+    return p.node(ast.Name(meaning.name, ast.Load()), token.start)
+
+
+def note_respelling(p: Cursor, token: Token, meaning: Meaning) -> None:
+    """Note a word in other letters."""
+    if meaning.kind in ("name", "constant") and token.text.lower() == meaning.name.lower():
+        p.note(f"{token.text} is read as {meaning.name}")
+
+
+def read_entry(p: Cursor, token: Token, name: str) -> ast.expr:
+    """`x_1` is the first entry of a vector, `A_{12}` one of a matrix, counted from one."""
+    stem, *places = name.split(",")
+    if not places:
+        return p.node(ast.Name(stem, ast.Load()), token.start)
+    value = p.node(ast.Name(stem, ast.Load()), token.start)
+    index: list[ast.expr] = [p.node(ast.Constant(int(place)), token.start) for place in places]
+    inner = index[0] if len(index) == 1 else p.node(ast.Tuple(index), token.start)
+    found = p.node(ast.Subscript(value, inner, ast.Load()), token.start)
+    p.note(f"{token.text} is read as {echo(found)}, counted from one")
+    return found
+
+
+def read_undeclared(p: Cursor, token: Token) -> ast.expr:
+    """`np.sin`, `array([...])`, `log_3 x`, words run together, or a refusal."""
+    primed = p.sees("'", ahead=1)
+    if primed and not segmented(p.words, token.text, opens=False):
+        raise p.refused(p.look(1), *NEVER["'"])
+    if token.text in MODULES and p.sees(".", ahead=1) and p.look(2).kind == "word":
+        p.at += 2
+        if p.look().text in SUBMODULES and p.sees(".", ahead=1):
+            p.at += 2
+        meaning = p.meaning(p.look())
+        if meaning and meaning.kind != "name":
+            return read_word(p)
+        raise unknown(p.words, p.typed, p.look(), called=p.sees("(", ahead=1))
+    if token.text in WRAPPERS and p.sees("(", ahead=1) and p.sees("[", ahead=2):
+        return read_wrapped(p)
+    if token.text in ("arc", "ar", "arg") and p.words.function(token.text + p.look(1).text):
+        p.at += 1
+        after = p.look()
+        p.tokens[p.at] = after._replace(text=token.text + after.text, start=token.start)
+        return read_word(p)
+    if token.text == "grad_fn" or is_operator(p):
+        return read_operator(p)
+    logarithm = read_logarithm(p, token)
+    if logarithm is not None:
+        return logarithm
+    if token.text in ("n", "N", "I") and (sized := read_size(p, token)) is not None:
+        return sized
+    if token.text == "I" and p.sees("(", ahead=1):
+        p.step()
+        return read_group(p)
+    if token.text == "tr" and p.sees("(", "[", ahead=1):
+        p.tokens[p.at] = token._replace(text="trace")
+        return read_word(p)
+    return read_segments(p, token)
+
+
+def read_segments(p: Cursor, token: Token) -> ast.expr:
+    """The first of the known words that are run together in an unknown one."""
+    ways = segmented(p.words, token.text, opens=p.sees("(", ahead=1))
+    if len(ways) > 1:
+        first, second = (p.words.shown(way) for way in ways[:2])
+        message = f"{token.text} can be read in more than one way"
+        raise p.refused(token, message, f"write {first}, or {second}")
+    if not ways:
+        raise unknown(p.words, p.typed, token, called=p.sees("(", ahead=1))
+    p.note(f"{token.text} is read as {p.words.shown(ways[0])}")
+    pieces: list[Token] = []
+    at = token.start + (token.end - token.start == len(token.text) + 1)
+    for piece in ways[0]:
+        kind = "number" if piece.isdigit() else "word"
+        last = piece is ways[0][-1] and len(pieces) == len(ways[0]) - 1
+        stop = token.end if last else min(at + len(piece), token.end)
+        pieces.append(Token(kind, piece, at if pieces else token.start, stop,
+                            token.spaced and not pieces))  # fmt: skip
+        at = stop
+    p.tokens[p.at : p.at + 1] = pieces
+    return read_word(p)
+
+
+def read_wrapped(p: Cursor) -> ast.expr:
+    """`tensor([[1, 2]], dtype=...)`: the list alone."""
+    p.at += 1
+    opening = p.step()
+    found = read_list(p)
+    while p.takes(","):
+        level = 0
+        while not (level == 0 and p.sees(",", ")")):
+            token = p.step()
+            level += (token.text == "(") - (token.text == ")")
+            if token.kind == "end":
+                raise p.unexpected(") to close (")
+    p.closes(opening, ")")
+    return found
+
+
+def read_size(p: Cursor, token: Token) -> ast.expr | None:
+    """`n` as the length that most arrays begin with, `I` as the identity."""
+    found = identity(p.shapes) if token.text == "I" else rows_named(p.shapes)
+    if found is None:
+        return None
+    p.at += 1
+    name = p.node(ast.Name(found, ast.Load()), token.start)
+    shape = p.node(ast.Attribute(name, "shape", ast.Load()), token.start)
+    zero = p.node(ast.Constant(0), token.start)
+    rows: ast.expr = p.node(ast.Subscript(shape, zero, ast.Load()), token.start)
+    if token.text == "I":
+        rows = p.called("eye", [rows], token.start)
+    p.note(f"{token.text} is read as {echo(rows)}")
+    return rows

@@ -1,1 +1,0 @@
-"""Closed forms of tensors, derived in index notation and printed as matrices where it can be."""

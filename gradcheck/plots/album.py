@@ -1,0 +1,163 @@
+"""All pictures of one problem, from its verdict to files."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache, partial
+from html import escape
+from pathlib import Path
+
+from gradcheck.errors import GradcheckError
+from gradcheck.opinions.opinion import Case
+from gradcheck.plots.graph import NothingToDraw, dot_text, graph_of
+from gradcheck.plots.picture import graph_svg
+from gradcheck.problem import Problem
+from gradcheck.training import Reference
+from gradcheck.training.series import Series, series
+from gradcheck.verdict.consult import Verdict
+
+UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+LONGEST = 80  # letters of a file's name
+Draft = tuple[str, Callable[[], str]]
+"""How a file's name ends, and what makes its text."""
+
+
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>gradcheck: pictures</title>
+{images}
+</html>
+"""
+
+
+class Unwritable(GradcheckError):
+    """A file that cannot be written."""
+
+
+def has_matplotlib() -> bool:
+    """Whether there is what draws curves."""
+    try:
+        import matplotlib.figure  # noqa: F401, PLC0415
+    except ImportError:
+        return False
+    return True
+
+
+class Album:
+    """The pictures of a run, in one directory; raises Unwritable."""
+
+    def __init__(self, directory: Path, ids: Sequence[str]) -> None:
+        """Make the directory; the problems come in the order of their ids."""
+        with _writing(directory):
+            directory.mkdir(parents=True, exist_ok=True)
+        self.directory = directory
+        self.stems = iter(distinct(ids))
+        self.files: list[Path] = []
+        self.notes: dict[str, None] = {}
+
+    def add(self, problem: Problem, drafts: Iterable[Draft]) -> None:
+        """Write all drafts of the next problem into files whose names start alike."""
+        stem = next(self.stems)
+        for ending, make in drafts:
+            try:
+                text = make()
+            except GradcheckError as error:
+                kind = ending.rsplit(".", 1)[0]
+                self.notes[f"{problem.id}: no picture of {kind}: {error}"] = None
+                continue
+            file = self.directory / f"{stem}-{ending}"
+            with _writing(file):
+                file.write_text(text, encoding="utf-8", newline="\n")
+            self.files.append(file)
+
+    def bind(self) -> None:
+        """Write `index.html`, a page of all pictures; none where nothing was drawn."""
+        drawn = [escape(file.name) for file in self.files if file.suffix == ".svg"]
+        if not drawn:
+            return
+        file = self.directory / "index.html"
+        images = "\n".join(f'<p><img src="{name}" alt="{name}"></p>' for name in drawn)
+        with _writing(file):
+            file.write_text(PAGE.format(images=images), encoding="utf-8", newline="\n")
+        self.files.append(file)
+
+    def words(self) -> str:
+        """How many files there are now."""
+        lacking = "" if has_matplotlib() else "; install gradcheck[plot] for curves"
+        return f"{len(self.files)} files written to {self.directory}{lacking}"
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Raise Unwritable where the system says that a path cannot be."""
+    try:
+        yield
+    except OSError as error:
+        cure = "name a directory that can be made and written"
+        raise Unwritable(f"{path}: {error.strerror or error} - {cure}") from error
+
+
+def of_case(problem: Problem, case: Case, verdict: Verdict, name: str = "") -> Iterator[Draft]:
+    """The graph of a value, every part's V curve; `name` tells one of several values."""
+    title = f"{problem.id}, {name}" if name else problem.id
+    graph = cache(lambda: graph_of(f"{title}: the graph", case, problem.program))
+    yield "graph.dot", lambda: dot_text(graph())
+    yield "graph.svg", lambda: graph_svg(graph())
+    if not has_matplotlib():
+        return
+    from gradcheck.plots.curves import differences_of, differences_svg  # noqa: PLC0415
+
+    def curve(part: str) -> str:
+        return differences_svg(title, differences_of(case, verdict, part))
+
+    for part, safe in zip(case.wrt, distinct(case.wrt), strict=True):
+        yield f"differences-{safe}.svg", partial(curve, part)
+
+
+def of_training(problem: Problem, reference: Reference) -> Iterator[Draft]:
+    """The trace of every recorded series; graph and V curves of the first backward call."""
+    if has_matplotlib():
+        yield from _traces(problem, reference)
+    for judged, called in zip(reference.events, reference.trace.calls, strict=True):
+        if judged.event.case is not None:
+            case = replace(judged.event.case, cotangent=called.cotangent)
+            yield from of_case(problem, case, judged.verdict, judged.event.label)
+            return
+    yield "graph.dot", _unfollowed
+
+
+def _unfollowed() -> str:
+    raise NothingToDraw("no backward call, or none that can be followed")
+
+
+def _traces(problem: Problem, reference: Reference) -> Iterator[Draft]:
+    from gradcheck.plots.curves import trace_of, trace_svg  # noqa: PLC0415
+
+    def picture(one: Series) -> str:
+        return trace_svg(trace_of(problem.id, one))
+
+    found = series(problem, reference.point, reference.trace.together)
+    for one, safe in zip(found, distinct(one.name for one in found), strict=True):
+        yield f"trace-{safe}.svg", partial(picture, one)
+
+
+def safe(name: str) -> str:
+    """The name, not too long, an underscore for each run of what may not stand in a file's name."""
+    return UNSAFE.sub("_", name)[:LONGEST] or "_"
+
+
+def distinct(names: Iterable[str]) -> list[str]:
+    """Safe names in the same order; later ones get a number where they would look alike."""
+    taken: set[str] = set()
+    found = []
+    for name in names:
+        plain = candidate = safe(name)
+        count = 1
+        while candidate.casefold() in taken:
+            count += 1
+            candidate = f"{plain}-{count}"
+        taken.add(candidate.casefold())
+        found.append(candidate)
+    return found

@@ -1,0 +1,129 @@
+"""Other derivatives judged by the same opinions: Jacobian-vector products, Hessians; a table."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engine.autograd import grad, tensor
+from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.testing.assertions import GradientError, Result, assert_vjp, check
+from gradcheck.testing.call import signed
+
+ENTRIES = 64  # of a value up to which a wrong tangent is located entry by entry
+COTANGENTS = 3
+
+
+def assert_jvp(
+    f: Callable[..., Any], jvp: Callable[..., Any], x: Any, v: Any, **options: Any
+) -> Result:
+    """Judge a Jacobian-vector product, the slope of f along v.
+
+    Parameters
+    ----------
+    f
+        Gives an array.
+    jvp
+        `jvp(x, v)` gives the tangent, or `(value, tangent)` as JAX has it.
+    x, v
+        The point and the direction, of one shape; tuples of such for several arguments.
+    **options
+        `seed`, `rtol` and `explain` as for `check`.
+    """
+    __tracebackhide__ = True
+    points, along = (x, v) if isinstance(x, tuple) else ((x,), (v,))
+    if list(map(np.shape, points)) != list(map(np.shape, along)):
+        raise TypeError("x and v are to have the same shapes: v is a direction in which x moves")
+    came = jvp(x, v)
+    tangent = np.asarray(came[1] if isinstance(came, tuple) else came, dtype=np.float64)
+    shape = np.shape(f(*points))
+    if tangent.shape != shape:
+        raise TypeError(f"the tangent has the shape {tangent.shape}, the value {shape}")
+
+    def judged(c: Any, name: str) -> Result:
+        def moved(t: Any) -> Any:
+            there = f(
+                *(np.asarray(p) + t * np.asarray(u) for p, u in zip(points, along, strict=True))
+            )
+            return np.sum(c * there)
+
+        moved.labels = (name,)  # type: ignore[attr-defined]
+        return check(moved, 0.0, gradient=float(np.sum(c * tangent)), **options)
+
+    rng = np.random.default_rng(options.get("seed", 0))
+    found = [judged(signed(rng, shape), "t, of f(x + t v)") for _ in range(COTANGENTS)]
+    wrong = next((result for result in found if not result.ok), None)
+    if wrong is None:
+        return found[0]
+    for index in np.ndindex(shape) if shape and tangent.size <= ENTRIES else ():
+        unit = np.zeros(shape)
+        unit[index] = 1.0
+        result = judged(unit, f"t, of f(x + t v)[{', '.join(map(str, index))}]")
+        if not result.ok:
+            raise GradientError(result.message, result)
+    raise GradientError(wrong.message, wrong)
+
+
+def assert_hessian(
+    f: Callable[[Any], Any], hessian: Callable[[Any], Any], x: Any, **options: Any
+) -> Result:
+    """Judge second derivatives: `hessian(x)` of a function that gives a number.
+
+    It has the shape of x twice. The reference is the gradient of reverse mode, differentiated once
+    more by the tape and by differences; f itself is checked first.
+    """
+    __tracebackhide__ = True
+    first = check(f, x, **options)
+    if not first.ok:
+        raise GradientError(first.message, first)
+    due = np.shape(x) * 2
+
+    def slopes(x: Any) -> Any:
+        own = isinstance(x, Tensor)
+        if not own and np.asarray(x).dtype.kind != "f":
+            raise TypeError("the gradient of reverse mode takes plain numbers and tensors")
+        leaf = x if own else tensor(np.asarray(x, dtype=np.float64), requires_grad=True)
+        (found,) = grad(f(leaf), [leaf], create_graph=own)
+        return found if own else np.asarray(bare(found))
+
+    def pulled(c: Any, x: Any) -> Any:
+        h = np.asarray(hessian(x), dtype=np.float64)
+        if h.shape != due:
+            raise TypeError(f"the Hessian has the shape {h.shape}; of this argument it is {due}")
+        return np.tensordot(c, h, np.ndim(x))[()]
+
+    return assert_vjp(slopes, pulled, x, **options)
+
+
+def check_table(rows: Sequence[tuple[Any, ...]], **options: Any) -> list[Result]:
+    """Check several functions, print one row for each argument, and give all the results.
+
+    Each of `rows` is `(f, backward, *args)`; `(f, None, *args)` for the opinions alone.
+    """
+    found, lines = [], [("function", "argument", "entries", "claimed", "expected", "found")]
+    for f, backward, *args in rows:
+        try:
+            result = check(f, *args, **options) if backward is None else assert_vjp(
+                f, backward, *args, **options
+            )  # fmt: skip
+        except GradientError as error:
+            result = error.result
+        found.append(result)
+        name = getattr(f, "__name__", type(f).__name__)
+        lines += [(name, *row) for row in _rows(result)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        print("  ".join(f"{cell:<{w}}" for cell, w in zip(line, widths, strict=True)).rstrip())
+    return found
+
+
+def _rows(result: Result) -> Iterator[tuple[str, str, str, str, str]]:
+    """Argument, entries, what was claimed and expected where it is farthest off, what was found."""
+    judged = {part.part: part for part in result.judged}
+    for name in result.case.wrt:
+        size, part = str(np.size(result.case.inputs[name])), judged.get(name)
+        if part is not None and part.off:
+            off = max(part.off, key=lambda off: off.distance)
+            yield name, size, f"{off.claimed:.6g}", f"{off.expected:.6g}", "wrong"
+        else:
+            yield name, size, "", "", "wrong" if part and part.shape else result.verdict

@@ -1,0 +1,297 @@
+"""Closed forms as people write them: NumPy's tree as Unicode for a terminal.
+
+`X.T @ (R * (1 - H**2))` reads `Xᵀ(R ⊙ (1 − H²))`. A product of vectors with a matrix on the right
+is turned (`r @ X` is `Xᵀ r`), as columns are what people write. What has no sign of its own stays
+a call.
+"""
+
+import ast
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from gradcheck.texts.trees import PREFIX, factors, rank, unsigned
+
+UNARY_SIGN, SUM, ENTRYWISE, PRODUCT, POWER, ATOM = range(6)
+NAMES = """alpha beta gamma delta epsilon zeta eta theta iota kappa lamda mu nu xi omicron pi rho
+sigma tau upsilon phi chi psi omega"""
+GREEK = dict(zip(NAMES.split(), "αβγδεζηθικλμνξοπρστυφχψω", strict=True)) | {"lambda": "λ"}
+HIGH = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+LOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+WORD = re.compile(r"([A-Za-z]+)_?(\d*)")
+COMPARED = {ast.Gt: ">", ast.GtE: "≥", ast.Lt: "<", ast.LtE: "≤", ast.Eq: "=", ast.NotEq: "≠"}
+
+Written = tuple[str, int]  # the text, and how tightly it binds
+
+
+@dataclass(frozen=True)
+class Notation:
+    """How a formula is written; `axes` has the number of axes of every name.
+
+    `sizes` are letters that stand for sizes (`X.shape[0]`), `end` is what is differentiated.
+    """
+
+    axes: Mapping[str, int]
+    sizes: Mapping[str, str] = field(default_factory=dict)
+    end: str = "L"
+
+    def written(self, text: str) -> str:
+        """NumPy text in this notation; as it came where it cannot be read."""
+        try:
+            return self.of(ast.parse(text, mode="eval").body)[0]
+        except (SyntaxError, ValueError, RecursionError):
+            return text
+
+    def of(self, tree: ast.expr) -> Written:
+        """A tree, and how tightly its text binds."""
+        if _is_size(tree) and ast.unparse(tree) in self.sizes:
+            return self.sizes[ast.unparse(tree)], ATOM
+        match tree:
+            case ast.BinOp(op=ast.Mult() | ast.Div() | ast.MatMult()):
+                negative, rest = unsigned(tree)
+                text, binding = self._chain(rest)
+                return (self.minus + text, UNARY_SIGN) if negative else (text, binding)
+            case ast.BinOp(left=left, op=op, right=right):
+                return self._binary(left, op, right)
+            case ast.UnaryOp(op=ast.USub(), operand=inner):
+                return self.minus + self._in(inner, PRODUCT), UNARY_SIGN
+            case ast.Attribute(value=inner, attr="T"):
+                return self._transposed(inner)
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if len(args) <= 2:
+                return self._call(name, args, tree)
+            case ast.Call(func=ast.Name(id=name), args=[inner], keywords=words):
+                return self._with_words(name, inner, words)
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARED:
+                return self.bracket(self._compared(left, op, right)), ATOM
+            case ast.Subscript(value=inner, slice=ast.Tuple() as places):
+                index = self.plain(f"[{ast.unparse(places)[1:-1]}]")
+                return f"{self._indexed(inner)}{index}", ATOM
+            case ast.Name(id=name):
+                return self.name(name), ATOM
+            case ast.Constant(value=int() | float()):
+                return ast.unparse(tree), ATOM
+        return self.plain(ast.unparse(tree)), ATOM
+
+    def _indexed(self, inner: ast.expr) -> str:
+        """What has an index after it: a condition in round brackets, for an index is in square."""
+        match inner:
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARED:
+                return f"({self._compared(left, op, right)})"
+        return self._in(inner, ATOM)
+
+    def _compared(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> str:
+        return f"{self._in(left, SUM)} {self.sign(COMPARED[type(op)])} {self._in(right, SUM)}"
+
+    def _in(self, tree: ast.expr, binding: int) -> str:
+        text, own = self.of(tree)
+        return text if own >= binding else f"({text})"
+
+    def _binary(self, left: ast.expr, op: ast.operator, right: ast.expr) -> Written:
+        if isinstance(op, ast.Add | ast.Sub):
+            negative, rest = unsigned(right)
+            minus = isinstance(op, ast.Sub) != negative
+            sides = self._in(left, UNARY_SIGN), self._in(rest, ENTRYWISE)
+            return f"{sides[0]} {self.minus if minus else '+'} {sides[1]}", SUM
+        if isinstance(op, ast.Pow):
+            return self.power(self._in(left, ATOM), right), POWER
+        return self.plain(ast.unparse(ast.BinOp(left, op, right))), SUM
+
+    def _chain(self, tree: ast.expr) -> Written:
+        """A product: its numbers first, then what has axes, entry by entry."""
+        tree = self._hoisted(tree)
+        if _is(tree, ast.MatMult):
+            assert isinstance(tree, ast.BinOp)
+            return self._product(tree.left, tree.right)
+        above, below = factors(tree)
+        numbers = [f for f in above if not rank(f, self.axes)]
+        arrays = [f for f in above if rank(f, self.axes)]
+        under = [f for f in below if not rank(f, self.axes)]
+        dividing = [f for f in below if rank(f, self.axes)]
+        if not arrays and not dividing:
+            return self._over(numbers, under)
+        body, binding = self._entrywise(arrays, dividing)
+        if not numbers and not under:
+            return body, binding
+        body = body if binding >= PRODUCT else f"({body})"
+        if not numbers:
+            return f"{body}/{self._below(under)}", PRODUCT
+        return f"{self._over(numbers, under)[0]}{self._glue(numbers, under, body)}{body}", PRODUCT
+
+    def _hoisted(self, tree: ast.expr) -> ast.expr:
+        """`2 * (X.T @ R)` for `2 * X.T @ R`: numbers stand before the whole product."""
+        match tree:
+            case ast.BinOp(left=left, op=ast.MatMult(), right=right):
+                left = self._hoisted(left)
+                if _is(left, ast.Mult) and not rank(left.left, self.axes):  # type: ignore[attr-defined]
+                    numbers, first = left.left, left.right  # type: ignore[attr-defined]
+                    whole = ast.BinOp(first, ast.MatMult(), right)
+                    return ast.BinOp(numbers, ast.Mult(), whole)
+            case ast.BinOp(left=left, op=ast.Mult() | ast.Div() as op, right=right):
+                return ast.BinOp(self._hoisted(left), op, right)
+        return tree
+
+    def _over(self, above: list[ast.expr], below: list[ast.expr]) -> Written:
+        """Numbers over numbers."""
+        top = self._row(above) if above else "1"
+        if not below:
+            return top, PRODUCT if len(above) > 1 else self.of(above[0])[1]
+        return self.fraction(top, self._row(below), len(below) > 1 or self.of(below[0])[1] < POWER)
+
+    def _below(self, below: list[ast.expr]) -> str:
+        return f"({self._row(below)})" if len(below) > 1 else self._in(below[0], POWER)
+
+    def _row(self, numbers: list[ast.expr]) -> str:
+        """Numbers side by side."""
+        if len(numbers) == 1:
+            return self._in(numbers[0], PRODUCT)
+        first, *others = (self._in(n, POWER) for n in numbers)
+        for text in others:
+            touching = first[-1].isdigit() and not text[0].isdigit()
+            first += text if touching else f" {self.sign('·')} {text}"
+        return first
+
+    def _glue(self, numbers: list[ast.expr], under: list[ast.expr], body: str) -> str:
+        """Between a number and what it scales: a dot where both would run together."""
+        plain = len(numbers) == 1 and isinstance(numbers[0], ast.Constant) and not under
+        return (" " if body[0] == "(" else "") if plain else f" {self.sign('·')} "
+
+    def _entrywise(self, above: list[ast.expr], below: list[ast.expr]) -> Written:
+        sign = f" {self.sign('⊙')} "
+        many = len(above) > 1
+        top = sign.join(self._in(f, POWER) for f in above) if many else ""
+        top = top or (self._in(above[0], PRODUCT) if above else "1")
+        if not below:
+            return (top, ENTRYWISE) if many else self.of(above[0])
+        if many:
+            top = f"({top})"
+        bottom = sign.join(self._in(f, POWER) for f in below)
+        return self.fraction(top, bottom, len(below) > 1)
+
+    def _product(self, left: ast.expr, right: ast.expr) -> Written:
+        a, b = rank(left, self.axes), rank(right, self.axes)
+        if a == 1 and b == 1:
+            return f"{self._turned(left)}{self.gap(right)}{self._in(right, POWER)}", PRODUCT
+        if a == 1 and b == 2:
+            return f"{self._turned(right)}{self.gap(left)}{self._in(left, POWER)}", PRODUCT
+        first = self._in(left, PRODUCT if _is(left, ast.MatMult) else POWER)
+        if _is(right, ast.MatMult) and a == 2:  # brackets change nothing
+            return f"{first} {self.of(right)[0]}", PRODUCT
+        return f"{first}{self.gap(right)}{self._in(right, POWER)}", PRODUCT
+
+    def _turned(self, tree: ast.expr) -> str:
+        """The transpose, as a factor."""
+        if isinstance(tree, ast.Attribute) and tree.attr == "T":
+            return self._in(tree.value, POWER)
+        return self._transposed(tree)[0]
+
+    def _transposed(self, inner: ast.expr) -> Written:
+        match inner:
+            case ast.Call(func=ast.Name(id="inv"), args=[matrix]):
+                return self.raised(self._in(matrix, ATOM), "-⊤"), POWER
+        return self.raised(self._in(inner, ATOM), "⊤"), POWER
+
+    def gap(self, right: ast.expr) -> str:
+        """Between two factors of a matrix product: a blank, unless a bracket follows."""
+        return "" if self.of(right)[1] < POWER else " "
+
+    def _call(self, name: str, args: list[ast.expr], tree: ast.expr) -> Written:
+        match name, args:
+            case "inv", [matrix]:
+                return self.raised(self._in(matrix, ATOM), "-1"), POWER
+            case "outer", [a, b]:
+                return f"{self._in(a, POWER)} {self._turned(b)}", PRODUCT
+            case "eye", [_]:
+                return self.identity, ATOM
+            case "trace", [matrix]:
+                return f"tr({self.of(matrix)[0]})", POWER
+            case "norm", [inner]:
+                return self.fence("‖", self.of(inner)[0]), ATOM
+            case "abs" | "absolute", [inner]:
+                return self.fence("|", self.of(inner)[0]), ATOM
+            case "sqrt", [inner]:
+                return self.root(inner), POWER
+        inside = ", ".join(self.of(arg)[0] for arg in args)
+        return f"{self.function(name)}({inside})", ATOM
+
+    def _with_words(self, name: str, inner: ast.expr, words: list[ast.keyword]) -> Written:
+        """Keywords are said as NumPy has them, but for rows that are kept as a column."""
+        said = [ast.unparse(w) for w in words]
+        if said == ["axis=1", "keepdims=True"] and rank(inner, self.axes) == 2:
+            summed = f"{self.function(name)}({self.of(inner)[0]}, {self.plain(said[0])})"
+            return f"{summed}{self.plain('[:, None]')}", ATOM
+        return (
+            f"{self.function(name)}({', '.join([self.of(inner)[0], *map(self.plain, said)])})",
+            ATOM,
+        )
+
+    # -- what differs ----------------------------------------------------------------------------
+
+    minus = "−"
+    identity = "I"
+
+    def sign(self, sign: str) -> str:
+        """An operator."""
+        return sign
+
+    def plain(self, text: str) -> str:
+        """What stays as NumPy has it."""
+        return text
+
+    def bracket(self, inner: str) -> str:
+        """One where a condition holds, else zero."""
+        return f"[{inner}]"
+
+    def fence(self, mark: str, inner: str) -> str:
+        """Between two bars."""
+        return f"{mark}{inner}{mark}"
+
+    def name(self, name: str) -> str:
+        """`W1` as W₁, `sigma` as σ; a cotangent as ∂L/∂W₁."""
+        if name.startswith(PREFIX):
+            return f"∂{self.name(self.end)}/∂{self.name(name.removeprefix(PREFIX))}"
+        found = WORD.fullmatch(name)
+        if found is None:
+            return name
+        return GREEK.get(found[1], found[1]) + found[2].translate(LOW)
+
+    def function(self, name: str) -> str:
+        """The name of a function."""
+        return "σ" if name == "sigmoid" else name
+
+    def raised(self, base: str, mark: str) -> str:
+        """A transpose or an inverse."""
+        return base + mark.replace("⊤", "ᵀ").translate(HIGH)
+
+    def power(self, base: str, exponent: ast.expr) -> str:
+        """A power: a whole exponent is written high."""
+        text = self.of(exponent)[0]
+        if isinstance(exponent, ast.Constant) and isinstance(exponent.value, int):
+            return base + text.translate(HIGH)
+        return f"{base}^{self._in(exponent, ATOM)}"
+
+    def root(self, inner: ast.expr) -> str:
+        """A square root."""
+        return "√" + self._in(inner, ATOM)
+
+    def fraction(self, above: str, below: str, bracket: bool) -> Written:
+        """A quotient on one line; what stands below is in brackets where it is more than one."""
+        return f"{above}/{f'({below})' if bracket else below}", PRODUCT
+
+
+def sizes_in(texts: Iterable[str]) -> list[str]:
+    """The sizes that texts speak of (`X.shape[0]`, `Y.size`), each once."""
+    trees = (node for text in texts for node in ast.walk(ast.parse(text, mode="eval")))
+    return list(dict.fromkeys(ast.unparse(tree) for tree in trees if _is_size(tree)))
+
+
+def _is_size(tree: ast.AST) -> bool:
+    match tree:
+        case ast.Attribute(attr="size"):
+            return True
+        case ast.Subscript(value=ast.Attribute(attr="shape")):
+            return True
+    return False
+
+
+def _is(tree: ast.expr, op: type[ast.operator]) -> bool:
+    return isinstance(tree, ast.BinOp) and isinstance(tree.op, op)

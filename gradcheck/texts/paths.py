@@ -1,0 +1,177 @@
+"""The derivative by a number as the formula of the path taken, and what has to hold for that."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+
+import numpy as np
+import sympy
+from flint import arb
+
+from gradcheck.errors import GradcheckError
+from gradcheck.numbers.symbolic import Symbolic, number, written
+from gradcheck.opinions.limits import READABLE
+from gradcheck.opinions.opinion import Case
+from gradcheck.opinions.symbolic import walked
+from gradcheck.ops.domains import ENDLESS, edges
+from gradcheck.problem.record import Point, Problem
+from gradcheck.texts import PathForm
+from gradcheck.texts.notation import Notation
+from gradcheck.texts.rewriting import LEAST, of_polynomials, shortest
+from gradcheck.verdict.consult import Verdict
+
+Relation = tuple[sympy.Expr, str]
+TURNED = {">": "<", "<": ">"}
+
+
+def path_forms(problem: Problem, point: Point, verdict: Verdict) -> dict[str, PathForm]:
+    """The derivative by each number of a scalar program, in the program's names where shorter."""
+    if problem.cotangent is not None or problem.has_rows or problem.made:
+        return {}
+    closed = verdict.opinions["symbolic"].closed
+    forms = {n: np.asarray(closed.get(n), dtype=object) for n in problem.wrt}
+    single = {n: f.item() for n, f in forms.items() if f.shape == () and f.item() is not None}
+    if not single:
+        return {}
+    where = conditions(problem.case(point))
+    named = _in_own_names(problem, point, verdict)
+    own = {name: str(shortest(form)) for name, form in single.items()}
+    return {
+        name: PathForm(_shorter(own[name], named.get(name, "") if form.free_symbols else ""), where)
+        for name, form in single.items()
+    }
+
+
+def _in_own_names(problem: Problem, point: Point, verdict: Verdict) -> Mapping[str, str]:
+    """The derivatives by what the program assigns, and by inputs that are not differentiated."""
+    if len(problem.program.tree.body) == 1 and problem.inputs.keys() <= set(problem.wrt):
+        return {}  # neither is there
+    from gradcheck.texts.forms import matrix_forms  # noqa: PLC0415 - for these alone
+
+    return matrix_forms(problem, point, verdict.opinions["reverse"].gradients)
+
+
+def _shorter(own: str, named: str) -> str:
+    """The one in the program's names, where that saves a few letters."""
+    lengths = [len(Notation({}).written(text)) for text in (own, named)]
+    return named if named and lengths[1] + LEAST <= lengths[0] else own
+
+
+def conditions(case: Case) -> str:
+    """The comparisons of the path, and the ends of the domains of its ops."""
+    try:
+        compared, nodes = walked(case)
+        path = [(e, sign) for e, sign in compared if not e.has(sympy.floor, sympy.ceiling)]
+        relations = [(e, "=" if sign == 0 else ">" if sign > 0 else "<") for e, sign in path]
+        return ", ".join(_said([*relations, *of_domain(nodes)], endless(nodes)))
+    except (GradcheckError, ArithmeticError, ValueError):  # too long to be written out
+        return ""
+
+
+def _said(relations: Iterable[Relation], words: Iterable[str]) -> Iterator[str]:
+    """Relations to zero in words of the inputs, those of one number as its bounds."""
+    bounds: dict[sympy.Symbol, dict[str, list[sympy.Rational]]] = {}
+    others: dict[str, None] = {}
+    for expr, sign in relations:
+        if not expr.free_symbols:
+            continue
+        opened = of_polynomials(sympy.expand)(expr)
+        symbol, slope = next(iter(expr.free_symbols)), sympy.Integer(0)
+        if len(expr.free_symbols) == 1:
+            slope = opened.coeff(symbol, 1)
+        rest = opened - slope * symbol
+        if not slope.is_Rational or slope == 0 or not rest.is_Rational:
+            others[_relation(opened, sign)] = None
+            continue
+        turned = TURNED.get(sign, sign) if slope < 0 else sign
+        bounds.setdefault(symbol, {}).setdefault(turned, []).append(-rest / slope)
+    for symbol, known in bounds.items():
+        yield from _interval(symbol, known)
+    yield from dict.fromkeys([*others, *words])
+
+
+def _interval(symbol: sympy.Symbol, known: Mapping[str, list[sympy.Rational]]) -> Iterator[str]:
+    """`0 < x < 1`, and the places between that are left out."""
+    low, high = max(known.get(">", []), default=None), min(known.get("<", []), default=None)
+    if low is not None and high is None:
+        yield f"{symbol} > {low}"
+    elif high is not None:
+        yield f"{symbol} < {high}" if low is None else f"{low} < {symbol} < {high}"
+    for sign in ("=", "!="):
+        for at in dict.fromkeys(known.get(sign, [])):
+            if (low is None or at > low) and (high is None or at < high):
+                yield f"{symbol} {sign} {at}"
+
+
+def _relation(expr: sympy.Expr, sign: str) -> str:
+    """`x > y` for x - y > 0."""
+    terms = sympy.Add.make_args(expr)
+    left = sympy.Add(*(t for t in terms if not t.could_extract_minus_sign()))
+    right = sympy.Add(*(-t for t in terms if t.could_extract_minus_sign()))
+    if left.is_number and right.free_symbols:
+        left, right = right, left
+        sign = TURNED.get(sign, sign)
+    return f"{left} {sign} {right}"
+
+
+def of_domain(nodes: Iterable[Symbolic]) -> Iterator[Relation]:
+    """What has to hold for the value to exist, op by op, as relations to zero."""
+    for node in nodes:
+        if node.row is None or node.row.undefined is None:
+            continue
+        for i, bound in edges(node.row):
+            arg = argument(node, i)
+            if arg is None or not arg.free_symbols or _is_polynomial(node):
+                continue
+            inner = arg - exact(bound)
+            if inner.is_nonzero or (inner.is_nonnegative and not _excluded(node, i, bound)):
+                continue
+            if node.row.name in ("divide", "reciprocal") or _is_whole_power(node):
+                yield inner, "!="
+            else:
+                yield inner, ">" if _above(node, i, bound) else "<"
+
+
+def endless(nodes: Iterable[Symbolic]) -> Iterator[str]:
+    """Conditions without end, `cos(x) != 0`."""
+    for node in nodes:
+        words = "" if node.row is None else ENDLESS.get(node.row.name, "")
+        arg = argument(node, 0) if words else None
+        if arg is not None and arg.free_symbols:
+            yield words.format(arg)
+
+
+def _is_polynomial(node: Symbolic) -> bool:
+    return _is_whole_power(node) and bool(argument(node, 1).is_nonnegative)  # type: ignore[union-attr]
+
+
+def _is_whole_power(node: Symbolic) -> bool:
+    exponent = argument(node, 1) if node.row is not None and node.row.name == "power" else None
+    return exponent is not None and bool(exponent.is_integer)
+
+
+def _excluded(node: Symbolic, i: int, bound: float) -> bool:
+    """Whether the op has no value on the edge itself."""
+    given = [arb(1)] * len(node.args)
+    given[i] = arb(bound)
+    assert node.row is not None
+    assert node.row.undefined is not None
+    return bool(node.row.undefined(*given))
+
+
+def _above(node: Symbolic, i: int, bound: float) -> bool:
+    """Whether the argument lies above the edge here."""
+    arg = node.args[i]
+    return bool((arg.value if type(arg) is Symbolic else arg) >= bound)
+
+
+def argument(node: Symbolic, i: int) -> sympy.Expr | None:
+    """An op's argument as a formula; None where it is too long."""
+    if i >= len(node.args):
+        return None
+    arg = node.args[i]
+    return written(arg, READABLE) if type(arg) is Symbolic else number(arg)
+
+
+def exact(bound: float) -> sympy.Rational:
+    """A number as SymPy has it."""
+    return number(Fraction(bound))

@@ -1,0 +1,131 @@
+"""A closed form of one number in fewer letters: the shortest of a few rewritings.
+
+SymPy's `factor` and its kin take minutes and gigabytes where a number such as 1.17 stands in an
+exponent (`a**(117*x/100)` is to them the 117th power of something). They are given polynomials
+only, with names for all else, and only those whose size when multiplied out is bounded.
+"""
+
+from collections.abc import Callable
+from math import comb, prod
+
+import sympy
+
+LEAST = 3  # letters that a rewriting saves: for fewer, the terms stay as they were derived
+LARGEST = 60  # operations of a formula that is rewritten: a hundredth of a second each
+TERMS, DEGREE = 2_000, 60  # of numerator and denominator when multiplied out
+ROOT = 6  # the highest root that is taken for a polynomial's
+DIGITS_OF_NUMBERS = 40
+PLACES = tuple(sympy.Rational(p, q) for p, q in ((3, 7), (8, 5), (9, 4), (5, 11), (12, 7), (6, 13)))
+DIGITS, CLOSE = 30, sympy.Float("1e-25")
+UNREADY = (sympy.PolynomialError, NotImplementedError, RecursionError, ArithmeticError, ValueError)
+
+Way = Callable[[sympy.Expr], sympy.Expr]
+Extent = tuple[int, int, int, int]  # terms and degree above the line, and below
+
+
+def of_polynomials(way: Way) -> Way:
+    """A way that is shown polynomials, quotients and small roots alone, of bounded size."""
+
+    def rewrite(form: sympy.Expr) -> sympy.Expr:
+        named: dict[sympy.Expr, sympy.Symbol] = {}
+        plain = _with_names(form, named)
+        above, high, below, low = _extent(plain)
+        degree = max(high, low)
+        most = comb(degree + len(plain.free_symbols), degree) if degree <= DEGREE else 0
+        if degree > DEGREE or min(max(above, below), most) > TERMS:
+            return form
+        return way(plain).xreplace({name: part for part, name in named.items()})
+
+    return rewrite
+
+
+WAYS: tuple[Way, ...] = (
+    sympy.factor_terms,
+    of_polynomials(sympy.together),
+    of_polynomials(sympy.factor),
+    sympy.powsimp,
+    lambda e: sympy.factor_terms(sympy.powsimp(of_polynomials(sympy.expand)(e))),
+)
+
+
+def shortest(form: sympy.Expr) -> sympy.Expr:
+    """The formula, or a rewriting with fewer letters that has the same value at a few places."""
+    if form.is_number or form.count_ops() > LARGEST or _has_long_numbers(form):
+        return form
+    found = form
+    for way in WAYS:
+        try:
+            other = way(form)
+        except UNREADY:
+            continue
+        if len(str(other)) + LEAST <= len(str(found)) and _same(form, other):
+            found = other
+    return found
+
+
+def _has_long_numbers(form: sympy.Expr) -> bool:
+    most = 10**DIGITS_OF_NUMBERS
+    return any(abs(n.p) > most or n.q > most for n in form.atoms(sympy.Rational))
+
+
+def _with_names(expr: sympy.Expr, named: dict[sympy.Expr, sympy.Symbol]) -> sympy.Expr:
+    """The expression with a name for what is no quotient of polynomials and their roots."""
+    if expr.is_Add or expr.is_Mul:
+        return expr.func(*(_with_names(part, named) for part in expr.args))
+    if expr.is_Pow and _is_small(expr.exp):
+        return _with_names(expr.base, named) ** expr.exp
+    if isinstance(expr, sympy.exp):
+        return sympy.Mul(*(_exponential(each, named) for each in sympy.Add.make_args(expr.exp)))
+    return expr if expr.is_Rational or expr.is_Symbol else _name(expr, named)
+
+
+def _exponential(of: sympy.Expr, named: dict[sympy.Expr, sympy.Symbol]) -> sympy.Expr:
+    count, inner = of.as_coeff_Mul()
+    if not _is_small(count):
+        return _name(sympy.exp(of), named)
+    return _name(sympy.exp(inner), named) ** count
+
+
+def _is_small(exponent: sympy.Expr) -> bool:
+    """Whether it makes no high power of anything."""
+    return bool(exponent.is_Rational and exponent.q <= ROOT and abs(exponent) <= DEGREE)
+
+
+def _name(part: sympy.Expr, named: dict[sympy.Expr, sympy.Symbol]) -> sympy.Symbol:
+    return named.setdefault(part, sympy.Dummy(f"part{len(named)}", real=True))
+
+
+def _extent(expr: sympy.Expr) -> Extent:
+    """At most how many terms, of what degree, it has over one line when multiplied out."""
+    if expr.is_Add:
+        above, high, below, low = 0, 0, 1, 0
+        for part in expr.args:
+            n, degree, d, under = _extent(part)
+            above, high = above * d + n * below, max(high + under, degree + low)
+            below, low = below * d, low + under
+        return above, high, below, low
+    if expr.is_Mul:
+        parts = [_extent(part) for part in expr.args]
+        terms, below = prod(p[0] for p in parts), prod(p[2] for p in parts)
+        return terms, sum(p[1] for p in parts), below, sum(p[3] for p in parts)
+    if expr.is_Pow:
+        n, degree, d, under = _extent(expr.base)
+        times = int(abs(expr.exp)) + (not expr.exp.is_Integer)
+        raised = (n**times, degree * times, d**times, under * times)
+        return raised if expr.exp > 0 else (*raised[2:], *raised[:2])
+    return 1, int(expr.is_Symbol), 1, 0
+
+
+def _same(a: sympy.Expr, b: sympy.Expr) -> bool:
+    """Whether two formulas have one value, to thirty digits, at every place where the first has."""
+    names = sorted(a.free_symbols | b.free_symbols, key=str)
+    seen = 0
+    for k in range(3):
+        at = {s: PLACES[(n + k) % len(PLACES)] * (k + 1) for n, s in enumerate(names)}
+        here, there = (each.evalf(DIGITS, subs=at) for each in (a, b))
+        if not (here.is_number and here.is_finite and here.is_real):
+            continue
+        seen += 1
+        if not abs(here - there) <= CLOSE * (1 + abs(here)):
+            return False
+    return seen > 0

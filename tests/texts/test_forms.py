@@ -1,0 +1,272 @@
+"""Gradients of arrays as text: the losses of machine learning, and what SymPy's calculus misses."""
+
+from collections.abc import Callable, Mapping
+from statistics import median
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.opinions.reverse import reverse
+from gradcheck.problem import Problem, load_text
+from gradcheck.problem.draw import given_point
+from gradcheck.texts import rules
+from gradcheck.texts.forms import formulas, matrix_forms
+from tests.support.fresh_losses import FRESH
+from tests.support.further_losses import FURTHER
+from tests.support.losses import LOSSES, SIZES, Loss, drawn
+from tests.support.texts import at, derived, problem
+
+NO_BOOK: Mapping[str, str] = {}
+ALL = {
+    **{f"{name} (first)": (loss, NO_BOOK) for name, loss in LOSSES.items()},
+    **{f"{name} (further)": pair for name, pair in FURTHER.items()},
+    **{f"{name} (fresh)": pair for name, pair in FRESH.items()},
+}
+SHARE, RATIO = 0.95, 1.3
+WITHOUT = {
+    ("cholesky", "A"),
+    ("survival", "h"),
+    ("total variation", "I"),
+    ("wasserstein", "x"),
+    ("wasserstein", "y"),
+}
+"""Ops that have no line: factors of matrices, running products, sorting, differences."""
+
+
+def both(loss: Loss) -> tuple[Problem, Problem]:
+    """A loss at two sizes."""
+    fixed = {letter: int(letter) for letter in "236"}
+    here, there = (
+        problem(loss.program, drawn(loss, sizes | fixed, seed), loss.wrt)
+        for seed, sizes in enumerate(SIZES)
+    )
+    return here, there
+
+
+def forms_of(given: Problem) -> dict[str, str]:
+    """What is shown of a problem: texts that reverse mode bears out."""
+    point = given_point(given)
+    return matrix_forms(given, point, reverse(given.case(point)).gradients)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_text_found_at_one_size_is_the_gradient_at_another(name: str) -> None:
+    """Every text that is derived, shown or not; and so are those of the book."""
+    loss, book = ALL[name]
+    here, there = both(loss)
+    texts = derived(here, given_point(here))
+    gradients = reverse(there.case(given_point(there))).gradients
+    plain = name.rpartition(" ")[0]
+    assert set(texts) == {p for p in loss.wrt.split() if (plain, p) not in WITHOUT}
+    for part, due in gradients.items():
+        scale = np.max(np.abs(due.value))
+        for text in filter(None, (texts.get(part), book.get(part))):
+            np.testing.assert_allclose(
+                at(text, there), due.value, rtol=1e-9, atol=1e-10 * scale, err_msg=text
+            )
+
+
+def test_nearly_all_are_shown_and_about_as_long_as_in_a_book() -> None:
+    """Of 196 gradients; the lengths are those of the texts without blanks."""
+    shown, asked, ratios = 0, 0, []
+    for loss, book in ALL.values():
+        here, _ = both(loss)
+        found = forms_of(here)
+        asked += len(loss.wrt.split())
+        shown += len(found)
+        ratios += [
+            len(found[part].replace(" ", "")) / len(text.replace(" ", ""))
+            for part, text in book.items()
+            if part in found
+        ]
+    assert shown >= SHARE * asked
+    assert median(ratios) <= RATIO
+
+
+TEXTBOOK = {
+    ("linear", "W"): "2 * X.T @ (P - Y) / P.size",
+    ("least squares", "w"): "X.T @ r",
+    ("logsumexp", "W"): "X.T @ (softmax(Z, axis=1) - Y) / X.shape[0]",
+    ("tanh net", "W1"): "2 * X.T @ (((P - Y) @ W2.T) * (1 - H ** 2)) / P.size",
+    ("sigmoid net", "b1"): "2 * sum(((P - Y) @ W2.T) * H * (1 - H), axis=0) / P.size",
+    ("relu net", "W1"): "2 * X.T @ (((P - Y) @ W2.T) * (H > 0)) / P.size",
+    ("det", "A"): "det(A) * inv(A).T",
+    ("log det", "A"): "2 * inv(A @ A.T) @ A",
+    ("quadratic form", "x"): "x @ A + A @ x",
+    ("matrix factorisation", "U"): "2 * (U @ V.T - M) @ V",
+    ("norm", "x"): "x / norm(x)",
+    ("kl of gaussians", "s"): "(exp(s) - 1) / 2",
+    ("trace", "A"): "2 * trace(A) * eye(A.shape[0])",
+    ("logistic", "w"): "X.T @ (p - y) / X.shape[0]",
+    ("cosine similarity", "x"): "(y - (x @ y) * x / norm(x) ** 2) / norm(x) / norm(y)",
+}
+
+
+Arrays = dict[str, Any]
+
+
+def softmax(z: Any) -> Any:
+    """Rows that add to one."""
+    return np.exp(z) / np.sum(np.exp(z), axis=1, keepdims=True)
+
+
+def tanh_net(v: Arrays) -> tuple[Any, Any]:
+    """The hidden layer and the residual."""
+    hidden = np.tanh(v["X"] @ v["W1"] + v["b1"])
+    return hidden, hidden @ v["W2"] + v["b2"] - v["Y"]
+
+
+def sigmoid_net(v: Arrays) -> tuple[Any, Any]:
+    """The hidden layer and the residual."""
+    hidden = 1 / (1 + np.exp(-(v["X"] @ v["W1"] + v["b1"])))
+    return hidden, hidden @ v["W2"] + v["b2"] - v["Y"]
+
+
+def relu_net(v: Arrays) -> tuple[Any, Any]:
+    """What comes before the hidden layer, and the residual."""
+    before = v["X"] @ v["W1"] + v["b1"]
+    return before, np.maximum(before, 0) @ v["W2"] + v["b2"] - v["Y"]
+
+
+BY_HAND: dict[tuple[str, str], Callable[[Arrays], Any]] = {
+    ("linear", "W"): lambda v: 2 / v["Y"].size * v["X"].T @ (v["X"] @ v["W"] + v["b"] - v["Y"]),
+    ("least squares", "w"): lambda v: v["X"].T @ (v["X"] @ v["w"] - v["y"]),
+    ("logsumexp", "W"): lambda v: v["X"].T @ (softmax(v["X"] @ v["W"]) - v["Y"]) / len(v["X"]),
+    ("tanh net", "W1"): lambda v: (
+        2 / v["Y"].size * v["X"].T @ (tanh_net(v)[1] @ v["W2"].T * (1 - tanh_net(v)[0] ** 2))
+    ),
+    ("sigmoid net", "b1"): lambda v: (
+        2
+        / v["Y"].size
+        * np.ones(len(v["X"]))
+        @ (sigmoid_net(v)[1] @ v["W2"].T * sigmoid_net(v)[0] * (1 - sigmoid_net(v)[0]))
+    ),
+    ("relu net", "W1"): lambda v: (
+        2 / v["Y"].size * v["X"].T @ np.where(relu_net(v)[0] > 0, relu_net(v)[1] @ v["W2"].T, 0)
+    ),
+    ("det", "A"): lambda v: np.linalg.det(v["A"]) * np.linalg.inv(v["A"]).T,
+    ("quadratic form", "x"): lambda v: (v["A"] + v["A"].T) @ v["x"],
+    ("matrix factorisation", "U"): lambda v: -2 * (v["M"] - v["U"] @ v["V"].T) @ v["V"],
+    ("norm", "x"): lambda v: v["x"] / np.sqrt(v["x"] @ v["x"]),
+    ("kl of gaussians", "s"): lambda v: (np.exp(v["s"]) - 1) / 2,
+    ("trace", "A"): lambda v: 2 * np.trace(v["A"]) * np.eye(len(v["A"])),
+    ("logistic", "w"): lambda v: (
+        v["X"].T @ (1 / (1 + np.exp(-(v["X"] @ v["w"]))) - v["y"]) / len(v["y"])
+    ),
+    ("log det", "A"): lambda v: 2 * np.linalg.inv(v["A"] @ v["A"].T) @ v["A"],
+    ("cosine similarity", "x"): lambda v: (
+        v["y"] / np.linalg.norm(v["x"]) / np.linalg.norm(v["y"])
+        - (v["x"] @ v["y"]) * v["x"] / np.linalg.norm(v["x"]) ** 3 / np.linalg.norm(v["y"])
+    ),
+}
+"""The gradients as books give them (Petersen and Pedersen: The matrix cookbook, 2012; Bishop:
+Pattern recognition and machine learning, 2006, 4.91 and 5.56), in the inputs alone."""
+
+
+@pytest.mark.parametrize(("loss", "part"), BY_HAND)
+def test_the_text_is_the_gradient_that_books_give(loss: str, part: str) -> None:
+    """In numbers, against formulas written by hand."""
+    given = LOSSES[loss]
+    assert set(TEXTBOOK) <= set(BY_HAND)
+    numbers = drawn(given, SIZES[1], 3)
+    made = problem(given.program, numbers, given.wrt)
+    text = derived(made, given_point(made))[part]
+    np.testing.assert_allclose(at(text, made), BY_HAND[loss, part](numbers), rtol=1e-11)
+
+
+@pytest.mark.parametrize(("loss", "part"), TEXTBOOK)
+def test_the_text_is_that_of_a_textbook(loss: str, part: str) -> None:
+    """In the program's own names, and no longer than one would write it; its numbers are above."""
+    given = LOSSES[loss]
+    made = problem(given.program, drawn(given, SIZES[0], 0), given.wrt)
+    assert derived(made, given_point(made))[part] == TEXTBOOK[loss, part]
+
+
+def test_a_wrong_rule_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What reverse mode does not bear out stays unsaid."""
+    given = problem("sum(X * 3)", {"X": np.ones((2, 3))}, "X")
+    assert forms_of(given) == {"X": "3 * ones_like(X)"}
+    right = rules.BACK["sum"]
+    wrong = {**rules.BACK, "sum": lambda *a, **k: rules.scale(right(*a, **k), 2)}
+    monkeypatch.setattr(rules, "BACK", wrong)
+    assert forms_of(given) == {}
+
+
+DRAWN = "{id: t, inputs: {x: {shape: [4]}}, program: 'sum(x**2)/4'}"
+
+
+def test_a_text_that_is_right_at_one_size_alone_is_not_shown() -> None:
+    """A four that is a length by chance is no four where the input is longer: but it is here."""
+    given = load_text(DRAWN).problems[0]
+    assert forms_of(given) == {"x": "x / 2"}
+    sized = load_text(DRAWN.replace("/4", "/x.shape[0]")).problems[0]
+    assert forms_of(sized) == {"x": "2 * x / x.shape[0]"}
+    moved = load_text(DRAWN.replace("sum(x**2)/4", "sum(x[[3, 2, 1, 0]]*x)")).problems[0]
+    assert all("shape" in text or "[3, 2, 1, 0]" not in text for text in forms_of(moved).values())
+
+
+def test_what_has_no_form_is_left_out() -> None:
+    """No text, no error."""
+    assert forms_of(problem("median(x)", {"x": [1.0, 2.0, 3.0]}, "x")) == {}
+
+
+GROWING = """
+id: growing
+inputs: {x: [0.5, 0.25]}
+program: |
+  y = x
+  for turn in range(60):
+      y = y*sin(y) + x
+  sum(y)
+"""
+
+
+@pytest.mark.parametrize("turns", [7, 60])
+def test_what_doubles_at_each_turn_of_a_loop_is_not_written_out(turns: int) -> None:
+    """2^60 terms, or those of seven turns with what has no name written out; known at once."""
+    assert forms_of(load_text(GROWING.replace("60", str(turns))).problems[0]) == {}
+
+
+LABELS = """
+id: labels
+inputs:
+  X: {shape: [3, 2], requires_grad: false}
+  W: {shape: [2, 3]}
+  Y: {value: [[1, 0, 0], [0, 0, 1], [0, 1, 0]], requires_grad: false}
+program: |
+  P = softmax(X @ W, axis=1)
+  -mean(sum(Y*log(P), axis=1))
+"""
+
+
+def test_softmax_with_labels_is_p_less_y() -> None:
+    """Where the labels are constants of the problem, each row of them adds to one."""
+    given = load_text(LABELS).problems[0]
+    assert forms_of(given) == {"W": "X.T @ (P - Y) / Y.shape[0]"}
+
+
+def test_an_axis_that_nothing_depends_on_counts_as_often_as_it_is_long() -> None:
+    """Every x is met once in each of the four rows of B - x."""
+    made = problem("sum(B - x)", {"B": np.ones((4, 3)), "x": [1.0, 2.0, 3.0]}, "x")
+    assert derived(made, given_point(made)) == {"x": "-B.shape[0] * ones_like(x)"}
+
+
+def test_a_cotangent_is_a_name() -> None:
+    """Where the value is no scalar, its weights are called `cotangent`; no form is shown."""
+    text = "id: t\ninputs: {x: [1.0, 2.0]}\nprogram: x**2\ncotangent: [3.0, 4.0]\n"
+    given = load_text(text).problems[0]
+    assert derived(given, given_point(given)) == {"x": "2 * cotangent * x"}
+    assert forms_of(given) == {}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_every_notation_is_read_back_as_what_it_says(name: str) -> None:
+    """Signs and LaTeX are kept only where, typed as an answer, they give the gradient: all do."""
+    loss = LOSSES[name]
+    given = problem(loss.program, drawn(loss, SIZES[0], 0), loss.wrt)
+    point = given_point(given)
+    found = formulas(given, point, reverse(given.case(point)).gradients)
+    parts = {part.name for part in given.parts}
+    assert parts == set(found.texts) == set(found.signs)
+    assert set(found.latex) == (set() if name == "einsum" else parts)  # quotation marks are primes

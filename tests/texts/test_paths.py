@@ -1,0 +1,75 @@
+"""Derivatives by numbers: the formula of the path taken, and what it hangs on."""
+
+import pytest
+
+from gradcheck.problem import load_text
+from gradcheck.problem.draw import given_point
+from gradcheck.report.paths import in_latex, in_mathml, in_signs, plain
+from gradcheck.texts import PathForm
+from gradcheck.texts.paths import path_forms
+from gradcheck.verdict.consult import consult
+
+BY_HAND = {
+    ("x**2", 1.5): "2*x",
+    ("abs(x)", 0.5): "1  for x > 0",
+    ("abs(x)", -0.5): "-1  for x < 0",
+    ("abs(x)*abs(x)", 0.5): "2*x  for x > 0",
+    ("relu(x)*x", -1.0): "0  for x < 0",
+    ("where(x > 0, x**2, -x)", 0.5): "2*x  for x > 0",
+    ("clip(x, -1, 1)", 0.5): "1  for -1 < x < 1",
+    ("abs(x**2 - 2)", 0.5): "-2*x  for x**2 < 2",
+    ("log(x)", 2.0): "1/x  for x > 0",
+    ("log(2 - 3*x)", 0.5): "-3/(2 - 3*x)  for x < 2/3",
+    ("1/(x - 1)", 3.0): "-1/(x - 1)**2  for x != 1",
+    ("x**-2", 3.0): "-2/x**3  for x != 0",
+    ("sqrt(x)/x", 1.0): "-1/(2*x**(3/2))  for x > 0",
+    ("arcsin(x)", 0.5): "1/sqrt(1 - x**2)  for -1 < x < 1",
+    ("x**x", 0.5): "x**x*(log(x) + 1)  for x > 0",
+    ("arctan(1/x)", 0.5): "-1/(x**2 + 1)  for x != 0",
+    ("tan(x)", 0.5): "tan(x)**2 + 1  for cos(x) != 0",
+    ("floor(x)*x", 0.5): "floor(x)  for x is no whole number",
+    ("log(exp(x) - 1)", 1.0): "exp(x)/(exp(x) - 1)  for exp(x) > 1",
+    ("z = 2*x\ns = sigmoid(z)\ns**2", 0.5): "4 * s ** 2 * (1 - s)",
+}
+"""Values at single numbers, and what a school book would say of the derivative there."""
+
+
+def found(program: str, **at: float) -> dict[str, PathForm]:
+    """The derivatives of a program at a point."""
+    lines = "\n".join(f"    {line}" for line in program.splitlines())
+    given = ", ".join(f"{name}: {value}" for name, value in at.items())
+    text = f"id: t\ninputs: {{{given}}}\nprogram: |\n{lines}\n"
+    problem = load_text(text).problems[0]
+    point = given_point(problem)
+    return path_forms(problem, point, consult(problem.case(point)))
+
+
+@pytest.mark.parametrize(("program", "x"), BY_HAND)
+def test_a_derivative_is_said_with_what_it_hangs_on(program: str, x: float) -> None:
+    """As by hand, on the side of an edge on which the point lies."""
+    assert plain(found(program, x=x)["x"]) == BY_HAND[program, x]
+
+
+def test_of_several_numbers_the_path_is_said() -> None:
+    """Where an edge hangs on other numbers, too, it is a relation between them."""
+    said = found("log(w*x) + maximum(x, w)", x=2.0, w=3.0)
+    assert plain(said["x"]) == "1/x  for x < w, w*x > 0"
+    assert plain(said["w"]) == "1 + 1/w  for x < w, w*x > 0"
+
+
+def test_a_path_is_set_in_every_notation() -> None:
+    """Signs, LaTeX and MathML, the words among them."""
+    root = PathForm("-x/sqrt(1 - x**2)", "-1 < x < 1")
+    assert in_signs(root) == "−x/√(1 − x²)  for −1 < x < 1"
+    assert in_latex(root).endswith(r"\text{  for }-1<x<1")
+    assert "<mtext> for </mtext>" in in_mathml(root)
+    assert "for" not in in_latex(PathForm("2*x"))
+
+
+@pytest.mark.parametrize("more", ["jacobian: true", "order: 2"])
+def test_rows_have_no_path(more: str) -> None:
+    """A Jacobian of a vector by a number, and a second derivative, are not said so."""
+    program = "stack([x, x**2])" if more.startswith("j") else "x**3"
+    problem = load_text(f"id: t\ninputs: {{x: 2.0}}\nprogram: {program}\n{more}\n").problems[0]
+    point = given_point(problem)
+    assert path_forms(problem, point, consult(problem.case(point))) == {}

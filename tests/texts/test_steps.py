@@ -1,0 +1,80 @@
+"""`solve --steps` on arrays: every value, and every cotangent with its shape and its way."""
+
+import numpy as np
+
+from gradcheck.problem import Problem, load_text
+from gradcheck.problem.draw import given_point
+from gradcheck.texts.steps import Steps, derive
+from tests.support.texts import derived
+
+X = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+GIVEN = f"{{X: {{value: {X}, requires_grad: false}}, W: [0.5, -1.0], x: [1.0, 2.0]}}"
+
+
+def asked(program: str, **more: object) -> Problem:
+    """A problem of that program on X, W and x."""
+    body = program.replace("\n", "\n  ")
+    rest = "".join(f"{name}: {value}\n" for name, value in more.items())
+    return load_text(f"id: t\ninputs: {GIVEN}\n{rest}program: |\n  {body}\n").problems[0]
+
+
+def walked(problem: Problem) -> Steps:
+    """The derivation at the given point."""
+    return derive(problem, given_point(problem))
+
+
+def test_the_cotangents_of_a_mean_of_squares_by_hand():
+    """d/dr of mean(r**2) is 2 r / 3, and d/dW of X @ W is X.T times that."""
+    found = walked(asked("r = X @ W\n(r**2).mean()"))
+    r = np.array([-1.5, -2.5, -3.5])
+    assert [(s.name, s.text, s.node) for s in found.forward] == [
+        ("r", "X @ W", "MvBackward0"),
+        ("v1", "r**2", "PowBackward0"),
+        ("value", "(r**2).mean()", "MeanBackward0"),
+    ]
+    np.testing.assert_allclose(found.forward[0].value, r, rtol=1e-15)
+    np.testing.assert_allclose(found.forward[2].value, np.sum(r**2) / 3, rtol=1e-15)
+    assert [(s.name, s.node) for s in found.cotangents] == [
+        ("dvalue/dv1", "MeanBackward0"),
+        ("dvalue/dr", "PowBackward0"),
+        ("dvalue/dW", "MvBackward0"),
+    ]
+    wanted = [np.full(3, 1 / 3), 2 * r / 3, np.transpose(X) @ (2 * r / 3)]
+    for stage, array in zip(found.cotangents, wanted, strict=True):
+        np.testing.assert_allclose(stage.value, array, rtol=1e-14)
+
+
+def test_where_paths_meet_both_are_named():
+    """A cotangent that came along two paths names both nodes, and is their sum."""
+    found = walked(asked("(x * x.exp()).sum()"))
+    last = found.cotangents[-1]
+    assert last.name == "dvalue/dx"
+    assert last.node == "MulBackward0 + ExpBackward0"
+    x = np.array([1.0, 2.0])
+    np.testing.assert_allclose(last.value, (1 + x) * np.exp(x), rtol=1e-14)
+
+
+def test_a_written_array_shows_what_it_was():
+    """The value of a step is the one it had then, not what was written into it later."""
+    found = walked(asked("y = x * 3\nz = y.sum()\ny[0] = 0.0\nz"))
+    np.testing.assert_array_equal(found.forward[0].value, [3.0, 6.0])
+
+
+def test_what_depends_on_no_input_has_no_steps():
+    """Nothing is recorded, and nothing is shown."""
+    found = walked(asked("(x.detach() * 2).sum()"))
+    assert (found.forward, found.cotangents) == ((), ())
+
+
+def test_the_cotangent_of_an_array_valued_program_is_the_seed():
+    """A problem with a cotangent starts from it."""
+    found = walked(asked("x**2", cotangent=[10.0, 0.1]))
+    np.testing.assert_allclose(found.cotangents[-1].value, [20.0, 0.4], rtol=1e-15)
+
+
+def test_masks_that_are_alike_at_the_point_keep_their_names():
+    """Both are all true there: the gradient of each term has its own."""
+    given = "id: t\ninputs: {x: [1.0, 2.0], y: [3.0, 4.0]}\nprogram: |\n"
+    lines = "m = x > 0\nn = y > 0\nsum(m * x**2 + n * y**3)"
+    made = load_text(given + "".join(f"  {line}\n" for line in lines.split("\n"))).problems[0]
+    assert derived(made, given_point(made)) == {"x": "2 * m * x", "y": "3 * n * y ** 2"}
