@@ -25,7 +25,7 @@ def read_suffixes(p: Cursor, value: ast.expr, token: Token) -> ast.expr:
         here = p.tokens[p.at]
         if here.kind == "transpose":
             p.at += 1
-            value = p.node(ast.Attribute(p.operand(value), "T", ast.Load()), start)
+            value = p.transposed(value, start)
         elif here.kind != "op" or here.text not in (".", "[", "'"):
             break
         elif here.text == "'":
@@ -51,7 +51,7 @@ def read_prime(p: Cursor, value: ast.expr, start: int) -> ast.expr:
         name = f"{echo(value)}.T" if isinstance(value, ast.Name) else ".T"
         typed = f"{before.text}'" if before.kind == "word" else "a prime after a bracket"
         p.note(f"{typed} is read as the transpose {name}")
-        return p.node(ast.Attribute(p.operand(value), "T", ast.Load()), start)
+        return p.transposed(value, start)
     if p.by and before.text in (")", "]", "}"):
         p.at += 1
         p.untaken_at = prime.start
@@ -133,7 +133,7 @@ def read_method(p: Cursor, value: ast.expr, start: int) -> ast.expr:
     method = p.tokens[p.at]
     if method.text == "T" or method.kind == "transpose":
         p.step()
-        return p.node(ast.Attribute(p.operand(value), "T", ast.Load()), start)
+        return p.transposed(value, start)
     if method.text == "'":
         return read_prime(p, value, start)
     if method.text in SIZES and not p.sees("(", ahead=1):

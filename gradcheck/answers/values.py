@@ -94,7 +94,7 @@ def refuse_multiple(p: Cursor, token: Token) -> None:
 
 
 def read_group(p: Cursor) -> ast.expr:
-    """What stands in round brackets or braces; a comma makes it a tuple."""
+    """What stands in round brackets or braces; commas or semicolons make it a tuple."""
     opening = p.step()
     closing = CLOSING[opening.text]
     if p.sees(closing):
@@ -103,9 +103,10 @@ def read_group(p: Cursor) -> ast.expr:
     before = p.inside(listed=keyword)
     parts = [p.expression(0)]
     comma = False
-    while opening.text == "(" and p.takes(","):
-        comma = p.listed = True
-        if p.sees(")"):
+    while p.sees(",", ";"):
+        comma = True
+        p.listed |= p.step().text == ","
+        if p.sees(closing):
             break
         parts.append(p.expression(0))
     p.listed, p.bars = before

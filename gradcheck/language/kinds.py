@@ -60,8 +60,7 @@ TENSOR_ATTRIBUTES = words(
 )
 TENSOR_METHODS = words(
     "backward detach item retain_grad requires_grad_ zero_ tolist step zero_grad parameters "
-    "add_ sub_ mul_ div_ fill_ copy_ name append extend items keys values named_parameters train "
-    "eval"
+    "add_ sub_ mul_ div_ fill_ copy_ name append extend named_parameters train eval"
 )
 # A run that is recorded gives these their meaning; elsewhere a layer is a function of its input.
 LAYERS = words("Sequential") | frozenset(LOSSES) | frozenset(APPLIED) | frozenset(HOLDING)
@@ -88,8 +87,6 @@ VOCABULARY = Vocabulary(
     methods=TENSOR_METHODS,
     contexts=frozenset({"no_grad", "enable_grad"}),
     layers=LAYERS,
-    scripts=True,
-    bases=words("Module Function"),
     dtypes=words("float float32 float64 double int int32 int64 long bool"),
     aliases=BY_SPELLING | FORMULA_SPELLINGS,
     keyword_aliases=SPELLINGS,

@@ -1,37 +1,32 @@
 """Which leaves a program makes itself, and where they can be read when it has run."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from gradcheck.engine.layers import LAYERS
 from gradcheck.language.program import Program
-from gradcheck.language.rules.classes import kind_of, methods
-from gradcheck.language.rules.vocabulary import MODULE
 from gradcheck.language.rules.walk import dotted
 
 MADE = "requires_grad"
 ASKED = "requires_grad_"
-Classes = Mapping[str, ast.ClassDef]
 
 
 def leaves(program: Program) -> tuple[str, ...]:
-    """The leaves made outside of any `def`, as they are read: `x`, `net.one.weight`, `net[0].bias`.
+    """The leaves made outside of any `def`, as they are read: `x`, `model.weight`, `net[0].bias`.
 
     They are the names given to `tensor(..., requires_grad=True)` and its like, and the parameters
-    of layers, of `Sequential`, and of the program's own modules.
+    of layers and of `Sequential`.
     """
-    body = program.tree.body
-    classes = {node.name: node for node in body if isinstance(node, ast.ClassDef)}
-    return tuple(dict.fromkeys(_leaves(body, classes)))
+    return tuple(dict.fromkeys(_leaves(program.tree.body)))
 
 
-def _leaves(body: list[ast.stmt], classes: Classes) -> Iterator[str]:
+def _leaves(body: list[ast.stmt]) -> Iterator[str]:
     for node in body:
         match node:
-            case ast.FunctionDef() | ast.ClassDef():
+            case ast.FunctionDef():
                 continue
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
-                yield from _made(name, call, classes)
+                yield from _made(name, call)
             case ast.Expr(
                 value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr))
             ) if attr == ASKED:
@@ -41,10 +36,10 @@ def _leaves(body: list[ast.stmt], classes: Classes) -> Iterator[str]:
             ):
                 yield name
         for block in ("body", "orelse"):
-            yield from _leaves(getattr(node, block, []), classes)
+            yield from _leaves(getattr(node, block, []))
 
 
-def _made(path: str, call: ast.Call, classes: Classes) -> Iterator[str]:
+def _made(path: str, call: ast.Call) -> Iterator[str]:
     """The leaves that a call makes, by the path under which it is kept."""
     maker = dotted(call.func).rpartition(".")[2]
     if _is_leaf(call) or maker == "Parameter":
@@ -55,20 +50,7 @@ def _made(path: str, call: ast.Call, classes: Classes) -> Iterator[str]:
     elif maker == "Sequential":
         for k, each in enumerate(call.args):
             if isinstance(each, ast.Call):
-                yield from _made(f"{path}[{k}]", each, classes)
-    elif maker in classes and kind_of(classes[maker]) == MODULE:
-        rest = {name: node for name, node in classes.items() if name != maker}
-        for name, made in _members(classes[maker]):
-            yield from _made(f"{path}.{name}", made, rest)
-
-
-def _members(module: ast.ClassDef) -> Iterator[tuple[str, ast.Call]]:
-    """What `__init__` keeps as `self.name = made(...)`."""
-    for method in methods(module):
-        for node in method.body if method.name == "__init__" else ():
-            match node:
-                case ast.Assign(targets=[ast.Attribute(attr=name)], value=ast.Call() as made):
-                    yield name, made
+                yield from _made(f"{path}[{k}]", each)
 
 
 def _is_leaf(call: ast.Call) -> bool:

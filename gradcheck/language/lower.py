@@ -10,14 +10,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple, TypeVar
 
-from gradcheck.language.rules.classes import methods
-from gradcheck.language.rules.expressions import written
 from gradcheck.language.rules.vocabulary import Vocabulary
 from gradcheck.language.rules.walk import Meaning
 from gradcheck.ops.methods import OF_METHODS, OWN
 
 LAST = "outcome.value"
-NOTHING = Meaning("")
 ADDED = TypeVar("ADDED", bound=ast.AST)
 
 # What each operator is called among the guards, and among NumPy's functions.
@@ -89,12 +86,6 @@ class _Lower(ast.NodeTransformer):
         role, name = self.meanings.get(node, Meaning("variable"))
         if role == "newaxis":
             return _at(node, ast.Constant(None))
-        if role == "apply":
-            applied: ast.AST = self.visit(node.value)
-            return applied
-        if role == "member":
-            parts = (self.visit(node.value), ast.Constant(node.attr), ast.Constant(bool(name)))
-            return _guard(node, "member", *parts)
         if role in ("constant", "type"):
             return _at(node, _name(f"{role}.{name}"))
         return self.generic_visit(node)
@@ -111,37 +102,6 @@ class _Lower(ast.NodeTransformer):
         """`a + b` is guard.add(a, b)."""
         return _guard(node, OPERATORS[type(node.op)], self.visit(node.left), self.visit(node.right))
 
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
-        """An f-string is guard.text of its parts."""
-        return _guard(node, "text", *(self._part(part) for part in node.values))
-
-    def _part(self, part: ast.expr) -> ast.expr:
-        """A piece of an f-string: its text, or how a value is written."""
-        if not isinstance(part, ast.FormattedValue):
-            return part
-        how = (ast.Constant(part.conversion), ast.Constant(written(part.format_spec)))
-        return _guard(part, "written", self.visit(part.value), *how)
-
-    def visit_Dict(self, node: ast.Dict) -> ast.expr:
-        """`{"W": W}` is guard.pairs([("W", W)])."""
-        keys = [self.visit(key) for key in node.keys if key is not None]
-        pairs: list[ast.expr] = [
-            ast.Tuple([key, self.visit(value)], ast.Load())
-            for key, value in zip(keys, node.values, strict=True)
-        ]
-        return _guard(node, "pairs", ast.List(pairs, ast.Load()))
-
-    def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
-        """So is a dict comprehension."""
-        self.generic_visit(node)
-        pair = ast.Tuple([node.key, node.value], ast.Load())
-        return _guard(node, "pairs", ast.ListComp(pair, node.generators))
-
-    def visit_Assert(self, node: ast.Assert) -> ast.stmt:
-        """`assert test, words` is guard.holds(test, words)."""
-        words = ast.Constant("") if node.msg is None else self.visit(node.msg)
-        return _at(node, ast.Expr(_guard(node, "holds", self.visit(node.test), words)))
-
     def visit_Import(self, node: ast.Import) -> ast.stmt:
         """Nothing is imported."""
         return _at(node, ast.Pass())
@@ -150,38 +110,20 @@ class _Lower(ast.NodeTransformer):
         """Nor here."""
         return _at(node, ast.Pass())
 
-    def visit_Expr(self, node: ast.Expr) -> ast.AST:
-        """A remark is dropped."""
-        if self.meanings.get(node, NOTHING).role == "nothing":
-            return _at(node, ast.Pass())
-        node.value = self.visit(node.value)
-        return node
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> list[ast.stmt]:
-        """The methods as functions of their own, and what is made of them."""
-        made: list[ast.stmt] = []
-        for method in methods(node):
-            self.generic_visit(method)
-            method.decorator_list = []
-            made.append(method)
-        names = ast.Constant(tuple(method.name for method in methods(node)))  # type: ignore[arg-type]
-        for method in methods(node):
-            method.name = f"{node.name}:{method.name}"
-        parts = (ast.Constant(node.name), ast.Constant(self.meanings[node].name), names)
-        call = _guard(node, "blueprint", *parts, *(_name(each.name) for each in methods(node)))
-        kept = ast.Assign([ast.Name(node.name, ast.Store())], call)
-        return [*made, _at(node, kept)]
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """A helper without its annotations, which are for readers."""
+        node.returns = None
+        for each in node.args.args:
+            each.annotation = None
+        return self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
-        """`self.width = 3` is guard.keep(self, "width", 3), `x[i] = y` guard.put(x, i, y)."""
+        """`x[i] = y` is guard.put(x, i, y)."""
         target = node.targets[0]
-        if isinstance(target, ast.Subscript):
-            parts = (self.visit(each) for each in (target.value, target.slice, node.value))
-            return _at(node, ast.Expr(_guard(node, "put", *parts)))
-        if self.meanings.get(node) is None or not isinstance(target, ast.Attribute):
+        if not isinstance(target, ast.Subscript):
             return self.generic_visit(node)
-        owner, name = self.visit(target.value), ast.Constant(target.attr)
-        return _at(node, ast.Expr(_guard(node, "keep", owner, name, self.visit(node.value))))
+        parts = (self.visit(each) for each in (target.value, target.slice, node.value))
+        return _at(node, ast.Expr(_guard(node, "put", *parts)))
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         """`a < b` is guard.less(a, b); a chain keeps its order and stops where Python would."""
@@ -269,9 +211,6 @@ class _Lower(ast.NodeTransformer):
                 called = OF_METHODS + name if name in OWN else name
                 func = f"fn.{called}" if role == "postfix" else "guard.method"
                 args[1:1] = [ast.Constant(name)] if role == "method" else []
-            case "member":
-                args[:0] = [self._owner(node.func), ast.Constant(name)]
-                func = "guard.method"
             case "guard":
                 args.insert(0, self._owner(node.func))
                 func = f"guard.{name}"

@@ -13,14 +13,12 @@ from gradcheck.errors import TextError
 from gradcheck.language.lower import Lowered, lower
 from gradcheck.language.lowered import unexpected
 from gradcheck.language.parse import check_depth, parse
-from gradcheck.language.rules.classes import kind_of, members
 from gradcheck.language.rules.expressions import EXPRESSIONS
 from gradcheck.language.rules.refusals import OTHERWISE
 from gradcheck.language.rules.statements import STATEMENTS, assigned
 from gradcheck.language.rules.vocabulary import Vocabulary, words
 from gradcheck.language.rules.walk import Check, dotted
 from gradcheck.language.spans import MARK, Spans
-from gradcheck.language.uniform import uniform
 
 NODE = TypeVar("NODE", bound=ast.AST)
 PICKING = words(
@@ -62,26 +60,24 @@ def check_program(
     file: str = "",
     line: int = 1,
     column: int = 1,
-    kept: Collection[str] = (),
     moved: Collection[str] = (),
     valued: bool = False,
 ) -> Program:
     """A text as a program in the declared names; TextError has every complaint found.
 
-    `line` and `column` say where in the file the first character of the text stands; `kept` are
-    the names under which classes of another program keep values that this one reads. To the values
+    `line` and `column` say where in the file the first character of the text stands. To the values
     of `moved` names the program adds the input of that name, where it assigns them. `valued`: what
     the last line assigns to one name is the program's value.
     """
     text = source.replace("\r\n", "\n").replace("\r", "\n")
     passage = Passage(text, file, line, column)
-    tree = uniform(parse(passage))
+    tree = parse(passage)
     for name, statement in assignments(tree):
         if name in moved:
             statement.value = _plus(statement.value, name)
     if valued:
         tree.body += _said_again(tree.body[-1:])
-    return _checked(tree, passage, declared, vocabulary, kept)
+    return _checked(tree, passage, declared, vocabulary)
 
 
 def assignments(tree: ast.Module) -> list[tuple[str, ast.Assign]]:
@@ -157,11 +153,10 @@ def _checked(
     passage: Passage,
     declared: Collection[str],
     vocabulary: Vocabulary,
-    kept: Collection[str] = (),
 ) -> Program:
     """Check each node of a tree, lower it, compile it."""
     used_up = _copy(tree)
-    check = _walk(used_up, passage, declared, vocabulary, kept)
+    check = _walk(used_up, passage, declared, vocabulary)
     if check.complaints:
         raise TextError(check.complaints)
     lowered = lower(used_up, check.meanings, vocabulary)
@@ -174,40 +169,31 @@ def _walk(
     passage: Passage,
     declared: Collection[str],
     vocabulary: Vocabulary,
-    kept: Collection[str],
 ) -> Check:
     """Visit every statement with the names that the whole program knows."""
-    definitions = [n for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)]
+    definitions = [n for n in tree.body if isinstance(n, ast.FunctionDef)]
     variables = assigned(tree.body) | frozenset(declared)
     check = Check(
         passage,
         vocabulary,
         rules=EXPRESSIONS | STATEMENTS,
         scopes=[variables],
-        helpers=frozenset(n.name for n in definitions if isinstance(n, ast.FunctionDef)),
-        classes={n.name: kind_of(n) for n in definitions if isinstance(n, ast.ClassDef)},
-        members=frozenset(members(tree.body)) | frozenset(kept),
+        helpers=frozenset(n.name for n in definitions),
         layers=frozenset(_callables(tree, vocabulary)),
     )
     for node in definitions:
         if node.name in variables:
             check.say(node, f"`{node.name}` is a variable too", "give the function its own name")
-    if len({node.name for node in definitions}) < len(definitions) and check.classes:
-        check.say(definitions[-1], "two definitions of one name", "give each its own name")
     check.all(tree.body)
     return check
 
 
 def _callables(tree: ast.Module, vocabulary: Vocabulary) -> Iterator[str]:
-    """The variables that are given a layer, an instance of a class, or `Square.apply`."""
-    classes = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
+    """The variables that are given a layer."""
     for node in ast.walk(tree):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=made)):
-                if dotted(made).rpartition(".")[2] in vocabulary.layers | classes:
-                    yield name
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Attribute() as made):
-                if made.attr == "apply" and dotted(made.value) in classes:
+                if dotted(made).rpartition(".")[2] in vocabulary.layers:
                     yield name
 
 

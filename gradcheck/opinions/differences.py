@@ -142,10 +142,7 @@ def _value(case: Case, point: Point) -> tuple[Array, arb]:
     out = case.function("ball", point)
     root = contracted(out, None if case.cotangent is None else balls(case.cotangent))
     if np.size(root) != 1:
-        raise NotScalar(
-            f"the value has the shape {np.shape(out)}; a cotangent of it is needed - "
-            "write `cotangent: [...]`, or make it one number: sum(...)"
-        )
+        raise NotScalar(np.shape(out))
     return arbs(out), arbs(root).item()
 
 

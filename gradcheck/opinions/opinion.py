@@ -234,6 +234,16 @@ def contracted(value: Any, cotangent: Array | None) -> Any:
 class NotScalar(ValueError):
     """A value with several entries came without a cotangent."""
 
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+        super().__init__(
+            f"the value has the shape {shape}; a cotangent of it is needed - "
+            "write `cotangent: [...]`, or make it one number: sum(...)"
+        )
+
+    def __reduce__(self) -> Any:
+        return NotScalar, (self.shape,)
+
 
 def reason(error: BaseException) -> str:
     """An abstention's words from whatever a program raised on an unusual kind of number."""

@@ -65,20 +65,27 @@ class Record:
     @property
     def work(self) -> int:
         """About how many operations on numbers one evaluation takes."""
-        return sum(_work(node, self.given[node]) for node in self.nodes)
+        return sum(_work(node, self.given[node]) for node in self.nodes if node in self.given)
 
 
 class Observer:
-    """Sees every op; for how long what an op was given is kept, the graph decides."""
+    """Sees every op; for how long what an op was given is kept, the graph decides.
+
+    `copied` counts entries, so that somebody can set `idle` where nobody asks for them.
+    """
 
     def __init__(self) -> None:
         """Nothing seen yet."""
         self.given: WeakKeyDictionary[Step, Given] = WeakKeyDictionary()
+        self.copied, self.idle = 0, False
 
     def observe(self, node: Node, out: Any, operands: Sequence[Any]) -> None:
         """Keep a copy of what the op was given."""
+        if self.idle:
+            return
         copies = tuple(np.array(value) if _is_array(value := bare(v)) else value for v in operands)
         self.given[node] = Given(copies, int(np.size(bare(out))))
+        self.copied += sum(map(np.size, copies))
 
     def record(self, root: Step) -> Record:
         """What led to a value."""

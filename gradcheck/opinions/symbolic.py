@@ -162,10 +162,7 @@ def _at(
         value = np.asarray(out, dtype=object)
         root = contracted(out, case.cotangent)
         if np.size(root) != 1:
-            raise NotScalar(
-                f"the value has the shape {value.shape}; a cotangent of it is needed - "
-                "write `cotangent: [...]`, or make it one number: sum(...)"
-            )
+            raise NotScalar(value.shape)
         end = np.asarray(root, dtype=object).item()
         adjoint = line.gradient({end: arb(1)}) if isinstance(end, Symbolic) else {}
         gradients = {name: _gathered(leaves[name], adjoint) for name in case.wrt}

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -82,14 +82,6 @@ def record(case: Case) -> Tape | None:
     return Tape(case, out._step(), seed, value, leaves, nodes, values)
 
 
-def followed(case: Case) -> Tape | None:
-    """The run, followed from every input; None where it fails, or depends on no input."""
-    try:
-        return record(replace(case, wrt=tuple(case.inputs)))
-    except Exception:  # noqa: BLE001 - a user's program may raise anything
-        return None
-
-
 def leaves_of(case: Case, values: Mapping[str, Array]) -> dict[str, Tensor]:
     """The inputs as tensors; those that are differentiated require grad."""
     return {name: tensor(v, requires_grad=name in case.wrt) for name, v in values.items()}
@@ -100,10 +92,7 @@ def seed_of(value: Array, cotangent: Array | None) -> Any:
     if cotangent is not None:
         return np.broadcast_to(np.asarray(cotangent, dtype=np.float64), value.shape)[()]
     if value.size != 1:
-        raise NotScalar(
-            f"the value has the shape {value.shape}; a cotangent of it is needed - "
-            "write `cotangent: [...]`, or make it one number: sum(...)"
-        )
+        raise NotScalar(value.shape)
     return np.ones(value.shape)[()]
 
 

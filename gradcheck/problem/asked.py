@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from gradcheck.errors import TextError
 from gradcheck.language import Program, Vocabulary
 from gradcheck.language.kinds import VOCABULARY
-from gradcheck.language.rules.classes import members
 from gradcheck.opinions.opinion import pair
 from gradcheck.problem.made import assigned, shapes, with_made
 from gradcheck.problem.record import Input, Part, Problem
@@ -17,8 +16,8 @@ from gradcheck.problem.section import Section
 if TYPE_CHECKING:  # a question without a file needs no pydantic
     from gradcheck.problem.model import ProblemModel
 
-PRINTED, ERROR = "printed", "error"
-READABLE = ("recorded", PRINTED, ERROR)
+ERROR = "error"
+READABLE = ("recorded", ERROR)
 """What `ask` can read besides the variables."""
 
 
@@ -103,14 +102,14 @@ class Asked:
         if not asks:
             return tuple(Part(name, share[name]) for name in names)
         known = (*inputs, *(_assigned(program) if program else ()), *READABLE)
-        asking, kept = _asking(program), set(members(program.tree.body)) if program else set()
+        asking = _asking(program)
         parts = []
         for name, asked in asks.items():
             if isinstance(asked, str):
-                read = self.section.program(("ask", name), asked, known, asking, kept)
+                read = self.section.program(("ask", name), asked, known, asking)
                 parts.append(Part(name, share[name], read))
             else:
-                read = self.section.program(("ask", name, "read"), asked.read, known, asking, kept)
+                read = self.section.program(("ask", name, "read"), asked.read, known, asking)
                 parts.append(Part(name, share[name], read, asked.form))
         return tuple(parts)
 

@@ -1,6 +1,6 @@
 """A problem's section of its file: numbers and programs read from it, and what is wrong in it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,7 +49,6 @@ class Section:
         source: str,
         declared: Sequence[str],
         vocabulary: Vocabulary = VOCABULARY,
-        kept: Collection[str] = (),
         *,
         valued: bool = False,
     ) -> Program | None:
@@ -63,7 +62,6 @@ class Section:
                 file=self.document.file,
                 line=line,
                 column=column,
-                kept=kept,
                 valued=valued,
             )
         except TextError as error:

@@ -58,7 +58,11 @@ class Meter:
         """One act of the run or of its ledger, by its name in COSTS."""
         self.spent += COSTS[act](*values)
         if self.spent > self.limit:
-            raise over("operations on tensors, there and back", self.limit, "loop less, on less")
+            raise over(
+                "operations on tensors, there and back",
+                self.limit,
+                "use fewer turns or smaller arrays",
+            )
 
 
 def _call(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:

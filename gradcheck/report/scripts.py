@@ -111,7 +111,7 @@ def _findings(found: Judgement) -> Iterator[str]:
     yield from list(told)[:12]
     left = sum(found.calls.values()) - len(found.judged)
     if left:
-        yield f"{left} more passes back were not judged: the first ones of each line are"
+        yield f"{left} more passes back were not judged"
 
 
 def script_line(file: Path, found: Judgement, printed: str, error: Ended | None) -> str:

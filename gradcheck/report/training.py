@@ -41,9 +41,6 @@ def training_report(problem: Problem, reference: Reference, with_steps: bool) ->
     if with_steps or len(reference.events) <= MOST_EVENTS:
         told = (MOST_EVENTS, SHOWN_ENTRIES) if with_steps else (FEW_EVENTS, FEW_ENTRIES)
         blocks += _gradients(reference, *told)
-    if reference.trace.printed:
-        printed = Text(reference.trace.printed.rstrip("\n"))
-        blocks += [Text("  prints", style="dim"), indented(printed, 4)]
     if with_steps:
         blocks.append(indented(_ledger(reference), 2))
     if answers := _answers(reference):
@@ -171,7 +168,7 @@ def training_line(problem: Problem, reference: Reference) -> str:
         name: {"verdict": reference.verdict, "closed_form": None, "answer": _json(shown(value))}
         for name, value in reference.trace.values.items()
     }
-    line |= {"printed": reference.trace.printed, "error": _error(reference)}
+    line["error"] = _error(reference)
     line["events"] = [_event(event, k < MOST_EVENTS) for k, event in enumerate(reference.events)]
     line["ledger"] = [
         {

@@ -232,8 +232,10 @@ def _findings(problem: Problem, verdict: Verdict) -> Iterator[RenderableType]:
     for name, opinion in verdict.opinions.items():
         if opinion.abstains:
             yield indented(Text(f"{HEADS[name]} abstains: {opinion.abstains}", style="dim"), 2)
+    reasons = [opinion.abstains for opinion in verdict.opinions.values() if opinion.abstains]
     for note in verdict.notes:
-        yield indented(Text(note, style="dim"), 2)
+        if not any(reason in note for reason in reasons):
+            yield indented(Text(note, style="dim"), 2)
 
 
 def _where(entry: Entry) -> str:

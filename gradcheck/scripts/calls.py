@@ -15,17 +15,21 @@ from gradcheck.engine.recording import watched
 from gradcheck.engine.tape import Leaf, Step
 from gradcheck.engine.tensor import bare
 from gradcheck.errors import GradcheckError
-from gradcheck.opinions.opinion import Case
+from gradcheck.opinions.differences import differences
+from gradcheck.opinions.limits import CONFIRMING, DIRECTIONS
+from gradcheck.opinions.opinion import Case, Opinion
 from gradcheck.opinions.replay import Observer, Record, replay
+from gradcheck.opinions.reverse import reverse
 from gradcheck.scripts.names import Names
-from gradcheck.verdict.consult import VERDICTS, Verdict, consult
+from gradcheck.verdict.consult import VERDICTS, Verdict, consult, read
 
 Array = np.ndarray[Any, Any]
 A_LINE = 3  # passes that begin in one line and are judged
 ALTOGETHER = 60
-FOLLOWED = 3_000  # passes, after which nothing is recorded any longer
+IN_VAIN = 5_000_000  # entries copied since the last pass that was kept: then copying ends
 EXACT = 4_000  # operations: with more, floats alone are asked
-MOST = 20_000_000  # operations that floats may cost
+LARGE = 100_000  # operations: with more, two directions are enough
+MOST = 10_000_000  # operations of one evaluation, of all passes that are judged together
 RELATIVE = 1e-9
 _ZERO: Array = np.zeros(())
 TOO_LONG = "more than {:,} operations: exact numbers would take long, floats judge it"
@@ -70,6 +74,7 @@ class Recorder:
     observer: Observer = field(default_factory=Observer)
     kept: list[Call] = field(default_factory=list)
     calls: Counter[int] = field(default_factory=Counter)
+    missed: Counter[int] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self.watching = watched(self.observer.observe, None, self.walked)
@@ -78,10 +83,13 @@ class Recorder:
         """One pass back is over, and nothing has been added to a `.grad`."""
         line, names = self.where()
         self.calls[line] += 1
-        if self.calls[line] > A_LINE or len(self.kept) >= ALTOGETHER:
-            if self.calls.total() > FOLLOWED:
-                self.observer.given.clear()
+        observer = self.observer
+        enough = self.calls[line] - self.missed[line] > A_LINE or len(self.kept) >= ALTOGETHER
+        if enough or observer.idle:
+            self.missed[line] += observer.idle and not enough
+            observer.idle = enough and (observer.idle or observer.copied > IN_VAIN)
             return
+        observer.copied = 0
         arrived = {step: np.array(bare(g), dtype=np.float64) for step, g in landed.items()}
         records = tuple((self.observer.record(step), bare(g)) for step, g in roots)
         named = {step: names.of(step) for step in arrived}
@@ -90,8 +98,11 @@ class Recorder:
 
 def judge(recorder: Recorder, tell: Callable[[str], None]) -> Judgement:
     """Ask the opinions about every pass that was kept; `tell` hears how far it is."""
-    judged = []
+    judged, spent = list[Judged](), 0
     for k, call in enumerate(recorder.kept):
+        spent += sum(record.work for record, _ in call.roots)
+        if judged and spent > MOST:
+            break
         tell(f"judging pass {k + 1} of {len(recorder.kept)}, line {call.line}")
         with np.errstate(all="ignore"):
             judged.append(max((Judged(call, v) for v in _verdicts(call)), key=_gravity))
@@ -114,16 +125,21 @@ def _verdicts(call: Call) -> Iterator[Verdict]:
 
 
 def _verdict(call: Call, targets: Sequence[Step]) -> Verdict:
-    case = _case(call, targets)
-    found = consult(case, write=True)
+    case, work = _case(call, targets)
+    if work > EXACT:
+        few = CONFIRMING if work > LARGE else DIRECTIONS
+        closed = Opinion("symbolic", abstains=TOO_LONG.format(EXACT))
+        found = read(case, [reverse(case), closed, differences(case, directions=few)])
+    else:
+        found = consult(case, write=True)
     off = _off(call, targets, found)
     if off and VERDICTS.index(found.verdict) < VERDICTS.index("dissent"):
         return replace(found, verdict="dissent", notes=(*found.notes, off))
     return found
 
 
-def _case(call: Call, targets: Sequence[Step]) -> Case:
-    """The function whose gradient this pass takes, at the values that the leaves had."""
+def _case(call: Call, targets: Sequence[Step]) -> tuple[Case, int]:
+    """The function whose gradient this pass takes, where the leaves were; how long it takes."""
     pieces = [(record.above(targets), g) for record, g in call.roots]
     work = sum(record.work for record, _ in pieces)
     if work > MOST:
@@ -143,7 +159,7 @@ def _case(call: Call, targets: Sequence[Step]) -> Case:
             return values[0]
         return sum((np.sum(v * g) for v, (_, g) in zip(values, pieces, strict=True)), 0.0)
 
-    return Case(function, inputs, tuple(inputs), None if plain else cotangent)
+    return Case(function, inputs, tuple(inputs), None if plain else cotangent), work
 
 
 def _value_of(target: Step, pieces: Sequence[tuple[Record, Any]], call: Call) -> Array:

@@ -1,13 +1,15 @@
 """What scripts use of `torch.nn` and `torch.optim` beside what gradcheck offers itself."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from gradcheck.engine.cells import GRUCell, LSTMCell, RNNCell
 from gradcheck.engine.layers import Dropout
 from gradcheck.engine.modules import Module
 from gradcheck.engine.optimizers import SGD, Adam, Optimizer
+from gradcheck.ops import TABLE
 from gradcheck.ops.methods import pytorchs
 
 
@@ -67,6 +69,81 @@ class ParameterList(Module):
         return iter(vars(self).values())
 
 
+class Recurrent(Module):
+    """`RNN`, `LSTM`, `GRU`: cells, one a layer, applied step after step."""
+
+    cell: ClassVar[type[Any]]
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        **named: Any,
+    ) -> None:
+        """Raises TypeError for what is not offered: two directions, dropout, another function."""
+        strange = [name for name, value in named.items() if value not in PLAIN.get(name, ())]
+        if strange:
+            raise TypeError(f"`{strange[0]}=` is not offered here - write the loop with cells")
+        self.hidden_size, self.num_layers, self.batch_first = hidden_size, num_layers, batch_first
+        sizes = [input_size, *[hidden_size] * (num_layers - 1)]
+        self.cells = [self.cell(size, hidden_size, bias) for size in sizes]
+        for k, cell in enumerate(self.cells):
+            for name in cell.held:
+                setattr(self, f"{name}_l{k}", getattr(cell, name))
+
+    def forward(self, x: Any, state: Any = None) -> Any:
+        """All values of the last layer, and the last state of each."""
+        stack = TABLE["stack"]
+        steps = list(x.transpose(0, 1) if self.batch_first and x.ndim == 3 else x)
+        last = []
+        for k, cell in enumerate(self.cells):
+            held: Any = None if state is None else _picked(state, k)
+            values = []
+            for step in steps:
+                held = cell(step, held)
+                values.append(held[0] if isinstance(held, tuple) else held)
+            steps = values
+            last.append(held)
+        out = stack(steps)
+        out = out.transpose(0, 1) if self.batch_first and x.ndim == 3 else out
+        if isinstance(last[0], tuple):
+            return out, tuple(stack([each[k] for each in last]) for k in range(2))
+        return out, stack(last)
+
+
+class RNN(Recurrent):
+    """Of `RNNCell`."""
+
+    cell = RNNCell
+
+
+class GRU(Recurrent):
+    """Of `GRUCell`."""
+
+    cell = GRUCell
+
+
+class LSTM(Recurrent):
+    """Of `LSTMCell`."""
+
+    cell = LSTMCell
+
+
+PLAIN: Mapping[str, tuple[Any, ...]] = {
+    "nonlinearity": ("tanh",),
+    "dropout": (0, 0.0),
+    "bidirectional": (False,),
+}
+"""What a recurrent layer may be told, because it is so anyway."""
+
+
+def _picked(state: Any, k: int) -> Any:
+    return tuple(each[k] for each in state) if isinstance(state, tuple | list) else state[k]
+
+
 def _loss(function: str) -> type[Module]:
     """A loss that is a function of two arguments."""
 
@@ -86,12 +163,15 @@ def _loss(function: str) -> type[Module]:
 
 NN: Mapping[str, Any] = {
     "Dropout2d": Dropout,
+    "GRU": GRU,
     "HuberLoss": _loss("huber_loss"),
     "Identity": Identity,
     "KLDivLoss": _loss("kl_div"),
+    "LSTM": LSTM,
     "ModuleDict": ModuleDict,
     "NLLLoss": _loss("nll_loss"),
     "ParameterList": ParameterList,
+    "RNN": RNN,
 }
 
 # -- modules ---------------------------------------------------------------------------------------
@@ -246,6 +326,17 @@ class _Group(dict[str, Any]):
         super().__setitem__(name, value)
 
 
+def _state(self: Optimizer) -> dict[str, Any]:
+    """`optimizer.state_dict()`: the memory of each parameter, and the rate."""
+    return {"state": dict(self.state), "lr": self.lr}
+
+
+def _restore(self: Optimizer, state_dict: Mapping[str, Any]) -> None:
+    """`optimizer.load_state_dict(...)`."""
+    self.state.update(state_dict["state"])
+    self.lr = state_dict["lr"]
+
+
 def _step(plain: Callable[[Optimizer], None]) -> Callable[..., Any]:
     """`optimizer.step(closure)`."""
 
@@ -271,5 +362,6 @@ def equip() -> None:
         if not hasattr(Module, name):
             setattr(Module, name, method)
     Optimizer.param_groups = property(_groups)  # type: ignore[attr-defined]
+    Optimizer.state_dict, Optimizer.load_state_dict = _state, _restore  # type: ignore[attr-defined]
     for kind in (Optimizer, SGD, AdamW):
         kind.step = _step(vars(kind)["step"])  # type: ignore[method-assign]

@@ -35,6 +35,9 @@ class Names:
 
     def _tensors(self, scope: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         left = [(n, v, 0) for n, v in scope.items() if not n.startswith("_")]
+        for name, value, _ in left:  # `net.weight` says more than the `p` of a loop
+            if isinstance(value, Module):
+                yield from _inside(name, value)
         for path, value, depth in left:
             if isinstance(value, Tensor):
                 yield path, value

@@ -16,6 +16,7 @@ from gradcheck.engine.inplace import copy_
 from gradcheck.engine.printing import Size
 from gradcheck.engine.tensor import Tensor, bare, boxed
 from gradcheck.engine.tensor import to as cast
+from gradcheck.ops.methods import pytorchs
 
 FLOAT = np.dtype(np.float64)
 DTYPES: Mapping[str, np.dtype[Any]] = {
@@ -196,6 +197,23 @@ def _boxed(function: Callable[..., Any]) -> Callable[..., Any]:
     return ask
 
 
+def _picking(name: str) -> Callable[..., Any]:
+    """`x.max(1)`, `x.sort()`: values, and their places as a tensor."""
+
+    def pick(x: Any, *args: Any, **named: Any) -> Any:
+        found = pytorchs(name)(x, *args, **named)  # type: ignore[misc]
+        if not isinstance(found, tuple):
+            return found
+        return found._replace(indices=boxed(found.indices))  # type: ignore[attr-defined]
+
+    return pick
+
+
+def _transposed(x: Tensor, *dims: int, dim0: int = 0, dim1: int = 1) -> Tensor:
+    """`x.transpose(0, 1)`, `x.transpose(dim0=0, dim1=1)`."""
+    return x.swapaxes(*(dims or (dim0, dim1)))  # type: ignore[attr-defined,no-any-return]
+
+
 def _nonzero(x: Any, as_tuple: bool = False) -> Any:
     found = np.nonzero(bare(x))
     return tuple(map(plain_tensor, found)) if as_tuple else plain_tensor(np.stack(found, axis=-1))
@@ -232,10 +250,14 @@ ASKED: Mapping[str, Callable[..., Any]] = {
 }
 """What NumPy answers; methods of tensors too."""
 
+PICKING = {name: _picking(name) for name in ("max", "min", "sort", "topk", "median", "kthvalue")}
+
 TORCH: dict[str, Any] = {
     **DTYPES,
     **{name: _maker(name, make) for name, make in FACTORIES.items()},
     **{name: _boxed(function) for name, function in ASKED.items()},
+    **PICKING,
+    "transpose": _transposed,
     "Generator": Generator,
     "Size": Size,
     "allclose": _sizes(lambda a, b, rtol=1e-5, atol=1e-8, **n: np.allclose(a, b, rtol, atol, **n)),
@@ -345,6 +367,8 @@ def _comparison(name: str) -> Callable[[Tensor, Any], Any]:
 METHODS: Mapping[str, Any] = {
     **{f"__{name}__": _comparison(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
     **{name: TORCH[name] for name in ASKED if name not in ("searchsorted",)},
+    **PICKING,
+    "transpose": _transposed,
     "__and__": lambda self, other: boxed(self._value & bare(other)),
     "__or__": lambda self, other: boxed(self._value | bare(other)),
     "__invert__": lambda self: boxed(~self._value),

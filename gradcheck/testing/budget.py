@@ -4,6 +4,7 @@ import ctypes
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from math import inf
 from typing import TypeVar
 
@@ -19,8 +20,12 @@ class Budget:
     """What is left of some seconds that a thread computes, and whether they were too few."""
 
     def __init__(self, seconds: float) -> None:
-        """Of the thread that makes it."""
-        self.until = time.thread_time() + seconds
+        """Of the thread that makes it; where its clock cannot be read from another, of the wall."""
+        self._ident = threading.get_ident()
+        self._now: Callable[[], float] = time.monotonic
+        if hasattr(time, "pthread_getcpuclockid"):
+            self._now = partial(time.clock_gettime, time.pthread_getcpuclockid(self._ident))
+        self.until = self._now() + seconds
         self.over = False
         self._ends: list[float] = []  # of the runs that are going on, one inside another
         self._lock = threading.Lock()
@@ -28,27 +33,25 @@ class Budget:
     @property
     def left(self) -> float:
         """The seconds that are left."""
-        return self.until - time.thread_time()
+        return self.until - self._now()
 
     def run(self, work: Callable[[], T], seconds: float = inf) -> T | None:
         """What a function gives, if it needs no more than so many of the seconds; else None."""
-        now, whole = time.thread_time(), not self._ends
         if self.left < LEAST:
             self.over = True
             return None
         depth = len(self._ends)
         try:
             with self._lock:
-                self._ends.append(min(self.until, now + seconds))
-            if whole:
-                watched = threading.get_ident(), self
-                threading.Thread(target=_watch, args=watched, daemon=True).start()
+                self._ends.append(min(self.until, self._now() + seconds))
+            if not depth:
+                threading.Thread(target=self._watch, daemon=True).start()
             found = work()
             with self._lock:
                 del self._ends[depth:]
         except OutOfTime:
-            self.over = self.over or self.left <= 0 or whole
-            if self.over and not whole:
+            self.over = self.over or self.left <= 0 or not depth
+            if self.over and depth:
                 raise
             return None
         else:
@@ -56,18 +59,19 @@ class Budget:
         finally:
             del self._ends[depth:]
 
-    def interrupt(self, ident: int, now: float) -> bool:
-        """End the innermost run if its time is over; whether any is still going on."""
+    def _watch(self) -> None:
+        """Look at the thread's clock until nothing is left to be ended."""
+        try:
+            while self._end_what_is_over():
+                time.sleep(OFTEN)
+        except OSError:  # the thread has ended, and its clock with it
+            return
+
+    def _end_what_is_over(self) -> bool:
+        """Whether any run is still going on; the innermost is ended if its time is over."""
         with self._lock:
-            if self._ends and now >= self._ends[-1]:
+            if self._ends and self._now() >= self._ends[-1]:
                 self._ends[-1] = inf  # once
                 raised = ctypes.py_object(OutOfTime)
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), raised)
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._ident), raised)
             return bool(self._ends)
-
-
-def _watch(ident: int, budget: Budget) -> None:
-    """Look at the clock of a thread until nothing is left to be ended."""
-    clock = time.pthread_getcpuclockid(ident)
-    while budget.interrupt(ident, time.clock_gettime(clock)):
-        time.sleep(OFTEN)

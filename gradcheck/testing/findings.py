@@ -19,7 +19,7 @@ from gradcheck.testing.fast import fast_verdicts, full_check
 from gradcheck.testing.judging import Claim, Judged, is_lone, judged_claim, level, rescanned
 from gradcheck.testing.limits import EPSILON, RTOL, WIDE
 from gradcheck.testing.program import Program
-from gradcheck.testing.purity import unlike
+from gradcheck.testing.purity import IGNORED, unlike
 from gradcheck.testing.repair import Repair, repaired
 from gradcheck.testing.result import Result
 from gradcheck.verdict.consult import Part, Verdict
@@ -89,8 +89,8 @@ def found(check: Check) -> Result:
     worst = (doubt or verdicts)[0]
     read = source.text_of(source.file_of(check.program.forward)) if why.diagnoses else ""
     come = tuple(verdicts), judged, why.diagnoses, faults
-    name = "undecided" if open_ else worst.verdict
-    return Result(ok, name, *come, worst, read, notes, asked[0][1], why.repair)
+    verdict = "undecided" if open_ else worst.verdict
+    return Result(ok, verdict, *come, worst, read, notes, asked[0][1], why.repair, why.name)
 
 
 def _consulted(check: Check) -> tuple[list[tuple[Call, Case]], list[Verdict]]:
@@ -133,8 +133,12 @@ def _judged(
 
 @dataclass(frozen=True)
 class Why:
-    """What explains a wrong claim: a repair, diagnoses by part, and what was not looked through."""
+    """What explains a wrong claim: a repair, diagnoses by part, and what was not looked through.
 
+    `name` is what it is where the numbers alone say so.
+    """
+
+    name: str = ""
     repair: Repair | None = None
     diagnoses: Mapping[str, "Diagnosis"] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -150,6 +154,10 @@ def _explained(
     """What can be found out in the seconds that there are."""
     if not check.explain:
         return Why()
+    if IGNORED in check.faults:
+        return Why(name="upstream-ignored")
+    if order := _order(verdicts[0], check.claims[0]):
+        return Why(name="gradients-swapped", notes=(order,))
     budget = Budget(check.explain)
     claims, undo = check.claims[: len(asked)], list[tuple[type, str, Any]]()
     repair = None
@@ -161,7 +169,7 @@ def _explained(
     cases = [case for _, case in asked]
     diagnoses = budget.run(lambda: _diagnosed(cases, claims, judged)) or {}
     ended = budget.over and repair is None
-    return Why(repair, diagnoses, (ENDED.format(seconds=check.explain),) if ended else ())
+    return Why("", repair, diagnoses, (ENDED.format(seconds=check.explain),) if ended else ())
 
 
 def _verdicts(asked: Sequence[tuple[Call, Case]], claimed: bool) -> list[Verdict]:
@@ -293,6 +301,24 @@ def _explicable(part: Judged) -> bool:
 
 def _floats(claim: Any) -> Array | None:
     return None if claim is None else np.asarray(claim, dtype=np.float64)
+
+
+def _order(verdict: Verdict, claim: Claim) -> str:
+    """Words where the gradients are those of the arguments in another order."""
+    names = list(claim.gradients)
+    places = []
+    for name in names:
+        known = verdict.parts[name].gradient
+        fits = [] if known is None else [
+            k for k, other in enumerate(claim.gradients.values())
+            if other is not None and np.shape(other) == known.shape
+            and np.allclose(other, known.value, rtol=MENDED, atol=MENDED * known.largest)
+        ]  # fmt: skip
+        places += fits[:1]
+    if sorted(places) != list(range(len(names))) or places == sorted(places):
+        return ""
+    order = ", ".join(str(k + 1) for k in places)
+    return f"the gradients stand in another order: in the order {order} they are right"
 
 
 def _mended(

@@ -42,6 +42,7 @@ HELP = (
     "pass through it"
 )
 LOST = "right as far as {floats} can show: the formula loses digits here"
+OF_FORMULAS = ("wrong-variable", "denominator-not-squared")
 TENSORS = re.compile(r"(?:TypeError: )?Can't call numpy\(\) on Tensor[^;]*")
 FAILED = {
     "undecided": "no gradient could be established",
@@ -60,6 +61,7 @@ def message(
     *,
     notes: Sequence[str] = (),
     repair: Repair | None = None,
+    name: str = "",
 ) -> str:
     """What the check found, the likeliest cause first, and what it could not have seen.
 
@@ -72,7 +74,7 @@ def message(
              for line in _wrapped(STEPS.format(name=part.part))]  # fmt: skip
     if wrong:
         guess = _guess({part.part: diagnoses.get(part.part) for part in wrong}, repair)
-        name = guess if isinstance(guess, str) else " and ".join(guess.ids) if guess else ""
+        told = guess if isinstance(guess, str) else " and ".join(guess.ids) if guess else ""
         blocks = [] if repair is None else [*repair.lines]
         blocks += [line for fault in faults for line in _wrapped(fault)]
         said = wrong[1:] if wrong[0].shape else wrong  # of a shape the first line says all
@@ -82,7 +84,7 @@ def message(
             blocks += _told(guess, source)
         remarks = dict.fromkeys(r for d in diagnoses.values() if d is not None for r in d.remarks)
         blocks += [line for remark in remarks for line in _wrapped(remark)]
-        return _short([_first(wrong[0], name), *blocks], ends)
+        return _short([_first(wrong[0], name or told), *blocks], ends)
     if verdict.verdict in FAILED and not judged:
         first, *more = faults or [_failed(verdict)]
         blocks = [line for fault in more for line in _wrapped(fault)]
@@ -151,9 +153,11 @@ def _guess(
 ) -> "str | Hypothesis | None":
     """What it is: the repair's name, or the one mistake that gives just this; else nothing.
 
-    A repair is proof. Of several mistakes that all give this none is told.
+    A repair is proof. Of several mistakes that all give this none is told, nor a pair of them, nor
+    what only a formula is said to have.
     """
-    found = [h for d in diagnoses.values() if d is not None for h in d.hypotheses]
+    every = [h for d in diagnoses.values() if d is not None for h in d.hypotheses]
+    found = [h for h in every if len(h.ids) == 1 and h.ids[0] not in OF_FORMULAS]
     names = {h.ids for h in found}
     one = found[0] if len(names) == 1 else None
     if repair is not None:

@@ -42,6 +42,7 @@ class Result:
     notes: tuple[str, ...]
     case: Case
     repair: Repair | None = None
+    name: str = ""  # of the mistake, where the numbers alone say it
 
     def __bool__(self) -> bool:
         """Whether the check passed."""
@@ -51,7 +52,9 @@ class Result:
     def message(self) -> str:
         """What is wrong, where and by how much, and what this check could not have seen."""
         told, source = (self.judged, self.diagnoses, self.faults), self.source
-        return message(self.worst, *told, source, notes=self.notes, repair=self.repair)
+        return message(
+            self.worst, *told, source, notes=self.notes, repair=self.repair, name=self.name
+        )
 
     @property
     def gradient(self) -> Any:

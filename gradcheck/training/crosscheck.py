@@ -16,8 +16,8 @@ from gradcheck.language.kinds import KINDS
 from gradcheck.language.running.run import run
 from gradcheck.problem.record import Point, Problem
 from gradcheck.training.outputs import Value, as_value, same
-from gradcheck.training.recorder import Printed, snapshot
-from gradcheck.training.scripts import plain_words, seeded, shown
+from gradcheck.training.recorder import snapshot
+from gradcheck.training.scripts import plain_words, seeded
 from gradcheck.training.trace import Trace, asks_error, readable
 
 BARE: Mapping[str, Callable[..., Any]] = {
@@ -44,20 +44,15 @@ def values_on_engine(problem: Problem, point: Point) -> dict[str, Value]:
         **BARE,
         **plain_words(generator),
         "record": record,
-        "shown": shown,
         **{name: _drawn(generator, make) for name, make in LAYERS.items()},
     }
-    printed: list[Printed] = []
-    context["print"] = lambda text, values: printed.append(
-        Printed(text, tuple(map(snapshot, values)))
-    )
     ends = asks_error(problem)
     inputs = {
         name: tensor(problem.in_numpy(name, point[name]), requires_grad=entry.requires_grad)
         for name, entry in problem.inputs.items()
     }
     outcome = run(problem.program, inputs, kind, Budget(), context=context, keep_error=ends)
-    names = readable(outcome, recorded, printed)
+    names = readable(outcome, recorded)
     found: dict[str, Value] = {}
     for part in problem.parts:
         if part.ask is None:

@@ -36,10 +36,6 @@ class Held(Mode):
         """The same by name."""
         return self.__call__
 
-    def estimated(self, *inputs: Any) -> tuple[str, tuple[Any, ...]]:
-        """The function, and its arguments, that a call would come to."""
-        return self.inner.row, self.inner.arguments(self, *inputs)
-
     def parameters(self) -> list[Traced]:
         """Weight and bias, or what there is."""
         return [value for _, value in self.named_parameters()]

@@ -1,8 +1,7 @@
 """A recorded run: tensors with their forms, the events, and the ledger."""
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
@@ -49,20 +48,6 @@ class BackwardCall:
     within: tuple[AtIntermediate, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class Printed:
-    """What one `print` wrote, and the values that it was given."""
-
-    text: str
-    values: tuple[Any, ...]
-
-    @property
-    def value(self) -> Any:
-        """The one value that stands beside labels, or a list of several; texts if there is none."""
-        found = [each for each in self.values if not isinstance(each, str)] or [self.text.strip()]
-        return found[0] if len(found) == 1 else found
-
-
 @dataclass(eq=False)
 class Recorder(Recording):
     """What a run leaves behind, and the number kind that its program runs on.
@@ -78,9 +63,7 @@ class Recorder(Recording):
     made_of_numbers: list[Traced] = field(default_factory=list)
     numbers: list[Array] = field(default_factory=list)
     moved: Mapping[int | None, Array] = field(default_factory=dict)
-    printed: list["Printed"] = field(default_factory=list)
     generator: Generator = field(default_factory=Generator)
-    quiet: bool = False
 
     # -- the number kind -------------------------------------------------------------------------
 
@@ -203,20 +186,6 @@ class Recorder(Recording):
         call = BackwardCall(number, term, value, given, leaves, executing(), why, within)
         self.calls.append(call)
 
-    def prints(self, text: str, values: tuple[Any, ...]) -> None:
-        """`print(...)`: kept."""
-        if not self.quiet:
-            self.printed.append(Printed(text, tuple(map(snapshot, values))))
-
-    @contextmanager
-    def quietly(self) -> Iterator[None]:
-        """Print nothing for a while."""
-        before, self.quiet = self.quiet, True
-        try:
-            yield
-        finally:
-            self.quiet = before
-
     def record(self, **values: Any) -> None:
         """`record(norm=...)`: one entry of a trace a call."""
         self.ledger.spend("record", tuple(values.values()))
@@ -236,6 +205,4 @@ def snapshot(value: Any) -> Any:
         return tuple(snapshot(each) for each in value)
     if type(value) is list:
         return [snapshot(each) for each in value]
-    if type(value) is dict:
-        return [snapshot(each) for each in value.values()]
     return np.array(value) if isinstance(value, np.ndarray) else value

@@ -1,10 +1,5 @@
-"""What a lesson's script has beyond arithmetic: prints, tensors from nothing, modules, functions.
+"""What training programs have beyond arithmetic: tensors from nothing, and modules."""
 
-The classes of a program meet the engine here: a `Function` of a program is one of the engine's,
-whose derivative is the program's own; its closed form is that of what its forward does.
-"""
-
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from inspect import signature
@@ -15,37 +10,18 @@ import numpy as np
 from gradcheck.engine.applied import APPLIED, Applied
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.clipping import clip_grad_norm_, clip_grad_value_
-from gradcheck.engine.context import Context
 from gradcheck.engine.factories import MAKERS, Generator, Maker
-from gradcheck.engine.function import Function
 from gradcheck.engine.initial import filling
 from gradcheck.engine.modules import is_parameter, marked
-from gradcheck.engine.printing import show
-from gradcheck.engine.recording import MODE, no_grad
-from gradcheck.engine.tensor import Tensor, bare
-from gradcheck.language.running.classes import Blueprint, Remembered
-from gradcheck.training.forms import Lost
-from gradcheck.training.ledger import RIGHT
+from gradcheck.engine.recording import no_grad
+from gradcheck.engine.tensor import bare
 from gradcheck.training.recorder import Recorder
 from gradcheck.training.traced import Traced
 
-ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 CLIPPING: dict[str, Callable[..., Any]] = {
     "clip_grad_norm_": clip_grad_norm_,
     "clip_grad_value_": clip_grad_value_,
 }
-STRAYED = "the forward of this function is not followed: it leaves the tensors"
-
-
-def shown(value: Any) -> str:
-    """A value as PyTorch prints it; without addresses, which differ from run to run."""
-    plain = value.t if isinstance(value, Traced) else value
-    if isinstance(plain, np.bool_):
-        return f"tensor({bool(plain)})"
-    if isinstance(plain, np.dtype):
-        return f"torch.{plain}"
-    text = show(plain, "", False) if isinstance(plain, np.ndarray) else repr(plain)
-    return ADDRESS.sub("", text)
 
 
 class Mode:
@@ -151,14 +127,10 @@ def words(recorder: Recorder) -> Mapping[str, Callable[..., Any]]:
     return (
         made
         | {
-            "print": recorder.prints,
-            "holds": lambda: recorder.ledger.verbs is RIGHT and MODE.disturb is None,
-            "shown": shown,
             "manual_seed": recorder.generator.manual_seed,
             "Tensor": lambda data: Traced(recorder, tensor(recorder.bare(data), np.float64)),
             "Parameter": lambda data, requires_grad=True: _parameter(recorder, data, requires_grad),
             "Sequential": Chain,
-            "apply": lambda blueprint, *args: _applied(recorder, blueprint, *args),
         }
         | filling(recorder.generator, lambda t, values: _filled(recorder, t, values))
         | {name: partial(clip, find=recorder.function) for name, clip in CLIPPING.items()}
@@ -201,42 +173,6 @@ def _parameter(recorder: Recorder, data: Any, requires_grad: bool) -> Traced:
     return made
 
 
-def _applied(recorder: Recorder, blueprint: Blueprint, *args: Any) -> Any:
-    """A function of the program: one node of the tape, and the form of what its forward does."""
-    function = function_of(
-        blueprint, lambda t: Traced(recorder, t) if isinstance(t, Tensor) else t, recorder.bare
-    )
-    value = function.apply(*map(recorder.bare, args))
-    with recorder.quietly():
-        inner = Remembered(Context((False,) * len(args)), lambda t: t, recorder.bare)
-        followed = blueprint.run("forward", inner, *args)
-    if isinstance(value, tuple):
-        return tuple(_paired(recorder, v, f) for v, f in zip(value, followed, strict=True))
-    return _paired(recorder, value, followed)
-
-
-def _paired(recorder: Recorder, value: Any, followed: Any) -> Any:
-    """The value with its place on the tape, and the form by which it follows from the leaves."""
-    if not isinstance(value, Tensor) or not value.requires_grad:
-        return Traced(recorder, value) if isinstance(value, Tensor) else value
-    term = followed.term if isinstance(followed, Traced) else None
-    return Traced(recorder, value, term or Lost(STRAYED))
-
-
-def function_of(blueprint: Blueprint, wrap: Any, unwrap: Any) -> type[Function]:
-    """A class of the program as a Function of the engine."""
-
-    def forward(ctx: Any, *args: Any) -> Any:
-        ctx.remembered = Remembered(ctx, wrap, unwrap)
-        return unwrap(blueprint.run("forward", ctx.remembered, *map(wrap, args)))
-
-    def backward(ctx: Any, *cotangents: Any) -> Any:
-        return unwrap(blueprint.run("backward", ctx.remembered, *map(wrap, cotangents)))
-
-    rules = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
-    return type(blueprint.name, (Function,), rules)
-
-
 # -- of the bare engine ----------------------------------------------------------------------------
 
 
@@ -261,9 +197,6 @@ def plain_words(generator: Generator) -> Mapping[str, Callable[..., Any]]:
                 tensor(bare(data), requires_grad=requires_grad)
             ),
             "Sequential": Chain,
-            "apply": lambda blueprint, *args: function_of(
-                blueprint, lambda t: t, lambda t: t
-            ).apply(*args),
         }
         | filling(generator)
         | CLIPPING

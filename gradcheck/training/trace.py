@@ -13,16 +13,15 @@ from gradcheck.engine.autograd import tensor
 from gradcheck.engine.recording import watched
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.language import Budget, Outcome
-from gradcheck.language.running.classes import Instance
 from gradcheck.language.running.run import run
 from gradcheck.ops.row import Op
-from gradcheck.problem.asked import ERROR, PRINTED
+from gradcheck.problem.asked import ERROR
 from gradcheck.problem.draw import SCALES, decimals
 from gradcheck.problem.record import Part, Point, Problem
 from gradcheck.training.layers import Held, context
 from gradcheck.training.ledger import RIGHT, Entry, Ledger, Verbs
 from gradcheck.training.outputs import Value, as_value
-from gradcheck.training.recorder import BackwardCall, Printed, Recorder
+from gradcheck.training.recorder import BackwardCall, Recorder
 from gradcheck.training.scripts import Chain
 from gradcheck.training.traced import Traced
 
@@ -39,8 +38,8 @@ class Trace:
     """What one run left: its events, its ledger, the answers to what is asked.
 
     `together` is the number of gradients that the fullest window added up; `notes` are PyTorch's
-    warnings; `idle_clears` counts the clearings that found nothing; `printed` is what `print`
-    wrote; `error` is what the program ended in, where that is asked; `drawn` says whether it drew.
+    warnings; `idle_clears` counts the clearings that found nothing; `error` is what the program
+    ended in, where that is asked; `drawn` says whether it drew.
     """
 
     calls: tuple[BackwardCall, ...]
@@ -49,7 +48,6 @@ class Trace:
     together: int = 1
     notes: tuple[str, ...] = ()
     idle_clears: int = 0
-    printed: str = ""
     error: TextError | None = None
     drawn: bool = False
 
@@ -91,7 +89,6 @@ def trace(problem: Problem, point: Point, verbs: Verbs = RIGHT, *, together: int
         fullest,
         notes,
         ledger.idle_clears,
-        "".join(each.text for each in recorder.printed),
         error,
         recorder.generator.used,
     )
@@ -113,16 +110,13 @@ def names_after(
         leaf.name = leaf.name or f"leaf {k + 1}"
     for entry in recorder.ledger.entries:
         entry.leaf.name = entry.leaf.name or "an intermediate value"
-    return readable(outcome, recorder.recorded, recorder.printed), outcome.error
+    return readable(outcome, recorder.recorded), outcome.error
 
 
-def readable(
-    outcome: Outcome, recorded: Mapping[str, Any], printed: Sequence[Printed]
-) -> dict[str, Any]:
-    """What `ask` can read: all variables, what was recorded and printed, and the error."""
+def readable(outcome: Outcome, recorded: Mapping[str, Any]) -> dict[str, Any]:
+    """What `ask` can read: all variables, what was recorded, and the error."""
     error = None if outcome.error is None else outcome.error.complaints[0].message
-    said = {PRINTED: [each.value for each in printed], ERROR: error}
-    return {**said, **outcome.names, "recorded": SimpleNamespace(**recorded)}
+    return {ERROR: error, **outcome.names, "recorded": SimpleNamespace(**recorded)}
 
 
 def _input(problem: Problem, name: str, value: Any, recorder: Recorder) -> Traced:
@@ -135,12 +129,9 @@ def _name_leaves(name: str, value: Any, depth: int = 2) -> None:
     """Name leaves after the variables that hold them, or the lists; those may hold themselves."""
     if isinstance(value, Traced) and not value.name:
         value.name = name
-    elif isinstance(value, Held | Chain | Instance):
+    elif isinstance(value, Held | Chain):
         for path, parameter in value.named_parameters():
             parameter.name = parameter.name or f"{name}.{path}"
-    elif isinstance(value, dict) and depth:
-        for key, each in value.items():
-            _name_leaves(f"{name}[{key!r}]", each, depth - 1)
     elif isinstance(value, list | tuple) and depth:
         for k, each in enumerate(value):
             _name_leaves(f"{name}[{k}]", each, depth - 1)

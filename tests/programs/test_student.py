@@ -99,7 +99,7 @@ HOSTILE = {
     "open": ("open('/etc/passwd')\n", "invalid", "answer:1:1: ", "beyond the program"),
     "import": ("import os\nos.system('ls')\n", "invalid", "answer:1:1: ", "an import"),
     "exec": ("exec('x = 1')\n", "invalid", "answer:1:1: ", "beyond the program"),
-    "text": ("x = 'a' * 10**9\n", "wrong", "answer:1:5: ", "letters in one text"),
+    "text": ("x = 'a' * 10**9\n", "invalid", "answer:1:5: ", "a text"),
     "not python": ("for i in range(3)\n    x = 1\n", "invalid", "answer:1:", "expected ':'"),
     "parentheses": ("x = " + "(" * 900 + "1" + ")" * 900, "invalid", "answer:1:", "nest"),
     "long": ("x = 1\n" * 9000, "invalid", "answer:1:1: ", "54,000 characters"),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from numpy.testing import assert_allclose
 
-from tests.support.ran import ran
+from tests.support.ran import lessons
 from tests.support.scripts import DRAWN, LESSONS, alike, shown
 
 ENDS_IN_AN_ERROR = {"buffer_3_not_scalar", "graph_3_freed"}
@@ -28,7 +28,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
 def test_a_lesson_is_a_script(name: str) -> None:
     """It shows what PyTorch shows, ends as the lesson does, and every pass back is agreed on."""
     pytest.importorskip("torch")
-    code, out, told = ran(HOME / f"{name}.py", "--json")
+    code, out, told = lessons(HOME)[name]
     line = json.loads(out)
     printed, error = shown(LESSONS[name], name)
     assert code == (1 if name in ENDS_IN_AN_ERROR else 0), told

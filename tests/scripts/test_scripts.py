@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from gradcheck.cli import main
-from tests.support.ran import ran
+from tests.support.ran import Outcome, ran, ran_each
 from tests.support.scripts import alike, shown
 
 WRONG = """
@@ -33,6 +33,12 @@ SAME = {
         x = torch.tensor([1.0, -2.0, 3.0])
         print(x > 0, (x > 0).float().mean(), (x > 0) & (x < 2), ~(x > 0), (x == 1.0).sum().item())
         print(x[x > 0], x.argmax(), x.argmax(dim=0).item(), torch.argmax(x), x.eq(x).all())
+    """,
+    "values and places": """
+        x = torch.tensor([[1.0, 3.0, 2.0], [4.0, 0.0, 5.0]])
+        value, place = x.max(1)
+        print(value, place, place.numpy(), torch.max(x, 1)[1].data, x.max(), x.sort(dim=1)[1])
+        print(x.transpose(dim0=0, dim1=1), x.t().shape, torch.topk(x, 2)[1], x.min(dim=0)[0])
     """,
     "devices and types": """
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -94,6 +100,9 @@ SAME = {
                 (w ** 2).sum().backward()
                 opt.step()
             print(w.detach(), opt.param_groups[0]["lr"])
+            other = kind([w], lr=1.0)
+            other.load_state_dict(opt.state_dict())
+            print(len(opt.state_dict()) > 0)
     """,
     "schedule": """
         w = torch.tensor(1.0, requires_grad=True)
@@ -137,6 +146,15 @@ SAME = {
         h = x * 3
         print(torch.autograd.grad((h ** 2).sum(), [h, x]))
     """,
+    "recurrent": """
+        for kind in (nn.RNN, nn.GRU, nn.LSTM):
+            net = kind(input_size=2, hidden_size=2, batch_first=True)
+            for p in net.parameters():
+                p.data.copy_(torch.linspace(-1, 1, p.numel()).reshape(p.shape))
+            out, state = net(torch.linspace(-1, 1, 4).reshape(1, 2, 2))
+            out.sum().backward()
+            print(out.detach(), net.weight_ih_l0.grad)
+    """,
     "written into": """
         x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
         y = x * 2
@@ -156,16 +174,28 @@ def written(tmp_path: Path, text: str, name: str = "lesson.py") -> Path:
     return file
 
 
+def text_of(name: str) -> str:
+    """One of those scripts."""
+    lines = SAME[name].strip("\n").split("\n")
+    return HEAD + "\n".join(line[8:] for line in lines) + "\n"
+
+
+@pytest.fixture(scope="module")
+def same(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
+    """What each of those scripts comes to."""
+    home = tmp_path_factory.mktemp("same")
+    files = {n: written(home, text_of(n), f"{k}.py") for k, n in enumerate(SAME)}
+    return ran_each({name: (str(file), "--json") for name, file in files.items()})
+
+
 @pytest.mark.parametrize("name", SAME)
-def test_what_is_printed_is_pytorchs(tmp_path: Path, name: str) -> None:
+def test_what_is_printed_is_pytorchs(same: dict[str, Outcome], name: str) -> None:
     """In float64 for PyTorch's float32, and every pass back is agreed on."""
     pytest.importorskip("torch")
-    lines = SAME[name].strip("\n").split("\n")
-    text = HEAD + "\n".join(line[8:] for line in lines) + "\n"
-    code, out, told = ran(written(tmp_path, text), "--json")
+    code, out, told = same[name]
     line = json.loads(out)
     assert (code, line["error"]) == (0, None), told
-    due, _ = shown(text, name)
+    due, _ = shown(text_of(name), name)
     assert alike(line["printed"], due), (line["printed"], due)
     assert {call["verdict"] for call in line["calls"]} <= {"agree"}
 

@@ -232,3 +232,15 @@ def test_a_class_that_no_module_names_is_judged():
     layer = made["Twice"]()
     with pytest.raises(GradientError, match=r"d/dx\[1\] is "):
         assert_vjp(layer.forward, layer.backward, np.array([0.3, -1.2]))
+
+
+def test_gradients_in_another_order_are_told_with_the_order():
+    """Of three arguments of one shape, and of three shapes."""
+    f = lambda a, b, c: np.sum(a * b) + np.sum(c**3)
+    x, y, z = RNG.normal(size=(3, 4))
+    with pytest.raises(GradientError, match="gradients-swapped") as caught:
+        assert_vjp(f, lambda g, a, b, c: (3 * g * c**2, g * b, g * a), x, y, z)
+    assert any("in the order 2, 3, 1" in note for note in caught.value.result.notes)
+    layer = lambda x, w, b: x @ w + b
+    with pytest.raises(GradientError, match="gradients-swapped"):
+        assert_vjp(layer, lambda g, x, w, b: (x.T @ g, g @ w.T, g.sum(0)), X, W, B)

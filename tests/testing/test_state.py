@@ -1,5 +1,6 @@
 """Layers that remember: forward runs before every backward, and what they keep is put back."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -206,3 +207,31 @@ def test_what_refers_to_itself_is_no_endless_tree():
 
 
 W3 = np.array([0.5, -1.5, 2.0])
+
+
+def test_threads_see_nothing_of_one_another():
+    """Two assert, on buffers, while a third makes arrays with NumPy."""
+
+    def forward(x):
+        out = np.zeros(x.shape)
+        for i, v in enumerate(x):
+            out[i] = np.tanh(v)
+        return out
+
+    def asserting():
+        for seed in range(5):
+            x = np.random.default_rng(seed).normal(size=4)
+            assert assert_vjp(forward, lambda g, x: g * (1 - np.tanh(x) ** 2), x)
+            with pytest.raises(GradientError):
+                assert_vjp(forward, lambda g, x: g * (1 - np.tanh(x)), x)
+
+    def plain():
+        for _ in range(2000):
+            made = np.zeros(3)
+            made[:] = 1.5
+            assert type(made) is np.ndarray
+            assert made.dtype == float
+
+    with ThreadPoolExecutor(3) as pool:
+        for done in [pool.submit(work) for work in (asserting, asserting, plain)]:
+            done.result()

@@ -3,10 +3,8 @@
 import ast
 import re
 
-from gradcheck.language.rules.classes import call_class
 from gradcheck.language.rules.differing import method_of, pytorchs_own, pytorchs_word
 from gradcheck.language.rules.names import (
-    applied,
     good_name,
     is_prefix,
     unknown,
@@ -15,6 +13,7 @@ from gradcheck.language.rules.names import (
 )
 from gradcheck.language.rules.refusals import TEXT, Refusal
 from gradcheck.language.rules.vocabulary import (
+    BUILTINS,
     TYPES,
     WORD_KEYWORDS,
     WORD_POSITIONS,
@@ -28,7 +27,6 @@ GUARDS = {
     "size": "lengths",
     "numel": "count",
     "dim": "rank",
-    "numpy": "numbers",
     "eq": "equal",
     "ne": "not_equal",
     "lt": "less",
@@ -66,11 +64,10 @@ def _callee(check: Check, func: ast.expr) -> Meaning | None:
 
 
 def _makes_a_layer(check: Check, made: ast.Call) -> bool:
-    """`MSELoss()` in `MSELoss()(y, target)`: a layer or a module, called as soon as it is made."""
+    """`MSELoss()` in `MSELoss()(y, target)`: a layer, called as soon as it is made."""
     check.visit(made)
     meaning = check.meanings.get(made)
-    made_of = check.vocabulary.layers | check.classes.keys()
-    return meaning is not None and meaning.name in made_of
+    return meaning is not None and meaning.name in check.vocabulary.layers
 
 
 def _by_name(check: Check, func: ast.Name) -> Meaning | None:
@@ -82,9 +79,7 @@ def _by_name(check: Check, func: ast.Name) -> Meaning | None:
         return _by_variable(check, func)
     if spelled in check.helpers:
         return Meaning("call", spelled)
-    if spelled in check.classes:
-        return call_class(check, func)
-    if spelled in vocabulary.builtins():
+    if spelled in BUILTINS:
         return Meaning("builtin", spelled)
     if known := vocabulary.function(spelled):
         return Meaning("function", known)
@@ -110,15 +105,10 @@ def _by_attribute(check: Check, func: ast.Attribute) -> Meaning | None:
     prefix = check.prefix(func.value)
     if prefix:
         return _by_prefix(check, func, prefix)
-    if applied(check, func):
-        check.meanings[func] = Meaning("apply")
-        return Meaning("call")
     check.visit(func.value)
     if not good_name(check, func, func.attr):
         return None
-    if func.attr in check.members and func.attr not in check.vocabulary.methods:
-        return Meaning("member", func.attr)
-    if check.vocabulary.scripts and func.attr in GUARDS:
+    if check.vocabulary.methods and func.attr in GUARDS:
         return Meaning("guard", GUARDS[func.attr])
     if func.attr in check.vocabulary.methods:
         return Meaning("method", func.attr)

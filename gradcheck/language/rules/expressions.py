@@ -1,14 +1,13 @@
 """The rules of expressions."""
 
 import ast
-import re
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 
 from gradcheck.language.rules.calls import call
 from gradcheck.language.rules.names import attribute, good_name, name
-from gradcheck.language.rules.refusals import NODES, OPERATORS, OTHERWISE, TEXT, Refusal
+from gradcheck.language.rules.refusals import OPERATORS, OTHERWISE, TEXT, Refusal
 from gradcheck.language.rules.walk import Check, Rule
 from gradcheck.numbers.exponents import PROGRAM
 
@@ -20,10 +19,6 @@ BINARY = frozenset(
 )
 COMPARISONS = frozenset((ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE))
 
-# How a value is written in an f-string: few letters, so that no width fills the memory.
-SPEC = re.compile(r"[<>^=]?[-+ ]?,?\d{0,2}(?:\.\d{1,2})?[a-zA-Z%]?")
-
-FORMAT = Refusal("this format", "write one like `.4f`, `6.2f`, `.1e`, `>8`")
 DOTS = Refusal("a `...` outside `x[...]`", "write `pass`")
 IMAGINARY = Refusal("an imaginary number", "write real numbers; the multiplication is `2*j`")
 IDENTITY = Refusal("an `is` with something but `None`", "compare with `==`")
@@ -34,8 +29,6 @@ def constant(check: Check, node: ast.Constant) -> None:
     """A number, `True`, `False` or `None`."""
     match node.value:
         case None | int() | Fraction():
-            return
-        case str() if check.vocabulary.scripts:
             return
         case str() | bytes():
             check.refuse(node, TEXT)
@@ -119,50 +112,6 @@ def sequence(check: Check, node: ast.Tuple | ast.List) -> None:
     check.all(node.elts)
 
 
-def f_string(check: Check, node: ast.JoinedStr) -> None:
-    """`f"norm {norm.item():.4f}"`; how a number is written is told by a plain word."""
-    if not check.vocabulary.scripts:
-        check.refuse(node, NODES[ast.JoinedStr])
-        return
-    for part in node.values:
-        if not isinstance(part, ast.FormattedValue):
-            continue
-        check.visit(part.value)
-        spec = part.format_spec
-        if spec is not None and not (_is_plain(spec) and SPEC.fullmatch(written(spec))):
-            check.refuse(node, FORMAT)
-
-
-def _is_plain(spec: ast.expr) -> bool:
-    """Whether a format has no expression in it."""
-    parts = spec.values if isinstance(spec, ast.JoinedStr) else [spec]
-    return all(isinstance(each, ast.Constant) for each in parts)
-
-
-def written(spec: ast.expr | None) -> str:
-    """The word of a plain format: `.4f`."""
-    parts = spec.values if isinstance(spec, ast.JoinedStr) else []
-    return "".join(str(each.value) for each in parts if isinstance(each, ast.Constant))
-
-
-def dictionary(check: Check, node: ast.Dict) -> None:
-    """`{"W": W, "b": b}`."""
-    if not check.vocabulary.scripts:
-        check.refuse(node, NODES[ast.Dict])
-        return
-    if any(key is None for key in node.keys):
-        check.say(node, "a `**`", "write the entries out one by one")
-    check.all((*node.keys, *node.values))
-
-
-def dictionary_of(check: Check, node: ast.DictComp) -> None:
-    """`{name: zeros_like(p) for name, p in params.items()}`."""
-    if not check.vocabulary.scripts:
-        check.refuse(node, NODES[ast.DictComp])
-        return
-    _generators(check, node.generators, node.key, node.value)
-
-
 def comprehension(check: Check, node: ast.ListComp | ast.GeneratorExp) -> None:
     """`[f(v) for v in values if v > 0]`; without the brackets it becomes a list all the same."""
     _generators(check, node.generators, node.elt)
@@ -213,9 +162,6 @@ EXPRESSIONS: dict[type[ast.AST], Rule] = {
     ast.Subscript: subscript,
     ast.Tuple: sequence,
     ast.List: sequence,
-    ast.Dict: dictionary,
-    ast.DictComp: dictionary_of,
-    ast.JoinedStr: f_string,
     ast.ListComp: comprehension,
     ast.GeneratorExp: comprehension,
 }

@@ -3,7 +3,7 @@
 import ast
 
 from gradcheck.language.rules.refusals import NAMES
-from gradcheck.language.rules.vocabulary import FUNCTION, PREFIXES, ROOTS, listing, nearest
+from gradcheck.language.rules.vocabulary import PREFIXES, ROOTS, listing, nearest
 from gradcheck.language.rules.walk import LONGEST_NAME, Check, Meaning
 
 INPUTS = "give random numbers as inputs: `{shape: [...]}`"
@@ -43,7 +43,7 @@ def good_name(check: Check, node: ast.AST, identifier: str) -> bool:
 def unknown(check: Check, node: ast.AST, identifier: str) -> None:
     """Refuse a name that is neither variable nor constant, with the best advice there is."""
     vocabulary = check.vocabulary
-    callables = vocabulary.callables() | check.helpers | check.classes.keys()
+    callables = vocabulary.callables() | check.helpers
     if identifier in NAMES and identifier not in callables:
         check.refuse(node, NAMES[identifier])
     elif identifier in callables:
@@ -65,10 +65,7 @@ def _variables(check: Check) -> str:
 
 
 def attribute(check: Check, node: ast.Attribute) -> None:
-    """What may be read of a value: `x.grad`, `x.shape`, `self.width`; or a constant: `np.pi`."""
-    if applied(check, node):
-        check.meanings[node] = Meaning("apply")
-        return
+    """What may be read of a value: `x.grad`, `x.shape`; or a constant: `np.pi`."""
     prefix = check.prefix(node.value)
     if prefix:
         _constant(check, node, prefix)
@@ -77,10 +74,7 @@ def attribute(check: Check, node: ast.Attribute) -> None:
     if not good_name(check, node, node.attr):
         return
     vocabulary = check.vocabulary
-    if node.attr in check.members:
-        offered = node.attr if node.attr in vocabulary.attributes else ""
-        check.meanings[node] = Meaning("member", offered)
-    elif node.attr in vocabulary.attributes:
+    if node.attr in vocabulary.attributes:
         check.meanings[node] = Meaning("variable")
     elif node.attr in vocabulary.methods or vocabulary.function(node.attr):
         check.say(node, f"`.{node.attr}` without parentheses", f"call it: `.{node.attr}(...)`")
@@ -105,8 +99,6 @@ def _constant(check: Check, node: ast.Attribute, prefix: str) -> None:
         check.meanings[node] = Meaning("newaxis")
     elif node.attr in check.vocabulary.constants:
         check.meanings[node] = Meaning("constant", node.attr)
-    elif check.vocabulary.scripts and node.attr in check.vocabulary.dtypes:
-        check.meanings[node] = Meaning("type", node.attr)
     elif check.vocabulary.function(node.attr):
         path = f"{prefix}.{node.attr}"
         check.say(node, f"`{path}` is a function", f"call it: `{path}(...)`")
@@ -114,25 +106,11 @@ def _constant(check: Check, node: ast.Attribute, prefix: str) -> None:
         unknown_member(check, node, prefix)
 
 
-def applied(check: Check, node: ast.Attribute) -> bool:
-    """Whether this is `Square.apply`; of a class nothing else is offered."""
-    owner = node.value.id if isinstance(node.value, ast.Name) else ""
-    if owner not in check.classes or check.is_variable(owner):
-        return False
-    if check.classes[owner] != FUNCTION or node.attr != "apply":
-        functions = (name for name, kind in check.classes.items() if kind == FUNCTION)
-        offered = listing(f"{name}.apply" for name in functions)
-        cure = f"what is: {offered}" if offered else "make an instance and use that"
-        check.say(node, f"`{owner}.{node.attr[:LONGEST_NAME]}` is not offered", cure)
-    return True
-
-
 def is_prefix(check: Check, node: ast.Attribute, prefix: str) -> bool:
     """Refuse `np.random`, `np.os` and their like before a dot."""
     if prefix in PREFIXES:
         return True
-    drawn = "draw them with `torch.randn(3, 4)`" if check.vocabulary.scripts else INPUTS
-    cure = drawn if "random" in prefix else ""
+    cure = INPUTS if "random" in prefix else ""
     check.say(node, f"`{prefix}` is not offered", cure or "call functions by their bare names")
     return False
 

@@ -14,15 +14,14 @@ class Refusal(NamedTuple):
 
 
 LIST = "write a list: [...]"
-NAMED_LAMBDA = "give it one on a line of its own: `f = lambda x: x**2`"
+NAMED_LAMBDA = "write `def f(x): return ...` at the top level"
+SCRIPT = "run all of Python as a script: `gradcheck solve FILE.py`"
 PLAIN_DEF = "write `def name(x):` at the top level of the program"
 
 # Every kind of node without a rule of its own ends here, or at OTHERWISE.
 NODES: dict[type[ast.AST], Refusal] = {
-    ast.Import: Refusal("an import", "leave it out: `np` and `torch` are already there"),
-    ast.ImportFrom: Refusal("an import", "leave it out: every function is already there by name"),
-    ast.Lambda: Refusal("a `lambda` without a name", NAMED_LAMBDA),
-    ast.ClassDef: Refusal("a `class`", PLAIN_DEF),
+    ast.Lambda: Refusal("a `lambda`", NAMED_LAMBDA),
+    ast.ClassDef: Refusal("a `class`", SCRIPT),
     ast.AsyncFunctionDef: Refusal("an `async def`", PLAIN_DEF),
     ast.AsyncFor: Refusal("an `async for`", "write `for`"),
     ast.AsyncWith: Refusal("an `async with`", "write `with`"),
@@ -33,6 +32,7 @@ NODES: dict[type[ast.AST], Refusal] = {
     ast.TryStar: Refusal("a `try`", "test with `if` before: an error in the program is reported"),
     ast.Raise: Refusal("a `raise`"),
     ast.Assert: Refusal("an `assert`", "leave it out, or test with `if`"),
+    ast.AnnAssign: Refusal("an annotation", "leave it out: `x = ...`"),
     ast.Delete: Refusal("a `del`", "leave it out, or write `x.grad = None`"),
     ast.Global: Refusal("a `global`", "pass the value as an argument and return the result"),
     ast.Nonlocal: Refusal("a `nonlocal`", "pass the value as an argument and return the result"),

@@ -3,50 +3,34 @@
 import ast
 from collections.abc import Sequence
 
-from gradcheck.language.rules.classes import TYPE_PARAMETER, class_rule, is_super, is_text
 from gradcheck.language.rules.expressions import BINARY, plain_target, target_names
-from gradcheck.language.rules.imports import imported
 from gradcheck.language.rules.names import good_name
-from gradcheck.language.rules.refusals import NODES, OPERATORS, OTHERWISE, PLAIN_DEF, Refusal
+from gradcheck.language.rules.refusals import OPERATORS, OTHERWISE, PLAIN_DEF, Refusal
 from gradcheck.language.rules.vocabulary import listing
 from gradcheck.language.rules.walk import Check, Meaning, Rule
 
 LOST = Refusal("a `break` or `continue` outside a loop")
 RETURN = Refusal("a `return` outside a `def`", "let the last line be the value itself")
 NESTED_DEF = Refusal("a `def` inside a block", "define it at the top level of the program")
-CHAINED = Refusal("several values given at once to `self`", "write one `self.name = ...` a line")
 DECORATOR = Refusal("a decorator", "leave it out, or write `with no_grad():` inside")
 DEFAULT = Refusal("a default that is no plain number", "write a number, `True` or `None`")
+TYPE_PARAMETER = Refusal("a type parameter", "leave it out")
+READ_OVER = frozenset({"torch", "numpy", "math"})
+IMPORTED = "leave it out: `np`, `torch` and every function are already there"
 AS = Refusal("an `as` after `with`", "leave it out: `with no_grad():`")
 
 
 def expression(check: Check, node: ast.Expr) -> None:
-    """An expression on a line of its own; a text that stands alone is a remark."""
-    if (check.vocabulary.scripts and is_text(node)) or (
-        check.inside_method and is_super(node.value)
-    ):
-        drop(check, node)
-    else:
-        check.visit(node.value)
-
-
-def drop(check: Check, node: ast.AST) -> None:
-    """What only a reader needs."""
-    check.meanings[node] = Meaning("nothing")
+    """An expression on a line of its own."""
+    check.visit(node.value)
 
 
 def name_modules(check: Check, node: ast.Import | ast.ImportFrom) -> None:
-    """`import torch`: what it names is there already."""
-    imported(check, node)
-    drop(check, node)
-
-
-def hold(check: Check, node: ast.Assert) -> None:
-    """`assert y.grad is None, "an intermediate value keeps none"`."""
-    if check.vocabulary.scripts:
-        check.all((node.test, node.msg))
-    else:
-        check.refuse(node, NODES[ast.Assert])
+    """`import torch`, `from torch import nn`: what it names is there already."""
+    given = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module]
+    for path in given:
+        if not path or path.split(".")[0] not in READ_OVER:
+            check.say(node, f"an import of `{(path or '.')[:64]}`", IMPORTED)
 
 
 def assign(check: Check, node: ast.Assign) -> None:
@@ -54,15 +38,6 @@ def assign(check: Check, node: ast.Assign) -> None:
     check.visit(node.value)
     for target in node.targets:
         _target(check, target)
-        if isinstance(target, ast.Attribute) and target.attr in check.members:
-            _alone(check, node)
-
-
-def _alone(check: Check, node: ast.Assign) -> None:
-    """`self.width = 3`, one at a time."""
-    if len(node.targets) > 1:
-        check.refuse(node, CHAINED)
-    check.meanings[node] = Meaning("member")
 
 
 def assign_in_place(check: Check, node: ast.AugAssign) -> None:
@@ -80,8 +55,6 @@ def _target(check: Check, node: ast.expr) -> None:
             good_name(check, node, node.id)
         case ast.Tuple() | ast.List():
             for each in node.elts:
-                if isinstance(each, ast.Attribute) and each.attr in check.members:
-                    check.refuse(each, CHAINED)
                 _target(check, each)
         case ast.Subscript():
             check.visit(node)
@@ -104,7 +77,7 @@ def _attribute_target(check: Check, node: ast.Attribute) -> None:
     """`w.grad = ...`, and what else may be assigned."""
     check.visit(node.value)
     assignable = check.vocabulary.assignable
-    if not good_name(check, node, node.attr) or node.attr in check.members:
+    if not good_name(check, node, node.attr):
         return
     if node.attr not in assignable:
         cure = f"what may be assigned: {listing(assignable)}" if assignable else "leave it out"
@@ -202,21 +175,13 @@ def define(check: Check, node: ast.FunctionDef) -> None:
 
 
 def _body(check: Check, node: ast.FunctionDef) -> None:
-    """The parameters and the statements of a helper or a method."""
+    """The parameters and the statements of a helper."""
     _parameters(check, node.args)
     names = {each.arg for each in node.args.args} | assigned(node.body)
     with check.scope(names), check.block():
         check.inside_helper, check.loops, outer = True, 0, check.loops
         check.all(_without_docstring(node.body))
         check.inside_helper, check.loops = False, outer
-
-
-def define_class(check: Check, node: ast.ClassDef) -> None:
-    """`class Net(nn.Module):`, `class Square(torch.autograd.Function):`."""
-    for method in class_rule(check, node):
-        check.inside_method = method.name == "__init__"
-        _body(check, method)
-        check.inside_method = False
 
 
 def _parameters(check: Check, args: ast.arguments) -> None:
@@ -269,8 +234,6 @@ STATEMENTS: dict[type[ast.AST], Rule] = {
     ast.Return: give_back,
     ast.With: inside,
     ast.FunctionDef: define,
-    ast.ClassDef: define_class,
     ast.Import: name_modules,
     ast.ImportFrom: name_modules,
-    ast.Assert: hold,
 }

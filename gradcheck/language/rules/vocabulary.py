@@ -23,8 +23,6 @@ ROOTS = frozenset(prefix.split(".")[0] for prefix in PREFIXES)
 BUILTINS = words(
     "range len enumerate zip abs min max sum int float bool list tuple sorted reversed"
 )
-# What a class of a program can be: a module with parameters, or a function with its derivative.
-MODULE, FUNCTION = "module", "function"
 # Names of types, where a function of the vocabulary takes one: `zeros(3, dtype=float)`.
 TYPES = frozenset({"float", "int", "bool"})
 
@@ -52,8 +50,6 @@ class Vocabulary:
     methods: frozenset[str] = frozenset()
     contexts: frozenset[str] = frozenset()
     layers: frozenset[str] = frozenset()  # functions whose values may be called
-    scripts: bool = False  # whether texts, imports, prints, dicts, classes and asserts are read
-    bases: frozenset[str] = frozenset()  # classes that a program's own may be made from
     dtypes: frozenset[str] = frozenset()
     aliases: Mapping[str, str] = field(default_factory=dict)
     keyword_aliases: Mapping[str, str] = field(default_factory=dict)
@@ -67,11 +63,7 @@ class Vocabulary:
 
     def callables(self) -> frozenset[str]:
         """Everything that may stand before an opening parenthesis by its bare name."""
-        return self.functions | self.aliases.keys() | self.builtins()
-
-    def builtins(self) -> frozenset[str]:
-        """Python's own functions that may be called."""
-        return BUILTINS | {"print"} if self.scripts else BUILTINS
+        return self.functions | self.aliases.keys() | BUILTINS
 
 
 def nearest(name: str, known: Collection[str], alike: float = 0.6) -> str:

@@ -20,10 +20,9 @@ Rule: TypeAlias = "Callable[[Check, Any], None]"
 class Meaning(NamedTuple):
     """What a name, an attribute or a call turned out to be; the lowering follows it.
 
-    Of a name or attribute: `variable`, `constant`, `newaxis`, `type`, `member` (`self.width`),
-    `apply` (`Square.apply`). Of a call: `function` (`np.sin(x)`), `postfix` (`x.sin()`), `builtin`,
-    `method`, `member` (`self.first(x)`), `guard` (`x.size()`), `context`, or `call` of a variable.
-    Of a statement: `class`, or `nothing` where it is dropped.
+    Of a name or attribute: `variable`, `constant`, `newaxis`, `type`. Of a call: `function`
+    (`np.sin(x)`), `postfix` (`x.sin()`), `builtin`, `method`, `guard` (`x.size()`), `context`, or
+    `call` of a variable.
     """
 
     role: str
@@ -39,15 +38,12 @@ class Check:
     rules: Mapping[type[ast.AST], Rule]
     scopes: list[frozenset[str]]
     helpers: frozenset[str] = frozenset()
-    classes: Mapping[str, str] = field(default_factory=dict)
-    members: frozenset[str] = frozenset()
     layers: frozenset[str] = frozenset()  # variables that surely hold what may be called
     complaints: list[Complaint] = field(default_factory=list)
     meanings: dict[ast.AST, Meaning] = field(default_factory=dict)
     loops: int = 0
     blocks: int = 0
     inside_helper: bool = False
-    inside_method: bool = False  # of a module, where `super().__init__()` may stand
 
     def visit(self, node: ast.AST) -> None:
         """Apply the rule of a node's kind; without one the node is refused."""

@@ -25,8 +25,6 @@ class Budget:
     products: int = 1_000_000_000  # multiplications inside matmul and its kin, over the whole run
     bits: int = 10_000  # of an integer
     exponent: int = PROGRAM  # of a power, where it is an integer
-    letters: int = 10_000  # of one text
-    printed: int = 1_000_000  # letters printed over the whole run
 
 
 @dataclass
@@ -38,13 +36,12 @@ class Meter:
     depth: int = 0
     total: int = 0
     products: int = 0
-    printed: int = 0
 
     def step(self) -> None:
         """Count a turn of a loop or a call."""
         self.steps += 1
         if self.steps > self.budget.steps:
-            raise over("steps (turns of loops, and calls)", self.budget.steps, "loop less")
+            raise over("steps (turns of loops, and calls)", self.budget.steps, "use fewer turns")
 
     def expect(self, elements: int, products: int = 0) -> None:
         """Refuse what would have too many elements, before it is made."""
@@ -79,7 +76,9 @@ class Meter:
         """Count elements."""
         self.total += elements
         if self.total > self.budget.total:
-            raise over("elements made altogether", self.budget.total, "loop less, on less")
+            raise over(
+                "elements made altogether", self.budget.total, "use fewer turns or smaller arrays"
+            )
 
     def measure(self, value: Any) -> None:
         """Count the entries of lists in lists; refused if those or their arrays are many."""
@@ -98,19 +97,6 @@ class Meter:
         if bits > self.budget.bits:
             limit = self.budget.bits
             raise over("bits in one integer", limit, "write a decimal number: `10.0**n`")
-
-    def text(self, letters: int, make: Callable[[], str]) -> str:
-        """A text, unless it would be too long."""
-        if letters > self.budget.letters:
-            raise over("letters in one text", self.budget.letters, "write less")
-        self.spend(letters)
-        return make()
-
-    def say(self, text: str) -> None:
-        """Count what is printed."""
-        self.printed += len(text) + 1
-        if self.printed > self.budget.printed:
-            raise over("letters printed altogether", self.budget.printed, "print less")
 
     def called(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Call a helper, one level deeper."""

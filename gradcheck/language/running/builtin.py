@@ -8,7 +8,6 @@ from itertools import islice
 from operator import index
 from typing import Any
 
-from gradcheck.language.running import texts
 from gradcheck.language.running.guards import Guards
 from gradcheck.language.running.operators import Function
 from gradcheck.language.running.shapes import shape_of
@@ -75,14 +74,6 @@ class Builtins:
             return plain(items)
         return reduce(self.find(pairwise), items)
 
-    def printed(self, *values: Any, sep: str = " ", end: str = "\n", flush: bool = False) -> None:
-        """`print(...)`: the run keeps the text and the values, or nothing."""
-        meter, shown = self.guards.meter, self.guards.shown
-        text = sep.join(texts.outside(meter, value, shown) for value in values) + end
-        meter.say(text)
-        if "print" in self.guards.context:
-            self.guards.context["print"](text, values)
-
     def whole(self, value: Any = 0) -> int:
         """An integer."""
         made = int(value)
@@ -121,7 +112,6 @@ BUILTIN: dict[str, Function] = {
     "list": Builtins.listed,
     "tuple": lambda own, values=(): tuple(own.listed(values)),
     "sorted": lambda own, values, reverse=False: own.ordered(values, bool(reverse)),
-    "print": Builtins.printed,
     "reversed": lambda own, values: own.listed(values)[::-1],
 }
 TYPE: dict[str, type] = {"float": float, "int": int, "bool": bool} | (

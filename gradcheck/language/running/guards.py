@@ -12,11 +12,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from gradcheck.engine.printing import Size
+from gradcheck.engine.tensor import bare
 from gradcheck.language.running import texts
-from gradcheck.language.running.classes import Blueprint, Instance, Record
-from gradcheck.language.running.layers import Size
 from gradcheck.language.running.operators import OPERATIONS, SEQUENCES, Function, Operators, whole
-from gradcheck.language.running.scripted import ASSIGNABLE, SCRIPTED, good_key
 from gradcheck.language.running.shapes import broadcast, shape_as_array, shape_of
 from gradcheck.language.running.sizes import estimate
 from gradcheck.ops.methods import OF_METHODS
@@ -35,8 +34,8 @@ class Kind(Protocol):
         """A function of the vocabulary, by its own name."""
 
 
-DICT: dict[str, Function] = {"items": dict.items, "keys": dict.keys, "values": dict.values}
-WITH_TEXTS = frozenset({"append"})
+# What may be assigned on a tensor; which of them a program may is for its vocabulary to say.
+ASSIGNABLE = frozenset({"grad", "requires_grad", "data"})
 
 
 @dataclass(frozen=True)
@@ -48,10 +47,7 @@ class Guards(Operators):
         return self.operation(name) if name in OPERATIONS else OTHERS[name].__get__(self)
 
     def attribute_in_place(self, name: str, owner: Any, attribute: str, b: Any) -> None:
-        """`w.grad *= b`, `self.count += 1`."""
-        if isinstance(owner, Record):
-            owner.fields[attribute] = self.in_place(name, owner.read(attribute), b)
-            return
+        """`w.grad *= b`."""
         if attribute not in ASSIGNABLE:
             raise AttributeError(f"`.{attribute}` cannot be assigned here")
         setattr(owner, attribute, self.in_place(name, getattr(owner, attribute), b))
@@ -77,9 +73,7 @@ class Guards(Operators):
         owner[self.index(owner, key)] = value
 
     def index(self, owner: Any, key: Any) -> Any:
-        """An index; refused if it picks too many elements, or is no key that a dict may have."""
-        if isinstance(owner, dict):
-            return good_key(key)
+        """An index; refused if it picks too many elements."""
         keys = key if isinstance(key, tuple) else (key,)
         picks = [shape for each in keys if (shape := shape_as_array(each))]
         if picks:
@@ -113,20 +107,12 @@ class Guards(Operators):
         """A helper of the program, or a layer that a variable holds."""
         if isinstance(callee, FunctionType):
             return self.meter.called(callee, args, kwargs)
-        if isinstance(callee, Blueprint | Instance):
-            self.meter.step()
-            return callee(*args, **kwargs)
         if not callable(callee):
             raise TypeError(f"a {type(callee).__name__} cannot be called - multiply with `*`")
-        self.meter.expect(*_layer(callee, args))
         return self.counted(callee, args, kwargs)
 
     def method(self, owner: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
-        """`x.backward(...)`, `self.first(x)`."""
-        if isinstance(owner, Record):
-            return self.call(owner.method(name), *args, **kwargs)
-        if isinstance(owner, dict):
-            return self.counted(DICT[name].__get__(owner), args, kwargs)
+        """`x.backward(...)`, `losses.append(loss)`."""
         if isinstance(owner, list):
             if name == "extend" and not all(isinstance(each, list | tuple) for each in args):
                 raise TypeError("what extends a list has to be a list - write `list(...)`")
@@ -138,6 +124,10 @@ class Guards(Operators):
             if name == "tolist":
                 self.meter.listed(prod(shape_of(owner)))
         return self.counted(getattr(owner, name), args, kwargs)
+
+    def lengths(self, value: Any, dim: int | None = None) -> Any:
+        """`x.size()`, `x.size(0)`."""
+        return Size(shape_of(value)) if dim is None else shape_of(value)[dim]
 
     def function(self, name: str, plain: Function) -> Function:
         """A function of the vocabulary, within the budget; `add(2, 3)` is what `2 + 3` is."""
@@ -157,8 +147,7 @@ class Guards(Operators):
 
     def fits(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Refuse a call whose lists or whose result are too large, or that is given texts."""
-        if name not in WITH_TEXTS:
-            texts.refuse_texts(name, (*args, *kwargs.values()))
+        texts.refuse_texts(name, (*args, *kwargs.values()))
         for each in (*args, *kwargs.values()):
             if isinstance(each, list | tuple):
                 self.meter.measure(each)
@@ -187,8 +176,17 @@ OTHERS: dict[str, Function] = {
     "truth": lambda guards, test: bool(test),
     "call": Guards.call,
     "method": Guards.method,
-    **SCRIPTED,
+    "lengths": Guards.lengths,
+    "count": lambda guards, value: prod(shape_of(value)),
+    "rank": lambda guards, value: len(shape_of(value)),
+    "floats": lambda guards, value: _floats(value),
 }
+
+
+def _floats(value: Any) -> Any:
+    """`(y == label).float()`: truth values and integers as decimal numbers, others as is."""
+    plain = np.asarray(bare(value))
+    return plain.astype(np.float64)[()] if plain.dtype.kind in "biu" else value
 
 
 def _beside(shape: tuple[int, ...], keys: tuple[Any, ...]) -> int:
@@ -205,15 +203,3 @@ def _beside(shape: tuple[int, ...], keys: tuple[Any, ...]) -> int:
             beside //= max(prod(shape[axis : axis + width]), 1)
         axis += width
     return beside
-
-
-def _layer(layer: Any, args: tuple[Any, ...]) -> Size:
-    """What a layer with a weight will make of its first argument."""
-    if hasattr(layer, "estimated"):
-        name, given = layer.estimated(*args)
-        return estimate(name, given, {})
-    weight = shape_of(getattr(layer, "weight", None))
-    if not weight or not args:
-        return Size(0)
-    rows, products = prod(weight[:-1]), prod(shape_as_array(args[0])) * prod(weight[:-1])
-    return Size(products // max(weight[-1], 1) if rows else 0, products)

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.language.running import texts
-from gradcheck.language.running.budget import over
-from gradcheck.language.running.scripted import Scripted
+from gradcheck.language.running.budget import Meter, over
 from gradcheck.language.running.shapes import shape_as_array, shape_of
 from gradcheck.language.running.sizes import elementwise, multiplied
 from gradcheck.ops.row import joined
@@ -38,15 +37,18 @@ OPERATIONS: dict[str, tuple[Function, Function]] = {
     "greater_equal": (operator.ge, operator.ge),
 }
 
-SEQUENCES = (list, tuple, str, range)
+SEQUENCES = (list, tuple, range)
 FLOATS = frozenset({float, np.float64})
 GROWING = frozenset({"add", "subtract", "multiply", "matmul", "power"})
 EXACT_WHOLES = 2.0**53  # smaller whole numbers are the same in every kind of number
 
 
 @dataclass(frozen=True)
-class Operators(Scripted):
-    """The operators of one run."""
+class Operators:
+    """The operators of one run: its budget, and how it makes decimal numbers."""
+
+    meter: Meter
+    literal: Callable[[Fraction], Any]
 
     def operation(self, name: str) -> Function:
         """An operator; between two floats there is nothing to guard."""
@@ -63,10 +65,6 @@ class Operators(Scripted):
         """An operator between two values; in place of the first where `place` is 1."""
         if isinstance(a, int) and isinstance(b, int):
             return self.integers(name, a, b)
-        if isinstance(a, str) or isinstance(b, str):
-            return texts.operate(self.meter, name, a, b)
-        if isinstance(a, dict) or isinstance(b, dict):
-            raise TypeError(f"a dict cannot take part in `{name}` - take its entries")
         if (
             name == "add"
             and isinstance(a, list)

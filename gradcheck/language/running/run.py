@@ -15,7 +15,6 @@ from gradcheck.language.lower import LAST
 from gradcheck.language.program import Program
 from gradcheck.language.running.budget import Budget, Meter
 from gradcheck.language.running.builtin import TYPE, Builtins
-from gradcheck.language.running.classes import Blueprint
 from gradcheck.language.running.guards import Guards, Kind
 from gradcheck.language.running.operators import Function
 from gradcheck.language.spans import MARK, SPANS, where_in
@@ -28,7 +27,6 @@ CURES: tuple[tuple[type[BaseException], str], ...] = (
     (NameError, "give it a value first, on every path"),
     (ZeroDivisionError, "choose inputs for which this is not zero"),
     (IndexError, "count from 0, up to the length in `.shape`"),
-    (AssertionError, "this is what the program itself claims"),
     (AttributeError, "plain numbers and lists know less than tensors"),
     (Exception, "look at the shapes and kinds of the values here"),
 )
@@ -107,7 +105,7 @@ def _namespace(
     def find(name: str) -> Function:
         return guards.function(name, context[name] if name in context else kind.function(name))
 
-    guards = Guards(meter, kind.literal, context)
+    guards = Guards(meter, kind.literal)
     tables: dict[str, Callable[[str], Any]] = {
         "guard": guards.named,
         "builtin": Builtins(guards, find).named,
@@ -130,9 +128,7 @@ def _variables(namespace: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_helper(value: Any) -> bool:
-    """Whether a value is a function or a class that a program defined."""
-    if isinstance(value, Blueprint):
-        return True
+    """Whether a value is a function that a program defined."""
     return isinstance(value, FunctionType) and value.__code__.co_filename == MARK
 
 

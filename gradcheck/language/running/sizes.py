@@ -1,22 +1,35 @@
-"""How large the result of a function will be, told from its arguments before it runs.
+"""How large the result of a call is that makes more than it is given, before it runs.
 
-A rule gives the elements of the result and the multiplications on the way. Which rule it is stands
-in WORDS; element by element, the arguments broadcast.
+Whatever makes no more is counted afterwards; what else a process may hold is for the system to
+limit. A rule gives the elements of the result, and the multiplications of matrices on the way.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import prod
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from gradcheck.engine.tensor import bare
 from gradcheck.language.rules.vocabulary import words
-from gradcheck.language.running import layers
-from gradcheck.language.running.layers import Args, Estimate, Named, Size
-from gradcheck.language.running.layers import size as _size
-from gradcheck.language.running.shapes import Shape, broadcast, integers, number, shape_as_array
-from gradcheck.ops import COMPOUNDS, TABLE
-from gradcheck.ops.formula import Compound
+from gradcheck.language.running.shapes import (
+    Shape,
+    broadcast,
+    integers,
+    number,
+    shape_as_array,
+)
+from gradcheck.ops.formula import COMPOUNDS
+
+Args = tuple[Any, ...]
+Named = Mapping[str, Any]
+
+
+class Size(NamedTuple):
+    """How much a call makes, and how many multiplications of matrix entries that takes."""
+
+    elements: int
+    products: int = 0
+
+
+Estimate = Callable[[Args, Named], Size]
 
 
 def estimate(name: str, args: Args, kwargs: Named) -> Size:
@@ -24,15 +37,23 @@ def estimate(name: str, args: Args, kwargs: Named) -> Size:
 
     Raises TypeError where the arguments are not those of the formula.
     """
-    row = TABLE.get(name) or COMPOUNDS.get(name)
-    if isinstance(row, Compound):
+    row = COMPOUNDS.get(name)
+    if row is not None:
         args, kwargs = row.in_order(args, kwargs)
     try:
-        return (
-            ESTIMATES[WORDS.get(row.name, "elementwise")] if row else MAKERS.get(name, elementwise)
-        )(args, kwargs)
+        return RULES.get(name, elementwise if row is None else given)(args, kwargs)
     except (IndexError, TypeError, ValueError):
         return outer((*args, *kwargs.values()), {})
+
+
+def given(args: Args, kwargs: Named) -> Size:
+    """No more than the largest argument."""
+    return Size(max((_size([each]) for each in (*args, *kwargs.values())), default=0))
+
+
+def _size(values: Any) -> int:
+    """The elements of some values together."""
+    return sum(prod(shape_as_array(each)) for each in values)
 
 
 def elementwise(args: Args, kwargs: Named) -> Size:
@@ -46,38 +67,9 @@ def filled(args: Args, kwargs: Named) -> Size:
     return Size(prod(integers(*args, kwargs.get("shape"), kwargs.get("size"))))
 
 
-def filled_with(args: Args, kwargs: Named) -> Size:
-    """`full((2, 3), value)`."""
-    return filled(args[:1], kwargs)
-
-
 def filled_like(args: Args, kwargs: Named) -> Size:
     """`zeros_like(x)`, `zeros_like(x, shape=(2, 3))`."""
     return Size(max(_size(args[:1]), prod(integers(*args[1:], *kwargs.values()))))
-
-
-def drawn(args: Args, kwargs: Named) -> Size:
-    """`randint(low, high, (2, 3))`."""
-    return filled((kwargs.get("size", args[-1:]),), {})
-
-
-def kernels(args: Args, kwargs: Named) -> Size:
-    """`Conv2d(2, 8, 3)`: a window of numbers for each pair of channels."""
-    sizes = integers(*args[:2], *kwargs.values())
-    return Size(prod(sizes) * prod(max(n, 1) for n in integers(*args[2:3])) ** 2)
-
-
-def cells(args: Args, kwargs: Named) -> Size:
-    """`LSTMCell(3, 8)`: at most eight weights for each pair of inputs or states."""
-    sizes = integers(*args, *kwargs.values())
-    return Size(8 * max(sizes, default=0) ** 2)
-
-
-def coded(args: Args, kwargs: Named) -> Size:
-    """`one_hot(labels, 3)`: a row for each label."""
-    labels = np.asarray(bare(args[0]))
-    largest = int(np.max(labels, initial=0)) + 1
-    return Size(_size(args[:1]) * max([largest, *integers(*args[1:], *kwargs.values())]))
 
 
 def square(args: Args, kwargs: Named) -> Size:
@@ -102,11 +94,8 @@ def spaced(args: Args, kwargs: Named) -> Size:
 
 
 def tiled(args: Args, kwargs: Named) -> Size:
-    """`tile(x, (2, 3))`; NumPy makes it before it refuses a count like 1e9."""
-    given = (*args[1:], *kwargs.values())
-    counts = [v for each in given for v in (each if isinstance(each, list | tuple) else [each])]
-    rounded = (int(min(max(abs(v), 1), 1e18)) for v in counts if isinstance(v, float))
-    return Size(_size(args[:1]) * prod(integers(*given)) * prod(rounded))
+    """`tile(x, (2, 3))`, `vander(x, 5)`, windows of a size at every place."""
+    return Size(_size(args[:1]) * prod(max(n, 1) for n in integers(*args[1:], *kwargs.values())))
 
 
 def repeated(args: Args, kwargs: Named) -> Size:
@@ -142,17 +131,6 @@ def taken(args: Args, kwargs: Named) -> Size:
     shape = shape_as_array(args[0]) if args else ()
     indices = max((_size([each]) for each in (*args[1:], *kwargs.values())), default=1)
     return Size(indices * prod(shape) // max(min(shape, default=1), 1))
-
-
-def divided(args: Args, kwargs: Named) -> Size:
-    """`split(x, n)`: n parts."""
-    return Size(max(integers(*args[1:], *kwargs.values()), default=0) + _size(args[:1]))
-
-
-def passed(args: Args, kwargs: Named) -> Size:
-    """`diff(x, n)`: n passes, each with its own cost."""
-    passes = max(integers(*args[1:2], kwargs.get("n")), default=1)
-    return Size(_size(args[:1]), passes * max(_size(args[:1]), 1000))
 
 
 def ordered(args: Args, kwargs: Named) -> Size:
@@ -230,71 +208,30 @@ def cubic(args: Args, kwargs: Named) -> Size:
     return Size(max(prod(shape), size), prod(shape) * max(shape, default=1))
 
 
-MAKERS: Mapping[str, Estimate] = {
-    **dict.fromkeys(words("zeros ones empty rand randn Linear"), filled),
-    **dict.fromkeys(words("Embedding Conv1d Conv2d LayerNorm BatchNorm1d BatchNorm2d"), kernels),
-    **dict.fromkeys(words("RNNCell GRUCell LSTMCell"), cells),
-    **dict.fromkeys(words("zeros_like ones_like"), filled_like),
-    "one_hot": coded,
-    "full": filled_with,
-    "randint": drawn,
-    "eye": square,
-    "arange": stepped,
-}
-"""Functions that have no row."""
-ESTIMATES: Mapping[str, Estimate] = {
-    rule.__name__: rule
-    for rule in (
-        elementwise, tiled, repeated, reshaped, padded, diagonal, outer, taken, passed, ordered,
-        multiplied, dotted, contracted, einsum, cubic, divided, spaced,
-    )
-} | dict(layers.RULES)  # fmt: skip
-"""By the word that a row says of itself (`Op.size`)."""
-
-WORDS = {
+RULES: Mapping[str, Estimate] = {
     name: rule
-    for rule, names in {
-        "added": "addmm",
-        "attended": "cdist scaled_dot_product_attention",
-        "beside": "gather scatter_add index_add delete compress max_along min_along topk kthvalue",
-        "bilinear": "bilinear",
-        "celled": "rnn_tanh_cell lstm_cell gru_cell",
-        "chained": "multi_dot",
-        "channelled": "prelu batch_norm group_norm",
-        "compared": "interp quantile percentile",
-        "contracted": "tensordot",
-        "convolved": "conv1d conv2d",
-        "covarying": "cov corrcoef",
-        "crossed": "meshgrid",
-        "cubic": "det logabsdet signdet inv solve cholesky eigvalsh eigenvectors svdvals "
-        "left_singular_vectors right_singular_vectors pinv slogdet eigh matrix_power logdet "
-        "solve_triangular",
-        "diagonal": "diag",
-        "diagonals": "diag_embed",
-        "divided": "unbind chunk split_along split array_split hsplit vsplit dsplit",
-        "dotted": "dot inner vdot",
-        "einsum": "einsum",
-        "factored": "svd",
-        "joined": "select expand_as broadcast_arrays append ediff1d",
-        "linear": "linear",
-        "looked_up": "embedding",
-        "masked": "masked_select",
-        "multiplied": "matmul vecdot matvec vecmat",
-        "on_a_diagonal": "diagflat",
-        "ordered": "polygamma round",
-        "outer": "outer kron convolve correlate",
-        "padded": "pad pad_last",
-        "passed": "diff",
-        "pooled": "max_pool1d avg_pool1d max_pool2d avg_pool2d",
-        "powers": "vander",
-        "repeated": "repeat",
-        "reshaped": "broadcast_to expand",
-        "spaced": "linspace",
-        "stepwise": "logcumsumexp polyval",
-        "taken": "take take_along_axis index_select",
-        "tiled": "tile",
-        "windowed": "sliding_window_view",
-    }.items()
+    for rule, names in (
+        (filled, "zeros ones empty full rand randn randint Linear Embedding Conv1d Conv2d"),
+        (filled, "LayerNorm BatchNorm1d BatchNorm2d RNNCell GRUCell LSTMCell"),
+        (filled_like, "zeros_like ones_like"),
+        (square, "eye"),
+        (stepped, "arange"),
+        (spaced, "linspace"),
+        (tiled, "tile vander sliding_window_view unfold"),
+        (repeated, "repeat"),
+        (reshaped, "broadcast_to expand"),
+        (padded, "pad pad_last"),
+        (diagonal, "diag diagflat diag_embed"),
+        (outer, "outer kron convolve correlate meshgrid masked_select"),
+        (taken, "take take_along_axis index_select"),
+        (ordered, "polygamma round"),
+        (multiplied, "matmul vecdot matvec vecmat"),
+        (dotted, "dot inner vdot"),
+        (contracted, "tensordot"),
+        (einsum, "einsum"),
+        (cubic, "det logabsdet signdet inv solve cholesky eigvalsh eigenvectors svdvals pinv"),
+        (cubic, "left_singular_vectors right_singular_vectors slogdet eigh matrix_power logdet"),
+    )
     for name in words(names)
 }
-"""By the op's name; all others go element by element."""
+"""By the name of the function; all others go element by element."""

@@ -1,11 +1,11 @@
 """Lines through a point of a program in plain floats: along a direction, along one entry."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from gradcheck.opinions.limits import EPSILON, WIDTH
+from gradcheck.opinions.limits import WIDTH
 from gradcheck.opinions.opinion import Array, Case, NotScalar, contracted, unit
 
 Along = Mapping[str, Array]
@@ -55,7 +55,7 @@ def total(value: Any, cotangent: Array | None) -> float:
         return float(value)
     out = np.asarray(contracted(value, cotangent))
     if out.size != 1:
-        raise NotScalar(f"the value has the shape {out.shape}; a cotangent is needed")
+        raise NotScalar(out.shape)
     return float(out.item())
 
 
@@ -96,8 +96,3 @@ def size_of(values: Array) -> float:
     """The root mean square of an array's entries; 1 where they are all zero."""
     row = np.asarray(values, dtype=np.float64).reshape(-1)
     return float(np.sqrt((row @ row) / max(len(row), 1))) or 1.0
-
-
-def rounding_of(values: Sequence[float], units: float) -> float:
-    """What so many units of rounding are of the largest of some values."""
-    return units * EPSILON * max(map(abs, values))

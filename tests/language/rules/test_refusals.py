@@ -20,7 +20,7 @@ REFUSED = [
     # statements
     ("import os", 1, 1, "already there"),
     ("x\nfrom os import path", 2, 1, "already there"),
-    ("y = sum([lambda a: a])", 1, 10, "f = lambda x"),
+    ("y = sum([lambda a: a])", 1, 10, "def f(x)"),
     ("class A:\n    pass", 1, 1, "`class`"),
     ("async def f():\n    pass", 1, 1, "`async def`"),
     ("def f():\n    yield 1", 2, 5, "`yield`"),

@@ -16,8 +16,8 @@ from gradcheck.language.running.shapes import (
     integers,
     shape_as_array,
 )
-from gradcheck.language.running.sizes import MAKERS, estimate
-from gradcheck.ops import TABLE
+from gradcheck.language.running.sizes import RULES, estimate
+from gradcheck.ops import COMPOUNDS, TABLE
 from tests.support.checked import value
 
 LONG = np.ones(100_000)
@@ -107,12 +107,10 @@ BOMBS = [
     ("z = zeros((1000, 1000))\nz[[0] * 10**5]", 2, "elements"),
     ("z = zeros((1000, 1000))\nz[[0] * 10**5] = 1", 2, "elements"),
     ("z = zeros((1000, 1000))\nz[[0] * 10**5] += 1", 2, "elements"),
-    ("diff(y[:3], 10**9)", 1, "multiplications"),
     ("round(y[0], 10**9)", 1, "multiplications"),
     ("z = ones((1200, 1200))\nz @ z", 2, "multiplications"),
     ("inv(ones((1200, 1200)))", 1, "multiplications"),
     ("einsum('i,j,k->', y[:2000], y[:2000], y[:2000])", 1, "multiplications"),
-    ("layer(y[:, None])", 1, "elements"),
     ("for i in range(10**4):\n    ones(10**6)", 2, "altogether"),
     ("for i in range(10**4):\n    list(y)", 2, "altogether"),
     ("z = ones(10**6)\nfor i in range(10**4):\n    z = z + 1", 3, "altogether"),
@@ -120,21 +118,11 @@ BOMBS = [
 ]
 
 
-class Wide:
-    """A layer of 10 000 outputs that must not be asked for a million rows."""
-
-    weight = np.ones((10_000, 1))
-
-    def __call__(self, x: Any) -> Any:
-        """Never reached."""
-        raise AssertionError("the layer ran")
-
-
 @pytest.mark.parametrize(("text", "line", "phrase"), BOMBS)
 def test_what_is_too_much_is_refused_at_its_place(text: str, line: int, phrase: str) -> None:
     """Each bomb is refused by the limit it breaks, before it is made."""
     with pytest.raises(OutOfBudget, match=phrase) as caught:
-        value(text, n=2, y=LONG.copy(), layer=Wide())
+        value(text, n=2, y=LONG.copy())
     assert str(caught.value).startswith(f"{line}:")
     assert " - " in str(caught.value)
 
@@ -227,7 +215,6 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("kron", (A, B), {}),
     ("take", (A, [0, 1, 1]), {}),
     ("take", (A, [0, 1, 1]), {"axis": 1}),
-    ("diff", (V,), {}),
     ("matmul", (A, B), {}),
     ("matmul", (np.ones((3, 1, 2, 4)), np.ones((5, 4, 6))), {}),
     ("matmul", (V, V), {}),
@@ -282,34 +269,7 @@ def test_einsum_is_counted_by_all_its_letters(
     assert estimate("einsum", (spec, *operands), {}).products == products
 
 
-ROW, COLUMN = np.ones((1, 400)), np.ones((400, 1))
-# A formula's call, and what it makes: counted by hand.
-FORMULAS: list[tuple[str, tuple[Any, ...], dict[str, Any], int]] = [
-    ("diag_embed", (V, 100), {}, 107 * 107),
-    ("diagflat", (V, 100), {}, 107 * 107),
-    ("meshgrid", (V, V, V), {}, 343),
-    ("masked_select", (ROW, COLUMN), {}, 160_000),
-    ("take_along_dim", (ROW, np.zeros((400, 1), int), 0), {}, 160_000),
-    ("prelu", (np.ones((2, 1, 400)), np.ones(400)), {}, 2 * 400 * 400),
-    ("addmm", (COLUMN, np.ones((1, 1)), ROW), {}, 160_000),
-    ("multi_dot", ([COLUMN, ROW, COLUMN],), {}, 160_000),
-    ("svd", (COLUMN,), {}, 160_000),
-    ("svd", (COLUMN, False), {}, 400),
-    ("cov", (np.ones((10, 1000)),), {}, 100),
-    ("conv1d", (), {"x": np.ones((1, 1, 9)), "weight": np.ones((1, 1, 3)), "padding": 99}, 205 * 3),
-    ("tile", (V, 1e9), {}, 7 * 10**9),
-]
-
-
-@pytest.mark.parametrize(("name", "args", "kwargs", "made"), FORMULAS)
-def test_no_estimate_of_a_formula_is_below_what_it_makes(
-    name: str, args: tuple[Any, ...], kwargs: dict[str, Any], made: int
-) -> None:
-    """By position or by name; and what fits is not refused."""
-    assert made <= estimate(name, args, kwargs).elements <= 150 * made
-
-
-@pytest.mark.parametrize("name", sorted({*MAKERS, *TABLE}))
+@pytest.mark.parametrize("name", sorted({*RULES, *TABLE} - COMPOUNDS.keys()))
 def test_no_row_stumbles_over_strange_arguments(name: str) -> None:
     """A call without sense is left for the function itself to refuse."""
     for args in ((), (1,), (V,), (A, 2), (2.5, None), (V, "x"), ([], [])):

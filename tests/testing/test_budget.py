@@ -1,0 +1,44 @@
+"""Seconds for explaining: what takes longer is ended, wherever it is."""
+
+import time
+
+import numpy as np
+import pytest
+
+from gradcheck.testing import GradientError, assert_vjp
+from gradcheck.testing.budget import Budget
+
+
+def forever():
+    """What no `except Exception` ends."""
+    while True:
+        try:
+            time.sleep(0)
+        except Exception:  # noqa: BLE001 - as users' code has it
+            continue
+
+
+def test_what_takes_longer_is_ended():
+    """An endless loop; what is quick gives its value, before and after."""
+    budget = Budget(0.3)
+    assert budget.run(lambda: 3) == 3
+    assert budget.run(forever) is None
+    assert budget.over
+    assert budget.run(lambda: 3) is None
+
+
+def test_a_part_may_end_and_the_whole_go_on():
+    """Of each edit of a repair no more than a share is spent."""
+    budget = Budget(5.0)
+    assert budget.run(lambda: [budget.run(forever, 0.1), budget.run(lambda: 4)]) == [None, 4]
+    assert not budget.over
+
+
+def test_no_seconds_explain_nothing():
+    """What was not looked through is said where there were too few."""
+    wrong = lambda g, x: -g * np.cos(x)
+    x = np.array([0.3, -1.2])
+    for seconds, name in ((0, False), (3.0, True)):
+        with pytest.raises(GradientError) as caught:
+            assert_vjp(np.sin, wrong, x, explain=seconds)
+        assert ("sign-error" in str(caught.value)) is name
