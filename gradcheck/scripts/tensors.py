@@ -369,6 +369,8 @@ METHODS: Mapping[str, Any] = {
     **{name: TORCH[name] for name in ASKED if name not in ("searchsorted",)},
     **PICKING,
     "transpose": _transposed,
+    "__float__": lambda self: float(self.item()),
+    "__int__": lambda self: int(self.item()),
     "__and__": lambda self, other: boxed(self._value & bare(other)),
     "__or__": lambda self, other: boxed(self._value | bare(other)),
     "__invert__": lambda self: boxed(~self._value),

@@ -19,7 +19,7 @@ from gradcheck.testing.fast import fast_verdicts, full_check
 from gradcheck.testing.judging import Claim, Judged, is_lone, judged_claim, level, rescanned
 from gradcheck.testing.limits import EPSILON, RTOL, WIDE
 from gradcheck.testing.program import Program
-from gradcheck.testing.purity import unlike
+from gradcheck.testing.purity import IGNORED, unlike
 from gradcheck.testing.repair import Repair, repaired
 from gradcheck.testing.result import Result
 from gradcheck.verdict.consult import Part, Verdict
@@ -154,6 +154,8 @@ def _explained(
     """What can be found out in the seconds that there are."""
     if not check.explain:
         return Why()
+    if IGNORED in check.faults:
+        return Why(name="upstream-ignored")
     if order := _order(verdicts[0], check.claims[0]):
         return Why(name="gradients-swapped", notes=(order,))
     budget = Budget(check.explain)

@@ -42,6 +42,7 @@ HELP = (
     "pass through it"
 )
 LOST = "right as far as {floats} can show: the formula loses digits here"
+OF_FORMULAS = ("wrong-variable", "denominator-not-squared")
 TENSORS = re.compile(r"(?:TypeError: )?Can't call numpy\(\) on Tensor[^;]*")
 FAILED = {
     "undecided": "no gradient could be established",
@@ -152,9 +153,11 @@ def _guess(
 ) -> "str | Hypothesis | None":
     """What it is: the repair's name, or the one mistake that gives just this; else nothing.
 
-    A repair is proof. Of several mistakes that all give this none is told.
+    A repair is proof. Of several mistakes that all give this none is told, nor a pair of them, nor
+    what only a formula is said to have.
     """
-    found = [h for d in diagnoses.values() if d is not None for h in d.hypotheses]
+    every = [h for d in diagnoses.values() if d is not None for h in d.hypotheses]
+    found = [h for h in every if len(h.ids) == 1 and h.ids[0] not in OF_FORMULAS]
     names = {h.ids for h in found}
     one = found[0] if len(names) == 1 else None
     if repair is not None:

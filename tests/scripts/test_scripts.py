@@ -53,6 +53,11 @@ SAME = {
         print(t * 2, torch.tensor(a).sum(), t.numpy().sum(), torch.as_tensor([1, 2]))
         print(torch.full((2,), 7), torch.arange(3), torch.eye(2), torch.linspace(0, 1, 3))
     """,
+    "a number of what is tracked": """
+        x = torch.tensor(2.0, requires_grad=True)
+        y = x ** 2
+        print(float(y), int(y), "%.3f" % y, f"{y:.2f}", max(0.0, float(y)))
+    """,
     "variable": """
         from torch.autograd import Variable
         w = Variable(torch.Tensor([2.0]), requires_grad=True)
