@@ -15,6 +15,7 @@ from gradcheck.cli.files import PATH, sets
 from gradcheck.cli.group import command, to_directory, with_feedback
 from gradcheck.errors import GradcheckError
 from gradcheck.problem import ProblemSet
+from gradcheck.problem.shipped import list_sets
 from gradcheck.report.figures import counted
 
 NEEDED = {"starlette": "starlette", "uvicorn": "uvicorn", "itsdangerous": "itsdangerous",
@@ -46,9 +47,10 @@ gradcheck serve problems --port 8080 -o attempts"""
 def serve(paths: tuple[Path, ...], directory: Path | None, **how: Any) -> None:
     """Practise in a browser: answers shown as they are understood, judged and diagnosed.
 
-    Needs the extra `web`. The pages are for this machine alone unless --host says otherwise.
+    Without PATHS the sets that come with gradcheck. Needs the extra `web`. The pages are for this
+    machine alone unless --host says otherwise.
     """
-    read = sets(paths)
+    read = sets(paths or tuple(list_sets()))
     lacking = [name for module, name in NEEDED.items() if find_spec(module) is None]
     if lacking:
         raise Lacking(f"{', '.join(lacking)} is not installed - pip install 'gradcheck[web]'")
