@@ -123,7 +123,27 @@ def no_grad(function: None = None) -> Recording: ...
 @overload
 def no_grad(function: Callable[..., Any]) -> Callable[..., Any]: ...
 def no_grad(function: Callable[..., Any] | None = None) -> Any:
-    """Block or decorator inside which nothing is recorded."""
+    """Block or decorator inside which nothing is recorded.
+
+    Parameters
+    ----------
+    function
+        What is decorated, where it stands without brackets.
+
+    Returns
+    -------
+    Recording or function
+        A block for `with`, which decorates too; or the decorated function.
+
+    Examples
+    --------
+    >>> from gradcheck import tensor
+    >>> w = tensor(2.0, requires_grad=True)
+    >>> with no_grad():
+    ...     w -= 0.5
+    >>> w
+    tensor(1.5000, requires_grad=True)
+    """
     return Recording(False) if function is None else Recording(False)(function)
 
 

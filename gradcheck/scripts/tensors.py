@@ -13,9 +13,9 @@ from gradcheck.engine import factories
 from gradcheck.engine.autograd import tensor as plain_tensor
 from gradcheck.engine.factories import FACTORIES, GENERATOR
 from gradcheck.engine.inplace import copy_
-from gradcheck.engine.methods import to as cast
 from gradcheck.engine.printing import Size
 from gradcheck.engine.tensor import Tensor, bare, boxed
+from gradcheck.engine.tensor import to as cast
 from gradcheck.ops.methods import pytorchs
 
 FLOAT = np.dtype(np.float64)

@@ -14,8 +14,7 @@ import numpy as np
 
 from gradcheck.answers import read_formula
 from gradcheck.answers.shapes import rows_named
-from gradcheck.engine.backward import Verbs
-from gradcheck.engine.tape import Node
+from gradcheck.engine.tape import Node, Verbs
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.language import Budget, check_program, executing
