@@ -12,7 +12,7 @@ from gradcheck.answers.shapes import (
     Shape,
     shape_of,
 )
-from gradcheck.answers.tokens import Token
+from gradcheck.answers.tokens import Token, levels
 from gradcheck.answers.words import (
     Meaning,
     Words,
@@ -220,6 +220,11 @@ class Cursor:
                 opening, f"{shown} is never closed", f"add {SHOWN.get(closing, closing)}"
             )
         raise self.unexpected(f"{SHOWN.get(closing, closing)} to close {shown}")
+
+    def closing_bracket(self, opening: int) -> int:
+        """The place of the bracket that closes one; the end if none does."""
+        pairs = enumerate(levels(self.tokens[opening:]), opening)
+        return next((at for at, level in pairs if level == 0), len(self.tokens) - 1)
 
     def transposed(self, node: ast.expr, start: int) -> ast.expr:
         """The transpose; a list of numbers is one either way."""

@@ -15,7 +15,7 @@ from gradcheck.answers.characters import DERIVATIVE as DERIVED
 from gradcheck.answers.complaint import clipped, refused
 from gradcheck.answers.cursor import UNTAKEN
 from gradcheck.answers.grammar import Parser
-from gradcheck.answers.tokens import Token
+from gradcheck.answers.tokens import Token, levels
 from gradcheck.answers.words import KEPT, STOP, Words, segmented
 from gradcheck.errors import TextError
 
@@ -35,11 +35,9 @@ FRAMING = frozenset(
 )
 LEADING = frozenset(["=", "≈", ":", "=>", "·", ";", ",", "..."])
 TRAILING = frozenset([".", ",", ";", ":", "?", "=", "...", "≈", "=>"])
-QUOTES = frozenset(['"', "`"])
 LINKS = frozenset(["=", "=>", "≈"])
 LINKED = LINKS | IS | {":"}
 PARTED = PARTING | AT_POINT | {",", ";", "\n", "\\\\", "\\newline"}
-OPENING, CLOSING = frozenset("([{⟨"), frozenset(")]}⟩")
 ITEM = re.compile(r"[a-hA-H]|[ivxIVX]{2,4}|\d{1,2}")
 DERIVATIVE = re.compile(
     r"frac\{d\^?\d?\w*\}\{d\w+(?:\^\d|\^\{\d\})?\}.*|frac\{∂.*|d\^?\d?\w*(?:\([^()]*\))?/d\w+\^?\d?.*"
@@ -301,13 +299,9 @@ class Outline:
         if not self.parted:
             yield "", *span
             return
-        at, before, level = span[0], "", 0
+        at, before = span[0], ""
         tokens = self.tokens
-        for k in range(*span):
-            token = tokens[k]
-            if token.kind == "op":
-                level += (token.text in OPENING) - (token.text in CLOSING)
-            level += (token.kind == "begin") - (token.kind == "end")
+        for k, level in enumerate(levels(tokens[slice(*span)]), span[0]):
             if level > 0 or k < at:
                 continue
             sign = self.parts(tokens, k)
@@ -359,20 +353,16 @@ class Outline:
         if not self.linked:
             yield span
             return
-        at, level = span[0], 0
-        for k in range(*span):
+        at = span[0]
+        for k, level in enumerate(levels(tokens[slice(*span)]), span[0]):
             token = tokens[k]
-            level += (token.kind == "begin") - (token.kind == "end")
             if token.kind == "word" and not level and token.text in IS and k > at:
                 named = self.words.meaning(token.text) is None and k + 1 < span[1]
                 if named and self.names_a_derivative(tokens[at:k], label=True):
                     yield at, k
                     at = k + 1
                 continue
-            if token.kind != "op":
-                continue
-            level += (token.text in OPENING) - (token.text in CLOSING)
-            if level > 0:
+            if token.kind != "op" or level > 0:
                 continue
             colon = token.text == ":" and k > at and self.labels(tokens[at:k])
             if token.text in LINKS or colon:
@@ -731,14 +721,7 @@ GRADIENT = re.compile(
 
 def _is_inside(tokens: Sequence[Token], line: Token) -> bool:
     """Whether a line break stands in square brackets or in an environment."""
-    level = 0
-    for token in tokens:
-        if token is line:
-            return level > 0
-        level += (token.text == "[" or token.kind == "begin") - (
-            token.text == "]" or (token.kind == "end" and bool(token.text))
-        )
-    return False
+    return any(t is line and level > 0 for t, level in zip(tokens, levels(tokens), strict=True))
 
 
 def _pairs(tokens: Sequence[Token]) -> Iterator[tuple[Token, Token]]:

@@ -67,7 +67,7 @@ def is_index(p: Cursor, value: ast.expr) -> bool:
         return False
     plain = holds_index(p)
     if isinstance(value, ast.Name) and value.id in p.words.scalars and before.kind == "word":
-        inside = p.tokens[p.at + 1 : find_index_end(p)]
+        inside = p.tokens[p.at + 1 : p.closing_bracket(p.at)]
         if any(not (INDEX.fullmatch(t.text) or t.kind == "number") for t in inside):
             return False
         cure = f"write {value.id} alone, or * for a product"
@@ -76,19 +76,9 @@ def is_index(p: Cursor, value: ast.expr) -> bool:
     return plain and (before.kind in ("word", "transpose") or before.text in (")", "]", "}"))
 
 
-def find_index_end(p: Cursor) -> int:
-    level = 0
-    for at in range(p.at, len(p.tokens)):
-        text = p.tokens[at].text
-        level += (text == "[") - (text == "]")
-        if level == 0:
-            return at
-    return len(p.tokens) - 1
-
-
 def holds_index(p: Cursor) -> bool:
     """Whether square brackets hold numbers, slices, None: no formula that they group."""
-    inside = p.tokens[p.at + 1 : find_index_end(p)]
+    inside = p.tokens[p.at + 1 : p.closing_bracket(p.at)]
     if all(INDEX.fullmatch(t.text) for t in inside):
         return True
     if any(t.text in NO_SUM for t in inside):

@@ -118,7 +118,7 @@ def read_list(p: Cursor) -> ast.expr:
     """A list of values, perhaps of lists; rows are parted by semicolons or line breaks."""
     opening = p.step()
     before = p.inside(listed=True)
-    stop = find_closing(p)
+    stop = p.closing_bracket(p.at - 1)
     inside = p.tokens[p.at : stop]
     blanks = not p.single and _is_of_blanks(inside)
     decimal = has_decimal_commas(p, inside)
@@ -169,17 +169,6 @@ def has_decimal_commas(p: Cursor, inside: Sequence[Token]) -> bool:
         raise p.refused(p.tokens[p.at - 1], message, cure)
     p.note("semicolons are read as separators, commas between digits as decimal commas")
     return True
-
-
-def find_closing(p: Cursor) -> int:
-    """The place of the bracket that closes the square one just read; the end if none does."""
-    level = 1
-    for at in range(p.at, len(p.tokens)):
-        text = p.tokens[at].text
-        level += (text == "[") - (text == "]")
-        if level == 0:
-            return at
-    return len(p.tokens) - 1
 
 
 def read_spaced_number(p: Cursor) -> ast.expr:
