@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from gradcheck.cli.files import PATH, problems, sets, there
+from gradcheck.cli.files import PATH, is_script, problems, sets, there
 from gradcheck.cli.group import as_json_lines, command, to_directory, with_feedback
 
 SOLVE = """gradcheck solve problems/chain-rule.yaml --steps
@@ -52,7 +52,9 @@ def solve(  # noqa: PLR0917 - click gives them by name
     """
     ran = [] if expression is not None else _run_scripts(paths, as_json)
     if ran:
-        paths = tuple(path for path in paths if not _is_script(path))
+        if steps or entries or plot is not None:
+            click.echo("--steps, --entries and --plot are for problem files, not scripts", err=True)
+        paths = tuple(path for path in paths if not is_script(Path(path)))
         if not paths:
             sys.exit(max(ran))
     if expression is None:
@@ -75,13 +77,9 @@ def solve(  # noqa: PLR0917 - click gives them by name
     sys.exit(max(codes))
 
 
-def _is_script(path: str) -> bool:
-    return Path(path).suffix in (".py", ".ipynb") and not Path(path).is_dir()
-
-
 def _run_scripts(paths: tuple[str, ...], as_json: bool) -> list[int]:
     """Run each script that is named, in its turn; their exit codes."""
-    named = [Path(path) for path in there(paths) if _is_script(str(path))]
+    named = [path for path in there(paths) if is_script(path)]
     if not named:
         return []
     from gradcheck.commands.script import solve_script  # noqa: PLC0415

@@ -342,3 +342,12 @@ def test_the_command_runs_a_script_beside_it(tmp_path: Path) -> None:
     done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0
     assert "never goes back" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["lint", "serve"])
+def test_a_script_is_no_problem_file(tmp_path: Path, command: str) -> None:
+    """Only `solve` runs one."""
+    file = written(tmp_path, "open('ran', 'w')\n")
+    result = CliRunner().invoke(main, [command, str(file)])
+    assert result.exit_code == 2
+    assert "`gradcheck solve` runs it" in result.stderr
