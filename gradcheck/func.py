@@ -11,9 +11,8 @@ import numpy as np
 
 from gradcheck.engine.autograd import grad as _grad
 from gradcheck.engine.autograd import tensor
-from gradcheck.engine.backward import reachable
 from gradcheck.engine.recording import Recording
-from gradcheck.engine.tape import Leaf
+from gradcheck.engine.tape import Leaf, reachable
 from gradcheck.engine.tensor import Tensor
 from gradcheck.ops import TABLE
 

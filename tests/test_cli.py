@@ -391,12 +391,12 @@ def test_an_unknown_command_or_problem_is_told_what_there_is(file):
 
 def test_ctrl_c_ends_with_130(file, monkeypatch):
     """As shells say it of a program that was interrupted."""
-    import gradcheck.commands.solve  # noqa: PLC0415
+    import gradcheck.cli.solutions  # noqa: PLC0415
 
     def stopped(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(gradcheck.commands.solve, "solve_all", stopped)
+    monkeypatch.setattr(gradcheck.cli.solutions, "solve_all", stopped)
     result = run("solve", file(SINE))
     assert (result.exit_code, result.stderr) == (130, "stopped\n")
 
@@ -428,12 +428,12 @@ def test_colour_is_for_terminals_only(file):
 
 def test_a_fault_of_ours_ends_with_a_sentence(file, monkeypatch):
     """What nobody foresaw is said in two lines with an exit code of its own; no traceback."""
-    import gradcheck.commands.solve  # noqa: PLC0415
+    import gradcheck.cli.solutions  # noqa: PLC0415
 
     def broken(*_: object) -> None:
         raise KeyError("nobody foresaw this")
 
-    monkeypatch.setattr(gradcheck.commands.solve, "solve_all", broken)
+    monkeypatch.setattr(gradcheck.cli.solutions, "solve_all", broken)
     result = run("solve", file(SINE))
     assert result.exit_code == 70
     assert "a fault of gradcheck itself: KeyError: 'nobody foresaw this'" in result.output
@@ -443,7 +443,7 @@ def test_a_fault_of_ours_ends_with_a_sentence(file, monkeypatch):
 
 def test_a_fault_of_ours_in_one_problem_leaves_the_others_their_answers(file, monkeypatch):
     """The others of the file are solved, in whatever order; then the fault is said."""
-    import gradcheck.commands.solve as command  # noqa: PLC0415
+    import gradcheck.cli.solutions as command  # noqa: PLC0415
 
     judged = command.consult
 
@@ -578,3 +578,10 @@ def test_a_long_line_is_shown_around_the_place():
 def test_what_was_understood_of_a_right_answer_is_shown(file):
     answers = file("student: ada\nanswers: {cubic-plus-sine: 2cosx + 3x²}\n", "ada.yaml")
     assert "understood  2*cos(x) + 3*x**2" in run("grade", file(SINE), answers).stdout
+
+
+def test_a_wrong_second_derivative_is_wrong(file):
+    """And no fault of ours: it is no gradient by an input."""
+    twice = "id: twice\ninputs: {x: [1.0, 2.0]}\nprogram: x[0]**2 * x[1]\norder: 2\n"
+    found = run("grade", file(twice), file("answers: {twice: 2 + 0.1}\n", "ada.yaml"), "--json")
+    assert json.loads(found.stdout)["verdict"] == "wrong", found.stdout

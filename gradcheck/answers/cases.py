@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from gradcheck.answers.tokens import Token
+from gradcheck.answers.tokens import Token, levels
 from gradcheck.answers.words import Words
 
 IF = frozenset(
@@ -23,7 +23,6 @@ UNEQUAL = frozenset(["<", ">", "<=", ">=", "!="])
 COMPARED = UNEQUAL | {"=", "=="}
 COMPLEMENTS = ({">", "<="}, {"<", ">="}, {"==", "!="}, {"=", "!="})
 NOWHERE = frozenset(["undefined", "dne", "notdefined", "isundefined", "doesnotexist"])
-OPENING, CLOSING = frozenset("([{⟨"), frozenset(")]}⟩")
 
 Value = Callable[[Sequence[Token]], ast.expr]
 Tokens = Sequence[Token]
@@ -48,15 +47,11 @@ def looks_like_cases(tokens: Tokens, words: Words) -> bool:
 
 def _parts(tokens: Tokens, words: Words) -> bool | None:
     """Whether something parts cases outside of brackets; None where nothing does."""
-    level = 0
     braced = bool(tokens) and tokens[0].text in ("{", "(")
-    for token in tokens:
-        if token.kind == "op":
-            level += (token.text in OPENING) - (token.text in CLOSING)
-            braced = braced and level > 0
-            if level <= braced and token.text in (",", ";", "?", ":", "=>"):
-                return True
-        if token.kind == "line" and level <= braced:
+    for token, level in zip(tokens, levels(tokens), strict=True):
+        braced = braced and level > 0
+        parts = token.kind == "line" or token.text in (",", ";", "?", ":", "=>")
+        if parts and level <= braced:
             return True
     return None
 
@@ -149,10 +144,7 @@ def _unbraced(tokens: list[Token]) -> tuple[list[Token], bool]:
     if not tokens or tokens[0].text not in ("{", "("):
         return tokens, False
     brace = tokens[0]
-    level = 0
-    for k, token in enumerate(tokens):
-        if token.kind == "op":
-            level += (token.text in OPENING) - (token.text in CLOSING)
+    for k, level in enumerate(levels(tokens)):
         if level == 0 and k:
             if k == len(tokens) - 1 and brace.text == "{":
                 return tokens[1:-1], True
@@ -209,11 +201,8 @@ def _items(tokens: Tokens, words: Words) -> list[Item]:
     """The words and signs that part cases, outside of brackets, and what stands between them."""
     found: list[Item] = []
     run: list[Token] = []
-    level = 0
-    for k, token in enumerate(tokens):
+    for k, (token, level) in enumerate(zip(tokens, levels(tokens), strict=True)):
         kind = _kind(tokens, k, words) if level == 0 else ""
-        if token.kind == "op":
-            level += (token.text in OPENING) - (token.text in CLOSING)
         if not kind:
             run.append(token)
             continue
@@ -345,10 +334,7 @@ def _then(row: Tokens, words: Words) -> int | None:
 def _rows(tokens: Tokens, words: Words) -> list[list[Token]]:
     """The rows that signs part, or an `else` that follows a value."""
     rows: list[list[Token]] = [[]]
-    level = 0
-    for k, token in enumerate(tokens):
-        if token.kind == "op":
-            level += (token.text in OPENING) - (token.text in CLOSING)
+    for k, (token, level) in enumerate(zip(tokens, levels(tokens), strict=True)):
         if level == 0 and _kind(tokens, k, words) in ("row", "part"):
             if not (token.kind == "line" and rows[-1] and rows[-1][-1].text == ":"):
                 rows.append([])

@@ -12,7 +12,7 @@ from gradcheck.answers.shapes import (
     Shape,
     shape_of,
 )
-from gradcheck.answers.tokens import Token
+from gradcheck.answers.tokens import Token, levels
 from gradcheck.answers.words import (
     Meaning,
     Words,
@@ -221,6 +221,18 @@ class Cursor:
             )
         raise self.unexpected(f"{SHOWN.get(closing, closing)} to close {shown}")
 
+    def closing_bracket(self, opening: int) -> int:
+        """The place of the bracket that closes one; the end if none does."""
+        pairs = enumerate(levels(self.tokens[opening:]), opening)
+        return next((at for at, level in pairs if level == 0), len(self.tokens) - 1)
+
+    def transposed(self, node: ast.expr, start: int) -> ast.expr:
+        """The transpose; a list of numbers is one either way."""
+        node = as_list(node)
+        if isinstance(node, ast.List) and not any(isinstance(e, ast.List) for e in node.elts):
+            return node
+        return self.node(ast.Attribute(self.operand(node), "T", ast.Load()), start)
+
     def operand(self, node: ast.expr) -> ast.expr:
         """The node, unless it is a tuple; a list of one, `[x + 1]`, is what it holds."""
         if isinstance(node, ast.Tuple):
@@ -250,3 +262,10 @@ class Cursor:
     def value(self) -> ast.expr:
         """A number, a name, a call, or what stands in brackets or bars: the grammar's."""
         raise NotImplementedError
+
+
+def as_list(node: ast.expr) -> ast.expr:
+    """A tuple as a list, and so those in it."""
+    if not isinstance(node, ast.Tuple):
+        return node
+    return ast.copy_location(ast.List([as_list(e) for e in node.elts], ast.Load()), node)

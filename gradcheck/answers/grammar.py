@@ -13,7 +13,7 @@ taken and the place is kept among the `doubts`; read again with a doubt turned, 
 
 import ast
 
-from gradcheck.answers.cursor import NEVER, Cursor
+from gradcheck.answers.cursor import NEVER, Cursor, as_list
 from gradcheck.answers.derivatives import read_operator
 from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracketed, echo
 from gradcheck.answers.names import read_word
@@ -81,7 +81,7 @@ class Parser(Cursor):
         if self.tokens[self.at].kind != "end" or self.tokens[self.at].text:
             raise self.unexpected("an operator or the end")
         if isinstance(body, ast.Tuple):
-            self.operand(body)
+            body = self.operand(body) if self.single else as_list(body)
         if self.bars_in_doubt and not self.turned:
             self.bars_are_plain(before)
         return body
@@ -276,7 +276,7 @@ class Parser(Cursor):
             if number(base) is not None:
                 raise self.refused(sign, "the transpose of a number", "leave it out")
             self.at += width
-            base = self.operand(base)
+            base = as_list(base)
             if inverted:
                 base = self.called("inv", [base], start)
             self.note(
@@ -284,7 +284,7 @@ class Parser(Cursor):
                 if not inverted
                 else f"{self.text(start)} is read as {echo(base)}.T"
             )
-            return read_suffixes(self, self.turned_round(base, start), sign)
+            return read_suffixes(self, self.transposed(base, start), sign)
         first = self.tokens[self.at].start
         exponent = self.operand(self.expression(UNARY))
         base = self.operand(base)
@@ -313,12 +313,6 @@ class Parser(Cursor):
         place = self.node(ast.Constant(axis), start)
         call.keywords.append(self.node(ast.keyword("axis", place), start))
         return call
-
-    def turned_round(self, base: ast.expr, start: int) -> ast.expr:
-        """The transpose; a list of numbers is one either way."""
-        if isinstance(base, ast.List) and not any(isinstance(e, ast.List) for e in base.elts):
-            return base
-        return self.node(ast.Attribute(base, "T", ast.Load()), start)
 
     def transpose_comes(self, base: ast.expr, shape: Shape | None) -> tuple[bool, int]:
         """Whether a raised `-T` is here, and how many tokens a raised T takes; 0: there is none."""

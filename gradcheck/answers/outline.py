@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from gradcheck.answers.cases import by_cases, looks_like_cases
+from gradcheck.answers.cases import COMPARED, by_cases, looks_like_cases
 from gradcheck.answers.characters import DERIVATIVE as DERIVED
 from gradcheck.answers.complaint import clipped, refused
 from gradcheck.answers.cursor import UNTAKEN
 from gradcheck.answers.grammar import Parser
-from gradcheck.answers.tokens import Token
+from gradcheck.answers.tokens import Token, levels
 from gradcheck.answers.words import KEPT, STOP, Words, segmented
 from gradcheck.errors import TextError
 
@@ -30,13 +30,14 @@ IS = frozenset(["is", "are", "equals", "gives", "ist", "lautet", "est", "vaut", 
 NEGATIONS = frozenset(
     ["not", "never", "nicht", "kein", "keine", "pas", "non", "no", "isn", "wrong"]
 )
+FRAMING = frozenset(
+    ["$", "$$", "#", "//", "%", '"', "`", "'", "&", "lambda", "def", "return", "10", "<"]
+)
 LEADING = frozenset(["=", "≈", ":", "=>", "·", ";", ",", "..."])
 TRAILING = frozenset([".", ",", ";", ":", "?", "=", "...", "≈", "=>"])
-QUOTES = frozenset(['"', "`"])
 LINKS = frozenset(["=", "=>", "≈"])
 LINKED = LINKS | IS | {":"}
 PARTED = PARTING | AT_POINT | {",", ";", "\n", "\\\\", "\\newline"}
-OPENING, CLOSING = frozenset("([{⟨"), frozenset(")]}⟩")
 ITEM = re.compile(r"[a-hA-H]|[ivxIVX]{2,4}|\d{1,2}")
 DERIVATIVE = re.compile(
     r"frac\{d\^?\d?\w*\}\{d\w+(?:\^\d|\^\{\d\})?\}.*|frac\{∂.*|d\^?\d?\w*(?:\([^()]*\))?/d\w+\^?\d?.*"
@@ -86,6 +87,7 @@ class Outline:
     read: list[Token] = field(default_factory=list)
     untaken: int | None = None  # where a derivative that is not yet taken stands in what was read
     linked: bool = True  # whether equals signs, colons or words that stand for them are there
+    compared: bool = True  # whether signs of comparison are there
     parted: bool = True  # whether commas, line breaks or words that part are there
 
     # -- the formula -------------------------------------------------------------------------------
@@ -98,6 +100,7 @@ class Outline:
             raise refused(self.typed, end, "nothing was typed", "give a formula or a number")
         texts = {token.text.lower() for token in self.tokens}
         self.linked = not texts.isdisjoint(LINKED)
+        self.compared = not texts.isdisjoint(COMPARED)
         self.parted = not texts.isdisjoint(PARTED)
         body = self.answer()
         if self.untaken is not None:
@@ -109,7 +112,7 @@ class Outline:
         """The tree of a list, of cases, or of the last step."""
         if not self.single and (rows := self.bare_rows()):
             return self.parse(rows)
-        if looks_like_cases(self.tokens, self.words):
+        if self.compared and looks_like_cases(self.tokens, self.words):
             found = by_cases(self.tokens, self.words, self.case_value)
             if found is not None:
                 return found
@@ -158,7 +161,13 @@ class Outline:
 
     def unframe(self) -> None:
         """Dollar signs, quotation marks, remarks, markers and what a program says before it."""
-        tokens = self.tokens
+        self.tokens = tokens = self.named_gradients(self.tokens)
+        if not FRAMING.isdisjoint([token.text for token in tokens]):
+            self.tokens = tokens = self.without_frames(tokens)
+        self.tokens = _rows_as_cases(self.without_marker(_trimmed(tokens)))
+
+    def without_frames(self, tokens: list[Token]) -> list[Token]:
+        """Tokens without the signs around a formula that are no mathematics."""
         dollars = [t for t in tokens if t.text in ("$", "$$") and t.kind == "op"]
         if len(dollars) % 2:
             message = "a dollar sign without its partner"
@@ -169,8 +178,7 @@ class Outline:
         if not any(t.kind == "begin" for t in tokens):
             tokens = [t for t in tokens if t.text != "&"]
         tokens = _times_ten(self.without_program(tokens), self.words)
-        tokens = self.named_gradients(tokens)
-        self.tokens = _rows_as_cases(self.without_marker(_trimmed(tokens)))
+        return _angled(tokens)
 
     def without_remark(self, tokens: list[Token]) -> list[Token]:
         """`3x^2  # the power rule`, `// by the chain rule`: words that say nothing."""
@@ -244,7 +252,7 @@ class Outline:
     # -- lists -------------------------------------------------------------------------------------
 
     def bare_rows(self) -> list[Token] | None:
-        """`1, -2.5, 3` and `1 2` above `3 4`, `(1; 2)`, `{a, b}` as lists in square brackets."""
+        """`1, -2.5, 3` and `1 2` above `3 4` as lists in square brackets."""
         tokens = self.tokens
         if not self.parted and not self.words.arrays:
             return None
@@ -255,7 +263,7 @@ class Outline:
         body = tokens[start:]
         if not body or any(t.kind == "word" and t.text in self.words.functions for t in body[:1]):
             return None
-        listed = self.numbers_alone(body) or self.in_brackets(body)
+        listed = self.numbers_alone(body)
         if listed and start:
             self.leave_out(tokens[: start - 1])
         return listed
@@ -284,33 +292,6 @@ class Outline:
         rows = [token for line in lines for token in _bracketed(line)]
         return _bracketed(rows)
 
-    def in_brackets(self, body: Sequence[Token]) -> list[Token] | None:
-        """`(a, b)`, `{a, b}`: several things in one pair of brackets that are no square ones."""
-        body = _without_transpose(body)
-        pairs = {"(": ")", "{": "}", "[": "]", "<": ">"}
-        first, last = body[0], body[-1]
-        if pairs.get(first.text) != last.text or first.kind != "op":
-            return None
-        if first.text == "[":
-            return [*body] if len(body) < len(self.tokens) and _has_several(body) else None
-        if first.text == "<":
-            alone = sum(t.text in ("<", ">", "<=", ">=") for t in body) == 2
-            return (
-                [body[0]._replace(text="["), *body[1:-1], last._replace(text="]")]
-                if alone
-                else None
-            )
-        if not _closes_at_end(body) or not _has_several(body):
-            return None
-        if looks_like_cases(body, self.words):
-            return None
-        inside = body[1:-1]
-        if len(inside) == 3 and re.fullmatch(
-            r"[-+−]?\d+,\d+", self.typed[inside[0].start : inside[-1].end]
-        ):
-            return None
-        return _square_brackets(body)
-
     # -- clauses and links -------------------------------------------------------------------------
 
     def clauses(self, span: Span) -> Iterator[tuple[str, int, int]]:
@@ -318,13 +299,9 @@ class Outline:
         if not self.parted:
             yield "", *span
             return
-        at, before, level = span[0], "", 0
+        at, before = span[0], ""
         tokens = self.tokens
-        for k in range(*span):
-            token = tokens[k]
-            if token.kind == "op":
-                level += (token.text in OPENING) - (token.text in CLOSING)
-            level += (token.kind == "begin") - (token.kind == "end")
+        for k, level in enumerate(levels(tokens[slice(*span)]), span[0]):
             if level > 0 or k < at:
                 continue
             sign = self.parts(tokens, k)
@@ -376,20 +353,16 @@ class Outline:
         if not self.linked:
             yield span
             return
-        at, level = span[0], 0
-        for k in range(*span):
+        at = span[0]
+        for k, level in enumerate(levels(tokens[slice(*span)]), span[0]):
             token = tokens[k]
-            level += (token.kind == "begin") - (token.kind == "end")
             if token.kind == "word" and not level and token.text in IS and k > at:
                 named = self.words.meaning(token.text) is None and k + 1 < span[1]
                 if named and self.names_a_derivative(tokens[at:k], label=True):
                     yield at, k
                     at = k + 1
                 continue
-            if token.kind != "op":
-                continue
-            level += (token.text in OPENING) - (token.text in CLOSING)
-            if level > 0:
+            if token.kind != "op" or level > 0:
                 continue
             colon = token.text == ":" and k > at and self.labels(tokens[at:k])
             if token.text in LINKS or colon:
@@ -748,14 +721,7 @@ GRADIENT = re.compile(
 
 def _is_inside(tokens: Sequence[Token], line: Token) -> bool:
     """Whether a line break stands in square brackets or in an environment."""
-    level = 0
-    for token in tokens:
-        if token is line:
-            return level > 0
-        level += (token.text == "[" or token.kind == "begin") - (
-            token.text == "]" or (token.kind == "end" and bool(token.text))
-        )
-    return False
+    return any(t is line and level > 0 for t, level in zip(tokens, levels(tokens), strict=True))
 
 
 def _pairs(tokens: Sequence[Token]) -> Iterator[tuple[Token, Token]]:
@@ -785,56 +751,6 @@ def _bracketed(tokens: Sequence[Token]) -> list[Token]:
     ]
 
 
-def _square_brackets(tokens: Sequence[Token]) -> list[Token]:
-    """Brackets that hold several things as square ones, and so those right in them."""
-    found = list(tokens)
-    found[0] = found[0]._replace(text="[")
-    found[-1] = found[-1]._replace(text="]")
-    stack: list[int] = []
-    for k, token in enumerate(tokens):
-        if token.text in OPENING and token.kind == "op":
-            stack.append(k)
-        elif token.text in CLOSING and token.kind == "op" and stack:
-            opening = stack.pop()
-            alone = opening == 0 or tokens[opening - 1].text in ("(", "{", "[", ",", ";")
-            if alone and len(stack) == 1 and _has_several(tokens[opening : k + 1]):
-                found[opening] = found[opening]._replace(text="[")
-                found[k] = found[k]._replace(text="]")
-    return found
-
-
-def _has_several(tokens: Sequence[Token]) -> bool:
-    """Whether a pair of brackets holds several things that commas or semicolons part."""
-    level = 0
-    for token in tokens:
-        if token.kind == "op":
-            level += (token.text in OPENING) - (token.text in CLOSING)
-            if level == 1 and token.text in (",", ";"):
-                return True
-    return False
-
-
-def _closes_at_end(tokens: Sequence[Token]) -> bool:
-    """Whether the first bracket is closed by the last token."""
-    level = 0
-    for k, token in enumerate(tokens):
-        if token.kind == "op":
-            level += (token.text in OPENING) - (token.text in CLOSING)
-        if level == 0:
-            return k == len(tokens) - 1
-    return False
-
-
-def _without_transpose(body: Sequence[Token]) -> Sequence[Token]:
-    """A list without the transpose after it, which says nothing of a list."""
-    texts = [t.text for t in body]
-    for tail in (["^", "T"], ["^", "{", "T", "}"], [".", "T"], ["'"]):
-        ends = len(texts) > len(tail) + 1 and texts[-len(tail) :] == tail
-        if ends and texts[-len(tail) - 1] in (")", "}", "]", ">") and _has_several(body):
-            return body[: -len(tail)]
-    return body
-
-
 def _without_quotes(tokens: list[Token]) -> list[Token]:
     """A text without the marks of quotation at both ends."""
     if len([t for t in tokens if t.text == "`"]) >= 6 and len(tokens) > 4:  # a fence
@@ -847,6 +763,15 @@ def _without_quotes(tokens: list[Token]) -> list[Token]:
             break
         tokens = [*tokens[1:last], *tokens[last + 1 :]]
     return tokens
+
+
+def _angled(tokens: list[Token]) -> list[Token]:
+    """`<1, 2>`, a list in angle brackets."""
+    if not tokens or tokens[0].text != "<" or tokens[-1].text != ">":
+        return tokens
+    if sum(t.text in ("<", ">", "<=", ">=") for t in tokens) != 2:
+        return tokens
+    return [tokens[0]._replace(text="⟨"), *tokens[1:-1], tokens[-1]._replace(text="⟩")]
 
 
 def _rows_as_cases(tokens: list[Token]) -> list[Token]:

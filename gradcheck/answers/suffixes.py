@@ -25,7 +25,7 @@ def read_suffixes(p: Cursor, value: ast.expr, token: Token) -> ast.expr:
         here = p.tokens[p.at]
         if here.kind == "transpose":
             p.at += 1
-            value = p.node(ast.Attribute(p.operand(value), "T", ast.Load()), start)
+            value = p.transposed(value, start)
         elif here.kind != "op" or here.text not in (".", "[", "'"):
             break
         elif here.text == "'":
@@ -51,7 +51,7 @@ def read_prime(p: Cursor, value: ast.expr, start: int) -> ast.expr:
         name = f"{echo(value)}.T" if isinstance(value, ast.Name) else ".T"
         typed = f"{before.text}'" if before.kind == "word" else "a prime after a bracket"
         p.note(f"{typed} is read as the transpose {name}")
-        return p.node(ast.Attribute(p.operand(value), "T", ast.Load()), start)
+        return p.transposed(value, start)
     if p.by and before.text in (")", "]", "}"):
         p.at += 1
         p.untaken_at = prime.start
@@ -67,7 +67,7 @@ def is_index(p: Cursor, value: ast.expr) -> bool:
         return False
     plain = holds_index(p)
     if isinstance(value, ast.Name) and value.id in p.words.scalars and before.kind == "word":
-        inside = p.tokens[p.at + 1 : find_index_end(p)]
+        inside = p.tokens[p.at + 1 : p.closing_bracket(p.at)]
         if any(not (INDEX.fullmatch(t.text) or t.kind == "number") for t in inside):
             return False
         cure = f"write {value.id} alone, or * for a product"
@@ -76,19 +76,9 @@ def is_index(p: Cursor, value: ast.expr) -> bool:
     return plain and (before.kind in ("word", "transpose") or before.text in (")", "]", "}"))
 
 
-def find_index_end(p: Cursor) -> int:
-    level = 0
-    for at in range(p.at, len(p.tokens)):
-        text = p.tokens[at].text
-        level += (text == "[") - (text == "]")
-        if level == 0:
-            return at
-    return len(p.tokens) - 1
-
-
 def holds_index(p: Cursor) -> bool:
     """Whether square brackets hold numbers, slices, None: no formula that they group."""
-    inside = p.tokens[p.at + 1 : find_index_end(p)]
+    inside = p.tokens[p.at + 1 : p.closing_bracket(p.at)]
     if all(INDEX.fullmatch(t.text) for t in inside):
         return True
     if any(t.text in NO_SUM for t in inside):
@@ -133,7 +123,7 @@ def read_method(p: Cursor, value: ast.expr, start: int) -> ast.expr:
     method = p.tokens[p.at]
     if method.text == "T" or method.kind == "transpose":
         p.step()
-        return p.node(ast.Attribute(p.operand(value), "T", ast.Load()), start)
+        return p.transposed(value, start)
     if method.text == "'":
         return read_prime(p, value, start)
     if method.text in SIZES and not p.sees("(", ahead=1):

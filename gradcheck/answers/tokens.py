@@ -4,7 +4,7 @@ Limits: 500 tokens, names of 32 characters, numbers of 30 significant digits.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from gradcheck.answers.characters import ADVICE, GREEK, Typed
@@ -215,6 +215,20 @@ def _within_limits(typed: str, start: int, digits: str) -> None:
     if len(exponent) > 5 or abs(int(exponent or 0)) > DECIMAL:
         message = f"the exponent of {digits[:20]} is beyond {DECIMAL}"
         raise refused(typed, start, message, "write it as a formula", len(digits))
+
+
+OPENING, CLOSING = frozenset("([{⟨"), frozenset(")]}⟩")
+
+
+def levels(tokens: Iterable[Token]) -> Iterator[int]:
+    """How many brackets and environments are open at each token: the one it opens, too."""
+    level = 0
+    for token in tokens:
+        if token.kind == "op":
+            level += (token.text in OPENING) - (token.text in CLOSING)
+        else:
+            level += (token.kind == "begin") - (token.kind == "end")
+        yield level
 
 
 def between(text: str, sign: re.Pattern[str], start: int, stop: int) -> Iterator[tuple[int, int]]:

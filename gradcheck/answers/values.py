@@ -94,7 +94,7 @@ def refuse_multiple(p: Cursor, token: Token) -> None:
 
 
 def read_group(p: Cursor) -> ast.expr:
-    """What stands in round brackets or braces; a comma makes it a tuple."""
+    """What stands in round brackets or braces; commas or semicolons make it a tuple."""
     opening = p.step()
     closing = CLOSING[opening.text]
     if p.sees(closing):
@@ -103,9 +103,10 @@ def read_group(p: Cursor) -> ast.expr:
     before = p.inside(listed=keyword)
     parts = [p.expression(0)]
     comma = False
-    while opening.text == "(" and p.takes(","):
-        comma = p.listed = True
-        if p.sees(")"):
+    while p.sees(",", ";"):
+        comma = True
+        p.listed |= p.step().text == ","
+        if p.sees(closing):
             break
         parts.append(p.expression(0))
     p.listed, p.bars = before
@@ -117,7 +118,7 @@ def read_list(p: Cursor) -> ast.expr:
     """A list of values, perhaps of lists; rows are parted by semicolons or line breaks."""
     opening = p.step()
     before = p.inside(listed=True)
-    stop = find_closing(p)
+    stop = p.closing_bracket(p.at - 1)
     inside = p.tokens[p.at : stop]
     blanks = not p.single and _is_of_blanks(inside)
     decimal = has_decimal_commas(p, inside)
@@ -168,17 +169,6 @@ def has_decimal_commas(p: Cursor, inside: Sequence[Token]) -> bool:
         raise p.refused(p.tokens[p.at - 1], message, cure)
     p.note("semicolons are read as separators, commas between digits as decimal commas")
     return True
-
-
-def find_closing(p: Cursor) -> int:
-    """The place of the bracket that closes the square one just read; the end if none does."""
-    level = 1
-    for at in range(p.at, len(p.tokens)):
-        text = p.tokens[at].text
-        level += (text == "[") - (text == "]")
-        if level == 0:
-            return at
-    return len(p.tokens) - 1
 
 
 def read_spaced_number(p: Cursor) -> ast.expr:

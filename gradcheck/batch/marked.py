@@ -120,17 +120,18 @@ def _together(own: Sequence[Marked]) -> Iterator[Marked]:
         yield from parts
 
 
-def distinct(ledger: Ledger) -> Iterator[tuple[Marked, int]]:
-    """Each distinct answer's judgement, and how many students gave it."""
+def distinct(ledger: Ledger) -> Iterator[tuple[Marked, int, list[str]]]:
+    """Each distinct answer's judgement, how many students gave it, and (of few) who they are."""
     sql = (
-        "SELECT q.problem, q.part, verdict, score, line, COUNT(*) FROM answers a"
+        "SELECT q.problem, q.part, verdict, score, line, COUNT(*),"
+        " CASE WHEN COUNT(*) <= 500 THEN JSON_GROUP_ARRAY(a.student) END FROM answers a"
         " JOIN questions q ON number = question LEFT JOIN marks m ON m.student = a.student"
         " AND m.problem = a.problem AND m.part = a.part"
         " WHERE line IS NOT NULL AND m.student IS NULL"
         " GROUP BY number ORDER BY q.problem, q.part, q.hash"
     )
     for row in ledger.db.execute(sql):
-        yield Marked(*row[:5]), row[5]
+        yield Marked(*row[:5]), row[5], sorted(json.loads(row[6] or "[]"))
 
 
 def changes(ledger: Ledger) -> Iterator[Change]:

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 from gradcheck.batch.ledger import Ledger
@@ -11,6 +12,8 @@ from gradcheck.batch.marked import Student, distinct, everything
 
 OFTEN = 5  # wrong answers that are shown of each problem
 FEWEST = 5  # students, below whom a correlation says nothing
+ODD = 3  # odd wrong answers that two students share
+NAMED = 6  # who gave an answer
 UNNAMED = 20  # unnamed answers that are shown, and answers left to a person
 
 
@@ -76,6 +79,13 @@ class ClassFacts:
     totals: list[tuple[str, str, float, int]] = field(default_factory=list)  # name, called, ...
     unnamed: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
     review: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+    alike: list[tuple[str, str, list[tuple[str, Any]]]] = field(default_factory=list)
+    anonymous: bool = False
+
+    @property
+    def rare(self) -> int:
+        """By how many students at most an odd answer is given."""
+        return max(2, len(self.totals) // 20)
 
     @property
     def possible(self) -> float:
@@ -96,11 +106,19 @@ class ClassFacts:
 def class_facts(ledger: Ledger) -> ClassFacts:
     """Everything that is told of a class, read from the ledger."""
     about = ledger.problems()
-    found = ClassFacts({id: _problem(id, each) for id, each in about.items()})
+    anonymous = ledger.fact("anonymous") == "yes"
+    problems = {id: _problem(id, each) for id, each in about.items()}
+    found = ClassFacts(problems, anonymous=anonymous)
+    shared: dict[tuple[str, str], list[tuple[str, Any]]] = {}
     for student in everything(ledger):
         _count(found, student)
-    for number, said in _distinct(ledger, found.problems):
+    for number, said, students in _distinct(ledger, found.problems):
         problem = found.problems[said["problem"]]
+        if not anonymous:
+            said["students"] = [*students[:NAMED], *(["..."] if len(students) > NAMED else [])]
+            if said["verdict"] in ("wrong", "invalid") and 1 < number <= found.rare:
+                for pair in combinations(students, 2):
+                    shared.setdefault(pair, []).append((said["problem"], said["answer"]))
         for mistake in said["mistakes"] or ():
             problem.mistakes[mistake["id"]] += number
         if said["verdict"] == "wrong":
@@ -109,6 +127,8 @@ def class_facts(ledger: Ledger) -> ClassFacts:
             _keep(found.unnamed, number, said, UNNAMED)
         if said["verdict"] == "needs-review":
             _keep(found.review, number, said, UNNAMED)
+    pairs = ((*pair, answers) for pair, answers in shared.items() if len(answers) >= ODD)
+    found.alike = sorted(pairs, key=lambda each: (-len(each[2]), each[:2]))[:UNNAMED]
     return found
 
 
@@ -143,11 +163,11 @@ def _count(found: ClassFacts, student: Student) -> None:
 
 def _distinct(
     ledger: Ledger, known: Mapping[str, ProblemFacts]
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Every distinct answer's line, and how many gave it."""
-    for marked, number in distinct(ledger):
+) -> Iterator[tuple[int, dict[str, Any], list[str]]]:
+    """Every distinct answer's line, how many gave it, and who."""
+    for marked, number, students in distinct(ledger):
         if marked.problem in known:
-            yield number, marked.told()
+            yield number, marked.told(), students
 
 
 def _keep(

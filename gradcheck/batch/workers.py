@@ -25,6 +25,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock, local
+from types import ModuleType
 from typing import Any
 
 try:
@@ -45,6 +46,7 @@ AHEAD = 2  # tasks that a process has: one that it works on, one that waits so t
 PRELOADED = ["gradcheck.batch.work", "gradcheck.problem.model", "sympy", "sympy.tensor.tensor"]
 
 Task = Callable[..., Any]
+_MAIN = Lock()
 
 
 @dataclass(frozen=True)
@@ -211,7 +213,8 @@ class Worker:
             self.pipe, theirs = context.Pipe()
             arguments = (theirs, self.place, self.limits)
             process = context.Process(target=_work, args=arguments, daemon=True)
-            process.start()
+            with _without_main():
+                process.start()
             theirs.close()
             self.process = process
 
@@ -260,6 +263,18 @@ def _deaf() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """Start processes that do not run the program of this one again, whatever it is."""
+    with _MAIN:
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = main
+
+
 def foresee() -> None:
     """Let the server that processes come from import everything, while this process does, too."""
     if _context().get_start_method() == "forkserver":
@@ -286,8 +301,9 @@ def all_done(tasks: list[tuple[Any, ...]], jobs: int) -> None:
         own = [tasks[k::jobs] for k in range(jobs)]
         with _deaf():
             started = [_context().Process(target=_each, args=(each,)) for each in own]
-            for process in started:
-                process.start()
+            with _without_main():
+                for process in started:
+                    process.start()
         for process in started:
             process.join()
         failed = [t for p, each in zip(started, own, strict=True) if p.exitcode for t in each]

@@ -1,4 +1,4 @@
-"""The commands. Everything heavy is imported inside a command, so that --help answers at once."""
+"""The commands, each in a module that is loaded when it is asked for."""
 
 import atexit
 import gc
@@ -6,11 +6,7 @@ import os
 
 import click
 
-from gradcheck.cli.authors import generate, lint, variants
-from gradcheck.cli.catalogues import help_, mistakes, ops, schema
-from gradcheck.cli.graders import grade, mark, report
 from gradcheck.cli.group import Careful
-from gradcheck.cli.students import check, serve, solve
 
 YOUNG = 200_000
 """Objects between two collections, mypy's number: what is imported stays, and to search it took a
@@ -18,13 +14,26 @@ tenth of a `solve`; Python's own 700 are for programs that make less at once."""
 EXAMPLES = """gradcheck solve problems/first-derivatives.yaml
 gradcheck grade problems/first-derivatives.yaml answers.yaml
 gradcheck check 'x**3 + 2*sin(x)' '3x^2 - 2cos x'"""
-STUDENTS, GRADERS = (solve, check, serve), (grade, mark, report)
-AUTHORS, CATALOGUES = (lint, variants, generate), (ops, mistakes, schema, help_)
+COMMANDS = {  # the module of each, and the first line of its help
+    "solve": ("solve", "Ask three opinions for a gradient; say where they agree."),
+    "check": ("check", "Judge one derivative without a file: right, or why not."),
+    "serve": ("serve", "Practise in a browser: answers are understood, judged and diagnosed."),
+    "grade": ("grade", "Judge and diagnose answers: right, or wrong with a witness and a name."),
+    "mark": ("report", "Give points by hand, which stand whatever is graded again."),
+    "report": ("report", "Render a graded batch again, from its ledger alone."),
+    "lint": ("lint", "Say what a problem could never reveal, and run its self-tests."),
+    "variants": ("variants", "Write each student's sheet, with numbers of their own."),
+    "generate": ("generate", "Write a set of practice problems, solved and with self-tests."),
+    "ops": ("catalogues", "List the functions that have a derivative."),
+    "mistakes": ("catalogues", "List the mistakes that can be named, with an example each."),
+    "schema": ("catalogues", "Print the JSON Schema of problem files, for editors."),
+    "help": ("catalogues", "Read about a topic; without one, list the topics."),
+}
 
 
 @click.group(
     cls=Careful,
-    commands=[*STUDENTS, *GRADERS, *AUTHORS, *CATALOGUES],
+    lazy=COMMANDS,
     epilog=EXAMPLES,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -42,7 +42,7 @@ def schema() -> None:
 @click.pass_context
 def help_(ctx: click.Context, topic: str | None) -> None:
     """Read about a topic; without one, list the topics."""
-    from gradcheck.commands.help import list_topics, show_help  # noqa: PLC0415
+    from gradcheck.cli.help import list_topics, show_help  # noqa: PLC0415
 
     group = ctx.find_root().command
     assert isinstance(group, click.Group)
@@ -55,6 +55,6 @@ def help_(ctx: click.Context, topic: str | None) -> None:
 
 def _print(shown: "RenderableType") -> None:
     """A page or a table on standard output."""
-    from gradcheck.commands.screen import screen  # noqa: PLC0415
+    from gradcheck.cli.screen import screen  # noqa: PLC0415
 
     screen().print(shown)

@@ -41,6 +41,11 @@ def there(paths: tuple[str, ...]) -> tuple[Path, ...]:
     return tuple(PATH.convert(path, None, click.get_current_context()) for path in paths)
 
 
+def is_script(path: Path) -> bool:
+    """Whether a path names a program of the user's own, which `solve` runs."""
+    return path.suffix in (".py", ".ipynb") and not path.is_dir()
+
+
 def sets(paths: tuple[Path, ...]) -> "list[ProblemSet]":
     """All problem sets; every malformed file is complained of before anything runs."""
     read, complaints = [], []
@@ -71,6 +76,8 @@ def _set(file: Path) -> "ProblemSet":
 
     if file == STDIN:
         return load_text(sys.stdin.buffer.read(), "-")
+    if is_script(file):
+        raise GradcheckError(f"{file}: a script is no problem file - `gradcheck solve` runs it")
     return load(file)
 
 

@@ -1,15 +1,16 @@
 """What every command shares: help that ends with examples, errors that end with a sentence."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from gradcheck.commands.interrupts import INTERRUPTS, STOPPED, watch_interrupts
+from gradcheck.cli.interrupts import INTERRUPTS, STOPPED, watch_interrupts
 from gradcheck.errors import GradcheckError
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -46,7 +47,33 @@ class Exemplified(click.Command):
 
 
 class Careful(Exemplified, click.Group):
-    """Commands that end with a sentence, whatever happens: no traceback reaches a user."""
+    """Commands that end with a sentence, whatever happens: no traceback reaches a user.
+
+    Each is loaded when it is asked for, so that --help answers at once: `lazy` has the module of
+    each command and what it does in a line.
+    """
+
+    def __init__(self, *given: Any, lazy: Mapping[str, tuple[str, str]], **named: Any) -> None:
+        """Nothing is loaded yet."""
+        super().__init__(*given, **named)
+        self.lazy = lazy
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, in the order of the table."""
+        return list(self.lazy)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a name, which its module calls so."""
+        if cmd_name not in self.lazy:
+            return None
+        module = import_module(f"gradcheck.cli.{self.lazy[cmd_name][0]}")
+        found: click.Command = getattr(module, cmd_name.replace("help", "help_"))
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Every command with its line."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in self.lazy.items()])
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         """The process is this command: a Ctrl-C ends it, wherever it arrives."""
@@ -60,8 +87,8 @@ class Careful(Exemplified, click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """The command of that name; of an unknown one the nearest is said."""
-        if args and self.get_command(ctx, args[0]) is None:
-            close = get_close_matches(args[0], self.commands, n=1)
+        if args and args[0] not in self.lazy:
+            close = get_close_matches(args[0], self.lazy, n=1)
             hint = f" Did you mean '{close[0]}'?" if close else ""
             raise click.UsageError(f"No such command '{args[0]}'.{hint}", ctx)
         return super().resolve_command(ctx, args)
@@ -79,7 +106,7 @@ class Careful(Exemplified, click.Group):
             click.echo("stopped", err=True)
             sys.exit(STOPPED)
         except Exception as error:  # noqa: BLE001 - told as our own
-            from gradcheck.commands.screen import BROKEN, REPORTED, fault_of  # noqa: PLC0415
+            from gradcheck.cli.screen import BROKEN, REPORTED, fault_of  # noqa: PLC0415
 
             click.echo(fault_of(error), err=True)
             old = outdated(PACKAGE)

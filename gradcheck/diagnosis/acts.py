@@ -11,7 +11,6 @@ import numpy as np
 from gradcheck.diagnosis import backprop, calculus, second
 from gradcheck.diagnosis.backprop import Gradients
 from gradcheck.diagnosis.closeness import equal
-from gradcheck.diagnosis.integral import antiderivative
 from gradcheck.diagnosis.line import Line, Span, lines
 from gradcheck.diagnosis.misread import literals, misread
 from gradcheck.diagnosis.whole_answer import answers
@@ -100,7 +99,7 @@ def collect(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
     }
     paths: Paths = [] if cases[0].rows is not None else lines(cases)
     span = _last(cases[0], paths)
-    streams = [_whole(cases, right, paths, rows["whole"], span)]
+    streams = [_whole(cases, right, rows["whole"], span)]
     if second.is_second(cases):
         streams.append(_second(cases, rows["calculus"], span))
     elif cases[0].rows is not None:
@@ -223,24 +222,11 @@ def _backprop(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
 
 
 def _whole(
-    cases: Sequence[Case],
-    right: tuple[Gradients, ...],
-    paths: Paths,
-    rows: Sequence[Mistake],
-    span: Span,
+    cases: Sequence[Case], right: tuple[Gradients, ...], rows: Sequence[Mistake], span: Span
 ) -> Stream:
-    integrals = _antiderivatives(paths)
     for k, (case, gradients) in enumerate(zip(cases, right, strict=True)):
-        for key, row, answer, said in answers(case, gradients, rows, integrals.get(k)):
+        for key, row, answer, said in answers(case, gradients, rows):
             yield key, Made(row, span, [], said=said), [k], [answer]
-
-
-def _antiderivatives(paths: Paths) -> dict[int, float]:
-    """The antiderivative at each point; none at all where it cannot be written down at one."""
-    values = [(points, antiderivative(line)) for points, line in paths]
-    if any(each is None for _, each in values):
-        return {}
-    return {k: y for points, ys in values for k, y in zip(points, ys, strict=True)}  # type: ignore[arg-type]
 
 
 def invisible(at: Sequence[Gradients], right: Sequence[Gradients]) -> bool:

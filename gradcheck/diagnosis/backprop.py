@@ -20,8 +20,7 @@ from gradcheck.diagnosis.sites import (
     meetings,
     repeated,
 )
-from gradcheck.engine.backward import RIGHT, Verbs, reachable, walk
-from gradcheck.engine.tape import Leaf, Node, Step
+from gradcheck.engine.tape import RIGHT, Leaf, Node, Step, Verbs, reachable, walk
 from gradcheck.mistakes import Accumulation, Edge, Mistake, Start
 from gradcheck.opinions.opinion import Array
 from gradcheck.opinions.tape import Tape

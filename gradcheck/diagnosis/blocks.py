@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.engine.backward import RIGHT, reachable, walk
-from gradcheck.engine.tape import Leaf, Node, Step
+from gradcheck.engine.tape import RIGHT, Leaf, Node, Step, reachable, walk
 from gradcheck.engine.tensor import bare
 from gradcheck.mistakes import Edge
 from gradcheck.opinions.tape import Tape

@@ -173,7 +173,8 @@ def _turned_of(made: Sequence[Made], line: Line) -> tuple[list[int], Array]:
     rows, who = [], []
     for n, each in enumerate(made):
         place = each.rule.place if each.line is line and each.rule else None
-        derived = each.mistake.verb == "derivative" and each.mistake.rank < GENERIC
+        row = each.mistake  # of a term that is lost, the sign cannot be off too
+        derived = row.verb == "derivative" and row.rank < GENERIC and row.operand is None
         if place is not None and not place.chained and derived:
             assert each.rule is not None
             who.append(n)

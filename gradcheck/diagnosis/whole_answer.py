@@ -15,14 +15,13 @@ SIZES = 8
 
 
 def answers(
-    case: Case, right: Mapping[str, Array], rows: Sequence[Mistake], integral: float | None = None
+    case: Case, right: Mapping[str, Array], rows: Sequence[Mistake]
 ) -> Iterator[tuple[tuple[Any, ...], Mistake, dict[str, Array], Mapping[str, str]]]:
     """Every answer that a mistake of the whole gives; a part it says nothing of is nan.
 
-    With a key, the row, and what its words may mention. `integral` is the antiderivative at the
-    point, where it is known.
+    With a key, the row, and what its words may mention.
     """
-    whole = _whole(case, right, integral)
+    whole = _whole(case, right)
     for n, row in enumerate(rows):
         for k, found in enumerate(row.wrong(whole)):
             answer, said = found if isinstance(found, tuple) else (found, {})
@@ -30,7 +29,7 @@ def answers(
             yield ("whole", n, k), row, named, said
 
 
-def _whole(case: Case, right: Mapping[str, Array], integral: float | None) -> Whole:
+def _whole(case: Case, right: Mapping[str, Array]) -> Whole:
     return Whole(
         right=right,
         inputs={**case.floats(), **{p: case.floats()[n] for p, n in case.parts.items()}},
@@ -39,7 +38,6 @@ def _whole(case: Case, right: Mapping[str, Array], integral: float | None) -> Wh
         elsewhere=lambda change: _elsewhere(case, right, change),
         others=lambda: _others(case),
         sizes=_sizes(case),
-        integral=integral,
         once=lambda: _once(case),
     )
 

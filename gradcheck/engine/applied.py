@@ -43,39 +43,31 @@ class Applied(Module):
         return f"{type(self).__name__}({', '.join(chosen)})"
 
 
-class ReLU(Applied, row="relu"):
-    """max(x, 0)."""
+def _applied(name: str, row: str, words: str, **settings: Any) -> "type[Applied]":
+    """The module of a function that has nothing of its own beside its settings."""
+    return type(name, (Applied,), {"__doc__": words}, row=row, **settings)
 
 
-class Tanh(Applied, row="tanh"):
-    """The hyperbolic tangent."""
-
-
-class Sigmoid(Applied, row="sigmoid"):
-    """1 / (1 + exp(-x))."""
-
-
-class LeakyReLU(Applied, row="leaky_relu", negative_slope=0.01):
-    """x, and left of zero a small multiple of it."""
-
-
-class ELU(Applied, row="elu", alpha=1.0):
-    """x, and left of zero alpha (exp(x) - 1): Clevert and others, 2015."""
-
-
-class GELU(Applied, row="gelu", approximate="none"):
-    """x times the normal distribution function at x (Hendrycks and Gimpel, 2016).
-
-    `approximate` is "none", or "tanh" for the formula with the hyperbolic tangent.
-    """
-
-
-class SiLU(Applied, row="silu"):
-    """x sigmoid(x)."""
-
-
-class Softplus(Applied, row="softplus", beta=1.0):
-    """log(1 + exp(beta x)) / beta."""
+ReLU = _applied("ReLU", "relu", "max(x, 0).")
+Tanh = _applied("Tanh", "tanh", "The hyperbolic tangent.")
+Sigmoid = _applied("Sigmoid", "sigmoid", "1 / (1 + exp(-x)).")
+SiLU = _applied("SiLU", "silu", "x sigmoid(x).")
+Softplus = _applied("Softplus", "softplus", "log(1 + exp(beta x)) / beta.", beta=1.0)
+LeakyReLU = _applied(
+    "LeakyReLU", "leaky_relu", "x, and left of zero a small multiple of it.", negative_slope=0.01
+)
+ELU = _applied(
+    "ELU", "elu", "x, and left of zero alpha (exp(x) - 1): Clevert and others, 2015.", alpha=1.0
+)
+GELU = _applied(
+    "GELU", "gelu", "x times the normal distribution function at x (Hendrycks, Gimpel, 2016).\n\n"
+    '`approximate` is "none", or "tanh" for the formula with the hyperbolic tangent.',
+    approximate="none",
+)  # fmt: skip
+Flatten = _applied(
+    "Flatten", "flatten", "The axes from `start_dim` to `end_dim` as one: (n, a, b) is (n, a b).",
+    start_dim=1, end_dim=-1,
+)  # fmt: skip
 
 
 class AlongAxis(Applied, axis=None):
@@ -94,10 +86,6 @@ class Softmax(AlongAxis, row="softmax"):
 
 class LogSoftmax(AlongAxis, row="log_softmax"):
     """x - log(sum(exp(x))) along an axis; the shape stays."""
-
-
-class Flatten(Applied, row="flatten", start_dim=1, end_dim=-1):
-    """The axes from `start_dim` to `end_dim` as one: (n, a, b) is (n, a b)."""
 
 
 class Pool(Applied, kernel_size=None, stride=None, padding=0):

@@ -6,22 +6,44 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.engine import advice, methods
-from gradcheck.engine.backward import walk
-from gradcheck.engine.landing import land
+from gradcheck.engine import advice
 from gradcheck.engine.recording import MODE, Recording
-from gradcheck.engine.tape import Leaf, Node, Step, saved, watched_cells
-from gradcheck.engine.tensor import Tensor, bare, boxed, tracked
+from gradcheck.engine.tape import Leaf, Node, Step, saved, walk, watched_cells
+from gradcheck.engine.tensor import Tensor, bare, boxed, land, to, tracked
 
 NUMBERS = "fiub"
 ONE = np.float64(1.0)
 
 
 def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """A leaf from numbers, nested lists or an array (copied); float64 unless given otherwise.
+    """A leaf of the tape: numbers that remember what is done with them.
 
-    Raises TypeError, ValueError or RuntimeError in PyTorch's words for what is no array of real
-    numbers, and for integers that are asked for gradients.
+    Parameters
+    ----------
+    data
+        A number, nested lists of numbers, an array or a tensor; it is copied.
+    dtype
+        NumPy's; floats are float64 unless said otherwise, whole numbers stay whole.
+    requires_grad
+        Whether `backward` shall leave a gradient in `.grad`.
+
+    Returns
+    -------
+    Tensor
+        With PyTorch's methods, and NumPy's functions follow it.
+
+    Raises
+    ------
+    TypeError, ValueError, RuntimeError
+        In PyTorch's words: no array of real numbers, rows of different lengths, or whole numbers
+        that are asked for gradients.
+
+    Examples
+    --------
+    >>> x = tensor([1.0, 2.0], requires_grad=True)
+    >>> (x**2).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
     """
     if tracked(data):
         raise TypeError(advice.NO_COPY)
@@ -84,11 +106,39 @@ def grad(  # noqa: PLR0917 - PyTorch's signature
     allow_unused: bool | None = None,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
-    """d(outputs)/d(inputs), contracted with `grad_outputs`; `.grad` stays as it is.
+    """The gradients of outputs by inputs; `.grad` stays as it is.
 
-    One gradient an input, in its shape (None: unused); `grad_outputs` has the shapes of the outputs
-    and may be left out where these are single numbers. Raises RuntimeError in
-    PyTorch's words: not tracked, unused without `allow_unused`.
+    Parameters
+    ----------
+    outputs, inputs
+        A tensor, or several.
+    grad_outputs
+        The cotangents to begin with, in the outputs' shapes; 1 where these are single numbers.
+    retain_graph
+        Keep what the tape has saved, to go back again.
+    create_graph
+        Record the way back, so that the gradients can be differentiated.
+    allow_unused
+        Give None for an input that the outputs do not depend on.
+    materialize_grads
+        Give zeros for it.
+
+    Returns
+    -------
+    tuple of Tensor
+        One gradient an input, in its shape.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words: not tracked, unused, freed, written since.
+
+    Examples
+    --------
+    >>> x = tensor(3.0, requires_grad=True)
+    >>> (slope,) = grad(x**3, x, create_graph=True)
+    >>> slope.item(), grad(slope, x)[0].item()
+    (27.0, 18.0)
     """
     if materialize_grads and allow_unused is False:
         raise ValueError(advice.MATERIALIZE)
@@ -142,7 +192,7 @@ def _seed(index: int, t: Tensor, gradient: Any) -> Any:
             f"torch.Size({list(g.shape)}) and output[{index}] has a shape of "
             f"torch.Size({list(t.shape)})."
         )
-    return g if g.dtype == t.dtype else methods.to(boxed(g), t.dtype)
+    return g if g.dtype == t.dtype else to(boxed(g), t.dtype)
 
 
 def _run(
@@ -188,7 +238,7 @@ def _revived(value: Any, edge: Step | None, cell: list[Any] | None) -> Any:
     return twin
 
 
-def _backward_method(
+def _backward(
     self: Tensor,
     gradient: Any = None,
     retain_graph: bool | None = None,
@@ -207,4 +257,4 @@ def _backward_method(
     backward([self], given, retain_graph, create_graph, inputs)
 
 
-Tensor.backward = _backward_method
+Tensor.backward = _backward

@@ -173,7 +173,29 @@ GENERATOR = Generator()
 
 
 def manual_seed(seed: int) -> Generator:
-    """Let the numbers that are drawn begin again."""
+    """Let the numbers that are drawn begin again.
+
+    Parameters
+    ----------
+    seed
+        A whole number. The generator is NumPy's, so the same seed gives other numbers in PyTorch.
+
+    Returns
+    -------
+    Generator
+        The one that `rand`, `randn`, layers and `nn.init` draw from.
+
+    Raises
+    ------
+    TypeError
+        Where the seed is no whole number.
+
+    Examples
+    --------
+    >>> first = manual_seed(0).rand(3)
+    >>> (manual_seed(0).rand(3) == first).all()
+    np.True_
+    """
     GENERATOR.manual_seed(seed)
     return GENERATOR
 

@@ -21,10 +21,33 @@ from gradcheck.ops.row import Op
 
 
 class Function:
-    """Subclass it with static `forward` and `backward`, and call `apply`.
+    """An op with a forward and a backward of your own: subclass it, and call `apply`.
 
     `forward(ctx, *args)` or, with `setup_context(ctx, inputs, output)` beside it, `forward(*args)`;
-    `backward(ctx, *cotangents)` gives one gradient (or None) an argument of forward.
+    `backward(ctx, *cotangents)` gives one gradient (or None) an argument of forward. Both are
+    static. What backward needs, forward keeps with `ctx.save_for_backward(...)`.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words, where backward gives too few gradients, or one of another shape.
+
+    Examples
+    --------
+    >>> from gradcheck import tensor
+    >>> class Cube(Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x**3
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         (x,) = ctx.saved_tensors
+    ...         return 3 * x**2 * g
+    >>> x = tensor(2.0, requires_grad=True)
+    >>> Cube.apply(x).backward()
+    >>> x.grad
+    tensor(12.)
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -1,15 +1,14 @@
 """Writing in place: the value changes where it lies, the version is counted, the node replaced."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from gradcheck.engine import advice, views
-from gradcheck.engine.conversions import bare
-from gradcheck.engine.hooks import move_keeper
-from gradcheck.engine.recording import MODE
-from gradcheck.engine.tensor import Tensor, apply, boxed, tracked
+from gradcheck.engine.recording import MODE, Recording
+from gradcheck.engine.state import move_keeper
+from gradcheck.engine.tensor import OPERATORS, Tensor, apply, bare, boxed, tracked
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import Op, passed
 from gradcheck.ops.shapes import is_basic
@@ -205,3 +204,55 @@ def add_(t: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
 def sub_(t: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
     """`t -= alpha * other`."""
     return write(t, TABLE["subtract"], (other if alpha == 1 else other * alpha,), {})
+
+
+def nth_(t: Tensor, n: int) -> Tensor:
+    """`t.polygamma_(n)`."""
+    row = TABLE["polygamma"]
+    return write(t, row, (), row.normal((n, t), {})[1])
+
+
+def _assign(t: Tensor, source: Any) -> None:
+    """`t.data = source`: other numbers of the same shape, of which the tape hears nothing."""
+    came = np.shape(bare(source))
+    if t.shape != came:
+        raise RuntimeError(f"`.data` of shape {t.shape} cannot become {came}: make a new tensor")
+    with Recording(False):
+        copy_(t, source)
+
+
+# -- the methods that write ------------------------------------------------------------------------
+
+
+def _augmented(row: Op) -> Callable[[Tensor, Any], Tensor]:
+    """`t += other`."""
+    return lambda self, other: write(self, row, (other,), {})
+
+
+def _writing(row: Op) -> Callable[..., Tensor]:
+    """`t.row_(...)`: the same op, in place."""
+
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        operands, params = row.normal((self, *args), kwargs)
+        return write(self, row, operands[1:], params)
+
+    method.__doc__ = f"`{row.name}` of this tensor and the further arguments, in its place."
+    return method
+
+
+def _equip() -> None:
+    """Give Tensor its writing methods: of clip, too, which is one entry by entry."""
+    for own in (zero_, fill_, copy_, add_, sub_):
+        setattr(Tensor, own.__name__, own)
+    for symbol, name in OPERATORS.items():
+        setattr(Tensor, f"__i{symbol}__", _augmented(TABLE[name]))
+    for row in (*(row for row in TABLE.values() if row.elementwise), TABLE["clip"]):
+        for spelling in (row.name, *row.school):
+            if not hasattr(Tensor, f"{spelling}_"):
+                setattr(Tensor, f"{spelling}_", _writing(row))
+    Tensor.polygamma_ = nth_  # type: ignore[attr-defined]
+    Tensor.__setitem__ = set_item
+    Tensor.data = property(Tensor.detach, _assign)
+
+
+_equip()

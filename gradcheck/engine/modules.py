@@ -8,8 +8,7 @@ from weakref import WeakValueDictionary
 
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.inplace import copy_
-from gradcheck.engine.landing import clear
-from gradcheck.engine.tensor import Tensor
+from gradcheck.engine.tensor import Tensor, clear
 
 PARAMETERS: WeakValueDictionary[int, Tensor] = WeakValueDictionary()
 """What `Parameter` made, by identity: a module counts these among its parameters."""

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engine import advice
-from gradcheck.engine.landing import clear, descend
 from gradcheck.engine.state import moved
-from gradcheck.engine.tensor import Tensor
+from gradcheck.engine.tensor import Tensor, clear, descend
 
 
 class Optimizer:

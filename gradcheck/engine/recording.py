@@ -1,10 +1,9 @@
 """Whether operations are recorded, and who watches while they are."""
 
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from inspect import isgeneratorfunction
 from typing import Any, Self, overload
 
 Observe = Callable[[Any, Any, Any], None]
@@ -76,14 +75,10 @@ class Recording:
         MODE.record(self._before.pop())
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function with the flag set while it runs; a generator, while it is running."""
+        """The function with the flag set while it runs."""
         if self._at_once:
             MODE.record(self._before[0])
-        return (
-            _stepwise(function, self._flag)
-            if isgeneratorfunction(function)
-            else _whole(function, self._flag)
-        )
+        return _whole(function, self._flag)
 
 
 def _whole(function: Callable[..., Any], flag: bool) -> Callable[..., Any]:
@@ -95,35 +90,32 @@ def _whole(function: Callable[..., Any], flag: bool) -> Callable[..., Any]:
     return inside
 
 
-def _stepwise(function: Callable[..., Any], flag: bool) -> Callable[..., Any]:
-    @wraps(function)
-    def inside(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
-        steps = function(*args, **kwargs)
-        advance, given = steps.send, None
-        while True:
-            try:
-                with Recording(flag):
-                    value = advance(given)
-            except StopIteration as end:
-                return end.value
-            try:
-                advance, given = steps.send, (yield value)
-            except GeneratorExit:
-                with Recording(flag):
-                    steps.close()
-                raise
-            except BaseException as error:  # noqa: BLE001 - whatever the caller throws in
-                advance, given = steps.throw, error
-
-    return inside
-
-
 @overload
 def no_grad(function: None = None) -> Recording: ...
 @overload
 def no_grad(function: Callable[..., Any]) -> Callable[..., Any]: ...
 def no_grad(function: Callable[..., Any] | None = None) -> Any:
-    """Block or decorator inside which nothing is recorded."""
+    """Block or decorator inside which nothing is recorded.
+
+    Parameters
+    ----------
+    function
+        What is decorated, where it stands without brackets.
+
+    Returns
+    -------
+    Recording or function
+        A block for `with`, which decorates too; or the decorated function.
+
+    Examples
+    --------
+    >>> from gradcheck import tensor
+    >>> w = tensor(2.0, requires_grad=True)
+    >>> with no_grad():
+    ...     w -= 0.5
+    >>> w
+    tensor(1.5000, requires_grad=True)
+    """
     return Recording(False) if function is None else Recording(False)(function)
 
 

@@ -4,6 +4,7 @@
 
 from collections.abc import Callable, Mapping
 from typing import Any, Self
+from weakref import ref
 
 import numpy as np
 from numpy import ndarray
@@ -207,3 +208,70 @@ def record(  # noqa: PLR0917 - by position: it is called for every op
     out._node, out._tracked = node, True
     if MODE.observe is not None:
         MODE.observe(node, out, operands)
+
+
+# -- hooks -----------------------------------------------------------------------------------------
+
+
+class Removable:
+    """The handle of a hook; `remove()` takes the hook off again, and so does the end of a block."""
+
+    def __init__(self, hooks: list[Callable[[Any], Any]], call: Callable[[Any], Any]) -> None:
+        """Remember where the hook hangs."""
+        self._hooks, self._call = hooks, call
+
+    def remove(self) -> None:
+        """Take the hook off; twice does no harm."""
+        if self._call in self._hooks:
+            self._hooks.remove(self._call)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+class Keeper:
+    """retain_grad's hook: adds what arrives to the tensor's own `.grad`; always the last hook."""
+
+    def __init__(self, tensor: "State") -> None:
+        """Hold the tensor weakly: the graph keeps no value alive for this."""
+        self.tensor = ref(tensor)
+
+    def __call__(self, g: Any) -> Any:
+        """Keep g and pass it on."""
+        tensor = self.tensor()
+        if tensor is not None:
+            held: Any = tensor._grad
+            new: Any = g
+            if isinstance(g, State):
+                new = g if held is None else held + g
+            else:  # unrecorded, and in memory that is nobody else's
+                total = np.array(g) if held is None else np.asarray(held._value + g)
+                new = type(tensor)(total[()])
+            tensor._grad = new
+        return g
+
+
+def move_keeper(tensor: State, before: Node | None) -> None:
+    """A tensor that got a new node keeps the gradient of what it holds now."""
+    keeper = None if before is None else keeper_of(before, tensor)
+    if keeper is not None and before is not None and tensor._node is not None:
+        hung(before).remove(keeper)
+        hung(tensor._node).append(keeper)
+
+
+def hung(step: Step) -> list[Callable[[Any], Any]]:
+    """The hooks before a step."""
+    if step.hooks is None:
+        step.hooks = []
+    return step.hooks
+
+
+def keeper_of(node: Node, tensor: State) -> Keeper | None:
+    """The keeper that hangs on the node for this tensor."""
+    for hook in node.hooks or ():
+        if isinstance(hook, Keeper) and hook.tensor() is tensor:
+            return hook
+    return None

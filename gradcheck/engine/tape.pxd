@@ -18,7 +18,7 @@ cdef class Leaf:
     cdef public long long order
 
 cdef list RECENT
-cdef object NUMBER_TYPE, ndarray
+cdef object NUMBER_TYPE, passed, float64, ndarray
 
 cpdef Node noted(
     object op, tuple edges, tuple forms, tuple operands, object params, object y, tuple watch
@@ -29,3 +29,7 @@ cpdef tuple saved(Node node)
 cpdef expect_saved(Node node)
 @cython.locals(spot=cython.Py_ssize_t, known=tuple)
 cpdef tuple stand_in(object value)
+
+cdef object _piece(Node node, Py_ssize_t i, object g, object y, tuple operands, object rules)
+cdef tuple _values(Node node, object read)
+cdef object _rules(Node node, object y, tuple operands)

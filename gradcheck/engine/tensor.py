@@ -1,40 +1,62 @@
+# cython: nonecheck=True
+# `Tensor.sum(None)` is to be an error, not a crash.
 """Tensor: an array that remembers how it was made, with PyTorch's semantics.
 
 Plain NumPy functions reach it through `__array_ufunc__` and `__array_function__`; both look the
 function up in the table of ops. `apply` runs an op's forward on bare values and, if anything is
-tracked, records it: by a function made for the row (see `quick`), or by `apply_to_any`.
+tracked, records it: by a function made for the row (`of_one`, `of_two`), or by `apply_to_any`. What
+would lose the memory of how a tensor was made silently raises, with advice. Comparisons give plain
+arrays, which masks and branches want. Operators and methods come from the table of ops, below.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import operator
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy import float64, ndarray
 
-from gradcheck.engine import advice, doors, views
-from gradcheck.engine.conversions import Convertible, bare
-from gradcheck.engine.hooks import Hooked
-from gradcheck.engine.recording import MODE
-from gradcheck.engine.state import record
+from gradcheck.engine import advice, doors, native, views
+from gradcheck.engine.printing import show
+from gradcheck.engine.recording import MODE, UNUSUAL, Recording
+from gradcheck.engine.state import (
+    Keeper,
+    Removable,
+    State,
+    cell_of,
+    hung,
+    keeper_of,
+    moved,
+    record,
+    step_of,
+    wrapped,
+)
+from gradcheck.engine.tape import NUMBER, Leaf, Node, Step, noted, stand_in
 from gradcheck.ops import BY_FUNCTION, TABLE, row_of
-from gradcheck.ops.formula import BY_COMPOUND
-from gradcheck.ops.row import Op, handler_of
+from gradcheck.ops.differing import METHODS
+from gradcheck.ops.formula import BY_COMPOUND, COMPOUNDS, Compound
+from gradcheck.ops.methods import OWN
+from gradcheck.ops.row import Op, handler_of, passed, spelled
 
-__all__ = ["QUICKLY", "Tensor", "apply", "apply_to_any", "bare", "boxed", "tracked"]
-
+TAKEN = [0]
+"""How often numbers left tracked tensors (copies of leaves too), as PyTorch allows in silence."""
 QUICKLY: dict[Op, Callable[..., "Tensor"]] = {}
-"""The functions of `quick`, which is above this module, by their rows."""
+"""The functions that record a row without detours."""
 QUICK_UFUNCS: dict[Any, Callable[..., "Tensor"]] = {}
 """The same by NumPy's functions."""
 
 
-class Tensor(Convertible, Hooked):
+class Tensor(State):
     """A float64 array (unless given otherwise) that remembers the op it came from."""
 
     __slots__ = ()
     __array_priority__ = 1000
 
-    backward: ClassVar[Callable[..., None]]  # attached by `autograd`, as operators by `methods`
+    backward: ClassVar[Callable[..., None]]  # `autograd` goes back,
+    __setitem__: ClassVar[Callable[..., None]]  # `inplace` writes, and has all methods that do
+    data: ClassVar[Any]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Refuse: a number kind is known by its type, and there is one of floats with a tape."""
@@ -106,6 +128,258 @@ class Tensor(Convertible, Hooked):
     def __apply_op__(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> Any:
         return apply(row, operands, params)
 
+    # -- numbers, arrays, truth, text, copies
+
+    def item(self) -> Any:
+        """The Python number of a one-element tensor."""
+        if self._value.size != 1:
+            raise RuntimeError(
+                f"a Tensor with {self._value.size} elements cannot be converted to Scalar"
+            )
+        MODE.taken += self._tracked
+        return self._value.item()
+
+    def tolist(self) -> Any:
+        """Nested lists of Python numbers."""
+        MODE.taken += self._tracked
+        return self._value.tolist()
+
+    def numpy(self) -> Any:
+        """The NumPy array; refused while gradients are tracked."""
+        if self.requires_grad:
+            raise RuntimeError(advice.NO_NUMPY)
+        self._share()
+        return self._value
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        if self.requires_grad:
+            raise TypeError(advice.NO_ARRAY)
+        self._share()
+        return np.array(self._value, dtype=dtype, copy=copy)
+
+    def __float__(self) -> float:
+        return float(self._number())
+
+    def __int__(self) -> int:
+        return int(self._number())
+
+    def __complex__(self) -> complex:
+        return complex(self._number())
+
+    def _number(self) -> Any:
+        if self.requires_grad:
+            raise TypeError(advice.NO_FLOAT)
+        if self._value.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self._value.item()
+
+    def __index__(self) -> int:
+        if self._value.dtype.kind in "iub" and self._value.size == 1:
+            return int(self._value.item())
+        raise TypeError("only integer tensors of a single element can be converted to an index")
+
+    def __bool__(self) -> bool:
+        if self._value.size != 1:
+            raise RuntimeError(advice.AMBIGUOUS if self._value.size else advice.NO_TRUTH)
+        return bool(self._value.item())
+
+    def __len__(self) -> int:
+        if self._value.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return len(self._value)
+
+    def __contains__(self, element: Any) -> bool:
+        if not isinstance(element, State | int | float | np.number):
+            raise RuntimeError(
+                "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+                f"{type(element)}."
+            )
+        return bool(np.any(self == element))
+
+    def __repr__(self) -> str:
+        node = self.grad_fn
+        return show(self._value, node.name() if node else "", self.requires_grad)
+
+    def __format__(self, form: str) -> str:
+        return format(self.item(), form) if self._value.ndim == 0 else object.__format__(self, form)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        twin: Self = memo.setdefault(id(self), self._copied(np.array(self._value)[()]))
+        MODE.taken += self._tracked
+        if self._grad is not None:
+            twin._grad = self._grad.__deepcopy__(memo)
+        return twin
+
+    def __copy__(self) -> Self:
+        self._share()
+        twin = self._copied(self._value)
+        twin._cell, twin._grad = self._cell, self._grad
+        return twin
+
+    def __reduce__(self) -> Any:
+        self._copied(self._value)
+        return type(self), (self._value, self._tracked)
+
+    def _copied(self, value: Any) -> Self:
+        """A leaf like this one, around another value; refused for what is not a leaf."""
+        if not self.is_leaf:
+            raise RuntimeError(advice.NO_DEEPCOPY)
+        return type(self)(value, self._tracked)
+
+    # -- comparisons
+
+    __hash__ = object.__hash__
+
+    def __lt__(self, other: Any) -> Any:
+        return self._value < bare(other)
+
+    def __le__(self, other: Any) -> Any:
+        return self._value <= bare(other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._value > bare(other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._value >= bare(other)
+
+    def __eq__(self, other: Any) -> Any:
+        return False if other is None else self._value == bare(other)
+
+    def __ne__(self, other: Any) -> Any:
+        return True if other is None else self._value != bare(other)
+
+    # -- shapes
+
+    @property
+    def size(self) -> "Count":
+        """How many entries: NumPy's count, and PyTorch's method that gives the shape."""
+        made = Count(self._value.size)
+        made.shape = self.shape
+        return made
+
+    def numel(self) -> int:
+        """How many entries."""
+        return self._value.size  # type: ignore[no-any-return]
+
+    def dim(self) -> int:
+        """How many axes."""
+        return self.ndim
+
+    @property
+    def T(self) -> "Tensor":  # noqa: N802 - NumPy's name
+        """The axes in reverse order."""
+        return apply(TABLE["transpose"], (self,), {})
+
+    @property
+    def mT(self) -> "Tensor":  # noqa: N802 - NumPy's name
+        """The last two axes exchanged."""
+        if self.ndim < 2:
+            raise RuntimeError(
+                "tensor.mT is only supported on matrices or batches of matrices. Got "
+                f"{self.ndim}-D tensor."
+            )
+        return apply(TABLE["swapaxes"], (self,), {"axis1": -1, "axis2": -2})
+
+    # -- gradients and hooks
+
+    @property
+    def grad(self) -> Self | None:
+        """The accumulated gradient; None before backward and after clearing."""
+        if self._grad is None and not self.is_leaf and not self.retains_grad:
+            warnings.warn(advice.NON_LEAF_GRAD, UserWarning, stacklevel=2)
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Self | None) -> None:
+        if value is not None:
+            advice.refuse_as_grad(self, value, isinstance(value, State))
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    def detach_(self) -> Self:
+        """Forget, in place, how this tensor was made; raises RuntimeError for a view."""
+        if self._view is not None:
+            raise RuntimeError(advice.NO_DETACHING)
+        self._node, self._tracked, self._grad = None, False, None
+        return self
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether a non-leaf keeps its gradient."""
+        self._settle()
+        return self._node is not None and keeper_of(self._node, self) is not None
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of a non-leaf in `.grad`."""
+        if not self.requires_grad:
+            raise RuntimeError(advice.NO_RETAINING)
+        if self._node is not None and not self.retains_grad:
+            hung(self._node).append(Keeper(self))
+
+    def register_hook(self, hook: Callable[[Any], Any]) -> Removable:
+        """Call `hook(gradient)` before the gradient goes on; what it returns replaces it."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        step = self._step()
+        if isinstance(step, Leaf):
+            self._leaf = lambda: step  # a hook must outlive the graphs that pass here
+        hooks = hung(step)
+        last = len(hooks)
+        while last and isinstance(hooks[last - 1], Keeper):
+            last -= 1
+
+        kind = type(self)  # not self: the hook would keep the tensor it hangs on
+
+        def call(g: Any) -> Any:
+            return _answered(hook, g, kind)
+
+        hooks.insert(last, call)
+        return Removable(hooks, call)
+
+
+def _answered(hook: Callable[[Any], Any], g: Any, box: type[Tensor]) -> Any:
+    """The hook's answer in place of g, if it gave one that fits; bare cotangents go unrecorded."""
+    if isinstance(g, State):
+        answer = hook(g)
+    else:
+        with Recording(False):
+            answer = hook(box(g))
+    if answer is None:
+        return g
+    if not isinstance(answer, State):
+        raise TypeError(f"expected Variable, but hook returned '{type(answer).__name__}'")
+    name = getattr(hook, "__name__", type(hook).__name__)
+    if answer.dtype != g.dtype:
+        raise RuntimeError(
+            f"hook '{name}' has changed the type of value (was torch.{advice.kind(g)} got "
+            f"torch.{advice.kind(answer)})"
+        )
+    if answer.shape != g.shape:
+        raise RuntimeError(f"hook '{name}' has changed the size of value")
+    return answer if isinstance(g, State) else answer._value
+
+
+def bare(value: Any) -> Any:
+    """The NumPy value inside, for comparisons, masks and indices; sequences are looked into."""
+    if isinstance(value, State):
+        return value._value
+    if type(value) in (list, tuple):
+        return type(value)(map(bare, value))
+    return value
+
+
+class Count(int):
+    """How many entries a tensor has (NumPy's `x.size`); called, PyTorch's `x.size()`: its shape."""
+
+    shape: tuple[int, ...]
+
+    def __call__(self, dim: int | None = None) -> Any:
+        """The sizes of the axes, or of one of them."""
+        return self.shape if dim is None else self.shape[dim]
+
 
 def tracked(value: Any) -> bool:
     """Whether gradients flow through this value."""
@@ -170,3 +444,359 @@ def apply_to_any(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) 
         if True in wanted:
             record(row, operands, params, values, wanted, out)
     return out
+
+
+# -- recording without detours ------------------------------------------------------------------
+
+
+FLOAT = np.dtype(np.float64)
+NONE: Mapping[str, Any] = {}
+ONE = (True,)
+BOTH, FIRST, SECOND = (True, True), (True, False), (False, True)
+A_NUMBER = (NUMBER,)
+TWO_NUMBERS, NUMBER_FIRST = (NUMBER, NUMBER), (NUMBER, None)
+
+
+def raised(a: Any, b: Any) -> Any:
+    """The power a^b; a square is one to NumPy too, but after a detour."""
+    plain = type(b) is int and b == 2 and native.of_type(a, FLOAT)
+    return np.square(a) if plain else np.power(a, b)
+
+
+OPERATOR: dict[Callable[..., Any], Callable[..., Any]] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.divide: operator.truediv,
+    np.matmul: operator.matmul,
+    np.negative: operator.neg,
+    np.power: raised,
+}
+"""These do what NumPy's functions do, and faster, on single numbers above all."""
+
+
+def of_one(row: Op) -> Callable[..., Tensor]:
+    """`apply_to_any` for a row of one operand that gives no view."""
+    named, swift = row.forward, OPERATOR.get(row.forward, row.forward)
+    (keep,), keep_y = row.keeps(ONE)
+    may_look = not row.elementwise
+
+    def quick(t: Any, params: Mapping[str, Any] = NONE) -> Tensor:
+        x: State = t
+        if UNUSUAL or x._view is not None:
+            return apply_to_any(row, (x,), params)
+        u = x._value
+        forward = row.forward
+        if forward is named:
+            forward = swift
+        y = forward(u, **params) if params else forward(u)
+        if type(y) is not float64 and not native.of_type(y, FLOAT):
+            y = in_floats(forward, (u,), params, y)
+        if may_look and _looks(y, u):
+            return apply_to_any(row, (x,), params)
+        if not x._tracked:
+            return Tensor(y)
+        if type(u) is float64:
+            forms, kept = A_NUMBER, u
+        else:
+            form, blank = stand_in(u)
+            forms, kept = (form,), u if keep else blank
+        watch = _watched(x, None) if keep else None
+        node = noted(row, (step_of(x),), forms, (kept,), params, None, watch)
+        out: Tensor = wrapped(Tensor, y, True, node)
+        if keep_y:
+            _keep(node, y, out)
+        return out
+
+    return quick
+
+
+def of_two(row: Op) -> Callable[..., Tensor]:
+    """`apply_to_any` for a row of two operands and no parameters that gives no view."""
+    named, swift = row.forward, OPERATOR.get(row.forward, row.forward)
+    both, first, second = ((*kept, y) for kept, y in map(row.keeps, (BOTH, FIRST, SECOND)))
+    may_look = not row.elementwise
+
+    def quick(a: Any, b: Any) -> Tensor:
+        left: State | None = a if type(a) is Tensor else None
+        right: State | None = b if type(b) is Tensor else None
+        if (
+            UNUSUAL
+            or (left is not None and left._view is not None)
+            or (right is not None and right._view is not None)
+        ):
+            return apply_to_any(row, (a, b), NONE)
+        u = a if left is None else left._value
+        v = b if right is None else right._value
+        if type(u) is not ndarray and type(u) is not float64:
+            u = constant(u)
+        if type(v) is not ndarray and type(v) is not float64 and type(v) is not float:
+            v = constant(v)
+        forward = row.forward
+        y = swift(u, v) if forward is named else forward(u, v)
+        if type(y) is not float64 and not native.of_type(y, FLOAT):
+            y = in_floats(forward, (u, v), NONE, y)
+        if may_look and (_looks(y, u) or _looks(y, v)):
+            return apply_to_any(row, (a, b), NONE)
+        start = step_of(left) if left is not None and left._tracked else None
+        other = step_of(right) if right is not None and right._tracked else None
+        if start is not None:
+            keep_u, keep_v, keep_y = both if other is not None else first
+        elif other is not None:
+            keep_u, keep_v, keep_y = second
+        else:
+            return Tensor(y)
+        if type(u) is float64 and (type(v) is float64 or type(v) is float):
+            forms, kept = TWO_NUMBERS if type(v) is float64 else NUMBER_FIRST, (u, v)
+        else:
+            (form_u, blank_u), (form_v, blank_v) = stand_in(u), stand_in(v)
+            forms, kept = (form_u, form_v), (u if keep_u else blank_u, v if keep_v else blank_v)
+        watch: tuple[Any, ...] | None = None
+        if keep_u or keep_v:
+            watch = _watched(left if keep_u else None, right if keep_v else None)
+        node = noted(row, (start, other), forms, kept, NONE, None, watch)
+        out: Tensor = wrapped(Tensor, y, True, node)
+        if keep_y:
+            _keep(node, y, out)
+        return out
+
+    return quick
+
+
+def _watched(left: State | None, right: State | None) -> tuple[Any, ...]:
+    """The operands whose memory is watched, as a node has them; None stands for a constant."""
+    watch: tuple[Any, ...] = ()
+    if left is not None:
+        cell = cell_of(left)
+        watch = (0, cell, cell[0])
+    if right is not None:
+        cell = cell_of(right)
+        watch = (*watch, 1, cell, cell[0])
+    return watch
+
+
+def _keep(node: Node, y: Any, out: State) -> None:
+    """The value itself is among what the node saves."""
+    node.y = y
+    seen = -1, cell_of(out), 0
+    node.watch = seen if node.watch is None else node.watch + seen
+
+
+def _looks(y: Any, u: Any) -> bool:
+    """Whether a value may lie in an operand's memory."""
+    return type(y) is ndarray and (y is u or native.looks_on(y))
+
+
+def _ordinary(row: Op) -> bool:
+    return row.arrange is None and row not in views.MOVING
+
+
+QUICKLY.update({row: of_one(row) for row in TABLE.values() if _ordinary(row) and row.operands == 1})
+QUICKLY.update({row: of_two(row) for row in TABLE.values() if _ordinary(row) and row.operands == 2})
+QUICK_UFUNCS.update({f: QUICKLY[row] for f, row in BY_FUNCTION.items() if row in QUICKLY})
+
+# -- where gradients land -----------------------------------------------------------------------
+
+
+def land(landed: Mapping[Step, Any], create_graph: bool) -> None:
+    """Add what a walk brought to the `.grad` of the leaves; others keep theirs by a hook."""
+    for step, g in landed.items():
+        if type(step) is Leaf:
+            leaf: Leaf = step
+            _deposit(leaf.variable, g, create_graph, not leaf.hooks)
+
+
+def _deposit(target: State, g: Any, create_graph: bool, own: bool) -> None:
+    """Add g to `.grad`: into the same tensor object, as PyTorch does; `own` memory is kept."""
+    held: Any = target._grad
+    if not target._tracked:  # it was asked for when the graph was made, and is no longer
+        return
+    if create_graph:
+        target._grad = apply(TABLE["copy"], (boxed(g),), {}) if held is None else held + g
+    elif held is None:
+        mine = type(g) is float64 or (own and type(g) is ndarray)
+        target._grad = wrapped(Tensor, g if mine else np.array(bare(g)), False, None)
+    else:
+        held._share()
+        np.add(held._value, bare(g), out=held._value, casting="same_kind")
+        cell_of(held)[0] += 1
+
+
+def descend(parameters: Iterable[State], rate: Any) -> None:
+    """Every parameter that has a gradient loses `rate` times it: an unrecorded write in place."""
+    for p in parameters:
+        t: State = p
+        g: State | None = t._grad
+        if g is not None:
+            moved(t, rate * g._value)
+
+
+def clear(parameters: Iterable[State], set_to_none: bool) -> None:
+    """zero_grad: drop every `.grad`, or fill it with zeros."""
+    for p in parameters:
+        t: State = p
+        held: Any = t._grad
+        if set_to_none or held is None:
+            t._grad = None
+        else:
+            held.detach().zero_()
+            t._grad = held.detach() if held.requires_grad else held
+
+
+# -- operators and methods, from the table of ops -----------------------------------------------
+
+
+OPERATORS = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "divide",
+    "pow": "power",
+    "matmul": "matmul",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+}
+UNARY = {"neg": "negative", "abs": "absolute"}
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+PLAIN: dict[str, Callable[..., Any]] = {
+    "argmax": np.argmax,
+    "argmin": np.argmin,
+    "argsort": np.argsort,
+    "any": np.any,
+    "all": np.all,
+}
+
+
+def _operator(row: Op, swapped: bool) -> Callable[[Tensor, Any], Tensor]:
+    quick = QUICKLY[row]
+    return (lambda self, other: quick(other, self)) if swapped else quick
+
+
+def _unary(row: Op) -> Callable[..., Tensor]:
+    """A row of one operand; further arguments are named first."""
+    quick = QUICKLY[row]
+
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if not args and not kwargs:
+            return quick(self)
+        (x,), params = row.normal((self, *args), kwargs)
+        return quick(x, params)
+
+    return method
+
+
+def _method(row: Op) -> Callable[..., Any]:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return apply(row, *row.normal((self, *args), kwargs))
+
+    return method
+
+
+def _in_pytorchs_order(own: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, *args, **kwargs: own(self, *args, **spelled(kwargs))
+
+
+def _several(compound: Compound) -> Callable[..., Any]:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return compound(self, *args, **kwargs)
+
+    return method
+
+
+def _in_numpys_words(method: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The method; refused where PyTorch's word for an axis asks for PyTorch's other meaning."""
+    differing = METHODS.get(name)
+    if differing is None:
+        return method
+
+    def careful(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if differing.meant(args, kwargs):
+            if differing.here:
+                return COMPOUNDS[differing.here](self, *args, **kwargs)
+            raise TypeError(f"{name}: {differing.cure}; `axis=` has NumPy's meaning")
+        return method(self, *args, **kwargs)
+
+    return careful
+
+
+def _named(method: Callable[..., Any], name: str, row: str) -> Callable[..., Any]:
+    method.__name__ = name
+    method.__doc__ = f"`{row}` of this tensor and the further arguments."
+    return method
+
+
+def _reading(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose answer has no derivative, on the bare value."""
+    return lambda self, *args, **kwargs: function(self._value, *args, **kwargs)
+
+
+def _comparing(plain: Callable[[Any, Any], Any]) -> Callable[[Tensor, Any], Tensor]:
+    """`t.eq(other)`: a tensor of truth values."""
+    return lambda self, other: boxed(plain(self._value, bare(other)))
+
+
+CAST = Op(
+    name="cast",
+    forward=lambda x, dtype: x.astype(dtype),
+    function=lambda x, dtype: x.astype(dtype),
+    vjps=(passed,),  # fitting brings the cotangent back to the operand's dtype
+    grad_fn="ToCopyBackward0",
+    rounds=False,
+    params=("dtype",),
+)
+CASTS = {"double": np.float64, "float": np.float32, "half": np.float16, "long": np.int64,
+         "int": np.int32, "bool": np.bool_}  # fmt: skip
+
+
+def to(t: Tensor, dtype: Any) -> Tensor:
+    """The tensor in another dtype; itself where it has that dtype already."""
+    kind = np.dtype(dtype)
+    if kind == t.dtype:
+        return t
+    return apply(CAST, (t,), {"dtype": kind}) if kind.kind == "f" else Tensor(t._value.astype(kind))
+
+
+def _casting(dtype: Any) -> Callable[[Tensor], Tensor]:
+    return lambda self: to(self, dtype)
+
+
+def inverted(t: Tensor) -> Tensor:
+    """`t.reciprocal()`: of integers in floats, where np.reciprocal says 0."""
+    return apply(TABLE["reciprocal"], (t if t.dtype.kind == "f" else to(t, np.float64),), {})
+
+
+def _give(name: str, method: Any) -> None:
+    if not hasattr(Tensor, name) or name.startswith("__"):
+        setattr(Tensor, name, method)
+
+
+def _equip() -> None:
+    """Give Tensor what the table offers; a name that Tensor has already stays."""
+    for symbol, name in OPERATORS.items():
+        if name in TABLE:
+            _give(f"__{symbol}__", _operator(TABLE[name], swapped=False))
+            _give(f"__r{symbol}__", _operator(TABLE[name], swapped=True))
+    for symbol, name in UNARY.items():
+        _give(f"__{symbol}__", _unary(TABLE[name]))
+    for name, own in OWN.items():
+        for spelling in (name, *(() if name == "transpose" else TABLE[name].school)):
+            _give(spelling, _named(_in_pytorchs_order(own), spelling, name))
+    _give("reciprocal", inverted)
+    for name, row in TABLE.items():
+        quick = row in QUICKLY and row.operands == 1
+        for spelling in (name, *row.school):
+            method = _in_numpys_words(_unary(row) if quick else _method(row), spelling)
+            _give(spelling, _named(method, spelling, name))
+    for name, compound in COMPOUNDS.items():
+        _give(name, _named(_in_numpys_words(_several(compound), name), name, name))
+    for name, dtype in CASTS.items():
+        _give(name, _named(_casting(dtype), name, str(np.dtype(dtype))))
+    for name in ("to", "astype"):
+        _give(name, to)
+    for name in COMPARISONS:
+        _give(name, _named(_comparing(getattr(operator, name)), name, name))
+    for name, function in PLAIN.items():
+        _give(name, _named(_reading(function), name, name))
+
+
+_equip()

@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engine import advice
-from gradcheck.engine.backward import unbroadcast
-from gradcheck.engine.hooks import move_keeper
 from gradcheck.engine.names import node_name
 from gradcheck.engine.recording import MODE
-from gradcheck.engine.state import State, record
-from gradcheck.engine.tape import MOVES, Node, blank, noted
+from gradcheck.engine.state import State, move_keeper, record
+from gradcheck.engine.tape import MOVES, Node, blank, noted, unbroadcast
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import Op
 from gradcheck.ops.shapes import is_basic

@@ -60,7 +60,9 @@ def _explained(key: Key, part: Part, formula: Formula, judged: Judgement) -> Jud
 def _doubtful(found: Diagnosis) -> bool:
     """Whether what was found may as well be a slip in the answer: the simpler story."""
     return not found.hypotheses or any(
-        h.with_ is not None or h.mistake.common <= RARE or h.mistake.rank >= VAGUE
+        h.rank >= VAGUE
+        or (h.with_ is not None and h.with_.span != h.span)  # two mistakes at two places
+        or (h.common <= RARE and not h.mistake.slip)
         for h in found.hypotheses
     )
 

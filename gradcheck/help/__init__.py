@@ -81,8 +81,10 @@ def _list_promised() -> str:
 
 def _describe_commands(group: click.Group) -> str:
     texts = []
-    for name in group.list_commands(click.Context(group)):
-        command = group.commands[name]
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
         context = click.Context(command, info_name=f"gradcheck {name}")
         usage = " ".join((context.command_path, *command.collect_usage_pieces(context)))
         texts += [f"## {name}", inspect.cleandoc(command.help or ""), f"```text\n{usage}\n```"]

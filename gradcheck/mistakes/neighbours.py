@@ -23,30 +23,10 @@ def _like(e: Edge, model: Any, known: Sequence[Any]) -> Sequence[Any]:
     return found[:CHOICES]
 
 
-def _elsewhere(e: Edge) -> Sequence[tuple[Any, Any]]:
-    """The op's value and argument with a tensor for the argument, or for both of them."""
-    like = _like(e, e.y, (e.x, e.y, e.g))  # a mask of the cotangent has its own row
-    at_value = (e.forward(e.y), e.y)
-    return [*((t, t) for t in like), at_value, *((e.forward(t), t) for t in like)]
-
-
 def _with_other(e: Edge, tensor: Any) -> Any:
     """The pull with a tensor in the other operand's place."""
     operands = (tensor, e.x) if e.i else (e.x, tensor)
     return e.rule(e.g, e.y, operands)
-
-
-def _inside(e: Edge) -> Sequence[Any]:
-    """What the sum that the op's operand is would be with a tensor for one of its own."""
-    assert e.inside is not None
-    forward, (a, b) = e.inside
-    first = [forward(each, b) for each in _like(e, a, (a, b))]
-    return [*first, *(forward(a, each) for each in _like(e, b, (a, b)))]
-
-
-def _with_inside(e: Edge, x: Any) -> Any:
-    """The pull at another operand."""
-    return e.rule(e.g, e.y, tuple(x if each is e.x else each for each in e.operands))
 
 
 def _square(e: Edge) -> bool:
@@ -67,22 +47,6 @@ neighbour = pull(
     habit=False,
 )
 
-neighbour_of_argument = pull(
-    "wrong-tensor-in-derivative",
-    where=lambda e: e.elementwise and len(e.operands) == 1 and np.ndim(e.y) > 0,
-    choices=_elsewhere,
-    rank=GENERIC,
-    wrong=lambda e, at: e.rule(e.g, at[0], at[1:]),
-    says="The derivative of `{text}` is taken at another tensor of the same shape.",
-    example=(
-        "sum((x + tanh(x))**2 * v)",
-        {"x": "2*(x + tanh(x))*v * (1 + 1 - (x + tanh(x))**2)"},
-        {"x": (4,), "v": (4,)},
-    ),
-    common=0.4,
-    habit=False,
-)
-
 cotangent_transposed = pull(
     "transposed",
     where=_square,
@@ -92,23 +56,6 @@ cotangent_transposed = pull(
     common=0.5,
     habit=False,
     hidden_by=(SYMMETRIC,),
-)
-
-neighbour_inside = pull(
-    "wrong-tensor-in-derivative",
-    where=lambda e: e.elementwise and e.inside is not None and np.ndim(e.x) > 0,
-    choices=_inside,
-    rank=GENERIC,
-    wrong=_with_inside,
-    says="In the derivative of `{text}` another tensor of the same shape was taken in the "
-    "difference or sum inside.",
-    example=(
-        "sum((tanh(x) - v)**2)",
-        {"x": "2*(x - v) * (1 - tanh(x)**2)"},
-        {"x": (4,), "v": (4,)},
-    ),
-    common=0.4,
-    habit=False,
 )
 
 flipped = pull(

@@ -78,8 +78,7 @@ class Whole:
     `value()` is the program's value; `second(name)` the second derivative by a scalar input;
     `elsewhere(change)` the gradients where every input v is replaced by change(v); `others()` the
     gradients by the inputs that are not asked for; `sizes` are the lengths of the inputs' axes and
-    their products; `integral` is the value of an antiderivative, `once()`
-    the first derivatives where second ones are asked for.
+    their products; `once()` the first derivatives where second ones are asked for.
     """
 
     right: Mapping[str, Any]
@@ -89,7 +88,6 @@ class Whole:
     elsewhere: Callable[[Callable[[Any], Any]], Mapping[str, Any]]
     others: Callable[[], Mapping[str, Any]]
     sizes: tuple[int, ...]
-    integral: float | None = None
     once: Callable[[], Mapping[str, Any]] = dict
 
     @property

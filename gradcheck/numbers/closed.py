@@ -21,39 +21,17 @@ def polygamma(order: arb, x: arb) -> arb:
     return sign * (order + 1).gamma() * (order + 1).zeta(x)
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "exp": arb.exp,
-    "log": arb.log,
-    "sqrt": arb.sqrt,
-    "sin": arb.sin,
-    "cos": arb.cos,
-    "tan": arb.tan,
-    "sec": arb.sec,
-    "csc": arb.csc,
-    "cot": arb.cot,
-    "asin": arb.asin,
-    "acos": arb.acos,
-    "atan": arb.atan,
-    "atan2": arb.atan2,
-    "sinh": arb.sinh,
-    "cosh": arb.cosh,
-    "tanh": arb.tanh,
-    "sech": arb.sech,
-    "csch": arb.csch,
-    "coth": arb.coth,
-    "asinh": arb.asinh,
-    "acosh": arb.acosh,
-    "atanh": arb.atanh,
-    "erf": arb.erf,
-    "erfc": arb.erfc,
-    "erfinv": arb.erfinv,
-    "gamma": arb.gamma,
+# SymPy's names of what flint calls the same, and what it calls otherwise.
+ALIKE = (
+    "exp log sqrt sin cos tan sec csc cot asin acos atan atan2 sinh cosh tanh sech csch coth "
+    "asinh acosh atanh erf erfc erfinv gamma floor"
+)
+FUNCTIONS: dict[str, Callable[..., Any]] = {name: getattr(arb, name) for name in ALIKE.split()} | {
     "loggamma": arb.lgamma,
     "polygamma": polygamma,
-    "floor": arb.floor,
     "ceiling": arb.ceil,
     "Abs": abs,
-    "sign": lambda x: x.sgn(),
+    "sign": arb.sgn,
 }
 
 

@@ -14,11 +14,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from gradcheck.engine.autograd import tensor
-from gradcheck.engine.backward import reachable
 from gradcheck.engine.context import Context
 from gradcheck.engine.function import Function
 from gradcheck.engine.recording import enable_grad, watched
-from gradcheck.engine.tape import OUTPUT, Node, Step
+from gradcheck.engine.tape import OUTPUT, Node, Step, reachable
 from gradcheck.engine.tensor import Tensor, apply, bare
 from gradcheck.errors import GradcheckError
 from gradcheck.numbers.ball import balls, middle

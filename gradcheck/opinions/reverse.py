@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engine.autograd import grad
-from gradcheck.engine.backward import RIGHT, Verbs, pull, walk
 from gradcheck.engine.recording import MODE, watched
-from gradcheck.engine.tape import Node, Step
+from gradcheck.engine.tape import RIGHT, Node, Step, Verbs, pull, walk
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.opinions.limits import EPSILON, HUMBLE, LINEAR, SAMPLES
 from gradcheck.opinions.opinion import Array, Case, NotScalar, Opinion, estimate, reason

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engine.autograd import tensor
-from gradcheck.engine.backward import RIGHT, Verbs, walk
 from gradcheck.engine.recording import watched
-from gradcheck.engine.tape import Leaf, Node, Step
+from gradcheck.engine.tape import RIGHT, Leaf, Node, Step, Verbs, walk
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.opinions.opinion import Array, Case, NotScalar
 

@@ -50,6 +50,10 @@ cbrt = op(
     kinks=(0.0,),
 )
 square = unary(np.square, lambda x: 2 * x, lambda x: x * x, lambda x: x * x)
+rsqrt = unary(
+    "rsqrt", lambda y: -(y**3) / 2, lambda x: 1 / sympy.sqrt(x), arb.rsqrt,
+    forward=lambda x: 1 / np.sqrt(x), domain=POSITIVE,
+)  # fmt: skip
 reciprocal = unary(
     np.reciprocal, lambda y: -y * y, lambda x: 1 / x, lambda x: 1 / x,
     domain=POSITIVE, undefined=domains.zero,

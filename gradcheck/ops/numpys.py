@@ -19,7 +19,6 @@ def _is_nan(bare: Any) -> Any:
 
 # -- of single entries ---------------------------------------------------------------------------
 
-compound(None, lambda x: 1 / np.sqrt(x), "rsqrt")
 compound(None, lambda x: x - np.trunc(x), "frac")
 compound(None, lambda x, end, weight: x + weight * (end - x), "lerp")
 compound(None, lambda x, min: np.clip(x, min, None), "clamp_min")

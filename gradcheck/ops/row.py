@@ -158,11 +158,13 @@ class Op:
         found = self._keeps.get(wanted)
         if found is None:
             rules: Any = self.vjps
-            if type(rules) is not tuple:
-                rules = (rules,) * len(wanted)
-            count = len(wanted)
-            read = [kept_by(r, count) for r, want in zip(rules, wanted, strict=False) if want and r]
-            kept = tuple(any(i in positions for positions, _ in read) for i in range(count))
+            if type(rules) is tuple:
+                rules = {r for r, want in zip(rules, wanted, strict=False) if want and r}
+            else:
+                rules = {rules} if True in wanted else set()
+            read = [kept_by(rule, len(wanted)) for rule in rules]
+            places = frozenset[int]().union(*(positions for positions, _ in read))
+            kept = tuple(i in places for i in range(len(wanted)))
             found = self._keeps[wanted] = kept, any(y for _, y in read)
         return found
 

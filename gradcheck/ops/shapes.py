@@ -218,29 +218,29 @@ stack = _joining(
 
 
 @composed(function=np.hstack)
-def hstack(arrays: Any) -> Any:
+def hstack(arrays: Any, **how: Any) -> Any:
     """Side by side: vectors along their only axis, others along the second."""
     lines = [np.atleast_1d(a) for a in arrays]
-    return np.concatenate(lines, axis=0 if np.ndim(lines[0]) == 1 else 1)
+    return np.concatenate(lines, axis=0 if np.ndim(lines[0]) == 1 else 1, **how)
 
 
 @composed(function=np.vstack)
-def vstack(arrays: Any) -> Any:
+def vstack(arrays: Any, **how: Any) -> Any:
     """One below the other; vectors are rows."""
-    return np.concatenate([np.atleast_2d(a) for a in arrays], axis=0)
+    return np.concatenate([np.atleast_2d(a) for a in arrays], axis=0, **how)
 
 
 @composed(function=np.column_stack)
-def column_stack(arrays: Any) -> Any:
+def column_stack(arrays: Any, **how: Any) -> Any:
     """Side by side; vectors are columns."""
     columns = [np.reshape(a, (-1, 1)) if np.ndim(a) < 2 else a for a in arrays]
-    return np.concatenate(columns, axis=1)
+    return np.concatenate(columns, axis=1, **how)
 
 
 @composed(function=np.dstack)
-def dstack(arrays: Any) -> Any:
+def dstack(arrays: Any, **how: Any) -> Any:
     """One behind the other, along a third axis."""
-    return np.concatenate([np.atleast_3d(a) for a in arrays], axis=2)
+    return np.concatenate([np.atleast_3d(a) for a in arrays], axis=2, **how)
 
 
 tile = moving(

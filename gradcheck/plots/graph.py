@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.documents.passage import where_is
-from gradcheck.engine.backward import pull
-from gradcheck.engine.tape import Leaf, Node, Step, saved
+from gradcheck.engine.tape import Leaf, Node, Step, pull, saved
 from gradcheck.engine.tensor import bare
 from gradcheck.errors import GradcheckError
 from gradcheck.language import Program

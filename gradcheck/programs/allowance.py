@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from gradcheck.engine.backward import reachable
-from gradcheck.engine.tape import Node, Step
+from gradcheck.engine.tape import Node, Step, reachable
 from gradcheck.engine.tensor import Tensor
 from gradcheck.language import Budget, Program
 from gradcheck.language.running.budget import LIST_ENTRY, over

@@ -58,3 +58,8 @@ def numbers(estimate: Estimate) -> dict[str, Any]:
     """`{"value": ..., "error": ...}`, the error the largest of all entries."""
     error = float(np.max(estimate.error, initial=0.0))
     return {"value": nested(estimate.value), "error": error if math.isfinite(error) else None}
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 problem`, `1,200 problems`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,47 +1,32 @@
-"""An answer as it was understood, in presentation MathML."""
+"""LaTeX, and answers as they were understood, in presentation MathML."""
 
-from collections.abc import Sequence
+import re
 from functools import lru_cache
-from html import escape
 
-from gradcheck.report.notation import Notation, notated
-from gradcheck.texts.notation import GREEK
+from gradcheck.report.latex import latex
 
-
-@lru_cache(maxsize=256)
-def _element(tag: str, text: str) -> str:
-    return f"<{tag}>{escape(text)}</{tag}>"
+UNSAFE = re.compile(r'"|&[#\w]+;|\\(?:href|url|style|class|id|html|color|textcolor)')
+LONGEST = 2_000
 
 
-MATHML = Notation(
-    name=lambda word: _element("mi", GREEK.get(word) or word),
-    function=lambda word: f"<mi>{escape(word)}</mi>",
-    number=lambda value: f"<mn>{value!r}</mn>",
-    sign=lambda sign: _element("mo", sign),
-    word=lambda word: f"<mtext>{escape(word)}</mtext>",
-    group=lambda inner: f"<mrow>{inner}</mrow>",
-    bracketed=lambda inner, left, right: f"<mrow><mo>{left}</mo>{inner}<mo>{right}</mo></mrow>",
-    fraction=lambda above, below: f"<mfrac>{above}{below}</mfrac>",
-    raised=lambda base, exponent: f"<msup>{base}{exponent}</msup>",
-    below=lambda base, index: f"<msub>{base}{index}</msub>",
-    root=lambda inner: f"<msqrt>{inner}</msqrt>",
-    cases=lambda rows: _table([f"{value}{_if(condition)}" for value, condition in rows]),
-    times="<mo>&#8290;</mo>",  # invisible
-    apply="<mo>&#8289;</mo>",
-)
+@lru_cache(maxsize=20_000)
+def to_mathml(source: str, *, block: bool = False) -> str:
+    """LaTeX as a `math` element; empty where it cannot be written, or says more.
 
+    The converter escapes nothing, so nothing comes to it that would have to be escaped.
+    """
+    from latex2mathml.converter import convert  # noqa: PLC0415
 
-def _if(condition: str) -> str:
-    words = "<mtext>&#160;if&#160;</mtext>" if condition else "<mtext>&#160;otherwise</mtext>"
-    return words + condition
-
-
-def _table(cells: Sequence[str]) -> str:
-    rows = "".join(f"<mtr><mtd>{cell}</mtd></mtr>" for cell in cells)
-    return f"<mrow><mo>{{</mo><mtable>{rows}</mtable></mrow>"
+    if not source or len(source) > LONGEST or UNSAFE.search(source):
+        return ""
+    spelled = source.replace("<", r"\lt ").replace(">", r"\gt ")
+    try:
+        found = str(convert(spelled, display="block" if block else "inline"))
+    except Exception:  # noqa: BLE001 - somebody's LaTeX fails in any way
+        return ""
+    return "" if "\\" in found else found
 
 
 def mathml(text: str) -> str:
     """A formula in NumPy's spelling as a `math` element; empty where it is none."""
-    inner = notated(text, MATHML)
-    return f'<math displaystyle="true">{inner}</math>' if inner else ""
+    return to_mathml(latex(text))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 from gradcheck.report.latex import latex
-from gradcheck.report.mathml import mathml
+from gradcheck.report.mathml import to_mathml
 from gradcheck.texts import PathForm
 from gradcheck.texts.notation import Notation
 
@@ -33,8 +33,7 @@ def in_latex(found: PathForm) -> str:
 
 def in_mathml(found: PathForm) -> str:
     """The same as a `math` element; empty where it has none."""
-    form = _inner(found.text)
-    return form and f"<math>{form}{_word(' for ', found.where)}</math>"
+    return to_mathml(in_latex(found))
 
 
 def _condition(text: str) -> str:
@@ -53,14 +52,3 @@ def _each(text: str, formula: Callable[[str], str], words: Callable[[str], str])
 
 def _text(words: str) -> str:
     return rf"\text{{{words}}}"
-
-
-def _inner(formula: str) -> str:
-    """What stands inside of a `math` element."""
-    return re.sub(r"^<math[^>]*>|</math>$", "", mathml(formula))
-
-
-def _word(word: str, where: str) -> str:
-    if not where:
-        return ""
-    return f"<mtext>{word}</mtext>{_each(where, _inner, lambda w: f'<mtext>{w}</mtext>')}"

@@ -13,9 +13,9 @@ from gradcheck.engine import factories
 from gradcheck.engine.autograd import tensor as plain_tensor
 from gradcheck.engine.factories import FACTORIES, GENERATOR
 from gradcheck.engine.inplace import copy_
-from gradcheck.engine.methods import to as cast
 from gradcheck.engine.printing import Size
 from gradcheck.engine.tensor import Tensor, bare, boxed
+from gradcheck.engine.tensor import to as cast
 from gradcheck.ops.methods import pytorchs
 
 FLOAT = np.dtype(np.float64)
@@ -369,6 +369,8 @@ METHODS: Mapping[str, Any] = {
     **{name: TORCH[name] for name in ASKED if name not in ("searchsorted",)},
     **PICKING,
     "transpose": _transposed,
+    "__float__": lambda self: float(self.item()),
+    "__int__": lambda self: int(self.item()),
     "__and__": lambda self, other: boxed(self._value & bare(other)),
     "__or__": lambda self, other: boxed(self._value | bare(other)),
     "__invert__": lambda self: boxed(~self._value),

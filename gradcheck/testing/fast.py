@@ -42,21 +42,15 @@ UNNEEDED = "not asked: the gradient given stands beside the differences"
 AGREED = "not asked: reverse mode and the differences are sure and agree"
 
 
-def fast_verdict(case: Case, claimed: bool = False) -> Verdict:
-    """The verdict; everything is asked only where the first answers leave something open.
-
-    A gradient that is `claimed` is an opinion too: beside it the closed form is not asked, and of a
-    black box that is not small slopes along a few directions are enough.
-    """
-    return fast_verdicts([case], claimed)[0]
-
-
 def fast_verdicts(
     cases: Sequence[Case], claimed: bool = False, value: Array | None = None
 ) -> list[Verdict]:
     """The verdicts on questions that differ in their cotangent alone, from the same runs forward.
 
-    `value` is the function's at the point, where it is known.
+    Everything is asked only where the first answers leave something open. A gradient that is
+    `claimed` is an opinion too: beside it the closed form is not asked, and of a black box that is
+    not small slopes along a few directions are enough. `value` is the function's at the point,
+    where it is known.
     """
     found = [_followed(mine) for mine in reverse_each(cases, 1 if claimed else FEW)]
     chosen = directions(cases[0], SPARED)

@@ -150,6 +150,8 @@ def add(*forms: Form) -> Form:
         held = found.get(key)
         found[key] = term if held is None else replace(held, number=held.number + term.number)
     kept = tuple(term for term in found.values() if term.number)
+    if len(kept) > LONGEST // 5:
+        raise NoText("too long to be written out")
     return Form(kept, broadcast(*(form.shape for form in forms)))
 
 

@@ -7,14 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import count
 from typing import Any
 
 import numpy as np
 
 from gradcheck.answers import read_formula
 from gradcheck.answers.shapes import rows_named
-from gradcheck.engine.backward import Verbs
-from gradcheck.engine.tape import Node
+from gradcheck.engine.tape import Node, Verbs
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.language import Budget, check_program, executing
@@ -50,7 +50,7 @@ from gradcheck.texts.trees import PREFIX, parsed
 LONGEST = 400  # characters; a longer text is not read by anybody
 OPENED = 5  # characters that multiplying out has to save
 AGREES = 1e-9  # of the largest entry: text in float64 against a gradient in float64
-UNKNOWN = Atom("?")  # stands where an op has no formula: a text with it is not shown
+UNKNOWN = count(1)  # numbers what has no formula: no two of them cancel
 SIMPLE = 1_000  # denominators of numbers that a program computed
 FAULTS = (
     ArithmeticError,
@@ -64,6 +64,11 @@ FAULTS = (
 )
 COTANGENT = "cotangent"
 KEEPING = ("sum", "mean", "max", "min", "var", "std", "norm", "logsumexp", "prod")
+
+
+def unknown(shape: Shape) -> Form:
+    """What stands where an op has no formula: a text with it is not shown."""
+    return of_atom(Atom(f"?{next(UNKNOWN)}", shape))
 
 
 @dataclass(frozen=True)
@@ -142,7 +147,7 @@ class Writing:
         try:
             found = value(self.algebra, node, shape, operands)
         except FAULTS:
-            found = of_atom(UNKNOWN, shape)
+            found = unknown(shape)
         name = self.named.get(node)
         if name is None:
             return found
@@ -195,7 +200,7 @@ class Writing:
         if array.size and np.all(array == array.flat[0]):
             return number(_fraction(array.flat[0].item()), array.shape)
         if not text:
-            return of_atom(UNKNOWN, array.shape)
+            return unknown(array.shape)
         return of_atom(as_typed(text, array.shape))
 
     def _number(self, value: Any, text: str) -> Form:
@@ -203,7 +208,7 @@ class Writing:
         if isinstance(plain, bool):
             return number(int(plain))
         if not np.isfinite(plain):
-            return of_atom(UNKNOWN)
+            return unknown(())
         names = [n for n in re.findall(r"[A-Za-z_]\w*", text) if n not in ("shape", "size")]
         if names and all(n in VOCABULARY.functions or n in self.run.values for n in names):
             return self._typed(parsed(text))
@@ -297,7 +302,7 @@ class Writing:
                 site = Site(self.algebra, i, say(node, g), self.forms[node])
                 return pulled(site, node, given)
             except FAULTS:
-                return of_atom(UNKNOWN, given[i].shape)
+                return unknown(given[i].shape)
 
         def fit(node: Node, i: int, g: Form) -> Form:
             edge = node.edges[i]
@@ -305,7 +310,7 @@ class Writing:
             try:
                 return fitted(self.algebra, g, shape)
             except FAULTS:
-                return of_atom(UNKNOWN, shape)
+                return unknown(shape)
 
         return Verbs(
             seed=lambda step, g: start,

@@ -8,8 +8,7 @@ import numpy as np
 import sympy
 from flint import arb
 
-from gradcheck.engine.backward import RIGHT
-from gradcheck.engine.tape import Leaf, Node
+from gradcheck.engine.tape import RIGHT, Leaf, Node
 from gradcheck.engine.tensor import Tensor
 from gradcheck.language import executing
 from gradcheck.language.running.run import Outcome

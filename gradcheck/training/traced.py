@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engine import inplace
-from gradcheck.engine.methods import turned
 from gradcheck.engine.printing import Size
 from gradcheck.engine.tensor import Tensor
 from gradcheck.language import executing
@@ -164,7 +163,7 @@ class Traced(Holder):
     @property
     def T(self) -> Any:  # noqa: N802 - NumPy's name
         """The transpose."""
-        return self.recorder.made(turned(self.t), lambda kind: operator.attrgetter("T"), (self,))
+        return self.recorder.made(self.t.T, lambda kind: operator.attrgetter("T"), (self,))
 
     # -- what is done ----------------------------------------------------------------------------
 

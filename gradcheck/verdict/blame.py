@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from gradcheck.engine.backward import RIGHT, pull
 from gradcheck.engine.context import Context
-from gradcheck.engine.tape import Node, Step
+from gradcheck.engine.tape import RIGHT, Node, Step, pull
 from gradcheck.errors import OutOfBudget
 from gradcheck.numbers import symbolic as line
 from gradcheck.numbers.ball import arbs, balls, middle, radius

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.engine.backward import RIGHT, pull
-from gradcheck.engine.tape import Node
+from gradcheck.engine.tape import RIGHT, Node, pull
 from gradcheck.opinions.limits import BESIDE, NEIGHBOURS
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.opinions.reverse import once

@@ -11,10 +11,11 @@ from starlette.middleware import Middleware
 from starlette.middleware.sessions import SessionMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
 from gradcheck.batch.ledger import trouble
-from gradcheck.web import api, assets, pages
+from gradcheck.web import api, pages
 from gradcheck.web.guard import Guard
 from gradcheck.web.practice import Practice
 from gradcheck.web.requests import COOKIE, TERM, secret
@@ -28,7 +29,7 @@ ROUTES = (
     Route("/name", pages.name, methods=["POST"]),
     Route("/api/check", api.answered(api.check), methods=["POST"]),
     Route("/api/understand", api.answered(api.understand), methods=["POST"]),
-    Route("/static/{name}", assets.serve),
+    Mount("/static", StaticFiles(packages=[("gradcheck.web", "static")])),
 )
 
 

@@ -1,8 +1,10 @@
 """The pages: the sets, a problem, a function of one's own, the mistakes made, the name."""
 
+import hashlib
 import json
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
+from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment
@@ -12,19 +14,20 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from gradcheck.batch.attempts import Posed
+from gradcheck.batch.submissions.submission import NoName, student_name
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Part
 from gradcheck.report.findings import mistake_name
 from gradcheck.report.judgements import told
+from gradcheck.report.mathml import mathml
 from gradcheck.report.pages import templates
 from gradcheck.web import work
-from gradcheck.web.assets import address
 from gradcheck.web.forms import answer_of, cell, has_grid
 from gradcheck.web.mistakes import made_by
 from gradcheck.web.plot import plot
 from gradcheck.web.pool import Busy, Fault, RanAway
 from gradcheck.web.practice import LEVELS, NOTHING, Practice, like, next_for
-from gradcheck.web.requests import plain_name, practice_of, sender_of, student_of
+from gradcheck.web.requests import practice_of, sender_of, student_of
 
 VERDICTS = {
     "right": "Right",
@@ -38,7 +41,15 @@ STATES = {
     "corrected": "corrected, not yet tried elsewhere",
     "gone": "gone",
 }
+SHORT = 60  # characters of a program that is shown in the list
 HINTS = ("What kind of mistake is it?", "Where is it?", "Say it in words")
+
+
+@cache
+def address(name: str) -> str:
+    """Where a file of the pages is, with what tells its version."""
+    content = (files("gradcheck.web") / "static" / name).read_bytes()
+    return f"/static/{name}?{hashlib.sha256(content).hexdigest()[:12]}"
 
 
 @cache
@@ -48,6 +59,7 @@ def environment() -> Environment:
     found.filters |= {
         "named": lambda mistake: mistake_name(mistake).replace("-", " ").capitalize(),
         "matrix": matrix,
+        "formula_line": formula_line,
     }
     found.globals |= {
         "asset": address,
@@ -56,6 +68,13 @@ def environment() -> Environment:
         "hints": HINTS,
     }
     return found
+
+
+@lru_cache(maxsize=2_000)
+def formula_line(source: str) -> Markup:
+    """A program of one short line as a formula; nothing of any other."""
+    short = len(source) <= SHORT and "\n" not in source
+    return Markup(mathml(source)) if short else Markup("")
 
 
 def matrix(value: Any) -> Markup:
@@ -163,7 +182,17 @@ async def _answered(request: Request, posed: Posed, form: FormData) -> dict[str,
     if level < LEVELS.index("place"):
         seen = {**seen, "place": None}
     line = told(full, LEVELS[level])
-    return {"typed": answer, "line": line, "level": level, "most": most, **seen}
+    return {"typed": answer, "line": line, "level": level, "more": _more(full, level, most), **seen}
+
+
+def _more(full: Mapping[str, Any], level: int, most: int) -> int:
+    """The next level of hints that tells more of a wrong answer; 0 where none does."""
+    if full["verdict"] != "wrong":
+        return 0
+    now = told(full, LEVELS[level])
+    if not full["mistakes"]:  # that there is no name for it is told at once, with all remarks
+        return most if level < most and told(full, LEVELS[most])["remarks"] != now["remarks"] else 0
+    return next((k for k in range(level + 1, most + 1) if told(full, LEVELS[k]) != now), 0)
 
 
 def _level(form: FormData) -> int:
@@ -222,7 +251,7 @@ def _part(
         "mark": marks.get((problem.id, part.name), ""),
         "next": next_for(given["line"]) if given["line"] else "",
         "plot": _plotted(part.name, curves, given["curve"]) if seen else "",
-        **{key: given.get(key) for key in ("line", "level", "most", "empty", "place")},
+        **{key: given.get(key) for key in ("line", "level", "more", "empty", "place")},
     }
 
 
@@ -273,6 +302,9 @@ async def name(request: Request) -> Response:
     if not back.startswith("/") or back.startswith(("//", "/\\")):
         back = "/"
     request.session.clear()
-    if given := plain_name(str(form.get("name", ""))):
-        request.session["name"] = given
+    if typed := str(form.get("name", "")).strip():
+        try:
+            request.session["name"] = student_name(typed)
+        except NoName as error:
+            return failed(request, 400, "This name cannot be used", str(error))
     return RedirectResponse(back, 303)

@@ -2,7 +2,6 @@
 
 import os
 import secrets
-import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from gradcheck.web.practice import Practice
 
 COOKIE, TERM = "gradcheck_name", 120 * 86_400  # seconds after which a name is asked for again
-LONGEST = 80
 SECRET = "serve.secret"
 
 
@@ -33,13 +31,6 @@ def student_of(request: Request) -> str:
 def sender_of(request: Request) -> Sender:
     """Whose turn it is: the student's, at an address."""
     return Sender(request.client.host if request.client else "", student_of(request))
-
-
-def plain_name(typed: str) -> str:
-    """A name as it is kept: composed letters, single spaces, nothing invisible."""
-    text = unicodedata.normalize("NFC", typed)
-    seen = "".join(c if c.isprintable() and unicodedata.category(c) != "Cf" else " " for c in text)
-    return " ".join(seen.split())[:LONGEST].strip()
 
 
 def secret(directory: Path | None) -> str:

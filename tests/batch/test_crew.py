@@ -70,10 +70,10 @@ Ledger.settle = settled
 """
 EXECUTED = """
 import signal
-from gradcheck.commands import solve
+from gradcheck.cli import solutions
 def stopped(*_):
     exec("signal.raise_signal(signal.SIGINT)", globals())
-solve.solve_all = stopped
+solutions.solve_all = stopped
 """
 
 

@@ -44,6 +44,7 @@ def run(here: Path, *more: object):
 def test_what_a_batch_leaves(here):
     """Lines in the order student, problem, part; grades; a page a student and one for the class."""
     assert run(here).exit_code == 0
+    assert (here / "out").stat().st_mode & 0o777 == 0o700, "nobody else reads it"
     left = outputs(here / "out")
     told = lines(left["results.jsonl"].decode())
     assert [(t["student"], t["problem"], t["part"], t["verdict"]) for t in told] == [
@@ -565,10 +566,10 @@ def test_a_damaged_judgement_is_made_again(here, text, at, bit):
     flipped(here / "out" / "results.sqlite", text, at, bit)
     told = report(here / "out")
     assert told.exit_code == 2
-    assert "1 judgements in the ledger are damaged - `gradcheck grade`" in told.stderr
+    assert "1 judgement in the ledger damaged - `gradcheck grade` judges again" in told.stderr
     again = run(here)
     assert again.exit_code == 0, again.stderr
-    assert "1 judgements in the ledger were damaged: they are made again" in again.stderr
+    assert "1 judgement in the ledger damaged: judged again" in again.stderr
     assert outputs(here / "out") == first
     assert sum(calls(here / "out")) <= before + 1
     assert report(here / "out").exit_code == 0

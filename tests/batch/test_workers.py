@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -167,6 +168,17 @@ def test_a_worker_has_no_network_where_the_system_can_forbid_it(beside):
         pytest.skip("this system forbids namespaces")
     with socket.create_server(("127.0.0.1", 0)) as server, pytest.raises(RuntimeError):
         beside.ask(reached, server.getsockname()[1])
+
+
+def test_a_program_from_standard_input_has_workers():
+    """They do not run it again."""
+    program = (
+        "from contextlib import closing; from gradcheck.batch.workers import Worker; import os\n"
+        "with closing(Worker()) as worker: print(worker.ask(os.getpid) != os.getpid())"
+    )
+    words = [sys.executable, "-"]
+    found = subprocess.run(words, input=program, capture_output=True, text=True, check=True)
+    assert found.stdout == "True\n"
 
 
 def test_outside_of_workers_nothing_is_limited():

@@ -154,16 +154,6 @@ def _at_once(m):
     return inside, m.is_grad_enabled()
 
 
-def _generator(m):
-    @m.no_grad()
-    def steps():
-        came = yield m.is_grad_enabled()
-        yield came, m.is_grad_enabled()
-
-    run = steps()
-    return next(run), m.is_grad_enabled(), run.send("sent"), m.is_grad_enabled()
-
-
 def _raised(m):
     try:
         with m.no_grad():
@@ -172,7 +162,7 @@ def _raised(m):
         return m.is_grad_enabled()
 
 
-@table(decorated=_decorated, nested=_nested, at_once=_at_once, generator=_generator, raised=_raised)
+@table(decorated=_decorated, nested=_nested, at_once=_at_once, raised=_raised)
 def test_modes(snippet):
     """no_grad, enable_grad and set_grad_enabled as blocks, decorators and calls."""
     same(snippet)

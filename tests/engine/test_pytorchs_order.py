@@ -1,4 +1,4 @@
-"""What happens in which order: hooks, writes through views, generators; the same in PyTorch."""
+"""What happens in which order: hooks, writes through views; the same in PyTorch."""
 
 import numpy as np
 import pytest
@@ -108,29 +108,7 @@ def once_twice(box, x, log):
     return x.sum()
 
 
-def generators(box, x, log):
-    """What is thrown into a generator, and its end, happen inside its mode."""
-
-    @box.no_grad()
-    def steps():
-        try:
-            log.append((yield 1, box.enabled()))
-            yield 2
-        except ValueError as error:
-            log.append((str(error), box.enabled()))
-            yield 3
-        finally:
-            log.append(("end", box.enabled()))
-
-    running = steps()
-    next(running)
-    running.send(5)
-    log.append((running.throw(ValueError("thrown")), box.enabled()))
-    running.close()
-    return x.sum()
-
-
-STORIES = (dirty_view, hooks_on_a_view, hooks_twice, detached_view, once_twice, generators)
+STORIES = (dirty_view, hooks_on_a_view, hooks_twice, detached_view, once_twice)
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from gradcheck.engine import grad, is_grad_enabled, no_grad, tensor, watched
-from gradcheck.engine.backward import RIGHT, Verbs, walk
-from gradcheck.engine.tape import Leaf, Node
+from gradcheck.engine.tape import RIGHT, Leaf, Node, Verbs, walk
 from gradcheck.engine.tensor import QUICKLY, apply_to_any
 from gradcheck.ops import TABLE
 from tests.support.oracle import same, table

@@ -1,11 +1,14 @@
 """Nothing that was typed is dropped: junk beside a right answer never makes it right in silence."""
 
+import random
+
 import pytest
 
 from gradcheck.grading.key import key
 from gradcheck.grading.marking import mark
 from gradcheck.problem import load_text
 from gradcheck.problem.question import question
+from tests.support.typed_answers import rows
 
 RIGHT = {
     "sin(x)**2": ["2 sin x cos x", "2sin(x)cos(x)", "sin 2x", r"2\sin x\cos x", "sin(2*x)"],
@@ -92,3 +95,48 @@ def test_a_chain_of_inverses_is_a_product_of_matrices():
     part = ready.problem.parts[0]
     for right in ("-(S^{-1} M S^{-1})^T", "-(S⁻¹ M S⁻¹)ᵀ", "-(inv(S) M inv(S)).T"):
         assert mark(ready, part, right).verdict == "right", right
+
+
+FUNCTIONS = {
+    "3*x**2 + 2*cos(x)": "x**3 + 2*sin(x)",
+    "6*x - 5": "3*x**2 - 5*x",
+    "1/x": "log(x)",
+    "2*x*cos(x**2)": "sin(x**2)",
+    "sin(x) + x*cos(x)": "x*sin(x)",
+    "2*exp(2*x)": "exp(2*x)",
+    "2*sin(x)*cos(x)": "sin(x)**2",
+}
+AROUND = [
+    *JUNK,
+    "{} 7",
+    "7 {}",
+    "{}, 3",
+    "3; {}",
+    "{}\n+ 1",
+    "2 or {}",
+    "{} or 2",
+    "not {}",
+    "({})/2",
+    "{} if x > 3",
+    "u = {}, 2",
+    "let s = {} then 5",
+    "x^2 and {}",
+    "[{}, 1]",
+    "{}; {} + 1",
+    "{} q",
+    "foo({})",
+    "2x, {}",
+    "17 where v = {} + 0*sum(x, axis=0)",
+]
+
+
+def test_junk_around_the_spellings_of_right_answers_is_never_right():
+    """However the right formula is spelled: before it, behind it, around it."""
+    rng = random.Random(7)
+    known = [row for row in rows() if row[0] == ("x",) and row[1] in FUNCTIONS]
+    keys = {meaning: key(question(f, [], [])) for meaning, f in FUNCTIONS.items()}
+    for _ in range(300):
+        _, meaning, typed = rng.choice(known)
+        answer = rng.choice(AROUND).replace("{}", typed)
+        judged = mark(keys[meaning], keys[meaning].problem.parts[0], answer)
+        assert judged.verdict in ("wrong", "invalid"), (answer, judged.understood, judged.remarks)

@@ -25,7 +25,7 @@ from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.problem import load_text
 from gradcheck.problem.draw import given_point
-from gradcheck.testing.fast import fast_verdict
+from gradcheck.testing.fast import fast_verdicts
 from gradcheck.verdict.consult import Verdict, consult
 from tests.support.cases import case
 
@@ -263,7 +263,7 @@ def questions() -> list[Any]:
 
 def answers(question: Any) -> tuple[Any, ...]:
     """Everything that the three opinions say, and the verdict for test suites."""
-    found: list[Any] = [fast_verdict(question).verdict]
+    found: list[Any] = [fast_verdicts([question])[0].verdict]
     for opinion in (reverse(question), symbolic(question), differences(question)):
         balls = [ball for g in opinion.gradients.values() for ball in g.balls.flat]
         numbers = [each.man_exp() for ball in balls for each in (ball.mid(), ball.rad())]

@@ -133,3 +133,27 @@ def test_polygamma_in_place():
     t = tensor([1.0, 2.0])
     t.polygamma_(1)
     assert t.tolist() == pytest.approx([math.pi**2 / 6, math.pi**2 / 6 - 1], rel=1e-14)
+
+
+def test_a_second_derivative_where_both_are_equal():
+    """log(exp(a) + exp(b)) has the second derivative 1/4 at a = b, in base 2 times log 2."""
+    for function, due in ((np.logaddexp, 0.25), (np.logaddexp2, 0.25 * np.log(2))):
+        x = tensor(0.5, requires_grad=True)
+        (slope,) = grad(function(x, 0.5), x, create_graph=True)
+        assert grad(slope, x)[0].item() == pytest.approx(due, rel=1e-14)
+
+
+def test_stacks_take_numpys_words():
+    """`np.row_stack` hands `dtype=` and `casting=` on; another dtype is refused."""
+    x = tensor([1.0, 2.0], requires_grad=True)
+    np.vstack([x, x], dtype=None, casting="same_kind").sum().backward()
+    np.testing.assert_array_equal(x.grad, [2, 2])
+    with pytest.raises(TypeError, match="leave `dtype` out"):
+        np.vstack([x, x], dtype=np.float32)
+
+
+def test_joining_many_is_linear():
+    """What a stack keeps is asked once for all: so many tensors would take minutes."""
+    leaves = [tensor(float(k), requires_grad=True) for k in range(5000)]
+    np.stack(leaves).sum().backward()
+    assert all(leaf.grad == 1 for leaf in leaves)

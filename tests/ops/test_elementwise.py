@@ -105,6 +105,7 @@ UNARY = {
     "rint": (np.rint, torch.round, (-3, 3)),
     "round": (np.round, torch.round, (-3, 3)),
     "round(1)": (lambda x: np.round(x, 1), lambda x: torch.round(x, decimals=1), (-3, 3)),
+    "rsqrt": (op("rsqrt"), torch.rsqrt, (0.3, 3)),
     "sec": (op("sec"), lambda x: 1 / torch.cos(x), (-1.2, 1.2)),
     "sech": (op("sech"), lambda x: 1 / torch.cosh(x), (-2, 2)),
     "selu": (op("selu"), F.selu, (-2, 2)),

@@ -100,6 +100,7 @@ MPMATH = {
     "remainder": lambda a, b: a - b * mp.floor(a / b),
     "rint": nearest,
     "round": nearest,
+    "rsqrt": lambda x: 1 / mp.sqrt(x),
     "sec": mp.sec,
     "sech": mp.sech,
     "selu": selu,

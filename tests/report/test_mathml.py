@@ -1,6 +1,7 @@
 """Formulas as MathML: brackets where they are needed, and nothing that is not escaped."""
 
 import re
+from html import unescape
 
 import pytest
 
@@ -12,7 +13,7 @@ def bare(text: str) -> str:
     found = mathml(text)
     for name, sign in (("msup", "^"), ("mfrac", "/"), ("msqrt", "√"), ("msub", "_")):
         found = found.replace(f"<{name}>", f"{sign}{{").replace(f"</{name}>", "}")
-    return re.sub(r"<[^>]*>|&#82(89|90);", "", found)
+    return unescape(re.sub(r"<[^>]*>", "", found)).replace("\u2061", "")
 
 
 @pytest.mark.parametrize(
@@ -23,8 +24,8 @@ def bare(text: str) -> str:
         ("a - (-2)*x", "a−(−2x)"),
         ("a*(-x)", "a(−x)"),
         ("(a + b)*c", "(a+b)c"),
-        ("2*3*x", "2⋅3x"),
-        ("a*2**x", "a⋅^{2x}"),
+        ("2*3*x", "2·3x"),
+        ("a*2**x", "a·^{2x}"),
         ("a/b/c", "/{/{ab}c}"),
         ("(a/b)**2", "^{(/{ab})2}"),
         ("(-x)**2", "^{(−x)2}"),
@@ -32,7 +33,7 @@ def bare(text: str) -> str:
         ("sqrt(1 + x**2)", "√{1+^{x2}}"),
         ("exp(-x)", "^{e−x}"),
         ("abs(x)", "|x|"),
-        ("x.T @ (X @ W + b)", "^{xT}⋅(X⋅W+b)"),
+        ("x.T @ (X @ W + b)", "^{xT}·(X·W+b)"),
         ("theta_1", "_{θ1}"),
         ("sum(x, axis=0)", "sum(x,axis=0)"),
         ("[1, 2]", "[1,2]"),
@@ -46,11 +47,9 @@ def test_formulas(text, drawn):
 def test_cases_are_a_table():
     """Values beside their conditions, all else last; where no case holds there is nothing."""
     drawn = mathml("where(x > 0, 2*x, where(x < 0, -1, 0/0))")
-    cells = re.findall(r"<mtd>(.*?)</mtd>", drawn)
-    assert [re.sub(r"<[^>]+>|&#8290;", "", cell) for cell in cells] == [
-        "2x&#160;if&#160;x&gt;0",
-        "−1&#160;if&#160;x&lt;0",
-    ]
+    cells = re.findall(r"<mtd[^>]*>(.*?)</mtd>", drawn)
+    shown = [unescape(re.sub(r"<[^>]+>", "", cell)).replace("\xa0", " ") for cell in cells]
+    assert shown == ["2x", "if x>0", "−1", "if x<0"]
     assert "otherwise" in mathml("where(x > 0, 1, absolute(x))")
 
 
@@ -75,4 +74,4 @@ def test_what_is_no_formula_is_left_to_text(text):
 
 def test_names_are_escaped():
     """A name is the only text of a stranger's that could reach the page."""
-    assert "<" not in re.sub(r"</?m\w+( \w+=\"\w+\")?>", "", mathml("a*b < c"))
+    assert "<" not in re.sub(r"</?m\w+( \w+=\"[^\"<>]+\")*( /)?>", "", mathml("a*b < c"))

@@ -53,6 +53,11 @@ SAME = {
         print(t * 2, torch.tensor(a).sum(), t.numpy().sum(), torch.as_tensor([1, 2]))
         print(torch.full((2,), 7), torch.arange(3), torch.eye(2), torch.linspace(0, 1, 3))
     """,
+    "a number of what is tracked": """
+        x = torch.tensor(2.0, requires_grad=True)
+        y = x ** 2
+        print(float(y), int(y), "%.3f" % y, f"{y:.2f}", max(0.0, float(y)))
+    """,
     "variable": """
         from torch.autograd import Variable
         w = Variable(torch.Tensor([2.0]), requires_grad=True)
@@ -337,3 +342,12 @@ def test_the_command_runs_a_script_beside_it(tmp_path: Path) -> None:
     done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0
     assert "never goes back" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["lint", "serve"])
+def test_a_script_is_no_problem_file(tmp_path: Path, command: str) -> None:
+    """Only `solve` runs one."""
+    file = written(tmp_path, "open('ran', 'w')\n")
+    result = CliRunner().invoke(main, [command, str(file)])
+    assert result.exit_code == 2
+    assert "`gradcheck solve` runs it" in result.stderr

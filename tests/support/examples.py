@@ -215,7 +215,6 @@ EXAMPLES = {
     "rollaxis": Example("rollaxis(a, 1) * b", {"a": (2, 3), "b": (3, 2)}),
     "rot90": Example("rot90(a) * b", {"a": (2, 3), "b": (3, 2)}),
     "round": Example("a * round(3 * a)", {"a": (3,)}),
-    "rsqrt": Example("rsqrt(a * a) * b", {"a": (3,), "b": (3,)}),
     "scaled_dot_product_attention": Example(
         "scaled_dot_product_attention(q, k, v)", {"q": (2, 3), "k": (2, 3), "v": (2, 3)}
     ),

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from gradcheck.commands.script import main
+from gradcheck.cli.script import main
 
 Outcome = tuple[int, str, str]
 

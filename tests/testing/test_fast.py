@@ -9,7 +9,7 @@ from gradcheck.opinions.differences import differences
 from gradcheck.opinions.opinion import Opinion, estimate
 from gradcheck.opinions.reverse import reverse
 from gradcheck.testing import fast as room
-from gradcheck.testing.fast import FEW, SPARED, fast_verdict, full_check
+from gradcheck.testing.fast import FEW, SPARED, fast_verdicts, full_check
 from gradcheck.verdict.consult import consult, read
 from gradcheck.verdict.directions import least_seen
 from tests.support.cases import case
@@ -26,11 +26,11 @@ def rosenbrock(x):
 def test_where_all_agree_balls_are_not_asked(monkeypatch):
     """Reverse mode and three directions settle an ordinary function; that is said."""
     monkeypatch.setattr(room, "consult", None)
-    found = fast_verdict(case(rosenbrock, x=X))
+    found = fast_verdicts([case(rosenbrock, x=X)])[0]
     assert found.verdict == "agree"
     assert "not asked" in found.opinions["symbolic"].abstains
     assert any("would have been seen" in note for note in found.notes)
-    small = fast_verdict(case(rosenbrock, x=X[:5]))
+    small = fast_verdicts([case(rosenbrock, x=X[:5])])[0]
     assert not small.opinions["symbolic"].abstains
 
 
@@ -46,7 +46,8 @@ UNUSUAL = {
 def test_what_is_unusual_gets_the_full_consultation(verdict):
     """The same verdict as from all three opinions on every entry."""
     f, x = UNUSUAL[verdict]
-    assert consult(case(f, x=x)).verdict == fast_verdict(case(f, x=x)).verdict == verdict
+    (found,) = fast_verdicts([case(f, x=x)])
+    assert consult(case(f, x=x)).verdict == found.verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ def test_the_stated_power_is_there(n, tries, dtype):
     x, w = (rng.normal(size=n).astype(dtype) for _ in range(2))
     asked = case(lambda x: np.sum(np.sin(w * x)), x=x)
     right = np.asarray(w * np.cos(np.float64(w) * x), dtype=np.float64)
-    seen = fast_verdict(asked).opinions["differences"]
+    seen = fast_verdicts([asked])[0].opinions["differences"]
     assert len(seen.directions) == SPARED
     mine = Opinion("reverse", seen.value, {"x": estimate(right, 1e-15 * np.abs(right))})
     assert read(asked, [mine, seen]).verdict == "agree"
@@ -118,7 +119,7 @@ def test_ties_of_a_large_network_are_told_unit_by_unit(monkeypatch):
     """Each bias may have the other rows' sum with any share of the tied row; no weight is tied."""
     monkeypatch.setattr(room, "consult", None)
     _, out, asked = tied()
-    found = fast_verdict(asked)
+    found = fast_verdicts([asked])[0]
     assert found.verdict == "kink"
     assert not found.parts["w"].entries
     assert len(found.parts["b"].entries) == 10
@@ -134,7 +135,7 @@ def test_before_a_claim_is_refused_kinks_are_looked_for_again():
     x[7] = 0.0
     sign = np.sign(x)
     question = case(lambda x: np.sum(np.abs(x)), x=x)
-    missed = fast_verdict(case(lambda x: np.sum(sign * x), x=x))
+    missed = fast_verdicts([case(lambda x: np.sum(sign * x), x=x)])[0]
     assert missed.verdict == "agree"
     found = full_check(question, missed)
     assert [entry.interval for entry in found.parts["x"].entries] == [(-1.0, 1.0)]

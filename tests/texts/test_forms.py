@@ -228,6 +228,21 @@ def test_what_doubles_at_each_turn_of_a_loop_is_not_written_out(turns: int) -> N
     assert forms_of(load_text(GROWING.replace("60", str(turns))).problems[0]) == {}
 
 
+MIXED = """
+id: mixed
+inputs: {x: {shape: [4]}, y: {shape: [4]}}
+program: |
+  h = softmax(sort(softmax(x, axis=0)), axis=0)
+  -sum(y*log(h))
+"""
+
+
+def test_what_is_unknown_never_cancels() -> None:
+    """The way back through a sort has no formula; that by y has one."""
+    given = load_text(MIXED).problems[0]
+    assert derived(given, given_point(given)) == {"y": "-log(h)"}
+
+
 LABELS = """
 id: labels
 inputs:

@@ -192,7 +192,7 @@ def test_findings_are_counted_and_shown_at_their_place(tmp_path: Any) -> None:
     assert "cannot reveal counted-twice: ask for the gradient as well, or for its norm" in said
     assert "under Adam" in said
     assert "loss.backward()\n      ~~~~~~~~~~~~~~~" in result.output
-    assert "1 problems, 1 findings" in result.output
+    assert "1 problem, 1 finding" in result.output
 
 
 def test_solve_lints_only_where_it_is_asked_to(tmp_path: Any) -> None:
@@ -202,7 +202,7 @@ def test_solve_lints_only_where_it_is_asked_to(tmp_path: Any) -> None:
     text += "".join(f"  {line}\n" for line in ONE_STEP.replace(".sum()", "").splitlines())
     file.write_text(text + "ask: {w: w.detach()}\n")
     assert (
-        "1 problems, 2 findings" in CliRunner().invoke(main, ["solve", str(file), "--lint"]).output
+        "1 problem, 2 findings" in CliRunner().invoke(main, ["solve", str(file), "--lint"]).output
     )
     assert "findings" not in CliRunner().invoke(main, ["solve", str(file)]).output
 

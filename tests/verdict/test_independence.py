@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from flint import arb
 
-from gradcheck.engine.backward import RIGHT
+from gradcheck.engine.tape import RIGHT
 from gradcheck.engine.tensor import Tensor
 from gradcheck.ops import TABLE, Composed, Op
 from gradcheck.ops.row import ABSTAINS

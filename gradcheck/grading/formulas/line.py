@@ -7,7 +7,7 @@ typed stay exact fractions. It knows where it has no value, and where its pieces
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from flint import arb
@@ -55,7 +55,6 @@ class Line:
     steps: Sequence[Step]
     end: int
     known: dict[int, list[arb]] = field(default_factory=dict)
-    _known_knots: Sequence[Knot] | None = None
 
     def value(self, point: Mapping[str, Array], bits: int) -> arb:
         """The value at a point of arbs, at the precision set; NoValue where there is none."""
@@ -111,12 +110,10 @@ class Line:
         if row and row.undefined and row.undefined(*[values[i] for i in args]):
             raise NoValue(f"`{self.text[slice(*place)]}` has no value")
 
-    @property
+    @cached_property
     def knotted(self) -> Sequence[Knot]:
         """Each step that changes its rule somewhere: what is zero there, and of which slots."""
-        if self._known_knots is None:
-            self._known_knots = list(self._knotted())
-        return self._known_knots
+        return list(self._knotted())
 
     def _knotted(self) -> Iterator[Knot]:
         first = len(self.leaves) + len(self.numbers)

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gradcheck.engine.conversions import bare
 from gradcheck.engine.printing import Size
+from gradcheck.engine.tensor import bare
 from gradcheck.language.running import texts
 from gradcheck.language.running.operators import OPERATIONS, SEQUENCES, Function, Operators, whole
 from gradcheck.language.running.shapes import broadcast, shape_as_array, shape_of

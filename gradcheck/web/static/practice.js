@@ -138,12 +138,62 @@ function keys(event) {
   }
 }
 
+// What was typed outlives a refresh and Back, in this tab alone.
+const kept = (field) => `typed ${location.pathname} ${field.dataset.part}`;
+
+function restore(root) {
+  root.querySelectorAll("textarea[data-part]").forEach((field) => {
+    const typed = sessionStorage.getItem(kept(field));
+    if (typed !== null && !field.value) field.value = typed;
+    if (field.value && !field.form.querySelector(".verdict")) understand(field);
+  });
+}
+
+// On a screen that is touched: what its keyboard hides.
+const SIGNS = ["^", "√", "π", "(", ")", "/", "*"];
+
+function addSigns(field) {
+  if (!matchMedia("(pointer: coarse)").matches || field.nextElementSibling?.matches(".signs")) return;
+  const row = document.createElement("div");
+  row.className = "signs";
+  for (const sign of SIGNS) {
+    const key = document.createElement("button");
+    key.type = "button";
+    key.textContent = sign;
+    key.addEventListener("click", () => {
+      field.setRangeText(sign, field.selectionStart, field.selectionEnd, "end");
+      field.focus();
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    });
+    row.append(key);
+  }
+  field.after(row);
+}
+
+function search(field) {
+  const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+  document.querySelectorAll(".set").forEach((set) => {
+    const title = set.querySelector("h2").textContent.toLowerCase();
+    let shown = 0;
+    set.querySelectorAll("li").forEach((item) => {
+      const text = `${title} ${item.textContent.toLowerCase()}`;
+      item.hidden = !words.every((word) => text.includes(word));
+      shown += !item.hidden;
+    });
+    set.hidden = !shown;
+  });
+}
+
 function ready(root) {
-  root.querySelectorAll(".keys").forEach((each) => (each.hidden = false));
+  root.querySelectorAll(".keys, .search").forEach((each) => (each.hidden = false));
+  root.querySelectorAll("textarea.maths").forEach(addSigns);
+  restore(root);
 }
 
 document.addEventListener("input", (event) => {
   const field = event.target;
+  if (field.id === "search") search(field);
+  if (field.matches("textarea[data-part]")) sessionStorage.setItem(kept(field), field.value);
   if (field.dataset.echo) later(field, PAUSE, () => understand(field));
   if (field.dataset.role === "function") {
     const answer = document.getElementById("answer");

@@ -3,7 +3,7 @@
 import click
 from rich.markdown import Markdown
 
-from gradcheck.commands.screen import screen
+from gradcheck.cli.screen import screen
 from gradcheck.help import SECTIONS, read_page
 
 

@@ -4,56 +4,76 @@ import errno
 import socket
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import click
 
 from gradcheck.batch.lock import only_writer
+from gradcheck.cli.files import PATH, sets
+from gradcheck.cli.group import command, to_directory, with_feedback
 from gradcheck.errors import GradcheckError
 from gradcheck.problem import ProblemSet
+from gradcheck.problem.shipped import list_sets
+from gradcheck.report.figures import counted
 
 NEEDED = {"starlette": "starlette", "uvicorn": "uvicorn", "itsdangerous": "itsdangerous",
           "python_multipart": "python-multipart"}  # fmt: skip
-DONE, FAILED = 0, 2
 CONNECTIONS = 800  # at a time; a process may open 1,024 files, as a rule
-
-
-@dataclass(frozen=True)
-class How:
-    """The options of `gradcheck serve`."""
-
-    host: str = "127.0.0.1"
-    port: int = 8000
-    directory: Path | None = None
-    feedback: str = "full"
-    workers: int = 0
-    secure: bool = False
-    hosts: tuple[str, ...] = ()
 
 
 class Lacking(GradcheckError):
     """Packages that only the pages need."""
 
 
-def serve(sets: Sequence[ProblemSet], how: How) -> int:
-    """Serve until somebody stops it; the exit code of the command."""
+SERVE_EXAMPLES = """gradcheck serve problems
+gradcheck serve problems --port 8080 -o attempts"""
+
+
+@command(epilog=SERVE_EXAMPLES)
+@click.argument("paths", nargs=-1, type=PATH)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Who may reach the pages.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
+@to_directory("Keep attempts in DIR, in the ledger that `gradcheck report` reads.")
+@with_feedback("How much the hints tell of a mistake.")
+@click.option(
+    "--workers", type=click.IntRange(0), default=0, help="Processes that judge; 0: all cores."
+)
+@click.option(
+    "--allow-host", "hosts", multiple=True, metavar="NAME", help="A name of this server, for Host."
+)
+@click.option("--secure", is_flag=True, help="Behind https: the name is sent nowhere else.")
+def serve(paths: tuple[Path, ...], directory: Path | None, **how: Any) -> None:
+    """Practise in a browser: answers shown as they are understood, judged and diagnosed.
+
+    Without PATHS the sets that come with gradcheck. Needs the extra `web`. The pages are for this
+    machine alone unless --host says otherwise.
+    """
+    read = sets(paths or tuple(list_sets()))
     lacking = [name for module, name in NEEDED.items() if find_spec(module) is None]
     if lacking:
         raise Lacking(f"{', '.join(lacking)} is not installed - pip install 'gradcheck[web]'")
     with ExitStack() as stack:
-        if how.directory is not None:
+        if directory is not None:
             try:
-                how.directory.mkdir(0o700, parents=True, exist_ok=True)
-                stack.enter_context(only_writer(how.directory))
+                directory.mkdir(0o700, parents=True, exist_ok=True)
+                stack.enter_context(only_writer(directory))
             except OSError as error:
-                raise GradcheckError(f"{how.directory}: cannot be written: {error}") from None
-        _run(sets, how)
-    return DONE
+                raise GradcheckError(f"{directory}: cannot be written: {error}") from None
+        _run(read, directory, **how)
 
 
-def _run(sets: Sequence[ProblemSet], how: How) -> None:
+def _run(  # noqa: PLR0917 - the options
+    sets: Sequence[ProblemSet],
+    directory: Path | None,
+    host: str,
+    port: int,
+    feedback: str,
+    workers: int,
+    hosts: tuple[str, ...],
+    secure: bool,
+) -> None:
     """Everything that needs the extra packages."""
     import uvicorn  # noqa: PLC0415
 
@@ -66,16 +86,16 @@ def _run(sets: Sequence[ProblemSet], how: How) -> None:
     course = Course.of(sets)
     for id in course.twice:
         click.echo(f"{id}: the id is used in two files - the first one is asked", err=True)
-    if not is_loopback(how.host):
-        click.echo(OPEN.format(host=how.host), err=True)
-    pool = Pool(course.askings, processes=how.workers)
-    settings = Settings(how.directory, how.feedback, how.secure, how.hosts)
+    if not is_loopback(host):
+        click.echo(OPEN.format(host=host), err=True)
+    pool = Pool(course.askings, processes=workers)
+    settings = Settings(directory, feedback, secure, hosts)
     app = application(Practice(course, pool, settings))
-    kept = f"attempts are kept in {how.directory}" if how.directory else "nothing is kept (see -o)"
-    with _listening(how.host, how.port) as listening:
-        host = f"[{how.host}]" if ":" in how.host else how.host
-        port = listening.getsockname()[1]
-        click.echo(f"http://{host}:{port}/  {len(course.problems)} problems; {kept}")
+    kept = f"attempts are kept in {directory}" if directory else "nothing is kept (see -o)"
+    with _listening(host, port) as listening:
+        shown = f"[{host}]" if ":" in host else host
+        address = f"http://{shown}:{listening.getsockname()[1]}/"
+        click.echo(f"{address}  {counted(len(course.problems), 'problem')}; {kept}")
         config = uvicorn.Config(
             app,
             http=Patient,

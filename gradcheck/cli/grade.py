@@ -1,18 +1,21 @@
 """`gradcheck grade`: submissions judged, kept in a ledger if a directory is named, and shown."""
 
 import sqlite3
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
+import click
 from rich.console import Console
 from rich.text import Text
 
 from gradcheck.batch.cluster import OPEN, Cluster
 from gradcheck.batch.collect import Chosen, Rules
-from gradcheck.batch.crew import Crew
+from gradcheck.batch.crew import Crew, count_jobs
 from gradcheck.batch.ledger import NAME, Ledger, Unusable, trouble
 from gradcheck.batch.lock import only_writer
 from gradcheck.batch.marked import Change, changes, everything
@@ -29,18 +32,21 @@ from gradcheck.batch.submissions import (
     read_roster,
     submissions,
 )
-from gradcheck.batch.workers import Worker
-from gradcheck.commands.interrupts import STOPPED
-from gradcheck.commands.progress import follow
-from gradcheck.commands.screen import say, screen
+from gradcheck.batch.workers import Worker, foresee
+from gradcheck.cli.files import PATH, sets
+from gradcheck.cli.group import EXISTING, as_json_lines, command, to_directory, with_feedback
+from gradcheck.cli.interrupts import STOPPED
+from gradcheck.cli.progress import follow
+from gradcheck.cli.screen import say, screen
 from gradcheck.errors import GradcheckError
 from gradcheck.problem import ProblemSet
 from gradcheck.report import classes
+from gradcheck.report.figures import counted
 from gradcheck.report.findings import Line, findings, visible
 from gradcheck.report.judgements import told
 
 GRADED, UNDER, MALFORMED, REVIEW = 0, 1, 2, 3
-DAMAGED = "{1}: {0} judgements in the ledger were damaged: they are made again"
+DAMAGED = "{}: {} in the ledger damaged: judged again"
 MANY = 10  # students, beyond whom the points stand in the pages only, where there are any
 
 
@@ -60,11 +66,77 @@ class How:
     due: datetime | None = None
     mapping: Path | None = None
     names: str = ""
+    anonymous: bool = False
     diff: bool = False
     chosen: Chosen = field(default_factory=Chosen)
 
 
-def grade_all(sets: Sequence[ProblemSet], paths: Sequence[Path], how: How) -> int:
+GRADE_EXAMPLES = """gradcheck grade problems/chain-rule.yaml ada.yaml --json
+gradcheck grade problems/chain-rule.yaml download.zip --names canvas -o graded"""
+
+
+@command(epilog=GRADE_EXAMPLES)
+@click.argument("problems", type=PATH)
+@click.argument(
+    "answers",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, allow_dash=True, path_type=Path),
+)
+@as_json_lines
+@with_feedback("How much is told about a mistake.")
+@click.option("--fail-under", type=float, metavar="F", help="Exit 1 if a student has less than F.")
+@to_directory("Keep the batch in DIR, with pages and grades; a stopped run goes on where it was.")
+@click.option("--jobs", type=click.IntRange(0), metavar="N", help="Processes; 0: all cores.")
+@click.option("--scheduler", default="", metavar="ADDRESS", help="Judge on a Dask cluster.")
+@click.option(
+    "--tls",
+    nargs=3,
+    type=EXISTING,
+    metavar="CA CERT KEY",
+    help="With --scheduler: the authority, the certificate and the key (PEM).",
+)
+@click.option("--roster", type=EXISTING, metavar="FILE", help="Table of who is expected.")
+@click.option(
+    "--attempt",
+    type=click.Choice(["last", "first", "best"]),
+    default="last",
+    show_default=True,
+    help="Which of a student's answers to a problem counts.",
+)
+@click.option(
+    "--due",
+    type=click.DateTime(["%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"]),
+    metavar="TIME",
+    help="Who is later loses what the set says under `late:`.",
+)
+@click.option("--mapping", type=EXISTING, metavar="FILE", help="What a form's columns mean.")
+@click.option("--names", default="", metavar="NAMES", help="canvas, moodle or a pattern of names.")
+@click.option("--anonymous", is_flag=True, help="The page of the class names nobody.")
+@click.option("--diff", is_flag=True, help="Say who gains or loses what, against the last time.")
+@click.option("--only", "students", multiple=True, metavar="STUDENT", help="Only this student.")
+@click.option("--problem", "ids", multiple=True, metavar="ID", help="Only this problem.")
+def grade(
+    problems: Path,
+    answers: tuple[Path, ...],
+    students: tuple[str, ...],
+    ids: tuple[str, ...],
+    **how: Any,
+) -> None:
+    """Judge and diagnose answers: right, or wrong with a witness and the name of the mistake.
+
+    ANSWERS are YAML or JSON files, one a student, directories or zip archives of them, notebooks,
+    or tables (CSV, .xlsx); `-` is a YAML or JSON text from standard input. Exit code 0: all graded,
+    1: a student is under the threshold, 2: malformed problems, 3: some answers need review.
+    """
+    if not how["scheduler"]:
+        foresee()
+    how["jobs"] = count_jobs(how["jobs"], kept=how["directory"] is not None)
+    chosen = Chosen(students, ids)
+    sys.exit(_grade(sets((problems,)), answers, How(**how, chosen=chosen)))
+
+
+def _grade(sets: Sequence[ProblemSet], paths: Sequence[Path], how: How) -> int:
     """Judge every submission, keep and show what was found; the exit code of the command."""
     err = screen(stderr=True)
     try:
@@ -91,13 +163,13 @@ def _opened(directory: Path | None, err: Console) -> Iterator[Ledger]:
     with ExitStack() as stack:
         if directory is not None:
             try:
-                directory.mkdir(parents=True, exist_ok=True)
+                directory.mkdir(0o700, parents=True, exist_ok=True)
                 stack.enter_context(only_writer(directory))
             except OSError as error:
                 raise Unusable(f"{directory}: cannot be written: {error.strerror}") from None
         ledger = Ledger(directory / NAME if directory else None)
         if ledger.damaged:
-            _notice(err, DAMAGED.format(ledger.damaged, directory))
+            _notice(err, DAMAGED.format(directory, counted(ledger.damaged, "judgement")))
         stack.callback(ledger.close)
         yield ledger
 
@@ -119,6 +191,7 @@ def _graded(
         _prepare(batch, sets, how, err)
         if batch.problems:
             ledger.know("feedback", how.feedback)
+            ledger.know("anonymous", "yes" if how.anonymous else "no")
             ledger.know("title", next((s.title for s in sets if s.title), ""))
             rules = Rules(how.attempt, how.due)
             batch.collect(submissions(paths, reading), expected, how.chosen, rules)

@@ -8,38 +8,47 @@ import click
 
 from gradcheck.batch.outputs import replaced
 from gradcheck.batch.submissions import read_roster
+from gradcheck.cli.files import named, sets
+from gradcheck.cli.group import EXISTING, command, to_directory
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.variants import variant_for
-from gradcheck.problem import Problem, ProblemSet
+from gradcheck.problem import Problem
 from gradcheck.problem.variants import possible
 from gradcheck.report.gradebooks import cells
 from gradcheck.report.pages import page_name
 from gradcheck.report.sheets import Sheet, sheet_markdown, sheets_page
 
-DONE = 0
 ALL, TABLE = "all.html", "variants.csv"
 
 
-def write_variants(sets: Sequence[ProblemSet], students: Path, out: Path) -> int:
-    """Write the sheets of a roster into a directory; the exit code of the command.
+VARIANTS_EXAMPLE = "gradcheck variants problems/variants.yaml --students roster.csv -o sheets"
 
-    Raises GradcheckError where the roster is empty or cannot be read, or the sheets not written.
+
+@command(epilog=VARIANTS_EXAMPLE)
+@named
+@click.option("--students", type=EXISTING, required=True, metavar="ROSTER", help="Who they are.")
+@to_directory("Where the sheets go.", required=True)
+def variants(paths: tuple[Path, ...], students: Path, directory: Path) -> None:
+    """Write each student's sheet, with numbers of their own, as HTML and Markdown.
+
+    ROSTER has a column `student` (and `name`, what people call them). Numbers are drawn from the
+    name: `gradcheck grade` finds the same ones. Exit code 0: written, 2: it cannot be.
     """
-    problems = [problem for each in sets for problem in each.problems]
-    title = next((each.title for each in sets if each.title), "")
+    read = sets(paths)
+    problems = [problem for each in read for problem in each.problems]
+    title = next((each.title for each in read if each.title), "")
     expected = read_roster(students).called
     if not expected:
         raise GradcheckError(f"{students}: nobody is on this roster - one row a student is due")
     sheets = [_sheet(problems, name, called) for name, called in sorted(expected.items())]
     try:
-        _write(title, sheets, out)
+        _write(title, sheets, directory)
     except OSError as error:
-        raise GradcheckError(f"{out}: cannot be written: {error.strerror}") from None
+        raise GradcheckError(f"{directory}: cannot be written: {error.strerror}") from None
     for k, problem in enumerate(problems):
         if problem.choices:
             click.echo(_shares(problem, [sheet.problems[k].variant for sheet in sheets]))
-    click.echo(f"{len(sheets)} sheets: {out / ALL}, and {TABLE} says who has which numbers")
-    return DONE
+    click.echo(f"{len(sheets)} sheets: {directory / ALL}, and {TABLE} says who has which numbers")
 
 
 def _sheet(problems: Sequence[Problem], name: str, called: str) -> Sheet:

@@ -1,6 +1,6 @@
 """`gradcheck solve FILE.py`: the file runs in a process of its own, which judges and reports.
 
-That process is this module: `python -m gradcheck.commands.script FILE [--json]`.
+That process is this module: `python -m gradcheck.cli.script FILE [--json]`.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from gradcheck.commands.screen import screen
+from gradcheck.cli.screen import screen
 from gradcheck.errors import GradcheckError
 from gradcheck.report.scripts import script_line, script_report
 from gradcheck.scripts import Judgement, Ran, judge, run_file
@@ -24,7 +24,7 @@ JSON = "--json"
 
 def solve_script(file: Path, as_json: bool) -> int:
     """Run a script beside this process; the exit code of the command."""
-    module = "gradcheck.commands.script"
+    module = "gradcheck.cli.script"
     words = [sys.executable, "-m", module, str(file), *([JSON] if as_json else [])]
     sys.stdout.flush()
     with subprocess.Popen(words) as child:

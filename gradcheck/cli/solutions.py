@@ -1,4 +1,4 @@
-"""`gradcheck solve`, from problem sets to the terminal."""
+"""What `gradcheck solve` makes of problems: judged one by one, shown, drawn."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console, RenderableType
 
-from gradcheck.commands.screen import BROKEN, REPORTED, fault_of, screen
+from gradcheck.cli.screen import BROKEN, REPORTED, fault_of, screen
 from gradcheck.errors import GradcheckError, OutOfBudget, TextError
 from gradcheck.opinions.opinion import NotScalar
 from gradcheck.problem import Problem, is_training

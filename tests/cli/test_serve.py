@@ -5,8 +5,7 @@ import socket
 import pytest
 from click.testing import CliRunner
 
-from gradcheck.cli import main
-from gradcheck.commands import serve
+from gradcheck.cli import main, serve
 
 
 @pytest.fixture

@@ -1,10 +1,15 @@
 """`gradcheck lint`: the key, the self-tests, and what a problem could never show."""
 
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 
+import click
 from rich.text import Text
 
-from gradcheck.commands.screen import fault_of, screen
+from gradcheck.cli.files import named, problems
+from gradcheck.cli.group import command
+from gradcheck.cli.screen import fault_of, screen
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.key import Key, key
 from gradcheck.grading.selftest import faults
@@ -20,6 +25,7 @@ from gradcheck.grading.variants import (
 from gradcheck.problem import Problem
 from gradcheck.problem.variants import possible, sampled, with_draw
 from gradcheck.programs.points import programs
+from gradcheck.report.figures import counted
 from gradcheck.report.linting import (
     COPIED,
     NONE_SHOWS_ALL,
@@ -34,11 +40,22 @@ from gradcheck.report.linting import (
 CLEAN, FINDINGS = 0, 1
 
 
-def lint_all(problems: Sequence[Problem], self_tests_only: bool) -> int:
+@command(epilog="gradcheck lint problems/chain-rule.yaml")
+@named
+@click.option("--self-tests-only", is_flag=True, help="Only run the right: and wrong: entries.")
+def lint(paths: tuple[Path, ...], self_tests_only: bool) -> None:
+    """Say which mistakes a problem could never reveal or tell apart, and run its self-tests.
+
+    Exit code 0: clean, 1: findings, 2: malformed.
+    """
+    sys.exit(lint_all(problems(paths), self_tests_only))
+
+
+def lint_all(chosen: Sequence[Problem], self_tests_only: bool) -> int:
     """Print the findings of every problem; the exit code of the command."""
     out = screen()
     found = 0
-    for problem in problems:
+    for problem in chosen:
         try:
             wrong, facts = _about(problem, self_tests_only)
         except (GradcheckError, ValueError) as error:
@@ -55,7 +72,7 @@ def lint_all(problems: Sequence[Problem], self_tests_only: bool) -> int:
             out.print(Text(problem.id, style="bold"))
             for line in lines:
                 out.print(line)
-    out.print(f"{len(problems)} problems, {found} findings")
+    out.print(f"{counted(len(chosen), 'problem')}, {counted(found, 'finding')}")
     return FINDINGS if found else CLEAN
 
 

@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bar
 
 from gradcheck.batch.run import Progress
-from gradcheck.commands.interrupts import INTERRUPTS
+from gradcheck.cli.interrupts import INTERRUPTS
 
 EVERY = 10.0  # seconds between lines in a pipe
 SHOWN = ("right", "wrong", "invalid", "needs-review")

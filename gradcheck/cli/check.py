@@ -2,13 +2,16 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Mapping
 from typing import Any
 
+import click
 from rich.text import Text
 
 from gradcheck.answers.tokens import between
-from gradcheck.commands.screen import say, screen
+from gradcheck.cli.group import command
+from gradcheck.cli.screen import say, screen
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.key import key
 from gradcheck.grading.marking import mark
@@ -25,12 +28,22 @@ COMMA = re.compile(r"(?<!\d),|,(?!\d)|;")
 WORST = (0, 3, 1, 2)  # the exit code of several parts is the last of these
 
 
-def check_answer(
-    expression: str, answer: str, given: Sequence[str], wrt: str | None, as_json: bool
-) -> int:
-    """Judge and diagnose one answer; the exit code of the command. Raises GradcheckError.
+@command(
+    epilog="gradcheck check 'x**3 + 2*sin(x)' '3x^2 - 2cos x'",
+    context_settings={"ignore_unknown_options": True},  # an answer may begin with a minus
+)
+@click.argument("expression")
+@click.argument("answer")
+@click.argument("given", nargs=-1, metavar="[NAME=VALUE]...")
+@click.option("--wrt", metavar="NAME", help="By which input, where there are several.")
+@click.option("--json", "as_json", is_flag=True, help="The line of `grade --json`.")
+def check(
+    expression: str, answer: str, given: tuple[str, ...], wrt: str | None, as_json: bool
+) -> None:
+    """Judge one derivative without a file: right, or why not.
 
-    Where there are several inputs, `[2xy, x^2]` answers for each in turn.
+    ANSWER is typed mathematics or numbers, of several inputs in a list: `[2xy, x^2]`; an input
+    without a value is drawn. Exit code 0: right, 1: wrong, 2: unreadable, 3: needs review.
     """
     problem = question(expression, given, [wrt] if wrt else ())
     check_value(problem, given_point(problem))
@@ -49,7 +62,7 @@ def check_answer(
         else:
             _show(said, source)
         codes.append(CODES[said["verdict"]])
-    return max(codes, key=WORST.index)
+    sys.exit(max(codes, key=WORST.index))
 
 
 def listed(answer: str) -> list[str]:

@@ -1,1 +1,0 @@
-"""What each command does, printing and exit code included; the words are `report`'s."""
