@@ -97,8 +97,8 @@ def test_the_other_slips_are_caught(title):
 
 
 @pytest.mark.sweep
-def test_three_of_four_slips_are_named():
-    """By a name that was written down before."""
+def test_most_slips_are_named():
+    """By a name that was written down before; where several mistakes fit alike none is told."""
     found = [(told(title), names) for title, (*_, names) in SLIPS.items()]
     named = [line for line, names in found if any(name in line for name in names)]
-    assert len(named) >= 0.75 * len(SLIPS)
+    assert len(named) >= 0.55 * len(SLIPS)
