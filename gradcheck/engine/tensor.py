@@ -40,8 +40,6 @@ from gradcheck.ops.formula import BY_COMPOUND, COMPOUNDS, Compound
 from gradcheck.ops.methods import OWN
 from gradcheck.ops.row import Op, handler_of, passed, spelled
 
-TAKEN = [0]
-"""How often numbers left tracked tensors (copies of leaves too), as PyTorch allows in silence."""
 QUICKLY: dict[Op, Callable[..., "Tensor"]] = {}
 """The functions that record a row without detours."""
 QUICK_UFUNCS: dict[Any, Callable[..., "Tensor"]] = {}
