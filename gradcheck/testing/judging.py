@@ -27,6 +27,7 @@ from gradcheck.testing.buffers import Makers, makers_of
 from gradcheck.testing.call import Call, is_symmetric
 from gradcheck.testing.limits import (
     AGAIN,
+    COARSE,
     EPSILON,
     FAINT,
     FLOOR,
@@ -455,6 +456,7 @@ def _by_moved_inputs(
 ) -> tuple[Judged, ...]:
     """Entries that are off by more than inputs moved by a few units of rounding move them."""
     moves, size = shaken(claim, unit), verdict.value.largest if verdict.value is not None else 0.0
+    coarse: dict[str, Array] | None = None
     found = []
     for part in first:
         bars = moves.get(part.part)
@@ -464,7 +466,13 @@ def _by_moved_inputs(
             if off.interval is not None
             or not off.distance <= off.error + max(off.tolerance, MOVED * _at(bars, off.index))
         )
-        open_ = bool(left) and all(_may_be_rounding(off, claim, size) for off in left)
+        if left and coarse is None:
+            coarse = shaken(claim, COARSE)
+        open_ = bool(left) and all(
+            _may_be_rounding(off, claim, size)
+            or off.distance <= off.error + MOVED * _at((coarse or {}).get(part.part), off.index)
+            for off in left
+        )
         if open_ and rtol > RTOL:
             left, open_ = (), False
         lossy = "float64" if part.off and not left and unit == EPSILON else ""

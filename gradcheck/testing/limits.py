@@ -16,6 +16,9 @@ NARROW = 1e-9  # of an entry: a ball so wide that it says nothing of a formula i
 MOVED = 4.0
 """Times what a few units of rounding in the inputs move: a spread of few runs is within that of the
 truth but for one entry in 10,000."""
+COARSE = 2.0**-26
+"""A move of the inputs that shows lost digits where a few units do not: `cos(x)` near 0 is the same
+number for many neighbours of x. A formula that keeps its digits moves by as little."""
 FAINT = EPSILON * 1e3
 """Of the value: differences of slopes of which float64 shows nothing (tanh' at 20)."""
 WIDE = 1 / 16
