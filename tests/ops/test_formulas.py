@@ -75,5 +75,5 @@ def test_every_word_means_what_pytorch_means(text):
 
 
 def test_most_are_compared():
-    """So many there were when this was written."""
-    assert len(NAMES) >= 60
+    """So many there are since what nobody called has gone."""
+    assert len(NAMES) >= 59

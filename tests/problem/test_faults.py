@@ -121,8 +121,8 @@ CASES = {
         "1:52",
         "close the bracket",
     ),
-    "a text for a value": (HEAD + "program: \"f'{x}'\"\n", "3:11", "of the type str"),
-    "a mapping for a value": (HEAD + 'program: "{1: x}"\n', "3:11", "of the type dict"),
+    "a text for a value": (HEAD + "program: \"f'{x}'\"\n", "3:11", "an f-string - leave texts out"),
+    "a mapping for a value": (HEAD + 'program: "{1: x}"\n', "3:11", "a dict - write a list"),
     "several entries of what is drawn": (
         "id: p\ninputs: {x: {shape: [3]}}\nprogram: x*2\n",
         "3:10",

@@ -36,7 +36,6 @@ def _gradient(problem, name):
     [
         ("y = x**2", 6.0),
         ("y = x**2\n  y += 5 * x", 11.0),
-        ("y: float = x**3", 27.0),
         ("x = x**2", 6.0),
         ("a = x\n  if x > 0:\n      a = x**2\n  b = a * 2", 12.0),
     ],

@@ -138,7 +138,7 @@ def test_the_line_is_underlined(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("ask", "place", "words"),
     [
-        ("{loop: {form: code, read: w}}", "4:20", "write `form: program`"),
+        ("{loop: {form: code, read: w}}", "4:20", "`form: program` in what it asks"),
         ("{loop: {form: program}}", "4:13", "`read` is missing"),
         ("{loop: {form: program, read: w, say: 1}}", "4:38", "`say` is not a key here"),
         ("{loop: {form: program, read: v}}", "4:35", "`v` is not known here"),
