@@ -1,5 +1,6 @@
 """The pages of `gradcheck help`: every example in them is run."""
 
+import json
 import re
 
 import pytest
@@ -48,3 +49,23 @@ def test_help_prints_a_page_or_says_which_there_are():
     assert "Commands:" in listed
     assert all(title in listed for title in SECTIONS)
     assert "lessons" in CliRunner().invoke(main, ["help", "nothing"]).output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["solve", "-e", "abs(x) + x**2", "x=0"],
+        ["solve", "-e", "sum(W @ x)", "W=2x2", "x=2x1"],
+        ["solve", "-e", "abs(x)", "x=1"],
+        ["check", "x**2", "3x"],
+        ["check", "x**2*sin(x)", "2x sin x"],
+    ],
+)
+def test_every_key_of_json_is_told(words):
+    """Keys of lines, of parts and of mistakes stand on the page for other programs."""
+    line = json.loads(CliRunner().invoke(main, [*words, "--json"]).stdout)
+    parts = line.get("parts", {}).values()
+    keys = {*line, *(key for part in parts for key in part)}
+    keys |= {key for mistake in line.get("mistakes") or () for key in mistake}
+    page = (HELP / "json.md").read_text()
+    assert [key for key in sorted(keys) if not re.search(rf"[`.\"]{key}[`\"]", page)] == []
