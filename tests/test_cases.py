@@ -61,7 +61,7 @@ def _is_refused(case: dict[str, Any], complaints: str) -> bool:
     return "has no finite value here" in complaints and case["function"] in complaints
 
 
-@pytest.mark.parametrize("cases", FILES, ids=lambda cases: cases[0]["id"])
+@pytest.mark.parametrize("cases", FILES, ids=[cases[0]["id"] for cases in FILES])
 def test_a_published_slope_is_agreed_on(cases: list[dict[str, Any]], tmp_path: Path) -> None:
     """`solve` gives the published numbers, `lint` comes to its end, what is shown is right."""
     path = tmp_path / "cases.yaml"
