@@ -145,16 +145,17 @@ def test_what_comes_back_is_json(beside):
         beside.ask(Evil)
 
 
-def written() -> None:
+def written(path: str) -> None:
     """A file, by whoever takes over a worker."""
-    with Path("taken-over").open("w") as file:
+    with Path(path).open("w") as file:
         file.write("x" * 10_000)
 
 
-def test_a_worker_writes_no_file(beside, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_worker_writes_no_file(beside, tmp_path):
+    path = tmp_path / "taken-over"
     with pytest.raises(RuntimeError, match="OSError"):
-        beside.ask(written)
+        beside.ask(written, str(path))
+    assert not path.exists() or path.stat().st_size == 0
 
 
 def reached(port: int) -> None:
