@@ -87,6 +87,11 @@ def unsolved(graph: Graph) -> Graph:
     return replace(graph, vertices=vertices, edges=edges)
 
 
+def without_node_names(graph: Graph) -> Graph:
+    """The same tape for a lesson of calculus: PyTorch's names of nodes would only puzzle."""
+    return replace(graph, vertices=tuple(replace(v, made_by="") for v in graph.vertices))
+
+
 @dataclass(frozen=True, eq=False)
 class _Pass:
     """A pass forward and back: the root, and what was seen at each step."""
@@ -218,7 +223,7 @@ def heading_lines(vertex: Vertex) -> list[str]:
 def lines_of(vertex: Vertex) -> list[str]:
     """All lines under the heading: PyTorch's name, the value, the gradient unless it is hidden."""
     gradient = f"{vertex.name or 'leaf'}.grad" if vertex.leaf else "gradient"
-    found = [] if vertex.leaf else [vertex.made_by]
+    found = [vertex.made_by] if vertex.made_by and not vertex.leaf else []
     found += shown("value", vertex.value)
     if vertex.hidden:
         return found

@@ -180,3 +180,16 @@ def test_a_second_derivative_is_asked_and_shown_as_one():
         page = client.post("/p/twice", data=sent).text
         assert "DotBackward0" in page
         assert "UnsqueezeBackward0" not in page
+
+
+def test_a_lesson_of_calculus_has_no_names_of_nodes():
+    """Numbers alone: values and formulas stand in the graph, PyTorch's names where arrays do."""
+    text = (
+        "problems:\n  - id: wave\n    inputs: {x: 0.9}\n    program: sin(x**2)\n"
+        "  - id: layer\n    inputs: {w: [1.0, 2.0]}\n    program: sum(w**2)\n"
+    )
+    with served(text=text) as client:
+        page = client.get("/p/wave").text
+        assert "sin(x**2)" in page
+        assert "Backward0" not in page
+        assert "PowBackward0" in client.get("/p/layer").text
