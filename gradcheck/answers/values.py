@@ -304,6 +304,8 @@ def read_argument(p: Cursor) -> ast.expr:
     if p.sees("{"):
         return p.operand(read_group(p))
     command = p.typed[token.start : token.start + 1] == "\\"
+    if token.kind == "number" and not token.text.isdigit() and len(token.text) > 1:
+        raise p.unexpected("an argument in braces")  # `\frac1e5`, `\frac1.5` have no one meaning
     if token.kind in FACTORS and len(token.text) > 1 and not command:
         middle = token.start + 1
         p.tokens[p.at : p.at + 1] = [

@@ -177,6 +177,13 @@ def test_no_text_raises_anything_but_a_text_error():
     assert min(outcomes.values()) > 300
 
 
+@pytest.mark.parametrize("text", [r"\frac1e5", r"\frac1.5", r"\frac.5x", r"\sqrt2e3"])
+def test_a_decimal_where_latex_takes_one_digit_is_refused(text):
+    """What LaTeX would set is 1/e with a 5 behind it, or 1/. with a 5."""
+    with pytest.raises(TextError, match="an argument in braces"):
+        read(text)
+
+
 @pytest.mark.sweep
 def test_no_text_raises_anything_but_a_text_error_at_length():
     """100,000 scrambled texts are read or refused."""

