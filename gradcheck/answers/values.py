@@ -63,7 +63,8 @@ def join_commas(p: Cursor, token: Token) -> str:
     if THOUSANDS.fullmatch(text):
         p.at = at
         return text.replace(",", "")
-    if len(parts) > 2 or not (parts[0] + parts[1]).replace("e", "").replace("-", "").isdigit():
+    fraction = parts[1].replace("e", "").replace("-", "")  # 1,5e-3
+    if len(parts) > 2 or not parts[0].isdigit() or not fraction.isdigit():
         if "." in parts[0] and parts[1].isdigit():
             whole = parts[0].replace(".", "")
             cure = f"decimals are written with a point: write {whole}.{parts[1]}"

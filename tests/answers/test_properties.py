@@ -184,6 +184,13 @@ def test_a_decimal_where_latex_takes_one_digit_is_refused(text):
         read(text)
 
 
+def test_a_power_of_ten_before_a_decimal_comma_is_refused():
+    """`2e11,17` is no number; `1,25e3` is one."""
+    with pytest.raises(TextError):
+        read("2e11,17x")
+    assert read("1,25e3 x").understood == "1250.0*x"
+
+
 @pytest.mark.sweep
 def test_no_text_raises_anything_but_a_text_error_at_length():
     """100,000 scrambled texts are read or refused."""

@@ -7,7 +7,7 @@ from tests.support.sweeping import at_most
 
 
 def test_a_sample_is_named() -> None:
-    """Of answers with one mistake 97 % are named, with two 80 % (or one that gives the same); no right one is accused."""
+    """Of answers with one mistake 97 % are named, with two 80 %; no right one is accused."""
     _measured(seed=3, count=15)
 
 
