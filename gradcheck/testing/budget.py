@@ -1,15 +1,17 @@
 """Seconds that may be spent on something: what takes longer ends where it is, in this thread."""
 
 import ctypes
+import gc
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from math import inf
 from typing import TypeVar
 
 T = TypeVar("T")
 LEAST, OFTEN = 0.01, 0.05  # seconds: too few to begin, and between two looks at the clock
+AGAIN = 0.5  # seconds after which what did not end is told again: a finalizer may have taken it
 
 
 class OutOfTime(BaseException):
@@ -29,6 +31,7 @@ class Budget:
         self.over = False
         self._ends: list[float] = []  # of the runs that are going on, one inside another
         self._lock = threading.Lock()
+        self._collecting = False
 
     @property
     def left(self) -> float:
@@ -60,18 +63,32 @@ class Budget:
             del self._ends[depth:]
 
     def _watch(self) -> None:
-        """Look at the thread's clock until nothing is left to be ended."""
+        """Look at the thread's clock until nothing is left to be ended.
+
+        Not while garbage is collected: what is raised in a callback of the collector is lost.
+        """
+        gc.callbacks.insert(0, self._note_start)
+        gc.callbacks.append(self._note_stop)
         try:
             while self._end_what_is_over():
                 time.sleep(OFTEN)
         except OSError:  # the thread has ended, and its clock with it
             return
+        finally:
+            gc.callbacks.remove(self._note_start)
+            gc.callbacks.remove(self._note_stop)
+
+    def _note_start(self, phase: str, _: Mapping[str, int]) -> None:
+        self._collecting = self._collecting or phase == "start"
+
+    def _note_stop(self, phase: str, _: Mapping[str, int]) -> None:
+        self._collecting = self._collecting and phase != "stop"
 
     def _end_what_is_over(self) -> bool:
         """Whether any run is still going on; the innermost is ended if its time is over."""
         with self._lock:
-            if self._ends and self._now() >= self._ends[-1]:
-                self._ends[-1] = inf  # once
+            if self._ends and self._now() >= self._ends[-1] and not self._collecting:
+                self._ends[-1] = self._now() + AGAIN
                 raised = ctypes.py_object(OutOfTime)
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._ident), raised)
             return bool(self._ends)

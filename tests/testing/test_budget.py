@@ -27,6 +27,22 @@ def test_what_takes_longer_is_ended():
     assert budget.run(lambda: 3) is None
 
 
+def test_an_end_that_was_swallowed_is_told_again():
+    """What is raised in a finalizer or a callback is lost: the loop would run for ever."""
+    swallowed = []
+
+    def stubborn():
+        while not swallowed:
+            try:
+                forever()
+            except BaseException as error:  # noqa: BLE001 - as the interpreter does in a finalizer
+                swallowed.append(error)
+        forever()
+
+    assert Budget(0.1).run(stubborn) is None
+    assert len(swallowed) == 1
+
+
 def test_a_part_may_end_and_the_whole_go_on():
     """Of each edit of a repair no more than a share is spent."""
     budget = Budget(5.0)
