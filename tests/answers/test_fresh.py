@@ -7,7 +7,7 @@ import pytest
 from gradcheck.grading.key import Key, key
 from gradcheck.grading.marking import mark
 from gradcheck.problem.question import question
-from tests.support.fresh_answers import CALCULUS, MATRICES, WORDS, Fresh, rows
+from tests.support.typed_tables import Fresh, fresh_answers
 
 
 @cache
@@ -16,9 +16,7 @@ def keyed(expression: str, given: tuple[str, ...], wrt: str) -> Key:
     return key(question(expression, list(given), [wrt] if wrt else ()))
 
 
-@pytest.mark.parametrize(
-    "row", [row for table in (CALCULUS, MATRICES, WORDS) for row in rows(table)], ids=str
-)
+@pytest.mark.parametrize("row", fresh_answers(), ids=str)
 def test_it_is_judged_as_a_teacher_does(row: Fresh) -> None:
     """In calculus, with matrices, in words."""
     ready = keyed(row.expression, row.given, row.wrt)

@@ -12,7 +12,7 @@ from gradcheck.answers.words import vocabulary
 from gradcheck.errors import TextError
 from tests.support.trees import FUNCTIONS as MEANT
 from tests.support.trees import value
-from tests.support.typed_answers import rows
+from tests.support.typed_tables import typed_answers
 
 POINTS = (0.37, 0.71, 0.83, 0.59)
 
@@ -76,10 +76,10 @@ def outcome(names, meaning, typed):
 
 def test_at_least_97_percent_are_read_as_meant():
     """The share of the table that is read as its writer meant it; nothing is misread in silence."""
-    kinds = {row[2]: outcome(*row) for row in rows()}
+    kinds = {row[2]: outcome(*row) for row in typed_answers()}
     misread = [typed for typed, kind in kinds.items() if kind == "wrong"]
     other = [f"{kind}: {typed}" for typed, kind in kinds.items() if kind != "meant"]
     assert len(kinds) >= 400
-    assert len({row[:2] for row in rows()}) >= 60
+    assert len({row[:2] for row in typed_answers()}) >= 60
     assert misread == []
     assert len(other) <= 0.03 * len(kinds), other

@@ -5,13 +5,13 @@ import ast
 import pytest
 
 from gradcheck.answers import ALIASES, FUNCTIONS, read_formula
-from tests.support.spellings import ROWS
 from tests.support.typed import read
+from tests.support.typed_tables import spellings
 
 TWO = {"true_divide", "atan2", "pow", "sub", "mul", "div", "mod", "mm", "mv", "bmm", "ger"}
 
 
-@pytest.mark.parametrize(("typed", "understood"), ROWS, ids=[row[0] for row in ROWS])
+@pytest.mark.parametrize(("typed", "understood"), spellings(), ids=lambda typed: typed)
 def test_what_is_understood(typed, understood):
     """Every typed formula is echoed in NumPy's spelling as the table has it."""
     assert read(typed).understood == understood

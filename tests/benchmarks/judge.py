@@ -1,123 +1,60 @@
-"""The judge's speed, beside Math-Verify and sympy.simplify on the same answers in the same run.
+"""Reading and judging: answers a second, and beside sympy.simplify on the same answers."""
 
-Everything is counted: reading the answer, comparing it, finding the witness. No answer comes twice.
-The contestants take turns, answer by answer, so that a busy machine slows them alike. A peer that
-is not installed is left out. Math-Verify gets LaTeX, its own tongue, and both peers the
-derivative, found and read beforehand.
-"""
-
-import importlib
-import logging
-import statistics
-import time
+import itertools
 from collections.abc import Callable
-from typing import Any
 
 import sympy
 
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, key
 from gradcheck.problem import load_text
+from tests.benchmarks._turns import print_ratios, seconds
 from tests.support.pairs import Pair, X, pairs
 
-COUNT = 200
-SEED = 11
-LONG = 60  # characters: beyond it peers often run into their time limits
-Judge = Callable[[Pair], bool]
+COUNT, SHORT = 200, 60  # SymPy often takes minutes for what is longer than 60 characters
 
 
 def main() -> None:
-    """Print answers per second, ratios and mistakes, for short answers and for all."""
-    logging.disable(logging.CRITICAL)
-    sample = list(pairs(COUNT, seed=SEED))
-    contestants = {"gradcheck": gradcheck(sample), **peers(sample)}
-    seconds, mistakes = measured(contestants, sample)
-    short = [n for n, pair in enumerate(sample) if len(pair.answer) <= LONG]
-    told(f"{len(short)} answers of at most {LONG} characters", seconds, mistakes, short)
-    told(f"all {len(sample)} answers", seconds, mistakes, list(range(len(sample))))
+    """Microseconds to read, distinct answers a second with their diagnosis, and the ratio."""
+    sample = [pair for pair in pairs(COUNT, seed=11) if len(pair.answer) <= SHORT]
+    keys = {pair.program: prepared(pair) for pair in sample}
+    took = seconds(lambda: [read(keys[pair.program], pair) for pair in sample])
+    print(f"reading: {1e6 * took / len(sample):.0f} us an answer")
+    for diagnose in (True, False):
+        took = seconds(lambda d=diagnose: [verdict(keys, pair, diagnose=d) for pair in sample])
+        words = "with diagnosis" if diagnose else "judging alone"
+        print(f"{words}: {len(sample) / took:.0f} distinct answers a second")
+    wrong = sum((verdict(keys, pair) == "right") != pair.right for pair in sample)
+    print(f"misjudged: {wrong} of {len(sample)}")
+    some = list(itertools.islice(sample, 40))
+    peers: dict[str, Callable[[], object]] = {
+        "gradcheck": lambda: [verdict(keys, pair) for pair in some],
+        "sympy.simplify": lambda: [simplified(pair) for pair in some],
+    }
+    print_ratios(f"{len(some)} answers", peers, rounds=3)
 
 
-def told(
-    title: str, seconds: dict[str, list[float]], mistakes: dict[str, list[bool]], of: list[int]
-) -> None:
-    """One table: the mean and the median of an answer, and how they compare with ours."""
-    print(f"{title}\n  {'':<16}{'mean':>10}{'ratio':>9}{'median':>12}{'ratio':>9}{'misjudged':>12}")
-    ours = [seconds["gradcheck"][n] for n in of]
-    for name, times in seconds.items():
-        theirs = [times[n] for n in of]
-        mean, median = statistics.fmean(theirs), statistics.median(theirs)
-        ratios = mean / statistics.fmean(ours), median / statistics.median(ours)
-        wrong = sum(mistakes[name][n] for n in of)
-        print(
-            f"  {name:<16}{1e3 * mean:>7.2f} ms{ratios[0]:>8.1f}x"
-            f"{1e3 * median:>9.2f} ms{ratios[1]:>8.1f}x{wrong:>12}"
-        )
+def prepared(pair: Pair) -> Key:
+    """The problem, made ready as a batch does once."""
+    text = f"id: t\ninputs: {{x: {pair.start}}}\nprogram: {pair.program}\n"
+    ready = key(load_text(text).problems[0])
+    judge(ready, ready.problem.parts[0], "x + 1e-39")
+    return ready
 
 
-def measured(
-    contestants: dict[str, Judge], sample: list[Pair]
-) -> tuple[dict[str, list[float]], dict[str, list[bool]]]:
-    """Seconds for each answer, and whether it was misjudged; each contestant in turn."""
-    seconds: dict[str, list[float]] = {name: [] for name in contestants}
-    mistakes: dict[str, list[bool]] = {name: [] for name in contestants}
-    for pair in sample:
-        for name, says in contestants.items():
-            start = time.process_time()
-            verdict = says(pair)
-            seconds[name].append(time.process_time() - start)
-            mistakes[name].append(verdict != pair.right)
-    return seconds, mistakes
+def read(ready: Key, pair: Pair) -> object:
+    """What is understood."""
+    return ready.read(ready.problem.parts[0], pair.answer)
 
 
-def gradcheck(sample: list[Pair]) -> Judge:
-    """Our judge; the problems are prepared beforehand, as a batch does once."""
-    keys: dict[str, Key] = {}
-    for pair in sample:
-        if pair.program not in keys:
-            text = f"id: t\ninputs: {{x: {pair.start}}}\nprogram: {pair.program}\n"
-            ready = keys[pair.program] = key(load_text(text).problems[0])
-            judge(ready, ready.problem.parts[0], "x + 1e-39", diagnose=False)
-
-    def says(pair: Pair) -> bool:
-        ready = keys[pair.program]
-        found = judge(ready, ready.problem.parts[0], pair.answer, diagnose=False)
-        return found.verdict == "right"
-
-    return says
+def verdict(keys: dict[str, Key], pair: Pair, *, diagnose: bool = False) -> str:
+    """Ours."""
+    ready = keys[pair.program]
+    return judge(ready, ready.problem.parts[0], pair.answer, diagnose=diagnose).verdict
 
 
-def peers(sample: list[Pair]) -> dict[str, Judge]:
-    """The other checkers that are installed."""
-    found: dict[str, Judge] = {"sympy.simplify": simplified(sample)}
-    verifier = module("math_verify")
-    if verifier is not None:
-        found["Math-Verify"] = verified(verifier, sample)
-    return found
-
-
-def module(name: str) -> Any:
-    """A module that may or may not be here."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        return None
-
-
-def verified(verifier: Any, sample: list[Pair]) -> Judge:
-    """Math-Verify's verdict on the LaTeX of an answer; references are read beforehand."""
-    read = {pair.reference: verifier.parse(f"${pair.reference}$") for pair in sample}
-    return lambda pair: bool(
-        verifier.verify(read[pair.reference], verifier.parse(f"${pair.latex}$"))
-    )
-
-
-def simplified(sample: list[Pair]) -> Judge:
+def simplified(pair: Pair) -> bool:
     """Whether SymPy simplifies the difference to zero; the texts are our own."""
     names = {"x": X, "e": sympy.E}
-    known = {p.program: sympy.diff(sympy.sympify(p.program, locals=names), X) for p in sample}
-
-    def says(pair: Pair) -> bool:
-        answer = sympy.sympify(pair.answer, locals=names)
-        return bool(sympy.simplify(answer - known[pair.program]) == 0)
-
-    return says
+    truth = sympy.diff(sympy.sympify(pair.program, locals=names), X)
+    return bool(sympy.simplify(sympy.sympify(pair.answer, locals=names) - truth) == 0)

@@ -8,7 +8,7 @@ from gradcheck.grading.key import key
 from gradcheck.grading.marking import mark
 from gradcheck.problem import load_text
 from gradcheck.problem.question import question
-from tests.support.typed_answers import rows
+from tests.support.typed_tables import typed_answers
 
 RIGHT = {
     "sin(x)**2": ["2 sin x cos x", "2sin(x)cos(x)", "sin 2x", r"2\sin x\cos x", "sin(2*x)"],
@@ -133,7 +133,7 @@ AROUND = [
 def test_junk_around_the_spellings_of_right_answers_is_never_right():
     """However the right formula is spelled: before it, behind it, around it."""
     rng = random.Random(7)
-    known = [row for row in rows() if row[0] == ("x",) and row[1] in FUNCTIONS]
+    known = [row for row in typed_answers() if row[0] == ("x",) and row[1] in FUNCTIONS]
     keys = {meaning: key(question(f, [], [])) for meaning, f in FUNCTIONS.items()}
     for _ in range(300):
         _, meaning, typed = rng.choice(known)
