@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from gradcheck.engine.applied import APPLIED
 from gradcheck.engine.factories import one_hot_array
+from gradcheck.engine.layers import APPLIED, LOSSES
 from gradcheck.engine.layers import LAYERS as HOLDING
-from gradcheck.engine.losses import LOSSES
 from gradcheck.engine.recording import MODE, enable_grad, no_grad
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language.rules.vocabulary import Vocabulary, words

@@ -5,8 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gradcheck.engine.cells import GRUCell, LSTMCell, RNNCell
-from gradcheck.engine.layers import Dropout
+from gradcheck.engine.layers import Dropout, GRUCell, LSTMCell, RNNCell
 from gradcheck.engine.modules import Module
 from gradcheck.engine.optimizers import SGD, Adam, Optimizer
 from gradcheck.ops import TABLE

@@ -7,8 +7,7 @@ from typing import Any
 from gradcheck.engine import optimizers
 from gradcheck.engine.autograd import grad, tensor
 from gradcheck.engine.factories import Generator
-from gradcheck.engine.layers import LAYERS
-from gradcheck.engine.losses import LOSSES
+from gradcheck.engine.layers import LAYERS, LOSSES
 from gradcheck.engine.recording import enable_grad, no_grad
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.language import Budget

@@ -6,8 +6,7 @@ from typing import Any
 
 from gradcheck.engine import optimizers
 from gradcheck.engine.autograd import tensor
-from gradcheck.engine.layers import LAYERS
-from gradcheck.engine.losses import LOSSES
+from gradcheck.engine.layers import LAYERS, LOSSES
 from gradcheck.engine.recording import enable_grad, no_grad
 from gradcheck.ops import everything
 from gradcheck.training.recorder import Recorder
