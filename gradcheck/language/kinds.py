@@ -19,7 +19,7 @@ from gradcheck.numbers.ball import Ball, balls
 from gradcheck.numbers.scalars import Scalar, Scalars, wrap
 from gradcheck.numbers.symbolic import Symbolic, constants
 from gradcheck.ops import BY_SPELLING, TABLE
-from gradcheck.ops.formula import COMPOUNDS, FORMULA_SPELLINGS, Compound
+from gradcheck.ops.formula import COMPOUNDS, FORMULA_SPELLINGS, Compound, everything
 from gradcheck.ops.later import sympy
 from gradcheck.ops.methods import OF_METHODS, OWN
 from gradcheck.ops.row import SPELLINGS, Op
@@ -129,7 +129,7 @@ class NumberKind:
         if name in MAKERS:
             return self._made(MAKERS[name])
         if name in LOSSES:
-            return _loss(TABLE[LOSSES[name].row])
+            return _loss(everything()[LOSSES[name].row])
         if name in RECORDED_WORDS:
             return _unrecorded(name)
         if name.startswith(OF_METHODS):

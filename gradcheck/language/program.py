@@ -20,8 +20,7 @@ from gradcheck.language.vocabulary import Vocabulary, words
 
 NODE = TypeVar("NODE", bound=ast.AST)
 PICKING = words(
-    "cross_entropy nll_loss multi_margin_loss embedding gather index_select index_add index_copy "
-    "index_fill index_put scatter_add select select_scatter take take_along_axis take_along_dim "
+    "cross_entropy nll_loss embedding gather index_select scatter_add select take take_along_axis "
     "one_hot delete"
 )
 """The functions that take places, or the numbers of classes."""

@@ -207,7 +207,7 @@ BOUNDS: Mapping[str, Callable[[Args, Named], int]] = {
             lambda args, named: max(_size(args[0]), _counts(*args[1:], *named.values())),
         ),
         (
-            "tile vander sliding_window_view unfold",
+            "tile vander sliding_window_view",
             lambda args, named: _size(args[0]) * _counts(*args[1:], *named.values()),
         ),
         ("eye", lambda args, named: max(integers(*args, *named.values()), default=0) ** 2),
@@ -215,7 +215,7 @@ BOUNDS: Mapping[str, Callable[[Args, Named], int]] = {
         ("linspace", _spaced),
         ("repeat", _repeated),
         ("pad pad_last", _padded),
-        ("diag diagflat diag_embed", _diagonal),
+        ("diag", _diagonal),
         ("outer kron convolve correlate meshgrid masked_select", _each_with_each),
         ("take take_along_axis index_select", _taken),
     )
@@ -286,7 +286,7 @@ PRODUCTS: Mapping[str, Callable[[Args, Named], Size]] = {
     name: size
     for names, size in (
         ("polygamma round", ordered),
-        ("matmul vecdot matvec vecmat", multiplied),
+        ("matmul vecdot", multiplied),
         ("dot inner vdot", contracted),
         ("tensordot", lambda args, named: contracted((*args, 2), named)),
         ("einsum", einsum),
