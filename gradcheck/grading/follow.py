@@ -20,7 +20,7 @@ from gradcheck.grading.judgement import FAILURES, Judgement
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, Spot
 from gradcheck.grading.outputs import ONE_POINT
-from gradcheck.language.running.run import Outcome
+from gradcheck.language.run import Outcome
 from gradcheck.numbers.run import precision
 from gradcheck.opinions.symbolic import gradients_from
 from gradcheck.problem.record import Part, Problem

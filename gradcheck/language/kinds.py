@@ -13,7 +13,7 @@ from gradcheck.engine.layers import APPLIED, LOSSES
 from gradcheck.engine.layers import LAYERS as HOLDING
 from gradcheck.engine.recording import MODE, enable_grad, no_grad
 from gradcheck.engine.tensor import Tensor, bare
-from gradcheck.language.rules.vocabulary import Vocabulary, words
+from gradcheck.language.vocabulary import Vocabulary, words
 from gradcheck.numbers.ball import Ball, balls
 from gradcheck.numbers.scalars import Scalar, Scalars, wrap
 from gradcheck.numbers.symbolic import Symbolic, constants

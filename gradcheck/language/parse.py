@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from gradcheck.documents.decimals import DIGITS, read_decimal
 from gradcheck.documents.passage import Passage, where_is
 from gradcheck.errors import Complaint, TextError
-from gradcheck.language.rules.refusals import SIGNS, SYNTAX, SYNTAX_OTHERWISE
+from gradcheck.language.refusals import SIGNS, SYNTAX, SYNTAX_OTHERWISE
 
 LONGEST = 20_000
 DEPTH = 100
@@ -67,8 +67,13 @@ def _syntax_complaint(passage: Passage, error: SyntaxError) -> Complaint:
     words = error.msg[0].lower() + error.msg[1:]
     if sign:
         return passage.complaint(f"`{text[start]}` is no sign of Python", f"write `{sign}`", where)
-    cure = next((cure for said, cure in SYNTAX if said in words.lower()), SYNTAX_OTHERWISE)
-    return passage.complaint(f"not readable as Python: {words}", cure, where)
+    return passage.complaint(f"not readable as Python: {words}", cure(error), where)
+
+
+def cure(error: SyntaxError) -> str:
+    """What was probably meant."""
+    said = error.msg.lower()
+    return next((cure for words, cure in SYNTAX if words in said), SYNTAX_OTHERWISE)
 
 
 def _bytes(text: str) -> int:
@@ -118,13 +123,10 @@ def check_depth(tree: ast.AST, passage: Passage) -> None:
 
 
 def read_numbers(tree: ast.AST, passage: Passage) -> None:
-    """Put into the tree, for each decimal number, the Fraction that is written in the text.
-
-    Inside an f-string Python 3.11 does not tell where a number stands: there, by its shortest text.
-    """
+    """Put into the tree, for each decimal number, the Fraction that is written in the text."""
     complaints = []
     formatted = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
-    hidden = {id(node) for each in formatted for node in ast.walk(each)}
+    hidden = {id(node) for each in formatted for node in ast.walk(each)}  # without a place in 3.11
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant):
             text = repr(node.value) if id(node) in hidden else passage.text(where_is(node))

@@ -15,7 +15,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language import Budget, Outcome, Program, check_program, executing
 from gradcheck.language.kinds import KINDS, VOCABULARY
 from gradcheck.language.program import assignments, places
-from gradcheck.language.running.run import run
+from gradcheck.language.run import run
 from gradcheck.opinions.again import twice
 from gradcheck.opinions.opinion import Array, Case, Rows
 

@@ -11,7 +11,7 @@ from flint import arb
 from gradcheck.engine.tape import RIGHT, Leaf, Node
 from gradcheck.engine.tensor import Tensor
 from gradcheck.language import executing
-from gradcheck.language.running.run import Outcome
+from gradcheck.language.run import Outcome
 from gradcheck.numbers import symbolic as numbers
 from gradcheck.numbers.ball import middle
 from gradcheck.numbers.run import precision

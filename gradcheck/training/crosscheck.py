@@ -12,7 +12,7 @@ from gradcheck.engine.recording import enable_grad, no_grad
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.language import Budget
 from gradcheck.language.kinds import KINDS
-from gradcheck.language.running.run import run
+from gradcheck.language.run import run
 from gradcheck.problem.record import Point, Problem
 from gradcheck.training.outputs import Value, as_value, same
 from gradcheck.training.recorder import snapshot

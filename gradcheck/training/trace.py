@@ -13,7 +13,7 @@ from gradcheck.engine.autograd import tensor
 from gradcheck.engine.recording import watched
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.language import Budget, Outcome
-from gradcheck.language.running.run import run
+from gradcheck.language.run import run
 from gradcheck.ops.row import Op
 from gradcheck.problem.asked import ERROR
 from gradcheck.problem.draw import SCALES, decimals

@@ -8,7 +8,7 @@ import pytest
 from gradcheck import grad, tensor
 from gradcheck.language import Budget, check_program
 from gradcheck.language.kinds import KINDS, VOCABULARY
-from gradcheck.language.running.run import run
+from gradcheck.language.run import run
 from gradcheck.ops import TABLE
 
 torch = pytest.importorskip("torch")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.language import Budget, Outcome, Vocabulary, check_program
-from gradcheck.language.rules.vocabulary import words
-from gradcheck.language.running.run import run
+from gradcheck.language.run import run
+from gradcheck.language.vocabulary import words
 from gradcheck.ops.methods import OF_METHODS, OWN
 
 VOCABULARY = Vocabulary(

@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from gradcheck.errors import OutOfBudget
-from gradcheck.language.running.shapes import Count, Shape, broadcast, count_nested, size_of
+from gradcheck.language.sizes import Count, Shape, broadcast, count_nested, size_of
 from gradcheck.numbers.exponents import PROGRAM
 
 # An entry of a list takes this many times as long to look at as an element of an array.

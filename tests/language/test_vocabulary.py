@@ -2,7 +2,7 @@
 
 import pytest
 
-from gradcheck.language.rules.vocabulary import listing, nearest
+from gradcheck.language.vocabulary import listing, nearest
 from tests.support.checked import VOCABULARY
 
 

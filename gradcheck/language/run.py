@@ -11,12 +11,11 @@ import numpy as np
 
 from gradcheck.documents.passage import Where
 from gradcheck.errors import Complaint, GradcheckError, OutOfBudget, TextError
+from gradcheck.language.budget import Budget, Meter
+from gradcheck.language.builtin import TYPE, Builtins
+from gradcheck.language.guards import Function, Guards, Kind
 from gradcheck.language.lower import LAST
 from gradcheck.language.program import Program
-from gradcheck.language.running.budget import Budget, Meter
-from gradcheck.language.running.builtin import TYPE, Builtins
-from gradcheck.language.running.guards import Guards, Kind
-from gradcheck.language.running.operators import Function
 from gradcheck.language.spans import MARK, SPANS, where_in
 
 NOTHING: Mapping[str, Function] = MappingProxyType({})
