@@ -21,7 +21,7 @@ SPECIAL = {
     **dict.fromkeys(["or", "and", "oder", "ou"], "give one formula"),
     "crossprod": "write t(X) %*% Y",
     **dict.fromkeys(
-        ["if", "If", "IF", "for", "when", "else", "ifelse", "piecewise", "Piecewise", "Which"],
+        ["if", "If", "IF", "for", "when", "else", "otherwise", "piecewise", "Piecewise"],
         "cases are written `1 if x > 0 else 0`",
     ),
 }

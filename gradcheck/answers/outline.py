@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from gradcheck.answers.cases import COMPARED, by_cases, looks_like_cases
+from gradcheck.answers.cases import COMPARED, by_cases, compares, looks_like_cases
 from gradcheck.answers.characters import DERIVATIVE as DERIVED
 from gradcheck.answers.complaint import clipped, refused
 from gradcheck.answers.cursor import UNTAKEN
@@ -116,6 +116,9 @@ class Outline:
             found = by_cases(self.tokens, self.words, self.case_value)
             if found is not None:
                 return found
+            if sign := compares(self.tokens):
+                cure = "cases are written 1 if x > 0 else 0"
+                raise refused(self.typed, sign.start, "these cases are not read", cure)
         clauses = [c for c in self.clauses((0, len(self.tokens))) if c[1] < c[2]]
         clauses = self.without_words(clauses)
         clauses = self.without_definitions(clauses)
