@@ -12,8 +12,8 @@ from typing import NamedTuple
 from gradcheck.answers.tokens import Token, levels
 from gradcheck.answers.words import Words
 
-IF = frozenset("if for when at where wenn falls für si se pour para".split())
-ELSE = frozenset("otherwise elsewhere else sonst sinon altrimenti".split())
+IF = frozenset(["if", "for", "when", "at", "where", "wenn", "falls", "für", "si", "pour"])
+ELSE = frozenset(["otherwise", "elsewhere", "else", "sonst", "sinon", "altrimenti"])
 AND, OR = frozenset(["and", "und", "et"]), frozenset(["or", "oder", "ou"])
 OPPOSITE = {">": "<=", "<=": ">", "<": ">=", ">=": "<", "=": "!=", "!=": "="}
 UNEQUAL = frozenset(["<", ">", "<=", ">=", "!="])

@@ -73,20 +73,8 @@ SIGNS = {
     **dict.fromkeys(["lor", "vee"], "or"),
 }
 SIZED = re.compile(r"(?:left|right|middle|[bB]igg?[lr]?)\*?\Z")
-FRAMES = frozenset(
-    [
-        "equation",
-        "align",
-        "aligned",
-        "gather",
-        "displaymath",
-        "math",
-        "split",
-        "alignat",
-        "eqnarray",
-        "gathered",
-    ]
-)
+FRAMED = "equation align aligned gather displaymath math split alignat eqnarray gathered"
+FRAMES = frozenset(FRAMED.split())
 ROWS = frozenset(["pmatrix", "bmatrix", "vmatrix", "Bmatrix", "matrix", "smallmatrix", "array"])
 CASES = frozenset(["cases", "dcases", "rcases"])
 
