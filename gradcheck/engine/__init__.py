@@ -6,7 +6,7 @@ ignore_stale()
 
 # ruff: noqa: E402 - whether they are compiled has been decided
 from gradcheck.engine.autograd import backward, grad, tensor
-from gradcheck.engine.function import Function, once_differentiable
+from gradcheck.engine.function import Function
 from gradcheck.engine.layers import CrossEntropyLoss, Linear, MSELoss
 from gradcheck.engine.optimizers import SGD, Adam
 from gradcheck.engine.recording import (
@@ -31,7 +31,6 @@ __all__ = [
     "grad",
     "is_grad_enabled",
     "no_grad",
-    "once_differentiable",
     "set_grad_enabled",
     "tensor",
     "watched",
