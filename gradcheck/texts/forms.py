@@ -326,7 +326,7 @@ class Writing:
             return f"zeros_like({name})" if shape else "0"
         if tuple(form.natural) != shape:
             form = self.algebra.times(form, of_atom(Atom(f"ones_like({name})", shape)))
-        ways = [form, of_term(single(form), form.shape), self.algebra.gathered(form)]
+        ways = [form, of_term(single(form), form.shape)]
         ways += [self.algebra.turned_round(way) for way in ways]
         text = min((way.text for way in ways), key=len)
         opened = min((way.text for way in self.algebra.expanded(form)), key=len, default=text)

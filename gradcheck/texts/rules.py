@@ -23,7 +23,6 @@ from gradcheck.texts.arrays import (
     add,
     call,
     column,
-    compare,
     constant,
     index,
     number,
@@ -120,13 +119,6 @@ def mean(x: Form, axes: list[int]) -> Form:
     shape = () if whole else tuple(1 if k in axes else n for k, n in enumerate(x.shape))
     words = "" if whole else f"axis={axis}, keepdims=True"
     return call("mean", x, shape=shape, words=words, along=tuple(axes))
-
-
-def _max(at: Site, x: Form, axis: Any = None, **_: Any) -> Form:
-    if len(x.shape) != 1 or at.g.shape:
-        raise NoText("the largest of each row")
-    row = index(eye(at.algebra, x.shape[0]), f"argmax({x.text})", x.shape)
-    return at.algebra.times(at.g, row)
 
 
 def _softmax(at: Site, x: Form, axis: Any = -1) -> Form:
@@ -276,23 +268,6 @@ def _outer(at: Site, a: Form, b: Form) -> Form:
     return t.matmul(at.g, b) if at.i == 0 else t.matmul(t.transpose(at.g), a)
 
 
-def _cumsum(at: Site, x: Form, **_: Any) -> Form:
-    if len(x.shape) != 1:
-        raise NoText("a running sum of a matrix")
-    by, inner = numbers_apart(at.g)
-    back = index(call("cumsum", index(inner, "::-1", x.shape), shape=x.shape), "::-1", x.shape)
-    return scale(back, by)
-
-
-def _clip(at: Site, x: Form, *bounds: Form, sides: Any = ()) -> Form:
-    if at.i:
-        raise NoText("a bound")
-    g = at.g
-    for side, bound in zip(sides, bounds, strict=True):
-        g = at.algebra.times(g, compare(">" if side == "low" else "<", x, bound))
-    return g
-
-
 def _einsum(at: Site, *xs: Form, subscripts: str = "") -> Form:
     given, _, due = subscripts.replace(" ", "").partition("->")
     letters = given.split(",")
@@ -328,7 +303,6 @@ BACK: Mapping[str, Callable[..., Form]] = {
     "sum": _sum,
     "mean": _mean,
     "var": _var,
-    "max": _max,
     "softmax": _softmax,
     "log_softmax": _log_softmax,
     "logsumexp": _logsumexp,
@@ -352,8 +326,6 @@ BACK: Mapping[str, Callable[..., Form]] = {
     "broadcast_to": lambda at, x, **_: at.g,
     "getitem": _getitem,
     "where": _where,
-    "clip": _clip,
-    "cumsum": _cumsum,
     "einsum": _einsum,
 }
 """Ops whose way back is no slope of single entries."""
