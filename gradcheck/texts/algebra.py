@@ -10,11 +10,11 @@ from gradcheck.texts.arrays import (
     MULTIPLY,
     ONE,
     Atom,
+    AxisLength,
     Factors,
     Form,
     NoText,
     Shape,
-    Size,
     Term,
     add,
     bracket,
@@ -93,7 +93,7 @@ class Algebra:
 
     def one(self, a: int, b: int) -> None:
         """Two sizes are the same."""
-        if isinstance(a, Size) and isinstance(b, Size) and a == b:
+        if isinstance(a, AxisLength) and isinstance(b, AxisLength) and a == b:
             first, second = sorted((self.named(a), self.named(b)), key=self._age)
             if first != second and not (first.isdigit() or second.isdigit()):
                 self.alike[second] = first
@@ -105,7 +105,7 @@ class Algebra:
 
     def named(self, size: int) -> str:
         """What a size is called."""
-        text = size.text if isinstance(size, Size) else str(size)
+        text = size.text if isinstance(size, AxisLength) else str(size)
         while text in self.alike:
             text = self.alike[text]
         return text
