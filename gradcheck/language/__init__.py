@@ -2,14 +2,14 @@
 
 from gradcheck.language.budget import Budget
 from gradcheck.language.program import Program, check_expression, check_program
-from gradcheck.language.run import Outcome, run
+from gradcheck.language.run import RunOutcome, run
 from gradcheck.language.spans import executing, locate
 from gradcheck.language.vocabulary import Vocabulary
 
 __all__ = [
     "Budget",
-    "Outcome",
     "Program",
+    "RunOutcome",
     "Vocabulary",
     "check_expression",
     "check_program",

@@ -86,11 +86,11 @@ TYPE_PARAMETER = Refusal("a type parameter", "leave it out")
 IMPORTED = "leave it out: `np`, `torch` and every function are already there"
 AS = Refusal("an `as` after `with`", "leave it out: `with no_grad():`")
 
-Rule: TypeAlias = "Callable[[Check, Any], None]"
+Rule: TypeAlias = "Callable[[TreeCheck, Any], None]"
 
 
-class Meaning(NamedTuple):
-    """What a name, an attribute or a call turned out to be; the lowering follows it.
+class Referent(NamedTuple):
+    """What a name, an attribute or a call refers to; the lowering follows it.
 
     Of a name or attribute: `variable`, `constant`, `newaxis`, `type`. Of a call: `function`
     (`np.sin(x)`), `postfix` (`x.sin()`), `builtin`, `method`, `guard` (`x.size()`), `context`, or
@@ -102,7 +102,7 @@ class Meaning(NamedTuple):
 
 
 @dataclass
-class Check:
+class TreeCheck:
     """The state of one walk."""
 
     passage: Passage
@@ -111,7 +111,7 @@ class Check:
     helpers: frozenset[str] = frozenset()
     layers: frozenset[str] = frozenset()  # variables that surely hold what may be called
     complaints: list[Complaint] = field(default_factory=list)
-    meanings: dict[ast.AST, Meaning] = field(default_factory=dict)
+    meanings: dict[ast.AST, Referent] = field(default_factory=dict)
 
     def visit(self, node: ast.AST) -> None:
         """Visit what is in a node, or apply the rule of its kind; refuse it where neither is."""
@@ -175,19 +175,19 @@ def dotted(node: ast.expr) -> str:
 # -- names: variables first, then the vocabulary; anything else gets advice ------------------------
 
 
-def name(check: Check, node: ast.Name) -> None:
+def name(check: TreeCheck, node: ast.Name) -> None:
     """A variable, or a constant of the vocabulary."""
     if not good_name(check, node, node.id):
         return
     if check.is_variable(node.id):
-        check.meanings[node] = Meaning("variable")
+        check.meanings[node] = Referent("variable")
     elif node.id in check.vocabulary.constants:
-        check.meanings[node] = Meaning("constant", node.id)
+        check.meanings[node] = Referent("constant", node.id)
     else:
         unknown(check, node, node.id)
 
 
-def good_name(check: Check, node: ast.AST, identifier: str) -> bool:
+def good_name(check: TreeCheck, node: ast.AST, identifier: str) -> bool:
     """Refuse what begins with `_` (but for `_` itself) or is too long."""
     if identifier.startswith("_") and identifier != "_":
         what = f"`{identifier[:LONGEST_NAME]}` begins with `_`"
@@ -200,7 +200,7 @@ def good_name(check: Check, node: ast.AST, identifier: str) -> bool:
     return True
 
 
-def unknown(check: Check, node: ast.AST, identifier: str) -> None:
+def unknown(check: TreeCheck, node: ast.AST, identifier: str) -> None:
     """Refuse a name that is neither variable nor constant, with the best advice there is."""
     vocabulary, variables = check.vocabulary, check.variables()
     callables = vocabulary.callables() | check.helpers
@@ -219,7 +219,7 @@ def unknown(check: Check, node: ast.AST, identifier: str) -> None:
         check.say(node, f"`{identifier}` is not known here", cure)
 
 
-def attribute(check: Check, node: ast.Attribute) -> None:
+def attribute(check: TreeCheck, node: ast.Attribute) -> None:
     """What may be read of a value: `x.grad`, `x.shape`; or a constant: `np.pi`."""
     prefix = check.prefix(node.value)
     if prefix:
@@ -230,14 +230,14 @@ def attribute(check: Check, node: ast.Attribute) -> None:
         return
     vocabulary = check.vocabulary
     if node.attr in vocabulary.attributes:
-        check.meanings[node] = Meaning("variable")
+        check.meanings[node] = Referent("variable")
     elif node.attr in vocabulary.methods or vocabulary.function(node.attr):
         check.say(node, f"`.{node.attr}` without parentheses", f"call it: `.{node.attr}(...)`")
     else:
         unknown_attribute(check, node)
 
 
-def unknown_attribute(check: Check, node: ast.Attribute) -> None:
+def unknown_attribute(check: TreeCheck, node: ast.Attribute) -> None:
     """Refuse an attribute or a method that is not offered."""
     vocabulary = check.vocabulary
     offered = vocabulary.attributes | vocabulary.methods | vocabulary.functions
@@ -246,13 +246,13 @@ def unknown_attribute(check: Check, node: ast.Attribute) -> None:
     check.say(node, what, cure or f"what may be read: {listing(vocabulary.attributes)}")
 
 
-def _constant_of(check: Check, node: ast.Attribute, prefix: str) -> None:
+def _constant_of(check: TreeCheck, node: ast.Attribute, prefix: str) -> None:
     if not is_prefix(check, node, prefix) or not good_name(check, node, node.attr):
         return
     if node.attr == "newaxis":
-        check.meanings[node] = Meaning("newaxis")
+        check.meanings[node] = Referent("newaxis")
     elif node.attr in check.vocabulary.constants:
-        check.meanings[node] = Meaning("constant", node.attr)
+        check.meanings[node] = Referent("constant", node.attr)
     elif check.vocabulary.function(node.attr):
         path = f"{prefix}.{node.attr}"
         check.say(node, f"`{path}` is a function", f"call it: `{path}(...)`")
@@ -260,7 +260,7 @@ def _constant_of(check: Check, node: ast.Attribute, prefix: str) -> None:
         unknown_member(check, node, prefix)
 
 
-def is_prefix(check: Check, node: ast.Attribute, prefix: str) -> bool:
+def is_prefix(check: TreeCheck, node: ast.Attribute, prefix: str) -> bool:
     """Refuse `np.random`, `np.os` and their like before a dot."""
     if prefix in PREFIXES:
         return True
@@ -269,7 +269,7 @@ def is_prefix(check: Check, node: ast.Attribute, prefix: str) -> bool:
     return False
 
 
-def unknown_member(check: Check, node: ast.Attribute, prefix: str) -> None:
+def unknown_member(check: TreeCheck, node: ast.Attribute, prefix: str) -> None:
     """Refuse a function or constant of NumPy or PyTorch that is not offered."""
     vocabulary = check.vocabulary
     if node.attr in vocabulary.contexts:
@@ -283,7 +283,7 @@ def unknown_member(check: Check, node: ast.Attribute, prefix: str) -> None:
 # -- calls: what is called, and the few words in quotes that an argument may be --------------------
 
 
-def call(check: Check, node: ast.Call) -> None:
+def call(check: TreeCheck, node: ast.Call) -> None:
     """A call of a function by name, as a method, or of a variable that holds a layer."""
     own = _pytorchs_own(check, node)
     meaning = _callee(check, node.func)
@@ -291,10 +291,10 @@ def call(check: Check, node: ast.Call) -> None:
         meaning = meaning._replace(name=own)
     if meaning:
         check.meanings[node] = meaning
-    _arguments(check, node, meaning or Meaning("call"))
+    _arguments(check, node, meaning or Referent("call"))
 
 
-def _callee(check: Check, func: ast.expr) -> Meaning | None:
+def _callee(check: TreeCheck, func: ast.expr) -> Referent | None:
     """What a call calls, None where that is refused."""
     if isinstance(func, ast.Name):
         return _by_name(check, func)
@@ -304,13 +304,13 @@ def _callee(check: Check, func: ast.expr) -> Meaning | None:
         check.visit(func)
         meaning = check.meanings.get(func)
         if meaning is not None and meaning.name in check.vocabulary.layers:
-            return Meaning("call")
+            return Referent("call")
     cure = "write `*` between factors, or give a function a name: `f = ...`, then `f(x)`"
     check.say(func, "a call of what has no name", cure)
     return None
 
 
-def _by_name(check: Check, func: ast.Name) -> Meaning | None:
+def _by_name(check: TreeCheck, func: ast.Name) -> Referent | None:
     """A variable, a helper, a function: in this order."""
     spelled, vocabulary = func.id, check.vocabulary
     if not good_name(check, func, spelled):
@@ -320,13 +320,13 @@ def _by_name(check: Check, func: ast.Name) -> Meaning | None:
             cure = f"write `np.{spelled}(...)` for the function, or rename the variable"
             check.say(func, f"`{spelled}` is a variable here", cure)
             return None
-        return Meaning("call", spelled)
+        return Referent("call", spelled)
     if spelled in check.helpers:
-        return Meaning("call", spelled)
+        return Referent("call", spelled)
     if spelled in BUILTINS:
-        return Meaning("builtin", spelled)
+        return Referent("builtin", spelled)
     if known := vocabulary.function(spelled):
-        return Meaning("function", known)
+        return Referent("function", known)
     if spelled in vocabulary.constants:
         cure = f"write the multiplication: `{spelled} * (...)`"
         check.say(func, f"`{spelled}` is a number, not a function", cure)
@@ -335,7 +335,7 @@ def _by_name(check: Check, func: ast.Name) -> Meaning | None:
     return None
 
 
-def _by_attribute(check: Check, func: ast.Attribute) -> Meaning | None:
+def _by_attribute(check: TreeCheck, func: ast.Attribute) -> Referent | None:
     """`np.sin(x)`, `x.backward()`, `x.sin()`: in this order."""
     prefix = check.prefix(func.value)
     if prefix:
@@ -344,11 +344,11 @@ def _by_attribute(check: Check, func: ast.Attribute) -> Meaning | None:
     if not good_name(check, func, func.attr):
         return None
     if check.vocabulary.methods and func.attr in GUARDS:
-        return Meaning("guard", GUARDS[func.attr])
+        return Referent("guard", GUARDS[func.attr])
     if func.attr in check.vocabulary.methods:
-        return Meaning("method", func.attr)
+        return Referent("method", func.attr)
     if known := check.vocabulary.function(func.attr):
-        return Meaning("postfix", known)
+        return Referent("postfix", known)
     if func.attr in check.vocabulary.attributes:
         check.say(func, f"`.{func.attr}` is no function", "read it without parentheses")
     else:
@@ -356,17 +356,17 @@ def _by_attribute(check: Check, func: ast.Attribute) -> Meaning | None:
     return None
 
 
-def _by_prefix(check: Check, func: ast.Attribute, prefix: str) -> Meaning | None:
+def _by_prefix(check: TreeCheck, func: ast.Attribute, prefix: str) -> Referent | None:
     if not is_prefix(check, func, prefix) or not good_name(check, func, func.attr):
         return None
     known = check.vocabulary.function(_pytorchs_word(prefix, func.attr))
     if known:
-        return Meaning("function", _method_of(prefix, known))
+        return Referent("function", _method_of(prefix, known))
     unknown_member(check, func, prefix)
     return None
 
 
-def _arguments(check: Check, node: ast.Call, meaning: Meaning) -> None:
+def _arguments(check: TreeCheck, node: ast.Call, meaning: Referent) -> None:
     """Visit all arguments; words and types only where a function of the vocabulary takes them."""
     first = 1 if meaning.role == "postfix" else 0
     for position, value in enumerate(node.args, first):
@@ -381,9 +381,9 @@ def _arguments(check: Check, node: ast.Call, meaning: Meaning) -> None:
 
 
 def _argument(
-    check: Check,
+    check: TreeCheck,
     value: ast.expr,
-    meaning: Meaning,
+    meaning: Referent,
     may_be_word: bool,
     known: frozenset[str] = WORDS,
 ) -> None:
@@ -396,12 +396,12 @@ def _argument(
         elif not (may_be_word and is_word):
             check.refuse(value, TEXT)
     elif is_function and (name := _type(check, value)):
-        check.meanings[value] = Meaning("type", name)
+        check.meanings[value] = Referent("type", name)
     else:
         check.visit(value)
 
 
-def _type(check: Check, value: ast.expr) -> str:
+def _type(check: TreeCheck, value: ast.expr) -> str:
     """The name of a type that is an argument itself: `float`, `torch.float64`; else nothing."""
     if isinstance(value, ast.Name) and not check.is_variable(value.id):
         return value.id if value.id in TYPES | check.vocabulary.dtypes else ""
@@ -415,7 +415,7 @@ def _type(check: Check, value: ast.expr) -> str:
 # whose `dim=` they do not take.
 
 
-def _pytorchs_own(check: Check, call: ast.Call) -> str:
+def _pytorchs_own(check: TreeCheck, call: ast.Call) -> str:
     """What a call is here that names PyTorch's function where NumPy's is another, "" elsewhere.
 
     It is complained of where there is no such function here.
@@ -469,7 +469,7 @@ def _literal(node: ast.expr) -> Any:
 # -- expressions -----------------------------------------------------------------------------------
 
 
-def constant(check: Check, node: ast.Constant) -> None:
+def constant(check: TreeCheck, node: ast.Constant) -> None:
     """A number, `True`, `False` or `None`."""
     match node.value:
         case None | int() | Fraction():
@@ -482,7 +482,7 @@ def constant(check: Check, node: ast.Constant) -> None:
             check.refuse(node, DOTS if node.value is ... else OTHERWISE)
 
 
-def binary(check: Check, node: ast.BinOp) -> None:
+def binary(check: TreeCheck, node: ast.BinOp) -> None:
     """An operator between two expressions."""
     if type(node.op) not in BINARY:
         check.refuse(_sign(node), OPERATORS.get(type(node.op), OTHERWISE))
@@ -508,7 +508,7 @@ def _magnitude(node: ast.expr) -> Fraction:
     return abs(found) if isinstance(found, Fraction) else Fraction(0)
 
 
-def comparison(check: Check, node: ast.Compare) -> None:
+def comparison(check: TreeCheck, node: ast.Compare) -> None:
     """Comparisons, also in chains; `is` only with None."""
     sides = [node.left, *node.comparators]
     for op, pair in zip(node.ops, pairwise(sides), strict=True):
@@ -521,7 +521,7 @@ def comparison(check: Check, node: ast.Compare) -> None:
     check.all(sides)
 
 
-def subscript(check: Check, node: ast.Subscript) -> None:
+def subscript(check: TreeCheck, node: ast.Subscript) -> None:
     """`x[i]`, `x[a:b, ..., None]`, `x[mask]`."""
     check.visit(node.value)
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -532,12 +532,12 @@ def subscript(check: Check, node: ast.Subscript) -> None:
             check.visit(part)
 
 
-def comprehension(check: Check, node: ast.ListComp | ast.GeneratorExp) -> None:
+def comprehension(check: TreeCheck, node: ast.ListComp | ast.GeneratorExp) -> None:
     """`[f(v) for v in values if v > 0]`; without the brackets it becomes a list all the same."""
     _generators(check, node.generators, node.elt)
 
 
-def _generators(check: Check, left: Sequence[ast.comprehension], element: ast.expr) -> None:
+def _generators(check: TreeCheck, left: Sequence[ast.comprehension], element: ast.expr) -> None:
     """Visit the clauses from the outside in, each seeing the names of those before."""
     if not left:
         check.visit(element)
@@ -555,7 +555,7 @@ def _generators(check: Check, left: Sequence[ast.comprehension], element: ast.ex
 # -- statements ------------------------------------------------------------------------------------
 
 
-def name_modules(check: Check, node: ast.Import | ast.ImportFrom) -> None:
+def name_modules(check: TreeCheck, node: ast.Import | ast.ImportFrom) -> None:
     """`import torch`, `from torch import nn`: what it names is there already."""
     given = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module]
     for path in given:
@@ -563,14 +563,14 @@ def name_modules(check: Check, node: ast.Import | ast.ImportFrom) -> None:
             check.say(node, f"an import of `{(path or '.')[:64]}`", IMPORTED)
 
 
-def assign(check: Check, node: ast.Assign) -> None:
+def assign(check: TreeCheck, node: ast.Assign) -> None:
     """`y = x**2`, `a, b = pair`, `x[0] = 1`, `w.grad = None`."""
     check.visit(node.value)
     for target in node.targets:
         _target(check, target)
 
 
-def assign_in_place(check: Check, node: ast.AugAssign) -> None:
+def assign_in_place(check: TreeCheck, node: ast.AugAssign) -> None:
     """`w -= step`: PyTorch changes the tensor itself, and so does this."""
     if type(node.op) not in BINARY:
         check.refuse(node, OPERATORS.get(type(node.op), OTHERWISE))
@@ -578,7 +578,7 @@ def assign_in_place(check: Check, node: ast.AugAssign) -> None:
     _target(check, node.target)
 
 
-def _target(check: Check, node: ast.expr) -> None:
+def _target(check: TreeCheck, node: ast.expr) -> None:
     """What may stand on the left of `=`."""
     match node:
         case ast.Name():
@@ -599,7 +599,7 @@ def _target(check: Check, node: ast.expr) -> None:
             check.visit(node)
 
 
-def _attribute_target(check: Check, node: ast.Attribute) -> None:
+def _attribute_target(check: TreeCheck, node: ast.Attribute) -> None:
     check.visit(node.value)
     assignable = check.vocabulary.assignable
     if not good_name(check, node, node.attr):
@@ -609,14 +609,14 @@ def _attribute_target(check: Check, node: ast.Attribute) -> None:
         check.say(node, f"`.{node.attr}` cannot be assigned", cure)
 
 
-def loop_over(check: Check, node: ast.For) -> None:
+def loop_over(check: TreeCheck, node: ast.For) -> None:
     """`for step in range(5):`."""
     check.visit(node.iter)
     plain_target(check, node.target)
     check.all((*node.body, *node.orelse))
 
 
-def plain_target(check: Check, node: ast.expr) -> None:
+def plain_target(check: TreeCheck, node: ast.expr) -> None:
     """The names that a loop gives to its items."""
     if isinstance(node, ast.Name):
         good_name(check, node, node.id)
@@ -627,7 +627,7 @@ def plain_target(check: Check, node: ast.expr) -> None:
         check.say(node, "a loop variable that is no plain name", "write `for name in values:`")
 
 
-def inside(check: Check, node: ast.With) -> None:
+def inside(check: TreeCheck, node: ast.With) -> None:
     """`with no_grad():`."""
     for item in node.items:
         if item.optional_vars is not None:
@@ -636,7 +636,7 @@ def inside(check: Check, node: ast.With) -> None:
     check.all(node.body)
 
 
-def _context(check: Check, node: ast.expr) -> None:
+def _context(check: TreeCheck, node: ast.expr) -> None:
     contexts, name = check.vocabulary.contexts, ""
     func = node.func if isinstance(node, ast.Call) else node
     if isinstance(func, ast.Name) and not check.is_variable(func.id):
@@ -647,12 +647,12 @@ def _context(check: Check, node: ast.expr) -> None:
         cure = f"write {listing(f'with {each}():' for each in contexts)}"
         check.say(node, "a `with` of something else than a context", cure)
         return
-    check.meanings[node] = Meaning("context", name)
+    check.meanings[node] = Referent("context", name)
     check.all(node.args)
     check.all(keyword.value for keyword in node.keywords)
 
 
-def define(check: Check, node: ast.FunctionDef) -> None:
+def define(check: TreeCheck, node: ast.FunctionDef) -> None:
     """`def helper(x, n=3):`, which stands at the top level."""
     good_name(check, node, node.name)
     for decorator in node.decorator_list:
@@ -669,7 +669,7 @@ def define(check: Check, node: ast.FunctionDef) -> None:
         check.all(body)
 
 
-def _parameters(check: Check, args: ast.arguments) -> None:
+def _parameters(check: TreeCheck, args: ast.arguments) -> None:
     """Plain names, the last ones with plain numbers as defaults."""
     for extra in (*args.posonlyargs, *args.kwonlyargs, args.vararg, args.kwarg):
         if extra:
@@ -743,13 +743,13 @@ RULES: Mapping[type[ast.AST], Rule] = {
 
 def check_tree(
     tree: ast.Module, passage: Passage, declared: Iterable[str], vocabulary: Vocabulary
-) -> Mapping[ast.AST, Meaning]:
+) -> Mapping[ast.AST, Referent]:
     """What is meant by the names and calls of a tree; TextError with all that is refused."""
     definitions = [n for n in tree.body if isinstance(n, ast.FunctionDef)]
     variables = assigned(tree.body) | frozenset(declared)
     helpers = frozenset(n.name for n in definitions)
     layers = frozenset(_layers(tree, vocabulary))
-    check = Check(passage, vocabulary, [variables], helpers, layers)
+    check = TreeCheck(passage, vocabulary, [variables], helpers, layers)
     for node in definitions:
         if node.name in variables:
             check.say(node, f"`{node.name}` is a variable too", "give the function its own name")

@@ -57,7 +57,7 @@ GROWING = frozenset({"add", "subtract", "multiply", "matmul", "power"})
 EXACT_WHOLES = 2.0**53  # smaller whole numbers are the same in every kind of number
 
 
-class Kind(Protocol):
+class KindOfNumber(Protocol):
     """What a number kind supplies: numbers and functions; nothing here knows more about it."""
 
     def literal(self, value: Fraction) -> Any:

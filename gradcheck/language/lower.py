@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple, TypeVar
 
-from gradcheck.language.check import Meaning
+from gradcheck.language.check import Referent
 from gradcheck.language.vocabulary import Vocabulary
 from gradcheck.ops.methods import OF_METHODS, OWN
 
@@ -54,7 +54,9 @@ class Lowered(NamedTuple):
     literals: tuple[Fraction, ...]
 
 
-def lower(tree: ast.Module, meanings: Mapping[ast.AST, Meaning], vocabulary: Vocabulary) -> Lowered:
+def lower(
+    tree: ast.Module, meanings: Mapping[ast.AST, Referent], vocabulary: Vocabulary
+) -> Lowered:
     """The tree in plain calls; `tree` itself is used up."""
     walk = _Lower(meanings, vocabulary)
     lowered: ast.Module = walk.visit(tree)
@@ -80,18 +82,18 @@ def _keep_last(tree: ast.Module) -> None:
 class _Lower(ast.NodeTransformer):
     """One method a kind of node; every new node takes the place of the old one."""
 
-    meanings: Mapping[ast.AST, Meaning]
+    meanings: Mapping[ast.AST, Referent]
     vocabulary: Vocabulary
     literals: list[Fraction] = field(default_factory=list)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         """A variable stays; a constant and a type are looked up under names of their own."""
-        role, name = self.meanings.get(node, Meaning("variable"))
+        role, name = self.meanings.get(node, Referent("variable"))
         return node if role == "variable" else _at(node, _name(f"{role}.{name}"))
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """`np.pi` is `pi`; `x.grad` stays."""
-        role, name = self.meanings.get(node, Meaning("variable"))
+        role, name = self.meanings.get(node, Referent("variable"))
         if role == "newaxis":
             return _at(node, ast.Constant(None))
         if role in ("constant", "type"):

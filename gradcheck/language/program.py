@@ -245,17 +245,14 @@ def _is_leaf(call: ast.Call) -> bool:
 
 
 def _is_without(call: ast.Call, name: str) -> bool:
-    """Whether a layer is made without a parameter."""
     bare = _off(call, "affine") or _off(call, "elementwise_affine")
     return bare or (name.startswith("bias") and _off(call, "bias"))
 
 
 def _off(call: ast.Call, name: str) -> bool:
-    """Whether an argument is given as False."""
     given = _named(call, name)
     return isinstance(given, ast.Constant) and given.value is False
 
 
 def _named(call: ast.Call, name: str) -> ast.expr | None:
-    """The argument of a name."""
     return next((each.value for each in call.keywords if each.arg == name), None)

@@ -13,7 +13,7 @@ from gradcheck.documents.passage import Where
 from gradcheck.errors import Complaint, GradcheckError, OutOfBudget, TextError
 from gradcheck.language.budget import Budget, Meter
 from gradcheck.language.builtin import TYPE, Builtins
-from gradcheck.language.guards import Function, Guards, Kind
+from gradcheck.language.guards import Function, Guards, KindOfNumber
 from gradcheck.language.lower import LAST
 from gradcheck.language.program import Program
 from gradcheck.language.spans import MARK, SPANS, where_in
@@ -47,7 +47,7 @@ LONGEST_MESSAGE = 300
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """What a run came to: its last expression's value, all variables at the end, the steps.
 
     `error` is what the program ended in, where that was asked to be kept.
@@ -62,12 +62,12 @@ class Outcome:
 def run(
     program: Program,
     inputs: Mapping[str, Any],
-    kind: Kind,
+    kind: KindOfNumber,
     budget: Budget,
     *,
     context: Mapping[str, Function] = NOTHING,
     keep_error: bool = False,
-) -> Outcome:
+) -> RunOutcome:
     """Run a program; `context` has the functions of this run alone (`record`, `no_grad`).
 
     With `keep_error`, an error of the program's own ends the run and is kept. What a program
@@ -89,13 +89,13 @@ def run(
         kept = TextError([_complaint(program, error)])
         if not keep_error:
             raise kept from error
-    return Outcome(namespace.get(LAST), _variables(namespace), meter.steps, kept)
+    return RunOutcome(namespace.get(LAST), _variables(namespace), meter.steps, kept)
 
 
 def _namespace(
     program: Program,
     inputs: Mapping[str, Any],
-    kind: Kind,
+    kind: KindOfNumber,
     meter: Meter,
     context: Mapping[str, Function],
 ) -> dict[str, Any]:

@@ -39,17 +39,17 @@ def shape_as_array(value: Any) -> Shape:
     return shape + shape_of(value)
 
 
-class Count(NamedTuple):
+class NestedCount(NamedTuple):
     """The entries of lists in lists, and the elements of the arrays among them too."""
 
     entries: int
     elements: int
 
 
-def count_nested(value: Any, most: Count) -> Count:
+def count_nested(value: Any, most: NestedCount) -> NestedCount:
     """What is in lists in lists; stops beyond the most, for a list may hold itself."""
     if not isinstance(value, list | tuple | dict):
-        return Count(0, size_of(value))
+        return NestedCount(0, size_of(value))
     entries, extra, left = len(value), 0, [value]
     while left and entries <= most.entries and entries + extra <= most.elements:
         inner = left.pop()
@@ -59,7 +59,7 @@ def count_nested(value: Any, most: Count) -> Count:
                 left.append(each)
             elif type(each) is not float and type(each) is not int:
                 extra += size_of(each) - 1
-    return Count(entries, entries + extra)
+    return NestedCount(entries, entries + extra)
 
 
 def broadcast(*shapes: Shape) -> Shape:
@@ -111,14 +111,14 @@ Args = tuple[Any, ...]
 Named = Mapping[str, Any]
 
 
-class Size(NamedTuple):
+class ResultSize(NamedTuple):
     """How much a call makes, and how many multiplications of matrix entries that takes."""
 
     elements: int
     products: int = 0
 
 
-def estimate(name: str, args: Args, kwargs: Named) -> Size:
+def estimate(name: str, args: Args, kwargs: Named) -> ResultSize:
     """The size of what a function makes; arguments that make no sense might fit each with each.
 
     Raises TypeError where the arguments are not those of the formula.
@@ -128,23 +128,23 @@ def estimate(name: str, args: Args, kwargs: Named) -> Size:
         args, kwargs = row.in_order(args, kwargs)
     try:
         if name in BOUNDS:
-            return Size(BOUNDS[name](args, kwargs))
+            return ResultSize(BOUNDS[name](args, kwargs))
         if name in PRODUCTS:
             return PRODUCTS[name](args, kwargs)
         sizes = [_size(each) for each in (*args, *kwargs.values())]
-        return Size(max(sizes, default=0)) if row else elementwise(args, kwargs)
+        return ResultSize(max(sizes, default=0)) if row else elementwise(args, kwargs)
     except (AttributeError, IndexError, TypeError, ValueError):
-        return Size(_each_with_each((*args, *kwargs.values()), {}))
+        return ResultSize(_each_with_each((*args, *kwargs.values()), {}))
 
 
 def _size(value: Any) -> int:
     return prod(shape_as_array(value))
 
 
-def elementwise(args: Args, kwargs: Named) -> Size:
+def elementwise(args: Args, kwargs: Named) -> ResultSize:
     """All arguments broadcast together."""
     shapes = map(shape_as_array, (*args, *kwargs.values()))
-    return Size(prod(broadcast(*(shape for shape in shapes if shape))))
+    return ResultSize(prod(broadcast(*(shape for shape in shapes if shape))))
 
 
 def _counts(*values: Any) -> int:
@@ -224,23 +224,23 @@ BOUNDS: Mapping[str, Callable[[Args, Named], int]] = {
 """What makes more than it is given: at most so many elements."""
 
 
-def ordered(args: Args, kwargs: Named) -> Size:
+def ordered(args: Args, kwargs: Named) -> ResultSize:
     """`polygamma(n, x)`, `round(x, n)`: work that grows with n, not with the result."""
     plain = [each for each in (*args, *kwargs.values()) if not shape_as_array(each)]
-    return Size(elementwise(args, kwargs).elements, max(integers(*plain), default=0) * 10_000)
+    return ResultSize(elementwise(args, kwargs).elements, max(integers(*plain), default=0) * 10_000)
 
 
-def multiplied(args: Args, kwargs: Named) -> Size:
+def multiplied(args: Args, kwargs: Named) -> ResultSize:
     """`a @ b`: rows times columns, for each of the matrices in a stack."""
     a, b = (*map(shape_as_array, args[:2]), (), ())[:2]
     if not a or not b:
         return elementwise(args, kwargs)
     stack = prod(broadcast(a[:-2], b[:-2]))
     made = stack * prod(a[-2:-1]) * prod(b[-1:] if len(b) > 1 else ())
-    return Size(made, made * a[-1])
+    return ResultSize(made, made * a[-1])
 
 
-def contracted(args: Args, kwargs: Named) -> Size:
+def contracted(args: Args, kwargs: Named) -> ResultSize:
     """`dot(a, b)`, `tensordot(a, b, axes)`: what is left of a times what is left of b."""
     axes = kwargs.get("axes", kwargs.get("axis", args[2] if len(args) > 2 else None))
     a, b = map(shape_as_array, args[:2])
@@ -252,10 +252,10 @@ def contracted(args: Args, kwargs: Named) -> Size:
         firsts = axes[0] if isinstance(axes[0], list | tuple) else [axes[0]]
         summed = prod(a[axis] for axis in firsts)
     made = (prod(a) // max(summed, 1)) * max(prod(b) // max(summed, 1), 1)
-    return Size(made, made * summed)
+    return ResultSize(made, made * summed)
 
 
-def einsum(args: Args, kwargs: Named) -> Size:
+def einsum(args: Args, kwargs: Named) -> ResultSize:
     """`einsum("ij,jk->ik", a, b)`: the letters of the result; all letters."""
     left, arrow, right = args[0].replace(" ", "").partition("->")
     lengths: dict[str, int] = {}
@@ -272,17 +272,17 @@ def einsum(args: Args, kwargs: Named) -> Size:
         right = "".join(each for each in lengths if left.count(each) == 1)
     rest = prod(broadcast(*dots))
     made = prod(lengths.get(each, 1) for each in right)
-    return Size(made * rest, prod(lengths.values()) * rest)
+    return ResultSize(made * rest, prod(lengths.values()) * rest)
 
 
-def cubic(args: Args, kwargs: Named) -> Size:
+def cubic(args: Args, kwargs: Named) -> ResultSize:
     """`inv(a)`, `det(a)`, `solve(a, b)`: as many passes over a as it has rows."""
     shape = shape_as_array(args[0]) if args else ()
     made = max(prod(shape), elementwise(args, kwargs).elements)
-    return Size(made, prod(shape) * max(shape, default=1))
+    return ResultSize(made, prod(shape) * max(shape, default=1))
 
 
-PRODUCTS: Mapping[str, Callable[[Args, Named], Size]] = {
+PRODUCTS: Mapping[str, Callable[[Args, Named], ResultSize]] = {
     name: size
     for names, size in (
         ("polygamma round", ordered),

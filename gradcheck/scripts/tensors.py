@@ -52,14 +52,14 @@ class Device(str):
         return "device(type='cpu')"
 
 
-class Generator(Random):
+class ScriptGenerator(Random):
     """`torch.Generator()`: a source of its own."""
 
     def __init__(self, device: Any = None) -> None:
         """The seed 0."""
         super().__init__(0)
 
-    def manual_seed(self, seed: int) -> "Generator":  # type: ignore[override]
+    def manual_seed(self, seed: int) -> "ScriptGenerator":  # type: ignore[override]
         """Itself, begun again."""
         super().manual_seed(seed)
         return self
@@ -161,7 +161,7 @@ def load(file: Any, **named: Any) -> Any:
         return pickle.load(source)
 
 
-def manual_seed(seed: int) -> Generator:
+def manual_seed(seed: int) -> ScriptGenerator:
     """Let the numbers that are drawn begin again."""
     GENERATOR.manual_seed(seed)
     return GENERATOR  # type: ignore[return-value]
@@ -240,7 +240,7 @@ TORCH: dict[str, Any] = {
     **{name: _boxed(function) for name, function in ASKED.items()},
     **PICKING,
     "transpose": _transposed,
-    "Generator": Generator,
+    "ScriptGenerator": ScriptGenerator,
     "Size": Size,
     "allclose": _sizes(lambda a, b, rtol=1e-5, atol=1e-8, **n: np.allclose(a, b, rtol, atol, **n)),
     "as_tensor": as_tensor,

@@ -12,7 +12,7 @@ from gradcheck.language.kinds import KINDS, VOCABULARY
 from gradcheck.language.sizes import (
     BOUNDS,
     PRODUCTS,
-    Count,
+    NestedCount,
     broadcast,
     count_nested,
     estimate,
@@ -255,7 +255,7 @@ def test_no_estimate_is_below_what_numpy_makes(
     made = elements(getattr(getattr(np, *module) if module else np, name)(*args, **kwargs))
     said = estimate(name, args, kwargs).elements
     if name == "concatenate":
-        assert count_nested(args[0], Count(99, 999)).elements == made
+        assert count_nested(args[0], NestedCount(99, 999)).elements == made
     else:
         assert made <= said <= 7 * made + 100
 
