@@ -148,7 +148,7 @@ NAMES = [
         ("erf", "erf"), ("erfc", "erfc"), ("exp", "exp"), ("exp2", "exp2"), ("expm1", "expm1"),
         ("floor", "floor"), ("log", "log"), ("log10", "log10"), ("log1p", "log1p"),
         ("log2", "log2"), ("loggamma", "lgamma"), ("max", "max"), ("mean", "mean"),
-        ("median", "median"), ("min", "min"), ("nan_to_num", "nan_to_num"), ("nansum", "nansum"),
+        ("min", "min"), ("nan_to_num", "nan_to_num"),
         ("negative", "neg"), ("prod", "prod"), ("radians", "deg2rad"), ("reciprocal", "reciprocal"),
         ("relu", "relu"), ("rint", "round"), ("round", "round"), ("sigmoid", "sigmoid"),
         ("sign", "sign"), ("sin", "sin"), ("sinc", "sinc"), ("sinh", "sinh"), ("sqrt", "sqrt"),
