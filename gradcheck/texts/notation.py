@@ -198,8 +198,6 @@ class Notation:
                 return self.raised(self._in(matrix, ATOM), "-1"), POWER
             case "outer", [a, b]:
                 return f"{self._in(a, POWER)} {self._turned(b)}", PRODUCT
-            case "eye", [_]:
-                return self.identity, ATOM
             case "trace", [matrix]:
                 return f"tr({self.of(matrix)[0]})", POWER
             case "norm", [inner]:
@@ -225,7 +223,6 @@ class Notation:
     # -- what differs ----------------------------------------------------------------------------
 
     minus = "−"
-    identity = "I"
 
     def sign(self, sign: str) -> str:
         """An operator."""
