@@ -1,7 +1,6 @@
 """What to say about a word that nobody declared."""
 
 import difflib
-import re
 
 from gradcheck.answers.characters import DERIVATIVE
 from gradcheck.answers.complaint import clipped, refused
@@ -19,13 +18,11 @@ SPECIAL = {
     "False": "truth values stand only after keepdims=",
     "None": "None stands only in an index or after axis=",
     **dict.fromkeys(["or", "and", "oder", "ou"], "give one formula"),
-    "crossprod": "write t(X) %*% Y",
     **dict.fromkeys(
-        ["if", "If", "IF", "for", "when", "else", "ifelse", "piecewise", "Piecewise", "Which"],
+        ["if", "If", "IF", "for", "when", "else", "otherwise", "piecewise", "Piecewise"],
         "cases are written `1 if x > 0 else 0`",
     ),
 }
-PIECE = re.compile(r"\d+")
 
 
 def unknown(words: Words, text: str, token: Token, called: bool) -> TextError:
@@ -33,10 +30,8 @@ def unknown(words: Words, text: str, token: Token, called: bool) -> TextError:
     word = token.text
     cure = (
         _derivative(words, word)
-        or _case(words, word)
         or _entry(words, word)
         or SPECIAL.get(word)
-        or _factors(words, word)
         or _close(words, word, called)
     )
     sort = "function" if called and len(word) > 1 else "name"
@@ -52,12 +47,6 @@ def _derivative(words: Words, word: str) -> str:
     return ""
 
 
-def _case(words: Words, word: str) -> str:
-    """Capital and small letters are different names."""
-    same = sorted(s for s in words.spellings() if s != word and s.lower() == word.lower())
-    return f"did you mean {same[0]}? Capital and small letters differ" if same else ""
-
-
 def _entry(words: Words, word: str) -> str:
     """`x_1` where x is declared may be an entry of x."""
     match = SUBSCRIPT.fullmatch(word)
@@ -66,39 +55,6 @@ def _entry(words: Words, word: str) -> str:
     if match[2].isalpha() and words.shapes.get(match[1]):
         return "write sums over indices as einsum('ij,j->i', A, x), or as a product of matrices"
     return f"write {match[1]}[0] for the first entry"
-
-
-def _factors(words: Words, word: str) -> str:
-    """`xy` is one name; where it falls apart into known words say how to write the product."""
-    pieces = _pieces(words, word)
-    if len(pieces) == 2 and PIECE.fullmatch(pieces[1]) and pieces[0] in words.names:
-        return f"write {pieces[0]}^{pieces[1]} or {pieces[0]}*{pieces[1]}"
-    return f"write {_product(words, pieces)}" if pieces else ""
-
-
-def _pieces(words: Words, word: str) -> list[str]:
-    """The word cut into the fewest known words and whole numbers; empty if it cannot be."""
-    known = {s for s in words.spellings() if len(s) > 1 or s in words.names | words.constants}
-    best: list[list[str] | None] = [[]] + [None] * len(word)
-    for stop in range(1, len(word) + 1):
-        for start in range(stop):
-            head, piece = best[start], word[start:stop]
-            if head is None or not (piece in known or (head and PIECE.fullmatch(piece))):
-                continue
-            there = best[stop]
-            if there is None or len(head) + 1 < len(there):
-                best[stop] = [*head, piece]
-    return best[-1] or []
-
-
-def _product(words: Words, pieces: list[str]) -> str:
-    """The pieces as a product, a function taking what follows it as its argument."""
-    for at, piece in enumerate(pieces):
-        meaning = words.meaning(piece)
-        if meaning and meaning.kind == "function":
-            inner = _product(words, pieces[at + 1 :]) or "..."
-            return "*".join([*pieces[:at], f"{piece}({inner})"])
-    return "*".join(pieces)
 
 
 def _close(words: Words, word: str, called: bool) -> str:

@@ -2,22 +2,29 @@
 
 import ast
 import math
-from collections.abc import Callable
 from fractions import Fraction
-from typing import NamedTuple
+
+import numpy as np
 
 from gradcheck.answers.complaint import refused
 from gradcheck.numbers.exponents import FORMULA
 
 MAGNITUDE = 30_000.0  # decimal digits of a tower of numbers
 HEIGHT = 128
+FLOATS = 308  # decimal exponents
 
 
-class Size(NamedTuple):
-    """A literal number as a float (perhaps infinite) and a bound on its decimal exponent."""
+OPERATIONS = {
+    ast.Add: np.add,
+    ast.Sub: np.subtract,
+    ast.Mult: np.multiply,
+    ast.MatMult: np.multiply,
+    ast.Div: np.divide,
+    ast.Pow: np.power,
+}
 
-    value: float
-    exponent: float
+Size = tuple[float, float]
+"""A literal number as a float (perhaps infinite) and a bound on its decimal exponent."""
 
 
 def within_limits(body: ast.expr, text: str) -> None:
@@ -48,11 +55,11 @@ def _check(power: ast.BinOp, text: str) -> None:
         return
     at = power.right.col_offset
     width = max((power.right.end_col_offset or 0) - at, 1)
-    if not abs(exponent.value) <= FORMULA:
+    if not abs(exponent[0]) <= FORMULA:
         message = f"an exponent beyond {FORMULA:,}"
         raise refused(text, at, message, "simplify it first", width)
     base = _size(power.left)
-    if base and base.exponent * abs(exponent.value) > MAGNITUDE:
+    if base and base[1] * abs(exponent[0]) > MAGNITUDE:
         message = "a number too long to be an answer"
         raise refused(text, at, message, "simplify it first", width)
 
@@ -61,43 +68,25 @@ def _size(node: ast.AST) -> Size | None:
     """The size of a literal number; nothing for a tree with names in it."""
     match node:
         case ast.Constant(value) if isinstance(value, int | Fraction):
-            return _of_number(value)
+            if not value:
+                return 0.0, 0.0
+            exponent = math.log10(value.numerator) - math.log10(value.denominator)
+            return float(value) if exponent < FLOATS else math.inf, abs(exponent)
         case ast.UnaryOp(op, operand):
             inner = _size(operand)
-            sign = -1 if isinstance(op, ast.USub) else 1
-            return inner and Size(sign * inner.value, inner.exponent)
+            return inner and (-inner[0] if isinstance(op, ast.USub) else inner[0], inner[1])
         case ast.BinOp(left, op, right):
             a, b = _size(left), _size(right)
-            return _combined(op, a, b) if a and b else None
+            return _combine(op, a, b) if a and b else None
     return None
 
 
-def _of_number(value: int | Fraction) -> Size:
-    if not value:
-        return Size(0.0, 0.0)
-    exponent = math.log10(abs(value.numerator)) - math.log10(value.denominator)
-    return Size(_float(lambda: float(value)), abs(exponent))
-
-
-def _float(function: Callable[[], float]) -> float:
-    """The function's value, infinite where floats end and not-a-number where it has none."""
-    try:
-        value = function()
-    except OverflowError:
-        return math.inf
-    except (ZeroDivisionError, ValueError):
-        return math.nan
-    return value if isinstance(value, float) else math.nan
-
-
-def _combined(op: ast.operator, left: Size, right: Size) -> Size:
+def _combine(op: ast.operator, left: Size, right: Size) -> Size:
     """The size of a literal sum, product, quotient or power."""
-    a, b = left.value, right.value
+    with np.errstate(all="ignore"):
+        value = float(OPERATIONS[type(op)](left[0], right[0]))
     if isinstance(op, ast.Pow):
-        return Size(_float(lambda: a**b), left.exponent * abs(b))
-    if isinstance(op, ast.Mult | ast.MatMult):
-        return Size(a * b, left.exponent + right.exponent)
-    if isinstance(op, ast.Div):
-        return Size(_float(lambda: a / b), left.exponent + right.exponent)
-    total = a + b if isinstance(op, ast.Add) else a - b
-    return Size(total, max(left.exponent, right.exponent) + 1)
+        return value, left[1] * abs(right[0])
+    if isinstance(op, ast.Add | ast.Sub):
+        return value, max(left[1], right[1]) + 1
+    return value, left[1] + right[1]

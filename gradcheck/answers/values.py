@@ -121,7 +121,7 @@ def read_list(p: Cursor) -> ast.expr:
     before = p.inside(listed=True)
     stop = p.closing_bracket(p.at - 1)
     inside = p.tokens[p.at : stop]
-    blanks = not p.single and _is_of_blanks(inside)
+    blanks = not p.single and is_of_blanks(inside)
     decimal = has_decimal_commas(p, inside)
     p.listed = not decimal
     rows: list[list[ast.expr]] = [[]]
@@ -391,7 +391,7 @@ def read_environment(p: Cursor) -> ast.expr:
     return p.node(list_rows(p, opening, rows, bare=False), opening.start)
 
 
-def _is_of_blanks(inside: Sequence[Token]) -> bool:
+def is_of_blanks(inside: Sequence[Token]) -> bool:
     """Whether blanks alone part the numbers of a list: `[1 -2.5 3]`, `[[1 2] [3 4]]`."""
     if any(not (t.kind in ("number", "line") or t.text in "+-[];") for t in inside):
         return False

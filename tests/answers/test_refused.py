@@ -5,7 +5,6 @@ import pytest
 from tests.support.typed import complaint
 
 TABLE = r"""
-1  | y3             | write y^3 or y*3
 1  | q              | the names of this problem are
 1  | thetta         | did you mean theta
 1  | y_1            | write y[0] for the first entry
