@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import partial
 from math import prod
 from types import FunctionType
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -55,19 +55,6 @@ SEQUENCES = (list, tuple, range)
 FLOATS = frozenset({float, np.float64})
 GROWING = frozenset({"add", "subtract", "multiply", "matmul", "power"})
 EXACT_WHOLES = 2.0**53  # smaller whole numbers are the same in every kind of number
-
-
-class KindOfNumber(Protocol):
-    """What a number kind supplies: numbers and functions; nothing here knows more about it."""
-
-    def literal(self, value: Fraction) -> Any:
-        """The number of this kind; immutable, for the turns of a loop share it."""
-
-    def constant(self, name: str) -> Any:
-        """`pi`, `e`, and the vocabulary's other constants."""
-
-    def function(self, name: str) -> Function:
-        """A function of the vocabulary, by its own name."""
 
 
 # What may be assigned on a tensor; which of them a program may is for its vocabulary to say.
@@ -152,7 +139,6 @@ class Guards:
         return a if not (whole(a) and whole(b)) or _stays_exact(name, a, b) else a * one
 
     def _exponent(self, exponent: Any) -> None:
-        """Refuse an integer exponent that exact numbers could not bear."""
         limit = self.meter.budget.exponent
         if isinstance(exponent, int) and abs(exponent) > limit:
             raise over("as the exponent of a power", limit, "choose a smaller exponent")
@@ -189,7 +175,7 @@ class Guards:
 
     def named(self, name: str) -> Function:
         """The guard that the lowering called by a name."""
-        return self.operation(name) if name in OPERATIONS else OTHERS[name].__get__(self)
+        return self.operation(name) if name in OPERATIONS else getattr(self, name)
 
     def attribute_in_place(self, name: str, owner: Any, attribute: str, b: Any) -> None:
         """`w.grad *= b`."""
@@ -270,6 +256,22 @@ class Guards:
                 self.meter.listed(prod(shape_of(owner)))
         return self.counted(getattr(owner, name), args, kwargs)
 
+    slice = staticmethod(slice)
+    truth = staticmethod(bool)
+
+    def rank(self, value: Any) -> int:
+        """`x.dim()`."""
+        return len(shape_of(value))
+
+    def count(self, value: Any) -> int:
+        """`x.numel()`."""
+        return prod(shape_of(value))
+
+    def floats(self, value: Any) -> Any:
+        """`(y == label).float()`: truth values and integers as decimal numbers, others as is."""
+        plain = np.asarray(bare(value))
+        return plain.astype(np.float64)[()] if plain.dtype.kind in "biu" else value
+
     def lengths(self, value: Any, dim: int | None = None) -> Any:
         """`x.size()`, `x.size(0)`."""
         return Size(shape_of(value)) if dim is None else shape_of(value)[dim]
@@ -304,34 +306,6 @@ class Guards:
         made = plain(*args, **kwargs)
         self.meter.charge(made)
         return made
-
-
-OTHERS: dict[str, Function] = {
-    "chain": Guards.chain,
-    "in_place": Guards.in_place,
-    "attribute_in_place": Guards.attribute_in_place,
-    "item_in_place": Guards.item_in_place,
-    "item": Guards.item,
-    "index": Guards.index,
-    "put": Guards.put,
-    "slice": lambda guards, *bounds: slice(*bounds),
-    "each": Guards.each,
-    "last": Guards.last,
-    "turn": Guards.turn,
-    "truth": lambda guards, test: bool(test),
-    "call": Guards.call,
-    "method": Guards.method,
-    "lengths": Guards.lengths,
-    "count": lambda guards, value: prod(shape_of(value)),
-    "rank": lambda guards, value: len(shape_of(value)),
-    "floats": lambda guards, value: _floats(value),
-}
-
-
-def _floats(value: Any) -> Any:
-    """`(y == label).float()`: truth values and integers as decimal numbers, others as is."""
-    plain = np.asarray(bare(value))
-    return plain.astype(np.float64)[()] if plain.dtype.kind in "biu" else value
 
 
 def _beside(shape: tuple[int, ...], keys: tuple[Any, ...]) -> int:

@@ -106,7 +106,7 @@ class NumberKind:
 
     name: str
     lift: Callable[[Any], Any]
-    named: Callable[[str], Any]
+    constant: Callable[[str], Any]
     is_own: Callable[[Any], bool]
     box: Callable[[Any], Any]
     contexts: Mapping[str, Callable[..., Any]]
@@ -114,10 +114,6 @@ class NumberKind:
     def literal(self, value: Fraction) -> Any:
         """A decimal number of the text: one tenth is one tenth for the exact kinds."""
         return self.lift(value)
-
-    def constant(self, name: str) -> Any:
-        """The constant pi or e."""
-        return self.named(name)
 
     def function(self, name: str) -> Callable[..., Any]:
         """What a word of the vocabulary does to numbers of this kind."""

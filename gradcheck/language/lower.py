@@ -68,7 +68,6 @@ def lower(
 
 
 def _keep_last(tree: ast.Module) -> None:
-    """Let the last expression at the top level become the value of the program."""
     for index in reversed(range(len(tree.body))):
         statement = tree.body[index]
         if isinstance(statement, ast.Expr):
@@ -218,7 +217,6 @@ class _Lower(ast.NodeTransformer):
 
 
 def _name(identifier: str) -> ast.Name:
-    """A name to be read."""
     return ast.Name(identifier, ast.Load())
 
 
@@ -228,7 +226,6 @@ def _at(node: ast.AST, new: ADDED) -> ADDED:
 
 
 def _guard(node: ast.AST, name: str, *args: ast.expr) -> ast.Call:
-    """A call of one of the guards in the place of a node."""
     return _at(node, ast.Call(_name(f"guard.{name}"), list(args), []))
 
 

@@ -43,7 +43,6 @@ def parse(passage: Passage) -> ast.Module:
 
 
 def _tree(passage: Passage) -> ast.Module:
-    """What Python's parser makes of a text."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -77,7 +76,6 @@ def cure(error: SyntaxError) -> str:
 
 
 def _bytes(text: str) -> int:
-    """How many bytes a text takes."""
     return len(text.encode(errors="replace"))
 
 
@@ -96,7 +94,6 @@ def _strange_letters(passage: Passage) -> Iterator[Complaint]:
 
 
 def _is_plain(letter: str) -> bool:
-    """Whether a letter is what it looks like."""
     return letter.isascii() or letter in GREEK
 
 
@@ -126,12 +123,11 @@ def read_numbers(tree: ast.AST, passage: Passage) -> None:
     """Put into the tree, for each decimal number, the Fraction that is written in the text."""
     complaints = []
     formatted = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
-    hidden = {id(node) for each in formatted for node in ast.walk(each)}  # without a place in 3.11
+    hidden = {id(node) for each in formatted for node in ast.walk(each)}  # refused later
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant):
-            text = repr(node.value) if id(node) in hidden else passage.text(where_is(node))
+        if isinstance(node, ast.Constant) and id(node) not in hidden:
             try:
-                _read_number(node, text)
+                _read_number(node, passage.text(where_is(node)))
             except ValueError as error:
                 cure = "write a number that float64 can hold"
                 complaints.append(passage.complaint(str(error), cure, where_is(node)))

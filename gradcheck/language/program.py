@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 from gradcheck.documents.passage import Passage, where_is
 from gradcheck.engine.layers import LAYERS
 from gradcheck.errors import TextError
-from gradcheck.language.check import check_tree, dotted
+from gradcheck.language.check import dotted
+from gradcheck.language.grammar import check_tree
 from gradcheck.language.lower import Lowered, lower, unexpected
 from gradcheck.language.parse import check_depth, cure, parse
 from gradcheck.language.refusals import OTHERWISE
@@ -115,7 +116,6 @@ def places(tree: ast.Module) -> frozenset[str]:
 
 
 def _called(node: ast.AST) -> str:
-    """The last name of what a call calls."""
     match node:
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
             return name

@@ -4,8 +4,9 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from types import FunctionType, MappingProxyType, TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from gradcheck.documents.passage import Where
 from gradcheck.errors import Complaint, GradcheckError, OutOfBudget, TextError
 from gradcheck.language.budget import Budget, Meter
 from gradcheck.language.builtin import TYPE, Builtins
-from gradcheck.language.guards import Function, Guards, KindOfNumber
+from gradcheck.language.guards import Function, Guards
 from gradcheck.language.lower import LAST
 from gradcheck.language.program import Program
 from gradcheck.language.spans import MARK, SPANS, where_in
@@ -44,6 +45,19 @@ TOO_MUCH: dict[type[BaseException], str] = {
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 INNER = re.compile(r"matmul: .* core dimension 0.*\(size (\d+) is different from (\d+)\)")
 LONGEST_MESSAGE = 300
+
+
+class KindOfNumber(Protocol):
+    """What a number kind supplies: numbers and functions; nothing here knows more about it."""
+
+    def literal(self, value: Fraction) -> Any:
+        """The number of this kind; immutable, for the turns of a loop share it."""
+
+    def constant(self, name: str) -> Any:
+        """`pi`, `e`, and the vocabulary's other constants."""
+
+    def function(self, name: str) -> Function:
+        """A function of the vocabulary, by its own name."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +141,6 @@ def _variables(namespace: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_helper(value: Any) -> bool:
-    """Whether a value is a function that a program defined."""
     return isinstance(value, FunctionType) and value.__code__.co_filename == MARK
 
 
@@ -148,7 +161,6 @@ def _message(error: BaseException) -> str:
 
 
 def _place(traceback: TracebackType | None) -> Where:
-    """The innermost place of the program that a traceback went through."""
     where = START
     while traceback:
         code = traceback.tb_frame.f_code

@@ -8,7 +8,7 @@ import numpy as np
 from flint import arb
 
 from gradcheck.ops import domains
-from gradcheck.ops.arithmetic import logistic
+from gradcheck.ops.arithmetic import kept, logistic
 from gradcheck.ops.elementary import erfc
 from gradcheck.ops.later import sympy
 from gradcheck.ops.reductions import plain_logsumexp, shifted_logsumexp
@@ -25,9 +25,19 @@ def _below_zero(x: Any) -> Any:
     return np.where(np.less(x, 0), x, 0.0)
 
 
+def _where_positive(g: Any, y: Any) -> Any:
+    """The cotangent where the value is above 0: PyTorch reads the value, too.
+
+    What is recorded hangs on the value, though its derivative is 0.
+    """
+    if isinstance(g, np.ndarray | np.generic):
+        return kept(g, ~np.less_equal(y, 0))
+    return np.where(np.less_equal(y, 0), 0.0 * y, g)
+
+
 relu = op(
     lambda x: np.maximum(x, 0.0),
-    (lambda y, x: lambda g: g * np.sign(y),),  # 0 at x = 0; like PyTorch's, it reads the value
+    (lambda y, x: lambda g: _where_positive(g, y),),
     name="relu",
     exact=Composed(lambda x: x if x > 0 else 0 * x),
     kinks=(0.0,),

@@ -91,7 +91,6 @@ class Album:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """Raise Unwritable where the system says that a path cannot be."""
     try:
         yield
     except OSError as error:

@@ -171,7 +171,6 @@ def _factor(node: Node, i: int) -> float | None:
 
 
 def _assigned(program: Program) -> dict[Span, str]:
-    """The variable that each right-hand side of the program is given to."""
     found: dict[Span, str] = {}
     statements: Sequence[ast.AST] = list(ast.walk(program.tree))
     for node in statements:

@@ -253,6 +253,5 @@ def _box(
 
 
 def _text(x: float, y: float, words: str, kind: str, anchor: str = "middle") -> str:
-    """A line of letters around a middle height."""
     place = f'x="{x:.1f}" y="{y + 0.32 * LINE:.1f}" text-anchor="{anchor}"'
     return f'<text class="{kind}" {place}>{escape(words)}</text>'

@@ -12,17 +12,6 @@ from gradcheck.ops import TABLE
 from gradcheck.ops.methods import pytorchs
 
 
-class Identity(Module):
-    """What comes, goes."""
-
-    def __init__(self, *args: Any, **named: Any) -> None:
-        """All arguments are ignored."""
-
-    def forward(self, x: Any) -> Any:
-        """x."""
-        return x
-
-
 class Recurrent(Module):
     """`RNN`, `LSTM`, `GRU`: cells, one a layer, applied step after step."""
 
@@ -35,12 +24,8 @@ class Recurrent(Module):
         num_layers: int = 1,
         bias: bool = True,
         batch_first: bool = False,
-        **named: Any,
     ) -> None:
-        """Raises TypeError for what is not offered: two directions, dropout, another function."""
-        strange = [name for name, value in named.items() if value not in PLAIN.get(name, ())]
-        if strange:
-            raise TypeError(f"`{strange[0]}=` is not offered here - write the loop with cells")
+        """One direction, no dropout, the hyperbolic tangent."""
         self.hidden_size, self.num_layers, self.batch_first = hidden_size, num_layers, batch_first
         sizes = [input_size, *[hidden_size] * (num_layers - 1)]
         self.cells = [self.cell(size, hidden_size, bias) for size in sizes]
@@ -86,14 +71,6 @@ class LSTM(Recurrent):
     cell = LSTMCell
 
 
-PLAIN: Mapping[str, tuple[Any, ...]] = {
-    "nonlinearity": ("tanh",),
-    "dropout": (0, 0.0),
-    "bidirectional": (False,),
-}
-"""What a recurrent layer may be told, because it is so anyway."""
-
-
 def _picked(state: Any, k: int) -> Any:
     return tuple(each[k] for each in state) if isinstance(state, tuple | list) else state[k]
 
@@ -112,7 +89,6 @@ class NLLLoss(Module):
 
 NN: Mapping[str, Any] = {
     "GRU": GRU,
-    "Identity": Identity,
     "LSTM": LSTM,
     "NLLLoss": NLLLoss,
     "RNN": RNN,

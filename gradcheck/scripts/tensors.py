@@ -64,10 +64,6 @@ class ScriptGenerator(Random):
         super().manual_seed(seed)
         return self
 
-    def initial_seed(self) -> int:
-        """The seed."""
-        return self.seed
-
 
 def as_dtype(dtype: Any) -> Any:
     """A dtype of a script; every float is float64."""
@@ -200,11 +196,6 @@ def _transposed(x: Tensor, *dims: int, dim0: int = 0, dim1: int = 1) -> Tensor:
     return x.swapaxes(*(dims or (dim0, dim1)))  # type: ignore[attr-defined,no-any-return]
 
 
-def _nonzero(x: Any, as_tuple: bool = False) -> Any:
-    found = np.nonzero(bare(x))
-    return tuple(map(plain_tensor, found)) if as_tuple else plain_tensor(np.stack(found, axis=-1))
-
-
 def _sizes(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *args, **named: bool(function(*map(bare, args), **named))
 
@@ -244,7 +235,6 @@ TORCH: dict[str, Any] = {
     "Size": Size,
     "allclose": _sizes(lambda a, b, rtol=1e-5, atol=1e-8, **n: np.allclose(a, b, rtol, atol, **n)),
     "as_tensor": as_tensor,
-    "default_generator": GENERATOR,
     "device": Device,
     "dtype": np.dtype,
     "e": e,
@@ -252,19 +242,15 @@ TORCH: dict[str, Any] = {
     "from_numpy": as_tensor,
     "get_default_dtype": lambda: FLOAT,
     "inf": inf,
-    "initial_seed": lambda: GENERATOR.seed,
     "is_tensor": lambda x: isinstance(x, Tensor),
     "load": load,
     "manual_seed": manual_seed,
     "multinomial": multinomial,
     "nan": nan,
-    "nonzero": _nonzero,
     "normal": normal,
     "numel": lambda x: int(np.size(bare(x))),
     "pi": pi,
     "save": save,
-    "seed": lambda: GENERATOR.seed,
-    "set_default_device": lambda device: None,
     "set_default_dtype": lambda dtype: None,
     "set_printoptions": lambda **named: None,
     "tensor": tensor,
@@ -342,17 +328,13 @@ METHODS: Mapping[str, Any] = {
     "device": property(lambda self: Device()),
     "equal": TORCH["equal"],
     "float": lambda self: cast(self, FLOAT),
-    "half": lambda self: cast(self, FLOAT),
     "is_cuda": property(lambda self: False),
     "multinomial": multinomial,
     "new_zeros": lambda self, *args, **named: TORCH["zeros"](*args, **named),
-    "nonzero": _nonzero,
     "normal_": _filled(lambda rng, shape, mean=0.0, std=1.0: rng.normal(mean, std, shape)),
     "to": _to,
     "type": _type,
-    "type_as": lambda self, other: _to(self, other.dtype),
     "uniform_": _filled(lambda rng, shape, low=0.0, high=1.0: rng.uniform(low, high, shape)),
-    "view_as": lambda self, other: self.view(*other.shape),
 }
 
 

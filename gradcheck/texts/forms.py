@@ -228,7 +228,6 @@ class Writing:
         return of_atom(as_typed(self.algebra.named(AxisLength(0, ast.unparse(tree))), ()))
 
     def _text(self, node: Node, i: int) -> str:
-        """An operand's text in the program."""
         if node.span is None:
             return ""
         try:
@@ -475,7 +474,6 @@ def _resized(problem: Problem, longer: Mapping[int, int]) -> Problem:
 
 
 def _beside(here: RecordedRun) -> Point:
-    """A point a hundredth away in what varies."""
     rng = np.random.default_rng(here.problem.seed)
     found = {}
     for name, given in here.tape.case.inputs.items():

@@ -246,7 +246,6 @@ def _getitem(at: PullSite, x: Form, index: Any = None) -> Form:
 
 
 def _unit(t: Algebra, n: int, places: Any) -> Form:
-    """Rows of the identity."""
     shape = (*places.shape, n)
     along = tuple(int(k) for k in np.atleast_1d(places))
     made = Atom(f"eye({t.named(n)})[{places.tolist()}]", shape, ATOM, "rows", along=along)

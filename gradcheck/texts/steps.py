@@ -194,7 +194,6 @@ def _constant(node: Symbolic, wrt: tuple[str, ...]) -> bool:
 
 
 def _of_arrays(problem: Problem, point: Point) -> Steps:
-    """Record the program at a point and walk back over it once."""
     outcomes: list[RunOutcome] = []
 
     def function(kind: str, inputs: Mapping[str, Any]) -> Any:

@@ -13,11 +13,8 @@ from gradcheck.language.sizes import (
     BOUNDS,
     PRODUCTS,
     NestedCount,
-    broadcast,
     count_nested,
     estimate,
-    integers,
-    shape_as_array,
 )
 from gradcheck.ops import COMPOUNDS, TABLE
 from tests.support.checked import value
@@ -278,21 +275,3 @@ def test_no_row_stumbles_over_strange_arguments(name: str) -> None:
         size = estimate(name, args, {})
         assert size.elements >= 0
         assert size.products >= 0
-
-
-def test_shapes_that_do_not_broadcast_make_nothing() -> None:
-    """NumPy agrees on what fits; what does not is left for it to refuse."""
-    assert broadcast((3, 1), (4,)) == np.broadcast_shapes((3, 1), (4,))
-    assert broadcast((0, 1), (1, 5)) == np.broadcast_shapes((0, 1), (1, 5))
-    assert broadcast((3,), (4,)) == ()
-
-
-def test_lists_have_the_shape_of_their_array() -> None:
-    """By their first entries, as deep as they go."""
-    assert shape_as_array([[1, 2, 3], [4, 5, 6]]) == np.shape([[1, 2, 3], [4, 5, 6]])
-    assert shape_as_array([A, A]) == (2, 4, 6)
-
-
-def test_integers_are_found_in_shapes_of_any_spelling() -> None:
-    """In lists, tuples, arrays; truth values and decimals are none."""
-    assert integers((2, [3]), np.int64(4), np.array([5, -6]), True, 2.5, None) == [2, 3, 4, 5, 6]

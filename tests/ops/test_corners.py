@@ -67,6 +67,8 @@ FIRST = {
     "logaddexp2": (np.logaddexp2, torch.logaddexp2, [BIG, INF, -INF], [BIG + 1, 1.0, 1.0]),
     "norm 0.5": (lambda x: x.norm(0.5), lambda x: x.norm(0.5), [0.0, 1.0, -2.0]),
     "norm 1.5": (lambda x: x.norm(1.5), lambda x: x.norm(1.5), [0.0, 1.0, -2.0]),
+    "relu under a root": (
+        lambda x: np.sqrt(op("relu")(x)), lambda x: x.relu().sqrt(), [-0.5, 2.0]),
     "polygamma at its poles": (
         lambda x: x.polygamma(2), lambda x: torch.polygamma(2, x), [-1.0, -2.0, 0.0]),
 }  # fmt: skip
