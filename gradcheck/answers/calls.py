@@ -4,8 +4,7 @@ import ast
 import re
 
 from gradcheck.answers.cursor import CLOSING, FACTORS, RADICALS, Cursor
-from gradcheck.answers.echo import POWER, UNARY, echo
-from gradcheck.answers.numerals import number
+from gradcheck.answers.echo import POWER, UNARY, echo, number
 from gradcheck.answers.products import multiply_matrices
 from gradcheck.answers.tokens import Token
 from gradcheck.answers.values import read_group

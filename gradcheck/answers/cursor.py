@@ -5,8 +5,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from gradcheck.answers.characters import DERIVATIVE
-from gradcheck.answers.complaint import clipped, refused
+from gradcheck.answers.characters import DERIVATIVE, clipped, refused
 from gradcheck.answers.shapes import Known, Shape, shape_of
 from gradcheck.answers.tokens import Token, levels
 from gradcheck.answers.words import Meaning, Words, segmented

@@ -85,3 +85,20 @@ def _write(node: ast.AST) -> tuple[str, int]:
             owner = bracketed(value)
             return f"({owner}).{name}" if owner.isdigit() else f"{owner}.{name}", ATOM
     raise TypeError(type(node).__name__)
+
+
+def constant(typed: str) -> ast.Constant:
+    """The exact value of typed digits: whole numbers as int, decimals as Fraction."""
+    node = ast.Constant(0)
+    value: object = int(typed) if typed.isdigit() else Fraction(typed)
+    vars(node)["value"] = value
+    return node
+
+
+def number(node: ast.expr) -> int | Fraction | None:
+    """The value of a bare number with its sign; nothing for any other tree."""
+    if isinstance(node, ast.UnaryOp):
+        inner = number(node.operand)
+        return -inner if inner is not None and isinstance(node.op, ast.USub) else inner
+    value: object = node.value if isinstance(node, ast.Constant) else None
+    return value if isinstance(value, int | Fraction) and not isinstance(value, bool) else None

@@ -14,10 +14,8 @@ taken and the place is kept among the `doubts`; read again with a doubt turned, 
 import ast
 
 from gradcheck.answers.cursor import NEVER, Cursor, as_list
-from gradcheck.answers.derivatives import read_operator
-from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracketed, echo
+from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracketed, echo, number
 from gradcheck.answers.names import read_word
-from gradcheck.answers.numerals import number
 from gradcheck.answers.products import is_turned, multiply_dotted, multiply_matrices
 from gradcheck.answers.shapes import Shape
 from gradcheck.answers.suffixes import holds_index, read_suffixes
@@ -32,6 +30,7 @@ from gradcheck.answers.values import (
     read_list,
     read_norm,
     read_number,
+    read_operator,
     read_radical,
     read_root,
     read_sum,

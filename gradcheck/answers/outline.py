@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gradcheck.answers.cases import COMPARED, by_cases, compares, looks_like_cases
-from gradcheck.answers.characters import DERIVATIVE as DERIVED
-from gradcheck.answers.complaint import clipped, refused
+from gradcheck.answers.characters import DERIVATIVE, clipped, refused
 from gradcheck.answers.cursor import UNTAKEN
 from gradcheck.answers.grammar import Parser
 from gradcheck.answers.tokens import Token, levels
@@ -30,14 +29,14 @@ IS = frozenset(["is", "are", "equals", "gives", "ist", "lautet", "est", "vaut", 
 NEGATIONS = frozenset(
     ["not", "never", "nicht", "kein", "keine", "pas", "non", "no", "isn", "wrong"]
 )
-FRAMING = frozenset(["$", "$$", "#", "//", "%", '"', "`", "'", "&", "<"])
+FRAMING = frozenset(["$", "$$", "#", "//", '"', "`", "'", "&", "<"])
 LEADING = frozenset(["=", "≈", ":", "=>", "·", ";", ",", "..."])
 TRAILING = frozenset([".", ",", ";", ":", "?", "=", "...", "≈", "=>"])
 LINKS = frozenset(["=", "=>", "≈"])
 LINKED = LINKS | IS | {":"}
 PARTED = PARTING | AT_POINT | {",", ";", "\n", "\\\\", "\\newline"}
 ITEM = re.compile(r"[a-hA-H]|[ivxIVX]{2,4}|\d{1,2}")
-DERIVATIVE = re.compile(
+OPERATOR = re.compile(
     r"frac\{d\^?\d?\w*\}\{d\w+(?:\^\d|\^\{\d\})?\}.*|frac\{∂.*|d\^?\d?\w*(?:\([^()]*\))?/d\w+\^?\d?.*"
     r"|d[A-Za-z]|∂.*|∇.*|dot.*|D_?[a-zA-Z]?\(?\[?[a-zA-Z(]*\)?\]?|grad.*"
 )
@@ -103,7 +102,7 @@ class Outline:
         body = self.answer()
         if self.untaken is not None:
             message = "a derivative that is not yet taken"
-            raise refused(self.typed, self.untaken, message, DERIVED)
+            raise refused(self.typed, self.untaken, message, DERIVATIVE)
         return body
 
     def answer(self) -> ast.expr:
@@ -181,58 +180,49 @@ class Outline:
         return _angled(tokens)
 
     def without_remark(self, tokens: list[Token]) -> list[Token]:
-        """`3x^2  # the power rule`, `// by the chain rule`: words that say nothing."""
+        """`3x^2  # the power rule`, `// by the chain rule`, up to the end of the line."""
         for at, token in enumerate(tokens):
-            if token.text not in ("#", "//", "%") or token.kind != "op" or not at:
-                continue
-            stop = next(
-                (k for k in range(at, len(tokens)) if tokens[k].kind == "line"), len(tokens)
-            )
-            said = tokens[at + 1 : stop]
-            if token.text == "#" or (said and self.says_nothing(said)):
-                self.leave_out(tokens[at:stop])
-                return self.without_remark([*tokens[:at], *tokens[stop:]])
+            if at and token.kind == "op" and token.text in ("#", "//"):
+                lines = [k for k in range(at, len(tokens)) if tokens[k].kind == "line"]
+                stop = lines[0] if lines else len(tokens)
+                if token.text == "#" or self.says_nothing(tokens[at + 1 : stop]):
+                    self.leave_out(tokens[at:stop])
+                    return self.without_remark([*tokens[:at], *tokens[stop:]])
         return tokens
 
     def named_gradients(self, tokens: list[Token]) -> list[Token]:
         """`dL/dz`, `∂L/∂z`, `z.grad` as dz, where that is known."""
-        known = {
-            name for name in self.words.names if name[0] == "d" and name[1:] in self.words.names
-        }
-        if not known:
+        names = self.words.names
+        if not any(name[0] == "d" and name[1:] in names for name in names):
             return tokens
-        text, at = "", 0
         found: list[Token] = []
+        at = 0
         while at < len(tokens):
+            first, width = tokens[at], 1
             for length in (9, 7, 6, 5, 3):
-                text = "".join(t.text for t in tokens[at : at + length])
-                match = GRADIENT.fullmatch(text)
-                if match and f"d{next(filter(None, match.groups()))}" in known:
-                    name = f"d{next(filter(None, match.groups()))}"
-                    last = tokens[min(at + length, len(tokens)) - 1]
-                    found.append(Token("word", name, tokens[at].start, last.end, tokens[at].spaced))
-                    at += length
+                piece = tokens[at : at + length]
+                match = GRADIENT.fullmatch("".join(t.text for t in piece))
+                name = "d" + next(filter(None, match.groups())) if match else ""
+                if {name, name[1:]} <= names:
+                    first = Token("word", name, first.start, piece[-1].end, first.spaced)
+                    width = len(piece)
                     break
-            else:
-                found.append(tokens[at])
-                at += 1
+            found.append(first)
+            at += width
         return found
 
     def without_marker(self, tokens: list[Token]) -> list[Token]:
         """`a)`, `2)`, `(b)`, `1.` before a formula."""
         texts = [token.text for token in tokens[:4]]
+        width = 0
         if len(tokens) > 2 and ITEM.fullmatch(texts[0]) and texts[1] == ")" and tokens[2].spaced:
-            return self.marked(tokens, 2)
-        if len(tokens) > 3 and texts[0] == "(" and texts[2] == ")" and tokens[3].spaced:
+            width = 2
+        elif len(tokens) > 3 and texts[0] == "(" and texts[2] == ")" and tokens[3].spaced:
             starts = tokens[3].kind in ("word", "number") or texts[3] in ("\\", "frac", "[", "(")
             letter = ITEM.fullmatch(texts[1]) and not texts[1].isdigit()
-            if starts and letter and self.words.meaning(texts[1]) is None:
-                return self.marked(tokens, 3)
-        if len(tokens) > 1 and re.fullmatch(r"\d{1,2}\.", texts[0]) and tokens[1].kind == "number":
-            return self.marked(tokens, 1)
-        return tokens
-
-    def marked(self, tokens: list[Token], width: int) -> list[Token]:
+            width = 3 if starts and letter and self.words.meaning(texts[1]) is None else 0
+        elif len(tokens) > 1 and re.fullmatch(r"\d{1,2}\.", texts[0]):
+            width = int(tokens[1].kind == "number")
         self.leave_out(tokens[:width])
         return tokens[width:]
 
@@ -308,7 +298,10 @@ class Outline:
             return True
         if before.text in (*signs, "-", ",") or after.text in signs:
             return before.text != "," or not self.words.arrays
-        return after.text == "-" and any(t.text in LINKS for t in tokens[:k])
+        if after.text != "-" or not any(t.text in LINKS for t in tokens[:k]):
+            return False
+        self.doubts.append(after.start)  # or the line is a step of its own
+        return after.start not in self.turned
 
     def links(self, span: Span, tokens: Sequence[Token] | None = None) -> Iterator[Span]:
         """The stretches between equals signs, and behind a colon after a name."""
@@ -388,32 +381,32 @@ class Outline:
 
     def trimmed_words(self, start: int, stop: int) -> Span:
         """A stretch without the words, asides and points `at x = 2` at its ends."""
-        tokens = self.tokens
-        while True:
+        before = -1, -1
+        while (start, stop) != before:
             before = start, stop
-            first = start
-            while first < stop and (
-                tokens[first].kind == "word" or tokens[first].text in ("'", "-")
-            ):
-                if tokens[first].text == "-" and tokens[first].spaced:
-                    break
-                first += 1
-            run = tokens[start:first]
-            strange = [k for k in range(start, first) if self.is_strange(tokens[k])]
-            if (
-                strange
-                and self.is_said(run)
-                and (strange[0] == start or (len(strange) > 1 and strange[0] == start + 1))
-            ):
-                last = strange[-1] + 1
-                while last < stop and tokens[last].text in (".", "'"):
-                    last += 1
-                if last < stop:
-                    self.leave_out(tokens[start:last])
-                    start = last
-            start, stop = self.without_tail(start, stop)
-            if (start, stop) == before:
-                return start, stop
+            start, stop = self.without_tail(self.without_head(start, stop), stop)
+        return start, stop
+
+    def without_head(self, start: int, stop: int) -> int:
+        """Where a stretch begins behind the words before it."""
+        tokens, first = self.tokens, start
+        while first < stop and (
+            tokens[first].kind == "word"
+            or tokens[first].text == "'"
+            or (tokens[first].text == "-" and not tokens[first].spaced)
+        ):
+            first += 1
+        strange = [k for k in range(start, first) if self.is_strange(tokens[k])]
+        begins = strange and (strange[0] == start or (len(strange) > 1 and strange[0] == start + 1))
+        if not begins or not self.is_said(tokens[start:first]):
+            return start
+        last = strange[-1] + 1
+        while last < stop and tokens[last].text in (".", "'"):
+            last += 1
+        if last == stop:
+            return start
+        self.leave_out(tokens[start:last])
+        return last
 
     def is_said(self, run: Sequence[Token]) -> bool:
         """Whether words are those of a sentence, and not a name misspelt."""
@@ -457,7 +450,7 @@ class Outline:
         """
         text = "".join(token.text for token in tokens)
         unprimed = PRIME.sub("", text)
-        if DERIVATIVE.fullmatch(text):
+        if OPERATOR.fullmatch(text):
             return True
         return bool(NAMED.fullmatch(unprimed)) and (text != unprimed or not label)
 
@@ -633,7 +626,7 @@ class Outline:
         if any(token.text in self.own for token in tokens):
             return False
         text = "".join(token.text for token in tokens)
-        return bool(DERIVATIVE.fullmatch(text)) and not self.is_untaken(tokens)
+        return bool(OPERATOR.fullmatch(text)) and not self.is_untaken(tokens)
 
     def stepped(self, links: list[tuple[str, Span, int, bool]]) -> ast.expr:
         """The steps that are about the last name, each read; the tree of the last one."""

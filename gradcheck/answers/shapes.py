@@ -7,7 +7,7 @@ from functools import reduce
 
 import numpy as np
 
-from gradcheck.answers.numerals import number
+from gradcheck.answers.echo import number
 from gradcheck.ops import TABLE
 
 Shape = tuple[int, ...]

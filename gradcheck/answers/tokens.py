@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from gradcheck.answers.characters import ADVICE, GREEK, Typed
-from gradcheck.answers.complaint import refused
+from gradcheck.answers.characters import ADVICE, GREEK, Typed, refused
 from gradcheck.numbers.exponents import DECIMAL
 
 TOKENS, NAME, DIGITS = 500, 32, 30

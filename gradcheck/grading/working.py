@@ -14,7 +14,7 @@ import numpy as np
 from flint import arb
 
 from gradcheck.answers import Formula, Step
-from gradcheck.answers.complaint import clipped
+from gradcheck.answers.characters import clipped
 from gradcheck.answers.cursor import UNTAKEN
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.equivalence import At, Values, compare
