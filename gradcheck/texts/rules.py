@@ -121,6 +121,13 @@ def mean(x: Form, axes: list[int]) -> Form:
     return call("mean", x, shape=shape, words=words, along=tuple(axes))
 
 
+def _max(at: PullSite, x: Form, axis: Any = None, **_: Any) -> Form:
+    if len(x.shape) != 1 or at.g.shape:
+        raise NoText("the largest of each row")
+    row = index(eye(at.algebra, x.shape[0]), f"argmax({x.text})", x.shape)
+    return at.algebra.times(at.g, row)
+
+
 def _softmax(at: PullSite, x: Form, axis: Any = -1) -> Form:
     t = at.algebra
     total = t.sum(t.times(at.g, at.y), [axis % len(x.shape)], True)
@@ -267,6 +274,14 @@ def _outer(at: PullSite, a: Form, b: Form) -> Form:
     return t.matmul(at.g, b) if at.i == 0 else t.matmul(t.transpose(at.g), a)
 
 
+def _cumsum(at: PullSite, x: Form, **_: Any) -> Form:
+    if len(x.shape) != 1:
+        raise NoText("a running sum of a matrix")
+    by, inner = numbers_apart(at.g)
+    back = index(call("cumsum", index(inner, "::-1", x.shape), shape=x.shape), "::-1", x.shape)
+    return scale(back, by)
+
+
 def _einsum(at: PullSite, *xs: Form, subscripts: str = "") -> Form:
     given, _, due = subscripts.replace(" ", "").partition("->")
     letters = given.split(",")
@@ -302,6 +317,7 @@ BACK: Mapping[str, Callable[..., Form]] = {
     "sum": _sum,
     "mean": _mean,
     "var": _var,
+    "max": _max,
     "softmax": _softmax,
     "log_softmax": _log_softmax,
     "logsumexp": _logsumexp,
@@ -325,6 +341,7 @@ BACK: Mapping[str, Callable[..., Form]] = {
     "broadcast_to": lambda at, x, **_: at.g,
     "getitem": _getitem,
     "where": _where,
+    "cumsum": _cumsum,
     "einsum": _einsum,
 }
 """Ops whose way back is no slope of single entries."""
