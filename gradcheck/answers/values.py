@@ -27,14 +27,14 @@ def read_number(p: Cursor) -> ast.expr:
     return p.node(constant(text), token.start)
 
 
-def is_indicator(p: Cursor) -> bool:
+def is_indicator(p: Cursor, ahead: int = 0) -> bool:
     """Whether `_{x > 0}` or `[x > 0]` comes."""
-    at = p.at + p.sees("_")
-    if p.tokens[at].text not in ("[", "{") or (at == p.at and p.sees("{")):
+    below = p.sees("_", ahead=ahead)
+    if not p.sees("[", "{" if below else "[", ahead=ahead + below):
         return False
-    inside = [t.text for t in p.tokens[at : at + 12]]
-    stop = min([k for k, t in enumerate(inside) if t in ("]", "}")], default=12)
-    return any(t in COMPARISONS for t in inside[:stop])
+    opening = p.at + ahead + below
+    inside = p.tokens[opening : p.closing_bracket(opening)]
+    return any(t.text in COMPARISONS for t in inside)
 
 
 def read_indicator(p: Cursor) -> ast.expr:
