@@ -28,6 +28,7 @@ class Numbers:
     shape: tuple[int, ...]
     values: tuple[Fraction, ...]
     half_units: tuple[Fraction | None, ...]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,9 @@ def _listed(formula: Formula, read: Reader) -> Answer:
     if not isinstance(body, ast.List):
         return formula
     found = _array(_pieces(body, formula), read)
-    if isinstance(found, Entries) and formula.notes:
+    if isinstance(found, Numbers):
+        return replace(found, notes=formula.notes)
+    if formula.notes:
         first = replace(found.formulas[0], notes=formula.notes)
         return replace(found, formulas=(first, *found.formulas[1:]))
     return found
