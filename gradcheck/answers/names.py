@@ -7,7 +7,7 @@ from gradcheck.answers.calls import read_application, read_logarithm
 from gradcheck.answers.characters import DERIVATIVE, clipped, refused
 from gradcheck.answers.cursor import NEVER, Cursor
 from gradcheck.answers.echo import echo
-from gradcheck.answers.shapes import rows_named
+from gradcheck.answers.shapes import identity, rows_named
 from gradcheck.answers.tokens import Token
 from gradcheck.answers.values import is_operator, read_group, read_list, read_operator
 from gradcheck.answers.words import (
@@ -103,7 +103,7 @@ def read_undeclared(p: Cursor, token: Token) -> ast.expr:
     logarithm = read_logarithm(p, token)
     if logarithm is not None:
         return logarithm
-    if token.text in ("n", "N") and (sized := read_size(p, token)) is not None:
+    if token.text in ("n", "N", "I") and (sized := read_size(p, token)) is not None:
         return sized
     if token.text == "I" and p.sees("(", ahead=1):
         p.step()
@@ -154,15 +154,17 @@ def read_wrapped(p: Cursor) -> ast.expr:
 
 
 def read_size(p: Cursor, token: Token) -> ast.expr | None:
-    """`n` as the length that most arrays begin with."""
-    found = rows_named(p.shapes)
+    """`n` as the length that most arrays begin with, `I` as the identity."""
+    found = identity(p.shapes) if token.text == "I" else rows_named(p.shapes)
     if found is None:
         return None
     p.at += 1
     name = p.node(ast.Name(found, ast.Load()), token.start)
     shape = p.node(ast.Attribute(name, "shape", ast.Load()), token.start)
     zero = p.node(ast.Constant(0), token.start)
-    rows = p.node(ast.Subscript(shape, zero, ast.Load()), token.start)
+    rows: ast.expr = p.node(ast.Subscript(shape, zero, ast.Load()), token.start)
+    if token.text == "I":
+        rows = p.called("eye", [rows], token.start)
     p.note(f"{token.text} is read as {echo(rows)}")
     return rows
 

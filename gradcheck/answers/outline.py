@@ -436,7 +436,8 @@ class Outline:
             tokens[first - 1].text in (")", "]", "}", "|", "|)")
         )
         tail = tokens[first:stop]
-        if ends and (self.is_said(tail) or tail[0].text in ("dx", "dy", "dt")):
+        said = self.is_said(tail) and any(len(t.text) > 1 for t in tail)
+        if ends and (said or tail[0].text in ("dx", "dy", "dt")):
             self.leave_out(tail)
             return start, first
         return start, stop

@@ -224,3 +224,11 @@ def rows_named(shapes: Shapes) -> str | None:
         tied = [n for n, size in first.items() if list(first.values()).count(size) == usual[0][1]]
         return "X" if "X" in tied else None
     return min(most, key=lambda name: (name != "X", name))
+
+
+def identity(shapes: Shapes) -> str | None:
+    """The array whose length `I` has: all square matrices, or else all vectors, are of one."""
+    square = {n: s[0] for n, s in shapes.items() if len(s) == MATRIX and s[0] == s[1]}
+    lengths = square or {n: s[0] for n, s in shapes.items() if len(s) == 1}
+    one = len(set(lengths.values())) == 1
+    return min(lengths, key=lambda name: (name != "X", name)) if one else None

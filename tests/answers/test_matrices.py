@@ -94,6 +94,15 @@ def test_n_is_no_size_where_lengths_differ() -> None:
         read_formula("a/n", names=inputs, functions=FORMULAS.functions)
 
 
+def test_the_identity_is_that_of_the_square_matrices() -> None:
+    """Where all are of one size; an `I` is never left out."""
+    functions = FORMULAS.functions
+    read = read_formula("2 tr(A) I", names={"A": Sized((3, 3))}, functions=functions)
+    assert read.understood == "2*trace(A)*eye(A.shape[0])"
+    with pytest.raises(Exception, match="unknown name I"):
+        read_formula("2 tr(A) I", names=INPUTS, functions=functions)
+
+
 ENTRYWISE = {"X'*p": "X.T*p", "w*p'": "w*p.T", "A'*B": "A.T*B", "X^T * (p - y)": "X.T*(p - y)"}
 
 

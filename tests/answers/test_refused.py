@@ -5,6 +5,7 @@ import pytest
 from tests.support.typed import complaint
 
 TABLE = r"""
+4  | 2x I           | the names of this problem are
 1  | q              | the names of this problem are
 1  | thetta         | did you mean theta
 1  | y_1            | write y[0] for the first entry
