@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcheck.answers.characters import in_plain, refused
 from gradcheck.answers.echo import echo, number
-from gradcheck.answers.outline import Outline, Step
+from gradcheck.answers.outline import Outline, WorkingStep
 from gradcheck.answers.tokens import Token, tokenize
 from gradcheck.answers.words import Words, vocabulary
 from gradcheck.errors import TextError
@@ -55,7 +55,7 @@ class Formula:
     understood: str
     notes: tuple[str, ...]
     half_unit: Fraction | None
-    steps: tuple[Step, ...] = ()
+    steps: tuple[WorkingStep, ...] = ()
     doubts: tuple[int, ...] = ()
     tokens: tuple[Token, ...] = ()  # of the formula itself
 

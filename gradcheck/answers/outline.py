@@ -52,7 +52,7 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Step:
+class WorkingStep:
     """One step of working: its formula, or why it is none, its line, and what names it.
 
     `chained` says that an equals sign follows it.
@@ -80,7 +80,7 @@ class Outline:
     notes: list[str] = field(default_factory=list)
     doubts: list[int] = field(default_factory=list)
     own: dict[str, ast.expr] = field(default_factory=dict)
-    steps: list[Step] = field(default_factory=list)
+    steps: list[WorkingStep] = field(default_factory=list)
     read: list[Token] = field(default_factory=list)
     untaken: int | None = None  # where a derivative that is not yet taken stands in what was read
     linked: bool = True  # whether equals signs, colons or words that stand for them are there
@@ -644,11 +644,11 @@ class Outline:
             except TextError as error:
                 tree, fault = None, error
             del self.notes[notes:], self.doubts[doubts:]
-            self.steps.append(Step(tree, *place, line, name, fault, chained))
+            self.steps.append(WorkingStep(tree, *place, line, name, fault, chained))
         name, span, line, _ = links[-1]
         tokens = [t for t in self.tokens[slice(*span)] if t.kind != "gone"]
         tree = self.parse([t for t in tokens if t.kind != "line" or _is_inside(tokens, t)])
-        self.steps.append(Step(tree, tokens[0].start, tokens[-1].end, line, name))
+        self.steps.append(WorkingStep(tree, tokens[0].start, tokens[-1].end, line, name))
         return tree
 
 

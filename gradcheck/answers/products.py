@@ -4,7 +4,7 @@ import ast
 from itertools import pairwise
 
 from gradcheck.answers.cursor import Cursor
-from gradcheck.answers.shapes import fits_entrywise, is_row, product_shape
+from gradcheck.answers.shapes import broadcast, is_row, product_shape
 
 OF_MATRICES = frozenset({"trace", "det", "logdet", "slogdet", "inv", "pinv", "matrix_power"})
 
@@ -26,7 +26,7 @@ def multiply_matrices(p: Cursor, left: ast.expr, right: ast.expr, start: int) ->
         return None
     if product_shape(a, b) is None:
         return None
-    if fits_entrywise(a, b) and len(a) == len(b) and not p.doubt(is_linear_algebra(p)):
+    if broadcast(a, b) is not None and len(a) == len(b) and not p.doubt(is_linear_algebra(p)):
         return None
     return multiply(p, left, right, start)
 
