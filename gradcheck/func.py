@@ -1,7 +1,6 @@
 """PyTorch's `torch.func`: functions that give the derivatives of functions.
 
-`vmap` is a loop over the entries of an axis, and a stack of what it gives. The same derivatives
-under the names of `torch.autograd.functional` are in `autograd.functional`.
+The same derivatives under the names of `torch.autograd.functional` are in `autograd.functional`.
 """
 
 from collections.abc import Callable
@@ -16,47 +15,30 @@ from gradcheck.engine.tape import Leaf, reachable
 from gradcheck.engine.tensor import Tensor
 from gradcheck.ops import TABLE
 
-__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp", "vmap"]
+__all__ = ["grad", "hessian", "jacfwd", "jacrev", "jvp", "vjp"]
 
 Function = Callable[..., Any]
 Places = int | tuple[int, ...]
 Tensors = tuple[Any, ...]
 
 
-def grad(func: Function, argnums: Places = 0, has_aux: bool = False) -> Function:
+def grad(func: Function, argnums: Places = 0) -> Function:
     """The gradient of a function that gives one number, by the arguments at these places.
 
     In the shape of the argument, or a tuple where `argnums` is one. Raises RuntimeError, in
     PyTorch's words, where the value is not one number.
     """
-    both = grad_and_value(func, argnums, has_aux)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        found, value = both(*args, **kwargs)
-        return (found, value[1]) if has_aux else found
-
-    return gradient
-
-
-def grad_and_value(func: Function, argnums: Places = 0, has_aux: bool = False) -> Function:
-    """The gradient, and the value; what else the function gives (`has_aux`) beside the value.
-
-    Raises RuntimeError, in PyTorch's words, where the value is not one number.
-    """
-
-    def both(*args: Any, **kwargs: Any) -> Any:
-        own, made = _called(func, argnums, args, kwargs)
-        y, *more = made if has_aux else (made,)
+        own, y = _called(func, argnums, args, kwargs)
         if y.ndim:
             raise RuntimeError(
                 "Expected f(*args) to return a scalar tensor, got tensor with "
                 f"{y.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
             )
-        found = tuple(_settled(g, own) for g in together((y,), own, (None,)))
-        value, *more = (_settled(each, own) for each in (y, *more))
-        return _single(found, argnums), (value, *more) if has_aux else value
+        return _single(tuple(_settled(g, own) for g in together((y,), own, (None,))), argnums)
 
-    return both
+    return gradient
 
 
 def jacrev(func: Function, argnums: Places = 0) -> Function:
@@ -102,37 +84,6 @@ def jvp(func: Function, primals: Tensors, tangents: Tensors) -> tuple[Any, Any]:
     found = together(together(ys, own, us), us, tangents)
     value, slope = (tuple(_settled(t, (*own, *us)) for t in each) for each in (ys, found))
     return _single(value, made), _single(slope, made)
-
-
-def vmap(func: Function, in_dims: Any = 0, out_dims: int = 0) -> Function:
-    """The function of each entry along an axis of its arguments (None: of all of it)."""
-
-    def mapped(*args: Any) -> Any:
-        axes = in_dims if isinstance(in_dims, tuple) else (in_dims,) * len(args)
-        counts = {x.shape[axis] for x, axis in zip(args, axes, strict=True) if axis is not None}
-        if len(counts) != 1:
-            raise ValueError(
-                "vmap: Expected all tensors to have the same size in the mapped dimension, got "
-                f"sizes {sorted(counts)} for the mapped dimension"
-            )
-        made = [
-            func(*(_entry(x, axis, k) for x, axis in zip(args, axes, strict=True)))
-            for k in range(*counts)
-        ]
-        return _laid(made, out_dims)
-
-    return mapped
-
-
-def _entry(x: Any, axis: int | None, k: int) -> Any:
-    return x if axis is None else x[(slice(None),) * (axis % x.ndim) + (k,)]
-
-
-def _laid(made: list[Any], axis: int) -> Any:
-    """What each call gave, along an axis; of tuples each part."""
-    if isinstance(made[0], tuple):
-        return tuple(_laid(list(part), axis) for part in zip(*made, strict=True))
-    return TABLE["stack"](made, axis=axis)
 
 
 # -- what all of them are made of ----------------------------------------------------------------

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
-from gradcheck.answers.echo import decimal
+from gradcheck.answers.echo import decimal, number
 from gradcheck.answers.formula import Formula, read_formula
-from gradcheck.answers.numerals import number
 from gradcheck.errors import Complaint, TextError
 
 LEVELS, NUMBERS, FORMULAS, BITS = 8, 1_000_000, 1_000, 1_330

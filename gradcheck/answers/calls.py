@@ -4,17 +4,11 @@ import ast
 import re
 
 from gradcheck.answers.cursor import CLOSING, FACTORS, RADICALS, Cursor
-from gradcheck.answers.echo import POWER, UNARY, echo
-from gradcheck.answers.numerals import number
+from gradcheck.answers.echo import POWER, UNARY, echo, number
 from gradcheck.answers.products import multiply_matrices
 from gradcheck.answers.tokens import Token
 from gradcheck.answers.values import read_group
-from gradcheck.answers.words import (
-    ARITY,
-    INVERSES,
-    LITERALS,
-    Meaning,
-)
+from gradcheck.answers.words import ARITY, INVERSES, LITERALS, Meaning
 
 LARGER = {"max": "maximum", "min": "minimum"}
 KEYWORDS = {

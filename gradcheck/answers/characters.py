@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from gradcheck.answers.complaint import refused
+from gradcheck.errors import Complaint, TextError
 
 SUPERSCRIPTS = dict(
     zip(
@@ -173,9 +173,26 @@ ADVICE = {
 """What is said of a LaTeX command that is not read, and of the sign that it prints."""
 
 
-def foreign(typed: str, at: int) -> Exception:
+def foreign(typed: str, at: int) -> TextError:
     """The refusal of a character outside the tables, by its code point, with a hint."""
     char = typed[at]
     name = unicodedata.name(char, "a control character")
     cure = ADVICE.get(char) or ("leave it out" if char.isascii() else "write it in plain ASCII")
     return refused(typed, at, f"U+{ord(char):04X} ({name.lower()}) is not read here", cure)
+
+
+def refused(text: str, at: int, message: str, cure: str = "", width: int = 1) -> TextError:
+    """The error to raise for a fault at character `at` (from 0) of the text."""
+    return TextError(
+        [Complaint(message, cure, line=1, column=at + 1, source=shown(text), width=width)]
+    )
+
+
+def shown(text: str) -> str:
+    """The text on one line, what cannot be printed as blanks, positions kept."""
+    return "".join(char if char.isprintable() else " " for char in text)
+
+
+def clipped(text: str, size: int = 40) -> str:
+    """The text, or its beginning when it is longer than `size`."""
+    return text if len(text) <= size else text[: size - 3] + "..."

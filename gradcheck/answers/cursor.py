@@ -5,19 +5,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from gradcheck.answers.characters import DERIVATIVE
-from gradcheck.answers.complaint import clipped, refused
-from gradcheck.answers.shapes import (
-    Known,
-    Shape,
-    shape_of,
-)
+from gradcheck.answers.characters import DERIVATIVE, clipped, refused
+from gradcheck.answers.shapes import Known, Shape, shape_of
 from gradcheck.answers.tokens import Token, levels
-from gradcheck.answers.words import (
-    Meaning,
-    Words,
-    segmented,
-)
+from gradcheck.answers.words import Meaning, Words, segmented
 from gradcheck.errors import TextError
 
 DEPTH = 64

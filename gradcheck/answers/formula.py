@@ -1,24 +1,41 @@
-"""A formula as it was typed, and the tree that was understood."""
+"""A formula as it was typed, the tree that was understood, and how large it may be."""
 
 import ast
+import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from gradcheck.answers.characters import in_plain
-from gradcheck.answers.complaint import refused
-from gradcheck.answers.echo import echo
-from gradcheck.answers.limits import within_limits
-from gradcheck.answers.numerals import half_unit
+import numpy as np
+
+from gradcheck.answers.characters import in_plain, refused
+from gradcheck.answers.echo import echo, number
 from gradcheck.answers.outline import Outline, Step
 from gradcheck.answers.tokens import Token, tokenize
 from gradcheck.answers.words import Words, vocabulary
 from gradcheck.errors import TextError
+from gradcheck.numbers.exponents import FORMULA
 
 LENGTH = 2_000  # characters
 TURNS = 8  # doubts that are turned, each alone
 FEW = frozenset[int]()
+MAGNITUDE = 30_000.0  # decimal digits of a tower of numbers
+HEIGHT = 128
+FLOATS = 308  # decimal exponents
+
+
+OPERATIONS = {
+    ast.Add: np.add,
+    ast.Sub: np.subtract,
+    ast.Mult: np.multiply,
+    ast.MatMult: np.multiply,
+    ast.Div: np.divide,
+    ast.Pow: np.power,
+}
+
+Size = tuple[float, float]
+"""A literal number as a float (perhaps infinite) and a bound on its decimal exponent."""
 
 
 @dataclass(frozen=True)
@@ -107,3 +124,109 @@ def _remembered(text: str, words: Words, single: bool, by: str, turned: frozense
     steps = tuple(outline.steps)
     half = half_unit(body, text)
     return Formula(text, tree, echo(tree), notes, half, steps, doubts, tuple(outline.read))
+
+
+def half_unit(node: ast.expr, text: str) -> Fraction | None:
+    """Half a unit of the last digit of a bare decimal such as -0.25, 1e-3 or 2.5*10^-3."""
+    if isinstance(node, ast.UnaryOp):
+        return half_unit(node.operand, text)
+    if isinstance(node, ast.Constant):
+        value: object = node.value
+        return half_of_last_digit(_typed(node, text)) if isinstance(value, Fraction) else None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return _scientific(node, text)
+    return None
+
+
+def half_of_last_digit(typed: str) -> Fraction:
+    """Half a unit of the last digit of a decimal: 0.25 is known to within 0.005."""
+    mantissa, _, exponent = typed.lower().partition("e")
+    decimals = len(mantissa.partition(".")[2])
+    return Fraction(10) ** (int(exponent or 0) - decimals) / 2
+
+
+def _scientific(node: ast.BinOp, text: str) -> Fraction | None:
+    """The half unit of m*10^k: that of m, times 10^k."""
+    mantissa = node.left.operand if isinstance(node.left, ast.UnaryOp) else node.left
+    power = node.right
+    if not (isinstance(mantissa, ast.Constant) and isinstance(power, ast.BinOp)):
+        return None
+    exponent = number(power.right)
+    if (
+        number(power.left) != 10
+        or not isinstance(power.op, ast.Pow)
+        or not isinstance(exponent, int)
+    ):
+        return None
+    return half_of_last_digit(_typed(mantissa, text)) * Fraction(10) ** exponent
+
+
+def _typed(node: ast.expr, text: str) -> str:
+    """The digits of a constant as they were typed."""
+    typed = text[node.col_offset : node.end_col_offset]
+    return in_plain(typed).text.replace(",", ".").rstrip("`")
+
+
+def within_limits(body: ast.expr, text: str) -> None:
+    """Refuse a tree that a recursion could not bear, or with a literal power that is too large."""
+    waiting: list[tuple[ast.AST, int]] = [(body, 1)]
+    powers: list[ast.BinOp] = []
+    while waiting:
+        node, height = waiting.pop()
+        if height > HEIGHT:
+            message = f"a formula of more than {HEIGHT} steps in a row"
+            raise refused(text, 0, message, "simplify it first, or give numbers")
+        if isinstance(node, ast.BinOp):
+            if isinstance(node.op, ast.Pow):
+                powers.append(node)
+            waiting += ((node.left, height + 1), (node.right, height + 1))
+        elif isinstance(node, ast.Call):
+            waiting += [(child, height + 1) for child in (*node.args, *node.keywords)]
+        elif not isinstance(node, ast.Name | ast.Constant):
+            waiting += [(child, height + 1) for child in ast.iter_child_nodes(node)]
+    for power in powers:
+        _check(power, text)
+
+
+def _check(power: ast.BinOp, text: str) -> None:
+    """Literal exponents end at 1,000, and so do their towers."""
+    exponent = _size(power.right)
+    if exponent is None:
+        return
+    at = power.right.col_offset
+    width = max((power.right.end_col_offset or 0) - at, 1)
+    if not abs(exponent[0]) <= FORMULA:
+        message = f"an exponent beyond {FORMULA:,}"
+        raise refused(text, at, message, "simplify it first", width)
+    base = _size(power.left)
+    if base and base[1] * abs(exponent[0]) > MAGNITUDE:
+        message = "a number too long to be an answer"
+        raise refused(text, at, message, "simplify it first", width)
+
+
+def _size(node: ast.AST) -> Size | None:
+    """The size of a literal number; nothing for a tree with names in it."""
+    match node:
+        case ast.Constant(value) if isinstance(value, int | Fraction):
+            if not value:
+                return 0.0, 0.0
+            exponent = math.log10(value.numerator) - math.log10(value.denominator)
+            return float(value) if exponent < FLOATS else math.inf, abs(exponent)
+        case ast.UnaryOp(op, operand):
+            inner = _size(operand)
+            return inner and (-inner[0] if isinstance(op, ast.USub) else inner[0], inner[1])
+        case ast.BinOp(left, op, right):
+            a, b = _size(left), _size(right)
+            return _combine(op, a, b) if a and b else None
+    return None
+
+
+def _combine(op: ast.operator, left: Size, right: Size) -> Size:
+    """The size of a literal sum, product, quotient or power."""
+    with np.errstate(all="ignore"):
+        value = float(OPERATIONS[type(op)](left[0], right[0]))
+    if isinstance(op, ast.Pow):
+        return value, left[1] * abs(right[0])
+    if isinstance(op, ast.Add | ast.Sub):
+        return value, max(left[1], right[1]) + 1
+    return value, left[1] + right[1]

@@ -14,14 +14,10 @@ taken and the place is kept among the `doubts`; read again with a doubt turned, 
 import ast
 
 from gradcheck.answers.cursor import NEVER, Cursor, as_list
-from gradcheck.answers.derivatives import read_operator
-from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracketed, echo
+from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracketed, echo, number
 from gradcheck.answers.names import read_word
-from gradcheck.answers.numerals import number
 from gradcheck.answers.products import is_turned, multiply_dotted, multiply_matrices
-from gradcheck.answers.shapes import (
-    Shape,
-)
+from gradcheck.answers.shapes import Shape
 from gradcheck.answers.suffixes import holds_index, read_suffixes
 from gradcheck.answers.tokens import Token
 from gradcheck.answers.values import (
@@ -34,14 +30,12 @@ from gradcheck.answers.values import (
     read_list,
     read_norm,
     read_number,
+    read_operator,
     read_radical,
     read_root,
     read_sum,
 )
-from gradcheck.answers.words import (
-    Meaning,
-    segmented,
-)
+from gradcheck.answers.words import segmented
 from gradcheck.errors import TextError
 
 NOTES = 8  # on towers: nobody reads more, and each repeats the one before
@@ -185,9 +179,6 @@ class Parser(Cursor):
     def side_by_side(self, left: ast.expr, start: int) -> ast.expr:
         """A product without a sign; after a quotient or a bare exponent its reading is noted."""
         token = self.tokens[self.at]
-        if token.text == "1" and not self.sees("^", "_", ahead=1) and self.is_matrix(left):
-            self.step()
-            return self.summed(left, 1, start)
         if token.kind == "number" and not (self.is_coefficient() or self.indicator_comes()):
             cure = "write * between them, or ^ for a power"
             raise self.refused(token, "a number right after a factor", cure)
@@ -224,11 +215,6 @@ class Parser(Cursor):
         found = self.look(-1).text == "1" and is_indicator(self)
         self.at -= 1
         return found
-
-    def is_matrix(self, node: ast.expr) -> bool:
-        shape = self.shape(node)
-        torn = isinstance(node, ast.Name) and f"{node.id}1" in self.words.names
-        return shape is not None and len(shape) == 2 and not torn
 
     def may_be_arrays(self, *factors: ast.expr) -> bool:
         return all(number(f) is None and self.shape(f) != () for f in factors)
@@ -270,11 +256,9 @@ class Parser(Cursor):
             shape = None
         inverted, width = self.transpose_comes(base, shape)
         if width:
-            if number(base) == 1 and not inverted:
-                self.at += width
-                return self.times_ones(start)
             if number(base) is not None:
-                raise self.refused(sign, "the transpose of a number", "leave it out")
+                cure = "write sum(X, axis=0) for a row of ones times X"
+                raise self.refused(sign, "the transpose of a number", cure)
             self.at += width
             base = as_list(base)
             if inverted:
@@ -298,22 +282,6 @@ class Parser(Cursor):
             self.note(f"{self.text(start)} is read as {bracketed(base)}**({echo(exponent)})")
         return power
 
-    def times_ones(self, start: int) -> ast.expr:
-        """`1^T X`, a row of ones before a matrix: the sum of its rows."""
-        for sign in ("@", "*", "·"):
-            self.takes(sign)
-        if not self.factor_starts():
-            raise self.unexpected("what the row of ones multiplies")
-        return self.summed(self.operand(self.expression(PRODUCT + 1)), 0, start)
-
-    def summed(self, matrix: ast.expr, axis: int, start: int) -> ast.expr:
-        """A product with a vector of ones."""
-        self.note(f"a product with 1 is read as the sum over axis {axis}")
-        call = self.called("sum", [matrix], start)
-        place = self.node(ast.Constant(axis), start)
-        call.keywords.append(self.node(ast.keyword("axis", place), start))
-        return call
-
     def transpose_comes(self, base: ast.expr, shape: Shape | None) -> tuple[bool, int]:
         """Whether a raised `-T` is here, and how many tokens a raised T takes; 0: there is none."""
         braced = self.sees("{", "(")
@@ -322,9 +290,9 @@ class Parser(Cursor):
         letter = token.text == "T" and (shape or self.meaning(token) is None)
         together = False
         if not (token.kind == "transpose" or letter) and token.kind == "word" and not braced:
-            known = self.meaning(token) is None and token.text[0] == "T"
-            together = known and bool(segmented(self.words, token.text[1:], opens=False))
-            together = together or (known and self.meaning_of(token.text[1:]) is not None)
+            rest = token.text[1:]
+            meant = rest and (self.words.meant(rest) or segmented(self.words, rest, opens=False))
+            together = token.text[0] == "T" and bool(meant) and self.meaning(token) is None
             if together:  # X^TR
                 middle = token.start + 1
                 self.tokens[self.at : self.at + 1] = [
@@ -338,9 +306,6 @@ class Parser(Cursor):
         if minus and not braced:
             return False, 0
         return minus, 1 + minus + 2 * braced
-
-    def meaning_of(self, word: str) -> Meaning | None:
-        return self.words.meant(word) if word else None
 
     def value(self) -> ast.expr:
         """A number, a name, a call, or what stands in brackets or bars."""

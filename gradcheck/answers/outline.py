@@ -8,14 +8,13 @@ import ast
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
-from gradcheck.answers.cases import COMPARED, by_cases, looks_like_cases
-from gradcheck.answers.characters import DERIVATIVE as DERIVED
-from gradcheck.answers.complaint import clipped, refused
+from gradcheck.answers.cases import COMPARED, by_cases, compares, looks_like_cases
+from gradcheck.answers.characters import DERIVATIVE, clipped, refused
 from gradcheck.answers.cursor import UNTAKEN
 from gradcheck.answers.grammar import Parser
 from gradcheck.answers.tokens import Token, levels
+from gradcheck.answers.values import is_of_blanks
 from gradcheck.answers.words import KEPT, STOP, Words, segmented
 from gradcheck.errors import TextError
 
@@ -30,16 +29,14 @@ IS = frozenset(["is", "are", "equals", "gives", "ist", "lautet", "est", "vaut", 
 NEGATIONS = frozenset(
     ["not", "never", "nicht", "kein", "keine", "pas", "non", "no", "isn", "wrong"]
 )
-FRAMING = frozenset(
-    ["$", "$$", "#", "//", "%", '"', "`", "'", "&", "lambda", "def", "return", "10", "<"]
-)
+FRAMING = frozenset(["$", "$$", "#", "//", '"', "`", "'", "&", "<"])
 LEADING = frozenset(["=", "≈", ":", "=>", "·", ";", ",", "..."])
 TRAILING = frozenset([".", ",", ";", ":", "?", "=", "...", "≈", "=>"])
 LINKS = frozenset(["=", "=>", "≈"])
 LINKED = LINKS | IS | {":"}
 PARTED = PARTING | AT_POINT | {",", ";", "\n", "\\\\", "\\newline"}
 ITEM = re.compile(r"[a-hA-H]|[ivxIVX]{2,4}|\d{1,2}")
-DERIVATIVE = re.compile(
+OPERATOR = re.compile(
     r"frac\{d\^?\d?\w*\}\{d\w+(?:\^\d|\^\{\d\})?\}.*|frac\{∂.*|d\^?\d?\w*(?:\([^()]*\))?/d\w+\^?\d?.*"
     r"|d[A-Za-z]|∂.*|∇.*|dot.*|D_?[a-zA-Z]?\(?\[?[a-zA-Z(]*\)?\]?|grad.*"
 )
@@ -105,17 +102,20 @@ class Outline:
         body = self.answer()
         if self.untaken is not None:
             message = "a derivative that is not yet taken"
-            raise refused(self.typed, self.untaken, message, DERIVED)
+            raise refused(self.typed, self.untaken, message, DERIVATIVE)
         return body
 
     def answer(self) -> ast.expr:
         """The tree of a list, of cases, or of the last step."""
-        if not self.single and (rows := self.bare_rows()):
-            return self.parse(rows)
+        if not self.single and (listed := self.bare_list()):
+            return self.parse(listed)
         if self.compared and looks_like_cases(self.tokens, self.words):
             found = by_cases(self.tokens, self.words, self.case_value)
             if found is not None:
                 return found
+            if sign := compares(self.tokens):
+                cure = "cases are written 1 if x > 0 else 0"
+                raise refused(self.typed, sign.start, "these cases are not read", cure)
         clauses = [c for c in self.clauses((0, len(self.tokens))) if c[1] < c[2]]
         clauses = self.without_words(clauses)
         clauses = self.without_definitions(clauses)
@@ -164,7 +164,7 @@ class Outline:
         self.tokens = tokens = self.named_gradients(self.tokens)
         if not FRAMING.isdisjoint([token.text for token in tokens]):
             self.tokens = tokens = self.without_frames(tokens)
-        self.tokens = _rows_as_cases(self.without_marker(_trimmed(tokens)))
+        self.tokens = self.without_marker(_trimmed(tokens))
 
     def without_frames(self, tokens: list[Token]) -> list[Token]:
         """Tokens without the signs around a formula that are no mathematics."""
@@ -177,120 +177,81 @@ class Outline:
         tokens = _without_quotes(tokens)
         if not any(t.kind == "begin" for t in tokens):
             tokens = [t for t in tokens if t.text != "&"]
-        tokens = _times_ten(self.without_program(tokens), self.words)
         return _angled(tokens)
 
     def without_remark(self, tokens: list[Token]) -> list[Token]:
-        """`3x^2  # the power rule`, `// by the chain rule`: words that say nothing."""
+        """`3x^2  # the power rule`, `// by the chain rule`, up to the end of the line."""
         for at, token in enumerate(tokens):
-            if token.text not in ("#", "//", "%") or token.kind != "op" or not at:
-                continue
-            stop = next(
-                (k for k in range(at, len(tokens)) if tokens[k].kind == "line"), len(tokens)
-            )
-            said = tokens[at + 1 : stop]
-            if token.text == "#" or (said and self.says_nothing(said)):
-                self.leave_out(tokens[at:stop])
-                return self.without_remark([*tokens[:at], *tokens[stop:]])
-        return tokens
-
-    def without_program(self, tokens: list[Token]) -> list[Token]:
-        """`lambda x:`, `def f(x): return` before a formula."""
-        texts = [token.text for token in tokens]
-        if texts[:1] in (["lambda"], ["def"]) and ":" in texts:
-            stop = texts.index(":") + 1
-            self.leave_out(tokens[:stop])
-            tokens = tokens[stop:]
-        returns = [k for k, t in enumerate(tokens) if t.text == "return" and t.kind == "word"]
-        if returns and self.words.meaning("return") is None:
-            self.notes.append("`return` is left out")
-            tokens = [t for t in tokens if t.text != "return"]
+            if at and token.kind == "op" and token.text in ("#", "//"):
+                lines = [k for k in range(at, len(tokens)) if tokens[k].kind == "line"]
+                stop = lines[0] if lines else len(tokens)
+                if token.text == "#" or self.says_nothing(tokens[at + 1 : stop]):
+                    self.leave_out(tokens[at:stop])
+                    return self.without_remark([*tokens[:at], *tokens[stop:]])
         return tokens
 
     def named_gradients(self, tokens: list[Token]) -> list[Token]:
         """`dL/dz`, `∂L/∂z`, `z.grad` as dz, where that is known."""
-        known = {
-            name for name in self.words.names if name[0] == "d" and name[1:] in self.words.names
-        }
-        if not known:
+        names = self.words.names
+        if not any(name[0] == "d" and name[1:] in names for name in names):
             return tokens
-        text, at = "", 0
         found: list[Token] = []
+        at = 0
         while at < len(tokens):
+            first, width = tokens[at], 1
             for length in (9, 7, 6, 5, 3):
-                text = "".join(t.text for t in tokens[at : at + length])
-                match = GRADIENT.fullmatch(text)
-                if match and f"d{next(filter(None, match.groups()))}" in known:
-                    name = f"d{next(filter(None, match.groups()))}"
-                    last = tokens[min(at + length, len(tokens)) - 1]
-                    found.append(Token("word", name, tokens[at].start, last.end, tokens[at].spaced))
-                    at += length
+                piece = tokens[at : at + length]
+                match = GRADIENT.fullmatch("".join(t.text for t in piece))
+                name = "d" + next(filter(None, match.groups())) if match else ""
+                if {name, name[1:]} <= names:
+                    first = Token("word", name, first.start, piece[-1].end, first.spaced)
+                    width = len(piece)
                     break
-            else:
-                found.append(tokens[at])
-                at += 1
+            found.append(first)
+            at += width
         return found
 
     def without_marker(self, tokens: list[Token]) -> list[Token]:
         """`a)`, `2)`, `(b)`, `1.` before a formula."""
         texts = [token.text for token in tokens[:4]]
+        width = 0
         if len(tokens) > 2 and ITEM.fullmatch(texts[0]) and texts[1] == ")" and tokens[2].spaced:
-            return self.marked(tokens, 2)
-        if len(tokens) > 3 and texts[0] == "(" and texts[2] == ")" and tokens[3].spaced:
+            width = 2
+        elif len(tokens) > 3 and texts[0] == "(" and texts[2] == ")" and tokens[3].spaced:
             starts = tokens[3].kind in ("word", "number") or texts[3] in ("\\", "frac", "[", "(")
             letter = ITEM.fullmatch(texts[1]) and not texts[1].isdigit()
-            if starts and letter and self.words.meaning(texts[1]) is None:
-                return self.marked(tokens, 3)
-        if len(tokens) > 1 and re.fullmatch(r"\d{1,2}\.", texts[0]) and tokens[1].kind == "number":
-            return self.marked(tokens, 1)
-        return tokens
-
-    def marked(self, tokens: list[Token], width: int) -> list[Token]:
+            width = 3 if starts and letter and self.words.meaning(texts[1]) is None else 0
+        elif len(tokens) > 1 and re.fullmatch(r"\d{1,2}\.", texts[0]):
+            width = int(tokens[1].kind == "number")
         self.leave_out(tokens[:width])
         return tokens[width:]
 
     # -- lists -------------------------------------------------------------------------------------
 
-    def bare_rows(self) -> list[Token] | None:
-        """`1, -2.5, 3` and `1 2` above `3 4` as lists in square brackets."""
-        tokens = self.tokens
-        if not self.parted and not self.words.arrays:
+    def bare_list(self) -> list[Token] | None:
+        """`1, -2.5, 3`, `1 2` above `3 4`: numbers with nothing around them, in brackets."""
+        *names, (start, _) = self.links((0, len(self.tokens)))
+        body = self.tokens[start:]
+        signs = ("-", "+", ",", ";")
+        if not body or not all(t.kind in ("number", "line") or t.text in signs for t in body):
             return None
-        for start, stop in list(self.links((0, len(tokens))))[:-1]:
-            if not self.is_label(tokens[start:stop]):
-                return None
-        start = list(self.links((0, len(tokens))))[-1][0]
-        body = tokens[start:]
-        if not body or any(t.kind == "word" and t.text in self.words.functions for t in body[:1]):
+        blanks = self.words.arrays and is_of_blanks(body)
+        commas = [k for k, t in enumerate(body[:-1]) if t.text == ","]
+        apart = len(commas) > 1 or any(body[k + 1].spaced for k in commas)
+        thousands = r"\d{1,3}(?:,\d{3})+"
+        whole = self.typed[body[0].start : body[-1].end]
+        if not (apart or blanks or ";" in whole) or re.fullmatch(thousands, whole):
             return None
-        listed = self.numbers_alone(body)
-        if listed and start:
-            self.leave_out(tokens[: start - 1])
-        return listed
-
-    def numbers_alone(self, body: Sequence[Token]) -> list[Token] | None:
-        """Numbers between commas, semicolons, blanks or line breaks."""
-        if not all(t.kind in ("number", "line") or t.text in ("-", "+", ",", ";") for t in body):
+        if "\n" in whole and not blanks:
             return None
-        texts = [t.text for t in body]
-        commas = [k for k, t in enumerate(texts) if t == ","]
-        loose = any(body[k + 1].spaced for k in commas if k + 1 < len(body))
-        if ";" in texts or (commas and (len(commas) > 1 or loose)):
-            whole = self.typed[body[0].start : body[-1].end]
-            if "\n" in whole or re.fullmatch(r"\d{1,3}(?:,\d{3})+", whole):
-                return None
-            return _bracketed(body)
-        if commas or not self.words.arrays:
+        if not all(self.is_label(self.tokens[slice(*name)]) for name in names):
             return None
-        if not any(b.kind == "number" and b.spaced and a.kind == "number" for a, b in _pairs(body)):
-            return None
-        if any(a.text in "+-" and b.spaced for a, b in _pairs(body)):
-            return None
-        lines = [list(line) for line in _split(body, lambda t: t.kind == "line") if line]
-        if len(lines) == 1:
-            return _bracketed(body)
-        rows = [token for line in lines for token in _bracketed(line)]
-        return _bracketed(rows)
+        if start:
+            self.leave_out(self.tokens[: start - 1])
+        first, last = body[0], body[-1]
+        opening = Token("op", "[", first.start, first.start, True)
+        closing = Token("op", "]", last.end, last.end)
+        return [opening, first._replace(spaced=False), *body[1:], closing]
 
     # -- clauses and links -------------------------------------------------------------------------
 
@@ -337,15 +298,10 @@ class Outline:
             return True
         if before.text in (*signs, "-", ",") or after.text in signs:
             return before.text != "," or not self.words.arrays
-        if after.text == "-" and any(t.text in LINKS for t in tokens[:k]):
-            return self.minus_goes_on(after)
-        return False
-
-    def minus_goes_on(self, minus: Token) -> bool:
-        """A line that begins with a minus goes on with the one before, or is a step of its own."""
-        if minus.start not in self.doubts:
-            self.doubts.append(minus.start)
-        return minus.start not in self.turned
+        if after.text != "-" or not any(t.text in LINKS for t in tokens[:k]):
+            return False
+        self.doubts.append(after.start)  # or the line is a step of its own
+        return after.start not in self.turned
 
     def links(self, span: Span, tokens: Sequence[Token] | None = None) -> Iterator[Span]:
         """The stretches between equals signs, and behind a colon after a name."""
@@ -425,32 +381,32 @@ class Outline:
 
     def trimmed_words(self, start: int, stop: int) -> Span:
         """A stretch without the words, asides and points `at x = 2` at its ends."""
-        tokens = self.tokens
-        while True:
+        before = -1, -1
+        while (start, stop) != before:
             before = start, stop
-            first = start
-            while first < stop and (
-                tokens[first].kind == "word" or tokens[first].text in ("'", "-")
-            ):
-                if tokens[first].text == "-" and tokens[first].spaced:
-                    break
-                first += 1
-            run = tokens[start:first]
-            strange = [k for k in range(start, first) if self.is_strange(tokens[k])]
-            if (
-                strange
-                and self.is_said(run)
-                and (strange[0] == start or (len(strange) > 1 and strange[0] == start + 1))
-            ):
-                last = strange[-1] + 1
-                while last < stop and tokens[last].text in (".", "'"):
-                    last += 1
-                if last < stop:
-                    self.leave_out(tokens[start:last])
-                    start = last
-            start, stop = self.without_tail(start, stop)
-            if (start, stop) == before:
-                return start, stop
+            start, stop = self.without_tail(self.without_head(start, stop), stop)
+        return start, stop
+
+    def without_head(self, start: int, stop: int) -> int:
+        """Where a stretch begins behind the words before it."""
+        tokens, first = self.tokens, start
+        while first < stop and (
+            tokens[first].kind == "word"
+            or tokens[first].text == "'"
+            or (tokens[first].text == "-" and not tokens[first].spaced)
+        ):
+            first += 1
+        strange = [k for k in range(start, first) if self.is_strange(tokens[k])]
+        begins = strange and (strange[0] == start or (len(strange) > 1 and strange[0] == start + 1))
+        if not begins or not self.is_said(tokens[start:first]):
+            return start
+        last = strange[-1] + 1
+        while last < stop and tokens[last].text in (".", "'"):
+            last += 1
+        if last == stop:
+            return start
+        self.leave_out(tokens[start:last])
+        return last
 
     def is_said(self, run: Sequence[Token]) -> bool:
         """Whether words are those of a sentence, and not a name misspelt."""
@@ -480,7 +436,8 @@ class Outline:
             tokens[first - 1].text in (")", "]", "}", "|", "|)")
         )
         tail = tokens[first:stop]
-        if ends and (self.is_said(tail) or tail[0].text in ("dx", "dy", "dt")):
+        said = self.is_said(tail) and any(len(t.text) > 1 for t in tail)
+        if ends and (said or tail[0].text in ("dx", "dy", "dt")):
             self.leave_out(tail)
             return start, first
         return start, stop
@@ -494,7 +451,7 @@ class Outline:
         """
         text = "".join(token.text for token in tokens)
         unprimed = PRIME.sub("", text)
-        if DERIVATIVE.fullmatch(text):
+        if OPERATOR.fullmatch(text):
             return True
         return bool(NAMED.fullmatch(unprimed)) and (text != unprimed or not label)
 
@@ -522,7 +479,6 @@ class Outline:
             if found and (sign in BELOW or self.is_used(found[0], clauses, k)):
                 named[k] = found
         rest = [each for k, each in enumerate(clauses) if k not in named]
-        rest = self.asked(rest) if named else rest
         names = [name for name, _ in named.values()]
         if not named or len(set(names)) < len(names) or len(names) > MOST or len(rest) != 1:
             return clauses
@@ -568,24 +524,6 @@ class Outline:
             if texts[k : k + len(parts)] == parts and not primed:
                 return True
         return False
-
-    def asked(self, rest: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
-        """Of several clauses the one called a derivative: `y = sin u; y' = 2x cos u`."""
-        if len(rest) < 2:
-            return rest
-        called = []
-        for clause in rest:
-            first = next(iter(self.links(clause[1:])))
-            if first[1] < clause[2] and self.names_a_derivative(self.tokens[slice(*first)], True):
-                called.append(clause)
-        if len(called) != 1:
-            return rest
-        others = [each for each in rest if each is not called[0]]
-        if all(self.definition(*each[1:]) for each in others):
-            for each in others:
-                self.leave_out(self.tokens[slice(*each[1:])])
-            return called
-        return rest
 
     def define(self, named: dict[int, tuple[str, Span]]) -> None:
         """Read what the names stand for; one may be used in another."""
@@ -689,7 +627,7 @@ class Outline:
         if any(token.text in self.own for token in tokens):
             return False
         text = "".join(token.text for token in tokens)
-        return bool(DERIVATIVE.fullmatch(text)) and not self.is_untaken(tokens)
+        return bool(OPERATOR.fullmatch(text)) and not self.is_untaken(tokens)
 
     def stepped(self, links: list[tuple[str, Span, int, bool]]) -> ast.expr:
         """The steps that are about the last name, each read; the tree of the last one."""
@@ -724,39 +662,8 @@ def _is_inside(tokens: Sequence[Token], line: Token) -> bool:
     return any(t is line and level > 0 for t, level in zip(tokens, levels(tokens), strict=True))
 
 
-def _pairs(tokens: Sequence[Token]) -> Iterator[tuple[Token, Token]]:
-    return pairwise(tokens)
-
-
-def _split(tokens: Sequence[Token], parts: object) -> Iterator[list[Token]]:
-    row: list[Token] = []
-    for token in tokens:
-        if parts(token):  # type: ignore[operator]
-            yield row
-            row = []
-        else:
-            row.append(token)
-    yield row
-
-
-def _bracketed(tokens: Sequence[Token]) -> list[Token]:
-    """Tokens in square brackets."""
-    start, end = tokens[0].start, tokens[-1].end
-    first = tokens[0]._replace(spaced=False)
-    return [
-        Token("op", "[", start, start, True),
-        first,
-        *tokens[1:],
-        Token("op", "]", end, end),
-    ]
-
-
 def _without_quotes(tokens: list[Token]) -> list[Token]:
     """A text without the marks of quotation at both ends."""
-    if len([t for t in tokens if t.text == "`"]) >= 6 and len(tokens) > 4:  # a fence
-        rest = [t for t in tokens if t.text != "`"]
-        fenced = tokens[3].kind == "word" and tokens[4].kind == "line"
-        tokens = rest[1:] if fenced else rest
     while len(tokens) > 1 and tokens[0].text in ('"', "`", "'") and tokens[0].kind == "op":
         last = max((k for k, t in enumerate(tokens) if t.text == tokens[0].text), default=0)
         if last == 0 or any(t.text not in TRAILING for t in tokens[last + 1 :]):
@@ -772,26 +679,6 @@ def _angled(tokens: list[Token]) -> list[Token]:
     if sum(t.text in ("<", ">", "<=", ">=") for t in tokens) != 2:
         return tokens
     return [tokens[0]._replace(text="⟨"), *tokens[1:-1], tokens[-1]._replace(text="⟩")]
-
-
-def _rows_as_cases(tokens: list[Token]) -> list[Token]:
-    r"""`\left\{\begin{array}...\right.`: a brace that is never closed before rows."""
-    if not tokens or tokens[0].text != "(" or len(tokens) < 3 or tokens[1].kind != "begin":
-        return tokens
-    if sum((t.text == "(") - (t.text == ")") for t in tokens) != 1:
-        return tokens
-    return [t._replace(text="cases") if t.kind in ("begin", "end") else t for t in tokens[1:]]
-
-
-def _times_ten(tokens: list[Token], words: Words) -> list[Token]:
-    """`1.5 x 10^3`, where no x is declared."""
-    if words.meaning("x") is not None:
-        return tokens
-    for k in range(1, len(tokens) - 2):
-        around = tokens[k - 1].kind == "number" and tokens[k + 1].text == "10"
-        if tokens[k].text in ("x", "X") and around and tokens[k + 2].text == "^":
-            tokens[k] = tokens[k]._replace(kind="op", text="*")
-    return tokens
 
 
 def _trimmed(tokens: list[Token]) -> list[Token]:

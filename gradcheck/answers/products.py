@@ -4,11 +4,7 @@ import ast
 from itertools import pairwise
 
 from gradcheck.answers.cursor import Cursor
-from gradcheck.answers.shapes import (
-    fits_entrywise,
-    is_row,
-    product_shape,
-)
+from gradcheck.answers.shapes import fits_entrywise, is_row, product_shape
 
 OF_MATRICES = frozenset({"trace", "det", "logdet", "slogdet", "inv", "pinv", "matrix_power"})
 

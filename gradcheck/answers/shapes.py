@@ -7,7 +7,7 @@ from functools import reduce
 
 import numpy as np
 
-from gradcheck.answers.numerals import number
+from gradcheck.answers.echo import number
 from gradcheck.ops import TABLE
 
 Shape = tuple[int, ...]
@@ -223,16 +223,12 @@ def rows_named(shapes: Shapes) -> str | None:
     if len(usual) > 1 and usual[0][1] == usual[1][1]:
         tied = [n for n, size in first.items() if list(first.values()).count(size) == usual[0][1]]
         return "X" if "X" in tied else None
-    return min(most, key=_data_first)
+    return min(most, key=lambda name: (name != "X", name))
 
 
 def identity(shapes: Shapes) -> str | None:
     """The array whose length `I` has: all square matrices, or else all vectors, are of one."""
     square = {n: s[0] for n, s in shapes.items() if len(s) == MATRIX and s[0] == s[1]}
     lengths = square or {n: s[0] for n, s in shapes.items() if len(s) == 1}
-    return min(lengths, key=_data_first) if len(set(lengths.values())) == 1 else None
-
-
-def _data_first(name: str) -> tuple[bool, str]:
-    """X before all others."""
-    return (name != "X", name)
+    one = len(set(lengths.values())) == 1
+    return min(lengths, key=lambda name: (name != "X", name)) if one else None

@@ -7,10 +7,7 @@ from gradcheck.answers.calls import read_call, read_call_argument
 from gradcheck.answers.cursor import NEVER, UNTAKEN, Cursor
 from gradcheck.answers.echo import PRODUCT, echo
 from gradcheck.answers.tokens import Token
-from gradcheck.answers.words import (
-    ARITY,
-    segmented,
-)
+from gradcheck.answers.words import ARITY, segmented
 
 SIZES = ("size", "ndim", "shape")
 INDEX = re.compile(r"\d+|[-:,\[\]]|None")

@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from gradcheck.answers.characters import ADVICE, GREEK, Typed
-from gradcheck.answers.complaint import refused
+from gradcheck.answers.characters import ADVICE, GREEK, Typed, refused
 from gradcheck.numbers.exponents import DECIMAL
 
 TOKENS, NAME, DIGITS = 500, 32, 30
@@ -73,20 +72,8 @@ SIGNS = {
     **dict.fromkeys(["lor", "vee"], "or"),
 }
 SIZED = re.compile(r"(?:left|right|middle|[bB]igg?[lr]?)\*?\Z")
-FRAMES = frozenset(
-    [
-        "equation",
-        "align",
-        "aligned",
-        "gather",
-        "displaymath",
-        "math",
-        "split",
-        "alignat",
-        "eqnarray",
-        "gathered",
-    ]
-)
+FRAMED = "equation align aligned gather displaymath math split alignat eqnarray gathered"
+FRAMES = frozenset(FRAMED.split())
 ROWS = frozenset(["pmatrix", "bmatrix", "vmatrix", "Bmatrix", "matrix", "smallmatrix", "array"])
 CASES = frozenset(["cases", "dcases", "rcases"])
 
@@ -229,17 +216,3 @@ def levels(tokens: Iterable[Token]) -> Iterator[int]:
         else:
             level += (token.kind == "begin") - (token.kind == "end")
         yield level
-
-
-def between(text: str, sign: re.Pattern[str], start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """The places between signs that stand outside of brackets."""
-    at, level = start, 0
-    for match in re.finditer(rf"[()\[\]{{}}]|{sign.pattern}", text[:stop]):
-        if match.start() < start:
-            continue
-        if match[0] in "([{" or match[0] in ")]}":
-            level += 1 if match[0] in "([{" else -1
-        elif level <= 0:
-            yield at, match.start()
-            at = match.end()
-    yield at, stop

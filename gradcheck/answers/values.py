@@ -5,10 +5,9 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from gradcheck.answers.cursor import CLOSING, FACTORS, RADICALS, Cursor
-from gradcheck.answers.derivatives import read_untaken, skip_operator
-from gradcheck.answers.echo import POWER, PRODUCT, SUM, echo
-from gradcheck.answers.numerals import constant, number
+from gradcheck.answers.characters import DERIVATIVE, refused
+from gradcheck.answers.cursor import CLOSING, FACTORS, NEVER, RADICALS, UNTAKEN, Cursor
+from gradcheck.answers.echo import POWER, PRODUCT, SUM, constant, echo, number
 from gradcheck.answers.tokens import Token
 
 THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}")
@@ -121,7 +120,7 @@ def read_list(p: Cursor) -> ast.expr:
     before = p.inside(listed=True)
     stop = p.closing_bracket(p.at - 1)
     inside = p.tokens[p.at : stop]
-    blanks = not p.single and _is_of_blanks(inside)
+    blanks = not p.single and is_of_blanks(inside)
     decimal = has_decimal_commas(p, inside)
     p.listed = not decimal
     rows: list[list[ast.expr]] = [[]]
@@ -391,7 +390,7 @@ def read_environment(p: Cursor) -> ast.expr:
     return p.node(list_rows(p, opening, rows, bare=False), opening.start)
 
 
-def _is_of_blanks(inside: Sequence[Token]) -> bool:
+def is_of_blanks(inside: Sequence[Token]) -> bool:
     """Whether blanks alone part the numbers of a list: `[1 -2.5 3]`, `[[1 2] [3 4]]`."""
     if any(not (t.kind in ("number", "line") or t.text in "+-[];") for t in inside):
         return False
@@ -404,3 +403,51 @@ def _is_of_blanks(inside: Sequence[Token]) -> bool:
         starts = token.kind == "number" or token.text in "+-["
         blank |= starts and token.spaced and (before.kind == "number" or before.text == "]")
     return blank
+
+
+def is_operator(p: Cursor) -> bool:
+    """Whether `d/dx` is here."""
+    texts = [p.look(k).text for k in range(3)]
+    return texts[0] in ("d", "∂") and texts[1] == "/" and texts[2][:1] in ("d", "∂")
+
+
+def skip_operator(p: Cursor, braced: bool) -> str | None:
+    """The variable of `{d}{dx}`, which is stepped over; None where it is something else."""
+    texts = [p.look(k).text for k in range(7)]
+    if texts[:1] != ["{"] or texts[1] not in ("d", "∂") or texts[2:4] != ["}", "{"]:
+        return None
+    if texts[4] == "∂" and texts[6] == "}":
+        p.at += 7
+        return texts[5]
+    if texts[4][:1] == "d" and texts[5] == "}":
+        p.at += 6
+        return texts[4][1:]
+    return None
+
+
+def read_operator(p: Cursor) -> ast.expr:
+    """`d/dx` before what it differentiates; a derivative already written is refused."""
+    token = p.look()
+    if not is_operator(p):
+        raise p.refused(token, *NEVER["∂"])
+    below = p.look(2)
+    p.at += 3
+    variable = below.text[1:] if below.text != "∂" else p.step().text
+    return read_untaken(p, token.start, variable)
+
+
+def read_untaken(p: Cursor, start: int, variable: str) -> ast.expr:
+    """A derivative not yet taken, of the bracket or the product that follows."""
+    if not variable or not p.factor_starts():
+        raise refused(p.typed, start, "derivative signs are not read", DERIVATIVE)
+    if p.sees("(", "[", "{"):
+        opening = p.step()
+        inner = p.operand(p.expression(0))
+        p.closes(opening, CLOSING[opening.text])
+    else:
+        inner = p.operand(p.expression(PRODUCT))
+        if "*" in p.typed[inner.col_offset : inner.end_col_offset]:
+            raise refused(p.typed, start, "where does this derivative end?", "use brackets")
+    name = p.node(ast.Name(variable, ast.Load()), start)
+    p.untaken_at = start
+    return p.called(UNTAKEN, [inner, name], start)

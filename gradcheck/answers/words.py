@@ -47,20 +47,8 @@ SCHOOL = {
 ALIASES = BY_SPELLING | SCHOOL
 """Spellings and the NumPy names they stand for."""
 
-INVERSES = {
-    "sin": "arcsin",
-    "cos": "arccos",
-    "tan": "arctan",
-    "sec": "asec",
-    "csc": "acsc",
-    "cot": "acot",
-    "sinh": "arcsinh",
-    "cosh": "arccosh",
-    "tanh": "arctanh",
-    "sech": "asech",
-    "csch": "acsch",
-    "coth": "acoth",
-}
+INVERTIBLE = "sin cos tan sec csc cot sinh cosh tanh sech csch coth"
+INVERSES = {name: ALIASES.get(f"a{name}", f"a{name}") for name in INVERTIBLE.split()}
 
 ARITY = {
     name: row.operands
@@ -309,62 +297,10 @@ def _fits(words: Words, word: str, start: int, stop: int, opens: bool) -> bool:
     return len(piece) >= SHORTEST and (opens or takes_one)
 
 
-STOP = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "so",
-        "is",
-        "it",
-        "its",
-        "by",
-        "we",
-        "i",
-        "be",
-        "or",
-        "and",
-        "of",
-        "to",
-        "in",
-        "on",
-        "at",
-        "as",
-        "for",
-        "if",
-        "my",
-        "this",
-        "that",
-        "then",
-        "thus",
-        "hence",
-        "here",
-        "with",
-        "from",
-        "using",
-        "use",
-        "used",
-        "get",
-        "got",
-        "because",
-        "since",
-        "therefore",
-        "answer",
-        "derivative",
-        "is",
-        "are",
-        "not",
-        "no",
-        "never",
-        "nicht",
-        "kein",
-        "keine",
-        "pas",
-        "non",
-        "when",
-        "where",
-        "let",
-        "set",
-    ]
+SENTENCES = (
+    "the a an so is it its by we i be or and of to in on at as for if my this that then thus "
+    "hence here with from using use used get got because since therefore answer derivative "
+    "are not no never nicht kein keine pas non when where let set"
 )
+STOP = frozenset(SENTENCES.split())
 """Words of sentences: never taken apart into names and functions."""

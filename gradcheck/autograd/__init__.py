@@ -2,7 +2,7 @@
 
 from gradcheck.autograd import functional
 from gradcheck.engine.autograd import backward, grad
-from gradcheck.engine.function import Function, once_differentiable
+from gradcheck.engine.function import Function
 from gradcheck.engine.recording import enable_grad, no_grad, set_grad_enabled
 
 __all__ = [
@@ -12,6 +12,5 @@ __all__ = [
     "functional",
     "grad",
     "no_grad",
-    "once_differentiable",
     "set_grad_enabled",
 ]

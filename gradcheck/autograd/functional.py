@@ -13,7 +13,7 @@ from gradcheck import func as functions
 from gradcheck.engine.autograd import tensor
 from gradcheck.func import Tensors, tuple_of
 
-__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+__all__ = ["hessian", "jacobian", "jvp", "vjp"]
 
 Function = Callable[..., Any]
 
@@ -40,19 +40,6 @@ def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False) 
 def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False) -> Any:
     """The outputs, and the tangents `v` taken forward: the adjoint of what goes back."""
     return _kept(functions.jvp(func, tuple_of(inputs), _given(v, inputs)), create_graph)
-
-
-def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False) -> Any:
-    """The value of a function of one number, and its Hessian times `v`."""
-    xs, places = tuple_of(inputs), tuple(range(len(tuple_of(inputs))))
-    _, back = functions.vjp(functions.grad(_number(func), places), *xs)
-    found = back(_given(v, inputs))
-    y = _number(func)(*xs)
-    return _kept((y, found if isinstance(inputs, tuple) else found[0]), create_graph)
-
-
-vhp = hvp
-"""`v` times the Hessian, which is symmetric."""
 
 
 def _places(inputs: Any) -> Any:

@@ -4,12 +4,14 @@ import json
 import re
 import sys
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import click
 from rich.text import Text
 
-from gradcheck.answers.tokens import between
+from gradcheck.answers.characters import in_plain
+from gradcheck.answers.tokens import levels, tokenize
 from gradcheck.cli.group import command
 from gradcheck.cli.screen import say, screen
 from gradcheck.errors import GradcheckError
@@ -69,7 +71,10 @@ def listed(answer: str) -> list[str]:
     """The answers in `[2xy, x^2]`, `(2xy, x^2)` or `∇f = 2xy, x^2`."""
     found = LIST.fullmatch(answer)
     inner = found["inner"] if found else answer
-    return [inner[slice(*place)].strip() for place in between(inner, COMMA, 0, len(inner))]
+    tokens = tokenize(inner, in_plain(inner))
+    outside = [t for t, level in zip(tokens, levels(tokens), strict=True) if level == 0]
+    commas = [token.end for token in outside if COMMA.match(inner, token.start)]
+    return [inner[a : b - 1].strip() for a, b in pairwise([0, *commas, len(inner) + 1])]
 
 
 def _show(said: Mapping[str, Any], source: str) -> None:

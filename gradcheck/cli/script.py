@@ -15,7 +15,7 @@ from pathlib import Path
 from gradcheck.cli.screen import screen
 from gradcheck.errors import GradcheckError
 from gradcheck.report.scripts import script_line, script_report
-from gradcheck.scripts import Judgement, Ran, judge, run_file
+from gradcheck.scripts import Ran, ScriptJudgement, judge, run_file
 
 AGREE, ENDED, MALFORMED, DISSENT = 0, 1, 2, 3
 PATIENCE = 2.0  # seconds, after which a terminal is told what is going on
@@ -57,7 +57,7 @@ def main(words: list[str]) -> int:
     return _code(found, ran)
 
 
-def _code(found: Judgement, ran: Ran) -> int:
+def _code(found: ScriptJudgement, ran: Ran) -> int:
     if found.verdict == "dissent":
         return DISSENT
     return ENDED if ran.error is not None else AGREE

@@ -6,9 +6,8 @@ ignore_stale()
 
 # ruff: noqa: E402 - whether they are compiled has been decided
 from gradcheck.engine.autograd import backward, grad, tensor
-from gradcheck.engine.function import Function, once_differentiable
-from gradcheck.engine.layers import Linear
-from gradcheck.engine.losses import CrossEntropyLoss, MSELoss
+from gradcheck.engine.function import Function
+from gradcheck.engine.layers import CrossEntropyLoss, Linear, MSELoss
 from gradcheck.engine.optimizers import SGD, Adam
 from gradcheck.engine.recording import (
     enable_grad,
@@ -32,7 +31,6 @@ __all__ = [
     "grad",
     "is_grad_enabled",
     "no_grad",
-    "once_differentiable",
     "set_grad_enabled",
     "tensor",
     "watched",

@@ -12,12 +12,7 @@ NOT_A_LEAF = (
     "you can only change requires_grad flags of leaf variables. If you want to use a computed "
     "variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
 )
-NO_DETACHING = (
-    "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel "
-    "(DDP) for training, and gradient_as_bucket_view is set as True, gradients are views of DDP "
-    "buckets, and hence detach_() cannot be called on these gradients. To fix this error, please "
-    "refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
-)
+NO_DETACHING = "Can't detach views in-place. Use detach() instead."
 NO_RETAINING = "can't retain_grad on Tensor that has requires_grad=False"
 NON_LEAF_GRAD = (
     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
@@ -36,18 +31,12 @@ NO_TRUTH = "Boolean value of Tensor with no values is ambiguous"
 AMBIGUOUS = "Boolean value of Tensor with more than one value is ambiguous"
 LEAF_WRITTEN = "a leaf Variable that requires grad is being used in an in-place operation."
 OVERLAP = (
-    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
-    "single memory location. Please clone() the tensor before performing the operation."
-)
-OVERLAP_ITSELF = (
-    "unsupported operation: more than one element of the written-to tensor refers to a single "
-    "memory location. Please clone() the tensor before performing the operation."
+    "unsupported operation: some elements that are read or written share their memory. "
+    "Please clone() the tensor before performing the operation."
 )
 NO_GRAD_VIEW = (
-    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
-    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
-    "code by moving both the view and the inplace either both inside the no_grad block (if you "
-    "don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
+    "A view was created in no_grad mode and is being modified inplace with grad mode enabled: move "
+    "both inside the no_grad block, or both outside."
 )
 NO_NUMPY = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
 NO_ARRAY = (
@@ -59,40 +48,22 @@ NO_BACKWARD = (
     "it with backward mode AD."
 )
 NO_FORWARD = "You must implement the forward function for custom autograd.Function."
-BOTH_RULES = (
-    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
-    "implement one of them."
-)
-LEGACY = (
-    "Legacy autograd function with non-static forward method is deprecated. Please use new-style "
-    "autograd function with static forward method. (Example: "
-    "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
-)
 NO_COPY = (
     "a copy of a tensor that requires grad would forget how it was made (PyTorch only warns); "
     "write t.clone() to stay on the tape, or t.detach().clone() to leave it"
 )
-TWICE = "trying to differentiate twice a function that was marked with @once_differentiable"
 CYCLE = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter "
     "and its gradient which can cause a memory leak. We recommend using autograd.grad when "
     "creating the graph to avoid this. If you have to use this function, make sure to reset the "
     ".grad fields of your parameters to None after use to break the cycle and avoid the leak."
 )
-MATERIALIZE = (
-    "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
-    "allow_unused=False."
-)
 NO_FLOAT = (
     "A tensor that requires grad would become a plain number here and its gradient be lost "
     "(PyTorch only warns). Write np.sin(t) for math.sin(t), np.stack([a, b]) for a list of "
     "tensors, or t.item() where the number alone is meant."
 )
-NO_DEEPCOPY = (
-    "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
-    "the moment.  If you were attempting to deepcopy a module, this may be because of a "
-    "torch.nn.utils.weight_norm usage, see https://github.com/pytorch/pytorch/pull/103001"
-)
+NO_DEEPCOPY = "only leaves can be copied or pickled: write t.clone(), or t.detach().clone()"
 
 SCALAR_TYPES = {
     "float64": "Double", "float32": "Float", "float16": "Half", "int64": "Long", "int32": "Int",
@@ -114,26 +85,19 @@ def changed(value: Any, origin: str, now: int, version: int) -> str:
 
 
 def forbidden_view(origin: str) -> str:
-    """Why a view of this origin ("no_grad", or "Unbind 1") must not be written."""
-    if origin == "no_grad":
-        return NO_GRAD_VIEW
+    """Why a view of this origin ("no_grad", "Unbind 1", "Function Fn") must not be written."""
     if origin.startswith("no_grad"):
-        seen = f"Output 0 of {origin.split()[1]} is a view of a view which was"
-        return NO_GRAD_VIEW.replace("A view was", seen)
+        return NO_GRAD_VIEW
     maker, output = origin.split()
     if maker == "Function":
         return (
-            f"Output 0 of {output} is a view and is being modified inplace. This view was created "
-            "inside a custom Function (or because an input was returned as-is) and the autograd "
-            "logic to handle view+inplace would override the custom backward associated with the "
-            "custom Function, leading to incorrect gradients. This behavior is forbidden. You can "
-            "fix this by cloning the output of the custom Function."
+            f"Output 0 of {output} is a view and is being modified inplace, past the backward of "
+            "the custom Function: clone() the output"
         )
     return (
         f"Output {output} of {maker} is a view and is being modified inplace. This view is the "
-        "output of a function that returns multiple views. Such functions do not allow the output "
-        "views to be modified inplace. You should replace the inplace operation by an out-of-place "
-        "one."
+        "output of a function that returns multiple views: replace the inplace operation by an "
+        "out-of-place one."
     )
 
 
@@ -262,24 +226,5 @@ def refuse_as_grad(tensor: Any, value: Any, is_tensor: bool) -> None:
         )
     if value.dtype != tensor.dtype:
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{c_name(value)}' to a tensor with "
-            f"grad_dtype '{scalar_type(tensor)}'. The gradient must match the tensor's grad_dtype "
-            "(defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with "
-            "a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging "
-            "the dtypes of a tensor and its gradient may break downstream systems that assume they "
-            "match."
+            f"a gradient of dtype {value.dtype} cannot be assigned to a tensor of {tensor.dtype}"
         )
-
-
-def c_name(value: Any) -> str:
-    """`double`: PyTorch's name of a dtype in C++."""
-    return {"Long": "long int"}.get(scalar_type(value), scalar_type(value).lower())
-
-
-def not_instantiated(cls: type) -> str:
-    """PyTorch's warning for `Fn()`."""
-    return (
-        f"{cls} should not be instantiated. Methods on autograd functions are all static, so you "
-        "should invoke them on the class itself. Instantiating an autograd function will raise an "
-        "error in a future version of PyTorch."
-    )

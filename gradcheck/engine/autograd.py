@@ -141,7 +141,7 @@ def grad(  # noqa: PLR0917 - PyTorch's signature
     (27.0, 18.0)
     """
     if materialize_grads and allow_unused is False:
-        raise ValueError(advice.MATERIALIZE)
+        raise ValueError("materialize_grads=True and allow_unused=False contradict each other")
     wrt = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     if not wrt:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")

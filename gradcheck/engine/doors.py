@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engine.advice import refused
-from gradcheck.ops import COMPOUNDS, TABLE
+from gradcheck.ops import TABLE
 
 REDUCTIONS: dict[Any, str] = {
     np.add: "sum",
@@ -24,12 +24,10 @@ def _outer(ufunc: np.ufunc, row: Any, a: Any, b: Any) -> Any:
 
 
 def _accumulated(ufunc: np.ufunc, row: Any, x: Any, axis: int = 0) -> Any:
-    """`np.add.accumulate(x)`: running sums and products, and the largest and smallest so far."""
-    if ufunc in ACCUMULATIONS:
-        return TABLE[ACCUMULATIONS[ufunc]](x, axis=axis)
-    if ufunc not in (np.maximum, np.minimum):
+    """`np.add.accumulate(x)`: running sums and products."""
+    if ufunc not in ACCUMULATIONS:
         raise TypeError(refused(ufunc, "accumulate", {}, no_row=False))
-    return COMPOUNDS["cummax" if ufunc is np.maximum else "cummin"](x, axis).values
+    return TABLE[ACCUMULATIONS[ufunc]](x, axis=axis)
 
 
 SPREADS: dict[str, Callable[..., Any]] = {"outer": _outer, "accumulate": _accumulated}

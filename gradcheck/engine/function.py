@@ -4,20 +4,84 @@ On the tape a function is one node. Where it has several outputs, each output ha
 that packs its cotangent into a bundle; bundles that meet at the function's node merge.
 """
 
-import warnings
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
 from gradcheck.engine import advice
-from gradcheck.engine.context import Context
 from gradcheck.engine.recording import MODE, Recording
 from gradcheck.engine.tape import OUTPUT, Node, form, noted
-from gradcheck.engine.tensor import Tensor, apply_to_any, boxed, tracked
-from gradcheck.engine.views import FOREIGN, View, write_through
+from gradcheck.engine.tensor import Tensor, boxed, tracked
+from gradcheck.engine.views import FOREIGN, View
 from gradcheck.ops.row import Op
+
+
+class Context:
+    """PyTorch's `ctx`: saved tensors with their versions, and whatever attribute the user sets."""
+
+    def __init__(self, wanted: tuple[bool, ...]) -> None:
+        """Nothing saved yet; `needs_input_grad` says which arguments want a gradient."""
+        self.needs_input_grad = wanted
+        self._constant: tuple[Any, ...] = ()
+        self._to_save: tuple[Any, ...] = ()
+        self._saved: tuple[SavedTensor | None, ...] = ()
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep arguments or outputs for backward; writes to them in between are noticed."""
+        self._to_save = tensors
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What was saved, in its order; raises RuntimeError where it was overwritten since."""
+        return tuple(None if entry is None else entry.tensor() for entry in self._saved)
+
+    def mark_non_differentiable(self, *outputs: Any) -> None:
+        """Outputs that carry no gradient."""
+        self._constant = outputs
+
+    def keep(self, outputs: tuple[Any, ...]) -> bool:
+        """Save what is to be saved, now that the outputs have their nodes; whether there is any."""
+        for i, t in enumerate(self._to_save):
+            if t is not None and not isinstance(t, Tensor):
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument {i} is of type "
+                    f"{type(t).__name__}"
+                )
+        self._saved = tuple(
+            None if t is None else SavedTensor(t, any(t is out for out in outputs))
+            for t in self._to_save
+        )
+        self._to_save = self._constant = ()
+        return any(entry is not None for entry in self._saved)
+
+
+class SavedTensor:
+    """A saved tensor: an output without its node (or the node would hold itself), else as it is."""
+
+    def __init__(self, tensor: Tensor, is_output: bool) -> None:
+        """Note the version of its memory."""
+        self.version = tensor._version
+        self.maker = None if tensor._node is None else ref(tensor._node)
+        self.kept = tensor
+        if is_output:
+            self.kept = Tensor(tensor._value, tensor._tracked)
+            self.kept._cell = tensor._cell
+        self.is_output = is_output
+
+    def tensor(self) -> Tensor:
+        """The tensor, with its node; raises RuntimeError if its memory was written since."""
+        maker: Node | None = self.maker() if self.maker is not None else None
+        cell = self.kept._cell
+        if cell[0] != self.version:
+            name = cell[1] if cell[1] and not self.is_output else maker.name() if maker else ""
+            raise RuntimeError(advice.changed(self.kept, name, cell[0], self.version))
+        if not self.is_output:
+            return self.kept
+        twin = Tensor(self.kept._value, self.kept._tracked, maker)
+        twin._cell = cell
+        return twin
 
 
 class Function:
@@ -50,14 +114,6 @@ class Function:
     tensor(12.)
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Functions are applied, never made."""
-        warnings.warn(advice.not_instantiated(type(self)), DeprecationWarning, stacklevel=2)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: functions are applied through their class."""
-        raise RuntimeError(advice.LEGACY)
-
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
         """The value."""
@@ -73,17 +129,15 @@ class Function:
         """A gradient for every argument of forward."""
         raise NotImplementedError(advice.NO_BACKWARD)
 
-    vjp = backward
-
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward; put one node on the tape if any argument is tracked."""
         wanted = tuple(map(tracked, args))
-        ctx = Context(wanted, plain=not any(isinstance(a, Tensor) for a in args))
+        ctx = Context(wanted)
         with Recording(False):
             result = cls._forwarded(ctx, args, kwargs)
         values = result if isinstance(result, tuple) else (result,)
-        outputs = tuple(_own(cls, out, args, ctx) for out in values)
+        outputs = tuple(_own(cls, out, args) for out in values)
         if MODE.recording and True in wanted:
             live = [_carries_gradient(out, ctx) for out in values]
             _record(cls, ctx, args, outputs, live)
@@ -98,54 +152,9 @@ class Function:
         return result
 
 
-def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a backward whose own operations are not recorded.
-
-    A derivative of what it answers raises RuntimeError, in PyTorch's words.
-    """
-
-    @wraps(backward)
-    def once(ctx: Any, *cotangents: Any) -> Any:
-        with Recording(False):
-            answers = backward(ctx, *cotangents)
-        if not MODE.recording or not any(map(tracked, cotangents)):
-            return answers
-        if isinstance(answers, tuple):
-            return tuple(map(_final, answers))
-        return _final(answers)
-
-    return once
-
-
-def _final(answer: Any) -> Any:
-    """A gradient that refuses to be differentiated."""
-    if not isinstance(answer, Tensor) or answer.dtype.kind != "f":
-        return answer
-    return apply_to_any(FINAL, (Tensor(answer._value, True),), {})
-
-
-def _refuse_twice(y: Any, x: Any) -> Any:
-    raise RuntimeError(advice.TWICE)
-
-
-FINAL = Op(
-    name="error",
-    forward=np.copy,
-    function=np.copy,
-    vjps=(_refuse_twice,),
-    grad_fn="Error",
-    elementwise=False,
-    rounds=False,
-)
-
-
-def _own(cls: type[Function], out: Any, args: tuple[Any, ...], ctx: Context) -> Any:
+def _own(cls: type[Function], out: Any, args: tuple[Any, ...]) -> Any:
     """An output as a tensor of its own; memory that it shares must not be written through it."""
     if not isinstance(out, Tensor):
-        return out
-    if any(out is dirty for dirty in ctx._dirty):
-        if out._tracked and out._node is None:
-            raise RuntimeError(advice.LEAF_WRITTEN.replace("is being", "has been"))
         return out
     view = out._view
     if view is None and (out._tracked or any(out is arg for arg in args)):
@@ -183,12 +192,8 @@ def _record(
     )
     for k, out in enumerate(outputs):
         if live[k]:
-            maker = node if len(outputs) == 1 else _output(node, k)
-            if out._view is not None and any(out is dirty for dirty in ctx._dirty):
-                write_through(out, Tensor(out._value, True, maker))
-            else:
-                out._node, out._tracked = maker, True
-    if ctx._keep(outputs):
+            out._node, out._tracked = node if len(outputs) == 1 else _output(node, k), True
+    if ctx.keep(outputs):
         node.watch = ()
     if MODE.observe is not None:
         MODE.observe(node, outputs[0], args)
@@ -223,7 +228,7 @@ def _row(cls: type[Function], args: tuple[Any, ...], outputs: tuple[Any, ...]) -
     )
 
 
-class _Bundle:
+class CotangentBundle:
     """Cotangents of several outputs of one function, by position."""
 
     __slots__ = ("dtype", "parts", "shape")
@@ -232,11 +237,11 @@ class _Bundle:
         self.parts = parts
         self.shape, self.dtype = (), None
 
-    def __add__(self, other: "_Bundle") -> "_Bundle":
+    def __add__(self, other: "CotangentBundle") -> "CotangentBundle":
         parts = dict(self.parts)
         for k, g in other.parts.items():
             parts[k] = parts[k] + g if k in parts else g
-        return _Bundle(parts)
+        return CotangentBundle(parts)
 
 
 def _output(node: Node, k: int) -> Node:
@@ -245,7 +250,7 @@ def _output(node: Node, k: int) -> Node:
         name=OUTPUT,
         forward=lambda bundle, index: bundle[index],
         function=lambda bundle, index: bundle[index],
-        vjps=(lambda y, bundle, index: lambda g: _Bundle({index: g}),),
+        vjps=(lambda y, bundle, index: lambda g: CotangentBundle({index: g}),),
         grad_fn=node.op.grad_fn,
         elementwise=False,
         params=("index",),
@@ -254,7 +259,7 @@ def _output(node: Node, k: int) -> Node:
 
 
 def _parts(g: Any) -> dict[int, Any]:
-    return g.parts if isinstance(g, _Bundle) else {0: g}
+    return g.parts if isinstance(g, CotangentBundle) else {0: g}
 
 
 def _gradients(
@@ -266,9 +271,9 @@ def _gradients(
 ) -> list[Any]:
     """The user's backward, its answers counted and checked; bare unless the walk is recorded."""
     recorded = any(isinstance(g, Tensor) for g in parts.values())
-    cotangents = [_cotangent(parts.get(k), known[k], ctx) for k in range(len(known))]
+    cotangents = [_cotangent(parts.get(k), known[k]) for k in range(len(known))]
     with Recording(recorded):
-        answers = _rule_of(cls)(ctx, *cotangents)
+        answers = cls.backward(ctx, *cotangents)
     answers = answers if isinstance(answers, tuple) else (answers,)
     name = f"{cls.__name__}Backward"
     if len(answers) < len(shapes) or any(g is not None for g in answers[len(shapes) :]):
@@ -283,19 +288,11 @@ def _gradients(
     return [g if g is None or recorded else g._value for g in checked]
 
 
-def _cotangent(g: Any, known: Any, ctx: Context) -> Tensor | None:
-    """What arrived at one output; zeros (or None, if so asked) where nothing did."""
+def _cotangent(g: Any, known: Any) -> Tensor | None:
+    """What arrived at one output; zeros where nothing did, None where it is no tensor."""
     if g is not None:
         return boxed(g)
-    return Tensor(np.zeros(*known)) if ctx.materialize_grads and known is not None else None
-
-
-def _rule_of(cls: type[Function]) -> Callable[..., Any]:
-    own_backward = cls.backward is not Function.backward
-    own_vjp = cls.vjp is not Function.vjp
-    if own_backward and own_vjp:
-        raise RuntimeError(advice.BOTH_RULES)
-    return cls.vjp if own_vjp else cls.backward
+    return None if known is None else Tensor(np.zeros(*known))
 
 
 def _checked(name: str, i: int, g: Any, shape: tuple[int, ...]) -> Tensor | None:

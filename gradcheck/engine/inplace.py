@@ -33,7 +33,7 @@ def write(
     _refuse_misfit(t, result, assigns)
     t._share()
     if not t._value.flags.writeable or _overlaps_itself(t._value):
-        raise RuntimeError(advice.OVERLAP_ITSELF)
+        raise RuntimeError(advice.OVERLAP)
     t._value[...] = result._value
     t._cell[0] += 1
     if recorded:

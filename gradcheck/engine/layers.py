@@ -1,179 +1,342 @@
-"""Products, embeddings, convolutions, dropout; the table of all layers that hold parameters."""
+"""`torch.nn` as a table: functions of the table of ops as modules, with and without parameters.
+
+A layer is a row's name, its settings (PyTorch's arguments in their order, `...` where one has to be
+given), and how its parameters are drawn: from the bounds that PyTorch has, by NumPy's generator.
+"""
 
 import math
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping
+from inspect import Parameter as Argument
+from inspect import Signature
 from typing import Any, ClassVar
 
 import numpy as np
 
-from gradcheck.engine.cells import GRUCell, LSTMCell, RNNCell
 from gradcheck.engine.factories import GENERATOR
-from gradcheck.engine.holding import Layer, evenly, normally
 from gradcheck.engine.modules import Module, Parameter
-from gradcheck.engine.norms import BatchNorm1d, BatchNorm2d, LayerNorm
 from gradcheck.engine.tensor import Tensor, apply, bare
-from gradcheck.ops import COMPOUNDS, TABLE
+from gradcheck.ops import TABLE, everything
+
+Shape = tuple[int, ...]
+Draw = Callable[[np.random.Generator, Shape], Any]
+Drawn = Mapping[str, tuple[Shape, Draw] | None]
 
 
-class Linear(Layer):
-    """`x @ W.T + b`, from (..., in_features) to (..., out_features).
+class Layer(Module):
+    """A function of the table of ops as a module, with its settings."""
 
-    Weights are as given, or drawn evenly from ±1/√in_features.
-    The seed is the given one, or follows `manual_seed`: another one for each layer.
-    """
+    row: ClassVar[str]
+    settings: ClassVar[Mapping[str, Any]] = {}
+    held: ClassVar[tuple[str, ...]] = ()
+    draws: ClassVar[bool] = False
+    __signature__: ClassVar[Signature]
 
-    row = "linear"
+    def __init_subclass__(cls, row: str = "", **settings: Any) -> None:
+        """Name the function; the settings come after those of the class above."""
+        cls.row = row or getattr(cls, "row", "")
+        cls.settings = {**cls.settings, **settings}
+        given = [(k, Argument.empty if v is ... else v) for k, v in cls.settings.items()]
+        taken = [Argument(k, Argument.POSITIONAL_OR_KEYWORD, default=v) for k, v in given]
+        silent = {"inplace": False} | ({"seed": None} if cls.draws else {})
+        taken += [Argument(k, Argument.KEYWORD_ONLY, default=v) for k, v in silent.items()]
+        cls.__signature__ = Signature(taken)
 
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        bias: Any = True,
-        *,
-        weight: Any = None,
-        seed: int | None = None,
-    ) -> None:
-        """`weight` is (out_features, in_features); `bias` the numbers themselves, True or False.
+    def __init__(self, *args: Any, **named: Any) -> None:
+        """The settings, by position or name; raises TypeError for others. Nothing is in place."""
+        try:
+            bound = self.__signature__.bind(*args, **named)
+        except TypeError as error:
+            raise TypeError(f"{type(self).__name__}: {error}") from None
+        bound.apply_defaults()
+        self.chosen = {name: bound.arguments[name] for name in self.settings}
+        vars(self).update({k: v for k, v in self.chosen.items() if k not in self.held})
+        if self.held:
+            seed = bound.arguments.get("seed", 0)
+            rng = np.random.default_rng(GENERATOR.seed_of_layer() if seed is None else seed)
+            for name, how in self.draw().items():
+                setattr(self, name, None if how is None else Parameter(how[1](rng, how[0])))
 
-        Raises ValueError where numbers that are given have another shape.
-        """
-        self.in_features, self.out_features = in_features, out_features
-        bound = 1 / math.sqrt(in_features) if in_features else 0.0
-        rng = np.random.default_rng(GENERATOR.seed_of_layer() if seed is None else seed)
-        drawn = rng.uniform(-bound, bound, (out_features, in_features))
-        self.weight = self._parameter("weight", drawn if weight is None else weight, drawn.shape)
-        self.bias = None
-        if bias is not False and bias is not None:
-            numbers = rng.uniform(-bound, bound, out_features) if bias is True else bias
-            self.bias = self._parameter("bias", numbers, (out_features,))
-
-    def _parameter(self, name: str, numbers: Any, shape: tuple[int, ...]) -> Tensor:
-        values = np.asarray(bare(numbers), dtype=np.float64)
-        if values.shape != shape:
-            raise ValueError(f"the {name} of this layer has the shape {shape}; {values.shape} came")
-        return Parameter(values)
+    def draw(self) -> Drawn:
+        """For each parameter its shape and how it is drawn; None where there is none."""
+        return {}
 
     def arguments(self, of: Any, *inputs: Any) -> tuple[Any, ...]:
-        """The input and both parameters."""
-        (x,) = inputs
-        return x, of.weight, of.bias
+        """What the function takes; `of` has the parameters as its attributes."""
+        return (*inputs, *(getattr(of, name) for name in self.held))
+
+    def forward(self, *inputs: Any) -> Any:
+        """The function of the inputs, and of the parameters or the settings."""
+        named = {} if self.held else self.chosen
+        return everything()[self.row](*self.arguments(self, *inputs), **named)
+
+    def written(self) -> list[str]:
+        """The settings as PyTorch prints them."""
+        return [f"{k}={v!r}" for k, v in self.chosen.items()]
+
+    def __repr__(self) -> str:
+        """As PyTorch prints it."""
+        return f"{type(self).__name__}({', '.join(self.written())})"
+
+
+def evenly(bound: float) -> Draw:
+    """Between minus and plus a bound."""
+    return lambda rng, shape: rng.uniform(-bound, bound, shape)
+
+
+def ones(rng: np.random.Generator, shape: Shape) -> Any:
+    """Nothing is drawn: each is 1."""
+    return np.ones(shape)
+
+
+def zeros(rng: np.random.Generator, shape: Shape) -> Any:
+    """Nothing is drawn: each is 0."""
+    return np.zeros(shape)
+
+
+# -- layers with parameters ------------------------------------------------------------------------
+
+
+class Linear(Layer, row="linear", in_features=..., out_features=..., bias=True, weight=None):
+    """`x @ W.T + b`, from (..., in_features) to (..., out_features).
+
+    Weights are as given, or drawn evenly from ±1/√in_features; `bias` is the numbers themselves,
+    True or False. The seed is the given one, or follows `manual_seed`: another one for each layer.
+    Raises ValueError where numbers that are given have another shape.
+    """
+
+    held, draws = ("weight", "bias"), True
+
+    def draw(self) -> Drawn:
+        """As given, or within the bound."""
+        in_features, out_features, bias, weight = self.chosen.values()
+        bound = evenly(1 / math.sqrt(in_features) if in_features else 0.0)
+        with_bias = bias is not False and bias is not None
+        return {
+            "weight": ((out_features, in_features), _given("weight", weight, bound)),
+            "bias": ((out_features,), _given("bias", bias, bound)) if with_bias else None,
+        }
 
     def forward(self, *inputs: Any) -> Tensor:
         """The layer applied to the last axis of x; raises RuntimeError for another length."""
         (x,) = inputs
-        if x.shape[-1] != self.in_features:
-            rows = math.prod(x.shape[:-1])
+        if x.shape[-1] != self.chosen["in_features"]:
+            rows, sizes = math.prod(x.shape[:-1]), list(self.chosen.values())[:2]
             raise RuntimeError(
                 f"mat1 and mat2 shapes cannot be multiplied ({rows}x{x.shape[-1]} and "
-                f"{self.in_features}x{self.out_features})"
+                f"{sizes[0]}x{sizes[1]})"
             )
         product = apply(TABLE["matmul"], (x, np.transpose(self.weight)), {})
         return product if self.bias is None else apply(TABLE["add"], (product, self.bias), {})
 
-    def __repr__(self) -> str:
-        """As PyTorch prints it."""
-        return (
-            f"Linear(in_features={self.in_features}, out_features={self.out_features}, "
-            f"bias={self.bias is not None})"
-        )
+    def written(self) -> list[str]:
+        """Sizes, and whether there is a bias."""
+        return [*super().written()[:2], f"bias={self.bias is not None}"]
+
+    weight: Any
+    bias: Any
 
 
-class Embedding(Layer):
-    """Rows of a table of weights by their places, from integers (...) to (..., embedding_dim)."""
+def _given(name: str, numbers: Any, draw: Draw) -> Draw:
+    """The numbers that are given, where it is not left to the generator."""
 
-    row = "embedding"
-    held = ("weight",)
+    def find(rng: np.random.Generator, shape: Shape) -> Any:
+        drawn = draw(rng, shape)
+        if numbers is None or numbers is True:
+            return drawn
+        values = np.asarray(bare(numbers), dtype=np.float64)
+        if values.shape != shape:
+            raise ValueError(f"the {name} of this layer has the shape {shape}; {values.shape} came")
+        return values
 
-    def __init__(self, num_embeddings: int, embedding_dim: int, *, seed: int | None = None) -> None:
-        """So many rows of so many numbers, drawn from the normal distribution."""
-        self.sizes = num_embeddings, embedding_dim
-        self.hold(seed, weight=(self.sizes, normally))
-
-    def arguments(self, of: Any, *inputs: Any) -> tuple[Any, ...]:
-        """Places and the table."""
-        (places,) = inputs
-        return places, of.weight
-
-    def __repr__(self) -> str:
-        """As PyTorch prints it."""
-        return f"Embedding{self.sizes}"
+    return find
 
 
-class _Convolution(Layer):
-    """A convolution over some axes; weights evenly from ±1/√(channels and places of a window)."""
+class Embedding(Layer, row="embedding", num_embeddings=..., embedding_dim=...):
+    """Rows of a table of normal weights by their places: integers (...) to (..., embedding_dim)."""
 
-    axes: ClassVar[int]
+    held, draws = ("weight",), True
 
-    def __init__(  # noqa: PLR0917 - PyTorch's order
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
-        groups: int = 1,
-        bias: bool = True,
-        *,
-        seed: int | None = None,
-    ) -> None:
-        """The settings of the function of that name; the padding is with zeros."""
-        given = isinstance(kernel_size, tuple | list)
-        kernel = tuple(kernel_size) if given else (kernel_size,) * self.axes
-        self.settings = stride, padding, dilation, groups
-        self.channels, self.kernel = (in_channels, out_channels), kernel
-        shape = (out_channels, in_channels // groups, *kernel)
+    def draw(self) -> Drawn:
+        """From the normal distribution."""
+        normal = lambda rng, shape: rng.standard_normal(shape)
+        return {"weight": (tuple(self.chosen.values()), normal)}
+
+    def written(self) -> list[str]:
+        """Both sizes."""
+        return [str(n) for n in self.chosen.values()]
+
+
+class Conv1d(
+    Layer, row="conv1d", in_channels=..., out_channels=..., kernel_size=..., stride=1, padding=0,
+    dilation=1, groups=1, bias=True,
+):  # fmt: skip
+    """Kernels slid along the last axis: of (channels, length), or of a batch of these.
+
+    Weights evenly from ±1/√(channels and places of a window); the padding is with zeros.
+    """
+
+    held, draws = ("weight", "bias"), True
+    axes = 1
+
+    def _spread(self, setting: Any) -> Any:
+        """One number for each axis."""
+        return setting if isinstance(setting, str | tuple) else (setting,) * self.axes
+
+    def draw(self) -> Drawn:
+        """Within the bound."""
+        channels, filters, kernel, *_, groups, bias = self.chosen.values()
+        shape = (filters, channels // groups, *self._spread(kernel))
         bound = evenly(1 / math.sqrt(math.prod(shape[1:])))
-        self.hold(seed, weight=(shape, bound), bias=((out_channels,), bound) if bias else None)
+        return {"weight": (shape, bound), "bias": ((filters,), bound) if bias else None}
 
     def arguments(self, of: Any, *inputs: Any) -> tuple[Any, ...]:
         """The input, both parameters, and the settings."""
-        (x,) = inputs
-        return x, of.weight, of.bias, *self.settings
+        return (*super().arguments(of, *inputs), *list(self.chosen.values())[3:7])
 
-    def __repr__(self) -> str:
-        """As PyTorch prints it: what is not the default is said."""
-        stride, padding, dilation, groups = (
-            v if k == 3 or isinstance(v, str | tuple) else (v,) * self.axes
-            for k, v in enumerate(self.settings)
-        )
-        said = [*map(str, self.channels), f"kernel_size={self.kernel}", f"stride={stride}"]
-        said += [f"padding={padding}"] if padding != (0,) * self.axes else []
-        said += [f"dilation={dilation}"] if dilation != (1,) * self.axes else []
-        said += [f"groups={groups}"] if groups != 1 else []
-        said += [] if self.bias is not None else ["bias=False"]
-        return f"{type(self).__name__}({', '.join(said)})"
+    def written(self) -> list[str]:
+        """What is not the default is said."""
+        channels, rest = list(self.chosen.items())[:2], dict(list(self.chosen.items())[2:6])
+        usual = {"padding": self._spread(0), "dilation": self._spread(1)}
+        said = {k: self._spread(v) for k, v in rest.items() if self._spread(v) != usual.get(k)}
+        said |= {k: self.chosen[k] for k in ("groups", "bias") if self.chosen[k] != 1}
+        return [*(str(n) for _, n in channels), *(f"{k}={v}" for k, v in said.items())]
 
 
-class Conv1d(_Convolution):
-    """Kernels slid along the last axis: of (channels, length), or of a batch of these."""
-
-    row, axes = "conv1d", 1
-
-
-class Conv2d(_Convolution):
+class Conv2d(Conv1d, row="conv2d"):
     """Kernels slid over the last two axes: of (channels, height, width), or of a batch of these."""
 
-    row, axes = "conv2d", 2
+    axes = 2
 
 
-class Dropout(Module):
-    """In training each entry is 0 by chance, and the others over 1 - p; x itself after `eval()`."""
+class LayerNorm(
+    Layer, row="layer_norm", normalized_shape=..., eps=1e-5, elementwise_affine=True, bias=True
+):
+    """The last axes less their mean, over the root of their variance; weight and bias an entry.
 
-    def __init__(self, p: float = 0.5) -> None:
-        """The chance of 0; raises ValueError, in PyTorch's words, for what is none."""
-        if not 0 <= p <= 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        self.p = p
+    Ba, Kiros and Hinton, 2016; the variance is that of all entries (no -1), with `eps` added.
+    """
 
-    def forward(self, x: Any) -> Any:
-        """The function of that name, with a mask that is drawn anew."""
-        mask = GENERATOR.rand(*np.shape(bare(x))) >= self.p
-        return COMPOUNDS["dropout"](x, self.p, self.training, mask=mask)
+    held = ("weight", "bias")
 
-    def __repr__(self) -> str:
-        """As PyTorch prints it."""
-        return f"Dropout(p={self.p}, inplace=False)"
+    def draw(self) -> Drawn:
+        """Ones and zeros."""
+        size, _, affine, bias = self.chosen.values()
+        self.shape = tuple(size) if isinstance(size, tuple | list) else (size,)
+        return {
+            "weight": (self.shape, ones) if affine else None,
+            "bias": (self.shape, zeros) if affine and bias else None,
+        }
+
+    def arguments(self, of: Any, *inputs: Any) -> tuple[Any, ...]:
+        """The input, the shape, both parameters."""
+        x, weight, bias = super().arguments(of, *inputs)
+        return x, self.shape, weight, bias, self.chosen["eps"]
+
+    def written(self) -> list[str]:
+        """The shape, and what else is set."""
+        biased = getattr(self, "bias", None) is not None
+        return [str(self.shape), *super().written()[1:3], f"bias={biased}"]
+
+
+class BatchNorm1d(
+    Layer, row="batch_norm", num_features=..., eps=1e-5, momentum=0.1, affine=True,
+    track_running_stats=True,
+):  # fmt: skip
+    """Channels less their mean, over the root of their variance: of the batch in training.
+
+    Of (batch, channels) or (batch, channels, length). Ioffe and Szegedy, 2015; after `eval()` the
+    running mean and variance are taken instead.
+    """
+
+    held = ("weight", "bias")
+    ranks: ClassVar[tuple[int, ...]] = (2, 3)
+
+    def draw(self) -> Drawn:
+        """Ones and zeros; the running numbers begin with them too."""
+        channels, _, _, affine, tracking = self.chosen.values()
+        kept = (channels,)
+        self.running_mean = Tensor(np.zeros(kept)) if tracking else None
+        self.running_var = Tensor(np.ones(kept)) if tracking else None
+        begin = {"weight": (kept, ones), "bias": (kept, zeros)}
+        return {name: how if affine else None for name, how in begin.items()}
+
+    def arguments(self, of: Any, *inputs: Any) -> tuple[Any, ...]:
+        """Input, running numbers, parameters; raises ValueError for another number of axes."""
+        x, weight, bias = super().arguments(of, *inputs)
+        shape = np.shape(bare(x))
+        if len(shape) not in self.ranks:
+            wanted = " or ".join(f"{k}D" for k in self.ranks)
+            raise ValueError(f"expected {wanted} input (got {len(shape)}D input)")
+        training = self.training or not self.chosen["track_running_stats"]
+        if training and math.prod(shape) // max(self.chosen["num_features"], 1) == 1:
+            raise ValueError(
+                "Expected more than 1 value per channel when training, got input size "
+                f"torch.Size({list(shape)})"
+            )
+        how = training, self.chosen["momentum"], self.chosen["eps"]
+        return x, self.running_mean, self.running_var, weight, bias, *how
+
+    def written(self) -> list[str]:
+        """The channels, and what else is set."""
+        said, affine = super().written(), self.chosen["affine"]
+        return [str(self.chosen["num_features"]), *said[1:4], f"bias={affine}", said[4]]
+
+
+class BatchNorm2d(BatchNorm1d):
+    """Of (batch, channels, height, width)."""
+
+    ranks = (4,)
+
+
+class RNNCell(Layer, row="rnn_tanh_cell", input_size=..., hidden_size=..., bias=True):
+    """One step of a recurrent network, tanh(U x + b + W h + c): Elman, 1990.
+
+    From x (..., input_size) and a state (..., hidden_size), zeros where none is given, to the next
+    state; weights evenly from ±1/√hidden_size.
+    """
+
+    held = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+    draws = True
+    gates: ClassVar[int] = 1
+
+    def draw(self) -> Drawn:
+        """Within the bound."""
+        input_size, hidden_size, bias = self.chosen.values()
+        bound, rows = evenly(1 / math.sqrt(hidden_size)), self.gates * hidden_size
+        shapes = [(rows, input_size), (rows, hidden_size), (rows,), (rows,)]
+        drawn = {name: (shape, bound) for name, shape in zip(self.held, shapes, strict=True)}
+        return {k: v if bias or k.startswith("weight") else None for k, v in drawn.items()}
+
+    def _begin(self, x: Any) -> Any:
+        """The state before the first step: zeros."""
+        return np.zeros((*np.shape(bare(x))[:-1], self.chosen["hidden_size"]))
+
+    def arguments(self, of: Any, *inputs: Any) -> tuple[Any, ...]:
+        """Input, state, parameters."""
+        x, *state = inputs
+        begin = state[0] if state and state[0] is not None else self._begin(x)
+        return super().arguments(of, x, begin)
+
+    def written(self) -> list[str]:
+        """Both sizes, and whether the biases are left out."""
+        inner, outer, bias = self.chosen.values()
+        return [str(inner), str(outer), *([] if bias else ["bias=False"])]
+
+
+class GRUCell(RNNCell, row="gru_cell"):
+    """Three gates, whose formulas `gru_cell` has (Cho and others, 2014)."""
+
+    gates = 3
+
+
+class LSTMCell(RNNCell, row="lstm_cell"):
+    """Four gates and a state (h, c); `lstm_cell` has the formulas (Hochreiter and others, 1997)."""
+
+    gates = 4
+
+    def _begin(self, x: Any) -> Any:
+        return super()._begin(x), super()._begin(x)
 
 
 LAYERS: Mapping[str, type[Layer]] = {
@@ -183,4 +346,177 @@ LAYERS: Mapping[str, type[Layer]] = {
         LSTMCell,
     )
 }  # fmt: skip
-"""The layers, by PyTorch's names."""
+"""The layers with parameters, by PyTorch's names."""
+
+# -- functions without parameters ------------------------------------------------------------------
+
+
+def _function(name: str, row: str, words: str, **settings: Any) -> Any:
+    """The module of a function that has nothing of its own beside its settings."""
+    return type(name, (Layer,), {"__doc__": words, "__module__": __name__}, row=row, **settings)
+
+
+ReLU = _function("ReLU", "relu", "max(x, 0).")
+Tanh = _function("Tanh", "tanh", "The hyperbolic tangent.")
+Sigmoid = _function("Sigmoid", "sigmoid", "1 / (1 + exp(-x)).")
+SiLU = _function("SiLU", "silu", "x sigmoid(x).")
+Softplus = _function("Softplus", "softplus", "log(1 + exp(beta x)) / beta.", beta=1.0)
+LeakyReLU = _function(
+    "LeakyReLU", "leaky_relu", "x, and left of zero a small multiple of it.", negative_slope=0.01
+)
+ELU = _function("ELU", "elu", "x, and left of zero alpha (exp(x) - 1).", alpha=1.0)
+GELU = _function(
+    "GELU", "gelu", "x times the normal distribution function at x (Hendrycks, Gimpel, 2016).\n\n"
+    '`approximate` is "none", or "tanh" for the formula with the hyperbolic tangent.',
+    approximate="none",
+)  # fmt: skip
+Softmax = _function("Softmax", "softmax", "exp(x) as shares of its sum along an axis.", dim=...)
+LogSoftmax = _function("LogSoftmax", "log_softmax", "x - log(sum(exp(x))) along an axis.", dim=...)
+Flatten = _function(
+    "Flatten", "flatten", "The axes from `start_dim` to `end_dim` as one: (n, a, b) is (n, a b).",
+    start_dim=1, end_dim=-1,
+)  # fmt: skip
+
+
+class WindowPool(Layer, kernel_size=..., stride=None, padding=0):
+    """A number for each window along the last axes."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        """The settings; windows lie side by side by default."""
+        super().__init__(*args, **named)
+        if self.chosen["stride"] is None:
+            self.chosen["stride"] = self.chosen["kernel_size"]
+
+
+class AvgPool2d(WindowPool, row="avg_pool2d"):
+    """The mean of each window over the last two axes of (..., channels, height, width)."""
+
+
+class AvgPool1d(WindowPool, row="avg_pool1d"):
+    """The mean of each window along the last axis of (..., channels, length)."""
+
+    def written(self) -> list[str]:
+        """Each number as a tuple."""
+        return [f"{k}={v if isinstance(v, tuple) else (v,)}" for k, v in self.chosen.items()]
+
+
+class MaxPool1d(WindowPool, row="max_pool1d", dilation=1, ceil_mode=False):
+    """The largest of each window along the last axis of (..., channels, length)."""
+
+
+class MaxPool2d(MaxPool1d, row="max_pool2d"):
+    """The largest of each window over the last two axes of (..., channels, height, width)."""
+
+
+APPLIED: Mapping[str, type[Layer]] = {
+    each.__name__: each
+    for each in (
+        ReLU, Tanh, Sigmoid, SiLU, Softplus, LeakyReLU, ELU, GELU, Softmax, LogSoftmax, Flatten,
+        MaxPool1d, MaxPool2d, AvgPool1d, AvgPool2d,
+    )
+}  # fmt: skip
+"""Functions as modules, by PyTorch's names."""
+
+
+class Dropout(Layer, row="dropout", p=0.5):
+    """In training each entry is 0 by chance, and the others over 1 - p; x itself after `eval()`."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        """The chance of 0; raises ValueError, in PyTorch's words, for what is none."""
+        super().__init__(*args, **named)
+        if not 0 <= self.p <= 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {self.p}")
+
+    def forward(self, *inputs: Any) -> Any:
+        """The function of that name, with a mask that is drawn anew."""
+        (x,) = inputs
+        mask = GENERATOR.rand(*np.shape(bare(x))) >= self.p
+        return everything()["dropout"](x, self.p, self.training, mask=mask)
+
+    def written(self) -> list[str]:
+        """The chance; nothing is in place."""
+        return [f"p={self.p}", "inplace=False"]
+
+    p: float
+
+
+# -- losses ----------------------------------------------------------------------------------------
+
+
+class LossLayer(Layer, reduction="mean"):
+    """A loss of an input and a target: a number, with the reduction "none" one for each entry."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        """`reduction` is "mean", "sum" or "none"; raises ValueError for another."""
+        super().__init__(*args, **named)
+        if self.reduction not in ("mean", "sum", "none"):
+            raise ValueError(f"{self.reduction} is not a valid value for reduction")
+
+    def written(self) -> list[str]:
+        """Nothing."""
+        return []
+
+    reduction: str
+
+
+class MSELoss(LossLayer, row="mse_loss"):
+    """The mean (or the sum, or each) of (input - target)**2."""
+
+    def forward(self, *inputs: Any) -> Any:
+        """The loss; warns in PyTorch's words where the shapes differ."""
+        came, wanted = (np.shape(bare(each)) for each in inputs)
+        if came != wanted:
+            warnings.warn(
+                f"Using a target size (torch.Size({list(wanted)})) that is different to the input "
+                f"size (torch.Size({list(came)})). This will likely lead to incorrect results due "
+                "to broadcasting. Please ensure they have the same size.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return super().forward(*inputs)
+
+
+class CrossEntropyLoss(LossLayer, row="cross_entropy"):
+    """Minus the logarithm of softmax at the right class; targets are classes or probabilities.
+
+    The input is (classes,) or (n, classes, ...). The target is whole numbers, in that shape without
+    the axis of the classes, or a probability for each entry of the input.
+    """
+
+    def forward(self, *inputs: Any) -> Any:
+        """The loss; raises IndexError or ValueError in PyTorch's words for a wrong target."""
+        given, target = inputs
+        labels, shape = np.asarray(bare(target)), np.shape(bare(given))
+        if labels.dtype.kind in "iu":
+            target = labels
+            if len(shape) > 1 and labels.shape[:1] != shape[:1]:
+                raise ValueError(
+                    f"Expected input batch_size ({shape[0]}) to match target batch_size "
+                    f"({labels.shape[0] if labels.ndim else 1})."
+                )
+        elif labels.shape != shape:
+            raise RuntimeError(
+                "expected target dtype to be Long or Byte, but got "
+                f"{'Double' if labels.dtype == np.float64 else labels.dtype}"
+            )
+        return super().forward(given, target)
+
+
+def _loss(name: str, row: str, words: str) -> Any:
+    return type(name, (LossLayer,), {"__doc__": words, "__module__": __name__}, row=row)
+
+
+BCELoss = _loss("BCELoss", "binary_cross_entropy", "-(y log p + (1 - y) log(1 - p)).")
+BCEWithLogitsLoss = _loss(
+    "BCEWithLogitsLoss", "binary_cross_entropy_with_logits", "`BCELoss` of sigmoid(input)."
+)
+L1Loss = _loss("L1Loss", "l1_loss", "The mean (or the sum, or each) of |input - target|.")
+SmoothL1Loss = _loss(
+    "SmoothL1Loss", "smooth_l1_loss", "d**2 / 2 where |d| < 1, else |d| - 1/2 (Girshick, 2015)."
+)
+
+LOSSES: Mapping[str, type[LossLayer]] = {
+    loss.__name__: loss
+    for loss in (MSELoss, CrossEntropyLoss, BCELoss, BCEWithLogitsLoss, L1Loss, SmoothL1Loss)
+}
+"""The loss functions, by PyTorch's names."""

@@ -14,8 +14,8 @@ Params = Mapping[str, Any]
 Name = Callable[[Operands, Params], str]
 
 ALIKE = {
-    "Lgamma": "loggamma", "Hardtanh": "relu6", "Elu": "selu", "LogSigmoid": "logsigmoid",
-    "Div": "divide softsign", "NativeLayerNorm": "layer_norm", "Mul": "multiply outer",
+    "Lgamma": "loggamma", "Elu": "selu", "LogSigmoid": "logsigmoid",
+    "Div": "divide", "NativeLayerNorm": "layer_norm", "Mul": "multiply outer",
     "Neg": "negative", "Pow": "square", "Gather": "take_along_axis", "IndexPut": "scatter",
     "LinalgDet": "det", "LinalgSlogdet": "logabsdet signdet", "LinalgInvEx": "inv",
     "LinalgSolveEx": "solve", "LinalgCholeskyEx": "cholesky", "View": "tensordot inner repeat "
@@ -81,9 +81,9 @@ def _product(operands: Operands, params: Params) -> str:
 
 
 def _of_classes(operands: Operands, params: Params) -> str:
-    if "target" not in params:
+    if params["labels"] is None:
         return "DivBackward1" if params["reduction"] == "mean" else "NegBackward0"
-    return f"NllLoss{'2D' if np.ndim(params['target']) > 1 else ''}Backward0"
+    return f"NllLoss{'2D' if params['labels'] > 1 else ''}Backward0"
 
 
 def _norm(operands: Operands, params: Params) -> str:
@@ -118,9 +118,6 @@ VARYING: dict[str, Name] = {
     "dot": _product,
     "einsum": lambda operands, params: (
         "PermuteBackward0" if len(operands) == 1 else "ViewBackward0"
-    ),
-    "l1_loss": lambda operands, params: (
-        {"sum": "Sum", "none": "Abs"}.get(params.get("reduction", "mean"), "Mean") + "Backward0"
     ),
     "clip": lambda operands, params: f"ClampBackward{int(not params['sides'])}",
     "pad": lambda operands, params: (

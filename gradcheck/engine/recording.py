@@ -32,8 +32,6 @@ class Mode(threading.local):
     walked: Walked | None = None
     usual: bool = True
     taken: int = 0
-    wary: bool = False
-    """Whether backward looks for nan (see `anomaly`)."""
 
     def set(self, recording: bool, observe: Observe | None, disturb: Disturb | None) -> None:
         """Change the mode of this thread."""

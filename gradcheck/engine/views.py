@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.engine import advice
 from gradcheck.engine.names import node_name
 from gradcheck.engine.recording import MODE
 from gradcheck.engine.state import State, move_keeper, record
@@ -94,8 +93,7 @@ def _origin(x: State, row: Op, params: Mapping[str, Any]) -> str:
     before: str = x._view.origin if x._view else ""
     if before.startswith(FOREIGN) or not before:
         return ""
-    made = advice.bare_name(node_name(row, (x,), params))
-    return f"no_grad {made}" if before.startswith("no_grad") else f"{made} 0"
+    return before if before.startswith("no_grad") else f"{node_name(row, (x,), params)} 0"
 
 
 def write_through(view: State, written: State) -> None:

@@ -20,7 +20,7 @@ from gradcheck.grading.judgement import FAILURES, Judgement
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, Spot
 from gradcheck.grading.outputs import ONE_POINT
-from gradcheck.language.running.run import Outcome
+from gradcheck.language.run import RunOutcome
 from gradcheck.numbers.run import precision
 from gradcheck.opinions.symbolic import gradients_from
 from gradcheck.problem.record import Part, Problem
@@ -199,7 +199,7 @@ def following(problem: Problem, part: str, given: Sequence[tuple[str, Answered]]
             raise GradcheckError(f"an answer to go on with has no value: {error}") from None
         if any(g.shape != problem.inputs[name].shape for name, g in cotangents):
             raise GradcheckError("an answer of another shape leads nowhere")
-        runs: list[Outcome] = []
+        runs: list[RunOutcome] = []
 
         def function(kind: str, inputs: Mapping[str, Any]) -> Any:
             runs.append(problem.outcome_on(kind, inputs))

@@ -14,7 +14,7 @@ import numpy as np
 from flint import arb
 
 from gradcheck.answers import Formula, Step
-from gradcheck.answers.complaint import clipped
+from gradcheck.answers.characters import clipped
 from gradcheck.answers.cursor import UNTAKEN
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.equivalence import At, Values, compare
@@ -23,7 +23,7 @@ from gradcheck.grading.judgement import FAILURES
 from gradcheck.grading.key import Key, Spot
 from gradcheck.language import check_expression
 from gradcheck.language.kinds import FORMULAS, KINDS
-from gradcheck.language.running.run import run
+from gradcheck.language.run import run
 from gradcheck.numbers import symbolic as line
 from gradcheck.numbers.ball import arbs, balls
 from gradcheck.numbers.symbolic import Symbolic

@@ -1,15 +1,15 @@
 """The checked language: a program is checked node by node, lowered and run."""
 
+from gradcheck.language.budget import Budget
 from gradcheck.language.program import Program, check_expression, check_program
-from gradcheck.language.rules.vocabulary import Vocabulary
-from gradcheck.language.running.budget import Budget
-from gradcheck.language.running.run import Outcome, run
+from gradcheck.language.run import RunOutcome, run
 from gradcheck.language.spans import executing, locate
+from gradcheck.language.vocabulary import Vocabulary
 
 __all__ = [
     "Budget",
-    "Outcome",
     "Program",
+    "RunOutcome",
     "Vocabulary",
     "check_expression",
     "check_program",

@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from gradcheck.engine.applied import APPLIED
 from gradcheck.engine.factories import one_hot_array
+from gradcheck.engine.layers import APPLIED, LOSSES
 from gradcheck.engine.layers import LAYERS as HOLDING
-from gradcheck.engine.losses import LOSSES
 from gradcheck.engine.recording import MODE, enable_grad, no_grad
 from gradcheck.engine.tensor import Tensor, bare
-from gradcheck.language.rules.vocabulary import Vocabulary, words
+from gradcheck.language.vocabulary import Vocabulary, words
 from gradcheck.numbers.ball import Ball, balls
 from gradcheck.numbers.scalars import Scalar, Scalars, wrap
 from gradcheck.numbers.symbolic import Symbolic, constants
 from gradcheck.ops import BY_SPELLING, TABLE
-from gradcheck.ops.formula import COMPOUNDS, FORMULA_SPELLINGS, Compound
+from gradcheck.ops.formula import COMPOUNDS, FORMULA_SPELLINGS, Compound, everything
 from gradcheck.ops.later import sympy
 from gradcheck.ops.methods import OF_METHODS, OWN
 from gradcheck.ops.row import SPELLINGS, Op
@@ -107,7 +106,7 @@ class NumberKind:
 
     name: str
     lift: Callable[[Any], Any]
-    named: Callable[[str], Any]
+    constant: Callable[[str], Any]
     is_own: Callable[[Any], bool]
     box: Callable[[Any], Any]
     contexts: Mapping[str, Callable[..., Any]]
@@ -115,10 +114,6 @@ class NumberKind:
     def literal(self, value: Fraction) -> Any:
         """A decimal number of the text: one tenth is one tenth for the exact kinds."""
         return self.lift(value)
-
-    def constant(self, name: str) -> Any:
-        """The constant pi or e."""
-        return self.named(name)
 
     def function(self, name: str) -> Callable[..., Any]:
         """What a word of the vocabulary does to numbers of this kind."""
@@ -129,7 +124,7 @@ class NumberKind:
         if name in MAKERS:
             return self._made(MAKERS[name])
         if name in LOSSES:
-            return _loss(TABLE[LOSSES[name].row])
+            return _loss(everything()[LOSSES[name].row])
         if name in RECORDED_WORDS:
             return _unrecorded(name)
         if name.startswith(OF_METHODS):

@@ -5,13 +5,13 @@ a program declares or assigns can stand in their way.
 """
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple, TypeVar
 
-from gradcheck.language.rules.vocabulary import Vocabulary
-from gradcheck.language.rules.walk import Meaning
+from gradcheck.language.check import Referent
+from gradcheck.language.vocabulary import Vocabulary
 from gradcheck.ops.methods import OF_METHODS, OWN
 
 LAST = "outcome.value"
@@ -37,6 +37,14 @@ OPERATORS: dict[type[ast.AST], str] = {
     ast.GtE: "greater_equal",
 }
 
+GUARDED: Mapping[type[ast.AST], tuple[str, str]] = {
+    ast.For: ("iter", "each"),
+    ast.comprehension: ("iter", "each"),
+    ast.While: ("test", "turn"),
+    ast.If: ("test", "truth"),
+    ast.IfExp: ("test", "truth"),
+}
+
 
 class Lowered(NamedTuple):
     """The lowered tree, the dotted names in it, and the decimal numbers it looks up by place."""
@@ -46,7 +54,9 @@ class Lowered(NamedTuple):
     literals: tuple[Fraction, ...]
 
 
-def lower(tree: ast.Module, meanings: Mapping[ast.AST, Meaning], vocabulary: Vocabulary) -> Lowered:
+def lower(
+    tree: ast.Module, meanings: Mapping[ast.AST, Referent], vocabulary: Vocabulary
+) -> Lowered:
     """The tree in plain calls; `tree` itself is used up."""
     walk = _Lower(meanings, vocabulary)
     lowered: ast.Module = walk.visit(tree)
@@ -58,7 +68,6 @@ def lower(tree: ast.Module, meanings: Mapping[ast.AST, Meaning], vocabulary: Voc
 
 
 def _keep_last(tree: ast.Module) -> None:
-    """Let the last expression at the top level become the value of the program."""
     for index in reversed(range(len(tree.body))):
         statement = tree.body[index]
         if isinstance(statement, ast.Expr):
@@ -72,18 +81,18 @@ def _keep_last(tree: ast.Module) -> None:
 class _Lower(ast.NodeTransformer):
     """One method a kind of node; every new node takes the place of the old one."""
 
-    meanings: Mapping[ast.AST, Meaning]
+    meanings: Mapping[ast.AST, Referent]
     vocabulary: Vocabulary
     literals: list[Fraction] = field(default_factory=list)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         """A variable stays; a constant and a type are looked up under names of their own."""
-        role, name = self.meanings.get(node, Meaning("variable"))
+        role, name = self.meanings.get(node, Referent("variable"))
         return node if role == "variable" else _at(node, _name(f"{role}.{name}"))
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """`np.pi` is `pi`; `x.grad` stays."""
-        role, name = self.meanings.get(node, Meaning("variable"))
+        role, name = self.meanings.get(node, Referent("variable"))
         if role == "newaxis":
             return _at(node, ast.Constant(None))
         if role in ("constant", "type"):
@@ -102,13 +111,11 @@ class _Lower(ast.NodeTransformer):
         """`a + b` is guard.add(a, b)."""
         return _guard(node, OPERATORS[type(node.op)], self.visit(node.left), self.visit(node.right))
 
-    def visit_Import(self, node: ast.Import) -> ast.stmt:
+    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> ast.stmt:
         """Nothing is imported."""
         return _at(node, ast.Pass())
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt:
-        """Nor here."""
-        return _at(node, ast.Pass())
+    visit_ImportFrom = visit_Import  # noqa: N815
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """A helper without its annotations, which are for readers."""
@@ -163,35 +170,15 @@ class _Lower(ast.NodeTransformer):
         bounds = (ast.Constant(None) if part is None else self.visit(part) for part in parts)
         return _guard(node, "slice", *bounds)
 
-    def visit_For(self, node: ast.For) -> ast.AST:
-        """A loop counts its turns."""
-        self.generic_visit(node)
-        node.iter = _guard(node.iter, "each", node.iter)
-        return node
-
-    def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
-        """So does a comprehension."""
-        self.generic_visit(node)
-        node.iter = _guard(node.iter, "each", node.iter)
-        node.ifs = [_guard(test, "truth", test) for test in node.ifs]
-        return node
-
-    def visit_While(self, node: ast.While) -> ast.AST:
-        """And `while`."""
-        self.generic_visit(node)
-        node.test = _guard(node.test, "turn", node.test)
-        return node
-
-    def visit_If(self, node: ast.If) -> ast.AST:
-        """A branch is taken in the place of its test."""
-        self.generic_visit(node)
-        node.test = _guard(node.test, "truth", node.test)
-        return node
-
-    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        """Here too."""
-        self.generic_visit(node)
-        node.test = _guard(node.test, "truth", node.test)
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Loops count their turns, and a branch is taken in the place of its test."""
+        super().generic_visit(node)
+        if type(node) in GUARDED:
+            field, guard = GUARDED[type(node)]
+            held = getattr(node, field)
+            setattr(node, field, _guard(held, guard, held))
+        if isinstance(node, ast.comprehension):
+            node.ifs = [_guard(test, "truth", test) for test in node.ifs]
         return node
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
@@ -212,7 +199,8 @@ class _Lower(ast.NodeTransformer):
                 func = f"fn.{called}" if role == "postfix" else "guard.method"
                 args[1:1] = [ast.Constant(name)] if role == "method" else []
             case "guard":
-                args.insert(0, self._owner(node.func))
+                assert isinstance(node.func, ast.Attribute)
+                args.insert(0, self.visit(node.func.value))
                 func = f"guard.{name}"
             case "call":
                 func = "guard.call"
@@ -222,23 +210,13 @@ class _Lower(ast.NodeTransformer):
             case _:
                 func = f"fn.{name}"
         if role in ("function", "postfix", "builtin"):
-            self._rename(keywords)
+            for keyword in keywords:  # `dim` is `axis`
+                known = self.vocabulary.keyword_aliases
+                keyword.arg = known.get(keyword.arg or "", keyword.arg)
         return _at(node, ast.Call(_name(func), args, keywords))
-
-    def _owner(self, func: ast.expr) -> ast.expr:
-        """`x` of `x.size`."""
-        owner: ast.expr = self.visit(func.value if isinstance(func, ast.Attribute) else func)
-        return owner
-
-    def _rename(self, keywords: list[ast.keyword]) -> None:
-        """`dim` is `axis`."""
-        for keyword in keywords:
-            if keyword.arg:
-                keyword.arg = self.vocabulary.keyword_aliases.get(keyword.arg, keyword.arg)
 
 
 def _name(identifier: str) -> ast.Name:
-    """A name to be read."""
     return ast.Name(identifier, ast.Load())
 
 
@@ -248,5 +226,27 @@ def _at(node: ast.AST, new: ADDED) -> ADDED:
 
 
 def _guard(node: ast.AST, name: str, *args: ast.expr) -> ast.Call:
-    """A call of one of the guards in the place of a node."""
     return _at(node, ast.Call(_name(f"guard.{name}"), list(args), []))
+
+
+# Operators, indices and loops are calls by now; what is left is this and nothing else.
+NODES = frozenset(
+    (
+        *(ast.Module, ast.Expr, ast.Assign, ast.For, ast.While, ast.If, ast.With, ast.withitem),
+        *(ast.Pass, ast.Break, ast.Continue, ast.FunctionDef, ast.arguments, ast.arg, ast.Return),
+        *(ast.Name, ast.Attribute, ast.Constant, ast.Call, ast.keyword, ast.Subscript, ast.IfExp),
+        *(ast.Tuple, ast.List, ast.ListComp, ast.comprehension, ast.Load, ast.Store),
+        *(ast.UnaryOp, ast.USub, ast.UAdd, ast.Not, ast.Invert, ast.BoolOp, ast.And, ast.Or),
+        *(ast.Compare, ast.Is, ast.IsNot),
+    )
+)
+NAMING = ("id", "attr", "arg", "name")
+
+
+def unexpected(tree: ast.AST) -> Iterator[ast.AST]:
+    """The nodes that no rule and no lowering can have meant to leave in a tree."""
+    for node in ast.walk(tree):
+        names = (getattr(node, field, None) for field in NAMING)
+        hidden = any(isinstance(name, str) and name[:1] == "_" != name for name in names)
+        if type(node) not in NODES or hidden:
+            yield node

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from gradcheck.documents.decimals import DIGITS, read_decimal
 from gradcheck.documents.passage import Passage, where_is
 from gradcheck.errors import Complaint, TextError
-from gradcheck.language.rules.refusals import SIGNS, SYNTAX, SYNTAX_OTHERWISE
+from gradcheck.language.refusals import SIGNS, SYNTAX, SYNTAX_OTHERWISE
 
 LONGEST = 20_000
 DEPTH = 100
@@ -43,7 +43,6 @@ def parse(passage: Passage) -> ast.Module:
 
 
 def _tree(passage: Passage) -> ast.Module:
-    """What Python's parser makes of a text."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -67,12 +66,16 @@ def _syntax_complaint(passage: Passage, error: SyntaxError) -> Complaint:
     words = error.msg[0].lower() + error.msg[1:]
     if sign:
         return passage.complaint(f"`{text[start]}` is no sign of Python", f"write `{sign}`", where)
-    cure = next((cure for said, cure in SYNTAX if said in words.lower()), SYNTAX_OTHERWISE)
-    return passage.complaint(f"not readable as Python: {words}", cure, where)
+    return passage.complaint(f"not readable as Python: {words}", cure(error), where)
+
+
+def cure(error: SyntaxError) -> str:
+    """What was probably meant."""
+    said = error.msg.lower()
+    return next((cure for words, cure in SYNTAX if words in said), SYNTAX_OTHERWISE)
 
 
 def _bytes(text: str) -> int:
-    """How many bytes a text takes."""
     return len(text.encode(errors="replace"))
 
 
@@ -91,7 +94,6 @@ def _strange_letters(passage: Passage) -> Iterator[Complaint]:
 
 
 def _is_plain(letter: str) -> bool:
-    """Whether a letter is what it looks like."""
     return letter.isascii() or letter in GREEK
 
 
@@ -118,18 +120,14 @@ def check_depth(tree: ast.AST, passage: Passage) -> None:
 
 
 def read_numbers(tree: ast.AST, passage: Passage) -> None:
-    """Put into the tree, for each decimal number, the Fraction that is written in the text.
-
-    Inside an f-string Python 3.11 does not tell where a number stands: there, by its shortest text.
-    """
+    """Put into the tree, for each decimal number, the Fraction that is written in the text."""
     complaints = []
     formatted = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
-    hidden = {id(node) for each in formatted for node in ast.walk(each)}
+    hidden = {id(node) for each in formatted for node in ast.walk(each)}  # refused later
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant):
-            text = repr(node.value) if id(node) in hidden else passage.text(where_is(node))
+        if isinstance(node, ast.Constant) and id(node) not in hidden:
             try:
-                _read_number(node, text)
+                _read_number(node, passage.text(where_is(node)))
             except ValueError as error:
                 cure = "write a number that float64 can hold"
                 complaints.append(passage.complaint(str(error), cure, where_is(node)))

@@ -9,21 +9,19 @@ from types import CodeType
 from typing import Any, TypeVar
 
 from gradcheck.documents.passage import Passage, where_is
+from gradcheck.engine.layers import LAYERS
 from gradcheck.errors import TextError
-from gradcheck.language.lower import Lowered, lower
-from gradcheck.language.lowered import unexpected
-from gradcheck.language.parse import check_depth, parse
-from gradcheck.language.rules.expressions import EXPRESSIONS
-from gradcheck.language.rules.refusals import OTHERWISE
-from gradcheck.language.rules.statements import STATEMENTS, assigned
-from gradcheck.language.rules.vocabulary import Vocabulary, words
-from gradcheck.language.rules.walk import Check, dotted
+from gradcheck.language.check import dotted
+from gradcheck.language.grammar import check_tree
+from gradcheck.language.lower import Lowered, lower, unexpected
+from gradcheck.language.parse import check_depth, cure, parse
+from gradcheck.language.refusals import OTHERWISE
 from gradcheck.language.spans import MARK, Spans
+from gradcheck.language.vocabulary import Vocabulary, words
 
 NODE = TypeVar("NODE", bound=ast.AST)
 PICKING = words(
-    "cross_entropy nll_loss multi_margin_loss embedding gather index_select index_add index_copy "
-    "index_fill index_put scatter_add select select_scatter take take_along_axis take_along_dim "
+    "cross_entropy nll_loss embedding gather index_select scatter_add select take take_along_axis "
     "one_hot delete"
 )
 """The functions that take places, or the numbers of classes."""
@@ -118,7 +116,6 @@ def places(tree: ast.Module) -> frozenset[str]:
 
 
 def _called(node: ast.AST) -> str:
-    """The last name of what a call calls."""
     match node:
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
             return name
@@ -156,45 +153,10 @@ def _checked(
 ) -> Program:
     """Check each node of a tree, lower it, compile it."""
     used_up = _copy(tree)
-    check = _walk(used_up, passage, declared, vocabulary)
-    if check.complaints:
-        raise TextError(check.complaints)
-    lowered = lower(used_up, check.meanings, vocabulary)
+    meanings = check_tree(used_up, passage, declared, vocabulary)
+    lowered = lower(used_up, meanings, vocabulary)
     code = _compiled(lowered, passage)
     return Program(passage, tree, code, lowered.needs, lowered.literals, Spans(passage))
-
-
-def _walk(
-    tree: ast.Module,
-    passage: Passage,
-    declared: Collection[str],
-    vocabulary: Vocabulary,
-) -> Check:
-    """Visit every statement with the names that the whole program knows."""
-    definitions = [n for n in tree.body if isinstance(n, ast.FunctionDef)]
-    variables = assigned(tree.body) | frozenset(declared)
-    check = Check(
-        passage,
-        vocabulary,
-        rules=EXPRESSIONS | STATEMENTS,
-        scopes=[variables],
-        helpers=frozenset(n.name for n in definitions),
-        layers=frozenset(_callables(tree, vocabulary)),
-    )
-    for node in definitions:
-        if node.name in variables:
-            check.say(node, f"`{node.name}` is a variable too", "give the function its own name")
-    check.all(tree.body)
-    return check
-
-
-def _callables(tree: ast.Module, vocabulary: Vocabulary) -> Iterator[str]:
-    """The variables that are given a layer."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=made)):
-                if dotted(made).rpartition(".")[2] in vocabulary.layers:
-                    yield name
 
 
 def _compiled(lowered: Lowered, passage: Passage) -> CodeType:
@@ -209,7 +171,7 @@ def _compiled(lowered: Lowered, passage: Passage) -> CodeType:
     except SyntaxError as error:
         line, start = error.lineno or 1, (error.offset or 1) - 1
         where = (line, line, start, start + 1)
-        complaint = passage.complaint(f"not readable as Python: {error.msg}", "", where)
+        complaint = passage.complaint(f"not readable as Python: {error.msg}", cure(error), where)
         raise TextError([complaint]) from None
 
 
@@ -224,3 +186,73 @@ def _copied(value: Any) -> Any:
     if isinstance(value, list):
         return list(map(_copied, value))
     return _copy(value) if isinstance(value, ast.AST) else value
+
+
+# -- leaves ----------------------------------------------------------------------------------------
+
+MADE = "requires_grad"
+ASKED = "requires_grad_"
+
+
+def leaves(program: Program) -> tuple[str, ...]:
+    """The leaves made outside of any `def`, as they are read: `x`, `model.weight`, `net[0].bias`.
+
+    They are the names given to `tensor(..., requires_grad=True)` and its like, and the parameters
+    of layers and of `Sequential`.
+    """
+    return tuple(dict.fromkeys(_leaves(program.tree.body)))
+
+
+def _leaves(body: list[ast.stmt]) -> Iterator[str]:
+    for node in body:
+        match node:
+            case ast.FunctionDef():
+                continue
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
+                yield from _made(name, call)
+            case ast.Expr(
+                value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr))
+            ) if attr == ASKED:
+                yield name
+            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=name), attr=attr)]) if (
+                attr == MADE
+            ):
+                yield name
+        for block in ("body", "orelse"):
+            yield from _leaves(getattr(node, block, []))
+
+
+def _made(path: str, call: ast.Call) -> Iterator[str]:
+    """The leaves that a call makes, by the path under which it is kept."""
+    maker = dotted(call.func).rpartition(".")[2]
+    if _is_leaf(call) or maker == "Parameter":
+        yield path
+    elif maker in LAYERS:
+        held = LAYERS[maker].held
+        yield from (f"{path}.{name}" for name in held if not _is_without(call, name))
+    elif maker == "Sequential":
+        for k, each in enumerate(call.args):
+            if isinstance(each, ast.Call):
+                yield from _made(f"{path}[{k}]", each)
+
+
+def _is_leaf(call: ast.Call) -> bool:
+    """Whether a call makes a leaf: `requires_grad=True`, or `.requires_grad_()` at its end."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr == ASKED:
+        return True
+    flag = _named(call, MADE)
+    return isinstance(flag, ast.Constant) and flag.value is True
+
+
+def _is_without(call: ast.Call, name: str) -> bool:
+    bare = _off(call, "affine") or _off(call, "elementwise_affine")
+    return bare or (name.startswith("bias") and _off(call, "bias"))
+
+
+def _off(call: ast.Call, name: str) -> bool:
+    given = _named(call, name)
+    return isinstance(given, ast.Constant) and given.value is False
+
+
+def _named(call: ast.Call, name: str) -> ast.expr | None:
+    return next((each.value for each in call.keywords if each.arg == name), None)

@@ -1,34 +1,40 @@
 """PyTorch's `torch.nn`, as much of it as there is here."""
 
-from gradcheck.engine.applied import (
+from gradcheck.engine.layers import (
     ELU,
     GELU,
     AvgPool1d,
     AvgPool2d,
+    BatchNorm1d,
+    BatchNorm2d,
+    BCELoss,
+    BCEWithLogitsLoss,
+    Conv1d,
+    Conv2d,
+    CrossEntropyLoss,
+    Dropout,
+    Embedding,
     Flatten,
+    GRUCell,
+    L1Loss,
+    LayerNorm,
     LeakyReLU,
+    Linear,
     LogSoftmax,
+    LSTMCell,
     MaxPool1d,
     MaxPool2d,
+    MSELoss,
     ReLU,
+    RNNCell,
     Sigmoid,
     SiLU,
+    SmoothL1Loss,
     Softmax,
     Softplus,
     Tanh,
 )
-from gradcheck.engine.cells import GRUCell, LSTMCell, RNNCell
-from gradcheck.engine.layers import Conv1d, Conv2d, Dropout, Embedding, Linear
-from gradcheck.engine.losses import (
-    BCELoss,
-    BCEWithLogitsLoss,
-    CrossEntropyLoss,
-    L1Loss,
-    MSELoss,
-    SmoothL1Loss,
-)
 from gradcheck.engine.modules import Module, ModuleList, Parameter, Sequential
-from gradcheck.engine.norms import BatchNorm1d, BatchNorm2d, LayerNorm
 from gradcheck.nn import functional, init, utils
 
 __all__ = [

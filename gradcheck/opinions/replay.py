@@ -14,8 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from gradcheck.engine.autograd import tensor
-from gradcheck.engine.context import Context
-from gradcheck.engine.function import Function
+from gradcheck.engine.function import Context, Function
 from gradcheck.engine.recording import enable_grad, watched
 from gradcheck.engine.tape import OUTPUT, Node, Step, reachable
 from gradcheck.engine.tensor import Tensor, apply, bare

@@ -8,9 +8,8 @@ import numpy as np
 from flint import arb
 
 from gradcheck.ops import domains
-from gradcheck.ops.arithmetic import logistic
+from gradcheck.ops.arithmetic import kept, logistic
 from gradcheck.ops.elementary import erfc
-from gradcheck.ops.formula import composed
 from gradcheck.ops.later import sympy
 from gradcheck.ops.reductions import plain_logsumexp, shifted_logsumexp
 from gradcheck.ops.row import Composed, op, passed, unary
@@ -26,34 +25,26 @@ def _below_zero(x: Any) -> Any:
     return np.where(np.less(x, 0), x, 0.0)
 
 
+def _where_positive(g: Any, y: Any) -> Any:
+    """The cotangent where the value is above 0: PyTorch reads the value, too.
+
+    What is recorded hangs on the value, though its derivative is 0.
+    """
+    if isinstance(g, np.ndarray | np.generic):
+        return kept(g, ~np.less_equal(y, 0))
+    return np.where(np.less_equal(y, 0), 0.0 * y, g)
+
+
 relu = op(
     lambda x: np.maximum(x, 0.0),
-    (lambda y, x: lambda g: g * np.sign(y),),  # 0 at x = 0; like PyTorch's, it reads the value
+    (lambda y, x: lambda g: _where_positive(g, y),),
     name="relu",
     exact=Composed(lambda x: x if x > 0 else 0 * x),
     kinks=(0.0,),
     rounds=False,
 )
-relu6 = unary(
-    "relu6", lambda x: np.greater(x, 0) & np.less(x, 6),  # 0 at both bends
-    forward=lambda x: np.minimum(np.maximum(x, 0.0), 6.0), kinks=(0.0, 6.0), rounds=False,
-    exact=Composed(lambda x: 6 if x >= 6 else x if x > 0 else 0 * x),
-)  # fmt: skip
 
 
-def _within(x: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
-    return max_val if x >= max_val else x if x > min_val else min_val
-
-
-hardtanh = unary(
-    "hardtanh",
-    lambda x, min_val=-1.0, max_val=1.0: np.greater(x, min_val) & np.less(x, max_val),
-    forward=lambda x, min_val=-1.0, max_val=1.0: np.minimum(np.maximum(x, min_val), max_val),
-    exact=Composed(_within),
-    kinks=(-1.0, 1.0),
-    rounds=False,
-    params=("min_val", "max_val"),
-)
 leaky_relu = unary(
     "leaky_relu",
     lambda x, negative_slope=0.01: np.where(np.greater(x, 0), 1.0, negative_slope),
@@ -87,12 +78,6 @@ selu = unary(
     exact=Composed(lambda x: SELU_SCALE * x if x > 0 else SELU_SCALE * (SELU_ALPHA * np.expm1(x))),
     kinks=(0.0,),
 )
-softsign = unary(
-    "softsign",
-    lambda x: 1 / (1 + np.absolute(x)) ** 2,
-    forward=lambda x: x / (1 + np.absolute(x)),
-    exact=Composed(lambda x: x / (1 + x) if x > 0 else x / (1 - x)),
-)
 
 # -- smooth ones ---------------------------------------------------------------------------------
 
@@ -114,18 +99,6 @@ softplus = unary(
 silu = unary(
     "silu", lambda x: sigmoid(x) * (1 + x * sigmoid(-x)), lambda x: x / (1 + sympy.exp(-x)),
     lambda x: x * x.exp() / (1 + x.exp()), forward=lambda x: x * logistic(x), school=("swish",),
-)  # fmt: skip
-
-
-def _mish_slope(x: Any) -> Any:
-    t = np.tanh(softplus(x))
-    return t + x * sigmoid(x) * (1 - t**2)
-
-
-mish = unary(
-    "mish", _mish_slope, lambda x: x * sympy.tanh(sympy.log(1 + sympy.exp(x))),
-    lambda x: x - 2 * x / (1 + (1 + x.exp()) ** 2),
-    forward=lambda x: x * np.tanh(np.logaddexp(x, 0.0)),
 )  # fmt: skip
 
 
@@ -247,51 +220,3 @@ layer_norm = op(
 )
 
 # -- formulas of the others ----------------------------------------------------------------------
-
-
-@composed()
-def hardswish(x: Any, inplace: bool = False) -> Any:
-    """X relu6(x + 3) / 6."""
-    return x * relu6(x + 3) / 6
-
-
-@composed()
-def hardsigmoid(x: Any, inplace: bool = False) -> Any:
-    """relu6(x + 3) / 6."""
-    return relu6(x + 3) / 6
-
-
-@composed()
-def celu(x: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
-    """max(0, x) + min(0, alpha (exp(x / alpha) - 1))."""
-    return alpha * elu(x / alpha)
-
-
-@composed()
-def prelu(x: Any, weight: Any) -> Any:
-    """X above 0, weight x below; one weight, or one for each channel (the second axis)."""
-    shape = [-1 if k == 1 else 1 for k in range(np.ndim(x))] if np.size(weight) > 1 else ()
-    return np.where(x > 0, x, np.reshape(weight, shape) * x)
-
-
-@composed()
-def glu(x: Any, axis: int = -1) -> Any:
-    """The first half of an axis times the sigmoid of the second."""
-    if np.shape(x)[axis] % 2:
-        raise RuntimeError(
-            f"Halving dimension must be even, but dimension {axis} is size {np.shape(x)[axis]}"
-        )
-    a, b = np.split(x, 2, axis=axis)
-    return a * sigmoid(b)
-
-
-@composed()
-def tanhshrink(x: Any) -> Any:
-    """X - tanh(x)."""
-    return x - np.tanh(x)
-
-
-@composed()
-def softmin(x: Any, axis: int = -1, dtype: Any = None) -> Any:
-    """softmax(-x)."""
-    return softmax(-x, axis=axis)

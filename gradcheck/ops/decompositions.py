@@ -202,20 +202,6 @@ solve = _whole(
 )
 
 
-@composed()
-def solve_triangular(
-    a: Any, b: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
-) -> Any:
-    """The solution of a triangular system; the other half of the matrix is not read."""
-    a = np.triu(a, int(unitriangular)) if upper else np.tril(a, -int(unitriangular))
-    a = a + np.eye(np.shape(a)[-1]) if unitriangular else a
-    if not left:
-        a, b = _turned(a), _turned(b)
-    stack = np.broadcast_shapes(np.shape(a)[:-2], np.shape(b)[:-2])
-    y = np.linalg.solve(*(np.broadcast_to(v, (*stack, *np.shape(v)[-2:])) for v in (a, b)))
-    return y if left else _turned(y)
-
-
 # -- Cholesky's factor ---------------------------------------------------------------------------
 
 

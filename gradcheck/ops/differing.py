@@ -91,7 +91,7 @@ CROSS = Differing(
 SOFTMAX = Differing(
     _without_axis(0), "PyTorch guesses the axis from the shape: say `dim=-1` for the last one"
 )
-FUNCTIONALS = {"pad": "pad_last", "unfold": "im2col"}
+FUNCTIONALS = {"pad": "pad_last"}
 """What `F.name` is here, where `torch.name` or NumPy's is another thing."""
 FUNCTIONS: Mapping[str, Differing] = {
     "std": DIVISOR,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.ops.formula import composed, compound
+from gradcheck.ops.formula import composed
 from gradcheck.ops.matrices import product, summed, written_out
 from gradcheck.ops.row import Composed, Op, op
 from gradcheck.ops.shapes import scatter
@@ -265,74 +265,7 @@ def matrix_power(a: Any, n: int) -> Any:
     return a if square is None else square @ a if n % 2 else square
 
 
-matvec = compound(getattr(np, "matvec", None), lambda a, b: (a @ b[..., None])[..., 0], "matvec")
-vecmat = compound(
-    getattr(np, "vecmat", None), lambda a, b: (a[..., None, :] @ b)[..., 0, :], "vecmat"
-)
-compound(
-    np.linalg.trace,
-    lambda x, *, offset=0, dtype=None: np.trace(x, offset, -2, -1),
-    "matrix_trace",
-)
-compound(
-    np.linalg.diagonal, lambda x, *, offset=0: np.diagonal(x, offset, -2, -1), "matrix_diagonal"
-)
-
-
-@composed()
-def addmm(x: Any, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
-    """Beta x + alpha A B."""
-    product = mat1 @ mat2
-    return (x if beta == 1 else beta * x) + (product if alpha == 1 else alpha * product)
-
-
-@composed(function=np.linalg.vector_norm)
-def vector_norm(
-    x: Any, ord: float = 2, axis: Any = None, keepdims: bool = False, *, dtype: Any = None
-) -> Any:
-    """The norm of the entries along axes, taken as one vector; of all by default."""
-    shape = np.shape(x)
-    axes = range(len(shape)) if axis is None or axis == () else axis
-    axes = [k % len(shape) for k in ([axes] if isinstance(axes, int) else axes)]
-    kept = [k for k in range(len(shape)) if k not in axes]
-    rows = np.reshape(np.transpose(x, (*kept, *axes)), (*(shape[k] for k in kept), -1))
-    y = np.linalg.norm(rows, ord, axis=-1)
-    if not keepdims:
-        return y
-    return np.reshape(y, tuple(1 if k in axes else n for k, n in enumerate(shape)))
-
-
-@composed(function=np.linalg.matrix_norm)
-def matrix_norm(
-    x: Any, ord: Any = "fro", axis: Any = (-2, -1), keepdims: bool = False, *, dtype: Any = None
-) -> Any:
-    """The norm of matrices over two axes: Frobenius', or NumPy's `ord`."""
-    return np.linalg.norm(x, ord, axis=tuple(axis), keepdims=keepdims)
-
-
-@composed()
-def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "") -> Any:
-    """The p-norms of the differences of each row with each."""
-    return np.linalg.norm(x1[..., :, None, :] - x2[..., None, :, :], p, axis=-1)
-
-
-@composed()
-def pairwise_distance(
-    x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdims: bool = False
-) -> Any:
-    """The p-norms of the differences of rows, eps added to each entry as PyTorch does."""
-    return np.linalg.norm(x1 - x2 + eps, p, axis=-1, keepdims=keepdims)
-
-
-@composed()
-def cosine_similarity(x1: Any, x2: Any, axis: int = 1, eps: float = 1e-8) -> Any:
-    """The product of two vectors along an axis, over their lengths (each at least eps)."""
-    x1, x2 = np.broadcast_arrays(x1, x2)
-    first, second = (np.maximum(np.linalg.norm(v, axis=axis), eps) for v in (x1, x2))
-    return np.sum(x1 * x2, axis=axis) / (first * second)
-
-
 @composed()
 def normalize(x: Any, p: float = 2.0, axis: Any = 1, eps: float = 1e-12) -> Any:
     """X over its p-norm along an axis (at least eps)."""
-    return x / np.maximum(vector_norm.meaning(x, p, axis=axis, keepdims=True), eps)
+    return x / np.maximum(np.linalg.norm(x, p, axis=axis, keepdims=True), eps)

@@ -51,7 +51,6 @@ def _pair(
     loss: Callable[..., Any],
     slopes: tuple[Callable[..., Any], Callable[..., Any]],
     defined: Callable[..., Any] | None = None,
-    params: tuple[str, ...] = (),
     **cells: Any,
 ) -> Any:
     """The row of a loss that compares two arrays entry by entry, and then reduces.
@@ -78,7 +77,7 @@ def _pair(
         name=name,
         exact=Composed(whole(defined or loss)),
         elementwise=False,
-        params=("reduction", *params),
+        params=("reduction",),
         **cells,
     )
 
@@ -88,55 +87,27 @@ mse_loss = _pair(
     lambda a, b: (a - b) ** 2,
     (lambda a, b: 2 * (a - b), lambda a, b: 2 * (b - a)),
 )
-l1_loss = _pair(
-    "l1_loss",
-    lambda a, b: np.absolute(a - b),
-    (lambda a, b: np.sign(a - b), lambda a, b: np.sign(b - a)),
-    kinks="a = b",
-)
 
 
-def _huber(a: Any, b: Any, delta: float = 1.0) -> Any:
+@composed()
+def l1_loss(a: Any, b: Any, reduction: str = "mean") -> Any:
+    """The absolute differences."""
+    return reduced(np.absolute(a - b), reduction)
+
+
+@composed()
+def huber_loss(a: Any, b: Any, reduction: str = "mean", delta: float = 1.0) -> Any:
     """Half the square of the difference up to delta, and a straight line beyond."""
-    d = np.absolute(a - b)
-    return np.where(np.less_equal(d, delta), 0.5 * d * d, delta * (d - 0.5 * delta))
+    cut = np.clip(a - b, -delta, delta)
+    return reduced(cut * (a - b) - cut * cut / 2, reduction)
 
 
-def _huber_defined(a: Any, b: Any, delta: float = 1.0) -> Any:
-    """With r, the difference cut at delta: r (d - r / 2)."""
-    r = np.where(a - b > delta, delta, np.where(b - a > delta, -delta, a - b))
-    return r * (a - b) - r * r / 2
-
-
-def _smooth(huber: Callable[..., Any]) -> Callable[..., Any]:
+@composed()
+def smooth_l1_loss(a: Any, b: Any, reduction: str = "mean", beta: float = 1.0) -> Any:
     """Huber's loss over beta, which is the absolute difference where beta is 0."""
-    return lambda a, b, beta=1.0: huber(a, b, beta) / beta if beta else np.absolute(a - b)
-
-
-def _smooth_slope(d: Any, beta: float) -> Any:
-    return np.clip(d / beta, -1, 1) if beta else np.sign(d)
-
-
-huber_loss = _pair(
-    "huber_loss",
-    _huber,
-    (
-        lambda a, b, delta=1.0: np.clip(a - b, -delta, delta),
-        lambda a, b, delta=1.0: np.clip(b - a, -delta, delta),
-    ),
-    _huber_defined,
-    ("delta",),
-)
-smooth_l1_loss = _pair(
-    "smooth_l1_loss",
-    _smooth(_huber),
-    (
-        lambda a, b, beta=1.0: _smooth_slope(a - b, beta),
-        lambda a, b, beta=1.0: _smooth_slope(b - a, beta),
-    ),
-    _smooth(_huber_defined),
-    ("beta",),
-)
+    if not beta:
+        return l1_loss(a, b, reduction)
+    return huber_loss(a, b, reduction, beta) / beta
 
 
 def _alike(
@@ -232,7 +203,7 @@ def kl_div(
     return reduced(losses, reduction)
 
 
-# -- losses of classes: the logarithm at the right class, of whole numbers or of probabilities ----
+# -- losses of classes: minus the logarithms, weighted by the probabilities of the classes ---------
 
 
 def _classified(
@@ -245,64 +216,41 @@ def _classified(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Call:
-    """Class numbers are a parameter; class probabilities are an operand, and differentiated.
+    """Numbers of classes, class weights, smoothed labels and labels to ignore as weights.
 
-    Class weights, smoothed labels and labels to ignore are said as weights of the classes. Whole
-    numbers are probabilities where there is one for each entry, which PyTorch refuses.
+    Whole numbers are probabilities where there is one for each entry, which PyTorch refuses.
     Raises ValueError or IndexError where a target is missing, too many, or no class.
     """
     if isinstance(weight, str):
         weight, reduction = None, weight
     refuse_old(size_average, reduce)
-    reduction = str(reduction)
     target = target if hasattr(target, "dtype") else np.asarray(target)
-    shape = np.shape(x)
-    numbers = target.dtype.kind in "iu" and np.shape(target) != shape
+    shape, given = np.shape(x), np.shape(target)
     axis = _classes(shape)
-    _refuse_shape(np.shape(target), shape[:axis] + shape[axis + 1 :] if numbers else shape)
-    by_class = 1.0 if weight is None else _along_classes(plain(weight), shape)
-    if not numbers:
-        target = _smoothed(target, label_smoothing, shape)
-        return (x, target if weight is None else target * by_class), {"reduction": reduction}
-    labels = np.asarray(target)
-    kept = labels != ignore_index
-    _refuse_labels(labels[kept], shape[axis])
-    if weight is None and not label_smoothing and np.all(kept):
-        return (x,), {"target": labels, "reduction": reduction}
-    by_class = by_class * np.expand_dims(kept, axis)
-    weights = _weighed(labels, by_class, label_smoothing, shape, reduction)
-    return (x, weights), {"reduction": reduction}
-
-
-def _refuse_shape(given: Shape, wanted: Shape) -> None:
-    """Raise ValueError where a target has another shape."""
+    labelled = target.dtype.kind in "iu" and given != shape
+    wanted = shape[:axis] + shape[axis + 1 :] if labelled else shape
     if given != wanted:
         raise ValueError(
             f"the target has the shape {given}, but {wanted} was expected: class "
             "numbers (integers) for each sample, or a probability for each entry"
         )
-
-
-def _refuse_labels(labels: Any, classes: int) -> None:
-    """Raise IndexError at the first number that no class has."""
-    for label in labels[(labels < 0) | (labels >= classes)]:
-        raise IndexError(f"Target {label} is out of bounds.")
-
-
-def _weighed(labels: Any, by_class: Any, smoothing: float, shape: Shape, reduction: str) -> Any:
-    """Whole numbers as weights of the classes: a mean is over those of the right classes."""
-    chosen = _chosen(labels, shape) * 1.0
-    weights = by_class * _smoothed(chosen, smoothing, shape)
-    if reduction != "mean":
-        return weights
-    return weights * np.divide(np.size(labels), np.sum(by_class * chosen))
-
-
-def _smoothed(target: Any, smoothing: float, shape: Shape) -> Any:
-    """Probabilities of the classes, a share of which is spread evenly over all of them."""
-    if not smoothing:
-        return target
-    return (1 - smoothing) * target + smoothing / shape[_classes(shape)]
+    by_class = 1.0 if weight is None else _along_classes(plain(weight), shape)
+    how = {"reduction": str(reduction), "labels": len(given) if labelled else None}
+    if labelled:
+        labels = np.asarray(target)
+        for label in labels[(labels != ignore_index) & ((labels < 0) | (labels >= shape[axis]))]:
+            raise IndexError(f"Target {label} is out of bounds.")
+        by_class = by_class * np.expand_dims(labels != ignore_index, axis)
+        chosen = np.expand_dims(labels, axis) == _along_classes(np.arange(shape[axis]), shape)
+        if reduction == "mean":  # over the weights of the right classes
+            by_class = by_class * np.divide(np.size(labels), np.sum(by_class * chosen))
+        target = chosen * 1.0
+    if label_smoothing:
+        target = (1 - label_smoothing) * target + label_smoothing / shape[axis]
+    if weight is not None or labelled:
+        target = target * by_class
+    single = getattr(x, "dtype", None) == np.float32
+    return (x, target.astype(np.float32) if single else target), how
 
 
 def _along_classes(weights: Any, shape: Shape) -> Any:
@@ -315,19 +263,6 @@ def _classes(shape: Shape) -> int:
     return 0 if len(shape) == 1 else 1
 
 
-def _chosen(target: Any, shape: Shape) -> Any:
-    """Whether a class is the right one, for every class of each sample."""
-    numbers = _along_classes(np.arange(shape[_classes(shape)]), shape)
-    return np.expand_dims(target, _classes(shape)) == numbers
-
-
-def _spent(logs: Any, given: tuple[Any, ...], target: Any, reduction: str) -> Any:
-    """Minus the logarithm at the right class, or minus their mean weighted by probabilities."""
-    shape = np.shape(logs)
-    kept = given[0] * logs if given else np.where(_chosen(target, shape), logs, 0.0)
-    return reduced(-np.sum(kept, axis=_classes(shape)), reduction)
-
-
 def _share(g: Any, shape: Shape, reduction: str) -> Any:
     """The cotangent of each sample, laid along its classes."""
     axis = _classes(shape)
@@ -336,61 +271,57 @@ def _share(g: Any, shape: Shape, reduction: str) -> Any:
     return g / float(math.prod(shape) / shape[axis]) if reduction == "mean" else g
 
 
-def _logs(x: Any, total: Callable[..., Any]) -> Any:
+def _logs(x: Any, total: Callable[..., Any] = logsumexp) -> Any:
     """The logarithms of softmax over the classes."""
     return x - total(x, _classes(np.shape(x)), keepdims=True)
 
 
-def _softmax_less_target(x: Any, w: Any) -> Any:
+def _times(logs: Any, w: Any) -> Any:
+    """Their product, and 0 where a class has no weight: its logarithm may be infinite."""
+    return w * np.where(np.equal(w, 0), 0.0, logs)
+
+
+def _cross_rule(y: Any, x: Any, w: Any, *, reduction: str, labels: Any) -> Any:
     """softmax(x) - w, where the weights of a sample need not add to 1."""
-    axis = _classes(np.shape(x))
-    return np.exp(_logs(x, logsumexp)) * np.sum(w, axis=axis, keepdims=True) - w
 
-
-def _nll_rule(y: Any, x: Any, *given: Any, target: Any = None, reduction: str) -> Any:
-    shape = x.shape
-    return lambda g: (
-        -_share(g, shape, reduction) * (given[0] if given else 1.0 * _chosen(target, shape))
-    )
-
-
-def _cross_rule(y: Any, x: Any, *given: Any, target: Any = None, reduction: str) -> Any:
     def back(g: Any) -> Any:
-        weights = given[0] if given else 1.0 * _chosen(target, x.shape)
-        return _share(g, x.shape, reduction) * _softmax_less_target(x, weights)
+        total = np.sum(w, axis=_classes(x.shape), keepdims=True)
+        return _share(g, x.shape, reduction) * (np.exp(_logs(x)) * total - w)
 
     return back
 
 
-def _of_classes(name: str, rules: Any, logs: Callable[..., Any], exact: Any) -> Any:
+def _of_classes(name: str, rule: Any, logs: Callable[..., Any], total: Any, exact: Any) -> Any:
     """The row of a loss that spends the logarithms which `logs` finds."""
 
-    def whole(logs: Callable[..., Any]) -> Any:
-        return lambda x, *given, target=None, reduction: _spent(logs(x), given, target, reduction)
+    def whole(total: Any, times: Any) -> Any:
+        def loss(x: Any, w: Any, *, reduction: str, labels: Any) -> Any:
+            spent = np.sum(times(logs(x, total), w), axis=_classes(np.shape(x)))
+            return reduced(-spent, reduction)
+
+        return loss
 
     return op(
-        whole(logs), rules, name=name, exact=Composed(whole(exact)) if exact else None,
-        elementwise=False, arrange=_classified,
-    )  # fmt: skip
+        whole(total, _times),
+        (
+            rule,
+            lambda y, x, w, reduction, labels: (
+                lambda g: -_share(g, x.shape, reduction) * logs(x, logsumexp)
+            ),
+        ),
+        name=name,
+        exact=Composed(whole(exact, lambda a, b: a * b)),
+        elementwise=False,
+        operands=2,
+        arrange=_classified,
+    )
 
 
 nll_loss = _of_classes(
     "nll_loss",
-    (
-        _nll_rule,
-        lambda y, x, *given, target=None, reduction: lambda g: -_share(g, x.shape, reduction) * x,
-    ),
-    lambda x: x,
+    lambda y, x, w, reduction, labels: lambda g, shape=x.shape: -_share(g, shape, reduction) * w,
+    lambda x, total: x,
+    None,
     None,
 )
-cross_entropy = _of_classes(
-    "cross_entropy",
-    (
-        _cross_rule,
-        lambda y, x, *given, target=None, reduction: (
-            lambda g: -_share(g, x.shape, reduction) * _logs(x, logsumexp)
-        ),
-    ),
-    lambda x: _logs(x, shifted_logsumexp),
-    lambda x: _logs(x, plain_logsumexp),
-)
+cross_entropy = _of_classes("cross_entropy", _cross_rule, _logs, shifted_logsumexp, plain_logsumexp)

@@ -19,13 +19,6 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
     return y if bias is None else y + bias
 
 
-@composed()
-def bilinear(x: Any, other: Any, weight: Any, bias: Any = None) -> Any:
-    """x^T W_k y + b_k, for each matrix W_k of the weight."""
-    y = np.einsum("...i,kij,...j->...k", x, weight, other)
-    return y if bias is None else y + bias
-
-
 # -- windows along the last axes -----------------------------------------------------------------
 
 
@@ -46,10 +39,10 @@ def _places(length: int, size: int, stride: int, pad: int, dilation: int, ceil: 
     return np.arange(count)[:, None] * stride - pad + dilation * np.arange(size)
 
 
-def _taken(x: Any, windows: Sequence[Any], zeros: bool) -> Any:
+def _taken(x: Any, windows: Sequence[Any]) -> Any:
     """X with each of its last axes as two: which window, which place in it.
 
-    Outside of the array a sum takes zeros, a maximum a place that the window has anyway.
+    A place outside of the array stands for one that the window has anyway.
     """
     first = np.ndim(x) - len(windows)
     for k, places in enumerate(windows):
@@ -57,8 +50,6 @@ def _taken(x: Any, windows: Sequence[Any], zeros: bool) -> Any:
         inside = (places >= 0) & (places < np.shape(x)[axis])
         stand_in = np.max(np.where(inside, places, 0), axis=1, keepdims=True)
         x = np.take(x, np.where(inside, places, stand_in), axis=axis)
-        if zeros and not np.all(inside):
-            x = x * np.reshape(inside * 1.0, (*inside.shape, *(1,) * (np.ndim(x) - axis - 2)))
     return x
 
 
@@ -96,7 +87,7 @@ def _convolved(
         for m, k, s, d in zip(sizes, kernel, steps, spread, strict=True)
     ]
     spots, inner = range(2, 2 + 2 * count, 2), range(3, 3 + 2 * count, 2)
-    columns = np.transpose(_taken(x, windows, zeros=False), (0, 1, *inner, *spots))
+    columns = np.transpose(_taken(x, windows), (0, 1, *inner, *spots))
     found = np.shape(columns)[2 + count :]
     columns = np.reshape(columns, (n, groups, -1, int(np.prod(found))))
     y = np.reshape(weight, (groups, filters // groups, -1)) @ columns
@@ -126,40 +117,22 @@ def _max_pool(
     padding: Any = 0,
     dilation: Any = 1,
     ceil_mode: bool = False,
-    return_indices: bool = False,
     *,
     count: int,
 ) -> Any:
     """The largest of each window."""
-    if return_indices:
-        raise TypeError("max_pool gives the values alone: leave return_indices out")
     windows = _pool_windows(x, _each(kernel_size, count), stride, padding, dilation, ceil_mode)
-    return np.max(_taken(x, windows, zeros=False), axis=tuple(range(1 - 2 * count, 0, 2)))
+    return np.max(_taken(x, windows), axis=tuple(range(1 - 2 * count, 0, 2)))
 
 
-def _avg_pool(
-    x: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: Any = None,
-    *,
-    count: int,
-) -> Any:
-    """The mean of each window, over what of it lies in the array and its padding."""
+def _avg_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, *, count: int) -> Any:
+    """The mean of each window, over what lies in the array and its padding."""
     kernel, pads = _each(kernel_size, count), _each(padding, count)
-    windows = _pool_windows(x, kernel, stride, padding, 1, ceil_mode)
-    total = np.sum(_taken(x, windows, zeros=True), axis=tuple(range(1 - 2 * count, 0, 2)))
-    if divisor_override is not None:
-        return total / divisor_override
-    for k, places in enumerate(windows):
-        n = np.shape(x)[k - count]
-        margin = pads[k] if count_include_pad else 0
-        within = np.sum((places >= -margin) & (places < n + margin), axis=1) * 1.0
-        total = total / np.reshape(within, [-1 if j == k else 1 for j in range(count)])
-    return total
+    _pool_windows(x, kernel, stride, padding, 1, ceil=False)
+    if any(pads):
+        x = np.pad(x, [(0, 0)] * (np.ndim(x) - count) + [(p, p) for p in pads])
+    windows = _pool_windows(x, kernel, stride, 0, 1, ceil=False)
+    return np.mean(_taken(x, windows), axis=tuple(range(1 - 2 * count, 0, 2)))
 
 
 for _n in (1, 2):
@@ -211,49 +184,12 @@ def _keep(running: Any, new: Any, momentum: float) -> None:
         running[...] = (1 - momentum) * running + momentum * new
 
 
-@composed()
-def group_norm(
-    x: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
-) -> Any:
-    """Groups of channels less their mean, over the root of their variance."""
-    n, c = np.shape(x)[:2]
-    if c % num_groups:
-        raise RuntimeError(f"{c} channels do not divide into {num_groups} groups")
-    rows = np.reshape(x, (n, num_groups, -1))
-    return _scaled(np.reshape(standard(rows, (2,), eps)[0], np.shape(x)), weight, bias)
-
-
-@composed()
-def rms_norm(
-    x: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None
-) -> Any:
-    """X over the root of the mean of its squares, over the last axes."""
-    axes = tuple(range(-len(normalized_shape), 0))
-    kind = np.asarray(seen(x)).dtype
-    eps = float(np.finfo(kind if kind.kind == "f" else float).eps) if eps is None else eps
-    y = x / np.sqrt(np.mean(x * x, axis=axes, keepdims=True) + eps)
-    return y if weight is None else y * weight
-
-
 # -- looking up, attention, dropout --------------------------------------------------------------
 
 
 @composed()
-def embedding(
-    input: Any,
-    weight: Any,
-    padding_idx: int | None = None,
-    max_norm: Any = None,
-    norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False,
-    sparse: bool = False,
-) -> Any:
+def embedding(input: Any, weight: Any) -> Any:
     """The rows of the weight at these places."""
-    if max_norm is not None or scale_grad_by_freq or padding_idx is not None:
-        raise TypeError(
-            "embedding gives rows and their derivative: padding_idx=, max_norm= and "
-            "scale_grad_by_freq= change weights or gradients otherwise, leave them out"
-        )
     return weight[seen(input)]
 
 
@@ -266,14 +202,10 @@ def scaled_dot_product_attention(
     dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: float | None = None,
-    enable_gqa: bool = False,
 ) -> Any:
     """softmax(Q K^T / sqrt(d)) V; a mask of truths keeps, one of numbers is added."""
     if dropout_p:
         raise TypeError("attention draws nothing here: leave dropout_p out")
-    if enable_gqa:
-        times = np.shape(query)[-3] // np.shape(key)[-3]
-        key, value = (np.repeat(v, times, axis=-3) for v in (key, value))
     width = np.shape(query)[-1]
     scores = query @ np.swapaxes(key, -1, -2) * (width**-0.5 if scale is None else scale)
     if is_causal:

@@ -7,7 +7,7 @@ import numpy as np
 from gradcheck.ops.arithmetic import maximum, minimum
 from gradcheck.ops.formula import composed
 from gradcheck.ops.row import handler_of
-from gradcheck.ops.shapes import along, scatter, seen, setitem
+from gradcheck.ops.shapes import along, scatter, seen
 
 
 def _lined(x: Any) -> Any:
@@ -25,10 +25,6 @@ def _each_along(axis: int, index: Any) -> tuple[Any, ...]:
     grid = list(np.indices(index.shape, sparse=True))
     grid[axis] = index
     return tuple(grid)
-
-
-def _slices(x: Any, axis: int, index: Any) -> tuple[Any, ...]:
-    return along(x, axis, np.reshape(seen(index), (-1,)))
 
 
 @composed()
@@ -70,21 +66,6 @@ def scatter_add(x: Any, axis: int, index: Any, src: Any) -> Any:
     return x + _like(sent, x)
 
 
-@composed()
-def index_add(x: Any, axis: int, index: Any, source: Any, *, alpha: float = 1) -> Any:
-    """`index_add(x, dim, index, source)`: each slice added at its place."""
-    full = _lined(x)
-    sent = scatter(_lined(source), shape=np.shape(full), index=_slices(full, axis, index))
-    return _like(full + alpha * sent, x)
-
-
-@composed()
-def index_fill(x: Any, axis: int, index: Any, value: Any) -> Any:
-    """`index_fill(x, dim, index, value)`: the value in the slices at these places."""
-    full = _lined(x)
-    return _like(setitem(full, value, _slices(full, axis, index)), x)
-
-
 @composed(function=None, name="select", also=(np.select,))
 def select(x: Any, *how: Any, **named: Any) -> Any:
     """`select(x, dim, place)`; of lists NumPy's: the first choice whose condition holds."""
@@ -102,22 +83,6 @@ def _chosen(condlist: Any, choicelist: Any, default: Any = 0.0) -> Any:
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         y = np.where(seen(condition), choice, y)
     return y
-
-
-@composed()
-def diag_embed(x: Any, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Any:
-    """`diag_embed(x, offset, dim1, dim2)`: the last axis on the diagonal of two new ones."""
-    *outer, n = np.shape(x)
-    size = n + abs(offset)
-    rows, columns = np.arange(n) + max(-offset, 0), np.arange(n) + max(offset, 0)
-    made = setitem(np.zeros((*outer, size, size)), x, (..., rows, columns))
-    return np.moveaxis(made, (-2, -1), (axis1 % made.ndim, axis2 % made.ndim))
-
-
-@composed(function=np.diagflat)
-def diagflat(x: Any, k: int = 0, *, offset: int = 0) -> Any:
-    """All entries on a diagonal."""
-    return np.diag(np.ravel(x), k or offset)
 
 
 # -- in order ------------------------------------------------------------------------------------
@@ -193,29 +158,6 @@ def kthvalue(x: Any, k: int, axis: int = -1, keepdims: bool = False) -> Picked:
     full = _lined(x)
     order = np.argsort(full, axis=axis, kind="stable")
     return _at(x, order[along(full, axis, slice(k - 1, k))], axis, keepdims)
-
-
-def _running(x: Any, axis: int, larger: bool) -> Picked:
-    """The running extreme along an axis and its last place so far."""
-    full = _lined(x)
-    values = seen(full)
-    best = (np.maximum if larger else np.minimum).accumulate(values, axis)
-    shape = [-1 if k == axis % values.ndim else 1 for k in range(values.ndim)]
-    count = np.reshape(np.arange(values.shape[axis]), shape)
-    places = np.maximum.accumulate(np.where(values == best, count, 0), axis)
-    return Picked(_like(np.take_along_axis(full, places, axis), x), _like(places, x))
-
-
-@composed()
-def cummax(x: Any, axis: int) -> Picked:
-    """`cummax(x, dim)`: the largest so far along an axis, and its place."""
-    return _running(x, axis, larger=True)
-
-
-@composed()
-def cummin(x: Any, axis: int) -> Picked:
-    """`cummin(x, dim)`: the smallest so far along an axis, and its place."""
-    return _running(x, axis, larger=False)
 
 
 @composed(function=np.partition)

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.ops.formula import composed
 from gradcheck.ops.row import Composed, Op, op
+from gradcheck.ops.shapes import seen
 
 SMALL = 1_000_000
 """The most entries of an array that is n times as large as the gradient it is made for."""
@@ -160,16 +162,7 @@ def _prod_rule(y: Any, x: Any, axis: Axis = None, keepdims: bool = False) -> Any
     return lambda g: spread(g, x.shape, axis, keepdims) * _without_each(y, x, axis, keepdims)
 
 
-def _nansum_rule(y: Any, x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    return lambda g: spread(g, x.shape, axis, keepdims) * np.logical_not(np.isnan(x))
-
-
 prod = _along(np.prod, (_prod_rule,), neutral=1.0)
-nansum = _along(
-    np.nansum,
-    (_nansum_rule,),
-    exact=Composed(lambda x, axis=None, keepdims=False: np.sum(x, axis=axis, keepdims=keepdims)),
-)
 
 
 def shifted_logsumexp(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
@@ -195,7 +188,7 @@ logsumexp = _along(
     shifted_logsumexp, (_logsumexp_rule,), name="logsumexp", exact=Composed(plain_logsumexp)
 )
 
-# -- variances, the median, the range, the weighted average --------------------------------------
+# -- variances ------------------------------------------------------------------------------------
 
 
 def _freedom(shape: Shape, axis: Axis, ddof: float) -> Any:
@@ -242,85 +235,51 @@ std = _varying(
 )
 
 
-def _middle_two(x: Any, axis: Axis) -> list[Any]:
-    """The two middle entries in order of size (one and the same where the number is odd)."""
-    ordered = np.sort(gathered(x, axis), axis=-1)
-    n = ordered.shape[-1]
-    return [ordered[..., (n - 1) // 2], ordered[..., n // 2]]
+# -- formulas of these: the median, the range, the weighted average ------------------------------
 
 
-def _median_slope(x: Any, axis: Axis) -> Any:
-    """Half a share for every entry that ties with either of the two middle ones."""
-    low, high = (shares(v, x, axis, keepdims=False) for v in _middle_two(x, axis))
-    return (low + high) / 2
+@composed(function=np.nansum)
+def nansum(x: Any, axis: Axis = None, *, keepdims: bool = False, dtype: Any = None) -> Any:
+    """The sum of what is a number."""
+    bare = seen(x)
+    numbers = x if bare.dtype.kind != "f" else np.where(np.isnan(bare), 0.0, x)
+    return np.sum(numbers, axis=axis, keepdims=keepdims)
 
 
-def _median_rule(y: Any, x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    return lambda g: spread(g, x.shape, axis, keepdims) * _median_slope(x, axis)
+@composed(function=np.median)
+def median(x: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
+    """The mean of the two middle entries in order; entries that tie with one share its gradient."""
+    rows = gathered(x, axis)
+    bare, n = seen(rows), rows.shape[-1]
+    ordered = np.sort(bare, axis=-1)
+
+    def entry(k: int) -> Any:
+        same = np.equal(bare, ordered[..., k : k + 1])
+        return np.sum(np.where(same, rows, 0.0), axis=-1) / np.sum(same, axis=-1)
+
+    y = (entry((n - 1) // 2) + entry(n // 2)) / 2
+    if not keepdims:
+        return y
+    lost = gone(x.shape, axis)
+    return np.reshape(y, tuple(1 if k in lost else m for k, m in enumerate(x.shape)))
 
 
-def _median_defined(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    low, high = _middle_two(x, axis)
-    y = (low + high) / 2
-    return spread(y, x.shape, axis, keepdims=False) if keepdims else y
+@composed(function=np.ptp)
+def ptp(x: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
+    """The largest entry less the smallest."""
+    return max(x, axis=axis, keepdims=keepdims) - min(x, axis=axis, keepdims=keepdims)
 
 
-def _range_slope(x: Any, axis: Axis) -> Any:
-    high, low = np.max(x, axis=axis, keepdims=True), np.min(x, axis=axis, keepdims=True)
-    return shares(high, x, axis, keepdims=True) - shares(low, x, axis, keepdims=True)
-
-
-def _range_rule(y: Any, x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    return lambda g: spread(g, x.shape, axis, keepdims) * _range_slope(x, axis)
-
-
-median = _along(np.median, (_median_rule,), exact=Composed(_median_defined), kinks="ties")
-ptp = _along(np.ptp, (_range_rule,), kinks="ties")
-
-
-def _weighted(
-    x: Any, axis: Axis = None, weights: Any = None, keepdims: bool = False
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Weights of one axis are laid along it, so that x and weights broadcast."""
+@composed(function=np.average)
+def average(x: Any, axis: Axis = None, weights: Any = None, *, keepdims: bool = False) -> Any:
+    """The sum of w x over the sum of w; weights of one axis are laid along it."""
     if weights is None:
-        weights = 1.0
-    elif np.ndim(weights) == 1 and np.ndim(x) > 1 and isinstance(axis, int):
+        return mean(x, axis=axis, keepdims=keepdims)
+    if np.ndim(weights) == 1 and np.ndim(x) > 1 and isinstance(axis, int):
         weights = np.reshape(weights, (-1,) + (1,) * (np.ndim(x) - 1 - axis % np.ndim(x)))
-    return (x, weights), {"axis": axis, "keepdims": keepdims}
+    total = np.sum(weights * np.ones(np.shape(x)), axis=axis, keepdims=keepdims)
+    return np.sum(weights * x, axis=axis, keepdims=keepdims) / total
 
-
-def _average(x: Any, w: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    """Sum of w x over the sum of w."""
-    total = np.sum(w + 0 * x, axis=axis, keepdims=keepdims)
-    return np.sum(w * x, axis=axis, keepdims=keepdims) / total
-
-
-def _total(w: Any, shape: Shape, axis: Axis) -> Any:
-    """The sum of the weights, one for each entry that they weigh."""
-    return np.sum(w * np.ones(shape), axis=axis, keepdims=True)
-
-
-def _average_rule(y: Any, x: Any, w: Any, axis: Axis, keepdims: bool) -> Any:
-    shape = x.shape
-    return lambda g: spread(g, shape, axis, keepdims) * (w / _total(w, shape, axis))
-
-
-def _weights_rule(y: Any, x: Any, w: Any, axis: Axis, keepdims: bool) -> Any:
-    return lambda g: (
-        spread(g, x.shape, axis, keepdims)
-        * ((x - spread(y, x.shape, axis, keepdims)) / _total(w, x.shape, axis))
-    )
-
-
-average = op(
-    np.average,
-    (_average_rule, _weights_rule),
-    forward=_average,
-    exact=Composed(_average),
-    elementwise=False,
-    operands=2,
-    arrange=_weighted,
-)
 
 # -- running sums and products, differences, order -----------------------------------------------
 

@@ -309,8 +309,8 @@ def passed(y: Any, *operands: Any, **params: Any) -> Callable[..., Any]:
 
 
 def flat(y: Any, *operands: Any, **params: Any) -> Callable[..., Any]:
-    """The rule of what does not change with its argument."""
-    return lambda g: g * 0.0
+    """The rule of what does not change with its argument: 0, where infinity arrives too."""
+    return lambda g: np.where(np.zeros(g.shape, dtype=bool), g, 0.0)
 
 
 def moving(function: Callable[..., Any], vjp: Vjp | None = None, **cells: Any) -> Op:

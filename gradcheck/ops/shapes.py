@@ -355,13 +355,6 @@ def chunk(x: Any, chunks: int, axis: int = 0) -> tuple[Any, ...]:
 
 
 @composed()
-def unflatten(x: Any, axis: int, sizes: Sequence[int]) -> Any:
-    """`unflatten(x, dim, sizes)`: one axis as several."""
-    shape, axis = np.shape(x), axis % np.ndim(x)
-    return np.reshape(x, (*shape[:axis], *sizes, *shape[axis + 1 :]))
-
-
-@composed()
 def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """`flatten(x, start_dim, end_dim)`: these axes and those between as one."""
     shape = np.shape(x) or (1,)

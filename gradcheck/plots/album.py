@@ -14,7 +14,7 @@ from gradcheck.plots.graph import NothingToDraw, dot_text, graph_of
 from gradcheck.plots.picture import graph_svg
 from gradcheck.problem import Problem
 from gradcheck.training import Reference
-from gradcheck.training.series import Series, series
+from gradcheck.training.series import series
 from gradcheck.verdict.consult import Verdict
 
 UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -91,7 +91,6 @@ class Album:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """Raise Unwritable where the system says that a path cannot be."""
     try:
         yield
     except OSError as error:
@@ -133,14 +132,11 @@ def _unfollowed() -> str:
 
 
 def _traces(problem: Problem, reference: Reference) -> Iterator[Draft]:
-    from gradcheck.plots.curves import trace_of, trace_svg  # noqa: PLC0415
-
-    def picture(one: Series) -> str:
-        return trace_svg(trace_of(problem.id, one))
+    from gradcheck.plots.curves import trace_svg  # noqa: PLC0415
 
     found = series(problem, reference.point, reference.trace.together)
     for one, safe in zip(found, distinct(one.name for one in found), strict=True):
-        yield f"trace-{safe}.svg", partial(picture, one)
+        yield f"trace-{safe}.svg", partial(trace_svg, problem.id, one)
 
 
 def safe(name: str) -> str:

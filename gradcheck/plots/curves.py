@@ -5,7 +5,7 @@ Of matplotlib figures alone are used, so that nothing of a program's own plots i
 
 import math
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
@@ -220,92 +220,72 @@ ENTRIES, FEW = 6, 12  # of arrays with more entries the 2-norm is drawn; steps w
 UNCHANGED = "no mistake of the training loop that gradcheck knows changes it"
 
 
-@dataclass(frozen=True, eq=False)
-class Panel:
-    """One run: its title and remarks, and its lines over the steps, by their labels."""
+def trace_svg(problem: str, series: Series) -> str:
+    """A series as SVG: the run as it is, and beside it the one with the mistake, on one scale.
 
-    title: str
-    remarks: tuple[str, ...]
-    steps: Floats
-    lines: dict[str, Floats]
-
-
-@dataclass(frozen=True, eq=False)
-class Trace:
-    """A recorded series: a panel, or two and the step from which they part."""
-
-    heading: str
-    across: str
-    up: str
-    panels: tuple[Panel, ...]
-    parting: float | None = None
-
-
-def trace_of(problem: str, series: Series) -> Trace:
-    """The picture of a series; raises NothingToDraw where its entries are not alike numbers."""
-    alone = series.mistake is None
-    right = _panel("the program as it is", (UNCHANGED,) if alone else (), series, series.right)
-    named = f"{series.variable}, as the program counts"
-    across = named if series.counter else "calls of record(), counted from 0"
-    value = np.asarray(series.right)
-    up = series.name if value.ndim == 1 else f"entries of {series.name}"
-    if value[0].size > ENTRIES:
-        up = f"{series.name}: 2-norm of its {value[0].size} entries"
+    Raises NothingToDraw where its entries are not alike numbers.
+    """
     heading = f"{problem}: the recorded series {series.name}"
+    right, parting = _lines(series, series.right), None
+    runs = {"the program as it is": right}
     if series.mistake is None:
-        return Trace(heading, across, up, (right,))
-    parting = None if series.parting is None else float(right.steps[series.parting])
-    at = "" if parting is None else f"parts at {series.variable or 'call'} = {parting:g} "
-    title = f"with the mistake {series.mistake.id}"
-    wrong = _panel(title, (f"{at}(dotted: as it is)",), series, series.wrong)
-    return Trace(heading, across, up, (right, wrong), parting)
+        runs = {f"the program as it is\n{UNCHANGED}": right}
+    else:
+        at = ""
+        if series.parting is not None:
+            parting = _steps(series, series.right)[series.parting]
+            at = f"parts at {series.variable or 'call'} = {parting:g} "
+        title = f"with the mistake {series.mistake.id}\n{at}(dotted: as it is)"
+        runs[title] = _lines(series, series.wrong)
+    with _figure(heading) as figure:
+        rows: Any = figure.subplots(1, len(runs), sharex=True, sharey=True, squeeze=False)
+        for axes, (title, lines) in zip(rows[0], runs.items(), strict=True):
+            axes.set_title(title)
+            counted = f"{series.variable}, as the program counts"
+            axes.set_xlabel(counted if series.counter else "calls of record(), counted from 0")
+            for steps, values in right.values() if lines is not right else ():
+                axes.plot(steps, values, color=GREY, lw=1.2, ls=":")
+            for (label, line), colour, mark in zip(lines.items(), COLOURS, MARKS, strict=False):
+                axes.plot(*line, color=colour, marker=mark, label=label)
+                if len(line[0]) <= FEW:
+                    axes.set_xticks(line[0])
+            axes.xaxis.set_major_formatter("{x:g}")
+            if parting is not None:
+                axes.axvline(parting, color="#000000", lw=1.0, ls="--")
+        rows[0][0].set_ylabel(_entries_of(series))
+        if spans_decades([values for lines in runs.values() for _, values in lines.values()]):
+            _logarithmic(rows[0][0], rows[0][0].yaxis)
+        if len(right) > 1:
+            figure.legend(*rows[0][0].get_legend_handles_labels(), loc="outside lower center")
+        said = [heading, *(title.replace("\n", ". ") for title in runs)]
+        return _svg(figure, heading, ". ".join(said) + ".")
 
 
-def _panel(title: str, remarks: tuple[str, ...], series: Series, value: Value) -> Panel:
+def _lines(series: Series, value: Value) -> dict[str, tuple[Floats, Floats]]:
+    """The steps and the values of each entry by its label; of many entries their 2-norm."""
     if not isinstance(value, np.ndarray) or not value.ndim or not value.size:
         raise NothingToDraw(f"{series.name} is not a number, or an array of one shape, each time")
-    counter = series.counter if len(series.counter or ()) == len(value) else None
-    steps = np.array(counter or range(len(value)), dtype=np.float64)
-    flat = value.reshape(len(value), -1)
+    steps, flat = _steps(series, value), value.reshape(len(value), -1)
     if value.ndim == 1 or flat.shape[1] > ENTRIES:
         whole = value if value.ndim == 1 else np.linalg.norm(flat, axis=1)
-        return Panel(title, remarks, steps, {"": whole})
+        return {"": (steps, whole)}
     labels = [f"{series.name}[{', '.join(map(str, i))}]" for i in np.ndindex(value.shape[1:])]
-    return Panel(title, remarks, steps, dict(zip(labels, flat.T, strict=True)))
+    return {label: (steps, entry) for label, entry in zip(labels, flat.T, strict=True)}
 
 
-def spans_decades(trace: Trace) -> bool:
+def _steps(series: Series, value: Any) -> Floats:
+    counter = series.counter if len(series.counter or ()) == len(value) else None
+    return np.array(counter or range(len(value)), dtype=np.float64)
+
+
+def _entries_of(series: Series) -> str:
+    value = np.asarray(series.right)
+    if value[0].size > ENTRIES:
+        return f"{series.name}: 2-norm of its {value[0].size} entries"
+    return series.name if value.ndim == 1 else f"entries of {series.name}"
+
+
+def spans_decades(lines: Sequence[Floats]) -> bool:
     """Whether all values are positive and the largest is a hundred times the least: a loss."""
-    values = np.concatenate([v for panel in trace.panels for v in panel.lines.values()])
+    values = np.concatenate(lines)
     return bool(np.all(values > 0) and values.max() >= 100 * values.min())
-
-
-def trace_svg(trace: Trace) -> str:
-    """The series as SVG, two runs side by side on one scale."""
-    with _figure(trace.heading) as figure:
-        rows: Any = figure.subplots(1, len(trace.panels), sharex=True, sharey=True, squeeze=False)
-        for axes, panel in zip(rows[0], trace.panels, strict=True):
-            _draw_panel(axes, trace, panel)
-        rows[0][0].set_ylabel(trace.up)
-        if spans_decades(trace):
-            _logarithmic(rows[0][0], rows[0][0].yaxis)
-        if len(trace.panels[0].lines) > 1:
-            figure.legend(*rows[0][0].get_legend_handles_labels(), loc="outside lower center")
-        runs = [". ".join([p.title, *p.remarks]) for p in trace.panels]
-        return _svg(figure, trace.heading, ". ".join([trace.heading, *runs]) + ".")
-
-
-def _draw_panel(axes: Axes, trace: Trace, panel: Panel) -> None:
-    """One run; behind the second the first one, in grey."""
-    first = trace.panels[0]
-    axes.set_title("\n".join([panel.title, *panel.remarks]))
-    axes.set_xlabel(trace.across)
-    for values in first.lines.values() if panel is not first else ():
-        axes.plot(first.steps, values, color=GREY, lw=1.2, ls=":")
-    for (label, values), colour, mark in zip(panel.lines.items(), COLOURS, MARKS, strict=False):
-        axes.plot(panel.steps, values, color=colour, marker=mark, label=label)
-    if len(panel.steps) <= FEW:
-        axes.set_xticks(panel.steps)
-    axes.xaxis.set_major_formatter("{x:g}")
-    if trace.parting is not None:
-        axes.axvline(trace.parting, color="#000000", lw=1.0, ls="--")

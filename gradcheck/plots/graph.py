@@ -32,7 +32,7 @@ class NothingToDraw(GradcheckError):
 
 
 @dataclass(frozen=True)
-class Numbers:
+class FirstEntries:
     """An array's shape and its first entries: more than a node has room for."""
 
     shape: tuple[int, ...]
@@ -52,14 +52,14 @@ class Vertex:
     made_by: str
     name: str
     text: str
-    value: Numbers | None
-    gradient: Numbers | None
+    value: FirstEntries | None
+    gradient: FirstEntries | None
     cut: bool = False
     hidden: bool = False
 
 
 @dataclass(frozen=True)
-class Edge:
+class GraphEdge:
     """From an operand to what is made of it; `factor` is the local derivative of two scalars."""
 
     start: str
@@ -76,7 +76,7 @@ class Graph:
 
     heading: str
     vertices: tuple[Vertex, ...]
-    edges: tuple[Edge, ...]
+    edges: tuple[GraphEdge, ...]
     left_out: int = 0
 
 
@@ -92,47 +92,44 @@ def without_node_names(graph: Graph) -> Graph:
     return replace(graph, vertices=tuple(replace(v, made_by="") for v in graph.vertices))
 
 
-@dataclass(frozen=True, eq=False)
-class _Pass:
-    """A pass forward and back: the root, and what was seen at each step."""
-
-    root: Step
-    values: Mapping[Step, Numbers]
-    gradients: Mapping[Step, Numbers]
-    names: Mapping[Step, str]
-
-
 def graph_of(heading: str, case: Case, program: Program, most: int = MOST) -> Graph:
     """The tape of a case; raises NothingToDraw where nothing is tracked."""
-    try:
-        seen = _passed(case)
-    except RuntimeError as error:  # the engine refuses to go back, in PyTorch's words
-        raise NothingToDraw(str(error)) from error
-    steps = below(seen.root)
-    nodes = [step for step in steps if isinstance(step, Node)][-most:]
-    used = {seen.root, *(step for node in nodes for step, _ in node.next_functions)}
-    leaves = [step for step in steps if isinstance(step, Leaf) and step in used]
-    shown: list[Step] = [*leaves, *nodes]
-    keys = {step: f"n{k + 1}" for k, step in enumerate(shown)}
-    assigned = _assigned(program)
-    vertices = tuple(_vertex(step, keys, seen, program.source, assigned) for step in keys)
-    edges = tuple(edge for node in nodes for edge in _edges(node, keys, seen))
-    return Graph(heading, vertices, edges, len(steps) - len(keys))
-
-
-def _passed(case: Case) -> _Pass:
-    """Record the case and walk back over it, with the cotangent of every step kept."""
     tape = record(case)
     if tape is None:
         raise NothingToDraw("the value depends on nothing that requires a gradient")
-    with np.errstate(all="ignore"):
-        arrived = tape.back(only=set(below(tape.root)))
-    leaves = tape.leaves.values()
-    values: dict[Step, Numbers] = {node: numbers(y) for node, (y, _) in tape.values.items()}
-    names = {t._step(): name for name, t in tape.leaves.items() if t.requires_grad}
-    inputs = {t._step(): numbers(bare(t)) for t in leaves if t.requires_grad}
-    gradients = {step: numbers(g) for step, g in arrived.items()}
-    return _Pass(tape.root, values | inputs, gradients, names)
+    steps = below(tape.root)
+    try:
+        with np.errstate(all="ignore"):
+            gradients = tape.back(only=set(steps))
+    except RuntimeError as error:  # the engine refuses to go back, in PyTorch's words
+        raise NothingToDraw(str(error)) from error
+    leaves = {t._step(): (name, t) for name, t in tape.leaves.items() if t.requires_grad}
+    nodes = [step for step in steps if isinstance(step, Node)][-most:]
+    used = {tape.root, *(step for node in nodes for step, _ in node.next_functions)}
+    shown: list[Step] = [s for s in steps if isinstance(s, Leaf) and s in used]
+    keys = {step: f"n{k + 1}" for k, step in enumerate([*shown, *nodes])}
+    assigned = _assigned(program)
+    vertices = []
+    for step, key in keys.items():
+        span = step.span if isinstance(step, Node) else None
+        name, value = leaves.get(step, (assigned.get(span, "") if span else "", None))
+        if value is None and isinstance(step, Node) and step in tape.values:
+            value = tape.values[step][0]
+        operands = {operand for operand, _ in step.next_functions if operand is not None}
+        vertices.append(
+            Vertex(
+                key,
+                isinstance(step, Leaf),
+                step.name(),
+                name,
+                " ".join(program.source[slice(*span)].split()) if span else "",
+                None if value is None else numbers(bare(value)),
+                numbers(gradients[step]) if step in gradients else None,
+                cut=not operands <= keys.keys(),
+            )
+        )
+    edges = tuple(edge for node in nodes for edge in _edges(node, keys, tape.values.get(node)))
+    return Graph(heading, tuple(vertices), edges, len(steps) - len(keys))
 
 
 def below(root: Step) -> list[Step]:
@@ -146,44 +143,26 @@ def below(root: Step) -> list[Step]:
     return sorted(found, key=lambda step: step.order)
 
 
-def numbers(array: Any) -> Numbers:
+def numbers(array: Any) -> FirstEntries:
     """The shape and the first entries."""
     found = np.asarray(array, dtype=np.float64)
-    return Numbers(found.shape, tuple(map(float, found.flat[:FIRST])))
+    return FirstEntries(found.shape, tuple(map(float, found.flat[:FIRST])))
 
 
-def _vertex(
-    step: Step, keys: Mapping[Step, str], seen: _Pass, source: str, assigned: Mapping[Span, str]
-) -> Vertex:
-    span = step.span if isinstance(step, Node) else None
-    operands = [operand for operand, _ in step.next_functions if operand is not None]
-    return Vertex(
-        keys[step],
-        isinstance(step, Leaf),
-        step.name(),
-        seen.names.get(step, assigned.get(span, "") if span else ""),
-        " ".join(source[slice(*span)].split()) if span else "",
-        seen.values.get(step),
-        seen.gradients.get(step),
-        any(operand not in keys for operand in operands),
-    )
-
-
-def _edges(node: Node, keys: Mapping[Step, str], seen: _Pass) -> Iterator[Edge]:
+def _edges(node: Node, keys: Mapping[Step, str], value: Any) -> Iterator[GraphEdge]:
     """One edge an operand that is tracked, if it is drawn."""
     operands = [operand for operand, _ in node.next_functions if operand is not None]
     places = [i for i, edge in enumerate(node.edges) if edge is not None]
-    plain = len(places) == len(operands) and seen.values.get(node) is not None
+    plain = len(places) == len(operands) and value is not None and not np.shape(value[0])
     for k, operand in enumerate(operands):
         if operand in keys:
-            factor = _factor(node, places[k], seen.values[node]) if plain else None
-            yield Edge(keys[operand], keys[node], factor)
+            yield GraphEdge(keys[operand], keys[node], _factor(node, places[k]) if plain else None)
 
 
-def _factor(node: Node, i: int, value: Numbers) -> float | None:
-    """What a cotangent is multiplied by on its way from a scalar to a scalar."""
+def _factor(node: Node, i: int) -> float | None:
+    """What a cotangent is multiplied by on its way to a scalar, from one."""
     known = node.forms[i]
-    if value.shape or known is None or known[0]:
+    if known is None or known[0]:
         return None
     y, operands = saved(node)
     with np.errstate(all="ignore"):
@@ -192,7 +171,6 @@ def _factor(node: Node, i: int, value: Numbers) -> float | None:
 
 
 def _assigned(program: Program) -> dict[Span, str]:
-    """The variable that each right-hand side of the program is given to."""
     found: dict[Span, str] = {}
     statements: Sequence[ast.AST] = list(ast.walk(program.tree))
     for node in statements:
@@ -230,7 +208,7 @@ def lines_of(vertex: Vertex) -> list[str]:
     return found + shown(gradient, vertex.gradient)
 
 
-def shown(name: str, held: Numbers | None) -> list[str]:
+def shown(name: str, held: FirstEntries | None) -> list[str]:
     """`value 3`; `value (2×3) [1, 0.5, …]` with as many entries as there is room for."""
     if held is None:
         return [f"{name} none"]
@@ -247,7 +225,7 @@ def shown(name: str, held: Numbers | None) -> list[str]:
     return [head[:WIDEST]]
 
 
-def factor_of(edge: Edge) -> str:
+def factor_of(edge: GraphEdge) -> str:
     """`×2`: the gradient is multiplied by the local derivative on its way back."""
     return "" if edge.factor is None else f"×{number(edge.factor)}"
 

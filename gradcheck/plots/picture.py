@@ -8,8 +8,8 @@ from itertools import pairwise
 from statistics import fmean
 
 from gradcheck.plots.graph import (
-    Edge,
     Graph,
+    GraphEdge,
     Vertex,
     factor_of,
     heading_lines,
@@ -57,7 +57,7 @@ class Layout:
         """From the leftmost edge, which is at 0, to the rightmost."""
         return max(self.across[p] + w / 2 for p, w in self.widths.items())
 
-    def stops(self, edge: Edge) -> list[Place]:
+    def stops(self, edge: GraphEdge) -> list[Place]:
         """The places that an edge goes through, from the operand down to what is made of it."""
         first, last = self.level[edge.start], self.level[edge.end]
         return [edge.start, *((edge.start, k) for k in range(first + 1, last)), edge.end]
@@ -186,7 +186,7 @@ def _drawn(graph: Graph) -> tuple[str, float, float]:
     return "".join(body), width, top - DOWN + MARGIN
 
 
-def _size(vertex: Vertex, coming: Sequence[Edge]) -> tuple[float, float]:
+def _size(vertex: Vertex, coming: Sequence[GraphEdge]) -> tuple[float, float]:
     """Room for every line, and for what stands side by side above the box."""
     lines = [*heading_lines(vertex), *lines_of(vertex)]
     abreast = len(coming) * (max((len(factor_of(e)) for e in coming), default=0) + 1)
@@ -253,6 +253,5 @@ def _box(
 
 
 def _text(x: float, y: float, words: str, kind: str, anchor: str = "middle") -> str:
-    """A line of letters around a middle height."""
     place = f'x="{x:.1f}" y="{y + 0.32 * LINE:.1f}" text-anchor="{anchor}"'
     return f'<text class="{kind}" {place}>{escape(words)}</text>'

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from gradcheck.documents import Document
 from gradcheck.errors import Complaint
-from gradcheck.language.rules.vocabulary import nearest
+from gradcheck.language.vocabulary import nearest
 from gradcheck.problem.model import Strict
 
 PathTo = tuple[str | int, ...]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from gradcheck.documents import Document, read_yaml
 from gradcheck.errors import Complaint, TextError
-from gradcheck.language.leaves import leaves
-from gradcheck.language.rules.vocabulary import nearest
+from gradcheck.language.program import leaves
+from gradcheck.language.vocabulary import nearest
 from gradcheck.problem.asked import Asked
 from gradcheck.problem.inputs import Inputs
 from gradcheck.problem.record import USUAL, Known, Problem, ProblemSet

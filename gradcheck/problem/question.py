@@ -12,7 +12,7 @@ from gradcheck.documents import read_yaml
 from gradcheck.errors import Complaint, TextError
 from gradcheck.language import Program, check_program
 from gradcheck.language.kinds import FORMULAS, VOCABULARY
-from gradcheck.language.rules.vocabulary import ROOTS
+from gradcheck.language.vocabulary import ROOTS
 from gradcheck.problem.arrays import exact_array
 from gradcheck.problem.record import Input, Part, Problem, too_large, unnameable
 

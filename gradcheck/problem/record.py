@@ -12,10 +12,10 @@ from zlib import crc32
 import numpy as np
 
 from gradcheck.errors import GradcheckError
-from gradcheck.language import Budget, Outcome, Program, check_program, executing
+from gradcheck.language import Budget, Program, RunOutcome, check_program, executing
 from gradcheck.language.kinds import KINDS, VOCABULARY
 from gradcheck.language.program import assignments, places
-from gradcheck.language.running.run import run
+from gradcheck.language.run import run
 from gradcheck.opinions.again import twice
 from gradcheck.opinions.opinion import Array, Case, Rows
 
@@ -184,7 +184,7 @@ class Problem:
         several = isinstance(value, list | tuple) and len(value) > 0
         return KINDS[kind].function("Tensor")(value) if several else value
 
-    def outcome_on(self, kind: str, inputs: Mapping[str, Any]) -> Outcome:
+    def outcome_on(self, kind: str, inputs: Mapping[str, Any]) -> RunOutcome:
         """The value and all variables after a run on numbers of a kind."""
         number_kind = KINDS[kind]
         own = {name: _as_kind(kind, inputs[name]) for name in self.inputs} | self.places

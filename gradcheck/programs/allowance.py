@@ -13,9 +13,8 @@ from typing import Any
 from gradcheck.engine.tape import Node, Step, reachable
 from gradcheck.engine.tensor import Tensor
 from gradcheck.language import Budget, Program
-from gradcheck.language.running.budget import LIST_ENTRY, over
-from gradcheck.language.running.shapes import size_of
-from gradcheck.language.running.sizes import estimate
+from gradcheck.language.budget import LIST_ENTRY, over
+from gradcheck.language.sizes import estimate, size_of
 from gradcheck.numbers.exponents import STUDENT_PROGRAM
 from gradcheck.training.traced import Traced
 

@@ -14,7 +14,7 @@ from gradcheck.opinions.opinion import Estimate
 from gradcheck.report.figures import nested, plain
 from gradcheck.report.rows import Rows, indented
 from gradcheck.report.verdicts import MEANINGS, STYLES, json_part
-from gradcheck.scripts import Ended, Judged, Judgement
+from gradcheck.scripts import Ended, JudgedPass, ScriptJudgement
 from gradcheck.verdict.consult import Verdict
 
 SHOWN = 3  # lines whose gradients are written out
@@ -22,7 +22,7 @@ SHORT = 6
 
 
 def script_report(
-    file: Path, source: Sequence[str], found: Judgement, error: Ended | None = None
+    file: Path, source: Sequence[str], found: ScriptJudgement, error: Ended | None = None
 ) -> RenderableType:
     """A row a line that goes back, what it gives, the verdict, and why it is not agreement."""
     if not found.judged:
@@ -40,7 +40,7 @@ def script_report(
     return Group(*blocks)
 
 
-def _verdict(found: Judgement, error: Ended | None) -> str:
+def _verdict(found: ScriptJudgement, error: Ended | None) -> str:
     """The verdict; of a script that ended in an error nobody says that all is well."""
     return "error" if found.verdict == "agree" and error is not None else found.verdict
 
@@ -52,7 +52,7 @@ def _meaning(said: str) -> str:
     return MEANINGS[said]
 
 
-def _table(source: Sequence[str], found: Judgement) -> RenderableType:
+def _table(source: Sequence[str], found: ScriptJudgement) -> RenderableType:
     table = Rows(("line", "", "value", "by", "verdict"))
     lines = dict.fromkeys(judged.call.line for judged in found.judged)
     for line in sorted(lines):
@@ -74,7 +74,7 @@ def _few(names: Sequence[str]) -> str:
     return ", ".join(names[:4]) + (f", {len(names) - 4} more" if len(names) > 4 else "")
 
 
-def _gradients(judged: Judged) -> Rows:
+def _gradients(judged: JudgedPass) -> Rows:
     """What one pass gives to its leaves, and the closed forms of numbers."""
     verdict = judged.verdict
     table = Rows((f"line {judged.call.line}", "gradient", "closed form"))
@@ -100,7 +100,7 @@ def _form(verdict: Verdict, name: str) -> str:
     return "" if form is None or np.size(form) != 1 else str(np.ravel(form)[0])
 
 
-def _findings(found: Judgement) -> Iterator[str]:
+def _findings(found: ScriptJudgement) -> Iterator[str]:
     """Why a pass is not agreed; which were not looked at."""
     told: dict[str, None] = {}
     for judged in found.judged:
@@ -114,7 +114,7 @@ def _findings(found: Judgement) -> Iterator[str]:
         yield f"{left} more passes back were not judged"
 
 
-def script_line(file: Path, found: Judgement, printed: str, error: Ended | None) -> str:
+def script_line(file: Path, found: ScriptJudgement, printed: str, error: Ended | None) -> str:
     """The line of `solve --json`."""
     line: dict[str, Any] = {"problem": file.stem, "verdict": _verdict(found, error), "value": None}
     line |= {"parts": {}, "printed": printed, "error": error and error.text}
@@ -123,7 +123,7 @@ def script_line(file: Path, found: Judgement, printed: str, error: Ended | None)
     return json.dumps(line, ensure_ascii=False, allow_nan=False)
 
 
-def _call(judged: Judged) -> dict[str, Any]:
+def _call(judged: JudgedPass) -> dict[str, Any]:
     verdict = judged.verdict
     value = None if verdict.value is None else nested(verdict.value.value)
     made = {"line": judged.call.line, "verdict": verdict.verdict, "value": value}

@@ -20,7 +20,7 @@ from gradcheck.opinions.limits import CONFIRMING, DIRECTIONS
 from gradcheck.opinions.opinion import Case, Opinion
 from gradcheck.opinions.replay import Observer, Record, replay
 from gradcheck.opinions.reverse import reverse
-from gradcheck.scripts.names import Names
+from gradcheck.scripts.names import LeafNames
 from gradcheck.verdict.consult import VERDICTS, Verdict, consult, read
 
 Array = np.ndarray[Any, Any]
@@ -36,7 +36,7 @@ TOO_LONG = "more than {:,} operations: exact numbers would take long, floats jud
 
 
 @dataclass(frozen=True, eq=False)
-class Call:
+class BackwardPass:
     """One pass back: its line, the roots with their cotangents, and what came to which leaf."""
 
     line: int
@@ -46,18 +46,18 @@ class Call:
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class JudgedPass:
     """A pass back and what the opinions come to."""
 
-    call: Call
+    call: BackwardPass
     verdict: Verdict
 
 
 @dataclass(frozen=True)
-class Judgement:
+class ScriptJudgement:
     """All that was judged; `calls` counts the passes of each line, judged or not."""
 
-    judged: tuple[Judged, ...]
+    judged: tuple[JudgedPass, ...]
     calls: Mapping[int, int]
 
     @property
@@ -67,12 +67,12 @@ class Judgement:
 
 
 @dataclass
-class Recorder:
+class PassRecorder:
     """Follows a script while it runs, and keeps the passes that are to be judged."""
 
-    where: Callable[[], tuple[int, Names]]
+    where: Callable[[], tuple[int, LeafNames]]
     observer: Observer = field(default_factory=Observer)
-    kept: list[Call] = field(default_factory=list)
+    kept: list[BackwardPass] = field(default_factory=list)
     calls: Counter[int] = field(default_factory=Counter)
     missed: Counter[int] = field(default_factory=Counter)
 
@@ -93,27 +93,27 @@ class Recorder:
         arrived = {step: np.array(bare(g), dtype=np.float64) for step, g in landed.items()}
         records = tuple((self.observer.record(step), bare(g)) for step, g in roots)
         named = {step: names.of(step) for step in arrived}
-        self.kept.append(Call(line, records, arrived, named))
+        self.kept.append(BackwardPass(line, records, arrived, named))
 
 
-def judge(recorder: Recorder, tell: Callable[[str], None]) -> Judgement:
+def judge(recorder: PassRecorder, tell: Callable[[str], None]) -> ScriptJudgement:
     """Ask the opinions about every pass that was kept; `tell` hears how far it is."""
-    judged, spent = list[Judged](), 0
+    judged, spent = list[JudgedPass](), 0
     for k, call in enumerate(recorder.kept):
         spent += sum(record.work for record, _ in call.roots)
         if judged and spent > MOST:
             break
         tell(f"judging pass {k + 1} of {len(recorder.kept)}, line {call.line}")
         with np.errstate(all="ignore"):
-            judged.append(max((Judged(call, v) for v in _verdicts(call)), key=_gravity))
-    return Judgement(tuple(judged), dict(recorder.calls))
+            judged.append(max((JudgedPass(call, v) for v in _verdicts(call)), key=_gravity))
+    return ScriptJudgement(tuple(judged), dict(recorder.calls))
 
 
-def _gravity(judged: Judged) -> int:
+def _gravity(judged: JudgedPass) -> int:
     return VERDICTS.index(judged.verdict.verdict)
 
 
-def _verdicts(call: Call) -> Iterator[Verdict]:
+def _verdicts(call: BackwardPass) -> Iterator[Verdict]:
     """Of the leaves together; of each intermediate value as a variable of its own."""
     leaves = [step for step in call.landed if isinstance(step, Leaf)]
     others = [step for step in call.landed if not isinstance(step, Leaf)]
@@ -124,7 +124,7 @@ def _verdicts(call: Call) -> Iterator[Verdict]:
             yield Verdict("undecided", None, {}, {}, notes=(str(error),))
 
 
-def _verdict(call: Call, targets: Sequence[Step]) -> Verdict:
+def _verdict(call: BackwardPass, targets: Sequence[Step]) -> Verdict:
     case, work = _case(call, targets)
     if work > EXACT:
         few = CONFIRMING if work > LARGE else DIRECTIONS
@@ -138,7 +138,7 @@ def _verdict(call: Call, targets: Sequence[Step]) -> Verdict:
     return found
 
 
-def _case(call: Call, targets: Sequence[Step]) -> tuple[Case, int]:
+def _case(call: BackwardPass, targets: Sequence[Step]) -> tuple[Case, int]:
     """The function whose gradient this pass takes, where the leaves were; how long it takes."""
     pieces = [(record.above(targets), g) for record, g in call.roots]
     work = sum(record.work for record, _ in pieces)
@@ -162,7 +162,7 @@ def _case(call: Call, targets: Sequence[Step]) -> tuple[Case, int]:
     return Case(function, inputs, tuple(inputs), None if plain else cotangent), work
 
 
-def _value_of(target: Step, pieces: Sequence[tuple[Record, Any]], call: Call) -> Array:
+def _value_of(target: Step, pieces: Sequence[tuple[Record, Any]], call: BackwardPass) -> Array:
     """What a leaf held when it was used; GradcheckError where it was stepped between two uses."""
     held = [
         np.array(value, dtype=np.float64)
@@ -178,7 +178,7 @@ def _value_of(target: Step, pieces: Sequence[tuple[Record, Any]], call: Call) ->
     return held[0]
 
 
-def _off(call: Call, targets: Sequence[Step], found: Verdict) -> str:
+def _off(call: BackwardPass, targets: Sequence[Step], found: Verdict) -> str:
     """What came to a leaf and is not its gradient; "" where all is well."""
     for target in targets:
         name, g = call.names[target], call.landed[target]

@@ -1,7 +1,6 @@
 """`torch.utils.data`: tensors in batches."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,21 +40,6 @@ class TensorDataset(Dataset):
         return tuple(t[place] for t in self.tensors)
 
 
-class Subset(Dataset):
-    """Some examples of a data set."""
-
-    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
-        """By their places."""
-        self.dataset, self.indices = dataset, indices
-
-    def __len__(self) -> int:
-        return len(self.indices)
-
-    def __getitem__(self, place: Any) -> Any:
-        """The example at the place of a place."""
-        return self.dataset[int(self.indices[place])]
-
-
 class DataLoader:
     """Examples in batches, in their order or shuffled anew at each turn."""
 
@@ -64,14 +48,13 @@ class DataLoader:
         dataset: Any,
         batch_size: int = 1,
         shuffle: bool = False,
-        sampler: Any = None,
         drop_last: bool = False,
         collate_fn: Any = None,
         generator: Any = None,
         **silent: Any,
     ) -> None:
         """`num_workers` and their like say nothing here."""
-        self.dataset, self.batch_size, self.sampler = dataset, batch_size, sampler
+        self.dataset, self.batch_size = dataset, batch_size
         self.shuffle, self.drop_last = shuffle, drop_last
         self.collate_fn = collate_fn or collated
         self.generator = generator
@@ -81,7 +64,7 @@ class DataLoader:
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
     def __iter__(self) -> Iterator[Any]:
-        places = list(self.sampler if self.sampler is not None else range(len(self.dataset)))
+        places = list(range(len(self.dataset)))
         if self.shuffle:
             (self.generator or GENERATOR).rng.shuffle(places)
         for start in range(0, len(self) * self.batch_size, self.batch_size):
@@ -103,24 +86,9 @@ def collated(examples: Sequence[Any]) -> Any:
     return list(examples)
 
 
-def random_split(
-    dataset: Any, lengths: Iterable[float], generator: Any = None
-) -> tuple[Subset, ...]:
-    """Parts of these lengths (or shares), drawn."""
-    sizes = list(lengths)
-    if abs(sum(sizes) - 1) < 1e-9:
-        sizes = [int(share * len(dataset)) for share in sizes]
-        sizes[0] += len(dataset) - sum(sizes)
-    places = (generator or GENERATOR).rng.permutation(len(dataset))
-    bounds = [int(sum(sizes[:k])) for k in range(len(sizes) + 1)]
-    return tuple(Subset(dataset, places[a:b].tolist()) for a, b in pairwise(bounds))
-
-
 DATA: Mapping[str, Any] = {
     "DataLoader": DataLoader,
     "Dataset": Dataset,
-    "Subset": Subset,
     "TensorDataset": TensorDataset,
     "default_collate": collated,
-    "random_split": random_split,
 }

@@ -12,7 +12,7 @@ DEEPEST = 3
 MANY = 2_000  # entries of lists and attributes that are looked through
 
 
-class Names:
+class LeafNames:
     """Finds names among the variables that a line of the script can see, the nearest first."""
 
     def __init__(self, *scopes: Mapping[str, Any]) -> None:

@@ -43,10 +43,7 @@ OWN: Mapping[str, Mapping[str, Any]] = {
     "torch.cuda": tensors.CUDA,
     "torch.backends": {},
     "torch.backends.cudnn": {"deterministic": True, "benchmark": False},
-    "torch.backends.mps": {"is_available": lambda: False, "is_built": lambda: False},
     "torch.accelerator": tensors.CUDA,
-    "torch.random": {"manual_seed": tensors.TORCH["manual_seed"]},
-    "torch.version": {"cuda": None},
 }
 """What is added to it."""
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.errors import Complaint, TextError
-from gradcheck.scripts.calls import Recorder
-from gradcheck.scripts.names import Names
+from gradcheck.scripts.calls import PassRecorder
+from gradcheck.scripts.names import LeafNames
 from gradcheck.scripts.pytorch import advice, install
 
 SCRIPT = ".py"
@@ -38,7 +38,7 @@ class Ran:
     """A script that was run: its lines, what it recorded, and its error if it ended in one."""
 
     source: tuple[str, ...]
-    recorder: Recorder
+    recorder: PassRecorder
     error: Ended | None
 
 
@@ -51,7 +51,7 @@ def run_file(file: Path) -> Ran:
     main = ModuleType(MAIN)
     main.__dict__.update(__file__=str(file), __builtins__=__builtins__)
     _prepare(file, main)
-    recorder = Recorder(lambda: _where(str(file)))
+    recorder = PassRecorder(lambda: _where(str(file)))
     with recorder.watching:
         error = _run(codes, main.__dict__, str(file))
     return Ran(tuple(line.rstrip("\n") for line in linecache.getlines(str(file))), recorder, error)
@@ -100,7 +100,7 @@ def _ended(error: BaseException, file: str) -> Ended:
     return Ended(f"{said}\n{more}" if more else said, own[-1].lineno or 0 if own else 0)
 
 
-def _where(file: str) -> tuple[int, Names]:
+def _where(file: str) -> tuple[int, LeafNames]:
     """The line of the script that is being run, and the variables that it sees."""
     frame: FrameType | None = sys._getframe(1)
     line, scopes = 0, []
@@ -109,7 +109,7 @@ def _where(file: str) -> tuple[int, Names]:
             line = line or frame.f_lineno
             scopes.append(frame.f_locals)
         frame = frame.f_back
-    return line, Names(*scopes)
+    return line, LeafNames(*scopes)
 
 
 # -- what is run -----------------------------------------------------------------------------------

@@ -47,34 +47,22 @@ class Device(str):
         """`cpu`."""
         return "cpu"
 
-    index = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         """As PyTorch prints it."""
         return "device(type='cpu')"
 
-    def __enter__(self) -> "Device":
-        return self
 
-    def __exit__(self, *exc: object) -> None:
-        """Nothing changes."""
-
-
-class Generator(Random):
+class ScriptGenerator(Random):
     """`torch.Generator()`: a source of its own."""
 
     def __init__(self, device: Any = None) -> None:
         """The seed 0."""
         super().__init__(0)
 
-    def manual_seed(self, seed: int) -> "Generator":  # type: ignore[override]
+    def manual_seed(self, seed: int) -> "ScriptGenerator":  # type: ignore[override]
         """Itself, begun again."""
         super().manual_seed(seed)
         return self
-
-    def initial_seed(self) -> int:
-        """The seed."""
-        return self.seed
 
 
 def as_dtype(dtype: Any) -> Any:
@@ -152,12 +140,6 @@ def multinomial(p: Any, num_samples: int, replacement: bool = False, generator: 
     return plain_tensor(np.array(rows).reshape(*np.shape(bare(p))[:-1], num_samples))
 
 
-def bernoulli(p: Any, generator: Any = None) -> Tensor:
-    """Ones with these probabilities."""
-    odds = np.asarray(bare(p))
-    return plain_tensor(((generator or GENERATOR).rng.random(odds.shape) < odds) * 1.0)
-
-
 def save(value: Any, file: Any, **named: Any) -> None:
     """`torch.save(net.state_dict(), file)`: pickled."""
     if isinstance(file, io.IOBase) or hasattr(file, "write"):
@@ -175,7 +157,7 @@ def load(file: Any, **named: Any) -> Any:
         return pickle.load(source)
 
 
-def manual_seed(seed: int) -> Generator:
+def manual_seed(seed: int) -> ScriptGenerator:
     """Let the numbers that are drawn begin again."""
     GENERATOR.manual_seed(seed)
     return GENERATOR  # type: ignore[return-value]
@@ -214,11 +196,6 @@ def _transposed(x: Tensor, *dims: int, dim0: int = 0, dim1: int = 1) -> Tensor:
     return x.swapaxes(*(dims or (dim0, dim1)))  # type: ignore[attr-defined,no-any-return]
 
 
-def _nonzero(x: Any, as_tuple: bool = False) -> Any:
-    found = np.nonzero(bare(x))
-    return tuple(map(plain_tensor, found)) if as_tuple else plain_tensor(np.stack(found, axis=-1))
-
-
 def _sizes(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *args, **named: bool(function(*map(bare, args), **named))
 
@@ -242,11 +219,7 @@ ASKED: Mapping[str, Callable[..., Any]] = {
     "logical_and": np.logical_and,
     "logical_or": np.logical_or,
     "logical_not": np.logical_not,
-    "logical_xor": np.logical_xor,
     "unique": np.unique,
-    "bincount": np.bincount,
-    "searchsorted": np.searchsorted,
-    "count_nonzero": np.count_nonzero,
 }
 """What NumPy answers; methods of tensors too."""
 
@@ -258,12 +231,10 @@ TORCH: dict[str, Any] = {
     **{name: _boxed(function) for name, function in ASKED.items()},
     **PICKING,
     "transpose": _transposed,
-    "Generator": Generator,
+    "ScriptGenerator": ScriptGenerator,
     "Size": Size,
     "allclose": _sizes(lambda a, b, rtol=1e-5, atol=1e-8, **n: np.allclose(a, b, rtol, atol, **n)),
     "as_tensor": as_tensor,
-    "bernoulli": bernoulli,
-    "default_generator": GENERATOR,
     "device": Device,
     "dtype": np.dtype,
     "e": e,
@@ -271,28 +242,20 @@ TORCH: dict[str, Any] = {
     "from_numpy": as_tensor,
     "get_default_dtype": lambda: FLOAT,
     "inf": inf,
-    "initial_seed": lambda: GENERATOR.seed,
     "is_tensor": lambda x: isinstance(x, Tensor),
     "load": load,
     "manual_seed": manual_seed,
     "multinomial": multinomial,
     "nan": nan,
-    "nonzero": _nonzero,
     "normal": normal,
     "numel": lambda x: int(np.size(bare(x))),
     "pi": pi,
     "save": save,
-    "seed": lambda: GENERATOR.seed,
-    "set_default_device": lambda device: None,
     "set_default_dtype": lambda dtype: None,
-    "set_num_threads": lambda n: None,
     "set_printoptions": lambda **named: None,
     "tensor": tensor,
-    "use_deterministic_algorithms": lambda mode, **named: None,
-    "BoolTensor": lambda data: tensor(data, dtype=np.bool_),
     "DoubleTensor": lambda data: tensor(data, dtype=FLOAT),
     "FloatTensor": lambda data: tensor(data, dtype=FLOAT),
-    "IntTensor": lambda data: tensor(data, dtype=np.int32),
     "LongTensor": lambda data: tensor(data, dtype=np.int64),
 }
 CUDA: Mapping[str, Any] = {
@@ -302,7 +265,6 @@ CUDA: Mapping[str, Any] = {
     "manual_seed_all": lambda seed: None,
     "current_accelerator": lambda: None,
     "empty_cache": lambda: None,
-    "synchronize": lambda: None,
 }
 
 # -- methods of tensors ----------------------------------------------------------------------------
@@ -340,19 +302,6 @@ def _filled(draw: Callable[..., Any]) -> Callable[..., Tensor]:
     return fill
 
 
-def _new(name: str) -> Callable[..., Tensor]:
-    return lambda self, *args, **named: TORCH[name](*args, **named)
-
-
-def _scatter_(self: Tensor, dim: int, index: Any, src: Any, **named: Any) -> Tensor:
-    """Entries put at places along an axis."""
-    value = bare(src)
-    places = bare(index)
-    filled = np.array(self._value)
-    np.put_along_axis(filled, places, np.broadcast_to(value, places.shape), dim)
-    return copy_(self, Tensor(filled))
-
-
 def _comparison(name: str) -> Callable[[Tensor, Any], Any]:
     ask, equality = TORCH[name], {"eq": False, "ne": True}
 
@@ -366,7 +315,7 @@ def _comparison(name: str) -> Callable[[Tensor, Any], Any]:
 
 METHODS: Mapping[str, Any] = {
     **{f"__{name}__": _comparison(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
-    **{name: TORCH[name] for name in ASKED if name not in ("searchsorted",)},
+    **{name: TORCH[name] for name in ASKED},
     **PICKING,
     "transpose": _transposed,
     "__float__": lambda self: float(self.item()),
@@ -374,34 +323,18 @@ METHODS: Mapping[str, Any] = {
     "__and__": lambda self, other: boxed(self._value & bare(other)),
     "__or__": lambda self, other: boxed(self._value | bare(other)),
     "__invert__": lambda self: boxed(~self._value),
-    "bernoulli": bernoulli,
-    "bernoulli_": _filled(lambda rng, shape, p=0.5: (rng.random(shape) < p) * 1.0),
     "cpu": lambda self, *args, **named: self,
     "cuda": lambda self, *args, **named: self,
     "device": property(lambda self: Device()),
-    "element_size": lambda self: self.dtype.itemsize,
     "equal": TORCH["equal"],
     "float": lambda self: cast(self, FLOAT),
-    "half": lambda self: cast(self, FLOAT),
-    "is_contiguous": lambda self: True,
     "is_cuda": property(lambda self: False),
     "multinomial": multinomial,
-    "ndimension": lambda self: self.ndim,
-    "nelement": lambda self: self._value.size,
-    "new_ones": _new("ones"),
-    "new_tensor": _new("tensor"),
-    "new_zeros": _new("zeros"),
-    "nonzero": _nonzero,
+    "new_zeros": lambda self, *args, **named: TORCH["zeros"](*args, **named),
     "normal_": _filled(lambda rng, shape, mean=0.0, std=1.0: rng.normal(mean, std, shape)),
-    "pin_memory": lambda self: self,
-    "random_": _filled(lambda rng, shape, low, high: rng.integers(low, high, shape)),
-    "scatter_": _scatter_,
-    "share_memory_": lambda self: self,
     "to": _to,
     "type": _type,
-    "type_as": lambda self, other: _to(self, other.dtype),
     "uniform_": _filled(lambda rng, shape, low=0.0, high=1.0: rng.uniform(low, high, shape)),
-    "view_as": lambda self, other: self.view(*other.shape),
 }
 
 

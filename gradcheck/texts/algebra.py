@@ -10,11 +10,11 @@ from gradcheck.texts.arrays import (
     MULTIPLY,
     ONE,
     Atom,
+    AxisLength,
     Factors,
     Form,
     NoText,
     Shape,
-    Size,
     Term,
     add,
     bracket,
@@ -51,8 +51,6 @@ class Algebra:
     alike: dict[str, str] = field(default_factory=dict)
     shapes: dict[str, Shape] = field(default_factory=dict)
     symmetric: set[str] = field(default_factory=set)
-    centred: dict[Atom, int] = field(default_factory=dict)
-    meaning: dict[Atom, Form] = field(default_factory=dict)
 
     # -- names -------------------------------------------------------------------------------------
 
@@ -62,9 +60,6 @@ class Algebra:
         self.shapes[name] = form.shape
         if self.is_symmetric(form):
             self.symmetric.add(name)
-        self.meaning[atom] = form
-        if (axis := self._centred_along(form)) is not None:
-            self.centred[atom] = axis
         if len(form.terms) == 1 and form.terms[0].number == 1 and form.natural == form.shape:
             factors = form.terms[0].factors
             self.definitions.append((factors, atom))
@@ -72,25 +67,6 @@ class Algebra:
                 self.whole[each] = axis
                 self.whole[atom] = axis
         return of_atom(atom)
-
-    def _centred_along(self, form: Form) -> int | None:
-        """The axis along which a form is less its own mean, so that its sum is zero."""
-        for k, term in enumerate(form.terms):
-            if len(term.factors) == 1 and term.number == -1:
-                (atom,) = term.factors
-                meant = self.meaning.get(atom, Form(())).alone() or atom
-                others = (*form.terms[:k], *form.terms[k + 1 :])
-                alike = meant.head == "mean" and meant.parts[0].terms == others
-                if alike and len(meant.along) == 1:
-                    return meant.along[0]
-        if len(form.terms) != 1:
-            return None
-        factors = form.terms[0].factors
-        for atom, axis in self.centred.items():
-            if factors.get(atom) == 1:
-                rest = broadcast(*(a.shape for a in factors if a != atom))
-                return axis if _constant_along(rest, axis, len(form.shape)) else None
-        return None
 
     def is_symmetric(self, form: Form) -> bool:
         """Whether a matrix is its own transpose, as its formula says."""
@@ -117,7 +93,7 @@ class Algebra:
 
     def one(self, a: int, b: int) -> None:
         """Two sizes are the same."""
-        if isinstance(a, Size) and isinstance(b, Size) and a == b:
+        if isinstance(a, AxisLength) and isinstance(b, AxisLength) and a == b:
             first, second = sorted((self.named(a), self.named(b)), key=self._age)
             if first != second and not (first.isdigit() or second.isdigit()):
                 self.alike[second] = first
@@ -129,7 +105,7 @@ class Algebra:
 
     def named(self, size: int) -> str:
         """What a size is called."""
-        text = size.text if isinstance(size, Size) else str(size)
+        text = size.text if isinstance(size, AxisLength) else str(size)
         while text in self.alike:
             text = self.alike[text]
         return text
@@ -181,7 +157,6 @@ class Algebra:
                 times = factors.get(atom, Fraction(0)) / power
                 if times and times.denominator == 1:
                     factors = merged(factors, {atom: -power * times, name: times})
-        factors = self._softmax(factors)
         for grown, part in list(self.opposite.items()):
             known = next((n for m, n in self.definitions if m == {part: ONE}), part)
             for atom in {part, known}:
@@ -190,17 +165,6 @@ class Algebra:
                     less = merged(factors, {grown: -ONE, atom: -ONE}, {bracket(rest): ONE})
                     return self._normal(less)
         return _picked(factors)
-
-    def _softmax(self, factors: dict[Atom, Fraction]) -> dict[Atom, Fraction]:
-        """`exp(z) / sum(exp(z))` as `softmax(z)`."""
-        for atom, power in factors.items():
-            if power == -1 and atom.head == "sum" and len(atom.along) == 1:
-                grown = atom.parts[0].alone()
-                if grown is not None and grown.head == "exp" and factors.get(grown, 0) >= 1:
-                    made = self.softmax(grown.parts[0], atom.along[0]).alone()
-                    assert made is not None
-                    return merged(factors, {atom: ONE, grown: -ONE, made: ONE})
-        return factors
 
     def softmax(self, x: Form, axis: int) -> Form:
         """`softmax(x, axis=1)`, whose entries add to one along that axis."""
@@ -299,30 +263,16 @@ class Algebra:
             found = self._chain(one, other, shape)
         return Form(self.times(front, found).terms, shape)
 
-    def gathered(self, form: Form) -> Form:
-        """Products with the same first or last matrices as one: `X.T @ (p - y)`."""
-        terms = list(form.terms)
-        for first in terms:
-            for second in terms[terms.index(first) + 1 :]:
-                made = self._together(first, second, form.shape)
-                if made is not None:
-                    rest = [t for t in terms if t is not first and t is not second]
-                    return self.gathered(add(made, *(of_term(t, form.shape) for t in rest)))
-        return form
-
     def turned_round(self, form: Form) -> Form:
         """`X.T @ (p - y)` for `-X.T @ (y - p)`."""
-        terms = []
-        for term in form.terms:
-            factors = dict(term.factors)
-            other = None
-            for atom, power in term.factors.items() if term.number < 0 else ():
-                other = self._negated(atom) if power == 1 else None
-                if other is not None:
-                    factors = merged(factors, {atom: -ONE}, {other: ONE})
-                    break
-            terms.append(Term(term.number if other is None else -term.number, factors))
-        return Form(tuple(terms), form.shape)
+        return Form(tuple(map(self._without_minus, form.terms)), form.shape)
+
+    def _without_minus(self, term: Term) -> Term:
+        for atom, power in term.factors.items() if term.number < 0 else ():
+            other = self._negated(atom) if power == 1 else None
+            if other is not None:
+                return Term(-term.number, merged(term.factors, {atom: -ONE}, {other: ONE}))
+        return term
 
     def _negated(self, atom: Atom) -> Atom | None:
         """A bracket, or a product with one, with the other sign, where that is no longer."""
@@ -334,29 +284,6 @@ class Algebra:
             if other is not None:
                 links = [*atom.parts[:k], of_atom(other, part.shape), *atom.parts[k + 1 :]]
                 return self._chain_of(links).alone()
-        return None
-
-    def _together(self, first: Term, second: Term, shape: Shape) -> Form | None:
-        pairs = [
-            [(a, p) for a, p in term.factors.items() if a.head == "@"] for term in (first, second)
-        ]
-        if any(len(each) != 1 or each[0][1] != 1 for each in pairs):
-            return None
-        (one, _), (other, _) = (each[0] for each in pairs)
-        rest = merged(first.factors, {one: -ONE})
-        if rest != merged(second.factors, {other: -ONE}):
-            return None
-        for part in (slice(None, -1), slice(1, None)):
-            same = one.parts[part] == other.parts[part]
-            ends = [
-                self._chain_of(a.parts[-1:] if part.stop else a.parts[:1]) for a in (one, other)
-            ]
-            if same and ends[0].shape == ends[1].shape:
-                inner = add(scale(ends[0], first.number), scale(ends[1], second.number))
-                shared = list(one.parts[part])
-                links = [*shared, inner] if part.stop else [inner, *shared]
-                made = self.times(of_term(Term(ONE, rest), ()), self._chain_of(links))
-                return Form(made.terms, shape)
         return None
 
     def row(self, form: Form, axis: int) -> Form:
@@ -476,8 +403,6 @@ class Algebra:
         shape = _reduced(form.shape, axes, keepdims)
         if not axes:
             return form
-        if self._centred_along(form) in axes and len(axes) == 1:
-            return number(0, shape)
         opened = (
             self.expanded(form) if any(a.head == "(" for t in form.terms for a in t.factors) else []
         )
@@ -511,8 +436,6 @@ class Algebra:
             if not keepdims:
                 inner = self.without(inner, axes)
             return Form(self.times(counted, inner).terms, due)
-        if [self._centred_along(of_term(term, shape))] == list(axes):
-            return number(0, due)
         for atom, power in term.factors.items():
             if power == 1 and atom in self.whole and list(axes) == [self.whole[atom] % len(shape)]:
                 rest = Term(term.number, merged(term.factors, {atom: -ONE}))

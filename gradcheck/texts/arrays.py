@@ -25,12 +25,12 @@ class NoText(ArithmeticError):
     """What cannot be written down, or is too long."""
 
 
-class Size(int):
+class AxisLength(int):
     """The length of an axis, and what it is called."""
 
     text: str
 
-    def __new__(cls, length: int, text: str = "") -> "Size":
+    def __new__(cls, length: int, text: str = "") -> "AxisLength":
         """A length; without a text its digits."""
         made = super().__new__(cls, length)
         made.text = text or str(length)
@@ -120,7 +120,7 @@ def broadcast(*shapes: Shape) -> Shape:
 
 def _rank_of_length(n: int) -> int:
     """Lengths that have a name before those that have none, 1 last."""
-    return 0 if n == 1 else 2 if isinstance(n, Size) and not n.text.isdigit() else 1
+    return 0 if n == 1 else 2 if isinstance(n, AxisLength) and not n.text.isdigit() else 1
 
 
 # -- arithmetic ------------------------------------------------------------------------------------

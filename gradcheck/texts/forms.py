@@ -19,7 +19,7 @@ from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.language import Budget, check_program, executing
 from gradcheck.language.kinds import FORMULAS, KINDS, VOCABULARY
-from gradcheck.language.running.run import Outcome, run
+from gradcheck.language.run import RunOutcome, run
 from gradcheck.opinions.opinion import Array, Estimate, NotScalar, estimate
 from gradcheck.opinions.tape import Tape, record
 from gradcheck.ops import BY_SPELLING
@@ -31,10 +31,10 @@ from gradcheck.texts.arrays import (
     ADD,
     ATOM,
     Atom,
+    AxisLength,
     Form,
     NoText,
     Shape,
-    Size,
     add,
     number,
     of_atom,
@@ -44,7 +44,7 @@ from gradcheck.texts.arrays import (
 )
 from gradcheck.texts.latex import Latex
 from gradcheck.texts.notation import Notation, sizes_in
-from gradcheck.texts.rules import Site, axes_of, eye, fitted, pulled, value
+from gradcheck.texts.rules import PullSite, axes_of, eye, fitted, pulled, value
 from gradcheck.texts.trees import PREFIX, parsed
 
 LONGEST = 400  # characters; a longer text is not read by anybody
@@ -72,7 +72,7 @@ def unknown(shape: Shape) -> Form:
 
 
 @dataclass(frozen=True)
-class Run:
+class RecordedRun:
     """A recorded run at a point, and what the names in its texts stand for there."""
 
     problem: Problem
@@ -81,9 +81,9 @@ class Run:
     values: Mapping[str, Any]
 
 
-def recorded(problem: Problem, point: Point) -> Run:
+def recorded(problem: Problem, point: Point) -> RecordedRun:
     """A run followed from every input; NoText where the value hangs on none of them."""
-    outcomes: list[Outcome] = []
+    outcomes: list[RunOutcome] = []
 
     def function(kind: str, inputs: Mapping[str, Any]) -> Any:
         outcomes.append(problem.outcome_on(kind, inputs))
@@ -99,7 +99,7 @@ def recorded(problem: Problem, point: Point) -> Run:
     known = {n: v for n, v in values.items() if v is not None} | given
     if problem.cotangent is not None:
         known[COTANGENT] = np.array(problem.cotangent, dtype=np.float64)
-    return Run(problem, tape, variables, known)
+    return RecordedRun(problem, tape, variables, known)
 
 
 def _plain(value: Any) -> Any:
@@ -112,7 +112,7 @@ def _plain(value: Any) -> Any:
 class Writing:
     """The formulas of a run's values, and the pass back over them."""
 
-    run: Run
+    run: RecordedRun
     algebra: Algebra = field(default_factory=Algebra)
     forms: dict[Any, Form] = field(default_factory=dict)
     named: dict[Any, str] = field(default_factory=dict)
@@ -120,7 +120,7 @@ class Writing:
     def __post_init__(self) -> None:
         tape = self.run.tape
         for name, leaf in tape.leaves.items():
-            shape = tuple(Size(n, f"{name}.shape[{k}]") for k, n in enumerate(leaf.shape))
+            shape = tuple(AxisLength(n, f"{name}.shape[{k}]") for k, n in enumerate(leaf.shape))
             self.forms[leaf._step()] = self.algebra.define(name, Form((), shape))
             if self._adds_to_one(name, leaf):
                 self.algebra.whole[Atom(name, shape)] = len(shape) - 1
@@ -188,7 +188,7 @@ class Writing:
         same = [n for n, v in self.run.variables.items() if _is(v, array)]
         same = [text] if text in same else same
         if same:
-            shape = tuple(Size(n, f"{same[0]}.shape[{k}]") for k, n in enumerate(array.shape))
+            shape = tuple(AxisLength(n, f"{same[0]}.shape[{k}]") for k, n in enumerate(array.shape))
             return of_atom(Atom(same[0], shape))
         if (
             array.ndim == 2
@@ -196,7 +196,7 @@ class Writing:
             and len(set(array.shape)) == 1
         ):
             match = re.fullmatch(r"(?:np\.|torch\.)?eye\((\w+\.shape\[\d\])\)", text)
-            return eye(self.algebra, Size(len(array), match[1] if match else ""))
+            return eye(self.algebra, AxisLength(len(array), match[1] if match else ""))
         if array.size and np.all(array == array.flat[0]):
             return number(_fraction(array.flat[0].item()), array.shape)
         if not text:
@@ -225,10 +225,9 @@ class Writing:
                 return add(self._typed(left), scale(self._typed(right), -1))
             case ast.Constant(value=int() | float() as plain):
                 return number(_fraction(plain))
-        return of_atom(as_typed(self.algebra.named(Size(0, ast.unparse(tree))), ()))
+        return of_atom(as_typed(self.algebra.named(AxisLength(0, ast.unparse(tree))), ()))
 
     def _text(self, node: Node, i: int) -> str:
-        """An operand's text in the program."""
         if node.span is None:
             return ""
         try:
@@ -299,7 +298,7 @@ class Writing:
         def pull(node: Node, i: int, g: Form, y: Any, operands: tuple[Any, ...]) -> Form:
             given = self.operands(node)
             try:
-                site = Site(self.algebra, i, say(node, g), self.forms[node])
+                site = PullSite(self.algebra, i, say(node, g), self.forms[node])
                 return pulled(site, node, given)
             except FAULTS:
                 return unknown(given[i].shape)
@@ -326,7 +325,7 @@ class Writing:
             return f"zeros_like({name})" if shape else "0"
         if tuple(form.natural) != shape:
             form = self.algebra.times(form, of_atom(Atom(f"ones_like({name})", shape)))
-        ways = [form, of_term(single(form), form.shape), self.algebra.gathered(form)]
+        ways = [form, of_term(single(form), form.shape)]
         ways += [self.algebra.turned_round(way) for way in ways]
         text = min((way.text for way in ways), key=len)
         opened = min((way.text for way in self.algebra.expanded(form)), key=len, default=text)
@@ -404,7 +403,7 @@ def matrix_forms(problem: Problem, point: Point, judged: Mapping[str, Estimate])
 
 def _trusted(
     problem: Problem, point: Point, judged: Mapping[str, Estimate]
-) -> tuple[dict[str, str], Run | None]:
+) -> tuple[dict[str, str], RecordedRun | None]:
     problem, point = problem.plain, problem.given(point)
     if problem.cotangent is not None or problem.has_rows:
         return {}, None
@@ -422,7 +421,7 @@ def _trusted(
     return texts, here
 
 
-def written(run: Run) -> dict[str, str]:
+def written(run: RecordedRun) -> dict[str, str]:
     """The texts as they are derived."""
     writing = Writing(run)
     found = {}
@@ -435,7 +434,7 @@ def written(run: Run) -> dict[str, str]:
     }
 
 
-def elsewhere(here: Run) -> tuple[Run, Mapping[str, Estimate]] | None:
+def elsewhere(here: RecordedRun) -> tuple[RecordedRun, Mapping[str, Estimate]] | None:
     """The run where lengths that only drawn inputs have are longer; else at a point beside."""
     problem = here.problem
     drawn = [entry for entry in problem.inputs.values() if entry.value is None]
@@ -453,7 +452,7 @@ def elsewhere(here: Run) -> tuple[Run, Mapping[str, Estimate]] | None:
     return None
 
 
-def gradients_of(run: Run) -> dict[str, Array]:
+def gradients_of(run: RecordedRun) -> dict[str, Array]:
     """The gradients by inputs and by the program's own values, in numbers."""
     known = {**run.variables, **run.tape.leaves}
     steps = {n: known[n]._step() for n in run.problem.wrt if isinstance(known.get(n), Tensor)}
@@ -474,8 +473,7 @@ def _resized(problem: Problem, longer: Mapping[int, int]) -> Problem:
     return replace(problem, inputs={**problem.inputs, **inputs})
 
 
-def _beside(here: Run) -> Point:
-    """A point a hundredth away in what varies."""
+def _beside(here: RecordedRun) -> Point:
     rng = np.random.default_rng(here.problem.seed)
     found = {}
     for name, given in here.tape.case.inputs.items():

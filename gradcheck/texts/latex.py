@@ -15,7 +15,6 @@ class Latex(Notation):
     """The notation, spelled in LaTeX."""
 
     minus = "-"
-    identity = "I"
 
     def sign(self, sign: str) -> str:
         """An operator."""

@@ -131,7 +131,6 @@ class Notation:
         return tree
 
     def _over(self, above: list[ast.expr], below: list[ast.expr]) -> Written:
-        """Numbers over numbers."""
         top = self._row(above) if above else "1"
         if not below:
             return top, PRODUCT if len(above) > 1 else self.of(above[0])[1]
@@ -141,7 +140,6 @@ class Notation:
         return f"({self._row(below)})" if len(below) > 1 else self._in(below[0], POWER)
 
     def _row(self, numbers: list[ast.expr]) -> str:
-        """Numbers side by side."""
         if len(numbers) == 1:
             return self._in(numbers[0], PRODUCT)
         first, *others = (self._in(n, POWER) for n in numbers)
@@ -200,8 +198,6 @@ class Notation:
                 return self.raised(self._in(matrix, ATOM), "-1"), POWER
             case "outer", [a, b]:
                 return f"{self._in(a, POWER)} {self._turned(b)}", PRODUCT
-            case "eye", [_]:
-                return self.identity, ATOM
             case "trace", [matrix]:
                 return f"tr({self.of(matrix)[0]})", POWER
             case "norm", [inner]:
@@ -227,7 +223,6 @@ class Notation:
     # -- what differs ----------------------------------------------------------------------------
 
     minus = "−"
-    identity = "I"
 
     def sign(self, sign: str) -> str:
         """An operator."""

@@ -150,7 +150,6 @@ def _is_whole_power(node: Symbolic) -> bool:
 
 
 def _excluded(node: Symbolic, i: int, bound: float) -> bool:
-    """Whether the op has no value on the edge itself."""
     given = [arb(1)] * len(node.args)
     given[i] = arb(bound)
     assert node.row is not None
@@ -159,7 +158,6 @@ def _excluded(node: Symbolic, i: int, bound: float) -> bool:
 
 
 def _above(node: Symbolic, i: int, bound: float) -> bool:
-    """Whether the argument lies above the edge here."""
     arg = node.args[i]
     return bool((arg.value if type(arg) is Symbolic else arg) >= bound)
 

@@ -87,7 +87,6 @@ def _exponential(of: sympy.Expr, named: dict[sympy.Expr, sympy.Symbol]) -> sympy
 
 
 def _is_small(exponent: sympy.Expr) -> bool:
-    """Whether it makes no high power of anything."""
     return bool(exponent.is_Rational and exponent.q <= ROOT and abs(exponent) <= DEGREE)
 
 

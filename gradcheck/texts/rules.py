@@ -23,7 +23,6 @@ from gradcheck.texts.arrays import (
     add,
     call,
     column,
-    compare,
     constant,
     index,
     number,
@@ -39,7 +38,7 @@ WHOLE = slice(None)
 
 
 @dataclass(frozen=True)
-class Site:
+class PullSite:
     """A place of the pass back: the cotangent `g` of an op's value `y`, asked for operand i."""
 
     algebra: Algebra
@@ -79,7 +78,7 @@ def numbers_apart(form: Form) -> tuple[Fraction, Form]:
 # -- the way back ----------------------------------------------------------------------------------
 
 
-def _matmul(at: Site, a: Form, b: Form) -> Form:
+def _matmul(at: PullSite, a: Form, b: Form) -> Form:
     t, g = at.algebra, at.g
     match len(a.shape), len(b.shape), at.i:
         case 1, 1, i:
@@ -97,16 +96,16 @@ def _matmul(at: Site, a: Form, b: Form) -> Form:
     raise NoText("a product of stacks of matrices")
 
 
-def _sum(at: Site, x: Form, axis: Any = None, keepdims: bool = False) -> Form:
+def _sum(at: PullSite, x: Form, axis: Any = None, keepdims: bool = False) -> Form:
     return stretched(at.g, x.shape, axis, keepdims)
 
 
-def _mean(at: Site, x: Form, axis: Any = None, keepdims: bool = False) -> Form:
+def _mean(at: PullSite, x: Form, axis: Any = None, keepdims: bool = False) -> Form:
     size = at.algebra.count(x.shape, axes_of(axis, len(x.shape)))
     return stretched(at.algebra.over(at.g, size), x.shape, axis, keepdims)
 
 
-def _var(at: Site, x: Form, axis: Any = None, keepdims: bool = False, ddof: int = 0) -> Form:
+def _var(at: PullSite, x: Form, axis: Any = None, keepdims: bool = False, ddof: int = 0) -> Form:
     axes = axes_of(axis, len(x.shape))
     size = add(at.algebra.count(x.shape, axes), number(-ddof))
     outer = stretched(at.algebra.over(at.g, size), x.shape, axis, keepdims)
@@ -122,26 +121,26 @@ def mean(x: Form, axes: list[int]) -> Form:
     return call("mean", x, shape=shape, words=words, along=tuple(axes))
 
 
-def _max(at: Site, x: Form, axis: Any = None, **_: Any) -> Form:
+def _max(at: PullSite, x: Form, axis: Any = None, **_: Any) -> Form:
     if len(x.shape) != 1 or at.g.shape:
         raise NoText("the largest of each row")
     row = index(eye(at.algebra, x.shape[0]), f"argmax({x.text})", x.shape)
     return at.algebra.times(at.g, row)
 
 
-def _softmax(at: Site, x: Form, axis: Any = -1) -> Form:
+def _softmax(at: PullSite, x: Form, axis: Any = -1) -> Form:
     t = at.algebra
     total = t.sum(t.times(at.g, at.y), [axis % len(x.shape)], True)
     return t.times(at.y, add(at.g, scale(total, -1)))
 
 
-def _log_softmax(at: Site, x: Form, axis: Any = -1) -> Form:
+def _log_softmax(at: PullSite, x: Form, axis: Any = -1) -> Form:
     t = at.algebra
     total = t.sum(at.g, [axis % len(x.shape)], True)
     return add(at.g, scale(t.times(t.softmax(x, axis), total), -1))
 
 
-def _logsumexp(at: Site, x: Form, axis: Any = None, keepdims: bool = False) -> Form:
+def _logsumexp(at: PullSite, x: Form, axis: Any = None, keepdims: bool = False) -> Form:
     axes = axes_of(axis, len(x.shape))
     if len(axes) > 1:
         raise NoText("a softmax over several axes")
@@ -150,7 +149,7 @@ def _logsumexp(at: Site, x: Form, axis: Any = None, keepdims: bool = False) -> F
 
 
 def _norm(
-    at: Site, x: Form, ord: Any = None, axis: Any = None, keepdims: bool = False
+    at: PullSite, x: Form, ord: Any = None, axis: Any = None, keepdims: bool = False
 ) -> Form:  # fmt: skip
     if ord not in (None, 2, "fro") or (ord == 2 and axis is None and len(x.shape) > 1):
         raise NoText("another norm")
@@ -158,7 +157,7 @@ def _norm(
     return at.algebra.times(ratio, x)
 
 
-def _inv(at: Site, a: Form) -> Form:
+def _inv(at: PullSite, a: Form) -> Form:
     t, turned = at.algebra, at.algebra.transpose(at.y)
     return scale(t.matmul(t.matmul(turned, at.g), turned), -1)
 
@@ -168,7 +167,7 @@ def inverse(a: Form) -> Form:
     return call("inv", a, shape=a.shape)
 
 
-def _solve(at: Site, a: Form, b: Form) -> Form:
+def _solve(at: PullSite, a: Form, b: Form) -> Form:
     t = at.algebra
     back = t.matmul(t.transpose(inverse(a)), at.g)
     if at.i == 1:
@@ -177,11 +176,11 @@ def _solve(at: Site, a: Form, b: Form) -> Form:
     return scale(t.matmul(back, t.transpose(at.y)) if many else t.outer(back, at.y), -1)
 
 
-def _log_det(at: Site, a: Form) -> Form:
+def _log_det(at: PullSite, a: Form) -> Form:
     return at.algebra.times(at.g, at.algebra.transpose(inverse(a)))
 
 
-def _det(at: Site, a: Form) -> Form:
+def _det(at: PullSite, a: Form) -> Form:
     return at.algebra.times(at.y, _log_det(at, a))
 
 
@@ -190,11 +189,11 @@ def eye(t: Algebra, n: int) -> Form:
     return of_atom(Atom(f"eye({t.named(n)})", (n, n), ATOM, "eye"))
 
 
-def _trace(at: Site, x: Form, **_: Any) -> Form:
+def _trace(at: PullSite, x: Form, **_: Any) -> Form:
     return at.algebra.times(at.g, eye(at.algebra, x.shape[0]))
 
 
-def _diag(at: Site, x: Form, **params: Any) -> Form:
+def _diag(at: PullSite, x: Form, **params: Any) -> Form:
     if any(params.get(k) not in (None, 0, int(k == "axis2")) for k in params):
         raise NoText("another diagonal")
     if at.g.natural == ():
@@ -205,7 +204,7 @@ def _diag(at: Site, x: Form, **params: Any) -> Form:
     return scale(call("diag", inner, shape=x.shape), by)
 
 
-def _reshape(at: Site, x: Form, **_: Any) -> Form:
+def _reshape(at: PullSite, x: Form, **_: Any) -> Form:
     return reshaped(at.algebra, at.g, x.shape)
 
 
@@ -227,7 +226,7 @@ def reshaped(t: Algebra, g: Form, shape: Shape) -> Form:
     return scale(call("reshape", inner, shape=shape, words=f"({said})"), by)
 
 
-def _getitem(at: Site, x: Form, index: Any = None) -> Form:
+def _getitem(at: PullSite, x: Form, index: Any = None) -> Form:
     t, g = at.algebra, at.g
     places = index if isinstance(index, tuple) else (index,)
     if all(p is None or (isinstance(p, slice) and p == WHOLE) for p in places):
@@ -254,7 +253,6 @@ def _getitem(at: Site, x: Form, index: Any = None) -> Form:
 
 
 def _unit(t: Algebra, n: int, places: Any) -> Form:
-    """Rows of the identity."""
     shape = (*places.shape, n)
     along = tuple(int(k) for k in np.atleast_1d(places))
     made = Atom(f"eye({t.named(n)})[{places.tolist()}]", shape, ATOM, "rows", along=along)
@@ -262,21 +260,21 @@ def _unit(t: Algebra, n: int, places: Any) -> Form:
     return of_atom(made)
 
 
-def _where(at: Site, c: Form, a: Form, b: Form) -> Form:
+def _where(at: PullSite, c: Form, a: Form, b: Form) -> Form:
     return at.algebra.times(at.g, c if at.i == 1 else add(number(1), scale(c, -1)))
 
 
-def _logaddexp(at: Site, a: Form, b: Form) -> Form:
+def _logaddexp(at: PullSite, a: Form, b: Form) -> Form:
     first, second = (a, b) if at.i == 0 else (b, a)
     return at.algebra.times(at.g, call("sigmoid", add(first, scale(second, -1))))
 
 
-def _outer(at: Site, a: Form, b: Form) -> Form:
+def _outer(at: PullSite, a: Form, b: Form) -> Form:
     t = at.algebra
     return t.matmul(at.g, b) if at.i == 0 else t.matmul(t.transpose(at.g), a)
 
 
-def _cumsum(at: Site, x: Form, **_: Any) -> Form:
+def _cumsum(at: PullSite, x: Form, **_: Any) -> Form:
     if len(x.shape) != 1:
         raise NoText("a running sum of a matrix")
     by, inner = numbers_apart(at.g)
@@ -284,16 +282,7 @@ def _cumsum(at: Site, x: Form, **_: Any) -> Form:
     return scale(back, by)
 
 
-def _clip(at: Site, x: Form, *bounds: Form, sides: Any = ()) -> Form:
-    if at.i:
-        raise NoText("a bound")
-    g = at.g
-    for side, bound in zip(sides, bounds, strict=True):
-        g = at.algebra.times(g, compare(">" if side == "low" else "<", x, bound))
-    return g
-
-
-def _einsum(at: Site, *xs: Form, subscripts: str = "") -> Form:
+def _einsum(at: PullSite, *xs: Form, subscripts: str = "") -> Form:
     given, _, due = subscripts.replace(" ", "").partition("->")
     letters = given.split(",")
     left = [(s, x) for k, (s, x) in enumerate(zip(letters, xs, strict=True)) if k != at.i]
@@ -308,7 +297,7 @@ def _einsum(at: Site, *xs: Form, subscripts: str = "") -> Form:
     return at.algebra.times(front, of_atom(Atom(text, xs[at.i].shape)))
 
 
-def _turned(at: Site, x: Form, **_: Any) -> Form:
+def _turned(at: PullSite, x: Form, **_: Any) -> Form:
     return at.algebra.transpose(at.g)
 
 
@@ -352,14 +341,13 @@ BACK: Mapping[str, Callable[..., Form]] = {
     "broadcast_to": lambda at, x, **_: at.g,
     "getitem": _getitem,
     "where": _where,
-    "clip": _clip,
     "cumsum": _cumsum,
     "einsum": _einsum,
 }
 """Ops whose way back is no slope of single entries."""
 
 
-def pulled(at: Site, node: Node, operands: tuple[Form, ...]) -> Form:
+def pulled(at: PullSite, node: Node, operands: tuple[Form, ...]) -> Form:
     """The cotangent of operand i as a formula, before it is fitted."""
     if at.g.is_zero:
         return number(0, operands[at.i].shape)

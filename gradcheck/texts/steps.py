@@ -11,7 +11,7 @@ from flint import arb
 from gradcheck.engine.tape import RIGHT, Leaf, Node
 from gradcheck.engine.tensor import Tensor
 from gradcheck.language import executing
-from gradcheck.language.running.run import Outcome
+from gradcheck.language.run import RunOutcome
 from gradcheck.numbers import symbolic as numbers
 from gradcheck.numbers.ball import middle
 from gradcheck.numbers.run import precision
@@ -194,8 +194,7 @@ def _constant(node: Symbolic, wrt: tuple[str, ...]) -> bool:
 
 
 def _of_arrays(problem: Problem, point: Point) -> Steps:
-    """Record the program at a point and walk back over it once."""
-    outcomes: list[Outcome] = []
+    outcomes: list[RunOutcome] = []
 
     def function(kind: str, inputs: Mapping[str, Any]) -> Any:
         outcomes.append(problem.outcome_on(kind, inputs))

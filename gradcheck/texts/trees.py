@@ -53,7 +53,6 @@ def _gained(places: ast.expr, axes: Mapping[str, int]) -> int:
 def _of_call(
     name: str, words: set[str | None], args: list[ast.expr], axes: Mapping[str, int]
 ) -> int:
-    """The same of a call with these keywords."""
     if name in MADE_MATRIX:
         return 2
     if name in SHAPED:

@@ -7,13 +7,12 @@ from typing import Any
 from gradcheck.engine import optimizers
 from gradcheck.engine.autograd import grad, tensor
 from gradcheck.engine.factories import Generator
-from gradcheck.engine.layers import LAYERS
-from gradcheck.engine.losses import LOSSES
+from gradcheck.engine.layers import LAYERS, LOSSES
 from gradcheck.engine.recording import enable_grad, no_grad
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.language import Budget
 from gradcheck.language.kinds import KINDS
-from gradcheck.language.running.run import run
+from gradcheck.language.run import run
 from gradcheck.problem.record import Point, Problem
 from gradcheck.training.outputs import Value, as_value, same
 from gradcheck.training.recorder import snapshot

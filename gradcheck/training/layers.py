@@ -6,10 +6,9 @@ from typing import Any
 
 from gradcheck.engine import optimizers
 from gradcheck.engine.autograd import tensor
-from gradcheck.engine.layers import LAYERS
-from gradcheck.engine.losses import LOSSES
+from gradcheck.engine.layers import LAYERS, LOSSES
 from gradcheck.engine.recording import enable_grad, no_grad
-from gradcheck.ops import TABLE
+from gradcheck.ops import everything
 from gradcheck.training.recorder import Recorder
 from gradcheck.training.scripts import Mode, seeded, words
 from gradcheck.training.traced import Traced
@@ -92,7 +91,7 @@ class Loss:
     def __call__(self, given: Any, target: Any) -> Any:
         """The loss of what was given, against the target."""
         made = self.inner(self.recorder.bare(given), self.recorder.bare(target))
-        row, reduction = TABLE[self.inner.row], self.inner.reduction
+        row, reduction = everything()[self.inner.row], self.inner.reduction
         return self.recorder.made(
             made, lambda kind: lambda a, b: row(a, b, reduction=reduction), (given, target)
         )

@@ -18,7 +18,7 @@ from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import GradcheckError
 from gradcheck.language import Budget, Program, check_program
 from gradcheck.language.kinds import KINDS, VOCABULARY
-from gradcheck.language.running.run import run
+from gradcheck.language.run import run
 from gradcheck.numbers.ball import balls
 from gradcheck.opinions.opinion import Case, contracted
 from gradcheck.ops import BY_SPELLING

@@ -7,11 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from gradcheck.engine.applied import APPLIED, Applied
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.clipping import clip_grad_norm_, clip_grad_value_
 from gradcheck.engine.factories import MAKERS, Generator, Maker
 from gradcheck.engine.initial import filling
+from gradcheck.engine.layers import APPLIED, Layer
 from gradcheck.engine.modules import is_parameter, marked
 from gradcheck.engine.recording import no_grad
 from gradcheck.engine.tensor import bare
@@ -160,7 +160,7 @@ def _filled(recorder: Recorder, t: Traced, values: Any) -> Traced:
         return t.copy_(Traced(recorder, tensor(values)))
 
 
-def _module(recorder: Recorder, module: Applied) -> Parameterless:
+def _module(recorder: Recorder, module: Layer) -> Parameterless:
     """A module of the engine as the run meets it."""
     return Parameterless(partial(recorder.function(module.row), **module.chosen))
 

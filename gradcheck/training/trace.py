@@ -12,8 +12,8 @@ import numpy as np
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.recording import watched
 from gradcheck.errors import GradcheckError, TextError
-from gradcheck.language import Budget, Outcome
-from gradcheck.language.running.run import run
+from gradcheck.language import Budget, RunOutcome
+from gradcheck.language.run import run
 from gradcheck.ops.row import Op
 from gradcheck.problem.asked import ERROR
 from gradcheck.problem.draw import SCALES, decimals
@@ -113,7 +113,7 @@ def names_after(
     return readable(outcome, recorder.recorded), outcome.error
 
 
-def readable(outcome: Outcome, recorded: Mapping[str, Any]) -> dict[str, Any]:
+def readable(outcome: RunOutcome, recorded: Mapping[str, Any]) -> dict[str, Any]:
     """What `ask` can read: all variables, what was recorded, and the error."""
     error = None if outcome.error is None else outcome.error.complaints[0].message
     return {ERROR: error, **outcome.names, "recorded": SimpleNamespace(**recorded)}

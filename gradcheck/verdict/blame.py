@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from gradcheck.engine.context import Context
+from gradcheck.engine.function import Context
 from gradcheck.engine.tape import RIGHT, Node, Step, pull
 from gradcheck.errors import OutOfBudget
 from gradcheck.numbers import symbolic as line

@@ -18,10 +18,7 @@ CASES = [
     ("2x  # the power rule", "2*x"),
     ("cos(u) u', u = x^2, u' = 2x", "cos(x**2)*(2*x)"),
     ("u = x^2, du/dx = 2x, dy/du = cos u, dy/dx = dy/du * du/dx", "cos(x**2)*(2*x)"),
-    ("v = sin u; u = x^2; v' = cos(u) 2x", "cos(x**2)*2*x"),
     ("e = exp(-x)\n2e", "2*exp(-x)"),
-    ("def f(x):\n    s = x + 1\n    return 2*s", "2*(x + 1)"),
-    ("lambda x: 2*x", "2*x"),
 ]
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from gradcheck.answers import FUNCTIONS, echo, read_answer
 from gradcheck.errors import TextError
-from tests.support.meanings import MEANINGS
 from tests.support.sweeping import at_most
 from tests.support.typed import NAMES, read
 from tests.support.typed_tables import spellings, typed_answers
@@ -129,7 +128,6 @@ HABITS = (
 LATEX = r"\boxed{ \[ \frac \sqrt \left| \right) \sin \cdot \log_ _{ } \ "
 PIECES = [
     *(typed for typed, _ in spellings()),
-    *MEANINGS,
     *SIGNS.split(),
     *PLAIN.split(),
     *HABITS.split(" "),

@@ -5,54 +5,41 @@ import pytest
 from tests.support.typed import complaint
 
 TABLE = r"""
-1  | y3             | write y^3 or y*3
+4  | 2x I           | the names of this problem are
 1  | q              | the names of this problem are
 1  | thetta         | did you mean theta
 1  | y_1            | write y[0] for the first entry
 5  | x + C          | no constant of integration
 2  | f'(x)          | primes are not read
-2  | x'             | primes are not read
 2  | x′             | primes are not read
 1  | d/dx x^2       | without derivative signs
 1  | \frac{d}{dx} x | without derivative signs
-1  | \partial x     | without derivative signs
-1  | ∂x             | derivative signs
 2  | 0,5            | written with a point: 0.5
 2  | 1,234          | thousands as 1234
 1  | 1.234,5        | write 1234.5
 1  | log2x          | write log 2x, or log2 x
-1  | xexp2x         | more than one way
-2  | 1,000          | thousands as 1000
 3  | 2x, 3y         | lists in square brackets
 2  | x!             | factorials
 3  | 50% x          | percent
 3  | 90°            | radians
 1  | |x|y|a|        | more than one way
 1  | ||x||          | norm(x)
-1  | |x             | do not pair
 2  | x|             | do not pair
 1  | |              | do not pair
 7  | sin x 2        | a number right after a factor
 1  | sin            | without its argument
-1  | sin + 1        | without its argument
 1  | sin^2          | without its argument
 1  | exp^-1(x)      | 1/exp(x)
-1  | maximum(x)     | takes two arguments
 1  | where(x)       | takes three arguments
 1  | sin(x, axis=0) | no keywords
-1  | log_sin(x)     | unknown function log_sin
 4  | np.foo(x)      | unknown function foo
 2  | √              | root sign
 8  | sum(X, foo=1)  | axis= and keepdims=
 1  | sum X          | needs brackets
-3  | 2 3            | write * between them
 3  | x 3            | write * between them
-6  | (x+1)2         | or ^ for a power
 2  | 1½             | mixed number
 3  | x+             | write what should stand here
 1  | *x             | missing factor
-3  | x^             | write what should stand here
-4  | x***2          | missing factor
 1  | (x             | never closed
 2  | x)             | open a bracket before it
 3  | (x]            | ) to close (
@@ -61,22 +48,17 @@ TABLE = r"""
 7  | a < x < y      | chain of comparisons
 3  | x.grad         | .grad is not read
 1  | \text{hi}      | unknown name hi
-7  | \text{so it is} | unknown name so
 1  | \int x         | integral signs
 1  | \begin{x}      | [[a, b], [c, d]]
 9  | \frac{1}       | write what should stand here
-1  | \foo x         | unknown name foo
 1  | $x             | dollar sign
 1  | \left.x        | sized bracket
 1  | é              | unknown name é
 2  | x∞             | infinity
 3  | x^1001         | exponent beyond 1,000
 3  | 9^9^9          | exponent beyond 1,000
-4  | 2^(2^10)       | exponent beyond 1,000
-4  | x^(1e3*2)      | exponent beyond 1,000
 10 | (10^999)^999   | too long to be an answer
 1  | 1e999          | beyond 400
-1  | 1e-401         | beyond 400
 7  | x := 1; y      | give one formula
 1  | None           | only in an index
 1  | __import__('os').system('id') | unknown function

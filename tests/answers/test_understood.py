@@ -62,3 +62,11 @@ def test_every_node_knows_its_place():
     assert spans["absolute(a)"] == "|a|"
     assert spans["sin(3 * y) / absolute(a)"] == r"\frac{\sin 3y}{|a|}"
     assert {node.lineno for node in ast.walk(tree) if isinstance(node, ast.expr)} == {1}
+
+
+@pytest.mark.parametrize("typed", ["λx", r"\lambda x", "lambda*x", "lambda x", r"\varepsilon ε ϵ"])
+def test_greek_letters_have_the_names_that_programs_give_them(typed):
+    """`lambda` is a word of Python's, so that programs say lam; and eps for epsilon."""
+    name = "eps" if "eps" in typed else "lam"
+    names = {node.id for node in ast.walk(read(typed, ("x", name)).tree) if type(node) is ast.Name}
+    assert names - {"x"} == {name}

@@ -24,11 +24,10 @@ def _context(m):
     return seen, y, nodes[:2], x.grad
 
 
-def _several(m, only_first=False, materialize=True):
+def _several(m, only_first=False):
     seen = []
 
     def forward(ctx, a):
-        ctx.set_materialize_grads(materialize)
         return a * 2, a * 3
 
     def backward(ctx, g, h):
@@ -98,46 +97,21 @@ def _through_grad(m):
     return m.grad((y * z).sum(), [x, y, z])
 
 
-def _dirty(m):
-    def forward(ctx, a):
-        ctx.mark_dirty(a)
-        a.add_(1)
-        return a
-
-    x = m.leaf([1.0, 2.0])
-    z = x * 1
-    y = made(m, forward, lambda ctx, g: g * 7).apply(z)
-    same_object = y is z
-    y.sum().backward()
-    return same_object, y, x.grad
-
-
-def _dirty_leaf(m):
-    def forward(ctx, a):
-        ctx.mark_dirty(a)
-        return a
-
-    return made(m, forward, lambda ctx, g: g).apply(m.leaf([1.0]))
-
-
 @table(
     context=_context,
     several=_several,
     first_of_several=lambda m: _several(m, only_first=True),
-    not_materialized=lambda m: _several(m, only_first=True, materialize=False),
     not_differentiable=_not_differentiable,
     set_up=_set_up,
     hooked_output=_hooked_output,
     through_grad=_through_grad,
-    dirty=_dirty,
-    dirty_leaf=_dirty_leaf,
 )
 def test_context(snippet):
     """Everything that `ctx` offers, and several outputs, work as in PyTorch."""
     same(snippet)
 
 
-def _cube(m, once=False):
+def _cube(m):
     def backward(ctx, g):
         (a,) = ctx.saved_tensors
         return 3 * a**2 * g
@@ -145,7 +119,7 @@ def _cube(m, once=False):
     return made(
         m,
         lambda ctx, a: (ctx.save_for_backward(a), a**3)[1],
-        m.once_differentiable(backward) if once else backward,
+        backward,
     )
 
 
@@ -171,13 +145,7 @@ def _through_saved_output(m):
     return g, m.grad(g.sum(), x)
 
 
-def _once(m):
-    x = m.leaf([1.0, 2.0])
-    (g,) = m.grad(_cube(m, once=True).apply(x).sum(), x, create_graph=True)
-    return g, m.grad(g.sum(), x)
-
-
-@table(third=_third_derivative, saved_output=_through_saved_output, once=_once)
+@table(third=_third_derivative, saved_output=_through_saved_output)
 def test_higher_derivatives(snippet):
     """A backward made of tensor operations can be differentiated again."""
     same(snippet)

@@ -30,8 +30,6 @@ FUNCTIONAL = {
     "vjp of a number": lambda m, f, x, y: f.vjp(cubes(m), x),
     "jvp": lambda m, f, x, y: f.jvp(lambda a: a.sin() * a, x, y),
     "jvp of two": lambda m, f, x, y: f.jvp(lambda a, b: a * b, (x, y), (y, x)),
-    "hvp": lambda m, f, x, y: f.hvp(cubes(m), x, y),
-    "vhp": lambda m, f, x, y: f.vhp(lambda a, b: (a * a * b).sum(), (x, y), (y, x)),
     "again": lambda m, f, x, y: f.jacobian(
         lambda a: f.jacobian(lambda b: b**3, a, create_graph=True), x
     ),
@@ -43,21 +41,11 @@ FUNC = {
     "inside": lambda m, f, x, y: f.grad(
         lambda a: f.grad(lambda b: (a * a * b).sum())(y).sum() * a.sum()
     )(x),
-    "aux": lambda m, f, x, y: f.grad(lambda a: ((a * a).sum(), a + 1), has_aux=True)(x),
-    "value": lambda m, f, x, y: f.grad_and_value(cubes(m))(x),
     "jacrev": lambda m, f, x, y: f.jacrev(lambda a: a**2)(x),
     "jacfwd": lambda m, f, x, y: f.jacfwd(lambda a, b: a * b, argnums=1)(x, y),
     "hessian": lambda m, f, x, y: f.hessian(cubes(m))(x),
     "vjp": lambda m, f, x, y: (f.vjp(lambda a: a.sin(), x)[0], f.vjp(lambda a: a.sin(), x)[1](y)),
     "jvp": lambda m, f, x, y: f.jvp(lambda a: a.sin(), (x,), (y,)),
-    "vmap": lambda m, f, x, y: f.vmap(lambda a: a * a + 1)(m.stack([x, y])),
-    "columns": lambda m, f, x, y: f.vmap(lambda a, b: a @ b, in_dims=(1, None))(
-        m.stack([x, y]), m.stack([x, y])
-    ),
-    "samples": lambda m, f, x, y: f.vmap(
-        f.grad(lambda w, a: (w * a).sum() ** 2), in_dims=(None, 0)
-    )(x, m.stack([x, y])),
-    "parts": lambda m, f, x, y: f.vmap(lambda a: (a, a.sum()), out_dims=0)(m.stack([x, y])),
 }
 
 
@@ -120,5 +108,3 @@ def test_refused():
         gradcheck.autograd.functional.hessian(lambda a: a * a, x)
     with pytest.raises(RuntimeError, match="got tensor with 1 dims"):
         gradcheck.func.grad(lambda a: a * a)(x)
-    with pytest.raises(ValueError, match="same size in the mapped dimension"):
-        gradcheck.func.vmap(lambda a, b: a + b)(x, x[:2])

@@ -74,23 +74,9 @@ def _no_backward(m):
     made(m, double).apply(m.leaf([1.0])).sum().backward()
 
 
-def _both_rules(m):
-    rule = lambda ctx, g: g
-    made(m, double, rule, vjp=rule).apply(m.leaf([1.0])).sum().backward()
-
-
-def _vjp_alone(m):
-    x = m.leaf([1.0])
-    made(m, double, vjp=lambda ctx, g: g * 2).apply(x).sum().backward()
-    return x.grad
-
-
 @table(
     no_backward=_no_backward,
     no_forward=lambda m: type("Fn", (m.Function,), {}).apply(m.leaf(1.0)),
-    both_rules=_both_rules,
-    vjp_alone=_vjp_alone,
-    called=lambda m: made(m, double, double)()(1),
     base=lambda m: m.Function.apply(m.leaf(1.0)),
 )
 def test_what_a_function_must_have(snippet):

@@ -224,12 +224,12 @@ def test_functions_as_modules(name):
 
 
 def test_a_setting_that_is_not_there():
-    with pytest.raises(TypeError, match="LeakyReLU takes negative_slope"):
+    with pytest.raises(TypeError, match="LeakyReLU: too many"):
         nn.LeakyReLU(0.1, 0.2)
 
 
 @pytest.mark.parametrize("name", ["Softmax", "LogSoftmax"])
 def test_an_axis_has_to_be_said(name):
     """Where PyTorch guesses by the shape (and warns): axis 0 of a vector and of three axes."""
-    with pytest.raises(TypeError, match="needs an axis: say dim=-1"):
+    with pytest.raises(TypeError, match="missing a required argument"):
         getattr(nn, name)()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradcheck
-from gradcheck.engine import is_grad_enabled, once_differentiable
+from gradcheck.engine import is_grad_enabled
 
 torch = pytest.importorskip("torch")
 
@@ -13,7 +13,7 @@ class Ours:
     """The names of the engine."""
 
     Function, grad, no_grad = gradcheck.Function, gradcheck.grad, gradcheck.no_grad
-    once, enabled = staticmethod(once_differentiable), staticmethod(is_grad_enabled)
+    enabled = staticmethod(is_grad_enabled)
 
     @staticmethod
     def leaf(values):
@@ -26,31 +26,11 @@ class Theirs:
 
     Function, no_grad = torch.autograd.Function, torch.no_grad
     grad, enabled = staticmethod(torch.autograd.grad), staticmethod(torch.is_grad_enabled)
-    once = staticmethod(torch.autograd.function.once_differentiable)
 
     @staticmethod
     def leaf(values):
         """A leaf that is differentiated."""
         return torch.tensor(values, dtype=torch.float64, requires_grad=True)
-
-
-def dirty_view(box, x, log):
-    """A function that writes a view of what is used again."""
-
-    class Double(box.Function):
-        @staticmethod
-        def forward(ctx, v):
-            ctx.mark_dirty(v)
-            v *= 2
-            return v
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * 2
-
-    y = x * 3
-    w = Double.apply(y[1:])
-    return (y * y).sum() + w.sum()
 
 
 def hooks_on_a_view(box, x, log):
@@ -84,31 +64,7 @@ def detached_view(box, x, log):
     return (f * d[:2] * x[1]).sum()
 
 
-def once_twice(box, x, log):
-    """What was marked as differentiable once is differentiated twice."""
-
-    class Square(box.Function):
-        @staticmethod
-        def forward(ctx, v):
-            ctx.save_for_backward(v)
-            return v * v
-
-        @staticmethod
-        @box.once
-        def backward(ctx, g):
-            return 2 * ctx.saved_tensors[0] * g
-
-    y = Square.apply(x).sum()
-    (first,) = box.grad(y * y, [x], create_graph=True)
-    log.append((first.requires_grad, first.tolist()))
-    try:
-        box.grad(first.sum(), [x])
-    except RuntimeError as error:
-        log.append(str(error))
-    return x.sum()
-
-
-STORIES = (dirty_view, hooks_on_a_view, hooks_twice, detached_view, once_twice)
+STORIES = (hooks_on_a_view, hooks_twice, detached_view)
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)

@@ -10,7 +10,7 @@ from gradcheck.engine import tensor
 from gradcheck.errors import TextError
 from gradcheck.language import Budget, check_program
 from gradcheck.language.kinds import KINDS, VOCABULARY
-from gradcheck.language.running.run import run
+from gradcheck.language.run import run
 
 torch = pytest.importorskip("torch")
 

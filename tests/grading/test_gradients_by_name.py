@@ -27,7 +27,7 @@ RIGHT = [
     ("H", "dL/dP W2^T"),
     ("Z", r"\frac{\partial L}{\partial H} \odot (1 - H^2)"),
     ("W1", "dL/dW1 = X^T dL/dZ"),
-    ("b1", "1^T dZ"),
+    ("b1", "sum(dZ, axis=0)"),
     ("W2", "H.T @ P.grad"),
     ("W2", "H.T @ grad_P"),
 ]

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from gradcheck.errors import OutOfBudget, TextError
 from gradcheck.language import Budget, check_program
-from gradcheck.language.rules.vocabulary import words
-from gradcheck.language.running.run import run
+from gradcheck.language.run import run
+from gradcheck.language.vocabulary import words
 from tests.support.checked import CONTEXT, VOCABULARY, PlainNumPy
 
 SMALL = Budget(

@@ -16,7 +16,7 @@ from gradcheck.engine.tensor import Tensor
 from gradcheck.errors import GradcheckError
 from gradcheck.language import Budget, Program, check_program
 from gradcheck.language.kinds import KINDS, VOCABULARY
-from gradcheck.language.running.run import run
+from gradcheck.language.run import run
 
 NAMES = sorted(
     name

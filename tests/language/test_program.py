@@ -13,7 +13,7 @@ import pytest
 
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.language import Budget, check_expression, check_program, locate
-from gradcheck.language.running.run import run
+from gradcheck.language.run import run
 from tests.support.checked import CONTEXT, VOCABULARY, Exact, PlainNumPy, outcome, value
 
 X = np.array([1.0, 2.0, 3.0])

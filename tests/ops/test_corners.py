@@ -8,7 +8,7 @@ import pytest
 from gradcheck import grad, tensor
 from gradcheck.language import Budget, check_program
 from gradcheck.language.kinds import KINDS, VOCABULARY
-from gradcheck.language.running.run import run
+from gradcheck.language.run import run
 from gradcheck.ops import TABLE
 
 torch = pytest.importorskip("torch")
@@ -67,10 +67,8 @@ FIRST = {
     "logaddexp2": (np.logaddexp2, torch.logaddexp2, [BIG, INF, -INF], [BIG + 1, 1.0, 1.0]),
     "norm 0.5": (lambda x: x.norm(0.5), lambda x: x.norm(0.5), [0.0, 1.0, -2.0]),
     "norm 1.5": (lambda x: x.norm(1.5), lambda x: x.norm(1.5), [0.0, 1.0, -2.0]),
-    "smooth_l1_loss without a bend": (
-        lambda a, b: op("smooth_l1_loss")(a, b, beta=0.0) * a.sum(),
-        lambda a, b: F.smooth_l1_loss(a, b, beta=0.0) * a.sum(),
-        [0.0, 1.0, -2.0], [0.0, 2.0, 3.0]),
+    "relu under a root": (
+        lambda x: np.sqrt(op("relu")(x)), lambda x: x.relu().sqrt(), [-0.5, 2.0]),
     "polygamma at its poles": (
         lambda x: x.polygamma(2), lambda x: torch.polygamma(2, x), [-1.0, -2.0, 0.0]),
 }  # fmt: skip

@@ -110,6 +110,14 @@ def test_polygamma_near_its_pole(x, n):
     np.testing.assert_allclose(ours, expected, rtol=1e-12)
 
 
+def test_what_does_not_change_lets_no_infinity_through():
+    """PyTorch's 0 below a root at 0, whose slope is infinite; 0 times infinity is no number."""
+    x = torch.tensor([0.5, 1.5], dtype=torch.float64, requires_grad=True)
+    x.floor().sqrt().sum().backward()
+    (ours,) = gradient(lambda a: np.sqrt(np.floor(a)), [0.5, 1.5])
+    np.testing.assert_array_equal(ours, x.grad.numpy())
+
+
 def test_digamma_at_zero():
     """PyTorch's sign of infinity at 0 and at -0, and of its gradient."""
     for zero in (0.0, -0.0):

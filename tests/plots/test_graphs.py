@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradcheck.plots.graph import (
-    Edge,
     Graph,
+    GraphEdge,
     NothingToDraw,
     Vertex,
     dot_text,
@@ -190,7 +190,9 @@ def tapes(draw: st.DrawFn) -> Graph:
     more = st.tuples(st.integers(0, count), st.integers(0, count))
     edges |= {(max(pair), min(pair)) for pair in draw(st.sets(more)) if pair[0] != pair[1]}
     vertices = tuple(Vertex(f"n{k}", False, "", "", "", None, None) for k in range(count + 1))
-    return Graph("", vertices, tuple(Edge(f"n{start}", f"n{end}") for end, start in sorted(edges)))
+    return Graph(
+        "", vertices, tuple(GraphEdge(f"n{start}", f"n{end}") for end, start in sorted(edges))
+    )
 
 
 @settings(deadline=None, derandomize=True, max_examples=60)

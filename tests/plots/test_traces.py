@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from gradcheck.plots.curves import spans_decades
 from gradcheck.plots.graph import NothingToDraw
 from tests.support.plotting import FIVE_STEPS, recorded, traced
 
@@ -34,11 +33,10 @@ program: |
           w.grad = None
 ask: {w: w.grad}
 """
-    picture = traced(text, "grad")
-    assert picture.across == "i, as the program counts"
-    assert [panel.steps.tolist() for panel in picture.panels] == [[4, 7], [4, 7]]
-    assert picture.parting == 7
-    assert "parts at i = 7" in picture.panels[1].remarks[0]
+    words = traced(text, "grad")
+    assert words.count("i, as the program counts") == 2
+    assert {"4", "7"} <= set(words)
+    assert "parts at i = 7 (dotted: as it is)" in words
 
 
 def test_where_no_loop_counts_the_calls_are_counted():
@@ -56,8 +54,8 @@ program: |
 ask: {w: w.grad}
 """
     assert [s.counter for s in recorded(text).values()] == [None, None]
-    assert traced(text, "grad").panels[0].steps.tolist() == [0, 1, 2, 3]
-    assert traced(text, "alone").across == "calls of record(), counted from 0"
+    assert {"0", "1", "2", "3"} <= set(traced(text, "grad"))
+    assert "calls of record(), counted from 0" in traced(text, "alone")
 
 
 def test_a_program_that_never_clears_gets_the_next_mistake():
@@ -71,13 +69,15 @@ def test_a_program_that_never_clears_gets_the_next_mistake():
 def test_a_series_that_no_mistake_changes_is_drawn_alone():
     """The number of the step is the same in every run: one panel, and it says so."""
     text = FIVE_STEPS.replace("norm=norm(w.grad)", "norm=norm(w.grad), count=step*2.0")
-    picture = traced(text, "count")
-    assert len(picture.panels) == 1
-    assert picture.parting is None
-    assert "no mistake" in picture.panels[0].remarks[0]
+    words = traced(text, "count")
+    assert words.count("step, as the program counts") == 1
+    assert any(each.startswith("no mistake") for each in words)
 
 
-@pytest.mark.parametrize(("entries", "labels"), [(2, ["v[0]", "v[1]"]), (7, [""])])
+@pytest.mark.parametrize(
+    ("entries", "labels"),
+    [(2, ["v[0]", "v[1]", "entries of v"]), (7, ["v: 2-norm of its 7 entries"])],
+)
 def test_few_entries_are_drawn_each_and_many_as_a_norm(entries, labels):
     """Six entries can be told apart; of more the 2-norm is drawn, and the axis says so."""
     text = f"""
@@ -90,14 +90,8 @@ program: |
       w.grad = None
 ask: {{w: w.grad}}
 """
-    picture = traced(text, "v")
-    lines = picture.panels[0].lines
-    assert list(lines) == labels
-    if entries == 7:
-        assert picture.up == "v: 2-norm of its 7 entries"
-        np.testing.assert_allclose(lines[""], [6 * math.sqrt(7)] * 3)
-    else:
-        assert [values.tolist() for values in lines.values()] == [[6, 6, 6], [6, 6, 6]]
+    assert set(labels) <= set(traced(text, "v"))
+    assert ("v[0]" in traced(text, "v")) == (entries == 2)
 
 
 @pytest.mark.parametrize(("factor", "expected"), [(0.3, True), (0.9, False)])
@@ -105,7 +99,7 @@ def test_a_loss_over_decades_has_a_logarithmic_axis(factor, expected):
     """0.3^2k falls by more than a hundred in five steps, 0.9^2k does not."""
     text = FIVE_STEPS.replace("norm=norm(w.grad)", f"loss={factor}**(2*step)")
     text = text.replace("recorded.norm", "recorded.loss")
-    assert spans_decades(traced(text, "loss")) == expected
+    assert ("10⁻²" in traced(text, "loss")) == expected
 
 
 def test_what_is_no_number_is_not_drawn():

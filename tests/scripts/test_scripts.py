@@ -97,7 +97,7 @@ SAME = {
         print(other.weight.data, list(other.state_dict()))
     """,
     "optimizers": """
-        for kind in (torch.optim.Adam, torch.optim.RMSprop, torch.optim.Adagrad, torch.optim.AdamW):
+        for kind in (torch.optim.Adam, torch.optim.RMSprop, torch.optim.AdamW):
             w = torch.tensor([1.0, -2.0], requires_grad=True)
             opt = kind([w], lr=0.1)
             for step in range(5):

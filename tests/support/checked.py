@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.language import Budget, Outcome, Vocabulary, check_program
-from gradcheck.language.rules.vocabulary import words
-from gradcheck.language.running.run import run
+from gradcheck.language import Budget, RunOutcome, Vocabulary, check_program
+from gradcheck.language.run import run
+from gradcheck.language.vocabulary import words
 from gradcheck.ops.methods import OF_METHODS, OWN
 
 VOCABULARY = Vocabulary(
@@ -65,7 +65,7 @@ class Exact(PlainNumPy):
 
 def outcome(
     text: str, budget: Budget | None = None, kind: PlainNumPy | None = None, **inputs: Any
-) -> Outcome:
+) -> RunOutcome:
     """Check and run a program with plain NumPy."""
     program = check_program(text, declared=inputs, vocabulary=VOCABULARY)
     return run(program, inputs, kind or PlainNumPy(), budget or Budget(), context=CONTEXT)

@@ -53,7 +53,6 @@ def theirs() -> Any:
         set_grad_enabled=torch.set_grad_enabled,
         is_grad_enabled=torch.is_grad_enabled,
         Function=torch.autograd.Function,
-        once_differentiable=torch.autograd.function.once_differentiable,
         MSELoss=torch.nn.MSELoss,
         CrossEntropyLoss=torch.nn.CrossEntropyLoss,
         Linear=torch.nn.Linear,
@@ -106,7 +105,16 @@ def same(snippet: Snippet) -> None:
     with double():
         expected = told(snippet, theirs())
     mine = told(snippet, ours())
+    if any(words in expected[0] for words in RARE):
+        mine, expected = (each[0].partition(":")[0] for each in (mine, expected))
     assert mine == expected, (mine, expected)
+
+
+RARE = (
+    "single memory location", "created in no_grad mode", "is a view and is being modified inplace",
+    "deepcopy protocol", "attempting to assign a gradient with dtype", "but got: allow_unused",
+)  # fmt: skip
+"""Refusals that lessons do not provoke: their kind is PyTorch's, their words are ours."""
 
 
 def table(**snippets: Snippet) -> Any:

@@ -1,7 +1,9 @@
 """Pictures of a problem: its recorded series, the errors of its differences, its tape."""
 
+import xml.etree.ElementTree as ET
+
 from gradcheck.opinions.opinion import Case
-from gradcheck.plots.curves import Differences, Trace, differences_of, trace_of
+from gradcheck.plots.curves import Differences, differences_of, trace_svg
 from gradcheck.plots.graph import Graph, graph_of
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.load import load_text
@@ -38,9 +40,10 @@ def recorded(text: str) -> dict[str, Series]:
     return {each.name: each for each in found}
 
 
-def traced(text: str, name: str) -> Trace:
-    """The picture of one recorded series."""
-    return trace_of("p", recorded(text)[name])
+def traced(text: str, name: str) -> tuple[str, ...]:
+    """What stands on the picture of one recorded series."""
+    svg = ET.fromstring(trace_svg("p", recorded(text)[name]))
+    return tuple(t.text or "" for t in svg.iter(f"{SVG}text"))
 
 
 def solved(program: str, inputs: str) -> tuple[Case, Verdict]:

@@ -15,7 +15,6 @@ from tests.support.examples import EXAMPLES, Example
 FULLER = {
     "nll_loss": Example("nll_loss(a, b) + nll_loss(a, [0, 2])", {"a": (2, 3), "b": (2, 3)}),
     "cross_entropy": Example("cross_entropy(a, b)", {"a": (2, 3), "b": (2, 3)}),
-    "average": Example("average(a, 0, b * b) * c", {"a": (3, 2), "b": (3,), "c": (2,)}),
 }
 
 

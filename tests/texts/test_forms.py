@@ -26,12 +26,13 @@ ALL = {
 SHARE, RATIO = 0.95, 1.3
 WITHOUT = {
     ("cholesky", "A"),
+    ("ppo", "p"),
     ("survival", "h"),
     ("total variation", "I"),
     ("wasserstein", "x"),
     ("wasserstein", "y"),
 }
-"""Ops that have no line: factors of matrices, running products, sorting, differences."""
+"""Ops that have no line: factors of matrices, bounds, running products, sorting, differences."""
 
 
 def both(loss: Loss) -> tuple[Problem, Problem]:

@@ -22,7 +22,7 @@ SIGNS = {
     "inv(A).T": "A⁻ᵀ",
     "inv(A) @ x": "A⁻¹ x",
     "det(A) * inv(A).T": "det(A) · A⁻ᵀ",
-    "2 * trace(A) * eye(A.shape[0])": "2tr(A) · I",
+    "2 * trace(A) * eye(A.shape[0])": "2tr(A) · eye(A.shape[0])",
     "x / norm(x)": "x/‖x‖",
     "x / norm(x) ** 3": "x/‖x‖³",
     "sqrt(1 + r ** 2)": "√(1 + r²)",

@@ -19,7 +19,7 @@ from gradcheck.grading.formulas.line import Line
 from gradcheck.grading.key import Spot
 from gradcheck.language import Budget, Program, check_expression
 from gradcheck.language.kinds import FORMULAS, KINDS
-from gradcheck.language.running.run import run
+from gradcheck.language.run import run
 from gradcheck.numbers.ball import arbs, balls, exact, middle
 from gradcheck.numbers.exponents import FORMULA
 from gradcheck.numbers.run import precision

@@ -8,9 +8,8 @@ from itertools import islice
 from operator import index
 from typing import Any
 
-from gradcheck.language.running.guards import Guards
-from gradcheck.language.running.operators import Function
-from gradcheck.language.running.shapes import shape_of
+from gradcheck.language.guards import Function, Guards
+from gradcheck.language.sizes import shape_of
 
 EXTREMES = {"max": (max, "maximum"), "min": (min, "minimum")}
 UNCLEAR = "`{0}(x, {1})` means an axis or a number - write `{0}(x, axis={1})` or `{2}(x, {1})`"

@@ -4,19 +4,19 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from types import FunctionType, MappingProxyType, TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from gradcheck.documents.passage import Where
 from gradcheck.errors import Complaint, GradcheckError, OutOfBudget, TextError
+from gradcheck.language.budget import Budget, Meter
+from gradcheck.language.builtin import TYPE, Builtins
+from gradcheck.language.guards import Function, Guards
 from gradcheck.language.lower import LAST
 from gradcheck.language.program import Program
-from gradcheck.language.running.budget import Budget, Meter
-from gradcheck.language.running.builtin import TYPE, Builtins
-from gradcheck.language.running.guards import Guards, Kind
-from gradcheck.language.running.operators import Function
 from gradcheck.language.spans import MARK, SPANS, where_in
 
 NOTHING: Mapping[str, Function] = MappingProxyType({})
@@ -47,8 +47,21 @@ INNER = re.compile(r"matmul: .* core dimension 0.*\(size (\d+) is different from
 LONGEST_MESSAGE = 300
 
 
+class KindOfNumber(Protocol):
+    """What a number kind supplies: numbers and functions; nothing here knows more about it."""
+
+    def literal(self, value: Fraction) -> Any:
+        """The number of this kind; immutable, for the turns of a loop share it."""
+
+    def constant(self, name: str) -> Any:
+        """`pi`, `e`, and the vocabulary's other constants."""
+
+    def function(self, name: str) -> Function:
+        """A function of the vocabulary, by its own name."""
+
+
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """What a run came to: its last expression's value, all variables at the end, the steps.
 
     `error` is what the program ended in, where that was asked to be kept.
@@ -63,12 +76,12 @@ class Outcome:
 def run(
     program: Program,
     inputs: Mapping[str, Any],
-    kind: Kind,
+    kind: KindOfNumber,
     budget: Budget,
     *,
     context: Mapping[str, Function] = NOTHING,
     keep_error: bool = False,
-) -> Outcome:
+) -> RunOutcome:
     """Run a program; `context` has the functions of this run alone (`record`, `no_grad`).
 
     With `keep_error`, an error of the program's own ends the run and is kept. What a program
@@ -90,13 +103,13 @@ def run(
         kept = TextError([_complaint(program, error)])
         if not keep_error:
             raise kept from error
-    return Outcome(namespace.get(LAST), _variables(namespace), meter.steps, kept)
+    return RunOutcome(namespace.get(LAST), _variables(namespace), meter.steps, kept)
 
 
 def _namespace(
     program: Program,
     inputs: Mapping[str, Any],
-    kind: Kind,
+    kind: KindOfNumber,
     meter: Meter,
     context: Mapping[str, Function],
 ) -> dict[str, Any]:
@@ -128,7 +141,6 @@ def _variables(namespace: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_helper(value: Any) -> bool:
-    """Whether a value is a function that a program defined."""
     return isinstance(value, FunctionType) and value.__code__.co_filename == MARK
 
 
@@ -149,7 +161,6 @@ def _message(error: BaseException) -> str:
 
 
 def _place(traceback: TracebackType | None) -> Where:
-    """The innermost place of the program that a traceback went through."""
     where = START
     while traceback:
         code = traceback.tb_frame.f_code

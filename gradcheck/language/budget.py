@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from gradcheck.errors import OutOfBudget
-from gradcheck.language.running.shapes import Count, Shape, broadcast, count_nested, size_of
+from gradcheck.language.sizes import NestedCount, Shape, broadcast, count_nested, size_of
 from gradcheck.numbers.exponents import PROGRAM
 
 # An entry of a list takes this many times as long to look at as an element of an array.
@@ -82,7 +82,7 @@ class Meter:
 
     def measure(self, value: Any) -> None:
         """Count the entries of lists in lists; refused if those or their arrays are many."""
-        most = Count(self.budget.entries, self.budget.elements)
+        most = NestedCount(self.budget.entries, self.budget.elements)
         count = count_nested(value, most)
         self.listed(count.entries)
         self.expect(count.elements)

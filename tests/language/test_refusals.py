@@ -7,8 +7,8 @@ import pytest
 
 from gradcheck.errors import TextError
 from gradcheck.language import Vocabulary, check_program
-from gradcheck.language.lowered import unexpected
-from gradcheck.language.rules.refusals import NAMES, NODES
+from gradcheck.language.lower import unexpected
+from gradcheck.language.refusals import NAMES, NODES
 from tests.support.checked import VOCABULARY
 
 # A text in which `x` and `y` are declared; line and column of the fault; words of the complaint.

@@ -3,7 +3,7 @@
 import ast
 from typing import NamedTuple
 
-from gradcheck.language.rules.vocabulary import words
+from gradcheck.language.vocabulary import words
 
 
 class Refusal(NamedTuple):
@@ -95,6 +95,9 @@ SYNTAX: tuple[tuple[str, str], ...] = (
     ("too many nested parentheses", "split it up in assignments"),
     ("unterminated", "close the quote"),
     ("non-printable", "remove this character: it cannot be seen"),
+    ("outside loop", "leave it out: it stands outside a loop"),
+    ("continue' not properly", "leave it out: it stands outside a loop"),
+    ("'return' outside", "let the last line be the value itself"),
     ("call to 'print'", "leave it out, or keep a value with `record(name=value)`"),
 )
 SYNTAX_OTHERWISE = "write it as Python: `2*x`, `x**2`, `sin(x)`, `abs(x)`"

@@ -1,0 +1,373 @@
+"""What a lowered program calls in place of Python's operators, items, loops and calls.
+
+Nothing is started whose result would not fit the budget; integers divide exactly.
+"""
+
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from math import prod
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engine.printing import Size
+from gradcheck.engine.tensor import bare
+from gradcheck.language.budget import Meter, over
+from gradcheck.language.sizes import (
+    broadcast,
+    elementwise,
+    estimate,
+    multiplied,
+    shape_as_array,
+    shape_of,
+)
+from gradcheck.language.vocabulary import WORDS
+from gradcheck.ops.methods import OF_METHODS
+from gradcheck.ops.row import joined
+
+Function = Callable[..., Any]
+
+# An operation's name: what it does to two values, and what it does in place.
+OPERATIONS: dict[str, tuple[Function, Function]] = {
+    "add": (operator.add, operator.iadd),
+    "subtract": (operator.sub, operator.isub),
+    "multiply": (operator.mul, operator.imul),
+    "divide": (operator.truediv, operator.itruediv),
+    "power": (operator.pow, operator.ipow),
+    "matmul": (operator.matmul, operator.imatmul),
+    "floor_divide": (operator.floordiv, operator.ifloordiv),
+    "remainder": (operator.mod, operator.imod),
+    "and": (operator.and_, operator.iand),
+    "or": (operator.or_, operator.ior),
+    "equal": (operator.eq, operator.eq),
+    "not_equal": (operator.ne, operator.ne),
+    "less": (operator.lt, operator.lt),
+    "less_equal": (operator.le, operator.le),
+    "greater": (operator.gt, operator.gt),
+    "greater_equal": (operator.ge, operator.ge),
+}
+
+SEQUENCES = (list, tuple, range)
+FLOATS = frozenset({float, np.float64})
+GROWING = frozenset({"add", "subtract", "multiply", "matmul", "power"})
+EXACT_WHOLES = 2.0**53  # smaller whole numbers are the same in every kind of number
+
+
+# What may be assigned on a tensor; which of them a program may is for its vocabulary to say.
+ASSIGNABLE = frozenset({"grad", "requires_grad", "data"})
+
+
+@dataclass(frozen=True)
+class Guards:
+    """The operators, items, loops and calls of one run, and how it makes decimal numbers."""
+
+    meter: Meter
+    literal: Callable[[Fraction], Any]
+
+    def operation(self, name: str) -> Function:
+        """An operator; between two floats there is nothing to guard."""
+        plain = OPERATIONS[name][0]
+
+        def guarded(a: Any, b: Any) -> Any:
+            if type(a) in FLOATS and type(b) in FLOATS:
+                return plain(a, b)
+            return self.operate(name, a, b)
+
+        return partial(self.operate, name) if name == "power" else guarded
+
+    def operate(self, name: str, a: Any, b: Any, place: int = 0) -> Any:
+        """An operator between two values; in place of the first where `place` is 1."""
+        if isinstance(a, int) and isinstance(b, int):
+            return self.integers(name, a, b)
+        if (
+            name == "add"
+            and isinstance(a, list)
+            and not (isinstance(b, list | tuple) or shape_of(b))
+        ):
+            raise TypeError("what is added to a list has to be a list - write `list(...)`")
+        a, b = self._as_arrays(a, b)
+        first, second = shape_of(a), shape_of(b)
+        if not (first and second):
+            if isinstance(a, SEQUENCES) or isinstance(b, SEQUENCES):
+                self._sequences(name, a, b)
+        elif name == "matmul":
+            self.meter.expect(*multiplied((a, b), {}))
+        elif first != second:
+            self.meter.pair(first, second)
+        if name == "power":
+            self._exponent(b)
+        if not place:
+            a = self._of_the_kind(name, a, b)
+        made = OPERATIONS[name][place](a, b)
+        if isinstance(made, complex):
+            raise ValueError("a negative number to a fractional power is not real")
+        self.meter.charge(made)
+        return made
+
+    def _as_arrays(self, a: Any, b: Any) -> tuple[Any, Any]:
+        """Both operands; a list beside an array is one, as NumPy has it."""
+        if (isinstance(a, list) and shape_of(b)) or (isinstance(b, list) and shape_of(a)):
+            self.meter.measure(a)
+            self.meter.measure(b)
+            return joined(a), joined(b)
+        return a, b
+
+    def integers(self, name: str, a: int, b: int) -> Any:
+        """An operator between integers: exact, where Python would leave them for floats."""
+        if name == "divide":
+            if b == 0:
+                raise ZeroDivisionError("division by zero")
+            return self.literal(Fraction(a, b))
+        if name == "power":
+            self._exponent(b)
+            self.meter.integer(abs(a).bit_length() * abs(b))
+            if b < 0 and a == 0:
+                raise ZeroDivisionError("zero to a negative power")
+            return self.literal(Fraction(a) ** b) if b < 0 else a**b
+        self.meter.integer(abs(a).bit_length() + abs(b).bit_length())
+        return OPERATIONS[name][0](a, b)
+
+    def _of_the_kind(self, name: str, a: Any, b: Any) -> Any:
+        """The first operand; of this kind where NumPy's whole numbers would not be exact."""
+        one = self.literal(Fraction(1))
+        if name == "divide" and _plain(a) and _plain(b) and np.all(b):
+            return a if isinstance(one, float) else a * one  # `(x <= 0) / 5`, `ones(3) / 3`
+        return a if not (whole(a) and whole(b)) or _stays_exact(name, a, b) else a * one
+
+    def _exponent(self, exponent: Any) -> None:
+        limit = self.meter.budget.exponent
+        if isinstance(exponent, int) and abs(exponent) > limit:
+            raise over("as the exponent of a power", limit, "choose a smaller exponent")
+
+    def _sequences(self, name: str, a: Any, b: Any) -> None:
+        """Refuse lists that would grow or be compared without end, and texts among numbers."""
+        if not (isinstance(a, SEQUENCES) and isinstance(b, SEQUENCES)):
+            refuse_texts(name, [each for each in (a, b) if isinstance(each, list | tuple)])
+        if name == "multiply" and (isinstance(a, int) or isinstance(b, int)):
+            many, times = (b, a) if isinstance(a, int) else (a, b)
+            self.meter.room(len(many) * max(times, 0))
+        elif name == "add":
+            self.meter.room(sum(shape_as_array(each)[0] for each in (a, b) if shape_as_array(each)))
+        else:
+            self.meter.measure(a)
+            self.meter.measure(b)
+        sizes = (multiplied if name == "matmul" else elementwise)((a, b), {})
+        self.meter.expect(*sizes)
+
+    def chain(self, names: tuple[str, ...], *sides: Any) -> Any:
+        """`a < b < c`: the first comparison that fails, or the last."""
+        result: Any = True
+        for name, a, b in zip(names, sides, sides[1:], strict=False):
+            result = self.operate(name, a, b)
+            if not result:
+                break
+        return result
+
+    def in_place(self, name: str, a: Any, b: Any) -> Any:
+        """`a += b`."""
+        return self.operate(name, a, b, place=1)
+
+    # -- items, loops, calls ---------------------------------------------------------------------
+
+    def named(self, name: str) -> Function:
+        """The guard that the lowering called by a name."""
+        return self.operation(name) if name in OPERATIONS else getattr(self, name)
+
+    def attribute_in_place(self, name: str, owner: Any, attribute: str, b: Any) -> None:
+        """`w.grad *= b`."""
+        if attribute not in ASSIGNABLE:
+            raise AttributeError(f"`.{attribute}` cannot be assigned here")
+        setattr(owner, attribute, self.in_place(name, getattr(owner, attribute), b))
+
+    def item_in_place(self, name: str, owner: Any, key: Any, b: Any) -> None:
+        """`x[i] += b`."""
+        self.put(owner, key, self.in_place(name, self.item(owner, key), b))
+
+    def item(self, owner: Any, key: Any) -> Any:
+        """`x[i]`."""
+        made = owner[self.index(owner, key)]
+        if not isinstance(owner, SEQUENCES) or isinstance(key, slice):
+            self.meter.charge(made)
+        return made
+
+    def put(self, owner: Any, key: Any, value: Any) -> None:
+        """`x[i] = y`; NumPy would cut off what stands behind the point in whole numbers."""
+        if isinstance(owner, np.ndarray) and whole(owner) and not whole(value):
+            raise TypeError(
+                "an array of whole numbers cannot hold this - begin with `array([0.0, 0.0])`"
+            )
+        self.meter.measure(value)
+        owner[self.index(owner, key)] = value
+
+    def index(self, owner: Any, key: Any) -> Any:
+        """An index; refused if it picks too many elements."""
+        keys = key if isinstance(key, tuple) else (key,)
+        picks = [shape for each in keys if (shape := shape_as_array(each))]
+        if picks:
+            self.meter.measure(key)
+            picked = prod(broadcast(*picks))
+            if picked * prod(shape_of(owner)) > self.meter.budget.elements:
+                self.meter.expect(picked * _beside(shape_of(owner), keys))
+        return key
+
+    def each(self, values: Iterable[Any]) -> Iterator[Any]:
+        """The items of a loop, counted; what is no list fails here, in its place."""
+        return self._turns(iter(values))
+
+    def _turns(self, values: Iterator[Any]) -> Iterator[Any]:
+        """The items of a loop, counted."""
+        for value in values:
+            self.meter.step()
+            yield value
+
+    def last(self, value: Any) -> Any:
+        """The value of the program, for whoever will look at all of it."""
+        self.meter.measure(value)
+        return value
+
+    def turn(self, test: Any) -> bool:
+        """The test of a `while`, counted."""
+        self.meter.step()
+        return bool(test)
+
+    def call(self, callee: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """A helper of the program, or a layer that a variable holds."""
+        if isinstance(callee, FunctionType):
+            return self.meter.called(callee, args, kwargs)
+        if not callable(callee):
+            raise TypeError(f"a {type(callee).__name__} cannot be called - multiply with `*`")
+        return self.counted(callee, args, kwargs)
+
+    def method(self, owner: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
+        """`x.backward(...)`, `losses.append(loss)`."""
+        if isinstance(owner, list):
+            if name == "extend" and not all(isinstance(each, list | tuple) for each in args):
+                raise TypeError("what extends a list has to be a list - write `list(...)`")
+            for each in args:
+                self.meter.measure(each)
+            self.meter.room(len(owner) + sum(prod(shape_as_array(each)[:1]) for each in args))
+        else:
+            self.fits(name, (owner, *args), kwargs)
+            if name == "tolist":
+                self.meter.listed(prod(shape_of(owner)))
+        return self.counted(getattr(owner, name), args, kwargs)
+
+    slice = staticmethod(slice)
+    truth = staticmethod(bool)
+
+    def rank(self, value: Any) -> int:
+        """`x.dim()`."""
+        return len(shape_of(value))
+
+    def count(self, value: Any) -> int:
+        """`x.numel()`."""
+        return prod(shape_of(value))
+
+    def floats(self, value: Any) -> Any:
+        """`(y == label).float()`: truth values and integers as decimal numbers, others as is."""
+        plain = np.asarray(bare(value))
+        return plain.astype(np.float64)[()] if plain.dtype.kind in "biu" else value
+
+    def lengths(self, value: Any, dim: int | None = None) -> Any:
+        """`x.size()`, `x.size(0)`."""
+        return Size(shape_of(value)) if dim is None else shape_of(value)[dim]
+
+    def function(self, name: str, plain: Function) -> Function:
+        """A function of the vocabulary, within the budget; `add(2, 3)` is what `2 + 3` is."""
+        name = name.removeprefix(OF_METHODS)
+        is_operator = name in OPERATIONS
+
+        def guarded(*args: Any, **kwargs: Any) -> Any:
+            if is_operator and len(args) == 2 and not kwargs:
+                if isinstance(args[0], int) and isinstance(args[1], int):
+                    return self.integers(name, *args)
+                if name == "power":
+                    self._exponent(args[1])
+            self.fits(name, args, kwargs)
+            return self.counted(plain, args, kwargs)
+
+        return guarded
+
+    def fits(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Refuse a call whose lists or whose result are too large, or that is given texts."""
+        refuse_texts(name, (*args, *kwargs.values()))
+        for each in (*args, *kwargs.values()):
+            if isinstance(each, list | tuple):
+                self.meter.measure(each)
+        self.meter.expect(*estimate(name, args, kwargs))
+
+    def counted(self, plain: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that counts as a step, and what it makes."""
+        self.meter.step()
+        made = plain(*args, **kwargs)
+        self.meter.charge(made)
+        return made
+
+
+def _beside(shape: tuple[int, ...], keys: tuple[Any, ...]) -> int:
+    """How many elements stand beside those that index arrays pick: the other axes."""
+    axis, beside = 0, prod(shape)
+    places = [key for key in keys if key is not None]
+    for position, key in enumerate(places):
+        if key is ...:
+            axis = len(shape) - (len(places) - position - 1)
+            continue
+        picks = len(shape_as_array(key))
+        width = picks if "bool" in str(getattr(key, "dtype", "")) else 1
+        if picks:
+            beside //= max(prod(shape[axis : axis + width]), 1)
+        axis += width
+    return beside
+
+
+def _plain(value: Any) -> bool:
+    """Whether a value is an integer or NumPy's own: a count, truth values, `ones(3)`."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.dtype.kind in "biuf"
+    return isinstance(value, int)
+
+
+def whole(value: Any) -> bool:
+    """Whether a value is a whole number, or an array of them."""
+    return isinstance(value, int) or getattr(value, "dtype", np.dtype(object)).kind in "bi"
+
+
+def _stays_exact(name: str, a: Any, b: Any) -> bool:
+    """Whether an operation between arrays of whole numbers is exact in NumPy's 64 bits."""
+    if name == "power" and np.any(np.less(b, 0)):
+        return False
+    if name not in GROWING:
+        return True
+    large = [np.abs(np.asarray(each, dtype=np.float64)) for each in (a, b)]
+    return bool(np.all(OPERATIONS[name][0](*large) < EXACT_WHOLES))
+
+
+def refuse_texts(function: str, values: Any) -> None:
+    """Refuse texts where numbers are expected: but for words that say how, and subscripts."""
+    for each in values:
+        if isinstance(each, str) and each not in WORDS and function != "einsum":
+            raise TypeError(f"a text is no argument of `{function}` - give it numbers")
+        if isinstance(each, list | tuple) and any_text(each):
+            raise TypeError(
+                f"a text among the numbers of `{function}`, or a type - give it numbers"
+            )
+
+
+def any_text(values: Any) -> bool:
+    """Whether a text, a dict or a type stands in lists in lists; each is looked into once.
+
+    A type in a tuple is a dtype whose every entry is an array: `(int, (1000, 1000))`.
+    """
+    left, seen = [values], {id(values)}
+    while left:
+        for each in left.pop():
+            if isinstance(each, str | dict | type):
+                return True
+            if isinstance(each, list | tuple) and id(each) not in seen:
+                seen.add(id(each))
+                left.append(each)
+    return False

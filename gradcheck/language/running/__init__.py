@@ -1,1 +1,0 @@
-"""Running a checked program: within its budget, on any kind of number."""
