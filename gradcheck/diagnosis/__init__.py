@@ -2,8 +2,7 @@
 
 from gradcheck.diagnosis.acts import Made
 from gradcheck.diagnosis.explain import explain
-from gradcheck.diagnosis.hypothesis import Diagnosis, Hypothesis
+from gradcheck.diagnosis.hypothesis import Diagnosis, Hypothesis, words
 from gradcheck.diagnosis.preparing import Prepared, prepare
-from gradcheck.diagnosis.words import words
 
 __all__ = ["Diagnosis", "Hypothesis", "Made", "Prepared", "explain", "prepare", "words"]

@@ -10,10 +10,9 @@ import numpy as np
 
 from gradcheck.diagnosis import backprop, calculus, second
 from gradcheck.diagnosis.backprop import Gradients
-from gradcheck.diagnosis.closeness import equal
 from gradcheck.diagnosis.line import Line, Span, lines
-from gradcheck.diagnosis.misread import literals, misread
-from gradcheck.diagnosis.whole_answer import answers
+from gradcheck.diagnosis.tables import equal
+from gradcheck.diagnosis.whole_answer import answers, literals, misread
 from gradcheck.errors import GradcheckError
 from gradcheck.mistakes import CATALOGUE, Mistake
 from gradcheck.opinions.opinion import Array, Case, reason

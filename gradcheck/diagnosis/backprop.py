@@ -1,7 +1,7 @@
 """The backprop family: each verb said wrong at each site of the tape."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -10,20 +10,142 @@ import numpy as np
 
 from gradcheck.diagnosis.blocks import LARGEST, Block, blocks
 from gradcheck.diagnosis.line import covering
-from gradcheck.diagnosis.nearby import Around, called, inside, nearby
-from gradcheck.diagnosis.sites import (
-    Key,
-    Site,
-    Span,
-    accumulations,
-    by_way,
-    meetings,
-    repeated,
-)
 from gradcheck.engine.tape import RIGHT, Leaf, Node, Step, Verbs, reachable, walk
 from gradcheck.mistakes import Accumulation, Edge, Mistake, Start
 from gradcheck.opinions.opinion import Array
 from gradcheck.opinions.tape import Tape
+
+USES = "uses"  # of one weight
+
+Key = tuple[Any, ...]
+Span = tuple[Any, ...] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """Where a verb is said: an edge (node, i), a meeting (step, -1), or the start (root, -1).
+
+    `key` finds the same site on the tape of another point; `choice` is what the mistake is made
+    with there, where there is a choice; `names` is what its words may mention.
+    """
+
+    step: Step
+    i: int
+    key: Key
+    span: Span
+    choice: Any = None
+    names: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def said(self) -> Mapping[str, Any]:
+        """What a meeting of paths is called that has no place in the text: the input's name."""
+        named = self.key[1] if isinstance(self.step, Leaf) and len(self.key) > 1 else ""
+        return {**self.names, **({"text": named} if named else {})}
+
+
+def by_way(sites: Sequence[Site]) -> dict[Key, list[Site]]:
+    """The sites at which a mistake is made in the same way, as far as ways can be told alike."""
+    found: dict[Key, list[Site]] = defaultdict(list)
+    for site in sites:
+        found[site.key[-2:] if "way" in site.key else ()].append(site)
+    return found
+
+
+def repeated(tape: Tape, sites: Sequence[Site]) -> Iterator[tuple[Key, Sequence[Site]]]:
+    """The sites of one line in a loop, or at one weight that is used again, all together."""
+    names = {id(leaf): name for name, leaf in tape.leaves.items()}
+    groups: dict[Key, list[Site]] = defaultdict(list)
+    for site in sites:
+        if site.span is not None and site.i >= 0:
+            step, op, way = site.step, site.key[1], site.key[4:]
+            groups["line", "loop", site.span, op, site.i, *way].append(site)
+            other = step.edges[1 - site.i] if len(step.edges) == 2 else None
+            if isinstance(other, Leaf):
+                groups[USES, "weight", names.get(id(other.variable)), op, site.i, *way].append(site)
+    for key, group in groups.items():
+        if 1 < len(group) < len(sites) + (key[0] == USES):
+            yield key, group
+
+
+def accumulations(tape: Tape) -> Iterator[Site]:
+    """Steps that more than one edge leads to."""
+    again: Counter[Key] = Counter()
+    names = {id(leaf): name for name, leaf in tape.leaves.items()}
+    for step, count in tape.uses.items():
+        if count > 1:
+            span = getattr(step, "span", None)
+            label = names.get(id(step.variable)) if isinstance(step, Leaf) else step.op.name
+            again[span, label] += 1
+            yield Site(step, -1, (span, label, again[span, label]), span)
+
+
+def meetings(tape: Tape) -> Iterator[Site]:
+    """Steps that more than two edges lead to, once for each edge that might be left."""
+    for site in accumulations(tape):
+        if tape.uses[site.step] > 2:
+            edges = [
+                (node, i) for node in tape.nodes for i, e in enumerate(node.edges) if e is site.step
+            ]
+            for n, edge in enumerate(edges):
+                lost = {other: True for other in edges if other != edge}
+                yield replace(site, key=(*site.key, n), choice=lost)
+
+
+NEAREST = 12  # tensors on either side of a node: what stands in the same lines of code
+
+NAMED = 30  # characters of a step's text that a sentence has room for
+EARLIER = "an earlier value"
+
+Around = Mapping[Node, tuple[Any, ...]]
+Inside = tuple[Callable[..., Any], tuple[Any, ...]]
+
+
+def nearby(tape: Tape) -> Around:
+    """For each node the distinct tensors that were made or read last before it, or next after."""
+    order, at = _in_turn(tape)
+    return {node: _nearest(order, k) for node, k in at.items()}
+
+
+def _in_turn(tape: Tape) -> tuple[list[Any], dict[Node, int]]:
+    """The distinct tensors in the order in which the run met them; how many before each node."""
+    order: list[Any] = []
+    seen: set[Any] = set()
+    at: dict[Node, int] = {}
+    for node in tape.nodes:
+        value, operands = tape.values[node]
+        for tensor in (*operands, value):
+            if 1 < np.size(tensor) <= LARGEST and _print(tensor) not in seen:
+                seen.add(_print(tensor))
+                order.append(tensor)
+        at[node] = len(order)
+    return order, at
+
+
+def _print(tensor: Any) -> Any:
+    return np.shape(tensor), np.asarray(tensor).tobytes()
+
+
+def _nearest(order: list[Any], k: int) -> tuple[Any, ...]:
+    """Those before the k-th, the last one first, then those from it on."""
+    return (*reversed(order[max(k - NEAREST, 0) : k]), *order[k : k + NEAREST])
+
+
+def inside(tape: Tape, step: Step | None) -> Inside | None:
+    """The sum or difference that a step is, as a function of its two operands; else None."""
+    if not isinstance(step, Node) or step.op.name not in ("add", "subtract"):
+        return None
+    _, operands = tape.values[step]
+    return step.op.forward, operands
+
+
+def called(tape: Tape, step: Step) -> Any:
+    """What a step is called: its input's name, or its text if that is short."""
+    if isinstance(step, Leaf):
+        names = (n for n, leaf in tape.leaves.items() if leaf is step.variable)
+        return next(names, EARLIER)
+    short = step.span is not None and step.span[-1] - step.span[-2] <= NAMED
+    return step.span if short else EARLIER
+
 
 Gradients = Mapping[str, Array]
 

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.diagnosis.closeness import RELATIVE, ratio, room, scale_of
 from gradcheck.diagnosis.hypothesis import Hypothesis
 from gradcheck.diagnosis.preparing import Prepared, Term
-from gradcheck.diagnosis.tables import Given
+from gradcheck.diagnosis.tables import RELATIVE, Given, ratio, room, scale_of
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.sums import (
     coefficient_slip,

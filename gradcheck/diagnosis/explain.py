@@ -10,15 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.diagnosis.closeness import equal, same_number
 from gradcheck.diagnosis.coefficients import coefficients
-from gradcheck.diagnosis.evidence import carries, is_single
-from gradcheck.diagnosis.hypothesis import Diagnosis, Hypothesis, hypothesis_of, ranked
-from gradcheck.diagnosis.pairs import one_place, two_mistakes
-from gradcheck.diagnosis.preparing import Prepared
-from gradcheck.diagnosis.remarks import remarks
-from gradcheck.diagnosis.tables import Given, fitting, given
-from gradcheck.diagnosis.unsummed import unsummed
+from gradcheck.diagnosis.hypothesis import (
+    Diagnosis,
+    Hypothesis,
+    carries,
+    hypothesis_of,
+    is_single,
+    ranked,
+)
+from gradcheck.diagnosis.preparing import Prepared, one_place, two_mistakes
+from gradcheck.diagnosis.remarks import remarks, unsummed
+from gradcheck.diagnosis.tables import Given, equal, fitting, given, same_number
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.mistakes.whole_answer import integrated_instead
 from gradcheck.opinions.opinion import Array

@@ -1,11 +1,18 @@
 """What a diagnosis says: hypotheses in order, and how certain it is of them."""
 
+import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import lru_cache
 from typing import Any
+
+import numpy as np
 
 from gradcheck.diagnosis.acts import Made
 from gradcheck.diagnosis.line import Span
+from gradcheck.diagnosis.tables import RELATIVE, Given
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.row import COVERING, TELLING
 
@@ -108,3 +115,127 @@ def _order(h: Hypothesis, scalar: bool) -> tuple[Any, ...]:
     """Of one id: the preferred family, at a site, at the largest site, the commonest."""
     width = h.span[-1] - h.span[-2] if h.span is not None else -1
     return (not _preferred(h, scalar), h.rank, h.everywhere, -width, -h.mistake.common)
+
+
+NUMBERS, DIGITS = 2, 3
+
+
+def carries(wanted: Given, mistakes: int = 1) -> bool:
+    """Whether an answer is evidence enough for so many mistakes."""
+    typed = numbers(wanted)
+    digits = sum(_digits(a) for a in typed)
+    return len(typed) >= NUMBERS * mistakes or digits >= DIGITS * mistakes
+
+
+def is_single(wanted: Given) -> bool:
+    """Whether an answer is one number, at one point or everywhere."""
+    return len(numbers(wanted)) < NUMBERS
+
+
+def is_monomial(wanted: Given, x: Any) -> bool:
+    """Whether an answer is c x^p at all points: two numbers, which never carry two mistakes."""
+    a = wanted.flat[:, 0]
+    if wanted.shape or len(x) != len(a) or x.ndim > 1 or len(a) < NUMBERS + 1:
+        return False
+    with np.errstate(all="ignore"):
+        steps = np.diff(np.log(np.abs(a))), np.diff(np.log(np.abs(x)))
+    powers = steps[0] / steps[1]
+    return bool(np.ptp(powers) <= RELATIVE * (1 + np.max(np.abs(powers))))
+
+
+def numbers(wanted: Given) -> list[float]:
+    """The different numbers of an answer that are not zero; of a constant there is one."""
+    return list({f"{a:.10g}": float(a) for a in wanted.flat.flat if a}.values())
+
+
+def _digits(a: float) -> int:
+    """How many digits a number was typed with; a formula's float has them all."""
+    short = float(f"{a:.9g}")
+    known = short if abs(short - a) <= RELATIVE * abs(a) else a
+    return len(Decimal(repr(known)).normalize().as_tuple().digits)
+
+
+# `u = u` and `v = v` say nothing: they stand where the arguments have no short text.
+NOTHING_SAID = re.compile(r"(,? with u = u(?:, v = v)?(?=[.,:])|, v = v(?=[.,:]))")
+QUOTED = frozenset({"text", "whole", "typed", "cure", "sign"})  # as it was typed
+BESIDE = re.compile(r"(?<=\d) ?\* ?(?=[a-zA-Z]\b(?!\())")  # between a number and a letter
+LONGEST = 48  # characters of a program in a sentence
+MARKED = "the marked expression"
+EVERYWHERE = " It happened at every such place."
+PLAIN = {
+    "text": "the expression",
+    "whole": "the sum",
+    "u": "u",
+    "v": "v",
+    "w": "the inside",
+    "du": "u'",
+    "dv": "v'",
+    "dw": "its derivative",
+    "c": "the constant",
+    "factor": "a constant",
+    "typed": "1/(2x)",
+    "sign": "bracket",
+    "cure": "with another one",
+    "h": "the other letter",
+}
+# What PLAIN's words make of a sentence that was written for an expression.
+SMOOTHED = {
+    "`the expression`": "the expression",
+    f"`{MARKED}`": MARKED,
+    "`the sum`": "the sum",
+    " to `an earlier value`": "",
+    " to `u`": "",
+    "`an earlier value`": "an earlier value",
+    "`u`": "an earlier value",
+    "factor the constant": "constant factor",
+    "constant the constant": "constant",
+    "statistic the expression": "statistic",
+    f"statistic {MARKED}": f"statistic in {MARKED}",
+    "exponent the constant": "exponent",
+    "its derivative, the derivative of the inside": "the derivative of the inside",
+}
+
+
+def words(hypothesis: Hypothesis, source: str = "") -> str:
+    """What to tell the student; `source` is the program's text, into which the spans point."""
+    texts = defaultdict(str, PLAIN)
+    quoted = QUOTED | ({"u"} if hypothesis.mistake.family == "backprop" else set())
+    place = {} if hypothesis.span is None else {"text": hypothesis.span}
+    for name, text in {**hypothesis.texts, **place}.items():
+        said = _read(text, source)
+        if said:
+            texts[name] = (
+                said if name == "stage" else _short(said) if name in quoted else by_hand(said)
+            )
+    sentence = _smoothed(hypothesis.mistake.says.format_map(texts))
+    sentence += EVERYWHERE if hypothesis.everywhere else ""
+    sentence += hypothesis.texts.get("stage", "")
+    return f"{sentence} And: {words(hypothesis.with_, source)}" if hypothesis.with_ else sentence
+
+
+@lru_cache(maxsize=1_000)
+def _smoothed(sentence: str) -> str:
+    """A sentence without clumsy words; remembered, as a class makes the same few mistakes."""
+    for clumsy, plain in SMOOTHED.items():
+        sentence = sentence.replace(clumsy, plain)
+    sentence = NOTHING_SAID.sub("", sentence)
+    return sentence[:1].upper() + sentence[1:]
+
+
+@lru_cache(maxsize=1_000)
+def by_hand(text: str) -> str:
+    """A formula of a program as it is written by hand: `-2*a*x**2` as -2a x^2."""
+    text = BESIDE.sub("", text.replace("**", "^"))
+    return re.sub(r" ?\* ?", " ", text)
+
+
+def _short(text: str) -> str:
+    """A piece of a program; a long one is read where it is marked."""
+    return text if len(text) <= LONGEST and "\n" not in text else MARKED
+
+
+def _read(text: Any, source: str) -> str:
+    """A span of the source, or words that are ready."""
+    if isinstance(text, tuple):
+        return source[text[-2] : text[-1]]
+    return text or ""

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.diagnosis.acts import Acts, Made, collect, fingerprint, invisible, width
-from gradcheck.diagnosis.closeness import equal
 from gradcheck.diagnosis.line import Span
+from gradcheck.diagnosis.tables import equal
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.row import ALIKE, ALL_PASS, ONE_LONG, SYMMETRIC, VAGUE
 from gradcheck.opinions.opinion import Case

@@ -16,7 +16,7 @@ SECTIONS = {
         *("problems", "variants", "generate", "forms", "batches", "lessons", "python"),
         *("notebooks", "server", "cluster", "add-an-op", "add-a-mistake"),
     ),
-    "Reference": ("commands", "answers", "language", "marking", "json", "api"),
+    "Reference": ("commands", "answers", "language", "marking", "json", "api", "versions"),
     "Explanation": ("why", "limits", "compared", "wild"),
 }
 TOPICS = tuple(topic for topics in SECTIONS.values() for topic in topics)

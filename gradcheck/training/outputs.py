@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.diagnosis.closeness import equal
+from gradcheck.diagnosis.tables import equal
 from gradcheck.engine.tape import Leaf, Node
 from gradcheck.training.forms import Array
 from gradcheck.training.recorder import snapshot

@@ -3,13 +3,14 @@
 import json
 import re
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from gradcheck.cli import main
 from gradcheck.help import SECTIONS, TOPICS, read_page
 from gradcheck.problem import load_text
-from tests.support.readme import HELP, rendered
+from tests.support.readme import HELP, README, rendered
 from tests.support.selftests import self_test
 
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
@@ -69,3 +70,18 @@ def test_every_key_of_json_is_told(words):
     keys |= {key for mistake in line.get("mistakes") or () for key in mistake}
     page = (HELP / "json.md").read_text()
     assert [key for key in sorted(keys) if not re.search(rf"[`.\"]{key}[`\"]", page)] == []
+
+
+def test_every_command_that_a_page_names_is_one():
+    """Options that went, commands that were renamed: a page that still tells them is seen."""
+    texts = "\n".join(file.read_text() for file in (README, *HELP.glob("*.md")))
+    blocks = "\n".join(block for kind, block in BLOCK.findall(texts) if kind == "text")
+    named = re.findall(r"(?:`|\$ )gradcheck ([a-z]+)((?: [^`\n]*)?)", texts)
+    named += re.findall(r"^gradcheck ([a-z]+)((?: .*)?)$", blocks, re.MULTILINE)
+    assert len(named) > 60
+    for name, rest in named:
+        command = main.get_command(click.Context(main), name)
+        assert command is not None, name
+        known = {text for p in command.params for text in (*p.opts, *p.secondary_opts)}
+        used = set(re.findall(r"(?<!\S)(--?[a-z][a-z-]*)", rest)) - {"--help", "-h"}
+        assert used <= known, (name, rest)

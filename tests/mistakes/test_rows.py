@@ -8,7 +8,7 @@ import pytest
 
 from gradcheck.diagnosis import Prepared, explain, prepare, words
 from gradcheck.diagnosis.explain import CONSISTENT
-from gradcheck.diagnosis.words import EVERYWHERE
+from gradcheck.diagnosis.hypothesis import EVERYWHERE
 from gradcheck.mistakes import CATALOGUE, Mistake
 from gradcheck.opinions.again import twice
 from gradcheck.opinions.opinion import Case
