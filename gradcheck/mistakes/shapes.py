@@ -101,7 +101,6 @@ passed = pull(
     wrong=lambda e: e.g,
     says="The cotangent passed through `{text}` unchanged: the derivative of this step is missing.",
     example=("sum(roll(x, 1) * v)", {"x": "v"}, {"x": (4,), "v": (4,)}),
-    common=0.5,
     hidden_by=(ALIKE, ALL_PASS),
 )
 
