@@ -40,7 +40,7 @@ evaluated: the tree is built node by node from a closed vocabulary.
 from gradcheck.answers.answer import Entries, Numbers, Plain, read_answer
 from gradcheck.answers.echo import echo
 from gradcheck.answers.formula import Formula, other_readings, read_formula
-from gradcheck.answers.outline import Step
+from gradcheck.answers.outline import WorkingStep
 from gradcheck.answers.shapes import misfit
 from gradcheck.answers.words import ALIASES, FUNCTIONS
 
@@ -51,7 +51,7 @@ __all__ = [
     "Formula",
     "Numbers",
     "Plain",
-    "Step",
+    "WorkingStep",
     "echo",
     "misfit",
     "other_readings",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 
 from gradcheck.answers.echo import decimal, number
 from gradcheck.answers.formula import Formula, read_formula
@@ -27,6 +28,7 @@ class Numbers:
     shape: tuple[int, ...]
     values: tuple[Fraction, ...]
     half_units: tuple[Fraction | None, ...]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,8 @@ class Plain:
 
 Answer = Formula | Numbers | Plain | Entries
 Reader = Callable[[str], Formula]
+Number = tuple[Fraction, Fraction | None]
+"""A number with its half unit."""
 
 
 def read_answer(
@@ -62,15 +66,9 @@ def read_answer(
     `single` says that one number is due: a list of one is then what stands in it. `by` is what a
     prime differentiates by.
     """
-    known: dict[str, Formula] = {}
-
-    def read(text: str) -> Formula:
-        if text not in known:
-            known[text] = read_formula(
-                text, names=names, functions=functions, constants=constants, single=single, by=by
-            )
-        return known[text]
-
+    read = partial(
+        read_formula, names=names, functions=functions, constants=constants, single=single, by=by
+    )
     while single and isinstance(value, list | tuple) and len(value) == 1:
         value = value[0]
 
@@ -96,7 +94,9 @@ def _listed(formula: Formula, read: Reader) -> Answer:
     if not isinstance(body, ast.List):
         return formula
     found = _array(_pieces(body, formula), read)
-    if isinstance(found, Entries) and formula.notes:
+    if isinstance(found, Numbers):
+        return replace(found, notes=formula.notes)
+    if formula.notes:
         first = replace(found.formulas[0], notes=formula.notes)
         return replace(found, formulas=(first, *found.formulas[1:]))
     return found
@@ -114,13 +114,12 @@ def _array(value: object, read: Reader) -> Numbers | Entries:
     shape = _shape(value)
     entries = [_entry(entry, place, read) for place, entry in _walk(value, shape, ())]
     if sum(isinstance(entry, Formula) for entry in entries) > FORMULAS:
-        raise _complaint(
-            f"more than {FORMULAS} formulas in one answer", "give one formula, or numbers"
-        )
-    plain = [_bare(entry) if isinstance(entry, Formula) else entry for entry in entries]
-    pairs = [pair for pair in plain if pair is not None]
-    if len(pairs) == len(entries):
-        return Numbers(shape, tuple(v for v, _ in pairs), tuple(half for _, half in pairs))
+        message = f"more than {FORMULAS} formulas in one answer"
+        raise _complaint(message, "give one formula, or numbers")
+    found = [_bare(entry) if isinstance(entry, Formula) else entry for entry in entries]
+    numbers = [each for each in found if each is not None]
+    if len(numbers) == len(entries):
+        return Numbers(shape, tuple(n for n, _ in numbers), tuple(half for _, half in numbers))
     return Entries(shape, tuple(_formula(entry, read) for entry in entries))
 
 
@@ -155,9 +154,7 @@ def _walk(
         yield from _walk(entry, shape, (*place, index))
 
 
-def _entry(
-    value: object, place: tuple[int, ...], read: Reader
-) -> Formula | tuple[Fraction, Fraction | None]:
+def _entry(value: object, place: tuple[int, ...], read: Reader) -> Formula | Number:
     """One entry: a number with its half unit, or a formula."""
     if isinstance(value, Formula):
         return value
@@ -165,7 +162,9 @@ def _entry(
         try:
             return read(value)
         except TextError as error:
-            raise _placed(error, place) from None
+            fault = error.complaints[0]
+            placed = replace(fault, message=_where(place) + fault.message)
+            raise TextError([placed]) from None
     if isinstance(value, int) and not isinstance(value, bool):
         if value.bit_length() > BITS:
             raise _complaint(f"{_where(place)}a number of hundreds of digits", "round it")
@@ -182,21 +181,19 @@ def _float(value: float, place: tuple[int, ...]) -> tuple[Fraction, Fraction]:
     if not math.isfinite(value):
         raise _complaint(f"{_where(place)}{value} is no finite number", "give a finite number")
     exact = getattr(value, "exact", None)
-    written = decimal(exact) if isinstance(exact, Fraction) else repr(float(value))
-    if written.startswith("("):
-        written = repr(float(value))
-    digits = Decimal(written)
+    written = decimal(exact) if isinstance(exact, Fraction) else "("
+    digits = Decimal(repr(float(value)) if written.startswith("(") else written)
     last = digits.as_tuple().exponent
     return Fraction(digits), Fraction(10) ** int(last) / 2
 
 
-def _bare(formula: Formula) -> tuple[Fraction, Fraction | None] | None:
+def _bare(formula: Formula) -> Number | None:
     """The number that a formula is, if it is no more than a number."""
     value = number(formula.tree.body)
     return None if value is None else (Fraction(value), formula.half_unit)
 
 
-def _formula(entry: Formula | tuple[Fraction, Fraction | None], read: Reader) -> Formula:
+def _formula(entry: Formula | Number, read: Reader) -> Formula:
     """An entry of a mixed list as a formula."""
     if isinstance(entry, Formula):
         return entry
@@ -212,12 +209,6 @@ def _where(place: tuple[int, ...]) -> str:
 def _ragged(place: tuple[int, ...], due: str, came: str) -> TextError:
     """The error for lists of unequal lengths."""
     return _complaint(f"{_where(place)}{due} is due, {came} came", "make all rows equally long")
-
-
-def _placed(error: TextError, place: tuple[int, ...]) -> TextError:
-    """The same complaint with the entry it is about."""
-    fault = error.complaints[0]
-    return TextError([replace(fault, message=_where(place) + fault.message)])
 
 
 def _complaint(message: str, cure: str) -> TextError:

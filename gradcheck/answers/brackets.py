@@ -23,6 +23,7 @@ SINGLE, PAIRED, FURTHER = 16, 8, 3  # as many are tried, after one sign: the lik
 OPENING, CLOSING = ("(", "[", "{", "|("), (")", "]", "}", "|)")
 ENDS = ("number", "word", "transpose")
 SIGNS = frozenset(["/", ":", "^", "√", "∛"])
+SEPARATORS = frozenset([",", "=", "<", ">", "<=", ">="])
 INVERSE = re.compile(
     r"(\\?[A-Za-z]+)\s*(?:\^|\*\*)\s*[({]?-1[)}]?\s*(\([^()]*\)|\{[^{}]*\}|\w+)", re.ASCII
 )
@@ -137,7 +138,7 @@ def _sums(tokens: Sequence[Token], sign: int) -> Iterator[Pair]:
     first, level = 0, 0
     for at in range(sign - 1, -1, -1):
         level += (tokens[at].text in CLOSING) - (tokens[at].text in OPENING)
-        if level < 0 or (level == 0 and tokens[at].text in (",", "=", "<", ">", "<=", ">=")):
+        if level < 0 or (level == 0 and tokens[at].text in SEPARATORS):
             first = at + 1
             break
     inside = tokens[first:sign]
@@ -164,7 +165,7 @@ def _ends(tokens: Sequence[Token], first: int) -> Iterator[int]:
     for at in range(first, len(tokens)):
         token = tokens[at]
         level += (token.text in OPENING) - (token.text in CLOSING)
-        if level < 0 or (level == 0 and token.text in (",", "=", "<", ">", "<=", ">=")):
+        if level < 0 or (level == 0 and token.text in SEPARATORS):
             return
         suffixed = at + 1 < len(tokens) and tokens[at + 1].text in (".", "[", "_")
         if level == 0 and (token.kind in ENDS or token.text in CLOSING) and not suffixed:

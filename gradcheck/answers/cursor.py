@@ -32,14 +32,8 @@ BRACKET = "remove it, or open a bracket before it"
 CURES = {
     **dict.fromkeys([")", "]", "}"], BRACKET),
     "*": "remove it, or write the missing factor",
-    "/": "remove it, or write the numerator",
-    "//": "write one fraction bar",
-    "^": "write what is raised to the power",
     ",": "write the missing part, and decimals with a point",
-    "&": "give one formula",
-    ";": "give one formula; rows are written [[a, b], [c, d]]",
-    ":": "a colon stands only in an index, as in x[0:2]",
-    ".": "write decimals as 0.5",
+    **dict.fromkeys(["&", ";"], "give one formula; rows are written [[a, b], [c, d]]"),
 }
 SHOWN = {"|(": "|", "|)": "|", "root": "\\sqrt", "frac": "\\frac"}
 UNTAKEN = "derivative"  # the name of a derivative in a step of working that is not yet taken
@@ -125,7 +119,7 @@ class Cursor:
         if token.kind in FACTORS:
             return True
         if token.kind != "op":
-            return token.kind == "begin" or False
+            return token.kind == "begin"
         if token.text in OPENERS:
             return True
         if token.text == "‖":

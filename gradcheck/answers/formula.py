@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcheck.answers.characters import in_plain, refused
 from gradcheck.answers.echo import echo, number
-from gradcheck.answers.outline import Outline, Step
+from gradcheck.answers.outline import Outline, WorkingStep
 from gradcheck.answers.tokens import Token, tokenize
 from gradcheck.answers.words import Words, vocabulary
 from gradcheck.errors import TextError
@@ -55,7 +55,7 @@ class Formula:
     understood: str
     notes: tuple[str, ...]
     half_unit: Fraction | None
-    steps: tuple[Step, ...] = ()
+    steps: tuple[WorkingStep, ...] = ()
     doubts: tuple[int, ...] = ()
     tokens: tuple[Token, ...] = ()  # of the formula itself
 
@@ -177,11 +177,8 @@ def within_limits(body: ast.expr, text: str) -> None:
             message = f"a formula of more than {HEIGHT} steps in a row"
             raise refused(text, 0, message, "simplify it first, or give numbers")
         if isinstance(node, ast.BinOp):
-            if isinstance(node.op, ast.Pow):
-                powers.append(node)
+            powers += [node] if isinstance(node.op, ast.Pow) else []
             waiting += ((node.left, height + 1), (node.right, height + 1))
-        elif isinstance(node, ast.Call):
-            waiting += [(child, height + 1) for child in (*node.args, *node.keywords)]
         elif not isinstance(node, ast.Name | ast.Constant):
             waiting += [(child, height + 1) for child in ast.iter_child_nodes(node)]
     for power in powers:

@@ -179,7 +179,8 @@ class Parser(Cursor):
     def side_by_side(self, left: ast.expr, start: int) -> ast.expr:
         """A product without a sign; after a quotient or a bare exponent its reading is noted."""
         token = self.tokens[self.at]
-        if token.kind == "number" and not (self.is_coefficient() or self.indicator_comes()):
+        indicator = token.text == "1" and is_indicator(self, 1)
+        if token.kind == "number" and not (self.is_coefficient() or indicator):
             cure = "write * between them, or ^ for a power"
             raise self.refused(token, "a number right after a factor", cure)
         constant = isinstance(left, ast.Constant) and self.look(-1).kind == "number"
@@ -209,12 +210,6 @@ class Parser(Cursor):
                 f"{bracketed(left, POWER + 1)}*{bracketed(right, UNARY)}"
             )
         return product or self.node(ast.BinOp(left, ast.Mult(), right), start)
-
-    def indicator_comes(self) -> bool:
-        self.at += 1
-        found = self.look(-1).text == "1" and is_indicator(self)
-        self.at -= 1
-        return found
 
     def may_be_arrays(self, *factors: ast.expr) -> bool:
         return all(number(f) is None and self.shape(f) != () for f in factors)

@@ -142,6 +142,7 @@ def read_wrapped(p: Cursor) -> ast.expr:
     p.at += 1
     opening = p.step()
     found = read_list(p)
+    start = p.tokens[p.at].start
     while p.takes(","):
         level = 0
         while not (level == 0 and p.sees(",", ")")):
@@ -149,6 +150,8 @@ def read_wrapped(p: Cursor) -> ast.expr:
             level += (token.text == "(") - (token.text == ")")
             if token.kind == "end":
                 raise p.unexpected(") to close (")
+    if p.tokens[p.at].start > start:
+        p.note(f"`{p.text(start)}` is left out")
     p.closes(opening, ")")
     return found
 

@@ -1,12 +1,13 @@
 """Products of arrays: side by side and with a dot, as far as the shapes tell."""
 
 import ast
-from itertools import pairwise
+import re
 
 from gradcheck.answers.cursor import Cursor
-from gradcheck.answers.shapes import fits_entrywise, is_row, product_shape
+from gradcheck.answers.shapes import broadcast, is_row, product_shape
 
 OF_MATRICES = frozenset({"trace", "det", "logdet", "slogdet", "inv", "pinv", "matrix_power"})
+TURNED = re.compile(r"(?:[.^{-] T|[{(^] - 1) |'")
 
 
 def multiply_matrices(p: Cursor, left: ast.expr, right: ast.expr, start: int) -> ast.expr | None:
@@ -26,7 +27,7 @@ def multiply_matrices(p: Cursor, left: ast.expr, right: ast.expr, start: int) ->
         return None
     if product_shape(a, b) is None:
         return None
-    if fits_entrywise(a, b) and len(a) == len(b) and not p.doubt(is_linear_algebra(p)):
+    if broadcast(a, b) is not None and len(a) == len(b) and not p.doubt(is_linear_algebra(p)):
         return None
     return multiply(p, left, right, start)
 
@@ -50,15 +51,10 @@ def multiply_dotted(p: Cursor, left: ast.expr, right: ast.expr, start: int) -> a
 def is_linear_algebra(p: Cursor) -> bool:
     """Whether a transpose, a trace or an inverse is there, as in formulas of matrices only."""
     if p.matrices is None:
-        texts = [token.text for token in p.tokens]
         named = {m.name for m in map(p.meaning, p.tokens) if m is not None}
-        turned = any(b == "T" and a in (".", "^", "{", "-") for a, b in pairwise(texts))
-        primed = any(a == "'" for a in texts) or any(t.kind == "transpose" for t in p.tokens)
-        inverse = any(
-            texts[k : k + 2] == ["-", "1"] and texts[k - 1] in ("{", "(", "^")
-            for k in range(len(texts))
-        )
-        p.matrices = bool(named & OF_MATRICES) or turned or primed or inverse
+        turned = TURNED.search(" ".join(token.text for token in p.tokens))
+        primed = any(token.kind == "transpose" for token in p.tokens)
+        p.matrices = bool(named & OF_MATRICES or turned or primed)
     return p.matrices
 
 

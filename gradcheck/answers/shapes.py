@@ -42,34 +42,27 @@ def is_row(tree: ast.expr, shapes: Shapes, known: Known | None = None) -> bool:
 def misfit(tree: ast.AST, shapes: Shapes) -> str:
     """Which product in a formula has shapes that do not fit, and what would; else nothing."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.BinOp) and (said := _ofproduct_shape(node, shapes)):
-            return said
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.MatMult):
+            a, b = shape_of(node.left, shapes), shape_of(node.right, shapes)
+            if a and b and (said := _cure(node, a, b)):
+                return said
     return ""
 
 
-def _ofproduct_shape(node: ast.BinOp, shapes: Shapes) -> str:
-    a, b = shape_of(node.left, shapes), shape_of(node.right, shapes)
-    if not a or not b:
+def _cure(product: ast.BinOp, a: Shape, b: Shape) -> str:
+    matrices = isinstance(product.op, ast.MatMult)
+    result = product_shape if matrices else broadcast
+    if result(a, b) is not None:
         return ""
-    left, right = ast.unparse(node.left), ast.unparse(node.right)
-    told = f"shapes {_told(a)}·{_told(b)}"
-    if isinstance(node.op, ast.MatMult) and product_shape(a, b) is None:
-        for text, pair in ((left, (a[::-1], b)), (right, (a, b[::-1]))):
-            if product_shape(*pair) is not None and len(pair[0]) + len(pair[1]) > MATRIX:
-                return f"`{text}` should be transposed: {told}"
-        return f"`{left}` and `{right}` cannot be multiplied: {told}"
-    if isinstance(node.op, ast.Mult) and broadcast(a, b) is None:
-        if product_shape(a, b) is not None:
-            return f"`{left}` times `{right}` is a matrix product: write @; {told}"
-        for text, pair in ((left, (a[::-1], b)), (right, (a, b[::-1]))):
-            if product_shape(*pair) is not None or broadcast(*pair) is not None:
-                return f"`{text}` should be transposed: {told}"
-        return f"`{left}` and `{right}` cannot be multiplied: {told}"
-    return ""
-
-
-def _told(shape: Shape) -> str:
-    return f"({','.join(map(str, shape))})"
+    left, right = ast.unparse(product.left), ast.unparse(product.right)
+    told = f"shapes ({','.join(map(str, a))})·({','.join(map(str, b))})"
+    if not matrices and product_shape(a, b) is not None:
+        return f"`{left}` times `{right}` is a matrix product: write @; {told}"
+    for text, one, two in ((left, a[::-1], b), (right, a, b[::-1])):
+        fits = product_shape(one, two) is not None or result(one, two) is not None
+        if fits and len(one) + len(two) > MATRIX:
+            return f"`{text}` should be transposed: {told}"
+    return f"`{left}` and `{right}` cannot be multiplied: {told}"
 
 
 def shape_of(node: ast.expr, shapes: Shapes, known: Known | None = None) -> Shape | None:
@@ -204,10 +197,6 @@ def product_shape(a: Shape | None, b: Shape | None) -> Shape | None:
     if not a or not b or len(a) > 2 or len(b) > 2 or a[-1] != b[-2 if len(b) > 1 else 0]:
         return None
     return (*a[:-1], *b[1:])
-
-
-def fits_entrywise(a: Shape, b: Shape) -> bool:
-    return broadcast(a, b) is not None
 
 
 def rows_named(shapes: Shapes) -> str | None:

@@ -143,9 +143,9 @@ def tokenize(typed: str, plain: Typed) -> list[Token]:  # noqa: PLR0912, PLR0915
             sized = ""
         tokens.append(Token(kind, shown, start, end, spaced))
         spaced = False
-        if len(tokens) > TOKENS:
-            message = f"more than {TOKENS} signs and names"
-            raise refused(typed, start, message, "simplify it first")
+    if len(tokens) > TOKENS:
+        message = f"more than {TOKENS} signs and names"
+        raise refused(typed, tokens[TOKENS].start, message, "simplify it first")
     return tokens
 
 
@@ -162,14 +162,15 @@ def _said(plain: Typed, start: int, stop: int) -> list[Token]:
 
 def _words(typed: str, word: str, start: int, end: int, spaced: bool) -> list[Token]:
     """A Greek letter is a name by itself, unless a subscript follows; braces go."""
-    if word[0] in GREEK and len(word) > 1 and word[1] != "_":
-        rest = _words(typed, word[1:], start + 1, end, spaced=False)
-        return [Token("word", word[0], start, start + 1, spaced), *rest]
+    letters: list[Token] = []
+    while word[0] in GREEK and len(word) > 1 and word[1] != "_":
+        letters.append(Token("word", word[0], start, start + 1, spaced))
+        word, start, spaced = word[1:], start + 1, False
     word = word.replace("{", "").replace("}", "")
     if len(word) > NAME:
         message = f"a name of {len(word)} letters: at most {NAME} are read"
         raise refused(typed, start, message, "write * between factors", len(word))
-    return [Token("word", word, start, end, spaced)]
+    return [*letters, Token("word", word, start, end, spaced)]
 
 
 def _command(typed: str, command: str, start: int) -> tuple[str, str]:

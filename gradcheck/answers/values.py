@@ -27,14 +27,14 @@ def read_number(p: Cursor) -> ast.expr:
     return p.node(constant(text), token.start)
 
 
-def is_indicator(p: Cursor) -> bool:
+def is_indicator(p: Cursor, ahead: int = 0) -> bool:
     """Whether `_{x > 0}` or `[x > 0]` comes."""
-    at = p.at + p.sees("_")
-    if p.tokens[at].text not in ("[", "{") or (at == p.at and p.sees("{")):
+    below = p.sees("_", ahead=ahead)
+    if not p.sees("[", "{" if below else "[", ahead=ahead + below):
         return False
-    inside = [t.text for t in p.tokens[at : at + 12]]
-    stop = min([k for k, t in enumerate(inside) if t in ("]", "}")], default=12)
-    return any(t in COMPARISONS for t in inside[:stop])
+    opening = p.at + ahead + below
+    inside = p.tokens[opening : p.closing_bracket(opening)]
+    return any(t.text in COMPARISONS for t in inside)
 
 
 def read_indicator(p: Cursor) -> ast.expr:
@@ -129,19 +129,20 @@ def read_list(p: Cursor) -> ast.expr:
             raise p.refused(opening, "[ is never closed", "add ]")
         rows[-1].append(read_spaced_number(p) if blanks else p.expression(0))
         comma = p.takes(",")
-        if p.takes(";") or (p.tokens[p.at].kind == "line" and p.step()):
-            while p.takes(";") or (p.tokens[p.at].kind == "line" and p.step()):
-                pass
+        end = p.at
+        while p.sees(";") or p.tokens[p.at].kind == "line":
+            p.step()
+        if p.at > end:
             if not (comma and len(rows[-1]) == 1) and not p.sees("]"):
                 rows.append([])
         elif not comma and not blanks:
             break
     p.listed, p.bars = before
     p.closes(opening, "]")
-    return p.node(list_rows(p, opening, rows, bare=blanks), opening.start)
+    return p.node(list_rows(p, opening, rows), opening.start)
 
 
-def list_rows(p: Cursor, opening: Token, rows: list[list[ast.expr]], bare: bool) -> ast.expr:
+def list_rows(p: Cursor, opening: Token, rows: list[list[ast.expr]]) -> ast.expr:
     """A list, or a list of rows."""
     if len(rows) == 1:
         return ast.List(rows[0], ast.Load())
@@ -206,12 +207,11 @@ def read_absolute(p: Cursor) -> ast.expr:
             raise p.refused(opening, "these bars do not pair up", cure)
         raise p.unexpected("| to close |")
     shape = p.shape(inner)
-    if shape and len(shape) == 1 and p.words.function("norm"):
+    if shape:
         p.note("bars around an array are read entry by entry; a length is norm(...)")
-        if not p.doubt(usual=True):
+        normed = len(shape) == 1 and p.words.function("norm")
+        if normed and not p.doubt(usual=True):
             return p.called("norm", [inner], opening.start)
-    elif shape:
-        p.note("bars around an array are read entry by entry; a length is norm(...)")
     return p.called("absolute", [inner], opening.start)
 
 
@@ -224,20 +224,12 @@ def read_norm(p: Cursor) -> ast.expr:
     p.listed, p.bars = before
     p.in_norm = False
     p.closes(opening, "‖")
-    skip_norm_index(p)
-    return p.called("norm", [inner], opening.start)
-
-
-def skip_norm_index(p: Cursor) -> None:
     below = p.tokens[p.at]
     if below.kind == "word" and below.text.startswith("_"):
         if below.text not in ("_2", "_F"):
             raise p.refused(below, "another norm than the usual one", "write it as a sum")
         p.at += 1
-    elif below.text == "_" and p.look(1).text in ("2", "F"):
-        p.at += 2
-    elif below.text == "_" and p.look(2).text in ("2", "F") and p.look(1).text == "{":
-        p.at += 4
+    return p.called("norm", [inner], opening.start)
 
 
 def read_angles(p: Cursor) -> ast.expr:
@@ -373,21 +365,20 @@ def read_environment(p: Cursor) -> ast.expr:
         return found
     before = p.inside(listed=True)
     rows: list[list[ast.expr]] = [[]]
-    while p.tokens[p.at].kind != "end" or p.tokens[p.at].text == "rows":
-        if p.tokens[p.at].text in ("rows", "cases"):
-            break
+    while p.tokens[p.at].kind != "end":
         rows[-1].append(p.expression(0))
-        if p.takes("&"):
-            continue
         if p.tokens[p.at].kind == "line":
             p.step()
-            if p.tokens[p.at].text != "rows":
-                rows.append([])
+            rows += [[]] if p.tokens[p.at].kind != "end" else []
+        elif not p.takes("&"):
+            break
     p.listed, p.bars = before
-    if p.tokens[p.at].kind != "end" or not p.tokens[p.at].text:
+    if not p.tokens[p.at].text:
         raise p.refused(opening, "\\begin is never ended", "add \\end")
+    if p.tokens[p.at].kind != "end":
+        raise p.unexpected("& or \\end")
     p.at += 1
-    return p.node(list_rows(p, opening, rows, bare=False), opening.start)
+    return p.node(list_rows(p, opening, rows), opening.start)
 
 
 def is_of_blanks(inside: Sequence[Token]) -> bool:

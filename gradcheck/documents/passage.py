@@ -39,7 +39,8 @@ class Passage:
         if not 1 <= line <= len(self.lines):
             return 0
         text = self.lines[line - 1]
-        return byte if text.isascii() else len(text.encode()[:byte].decode(errors="ignore"))
+        coded = text.encode(errors="replace")[:byte]
+        return byte if text.isascii() else len(coded.decode(errors="ignore"))
 
     def offset(self, line: int, byte: int) -> int:
         """The character offset in the text of a byte column of a line."""

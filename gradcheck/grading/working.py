@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from flint import arb
 
-from gradcheck.answers import Formula, Step
+from gradcheck.answers import Formula, WorkingStep
 from gradcheck.answers.characters import clipped
 from gradcheck.answers.cursor import UNTAKEN
 from gradcheck.errors import GradcheckError, TextError
@@ -41,8 +41,8 @@ class Broken:
     """
 
     typed: str
-    step: Step
-    before: Step | None
+    step: WorkingStep
+    before: WorkingStep | None
     formula: bool
     taken: bool
 
@@ -62,18 +62,18 @@ class Broken:
         where = "what stands before it" if same else f"line {self.before.line}"
         return f"{said}{where}, `{self._brief(self.before)}`"
 
-    def _brief(self, step: Step) -> str:
+    def _brief(self, step: WorkingStep) -> str:
         return clipped(" ".join(self.typed[step.start : step.end].split()), 60)
 
 
-def unread(key: Key, steps: Sequence[Step]) -> TextError | None:
+def unread(key: Key, steps: Sequence[WorkingStep]) -> TextError | None:
     """Why a link of a chain is not read: its line is refused, and not just its end taken."""
     return next((step.fault for step in steps if step.fault and step.chained), None)
 
 
 def broken(key: Key, part: Part, formula: Formula) -> Broken | None:
     """The first step that is proven not to be equal to the one before; None if all are."""
-    before: Step | None = None
+    before: WorkingStep | None = None
     due: Sequence[At] = [spot.gradient(part.name) for spot in key.spots]
     taken = False
     for step in formula.steps:

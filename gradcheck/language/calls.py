@@ -223,8 +223,7 @@ def _literal(node: ast.expr) -> Any:
     """A number, a word, or a sequence of these, as the text has it; else UNKNOWN."""
     if isinstance(node, ast.Tuple | ast.List):
         return tuple(map(_literal, node.elts))
-    sign = -1 if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else 1
-    inner = node.operand if isinstance(node, ast.UnaryOp) and sign < 0 else node
-    if not isinstance(inner, ast.Constant):
+    try:
+        return ast.literal_eval(node)
+    except (TypeError, ValueError):
         return UNKNOWN
-    return -inner.value if sign < 0 and isinstance(inner.value, int | float) else inner.value

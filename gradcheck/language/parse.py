@@ -66,13 +66,15 @@ def _syntax_complaint(passage: Passage, error: SyntaxError) -> Complaint:
     words = error.msg[0].lower() + error.msg[1:]
     if sign:
         return passage.complaint(f"`{text[start]}` is no sign of Python", f"write `{sign}`", where)
-    return passage.complaint(f"not readable as Python: {words}", cure(error), where)
+    return passage.complaint(
+        f"not readable as Python: {words}", cure(error, SYNTAX_OTHERWISE), where
+    )
 
 
-def cure(error: SyntaxError) -> str:
+def cure(error: SyntaxError, otherwise: str = "") -> str:
     """What was probably meant."""
     said = error.msg.lower()
-    return next((cure for words, cure in SYNTAX if words in said), SYNTAX_OTHERWISE)
+    return next((cure for words, cure in SYNTAX if words in said), otherwise)
 
 
 def _bytes(text: str) -> int:

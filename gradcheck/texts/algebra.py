@@ -30,6 +30,7 @@ from gradcheck.texts.arrays import (
     scale,
     single,
     split,
+    upright,
 )
 
 MATRIX = 2  # axes
@@ -353,9 +354,7 @@ class Algebra:
         if atom.head == "inv" and self.is_symmetric(atom.parts[0]):
             return atom
         if len(atom.shape) == 1:
-            return Atom(
-                f"{_tight(atom)}[{COLUMN}]", (*atom.shape, 1), ATOM, f"[{COLUMN}]", (of_atom(atom),)
-            )
+            return upright(atom)
         if atom.head == "(":
             return bracket(self.transpose(atom.parts[0]))
         if atom.head in (".T", f"[{COLUMN}]") and (inner := atom.parts[0].alone()) is not None:
@@ -365,13 +364,9 @@ class Algebra:
             if (lone := made.alone()) is not None:
                 return lone
         if atom.head == "outer":
-            return (
-                call("outer", *reversed(atom.parts), shape=atom.shape[::-1])
-                .terms[0]
-                .factors.__iter__()
-                .__next__()
-            )
-        return Atom(f"{_tight(atom)}.T", atom.shape[::-1], ATOM, ".T", (of_atom(atom),))
+            turned = call("outer", *reversed(atom.parts), shape=atom.shape[::-1])
+            return next(iter(turned.terms[0].factors))
+        return Atom(f"{atom.tight}.T", atom.shape[::-1], ATOM, ".T", (of_atom(atom),))
 
     def _chain_of(self, parts: Sequence[Form]) -> Form:
         found = parts[0]
@@ -540,7 +535,7 @@ def _dropped(atom: Atom, axes: Collection[int], rank: int) -> Atom:
         else ""
     )
     return Atom(
-        text or f"{_tight(atom)}[{places}]", shape, ATOM, atom.head if text else "[]", atom.parts
+        text or f"{atom.tight}[{places}]", shape, ATOM, atom.head if text else "[]", atom.parts
     )
 
 
@@ -588,7 +583,3 @@ def _links(form: Form) -> list[Form]:
 def _is_eye(form: Form) -> bool:
     atom = form.alone()
     return atom is not None and atom.head == "eye"
-
-
-def _tight(atom: Atom) -> str:
-    return atom.text if atom.binding == ATOM else f"({atom.text})"

@@ -18,7 +18,6 @@ DECIMAL = 10**9
 
 ONE = Fraction(1)
 COLUMN = ":, None"
-REDUCING = ("sum", "norm", "mean")
 
 
 class NoText(ArithmeticError):
@@ -54,6 +53,11 @@ class Atom:
     def __post_init__(self) -> None:
         if len(self.text) > LONGEST:
             raise NoText("too long to be written out")
+
+    @property
+    def tight(self) -> str:
+        """The text, in brackets where anything binds more."""
+        return self.text if self.binding == ATOM else f"({self.text})"
 
 
 Factors = Mapping[Atom, Fraction]
@@ -144,8 +148,7 @@ def of_term(term: Term, shape: Shape) -> Form:
 def add(*forms: Form) -> Form:
     """A sum, like terms added."""
     found: dict[frozenset[tuple[Atom, Fraction]], Term] = {}
-    given = (flat for form in forms for term in form.terms for flat in _flat(term))
-    for term in given:
+    for term in (term for form in forms for term in form.terms):
         key = frozenset(term.factors.items())
         held = found.get(key)
         found[key] = term if held is None else replace(held, number=held.number + term.number)
@@ -153,15 +156,6 @@ def add(*forms: Form) -> Form:
     if len(kept) > LONGEST // 5:
         raise NoText("too long to be written out")
     return Form(kept, broadcast(*(form.shape for form in forms)))
-
-
-def _flat(term: Term) -> tuple[Term, ...]:
-    """The terms of a bracket that nothing multiplies."""
-    if len(term.factors) == 1 and abs(term.number) == 1:
-        ((atom, power),) = term.factors.items()
-        if atom.head == "(" and power == 1:
-            return tuple(inner.scaled(term.number) for inner in atom.parts[0].terms)
-    return (term,)
 
 
 def scale(form: Form, by: Fraction | int) -> Form:
@@ -212,14 +206,7 @@ def _content(numbers: Sequence[Fraction]) -> Fraction:
 
 
 def bracket(form: Form) -> Atom:
-    """A form as one factor; `1 - sigmoid(z)` is `sigmoid(-z)`."""
-    if len(form.terms) == 2 and {t.number for t in form.terms} == {1, -1}:
-        plus, minus = sorted(form.terms, key=lambda t: -t.number)
-        inner = of_term(Term(ONE, minus.factors), minus.shape).alone()
-        if not plus.factors and inner is not None and inner.head == "sigmoid":
-            made = call("sigmoid", scale(inner.parts[0], -1)).alone()
-            assert made is not None
-            return made
+    """A form as one factor."""
     text, binding = write(form)
     return Atom(text, form.natural, binding, "(", (form,))
 
@@ -308,9 +295,8 @@ def _power(atom: Atom, power: Fraction) -> tuple[str, int]:
         return atom.text, atom.binding
     if power == Fraction(1, 2):
         return f"sqrt({atom.text})", ATOM
-    base = atom.text if atom.binding == ATOM else f"({atom.text})"
     top, bottom = (repr(float(power)), "1") if power.denominator == 2 else _digits(power)
-    return f"{base} ** {top if bottom == '1' else f'({top} / {bottom})'}", POWER
+    return f"{atom.tight} ** {top if bottom == '1' else f'({top} / {bottom})'}", POWER
 
 
 def join(forms: Iterable[Form]) -> str:
@@ -363,22 +349,19 @@ def index(
 
 
 def column(form: Form) -> Form:
-    """A vector as a column: sums along rows keep their axis, else `form[:, None]`."""
+    """A vector as a column, `form[:, None]`; entries picked of a matrix each for itself."""
     term = single(form)
     arrays = [atom for atom in term.factors if atom.shape]
-    apart = (a.head == "pick" or (a.head in REDUCING and a.along == (1,)) for a in arrays)
-    if form.is_zero or not all(apart):
+    if form.is_zero or any(atom.head != "pick" for atom in arrays):
         return index(form, COLUMN, (*form.shape, 1))
-    each = {_kept(atom) if atom.shape else atom: p for atom, p in term.factors.items()}
+    each = {upright(atom) if atom.shape else atom: p for atom, p in term.factors.items()}
     return of_term(Term(term.number, each), (*form.shape, 1))
 
 
-def _kept(atom: Atom) -> Atom:
-    if atom.head == "pick":
-        text, inner = f"{atom.text}[{COLUMN}]", (of_atom(atom),)
-        return Atom(text, (*atom.shape, 1), ATOM, f"[{COLUMN}]", inner)
-    text = f"{atom.text[:-1]}, keepdims=True)"
-    return Atom(text, (*atom.shape, 1), ATOM, atom.head, atom.parts, atom.along)
+def upright(atom: Atom) -> Atom:
+    """A vector as a column."""
+    text = f"{atom.tight}[{COLUMN}]"
+    return Atom(text, (*atom.shape, 1), ATOM, f"[{COLUMN}]", (of_atom(atom),))
 
 
 def split(term: Term) -> tuple[Factors, Factors]:

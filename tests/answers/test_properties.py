@@ -206,6 +206,7 @@ LIMITS = {
     "[" * 300: "64 levels",
     "x+" * 200 + "x": "128 steps",
     "x " * 400: "128 steps",
+    "π" * 2000: "more than 500",
     "x+y*" * 150 + "x": "more than 500",
     "(" * 501: "more than 500",
     "a" * 33: "at most 32",

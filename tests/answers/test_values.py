@@ -98,6 +98,12 @@ def test_a_typed_list_of_numbers(typed):
     assert numbers.half_units == (None, Fraction(1, 200), None, None)
 
 
+def test_what_is_left_out_beside_numbers_is_noted():
+    """Words before a list, and what PyTorch prints behind it."""
+    said = answer("the gradient is tensor([1, 2], dtype=torch.float64)").notes
+    assert said == ("`the gradient is` is left out", "`, dtype=torch.float64` is left out")
+
+
 @pytest.mark.parametrize("value", [["2x", 1, 0.5], "[2x, 1, 0.5]"])
 def test_formulas_entry_by_entry(value):
     """A list with a formula in it is a formula an entry."""

@@ -224,6 +224,7 @@ UNREADABLE = [
     ("print x", 1, "record"),
     ("007", 1, "zeros"),
     ("x\x00", 1, "null"),
+    ("x\ud800", 1, "remove it"),
     ("x × y", 1, "write `*`"),
     ("x − y", 1, "write `-`"),
     ("x²", 1, "write `**2`"),
