@@ -16,7 +16,7 @@ from gradcheck.cli import main
 from gradcheck.cli.group import outdated
 from gradcheck.errors import Complaint
 from gradcheck.problem import Problem
-from gradcheck.report.underline import underlined
+from gradcheck.report.findings import underlined
 from tests.support.commands import CHAIN, run
 
 SINE = """

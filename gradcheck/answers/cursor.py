@@ -119,7 +119,7 @@ class Cursor:
         if token.kind in FACTORS:
             return True
         if token.kind != "op":
-            return token.kind == "begin" or False
+            return token.kind == "begin"
         if token.text in OPENERS:
             return True
         if token.text == "‖":

@@ -121,13 +121,17 @@ class Outline:
         clauses = self.without_definitions(clauses)
         return self.last_of(clauses)
 
-    def parse(self, tokens: Sequence[Token], by: str = "", single: bool = False) -> ast.expr:
+    def parse(self, tokens: Sequence[Token], single: bool = False) -> ast.expr:
         """The tree of a stretch of tokens."""
         parser = Parser(
-            self.typed, [t for t in tokens if t.kind != "gone"], self.words,
-            single=single or self.single, turned=self.turned, own=self.own,
-            by=by or self.by,
-        )  # fmt: skip
+            self.typed,
+            [t for t in tokens if t.kind != "gone"],
+            self.words,
+            single=single or self.single,
+            turned=self.turned,
+            own=self.own,
+            by=self.by,
+        )
         parser.by_cases = self.cases_inside
         tree = parser.whole()
         self.notes += parser.notes
@@ -476,15 +480,15 @@ class Outline:
         named: dict[int, tuple[str, Span]] = {}
         for k, (sign, start, stop) in enumerate(clauses):
             found = self.definition(start, stop)
-            if found and (sign in BELOW or self.is_used(found[0], clauses, k)):
+            others = clauses[:k] + clauses[k + 1 :]
+            if found and (sign in BELOW or any(self.mentions(found[0], *o[1:]) for o in others)):
                 named[k] = found
         rest = [each for k, each in enumerate(clauses) if k not in named]
         names = [name for name, _ in named.values()]
         if not named or len(set(names)) < len(names) or len(names) > MOST or len(rest) != 1:
             return clauses
-        if sum(1 for _ in self.links(rest[0][1:])) > 2 and not all(
-            clauses[k][0] in BELOW for k in named
-        ):
+        below = all(clauses[k][0] in BELOW for k in named)
+        if len(list(self.links(rest[0][1:]))) > 2 and not below:
             return clauses
         self.define(named)
         return rest
@@ -492,28 +496,19 @@ class Outline:
     def definition(self, start: int, stop: int) -> tuple[str, Span] | None:
         """The name that a clause defines, and where what stands for it is; None if it does not."""
         links = list(self.links((start, stop)))
-        if len(links) < 2 or not all(self.is_label(self.tokens[slice(*s)]) for s in links[1:-1]):
-            return None
-        links = [links[0], links[-1]]
         name = "".join(t.text for t in self.tokens[slice(*links[0])])
-        if not re.fullmatch(r"[^\W\d]\w*'?|d[^\W\d]\w*/d[^\W\d]\w*", name):
-            return None
-        if any(t.text in ("<", ">", "<=", ">=") for t in self.tokens[slice(*links[1])]):
+        named = re.fullmatch(r"[^\W\d]\w*'?|d[^\W\d]\w*/d[^\W\d]\w*", name)
+        labels = all(self.is_label(self.tokens[slice(*span)]) for span in links[1:-1])
+        inside = self.tokens[slice(*links[-1])]
+        compared = any(t.text in ("<", ">", "<=", ">=") for t in inside)
+        if len(links) < 2 or not (named and labels) or compared:
             return None
         meaning = self.words.meaning(name)
-        gradient = name[0] == "d" and {name, name[1:]} <= self.words.names
+        free = meaning is None or (name[0] == "d" and {name, name[1:]} <= self.words.names)
         if meaning is not None and meaning.kind == "constant":
-            inside = self.tokens[slice(*links[1])]
-            letters = any(t.kind == "word" for t in inside)
-            return (name, links[1]) if letters and not any(t.text == name for t in inside) else None
-        return (name, links[1]) if meaning is None or gradient else None
-
-    def is_used(self, name: str, clauses: list[tuple[str, int, int]], own: int) -> bool:
-        return any(
-            self.mentions(name, start, stop)
-            for k, (_, start, stop) in enumerate(clauses)
-            if k != own
-        )
+            letters = [t.text for t in inside if t.kind == "word"]
+            free = bool(letters) and name not in letters
+        return (name, links[-1]) if free else None
 
     def mentions(self, name: str, start: int, stop: int) -> bool:
         """Whether a stretch has a name as a word of its own, `u'` being another than u."""

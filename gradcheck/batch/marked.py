@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from gradcheck.batch.ledger import Ledger
-from gradcheck.report.together import together
+from gradcheck.report.judgements import together
 
 BY_HAND = "marked by a person:"
 

@@ -23,7 +23,7 @@ class SetPath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Give the path; raises click's complaint where nothing is meant."""
         if not Path(value).exists():
-            from gradcheck.problem.shipped import find_set  # noqa: PLC0415
+            from gradcheck.problem.load import find_set  # noqa: PLC0415
 
             value = find_set(str(value)) or value
         return super().convert(value, param, ctx)

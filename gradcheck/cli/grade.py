@@ -19,8 +19,7 @@ from gradcheck.batch.crew import Crew, count_jobs
 from gradcheck.batch.ledger import NAME, Ledger, Unusable, trouble
 from gradcheck.batch.lock import only_writer
 from gradcheck.batch.marked import Change, changes, everything
-from gradcheck.batch.outputs import json_lines
-from gradcheck.batch.results import write_results
+from gradcheck.batch.outputs import json_lines, write_results
 from gradcheck.batch.run import Batch
 from gradcheck.batch.statistics import ClassFacts, class_facts
 from gradcheck.batch.submissions import (

@@ -12,8 +12,7 @@ import click
 from gradcheck.batch.ledger import NAME, Ledger, Unusable
 from gradcheck.batch.lock import only_writer
 from gradcheck.batch.marked import everything
-from gradcheck.batch.outputs import grades, replaced, write_grades
-from gradcheck.batch.results import write_pages, write_results
+from gradcheck.batch.outputs import grades, replaced, write_grades, write_pages, write_results
 from gradcheck.batch.statistics import class_facts
 from gradcheck.cli.group import EXISTING, command
 from gradcheck.documents.table import workbook
@@ -22,8 +21,8 @@ from gradcheck.problem.variants import plain
 from gradcheck.report import gradebooks
 from gradcheck.report.figures import counted
 from gradcheck.report.findings import Line
-from gradcheck.report.graders import comments as comments_of
-from gradcheck.report.graders import gradescope
+from gradcheck.report.gradebooks import comments as comments_of
+from gradcheck.report.gradebooks import gradescope
 from gradcheck.report.judgements import told
 
 DAMAGED = "{}: {} in the ledger damaged - `gradcheck grade` judges again"

@@ -15,7 +15,7 @@ from gradcheck.cli.files import PATH, sets
 from gradcheck.cli.group import command, to_directory, with_feedback
 from gradcheck.errors import GradcheckError
 from gradcheck.problem import ProblemSet
-from gradcheck.problem.shipped import list_sets
+from gradcheck.problem.load import list_sets
 from gradcheck.report.figures import counted
 
 NEEDED = {"starlette": "starlette", "uvicorn": "uvicorn", "itsdangerous": "itsdangerous",
@@ -78,7 +78,7 @@ def _run(  # noqa: PLR0917 - the options
     import uvicorn  # noqa: PLC0415
 
     from gradcheck.web.app import application  # noqa: PLC0415
-    from gradcheck.web.course import Course  # noqa: PLC0415
+    from gradcheck.web.book import Course  # noqa: PLC0415
     from gradcheck.web.guard import Patient, is_loopback  # noqa: PLC0415
     from gradcheck.web.pool import Pool  # noqa: PLC0415
     from gradcheck.web.practice import Practice, Settings  # noqa: PLC0415

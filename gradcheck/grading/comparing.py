@@ -9,8 +9,8 @@ import numpy as np
 from gradcheck.grading.equivalence import Array, At, Outcome, compare, compare_numbers
 from gradcheck.grading.formulas.knots import further_sides, unseen
 from gradcheck.grading.formulas.values import Readings, floats
+from gradcheck.grading.judgement import nearest
 from gradcheck.grading.key import DIAGNOSTIC, Key, Spot
-from gradcheck.grading.understood import nearest
 
 FEWEST = 3  # points at which a formula must have been compared before it is called right
 

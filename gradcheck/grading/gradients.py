@@ -14,10 +14,9 @@ from gradcheck.errors import OURS, GradcheckError, OutOfBudget, TextError
 from gradcheck.grading.comparing import Compared, compared
 from gradcheck.grading.equivalence import Outcome
 from gradcheck.grading.formulas.values import NotNumbers, Readings, floats
-from gradcheck.grading.judgement import FAILURES, Judgement, Witness, earned, said, shown
+from gradcheck.grading.judgement import FAILURES, Judgement, Witness, earned, said, share, shown
 from gradcheck.grading.key import DIAGNOSTIC, Key, Spot
 from gradcheck.grading.known import known as known_answer
-from gradcheck.grading.scoring import share
 from gradcheck.numbers.ball import middle
 from gradcheck.numbers.run import precision
 

@@ -1,17 +1,49 @@
 """What is said of one answer, and the words and points that every way to judge shares."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from gradcheck.diagnosis import Diagnosis
+from gradcheck.answers import Entries, Formula, Numbers, Plain
+from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import Array
 from gradcheck.grading.key import Key
-from gradcheck.grading.scoring import share
+
+# The share of a part's points that remains, by mistake id, or by a tag of the answer. A set's
+# `credit:` has the last word. A mistake that is not here earns nothing; nor does one that nobody
+# could name.
+# `slip` and `misconception` stand for all mistakes of their kind that it does not name.
+SLIP, MISCONCEPTION = "slip", "misconception"
+CREDIT: Mapping[str, float] = {
+    "rounded": 1.0,  # within half a unit of the last typed digit
+    "narrower": 0.5,  # right, but without a value where the gradient has one
+}
+
+
+def share(credit: Mapping[str, float], tags: Sequence[str], diagnosis: Diagnosis | None) -> float:
+    """What is left of the points: by the answer's tags, or else by its mistakes.
+
+    Where several mistakes fit, the most generous counts: nobody loses points over a doubt.
+    """
+    table = {**CREDIT, **credit}
+    tagged = [table[tag] for tag in tags if tag in table]
+    if tagged:
+        return min(tagged)
+    hypotheses = diagnosis.hypotheses if diagnosis else ()
+    return max((_earned(table, hypothesis) for hypothesis in hypotheses), default=0.0)
+
+
+def _earned(table: Mapping[str, float], hypothesis: Hypothesis) -> float:
+    """Two mistakes made together cost both shares."""
+    kind = SLIP if hypothesis.mistake.slip else MISCONCEPTION
+    earned = table.get(hypothesis.mistake.id, table.get(kind, 0.0))
+    return earned * _earned(table, hypothesis.with_) if hypothesis.with_ else earned
+
 
 # A verdict stands whatever happens to its explanation: nothing stops a batch.
 FAILURES = (GradcheckError, ArithmeticError, LookupError, TypeError, ValueError)
@@ -65,3 +97,44 @@ def earned(key: Key, tags: tuple[str, ...]) -> float:
 
 def shown(value: Array) -> Any:
     return np.array([float(Fraction(v)) for v in value.flat]).reshape(value.shape).tolist()
+
+
+def notes(read: Any) -> tuple[str, ...]:
+    """How ambiguous spellings were read, each once."""
+    formulas = read.formulas if isinstance(read, Entries) else (read,)
+    said = (note for formula in formulas for note in getattr(formula, "notes", ()))
+    return tuple(dict.fromkeys(said))
+
+
+def understood(read: Formula | Numbers | Plain | Entries) -> str:
+    """A formula in canonical spelling, numbers as decimals, anything else as it is."""
+    if isinstance(read, Formula):
+        return read.understood
+    if isinstance(read, Entries):
+        return _nested([f.understood for f in read.formulas], read.shape)
+    if isinstance(read, Numbers):
+        return _nested([_decimal(value) for value in read.values], read.shape)
+    return str(read.value)
+
+
+def _nested(entries: list[str], shape: tuple[int, ...]) -> str:
+    """Entries in brackets, as a list is typed; of many the shape."""
+    if not shape:
+        return entries[0]
+    if len(entries) > 64:
+        return f"numbers of the shape {shape}"
+    step = len(entries) // shape[0] if shape[0] else 0
+    rows = (entries[k * step : (k + 1) * step] for k in range(shape[0]))
+    return "[" + ", ".join(_nested(row, shape[1:]) for row in rows) + "]"
+
+
+def _decimal(value: Fraction) -> str:
+    return str(value.numerator) if value.denominator == 1 else repr(nearest(value))
+
+
+def nearest(value: Fraction) -> float:
+    """The nearest float; an infinity beyond them all."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf

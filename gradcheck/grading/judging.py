@@ -1,25 +1,43 @@
 """One answer judged: right, wrong with a witness, invalid, or for review; then diagnosed."""
 
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from gradcheck.answers import Formula, Plain, misfit
-from gradcheck.diagnosis import Diagnosis, words
+from gradcheck.answers.brackets import Other, bracketed_otherwise
+from gradcheck.diagnosis import Diagnosis, Hypothesis, words
 from gradcheck.errors import OURS, Complaint, TextError
-from gradcheck.grading.bracketing import brackets_missing, with_other_brackets
+from gradcheck.grading.formulas.floats import Floats
 from gradcheck.grading.formulas.line import Line
 from gradcheck.grading.formulas.values import readings
 from gradcheck.grading.gradients import of_gradient
-from gradcheck.grading.judgement import FAILURES, Judgement, said
+from gradcheck.grading.judgement import FAILURES, Judgement, notes, said, share, understood
 from gradcheck.grading.key import Key
 from gradcheck.grading.names import GRADIENT
 from gradcheck.grading.runs import of_a_run
-from gradcheck.grading.scoring import share
-from gradcheck.grading.understood import notes, understood
+from gradcheck.mistakes import typing
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.problem.record import Part
+
+
+def with_other_brackets(key: Key, part: Part, formula: Formula) -> Iterator[Other]:
+    """The formula with other brackets, where a look at floats does not rule it out."""
+    point, due = key.spots[0].floats, key.due(part)
+    for other in bracketed_otherwise(formula, key.words):
+        if due is None or Floats(other.tree.body, point, due).is_near():
+            yield other
+
+
+def brackets_missing(formula: Formula, right: Other) -> Diagnosis:
+    """A bracket is missing, or a sign between two names."""
+    typed = formula.text[formula.tokens[0].start : formula.tokens[-1].end]
+    more = right.typed.count("*") - typed.count("*")
+    sign = "multiplication sign" if more > 0 else "bracket"
+    texts = {"typed": right.typed, "u": formula.understood, "sign": sign}
+    return Diagnosis("unique", (Hypothesis(typing.brackets_missing, None, texts=texts),))
+
 
 USUAL = 0.5  # how common a mistake is that is as likely as a bracket left out
 

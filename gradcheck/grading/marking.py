@@ -7,10 +7,9 @@ from typing import Any
 from gradcheck.answers import Formula
 from gradcheck.diagnosis import Diagnosis
 from gradcheck.grading.follow import Among, alone, among, followed
-from gradcheck.grading.judgement import Judgement, said
+from gradcheck.grading.judgement import Judgement, said, share
 from gradcheck.grading.judging import formula_of, judge
 from gradcheck.grading.key import Key
-from gradcheck.grading.scoring import share
 from gradcheck.grading.slips import find_slip
 from gradcheck.grading.working import broken, unread
 from gradcheck.mistakes.row import VAGUE

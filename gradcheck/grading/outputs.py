@@ -10,8 +10,8 @@ from gradcheck.answers import Entries, Formula, Numbers, Plain
 from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.formulas.values import Readings, floats, readings
+from gradcheck.grading.judgement import notes
 from gradcheck.grading.key import Key, Spot
-from gradcheck.grading.understood import notes
 from gradcheck.problem.record import Part
 from gradcheck.training import Value
 from gradcheck.training.comparison import Comparison, compared

@@ -4,9 +4,9 @@ from typing import Any
 
 from gradcheck.answers import Plain
 from gradcheck.grading.formulas.values import readings
+from gradcheck.grading.judgement import notes, understood
 from gradcheck.grading.key import Key
 from gradcheck.grading.outputs import read_output
-from gradcheck.grading.understood import notes, understood
 from gradcheck.problem.record import Part
 from gradcheck.programs.student import written
 

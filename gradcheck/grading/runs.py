@@ -9,7 +9,7 @@ import numpy as np
 from gradcheck.diagnosis import Diagnosis, explain
 from gradcheck.grading.formulas.values import Readings, floats
 from gradcheck.grading.gradients import of_gradient
-from gradcheck.grading.judgement import Judgement, Witness, earned, shown
+from gradcheck.grading.judgement import Judgement, Witness, earned, share, shown
 from gradcheck.grading.key import DIAGNOSTIC, Key
 from gradcheck.grading.outputs import (
     Read,
@@ -18,7 +18,6 @@ from gradcheck.grading.outputs import (
     joined,
     judge_output,
 )
-from gradcheck.grading.scoring import share
 from gradcheck.problem.record import Part
 from gradcheck.programs.judging import judge_program
 from gradcheck.programs.student import LONGEST

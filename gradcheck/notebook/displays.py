@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from gradcheck.report.figures import bar, nested_text
 from gradcheck.report.latex import latex
-from gradcheck.report.mathml import mathml
+from gradcheck.report.prose import mathml
 
 ENTRIES = 64  # of a matrix in LaTeX
 FORM = 300  # characters of a closed form

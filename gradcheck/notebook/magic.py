@@ -13,8 +13,8 @@ from gradcheck.grading.key import Key, key
 from gradcheck.grading.marking import mark
 from gradcheck.grading.variants import variant_for
 from gradcheck.problem import Problem, load
+from gradcheck.problem.load import find_set, shipped_problems
 from gradcheck.problem.record import Part
-from gradcheck.problem.shipped import find_set, shipped_problems
 from gradcheck.report.figures import value_text
 from gradcheck.report.judgements import line, place_in_answer, told
 from gradcheck.report.pages import environment

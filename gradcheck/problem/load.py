@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,12 @@ from gradcheck.errors import Complaint, TextError
 from gradcheck.language.program import leaves
 from gradcheck.language.vocabulary import nearest
 from gradcheck.problem.asked import Asked
-from gradcheck.problem.inputs import Inputs
 from gradcheck.problem.record import USUAL, Known, Problem, ProblemSet
-from gradcheck.problem.section import Place, Section
+from gradcheck.problem.section import Inputs, Place, Section
 
 if TYPE_CHECKING:  # a question without a file needs no pydantic
     from gradcheck.problem.model import ProblemModel, SetModel
+
 
 NAME = re.compile(r"[^A-Za-z0-9._-]+")  # what may not stand in an id
 
@@ -233,3 +234,23 @@ class _Reader:
         each = ", ".join(f"{name}: ..." for name in names)
         self.section.complain(path, "an answer to each part was expected", f"write {{{each}}}")
         return {}
+
+
+HERE = Path(__file__).parents[1]
+HOME = HERE / "sets" if (HERE / "sets").is_dir() else HERE.parent / "problems"  # a checkout
+
+
+def list_sets() -> list[Path]:
+    """List the shipped sets, in the order of their names."""
+    return sorted(HOME.glob("*.yaml"))
+
+
+def find_set(name: str) -> Path | None:
+    """Find the shipped set of that name, None where there is none."""
+    return next((path for path in list_sets() if path.stem == name.removesuffix(".yaml")), None)
+
+
+@cache
+def shipped_problems() -> dict[str, Problem]:
+    """Read all shipped problems, by id."""
+    return {problem.id: problem for path in list_sets() for problem in load(path).problems}

@@ -8,7 +8,7 @@ from rich.text import Text
 from gradcheck.diagnosis.lint import Finding
 from gradcheck.grading.selftest import Fault
 from gradcheck.problem import Problem
-from gradcheck.report.underline import underlined
+from gradcheck.report.findings import underlined
 
 SHOWN = 60
 COPIED = Text(

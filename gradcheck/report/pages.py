@@ -17,8 +17,7 @@ from markupsafe import Markup, escape
 from gradcheck.problem.variants import filled, titled
 from gradcheck.report.classes import VERDICTS
 from gradcheck.report.findings import Line, mistake_name, unnamed, witness_words
-from gradcheck.report.mathml import mathml
-from gradcheck.report.prose import inline, prose
+from gradcheck.report.prose import inline, mathml, prose
 
 SLUG = 40  # letters of a student's name in the name of the file
 LONGEST = 2_000  # characters of an answer on a page

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 from gradcheck.report.latex import latex
-from gradcheck.report.mathml import to_mathml
+from gradcheck.report.prose import to_mathml
 from gradcheck.texts import PathForm
 from gradcheck.texts.notation import Notation
 

@@ -11,8 +11,8 @@ import numpy as np
 from gradcheck.problem import Problem, is_training
 from gradcheck.problem.variants import readable
 from gradcheck.report.latex import latex
-from gradcheck.report.mathml import mathml
 from gradcheck.report.pages import environment
+from gradcheck.report.prose import mathml
 
 MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+.!|$~-])")
 

@@ -12,8 +12,8 @@ from rich.text import Text
 from gradcheck.problem import Problem
 from gradcheck.problem.asked import ERROR
 from gradcheck.report.figures import SHOWN_ENTRIES, nested, plain
+from gradcheck.report.findings import underlined
 from gradcheck.report.rows import Rows, indented
-from gradcheck.report.underline import underlined
 from gradcheck.report.verdicts import (
     MEANINGS,
     STYLES,

@@ -13,10 +13,10 @@ from gradcheck.opinions.opinion import Opinion
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Point
 from gradcheck.report.figures import SHOWN_ENTRIES, bar, nested, nested_text, numbers, plain
+from gradcheck.report.findings import underlined
 from gradcheck.report.gradients import Formula, Gradients, derivative
 from gradcheck.report.paths import in_latex, in_mathml
 from gradcheck.report.rows import Rows, indented
-from gradcheck.report.underline import underlined
 from gradcheck.texts import Formulas, PathForm
 from gradcheck.texts.rewriting import shortest
 from gradcheck.verdict.consult import Entry, Verdict

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradcheck.report.underline import underlined
+from gradcheck.report.findings import underlined
 from gradcheck.testing.foreign import PLAIN
 from gradcheck.testing.judging import OPEN, Judged, is_lone, level
 from gradcheck.testing.limits import EPSILON, WIDE

@@ -19,15 +19,14 @@ from gradcheck.problem import Problem
 from gradcheck.problem.record import Part
 from gradcheck.report.findings import mistake_name
 from gradcheck.report.judgements import told
-from gradcheck.report.mathml import mathml
 from gradcheck.report.pages import templates
+from gradcheck.report.prose import mathml
 from gradcheck.web import work
-from gradcheck.web.forms import answer_of, cell, has_grid
 from gradcheck.web.mistakes import made_by
 from gradcheck.web.plot import plot
 from gradcheck.web.pool import Busy, Fault, RanAway
 from gradcheck.web.practice import LEVELS, NOTHING, Practice, like, next_for
-from gradcheck.web.requests import practice_of, sender_of, student_of
+from gradcheck.web.requests import answer_of, cell, has_grid, practice_of, sender_of, student_of
 
 VERDICTS = {
     "right": "Right",

@@ -18,8 +18,7 @@ from gradcheck.practice.rules import RULES
 from gradcheck.problem import Problem, load_text
 from gradcheck.problem.variants import Draw, draw_of, plain, with_draw
 from gradcheck.web import work
-from gradcheck.web.book import Book
-from gradcheck.web.course import Course
+from gradcheck.web.book import Book, Course
 from gradcheck.web.pool import Fault, Pool, RanAway, Sender
 
 NEXT = re.compile(r"next\.([a-z-]{1,60})\.(\d{1,4})")

@@ -2,8 +2,9 @@
 
 import os
 import secrets
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 
@@ -11,6 +12,7 @@ from gradcheck.web.pool import Sender
 
 if TYPE_CHECKING:
     from gradcheck.web.practice import Practice
+
 
 COOKIE, TERM = "gradcheck_name", 120 * 86_400  # seconds after which a name is asked for again
 SECRET = "serve.secret"
@@ -48,3 +50,43 @@ def secret(directory: Path | None) -> str:
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         file.write(found := secrets.token_hex(32))
     return found
+
+
+CELLS = 48  # entries of the largest grid
+
+
+def cell(index: Sequence[int]) -> str:
+    """The name of a grid's field."""
+    return "-".join(["cell", *map(str, index)])
+
+
+def has_grid(shape: Sequence[int]) -> bool:
+    """Whether an answer of a shape may be typed entry by entry."""
+    size = 1
+    for length in shape:
+        size *= length
+    return len(shape) in (1, 2) and 0 < size <= CELLS
+
+
+def answer_of(form: Mapping[str, Any], shape: Sequence[int]) -> Any:
+    """What was answered: the formula; the grid where that is empty; None where nothing was typed.
+
+    The last line ends of a text field are no part of an answer.
+    """
+    text = str(form.get("answer", "")).replace("\r\n", "\n")
+    if text.strip() or not has_grid(shape):
+        return text if text.strip() else None
+    return _cells(form, shape, ()) if any(_typed(form)) else None
+
+
+def _typed(form: Mapping[str, Any]) -> Iterator[str]:
+    """What stands in the cells of a grid, but for empty ones."""
+    for name, value in form.items():
+        if name.startswith("cell-") and str(value).strip():
+            yield str(value)
+
+
+def _cells(form: Mapping[str, Any], shape: Sequence[int], place: tuple[int, ...]) -> Any:
+    if not shape:
+        return str(form.get(cell(place), "")).strip()
+    return [_cells(form, shape[1:], (*place, k)) for k in range(shape[0])]

@@ -21,7 +21,7 @@ from gradcheck.problem.draw import given_point
 from gradcheck.problem.question import question
 from gradcheck.problem.variants import Draw
 from gradcheck.report.judgements import line, place_in_answer, told
-from gradcheck.report.mathml import mathml
+from gradcheck.report.prose import mathml
 from gradcheck.web.drawing import drawn, traced
 
 FREE = 64  # functions that somebody typed, kept by each worker

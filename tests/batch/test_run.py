@@ -425,8 +425,8 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 def test_processes_give_the_same_bytes(sample, tmp_path, monkeypatch):
     """Judged, and the pages written, in this process and in two others."""
-    monkeypatch.setattr("gradcheck.batch.results.WORTH", 0)
-    monkeypatch.setattr("gradcheck.batch.results.SLICE", 7)
+    monkeypatch.setattr("gradcheck.batch.outputs.WORTH", 0)
+    monkeypatch.setattr("gradcheck.batch.outputs.SLICE", 7)
     (one, _), two = sample, tmp_path
     assert grade(*CLASS_ANSWERS, "-o", two, "--jobs", 2).exit_code == 0
     assert outputs(one) == outputs(two)

@@ -11,8 +11,8 @@ import pytest
 
 from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import GradcheckError
+from gradcheck.grading.judgement import share
 from gradcheck.grading.key import NoKey, key
-from gradcheck.grading.scoring import share
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.problem import load_text
 from gradcheck.report.judgements import json_line

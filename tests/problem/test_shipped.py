@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from gradcheck.cli import main
-from gradcheck.problem.shipped import find_set, list_sets, shipped_problems
+from gradcheck.problem.load import find_set, list_sets, shipped_problems
 
 
 def test_a_set_is_found_by_its_bare_name() -> None:

@@ -5,7 +5,7 @@ from html import unescape
 
 import pytest
 
-from gradcheck.report.mathml import mathml
+from gradcheck.report.prose import mathml
 
 
 def bare(text: str) -> str:

@@ -1,6 +1,6 @@
 """Parts of one problem read together."""
 
-from gradcheck.report.together import together
+from gradcheck.report.judgements import together
 
 
 def part(name: str, *ids: str, verdict: str = "wrong", certainty: str = "unique") -> dict:

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from gradcheck.problem import load_text
 from gradcheck.web.app import application
-from gradcheck.web.course import Course
+from gradcheck.web.book import Course
 from gradcheck.web.pool import Limits, Pool
 from gradcheck.web.practice import Practice, Settings
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from gradcheck.batch.submissions.documents import document
 from gradcheck.batch.submissions.files import BROKEN, File, files
-from gradcheck.batch.submissions.names import Names
 from gradcheck.batch.submissions.notebooks import notebook
 from gradcheck.batch.submissions.submission import (
+    Names,
     NoName,
     Notice,
     Submission,
