@@ -10,7 +10,7 @@ from gradcheck.cli.group import command
 from gradcheck.errors import GradcheckError
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.practice import exercises
-from gradcheck.practice.writing import listed
+from gradcheck.practice.drawing import listed
 from gradcheck.problem.load import misspelled
 from gradcheck.report.figures import counted
 

@@ -26,29 +26,6 @@ FEWEST = 20
 Paths = Sequence[tuple[list[int], Line]]
 
 
-class Texts(Mapping[str, Any]):
-    """What the words of a wrong rule may mention, made when somebody reads it."""
-
-    def __init__(self, line: Line, rule: calculus.WrongRule) -> None:
-        self._made = line, rule
-
-    @cached_property
-    def _texts(self) -> Mapping[str, Any]:
-        return calculus.texts(*self._made)
-
-    def __getitem__(self, name: str) -> Any:
-        return self._texts[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._texts)
-
-    def __len__(self) -> int:
-        return len(self._texts)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return dict, (dict(self._texts),)
-
-
 @dataclass(eq=False)
 class Made:
     """One mistake made at one site (or everywhere): the gradients it gives, point by point.
@@ -69,7 +46,9 @@ class Made:
     @cached_property
     def texts(self) -> Mapping[str, Any]:
         """What its words may mention: spans of the program, or words that are ready."""
-        return Texts(self.line, self.rule) if self.line and self.rule else self.said
+        if self.line is None or self.rule is None:
+            return self.said
+        return calculus.texts(self.line, self.rule)
 
 
 @dataclass(frozen=True, eq=False)

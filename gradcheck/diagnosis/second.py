@@ -4,11 +4,8 @@ A wrong rule of the first step gives a wrong first derivative, which is then dif
 one of the second step is made in the first derivative's own formula.
 """
 
-import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -31,7 +28,7 @@ STEP = 2.0**-7  # of the input
 FIRST = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
 SECOND = np.array([-1 / 560, 8 / 315, -1 / 5, 8 / 5, -205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560])
 REACH = np.arange(-4, 5)
-NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "Abs": "abs"}
+NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
 IN_FIRST = {"stage": " It happened in the first of the two differentiations."}
 
 
@@ -86,8 +83,13 @@ def _in_second(
     if slope.count_ops() > MOST:
         return
 
+    known = {name: row.function for name, row in TABLE.items()}
+    known |= {school: known[name] for school, name in NAMES.items()}
+    letters = sorted(slope.free_symbols, key=str)
+    again = sympy.lambdify(letters, slope, modules=[known])
+
     def function(kind: str, inputs: Mapping[str, Any]) -> Any:
-        return _value(slope, {sympy.Symbol(n, real=True): v for n, v in inputs.items()})
+        return again(*(inputs[str(letter)] for letter in letters))
 
     line = _by([replace(_once(c, {}), function=function, where=lambda: None) for c in cases], then)
     for act in calculus.acts(line, rows) if line is not None else ():
@@ -121,48 +123,3 @@ def _by(cases: Sequence[Case], name: str) -> Line | None:
 
 def _at(values: Array, first: str, then: str) -> list[Gradients]:
     return [{pair(first, then): np.asarray(value)} for value in values]
-
-
-def _value(form: Any, known: Mapping[Any, Any]) -> Any:
-    """A SymPy expression on numbers of the line, quotients and differences as they are written."""
-    if form in known:
-        return known[form]
-    if form.is_Rational:
-        return form.p if form.q == 1 else Fraction(form.p, form.q)
-    if form.is_Add:
-        return reduce(_joined(known), form.args[1:], _value(form.args[0], known))
-    if form.is_Mul:
-        above, below = _fraction(form)
-        over = reduce(operator.mul, (_value(each, known) for each in above), 1)
-        return (
-            over / reduce(operator.mul, (_value(each, known) for each in below)) if below else over
-        )
-    if form.is_Pow:
-        return _value(form.base, known) ** _value(form.exp, known)
-    name = form.func.__name__
-    if NAMES.get(name, name) not in TABLE or len(form.args) != 1:
-        raise TypeError(f"{name} has no row")
-    return TABLE[NAMES.get(name, name)].function(_value(form.args[0], known))
-
-
-def _fraction(form: Any) -> tuple[list[Any], list[Any]]:
-    """The factors above and below."""
-    above, below = [], []
-    for factor in form.args:
-        if factor.is_Rational:
-            above.append(sympy.Integer(factor.p))
-            below += [sympy.Integer(factor.q)] if factor.q != 1 else []
-        elif factor.is_Pow and factor.exp.is_Rational and factor.exp < 0:
-            below.append(factor.base**-factor.exp)
-        else:
-            above.append(factor)
-    return [each for each in above if each != 1], below
-
-
-def _joined(known: Mapping[Any, Any]) -> Any:
-    def join(total: Any, term: Any) -> Any:
-        if term.could_extract_minus_sign():
-            return total - _value(-term, known)
-        return total + _value(term, known)
-
-    return join

@@ -1,6 +1,10 @@
-"""The backprop family where paths meet: a contribution lost, doubled or put in the place of all."""
+"""The backprop family where contributions add up: paths that meet, operands that were broadcast."""
 
-from gradcheck.mistakes.row import mistake, pull
+from typing import Any
+
+import numpy as np
+
+from gradcheck.mistakes.row import ONE_LONG, SYMMETRIC, Edge, fit, mistake, pull
 
 overwritten_not_accumulated = mistake(
     "overwritten-not-accumulated",
@@ -53,4 +57,89 @@ path_dropped = pull(
     example=("sum((x - mean(x))**3)", {"x": "3*(x - mean(x))**2"}, {"x": (5,)}),
     common=0.65,
     habit=False,
+)
+
+
+def _stretched(e: Edge) -> bool:
+    return bool(np.shape(e.g) != e.shape)
+
+
+def _other_axis(e: Edge) -> Any:
+    """A matrix summed over the axis that was not stretched."""
+    stretched = 0 if len(e.shape) < 2 or e.shape[0] == 1 else 1
+    return np.sum(e.g, axis=1 - stretched, keepdims=len(e.shape) == 2)
+
+
+def _one_row(e: Edge, row: int) -> Any:
+    """What one row sends back; what is stretched along other axes is summed."""
+    left = e.g[row] if np.ndim(e.g) > len(e.shape) else e.g[row][None]
+    left = np.sum(left, axis=tuple(range(np.ndim(left) - len(e.shape))))
+    stretched = tuple(k for k, n in enumerate(e.shape) if n == 1 != left.shape[k])
+    return np.sum(left, axis=stretched, keepdims=True)
+
+
+broadcast_not_summed = fit(
+    "broadcast-not-summed",
+    where=_stretched,
+    wrong=lambda e: e.g,
+    says="An operand of `{text}` was broadcast: its gradient must be summed over the stretched "
+    "axes.",
+    example=("sum((X + b)**2)", {"b": "2*(X + b)"}, {"X": (5, 3), "b": (3,)}),
+    common=0.8,
+    hidden_by=(ONE_LONG,),
+)
+
+partly_summed = fit(
+    "broadcast-not-summed",
+    where=lambda e: np.ndim(e.g) > len(e.shape) + 1,
+    choices=lambda e: range(np.ndim(e.g) - len(e.shape)),
+    wrong=lambda e, axis: np.sum(e.g, axis=axis),
+    says="An operand of `{text}` was broadcast along several axes: its gradient must be summed "
+    "over all of them, here it was over one.",
+    example=("sum((X + b)**2)", {"b": "sum(2*(X + b), axis=0)"}, {"X": (2, 4, 3), "b": (3,)}),
+    habit=False,
+    hidden_by=(ONE_LONG,),
+)
+
+one_row_left = fit(
+    "overwritten-not-accumulated",
+    where=lambda e: _stretched(e) and (np.ndim(e.g) > len(e.shape) or e.shape[:1] == (1,)),
+    choices=lambda e: (-1, 0),
+    wrong=_one_row,
+    says="An operand of `{text}` was broadcast: the gradients of all rows add up, here only one "
+    "is left.",
+    example=("sum((X + b)**2)", {"b": "2*(X[-1] + b)"}, {"X": (5, 3), "b": (3,)}),
+    common=0.45,
+    hidden_by=(ONE_LONG,),
+)
+
+broadcast_averaged = fit(
+    "broadcast-averaged",
+    where=_stretched,
+    wrong=lambda e: e.right * (e.right.size / np.size(e.g)),
+    says="An operand of `{text}` was broadcast: its gradient is the sum over the stretched axes, "
+    "not the mean.",
+    example=("sum((X + b)**2)", {"b": "mean(2*(X + b), axis=0)"}, {"X": (5, 3), "b": (3,)}),
+    common=0.6,
+    hidden_by=(ONE_LONG,),
+)
+
+other_axis = fit(
+    "summed-over-wrong-axis",
+    where=lambda e: _stretched(e) and np.ndim(e.g) == 2 and len(e.shape) > 0,
+    wrong=_other_axis,
+    says="The gradient of the broadcast operand of `{text}` was summed over the wrong axis.",
+    example=("sum((X + b)**2)", {"b": "sum(2*(X + b), axis=1)"}, {"X": (5, 3), "b": (3,)}),
+    common=0.6,
+    hidden_by=(ONE_LONG, SYMMETRIC),
+)
+
+all_axes = fit(
+    "summed-over-wrong-axis",
+    where=lambda e: _stretched(e) and len(e.shape) > 0,
+    choices=lambda e: ((), e.shape),
+    wrong=lambda e, shape: np.full(shape, np.sum(e.g)),
+    says="The gradient of the broadcast operand of `{text}` was summed over all axes.",
+    example=("sum((X + b)**2)", {"b": "sum(2*(X + b))"}, {"X": (5, 3), "b": (3,)}),
+    hidden_by=(ONE_LONG, SYMMETRIC),
 )

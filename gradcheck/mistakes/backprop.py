@@ -1,4 +1,4 @@
-"""The backprop family: seed, pull, fit or accumulate said wrong at one site."""
+"""The backprop family: seed, pull or fit said wrong at one site."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -133,7 +133,6 @@ cotangent_ignored = mistake(
     wrong=lambda s: np.ones_like(s.g),
     says="The incoming cotangent was ignored: the way back started with ones.",
     example=("x**2", {"x": "2*x"}, {"x": (3,)}),
-    common=0.5,
     habit=False,
     hidden_by=(ALIKE,),
 )
@@ -281,7 +280,6 @@ mean_twice = pull(
     wrong=lambda e: e.right / _count(e),
     says="The division by the number of entries of `{text}` was made twice.",
     example=("mean(x**2)", {"x": "2*x/25"}, {"x": (5,)}),
-    common=0.5,
     hidden_by=(ONE_LONG,),
 )
 
@@ -349,7 +347,6 @@ operands_swapped = pull(
     wrong=lambda e: e.rule(e.g, e.y, e.operands[::-1]),
     says="In the derivative of `{text}` the operands stand in each other's place.",
     example=("sum(x * v * sin(v))", {"x": "x*sin(v)"}, {"x": (3,), "v": (3,)}),
-    common=0.5,
     hidden_by=(ONE_LONG, SYMMETRIC),
 )
 
@@ -359,7 +356,6 @@ order_swapped = pull(
     wrong=lambda e: e.operands[1].T @ e.g if e.i == 0 else e.g @ e.operands[0].T,
     says="The factors of the product behind `{text}` are in the wrong order.",
     example=("sum(A @ x * V)", {"x": "V @ A.T"}, {"A": (3, 3), "x": (3, 3), "V": (3, 3)}),
-    common=0.5,
     hidden_by=(ONE_LONG, SYMMETRIC),
 )
 
@@ -393,7 +389,6 @@ sigmoid_for_tanh = pull(
     says="The derivative of `{text}` is that of another activation: tanh has 1 - a^2, sigmoid "
     "a (1 - a).",
     example=("sum(tanh(x)**2)", {"x": "2*tanh(x) * tanh(x)*(1 - tanh(x))"}, {"x": (3,)}),
-    common=0.5,
 )
 
 stopped_half_way = mistake(
@@ -406,7 +401,6 @@ stopped_half_way = mistake(
         {"w": "3*(X @ w)**2"},
         {"X": (5, 3), "w": (3,)},
     ),
-    common=0.5,
     habit=False,
 )
 
@@ -429,4 +423,67 @@ sign_inside = pull(
     common=0.4,
     habit=False,
     slip=True,
+)
+
+
+PRODUCTS = frozenset({"multiply", "matmul", "divide", "einsum"})
+AXES = 3
+CHOICES = 8  # tensors that are tried in one's place
+
+
+def _like(e: Edge, model: Any, known: Sequence[Any]) -> Sequence[Any]:
+    """The nearest tensors of the shape of a model, turned where that fits, but for known ones."""
+    found = [
+        each
+        for tensor in e.around
+        for each in ((tensor, tensor.T) if np.ndim(tensor) == 2 else (tensor,))
+        if np.shape(each) == np.shape(model) and not any(np.array_equal(each, k) for k in known)
+    ]
+    return found[:CHOICES]
+
+
+def _with_other(e: Edge, tensor: Any) -> Any:
+    """The pull with a tensor in the other operand's place."""
+    operands = (tensor, e.x) if e.i else (e.x, tensor)
+    return e.rule(e.g, e.y, operands)
+
+
+def _square(e: Edge) -> bool:
+    """A product of two matrices that is square."""
+    return e.op == "matmul" and np.ndim(e.g) == 2 and len(e.g) == len(e.g.T)
+
+
+neighbour = pull(
+    "wrong-tensor-in-derivative",
+    where=lambda e: e.op in PRODUCTS and np.ndim(e.other) > 0,
+    choices=lambda e: _like(e, e.other, (e.x, e.other, np.transpose(e.other))),
+    rank=GENERIC,
+    wrong=_with_other,
+    says="At `{text}` another tensor of the same shape was taken for the operand that the "
+    "cotangent is multiplied by.",
+    example=("sum(sin(x) * exp(x))", {"x": "x*cos(x) + sin(x)*exp(x)"}, {"x": (3,)}),
+    common=0.45,
+    habit=False,
+)
+
+cotangent_transposed = pull(
+    "transposed",
+    where=_square,
+    wrong=lambda e: e.rule(e.g.T, e.y, e.operands),
+    says="The cotangent that arrives at `{text}` was transposed.",
+    example=("sum(A @ x * V)", {"x": "A.T @ V.T"}, {"A": (3, 3), "x": (3, 3), "V": (3, 3)}),
+    habit=False,
+    hidden_by=(SYMMETRIC,),
+)
+
+flipped = pull(
+    "flipped",
+    where=lambda e: e.op in PRODUCTS and np.ndim(e.right) > 0,
+    choices=lambda e: range(-min(np.ndim(e.right), AXES), 0),
+    wrong=lambda e, axis: np.flip(e.right, axis),
+    says="On the way back through `{text}` the entries stand in reverse order along one axis, as "
+    "of a kernel that was flipped.",
+    example=("sum(X @ w)", {"w": "sum(X, axis=0)[::-1]"}, {"X": (5, 3), "w": (3,)}),
+    common=0.3,
+    habit=False,
 )

@@ -136,7 +136,6 @@ outer_at_variable = _of_chain(
     wrong=lambda s: s.slope(s.x) * s.dw,
     says="In `{text}` the outer derivative is taken at the bare variable; it belongs at {w}.",
     example=("cos(2*x)", {"x": "-2*sin(x)"}),
-    common=0.5,
 )
 
 outer_at_variable_alone = _of_chain(
@@ -217,7 +216,6 @@ sign_of_inside = derivative(
     wrong=lambda s: s.slope(-s.w) * s.dw,
     says="In the derivative of `{text}` the inside has the other sign.",
     example=("exp(-x**2)", {"x": "-2*x*exp(x**2)"}),
-    common=0.5,
     habit=False,
     slip=True,
 )

@@ -104,7 +104,6 @@ mask_of_upstream = pull(
     wrong=lambda e: e.g * (e.g > 0),
     says="The mask at `{text}` looks at the sign of the cotangent; it is the sign of the argument.",
     example=("sum(sin(3*relu(x)))", {"x": "3*cos(3*relu(x))*(cos(3*relu(x)) > 0)"}, {"x": (7,)}),
-    common=0.5,
     hidden_by=(ALL_PASS,),
 )
 
@@ -124,7 +123,6 @@ value_as_mask = pull(
     wrong=lambda e: e.g * e.y,
     says="The cotangent is multiplied by the value of `{text}`; it belongs to a mask of 0 and 1.",
     example=("sum(relu(x)**2)", {"x": "2*relu(x)**2"}, {"x": (7,)}),
-    common=0.5,
     hidden_by=(ALL_PASS,),
 )
 
@@ -134,7 +132,6 @@ spread_to_all = pull(
     wrong=_spread,
     says="The gradient of `{text}` goes to every entry; only the extreme one gets it.",
     example=("max(x)", {"x": "1 + 0*x"}, {"x": (5,)}),
-    common=0.5,
     hidden_by=(ALL_PASS,),
 )
 

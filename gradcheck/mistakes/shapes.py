@@ -40,14 +40,15 @@ def _left(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
 def _other_places(e: Edge) -> Sequence[int]:
     """Axes along which the cotangent of a sum might be spread instead; none of a whole sum."""
     axis = e.params.get("axis")
-    if not isinstance(axis, int) or e.params.get("keepdims"):
+    if not isinstance(axis, int):
         return []
     others = [k for k in range(len(e.shape)) if k != axis % len(e.shape)]
-    return [k for k in others if _left(e.shape, (k,)) == np.shape(e.g)]
+    return [k for k in others if prod(_left(e.shape, (k,))) == np.size(e.g)]
 
 
 def _spread(e: Edge, axis: int) -> Any:
-    wide = np.broadcast_to(np.expand_dims(e.g, axis), e.shape)
+    g = np.reshape(e.g, _left(e.shape, (axis,)))
+    wide = np.broadcast_to(np.expand_dims(g, axis), e.shape)
     return wide / (e.shape[axis] if e.op == "mean" else 1)
 
 
@@ -101,7 +102,6 @@ passed = pull(
     wrong=lambda e: e.g,
     says="The cotangent passed through `{text}` unchanged: the derivative of this step is missing.",
     example=("sum(roll(x, 1) * v)", {"x": "v"}, {"x": (4,), "v": (4,)}),
-    common=0.5,
     hidden_by=(ALIKE, ALL_PASS),
 )
 
@@ -194,7 +194,7 @@ over_other_axes = fit(
 
 spread_elsewhere = pull(
     "summed-over-wrong-axis",
-    where=lambda e: e.op in ("sum", "mean") and len(e.shape) > 2,
+    where=lambda e: e.op in ("sum", "mean"),
     choices=_other_places,
     wrong=_spread,
     says="The gradient of `{text}` was spread along another axis than the one that was summed "

@@ -214,7 +214,6 @@ constant_missing = mistake(
     wrong=lambda right, share, factor: right + (factor - 1) * share,
     says="The factor {c} is missing from the derivative of `{text}`.",
     example=("2*B*x**2 + sin(x)", {"x": "4*x + cos(x)"}, {"B": ()}),
-    common=0.5,
 )
 
 constant_again = mistake(

@@ -156,7 +156,6 @@ scaled_twice = _row(
     lambda d: _added(d, d.g / _share(d)),
     says="The gradients of the micro-batches were divided by their number twice.",
     example=(WINDOWS, "w", "0.87*w"),
-    common=0.5,
     operand=0,
 )
 partial_window = _row(
@@ -176,7 +175,6 @@ step_before_backward = _row(
     lambda w: w.before + w.previous,
     says="Each step was taken with the gradient of the step before: the step came before backward.",
     example=(LOOP, "w.grad", "1.6*w"),
-    common=0.5,
     alike={
         "zeroed-before-step": (
             "after a single step both leave the parameters where they were: no number tells the "

@@ -93,7 +93,6 @@ not_differentiated = answer(
     wrong=_not_differentiated,
     says="This is `{text}` itself, not its derivative.",
     example=("x*exp(2*x)", {"x": "x*exp(2*x)"}),
-    common=0.5,
 )
 
 second_derivative = answer(
@@ -125,7 +124,6 @@ wrong_variable = answer(
     wrong=_of_another,
     says="This is the derivative by another variable.",
     example=("x**2 * sin(y)", {"x": "x**2*cos(y)"}),
-    common=0.5,
     rank=GENERIC,
 )
 
@@ -170,7 +168,6 @@ not_summed = answer(
     wrong=lambda w: [],  # known by the answer: see `diagnosis.unsummed`
     says="Summed over {c}, this answer is the gradient: the sum is missing.",
     example=("sum(X * b[:, None])", {"b": "X"}, {"X": (2, 3), "b": (2,)}),
-    common=0.5,
     hidden_by=(ONE_LONG,),
 )
 
@@ -198,7 +195,6 @@ factor_two = answer(
     wrong=lambda w: [_times(w, 2.0), _times(w, 0.5)],
     says="The answer is off by a factor of 2.",
     example=("sin(x) + x", {"x": "2*cos(x) + 2"}),
-    common=0.5,
     rank=VAGUE,
     slip=True,
 )

@@ -10,9 +10,8 @@ from gradcheck.grading.judging import judge
 from gradcheck.grading.key import key
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.practice import Exercise, exercises, next_problem
-from gradcheck.practice.drawing import LONGEST_ANSWER, LONGEST_FUNCTION, operations, tidy
+from gradcheck.practice.drawing import LONGEST_ANSWER, LONGEST_FUNCTION, listed, operations, tidy
 from gradcheck.practice.rules import LEVELS, RULES
-from gradcheck.practice.writing import listed
 from gradcheck.problem import load_text
 from tests.support.selftests import self_test
 
