@@ -300,7 +300,7 @@ def _subscripts_a_number(edit: Edit, places: Places) -> bool:
     if edit.new is None:
         return False
     nodes = list(ast.walk(edit.new))
-    heads = [n.value for n in nodes if isinstance(n, ast.Subscript)]
+    heads: list[ast.AST] = [n.value for n in nodes if isinstance(n, ast.Subscript)]
     heads += [n.func for n in nodes if isinstance(n, ast.Call)]
     parent, field, _ = places.get(id(edit.old), (None, "", None))
     if (type(parent), field) in HEADS:
