@@ -129,7 +129,7 @@ def misread(line: Line, at: tuple[int, int], number: Array) -> Array | None:
             for i, a in enumerate(args)
         )
         y[k] = row.forward(*values)
-        one = np.ones_like(y[k])
+        one = 1 + 0 * y[k]  # where there is no value there is no slope
         varies = [a is not None and row.differentiates(i) for i, a in enumerate(args)]
         f[k] = tuple(
             row.pull(i, one, y[k], values, {}) if yes else 0 * one for i, yes in enumerate(varies)
