@@ -10,7 +10,9 @@ import numpy as np
 
 from gradcheck.batch.ledger import Ledger, Unusable
 from gradcheck.batch.strangers import Strangers
-from gradcheck.batch.submissions import Read, Roster, Submission, Unreadable
+from gradcheck.batch.submissions.read import Read
+from gradcheck.batch.submissions.submission import Submission, Unreadable
+from gradcheck.batch.submissions.tables import Roster
 from gradcheck.grading.follow import among
 from gradcheck.problem import Input, Problem
 

@@ -135,9 +135,10 @@ class Ledger:
         Where even the answer is damaged, the submissions must be read again.
         """
         rows = self.db.cursor()
-        self.db.text_factory = bytes  # what is damaged may be no text
         names = "number, hash, fingerprint, part, answer, verdict, score, line, digest"
         lines, answers = [], []
+        rows_damaged = self.fact("seal") not in ("", self._hash_rows())
+        self.db.text_factory = bytes  # what is damaged may be no text
         for number, hash, *asked, verdict, score, line, kept in rows.execute(
             f"SELECT {names} FROM questions"
         ):
@@ -152,10 +153,27 @@ class Ledger:
             self.db.executemany("DELETE FROM questions WHERE number = ?", answers)
             for table in ("answers", "before", "attempts", "tries"):
                 self.db.executemany(f"DELETE FROM {table} WHERE question = ?", answers)
-            if answers:
-                self.know("collected", "no")
+        if mend and (answers or rows_damaged):
+            self.know("collected", "no")
+            self.know("seal", "")
+        if mend:
             self.db.commit()
-        return len(lines) + len(answers)
+        return len(lines) + len(answers) + rows_damaged
+
+    def seal(self) -> None:
+        """Say that the batch is complete, and what tells that no row was damaged since."""
+        self.know("complete", "yes")
+        self.know("seal", self._hash_rows())
+
+    def _hash_rows(self) -> str:
+        """A digest of who is there, and who gave which answer."""
+        self.db.text_factory = bytes  # what is damaged may be no text
+        digest = hashlib.blake2b(digest_size=16)
+        for table in ("students", "answers"):
+            for row in self.db.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3"):
+                digest.update(repr(row).encode())
+        self.db.text_factory = str
+        return digest.hexdigest()
 
     # -- facts -------------------------------------------------------------------------------
 
@@ -206,6 +224,7 @@ class Ledger:
             self.db.execute("DELETE FROM before")
             self.db.execute("INSERT INTO before SELECT * FROM answers")
         self.know("complete", "no")
+        self.know("seal", "")
 
     def forget(self, students: Sequence[str], problems: Sequence[str]) -> None:
         """Take away what will be read again: of these students and problems, of all if none."""

@@ -12,7 +12,7 @@ from typing import IO
 from gradcheck.batch.ledger import Ledger
 from gradcheck.batch.marked import Marked, everything, names
 from gradcheck.batch.statistics import ClassFacts, class_facts, points
-from gradcheck.batch.workers import all_done
+from gradcheck.batch.workers import do_all
 from gradcheck.report.gradebooks import cells, figure
 from gradcheck.report.judgements import told
 
@@ -115,7 +115,7 @@ def _write(ledger: Ledger, out: Path, jobs: int, tasks: list[tuple[object, ...]]
     everybody = names(ledger)
     slices = [everybody[k : k + SLICE] for k in range(0, len(everybody), SLICE)]
     tasks += [(_students, ledger.path, out, s[0], s[-1]) for s in slices]
-    all_done(tasks, jobs if len(everybody) >= WORTH else 1)
+    do_all(tasks, jobs if len(everybody) >= WORTH else 1)
     facts = class_facts(ledger)
     only(out / "students", map(page_name, everybody), PATTERN)
     says(out / "index.html", class_page(ledger.fact("title"), facts, ledger.notices()))

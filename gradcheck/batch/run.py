@@ -8,7 +8,8 @@ from gradcheck.batch.collect import Chosen, Collector, Rules
 from gradcheck.batch.crew import SIZE, Crew
 from gradcheck.batch.ledger import Asked, Judged, Ledger
 from gradcheck.batch.questions import fingerprint
-from gradcheck.batch.submissions import Read, Roster
+from gradcheck.batch.submissions.read import Read
+from gradcheck.batch.submissions.tables import Roster
 from gradcheck.batch.work import Asking, Chunk, unjudged
 from gradcheck.errors import OURS
 from gradcheck.grading.variants import draw_for
@@ -111,7 +112,7 @@ class Batch:
                 verdicts.update(dealer.weighed(judged))
                 yield Progress(done + len(judged), total, verdicts)
             self.ledger.choose_best()
-            self.ledger.know("complete", "yes")
+            self.ledger.seal()
         finally:
             self.ledger.save()
 

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
+from statistics import correlation, fmean
 from typing import Any
 
 from gradcheck.batch.ledger import Ledger
@@ -19,7 +20,7 @@ UNNAMED = 20  # unnamed answers that are shown, and answers left to a person
 
 @dataclass
 class ProblemFacts:
-    """One problem in the class; x are a student's points here, y those in all other problems."""
+    """One problem in the class: each student's points `here`, and in all other problems."""
 
     id: str
     title: str
@@ -28,20 +29,10 @@ class ProblemFacts:
     verdicts: Counter[str] = field(default_factory=Counter)
     mistakes: Counter[str] = field(default_factory=Counter)
     wrong: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
-    students: int = 0
-    x: float = 0.0
-    y: float = 0.0
-    xx: float = 0.0
-    yy: float = 0.0
-    xy: float = 0.0
+    here: list[float] = field(default_factory=list)
+    elsewhere: list[float] = field(default_factory=list)
     choices: tuple[str, ...] = ()
     shares: dict[tuple[str, str], list[float]] = field(default_factory=dict)
-
-    def add(self, x: float, y: float) -> None:
-        """Count a student."""
-        self.students += 1
-        self.x, self.y = self.x + x, self.y + y
-        self.xx, self.yy, self.xy = self.xx + x * x, self.yy + y * y, self.xy + x * y
 
     def add_variant(self, variant: Mapping[str, Any], share: float) -> None:
         """Count a student's share of the points beside each value that was drawn."""
@@ -59,16 +50,13 @@ class ProblemFacts:
     @property
     def mean(self) -> float:
         """The mean share of the points, from 0 (hard) to 1."""
-        return self.x / (self.students * self.possible) if self.students and self.possible else 0.0
+        return fmean(self.here) / self.possible if self.here and self.possible else 0.0
 
     @property
     def discrimination(self) -> float | None:
         """The correlation of the points here with those elsewhere (corrected item-total)."""
-        n = self.students
-        spread = (n * self.xx - self.x**2) * (n * self.yy - self.y**2)
-        if n < FEWEST or spread <= 1e-12 * max(1.0, n * n * self.xx * self.yy):
-            return None
-        return (n * self.xy - self.x * self.y) / math.sqrt(spread)
+        alike = any(len(set(points)) < 2 for points in (self.here, self.elsewhere))
+        return None if alike or len(self.here) < FEWEST else correlation(self.here, self.elsewhere)
 
 
 @dataclass
@@ -155,7 +143,8 @@ def _count(found: ClassFacts, student: Student) -> None:
     for marked in student.judged:
         found.problems[marked.problem].verdicts[marked.verdict] += 1
     for id, got in own.items():
-        found.problems[id].add(got, total - got)
+        found.problems[id].here.append(got)
+        found.problems[id].elsewhere.append(round(total - got, 9))
         if found.problems[id].choices and found.problems[id].possible:
             variant = next(m.told().get("variant") for m in student.judged if m.problem == id)
             found.problems[id].add_variant(variant or {}, got / found.problems[id].possible)

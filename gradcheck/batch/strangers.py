@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from gradcheck.batch.submissions import Submission
+from gradcheck.batch.submissions.submission import Submission
 
 MOST = 200  # names that are told; a stranger thinks of any number
 LONGEST = 100  # characters of a name

@@ -18,7 +18,7 @@ import multiprocessing
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
@@ -293,26 +293,17 @@ def _context() -> Any:
     return context
 
 
-def all_done(tasks: list[tuple[Any, ...]], jobs: int) -> None:
-    """Do trusted tasks, which write files, in so many processes; what fails there is done here."""
+def do_all(tasks: list[tuple[Any, ...]], jobs: int) -> None:
+    """Do trusted tasks, which write files, in so many processes; raises what a task raised."""
     if jobs < 2:
-        failed = tasks
-    else:
-        own = [tasks[k::jobs] for k in range(jobs)]
-        with _deaf():
-            started = [_context().Process(target=_each, args=(each,)) for each in own]
-            with _without_main():
-                for process in started:
-                    process.start()
-        for process in started:
-            process.join()
-        failed = [t for p, each in zip(started, own, strict=True) if p.exitcode for t in each]
-    _each(failed)
-
-
-def _each(tasks: list[tuple[Any, ...]]) -> None:
-    for task, *arguments in tasks:
-        task(*arguments)
+        for task, *arguments in tasks:
+            task(*arguments)
+        return
+    with ProcessPoolExecutor(jobs, mp_context=_context()) as pool:
+        with _deaf(), _without_main():
+            futures = [pool.submit(*each) for each in tasks]
+        for future in futures:
+            future.result()
 
 
 _OWN = local()

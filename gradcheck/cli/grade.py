@@ -22,15 +22,9 @@ from gradcheck.batch.marked import Change, changes, everything
 from gradcheck.batch.outputs import json_lines, write_results
 from gradcheck.batch.run import Batch
 from gradcheck.batch.statistics import ClassFacts, class_facts
-from gradcheck.batch.submissions import (
-    Mapped,
-    Reading,
-    Roster,
-    read_mapping,
-    read_names,
-    read_roster,
-    submissions,
-)
+from gradcheck.batch.submissions.read import submissions
+from gradcheck.batch.submissions.submission import read_names
+from gradcheck.batch.submissions.tables import Mapped, Roster, read_mapping, read_roster
 from gradcheck.batch.workers import Worker, foresee
 from gradcheck.cli.files import PATH, sets
 from gradcheck.cli.group import EXISTING, as_json_lines, command, to_directory, with_feedback
@@ -177,10 +171,8 @@ def _graded(
     sets: Sequence[ProblemSet], paths: Sequence[Path], how: How, ledger: Ledger, err: Console
 ) -> int:
     """The whole batch, once its ledger is open."""
-    reading = Reading(
-        read_names(how.names) if how.names else None,
-        read_mapping(how.mapping) if how.mapping else Mapped(),
-    )
+    names = read_names(how.names) if how.names else None
+    mapping = read_mapping(how.mapping) if how.mapping else Mapped()
     expected = read_roster(how.roster) if how.roster else Roster()
     _check(sets, how.chosen)
     with ExitStack() as stack:
@@ -193,7 +185,7 @@ def _graded(
             ledger.know("anonymous", "yes" if how.anonymous else "no")
             ledger.know("title", next((s.title for s in sets if s.title), ""))
             rules = Rules(how.attempt, how.due)
-            batch.collect(submissions(paths, reading), expected, how.chosen, rules)
+            batch.collect(submissions(paths, names, mapping), expected, how.chosen, rules)
             _say_notices(ledger, err)
             follow(batch.judge(), err, silent=how.as_json)
         else:

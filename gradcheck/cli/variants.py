@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from gradcheck.batch.outputs import replaced
-from gradcheck.batch.submissions import read_roster
+from gradcheck.batch.submissions.tables import read_roster
 from gradcheck.cli.files import named, sets
 from gradcheck.cli.group import EXISTING, command, to_directory
 from gradcheck.errors import GradcheckError

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gradcheck.notebook.displays import HTML, LATEX
+from gradcheck.notebook.displays import HTML
 from gradcheck.notebook.magic import Practice
 
 __all__ = ["register"]
@@ -10,10 +10,9 @@ __all__ = ["register"]
 
 def register(shell: Any) -> None:
     """Teach an IPython shell the magics and how our objects look; nothing is imported for it."""
-    for mime, displays in (("text/html", HTML), ("text/latex", LATEX)):
-        formatter = shell.display_formatter.formatters[mime]
-        for (module, name), shown in displays.items():
-            formatter.for_type_by_name(module, name, shown)
+    formatter = shell.display_formatter.formatters["text/html"]
+    for (module, name), shown in HTML.items():
+        formatter.for_type_by_name(module, name, shown)
     practice = Practice(shell)
     shell.register_magic_function(practice.open, "line", "gradcheck")
     shell.register_magic_function(practice.answer, "cell", "gradcheck")

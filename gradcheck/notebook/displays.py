@@ -1,4 +1,4 @@
-"""How a notebook shows our objects: HTML with everything escaped, LaTeX where it is mathematics."""
+"""How a notebook shows our objects: HTML with everything escaped, formulas as MathML."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -7,16 +7,13 @@ import numpy as np
 from markupsafe import Markup
 
 from gradcheck.report.figures import bar, nested_text
-from gradcheck.report.latex import latex
 from gradcheck.report.prose import mathml
 
-ENTRIES = 64  # of a matrix in LaTeX
 FORM = 300  # characters of a closed form
 TABLE = Markup('<table class="gradcheck" style="text-align: left">{}</table>')
 ROW = Markup('<tr><th style="text-align: left">{}</th><td style="text-align: left">{}</td></tr>')
 CODE = Markup("<code style='white-space: pre-wrap'>{}</code>")
 NOTHING = Markup("")
-BREAK = r" \\ "  # between the rows of a matrix
 
 
 def tensor_html(tensor: Any) -> str:
@@ -27,24 +24,6 @@ def tensor_html(tensor: Any) -> str:
     if tensor.grad_fn is not None:
         rows.append(("grad_fn", CODE.format(tensor.grad_fn.name())))
     return _table(rows)
-
-
-def tensor_latex(tensor: Any) -> str | None:
-    """A number, vector or matrix; None for a larger one, which is shown as text."""
-    values = np.asarray(tensor.detach().numpy())
-    if values.ndim > 2 or values.size > ENTRIES:
-        return None
-    if values.ndim == 0:
-        return f"${_number(values.item())}$"
-    rows = (" & ".join(map(_number, row)) for row in np.atleast_2d(values).tolist())
-    return rf"$\begin{{bmatrix}}{BREAK.join(rows)}\end{{bmatrix}}$"
-
-
-def _number(value: Any) -> str:
-    """Six digits, powers of ten as LaTeX has them."""
-    text = f"{value:.6g}"
-    mantissa, e, exponent = text.partition("e")
-    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if e else text
 
 
 def verdict_html(verdict: Any) -> str:
@@ -62,12 +41,6 @@ def verdict_html(verdict: Any) -> str:
     return _table(rows)
 
 
-def verdict_latex(verdict: Any) -> str | None:
-    """The closed forms, where there are any."""
-    lines = [_equation(name, form) for name in verdict.parts if (form := _closed(verdict, name))]
-    return _equations(lines)
-
-
 def result_html(result: Any) -> str:
     """What a check found at the first point, its closed forms, and what is wrong."""
     rows = [("check", Markup("<b>{}</b>").format("passed" if result.ok else "failed"))]
@@ -75,12 +48,6 @@ def result_html(result: Any) -> str:
     rows += [("closed form", formula(form)) for form in _forms(result)]
     said = NOTHING if result.ok else CODE.format(result.message)
     return Markup("{}{}{}").format(Markup(_table(rows)), shown, said)
-
-
-def result_latex(result: Any) -> str | None:
-    """The closed forms of a check."""
-    names = result.case.wrt
-    return _equations([_equation(n, f) for n, f in zip(names, _forms(result), strict=False)])
 
 
 def diagnosis_html(diagnosis: Any) -> str:
@@ -110,16 +77,6 @@ def _forms(result: Any) -> list[str]:
     return [form for form in found if isinstance(form, str) and len(form) <= FORM]
 
 
-def _equation(name: str, form: str) -> str:
-    return rf"\frac{{\partial}}{{\partial {latex(name)}}} &= {latex(form)}"
-
-
-def _equations(lines: list[str]) -> str | None:
-    if not lines:
-        return None
-    return rf"$$\begin{{aligned}}{BREAK.join(lines)}\end{{aligned}}$$"
-
-
 def _table(rows: list[tuple[str, Markup]]) -> str:
     return str(TABLE.format(Markup("").join(_rows(rows))))
 
@@ -128,16 +85,11 @@ def _rows(rows: list[tuple[str, Markup]]) -> Iterator[Markup]:
     return (ROW.format(name, shown) for name, shown in rows)
 
 
-Displays = Mapping[tuple[str, str], Callable[[Any], str | None]]
+Displays = Mapping[tuple[str, str], Callable[[Any], str]]
 
 HTML: Displays = {
     ("gradcheck.engine.tensor", "Tensor"): tensor_html,
     ("gradcheck.verdict.consult", "Verdict"): verdict_html,
     ("gradcheck.testing.result", "Result"): result_html,
     ("gradcheck.diagnosis.hypothesis", "Diagnosis"): diagnosis_html,
-}
-LATEX: Displays = {
-    ("gradcheck.engine.tensor", "Tensor"): tensor_latex,
-    ("gradcheck.verdict.consult", "Verdict"): verdict_latex,
-    ("gradcheck.testing.result", "Result"): result_latex,
 }

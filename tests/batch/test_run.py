@@ -575,6 +575,23 @@ def test_a_damaged_judgement_is_made_again(here, text, at, bit):
     assert report(here / "out").exit_code == 0
 
 
+@pytest.mark.parametrize(
+    "change", ["answers SET kept = 0.5 WHERE student = 'bob'", "students SET called = 'Bo'"]
+)
+def test_a_damaged_row_is_read_again(here, change):
+    """Who is there and who answered what: it is said, and the submissions make it good."""
+    run(here)
+    first = outputs(here / "out")
+    with closing(sqlite3.connect(here / "out" / "results.sqlite")) as ledger:
+        ledger.execute(f"UPDATE {change}")
+        ledger.commit()
+    assert "damaged" in report(here / "out").stderr
+    assert "damaged" in run(here, "--only", "ada").stderr
+    assert run(here).exit_code == 0
+    assert outputs(here / "out") == first
+    assert report(here / "out").exit_code == 0
+
+
 def test_a_choice_is_refused_where_an_answer_is_damaged(here):
     """The others' answers are in their submissions alone."""
     run(here)

@@ -7,22 +7,19 @@ import stat
 import zipfile
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import openpyxl
 import pytest
 
-from gradcheck.batch.submissions import (
-    Mapped,
+from gradcheck.batch.submissions.read import submissions
+from gradcheck.batch.submissions.submission import (
     Notice,
-    Reading,
     Submission,
     Unreadable,
-    moment,
-    read_mapping,
     read_names,
-    read_roster,
-    submissions,
 )
+from gradcheck.batch.submissions.tables import Mapped, moment, read_mapping, read_roster
 from gradcheck.errors import TextError
 from tests.support.batches import made
 
@@ -30,9 +27,9 @@ LINK = "link.yaml"
 ADA = "student: ada\nanswers: {line: 6x}\n"
 
 
-def read(*paths: Path, how: Reading | None = None) -> list[Submission | Unreadable | Notice]:
+def read(*paths: Path, **how: Any) -> list[Submission | Unreadable | Notice]:
     """All that is read of some paths."""
-    return list(submissions(paths, how or Reading()))
+    return list(submissions(paths, **how))
 
 
 def zipped(files: dict[str, str | bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -126,7 +123,7 @@ def test_workbooks(tmp_path, name):
         [["Time", "student", "line", "two.x"], [when, "ada", "6x", 0.25], [when, 4711, 12.0, None]]
     )
     mapping = Mapped("student", {"Time": "time", "line": "line", "two.x": "two.x"})
-    ada, number = submissions([made(tmp_path, {name: content})], Reading(mapping=mapping))
+    ada, number = submissions([made(tmp_path, {name: content})], mapping=mapping)
     assert ada.answers == {
         "time": {"": "2026-03-12 10:03:54"}, "line": {"": "6x"}, "two.x": {"": "0.25"}
     }  # fmt: skip
@@ -167,8 +164,8 @@ def test_a_mapping_renames_headers(tmp_path):
     mapping = "student: E-mail\nanswers: {'Q1: slope': two.x, Q9: line}\nignore: [Timestamp]\n"
     form = "Timestamp,E-mail,Q1: slope,Comment\nnow,ada@x.org,2x y,=1+1\nnow,bob@x.org,1,\n"
     made(tmp_path, {"mapping.yml": mapping, "form.csv": form})
-    how = Reading(mapping=read_mapping(tmp_path / "mapping.yml"))
-    found = read(tmp_path / "form.csv", how=how)
+    mapping = read_mapping(tmp_path / "mapping.yml")
+    found = read(tmp_path / "form.csv", mapping=mapping)
     notices = [each.why for each in found if isinstance(each, Notice)]
     assert len(notices) == 2
     assert "`Comment` is not in the mapping" in notices[0]
@@ -192,8 +189,8 @@ def test_a_mapping_may_name_the_student_alone(tmp_path):
     """The other headers are problems already; without it the likely column is said."""
     form = "Timestamp,Email Address,two.x\nnow,ada@x.org,2x y\n"
     made(tmp_path, {"mapping.yml": "student: Email Address\n", "form.csv": form})
-    how = Reading(mapping=read_mapping(tmp_path / "mapping.yml"))
-    (ada,) = read(tmp_path / "form.csv", how=how)
+    mapping = read_mapping(tmp_path / "mapping.yml")
+    (ada,) = read(tmp_path / "form.csv", mapping=mapping)
     assert (ada.student, ada.answers["two.x"]) == ("ada@x.org", {"": "2x y"})
     (said,) = read(tmp_path / "form.csv")
     assert "write `student: Email Address` into a file for --mapping" in said.why
@@ -249,11 +246,11 @@ def test_a_notebook_with_many_answers(tmp_path):
 def test_names_of_downloads(tmp_path, names, path, student, called):
     """The platform knows who handed a file in; what the student wrote in it does not count."""
     made(tmp_path, {path: "student: mallory\nanswers: {line: 6x}\n"})
-    found = only(read(tmp_path, how=Reading(names=read_names(names))))
+    found = only(read(tmp_path, names=read_names(names)))
     assert isinstance(found, Submission)
     assert (found.student, found.called) == (student, called)
     archive = made(tmp_path / "zip", {"all.zip": zipped({path: ADA})})
-    inside = only(read(archive, how=Reading(names=read_names(names))))
+    inside = only(read(archive, names=read_names(names)))
     assert isinstance(inside, Submission)
     assert inside.student == student
 
@@ -261,7 +258,7 @@ def test_names_of_downloads(tmp_path, names, path, student, called):
 def test_a_name_that_does_not_fit_grades_nobody(tmp_path):
     """Rather than the file's own word for it."""
     made(tmp_path, {"ada.yaml": ADA})
-    found = only(read(tmp_path, how=Reading(names=read_names("canvas"))))
+    found = only(read(tmp_path, names=read_names("canvas")))
     assert isinstance(found, Unreadable)
     assert "--names" in found.why
     with pytest.raises(ValueError, match="student"):
@@ -454,7 +451,7 @@ def test_links_and_special_files_are_not_followed(tmp_path):
 def test_a_table_is_read_row_by_row(tmp_path):
     """The first row is there before the last line of the file has been looked at."""
     made(tmp_path, {"a.csv": b"student,line\nada,1\n" + b"bob,2\n" * 100_000 + b"\x81\n"})
-    stream = submissions([tmp_path], Reading(mapping=Mapped()))
+    stream = submissions([tmp_path])
     notice, first = next(stream), next(stream)
     assert "Windows-1252" in notice.why
     assert isinstance(first, Submission)

@@ -1,14 +1,14 @@
 """Every submission of files, directories and archives, one after the other."""
 
+import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from gradcheck.batch.submissions.documents import document
 from gradcheck.batch.submissions.files import BROKEN, File, files
 from gradcheck.batch.submissions.notebooks import notebook
 from gradcheck.batch.submissions.submission import (
-    Names,
     NoName,
     Notice,
     Submission,
@@ -21,41 +21,41 @@ from gradcheck.errors import TextError
 Read = Submission | Unreadable | Notice
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How files are read: who handed them in by their names, and what the columns mean."""
-
-    names: Names | None = None
-    mapping: Mapped = field(default_factory=Mapped)
+AS_THEY_ARE = Mapped()
 
 
-def submissions(paths: Iterable[Path], how: Reading) -> Iterator[Read]:
-    """Every submission in order; what cannot be read does not stop the others."""
+def submissions(
+    paths: Iterable[Path], names: re.Pattern[str] | None = None, mapping: Mapped = AS_THEY_ARE
+) -> Iterator[Read]:
+    """Every submission in order; what cannot be read does not stop the others.
+
+    `names` tells who handed a file in, `mapping` what the columns of tables mean.
+    """
     for file in files(paths):
         if isinstance(file, Unreadable):
             yield file
             continue
         try:
-            yield from map(_named, _read(file, how))
+            yield from map(_named, _read(file, names, mapping))
         except TextError as error:
             yield Unreadable(file.name, str(error))
         except BROKEN as error:
             yield Unreadable(file.name, f"{file.name}: cannot be read: {_reason(error)}")
 
 
-def _read(file: File, how: Reading) -> Iterator[Read]:
+def _read(file: File, names: re.Pattern[str] | None, mapping: Mapped) -> Iterator[Read]:
     """What one file holds: a table many submissions, any other file one."""
     if file.ending in (".csv", ".xlsx"):
-        yield from rows(file, how.mapping)
+        yield from rows(file, mapping)
         return
     student, called = None, ""
-    if how.names is not None:
-        found = how.names.student(file.path)
+    if names is not None:
+        found = names.search(file.path)
         if found is None:
             why = f"{file.name}: the name does not fit --names, so nobody is graded by it"
             yield Unreadable(file.name, why)
             return
-        student, called = found
+        student, called = found["student"] or "", found.groupdict().get("called") or ""
     one = notebook(file, student) if file.ending == ".ipynb" else (document(file, student),)
     for read in one:
         yield replace(read, called=called) if isinstance(read, Submission) else read

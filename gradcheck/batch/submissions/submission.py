@@ -72,22 +72,11 @@ PRESETS = {
 }
 
 
-@dataclass(frozen=True)
-class Names:
-    """A pattern with the group `student`, and perhaps `called`, for the names of files."""
+def read_names(written: str) -> re.Pattern[str]:
+    """A preset, or a regular expression with the group `student`, and perhaps `called`.
 
-    pattern: re.Pattern[str]
-
-    def student(self, path: str) -> tuple[str, str] | None:
-        """The student of a file, and what people call them; None if the pattern does not fit."""
-        found = self.pattern.search(path)
-        if found is None:
-            return None
-        return found["student"] or "", found.groupdict().get("called") or ""
-
-
-def read_names(written: str) -> Names:
-    """A preset, or a regular expression; ValueError says what is wrong with it."""
+    ValueError says what is wrong with it.
+    """
     try:
         pattern = re.compile(PRESETS.get(written, written))
     except re.error as error:
@@ -95,4 +84,4 @@ def read_names(written: str) -> Names:
     if "student" not in pattern.groupindex:
         presets = ", ".join(PRESETS)
         raise ValueError(f"write {presets}, or a regular expression with (?P<student>...)")
-    return Names(pattern)
+    return pattern
