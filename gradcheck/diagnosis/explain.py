@@ -21,7 +21,7 @@ from gradcheck.diagnosis.hypothesis import (
 )
 from gradcheck.diagnosis.preparing import Prepared, one_place, two_mistakes
 from gradcheck.diagnosis.remarks import remarks, unsummed
-from gradcheck.diagnosis.tables import Given, equal, fitting, given, same_number
+from gradcheck.diagnosis.tables import Given, equal, fitting, given
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.mistakes.whole_answer import integrated_instead
 from gradcheck.opinions.opinion import Array
@@ -121,16 +121,10 @@ def _is_integral(
     if wanted.shape:
         return False
     pairs = zip(slopes, prepared.values, strict=False)
-    known = (_same(slope, value) for slope, value in pairs if slope is not None)
+    known = (equal(slope, value) for slope, value in pairs if slope is not None)
     return next(known, False) and all(known) and not _is_own_slope(prepared, part)
 
 
 def _is_own_slope(prepared: Prepared, part: str) -> bool:
     """Whether the gradient is the program itself, as of exp."""
-    return all(_same(g[part], v) for g, v in zip(prepared.right, prepared.values, strict=True))
-
-
-def _same(slope: Any, value: Any) -> bool:
-    if isinstance(slope, float) and not np.ndim(value):
-        return same_number(slope, float(value))
-    return equal(np.asarray(slope), np.asarray(value))
+    return all(equal(g[part], v) for g, v in zip(prepared.right, prepared.values, strict=True))

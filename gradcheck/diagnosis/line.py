@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import count
+from itertools import accumulate, count, pairwise
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -227,25 +228,21 @@ class Line:
 
     def _ones(self, bits: int) -> Array:
         out = np.array([float(bits >> e & 1) for e in range(self.size)])
-        start = 0
-        for shape in self.shapes.values():
-            end = start + int(np.prod(shape, dtype=int))
-            if out[start:end].sum() > 1:
-                out[start:end] = np.nan
-            start = end
+        for part in self.slices.values():
+            if out[part].sum() > 1:
+                out[part] = np.nan
         return out
+
+    @cached_property
+    def slices(self) -> Mapping[str, slice]:
+        """Where each input stands in a flat gradient."""
+        ends = accumulate((prod(shape) for shape in self.shapes.values()), initial=0)
+        return {name: slice(*span) for name, span in zip(self.shapes, pairwise(ends), strict=True)}
 
     def split(self, flat: Array) -> list[dict[str, Array]]:
         """Flat gradients (P, size) by point and input name."""
-        out: list[dict[str, Array]] = []
-        for row in flat:
-            named, start = {}, 0
-            for name, shape in self.shapes.items():
-                end = start + int(np.prod(shape, dtype=int))
-                named[name] = row[start:end].reshape(shape)
-                start = end
-            out.append(named)
-        return out
+        slices = self.slices.items()
+        return [{n: row[part].reshape(self.shapes[n]) for n, part in slices} for row in flat]
 
 
 def align(runs: Sequence[Traced]) -> Line:

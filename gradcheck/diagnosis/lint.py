@@ -5,7 +5,7 @@ at the latter is hidden by the values, what shows at neither by the shapes or by
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,7 +55,7 @@ def blind(cases: Sequence[Case], families: Sequence[str] = ()) -> tuple[Finding,
     with np.errstate(all="ignore"):
         acts = collect(cases)
         generic = collect([_shaken(case, k) for k, case in enumerate(cases)])
-        causes = [cure for case in cases for cure in _causes(case)]
+        causes = _causes(cases)
         wanted = families or _families(acts)
         hidden = _hidden(acts, generic, causes, wanted)
         alike = _alike(acts, generic, wanted)
@@ -81,16 +81,8 @@ def _shaken(case: Case, seed: int) -> Case:
 # -- invisible ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Cause:
-    """A reason for blindness that can be read off a case, as rows name it, and its cure."""
-
-    name: str
-    cure: str
-
-
 def _hidden(
-    acts: Acts, generic: Acts, causes: Sequence[_Cause], families: Sequence[str]
+    acts: Acts, generic: Acts, causes: Mapping[str, str], families: Sequence[str]
 ) -> Iterator[Finding]:
     groups: dict[tuple[str, Span, str], list[Mistake]] = defaultdict(list)
     for key, act in acts.found.items():
@@ -99,7 +91,7 @@ def _hidden(
             if cure:
                 groups[act.mistake.id, act.span, cure].append(act.mistake)
     for act in _only_elsewhere(acts, generic, families):
-        known = [cause.cure for cause in causes if cause.name in act.mistake.hidden_by]
+        known = [cure for name, cure in causes.items() if name in act.mistake.hidden_by]
         if known:
             groups[act.mistake.id, act.span, known[0]].append(act.mistake)
     for (_, span, cure), rows in groups.items():
@@ -114,14 +106,14 @@ def _only_elsewhere(acts: Acts, generic: Acts, families: Sequence[str]) -> Itera
             yield act
 
 
-def _cure(act: Made, elsewhere: Made | None, generic: Acts, causes: Sequence[_Cause]) -> str:
+def _cure(act: Made, elsewhere: Made | None, generic: Acts, causes: Mapping[str, str]) -> str:
     """What would show the act: a known cause, other values, or nothing at all."""
     if _never_made(act):
         return ""
     constant = _constant_of_one(act)
     if constant:
         return constant
-    known = [cause.cure for cause in causes if cause.name in act.mistake.hidden_by]
+    known = [cure for name, cure in causes.items() if name in act.mistake.hidden_by]
     shows = elsewhere is not None and not invisible(elsewhere.at, generic.right)
     if known:
         return known[0]
@@ -140,21 +132,27 @@ def _constant_of_one(act: Made) -> str:
     return ""
 
 
-def _causes(case: Case) -> Iterator[_Cause]:
+def _causes(cases: Sequence[Case]) -> dict[str, str]:
+    """What hides mistakes and can be read off a case, as rows name it, with its first cure."""
+    found: dict[str, str] = {}
+    for name, cure in (cause for case in cases for cause in _of_case(case)):
+        found.setdefault(name, cure)
+    return found
+
+
+def _of_case(case: Case) -> Iterator[tuple[str, str]]:
     shapes = {name: np.shape(v) for name, v in case.inputs.items()}
     ones = sorted(name for name, shape in shapes.items() if 1 in shape)
     if ones:
         axes = ", ".join(f"{name} {shapes[name]}" for name in ones)
-        yield _Cause(ONE_LONG, f"use {ROWS} rows (or columns), not 1: {axes}")
+        yield ONE_LONG, f"use {ROWS} rows (or columns), not 1: {axes}"
     for name, v in case.floats().items():
         if v.ndim == 2 and v.shape[0] == v.shape[1] and v.size > 1 and equal(v, v.T):
-            yield _Cause(SYMMETRIC, f"use a matrix {name} that is not symmetric")
+            yield SYMMETRIC, f"use a matrix {name} that is not symmetric"
     if case.cotangent is not None and np.ptp(case.cotangent) == 0:
-        yield _Cause(
-            ALIKE, "use a cotangent with entries of different size and sign, not all alike"
-        )
+        yield ALIKE, "use a cotangent with entries of different size and sign, not all alike"
     if _all_pass(case):
-        yield _Cause(ALL_PASS, "let some arguments of relu be negative: here all of them pass")
+        yield ALL_PASS, "let some arguments of relu be negative: here all of them pass"
 
 
 def _all_pass(case: Case) -> bool:

@@ -116,12 +116,9 @@ class Prepared:
         with np.errstate(all="ignore"):
             for line in self.alone:
                 who, rows = _turned_of(self.made, line)
-                start = 0
-                for name, shape in line.shapes.items() if who else ():
-                    end = start + int(np.prod(shape, dtype=int))
+                for name, part in line.slices.items() if who else ():
                     scale = scale_of(flat(self.right_of(name)))
-                    found[name] = table(np.array(who), rows[:, :, start:end], scale)
-                    start = end
+                    found[name] = table(np.array(who), rows[:, :, part], scale)
         return found
 
     @cached_property
@@ -209,12 +206,7 @@ def _pairs_of(made: Sequence[Made], line: Line) -> Mapping[str, tuple[Array, Arr
     numbers = np.array([n for n, _ in at])
     who = np.stack([numbers[first], numbers[second]], axis=1)
     flat = table[first, second]
-    out, start = {}, 0
-    for name, shape in line.shapes.items():
-        count = int(np.prod(shape, dtype=int))
-        out[name] = who, flat[:, :, start : start + count]
-        start += count
-    return out
+    return {name: (who, flat[:, :, part]) for name, part in line.slices.items()}
 
 
 def _terms(paths: Paths, right: tuple[Gradients, ...]) -> tuple[Term, ...]:

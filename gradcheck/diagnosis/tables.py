@@ -19,11 +19,6 @@ def equal(a: Any, b: Any, slack: Any = 0.0) -> bool:
     return np.shape(a) == np.shape(b) and not np.any(off(a, b, slack))
 
 
-def same_number(a: float, b: float) -> bool:
-    """The same of two single numbers, without the way through arrays."""
-    return abs(a - b) <= RELATIVE * abs(b) + ABSOLUTE * abs(b)
-
-
 def off(a: Any, b: Any, slack: Any = 0.0) -> Any:
     """Which entries differ by more than rounding; one that is no number does."""
     size = np.abs(b)

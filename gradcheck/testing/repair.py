@@ -273,10 +273,15 @@ def _keys(function: FunctionType) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
 
 
+HEADS = {(ast.Subscript, "value"), (ast.Call, "func")}
+
+
 def with_edit(
     built: Any, edit: Edit, places: Places, function: FunctionType
 ) -> FunctionType | None:
     """The function with one edit made; None where it does not compile."""
+    if _subscripts_a_number(edit, places):
+        return None
     try:
         code = _compiled(edited(built, edit, places), function)
     except (SyntaxError, ValueError, TypeError, RecursionError):
@@ -288,6 +293,23 @@ def with_edit(
     made = FunctionType(code, function.__globals__, function.__name__, None, closure)
     made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
     return made
+
+
+def _subscripts_a_number(edit: Edit, places: Places) -> bool:
+    """Whether an edit would index or call what cannot be: the compiler warns of it, aloud."""
+    if edit.new is None:
+        return False
+    nodes = list(ast.walk(edit.new))
+    heads: list[ast.AST] = [n.value for n in nodes if isinstance(n, ast.Subscript)]
+    heads += [n.func for n in nodes if isinstance(n, ast.Call)]
+    parent, field, _ = places.get(id(edit.old), (None, "", None))
+    if (type(parent), field) in HEADS:
+        heads.append(edit.new)
+    return any(
+        isinstance(head, ast.GeneratorExp)
+        or not any(isinstance(node, ast.Name) for node in ast.walk(head))
+        for head in heads
+    )
 
 
 def places_of(root: Any) -> Places:

@@ -19,6 +19,7 @@ CASES = [
     ("1 if x > 0, -1 if x < 0", OPEN),
     ("1 if x > 0\n-1 if x < 0", OPEN),
     (r"\begin{cases} 1 & x > 0 \\ -1 & x < 0 \end{cases}", OPEN),
+    (r"\left\{\begin{array}{ll} 1 & x > 0 \\ -1 & x < 0 \end{array}\right.", OPEN),
     (r"$f'(x) = \begin{cases} 1 & \text{if } x > 0 \\ 0 & \text{otherwise} \end{cases}$", STEP),
     (r"3 \begin{cases} 1 & x > 0 \\ 0 & x \le 0 \end{cases}", f"3*{STEP}"),
     ("x if x = 0 else 1", "where(x == 0, x, 1)"),

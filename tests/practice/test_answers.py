@@ -20,6 +20,8 @@ BY_HAND = [
     ("a*exp(-k*x)", "constant-factor-lost", "-k*exp(-k*x)"),
     ("exp(5*x)", "power-rule-on-exponential", "5*5*x*exp(5*x - 1)"),
     ("x**x", "power-rule-on-exponential", "x*x**(x - 1)"),
+    ("cos(2*x)", "outer-at-inner-derivative", "-sin(2)"),
+    ("(3*x + 1)**4", "false-law-of-algebra", "324*x**3"),
     ("arctan(2*x)", "inverse-function-derivative-wrong", "2/(1 - 4*x**2)"),
 ]
 

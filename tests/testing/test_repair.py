@@ -1,5 +1,7 @@
 """The edit of a backward pass's own source that makes it right: which line, and what for what."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -244,3 +246,26 @@ def test_gradients_in_another_order_are_told_with_the_order():
     layer = lambda x, w, b: x @ w + b
     with pytest.raises(GradientError, match="gradients-swapped"):
         assert_vjp(layer, lambda g, x, w, b: (x.T @ g, g @ w.T, g.sum(0)), X, W, B)
+
+
+def test_no_edit_makes_the_compiler_warn():
+    """An edit may come to `1[0]`, of which Python warns aloud: it is not tried."""
+    x, picked = RNG.normal(size=(5, 4)), np.arange(5)
+    labels = np.array([0, 3, 1, 1, 2])
+
+    def margins(x):
+        loss = np.maximum(0, x - x[picked, labels][:, None] + 1)
+        return np.sum(np.where(np.arange(4) == labels[:, None], 0, loss)) / len(x)
+
+    def backward(g, x):
+        n = x.shape[0]
+        mask = (x - x[np.arange(n), labels][:, None] + 1 > 0).astype(float)
+        mask[np.arange(n), labels] = 0
+        mask[np.arange(n), labels] = -1
+        return g * mask / n
+
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        with pytest.raises(GradientError):
+            assert_vjp(margins, backward, x)
+    assert [str(each.message) for each in heard] == []
