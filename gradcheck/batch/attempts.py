@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from gradcheck.batch.ledger import Judged, Ledger
+from gradcheck.batch.ledger import JudgedAnswer, Ledger
 from gradcheck.batch.questions import packed, question
 from gradcheck.batch.work import pack
 from gradcheck.grading.judgement import Judgement
@@ -44,12 +44,12 @@ class Attempt:
         return tuple(each["id"] for each in json.loads(self.line)["mistakes"] or ())
 
 
-def known(ledger: Ledger, posed: Posed, answer: str) -> Judged | None:
+def known(ledger: Ledger, posed: Posed, answer: str) -> JudgedAnswer | None:
     """The judgement of an answer, as `packed`, that somebody has given before."""
     sql = "SELECT number, verdict, score, line FROM questions WHERE hash = ? AND line IS NOT NULL"
     asked = question(posed.fingerprint, posed.part.name, answer)
     row = ledger.db.execute(sql, (asked,)).fetchone()
-    return Judged(*row) if row else None
+    return JudgedAnswer(*row) if row else None
 
 
 def unanswered(ledger: Ledger, posed: Sequence[Posed]) -> list[tuple[str, str, int]]:
@@ -68,7 +68,7 @@ def enrol(ledger: Ledger, student: str, missing: Sequence[tuple[str, str, int]])
     ledger.db.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, 1)", rows)
 
 
-def keep(ledger: Ledger, student: str, posed: Posed, answer: Any, judged: Judged) -> None:
+def keep(ledger: Ledger, student: str, posed: Posed, answer: Any, judged: JudgedAnswer) -> None:
     """Keep an attempt and its judgement, committed; what was right once stays the answer."""
     number = _settle(ledger, posed, packed(answer), judged)
     place = (posed.problem.id, posed.part.name)
@@ -107,7 +107,7 @@ def history(ledger: Ledger, student: str) -> Iterator[Attempt]:
         yield Attempt(*row)
 
 
-def _settle(ledger: Ledger, posed: Posed, answer: str, judged: Judged) -> int:
+def _settle(ledger: Ledger, posed: Posed, answer: str, judged: JudgedAnswer) -> int:
     """Put a judgement where no other is; the number of the question."""
     number = ledger.number(posed.problem.id, posed.fingerprint, posed.part.name, answer)
     if known(ledger, posed, answer) is None:
@@ -115,7 +115,7 @@ def _settle(ledger: Ledger, posed: Posed, answer: str, judged: Judged) -> int:
     return number
 
 
-def _missing(posed: Posed) -> Judged:
+def _missing(posed: Posed) -> JudgedAnswer:
     """The judgement of no answer, which needs no judge."""
     worth = posed.problem.points * posed.part.weight
     base = Judgement("", posed.problem.id, posed.part.name, None, "missing", 0.0, worth)

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gradcheck.batch.cluster import Cluster
-from gradcheck.batch.ledger import Judged
+from gradcheck.batch.ledger import JudgedAnswer
 from gradcheck.batch.work import Asking, Chunk, judged, prepared, unjudged
-from gradcheck.batch.workers import Lost, Worker
+from gradcheck.batch.workers import Worker, WorkerLost
 from gradcheck.errors import OURS
 
 SIZE = 50  # answers in a chunk: about 40 ms of work, and 1 ms to send
@@ -70,7 +70,7 @@ class Crew:
                 found[id] = f"{id}: {OURS}: {type(error).__name__}: {error}"
         return found
 
-    def judge(self, problems: Sequence[str], more: More) -> Iterator[list[Judged]]:
+    def judge(self, problems: Sequence[str], more: More) -> Iterator[list[JudgedAnswer]]:
         """All answers of all problems, in the order in which they come back; empty lists between.
 
         An executor takes answers to the problems that it has prepared, as long as there are any.
@@ -108,7 +108,7 @@ class Crew:
             left.remove(id)
         return None
 
-    def _collect(self, hand: _Hand) -> Iterator[Judged]:
+    def _collect(self, hand: _Hand) -> Iterator[JudgedAnswer]:
         """What has come back."""
         for future, chunk in [each for each in hand.flying if each[0].done()]:
             hand.flying.remove((future, chunk))
@@ -117,15 +117,15 @@ class Crew:
                 yield from self._after(error, chunk)
             else:
                 for (number, *_), row in zip(chunk.answers, future.result(), strict=True):
-                    yield Judged(number, *row)
+                    yield JudgedAnswer(number, *row)
 
-    def _after(self, error: BaseException | None, chunk: Chunk) -> list[Judged]:
+    def _after(self, error: BaseException | None, chunk: Chunk) -> list[JudgedAnswer]:
         """Of a chunk whose worker was lost, all but the answer at fault go again.
 
         Where nobody knows which it was, the whole chunk is at fault.
         """
         culprit = chunk
-        if isinstance(error, Lost) and error.at >= 0:
+        if isinstance(error, WorkerLost) and error.at >= 0:
             before, culprit, after = chunk.cut(error.at, error.at + 1)
             self.again.extend(piece for piece in (before, after) if piece.answers)
             if error.overtime:

@@ -75,7 +75,7 @@ class Unusable(GradcheckError):
 
 
 @dataclass(frozen=True)
-class Asked:
+class PendingAnswer:
     """A question to be judged, how many students gave this answer, and one of them."""
 
     number: int
@@ -86,7 +86,7 @@ class Asked:
     student: str
 
 
-class Judged(NamedTuple):
+class JudgedAnswer(NamedTuple):
     """The judgement of a question: `line` is all that there is to tell, as JSON.
 
     `seconds` of computing were spent on it.
@@ -349,15 +349,15 @@ class Ledger:
         found = self.db.execute("SELECT asked, COUNT(*) FROM temp.pending GROUP BY asked")
         return dict(found.fetchall())
 
-    def pending(self, fingerprint: str, after: int, most: int) -> list[Asked]:
+    def pending(self, fingerprint: str, after: int, most: int) -> list[PendingAnswer]:
         """The next questions of a problem, or variant, in the queue, after that of a number."""
         sql = (
             "SELECT number, problem, part, answer, students, student FROM temp.pending"
             " WHERE asked = ? AND number > ? ORDER BY number LIMIT ?"
         )
-        return [Asked(*row) for row in self.db.execute(sql, (fingerprint, after, most))]
+        return [PendingAnswer(*row) for row in self.db.execute(sql, (fingerprint, after, most))]
 
-    def settle(self, judged: Sequence[Judged]) -> None:
+    def settle(self, judged: Sequence[JudgedAnswer]) -> None:
         """Keep judgements."""
         sql = "UPDATE questions SET verdict = ?, score = ?, line = ?, digest = ?, calls = calls + 1"
         rows = (

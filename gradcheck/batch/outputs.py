@@ -131,7 +131,7 @@ def _table(path: Path, write: Callable[[Ledger, Path], None], out: Path) -> None
 def _students(path: Path, out: Path, first: str, last: str) -> None:
     """The pages of the students from one name to another, read from the ledger."""
     from gradcheck.report.pages import (  # noqa: PLC0415
-        Section,
+        ProblemSection,
         Sections,
         page_name,
         student_page,
@@ -142,7 +142,7 @@ def _students(path: Path, out: Path, first: str, last: str) -> None:
         sections, title = Sections(ledger.problems()), ledger.fact("title")
 
         @lru_cache(maxsize=SECTIONS)
-        def answered(id: str, judged: tuple[Marked, ...]) -> Section:
+        def answered(id: str, judged: tuple[Marked, ...]) -> ProblemSection:
             return sections.section(id, [told(each.told(), feedback) for each in judged])
 
         for student in everything(ledger, between=(first, last)):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from gradcheck.batch.collect import Chosen, Collector, Rules
 from gradcheck.batch.crew import SIZE, Crew
-from gradcheck.batch.ledger import Asked, Judged, Ledger
+from gradcheck.batch.ledger import JudgedAnswer, Ledger, PendingAnswer
 from gradcheck.batch.questions import fingerprint
 from gradcheck.batch.submissions.read import Read
 from gradcheck.batch.submissions.tables import Roster
@@ -127,9 +127,9 @@ class _Dealer:
     def __init__(self, ledger: Ledger, askings: Mapping[str, Asking]) -> None:
         self.ledger, self.askings = ledger, askings
         self.last: Counter[str] = Counter()
-        self.asked: dict[int, Asked] = {}
+        self.asked: dict[int, PendingAnswer] = {}
         self.spent: defaultdict[str, float] = defaultdict(float)
-        self.left: list[Judged] = []
+        self.left: list[JudgedAnswer] = []
 
     def order(self, waiting: Mapping[str, int]) -> list[str]:
         """What has something to be judged; what remains of an earlier set is left alone."""
@@ -147,16 +147,16 @@ class _Dealer:
                 return self._chunk(asked, [each for each in found if each not in over])
         return None
 
-    def _chunk(self, asked: str, found: Sequence[Asked]) -> Chunk:
+    def _chunk(self, asked: str, found: Sequence[PendingAnswer]) -> Chunk:
         answers = [(each.number, each.part, each.answer) for each in found]
         return Chunk(self.askings[asked], answers)
 
-    def refused(self) -> list[Judged]:
+    def refused(self) -> list[JudgedAnswer]:
         """What was left to a person since, because its student's budget is spent."""
         found, self.left = self.left, []
         return found
 
-    def weighed(self, judged: Sequence[Judged]) -> Counter[str]:
+    def weighed(self, judged: Sequence[JudgedAnswer]) -> Counter[str]:
         """Verdicts, each as often as students gave the answer."""
         found: Counter[str] = Counter()
         for each in judged:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import pairwise
 from time import process_time
 
-from gradcheck.batch.ledger import Judged
+from gradcheck.batch.ledger import JudgedAnswer
 from gradcheck.batch.questions import unpacked
 from gradcheck.batch.workers import item
 from gradcheck.errors import OURS, GradcheckError
@@ -66,7 +66,7 @@ def prepared(asking: Asking) -> str:
 
 
 def judged(chunk: Chunk) -> list[tuple[str, float, str, float]]:
-    """The judgement of every answer, each within the limits of a worker: as `Judged` has it."""
+    """Judge every answer within the limits of a worker, and give what `JudgedAnswer` has."""
     known = ready(chunk.asking)
     found = []
     for k, answer in enumerate(chunk.answers):
@@ -77,13 +77,13 @@ def judged(chunk: Chunk) -> list[tuple[str, float, str, float]]:
     return found
 
 
-def unjudged(chunk: Chunk, why: str, seconds: float = 0.0) -> list[Judged]:
+def unjudged(chunk: Chunk, why: str, seconds: float = 0.0) -> list[JudgedAnswer]:
     """Answers that are left to a person, after so many seconds of computing each."""
     problem = problem_of(chunk.asking)
     return [left(problem, *answer, why)._replace(seconds=seconds) for answer in chunk.answers]
 
 
-def _judged(known: Key, number: int, name: str, answer: str) -> Judged:
+def _judged(known: Key, number: int, name: str, answer: str) -> JudgedAnswer:
     """One judgement; what stumbles on a fault of ours, or on its bound of memory, is left."""
     part = known.problem.part(name)
     if part is None:
@@ -97,7 +97,7 @@ def _judged(known: Key, number: int, name: str, answer: str) -> Judged:
         return left(known.problem, number, name, answer, why)
 
 
-def left(problem: Problem, number: int, name: str, answer: str, why: str) -> Judged:
+def left(problem: Problem, number: int, name: str, answer: str, why: str) -> JudgedAnswer:
     """An answer that is left to a person."""
     part = problem.part(name)
     worth = problem.points * part.weight if part else 0.0
@@ -106,12 +106,12 @@ def left(problem: Problem, number: int, name: str, answer: str, why: str) -> Jud
     return pack(number, replace(base, variant=problem.variant), "")
 
 
-def pack(number: int, judgement: Judgement, source: str) -> Judged:
+def pack(number: int, judgement: Judgement, source: str) -> JudgedAnswer:
     """A judgement for the ledger: its line as ASCII, without the student, as others gave it too."""
     said = line(judgement, source)
     del said["student"]
     text = json.dumps(said, allow_nan=False)
-    return Judged(number, judgement.verdict, judgement.score, text)
+    return JudgedAnswer(number, judgement.verdict, judgement.score, text)
 
 
 @lru_cache(maxsize=SETS)

@@ -57,7 +57,7 @@ class Limits:
     memory: int = MEMORY
 
 
-class Lost(RuntimeError):
+class WorkerLost(RuntimeError):
     """A process ended in the midst of its task: `at` which item, and whether for its time."""
 
     def __init__(self, at: int, overtime: bool, why: str, seconds: float = 0.0) -> None:
@@ -65,9 +65,9 @@ class Lost(RuntimeError):
         super().__init__(why)
         self.at, self.overtime, self.seconds = at, overtime, seconds
 
-    def __reduce__(self) -> tuple[type["Lost"], tuple[int, bool, str, float]]:
+    def __reduce__(self) -> tuple[type["WorkerLost"], tuple[int, bool, str, float]]:
         """A cluster's worker hands it on."""
-        return Lost, (self.at, self.overtime, str(self), self.seconds)
+        return WorkerLost, (self.at, self.overtime, str(self), self.seconds)
 
 
 # -- in the process ------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ class Worker:
                 return False
         return True
 
-    def _lost(self, in_time: bool) -> Lost:
+    def _lost(self, in_time: bool) -> WorkerLost:
         """What is to be said of a process that has ended."""
         self.process.join()
         self.pipe.close()
@@ -242,8 +242,8 @@ class Worker:
         self.process = None
         alarmed = hasattr(signal, "SIGPROF") and code == -signal.SIGPROF
         if not in_time or alarmed:
-            return Lost(at, True, f"more than {seconds:g} seconds of computing", seconds)
-        return Lost(at, False, f"its process ended with the code {code}")
+            return WorkerLost(at, True, f"more than {seconds:g} seconds of computing", seconds)
+        return WorkerLost(at, False, f"its process ended with the code {code}")
 
 
 @contextmanager

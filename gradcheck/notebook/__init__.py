@@ -3,7 +3,7 @@
 from typing import Any
 
 from gradcheck.notebook.displays import HTML
-from gradcheck.notebook.magic import Practice
+from gradcheck.notebook.magic import NotebookPractice
 
 __all__ = ["register"]
 
@@ -13,6 +13,6 @@ def register(shell: Any) -> None:
     formatter = shell.display_formatter.formatters["text/html"]
     for (module, name), shown in HTML.items():
         formatter.for_type_by_name(module, name, shown)
-    practice = Practice(shell)
+    practice = NotebookPractice(shell)
     shell.register_magic_function(practice.open, "line", "gradcheck")
     shell.register_magic_function(practice.answer, "cell", "gradcheck")

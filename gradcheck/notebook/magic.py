@@ -38,7 +38,7 @@ class Shown:
 
 
 @dataclass(eq=False)
-class Practice:
+class NotebookPractice:
     """The problems that a notebook has opened, and the keys to those that were asked."""
 
     shell: Any

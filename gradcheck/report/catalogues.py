@@ -13,12 +13,12 @@ from gradcheck.mistakes.typing import TYPING
 from gradcheck.ops import COMPOUNDS, TABLE
 from gradcheck.ops.row import Interval, Op
 from gradcheck.problem.record import USUAL
-from gradcheck.report.rows import Rows
+from gradcheck.report.rows import TextTable
 
 
-def ops_table() -> Rows:
+def ops_table() -> TextTable:
     """One line an op: name, other spellings, domain, kinks, which counterparts it has."""
-    table = Rows(("op", "also", "domain", "kinks", "counterparts"))
+    table = TextTable(("op", "also", "domain", "kinks", "counterparts"))
     for row in sorted(TABLE.values(), key=lambda row: row.name):
         cells = (", ".join(row.school), _domain(row), _kinks(row), _counterparts(row))
         table.add(row.name, *cells)

@@ -64,7 +64,7 @@ class NoGradebook(GradcheckError):
 
 
 @dataclass(frozen=True)
-class Filled:
+class FilledExport:
     """An export with the grades in it, and what should be known about it."""
 
     content: bytes
@@ -96,7 +96,7 @@ def filled(  # noqa: PLR0917 - an export, and what goes into it
     column: str = "",
     feedback: Callable[[str], str] | None = None,
     names: Mapping[str, str] | None = None,
-) -> Filled:
+) -> FilledExport:
     """An export with each student's points in its column of grades; all other cells as they were.
 
     Where the platform has another maximum, the points are scaled to it. Where it has a column for
@@ -113,7 +113,7 @@ def filled(  # noqa: PLR0917 - an export, and what goes into it
         notices += _tell(rows, known, points, students, feedback)
     elif feedback is not None:
         notices.append(f"the export has no column `{known.feedback}`: no comments are written")
-    return Filled(written(rows), tuple(notices))
+    return FilledExport(written(rows), tuple(notices))
 
 
 def fresh(platform: str, title: str, points: Mapping[str, float], possible: float) -> str:

@@ -132,7 +132,7 @@ def legend(notation: Notation) -> Text:
 
 
 @dataclass(frozen=True)
-class Formula:
+class FormulaLine:
     """A closed form of a single number: in signs on a terminal, as SymPy has it in a pipe."""
 
     label: str

@@ -50,7 +50,7 @@ def class_page(title: str, facts: Any, notices: Sequence[tuple[str, bool]]) -> s
 
 
 @dataclass(frozen=True)
-class Section:
+class ProblemSection:
     """A problem on a student's page, and the lines of the answers to it."""
 
     html: Markup
@@ -68,7 +68,7 @@ class Sections:
         self.about = about
         self.frames: dict[str, list[str]] = {}
 
-    def section(self, id: str, lines: Sequence[Line]) -> Section:
+    def section(self, id: str, lines: Sequence[Line]) -> ProblemSection:
         """A problem on the page of a student who gave these answers, whoever that is."""
         blank = [_blank(line, k) for k, line in enumerate(lines)]
         known = repr((id, blank))
@@ -79,7 +79,7 @@ class Sections:
         pieces = list(self.frames[known])
         for at in range(1, len(pieces), 3):
             pieces[at : at + 2] = _filled(pieces[at], lines[int(pieces[at + 1])]), ""
-        return Section(Markup("".join(pieces)), lines)
+        return ProblemSection(Markup("".join(pieces)), lines)
 
     def _frame(self, id: str, lines: Sequence[Line]) -> str:
         """A section with holes for what was typed and understood."""
@@ -116,7 +116,7 @@ def _filled(kind: str, line: Line) -> str:
     return formula(line["understood"]) if kind == "formula" else escape(typed(line["answer"]))
 
 
-def student_page(student: str, called: str, title: str, sections: Sequence[Section]) -> str:
+def student_page(student: str, called: str, title: str, sections: Sequence[ProblemSection]) -> str:
     """The page of one student."""
     lines = [line for each in sections for line in each.lines]
     return (

@@ -14,7 +14,7 @@ Cell = str | Text
 
 
 @dataclass
-class Rows:
+class TextTable:
     """Rows under headings; those whose names are in `right` end at their right edge."""
 
     heads: Sequence[str]

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from gradcheck.opinions.opinion import Estimate
 from gradcheck.report.figures import nested, plain
-from gradcheck.report.rows import Rows, indented
+from gradcheck.report.rows import TextTable, indented
 from gradcheck.report.verdicts import MEANINGS, STYLES, json_part
 from gradcheck.scripts import Ended, JudgedPass, ScriptJudgement
 from gradcheck.verdict.consult import Verdict
@@ -53,7 +53,7 @@ def _meaning(said: str) -> str:
 
 
 def _table(source: Sequence[str], found: ScriptJudgement) -> RenderableType:
-    table = Rows(("line", "", "value", "by", "verdict"))
+    table = TextTable(("line", "", "value", "by", "verdict"))
     lines = dict.fromkeys(judged.call.line for judged in found.judged)
     for line in sorted(lines):
         same = [judged for judged in found.judged if judged.call.line == line]
@@ -74,10 +74,10 @@ def _few(names: Sequence[str]) -> str:
     return ", ".join(names[:4]) + (f", {len(names) - 4} more" if len(names) > 4 else "")
 
 
-def _gradients(judged: JudgedPass) -> Rows:
+def _gradients(judged: JudgedPass) -> TextTable:
     """What one pass gives to its leaves, and the closed forms of numbers."""
     verdict = judged.verdict
-    table = Rows((f"line {judged.call.line}", "gradient", "closed form"))
+    table = TextTable((f"line {judged.call.line}", "gradient", "closed form"))
     for name, part in verdict.parts.items():
         if part.gradient is not None:
             table.add(name, _short(part.gradient), _form(verdict, name))

@@ -20,12 +20,12 @@ def steps_shown(steps: Steps) -> RenderableType:
     if not steps.of_arrays:
         return _of_numbers(steps)
     if steps.backward:
-        return Group(_forward(steps), Chain(steps))
+        return Group(_forward(steps), ChainRule(steps))
     return _by_nodes(steps) if steps.cotangents else _forward(steps)
 
 
 @dataclass(frozen=True)
-class Chain:
+class ChainRule:
     """The chain rule on arrays, from the value down: each gradient of those before it.
 
     In signs on a terminal, as NumPy's text in a pipe; the numbers below.

@@ -13,7 +13,7 @@ from gradcheck.problem import Problem
 from gradcheck.problem.asked import ERROR
 from gradcheck.report.figures import SHOWN_ENTRIES, nested, plain
 from gradcheck.report.findings import underlined
-from gradcheck.report.rows import Rows, indented
+from gradcheck.report.rows import TextTable, indented
 from gradcheck.report.verdicts import (
     MEANINGS,
     STYLES,
@@ -67,7 +67,7 @@ def _meaning(reference: Reference, said: str) -> str:
 
 def _events(reference: Reference) -> RenderableType:
     """A row an event: what it starts from, and the verdict; of very many the suspicious ones."""
-    table = Rows(("event", "value", "by the leaves", "verdict"))
+    table = TextTable(("event", "value", "by the leaves", "verdict"))
     several = len(reference.events) > MOST_EVENTS
     shown = _suspicious(reference) if several else reference.events
     for event in shown[:MOST_EVENTS]:
@@ -100,9 +100,9 @@ def _gradients(reference: Reference, most: int, written: int) -> Iterator[Render
             yield from gradients(verdict, shapes, written=written)
 
 
-def _ledger(reference: Reference) -> Rows:
+def _ledger(reference: Reference) -> TextTable:
     """Every line of the ledger: who added what, what was cleared, what was stepped."""
-    table = Rows(("ledger", "leaf", "by", "amount", "holds"))
+    table = TextTable(("ledger", "leaf", "by", "amount", "holds"))
     for entry in reference.trace.entries[:MOST_LINES]:
         by = "" if entry.event is None else reference.events[entry.event].event.label
         name = entry.leaf.name if entry.verb == "step" else f"{entry.leaf.name}.grad"
@@ -113,10 +113,10 @@ def _ledger(reference: Reference) -> Rows:
     return table
 
 
-def _answers(reference: Reference) -> Rows | None:
+def _answers(reference: Reference) -> TextTable | None:
     """One line a part; None where nothing is asked."""
     asked = {k: v for k, v in reference.trace.values.items() if k != ERROR or v is not None}
-    table = Rows(("part", "answer"))
+    table = TextTable(("part", "answer"))
     for name, value in asked.items():
         table.add(name, _short(value))
     return table if asked else None

@@ -14,9 +14,9 @@ from gradcheck.problem import Problem
 from gradcheck.problem.record import Point
 from gradcheck.report.figures import SHOWN_ENTRIES, bar, nested, nested_text, numbers, plain
 from gradcheck.report.findings import underlined
-from gradcheck.report.gradients import Formula, Gradients, derivative
+from gradcheck.report.gradients import FormulaLine, Gradients, derivative
 from gradcheck.report.paths import in_latex, in_mathml
-from gradcheck.report.rows import Rows, indented
+from gradcheck.report.rows import TextTable, indented
 from gradcheck.texts import Formulas, PathForm
 from gradcheck.texts.rewriting import shortest
 from gradcheck.verdict.consult import Entry, Verdict
@@ -119,7 +119,7 @@ def gradients(
     if tensors:
         yield indented(Gradients(verdict, tensors, forms, STYLES, entries), 2)
     for name, found in forms.paths.items():
-        yield indented(Formula(derivative(name), found), 2)
+        yield indented(FormulaLine(derivative(name), found), 2)
     known = {**forms.texts, **dict.fromkeys(forms.paths, "")}
     yield from (indented(line, 2) for line in closed_forms(verdict, known, written))
 
@@ -144,12 +144,12 @@ def _drawn(problem: Problem, point: Point) -> Iterator[Text]:
 
 def opinions_table(
     verdict: Verdict, shapes: Mapping[str, tuple[int, ...]], lines: Collection[str] = ()
-) -> Rows:
+) -> TextTable:
     """The three numbers of each entry of each gradient; `shapes` are those of the variables.
 
     Of those that have a line of their own, `lines`, only entries that are not plainly agreed.
     """
-    table = Rows(("part", *HEADS.values(), "verdict"), right=tuple(HEADS.values()))
+    table = TextTable(("part", *HEADS.values(), "verdict"), right=tuple(HEADS.values()))
     for name, part in verdict.parts.items():
         known = {entry.index: entry for entry in part.entries}
         whole = list(np.ndindex(shapes.get(name, ())))
@@ -211,7 +211,7 @@ def closed_forms(
                 continue
             written = str(shortest(entries[index]))
             if len(written) <= READABLE or not index:
-                found.append(Formula(label, PathForm(written)))
+                found.append(FormulaLine(label, PathForm(written)))
     if opinion.conditions and (found or any(forms.values())):
         found.append(Text(f"where {', '.join(opinion.conditions[:6])}", style="dim"))
     return found

@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 from gradcheck.documents import WrittenFloat
 from gradcheck.report.judgements import told
 from gradcheck.web import work
-from gradcheck.web.pool import Busy, Fault, RanAway
+from gradcheck.web.pool import Busy, RanAway, WorkerFault
 from gradcheck.web.requests import practice_of, sender_of, student_of
 
 SOON = {"Retry-After": "5"}
@@ -35,7 +35,7 @@ def answered(handler: Any) -> Any:
             return JSONResponse({"error": words}, 503, SOON)
         except RanAway:
             return JSONResponse({"complaint": "this takes too long to be read", "column": 1})
-        except Fault as error:
+        except WorkerFault as error:
             return JSONResponse({"error": f"a fault of gradcheck itself: {error}"}, 500)
 
     return careful

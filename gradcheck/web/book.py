@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from gradcheck.batch.attempts import Attempt, Posed, enrol, history, keep, known, marks, unanswered
 from gradcheck.batch.collect import about
-from gradcheck.batch.ledger import NAME, Judged, Ledger
+from gradcheck.batch.ledger import NAME, JudgedAnswer, Ledger
 from gradcheck.batch.questions import fingerprint
 from gradcheck.batch.work import Asking
 from gradcheck.problem import Problem, ProblemSet
@@ -98,15 +98,15 @@ class Book:
     def _close(self) -> None:
         self.ledger.close()
 
-    async def known(self, posed: Posed, answer: str) -> Judged | None:
+    async def known(self, posed: Posed, answer: str) -> JudgedAnswer | None:
         """The judgement of an answer, as `packed`, that somebody has given before."""
         return await self._do(lambda: known(self.ledger, posed, answer))
 
-    async def keep(self, student: str, posed: Posed, answer: Any, judged: Judged) -> None:
+    async def keep(self, student: str, posed: Posed, answer: Any, judged: JudgedAnswer) -> None:
         """Keep an attempt; it is committed when this returns."""
         await self._do(self._keep, student, posed, answer, judged)
 
-    def _keep(self, student: str, posed: Posed, answer: Any, judged: Judged) -> None:
+    def _keep(self, student: str, posed: Posed, answer: Any, judged: JudgedAnswer) -> None:
         try:
             enrol(self.ledger, student, self.missing)
             keep(self.ledger, student, posed, answer, judged)

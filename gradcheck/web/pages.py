@@ -23,7 +23,7 @@ from gradcheck.report.pages import templates
 from gradcheck.report.prose import mathml
 from gradcheck.web import work
 from gradcheck.web.plot import plot
-from gradcheck.web.pool import Busy, Fault, RanAway
+from gradcheck.web.pool import Busy, RanAway, WorkerFault
 from gradcheck.web.practice import LEVELS, NOTHING, Practice, like, made_by, next_for
 from gradcheck.web.requests import answer_of, cell, has_grid, practice_of, sender_of, student_of
 
@@ -271,7 +271,7 @@ async def free(request: Request) -> Response:
             )
         except Busy:
             return _busy(request)
-        except (RanAway, Fault):
+        except (RanAway, WorkerFault):
             said = {"complaint": {"complaint": "this takes too long to be looked at", "source": ""}}
     picture = Markup("")
     if said and said.get("drawn"):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from gradcheck.batch import workers
 from gradcheck.batch.work import Asking
-from gradcheck.batch.workers import NOTHING, Lost, Worker
+from gradcheck.batch.workers import NOTHING, Worker, WorkerLost
 from gradcheck.web.work import prepare
 
 MB = 2**20
@@ -32,12 +32,12 @@ class RanAway(Exception):
     """A question took more time or memory than it may."""
 
 
-class Fault(Exception):
+class WorkerFault(Exception):
     """A fault of gradcheck itself, in a worker."""
 
 
 @dataclass(frozen=True)
-class Limits:
+class QueueLimits:
     """Processor seconds of a quick and of a slow task, bytes, and how many may wait."""
 
     quick: float = 0.5  # of 822 right and wrong answers to the shipped sets the slowest takes 0.28
@@ -64,7 +64,7 @@ class Sender(NamedTuple):
 
 
 @dataclass(eq=False)
-class Asked:
+class QueuedTask:
     """A task with its sender, and where its result is awaited."""
 
     sender: Sender
@@ -89,11 +89,11 @@ class Lane:
     most: int
     each: int
     address: int
-    waiting: "OrderedDict[Sender, deque[Asked]]" = field(default_factory=OrderedDict)
+    waiting: "OrderedDict[Sender, deque[QueuedTask]]" = field(default_factory=OrderedDict)
     addresses: Counter[str] = field(default_factory=Counter)
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def put(self, asked: Asked) -> None:
+    def put(self, asked: QueuedTask) -> None:
         """Let a question wait; raises Busy beyond the bounds."""
         own = self.waiting.get(asked.sender, ())
         crowded = self.addresses[asked.sender.address] >= self.address
@@ -103,7 +103,7 @@ class Lane:
         self.addresses[asked.sender.address] += 1
         self.news.set()
 
-    def take(self) -> Asked | None:
+    def take(self) -> QueuedTask | None:
         """The oldest question of the sender whose turn it is; cancelled ones are passed over."""
         while self.waiting:
             sender, own = self.waiting.popitem(last=False)
@@ -116,7 +116,7 @@ class Lane:
         self.addresses.clear()
         return None
 
-    async def next(self) -> Asked:
+    async def next(self) -> QueuedTask:
         """The next question, awaited if there is none."""
         while (asked := self.take()) is None:
             self.news.clear()
@@ -131,10 +131,14 @@ class Pool:
     """The workers, from `start` to `stop`."""
 
     def __init__(
-        self, askings: Mapping[str, Asking], *, processes: int = 0, limits: Limits | None = None
+        self,
+        askings: Mapping[str, Asking],
+        *,
+        processes: int = 0,
+        limits: QueueLimits | None = None,
     ) -> None:
         """The problems that will be asked about: they are prepared while nobody asks."""
-        self.askings, self.limits = askings, limits or Limits()
+        self.askings, self.limits = askings, limits or QueueLimits()
         self.processes = processes or max(2, os.cpu_count() or 1)
         self.doubts: dict[str, str] = {}  # why a problem cannot be asked; empty: it can
         self.shows: dict[str, list[str]] = {}  # the mistakes that can be seen in a problem
@@ -165,14 +169,14 @@ class Pool:
 
     async def ask(self, sender: Sender, task: Callable[..., Any], *given: Any) -> Any:
         """What a worker says; raises Busy, RanAway or Fault."""
-        asked = Asked(sender, task, given, asyncio.get_running_loop().create_future())
+        asked = QueuedTask(sender, task, given, asyncio.get_running_loop().create_future())
         if asked.name in self.ran_away:
             raise RanAway
         slow = self.suspects.get(sender, 0.0) > time.monotonic()
         (self.slow if slow else self.quick).put(asked)
         return await asked.said
 
-    def again(self, lane: Lane, asked: Asked) -> None:
+    def again(self, lane: Lane, asked: QueuedTask) -> None:
         """A second, longer try beside the others; after that it is not tried again."""
         now = time.monotonic()
         self.suspects = {each: until for each, until in self.suspects.items() if until > now}
@@ -185,7 +189,7 @@ class Pool:
         except (RanAway, Busy) as error:
             asked.said.set_exception(error)
 
-    def forget(self, asked: Asked) -> None:
+    def forget(self, asked: QueuedTask) -> None:
         """Never try a question again."""
         self.ran_away[asked.name] = None
         if len(self.ran_away) > MEMORY:
@@ -221,23 +225,23 @@ class _Keeper:
         id = pool.unknown.popleft() if pool.unknown else self.cold.popleft()
         try:
             news = await self._do(prepare, pool.askings[id])
-        except (RuntimeError, Lost) as error:
+        except (RuntimeError, WorkerLost) as error:
             news = {"why": f"{id}: {error}", "shows": []}
         if id not in pool.doubts:
             pool.doubts[id], pool.shows[id] = news["why"], news["shows"]
 
-    async def _answer(self, asked: Asked) -> None:
+    async def _answer(self, asked: QueuedTask) -> None:
         """Answer a question; one that ends its process is tried elsewhere, or no more."""
         self.tasks += 1
         try:
             reply = await self._do(asked.task, *asked.given)
-        except Lost:
+        except WorkerLost:
             self.cold = deque(self.pool.askings)
             if not asked.said.done():
                 self.pool.again(self.lane, asked)
             return
         except RuntimeError as error:
-            failed: Exception = Fault(str(error)[:300])
+            failed: Exception = WorkerFault(str(error)[:300])
             if str(error).startswith("MemoryError"):
                 self.pool.forget(asked)
                 failed = RanAway()
@@ -251,7 +255,7 @@ class _Keeper:
         """A task done by the process; by another one where it was killed before it began."""
         try:
             return await asyncio.wrap_future(self.worker.submit(task, *given))
-        except Lost as error:
+        except WorkerLost as error:
             if error.at != NOTHING:
                 raise
             return await asyncio.wrap_future(self.worker.submit(task, *given))

@@ -9,7 +9,7 @@ from typing import Any
 from zlib import crc32
 
 from gradcheck.batch.attempts import Attempt, Posed
-from gradcheck.batch.ledger import Judged
+from gradcheck.batch.ledger import JudgedAnswer
 from gradcheck.batch.questions import fingerprint, packed
 from gradcheck.batch.work import Asking, left
 from gradcheck.errors import OURS
@@ -19,7 +19,7 @@ from gradcheck.problem import Problem, load_text
 from gradcheck.problem.variants import Draw, draw_of, plain, with_draw
 from gradcheck.web import work
 from gradcheck.web.book import Book, Course
-from gradcheck.web.pool import Fault, Pool, RanAway, Sender
+from gradcheck.web.pool import Pool, RanAway, Sender, WorkerFault
 
 NEXT = re.compile(r"next\.([a-z-]{1,60})\.(\d{1,4})")
 SHOWN = frozenset(m for rule in RULES for kind in rule.kinds for m in (*kind.mistakes, *kind.also))
@@ -84,16 +84,16 @@ class Practice:
             await self.book.keep(student, posed, answer, judged)
         return {"student": student, **json.loads(judged.line), "problem": posed.problem.id}
 
-    async def _asked(self, sender: Sender, posed: Posed, text: str) -> Judged:
+    async def _asked(self, sender: Sender, posed: Posed, text: str) -> JudgedAnswer:
         """A worker's judgement; what no worker survives is left to a person."""
         try:
             said = await self.pool.ask(
                 sender, work.judge, self.asking(posed.problem), posed.part.name, text
             )
-            return Judged(0, said["verdict"], said["score"], said["line"])
+            return JudgedAnswer(0, said["verdict"], said["score"], said["line"])
         except RanAway:
             return left(posed.problem, 0, posed.part.name, text, self.pool.limits.words())
-        except Fault as error:
+        except WorkerFault as error:
             return left(posed.problem, 0, posed.part.name, text, f"{OURS}: {error}")
 
     async def find(self, sender: Sender, student: str, id: str) -> Problem | None:
@@ -105,7 +105,7 @@ class Practice:
         if id not in self.made and made[1] in SHOWN:
             try:
                 said = await self.pool.ask(sender, work.compose, made[1], int(made[2]))
-            except (RanAway, Fault):
+            except (RanAway, WorkerFault):
                 said = {"text": ""}
             _bounded(self.made)[id] = _composed(id, said)
         return self.made[id][0] if id in self.made else None
@@ -122,7 +122,7 @@ class Practice:
         if key not in self.variants:
             try:
                 drawn = await self.pool.ask(sender, work.variant, self.asking(problem), student)
-            except (RanAway, Fault):
+            except (RanAway, WorkerFault):
                 return None
             _bounded(self.variants)[key] = with_draw(problem, tuple(drawn))
         return self.variants[key]
@@ -141,7 +141,7 @@ class Practice:
             try:
                 asking = self.asking(problem)
                 _bounded(self.drawings)[id] = await self.pool.ask(sender, work.draw, asking)
-            except (RanAway, Fault):
+            except (RanAway, WorkerFault):
                 self.drawings[id] = {}
         found: Mapping[str, Any] = self.drawings[id]
         return found
@@ -155,7 +155,7 @@ class Practice:
             found: Mapping[str, Any] = await self.pool.ask(
                 sender, work.see, self.asking(posed.problem), judged
             )
-        except (RanAway, Fault):
+        except (RanAway, WorkerFault):
             return NOTHING
         return found
 
@@ -196,7 +196,7 @@ Shows = Mapping[str, Collection[str]]
 
 
 @dataclass(frozen=True)
-class Made:
+class MadeMistake:
     """A mistake, the attempts in which it was named, and what came of it.
 
     `state` is "gone" if an answer to another problem, in which it would show, was right since;
@@ -220,7 +220,7 @@ class Made:
         return f"next.{self.id}.{seed % 10_000}" if self.id in SHOWN else ""
 
 
-def made_by(student: str, history: Sequence[Attempt], shows: Shows) -> list[Made]:
+def made_by(student: str, history: Sequence[Attempt], shows: Shows) -> list[MadeMistake]:
     """The mistakes that were named beyond doubt; those that have gone come last.
 
     `shows` has the ids of the mistakes that can be seen in each problem.
@@ -230,7 +230,7 @@ def made_by(student: str, history: Sequence[Attempt], shows: Shows) -> list[Made
         if attempt.verdict == "wrong" and json.loads(attempt.line)["certainty"] == "unique":
             places.setdefault(attempt.mistakes[0], []).append(k)
     found = [
-        Made(id, [history[k] for k in ks], _state(id, history[ks[-1] :], shows), student)
+        MadeMistake(id, [history[k] for k in ks], _state(id, history[ks[-1] :], shows), student)
         for id, ks in places.items()
     ]
     return sorted(found, key=lambda each: (ORDER.index(each.state), -len(each.attempts)))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcheck.batch.workers import NOTHING, Limits, Lost, Worker, item
+from gradcheck.batch.workers import NOTHING, Limits, Worker, WorkerLost, item
 
 SHORT = Limits(seconds=0.3, memory=1 << 27)
 
@@ -96,7 +96,7 @@ def test_a_task_comes_back(beside):
 )
 def test_a_lost_process_tells_where(beside, task, at, says):
     """The item that it worked on, and why; the next task finds another process."""
-    with pytest.raises(Lost, match=says) as found:
+    with pytest.raises(WorkerLost, match=says) as found:
         beside.ask(task, at)
     assert (found.value.at, found.value.overtime) == (at, task is endless)
     assert beside.ask(doubled, [3]) == [6]
@@ -107,7 +107,7 @@ def test_what_waits_is_given_up_by_the_clock(monkeypatch):
     monkeypatch.setattr("gradcheck.batch.workers.LOOK", 0.02)
     monkeypatch.setattr("gradcheck.batch.workers.WAITING", 0.1)
     beside = Worker(Limits(seconds=0.05))
-    with pytest.raises(Lost, match=r"0\.05 seconds") as found:
+    with pytest.raises(WorkerLost, match=r"0\.05 seconds") as found:
         beside.ask(waiting)
     assert (found.value.at, found.value.overtime) == (0, True)
     beside.close()
@@ -193,7 +193,7 @@ def test_a_worker_is_an_executor():
     with closing(Worker(SHORT)) as worker:
         found = [worker.submit(*task) for task in ((doubled, [1]), (endless, 0), (doubled, [2]))]
         assert found[0].result() == [2]
-        assert isinstance(found[1].exception(), Lost)
+        assert isinstance(found[1].exception(), WorkerLost)
         assert found[2].result() == [4]
     worker = Worker()
     stuck = worker.submit(waiting)
@@ -202,7 +202,7 @@ def test_a_worker_is_an_executor():
     while worker.process is None or not worker.process.is_alive():
         time.sleep(0.01)
     worker.close()
-    assert isinstance(stuck.exception(), Lost)
+    assert isinstance(stuck.exception(), WorkerLost)
 
 
 def test_a_worker_is_ended_while_it_starts():

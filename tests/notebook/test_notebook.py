@@ -9,7 +9,7 @@ from gradcheck import check, grad, tensor
 from gradcheck.diagnosis import explain
 from gradcheck.grading.key import key
 from gradcheck.grading.variants import variant_for
-from gradcheck.notebook.magic import Practice
+from gradcheck.notebook.magic import NotebookPractice
 from gradcheck.problem import load
 from gradcheck.problem.question import question
 from tests.support.shipped import FOLDER
@@ -146,7 +146,7 @@ problems:
 - {id: square, inputs: {x: 2.0}, program: (x**2 + 1)**2}
 - {id: chain, inputs: {x: 2.0}, wrt: [z, x], program: "z = x**3\\nz**2"}
 """)
-    practice = Practice(None)
+    practice = NotebookPractice(None)
     practice.open(str(file))
     told = [
         ("square", "2(x^2+1)*2x\n4x(x^2+1)", "right"),

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from gradcheck.problem import load_text
 from gradcheck.web.app import application
 from gradcheck.web.book import Course
-from gradcheck.web.pool import Limits, Pool
+from gradcheck.web.pool import Pool, QueueLimits
 from gradcheck.web.practice import Practice, Settings
 
 COURSE = r"""
@@ -46,7 +46,7 @@ problems:
 """
 WRONG = "3x^2 - 2cos x"
 RIGHT = "3x^2 + 2cos x"
-QUICK = Limits(quick=0.3, slow=0.6)
+QUICK = QueueLimits(quick=0.3, slow=0.6)
 
 
 def course(text: str = COURSE) -> Course:
@@ -56,7 +56,7 @@ def course(text: str = COURSE) -> Course:
 
 @contextmanager
 def served(
-    directory: Path | None = None, text: str = COURSE, limits: Limits = QUICK, **settings: Any
+    directory: Path | None = None, text: str = COURSE, limits: QueueLimits = QUICK, **settings: Any
 ) -> Iterator[TestClient]:
     """A client of a server that runs as long as the block."""
     found = course(text)

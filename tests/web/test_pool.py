@@ -12,13 +12,13 @@ import pytest
 from gradcheck.batch.questions import packed
 from gradcheck.batch.workers import item
 from gradcheck.web import work
-from gradcheck.web.pool import Asked, Busy, Lane, Limits, Pool, RanAway, Sender
+from gradcheck.web.pool import Busy, Lane, Pool, QueuedTask, QueueLimits, RanAway, Sender
 from tests.support.practising import RIGHT, WRONG, course
 
 CUBIC = "id: cubic\ninputs: {x: 2.0}\nprogram: x**3 + 2*sin(x)\n"
 COURSE = course(CUBIC)
 ASKING = COURSE.askings["cubic"]
-FAST = Limits(quick=0.3, slow=0.5, memory=256 * 2**20)
+FAST = QueueLimits(quick=0.3, slow=0.5, memory=256 * 2**20)
 
 
 def loop():
@@ -102,7 +102,7 @@ def test_the_queue_has_a_bound():
         asked = [outcome(judged(pool, f"{k}x", str(k % 4))) for k in range(20)]
         return await asyncio.gather(*asked)
 
-    found = in_pool(Limits(waiting=8, each=8), run)
+    found = in_pool(QueueLimits(waiting=8, each=8), run)
     assert set(found) == {"wrong", "Busy"}
     assert found.count("Busy") >= 20 - 8 - 1
 
@@ -120,7 +120,7 @@ def test_one_sender_does_not_fill_the_queue():
         await asyncio.gather(*(ask(k, "eve") for k in range(40)), ask(99, "ada"))
         return order
 
-    found = in_pool(Limits(each=10), run)
+    found = in_pool(QueueLimits(each=10), run)
     assert [said for sender, said in found if sender == "ada"] == ["wrong"]
     assert [said for sender, said in found if sender == "eve"].count("Busy") >= 29
     answered = [sender for sender, said in found if said == "wrong"]
@@ -135,7 +135,7 @@ def test_many_names_of_one_address_do_not_fill_the_queue():
         lane = Lane(1.0, most=100, each=10, address=20)
 
         def put(sender):
-            lane.put(Asked(sender, work.judge, (), loop.create_future()))
+            lane.put(QueuedTask(sender, work.judge, (), loop.create_future()))
 
         for k in range(20):
             put(Sender("10.0.0.1", f"name {k}"))
