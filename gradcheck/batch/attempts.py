@@ -8,10 +8,10 @@ from typing import Any
 
 from gradcheck.batch.ledger import Judged, Ledger
 from gradcheck.batch.questions import packed, question
+from gradcheck.batch.work import pack
 from gradcheck.grading.judgement import Judgement
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Part
-from gradcheck.report.judgements import line
 
 
 @dataclass(frozen=True)
@@ -119,6 +119,4 @@ def _missing(posed: Posed) -> Judged:
     """The judgement of no answer, which needs no judge."""
     worth = posed.problem.points * posed.part.weight
     base = Judgement("", posed.problem.id, posed.part.name, None, "missing", 0.0, worth)
-    said = line(base, "")
-    del said["student"]
-    return Judged(0, "missing", 0.0, json.dumps(said))
+    return pack(0, base, "")

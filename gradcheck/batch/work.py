@@ -89,7 +89,7 @@ def _judged(known: Key, number: int, name: str, answer: str) -> Judged:
     if part is None:
         raise LookupError(f"{known.problem.id} has no part {name}")
     try:
-        return _kept(number, mark(known, part, unpacked(answer)), known.problem.program.source)
+        return pack(number, mark(known, part, unpacked(answer)), known.problem.program.source)
     except MemoryError:
         return left(known.problem, number, name, answer, TOO_LARGE)
     except Exception as error:  # noqa: BLE001 - one answer never stops a batch
@@ -103,11 +103,11 @@ def left(problem: Problem, number: int, name: str, answer: str, why: str) -> Jud
     worth = problem.points * part.weight if part else 0.0
     typed = alone(unpacked(answer))
     base = Judgement("", problem.id, name, typed, "needs-review", 0.0, worth, remarks=(why,))
-    return _kept(number, replace(base, variant=problem.variant), "")
+    return pack(number, replace(base, variant=problem.variant), "")
 
 
-def _kept(number: int, judgement: Judgement, source: str) -> Judged:
-    """The line as ASCII, without the student: others gave the same answer."""
+def pack(number: int, judgement: Judgement, source: str) -> Judged:
+    """A judgement for the ledger: its line as ASCII, without the student, as others gave it too."""
     said = line(judgement, source)
     del said["student"]
     text = json.dumps(said, allow_nan=False)

@@ -20,8 +20,7 @@ from gradcheck.grading.marking import mark
 from gradcheck.problem.domain import check_value
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.question import question
-from gradcheck.report.classes import STYLES
-from gradcheck.report.findings import findings
+from gradcheck.report.findings import STYLES, findings
 from gradcheck.report.judgements import line, told
 
 CODES = {"right": 0, "wrong": 1, "invalid": 2, "missing": 2, "needs-review": 3}

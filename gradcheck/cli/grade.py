@@ -2,6 +2,8 @@
 
 import sqlite3
 import sys
+import time
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -11,6 +13,9 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+from rich.table import Table
 from rich.text import Text
 
 from gradcheck.batch.cluster import OPEN, Cluster
@@ -20,7 +25,7 @@ from gradcheck.batch.ledger import NAME, Ledger, Unusable, trouble
 from gradcheck.batch.lock import only_writer
 from gradcheck.batch.marked import Change, changes, everything
 from gradcheck.batch.outputs import json_lines, write_results
-from gradcheck.batch.run import Batch
+from gradcheck.batch.run import Batch, Progress
 from gradcheck.batch.statistics import ClassFacts, class_facts
 from gradcheck.batch.submissions.read import submissions
 from gradcheck.batch.submissions.submission import read_names
@@ -28,15 +33,76 @@ from gradcheck.batch.submissions.tables import Mapped, Roster, read_mapping, rea
 from gradcheck.batch.workers import Worker, foresee
 from gradcheck.cli.files import PATH, sets
 from gradcheck.cli.group import EXISTING, as_json_lines, command, to_directory, with_feedback
-from gradcheck.cli.interrupts import STOPPED
-from gradcheck.cli.progress import follow
+from gradcheck.cli.interrupts import INTERRUPTS, STOPPED
 from gradcheck.cli.screen import say, screen
 from gradcheck.errors import GradcheckError
 from gradcheck.problem import ProblemSet
-from gradcheck.report import classes
 from gradcheck.report.figures import counted
-from gradcheck.report.findings import Line, findings, visible
+from gradcheck.report.findings import STYLES, VERDICTS, Line, findings, visible
 from gradcheck.report.judgements import told
+
+EVERY = 10.0  # seconds between lines in a pipe
+SHOWN = ("right", "wrong", "invalid", "needs-review")
+
+
+def follow(steps: Iterable[Progress], err: Console, *, silent: bool) -> None:
+    """Run a batch to its end, and show how far it is."""
+    heeded = _heeding(steps)
+    if silent:
+        deque(heeded, maxlen=0)
+    elif err.is_terminal:
+        _bar(heeded, err)
+    else:
+        _lines(heeded, err)
+
+
+def _heeding(steps: Iterable[Progress]) -> Iterator[Progress]:
+    """The same; between two steps an interrupt that was lost is raised again."""
+    for step in steps:
+        INTERRUPTS.raise_lost()
+        yield step
+
+
+def _bar(steps: Iterable[Progress], err: Console) -> None:
+    columns = (
+        TextColumn("judging"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[counts]}"),
+    )
+    start = time.monotonic()
+    with Bar(*columns, console=err, transient=True) as bar:
+        task = bar.add_task("", rate="", counts="")
+        for step in steps:
+            rate = step.done / max(time.monotonic() - start, 1e-9)
+            bar.update(
+                task,
+                completed=step.done,
+                total=step.total,
+                rate=f"{rate:,.0f}/s",
+                counts=_counts(step),
+            )
+
+
+def _lines(steps: Iterable[Progress], err: Console) -> None:
+    start = last = time.monotonic()
+    for step in steps:
+        now = time.monotonic()
+        if now - last < EVERY or not step.done:
+            continue
+        last, rate = now, step.done / (now - start)
+        left = (step.total - step.done) / rate
+        words = f"{step.done:,} of {step.total:,} answers judged, {rate:,.0f} a second"
+        err.print(f"{words}, {left:,.0f} s left; {_counts(step)}", markup=False, soft_wrap=True)
+
+
+def _counts(step: Progress) -> str:
+    """`12 right, 3 wrong`, of all students' answers."""
+    found = ((step.verdicts.get(v, 0), v.replace("needs-", "")) for v in SHOWN)
+    return ", ".join(f"{count:,} {name}" for count, name in found if count)
+
 
 GRADED, UNDER, MALFORMED, REVIEW = 0, 1, 2, 3
 DAMAGED = "{}: {} in the ledger damaged: judged again"
@@ -262,7 +328,7 @@ def _show(ledger: Ledger, facts: ClassFacts, how: How) -> None:
         places = {s: k for k, (s, *_) in enumerate(facts.totals)}
         order = ledger.order() if how.directory is None else sorted(places)
         sums = {name: got for name, _, got, _ in facts.totals}
-        out.print(classes.students([(s, sums[s]) for s in order if s in sums], facts.possible))
+        out.print(_tabulate_students([(s, sums[s]) for s in order if s in sums], facts.possible))
     if len(facts.totals) > 1:
         _show_class(facts, out)
     if how.diff:
@@ -274,10 +340,10 @@ def _show(ledger: Ledger, facts: ClassFacts, how: How) -> None:
 def _show_class(facts: ClassFacts, out: Console) -> None:
     """How the class did: the problems, the mistakes, and the answers that nobody could name."""
     out.print()
-    out.print(classes.problems({id: each.verdicts for id, each in facts.problems.items()}))
+    out.print(_tabulate_problems({id: each.verdicts for id, each in facts.problems.items()}))
     if facts.mistakes:
         out.print()
-        out.print(classes.mistakes(facts.mistakes))
+        out.print(_tabulate_mistakes(facts.mistakes))
     if facts.unnamed:
         out.print("\nwrong, and no mistake of the catalogue gives it")
         for count, line in facts.unnamed[:5]:
@@ -333,7 +399,7 @@ def _show_answer(out: Console, line: Mapping[str, object], source: str) -> None:
     verdict, tags = str(line["verdict"]), line["tags"]
     who = visible(str(line["student"]))
     head = Text(f"{who}  {line['problem']}.{line['part']}  ", style="bold")
-    head.append(verdict, style=classes.STYLES[verdict])
+    head.append(verdict, style=STYLES[verdict])
     if isinstance(tags, list):
         head.append(f" ({', '.join(tags)})", style="dim")
     head.append(f"  {line['score']:g} of {line['points']:g}", style="not bold dim")
@@ -347,3 +413,37 @@ def _show_answer(out: Console, line: Mapping[str, object], source: str) -> None:
     remarks = line["remarks"]
     for remark in remarks if isinstance(remarks, list) else ():
         say(out, visible(remark), "dim")
+
+
+def _table(*headers: str) -> Table:
+    """A table without lines, its first column to the left."""
+    found = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
+    for k, header in enumerate(headers):
+        found.add_column(header, justify="right" if k else "left", overflow="fold")
+    return found
+
+
+def _tabulate_students(totals: Iterable[tuple[str, float]], possible: float) -> Table:
+    """Each student's points."""
+    found = _table("student", "points")
+    for name, got in totals:
+        found.add_row(Text(visible(name), style="bold"), f"{got:g} of {possible:g}")
+    return found
+
+
+def _tabulate_problems(verdicts: Mapping[str, Mapping[str, int]]) -> Table:
+    """How often each verdict was given to each problem's answers."""
+    found = _table("problem", *(v.replace("needs-", "") for v in VERDICTS))
+    for id, counts in verdicts.items():
+        cells = ((counts.get(v, 0), STYLES[v]) for v in VERDICTS)
+        row = [Text(str(count), style=style if count else "dim") for count, style in cells]
+        found.add_row(Text(id, style="bold"), *row)
+    return found
+
+
+def _tabulate_mistakes(counts: Mapping[str, int]) -> Table:
+    """The mistakes of the class, the commonest first."""
+    found = _table("mistake", "answers")
+    for id, count in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
+        found.add_row(Text(id, style="bold"), str(count))
+    return found

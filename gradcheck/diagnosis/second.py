@@ -82,7 +82,6 @@ def _in_second(
     slope = sympy.diff(whole, sympy.Symbol(first, real=True))
     if slope.count_ops() > MOST:
         return
-
     known = {name: row.function for name, row in TABLE.items()}
     known |= {school: known[name] for school, name in NAMES.items()}
     letters = sorted(slope.free_symbols, key=str)

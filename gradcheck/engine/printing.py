@@ -13,7 +13,7 @@ WIDTH = 80
 INDENT = len("tensor(")
 
 
-class Size(tuple[int, ...]):
+class TorchSize(tuple[int, ...]):
     """A shape as PyTorch prints it."""
 
     __slots__ = ()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy import ndarray
 
 from gradcheck.engine import advice, native
-from gradcheck.engine.printing import Size
+from gradcheck.engine.printing import TorchSize
 from gradcheck.engine.recording import MODE
 from gradcheck.engine.tape import (
     Form,
@@ -87,9 +87,9 @@ class State:
         return self._node is None
 
     @property
-    def shape(self) -> Size:
+    def shape(self) -> TorchSize:
         """Sizes of the axes: a tuple that prints as PyTorch's."""
-        return Size(self._value.shape)
+        return TorchSize(self._value.shape)
 
     @property
     def ndim(self) -> int:

@@ -249,9 +249,9 @@ class Tensor(State):
     # -- shapes
 
     @property
-    def size(self) -> "Count":
+    def size(self) -> "EntryCount":
         """How many entries: NumPy's count, and PyTorch's method that gives the shape."""
-        made = Count(self._value.size)
+        made = EntryCount(self._value.size)
         made.shape = self.shape
         return made
 
@@ -369,7 +369,7 @@ def bare(value: Any) -> Any:
     return value
 
 
-class Count(int):
+class EntryCount(int):
     """How many entries a tensor has (NumPy's `x.size`); called, PyTorch's `x.size()`: its shape."""
 
     shape: tuple[int, ...]

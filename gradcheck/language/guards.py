@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.engine.printing import Size
+from gradcheck.engine.printing import TorchSize
 from gradcheck.engine.tensor import bare
 from gradcheck.language.budget import Meter, over
 from gradcheck.language.sizes import (
@@ -274,7 +274,7 @@ class Guards:
 
     def lengths(self, value: Any, dim: int | None = None) -> Any:
         """`x.size()`, `x.size(0)`."""
-        return Size(shape_of(value)) if dim is None else shape_of(value)[dim]
+        return TorchSize(shape_of(value)) if dim is None else shape_of(value)[dim]
 
     def function(self, name: str, plain: Function) -> Function:
         """A function of the vocabulary, within the budget; `add(2, 3)` is what `2 + 3` is."""

@@ -23,6 +23,14 @@ def underlined(source: str, span: tuple[int, int] | None, indent: str = "      "
 
 Line = Mapping[str, Any]
 
+VERDICTS = ("right", "wrong", "invalid", "missing", "needs-review")
+STYLES = {
+    "right": "green",
+    "wrong": "red",
+    "invalid": "yellow",
+    "missing": "dim",
+    "needs-review": "magenta",
+}
 LONGEST_VALUE = 40
 BEYOND = "a number beyond 1e308"  # a gradient has a value at every point
 SEVERAL = "several mistakes give just this answer:"

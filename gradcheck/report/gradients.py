@@ -40,13 +40,12 @@ class Gradients:
         """A line or two a tensor, and its entries where there is room for all of them."""
         signs = in_signs(console)
         notation = Notation(self.forms.axes, self.forms.sizes) if signs else None
-        way = _Way(signs, notation)
         width = options.max_width
         parts = [self.verdict.parts[name] for name in self.shapes]
         blocks = {part.name: self._entries(part, width, signs) for part in parts}
         shown = self.all_entries or sum(map(len, blocks.values())) <= BUDGET
         for part in parts:
-            yield from self._line(part, way, width)
+            yield from self._line(part, notation, width)
             if shown:
                 yield from (Text(f"    {line}", style="dim") for line in blocks[part.name])
         notes = [legend(notation)] if notation is not None and notation.sizes else []
@@ -54,15 +53,16 @@ class Gradients:
         if notes:
             yield Text("; ", style="dim").join(notes)
 
-    def _line(self, part: Part, way: "_Way", width: int) -> Iterator[Text]:
-        label = way.label(part.name)
-        line = Text.assemble((label, "bold"), f"  {way.shape(self.shapes[part.name])}")
+    def _line(self, part: Part, notation: Notation | None, width: int) -> Iterator[Text]:
+        times = "x" if notation is None else "×"
+        shape = times.join(map(str, self.shapes[part.name])) or "scalar"
+        line = Text.assemble((_label(part.name, notation), "bold"), f"  {shape}")
         if part.gradient is not None and part.gradient.finite:
             norm = plain(float(np.linalg.norm(part.gradient.value)), 6)
             line.append(f"  norm {norm}")
             line.append(f"  {bar(self._widest(part.name))}", style="dim")
         line.append(f"  {part.verdict}", style=self.styles[part.verdict])
-        text = self._form(part.name, signs=way.signs)
+        text = self._form(part.name, signs=notation is not None)
         if not text:
             yield line
             return
@@ -70,23 +70,23 @@ class Gradients:
             yield line.append(f"  {text}")
             return
         yield line
-        for each in self._lettered(part.name, text, way) if len(text) > width - 6 else [text]:
+        for each in self._lettered(part.name, notation) if len(text) > width - 6 else [text]:
             yield from folded(each, width)
 
-    def _lettered(self, name: str, text: str, way: "_Way") -> Iterator[str]:
+    def _lettered(self, name: str, notation: Notation | None) -> Iterator[str]:
         """A long formula, and what it says twice under letters."""
         plain = self.forms.texts.get(name, "")
         whole, named = with_letters(plain, {*self.forms.axes, *self.shapes})
         axes = dict(self.forms.axes)
         lines = []
         for letter, part in named.items():
-            lines.append(f"with {letter} = {self._written(part, axes, way)}")
+            lines.append(f"with {letter} = {self._written(part, axes, notation)}")
             axes[letter] = rank(parsed(part), axes)
-        yield f"= {self._written(whole, axes, way)}"
+        yield f"= {self._written(whole, axes, notation)}"
         yield from lines
 
-    def _written(self, text: str, axes: Mapping[str, int], way: "_Way") -> str:
-        return Notation(axes, self.forms.sizes).written(text) if way.signs else text
+    def _written(self, text: str, axes: Mapping[str, int], notation: Notation | None) -> str:
+        return text if notation is None else Notation(axes, self.forms.sizes).written(text)
 
     def _form(self, name: str, *, signs: bool) -> str:
         """`= X.T @ R`; nothing without."""
@@ -144,21 +144,8 @@ class Formula:
         yield Text(f"{self.label} = {said}")
 
 
-@dataclass(frozen=True)
-class _Way:
-    """Signs or plain text."""
-
-    signs: bool
-    notation: Notation | None
-
-    def label(self, name: str) -> str:
-        return derivative(name, "d" if self.notation is None else "∂", self._name)
-
-    def _name(self, name: str) -> str:
-        return name if self.notation is None else self.notation.name(name)
-
-    def shape(self, shape: tuple[int, ...]) -> str:
-        return ("×" if self.signs else "x").join(map(str, shape)) or "scalar"
+def _label(name: str, notation: Notation | None) -> str:
+    return derivative(name) if notation is None else derivative(name, "∂", notation.name)
 
 
 def folded(text: str, width: int) -> Iterator[Text]:

@@ -15,8 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from gradcheck.problem.variants import filled, titled
-from gradcheck.report.classes import VERDICTS
-from gradcheck.report.findings import Line, mistake_name, unnamed, witness_words
+from gradcheck.report.findings import VERDICTS, Line, mistake_name, unnamed, witness_words
 from gradcheck.report.prose import inline, mathml, prose
 
 SLUG = 40  # letters of a student's name in the name of the file

@@ -4,12 +4,14 @@ import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from gradcheck.report.latex import latex
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
 
 UNSAFE = re.compile(r'"|&[#\w]+;|\\(?:href|url|style|class|id|html|color|textcolor)')
 LONGEST = 2_000
@@ -42,8 +44,9 @@ RULES = ("list", "fence", "code", "backticks", "emphasis", "newline", "escape")
 
 
 @cache
-def _markdown() -> MarkdownIt:
+def _markdown() -> "MarkdownIt":
     """Paragraphs, lists, code, emphasis and mathematics: no links, no pictures, no HTML."""
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - 50 ms
     from mdit_py_plugins.dollarmath import dollarmath_plugin  # noqa: PLC0415
 
     found = MarkdownIt("zero", {"html": False}).enable(list(RULES))

@@ -13,7 +13,7 @@ from gradcheck.engine import factories
 from gradcheck.engine.autograd import tensor as plain_tensor
 from gradcheck.engine.factories import FACTORIES, GENERATOR
 from gradcheck.engine.inplace import copy_
-from gradcheck.engine.printing import Size
+from gradcheck.engine.printing import TorchSize
 from gradcheck.engine.tensor import Tensor, bare, boxed
 from gradcheck.engine.tensor import to as cast
 from gradcheck.ops.methods import pytorchs
@@ -232,7 +232,7 @@ TORCH: dict[str, Any] = {
     **PICKING,
     "transpose": _transposed,
     "ScriptGenerator": ScriptGenerator,
-    "Size": Size,
+    "Size": TorchSize,
     "allclose": _sizes(lambda a, b, rtol=1e-5, atol=1e-8, **n: np.allclose(a, b, rtol, atol, **n)),
     "as_tensor": as_tensor,
     "device": Device,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engine import inplace
-from gradcheck.engine.printing import Size
+from gradcheck.engine.printing import TorchSize
 from gradcheck.engine.tensor import Tensor
 from gradcheck.language import executing
 from gradcheck.training.forms import Form, How, Lost, Root, Term, assigning, filler, picking
@@ -142,9 +142,9 @@ class Traced(Holder):
             self.t.grad = value.t if isinstance(value, Traced) else value
 
     @property
-    def shape(self) -> Size:
+    def shape(self) -> TorchSize:
         """The sizes of the axes."""
-        return Size(self.t.shape)
+        return TorchSize(self.t.shape)
 
     @property
     def data(self) -> "Traced":

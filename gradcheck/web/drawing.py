@@ -20,7 +20,7 @@ from gradcheck.plots.graph import graph_of, remarks_of, unsolved, without_node_n
 from gradcheck.plots.picture import graph_markup
 from gradcheck.problem.record import Point, Problem
 from gradcheck.report.figures import WRITTEN_ENTRIES, plain, value_text
-from gradcheck.texts.steps import Steps, derive
+from gradcheck.texts.steps import derive
 
 POINTS = 121
 HALF = 2.0  # what is seen of the axis to either side, times |x| where that is more than 1
@@ -96,12 +96,11 @@ def _case(key: Key) -> Case | None:
 
 
 def _steps(problem: Problem, point: Point) -> Drawn:
-    """The chain rule: the values from the inputs up, then node by node from the value down."""
-    return _listed(derive(problem, point))
+    """The chain rule: the values from the inputs up, then node by node from the value down.
 
-
-def _listed(found: Steps) -> Drawn:
-    """Each line's name, formula and value; of arrays the nodes that a cotangent came through."""
+    Each line's name, formula and value; of arrays the nodes that a cotangent came through.
+    """
+    found = derive(problem, point)
     forward = [[s.name, s.text, value_text(s.value)] for s in found.forward]
     if found.of_arrays:
         backward = [[s.name, f"through {s.node}", value_text(s.value)] for s in found.cotangents]

@@ -22,10 +22,9 @@ from gradcheck.report.judgements import told
 from gradcheck.report.pages import templates
 from gradcheck.report.prose import mathml
 from gradcheck.web import work
-from gradcheck.web.mistakes import made_by
 from gradcheck.web.plot import plot
 from gradcheck.web.pool import Busy, Fault, RanAway
-from gradcheck.web.practice import LEVELS, NOTHING, Practice, like, next_for
+from gradcheck.web.practice import LEVELS, NOTHING, Practice, like, made_by, next_for
 from gradcheck.web.requests import answer_of, cell, has_grid, practice_of, sender_of, student_of
 
 VERDICTS = {

@@ -144,8 +144,8 @@ class Pool:
 
     @property
     def left(self) -> int:
-        """How many problems are not prepared yet by anybody."""
-        return len(self.askings) - len(self.doubts)
+        """How many problems a worker has not prepared yet, at most."""
+        return max(len(keeper.cold) for keeper in self.keepers if keeper.lane is self.quick)
 
     async def start(self) -> None:
         """Begin to work."""

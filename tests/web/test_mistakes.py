@@ -7,7 +7,7 @@ import pytest
 
 from gradcheck.batch.attempts import Attempt
 from gradcheck.practice import next_problem
-from gradcheck.web.mistakes import ORDER, made_by
+from gradcheck.web.practice import ORDER, made_by
 from tests.support.batches import report
 from tests.support.practising import RIGHT, WRONG, served
 

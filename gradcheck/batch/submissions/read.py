@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from gradcheck.batch.submissions.documents import document
+from gradcheck.batch.submissions.documents import document, notebook
 from gradcheck.batch.submissions.files import BROKEN, File, files
-from gradcheck.batch.submissions.notebooks import notebook
 from gradcheck.batch.submissions.submission import (
     NoName,
     Notice,
