@@ -1,5 +1,6 @@
 """Every mistake of the catalogue made at every site, collected over the diagnostic points."""
 
+from collections import UserDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -26,6 +27,20 @@ FEWEST = 20
 Paths = Sequence[tuple[list[int], Line]]
 
 
+class Texts(UserDict[str, Any]):
+    """What the words of a wrong rule may mention, made when somebody reads it."""
+
+    def __init__(self, line: Line, rule: calculus.WrongRule) -> None:
+        self._made = line, rule
+
+    @cached_property
+    def data(self) -> Mapping[str, Any]:  # type: ignore[override]
+        return calculus.texts(*self._made)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self.data),)
+
+
 @dataclass(eq=False)
 class Made:
     """One mistake made at one site (or everywhere): the gradients it gives, point by point.
@@ -46,9 +61,7 @@ class Made:
     @cached_property
     def texts(self) -> Mapping[str, Any]:
         """What its words may mention: spans of the program, or words that are ready."""
-        if self.line is None or self.rule is None:
-            return self.said
-        return calculus.texts(self.line, self.rule)
+        return Texts(self.line, self.rule) if self.line and self.rule else self.said
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,14 +122,13 @@ def _collected(stream: Stream, right: tuple[Gradients, ...]) -> dict[Any, Made]:
         if key not in found:
             found[key] = made
             known = at[0].keys()
-            made.at = [{n: v if n in known else _nan(v) for n, v in g.items()} for g in right]
+            made.at = [
+                {n: v if n in known else np.full(np.shape(v), np.nan) for n, v in g.items()}
+                for g in right
+            ]
         for k, gradients in zip(points, at, strict=True):
             found[key].at[k] = {**found[key].at[k], **gradients}
     return found
-
-
-def _nan(g: Any) -> Any:
-    return np.full(np.shape(g), np.nan)
 
 
 def _by_rows(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:

@@ -83,14 +83,10 @@ def _constant(prepared: Prepared, wanted: Given, scaled: _Scaled) -> list[Hypoth
     return []
 
 
-def _same(a: float, b: float) -> bool:
-    return abs(a - b) <= RELATIVE * abs(b)
-
-
 def _simple(number: float) -> Fraction | None:
     """A fraction that somebody may write, if the number is one."""
     simple = Fraction(number).limit_denominator(max(DENOMINATORS))
-    fits = _same(number, float(simple)) and abs(simple) <= LARGEST
+    fits = abs(number - simple) <= RELATIVE * abs(simple) and abs(simple) <= LARGEST
     return simple if fits and simple.denominator in DENOMINATORS else None
 
 

@@ -122,9 +122,7 @@ def _is_integral(
         return False
     pairs = zip(slopes, prepared.values, strict=False)
     known = (equal(slope, value) for slope, value in pairs if slope is not None)
-    return next(known, False) and all(known) and not _is_own_slope(prepared, part)
-
-
-def _is_own_slope(prepared: Prepared, part: str) -> bool:
-    """Whether the gradient is the program itself, as of exp."""
-    return all(equal(g[part], v) for g, v in zip(prepared.right, prepared.values, strict=True))
+    if not next(known, False) or not all(known):
+        return False
+    # of exp the gradient is the program itself
+    return not all(equal(g[part], v) for g, v in zip(prepared.right, prepared.values, strict=True))

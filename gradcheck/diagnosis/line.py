@@ -146,12 +146,11 @@ class Line:
         """
         if not self.scalar or self.size == 1:
             return (self,)
-        return tuple(self._by(e, name) for e, name in enumerate(self.shapes))
-
-    def _by(self, e: int, name: str) -> "Line":
-        """The line by the e-th entry alone."""
-        entry = tuple(0 if k == e else None for k in self.entry)
-        return replace(self, entry=entry, x=self.x[:, e : e + 1], shapes={name: ()})
+        entries = [tuple(0 if k == e else None for k in self.entry) for e in range(self.size)]
+        return tuple(
+            replace(self, entry=entries[e], x=self.x[:, e : e + 1], shapes={name: ()})
+            for e, name in enumerate(self.shapes)
+        )
 
     @cached_property
     def held(self) -> "Mapping[str, Held]":

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.diagnosis.acts import Acts, Made, collect, fingerprint, invisible, width
+from gradcheck.diagnosis.hypothesis import PREFERRED
 from gradcheck.diagnosis.line import Span
 from gradcheck.diagnosis.tables import equal
 from gradcheck.mistakes import Mistake
@@ -56,15 +57,11 @@ def blind(cases: Sequence[Case], families: Sequence[str] = ()) -> tuple[Finding,
         acts = collect(cases)
         generic = collect([_shaken(case, k) for k, case in enumerate(cases)])
         causes = _causes(cases)
-        wanted = families or _families(acts)
+        scalar = all(g.shape == () for g in acts.right[0].values())
+        wanted = families or PREFERRED[scalar]
         hidden = _hidden(acts, generic, causes, wanted)
         alike = _alike(acts, generic, wanted)
     return (*hidden, *alike)
-
-
-def _families(acts: Acts) -> tuple[str, ...]:
-    scalar = all(g.shape == () for g in acts.right[0].values())
-    return ("calculus", "whole") if scalar else ("backprop", "whole")
 
 
 def _shaken(case: Case, seed: int) -> Case:

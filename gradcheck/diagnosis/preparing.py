@@ -219,16 +219,12 @@ def _terms(paths: Paths, right: tuple[Gradients, ...]) -> tuple[Term, ...]:
         d = line.tangents[k]
         if d is not None:
             flat = line.adjoints[k][:, None] * d
-            names = {str(node.atom) for m, node in enumerate(line.nodes) if _within(line, m, k)}
+            parts = line.above[k] | 1 << k
+            names = {str(node.atom) for m, node in enumerate(line.nodes) if parts >> m & 1}
             found.append(
                 Term(line.spans[k], tuple(line.split(flat)), frozenset(names), line.nodes[k])
             )
     return tuple(found)
-
-
-def _within(line: Line, m: int, k: int) -> bool:
-    """Whether node m is node k or part of it."""
-    return m == k or bool(line.above[k] >> m & 1)
 
 
 def _summands(line: Line, k: int) -> Iterator[int]:
