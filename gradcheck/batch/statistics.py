@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from statistics import correlation, fmean
@@ -95,13 +95,24 @@ def class_facts(ledger: Ledger) -> ClassFacts:
     """Everything that is told of a class, read from the ledger."""
     about = ledger.problems()
     anonymous = ledger.fact("anonymous") == "yes"
-    problems = {id: _problem(id, each) for id, each in about.items()}
+    problems = {
+        id: ProblemFacts(
+            id,
+            each["title"],
+            each["program"],
+            sum(part["points"] for part in each["parts"]),
+            choices=tuple(each.get("choices", ())),
+        )
+        for id, each in about.items()
+    }
     found = ClassFacts(problems, anonymous=anonymous)
     shared: dict[tuple[str, str], list[tuple[str, Any]]] = {}
     for student in everything(ledger):
         _count(found, student)
-    for number, said, students in _distinct(ledger, found.problems):
-        problem = found.problems[said["problem"]]
+    for marked, number, students in distinct(ledger):
+        if marked.problem not in problems:
+            continue
+        problem, said = problems[marked.problem], marked.told()
         if not anonymous:
             said["students"] = [*students[:NAMED], *(["..."] if len(students) > NAMED else [])]
             if said["verdict"] in ("wrong", "invalid") and 1 < number <= found.rare:
@@ -128,12 +139,6 @@ def points(student: Student) -> dict[str, float]:
     return found
 
 
-def _problem(id: str, about: Mapping[str, Any]) -> ProblemFacts:
-    possible = sum(part["points"] for part in about["parts"])
-    choices = tuple(about.get("choices", ()))
-    return ProblemFacts(id, about["title"], about["program"], possible, choices=choices)
-
-
 def _count(found: ClassFacts, student: Student) -> None:
     """Add a student's points to those of the class."""
     own = points(student)
@@ -148,15 +153,6 @@ def _count(found: ClassFacts, student: Student) -> None:
         if found.problems[id].choices and found.problems[id].possible:
             variant = next(m.told().get("variant") for m in student.judged if m.problem == id)
             found.problems[id].add_variant(variant or {}, got / found.problems[id].possible)
-
-
-def _distinct(
-    ledger: Ledger, known: Mapping[str, ProblemFacts]
-) -> Iterator[tuple[int, dict[str, Any], list[str]]]:
-    """Every distinct answer's line, how many gave it, and who."""
-    for marked, number, students in distinct(ledger):
-        if marked.problem in known:
-            yield number, marked.told(), students
 
 
 def _keep(

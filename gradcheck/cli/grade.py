@@ -252,7 +252,8 @@ def _graded(
             ledger.know("title", next((s.title for s in sets if s.title), ""))
             rules = Rules(how.attempt, how.due)
             batch.collect(submissions(paths, names, mapping), expected, how.chosen, rules)
-            _say_notices(ledger, err)
+            for words, _ in ledger.notices():
+                _notice(err, words)
             follow(batch.judge(), err, silent=how.as_json)
         else:
             for why in batch.doubts.values():
@@ -306,11 +307,6 @@ def _code(ledger: Ledger, facts: ClassFacts, how: How) -> int:
 
 def _notice(err: Console, words: str) -> None:
     err.print(Text(visible(words)), style="yellow", soft_wrap=True)
-
-
-def _say_notices(ledger: Ledger, err: Console) -> None:
-    for words, _ in ledger.notices():
-        _notice(err, words)
 
 
 def _show(ledger: Ledger, facts: ClassFacts, how: How) -> None:

@@ -1,7 +1,6 @@
 """`gradcheck report` and `mark`: what is made of a graded batch, and points by hand."""
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +19,6 @@ from gradcheck.errors import GradcheckError
 from gradcheck.problem.variants import plain
 from gradcheck.report import gradebooks
 from gradcheck.report.figures import counted
-from gradcheck.report.findings import Line
 from gradcheck.report.gradebooks import comments as comments_of
 from gradcheck.report.gradebooks import gradescope
 from gradcheck.report.judgements import told
@@ -115,24 +113,15 @@ def _write(ledger: Ledger, form: str, out: Path, export: Export | None) -> Path:
 # -- other forms -----------------------------------------------------------------------------------
 
 
-def _students(ledger: Ledger, feedback: str) -> Iterator[tuple[str, list[Line]]]:
-    """Every student's name and lines."""
-    for student in everything(ledger):
-        yield student.name, [told(m.told(student.name), feedback) for m in student.judged]
-
-
-def _sources(ledger: Ledger) -> dict[str, str]:
-    return {id: about["program"] for id, about in ledger.problems().items()}
-
-
 def _gradescope(ledger: Ledger, out: Path, feedback: str) -> None:
     """A results.json for each student."""
     from gradcheck.report.pages import page_name  # noqa: PLC0415
 
     out.mkdir(parents=True, exist_ok=True)
-    sources = _sources(ledger)
-    for name, lines in _students(ledger, feedback):
-        with replaced(out / Path(page_name(name)).with_suffix(".json").name) as file:
+    sources = {id: about["program"] for id, about in ledger.problems().items()}
+    for student in everything(ledger):
+        lines = [told(marked.told(student.name), feedback) for marked in student.judged]
+        with replaced(out / Path(page_name(student.name)).with_suffix(".json").name) as file:
             file.write(gradescope(lines, sources))
 
 

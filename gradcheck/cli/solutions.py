@@ -25,16 +25,6 @@ AGREE, MALFORMED, DISSENT = 0, 2, 3
 
 
 @dataclass(frozen=True)
-class How:
-    """What is shown of each problem, and the directory for its pictures."""
-
-    with_steps: bool = False
-    as_json: bool = False
-    plot: Path | None = None
-    entries: bool = False
-
-
-@dataclass(frozen=True)
 class Solved:
     """The verdict on a problem, what is printed of it (JSON is a text), and its pictures."""
 
@@ -43,18 +33,20 @@ class Solved:
     drafts: Iterable["Draft"] = ()
 
 
-def solve_all(chosen: Sequence[Problem], how: How) -> int:
-    """Solve every problem, print it, draw it where reference; the exit code of the command.
+def solve_all(
+    chosen: Sequence[Problem], steps: bool, entries: bool, as_json: bool, plot: Path | None
+) -> int:
+    """Solve every problem and print it, with its steps and all entries; draw it into `plot`.
 
-    Raises Unwritable where the pictures cannot be written.
+    Gives the exit code of the command. Raises Unwritable where the pictures cannot be written.
     """
     out, err = screen(), screen(stderr=True)
-    album = None if how.plot is None else _album(how.plot, chosen)
+    album = None if plot is None else _album(plot, chosen)
     said: list[str] = []
     broken = False
     for problem in chosen:
         try:
-            solved = _training(problem, how) if is_training(problem) else _value(problem, how)
+            solved = _solve(problem, steps, entries, as_json, plot is not None)
         except (GradcheckError, NotScalar) as error:
             err.print(_placed(problem, error), markup=False, soft_wrap=True)
             continue
@@ -64,16 +56,16 @@ def solve_all(chosen: Sequence[Problem], how: How) -> int:
             err.print(words, markup=False, soft_wrap=True)
             continue
         said.append(solved.verdict)
-        if how.as_json:
+        if as_json:
             print(solved.shown, flush=True)
         else:
             out.print(solved.shown)
         if album is not None:
             album.add(problem, solved.drafts)
-    if not how.as_json and len(said) > 1:
+    if not as_json and len(said) > 1:
         out.print(summary(said))
     if album is not None:
-        _tell(err if how.as_json else out, album)
+        _tell(err if as_json else out, album)
     if broken:
         return BROKEN
     if len(said) < len(chosen):
@@ -97,8 +89,10 @@ def _tell(to: Console, album: "Album") -> None:
     to.print(album.words(), markup=False, soft_wrap=True)
 
 
-def _value(problem: Problem, how: How) -> Solved:
-    """A program that ends in a value: the three opinions on its gradient."""
+def _solve(problem: Problem, with_steps: bool, entries: bool, as_json: bool, drawn: bool) -> Solved:
+    """The three opinions on the gradient of a program's value; or on its own passes back."""
+    if is_training(problem):
+        return _training(problem, with_steps, as_json, drawn)
     point = given_point(problem)
     check_value(problem, point)
     case = problem.case(point)
@@ -107,12 +101,12 @@ def _value(problem: Problem, how: How) -> Solved:
         forms = _forms(problem, point, verdict)
     except OutOfBudget:  # of what is shown, which never ends what is judged
         forms = NOT_SHOWN
-    if how.as_json:
+    if as_json:
         shown: RenderableType = json_line(problem, point, verdict, forms)
     else:
-        steps = _steps(problem, point) if how.with_steps else None
-        shown = problem_report(problem, point, verdict, steps, forms, entries=how.entries)
-    if how.plot is None:
+        steps = _steps(problem, point) if with_steps else None
+        shown = problem_report(problem, point, verdict, steps, forms, entries=entries)
+    if not drawn:
         return Solved(verdict.verdict, shown)
     from gradcheck.plots import of_case  # noqa: PLC0415
 
@@ -147,18 +141,18 @@ def _steps(problem: Problem, point: Point) -> RenderableType:
     return steps_shown(derive(problem, point))
 
 
-def _training(problem: Problem, how: How) -> Solved:
+def _training(problem: Problem, with_steps: bool, as_json: bool, drawn: bool) -> Solved:
     """A program that goes back by itself: its events and its ledger."""
     from gradcheck.programs.points import prepared  # noqa: PLC0415
     from gradcheck.report.training import training_line, training_report, verdict_of  # noqa: PLC0415
 
     reference = prepared(problem)
-    if how.as_json:
+    if as_json:
         shown: RenderableType = training_line(problem, reference)
     else:
-        shown = training_report(problem, reference, how.with_steps)
+        shown = training_report(problem, reference, with_steps)
     said = verdict_of(reference)
-    if how.plot is None:
+    if not drawn:
         return Solved(said, shown)
     from gradcheck.plots import of_training  # noqa: PLC0415
 

@@ -66,9 +66,9 @@ def solve(  # noqa: PLR0917 - click gives them by name
         from gradcheck.grading.variants import variant_for  # noqa: PLC0415
 
         chosen = [variant_for(problem, student) for problem in chosen]
-    from gradcheck.cli.solutions import How, solve_all  # noqa: PLC0415 - after malformed files
+    from gradcheck.cli.solutions import solve_all  # noqa: PLC0415 - after malformed files
 
-    codes = [*ran, solve_all(chosen, How(steps, as_json, plot, entries))]
+    codes = [*ran, solve_all(chosen, steps, entries, as_json, plot)]
     if lint and not as_json:
         from gradcheck.cli.lint import lint_all  # noqa: PLC0415
 

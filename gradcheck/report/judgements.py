@@ -1,6 +1,5 @@
 """A judgement as the contract's line of JSON."""
 
-import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -61,11 +60,6 @@ def told(full: Mapping[str, Any], feedback: str) -> dict[str, Any]:
         line["mistakes"] = [{k: m[k] for k in m if k in kept} for m in line["mistakes"]]
     line["remarks"] = [*line["remarks"], *hints] or None
     return line
-
-
-def json_line(judgement: Judgement, source: str, feedback: str) -> str:
-    """The contract's line of `grade --json`; `feedback` says how much of a mistake is told."""
-    return json.dumps(told(line(judgement, source), feedback), allow_nan=False)
 
 
 def _plain(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """What stands before every page: limits, headers, and no form from a stranger's page."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from ipaddress import ip_address
 from socket import gethostname
 from urllib.parse import urlsplit
@@ -190,9 +190,4 @@ def _bounded(receive: Receive) -> Receive:
 
 def is_loopback(host: str) -> bool:
     """Whether nobody but this machine reaches a host."""
-    return host in loopbacks()
-
-
-def loopbacks() -> Iterable[str]:
-    """The names of this machine to itself."""
-    return ("127.0.0.1", "::1", "localhost")
+    return host in ("127.0.0.1", "::1", "localhost")

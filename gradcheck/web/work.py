@@ -87,15 +87,11 @@ def see(asking: Asking, judged: Said) -> Said:
 # -- about a function that somebody typed ----------------------------------------------------------
 
 
+@item(0)
 def free(expression: str, given: Sequence[str], wrt: str, answer: str) -> Said:
     """A typed function, drawn; and an answer to its derivative, judged, if there is one."""
-    with item(0):
-        return _typed(expression, tuple(given), wrt, answer)
-
-
-def _typed(expression: str, given: tuple[str, ...], wrt: str, answer: str) -> Said:
     try:
-        found = _free(expression, given, wrt)
+        found = _free(expression, tuple(given), wrt)
     except TextError as error:
         return {"complaint": _complaint(error)}
     except (GradcheckError, NotScalar) as error:
@@ -116,13 +112,9 @@ def _typed(expression: str, given: tuple[str, ...], wrt: str, answer: str) -> Sa
     return said
 
 
+@item(0)
 def understand_free(expression: str, given: Sequence[str], wrt: str, answer: str) -> Said:
     """How a typed function is read, or an answer to its derivative."""
-    with item(0):
-        return _typed_read(expression, tuple(given), wrt, answer)
-
-
-def _typed_read(expression: str, given: tuple[str, ...], wrt: str, answer: str) -> Said:
     try:
         problem = _question(expression, given, wrt)
         if not answer:
@@ -135,7 +127,7 @@ def _typed_read(expression: str, given: tuple[str, ...], wrt: str, answer: str) 
         return {"complaint": str(error), "column": 1}
 
 
-def _question(expression: str, given: tuple[str, ...], wrt: str) -> Problem:
+def _question(expression: str, given: Sequence[str], wrt: str) -> Problem:
     return question(expression, given, (wrt,) if wrt else ())
 
 

@@ -15,7 +15,7 @@ from gradcheck.grading.judgement import share
 from gradcheck.grading.key import NoKey, key
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.problem import load_text
-from gradcheck.report.judgements import json_line
+from gradcheck.report import judgements
 from tests.support.grading import judged, keyed, scalar
 
 LINE = "id: line\ninputs:\n  x: 2.0\n  a: {value: 3.0, requires_grad: false}\nprogram: a*x**2\n"
@@ -72,6 +72,12 @@ def test_a_vector_by_formula_by_numbers_or_entry_by_entry(answer, verdict, tags)
     """The gradient of sum(x^3)/3 is x^2; the shape is judged before the entries."""
     found = judged(keyed(ROW), answer)
     assert (found.verdict, found.tags) == (verdict, tags)
+
+
+def json_line(judgement, source: str, feedback: str) -> str:
+    """The line of `grade --json`."""
+    told = judgements.told(judgements.line(judgement, source), feedback)
+    return json.dumps(told, allow_nan=False)
 
 
 def test_a_wrong_entry_is_pointed_at():
