@@ -1,12 +1,16 @@
 """What `import gradcheck` shows, and what is not loaded before it is used."""
 
+import doctest
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import gradcheck
+from gradcheck.help import PROMISED
 
 FINE, FAULTY = "id: a\ninputs: {x: 2.0}\nprogram: x**3\n", "id: a\nprogramm: x**3\n"
 COMMAND = """
@@ -76,3 +80,14 @@ def test_what_is_not_used_is_not_loaded(
     loaded = set(done.stderr.split("\n")[-2].split())
     assert "gradcheck" in loaded
     assert not sorted(unloaded & loaded)
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [(home, name) for home, names in PROMISED.items() for name in names]
+)
+def test_examples_of_the_reference_run(module: str, name: str) -> None:
+    """What a promised name's own words show is what comes."""
+    home = import_module(module)
+    known = {"np": np} | {each: getattr(home, each) for each in PROMISED[module]}
+    for test in doctest.DocTestFinder(recurse=False).find(getattr(home, name), name, globs=known):
+        assert doctest.DocTestRunner(verbose=False).run(test).failed == 0

@@ -21,7 +21,10 @@ SECTIONS = {
 }
 TOPICS = tuple(topic for topics in SECTIONS.values() for topic in topics)
 PROMISED = {
-    "gradcheck.testing": ("assert_gradient", "assert_vjp", "check", "Result", "GradientError"),
+    "gradcheck.testing": (
+        *("assert_gradient", "assert_vjp", "assert_jvp", "assert_hessian", "check", "check_table"),
+        *("Result", "GradientError"),
+    ),
     "gradcheck": ("tensor", "grad", "no_grad", "Function", "manual_seed"),
     "gradcheck.practice": ("next_problem",),
 }

@@ -38,7 +38,13 @@ NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class GradientError(AssertionError):
-    """A gradient is wrong, or could not be established; `result` holds the whole finding."""
+    """A gradient is wrong, or could not be established.
+
+    Attributes
+    ----------
+    result : Result
+        The whole finding.
+    """
 
     __module__ = "gradcheck.testing"  # what pytest's summary shows, where room is short
 

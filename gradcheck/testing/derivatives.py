@@ -29,6 +29,24 @@ def assert_jvp(
         The point and the direction, of one shape; tuples of such for several arguments.
     **options
         `seed`, `rtol` and `explain` as for `check`.
+
+    Returns
+    -------
+    Result
+        What was found.
+
+    Raises
+    ------
+    GradientError
+        Where the tangent is not the slope of f along v.
+    TypeError
+        Where shapes do not fit.
+
+    Examples
+    --------
+    >>> from gradcheck.testing import assert_jvp
+    >>> assert_jvp(np.sin, lambda x, v: np.cos(x) * v, np.ones(2), np.array([1.0, -2.0])).ok
+    True
     """
     __tracebackhide__ = True
     points, along = (x, v) if isinstance(x, tuple) else ((x,), (v,))
@@ -69,8 +87,35 @@ def assert_hessian(
 ) -> Result:
     """Judge second derivatives: `hessian(x)` of a function that gives a number.
 
-    It has the shape of x twice. The reference is the gradient of reverse mode, differentiated once
-    more by the tape and by differences; f itself is checked first.
+    The reference is the gradient of reverse mode, differentiated once more by the tape and by
+    differences; f itself is checked first.
+
+    Parameters
+    ----------
+    f
+        Gives a number.
+    hessian
+        `hessian(x)` has the shape of x twice.
+    x
+        The point.
+    **options
+        `seed`, `rtol` and `explain` as for `check`.
+
+    Returns
+    -------
+    Result
+        What was found.
+
+    Raises
+    ------
+    GradientError
+        Where an entry is wrong, or f is not what its own gradient says.
+
+    Examples
+    --------
+    >>> from gradcheck.testing import assert_hessian
+    >>> assert_hessian(lambda x: np.sum(x**3), lambda x: np.diag(6 * x), np.array([1.0, 2.0])).ok
+    True
     """
     __tracebackhide__ = True
     first = check(f, x, **options)
@@ -98,7 +143,17 @@ def assert_hessian(
 def check_table(rows: Sequence[tuple[Any, ...]], **options: Any) -> list[Result]:
     """Check several functions, print one row for each argument, and give all the results.
 
-    Each of `rows` is `(f, backward, *args)`; `(f, None, *args)` for the opinions alone.
+    Parameters
+    ----------
+    rows
+        Each is `(f, backward, *args)`, or `(f, None, *args)` for the opinions alone.
+    **options
+        `seed`, `rtol` and `explain` as for `check`.
+
+    Returns
+    -------
+    list of Result
+        One for each row; nothing is raised.
     """
     found, lines = [], [("function", "argument", "entries", "claimed", "expected", "found")]
     for f, backward, *args in rows:

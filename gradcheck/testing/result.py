@@ -25,10 +25,22 @@ FEW = 6  # entries of a gradient that are shown
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """What a check found: `ok`, the verdict at each point, the judged claims, the diagnoses.
+    """What a check found; true where it passed.
 
-    `worst` is the verdict that is told of, `source` the text that diagnoses point into, `notes`
-    what a reader should know besides.
+    Attributes
+    ----------
+    ok : bool
+        Whether the claim holds, or, without a claim, the opinions agree.
+    verdict : str
+        `agree`, `kink` and so on, of the worst point.
+    verdicts : tuple of Verdict
+        One for each point and cotangent.
+    judged : tuple of Judged
+        The claims, argument by argument.
+    message : str
+        What `GradientError` says.
+    notes : tuple of str
+        What a reader should know besides.
     """
 
     ok: bool
