@@ -109,7 +109,6 @@ class Crew:
         return None
 
     def _collect(self, hand: _Hand) -> Iterator[JudgedAnswer]:
-        """What has come back."""
         for future, chunk in [each for each in hand.flying if each[0].done()]:
             hand.flying.remove((future, chunk))
             error = None if future.cancelled() else future.exception()

@@ -54,7 +54,6 @@ def help_(ctx: click.Context, topic: str | None) -> None:
 
 
 def _print(shown: "RenderableType") -> None:
-    """A page or a table on standard output."""
     from gradcheck.cli.screen import screen  # noqa: PLC0415
 
     screen().print(shown)

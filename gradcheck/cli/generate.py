@@ -51,7 +51,6 @@ def _check(mistake: str) -> None:
 
 
 def _title(names: Sequence[str], at: int | None, reveals: str) -> str:
-    """What the set is called."""
     about = ", ".join(names) or "all rules"
     level = f", level {at}" if at else ""
     shows = f", to reveal {reveals}" if reveals else ""

@@ -420,7 +420,6 @@ def _table(*headers: str) -> Table:
 
 
 def _tabulate_students(totals: Iterable[tuple[str, float]], possible: float) -> Table:
-    """Each student's points."""
     found = _table("student", "points")
     for name, got in totals:
         found.add_row(Text(visible(name), style="bold"), f"{got:g} of {possible:g}")
@@ -428,7 +427,6 @@ def _tabulate_students(totals: Iterable[tuple[str, float]], possible: float) -> 
 
 
 def _tabulate_problems(verdicts: Mapping[str, Mapping[str, int]]) -> Table:
-    """How often each verdict was given to each problem's answers."""
     found = _table("problem", *(v.replace("needs-", "") for v in VERDICTS))
     for id, counts in verdicts.items():
         cells = ((counts.get(v, 0), STYLES[v]) for v in VERDICTS)
@@ -438,7 +436,6 @@ def _tabulate_problems(verdicts: Mapping[str, Mapping[str, int]]) -> Table:
 
 
 def _tabulate_mistakes(counts: Mapping[str, int]) -> Table:
-    """The mistakes of the class, the commonest first."""
     found = _table("mistake", "answers")
     for id, count in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
         found.add_row(Text(id, style="bold"), str(count))

@@ -196,7 +196,6 @@ def mark(  # noqa: PLR0917 - click gives them by name
 
 
 def _student(ledger: Ledger, name: str) -> str:
-    """Who goes by a name."""
     students = ledger.order()
     found = name if name in students else ledger.names().get(plain(name), "")
     if found not in students:

@@ -134,7 +134,6 @@ def _path_forms(problem: Problem, point: Point, verdict: Verdict) -> Formulas:
 
 
 def _steps(problem: Problem, point: Point) -> RenderableType:
-    """The chain rule written out."""
     from gradcheck.report.steps import steps_shown  # noqa: PLC0415
     from gradcheck.texts.steps import derive  # noqa: PLC0415
 

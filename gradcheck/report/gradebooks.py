@@ -343,7 +343,6 @@ def _comment(line: Line) -> str:
 
 
 def _words(line: Line, source: str) -> str:
-    """What a student is told, in lines."""
     understood = [f"understood  {line['understood']}"] if line["understood"] else []
     found = [line["verdict"], *understood, *findings(line, source), *(line["remarks"] or ())]
     return "\n".join(found)

@@ -101,7 +101,6 @@ def _depth(value: Any) -> int:
 
 
 def _text(asked: dict[str, Any], name: str) -> str:
-    """A field that is a text."""
     value = asked.get(name, "")
     if not isinstance(value, str):
         raise _Refused(400, f"`{name}` is expected to be a text")

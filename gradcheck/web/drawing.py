@@ -172,7 +172,6 @@ def _traced(key: Key, part: str, answer: Any) -> Curve | None:
 
 
 def _floats(ready: Readings, spot: Spot) -> Any:
-    """An answer at a point."""
     return floats(ready.at(spot))
 
 

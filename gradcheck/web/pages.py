@@ -194,7 +194,6 @@ def _more(full: Mapping[str, Any], level: int, most: int) -> int:
 
 
 def _level(form: FormData) -> int:
-    """The level of hints that is asked for."""
     asked = str(form.get("level", "0"))
     return int(asked) if asked in ("0", "1", "2", "3") else 0
 
@@ -254,7 +253,6 @@ def _part(
 
 
 def _plotted(part: str, curves: Any, yours: Any) -> Markup:
-    """The plot of a part, if there is one."""
     return Markup(plot(part, curves, yours)) if curves else Markup("")
 
 

@@ -105,7 +105,6 @@ def _bulk(points: Curve) -> list[float]:
 
 
 def _words(part: str, lines: Mapping[str, Curve]) -> str:
-    """The picture in words."""
     said = f"The function, its derivative by {part}"
     if "yours" not in lines:
         return f"{said}."
