@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from gradcheck.answers.characters import GREEK
 from gradcheck.ops import BY_SPELLING, COMPOUNDS, TABLE
+from gradcheck.ops.formula import ANSWERED
 
 SCHOOL = {
     **dict.fromkeys(["log_2", "ld", "lb"], "log2"),
@@ -58,7 +59,7 @@ ARITY = {
 """How many arguments a function takes; those that are not here take what they are given."""
 
 JOINING = ("hstack", "vstack", "column_stack", "dstack", "kron", "vecdot")
-FUNCTIONS = frozenset(TABLE) | frozenset(name for name in JOINING if name in COMPOUNDS)
+FUNCTIONS = frozenset(TABLE) | frozenset(name for name in JOINING if name in COMPOUNDS) | ANSWERED
 """The functions the reader knows something about; a caller may accept fewer, or others."""
 
 SUBMODULES = {"linalg", "special", "nn", "functional"}

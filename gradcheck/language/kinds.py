@@ -18,7 +18,7 @@ from gradcheck.numbers.ball import Ball, balls
 from gradcheck.numbers.scalars import Scalar, Scalars, wrap
 from gradcheck.numbers.symbolic import Symbolic, constants
 from gradcheck.ops import BY_SPELLING, TABLE
-from gradcheck.ops.formula import COMPOUNDS, FORMULA_SPELLINGS, Compound, everything
+from gradcheck.ops.formula import ANSWERED, COMPOUNDS, FORMULA_SPELLINGS, Compound, everything
 from gradcheck.ops.later import sympy
 from gradcheck.ops.methods import OF_METHODS, OWN
 from gradcheck.ops.row import SPELLINGS, Op
@@ -92,7 +92,7 @@ VOCABULARY = Vocabulary(
 )
 # Answers are formulas: no tape, no loops, no memory.
 FORMULAS = Vocabulary(
-    functions=VOCABULARY.functions - RECORDED_WORDS - {"Tensor", *COMPOUNDS},
+    functions=VOCABULARY.functions - RECORDED_WORDS - ({"Tensor", *COMPOUNDS} - ANSWERED),
     constants=VOCABULARY.constants,
     attributes=frozenset({"T", "shape", "ndim", "size"}),
     aliases=BY_SPELLING,

@@ -44,6 +44,8 @@ class Compound:
         return signature(self.meaning)
 
 
+ANSWERED = frozenset({"average", "median", "nansum", "ptp"})
+"""The formulas that typed answers call too."""
 COMPOUNDS: dict[str, Compound] = {}
 FORMULA_SPELLINGS: dict[str, str] = {}
 """Further spellings of the formulas, and the names that they stand for."""

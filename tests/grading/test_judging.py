@@ -80,6 +80,20 @@ def json_line(judgement, source: str, feedback: str) -> str:
     return json.dumps(told, allow_nan=False)
 
 
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        ("x**2 + nansum(0*x)", "right"),
+        ("x*x + median(x) - median(-(-x))", "right"),
+        ("x**2*average(ones(3))", "right"),
+        ("ptp(x) + x**2", "wrong"),
+    ],
+)
+def test_formulas_of_arrays_are_numpys(answer, verdict):
+    """`median` and its kin mean in answers what they mean in NumPy."""
+    assert judged(keyed(ROW), answer).verdict == verdict
+
+
 def test_a_wrong_entry_is_pointed_at():
     """The witness names the entry, with both numbers."""
     witness = judged(keyed(ROW), [1, 5, 16]).witness
