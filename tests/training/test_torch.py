@@ -80,6 +80,10 @@ MORE = {
         "for k in range(3):\n    opt.zero_grad()\n    loss = criterion(model(X), labels)\n"
         "    loss.backward()\n    opt.step()\n    record(loss=loss.item(), b=model.bias.grad)\n"
     ),
+    "losses as modules": (
+        "for criterion in (L1Loss(), SmoothL1Loss()):\n    w.grad = None\n"
+        "    criterion(w * w, tensor([2.0, 0.25])).backward()\n    record(g=w.grad)\n"
+    ),
     "a last window of one": (
         "opt = SGD([w], lr=0.05)\nfor i in range(7):\n    loss = ((w - i)**2).sum() / 3\n"
         "    loss.backward()\n    if i % 3 == 2 or i == 6:\n        record(g=w.grad)\n"
@@ -202,6 +206,8 @@ def by_torch(problem: Problem, point: Any) -> dict[str, Any]:
         "Linear": linear,
         "MSELoss": torch.nn.MSELoss,
         "CrossEntropyLoss": torch.nn.CrossEntropyLoss,
+        "L1Loss": torch.nn.L1Loss,
+        "SmoothL1Loss": torch.nn.SmoothL1Loss,
         "SGD": torch.optim.SGD,
         "Adam": torch.optim.Adam,
     }
