@@ -221,8 +221,8 @@ class Cursor:
     def operand(self, node: ast.expr) -> ast.expr:
         """The node, unless it is a tuple; a list of one, `[x + 1]`, is what it holds."""
         if isinstance(node, ast.Tuple):
-            at = self.typed.find(",", node.elts[0].end_col_offset or 0)
-            raise self.comma(Token("op", ",", at, at + 1))
+            end = node.elts[0].end_col_offset or 0
+            raise self.comma(next(t for t in self.tokens if t.start >= end and t.text in ",;"))
         if isinstance(node, ast.List) and len(node.elts) == 1:
             self.note("square brackets are read as round ones")
             return self.operand(node.elts[0])

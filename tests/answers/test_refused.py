@@ -54,6 +54,7 @@ TABLE = r"""
 1  | $x             | dollar sign
 1  | \left.x        | sized bracket
 1  | é              | unknown name é
+3  | (x;61)x        | lists in square brackets
 2  | x∞             | infinity
 3  | x^1001         | exponent beyond 1,000
 3  | 9^9^9          | exponent beyond 1,000

@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -30,6 +31,7 @@ from tests.support.killed import (
 from tests.support.sweeping import at_most, cases
 
 STUDENTS = 150
+COURSE = ("set.json", "all")  # what tests.benchmarks.batch writes into a room
 POISON = """
 import os
 from gradcheck.batch import work, workers
@@ -280,18 +282,27 @@ def test_a_cluster_without_certificates_is_warned_of(tmp_path, monkeypatch):
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """20,000 answers to twenty problems, and what an unbroken run makes of them."""
     directory = tmp_path_factory.mktemp("course")
-    chosen = course.problems(directory)
-    course.write(directory / "all", chosen, at_most(course.KILLED))
-    assert command(directory, "whole", given=course.GIVEN).wait() == 0
+    course.write(directory / "all", course.choose(directory), at_most(1_000))
+    assert command(directory, "whole", given=COURSE).wait() == 0
     return directory
+
+
+def kill_at_random(room: Path, out: str, how: Sequence[str], dice: random.Random) -> None:
+    """Kill a run after some seconds, or after so many further answers."""
+    end = time.monotonic() + dice.uniform(0.5, 8.0)
+    count = judged(room / out) + dice.randint(1, 1_000)
+    counting = dice.random() < 0.7
+    with ended(command(room, out, *how, given=COURSE)) as run:
+        while not (far_enough(run, room / out, count) if counting else time.monotonic() > end):
+            time.sleep(0.05)
 
 
 def unhurt(large: Path, *how: str) -> None:
     """Kill a run of the course at random moments, and let the last one end."""
     out = f"out{how[0]}{how[1][0]}"
-    for seed in cases(course.KILLS):
-        course.killed(large, out, how, seed)
-    assert command(large, out, *how, given=course.GIVEN).wait() == 0
+    for seed in cases(10):
+        kill_at_random(large, out, how, random.Random(seed))
+    assert command(large, out, *how, given=COURSE).wait() == 0
     assert outputs(large / out) == outputs(large / "whole")
     assert set(calls(large / out)) == {1}
 
