@@ -33,7 +33,7 @@ Curve = list[tuple[float, float | None]]
 def drawn(key: Key) -> Drawn:
     """Everything that is the same for every answer; None where there is nothing to draw."""
     point = key.points[0]
-    graph, solved, remarks = _graphs(key)
+    graph, solved, remarks = graphs(key)
     return {
         "given": [[name, _entries(value)] for name, value in point.items()],
         "shapes": {name: list(entry.shape) for name, entry in key.problem.inputs.items()},
@@ -70,7 +70,7 @@ def _entries(value: Any) -> Any:
 # -- the graph and the chain rule ------------------------------------------------------------------
 
 
-def _graphs(key: Key) -> tuple[str | None, str | None, list[str]]:
+def graphs(key: Key) -> tuple[str | None, str | None, list[str]]:
     """The tape with values alone, with the gradients that came back, and how that is to be read."""
     case = _case(key)
     if case is None:
