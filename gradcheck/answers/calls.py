@@ -1,14 +1,30 @@
-"""Functions: `sin x`, `sin^2 x`, `maximum(a, b)`, `sum(X, axis=0)`, `log_3 x`."""
+r"""Words: names, entries, functions with their arguments, words run together.
+
+A function without brackets takes the factors that follow it, powers included, up to an operator, a
+bracket, the next function or e^.
+"""
 
 import ast
 import re
 
-from gradcheck.answers.cursor import CLOSING, FACTORS, RADICALS, Cursor
+from gradcheck.answers.cursor import CLOSING, NEVER, RADICALS
 from gradcheck.answers.echo import POWER, UNARY, echo, number
+from gradcheck.answers.operands import Operands
 from gradcheck.answers.products import multiply_matrices
+from gradcheck.answers.shapes import identity, rows_named
 from gradcheck.answers.tokens import Token
-from gradcheck.answers.values import read_group
-from gradcheck.answers.words import ARITY, INVERSES, LITERALS, Meaning
+from gradcheck.answers.words import (
+    ARITY,
+    INVERSES,
+    LITERALS,
+    MODULES,
+    SUBMODULES,
+    WRAPPERS,
+    Meaning,
+    hints,
+    segmented,
+)
+from gradcheck.errors import TextError
 
 LARGER = {"max": "maximum", "min": "minimum"}
 KEYWORDS = {
@@ -20,252 +36,355 @@ COUNTS = {1: "one argument", 2: "two arguments", 3: "three arguments"}
 BASED = re.compile(r"log_(\d{1,4}|[A-Za-z])")
 
 
-def read_application(p: Cursor, token: Token, function: str) -> ast.expr:
-    """A function's name has just been read: its power and its arguments follow."""
-    if token.text == "log" and function == "log":
-        p.note("log is read as the natural logarithm, ln")
-    elif token.text in ("lg", "sigma", "σ", "Gamma", "Γ"):
-        p.note(f"{token.text} is read as {function}")
-    if function in p.words.names:
-        cure = f"{function} is a name of this problem"
-        raise p.refused(token, f"{token.text} can be read in two ways", cure)
-    product = p.words.as_product(token.text)
-    if product:
-        p.note(f"{token.text} is read as the function; a product is written {product}")
-    if not p.sees("^"):
-        return apply(p, token, function)
-    if ARITY.get(function) != 1:
-        cure = f"write {token.text}(x)^2"
-        raise p.refused(token, f"{token.text} needs its arguments first", cure)
-    p.step()
-    exponent = p.operand(p.expression(UNARY))
-    if number(exponent) == -1:
-        inverse = INVERSES.get(function)
-        if inverse is None or not p.words.function(inverse):
-            message = f"{token.text}^-1 could be an inverse or a reciprocal"
-            cure = f"write 1/{token.text}(x) for the reciprocal"
-            raise p.refused(token, message, cure)
-        p.note(f"{token.text}^-1 is read as the inverse function {inverse}, not as 1/{token.text}")
-        return apply(p, token, inverse)
-    call = apply(p, token, function)
-    return p.node(ast.BinOp(call, ast.Pow(), exponent), token.start)
+class Calls(Operands):
+    """The readers of words and of what belongs to them."""
 
+    def word(self) -> ast.expr:
+        """A declared name, a constant, or a function with its argument."""
+        token = self.tokens[self.at]
+        if token.text in self.own:
+            self.at += 1
+            return self.own[token.text]
+        meaning = self.words.meant(token.text)
+        if meaning is None:
+            return self.undeclared(token)
+        self.at += 1
+        kind, name = meaning
+        if kind == "function":
+            return self.application(token, name)
+        if kind == "entry":
+            return self.entry(token, name)
+        if name != token.text and name.lower() == token.text.lower():
+            self.note(f"{token.text} is read as {name}")
+        if self.sees("(") and self.words.function(token.text):
+            said = f"{token.text} is a name of this problem"
+            self.note(f"{said}: {token.text}(...) is read as a product")
+        return self.node(ast.Name(name, ast.Load()), token.start)
 
-def apply(p: Cursor, token: Token, function: str) -> ast.expr:
-    """The function with its argument: in brackets, in braces or bare."""
-    if p.sees("(", "["):
-        spaced, start = p.tokens[p.at].spaced, p.tokens[p.at].start
-        call = read_call(p, token, function, [])
-        if spaced and p.sees("^"):
-            argument = f"{p.text(start)} belongs to {echo(call)}, not to its argument"
-            p.note(f"the power after {argument}")
-        return call
-    if ARITY.get(function) != 1:
-        raise p.refused(token, f"{token.text} needs brackets", f"write {token.text}(...)")
-    if p.sees("{"):
-        return apply_to(p, token, function, p.operand(read_group(p)))
-    return apply_bare(p, token, function)
+    def entry(self, token: Token, name: str) -> ast.expr:
+        """`x_1` is the first entry of a vector, `A_{12}` one of a matrix, counted from one."""
+        stem, *places = name.split(",")
+        value = self.node(ast.Name(stem, ast.Load()), token.start)
+        if not places:
+            return value
+        index = [self.node(ast.Constant(int(place)), token.start) for place in places]
+        inner = self.node(ast.Tuple([*index], ast.Load()), token.start) if index[1:] else index[0]
+        found = self.node(ast.Subscript(value, inner, ast.Load()), token.start)
+        self.note(f"{token.text} is read as {echo(found)}, counted from one")
+        return found
 
+    # -- words that nobody declared ----------------------------------------------------------------
 
-def apply_to(p: Cursor, token: Token, function: str, inner: ast.expr) -> ast.expr:
-    name = p.node(ast.Name(function, ast.Load()), token.start)
-    name.end_col_offset = token.end
-    return p.node(ast.Call(name, [inner], []), token.start)
+    def undeclared(self, token: Token) -> ast.expr:
+        """`np.sin`, `array([...])`, `log_3 x`, words run together, or a refusal."""
+        if self.sees("'", ahead=1) and not segmented(self.words, token.text, opens=False):
+            raise self.refused(self.look(1), *NEVER["'"])
+        if token.text in MODULES and self.sees(".", ahead=1) and self.look(2).kind == "word":
+            self.at += 2
+            if self.look().text in SUBMODULES and self.sees(".", ahead=1):
+                self.at += 2
+            meaning = self.meaning(self.look())
+            if meaning and meaning.kind != "name":
+                return self.word()
+            raise self.unknown()
+        if token.text in WRAPPERS and self.sees("(", ahead=1) and self.sees("[", ahead=2):
+            return self.wrapped()
+        if token.text in ("arc", "ar", "arg") and self.words.function(
+            token.text + self.look(1).text
+        ):
+            self.at += 1
+            after = self.look()
+            return self.instead(after._replace(text=token.text + after.text, start=token.start))
+        if token.text == "grad_fn" or self.derivative_comes():
+            return self.derivative()
+        if BASED.fullmatch(token.text) and (logarithm := self.logarithm(token)) is not None:
+            return logarithm
+        if token.text in ("n", "N", "I") and (size := self.size(token)) is not None:
+            return size
+        if token.text == "I" and self.sees("(", ahead=1):
+            self.step()
+            return self.group()
+        if token.text == "tr" and self.sees("(", "[", ahead=1):
+            return self.instead(token._replace(text="trace"))
+        return self.segments(token)
 
+    def instead(self, *tokens: Token) -> ast.expr:
+        """The word here, read as other tokens."""
+        self.tokens[self.at : self.at + 1] = tokens
+        return self.word()
 
-def apply_bare(p: Cursor, token: Token, function: str) -> ast.expr:
-    """The function with an argument that stands without brackets."""
-    start = p.tokens[p.at].start
-    p.deeper()
-    inner, plain = read_bare_argument(p, token)
-    p.depth -= 1
-    call = apply_to(p, token, function, inner)
-    typed = f"{token.text} {p.text(start)}"
-    if p.silent:
-        return call
-    if not plain or (function in ("sqrt", "cbrt") and isinstance(inner, ast.BinOp)):
-        p.note(f"{typed} is read as {echo(call)}")
-    follows = p.look(1)
-    if p.sees("*", "/", "@", "·") and follows.kind in FACTORS and not p.function_comes(1):
-        after = f"{p.tokens[p.at].text}{follows.text}"
-        p.note(f"{typed}{after} is read as {echo(call)}{after}")
-    return call
+    def unknown(self) -> TextError:
+        """The refusal of the word here, with the likeliest cure."""
+        token, called = self.look(), self.sees("(", ahead=1)
+        sort = "function" if called and len(token.text) > 1 else "name"
+        cure = hints(self.words, token.text, called)
+        return self.refused(token, f"unknown {sort} {token.text}", cure)
 
+    def segments(self, token: Token) -> ast.expr:
+        """The first of the known words that are run together in an unknown one."""
+        ways = segmented(self.words, token.text, opens=self.sees("(", ahead=1))
+        if not ways:
+            raise self.unknown()
+        first, *others = [self.words.shown(way) for way in ways]
+        if others:
+            message = f"{token.text} can be read in more than one way"
+            raise self.refused(token, message, f"write {first}, or {others[0]}")
+        self.note(f"{token.text} is read as {first}")
+        pieces: list[Token] = []
+        stop = token.start + (token.end - token.start == len(token.text) + 1)  # a backslash
+        for piece in ways[0]:
+            start, stop = stop, min(stop + len(piece), token.end)
+            pieces.append(Token("number" if piece.isdigit() else "word", piece, start, stop))
+        pieces[0] = pieces[0]._replace(start=token.start, spaced=token.spaced)
+        pieces[-1] = pieces[-1]._replace(end=token.end)
+        return self.instead(*pieces)
 
-def read_bare_argument(p: Cursor, token: Token) -> tuple[ast.expr, bool]:
-    """The argument, and whether nobody would read it differently (`x`, `2x`, `-x`, `|x|`)."""
-    start, first = p.tokens[p.at].start, p.at
-    if p.sees("-") and not p.look(1).spaced:
-        p.step()
-        p.deeper()
-        inner, plain = read_bare_argument(p, token)
-        p.depth -= 1
-        return p.node(ast.UnaryOp(ast.USub(), inner), start), plain
-    if not p.factor_starts():
-        message = f"{token.text} stands without its argument"
-        raise p.refused(token, message, f"write {token.text}(x)")
-    bracketed_ = p.sees("(", "{", "|(", "|")
-    stops = p.function_comes() or bracketed_
-    inner = p.operand(p.expression(POWER))
-    factors, numbers = 1, isinstance(inner, ast.Constant)
-    while not stops and p.factor_starts() and not argument_ends(p):
-        opens = p.sees("(", "{", "|(", "|", "√", "∛", "frac", "root", "[")
-        open_ = opens and (not numbers or p.tokens[p.at].spaced)
-        if open_ and not p.doubt(usual=numbers):
-            break
-        stops = opens
-        here = p.meaning(p.tokens[p.at])
-        numbers = numbers and here is not None and here.kind == "constant"
-        if p.tokens[p.at].kind == "number":
-            cure = "write * between them, or ^ for a power"
-            raise p.refused(p.tokens[p.at], "a number right after a factor", cure)
-        factor = p.operand(p.expression(POWER))
-        product = multiply_matrices(p, inner, factor, start) if p.arrays else None
-        inner = product or p.node(ast.BinOp(inner, ast.Mult(), factor), start)
-        factors += 1
-    power = not stops and any(t.text == "^" for t in p.tokens[first : p.at])
-    short = factors == 1 or (
-        factors == 2 and isinstance(inner, ast.BinOp) and isinstance(inner.left, ast.Constant)
-    )
-    return inner, short and not power
+    def wrapped(self) -> ast.expr:
+        """`tensor([[1, 2]], dtype=...)`: the list alone."""
+        self.at += 1
+        opening = self.step()
+        found = self.list_()
+        start, stop = self.tokens[self.at].start, self.closing_bracket(self.tokens.index(opening))
+        if self.sees(","):
+            self.at = stop
+            self.note(f"`{self.text(start)}` is left out")
+        self.closes(opening, ")")
+        return found
 
-
-def argument_ends(p: Cursor) -> bool:
-    """Whether the next factor is a function of its own, e^ among them."""
-    if p.function_comes() and p.tokens[p.at].text not in RADICALS:
-        return True
-    meaning = p.meaning(p.tokens[p.at])
-    return meaning == Meaning("constant", "e") and p.sees("^", ahead=1)
-
-
-def read_call(p: Cursor, token: Token, function: str, first: list[ast.expr]) -> ast.expr:
-    """A call whose opening bracket is here; `first` holds the value before a method."""
-    opening = p.step()
-    closing = CLOSING[opening.text]
-    if opening.text == "[":
-        p.note("square brackets are read as round ones")
-    before = p.inside(listed=bool(first) or ARITY.get(function) != 1)
-    args, keywords = list(first), list[ast.keyword]()
-    while not p.sees(closing):
-        keyword = read_keyword(p)
-        if keyword:
-            keywords.append(keyword)
-        else:
-            args.append(read_call_argument(p))
-        if not p.takes(",") and not p.takes(";"):
-            break
-    p.listed, p.bars = before
-    p.closes(opening, closing)
-    return finish_call(p, token, function, args, keywords, method=bool(first))
-
-
-def read_call_argument(p: Cursor) -> ast.expr:
-    """An argument or an index: True, False, None, einsum's letters or an expression."""
-    token = p.tokens[p.at]
-    if token.kind == "string":
-        p.step()
-        return p.node(ast.Constant(token.text), token.start)
-    if token.text in LITERALS and not p.meaning(token):
-        p.step()
-        return p.node(ast.Constant(LITERALS[token.text]), token.start)
-    return p.expression(0)
-
-
-def read_keyword(p: Cursor) -> ast.keyword | None:
-    """`axis=0` and its like; nothing if no equals sign follows a word."""
-    token = p.tokens[p.at]
-    if token.kind != "word" or not p.sees("=", ahead=1):
-        return None
-    if token.text not in KEYWORDS:
-        if p.meaning(token):
+    def size(self, token: Token) -> ast.expr | None:
+        """`n` as the length that most arrays begin with, `I` as the identity."""
+        found = identity(self.shapes) if token.text == "I" else rows_named(self.shapes)
+        if found is None:
             return None
-        message = f"{token.text}= is not known here"
-        raise p.refused(token, message, "known are axis= and keepdims=")
-    p.at += 2
-    p.listed = True
-    return p.node(ast.keyword(KEYWORDS[token.text], read_call_argument(p)), token.start)
+        self.at += 1
+        name = self.node(ast.Name(found, ast.Load()), token.start)
+        shape = self.node(ast.Attribute(name, "shape", ast.Load()), token.start)
+        zero = self.node(ast.Constant(0), token.start)
+        rows: ast.expr = self.node(ast.Subscript(shape, zero, ast.Load()), token.start)
+        if token.text == "I":
+            rows = self.called("eye", [rows], token.start)
+        self.note(f"{token.text} is read as {echo(rows)}")
+        return rows
 
+    # -- functions ---------------------------------------------------------------------------------
 
-def finish_call(  # noqa: PLR0917 - what a call is made of
-    p: Cursor,
-    token: Token,
-    function: str,
-    args: list[ast.expr],
-    keywords: list[ast.keyword],
-    method: bool,
-) -> ast.expr:
-    """The call, once its arguments are read."""
-    if len(args) == 2 and not keywords:
-        if function in LARGER and not method:
-            p.note(f"{token.text} of two arguments is read as {LARGER[function]}")
-            function = LARGER[function]
-        elif function in LARGER:
-            axis = args.pop()
-            keywords = [p.node(ast.keyword("axis", axis), axis.col_offset)]
-        elif function == "log":
-            return divide_logarithms(p, token, *args)
-    check_count(p, token, function, args, keywords)
-    if function == "einsum":
-        check_einsum(p, token, args)
-    if function in ARITY:
-        args = [p.operand(arg) for arg in args]
-    start = min([token.start, *(arg.col_offset for arg in args)])
-    name = p.node(ast.Name(function, ast.Load()), token.start)
-    name.end_col_offset = token.end
-    return p.node(ast.Call(name, args, keywords), start)
+    def application(self, token: Token, function: str) -> ast.expr:
+        """A function's name has just been read: its power and its arguments follow."""
+        said = token.text
+        if function == said == "log":
+            self.note("log is read as the natural logarithm, ln")
+        elif said in ("lg", "sigma", "σ", "Gamma", "Γ"):
+            self.note(f"{said} is read as {function}")
+        if function in self.words.names:
+            cure = f"{function} is a name of this problem"
+            raise self.refused(token, f"{said} can be read in two ways", cure)
+        if product := self.words.as_product(said):
+            self.note(f"{said} is read as the function; a product is written {product}")
+        if not self.sees("^"):
+            return self.applied(token, function)
+        if ARITY.get(function) != 1:
+            raise self.refused(token, f"{said} needs its arguments first", f"write {said}(x)^2")
+        self.step()
+        exponent = self.operand(self.expression(UNARY))
+        if number(exponent) != -1:
+            call = self.applied(token, function)
+            return self.node(ast.BinOp(call, ast.Pow(), exponent), token.start)
+        inverse = INVERSES.get(function)
+        if inverse is None or not self.words.function(inverse):
+            message = f"{said}^-1 could be an inverse or a reciprocal"
+            raise self.refused(token, message, f"write 1/{said}(x) for the reciprocal")
+        self.note(f"{said}^-1 is read as the inverse function {inverse}, not as 1/{said}")
+        return self.applied(token, inverse)
 
+    def applied(self, token: Token, function: str) -> ast.expr:
+        """The function with its argument: in brackets, in braces or bare."""
+        opening = self.tokens[self.at]
+        if self.sees("(", "["):
+            call = self.call(token, function)
+            if opening.spaced and self.sees("^"):
+                argument = (
+                    f"{self.text(opening.start)} belongs to {echo(call)}, not to its argument"
+                )
+                self.note(f"the power after {argument}")
+            return call
+        if ARITY.get(function) != 1:
+            cure = f"write {token.text}(...)"
+            raise self.refused(token, f"{token.text} needs brackets", cure)
+        if self.sees("{"):
+            return self.named_call(token, function, [self.operand(self.group())])
+        return self.bare_call(token, function)
 
-def divide_logarithms(p: Cursor, token: Token, value: ast.expr, base: ast.expr) -> ast.expr:
-    """`log(x, 10)` as SymPy and Python's math have it: log(x)/log(10)."""
-    p.note(f"{token.text} of two arguments is read as the logarithm to base {echo(base)}")
-    above = p.called("log", [p.operand(value)], token.start)
-    below = p.called("log", [p.operand(base)], token.start)
-    return p.node(ast.BinOp(above, ast.Div(), below), token.start)
+    def named_call(
+        self, token: Token, function: str, args: list[ast.expr], *keywords: ast.keyword
+    ) -> ast.Call:
+        """A call whose function's name is at a token."""
+        name = self.node(ast.Name(function, ast.Load()), token.start)
+        name.end_col_offset = token.end
+        return self.node(ast.Call(name, args, [*keywords]), token.start)
 
+    def bare_call(self, token: Token, function: str) -> ast.expr:
+        """The function with an argument that stands without brackets."""
+        start = self.tokens[self.at].start
+        inner, plain = self.bare_argument(token)
+        call = self.named_call(token, function, [inner])
+        if self.silent:
+            return call
+        typed = f"{token.text} {self.text(start)}"
+        if not plain or (function in ("sqrt", "cbrt") and isinstance(inner, ast.BinOp)):
+            self.note(f"{typed} is read as {echo(call)}")
+        sign, follows = self.tokens[self.at].text, self.look(1)
+        factor = follows.kind in ("number", "word") and not self.function_comes(1)
+        if factor and self.sees("*", "/", "@", "·"):
+            after = f"{sign}{follows.text}"
+            self.note(f"{typed}{after} is read as {echo(call)}{after}")
+        return call
 
-def read_logarithm(p: Cursor, token: Token) -> ast.expr | None:
-    """`log_3 x` is log(x)/log(3); nothing if the word is no such thing."""
-    match = BASED.fullmatch(token.text)
-    if not match or not p.words.function("log"):
-        return None
-    meaning = p.words.meaning(match[1])
-    if not match[1].isdigit() and (meaning is None or meaning.kind == "function"):
-        return None
-    p.at += 1
-    base: ast.expr = ast.Name(meaning.name, ast.Load()) if meaning else ast.Constant(int(match[1]))
-    base = p.node(base, token.start)
-    above = apply(p, token, "log")
-    below = p.called("log", [base], token.start)
-    p.note(f"{token.text} is read as the logarithm to base {match[1]}")
-    return p.node(ast.BinOp(above, ast.Div(), below), token.start)
+    def bare_argument(self, token: Token) -> tuple[ast.expr, bool]:
+        """The argument, and whether nobody would read it differently (`x`, `2x`, `-x`, `|x|`)."""
+        start, first = self.tokens[self.at].start, self.at
+        self.deeper()
+        if self.sees("-") and not self.look(1).spaced:
+            self.step()
+            inner, plain = self.bare_argument(token)
+            self.depth -= 1
+            return self.node(ast.UnaryOp(ast.USub(), inner), start), plain
+        if not self.factor_starts():
+            cure = f"write {token.text}(x)"
+            raise self.refused(token, f"{token.text} stands without its argument", cure)
+        stops = self.function_comes() or self.sees("(", "{", "|(", "|")
+        inner = self.operand(self.expression(POWER))
+        factors, numbers = 1, isinstance(inner, ast.Constant)
+        short = True
+        while not stops and self.factor_starts() and not self.argument_ends():
+            here = self.tokens[self.at]
+            opens = self.sees("(", "{", "|(", "|", "√", "∛", "frac", "root", "[")
+            if opens and (not numbers or here.spaced) and not self.doubt(usual=numbers):
+                break
+            stops, meaning = opens, self.meaning(here)
+            short = factors == 1 and isinstance(inner, ast.Constant)
+            numbers = numbers and meaning is not None and meaning.kind == "constant"
+            if here.kind == "number":
+                cure = "write * between them, or ^ for a power"
+                raise self.refused(here, "a number right after a factor", cure)
+            factor = self.operand(self.expression(POWER))
+            product = multiply_matrices(self, inner, factor, start) if self.arrays else None
+            inner = product or self.node(ast.BinOp(inner, ast.Mult(), factor), start)
+            factors += 1
+        self.depth -= 1
+        power = not stops and any(t.text == "^" for t in self.tokens[first : self.at])
+        return inner, short and not power
 
+    def argument_ends(self) -> bool:
+        """Whether the next factor is a function of its own, e^ among them."""
+        here = self.tokens[self.at]
+        if self.function_comes() and here.text not in RADICALS:
+            return True
+        return self.meaning(here) == Meaning("constant", "e") and self.sees("^", ahead=1)
 
-def check_count(
-    p: Cursor, token: Token, function: str, args: list[ast.expr], keywords: list[ast.keyword]
-) -> None:
-    """Refuse a call with too few or too many arguments."""
-    due = ARITY.get(function)
-    if (due is None and args) or (due == len(args) and not keywords):
-        return
-    if due == 1 and len(args) == 2 and isinstance(args[0], ast.Constant):
-        at = p.typed.find(",", args[0].end_col_offset or 0)
-        if at >= 0:
-            raise p.comma(Token("op", ",", at, at + 1))
-    cure = f"write {token.text}({', '.join('xyz'[: due or 1])})"
-    if function == "log" and len(args) == 2:
-        cure = "write log(x)/log(base)"
-    count = COUNTS.get(due or 1, "arguments")
-    extra = " and no keywords" if keywords else ""
-    raise p.refused(token, f"{token.text} takes {count}{extra}, {len(args)} came", cure)
+    # -- calls -------------------------------------------------------------------------------------
 
+    def call(self, token: Token, function: str, value: ast.expr | None = None) -> ast.expr:
+        """A call whose opening bracket is here; of a method, `value` stands before its point."""
+        opening = self.step()
+        if opening.text == "[":
+            self.note("square brackets are read as round ones")
+        args = [] if value is None else [value]
+        keywords: list[ast.keyword] = []
+        outside = self.listed, self.bars
+        self.listed, self.bars = bool(args) or ARITY.get(function) != 1, 0
+        while not self.sees(CLOSING[opening.text]):
+            keyword = self.keyword()
+            if keyword:
+                keywords.append(keyword)
+            else:
+                args.append(self.call_argument())
+            if not self.takes(",") and not self.takes(";"):
+                break
+        self.listed, self.bars = outside
+        self.closes(opening, CLOSING[opening.text])
 
-def check_einsum(p: Cursor, token: Token, args: list[ast.expr]) -> None:
-    """Refuse an einsum whose indices are not those of its arrays."""
-    words = args[0].value if args and isinstance(args[0], ast.Constant) else None
-    if not isinstance(words, str):
-        cure = "write einsum('ij,jk->ik', A, B)"
-        raise p.refused(token, "einsum begins with its indices", cure)
-    due = words.partition("->")[0].count(",") + 1
-    if due != len(args) - 1:
-        message = f"{due} sets of indices, {len(args) - 1} arrays"
-        raise p.refused(token, message, "give einsum one set of indices for each array")
+        if len(args) == 2 and not keywords:
+            if function in LARGER and value is not None:
+                axis = args.pop()
+                keywords = [self.node(ast.keyword("axis", axis), axis.col_offset)]
+            elif function in LARGER:
+                self.note(f"{token.text} of two arguments is read as {LARGER[function]}")
+                function = LARGER[function]
+            elif function == "log":
+                said = f"{token.text} of two arguments"
+                above = self.called("log", [self.operand(args[0])], token.start)
+                return self.to_base(said, above, self.operand(args[1]), token.start)
+        self.check_arguments(token, function, args, keywords)
+        if function in ARITY:
+            args = [self.operand(arg) for arg in args]
+        call = self.named_call(token, function, args, *keywords)
+        call.col_offset = min(token.start, token.start if value is None else value.col_offset)
+        return call
+
+    def call_argument(self) -> ast.expr:
+        """An argument or an index: True, False, None, einsum's letters or an expression."""
+        token = self.tokens[self.at]
+        literal = token.text in LITERALS and not self.meaning(token)
+        if literal or token.kind == "string":
+            self.step()
+            found = LITERALS[token.text] if literal else token.text
+            return self.node(ast.Constant(found), token.start)
+        return self.expression(0)
+
+    def keyword(self) -> ast.keyword | None:
+        """`axis=0` and its like; nothing if no equals sign follows a word."""
+        token = self.tokens[self.at]
+        if token.kind != "word" or not self.sees("=", ahead=1):
+            return None
+        if token.text not in KEYWORDS:
+            if self.meaning(token):
+                return None
+            message = f"{token.text}= is not known here"
+            raise self.refused(token, message, "known are axis= and keepdims=")
+        self.at += 2
+        self.listed = True
+        return self.node(ast.keyword(KEYWORDS[token.text], self.call_argument()), token.start)
+
+    def logarithm(self, token: Token) -> ast.expr | None:
+        """`log_3 x` is log(x)/log(3); nothing where what is below is no number and no name."""
+        below = token.text[4:]
+        meaning = self.words.meaning(below)
+        strange = not below.isdigit() and (meaning is None or meaning.kind == "function")
+        if strange or not self.words.function("log"):
+            return None
+        self.at += 1
+        base = ast.Name(meaning.name, ast.Load()) if meaning else ast.Constant(int(below))
+        base = self.node(base, token.start)
+        return self.to_base(token.text, self.applied(token, "log"), base, token.start)
+
+    def to_base(self, said: str, above: ast.expr, base: ast.expr, start: int) -> ast.expr:
+        """A logarithm to another base, as a quotient."""
+        self.note(f"{said} is read as the logarithm to base {echo(base)}")
+        below = self.called("log", [base], start)
+        return self.node(ast.BinOp(above, ast.Div(), below), start)
+
+    def check_arguments(
+        self, token: Token, function: str, args: list[ast.expr], keywords: list[ast.keyword]
+    ) -> None:
+        """Refuse a call with too few or too many arguments, an einsum without its indices."""
+        due, said = ARITY.get(function), token.text
+        if function == "einsum" and args:
+            indices = args[0].value if isinstance(args[0], ast.Constant) else None
+            if not isinstance(indices, str):
+                cure = "write einsum('ij,jk->ik', A, B)"
+                raise self.refused(token, "einsum begins with its indices", cure)
+            sets = indices.partition("->")[0].count(",") + 1
+            if sets != len(args) - 1:
+                message = f"{sets} sets of indices, {len(args) - 1} arrays"
+                cure = "give einsum one set of indices for each array"
+                raise self.refused(token, message, cure)
+        if (due is None and args) or (due == len(args) and not keywords):
+            return
+        if due == 1 and len(args) == 2 and isinstance(args[0], ast.Constant):
+            at = self.typed.find(",", args[0].end_col_offset or 0)
+            if at >= 0:
+                raise self.comma(Token("op", ",", at, at + 1))
+        cure = f"write {said}({', '.join('xyz'[: due or 1])})"
+        count = COUNTS.get(due or 1, "arguments")
+        extra = " and no keywords" if keywords else ""
+        raise self.refused(token, f"{said} takes {count}{extra}, {len(args)} came", cure)

@@ -16,7 +16,7 @@ SHORT = 200  # characters that a note repeats
 FACTORS = frozenset(["number", "word"])
 OPENERS = frozenset(["(", "{", "[", "⟨", "frac", "root", "√", "∛", "|(", "∑"])
 RADICALS = {"√": "sqrt", "∛": "cbrt"}
-CLOSING = {"(": ")", "[": "]", "{": "}", "|(": "|)", "⟨": "⟩"}
+CLOSING = {"(": ")", "[": "]", "{": "}", "|(": "|)", "⟨": "⟩", "‖": "‖"}
 NEVER = {
     "=": ("an equals sign", "give only what stands on its right"),
     "'": ("primes are not read", DERIVATIVE),
@@ -233,12 +233,6 @@ class Cursor:
         if not self.arrays:
             return None
         return shape_of(node, self.shapes, self.known)
-
-    def inside(self, listed: bool) -> tuple[bool, int]:
-        """Begin to read inside brackets; what to give back to `outside`."""
-        before = self.listed, self.bars
-        self.listed, self.bars = listed, 0
-        return before
 
     def expression(self, rank: int) -> ast.expr:
         """One expression of operators that bind at least as tightly as `rank`: the grammar's."""

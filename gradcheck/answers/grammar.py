@@ -5,37 +5,21 @@ a sign; powers, which group to the right. So `-x^2` is -(x^2), `2^3^2` is 2^(3^2
 (1/2)*x, as calculators, Python and most graders have it; textbooks that mean 1/(2x) draw a fraction
 bar. Each such rule is noted where it was applied.
 
-A function without brackets takes the factors that follow it, powers included, up to an operator, a
-bracket, the next function or e^. Where a reader cannot know what was meant (a bracket after such
+Where a reader cannot know what was meant (a bracket after such
 a function, bars around a vector, a dot, two square matrices side by side) the usual reading is
 taken and the place is kept among the `doubts`; read again with a doubt turned, it is the other one.
 """
 
 import ast
+import re
 
-from gradcheck.answers.cursor import NEVER, Cursor, as_list
+from gradcheck.answers.calls import Calls
+from gradcheck.answers.cursor import NEVER, UNTAKEN, as_list
 from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracketed, echo, number
-from gradcheck.answers.names import read_word
 from gradcheck.answers.products import is_turned, multiply_dotted, multiply_matrices
 from gradcheck.answers.shapes import Shape
-from gradcheck.answers.suffixes import holds_index, read_suffixes
 from gradcheck.answers.tokens import Token
-from gradcheck.answers.values import (
-    is_indicator,
-    read_absolute,
-    read_angles,
-    read_environment,
-    read_fraction,
-    read_group,
-    read_list,
-    read_norm,
-    read_number,
-    read_operator,
-    read_radical,
-    read_root,
-    read_sum,
-)
-from gradcheck.answers.words import segmented
+from gradcheck.answers.words import ARITY, segmented
 from gradcheck.errors import TextError
 
 NOTES = 8  # on towers: nobody reads more, and each repeats the one before
@@ -59,7 +43,12 @@ COMPARED: dict[str, type[ast.cmpop]] = {
 }
 
 
-class Parser(Cursor):
+SIZES = ("size", "ndim", "shape")
+INDEX = re.compile(r"\d+|[-:,\[\]]|None")
+NO_SUM = frozenset([",", ":", "shape", "size", "argmax", "argmin", "argsort"])
+
+
+class Parser(Calls):
     """Precedence climbing over the tokens of a formula."""
 
     def whole(self) -> ast.expr:
@@ -125,7 +114,7 @@ class Parser(Cursor):
         token = self.tokens[self.at]
         if token.kind == "op" and token.text in ("-", "+"):
             return self.signed()
-        return read_suffixes(self, self.value(), token)
+        return self.suffixed(self.value(), token)
 
     def signed(self) -> ast.expr:
         """A sign binds more loosely than a power: noted where a power follows it."""
@@ -179,12 +168,12 @@ class Parser(Cursor):
     def side_by_side(self, left: ast.expr, start: int) -> ast.expr:
         """A product without a sign; after a quotient or a bare exponent its reading is noted."""
         token = self.tokens[self.at]
-        indicator = token.text == "1" and is_indicator(self, 1)
+        indicator = token.text == "1" and self.indicator_comes(1)
         if token.kind == "number" and not (self.is_coefficient() or indicator):
             cure = "write * between them, or ^ for a power"
             raise self.refused(token, "a number right after a factor", cure)
         constant = isinstance(left, ast.Constant) and self.look(-1).kind == "number"
-        if token.text == "[" and constant and holds_index(self):
+        if token.text == "[" and constant and self.holds_index():
             cure = "write round brackets to group"
             raise self.refused(token, "square brackets make an index or a list", cure)
         divided = self.ends_with_quotient(left, start)
@@ -263,7 +252,7 @@ class Parser(Cursor):
                 if not inverted
                 else f"{self.text(start)} is read as {echo(base)}.T"
             )
-            return read_suffixes(self, self.transposed(base, start), sign)
+            return self.suffixed(self.transposed(base, start), sign)
         first = self.tokens[self.at].start
         exponent = self.operand(self.expression(UNARY))
         base = self.operand(base)
@@ -302,20 +291,131 @@ class Parser(Cursor):
             return False, 0
         return minus, 1 + minus + 2 * braced
 
+    # -- what follows a value ----------------------------------------------------------------------
+
+    def suffixed(self, value: ast.expr, token: Token) -> ast.expr:
+        """A value with the indices, methods and transposes after it."""
+        start, depth = min(value.col_offset, token.start), self.depth
+        while True:
+            here = self.tokens[self.at]
+            if here.kind == "transpose":
+                self.at += 1
+                value = self.transposed(value, start)
+            elif here.kind != "op" or here.text not in (".", "[", "'"):
+                break
+            elif here.text == "'":
+                value = self.primed(value, start)
+            elif here.text == ".":
+                value = self.method(value, start)
+            elif self.is_index(value):
+                value = self.subscript(value, start)
+            else:
+                break
+            self.deeper()
+        self.depth = depth
+        return value
+
+    def primed(self, value: ast.expr, start: int) -> ast.expr:
+        """A prime after an array is its transpose, after a bracket of numbers a derivative."""
+        prime, before, shape = self.tokens[self.at], self.look(-1), self.shape(value)
+        if shape or (self.arrays and before.text in (")", "]") and shape != ()):
+            self.at += 1
+            name = f"{echo(value)}.T" if isinstance(value, ast.Name) else ".T"
+            typed = f"{before.text}'" if before.kind == "word" else "a prime after a bracket"
+            self.note(f"{typed} is read as the transpose {name}")
+            return self.transposed(value, start)
+        if self.by and before.text in (")", "]", "}"):
+            self.at += 1
+            self.untaken_at = prime.start
+            by = self.node(ast.Name(self.by, ast.Load()), prime.start)
+            return self.called(UNTAKEN, [self.operand(value), by], start)
+        raise self.refused(prime, *NEVER["'"])
+
+    def is_index(self, value: ast.expr) -> bool:
+        """Whether square brackets after a value index it, or else begin a factor."""
+        before = self.look(-1)
+        if isinstance(value, ast.Constant) and before.text != ")":
+            return False
+        if isinstance(value, ast.Name) and value.id in self.words.scalars and before.kind == "word":
+            inside = self.tokens[self.at + 1 : self.closing_bracket(self.at)]
+            if any(not (INDEX.fullmatch(t.text) or t.kind == "number") for t in inside):
+                return False
+            message = f"{value.id} is a single number and has no entries"
+            cure = f"write {value.id} alone, or * for a product"
+            raise self.refused(self.tokens[self.at], message, cure)
+        ends = before.kind in ("word", "transpose") or before.text in (")", "]", "}")
+        return ends and self.holds_index()
+
+    def holds_index(self) -> bool:
+        """Whether square brackets hold numbers, slices, None: no formula that they group."""
+        inside = self.tokens[self.at + 1 : self.closing_bracket(self.at)]
+        if len(inside) == 1 and self.arrays and inside[0].text not in self.words.names:
+            return True
+        plain = all(INDEX.fullmatch(t.text) for t in inside)
+        return plain or any(t.text in NO_SUM for t in inside)
+
+    def subscript(self, value: ast.expr, start: int) -> ast.expr:
+        """`x[0]`, `W[:, 0]`, `x[1:3]`."""
+        opening = self.step()
+        first = self.tokens[self.at].start
+        parts, many = self.between(opening, self.index, listed=True, parting=",")
+        index = parts[0]
+        if many:
+            index = self.node(ast.Tuple(parts, ast.Load()), first)
+            index.end_col_offset = self.look(-2).end
+        return self.node(ast.Subscript(self.operand(value), index, ast.Load()), start)
+
+    def index(self) -> ast.expr:
+        """One index or slice."""
+        start = self.tokens[self.at].start
+        bounds: list[ast.expr | None] = []
+        while True:
+            bounds.append(None if self.sees(":", ",", "]") else self.call_argument())
+            if len(bounds) == 3 or not self.takes(":"):
+                break
+        if len(bounds) > 1:
+            return self.node(ast.Slice(*bounds), start)
+        if bounds[0] is None:
+            raise self.unexpected("an index")
+        return bounds[0]
+
+    def method(self, value: ast.expr, start: int) -> ast.expr:
+        """`.T`, `.size`, `.sum(axis=0)`; between single numbers a point multiplies."""
+        self.step()
+        method = self.tokens[self.at]
+        if method.text == "T" or method.kind == "transpose":
+            self.step()
+            return self.transposed(value, start)
+        if method.text == "'":
+            return self.primed(value, start)
+        if method.text in SIZES and not self.sees("(", ahead=1):
+            self.step()
+            return self.node(ast.Attribute(self.operand(value), method.text, ast.Load()), start)
+        word = method.kind == "word"
+        function = self.words.function(method.text) if word else None
+        called = self.arrays or ARITY.get(function or "") != 1 or self.sees(")", ahead=2)
+        if function is not None and called and self.sees("(", ahead=1):
+            self.step()
+            return self.call(method, function, value)
+        known = not word or self.meaning(method) or segmented(self.words, method.text, opens=False)
+        if not self.arrays and known and self.factor_starts() and method.text != "[":
+            right = self.operand(self.expression(PRODUCT + 1))
+            return self.node(ast.BinOp(self.operand(value), ast.Mult(), right), start)
+        message = (
+            f".{method.text} is not read here" if method.text else "a point that leads nowhere"
+        )
+        cure = "write .T for the transpose, sum(x) for a sum"
+        raise self.refused(method, message, cure)
+
+    # -- values ------------------------------------------------------------------------------------
+
     def value(self) -> ast.expr:
         """A number, a name, a call, or what stands in brackets or bars."""
         token = self.tokens[self.at]
-        if token.kind == "number":
-            return read_number(self)
-        if token.kind == "word":
-            return read_word(self)
-        if token.kind == "begin":
-            return read_environment(self)
-        if token.kind == "op":
-            reader = READERS.get(token.text)
-            if reader is not None:
-                return reader(self)
-        raise self.unexpected("a number, a name or a bracket")
+        reader = READERS.get(token.text if token.kind == "op" else token.kind)
+        if reader is None:
+            raise self.unexpected("a number, a name or a bracket")
+        return reader(self)
 
     def double_bars(self) -> None:
         """`||x||` as `‖x‖`, where all bars come in such pairs; of a single number it is refused."""
@@ -335,19 +435,22 @@ class Parser(Cursor):
 
 
 READERS = {
-    "(": read_group,
-    "{": read_group,
-    "[": read_list,
-    "|": read_absolute,
-    "|(": read_absolute,
-    "‖": read_norm,
-    "⟨": read_angles,
-    "√": read_radical,
-    "∛": read_radical,
-    "frac": read_fraction,
-    "root": read_root,
-    "∑": read_sum,
-    "∂": read_operator,
+    "number": Parser.number,
+    "word": Parser.word,
+    "begin": Parser.environment,
+    "(": Parser.group,
+    "{": Parser.group,
+    "[": Parser.list_,
+    "|": Parser.absolute,
+    "|(": Parser.absolute,
+    "‖": Parser.norm,
+    "⟨": Parser.angles,
+    "√": Parser.radical,
+    "∛": Parser.radical,
+    "frac": Parser.fraction,
+    "root": Parser.root,
+    "∑": Parser.sum,
+    "∂": Parser.derivative,
 }
 
 

@@ -13,8 +13,7 @@ from gradcheck.answers.cases import COMPARED, by_cases, compares, looks_like_cas
 from gradcheck.answers.characters import DERIVATIVE, clipped, refused
 from gradcheck.answers.cursor import UNTAKEN
 from gradcheck.answers.grammar import Parser
-from gradcheck.answers.tokens import Token, levels
-from gradcheck.answers.values import is_of_blanks
+from gradcheck.answers.tokens import Token, is_of_blanks, levels
 from gradcheck.answers.words import KEPT, STOP, Words, segmented
 from gradcheck.errors import TextError
 

@@ -4,7 +4,8 @@ Limits: 500 tokens, names of 32 characters, numbers of 30 significant digits.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from gradcheck.answers.characters import ADVICE, GREEK, Typed, refused
@@ -226,3 +227,18 @@ def levels(tokens: Iterable[Token]) -> Iterator[int]:
         else:
             level += (token.kind == "begin") - (token.kind == "end")
         yield level
+
+
+def is_of_blanks(inside: Sequence[Token]) -> bool:
+    """Whether blanks alone part the numbers of a list: `[1 -2.5 3]`, `[[1 2] [3 4]]`."""
+    if any(not (t.kind in ("number", "line") or t.text in "+-[];") for t in inside):
+        return False
+    blank = False
+    for before, token in pairwise(inside):
+        if token.text in "+-" and before.kind == "number" and not token.spaced:
+            return False
+        if before.text in "+-" and token.spaced:
+            return False
+        starts = token.kind == "number" or token.text in "+-["
+        blank |= starts and token.spaced and (before.kind == "number" or before.text == "]")
+    return blank

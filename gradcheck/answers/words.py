@@ -3,13 +3,14 @@
 A declared name always wins: an input may be called e, i, C or gamma.
 """
 
+import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from gradcheck.answers.characters import GREEK
+from gradcheck.answers.characters import DERIVATIVE, GREEK, clipped
 from gradcheck.ops import BY_SPELLING, COMPOUNDS, TABLE
 from gradcheck.ops.formula import ANSWERED
 
@@ -305,3 +306,43 @@ SENTENCES = (
 )
 STOP = frozenset(SENTENCES.split())
 """Words of sentences: never taken apart into names and functions."""
+
+
+UNITS = ("m", "s", "km", "cm", "kg", "rad")
+SPECIAL = {
+    "C": "an answer needs no constant of integration",
+    "inf": "a derivative is a formula; infinity is not read",
+    "infinity": "a derivative is a formula; infinity is not read",
+    "nan": "a derivative is a formula",
+    "True": "truth values stand only after keepdims=",
+    "False": "truth values stand only after keepdims=",
+    "None": "None stands only in an index or after axis=",
+    **dict.fromkeys(["or", "and", "oder", "ou"], "give one formula"),
+    **dict.fromkeys(
+        ["if", "If", "IF", "for", "when", "else", "otherwise", "piecewise", "Piecewise"],
+        "cases are written `1 if x > 0 else 0`",
+    ),
+}
+
+
+def hints(words: Words, word: str, called: bool) -> str:
+    """The likeliest cure for a word that means nothing."""
+    single = len(word) == 2 and (word[1] in words.names or word[1] in "xyzfgut")
+    if word == "d" or (word[0] == "d" and single and "d" not in words.names):
+        return DERIVATIVE  # `dx`, `dy`, and `d` in `d/dx`
+    entry = SUBSCRIPT.fullmatch(word)
+    if entry and entry[1] in words.names:
+        if entry[2].isalpha() and words.shapes.get(entry[1]):
+            return "write sums over indices as einsum('ij,j->i', A, x), or as a product of matrices"
+        return f"write {entry[1]}[0] for the first entry"
+    if word in SPECIAL:
+        return SPECIAL[word]
+    likely = sorted(s for s in set(words.spellings()) if abs(len(s) - len(word)) <= 2)
+    near = difflib.get_close_matches(word, likely, n=1, cutoff=0.76)
+    if near:
+        return f"did you mean {near[0]}?"
+    if called:
+        return "write * if a product is meant" if word in words.names else "use a known function"
+    units = "; units are left out" if word in UNITS else ""
+    listed = clipped(", ".join(sorted(words.names)), 60) + units
+    return f"the names of this problem are {listed}" if listed else "this problem declares no names"
