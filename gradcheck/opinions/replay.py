@@ -6,7 +6,7 @@ The observer keeps what every op was given, for an op's own node keeps no more t
 import contextlib
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import isqrt, prod
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -56,6 +56,12 @@ class Record:
     root: Step
     nodes: tuple[Node, ...]
     given: Mapping[Step, Given]
+    versions: Mapping[tuple[Node, int], Step] = field(default_factory=dict)
+
+    def edges(self, node: Node) -> tuple[Step | None, ...]:
+        """What made a node's operands; what was written between two uses is one step a version."""
+        pairs = enumerate(node.edges)
+        return tuple(self.versions.get((node, slot), edge) for slot, edge in pairs)
 
     def above(self, leaves: Iterable[Step]) -> "Record":
         """The part that depends on the leaves; GradcheckError where that was not observed."""
@@ -66,7 +72,7 @@ class Record:
                 nodes.append(node)
                 if node not in self.given:
                     raise GradcheckError(f"{node.name()} is not followed beyond reverse mode")
-        return Record(self.root, tuple(nodes), self.given)
+        return replace(self, nodes=tuple(nodes))
 
     @property
     def work(self) -> int:
@@ -122,7 +128,7 @@ def replay(
             continue
         given = record.given[node]
         at(given.place)
-        pairs = zip(node.edges, given.operands, strict=True)
+        pairs = zip(record.edges(node), given.operands, strict=True)
         operands = tuple(values[e] if e in values else _lifted(v, kind) for e, v in pairs)
         values[node] = _applied(node, operands, given, kind)
     return values[record.root]

@@ -62,15 +62,18 @@ class Recorder:
 
     def grad(self, outputs: Any, inputs: Any, grad_outputs: Any = None, **kwargs: Any) -> Any:
         """`grad(outputs, inputs)`: a backward call that leaves the ledger alone."""
-        found = engine_grad(outputs, inputs, grad_outputs, **kwargs)
         wrt = list(inputs) if type(inputs) in (list, tuple) else [inputs]
+        for x in wrt:
+            if isinstance(x, Tensor):
+                self.ledger.enter(x)
+        found = engine_grad(outputs, inputs, grad_outputs, **kwargs)
         self.taken += [(g, self.calls[-1], x) for x, g in zip(wrt, found, strict=True)]
         return found
 
     def record(self, **values: Any) -> None:
         """`record(norm=...)`: one entry of a trace a call."""
-        self.ledger.spend(len(values))
         for name, value in values.items():
+            self.ledger.spend(1 + np.size(bare(value)) // CHUNK)
             self.recorded.setdefault(name, []).append(snapshot(value))
 
     # -- what the engine says --------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.engine.tape import Leaf, Step
+from gradcheck.engine.tape import Leaf, Node, Step
 from gradcheck.engine.tensor import bare
 from gradcheck.errors import GradcheckError
 from gradcheck.opinions.differences import differences
@@ -21,6 +21,7 @@ from gradcheck.opinions.reverse import reverse
 from gradcheck.verdict.consult import VERDICTS, Verdict, consult, read
 
 Array = np.ndarray[Any, Any]
+Piece = tuple[Record, Any]
 EXACT = 4_000  # operations: with more, floats alone are asked
 LARGE = 100_000  # operations: with more, two directions are enough
 MOST = 10_000_000  # operations of one evaluation, of all passes that are judged together
@@ -109,8 +110,7 @@ def question(call: BackwardPass, targets: Sequence[Step]) -> tuple[Case, int]:
     work = sum(record.work for record, _ in pieces)
     if work > MOST:
         raise GradcheckError(f"more than {MOST:,} operations: not judged")
-    inputs = {call.names[t]: value_of(t, pieces, call.names[t]) for t in targets}
-    steps = {call.names[t]: t for t in targets}
+    pieces, inputs, steps = _versioned(call, targets, pieces)
     alone, place = len(pieces) == 1, list[Any]([None])
     cotangent = np.asarray(pieces[0][1], dtype=np.float64) if alone else None
     plain = cotangent is not None and not cotangent.shape and cotangent == 1.0
@@ -132,31 +132,65 @@ def question(call: BackwardPass, targets: Sequence[Step]) -> tuple[Case, int]:
     return case, work
 
 
-def value_of(target: Step, pieces: Sequence[tuple[Record, Any]], name: str) -> Array:
+def value_of(target: Step, pieces: Sequence[Piece], name: str) -> Array:
     """What a leaf held when it was used; GradcheckError where it was stepped between two uses."""
-    held = [
-        np.array(value, dtype=np.float64)
-        for record, _ in pieces
-        for node in record.nodes
-        for edge, value in zip(node.edges, record.given[node].operands, strict=True)
-        if edge is target
-    ]
-    if not held:
-        return np.array(bare(target.variable), np.float64) if isinstance(target, Leaf) else _ZERO
-    if any(not np.array_equal(held[0], other, equal_nan=True) for other in held[1:]):
+    versions = _held(target, pieces)
+    if len(versions) > 1:
         raise GradcheckError(f"{name} was written between two of its uses")
-    return held[0]
+    return versions[0][0]
+
+
+def _held(target: Step, pieces: Sequence[Piece]) -> list[tuple[Array, list[tuple[Node, int]]]]:
+    """The values of a leaf at its uses, in their order, and the uses of each."""
+    found: list[tuple[Array, list[tuple[Node, int]]]] = []
+    for node in dict.fromkeys(node for record, _ in pieces for node in record.nodes):
+        for slot, edge in enumerate(node.edges):
+            if edge is not target:
+                continue
+            record = next(record for record, _ in pieces if node in record.given)
+            value = np.array(record.given[node].operands[slot], dtype=np.float64)
+            if not found or not np.array_equal(found[-1][0], value, equal_nan=True):
+                found.append((value, []))
+            found[-1][1].append((node, slot))
+    if found:
+        return found
+    alone = np.array(bare(target.variable), np.float64) if isinstance(target, Leaf) else _ZERO
+    return [(alone, [])]
+
+
+def _versioned(
+    call: BackwardPass, targets: Sequence[Step], pieces: list[Piece]
+) -> tuple[list[Piece], dict[str, Array], dict[str, Step]]:
+    """The variables by name; a leaf that was written between two uses is one a version."""
+    inputs: dict[str, Array] = {}
+    steps: dict[str, Step] = {}
+    versions: dict[tuple[Node, int], Step] = {}
+    for target in targets:
+        *older, (latest, _) = _held(target, pieces)
+        for number, (value, uses) in enumerate(older):
+            name = f"{call.names[target]} (version {number})"
+            inputs[name], steps[name] = value, Leaf()
+            versions |= dict.fromkeys(uses, steps[name])
+        inputs[call.names[target]], steps[call.names[target]] = latest, target
+    return [(replace(record, versions=versions), g) for record, g in pieces], inputs, steps
 
 
 def _off(call: BackwardPass, targets: Sequence[Step], found: Verdict) -> str:
     """What came to a leaf and is not its gradient; "" where all is well."""
     for target in targets:
         name, g = call.names[target], call.landed[target]
-        part = found.parts.get(name)
-        if part is None or part.gradient is None or part.verdict != "agree":
+        parts = [part for each, part in found.parts.items() if _is_of(each, name)]
+        gradients = [p.gradient for p in parts if p.gradient is not None and p.verdict == "agree"]
+        if not parts or len(gradients) < len(parts):
             continue
-        due, error = part.gradient.value, part.gradient.error
+        due = sum((g.value for g in gradients[1:]), gradients[0].value)
+        error = sum(g.error for g in gradients)
         room = RELATIVE * np.max(np.abs(due), initial=0.0) + 1e-12 + error
         if due.shape != g.shape or np.any(np.abs(due - g) > room):
             return f"what came to {name} is not this gradient"
     return ""
+
+
+def _is_of(part: str, name: str) -> bool:
+    """Whether a variable is a leaf of a name, or an older version of it."""
+    return part == name or part.startswith(f"{name} (version ")
