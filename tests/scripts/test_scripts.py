@@ -285,7 +285,7 @@ print(w.grad)
     _, out, _ = ran(written(tmp_path, text), "--json")
     (call,) = json.loads(out)["calls"]
     assert call["verdict"] == "agree"
-    found = {name: part["answer"] for name, part in call["parts"].items()}
+    found = {name: part["symbolic"]["value"] for name, part in call["parts"].items()}
     assert found == {"w (version 0)": 2.0, "w": 3.0}
 
 
