@@ -93,12 +93,10 @@ def written(t: Any, values: Array) -> Any:
         return t.copy_(Tensor(values))
 
 
-def filling(
-    generator: Generator, write: Callable[[Any, Array], Any] = written
-) -> dict[str, Callable[..., Any]]:
+def filling(generator: Generator) -> dict[str, Callable[..., Any]]:
     """The functions themselves: each writes into the parameter that it is given, and returns it."""
 
     def made(fill: Filler) -> Callable[..., Any]:
-        return lambda t, *args, **kwargs: write(t, fill(tuple(t.shape), *args, **kwargs))
+        return lambda t, *args, **kwargs: written(t, fill(tuple(t.shape), *args, **kwargs))
 
     return {name: made(fill) for name, fill in fillers(generator).items()}

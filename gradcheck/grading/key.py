@@ -351,7 +351,7 @@ def _of_a_run(problem: Problem) -> Key:
     for event in found.events:
         if event.verdict.verdict not in GOOD:
             why = "; ".join([*(e.why for e in event.verdict.entries[:2]), *event.verdict.notes])
-            raise NoKey(f"{problem.id}: {event.verdict.verdict} at {event.event.label}: {why}")
+            raise NoKey(f"{problem.id}: {event.verdict.verdict} at {event.label}: {why}")
     return Key(problem, (found.point,), tuple(e.verdict for e in found.events), found)
 
 

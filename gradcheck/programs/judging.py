@@ -26,7 +26,7 @@ from gradcheck.programs.repairs import BY_MISTAKE, Repair, line_of
 from gradcheck.programs.student import Run, ran, written
 from gradcheck.training import Reference, Value
 from gradcheck.training.comparison import FACTOR, Comparison, Span, compared
-from gradcheck.training.ledger import Verbs
+from gradcheck.training.ledger import LedgerVerbs
 from gradcheck.training.making import replays
 from gradcheck.training.outputs import same
 from gradcheck.training.scopes import scopes, statement
@@ -183,7 +183,7 @@ def _repaired(
         if line_of(row.mistake, here) is not None and _mended(reply, reference, row, here):
             yield mistake, _place(reply, here, mistake)
         for moved, place in _in_other_orders(reply, reference, row):
-            if _right_everywhere(moved, reference, Verbs):
+            if _right_everywhere(moved, reference, LedgerVerbs):
                 yield mistake, place
                 break
 
@@ -206,12 +206,14 @@ def _mended(reply: _Reply, reference: Reference, row: Repair, here: Run) -> bool
     )
 
 
-def _way(row: Repair, here: Run, together: int, n: int) -> Verbs:
+def _way(row: Repair, here: Run, together: int, n: int) -> LedgerVerbs:
     """The n-th way anew: verbs remember one run."""
     return row.ways(here, together)[n]
 
 
-def _right_everywhere(reply: _Reply, reference: Reference, verbs: Callable[[], Verbs]) -> bool:
+def _right_everywhere(
+    reply: _Reply, reference: Reference, verbs: Callable[[], LedgerVerbs]
+) -> bool:
     """Whether a program gives the right numbers at every point, within its share."""
     for each in (reference, *reply.elsewhere()):
         run = reply.run(each, verbs=verbs(), share=SHARE)

@@ -11,13 +11,13 @@ from functools import partial
 from itertools import count
 from typing import Any
 
+from gradcheck.engine.tape import Step
 from gradcheck.language import Program
 from gradcheck.mistakes import Mistake, training
 from gradcheck.mistakes.training import Deposit, Write
 from gradcheck.programs.reordering import step_after_backward
 from gradcheck.programs.student import Run
-from gradcheck.training.ledger import RIGHT, Entry, Verbs
-from gradcheck.training.recorder import BackwardCall
+from gradcheck.training.ledger import RIGHT, BackwardCall, Entry, LedgerVerbs
 
 Lines = Sequence[Entry]  # of one leaf, in the order of the run
 
@@ -32,7 +32,7 @@ class Repair:
     """
 
     mistake: Mistake
-    ways: Callable[[Run, int], Sequence[Verbs]]
+    ways: Callable[[Run, int], Sequence[LedgerVerbs]]
     scope: Callable[[Lines, Run], Entry | None]
     texts: Callable[[Program], Iterator[tuple[str, tuple[int, int]]]] = lambda program: iter(())
     shown: bool = False
@@ -68,9 +68,9 @@ class _Past:
 def _remembering(
     deposit: Callable[[str, Deposit], Any] = lambda before, d: RIGHT.deposit(d),
     clear: Callable[[str], bool] = lambda before: True,
-) -> Verbs:
+) -> LedgerVerbs:
     past = _Past({})
-    return Verbs(partial(past.deposit, deposit), partial(past.clear, clear), past.write)
+    return LedgerVerbs(partial(past.deposit, deposit), partial(past.clear, clear), past.write)
 
 
 def _afresh_after(verb: str) -> Callable[[str, Deposit], Any]:
@@ -78,12 +78,12 @@ def _afresh_after(verb: str) -> Callable[[str, Deposit], Any]:
     return lambda before, d: d.g if before == verb else RIGHT.deposit(d)
 
 
-def _scaled(factor: float) -> Verbs:
+def _scaled(factor: float) -> LedgerVerbs:
     """Every gradient times a factor."""
     return replace(RIGHT, deposit=lambda d: RIGHT.deposit(replace(d, g=d.g * factor)))
 
 
-def _weighed(factors: Mapping[int, float]) -> Verbs:
+def _weighed(factors: Mapping[int, float]) -> LedgerVerbs:
     """The deposits of some numbers, counted from 0, times a factor each."""
     counter = count()
 
@@ -107,7 +107,7 @@ def _short_windows(run: Run, full: int) -> Mapping[int, int]:
     return found
 
 
-def _without(numbers: frozenset[int]) -> Verbs:
+def _without(numbers: frozenset[int]) -> LedgerVerbs:
     """The deposits of those numbers, counted from 0, are not made."""
     counter = count()
 
@@ -170,11 +170,11 @@ def _before_backward(lines: Lines, run: Run) -> Entry | None:
 
 def repeated(calls: Sequence[BackwardCall]) -> Iterator[BackwardCall]:
     """Backward calls on a value that has gone back before."""
-    seen: set[int] = set()
+    seen: set[Step] = set()
     for call in calls:
-        if id(call.term) in seen:
+        if call.start in seen:
             yield call
-        seen.add(id(call.term))
+        seen.add(call.start)
 
 
 def _again(lines: Lines, run: Run) -> Entry | None:

@@ -11,9 +11,9 @@ from gradcheck.language import Budget, Program, check_program
 from gradcheck.language.kinds import VOCABULARY
 from gradcheck.problem.record import Part, Point, Problem
 from gradcheck.programs.allowance import OPERATIONS, Meter, allowance
-from gradcheck.training.ledger import RIGHT, Entry, Ledger, Verbs
+from gradcheck.training.ledger import RIGHT, BackwardCall, Entry, Ledger, LedgerVerbs
 from gradcheck.training.outputs import Value
-from gradcheck.training.recorder import BackwardCall, Recorder
+from gradcheck.training.recorder import Recorder
 from gradcheck.training.trace import names_after, read_part
 
 LONGEST = 5_000
@@ -104,7 +104,7 @@ def ran(
     part: Part,
     point: Point,
     *,
-    verbs: Verbs = RIGHT,
+    verbs: LedgerVerbs = RIGHT,
     share: int = 1,
 ) -> Run:
     """Run a program in the place of the reference, and read the part; never raises.

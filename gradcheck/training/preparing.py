@@ -10,8 +10,7 @@ import numpy as np
 from gradcheck.errors import GradcheckError
 from gradcheck.problem.draw import SCALES, decimals
 from gradcheck.problem.record import Point, Problem
-from gradcheck.training.crosscheck import check_on_engine
-from gradcheck.training.events import Judged, judged
+from gradcheck.training.events import Event, judge_calls
 from gradcheck.training.making import Replays, all_replays
 from gradcheck.training.trace import Trace, finite, firm, noise, point_of, trace
 from gradcheck.verdict.consult import VERDICTS
@@ -27,7 +26,7 @@ class Reference:
     point: Point
     trace: Trace
     noise: Mapping[str, Any]
-    events: tuple[Judged, ...]
+    events: tuple[Event, ...]
 
     @property
     def verdict(self) -> str:
@@ -68,7 +67,5 @@ def prepared(problem: Problem) -> Reference:
     """Run a program, judge its events; raises GradcheckError where the program cannot be run."""
     point = point_of(problem)
     right = trace(problem, point)
-    check_on_engine(problem, point, right)
     lost = noise(problem, point, right)
-    events = tuple(judged(call) for call in right.calls)
-    return Reference(problem, point, right, lost, events)
+    return Reference(problem, point, right, lost, judge_calls(right.calls))

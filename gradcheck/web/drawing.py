@@ -89,10 +89,7 @@ def _case(key: Key) -> Case | None:
         return replace(key.problem, order=1).case(key.points[0])
     if key.run is None:
         return key.case(0)
-    for judged, called in zip(key.run.events, key.run.trace.calls, strict=True):
-        if judged.event.case is not None:
-            return replace(judged.event.case, cotangent=called.cotangent)
-    return None
+    return next((event.case for event in key.run.events if event.case is not None), None)
 
 
 def _steps(problem: Problem, point: Point) -> Drawn:
