@@ -5,8 +5,8 @@
 
 import sys
 
-from tests.support.faults.trial import summary
 from tests.support.heldout import accused, held_out, table
+from tests.support.nets import summary
 
 
 def main() -> None:
