@@ -46,9 +46,8 @@ from gradcheck.problem.draw import (
     points_near,
 )
 from gradcheck.problem.record import Part, Point, Problem, is_training
-from gradcheck.programs.points import elsewhere, prepared, programs
 from gradcheck.training import Reference
-from gradcheck.training.preparing import further
+from gradcheck.training.preparing import elsewhere, further, prepared, programs
 from gradcheck.training.questions import GradientQuestion, question, with_written_leaves
 from gradcheck.verdict.consult import Verdict, consult, read
 

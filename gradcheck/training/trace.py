@@ -2,8 +2,9 @@
 
 import ast
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from types import SimpleNamespace
 from typing import Any
 
@@ -183,19 +184,24 @@ def finite(value: Value) -> bool:
 # -- how exact the answers are ---------------------------------------------------------------------
 
 
-def noise(problem: Problem, point: Point, right: Trace) -> dict[str, Any]:
-    """What float64 loses on each number asked: the run is repeated, slightly disturbed."""
+def disturbed(problem: Problem, point: Point, units: float) -> Iterator[Mapping[str, Value]]:
+    """What is asked of runs of which every operation is off by a few units of its last digit."""
     rng = np.random.default_rng(problem.seed)
 
     def disturb(row: Op, y: Any) -> Any:
         if not row.rounds or np.asarray(y).dtype.kind != "f":
             return y
-        return y * (1 + UNITS * EPSILON * rng.uniform(-1, 1, np.shape(y)))
+        return y * (1 + units * EPSILON * rng.uniform(-1, 1, np.shape(y)))
 
-    runs: list[Mapping[str, Value]] = []
-    for _ in range(SAMPLES):
+    while True:
         with watched(disturb=disturb):
-            runs.append(trace(problem, point).values)
+            found = trace(problem, point).values
+        yield found
+
+
+def noise(problem: Problem, point: Point, right: Trace) -> dict[str, Any]:
+    """What float64 loses on each number asked: the run is repeated, slightly disturbed."""
+    runs = [*islice(disturbed(problem, point, UNITS), SAMPLES)]
     return {name: _spread(value, [r[name] for r in runs]) for name, value in right.values.items()}
 
 

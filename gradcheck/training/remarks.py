@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-from gradcheck.programs.repairs import by_leaf, repeated
-from gradcheck.programs.student import Run
 from gradcheck.training.ledger import BackwardCall, Entry
+from gradcheck.training.repairs import by_leaf, repeated
+from gradcheck.training.student import Run
 
 Line = Callable[[tuple[int, int] | None], str]
 TIMES = {1: "once", 2: "twice"}
