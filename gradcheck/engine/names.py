@@ -38,6 +38,20 @@ def _is_number(operand: Any) -> bool:
     return operand is None or type(operand) in (int, float)
 
 
+def _numbered_by_axis(name: str) -> Name:
+    return lambda operands, params: f"{name}Backward{int(params.get('axis') is not None)}"
+
+
+def _numbered_by_divisor(name: str) -> Name:
+    return lambda operands, params: f"{name}Backward{int(not _is_number(operands[1]))}"
+
+
+def _extreme(name: str) -> Name:
+    return lambda operands, params: (
+        f"A{name}Backward0" if "axis" in params else f"{name.title()}Backward1"
+    )
+
+
 def _power(operands: Operands, params: Params) -> str:
     number = 0 if _is_number(operands[1]) else 2 if _is_number(operands[0]) else 1
     return f"PowBackward{number}"
@@ -58,6 +72,7 @@ def _picked(operands: Operands, params: Params) -> str:
 
 
 def _product(operands: Operands, params: Params) -> str:
+    names: dict[tuple[int, ...], str]
     names = {(1, 2): "Squeeze", (1, 1): "Dot", (2, 1): "Mv", (2, 2): "Mm", (3, 3): "Bmm"}
     ranks = tuple(map(np.ndim, operands))
     return f"{names.get(ranks, 'UnsafeView')}Backward{4 if ranks == (1, 2) else 0}"
@@ -70,24 +85,13 @@ def _of_classes(operands: Operands, params: Params) -> str:
 
 
 VARYING: dict[str, Name] = {
-    **{
-        name: lambda operands, params, name=name: (
-            f"{name.title()}Backward{int(params.get('axis') is not None)}"
-        )
-        for name in ("sum", "mean", "prod")
-    },
-    **{
-        name: lambda operands, params, name=name: (
-            f"A{name}Backward0" if "axis" in params else f"{name.title()}Backward1"
-        )
-        for name in ("max", "min")
-    },
-    **{
-        name: lambda operands, params, name=name: (
-            f"{name.title()}Backward{int(not _is_number(operands[1]))}"
-        )
-        for name in ("remainder", "fmod")
-    },
+    "sum": _numbered_by_axis("Sum"),
+    "mean": _numbered_by_axis("Mean"),
+    "prod": _numbered_by_axis("Prod"),
+    "max": _extreme("max"),
+    "min": _extreme("min"),
+    "remainder": _numbered_by_divisor("Remainder"),
+    "fmod": _numbered_by_divisor("Fmod"),
     "subtract": lambda operands, params: (
         "RsubBackward1" if _is_number(operands[0]) else "SubBackward0"
     ),
