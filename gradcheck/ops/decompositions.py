@@ -1,10 +1,10 @@
 """What NumPy leaves to LAPACK: determinants, inverses, systems, factors, eigenvalues.
 
-The exact kinds have no LAPACK. Of determinants, inverses, systems and Cholesky's factor the closed
-form expands by minors or eliminates entry by entry, and the balls are flint's own matrices: ways
-that share no code. Of the other factors both abstain, and differences of floats judge: PyTorch's
-gradients (J. Townsend, "Differentiating the singular value decomposition", 2016), where vectors
-are known up to their sign, and by distinct values only.
+The exact kinds have no LAPACK. Of determinants, inverses and systems the closed form expands by
+minors or eliminates entry by entry, and the balls are flint's own matrices: ways that share no
+code. Cholesky's factor both find row by row. Of the other factors both abstain, and differences
+of floats judge: PyTorch's gradients (J. Townsend, "Differentiating the singular value
+decomposition", 2016), where vectors are known up to their sign, and by distinct values only.
 """
 
 from collections.abc import Callable
@@ -231,17 +231,6 @@ def _cholesky_by_rows(a: Matrix) -> Matrix:
     return low
 
 
-def _cholesky_by_columns(a: Matrix) -> Matrix:
-    """The LDL factors, column by column, and then the roots of D."""
-    rest, low = a.copy(), np.zeros(a.shape, dtype=object)
-    for k in range(len(a)):
-        pivot = rest[k, k]
-        column = rest[:, k] / pivot
-        low[k:, k] = column[k:] * np.sqrt(pivot)
-        rest = rest - pivot * np.multiply.outer(column, column)
-    return low
-
-
 def _half(low: Any, upper: bool) -> Any:
     return _turned(low) if upper else low
 
@@ -250,12 +239,7 @@ cholesky = _whole(
     np.linalg.cholesky,
     (lambda y, a, upper=False: lambda g: _cholesky_rule(_half(g, upper), _half(y, upper)),),
     forward=lambda a, upper=False: _half(np.linalg.cholesky(_symmetric(a)), upper),
-    symbolic=Composed(
-        lambda a, upper=False: _half(_stacked(_cholesky_by_rows)(_symmetric(a)), upper)
-    ),
-    ball=Composed(
-        lambda a, upper=False: _half(_stacked(_cholesky_by_columns)(_symmetric(a)), upper)
-    ),
+    exact=Composed(lambda a, upper=False: _half(_stacked(_cholesky_by_rows)(_symmetric(a)), upper)),
     params=("upper",),
 )
 
