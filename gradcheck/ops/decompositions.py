@@ -18,7 +18,7 @@ from flint import arb_mat
 from gradcheck.errors import OutOfBudget
 from gradcheck.ops.formula import composed, compound
 from gradcheck.ops.matrices import STEPS, of_matrices
-from gradcheck.ops.reductions import one_replaced
+from gradcheck.ops.reductions import others
 from gradcheck.ops.row import ABSTAINS, Composed, Op, op
 from gradcheck.ops.shapes import seen
 
@@ -44,8 +44,7 @@ def _cofactors(a: Any) -> Any:
     n = a.shape[-1]
     if n > MINORS and isinstance(a, np.ndarray):  # of A = U S V^T: det(U V^T) U S' V^T
         u, s, v = np.linalg.svd(a)
-        others = np.prod(one_replaced(s), axis=-1)
-        return np.linalg.det(u @ v)[..., None, None] * ((u * others[..., None, :]) @ v)
+        return np.linalg.det(u @ v)[..., None, None] * ((u * others(s)[..., None, :]) @ v)
     rows = [
         np.stack([(-1) ** (i + j) * np.linalg.det(_minor(a, i, j)) for j in range(n)], axis=-1)
         for i in range(n)
