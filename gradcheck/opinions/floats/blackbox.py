@@ -121,7 +121,8 @@ def _moved(case: Case, name: str, index: tuple[int, ...]) -> Array:
     value = moving(case, {name: unit(case.inputs[name], index)})
     here = np.array(value(0.0))
     length = max(1.0, abs(float(np.asarray(case.inputs[name])[index])))
-    return np.any([np.asarray(value(far * length)) != here for far in PROBES], axis=0)
+    there = [np.asarray(value(far * length)) for far in PROBES]
+    return np.asarray(np.any([each != here for each in there], axis=0))
 
 
 def _look_at(case: Case, name: str, index: tuple[int, ...]) -> Scanned:
