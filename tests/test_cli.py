@@ -369,12 +369,12 @@ def test_scripts_and_problem_files_are_solved_together(file):
     """In one list: `--problem` chooses among them, and what a script ends in is exit code 1."""
     lesson, sine = file(LESSON, "lesson.py"), file(SINE)
     wrong = file(LESSON + "(x**2 + torch.ones(2)).backward()\n", "ends.py")
-    said = spawned("solve", lesson, sine, wrong, "--json").stdout
+    said = spawned("solve", lesson, wrong, sine, "--json").stdout
     lines = [json.loads(line) for line in said.splitlines()]
-    assert [line["problem"] for line in lines] == ["lesson", "cubic-plus-sine", "ends"]
+    assert [line["problem"] for line in lines] == ["lesson", "ends", "cubic-plus-sine"]
     assert lines[0]["printed"] == "tensor(4.)\n"
     assert [call["line"] for call in lines[0]["calls"]] == [5]
-    assert lines[2]["verdict"] == "error"
+    assert lines[1]["verdict"] == "error"
     ended = spawned("solve", wrong, sine)
     assert ended.returncode == 1
     assert "grad can be implicitly created only for scalar outputs" in ended.stderr
