@@ -112,7 +112,15 @@ def _remembered(text: str, words: Words, single: bool, by: str, turned: frozense
         cure = "simplify it first, or give numbers"
         raise refused(text[:40], 0, f"{len(text)} characters: at most {LENGTH} are read", cure)
     plain = in_plain(text)
-    outline = Outline(text, tokenize(text, plain), words, single, by, turned, list(plain.notes))
+    outline = Outline(
+        text,
+        tokenize(text, plain),
+        words,
+        list(plain.notes),
+        single=single,
+        by=by,
+        turned=turned,
+    )
     body = outline.formula()
     if single and isinstance(body, ast.List) and len(body.elts) == 1:
         body = body.elts[0]

@@ -18,7 +18,7 @@ from gradcheck.answers.cursor import NEVER, UNTAKEN, as_list
 from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracketed, echo, number
 from gradcheck.answers.products import is_turned, multiply_dotted, multiply_matrices
 from gradcheck.answers.shapes import Shape
-from gradcheck.answers.tokens import Token
+from gradcheck.answers.tokens import Token, spelled
 from gradcheck.answers.words import ARITY, segmented
 from gradcheck.errors import TextError
 
@@ -266,7 +266,7 @@ class Parser(Calls):
 
     def transpose_comes(self, shape: Shape | None) -> int:
         """How many tokens a raised T takes: `T`, `{T}`, `{-T}`; 0 where there is none."""
-        found = RAISED.match("".join(f"{t.text} " for t in self.tokens[self.at : self.at + 4]))
+        found = RAISED.match(spelled(self.tokens[self.at : self.at + 4]))
         if found:
             width = found[0].count(" ")
             token = self.look(width // 2)

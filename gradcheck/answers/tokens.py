@@ -215,6 +215,16 @@ def _within_limits(typed: str, start: int, digits: str) -> None:
         raise refused(typed, start, message, "write it as a formula", len(digits))
 
 
+def spelled(tokens: Iterable[Token]) -> str:
+    """The plain spelling of tokens, a blank after each: what patterns of tokens are searched in."""
+    return "".join([f"{token.text} " for token in tokens])
+
+
+def token_span(text: str, found: re.Match[str]) -> tuple[int, int]:
+    """The tokens that a pattern was found in."""
+    return text.count(" ", 0, found.start()), text.count(" ", 0, found.end())
+
+
 OPENING, CLOSING = frozenset("([{⟨"), frozenset(")]}⟩")
 
 
