@@ -14,7 +14,7 @@ from flint import arb
 from gradcheck.answers import (
     Entries,
     Formula,
-    Numbers,
+    NumberList,
     Plain,
     other_readings,
     read_answer,
@@ -221,7 +221,7 @@ class Key:
 
         What was read already stays as it is.
         """
-        if isinstance(answer, Formula | Numbers | Entries | Plain):
+        if isinstance(answer, Formula | NumberList | Entries | Plain):
             return answer
         return read_answer(answer, **self._reading(part))
 

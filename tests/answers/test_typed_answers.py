@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from gradcheck.answers import FUNCTIONS, Formula, Numbers, read_answer, read_formula
+from gradcheck.answers import FUNCTIONS, Formula, NumberList, read_answer, read_formula
 from gradcheck.answers.brackets import bracketed_otherwise
 from gradcheck.answers.words import vocabulary
 from gradcheck.errors import TextError
@@ -42,7 +42,7 @@ def at(names, shift):
 def values(typed, names):
     """The values of what was read, at two points, and the remarks."""
     answer = read_answer(typed, names=inputs(names), functions=FUNCTIONS, single=True)
-    if isinstance(answer, Numbers):
+    if isinstance(answer, NumberList):
         assert answer.shape == ()
         return [float(answer.values[0])] * 2, ()
     assert isinstance(answer, Formula)
