@@ -13,7 +13,6 @@ from click.testing import CliRunner
 
 from gradcheck.batch.work import Asking, prepared
 from gradcheck.cli import main
-from gradcheck.cli.group import outdated
 from gradcheck.errors import Complaint
 from gradcheck.problem import Problem
 from gradcheck.report.findings import underlined
@@ -493,16 +492,6 @@ def test_a_limit_of_what_is_written_is_none_of_what_is_judged(program):
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "agree" in done.stdout
-
-
-def test_a_source_that_is_newer_than_what_was_compiled_of_it_is_told(tmp_path):
-    """After a `git pull` in an editable install Python takes the old module."""
-    for name, written in (("old.py", 2000), ("old.cpython-312-x86_64-linux-gnu.so", 1000)):
-        (tmp_path / name).touch()
-        os.utime(tmp_path / name, (written, written))
-    for name in ("new.py", "new.cpython-312-x86_64-linux-gnu.so", "plain.py", "alone.abi3.so"):
-        (tmp_path / name).touch()
-    assert outdated(tmp_path) == ["old.py"]
 
 
 REFUSED_BY_TENSORS = """

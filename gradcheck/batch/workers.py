@@ -10,18 +10,21 @@ process ended, and whether its time was over; the next task starts another proce
 
 What comes back from a process is JSON, whatever a stranger's text may have made of it; it writes no
 file and, where the system can forbid it, has no network.
+
+A nursery is a worker that other workers are forked from: what it has prepared, they all know.
 """
 
 import ctypes
 import json
 import multiprocessing
+import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import resource_tracker
+from multiprocessing import reduction, resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock, local
@@ -74,10 +77,15 @@ class WorkerLost(RuntimeError):
 
 
 class _Inside:
-    """The limits of this process, and where it says what it works on; unset outside of workers."""
+    """The limits of this process, its pipe, and where it says what it works on.
+
+    Unset outside of workers. `places` are those of the processes that may be forked from it.
+    """
 
     limits: Limits | None = None
+    pipe: Any = None
     place: Any = None
+    places: Sequence[Any] = ()
 
 
 @contextmanager
@@ -132,10 +140,15 @@ def _confine() -> None:
         ctypes.CDLL(None).unshare(NEW_USER | NEW_NETWORK)
 
 
-def _work(pipe: Connection, place: Any, limits: Limits) -> None:
-    """Do tasks until the pipe closes."""
+def _work(pipe: Connection, place: Any, limits: Limits, places: Sequence[Any] = ()) -> None:
     _confine()
-    _Inside.limits, _Inside.place = limits, place
+    _Inside.places = places
+    _do_tasks(pipe, place, limits)
+
+
+def _do_tasks(pipe: Connection, place: Any, limits: Limits) -> None:
+    """Do tasks until the pipe closes."""
+    _Inside.limits, _Inside.pipe, _Inside.place = limits, pipe, place
     while True:
         try:
             task, arguments = pipe.recv()
@@ -155,21 +168,41 @@ def _done(task: Task, arguments: tuple[Any, ...]) -> bytes:
         return json.dumps([False, f"{type(error).__name__}: {error}"]).encode()
 
 
+def _fork(k: int, limits: Limits) -> int:
+    """A copy of this process, which works for another pipe; the number of its process."""
+    handle = reduction.recv_handle(_Inside.pipe)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks what it died of
+    number = os.fork()
+    if number:
+        os.close(handle)
+        return number
+    try:
+        _Inside.pipe.close()
+        _do_tasks(Connection(handle), _Inside.places[k], limits)
+    finally:
+        os._exit(0)
+
+
 # -- beside it -----------------------------------------------------------------------------------
 
 
 class Worker:
     """One process within limits, started when it is asked and again when it was lost.
 
-    It comes from a server that has imported everything, or is started afresh: a fork of this
-    process would take its threads' locks along.
+    It comes from a nursery, or from a server that has imported everything, or is started afresh: a
+    fork of this process would take its threads' locks along.
     """
 
     room = AHEAD
 
-    def __init__(self, limits: Limits | None = None) -> None:
-        """The process starts with the first task."""
+    slots = 0  # processes that are forked from it
+
+    def __init__(
+        self, limits: Limits | None = None, nursery: "Nursery | None" = None, slot: int = 0
+    ) -> None:
+        """The process starts with the first task; in a nursery it has a slot of its own."""
         self.limits = limits or Limits()
+        self.nursery, self.slot = nursery, slot
         self.process: Any = None
         self.closed = False
         self.starting = Lock()
@@ -179,13 +212,18 @@ class Worker:
         """Do it there, after what was asked before; the future raises as `ask` does."""
         return self.thread.submit(self.ask, task, *arguments)
 
-    def ask(self, task: Task, *arguments: Any) -> Any:
-        """Do a task there; raises Lost, or RuntimeError with what the task raised."""
+    def ask(self, task: Task, *arguments: Any, handle: int | None = None) -> Any:
+        """Do a task there, with a file that is open here.
+
+        Raises Lost, or RuntimeError with what the task raised.
+        """
         if self.process is None:
             self._start()
         in_time = True
         try:
             self.pipe.send((task, arguments))
+            if handle is not None:
+                reduction.send_handle(self.pipe, handle, self.process.pid)
             in_time = self._waited()
             well, found = json.loads(self.pipe.recv_bytes())
         except (EOFError, OSError):
@@ -208,15 +246,24 @@ class Worker:
         with self.starting, _deaf():
             if self.closed:
                 raise RuntimeError("a closed worker is asked")
-            context = _context()
-            self.place = context.RawValue(ctypes.c_long, NOTHING)
-            self.pipe, theirs = context.Pipe()
-            arguments = (theirs, self.place, self.limits)
-            process = context.Process(target=_work, args=arguments, daemon=True)
-            with _without_main():
-                process.start()
-            theirs.close()
-            self.process = process
+            self.pipe, theirs = _context().Pipe()
+            try:
+                self.process = self._started(theirs)
+            finally:
+                theirs.close()
+
+    def _started(self, theirs: Connection) -> Any:
+        if self.nursery is not None:
+            process, self.place = self.nursery.fork(self.slot, self.limits, theirs)
+            return process
+        context = _context()
+        places = [context.RawValue(ctypes.c_long, NOTHING) for _ in range(1 + self.slots)]
+        self.place, *self.places = places
+        arguments = (theirs, self.place, self.limits, self.places)
+        process = context.Process(target=_work, args=arguments, daemon=True)
+        with _without_main():
+            process.start()
+        return process
 
     def _waited(self) -> bool:
         """Wait for an answer; kill what works on one item too long, by looks and not by the clock.
@@ -244,6 +291,37 @@ class Worker:
         if not in_time or alarmed:
             return WorkerLost(at, True, f"more than {seconds:g} seconds of computing", seconds)
         return WorkerLost(at, False, f"its process ended with the code {code}")
+
+
+class _Forked:
+    """A process that is a nursery's child; what it died of is not known here."""
+
+    exitcode = None
+
+    def __init__(self, number: int) -> None:
+        self.pid = number
+
+    def kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+    def join(self) -> None:
+        """Nothing to wait for: the system takes it away."""
+
+
+class Nursery(Worker):
+    """A worker that others are forked from, each with a slot: what it knows, they know."""
+
+    def __init__(self, slots: int) -> None:
+        """The process starts with the first task."""
+        super().__init__()
+        self.slots = slots
+
+    def fork(self, slot: int, limits: Limits, theirs: Connection) -> tuple[_Forked, Any]:
+        """A process that works for the other end of a pipe, and where it says what at."""
+        number = self.thread.submit(self.ask, _fork, slot, limits, handle=theirs.fileno()).result()
+        self.places[slot].value = NOTHING
+        return _Forked(number), self.places[slot]
 
 
 @contextmanager

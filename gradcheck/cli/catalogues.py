@@ -42,15 +42,31 @@ def schema() -> None:
 @click.pass_context
 def help_(ctx: click.Context, topic: str | None) -> None:
     """Read about a topic; without one, list the topics."""
-    from gradcheck.cli.help import list_topics, show_help  # noqa: PLC0415
+    from gradcheck.help import SECTIONS, read_page  # noqa: PLC0415
 
     group = ctx.find_root().command
     assert isinstance(group, click.Group)
-    if topic is None:
-        click.echo(ctx.find_root().get_help())
-        list_topics(group)
+    if topic is not None:
+        _show_page(read_page(topic, group))
+        return
+    click.echo(ctx.find_root().get_help())
+    for title, topics in SECTIONS.items():
+        click.echo(f"\n{title}:")
+        for each in topics:
+            heading = read_page(each, group).partition("\n")[0].removeprefix("# ")
+            click.echo(f"  {each:16}{heading}")
+
+
+def _show_page(text: str) -> None:
+    """A page: well set on a terminal, as it is in a pipe."""
+    from rich.markdown import Markdown  # noqa: PLC0415
+
+    from gradcheck.cli.screen import screen  # noqa: PLC0415
+
+    if screen().is_terminal:
+        _print(Markdown(text, code_theme="ansi_dark"))
     else:
-        show_help(topic, group)
+        print(text, end="")
 
 
 def _print(shown: "RenderableType") -> None:

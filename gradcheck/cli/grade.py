@@ -32,8 +32,14 @@ from gradcheck.batch.submissions.submission import read_names
 from gradcheck.batch.submissions.tables import Mapped, Roster, read_mapping, read_roster
 from gradcheck.batch.workers import Worker, foresee
 from gradcheck.cli.files import PATH, sets
-from gradcheck.cli.group import EXISTING, as_json_lines, command, to_directory, with_feedback
-from gradcheck.cli.interrupts import INTERRUPTS, STOPPED
+from gradcheck.cli.group import (
+    EXISTING,
+    STOPPED,
+    as_json_lines,
+    command,
+    to_directory,
+    with_feedback,
+)
 from gradcheck.cli.screen import say, screen
 from gradcheck.errors import GradcheckError
 from gradcheck.problem import ProblemSet
@@ -47,20 +53,12 @@ SHOWN = ("right", "wrong", "invalid", "needs-review")
 
 def follow(steps: Iterable[Progress], err: Console, *, silent: bool) -> None:
     """Run a batch to its end, and show how far it is."""
-    heeded = _heeding(steps)
     if silent:
-        deque(heeded, maxlen=0)
+        deque(steps, maxlen=0)
     elif err.is_terminal:
-        _bar(heeded, err)
+        _bar(steps, err)
     else:
-        _lines(heeded, err)
-
-
-def _heeding(steps: Iterable[Progress]) -> Iterator[Progress]:
-    """The same; between two steps an interrupt that was lost is raised again."""
-    for step in steps:
-        INTERRUPTS.raise_lost()
-        yield step
+        _lines(steps, err)
 
 
 def _bar(steps: Iterable[Progress], err: Console) -> None:

@@ -1,5 +1,6 @@
 """What every command shares: help that ends with examples, errors that end with a sentence."""
 
+import signal
 import sys
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -10,28 +11,12 @@ from typing import Any, TypeVar
 
 import click
 
-from gradcheck.cli.interrupts import INTERRUPTS, STOPPED, watch_interrupts
 from gradcheck.errors import GradcheckError
 
 F = TypeVar("F", bound=Callable[..., object])
 MALFORMED = 2
-AGAIN = "{}: the source is newer than what was compiled of it - install gradcheck again"
-PACKAGE = Path(__file__).parents[1]
-SETTLED = 60.0  # seconds: an installation writes a source and what is compiled of it so near
-FEW = 3
+STOPPED = 130  # as a shell says of what SIGINT ended
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
-
-
-def outdated(package: Path) -> list[str]:
-    """The modules whose source is newer than what was compiled of it."""
-    pairs = (
-        (made.parent / f"{made.name.split('.')[0]}.py", made) for made in package.rglob("*.so")
-    )
-    return sorted(
-        str(source.relative_to(package))
-        for source, made in pairs
-        if source.exists() and source.stat().st_mtime > made.stat().st_mtime + SETTLED
-    )
 
 
 class Exemplified(click.Command):
@@ -77,13 +62,13 @@ class Careful(Exemplified, click.Group):
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         """The process is this command: a Ctrl-C ends it, wherever it arrives."""
-        watch_interrupts()
         try:
             return self.main(*given, **named)
         except KeyboardInterrupt:  # before a command has begun, or when it has ended
             click.echo("stopped", err=True)
+            sys.exit(STOPPED)
         finally:
-            INTERRUPTS.close()
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """The command of that name; of an unknown one the nearest is said."""
@@ -109,8 +94,7 @@ class Careful(Exemplified, click.Group):
             from gradcheck.cli.screen import BROKEN, REPORTED, fault_of  # noqa: PLC0415
 
             click.echo(fault_of(error), err=True)
-            old = outdated(PACKAGE)
-            click.echo(AGAIN.format(", ".join(old[:FEW])) if old else REPORTED, err=True)
+            click.echo(REPORTED, err=True)
             sys.exit(BROKEN)
 
 

@@ -1,6 +1,7 @@
 """`gradcheck serve`: the sets as pages in a browser."""
 
 import errno
+import os
 import socket
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -13,6 +14,7 @@ import click
 from gradcheck.batch.lock import only_writer
 from gradcheck.cli.files import PATH, sets
 from gradcheck.cli.group import command, to_directory, with_feedback
+from gradcheck.cli.screen import screen
 from gradcheck.errors import GradcheckError
 from gradcheck.problem import ProblemSet
 from gradcheck.problem.load import list_sets
@@ -24,7 +26,7 @@ CONNECTIONS = 800  # at a time; a process may open 1,024 files, as a rule
 
 
 class Lacking(GradcheckError):
-    """Packages that only the pages need."""
+    """What only the pages need is not there."""
 
 
 SERVE_EXAMPLES = """gradcheck serve problems
@@ -50,6 +52,8 @@ def serve(paths: tuple[Path, ...], directory: Path | None, **how: Any) -> None:
     Without PATHS the sets that come with gradcheck. Needs the extra `web`. The pages are for this
     machine alone unless --host says otherwise.
     """
+    if not hasattr(os, "fork"):
+        raise Lacking("the pages need Linux or macOS, where a process can be copied")
     read = sets(paths or tuple(list_sets()))
     lacking = [name for module, name in NEEDED.items() if find_spec(module) is None]
     if lacking:
@@ -88,11 +92,14 @@ def _run(  # noqa: PLR0917 - the options
         click.echo(f"{id}: the id is used in two files - the first one is asked", err=True)
     if not is_loopback(host):
         click.echo(OPEN.format(host=host), err=True)
-    pool = Pool(course.askings, processes=workers)
     settings = Settings(directory, feedback, secure, hosts)
-    app = application(Practice(course, pool, settings))
     kept = f"attempts are kept in {directory}" if directory else "nothing is kept (see -o)"
     with _listening(host, port) as listening:
+        pool = Pool(course.askings, processes=workers)
+        words = f"preparing {counted(len(course.problems), 'problem')}, once"
+        with screen(stderr=True).status(words):
+            pool.prepare()
+        app = application(Practice(course, pool, settings))
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listening.getsockname()[1]}/"
         click.echo(f"{address}  {counted(len(course.problems), 'problem')}; {kept}")

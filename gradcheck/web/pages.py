@@ -114,7 +114,7 @@ async def sets(request: Request) -> Response:
         for each, own in practice.course.sets
         if own
     ]
-    return page(request, "sets.html", listed=listed, left=practice.pool.left)
+    return page(request, "sets.html", listed=listed)
 
 
 def state(problem: Problem, marks: Mapping[tuple[str, str], str]) -> str:

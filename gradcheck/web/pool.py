@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from gradcheck.batch import workers
 from gradcheck.batch.work import Asking
-from gradcheck.batch.workers import NOTHING, Worker, WorkerLost
+from gradcheck.batch.workers import NOTHING, Nursery, Worker, WorkerLost
 from gradcheck.web.work import prepare
 
 MB = 2**20
@@ -128,7 +128,7 @@ class Lane:
 
 
 class Pool:
-    """The workers, from `start` to `stop`."""
+    """The workers, from `start` to `stop`; what is prepared before, they all know."""
 
     def __init__(
         self,
@@ -137,19 +137,25 @@ class Pool:
         processes: int = 0,
         limits: QueueLimits | None = None,
     ) -> None:
-        """The problems that will be asked about: they are prepared while nobody asks."""
+        """The problems that will be asked about."""
         self.askings, self.limits = askings, limits or QueueLimits()
         self.processes = processes or max(2, os.cpu_count() or 1)
         self.doubts: dict[str, str] = {}  # why a problem cannot be asked; empty: it can
         self.shows: dict[str, list[str]] = {}  # the mistakes that can be seen in a problem
-        self.unknown = deque(askings)
+        self.nursery = Nursery(self.processes + 1)
         self.ran_away: OrderedDict[bytes, None] = OrderedDict()
         self.suspects: dict[Sender, float] = {}
+        self.keepers: list[_Keeper] = []
+        self.tasks: list[asyncio.Task[None]] = []
 
-    @property
-    def left(self) -> int:
-        """How many problems a worker has not prepared yet, at most."""
-        return max(len(keeper.cold) for keeper in self.keepers if keeper.lane is self.quick)
+    def prepare(self) -> None:
+        """Prepare every problem, once for all workers."""
+        for id, asking in self.askings.items():
+            try:
+                news = self.nursery.ask(prepare, asking)
+            except (RuntimeError, WorkerLost) as error:
+                news = {"why": f"{id}: {error}", "shows": []}
+            self.doubts[id], self.shows[id] = news["why"], news["shows"]
 
     async def start(self) -> None:
         """Begin to work."""
@@ -157,14 +163,15 @@ class Pool:
         self.quick = Lane(limits.quick, limits.waiting, limits.each, limits.address)
         self.slow = Lane(limits.slow, limits.waiting_slow, 2, limits.waiting_slow // 2)
         lanes = (*[self.quick] * self.processes, self.slow)
-        self.keepers = [_Keeper(self, lane) for lane in lanes]
+        self.keepers = [_Keeper(self, lane, k) for k, lane in enumerate(lanes)]
         self.tasks = [asyncio.create_task(keeper.keep()) for keeper in self.keepers]
 
     async def stop(self) -> None:
         """Let everybody go."""
         for task in self.tasks:
             task.cancel()
-        closing = (asyncio.to_thread(keeper.worker.close) for keeper in self.keepers)
+        workers = (self.nursery, *(keeper.worker for keeper in self.keepers))
+        closing = [asyncio.to_thread(worker.close) for worker in workers]
         await asyncio.gather(*self.tasks, *closing, return_exceptions=True)
 
     async def ask(self, sender: Sender, task: Callable[..., Any], *given: Any) -> Any:
@@ -197,38 +204,24 @@ class Pool:
 
 
 class _Keeper:
-    """A process that is asked one question after another; it prepares problems meanwhile."""
+    """A process that is asked one question after another."""
 
-    def __init__(self, pool: Pool, lane: Lane) -> None:
-        self.pool, self.lane = pool, lane
+    def __init__(self, pool: Pool, lane: Lane, slot: int) -> None:
+        self.pool, self.lane, self.slot = pool, lane, slot
         self.worker = self._started()
 
     def _started(self) -> Worker:
-        self.tasks, self.cold = 0, deque(self.pool.askings)
-        return Worker(workers.Limits(self.lane.seconds, self.pool.limits.memory))
+        self.tasks = 0
+        limits = workers.Limits(self.lane.seconds, self.pool.limits.memory)
+        return Worker(limits, self.pool.nursery, self.slot)
 
     async def keep(self) -> None:
         """Work until somebody cancels it."""
         while True:
-            asked = self.lane.take()
-            if asked is None and self.cold:
-                await self._prepare()
-                continue
-            await self._answer(asked or await self.lane.next())
+            await self._answer(await self.lane.next())
             if self.tasks > TASKS:
                 await asyncio.to_thread(self.worker.close)
                 self.worker = self._started()
-
-    async def _prepare(self) -> None:
-        """Prepare a problem: one that nobody knows, or else one that this process does not."""
-        pool = self.pool
-        id = pool.unknown.popleft() if pool.unknown else self.cold.popleft()
-        try:
-            news = await self._do(prepare, pool.askings[id])
-        except (RuntimeError, WorkerLost) as error:
-            news = {"why": f"{id}: {error}", "shows": []}
-        if id not in pool.doubts:
-            pool.doubts[id], pool.shows[id] = news["why"], news["shows"]
 
     async def _answer(self, asked: QueuedTask) -> None:
         """Answer a question; one that ends its process is tried elsewhere, or no more."""
@@ -236,7 +229,6 @@ class _Keeper:
         try:
             reply = await self._do(asked.task, *asked.given)
         except WorkerLost:
-            self.cold = deque(self.pool.askings)
             if not asked.said.done():
                 self.pool.again(self.lane, asked)
             return

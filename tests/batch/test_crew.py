@@ -57,27 +57,6 @@ def slow(*given):
 work.mark = slow
 """
 
-LOST = """
-import signal
-from gradcheck.batch.ledger import Ledger
-settle = Ledger.settle
-class Finalized:
-    def __del__(self):
-        signal.raise_signal(signal.SIGINT)
-def settled(ledger, judged):
-    settle(ledger, judged)
-    if judged:
-        Finalized()
-Ledger.settle = settled
-"""
-EXECUTED = """
-import signal
-from gradcheck.cli import solutions
-def stopped(*_):
-    exec("signal.raise_signal(signal.SIGINT)", globals())
-solutions.solve_all = stopped
-"""
-
 
 def poisoned(directory: Path, code: str) -> dict[str, str]:
     """The environment of processes that begin with a code of ours."""
@@ -119,24 +98,6 @@ def test_ctrl_c_keeps_what_was_judged(room, tmp_path):
     assert process.wait(PATIENCE) == 130
     assert command(room, "stopped").wait(PATIENCE) == 0
     assert outputs(room / "stopped") == outputs(room / "whole")
-
-
-def test_a_ctrl_c_that_python_loses_is_heard(room, tmp_path):
-    """Python only reports what is raised in a finalizer, and goes on: the next step raises it."""
-    assert command(room, "lost", env=poisoned(tmp_path, LOST)).wait(PATIENCE) == 130
-    assert 0 < judged(room / "lost") < judged(room / "whole")
-    assert command(room, "lost").wait(PATIENCE) == 0
-    assert outputs(room / "lost") == outputs(room / "whole")
-
-
-def test_an_interrupted_exec_ends_with_130(tmp_path):
-    """Python would end by the signal: a dataclass is made by an `exec`, and so is `solve`'s."""
-    made(tmp_path, {"set.yaml": SET})
-    words = [sys.executable, "-m", "gradcheck", "solve", str(tmp_path / "set.yaml")]
-    found = subprocess.run(
-        words, env=poisoned(tmp_path, EXECUTED), capture_output=True, text=True, check=False
-    )
-    assert (found.returncode, found.stdout, found.stderr) == (130, "", "stopped\n")
 
 
 @pytest.mark.parametrize("jobs", [pytest.param("1", marks=pytest.mark.sweep), "2"])

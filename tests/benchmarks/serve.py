@@ -39,9 +39,6 @@ def main() -> None:
 
 async def attend(url: str, answers: list[Any]) -> None:
     """The class twice: alone, then beside the flood."""
-    async with httpx.AsyncClient(base_url=url) as client:
-        while "still being prepared" in (await client.get("/")).text:
-            await asyncio.sleep(0.5)
     for flooded in (False, True):
         flood = [asyncio.create_task(send_flood(url, k)) for k in range(FLOOD * flooded)]
         students = (send(url, f"{flooded} student {k}", answers) for k in range(STUDENTS))

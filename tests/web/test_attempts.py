@@ -143,7 +143,7 @@ class _Stay(urllib.request.HTTPErrorProcessor):
 
 
 def _workers(server: int) -> list[int]:
-    """The processes below the server's only child."""
+    """The nursery below the server's only child, and what was forked from it."""
     below = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -151,7 +151,8 @@ def _workers(server: int) -> list[int]:
         except OSError:
             continue
         below.setdefault(int(parent), []).append(int(pid))
-    return [worker for nursery in below.get(server, []) for worker in below.get(nursery, [])]
+    nurseries = [each for child in below.get(server, []) for each in below.get(child, [])]
+    return nurseries + [worker for nursery in nurseries for worker in below.get(nursery, [])]
 
 
 def test_who_is_killed_takes_nothing_along(tmp_path):

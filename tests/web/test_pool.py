@@ -44,6 +44,7 @@ def in_pool(limits, run, workers=1):
 
     async def whole():
         pool = Pool(COURSE.askings, processes=workers, limits=limits)
+        pool.prepare()
         await pool.start()
         try:
             return await asyncio.wait_for(run(pool), 60)
@@ -167,6 +168,7 @@ def test_stopped_at_any_moment_nothing_stays_open(rounds):
 
     async def whole():
         pool = Pool(COURSE.askings, processes=3, limits=FAST)
+        pool.prepare()
         await pool.start()
         for _ in range(rounds):
             await asyncio.sleep(0)
