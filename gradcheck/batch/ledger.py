@@ -166,10 +166,10 @@ class Ledger:
         self.know("seal", self._hash_rows())
 
     def _hash_rows(self) -> str:
-        """A digest of who is there, and who gave which answer."""
+        """A digest of who is there, who gave which answer, and what a person marked."""
         self.db.text_factory = bytes  # what is damaged may be no text
         digest = hashlib.blake2b(digest_size=16)
-        for table in ("students", "answers"):
+        for table in ("students", "answers", "marks", "attempts"):
             for row in self.db.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3"):
                 digest.update(repr(row).encode())
         self.db.text_factory = str

@@ -5,11 +5,9 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
@@ -104,28 +102,8 @@ def _counts(step: Progress) -> str:
 
 GRADED, UNDER, MALFORMED, REVIEW = 0, 1, 2, 3
 DAMAGED = "{}: {} in the ledger damaged: judged again"
+CONSULTED = "consulting the three opinions on every problem"
 MANY = 10  # students, beyond whom the points stand in the pages only, where there are any
-
-
-@dataclass(frozen=True)
-class How:
-    """The options of `gradcheck grade`."""
-
-    as_json: bool = False
-    feedback: str = "full"
-    fail_under: float | None = None
-    directory: Path | None = None
-    jobs: int = 1
-    scheduler: str = ""
-    tls: tuple[Path, Path, Path] | None = None
-    roster: Path | None = None
-    attempt: str = "last"
-    due: datetime | None = None
-    mapping: Path | None = None
-    names: str = ""
-    anonymous: bool = False
-    diff: bool = False
-    chosen: Chosen = field(default_factory=Chosen)
 
 
 GRADE_EXAMPLES = """gradcheck grade problems/chain-rule.yaml ada.yaml --json
@@ -173,12 +151,25 @@ gradcheck grade problems/chain-rule.yaml download.zip --names canvas -o graded""
 @click.option("--diff", is_flag=True, help="Say who gains or loses what, against the last time.")
 @click.option("--only", "students", multiple=True, metavar="STUDENT", help="Only this student.")
 @click.option("--problem", "ids", multiple=True, metavar="ID", help="Only this problem.")
-def grade(
+def grade(  # noqa: PLR0917 - click gives them by name
     problems: Path,
     answers: tuple[Path, ...],
+    as_json: bool,
+    feedback: str,
+    fail_under: float | None,
+    directory: Path | None,
+    jobs: int | None,
+    scheduler: str,
+    tls: tuple[Path, Path, Path] | None,
+    roster: Path | None,
+    attempt: str,
+    due: datetime | None,
+    mapping: Path | None,
+    names: str,
+    anonymous: bool,
+    diff: bool,
     students: tuple[str, ...],
     ids: tuple[str, ...],
-    **how: Any,
 ) -> None:
     """Judge and diagnose answers: right, or wrong with a witness and the name of the mistake.
 
@@ -186,32 +177,62 @@ def grade(
     or tables (CSV, .xlsx); `-` is a YAML or JSON text from standard input. Exit code 0: all graded,
     1: a student is under the threshold, 2: malformed problems, 3: some answers need review.
     """
-    if not how["scheduler"]:
+    if not scheduler:
         foresee()
-    how["jobs"] = count_jobs(how["jobs"], kept=how["directory"] is not None)
-    chosen = Chosen(students, ids)
-    sys.exit(_grade(sets((problems,)), answers, How(**how, chosen=chosen)))
+    jobs = count_jobs(jobs, kept=directory is not None)
+    read, err = sets((problems,)), screen(stderr=True)
+    with _telling(directory, err), _opened(directory, err) as ledger:
+        pattern = read_names(names) if names else None
+        meant = read_mapping(mapping) if mapping else Mapped()
+        expected = read_roster(roster) if roster else Roster()
+        _check(read, ids)
+        with closing(Crew(_executors(jobs, scheduler, tls, err))) as crew:
+            batch = Batch(ledger, crew)
+            with nullcontext() if as_json else err.status(CONSULTED):
+                batch.prepare(read, ids)
+            if not batch.problems:
+                for why in batch.doubts.values():
+                    _notice(err, f"not graded: {why}")
+                sys.exit(MALFORMED)
+            ledger.know("feedback", feedback)
+            ledger.know("anonymous", "yes" if anonymous else "no")
+            ledger.know("title", next((s.title for s in read if s.title), ""))
+            handed_in = submissions(answers, pattern, meant)
+            batch.collect(handed_in, expected, Chosen(students, ids), Rules(attempt, due))
+            for words, _ in ledger.notices():
+                _notice(err, words)
+            follow(batch.judge(), err, silent=as_json)
+            if directory is None:
+                facts = class_facts(ledger)
+            else:
+                ledger.save()
+                facts = write_results(ledger, directory, jobs)
+        if as_json:
+            for line in json_lines(ledger, as_read=directory is None):
+                print(line)
+        else:
+            _show(ledger, facts, directory, feedback, diff=diff)
+        sys.exit(_code(ledger, facts, fail_under))
 
 
-def _grade(sets: Sequence[ProblemSet], paths: Sequence[Path], how: How) -> int:
-    """Judge every submission, keep and show what was found; the exit code of the command."""
-    err = screen(stderr=True)
+@contextmanager
+def _telling(directory: Path | None, err: Console) -> Iterator[None]:
+    """What ends a batch before its end is told in a sentence, and what is kept of it."""
     try:
-        with _opened(how.directory, err) as ledger:
-            return _graded(sets, paths, how, ledger, err)
+        yield
     except (GradcheckError, ValueError) as error:
         _notice(err, str(error))
-        return MALFORMED
+        sys.exit(MALFORMED)
     except (OSError, sqlite3.Error) as error:
-        where = how.directory or "the batch"
         kept = " - what was judged before is kept: the same command goes on from there"
-        why = trouble(error, how.directory and how.directory / NAME)
-        _notice(err, f"{where}: cannot be written: {why}{kept if how.directory else ''}")
-        return MALFORMED
+        why = trouble(error, directory and directory / NAME)
+        where = directory or "the batch"
+        _notice(err, f"{where}: cannot be written: {why}{kept if directory else ''}")
+        sys.exit(MALFORMED)
     except KeyboardInterrupt:
         kept = "what was judged is kept: the same command goes on from there"
-        _notice(err, f"stopped - {kept if how.directory else 'nothing was kept (see -o)'}")
-        return STOPPED
+        _notice(err, f"stopped - {kept if directory else 'nothing was kept (see -o)'}")
+        sys.exit(STOPPED)
 
 
 @contextmanager
@@ -231,71 +252,28 @@ def _opened(directory: Path | None, err: Console) -> Iterator[Ledger]:
         yield ledger
 
 
-def _graded(
-    sets: Sequence[ProblemSet], paths: Sequence[Path], how: How, ledger: Ledger, err: Console
-) -> int:
-    """The whole batch, once its ledger is open."""
-    names = read_names(how.names) if how.names else None
-    mapping = read_mapping(how.mapping) if how.mapping else Mapped()
-    expected = read_roster(how.roster) if how.roster else Roster()
-    _check(sets, how.chosen)
-    with ExitStack() as stack:
-        crew = Crew(_executors(how, err))
-        stack.callback(crew.close)
-        batch = Batch(ledger, crew)
-        _prepare(batch, sets, how, err)
-        if batch.problems:
-            ledger.know("feedback", how.feedback)
-            ledger.know("anonymous", "yes" if how.anonymous else "no")
-            ledger.know("title", next((s.title for s in sets if s.title), ""))
-            rules = Rules(how.attempt, how.due)
-            batch.collect(submissions(paths, names, mapping), expected, how.chosen, rules)
-            for words, _ in ledger.notices():
-                _notice(err, words)
-            follow(batch.judge(), err, silent=how.as_json)
-        else:
-            for why in batch.doubts.values():
-                _notice(err, f"not graded: {why}")
-            return MALFORMED
-        if how.directory is None:
-            facts = class_facts(ledger)
-        else:
-            ledger.save()
-            facts = write_results(ledger, how.directory, how.jobs)
-    _show(ledger, facts, how)
-    return _code(ledger, facts, how)
-
-
-def _executors(how: How, err: Console) -> list[Worker | Cluster]:
+def _executors(
+    jobs: int, scheduler: str, tls: tuple[Path, Path, Path] | None, err: Console
+) -> list[Worker | Cluster]:
     """Who judges: processes of this machine, or a cluster."""
-    if not how.scheduler:
-        return [Worker() for _ in range(how.jobs)]
-    if not how.tls:
-        _notice(err, OPEN.format(how.scheduler))
-    return [Cluster(how.scheduler, how.tls)]
+    if not scheduler:
+        return [Worker() for _ in range(jobs)]
+    if not tls:
+        _notice(err, OPEN.format(scheduler))
+    return [Cluster(scheduler, tls)]
 
 
-def _prepare(batch: Batch, sets: Sequence[ProblemSet], how: How, err: Console) -> None:
-    """Have every problem prepared; `--json` is silent."""
-    if how.as_json:
-        batch.prepare(sets, how.chosen.problems)
-        return
-    with err.status("consulting the three opinions on every problem"):
-        batch.prepare(sets, how.chosen.problems)
-
-
-def _check(sets: Sequence[ProblemSet], chosen: Chosen) -> None:
+def _check(sets: Sequence[ProblemSet], ids: Sequence[str]) -> None:
     """A problem that is named must be there."""
     known = [problem.id for each in sets for problem in each.problems]
-    for id in chosen.problems:
+    for id in ids:
         if id not in known:
             raise GradcheckError(f"there is no problem `{id}` - there are {', '.join(known)}")
 
 
-def _code(ledger: Ledger, facts: ClassFacts, how: How) -> int:
+def _code(ledger: Ledger, facts: ClassFacts, low: float | None) -> int:
     if facts.verdicts["needs-review"] or any(grave for _, grave in ledger.notices()):
         return REVIEW
-    low = how.fail_under
     under = low is not None and any(got < low for _, _, got, _ in facts.totals)
     return UNDER if under else GRADED
 
@@ -307,28 +285,25 @@ def _notice(err: Console, words: str) -> None:
     err.print(Text(visible(words)), style="yellow", soft_wrap=True)
 
 
-def _show(ledger: Ledger, facts: ClassFacts, how: How) -> None:
-    """The findings: lines of JSON, or answers and tables; of a batch that is kept the tables."""
+def _show(
+    ledger: Ledger, facts: ClassFacts, directory: Path | None, feedback: str, *, diff: bool
+) -> None:
+    """The answers and tables; of a batch that is kept the tables."""
     out = screen()
-    if how.as_json:
-        for line in json_lines(ledger, as_read=how.directory is None):
-            print(line)
-        return
-    if how.directory is None:
-        _show_answers(ledger, out, how)
+    if directory is None:
+        _show_answers(ledger, out, feedback)
     if not facts.totals:
         out.print("nobody was graded: no answers could be read")
-    elif how.directory is None or len(facts.totals) <= MANY:
-        places = {s: k for k, (s, *_) in enumerate(facts.totals)}
-        order = ledger.order() if how.directory is None else sorted(places)
+    elif directory is None or len(facts.totals) <= MANY:
         sums = {name: got for name, _, got, _ in facts.totals}
+        order = ledger.order() if directory is None else sorted(sums)
         out.print(_tabulate_students([(s, sums[s]) for s in order if s in sums], facts.possible))
     if len(facts.totals) > 1:
         _show_class(facts, out)
-    if how.diff:
+    if diff:
         _show_changes(changes(ledger), out)
-    if how.directory is not None:
-        out.print(Text(f"the class: {how.directory / 'index.html'}"), soft_wrap=True)
+    if directory is not None:
+        out.print(Text(f"the class: {directory / 'index.html'}"), soft_wrap=True)
 
 
 def _show_class(facts: ClassFacts, out: Console) -> None:
@@ -379,12 +354,12 @@ def _brief(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _show_answers(ledger: Ledger, out: Console, how: How) -> None:
+def _show_answers(ledger: Ledger, out: Console, feedback: str) -> None:
     """Every answer, with what was understood; what is missing in one line."""
     about = ledger.problems()
     for student in everything(ledger, as_read=True):
         for marked in student.judged:
-            line = told(marked.told(student.name), how.feedback)
+            line = told(marked.told(student.name), feedback)
             _show_answer(out, line, about[marked.problem]["program"])
 
 

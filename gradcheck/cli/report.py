@@ -2,7 +2,6 @@
 
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -26,15 +25,14 @@ from gradcheck.report.judgements import told
 DAMAGED = "{}: {} in the ledger damaged - `gradcheck grade` judges again"
 
 
-@dataclass(frozen=True)
-class Export:
-    """A platform's own table: the column for the points, and whether empty comments are filled."""
-
-    file: Path
-    column: str = ""
-    comments: bool = False
-
-
+NAMES = {
+    "html": "",
+    "canvas": "canvas.csv",
+    "moodle": "moodle.csv",
+    "gradescope": "gradescope",
+    "csv": "grades.csv",
+    "xlsx": "grades.xlsx",
+}
 graded = click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
 REPORT_EXAMPLES = """gradcheck report graded
 gradcheck report graded --as canvas --points export.csv"""
@@ -45,7 +43,7 @@ gradcheck report graded --as canvas --points export.csv"""
 @click.option(
     "--as",
     "form",
-    type=click.Choice(["html", "canvas", "moodle", "gradescope", "csv", "xlsx"]),
+    type=click.Choice([*NAMES]),
     default="html",
     show_default=True,
     help="Pages, or what a learning platform reads.",
@@ -63,12 +61,12 @@ def report(  # noqa: PLR0917 - click gives them by name
     every other cell as it was; --comments fills Moodle's empty feedback cells too. Exit code 0:
     written, 2: it cannot be.
     """
-    given = Export(export, column, comments) if export else None
     try:
         with closing(Ledger(_ledger(directory), readonly=True)) as ledger:
             if ledger.damaged:
                 raise Unusable(DAMAGED.format(directory, counted(ledger.damaged, "judgement")))
-            where = _write(ledger, form, out or directory / _name(form), given)
+            out = out or directory / NAMES[form]
+            where = _write(ledger, form, out, export, column, comments)
             complete = ledger.fact("complete") == "yes"
     except (OSError, sqlite3.Error) as error:
         raise Unusable(str(error)) from None
@@ -85,59 +83,57 @@ def _ledger(directory: Path) -> Path:
     return path
 
 
-def _name(form: str) -> str:
-    names = {"xlsx": "grades.xlsx", "canvas": "canvas.csv", "moodle": "moodle.csv"}
-    return {"html": "", "csv": "grades.csv", "gradescope": "gradescope", **names}[form]
-
-
-def _write(ledger: Ledger, form: str, out: Path, export: Export | None) -> Path:
+def _write(  # noqa: PLR0917 - the options
+    ledger: Ledger, form: str, out: Path, export: Path | None, column: str, comments: bool
+) -> Path:
     """One form of the results; where it is."""
-    feedback = ledger.feedback()
     if form == "html":
         write_pages(ledger, out)
         return out / "index.html"
-    if form == "csv" and export is None:
-        write_grades(ledger, out)
-    elif form == "xlsx" and export is None:
-        out.write_bytes(workbook(grades(ledger)))
-    elif export is not None and form not in gradebooks.PLATFORMS:
+    if export is not None and form not in gradebooks.PLATFORMS:
         words = f"--points goes with {', '.join(gradebooks.PLATFORMS)}, not with {form}"
         raise GradcheckError(words)
-    elif form == "gradescope":
-        _gradescope(ledger, out, feedback)
+    if form == "gradescope":
+        _gradescope(ledger, out)
+    elif export is not None:
+        _fill_in(ledger, form, out, export, column, comments)
+    elif form == "csv":
+        write_grades(ledger, out)
+    elif form == "xlsx":
+        out.write_bytes(workbook(grades(ledger)))
     else:
-        _gradebook(ledger, form, out, export)
+        facts = class_facts(ledger)
+        points = {name: got for name, _, got, _ in facts.totals}
+        with replaced(out) as file:
+            title = ledger.fact("title") or "gradcheck"
+            file.write(gradebooks.fresh(form, title, points, facts.possible))
     return out
 
 
 # -- other forms -----------------------------------------------------------------------------------
 
 
-def _gradescope(ledger: Ledger, out: Path, feedback: str) -> None:
+def _gradescope(ledger: Ledger, out: Path) -> None:
     """A results.json for each student."""
     from gradcheck.report.pages import page_name  # noqa: PLC0415
 
     out.mkdir(parents=True, exist_ok=True)
     sources = {id: about["program"] for id, about in ledger.problems().items()}
     for student in everything(ledger):
-        lines = [told(marked.told(student.name), feedback) for marked in student.judged]
+        lines = [told(marked.told(student.name), ledger.feedback()) for marked in student.judged]
         with replaced(out / Path(page_name(student.name)).with_suffix(".json").name) as file:
             file.write(gradescope(lines, sources))
 
 
-def _gradebook(ledger: Ledger, form: str, out: Path, export: Export | None) -> None:
-    """The platform's own export with the points, or a new table where there is none."""
+def _fill_in(  # noqa: PLR0917 - the options
+    ledger: Ledger, form: str, out: Path, export: Path, column: str, comments: bool
+) -> None:
+    """The platform's own export with the points, and with comments where they are asked for."""
     facts = class_facts(ledger)
     points = {name: got for name, _, got, _ in facts.totals}
-    if export is None:
-        title = ledger.fact("title") or "gradcheck"
-        with replaced(out) as file:
-            file.write(gradebooks.fresh(form, title, points, facts.possible))
-        return
-    feedback = partial(_feedback, ledger) if export.comments else None
-    whole = export.file.read_bytes()
-    names = ledger.names()
-    found = gradebooks.filled(whole, form, points, facts.possible, export.column, feedback, names)
+    feedback = partial(_feedback, ledger) if comments else None
+    whole, names = export.read_bytes(), ledger.names()
+    found = gradebooks.filled(whole, form, points, facts.possible, column, feedback, names)
     for words in found.notices:
         click.echo(words, err=True)
     out.write_bytes(found.content)
@@ -190,6 +186,8 @@ def mark(  # noqa: PLR0917 - click gives them by name
                 raise GradcheckError(f"{place} is worth {possible:g} points, not {points:g}")
             ledger.set_mark(who, problem, named, points, note)
             words = f"{place}: {points:g} of {possible:g}"
+        if ledger.fact("seal"):
+            ledger.seal()
         ledger.save()
         write_results(ledger, directory, 1)
     click.echo(words)

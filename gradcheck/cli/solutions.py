@@ -41,7 +41,11 @@ def solve_all(
     Gives the exit code of the command. Raises Unwritable where the pictures cannot be written.
     """
     out, err = screen(), screen(stderr=True)
-    album = None if plot is None else _album(plot, chosen)
+    album = None
+    if plot is not None:
+        from gradcheck.plots import Album  # noqa: PLC0415
+
+        album = Album(plot, [problem.id for problem in chosen])
     said: list[str] = []
     broken = False
     for problem in chosen:
@@ -73,12 +77,6 @@ def solve_all(
     if "dissent" in said:
         return DISSENT
     return AGREE
-
-
-def _album(directory: Path, chosen: Sequence[Problem]) -> "Album":
-    from gradcheck.plots import Album  # noqa: PLC0415
-
-    return Album(directory, [problem.id for problem in chosen])
 
 
 def _tell(to: Console, album: "Album") -> None:
@@ -114,23 +112,16 @@ def _solve(problem: Problem, with_steps: bool, entries: bool, as_json: bool, dra
 
 
 def _forms(problem: Problem, point: Point, verdict: Verdict) -> Formulas:
-    """The gradients of arrays as formulas, where reverse mode bears them out."""
-    if all(i.shape == () for i in problem.inputs.values()):
-        return _path_forms(problem, point, verdict)
+    """The gradients as formulas where all agree; of single numbers with what they hang on."""
     if verdict.verdict != "agree":
         return NOT_SHOWN
+    if all(i.shape == () for i in problem.inputs.values()):
+        from gradcheck.texts.paths import path_forms  # noqa: PLC0415
+
+        return Formulas(paths=path_forms(problem, point, verdict))
     from gradcheck.texts.forms import formulas  # noqa: PLC0415
 
     return formulas(problem, point, verdict.opinions["reverse"].gradients)
-
-
-def _path_forms(problem: Problem, point: Point, verdict: Verdict) -> Formulas:
-    """The derivatives of a program of single numbers, and what they hang on."""
-    if verdict.verdict != "agree":
-        return NOT_SHOWN
-    from gradcheck.texts.paths import path_forms  # noqa: PLC0415
-
-    return Formulas(paths=path_forms(problem, point, verdict))
 
 
 def _steps(problem: Problem, point: Point) -> RenderableType:

@@ -87,7 +87,7 @@ class Book:
         self.ledger.know("feedback", self.ledger.fact("feedback") or "full")
         self.missing = unanswered(self.ledger, course.everything())
         self.ledger.know("complete", "yes")
-        self.ledger.know("seal", "")  # who answers is not known beforehand
+        self.ledger.know("seal", "")  # until the server ends
         self.ledger.save()
 
     async def close(self) -> None:
@@ -96,6 +96,7 @@ class Book:
         self.thread.shutdown()
 
     def _close(self) -> None:
+        self.ledger.seal()
         self.ledger.close()
 
     async def known(self, posed: Posed, answer: str) -> JudgedAnswer | None:

@@ -592,6 +592,16 @@ def test_a_damaged_row_is_read_again(here, change):
     assert report(here / "out").exit_code == 0
 
 
+def test_a_damaged_mark_is_told(here):
+    run(here)
+    marked(here, "--student", "bob", "--problem", "line", "--points", 1.5, "--note", "agreed")
+    assert report(here / "out").exit_code == 0
+    with closing(sqlite3.connect(here / "out" / "results.sqlite")) as ledger:
+        ledger.execute("UPDATE marks SET points = 2")
+        ledger.commit()
+    assert "damaged" in report(here / "out").stderr
+
+
 def test_a_choice_is_refused_where_an_answer_is_damaged(here):
     """The others' answers are in their submissions alone."""
     run(here)

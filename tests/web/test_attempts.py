@@ -20,6 +20,7 @@ from click.testing import CliRunner
 
 from gradcheck.cli import main
 from gradcheck.web.book import Book
+from tests.support.batches import report
 from tests.support.practising import COURSE, RIGHT, WRONG, served
 
 
@@ -80,6 +81,18 @@ def test_attempts_make_the_report(visited):
     assert out.read_text().splitlines()[1].replace('"', "").startswith("ada,1,0,0,0,0,1,5")
     assert CliRunner().invoke(main, ["report", str(directory)]).exit_code == 0
     assert len(list((directory / "students").iterdir())) == 1
+
+
+def test_a_damaged_attempt_is_told(tmp_path):
+    """Once the server has ended; while it runs, rows come and go."""
+    with served(tmp_path) as client:
+        as_ada(client)
+        client.post("/p/cubic", data={"part": "x", "level": "0", "answer": WRONG})
+    assert report(tmp_path).exit_code == 0
+    with closing(sqlite3.connect(tmp_path / "results.sqlite")) as ledger:
+        ledger.execute("UPDATE attempts SET student = 'bob'")
+        ledger.commit()
+    assert "damaged" in report(tmp_path).stderr
 
 
 def test_progress_outlives_the_server(visited):
