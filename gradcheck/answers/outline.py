@@ -9,6 +9,7 @@ from gradcheck.answers.cases import COMPARED, by_cases, compares, looks_like_cas
 from gradcheck.answers.characters import DERIVATIVE, refused
 from gradcheck.answers.cursor import UNTAKEN
 from gradcheck.answers.grammar import Parser
+from gradcheck.answers.limits import within_limits
 from gradcheck.answers.surroundings import OPERATOR, Span, Surroundings
 from gradcheck.answers.tokens import Token, is_of_blanks, levels, spelled, token_span
 from gradcheck.errors import TextError
@@ -315,6 +316,7 @@ class Outline(Surroundings):
                     continue
                 del waiting[name]
                 tree = self.parse(self.tokens[slice(*self.trimmed_words(*span))])
+                within_limits(tree, self.typed)
                 self.own[name] = tree
         if waiting:
             first = self.tokens[next(iter(waiting.values()))[0]]

@@ -76,7 +76,7 @@ def formula_of(key: Key, part: Part, answer: Any) -> Formula | None:
 def _bracketed(key: Key, part: Part, formula: Formula, judged: Judgement) -> Judgement:
     """A wrong answer, unless other brackets make it right and the problem is kind about them."""
     for other in with_other_brackets(key, part, formula):
-        read = replace(formula, tree=other.tree, understood="", doubts=())
+        read = replace(formula, tree=other.tree, doubts=())
         if _as_it_stands(key, part, read, diagnose=False).verdict == "right":
             return _with_brackets(key, judged, brackets_missing(formula, other))
     return judged

@@ -158,7 +158,7 @@ def _shape(answer: Any) -> tuple[int, ...] | None:
 
 
 def _numbers(key: Key, found: Formula | NumberList | Entries) -> Read:
-    """NumberList, or formulas at the given point."""
+    """Numbers, or formulas at the given point."""
     ready = readings(key.scope, found)
     values = floats(ready.at(Spot(key.problem, key.points[0])))
     if values is None:
