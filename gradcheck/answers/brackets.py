@@ -39,9 +39,10 @@ class Other(NamedTuple):
     typed: str
 
 
-def bracketed_otherwise(formula: Formula, words: Words) -> Iterator[Other]:
+def bracketed_otherwise(formula: Formula) -> Iterator[Other]:
     """The formula with brackets put in where they may be missing, the likeliest first."""
-    tokens = formula.tokens
+    tokens, words = formula.tokens, formula.words
+    assert words is not None
     if not any(token.text in SIGNS or _is_function(token, words) for token in tokens):
         return
     singles = list(dict.fromkeys(pairs_missing(tokens, words)))[:SINGLE]

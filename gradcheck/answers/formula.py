@@ -38,6 +38,9 @@ class Formula:
     steps: tuple[WorkingStep, ...] = ()
     doubts: tuple[int, ...] = ()
     tokens: tuple[Token, ...] = ()
+    words: Words | None = None  # the vocabulary it was read with, and as what
+    single: bool = False
+    by: str = ""
 
     @cached_property
     def understood(self) -> str:
@@ -66,22 +69,15 @@ def read_formula(
     return _remembered(text, vocabulary(names, functions, constants), single, by, FEW)
 
 
-def other_readings(
-    formula: Formula,
-    *,
-    names: Collection[str],
-    functions: Collection[str],
-    constants: Collection[str] = ("pi", "e"),
-    single: bool = False,
-    by: str = "",
-) -> Iterator[Formula]:
+def other_readings(formula: Formula) -> Iterator[Formula]:
     """The formula as another reader might have read it: one doubt turned, then all of them."""
-    words = vocabulary(names, functions, constants)
+    assert formula.words is not None
+    asked = formula.words, formula.single, formula.by
     each = [frozenset([at]) for at in formula.doubts[:TURNS]]
     seen = {formula.understood}
     for turned in dict.fromkeys([*each, frozenset(formula.doubts)]):
         try:
-            found = _remembered(formula.text, words, single, by, turned)
+            found = _remembered(formula.text, *asked, turned)
         except TextError:
             continue
         if found.understood not in seen:
@@ -111,6 +107,9 @@ def _remembered(text: str, words: Words, single: bool, by: str, turned: frozense
         tuple(outline.steps),
         tuple(dict.fromkeys(outline.doubts)),
         tuple(outline.read),
+        words,
+        single,
+        by,
     )
 
 
