@@ -13,14 +13,14 @@ from rich.text import Text
 from gradcheck.answers.characters import in_plain
 from gradcheck.answers.tokens import levels, tokenize
 from gradcheck.cli.group import command
-from gradcheck.cli.screen import say, screen
+from gradcheck.cli.screen import screen, show_judged
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.key import key
 from gradcheck.grading.marking import mark
 from gradcheck.problem.domain import check_value
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.question import question
-from gradcheck.report.findings import STYLES, findings
+from gradcheck.report.findings import STYLES
 from gradcheck.report.judgements import line, told
 
 CODES = {"right": 0, "wrong": 1, "invalid": 2, "missing": 2, "needs-review": 3}
@@ -82,9 +82,4 @@ def _show(said: Mapping[str, Any], source: str) -> None:
     head = Text(said["verdict"], style=f"bold {STYLES[said['verdict']]}")
     head.append(f"  d/d{said['part']} of {source}", style="not bold default")
     out.print(head, soft_wrap=True)
-    if said["understood"]:
-        say(out, f"understood  {said['understood']}")
-    for words in findings(said, source):
-        say(out, words)
-    for remark in said["remarks"] or ():
-        say(out, remark, "dim")
+    show_judged(out, said, source)

@@ -38,11 +38,11 @@ from gradcheck.cli.group import (
     to_directory,
     with_feedback,
 )
-from gradcheck.cli.screen import say, screen
+from gradcheck.cli.screen import screen, show_judged
 from gradcheck.errors import GradcheckError
 from gradcheck.problem import ProblemSet
 from gradcheck.report.figures import counted
-from gradcheck.report.findings import STYLES, VERDICTS, Line, findings, visible
+from gradcheck.report.findings import STYLES, VERDICTS, Line, visible
 from gradcheck.report.judgements import told
 
 EVERY = 10.0  # seconds between lines in a pipe
@@ -373,15 +373,8 @@ def _show_answer(out: Console, line: Mapping[str, object], source: str) -> None:
         head.append(f" ({', '.join(tags)})", style="dim")
     head.append(f"  {line['score']:g} of {line['points']:g}", style="not bold dim")
     out.print(head, soft_wrap=True)
-    if verdict == "missing":
-        return
-    if line["understood"]:
-        say(out, f"understood  {line['understood']}")
-    for words in findings(line, source):
-        say(out, visible(words))
-    remarks = line["remarks"]
-    for remark in remarks if isinstance(remarks, list) else ():
-        say(out, visible(remark), "dim")
+    if verdict != "missing":
+        show_judged(out, line, source)
 
 
 def _table(*headers: str) -> Table:

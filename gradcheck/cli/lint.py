@@ -24,7 +24,6 @@ from gradcheck.grading.variants import (
 )
 from gradcheck.problem import Problem
 from gradcheck.problem.variants import possible, sampled, with_draw
-from gradcheck.programs.points import programs
 from gradcheck.report.figures import counted
 from gradcheck.report.linting import (
     COPIED,
@@ -36,6 +35,7 @@ from gradcheck.report.linting import (
     sampled_line,
     variant_words,
 )
+from gradcheck.training.preparing import programs
 
 CLEAN, FINDINGS = 0, 1
 

@@ -2,12 +2,14 @@
 
 import os
 import sys
+from collections.abc import Mapping
 from typing import IO, Any
 
 from rich.console import Console
 from rich.text import Text
 
 from gradcheck.errors import OURS
+from gradcheck.report.findings import findings, visible
 from gradcheck.report.rows import ENDLESS, indented
 
 
@@ -39,6 +41,16 @@ def fault_of(error: Exception) -> str:
     if os.environ.get("GRADCHECK_TRACEBACK"):
         raise error
     return f"{OURS}: {type(error).__name__}: {' '.join(str(error).split())[:LONGEST]}"
+
+
+def show_judged(to: Console, line: Mapping[str, Any], source: str) -> None:
+    """Below its head: what was understood of an answer, what is found of it, and remarks."""
+    if line["understood"]:
+        say(to, f"understood  {line['understood']}")
+    for words in findings(line, source):
+        say(to, visible(words))
+    for remark in line["remarks"] or ():
+        say(to, visible(remark), "dim")
 
 
 def say(to: Console, words: str, style: str = "") -> None:

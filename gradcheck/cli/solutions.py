@@ -133,8 +133,8 @@ def _steps(problem: Problem, point: Point) -> RenderableType:
 
 def _training(problem: Problem, with_steps: bool, as_json: bool, drawn: bool) -> Solved:
     """A program that goes back by itself: its events and its ledger."""
-    from gradcheck.programs.points import prepared  # noqa: PLC0415
     from gradcheck.report.training import training_line, training_report, verdict_of  # noqa: PLC0415
+    from gradcheck.training.preparing import prepared  # noqa: PLC0415
 
     reference = prepared(problem)
     if as_json:

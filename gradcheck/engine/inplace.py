@@ -1,12 +1,13 @@
 """Writing in place: the value changes where it lies, the version is counted, the node replaced."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gradcheck.engine import advice, views
-from gradcheck.engine.recording import MODE, Recording
+from gradcheck.engine.recording import MODE, UNUSUAL, Recording
 from gradcheck.engine.state import move_keeper
 from gradcheck.engine.tensor import OPERATORS, Tensor, apply, bare, boxed, tracked
 from gradcheck.ops import TABLE
@@ -23,6 +24,16 @@ def write(
 
     An assignment takes any number into its own dtype; arithmetic only within its kind.
     """
+    if UNUSUAL and MODE.ledger is not None:
+        MODE.ledger.write(t, partial(_write, t, row, others, params, assigns))
+    else:
+        _write(t, row, others, params, assigns)
+    return t
+
+
+def _write(
+    t: Tensor, row: Op, others: tuple[Any, ...], params: Mapping[str, Any], assigns: bool
+) -> None:
     recorded = MODE.recording and any(map(tracked, (t, *others)))
     if recorded:
         refuse_if_leaf(t)
@@ -38,7 +49,6 @@ def write(
     t._cell[0] += 1
     if recorded:
         _take_over(t, result)
-    return t
 
 
 def set_item(t: Tensor, index: Any, value: Any) -> None:
@@ -169,6 +179,9 @@ COPY_FROM = _replaced("copy_from", "CopyBackwards", 2)
 
 def zero_(t: Tensor) -> Tensor:
     """Fill with zeros, in place."""
+    if UNUSUAL and MODE.ledger is not None:
+        MODE.ledger.zero(t, partial(_write, t, ZERO, (), {"value": 0.0}, assigns=True))
+        return t
     return write(t, ZERO, (), {"value": 0.0}, assigns=True)
 
 

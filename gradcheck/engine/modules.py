@@ -27,9 +27,8 @@ def marked(t: Tensor) -> Tensor:
 
 
 def is_parameter(value: Any) -> bool:
-    """Whether a value was made by `Parameter`; of a traced tensor, whether its tensor was."""
-    t = value if isinstance(value, Tensor) else getattr(value, "t", None)
-    return isinstance(t, Tensor) and PARAMETERS.get(id(t)) is t
+    """Whether a value was made by `Parameter`."""
+    return isinstance(value, Tensor) and PARAMETERS.get(id(value)) is value
 
 
 class Module:

@@ -22,14 +22,18 @@ class Mode(threading.local):
 
     `observe(node, tensor, operands)` sees each node as it is made, `walked(roots, landed)` each
     backward pass before anything is added to a `.grad`; `disturb(op, y)` may alter each forward
-    value, which is how rounding errors are sampled. `taken` counts how often numbers left tracked
-    tensors (copies of leaves too), as PyTorch allows in silence. Every thread has its own mode.
+    value, which is how rounding errors are sampled. A `ledger` is handed what is to be done to a
+    `.grad` or a leaf: `deposit(leaf, g, do)`, `clear(leaf, do)`, `zero(tensor, do)`,
+    `write(tensor, do)`, and `kept(tensor, g, do)` for a value that retains its gradient. `taken`
+    counts how often numbers left tracked tensors (copies of leaves too), as PyTorch allows in
+    silence. Every thread has its own mode.
     """
 
     recording: bool = True
     observe: Observe | None = None
     disturb: Disturb | None = None
     walked: Walked | None = None
+    ledger: Any = None
     usual: bool = True
     taken: int = 0
 
@@ -142,14 +146,17 @@ def is_grad_enabled() -> bool:
 
 @contextmanager
 def watched(
-    observe: Observe | None = None, disturb: Disturb | None = None, walked: Walked | None = None
+    observe: Observe | None = None,
+    disturb: Disturb | None = None,
+    walked: Walked | None = None,
+    ledger: Any = None,
 ) -> Iterator[None]:
     """Let an observer see every node or pass, or a disturbance alter every forward, inside."""
-    before, passes = (MODE.observe, MODE.disturb), MODE.walked
+    before, others = (MODE.observe, MODE.disturb), (MODE.walked, MODE.ledger)
     MODE.set(MODE.recording, observe, disturb)
-    MODE.walked = walked
+    MODE.walked, MODE.ledger = walked, ledger
     try:
         yield
     finally:
         MODE.set(MODE.recording, *before)
-        MODE.walked = passes
+        MODE.walked, MODE.ledger = others

@@ -3,6 +3,7 @@
 """What a tensor holds: value, place on the tape, gradient, count of writes; how it is recorded."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Self
 from weakref import ref
 
@@ -11,7 +12,7 @@ from numpy import ndarray
 
 from gradcheck.engine import advice, native
 from gradcheck.engine.printing import TorchSize
-from gradcheck.engine.recording import MODE
+from gradcheck.engine.recording import MODE, UNUSUAL
 from gradcheck.engine.tape import (
     Form,
     Leaf,
@@ -154,6 +155,13 @@ def cell_of(t: State) -> list[Any]:
 
 def moved(t: State, by: Any) -> None:
     """An unrecorded write into the tensor's memory: it loses `by`."""
+    if UNUSUAL and MODE.ledger is not None:
+        MODE.ledger.write(t, partial(_moved, t, by))
+    else:
+        _moved(t, by)
+
+
+def _moved(t: State, by: Any) -> None:
     if type(t._value) is not ndarray:
         t._share()
     t._value -= by
@@ -243,15 +251,22 @@ class Keeper:
         """Keep g and pass it on."""
         tensor = self.tensor()
         if tensor is not None:
-            held: Any = tensor._grad
-            new: Any = g
-            if isinstance(g, State):
-                new = g if held is None else held + g
-            else:  # unrecorded, and in memory that is nobody else's
-                total = np.array(g) if held is None else np.asarray(held._value + g)
-                new = type(tensor)(total[()])
-            tensor._grad = new
+            if UNUSUAL and MODE.ledger is not None:
+                MODE.ledger.kept(tensor, g, partial(_keep, tensor, g))
+            else:
+                _keep(tensor, g)
         return g
+
+
+def _keep(tensor: State, g: Any) -> None:
+    held: Any = tensor._grad
+    new: Any = g
+    if isinstance(g, State):
+        new = g if held is None else held + g
+    else:  # unrecorded, and in memory that is nobody else's
+        total = np.array(g) if held is None else np.asarray(held._value + g)
+        new = type(tensor)(total[()])
+    tensor._grad = new
 
 
 def move_keeper(tensor: State, before: Node | None) -> None:

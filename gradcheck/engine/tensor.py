@@ -13,6 +13,7 @@ import operator
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -291,11 +292,16 @@ class Tensor(State):
     def grad(self, value: Self | None) -> None:
         if value is not None:
             advice.refuse_as_grad(self, value, isinstance(value, State))
-        self._grad = value
+            self._grad = value
+        else:
+            del self.grad
 
     @grad.deleter
     def grad(self) -> None:
-        self._grad = None
+        if UNUSUAL and MODE.ledger is not None:
+            MODE.ledger.clear(self, partial(setattr, self, "_grad", None))
+        else:
+            self._grad = None
 
     def detach_(self) -> Self:
         """Forget, in place, how this tensor was made; raises RuntimeError for a view."""
@@ -598,10 +604,15 @@ QUICK_UFUNCS.update({f: QUICKLY[row] for f, row in BY_FUNCTION.items() if row in
 
 def land(landed: Mapping[Step, Any], create_graph: bool) -> None:
     """Add what a walk brought to the `.grad` of the leaves; others keep theirs by a hook."""
-    for step, g in landed.items():
+    ledger = MODE.ledger if UNUSUAL else None
+    for step, g in landed.items() if ledger is None else ledger.ordered(landed):
         if type(step) is Leaf:
             leaf: Leaf = step
-            _deposit(leaf.variable, g, create_graph, not leaf.hooks)
+            target, own = leaf.variable, not leaf.hooks
+            if ledger is None:
+                _deposit(target, g, create_graph, own)
+            else:
+                ledger.deposit(target, g, partial(_deposit, target, g, create_graph, own))
 
 
 def _deposit(target: State, g: Any, create_graph: bool, own: bool) -> None:
@@ -632,10 +643,10 @@ def descend(parameters: Iterable[State], rate: Any) -> None:
 def clear(parameters: Iterable[State], set_to_none: bool) -> None:
     """zero_grad: drop every `.grad`, or fill it with zeros."""
     for p in parameters:
-        t: State = p
+        t: Any = p
         held: Any = t._grad
         if set_to_none or held is None:
-            t._grad = None
+            del t.grad
         else:
             held.detach().zero_()
             t._grad = held.detach() if held.requires_grad else held

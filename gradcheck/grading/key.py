@@ -44,9 +44,8 @@ from gradcheck.problem.draw import (
     points_near,
 )
 from gradcheck.problem.record import Part, Point, Problem, is_training
-from gradcheck.programs.points import elsewhere, prepared, programs
 from gradcheck.training import Reference
-from gradcheck.training.preparing import further
+from gradcheck.training.preparing import elsewhere, further, prepared, programs
 from gradcheck.training.questions import GradientQuestion, question, with_written_leaves
 from gradcheck.verdict.consult import Verdict, consult, read
 
@@ -338,7 +337,7 @@ def _of_a_run(problem: Problem) -> Key:
     for event in found.events:
         if event.verdict.verdict not in GOOD:
             why = "; ".join([*(e.why for e in event.verdict.entries[:2]), *event.verdict.notes])
-            raise NoKey(f"{problem.id}: {event.verdict.verdict} at {event.event.label}: {why}")
+            raise NoKey(f"{problem.id}: {event.verdict.verdict} at {event.label}: {why}")
     return Key(problem, (found.point,), tuple(e.verdict for e in found.events), found)
 
 

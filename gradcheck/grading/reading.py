@@ -8,7 +8,7 @@ from gradcheck.grading.judgement import notes, understood
 from gradcheck.grading.key import Key
 from gradcheck.grading.outputs import read_output
 from gradcheck.problem.record import Part
-from gradcheck.programs.student import written
+from gradcheck.training.student import written
 
 
 def how_read(key: Key, part: Part, answer: Any) -> tuple[str, tuple[str, ...]]:

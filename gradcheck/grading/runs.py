@@ -19,9 +19,9 @@ from gradcheck.grading.outputs import (
     judge_output,
 )
 from gradcheck.problem.record import Part
-from gradcheck.programs.judging import judge_program
-from gradcheck.programs.student import LONGEST
 from gradcheck.training.comparison import Comparison
+from gradcheck.training.judging import judge_program
+from gradcheck.training.student import LONGEST
 
 SHOWN = 200  # characters of a program that is too long to be read
 

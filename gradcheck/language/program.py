@@ -21,8 +21,7 @@ from gradcheck.language.vocabulary import Vocabulary, words
 
 NODE = TypeVar("NODE", bound=ast.AST)
 PICKING = words(
-    "cross_entropy nll_loss embedding gather index_select scatter_add select take take_along_axis "
-    "one_hot delete"
+    "cross_entropy nll_loss embedding gather select take take_along_axis one_hot delete"
 )
 """The functions that take places, or the numbers of classes."""
 PICKERS = words("CrossEntropyLoss NLLLoss Embedding")

@@ -1,7 +1,7 @@
 """`%gradcheck FILE` opens problem sets in a notebook, `%gradcheck PROBLEM` asks, a cell answers."""
 
 import shlex
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from gradcheck.report.figures import value_text
 from gradcheck.report.judgements import line, place_in_answer, told
 from gradcheck.report.pages import environment
 
-NODES = 24  # of a larger tape the last ones are drawn
 OPENS = "`%gradcheck FILE.yaml` opens a set of problems"
 
 
@@ -112,9 +111,11 @@ class NotebookPractice:
 
     def _question(self, ready: Key) -> Shown:
         """The problem itself: its words, its program, its graph."""
+        from gradcheck.web.drawing import graphs  # noqa: PLC0415
+
         problem = ready.problem
         given = {name: value_text(value) for name, value in ready.points[0].items()}
-        html = _cell().asked(problem, given.items(), Markup(_graph(ready)))
+        html = _cell().asked(problem, given.items(), Markup(graphs(ready)[0] or ""))
         at = ", ".join(f"{name} = {value}" for name, value in given.items())
         return Shown(str(html), f"{problem.title}\n{problem.prompt}{_source(ready)}\nat {at}")
 
@@ -141,21 +142,6 @@ def _only(problem: Problem) -> Part | None:
 
 def _source(ready: Key) -> str:
     return ready.problem.program.source
-
-
-def _graph(ready: Key) -> str:
-    """The tape as SVG; nothing where there is none to draw."""
-    from gradcheck.plots.graph import graph_of, unsolved  # noqa: PLC0415
-    from gradcheck.plots.picture import graph_markup  # noqa: PLC0415
-
-    if ready.run is not None:
-        return ""
-    once = replace(ready.problem, order=1) if ready.problem.order == 2 else ready.problem
-    try:
-        graph = graph_of("", once.case(ready.points[0]), once.program, NODES)
-        return graph_markup(unsolved(graph))
-    except (GradcheckError, ValueError, LookupError):
-        return ""
 
 
 def _said(words: str) -> Shown:

@@ -1,4 +1,4 @@
-"""A gradient as a value of the program: `grad(y, x, create_graph=True)`, for each kind of number.
+"""The gradient of a gradient, for each kind of number.
 
 Each kind differentiates in its own way, so that three opinions remain when the gradient is
 differentiated again: the tape records its own walk, the closed form takes SymPy's slopes as steps
@@ -14,7 +14,6 @@ from flint import arb
 
 from gradcheck.engine.autograd import grad, tensor
 from gradcheck.engine.tensor import Tensor, bare
-from gradcheck.errors import GradcheckError
 from gradcheck.numbers import symbolic as line
 from gradcheck.numbers.ball import arbs, balls
 from gradcheck.numbers.scalars import Scalars, wrap
@@ -22,41 +21,29 @@ from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.differences import slope_at, stepped
 from gradcheck.opinions.opinion import Case, Rows
 
-INSIDE = 200
-"""Powers of two by which the steps inside are smaller than those outside, and not felt there."""
-DEEPEST = 2
+STEPS = (200, 208, 216)
+"""Powers of two: the steps inside are smaller than those outside, and not felt there."""
 
 Again = Callable[[Any], Any]  # the value y once more, for another x
 
 
-def by_tape(y: Any, x: Any, g: Any, again: Again, outer: int) -> Any:
-    """Reverse mode, recorded."""
-    return grad(y, x, g, create_graph=True)[0]
-
-
-def by_line(y: Any, x: Any, g: Any, again: Again, outer: int) -> Any:
+def by_line(y: Any, x: Any) -> Any:
     """The chain rule along the line, its slopes being numbers of the line themselves."""
-    entries = np.asarray(y, dtype=object).ravel()
-    weights = np.ones(len(entries), dtype=int) if g is None else np.asarray(g, dtype=object).ravel()
     seeds: dict[Symbolic, Any] = {}
-    for entry, weight in zip(entries, weights, strict=True):
+    for entry in _flat(y):
         if isinstance(entry, Symbolic):
-            seeds[entry] = seeds[entry] + weight if entry in seeds else Symbolic.exactly(weight)
+            seeds[entry] = seeds[entry] + 1 if entry in seeds else Symbolic.exactly(1)
     adjoint = line.slopes(seeds)
     return _shaped([adjoint.get(each, Symbolic.exactly(0)) for each in _flat(x)], x)
 
 
-def by_steps(y: Any, x: Any, g: Any, again: Again, outer: int) -> Any:
-    """Differences of each entry, with a bar; `outer` counts the differences around these."""
-    if outer > DEEPEST:
-        raise GradcheckError("gradients of gradients of gradients are not followed any further")
-    steps = (INSIDE * (outer + 1), INSIDE * (outer + 1) + 8, INSIDE * (outer + 1) + 16)
-    weights = 1 if g is None else g
+def by_steps(y: Any, x: Any, again: Again) -> Any:
+    """Differences of each entry, with a bar."""
     entries: Any = arbs(x)
     start = balls(x)
 
     def total(value: Any) -> arb:
-        return arbs(np.sum(value * weights)).item()  # type: ignore[no-any-return]
+        return arbs(np.sum(value)).item()  # type: ignore[no-any-return]
 
     def along(index: tuple[int, ...]) -> Callable[[arb], arb]:
         def at(step: arb) -> arb:
@@ -67,23 +54,10 @@ def by_steps(y: Any, x: Any, g: Any, again: Again, outer: int) -> Any:
         return at
 
     found = [
-        slope_at(along(index), total(y), entries[index], True, steps)[0]
+        slope_at(along(index), total(y), entries[index], True, STEPS)[0]
         for index in np.ndindex(entries.shape)
     ]
     return balls(np.asarray(_shaped(found, x)))
-
-
-def not_in_floats(y: Any, x: Any, g: Any, again: Again, outer: int) -> Any:
-    """Differences of differences lose their digits in floats."""
-    raise GradcheckError("a gradient of a gradient is not taken in floats")
-
-
-WAYS: Mapping[str, Callable[[Any, Any, Any, Again, int], Any]] = {
-    "tensor": by_tape,
-    "symbolic": by_line,
-    "ball": by_steps,
-    "float": not_in_floats,
-}
 
 
 def twice(case: Case) -> Case:
@@ -109,15 +83,14 @@ def twice(case: Case) -> Case:
 
 def _first(case: Case, kind: str, inputs: Mapping[str, Any], name: str, value: Any) -> Any:
     """The gradient by one input, on numbers of a kind; zeros where the value is without it."""
-
-    def again(x: Any) -> Any:
-        return case.function(kind, {**inputs, name: x})
-
-    if kind != "tensor":
-        return WAYS[kind](value, inputs[name], None, again, 0)
+    x = inputs[name]
+    if kind == "symbolic":
+        return by_line(value, x)
+    if kind == "ball":
+        return by_steps(value, x, lambda moved: case.function(kind, {**inputs, name: moved}))
     tracked = isinstance(value, Tensor) and value.requires_grad
-    (g,) = grad(value, inputs[name], create_graph=True, allow_unused=True) if tracked else (None,)
-    return inputs[name] * 0.0 if g is None else g
+    (g,) = grad(value, x, create_graph=True, allow_unused=True) if tracked else (None,)
+    return x * 0.0 if g is None else g
 
 
 def _leaves(case: Case, inputs: Mapping[str, Any]) -> dict[str, Tensor]:

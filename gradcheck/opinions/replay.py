@@ -6,7 +6,7 @@ The observer keeps what every op was given, for an op's own node keeps no more t
 import contextlib
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import isqrt, prod
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -36,10 +36,17 @@ LIFT: Mapping[str, Callable[[Any], Any]] = {
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """What an op was given, copied, and how many entries it made."""
+    """What an op was given, copied; its value, and `place`, where in the text that happened."""
 
     operands: tuple[Any, ...]
-    size: int
+    params: Mapping[str, Any]
+    value: Any
+    place: Any = None
+
+    @property
+    def size(self) -> int:
+        """How many entries the op made."""
+        return int(np.size(self.value))
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +56,12 @@ class Record:
     root: Step
     nodes: tuple[Node, ...]
     given: Mapping[Step, Given]
+    versions: Mapping[tuple[Node, int], Step] = field(default_factory=dict)
+
+    def edges(self, node: Node) -> tuple[Step | None, ...]:
+        """What made a node's operands; what was written between two uses is one step a version."""
+        pairs = enumerate(node.edges)
+        return tuple(self.versions.get((node, slot), edge) for slot, edge in pairs)
 
     def above(self, leaves: Iterable[Step]) -> "Record":
         """The part that depends on the leaves; GradcheckError where that was not observed."""
@@ -59,7 +72,7 @@ class Record:
                 nodes.append(node)
                 if node not in self.given:
                     raise GradcheckError(f"{node.name()} is not followed beyond reverse mode")
-        return Record(self.root, tuple(nodes), self.given)
+        return replace(self, nodes=tuple(nodes))
 
     @property
     def work(self) -> int:
@@ -73,8 +86,9 @@ class Observer:
     `copied` counts entries, so that somebody can set `idle` where nobody asks for them.
     """
 
-    def __init__(self) -> None:
-        """Nothing seen yet."""
+    def __init__(self, where: Callable[[], Any] = lambda: None) -> None:
+        """Nothing seen yet; `where` says which part of a text is being evaluated."""
+        self.where = where
         self.given: WeakKeyDictionary[Step, Given] = WeakKeyDictionary()
         self.copied, self.idle = 0, False
 
@@ -83,7 +97,7 @@ class Observer:
         if self.idle:
             return
         copies = tuple(np.array(value) if _is_array(value := bare(v)) else value for v in operands)
-        self.given[node] = Given(copies, int(np.size(bare(out))))
+        self.given[node] = Given(copies, node.params, bare(out), self.where())
         self.copied += sum(map(np.size, copies))
 
     def record(self, root: Step) -> Record:
@@ -98,33 +112,40 @@ class Observer:
         return node in self.given or node.op.name == OUTPUT
 
     def _given(self, node: Node) -> Given:
-        return self.given[node] if node in self.given else Given((None,), 1)
+        return self.given[node] if node in self.given else Given((None,), node.params, 0.0)
 
 
-def replay(record: Record, known: Mapping[Step, Any], kind: str) -> Any:
-    """The recorded value on numbers of a kind, its leaves given by step."""
+def replay(
+    record: Record,
+    known: Mapping[Step, Any],
+    kind: str,
+    at: Callable[[Any], None] = lambda place: None,
+) -> Any:
+    """The recorded value on numbers of a kind, its leaves given by step; `at` hears each place."""
     values = dict(known)
     for node in record.nodes:
         if node in values:
             continue
-        pairs = zip(node.edges, record.given[node].operands, strict=True)
+        given = record.given[node]
+        at(given.place)
+        pairs = zip(record.edges(node), given.operands, strict=True)
         operands = tuple(values[e] if e in values else _lifted(v, kind) for e, v in pairs)
-        values[node] = _applied(node, operands, record.given[node], kind)
+        values[node] = _applied(node, operands, given, kind)
     return values[record.root]
 
 
 def _applied(node: Node, operands: tuple[Any, ...], given: Given, kind: str) -> Any:
     """One op on numbers of a kind."""
     if node.op.name == OUTPUT:
-        return operands[0][node.params["index"]]
+        return operands[0][given.params["index"]]
     function = user_function(node.op)
     if function is not None:
         return function.apply(*operands) if kind == "tensor" else _inside(function, operands, kind)
     if kind == "tensor":
-        return apply(node.op, operands, node.params)
+        return apply(node.op, operands, given.params)
     if kind == "float":
-        return node.op.forward(*operands, **node.params)
-    return answer(node.op, operands, node.params)
+        return node.op.forward(*operands, **given.params)
+    return answer(node.op, operands, given.params)
 
 
 def user_function(op: Op) -> type[Function] | None:

@@ -113,9 +113,10 @@ def _scattered(g: Any, shape: Shape, index: Any) -> Any:
 
 
 def _written(x: Any, value: Any, index: Any) -> Any:
-    exact = np.asarray(value).dtype.kind == "O"  # numbers of an exact kind into plain ones
+    given = np.asarray(value)
+    exact = given.dtype.kind == "O"  # numbers of an exact kind into plain ones
     out = np.array(x, dtype=object if exact else None)
-    out[index] = value
+    out[index] = given[()]  # one number, not the box around it
     return out
 
 

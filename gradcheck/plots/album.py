@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache, partial
 from html import escape
 from pathlib import Path
@@ -119,10 +118,9 @@ def of_training(problem: Problem, reference: Reference) -> Iterator[Draft]:
     """The trace of every recorded series; graph and V curves of the first backward call."""
     if has_matplotlib():
         yield from _traces(problem, reference)
-    for judged, called in zip(reference.events, reference.trace.calls, strict=True):
-        if judged.event.case is not None:
-            case = replace(judged.event.case, cotangent=called.cotangent)
-            yield from of_case(problem, case, judged.verdict, judged.event.label)
+    for event in reference.events:
+        if event.case is not None:
+            yield from of_case(problem, event.case, event.verdict, event.label)
             return
     yield "graph.dot", _unfollowed
 

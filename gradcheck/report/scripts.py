@@ -14,8 +14,9 @@ from gradcheck.opinions.opinion import Estimate
 from gradcheck.report.figures import nested, plain
 from gradcheck.report.rows import TextTable, indented
 from gradcheck.report.verdicts import MEANINGS, STYLES, json_part
-from gradcheck.scripts import Ended, JudgedPass, ScriptJudgement
+from gradcheck.scripts import Ended, ScriptJudgement
 from gradcheck.verdict.consult import Verdict
+from gradcheck.verdict.passes import JudgedPass
 
 SHOWN = 3  # lines whose gradients are written out
 SHORT = 6
@@ -28,7 +29,7 @@ def script_report(
     if not found.judged:
         return Text("the script never goes back: there is nothing to judge", style="dim")
     said = _verdict(found, error)
-    lines = [(line, list(same)) for line, same in groupby(found.judged, lambda j: j.call.line)]
+    lines = [(line, list(same)) for line, same in groupby(found.judged, lambda j: j.call.place)]
     blocks: list[RenderableType] = [Text(file.name, style="bold")]
     blocks.append(indented(_table(source, found), 2))
     tables = [_gradients(same[0]) for _, same in lines[:SHOWN]]
@@ -54,9 +55,9 @@ def _meaning(said: str) -> str:
 
 def _table(source: Sequence[str], found: ScriptJudgement) -> RenderableType:
     table = TextTable(("line", "", "value", "by", "verdict"))
-    lines = dict.fromkeys(judged.call.line for judged in found.judged)
+    lines = dict.fromkeys(judged.call.place for judged in found.judged)
     for line in sorted(lines):
-        same = [judged for judged in found.judged if judged.call.line == line]
+        same = [judged for judged in found.judged if judged.call.place == line]
         worst = max(same, key=lambda each: list(MEANINGS).index(each.verdict.verdict))
         said = Text(worst.verdict.verdict, style=STYLES[worst.verdict.verdict])
         count, judged = found.calls[line], len(same)
@@ -77,7 +78,7 @@ def _few(names: Sequence[str]) -> str:
 def _gradients(judged: JudgedPass) -> TextTable:
     """What one pass gives to its leaves, and the closed forms of numbers."""
     verdict = judged.verdict
-    table = TextTable((f"line {judged.call.line}", "gradient", "closed form"))
+    table = TextTable((f"line {judged.call.place}", "gradient", "closed form"))
     for name, part in verdict.parts.items():
         if part.gradient is not None:
             table.add(name, _short(part.gradient), _form(verdict, name))
@@ -107,7 +108,7 @@ def _findings(found: ScriptJudgement) -> Iterator[str]:
         if judged.verdict.verdict != "agree":
             reasons = [entry.why for entry in judged.verdict.entries[:2]]
             for words in (*reasons, *judged.verdict.notes[:2]):
-                told[f"line {judged.call.line}: {words}"] = None
+                told[f"line {judged.call.place}: {words}"] = None
     yield from list(told)[:12]
     left = sum(found.calls.values()) - len(found.judged)
     if left:
@@ -126,6 +127,6 @@ def script_line(file: Path, found: ScriptJudgement, printed: str, error: Ended |
 def _call(judged: JudgedPass) -> dict[str, Any]:
     verdict = judged.verdict
     value = None if verdict.value is None else nested(verdict.value.value)
-    made = {"line": judged.call.line, "verdict": verdict.verdict, "value": value}
+    made = {"line": judged.call.place, "verdict": verdict.verdict, "value": value}
     parts = {name: json_part(verdict, name) for name in verdict.parts}
     return made | {"parts": parts, "notes": list(verdict.notes)}

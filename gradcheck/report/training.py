@@ -21,7 +21,7 @@ from gradcheck.report.verdicts import (
     headed,
     json_part,
 )
-from gradcheck.training import Judged, Reference, shown
+from gradcheck.training import Event, Reference, shown
 
 DRAWN = "random numbers are drawn by gradcheck's own generator: they are not PyTorch's"
 SHORT = 6
@@ -72,9 +72,9 @@ def _events(reference: Reference) -> RenderableType:
     shown = _suspicious(reference) if several else reference.events
     for event in shown[:MOST_EVENTS]:
         said = event.verdict.verdict
-        names = ", ".join(event.event.names) or "-"
+        names = ", ".join(event.names) or "-"
         verdict = Text(said, style=STYLES[said])
-        table.add(event.event.label, _short(event.event.value), names, verdict)
+        table.add(event.label, _short(event.call.value), names, verdict)
     if len(shown) > MOST_EVENTS:
         table.add(f"... {len(shown) - MOST_EVENTS} more")
     if not several:
@@ -85,7 +85,7 @@ def _events(reference: Reference) -> RenderableType:
     return Group(summary, table) if shown else summary
 
 
-def _suspicious(reference: Reference) -> tuple[Judged, ...]:
+def _suspicious(reference: Reference) -> tuple[Event, ...]:
     """The events on which the opinions do not simply agree."""
     return tuple(event for event in reference.events if event.verdict.verdict != "agree")
 
@@ -94,9 +94,13 @@ def _gradients(reference: Reference, most: int, written: int) -> Iterator[Render
     """What each of the first events gives to its leaves: its opinions, closed forms."""
     for judged in reference.events[:most]:
         verdict = judged.written
-        if verdict.opinions and not any(o.directions for o in verdict.opinions.values()):
-            shapes = {name: root.value.shape for name, root in judged.event.names.items()}
-            yield Text(f"  {judged.event.label}", style="dim")
+        if (
+            judged.case is not None
+            and verdict.opinions
+            and not any(o.directions for o in verdict.opinions.values())
+        ):
+            shapes = {name: np.shape(judged.case.inputs[name]) for name in judged.names}
+            yield Text(f"  {judged.label}", style="dim")
             yield from gradients(verdict, shapes, written=written)
 
 
@@ -104,7 +108,7 @@ def _ledger(reference: Reference) -> TextTable:
     """Every line of the ledger: who added what, what was cleared, what was stepped."""
     table = TextTable(("ledger", "leaf", "by", "amount", "holds"))
     for entry in reference.trace.entries[:MOST_LINES]:
-        by = "" if entry.event is None else reference.events[entry.event].event.label
+        by = "" if entry.event is None else reference.events[entry.event].label
         name = entry.leaf.name if entry.verb == "step" else f"{entry.leaf.name}.grad"
         amount = "" if entry.amount is None else _short(entry.amount)
         table.add(VERBS[entry.verb], name, by, amount, _short(entry.total))
@@ -151,11 +155,11 @@ def _findings(problem: Problem, reference: Reference) -> Iterator[str]:
         yield f"PyTorch warns: {note}"
 
 
-def _words(problem: Problem, event: Judged) -> Iterator[str]:
+def _words(problem: Problem, event: Event) -> Iterator[str]:
     for entry in event.verdict.entries[:2]:
-        yield f"{event.event.label}: {entry.why}"
+        yield f"{event.label}: {entry.why}"
     for note in event.verdict.notes:
-        yield f"{event.event.label}: {note}"
+        yield f"{event.label}: {note}"
     for suspect in event.verdict.suspects[:1]:
         yield f"first op whose own rule is off: {suspect.op}, cell {suspect.cell}"
         yield from underlined(problem.program.source, suspect.span)
@@ -188,11 +192,11 @@ def _error(reference: Reference) -> str | None:
     return None if reference.trace.error is None else str(reference.trace.error)
 
 
-def _event(event: Judged, written: bool) -> dict[str, Any]:
+def _event(event: Event, written: bool) -> dict[str, Any]:
     """One event; of the first ones closed forms and numbers too."""
     found: dict[str, Any] = {
         "verdict": event.verdict.verdict,
-        "value": nested(event.event.value),
+        "value": nested(event.call.value),
         "opinions": {
             name: event.verdict.opinions[name].abstains or "given"
             for name in OPINIONS

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcheck.report.findings import underlined
 from gradcheck.testing.foreign import PLAIN
-from gradcheck.testing.judging import OPEN, Judged, is_lone, level
+from gradcheck.testing.judging import Judged, is_lone, level
 from gradcheck.testing.limits import EPSILON, WIDE
 from gradcheck.testing.repair import Repair
 from gradcheck.verdict.consult import Verdict
@@ -31,6 +31,10 @@ PASSED = {
 CURE = (
     "its values as plain floats say no more of its slope here: pass arguments at which fewer "
     "digits cancel, or write it in NumPy alone, that exact numbers can pass through it"
+)
+OPEN = (
+    "its values as plain floats say no more; give rtol= if that is rounding, or write it in "
+    "NumPy alone, that exact numbers can pass through it"
 )
 STEPS = (
     "note: the function does not change with {name} here (it takes steps?): a straight-through "

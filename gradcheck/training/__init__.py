@@ -1,12 +1,12 @@
 """Programs that call `backward` themselves: events, the ledger of `.grad`, and their mistakes."""
 
-from gradcheck.training.events import Judged
+from gradcheck.training.events import Event
 from gradcheck.training.outputs import Value, kind_of, shown
 from gradcheck.training.preparing import Reference, prepared
 from gradcheck.training.trace import trace
 
 __all__ = [
-    "Judged",
+    "Event",
     "Reference",
     "Value",
     "kind_of",

@@ -15,7 +15,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import Write
 from gradcheck.problem.record import Point, Problem
-from gradcheck.training.ledger import RIGHT, Entry, Verbs, totals
+from gradcheck.training.ledger import RIGHT, Entry, LedgerVerbs, totals
 from gradcheck.training.outputs import Value, same
 from gradcheck.training.trace import Trace, trace
 
@@ -66,7 +66,7 @@ def _scaled(right: Trace, made: Sequence[Entry]) -> bool:
     return near(came, [np.asarray(factor * each) for each in due]) and not near(came, due)
 
 
-def _others(right: Trace, made: Sequence[Entry]) -> Iterator[tuple[str, Verbs]]:
+def _others(right: Trace, made: Sequence[Entry]) -> Iterator[tuple[str, LedgerVerbs]]:
     """The right loop with momentum 1, and with the learning rate of the first mistaken step."""
     yield "adding momentum 1", replace(RIGHT, write=_gathering())
     due, came = (next(e.amount for e in run if e.verb == "step") for run in (right.entries, made))

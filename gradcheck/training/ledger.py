@@ -1,45 +1,65 @@
 """The ledger of `.grad`: what each backward call added, what was cleared, and what was stepped.
 
 Three verbs keep it. Said right, they are PyTorch's; a mistake of the training loop is one of them
-said wrong.
+said wrong. The engine hands over what it is about to do (`Mode.ledger`).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from gradcheck.engine.autograd import tensor
-from gradcheck.engine.inplace import copy_, zero_
-from gradcheck.engine.recording import no_grad
+from gradcheck.engine.tape import Leaf, Step
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language import executing
 from gradcheck.mistakes.training import Clear, Deposit, Write
-from gradcheck.training.forms import Form, Root, Span, Term, divisor
+from gradcheck.verdict.passes import BackwardPass
 
 MOST_KEPT = 64
 
 Array = np.ndarray[Any, Any]
-Spend = Callable[..., None]
+Span = tuple[int, int] | None
+Do = Callable[[], None]
+Spend = Callable[[int], None]
 
 
-def unmetered(act: str, *values: Any) -> None:
+def unmetered(count: int) -> None:
     """What a run spends where nobody counts."""
 
 
+@dataclass(eq=False)
 class Holder:
-    """What may hold a `.grad`: the tensor `t`, and the `term` by which it follows from leaves.
+    """What holds a `.grad`: a tensor, and its number in the order in which they come."""
 
-    One that does hold one has a `name` and a `number`, in the order in which they come.
-    """
+    tensor: Tensor
+    number: int
+    name: str = ""
 
-    __slots__ = ("name", "number", "t", "term")
+    @property
+    def value(self) -> Array:
+        """The numbers of the tensor, copied."""
+        return np.array(bare(self.tensor))
 
-    def __init__(self, t: Tensor, term: Term | None = None) -> None:
-        """No name and no number yet."""
-        self.t, self.term = t, term
-        self.name, self.number = "", -1
+    @property
+    def held(self) -> Array | None:
+        """What its `.grad` holds, copied."""
+        grad = self.tensor._grad
+        return None if grad is None else np.array(bare(grad))
+
+
+@dataclass(frozen=True, eq=False)
+class BackwardCall(BackwardPass):
+    """A pass back of a program: the value it began from, and the k of `loss / k`."""
+
+    value: Array = field(default_factory=lambda: np.zeros(()))
+    divisor: float = 1.0
+    made: Span = None  # where the value it began from was computed
+
+    @property
+    def start(self) -> Step:
+        """What made the value that it began from."""
+        return self.roots[0][0].root
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +78,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Verbs:
+class LedgerVerbs:
     """What is done when a gradient arrives, when `.grad` is cleared, when a leaf is written.
 
     `deposit` gives what `.grad` then holds, `clear` whether it is done, `write` the leaf's value.
@@ -69,7 +89,7 @@ class Verbs:
     write: Callable[[Write], Any] = lambda w: w.after
 
 
-RIGHT = Verbs()
+RIGHT = LedgerVerbs()
 
 
 def totals(entries: Iterable[Entry], verb: str) -> list[Any]:
@@ -82,112 +102,161 @@ class Ledger:
     """Who holds a `.grad`, and what was done to it.
 
     `together` is the number of gradients that the fullest window adds up, once that is known;
-    `spend(act, *values)` hears what is done before it is done.
+    `calls` are the backward calls so far, the last of which now lands.
     """
 
-    verbs: Verbs = RIGHT
+    verbs: LedgerVerbs = RIGHT
     together: int = 1
     spend: Spend = unmetered
-    leaves: list[Holder] = field(default_factory=list)
-    keeping: list[Holder] = field(default_factory=list)
+    calls: list[BackwardCall] = field(default_factory=list)
+    holders: list[Holder] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
     windows: dict[Holder, int] = field(default_factory=dict)
     previous: dict[Holder, Array] = field(default_factory=dict)
+    pending: list[tuple[Holder, Array | None, Array]] = field(default_factory=list)
     fullest: int = 0
-    holders: int = 0
     idle_clears: int = 0
+    _by_memory: dict[int, Holder] = field(default_factory=dict)
+    _keeping: int = 0
 
     # -- who holds a `.grad` ---------------------------------------------------------------------
 
-    def becomes_leaf(self, holder: Holder) -> None:
-        """Gradients are asked for from here on."""
-        self.spend("leaf", len(self.leaves))
-        if not self.is_leaf(holder):
-            self.leaves.append(holder)
-            holder.term = Root(holder, array(holder))
-            self._numbered(holder)
+    def enter(self, t: Tensor) -> Holder:
+        """The holder of a tensor; writes to its memory, through `.data` too, are known by it."""
+        found = self._by_memory.get(id(t._cell))
+        if found is None or found.tensor is not t:
+            self.spend(1 + len(self.holders) // 20)  # a clearing looks at each
+            found = Holder(t, len(self.holders))
+            self.holders.append(found)
+            self._by_memory[id(t._cell)] = found
+        return found
 
-    def keeps(self, holder: Holder) -> None:
-        """An intermediate value keeps its gradient from here on."""
-        if len(self.keeping) < MOST_KEPT and not any(each is holder for each in self.keeping):
-            self.keeping.append(holder)
-            self._numbered(holder)
+    def leaf_at(self, t: Any) -> Holder | None:
+        """The leaf in whose memory a tensor lies."""
+        if t._tracked and t._node is None:
+            return self.enter(t)
+        found = self._by_memory.get(id(t._cell))
+        leaf = found is not None and found.tensor._tracked and found.tensor._node is None
+        return found if leaf else None
 
-    def _numbered(self, holder: Holder) -> None:
-        holder.number, self.holders = self.holders, self.holders + 1
+    def name_of(self, step: Step) -> str:
+        """What a leaf is called, or a value that gradients are asked for."""
+        if isinstance(step, Leaf):
+            return self.enter(step.variable).name
+        return next((h.name for h in self.holders if h.tensor._node is step), "a value")
 
-    def is_leaf(self, holder: Holder) -> bool:
-        """Whether gradients are asked for, of a value that was not computed."""
-        return any(leaf is holder for leaf in self.leaves)
+    # -- the three verbs, as the engine is about to do them ---------------------------------------
 
-    def no_leaf(self, holder: Holder) -> None:
-        """Gradients are asked for no longer."""
-        self.leaves = [leaf for leaf in self.leaves if leaf is not holder]
-        holder.term = None
+    def arrivals(self, landed: Mapping[Step, Any]) -> dict[Step, Array]:
+        """What has come to which step: leaves in their order, then what keeps its gradient."""
+        last = len(self.holders)
+        numbers: dict[Step, int] = {
+            s: self.enter(s.variable).number for s in landed if isinstance(s, Leaf)
+        }
+        steps = sorted(landed, key=lambda step: numbers.get(step, last))
+        found = {step: np.array(bare(landed[step]), dtype=np.float64) for step in steps}
+        return found | {holder.tensor._step(): g for holder, _, g in self.pending}
 
-    # -- the three verbs -------------------------------------------------------------------------
+    def ordered(self, landed: Mapping[Step, Any]) -> Iterator[tuple[Step, Any]]:
+        """What the engine is to add to the leaves; then what intermediate values kept."""
+        yield from ((s, landed[s]) for s in self.calls[-1].landed if isinstance(s, Leaf))
+        pending, self.pending = self.pending, []
+        for holder, before, g in pending:
+            self._added(holder, before, g)
 
-    def deposit(self, leaf: Holder, g: Array, loss: Term | None, event: int) -> None:
-        """A gradient arrives, from a loss that went back."""
-        held, place = leaf.t.grad, loss.span if isinstance(loss, Form) else None
-        before = None if held is None else np.array(bare(held))
-        arriving = Deposit(leaf.number, before, g, divisor(loss), self.together, place)
-        total = np.asarray(self.verbs.deposit(arriving))
-        if held is None:
-            leaf.t.grad = tensor(total)
-        else:
-            with no_grad():
-                copy_(held, tensor(total))
-        self.windows[leaf] = self.windows.get(leaf, 0) + 1
-        self.fullest = max(self.fullest, self.windows[leaf])
-        self._entered("add", leaf, g, total, event)
+    def deposit(self, t: Any, g: Any, do: Do) -> None:
+        """A gradient arrives at a leaf."""
+        holder = self.enter(t)
+        before = holder.held
+        do()
+        if t._tracked:
+            self._added(holder, before, np.array(bare(g)))
 
-    def clear(self, leaf: Holder, to_zero: bool) -> None:
-        """`.grad = None`, `.grad.zero_()`, `zero_grad()`."""
-        held = leaf.t.grad
-        if held is None:
+    def kept(self, t: Any, g: Any, do: Do) -> None:
+        """A gradient passes a value that keeps it, while the engine is still on its way."""
+        known = id(t._cell) in self._by_memory
+        self._keeping += not known
+        if known or self._keeping <= MOST_KEPT:
+            holder = self.enter(t)
+            self.pending.append((holder, holder.held, np.array(bare(g))))
+        do()
+
+    def clear(self, t: Any, do: Do) -> None:
+        """`.grad = None`, `zero_grad()`."""
+        if t._grad is None:
             self.idle_clears += 1
             return
-        if not self.verbs.clear(Clear(leaf.number, bare(held))):
-            return
-        if to_zero:
-            zero_(held)
-        else:
-            leaf.t.grad = None
-        self.windows[leaf] = 0
-        self._entered("clear", leaf, None, np.zeros(leaf.t.shape) if to_zero else None)
+        holder = self.enter(t)
+        if self._is_cleared(holder):
+            do()
+            self._enter("clear", holder, None, None)
 
-    def stepped(self, leaf: Holder) -> None:
-        """A leaf holds something else now: the ledger's step, and a new version of the leaf."""
-        root = leaf.term
-        if not isinstance(root, Root):
-            return
-        before, after = root.value, array(leaf)
-        previous = self.previous.get(leaf, np.zeros(before.shape))
-        window = self.windows.get(leaf, 0)
-        step = Write(leaf.number, before, after, previous, window, self.together)
-        value = self.verbs.write(step)
-        self.previous[leaf] = after - before
-        self.windows[leaf] = 0
-        if value is not after:
-            with no_grad():
-                copy_(leaf.t, tensor(np.asarray(value)))
-        leaf.term = Root(leaf, array(leaf), root.version + 1)
-        self._entered("step", leaf, np.array(np.asarray(value) - before), array(leaf))
+    def zero(self, t: Any, do: Do) -> None:
+        """`t.zero_()`: of a `.grad` a clearing, of anything else a write."""
+        cell = t._cell
+        grads = ((h, h.tensor._grad) for h in self.holders)
+        holder = next((h for h, grad in grads if grad is not None and grad._cell is cell), None)
+        if holder is None:
+            self.write(t, do)
+        elif self._is_cleared(holder):
+            do()
+            self._enter("clear", holder, None, np.zeros(holder.tensor.shape))
 
-    def _entered(
+    def _is_cleared(self, holder: Holder) -> bool:
+        cleared = self.verbs.clear(Clear(holder.number, holder.held))
+        if cleared:
+            self.windows[holder] = 0
+        return cleared
+
+    def write(self, t: Any, do: Do) -> None:
+        """A write in place: of a leaf, or of its `.data`, a step."""
+        self.spend(1)
+        holder = self.leaf_at(t)
+        if holder is None:
+            do()
+            return
+        before = holder.value
+        do()
+        self._stepped(holder, before)
+
+    # -- the lines -------------------------------------------------------------------------------
+
+    def _added(self, holder: Holder, before: Array | None, g: Array) -> None:
+        call = self.calls[-1]
+        arriving = Deposit(holder.number, before, g, call.divisor, self.together, call.made)
+        total = np.asarray(self.verbs.deposit(arriving))
+        if self.verbs is not RIGHT:
+            _overwrite(holder.tensor._grad, total)
+        self.windows[holder] = self.windows.get(holder, 0) + 1
+        self.fullest = max(self.fullest, self.windows[holder])
+        self._enter("add", holder, g, total, call.number)
+
+    def _stepped(self, holder: Holder, before: Array) -> None:
+        after = holder.value
+        previous = self.previous.get(holder, np.zeros(before.shape))
+        window = self.windows.get(holder, 0)
+        step = Write(holder.number, before, after, previous, window, self.together)
+        value = np.asarray(self.verbs.write(step))
+        self.previous[holder] = after - before
+        self.windows[holder] = 0
+        if self.verbs is not RIGHT:
+            _overwrite(holder.tensor, value)
+        self._enter("step", holder, np.array(value - before), holder.value)
+
+    def _enter(
         self,
         verb: str,
-        leaf: Holder,
+        holder: Holder,
         amount: Array | None,
         total: Array | None,
         event: int | None = None,
     ) -> None:
-        self.spend("entry", leaf.t)
+        self.spend(1)
         copy = None if total is None else np.array(total)
-        self.entries.append(Entry(verb, leaf, amount, copy, executing(), event))
+        self.entries.append(Entry(verb, holder, amount, copy, executing(), event))
 
 
-def array(holder: Holder) -> Array:
-    """The numbers of a tensor, copied."""
-    return np.array(bare(holder.t))
+def _overwrite(t: Any, value: Array) -> None:
+    """Other numbers in a tensor's memory, of which the tape hears nothing."""
+    t._share()
+    t._value[...] = value

@@ -14,8 +14,7 @@ from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem.record import Point, Problem
 from gradcheck.training.facts import equivalent_loop, reason
-from gradcheck.training.forms import Span
-from gradcheck.training.ledger import RIGHT, Entry, Verbs
+from gradcheck.training.ledger import RIGHT, Entry, LedgerVerbs, Span
 from gradcheck.training.outputs import Value, departs, same
 from gradcheck.training.scopes import EVERYWHERE, Occasions, Scope, occasions, scopes, statement
 from gradcheck.training.trace import Trace, trace
@@ -121,7 +120,9 @@ def replays(
         yield Replay(row, scope, found.values, found.entries, places)
 
 
-def _said_wrong(row: Mistake, way: Callable[[Any], Any], scope: Scope, spans: list[Span]) -> Verbs:
+def _said_wrong(
+    row: Mistake, way: Callable[[Any], Any], scope: Scope, spans: list[Span]
+) -> LedgerVerbs:
     """The verbs with one of them said wrong at a scope; `spans` hears where that matters."""
     right, counter = getattr(RIGHT, row.verb), Occasions()
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from gradcheck.diagnosis.tables import equal
 from gradcheck.engine.tape import Leaf, Node
-from gradcheck.training.forms import Array
+from gradcheck.training.ledger import Array
 from gradcheck.training.recorder import snapshot
 
 Value = Array | bool | str | tuple[int, ...] | list[Any] | None

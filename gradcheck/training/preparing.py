@@ -1,22 +1,30 @@
-"""A problem with events, ready for grading: its trace, how exact it is, and every event judged."""
+"""A problem with events, ready for grading: its trace, how exact it is, and every event judged.
+
+Answers are held against it at further points too. A point counts only where the reference itself
+stands firm: a disturbance of the last digits changes nothing but those.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from gradcheck.errors import GradcheckError
 from gradcheck.problem.draw import SCALES, decimals
-from gradcheck.problem.record import Point, Problem
-from gradcheck.training.crosscheck import check_on_engine
-from gradcheck.training.events import Judged, judged
+from gradcheck.problem.record import Part, Point, Problem
+from gradcheck.training.events import Event, judge_calls
 from gradcheck.training.making import Replays, all_replays
-from gradcheck.training.trace import Trace, finite, firm, noise, point_of, trace
+from gradcheck.training.outputs import Value
+from gradcheck.training.student import ran
+from gradcheck.training.trace import Trace, disturbed, finite, firm, noise, point_of, trace
 from gradcheck.verdict.consult import VERDICTS
 
 TRIES = 3  # points that are tried for each that is wanted
+FURTHER = 2  # points at which a program is run again
+SHAKEN = 64.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +35,7 @@ class Reference:
     point: Point
     trace: Trace
     noise: Mapping[str, Any]
-    events: tuple[Judged, ...]
+    events: tuple[Event, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -40,35 +48,98 @@ class Reference:
         """The program with every mistake of the training loop made in it."""
         return all_replays(self.problem, self.point, self.trace)
 
+    def check_allowance(self) -> None:
+        """Raise GradcheckError where the reference leaves no room to a program, or no number."""
+        for part in programs(self.problem):
+            run = ran(self.problem, self.problem.program, part, self.point, share=2)
+            if run.failed:
+                raise GradcheckError(
+                    f"{self.problem.id}: an answer may use twice what the reference uses, and that "
+                    f"is too much: {run.failed}"
+                )
+            if not finite(run.value):
+                raise GradcheckError(
+                    f"{self.problem.id}: {part.name} reads a number that is not finite"
+                )
 
-def further(problem: Problem, count: int) -> Iterator[Reference]:
-    """What is read at the end of a program at points with the inputs drawn anew.
+    @property
+    def is_firm(self) -> bool:
+        """Whether rounding changes nothing but the last digits of what programs are asked for."""
+        names, right = [part.name for part in programs(self.problem)], self.trace.values
+        if not names:
+            return True
+        shaken = next(disturbed(self.problem, self.point, SHAKEN))
+        return all(_alike(right[n], shaken[n]) and firm(self.noise[n], right[n]) for n in names)
 
-    A point counts only where rounding changes nothing but the last digits of what is read.
-    """
-    rng, found = np.random.default_rng(problem.seed + 1), 0
-    varying = [entry for entry in problem.inputs.values() if entry.varies]
-    fixed = {n: i.value for n, i in problem.inputs.items() if not i.varies and i.value is not None}
-    for k in range(TRIES * count if varying else 0):
-        scale = SCALES[k % len(SCALES)]
-        point = {**fixed, **{i.name: decimals(rng, scale, i.shape) for i in varying}}
-        try:
-            right = trace(problem, point)
-            lost = noise(problem, point, right)
-        except GradcheckError:
-            continue
-        if all(finite(v) and firm(lost[name], v) for name, v in right.values.items()):
-            yield Reference(problem, point, right, lost, ())
-            found += 1
-        if found == count:
-            return
+
+def programs(problem: Problem) -> list[Part]:
+    """The parts whose answers are programs."""
+    return [part for part in problem.parts if part.form == "program"]
 
 
 def prepared(problem: Problem) -> Reference:
-    """Run a program, judge its events; raises GradcheckError where the program cannot be run."""
-    point = point_of(problem)
+    """Run a program, judge its events.
+
+    Raises GradcheckError where it cannot be run, or leaves no room to answers that are programs.
+    """
+    found = _traced(problem, point_of(problem))
+    found.check_allowance()
+    if not found.is_firm:
+        raise GradcheckError(
+            f"{problem.id}: rounding alone changes more than the last digits of what is read at "
+            "the end: no other program can be held against it"
+        )
+    events = judge_calls(found.trace.calls)
+    return Reference(problem, found.point, found.trace, found.noise, events)
+
+
+def further(problem: Problem, count: int) -> Iterator[Reference]:
+    """What is read at the end of a program at points with the inputs drawn anew."""
+    firm_ones = (found for found in _drawn(problem, TRIES * count) if _holds(found))
+    return islice(firm_ones, count)
+
+
+def elsewhere(problem: Problem) -> Iterator[Reference]:
+    """The reference at points at which it leaves room to programs, and rounding decides nothing."""
+    return islice((found for found in _drawn(problem, len(SCALES)) if _admits(found)), FURTHER)
+
+
+def _drawn(problem: Problem, tries: int) -> Iterator[Reference]:
+    rng = np.random.default_rng(problem.seed + 1)
+    varying = [entry for entry in problem.inputs.values() if entry.varies]
+    fixed = {n: i.value for n, i in problem.inputs.items() if not i.varies and i.value is not None}
+    for k in range(tries if varying else 0):
+        scale = SCALES[k % len(SCALES)]
+        point = {**fixed, **{i.name: decimals(rng, scale, i.shape) for i in varying}}
+        try:
+            yield _traced(problem, point)
+        except GradcheckError:
+            continue
+
+
+def _traced(problem: Problem, point: Point) -> Reference:
     right = trace(problem, point)
-    check_on_engine(problem, point, right)
-    lost = noise(problem, point, right)
-    events = tuple(judged(call) for call in right.calls)
-    return Reference(problem, point, right, lost, events)
+    return Reference(problem, point, right, noise(problem, point, right))
+
+
+def _holds(found: Reference) -> bool:
+    return all(finite(v) and firm(found.noise[name], v) for name, v in found.trace.values.items())
+
+
+def _admits(found: Reference) -> bool:
+    try:
+        found.check_allowance()
+    except GradcheckError:
+        return False
+    return found.is_firm
+
+
+def _alike(a: Value, b: Value) -> bool:
+    """The same kind of value: arrays of one shape, lists of one length, else the very same."""
+    if isinstance(a, np.ndarray):
+        return isinstance(b, np.ndarray) and a.shape == b.shape
+    if isinstance(a, list):
+        if not isinstance(b, list) or len(a) != len(b):
+            return False
+        return all(_alike(x, y) for x, y in zip(a, b, strict=True))
+    return type(a) is type(b) and not isinstance(b, np.ndarray | list) and a == b

@@ -6,7 +6,7 @@ points, and explained, as it is where the problem is an expression.
 """
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
+from gradcheck.engine.tape import Leaf, Step, reachable
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import GradcheckError
 from gradcheck.language import Budget, Program, check_program
@@ -21,25 +22,15 @@ from gradcheck.language.kinds import KINDS, VOCABULARY
 from gradcheck.language.run import run
 from gradcheck.numbers.ball import balls
 from gradcheck.opinions.opinion import Case, contracted
+from gradcheck.opinions.replay import Record, replay
 from gradcheck.ops import BY_SPELLING
 from gradcheck.problem.record import Input, Part, Point, Problem
-from gradcheck.training.forms import (
-    Array,
-    Lost,
-    Root,
-    Span,
-    Term,
-    evaluate,
-    exactly,
-    fraction,
-    in_order,
-    roots,
-)
-from gradcheck.training.layers import context
-from gradcheck.training.ledger import Holder
-from gradcheck.training.recorder import BackwardCall, Recorder
+from gradcheck.training.decimals import exact_array, exactly
+from gradcheck.training.ledger import Array, BackwardCall, Holder, Span
+from gradcheck.training.recorder import Recorder
 from gradcheck.training.trace import names_after
-from gradcheck.training.traced import Traced
+from gradcheck.training.words import context
+from gradcheck.verdict.passes import value_of
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-12  # of a sum of gradients in float64
 ROUNDED = 1e-13  # relative: what a few hundred operations on floats may lose
@@ -53,14 +44,20 @@ MOVED = "a leaf was stepped before its gradient was taken"
 class Read:
     """The gradient that a part reads: by the leaf `name`, of the sum of `summands`.
 
-    A summand is a form and its cotangent (None: 1). `variables` are the leaves in them by name.
+    A summand is a recorded value and its cotangent (None: 1); `leaves` are those below, by name.
     Not `exact` is what holds a number that was computed: it is known as a float only.
     """
 
     name: str
-    summands: tuple[tuple[Term, Array | None], ...]
-    variables: Mapping[str, Root]
+    summands: tuple[tuple[Record, Array | None], ...]
+    leaves: Mapping[str, Step]
     exact: bool
+
+    def value(self, k: int, kind: str, given: Mapping[str, Any], at: Callable[[Span], None]) -> Any:
+        """The k-th value on numbers of a kind; `at` hears which part of the text is evaluated."""
+        record = self.summands[k][0]
+        known = {step: given[name] for name, step in self.leaves.items()}
+        return replay(exactly(record, kind) if self.exact else record, known, kind, at)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -96,10 +93,13 @@ class GradientQuestion(Problem):
             place[0] = span
 
         def function(kind: str, inputs: Mapping[str, Any]) -> Any:
-            given = {root: inputs[name] for name, root in found.variables.items()}
             if len(found.summands) == 1:
-                return evaluate(found.summands[0][0], kind, given, at)
-            pieces = [_piece(*each, kind, given, at) for each in found.summands]
+                return found.value(0, kind, inputs, at)
+            pieces = [
+                contracted(found.value(k, kind, inputs, at), None if g is None else lift(g))
+                for lift in [KINDS[kind].lift]
+                for k, (_, g) in enumerate(found.summands)
+            ]
             return sum(pieces[1:], pieces[0])
 
         cotangent = found.summands[0][1] if len(found.summands) == 1 else None
@@ -113,18 +113,6 @@ def _raising(error: GradcheckError) -> Callable[..., Any]:
     return function
 
 
-def _piece(
-    term: Term,
-    cotangent: Array | None,
-    kind: str,
-    given: Mapping[Root, Any],
-    at: Callable[[Span], None],
-) -> Any:
-    """One of the values that went back, as a number of a kind; `at` hears where it is."""
-    value = evaluate(term, kind, given, at)
-    return contracted(value, None if cotangent is None else KINDS[kind].lift(cotangent))
-
-
 def question(problem: Problem, part: Part, point: Point) -> GradientQuestion | None:
     """The question of a part; None where it reads something else."""
     for whole in (_with_followed_constants(problem), problem):
@@ -133,7 +121,7 @@ def question(problem: Problem, part: Part, point: Point) -> GradientQuestion | N
         except GradcheckError:
             continue
         leaves = [n for n, entry in problem.inputs.items() if entry.requires_grad]
-        others = [name for name in leaves if name in found.variables and name != found.name]
+        others = [name for name in leaves if name in found.leaves and name != found.name]
         own = {each.name: getattr(problem, each.name) for each in fields(Problem)}
         own["wrt"] = (found.name, *others)
         own["parts"] = (replace(part, name=found.name, ask=None),)
@@ -163,19 +151,12 @@ def with_written_leaves(problem: Problem, point: Point) -> Problem:
     recorder, _ = _ran(problem, point)
     found = dict[str, Input]()
     for k, leaf in enumerate(recorder.made_of_numbers):
-        if leaf.name not in (*problem.inputs, *found) and _is_name(leaf.name):
+        name = recorder.ledger.enter(leaf).name
+        if name not in (*problem.inputs, *found) and _is_name(name):
             with suppress(GradcheckError):
                 value = exact_array(recorder.numbers[k])
-                found[leaf.name] = Input(leaf.name, value, value.shape, True, k)
+                found[name] = Input(name, value, value.shape, True, k)
     return replace(problem, inputs={**problem.inputs, **found}) if found else problem
-
-
-def exact_array(value: Array) -> Array:
-    """The decimals that floats were written as; raises GradcheckError where they are none."""
-    out = np.empty(value.shape, dtype=object)
-    for index, each in np.ndenumerate(value):
-        out[index] = fraction(float(each))
-    return out
 
 
 # -- what a part reads ---------------------------------------------------------------------------
@@ -184,23 +165,47 @@ def exact_array(value: Array) -> Array:
 def gradient_read(problem: Problem, part: Part, point: Point) -> Read:
     """Run a program and find the sum whose gradient a part reads; GradcheckError where none is."""
     recorder, names = _ran(problem, point)
-    leaf, calls = _source(recorder, _value(problem, part, names, recorder))
-    lost = [term for call in calls for term in in_order(call.term) if isinstance(term, Lost)]
-    if not calls or lost or any(call.why for call in calls):
+    holder, calls = _source(recorder, _value(problem, part, names, recorder))
+    if not calls:
         raise GradcheckError(OTHER)
-    found = {root for call in calls for root in roots(call.term)}
-    if any(root.version for root in found):
-        raise GradcheckError(MOVED)
-    variables = {root.owner.name: root for root in found}
-    complete = len(variables) == len(found) and leaf.name in variables
-    if not complete or not variables.keys() <= problem.inputs.keys():
+    pieces = [piece for call in calls for piece in call.roots]
+    leaves = _leaves(recorder, [record for record, _ in pieces], point)
+    if holder.name not in leaves or not leaves.keys() <= problem.inputs.keys():
         raise GradcheckError(OTHER)
+    above = [(record.above(leaves.values()), _cotangent(g)) for record, g in pieces]
     try:
-        summands = tuple((exactly(call.term), _exact_cotangent(call)) for call in calls)
+        for record, _ in above:
+            exactly(record, "ball")
+        known = [(record, None if g is None else exact_array(g)) for record, g in above]
     except GradcheckError:
-        rounded = tuple((call.term, call.cotangent) for call in calls)
-        return Read(leaf.name, rounded, variables, exact=False)
-    return Read(leaf.name, summands, variables, exact=True)
+        return Read(holder.name, tuple(above), leaves, exact=False)
+    return Read(holder.name, tuple(known), leaves, exact=True)
+
+
+def _leaves(recorder: Recorder, records: Sequence[Record], point: Point) -> dict[str, Step]:
+    """The leaves below some values by name; GradcheckError where one was stepped before."""
+    found: dict[str, Step] = {}
+    for step in reachable([record.root for record in records]):
+        if isinstance(step, Leaf):
+            name = recorder.ledger.name_of(step)
+            if found.setdefault(name, step) is not step:
+                raise GradcheckError(OTHER)
+    for name, step in found.items():
+        pieces = [(record, None) for record in records]
+        if name in point and not _is_at(value_of(step, pieces, name), point[name]):
+            raise GradcheckError(MOVED)
+    return found
+
+
+def _is_at(held: Array, given: Any) -> bool:
+    """Whether a leaf held the numbers of the point when it was used."""
+    return np.array_equal(held, np.asarray(given, dtype=np.float64).reshape(held.shape))
+
+
+def _cotangent(g: Any) -> Array | None:
+    """None for the 1 that a single number begins with."""
+    given = np.asarray(g, dtype=np.float64)
+    return None if not given.shape and given == 1.0 else given
 
 
 def _ran(problem: Problem, point: Point) -> tuple[Recorder, dict[str, Any]]:
@@ -208,10 +213,6 @@ def _ran(problem: Problem, point: Point) -> tuple[Recorder, dict[str, Any]]:
     recorder = Recorder()
     with _unwarned():
         return recorder, names_after(problem, point, recorder)[0]
-
-
-def _exact_cotangent(call: BackwardCall) -> Array | None:
-    return None if call.cotangent is None else exact_array(call.cotangent)
 
 
 def _is_name(name: str) -> bool:
@@ -225,7 +226,8 @@ def _value(problem: Problem, part: Part, names: Mapping[str, Any], recorder: Rec
         if part.ask is None:
             return names[part.name].grad
         ask = _unwrapped(part.ask, names)
-        return run(ask, names, recorder, Budget(), context=context(recorder)).value
+        with recorder.watching():
+            return run(ask, names, KINDS["tensor"], Budget(), context=context(recorder)).value
 
 
 def _unwarned() -> AbstractContextManager[None]:
@@ -244,24 +246,26 @@ def _unwrapped(ask: Program, names: Mapping[str, Any]) -> Program:
 
 def _source(recorder: Recorder, value: Any) -> tuple[Holder, list[BackwardCall]]:
     """The leaf whose gradient a value is, and the calls whose gradients it adds up."""
-    if not isinstance(value, Traced):
+    if not isinstance(value, Tensor):
         raise GradcheckError(OTHER)
-    leaf, calls = value.of, [] if value.of is None else [*_since_cleared(recorder, value.of)]
+    holder = next((h for h in recorder.ledger.holders if h.tensor._grad is value), None)
+    calls = [] if holder is None else [*_since_cleared(recorder, holder)]
     for result, call, x in recorder.taken:
         if result is value:
-            leaf, calls = x, [call]
-    if leaf is None or not recorder.ledger.is_leaf(leaf):
+            holder, calls = recorder.ledger.enter(x), [call]
+    if holder is None or not (holder.tensor.is_leaf and holder.tensor.requires_grad):
         raise GradcheckError(OTHER)
-    total = sum((call.arrived[leaf] for call in calls), np.zeros(leaf.t.shape))
+    step = holder.tensor._step()
+    total = sum((call.landed[step] for call in calls), np.zeros(holder.tensor.shape))
     room = RELATIVE * np.max(np.abs(total), initial=0.0) + ABSOLUTE
-    if not np.all(np.isfinite(total)) or np.any(np.abs(bare(value.t) - total) > room):
+    if not np.all(np.isfinite(total)) or np.any(np.abs(bare(value) - total) > room):
         raise GradcheckError(OTHER)
-    return leaf, calls
+    return holder, calls
 
 
-def _since_cleared(recorder: Recorder, leaf: Holder) -> Iterator[BackwardCall]:
+def _since_cleared(recorder: Recorder, holder: Holder) -> Iterator[BackwardCall]:
     """The backward calls that added to a `.grad` after it was last cleared."""
-    lines = [entry for entry in recorder.ledger.entries if entry.leaf is leaf]
+    lines = [entry for entry in recorder.ledger.entries if entry.leaf is holder]
     last = max((k + 1 for k, entry in enumerate(lines) if entry.verb == "clear"), default=0)
     return (recorder.calls[e.event] for e in lines[last:] if e.event is not None)
 
@@ -272,9 +276,8 @@ def _since_cleared(recorder: Recorder, leaf: Holder) -> Iterator[BackwardCall]:
 def numbers_named(problem: Problem, point: Point) -> dict[str, Array]:
     """The tensors and numbers that a program's names hold at its end, as floats."""
     _, names = _ran(problem, point)
-    values = {name: each.t if isinstance(each, Traced) else each for name, each in names.items()}
     kinds = (Tensor, float, np.floating)
-    return {n: np.array(bare(v), dtype=float) for n, v in values.items() if isinstance(v, kinds)}
+    return {n: np.array(bare(v), dtype=float) for n, v in names.items() if isinstance(v, kinds)}
 
 
 def balls_named(problem: Problem, point: Point) -> dict[str, Any]:
@@ -282,25 +285,27 @@ def balls_named(problem: Problem, point: Point) -> dict[str, Any]:
 
     What follows from the inputs is derived from them anew; anything else is as wide as a float is.
     """
-    _, names = _ran(problem, point)
+    recorder, names = _ran(problem, point)
     found = {}
     for name, value in names.items():
-        if isinstance(value, Traced):
-            found[name] = _derived(value, point)
+        if isinstance(value, Tensor):
+            found[name] = _derived(recorder, value, point)
         elif isinstance(value, float | np.floating):
             found[name] = _about(np.asarray(value))
     return found
 
 
-def _derived(value: Traced, point: Point) -> Any:
-    """A traced tensor from the exact inputs, where its form leads back to them alone."""
+def _derived(recorder: Recorder, value: Tensor, point: Point) -> Any:
+    """A tensor from the exact inputs, where what was recorded leads back to them alone."""
     try:
-        if value.term is None or any(root.version for root in roots(value.term)):
-            return _about(np.asarray(bare(value.t)))
-        given = {root: balls(point[root.owner.name]) for root in roots(value.term)}
-        return evaluate(exactly(value.term), "ball", given)
+        if not value.requires_grad:
+            return _about(np.asarray(bare(value)))
+        record = recorder.observer.record(value._step())
+        leaves = _leaves(recorder, [record], point)
+        given = {step: balls(point[name]) for name, step in leaves.items()}
+        return replay(exactly(record.above(given), "ball"), given, "ball")
     except (GradcheckError, KeyError):
-        return _about(np.asarray(bare(value.t)))
+        return _about(np.asarray(bare(value)))
 
 
 def _about(value: Array) -> Any:

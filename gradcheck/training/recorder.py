@@ -1,10 +1,8 @@
-"""A recorded run: tensors with their forms, the events, and the ledger."""
+"""A run on the engine that is watched: its backward calls, its ledger, what it records."""
 
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from fractions import Fraction
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -12,195 +10,135 @@ import numpy as np
 from gradcheck.engine.autograd import grad as engine_grad
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.factories import Generator
-from gradcheck.engine.recording import enable_grad
+from gradcheck.engine.recording import MODE, watched
+from gradcheck.engine.tape import Leaf, Step, reachable
 from gradcheck.engine.tensor import Tensor, bare
-from gradcheck.errors import GradcheckError
 from gradcheck.language import executing
-from gradcheck.language.kinds import KINDS
-from gradcheck.training.forms import Array, GradForm, Lost, Root, Span, Term
-from gradcheck.training.ledger import Holder, array
-from gradcheck.training.traced import NOT_FOLLOWED, Recording, Traced
+from gradcheck.opinions.replay import Observer, Record
+from gradcheck.training.ledger import Array, BackwardCall, Ledger
 
-
-@dataclass(frozen=True, eq=False)
-class AtIntermediate:
-    """The gradient g of an intermediate value: `at` is its form, `root` the value as a variable."""
-
-    root: Root
-    at: Term
-    g: Array
-
-
-@dataclass(frozen=True, eq=False)
-class BackwardCall:
-    """One backward call: the value it started from, the cotangent, and what arrived where.
-
-    `arrived` is what came to the leaves, `within` what came to intermediate values.
-    """
-
-    number: int
-    term: Term
-    value: Array
-    cotangent: Array | None
-    arrived: Mapping[Holder, Array]
-    span: Span
-    why: str = ""
-    within: tuple[AtIntermediate, ...] = ()
+CHUNK = 250  # numbers that are handled in the time of an operation on one number
 
 
 @dataclass(eq=False)
-class Recorder(Recording):
-    """What a run leaves behind, and the number kind that its program runs on.
+class Recorder:
+    """What a run leaves behind.
 
     `taken` are the gradients that `grad(...)` gave, each with its call and what it is a gradient
     by; `made_of_numbers` the leaves that the text makes out of numbers, `numbers` those, `moved`
     others in their place.
     """
 
-    calls: list[BackwardCall] = field(default_factory=list)
+    ledger: Ledger = field(default_factory=Ledger)
     recorded: dict[str, list[Any]] = field(default_factory=dict)
-    taken: list[tuple[Any, BackwardCall, Traced]] = field(default_factory=list)
-    made_of_numbers: list[Traced] = field(default_factory=list)
+    taken: list[tuple[Any, BackwardCall, Tensor]] = field(default_factory=list)
+    made_of_numbers: list[Tensor] = field(default_factory=list)
     numbers: list[Array] = field(default_factory=list)
     moved: Mapping[int | None, Array] = field(default_factory=dict)
     generator: Generator = field(default_factory=Generator)
+    observer: Observer = field(default_factory=lambda: Observer(executing))
 
-    # -- the number kind -------------------------------------------------------------------------
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """While a program runs; a disturbance of every forward value goes on."""
+        with watched(self._observe, MODE.disturb, self._walked, self.ledger):
+            yield
 
-    def literal(self, value: Fraction) -> Any:
-        """A decimal number."""
-        return KINDS["tensor"].literal(value)
+    @property
+    def calls(self) -> list[BackwardCall]:
+        """The backward calls so far."""
+        return self.ledger.calls
 
-    def constant(self, name: str) -> Any:
-        """The constants pi and e."""
-        return KINDS["tensor"].constant(name)
-
-    def function(self, name: str) -> Callable[..., Any]:
-        """A function of the vocabulary, done to the tensors and noted as a form."""
-        plain = KINDS["tensor"].function(name)
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            self.ledger.spend("call", name, args, kwargs)
-            named = {key: self.bare(value) for key, value in kwargs.items()}
-            made = plain(*map(self.bare, args), **named)
-            return self.made(made, lambda kind: kind.function(name), args, kwargs, name)
-
-        return call
-
-    # -- leaves ----------------------------------------------------------------------------------
-
-    def leaf(self, values: Any, name: str = "") -> Traced:
+    def leaf(self, values: Any, name: str = "") -> Tensor:
         """A new leaf; of those without a name, which the text writes, some may be `moved`."""
         if not name:
             values = self.moved.get(len(self.made_of_numbers), values)
             self.numbers.append(np.array(values, dtype=np.float64))
-        found = Traced(self, tensor(np.array(values, dtype=np.float64), requires_grad=True))
-        found.name = name
-        self.ledger.becomes_leaf(found)
+        found = tensor(np.array(values, dtype=np.float64), requires_grad=True)
+        self.ledger.enter(found).name = name
         if not name:
             self.made_of_numbers.append(found)
         return found
 
-    # -- the verbs -------------------------------------------------------------------------------
-
-    def backward(
-        self,
-        traced: Traced,
-        gradient: Any = None,
-        retain_graph: bool | None = None,
-        create_graph: bool = False,
-        inputs: Any = None,
-    ) -> None:
-        """Let the engine go back with empty `.grad`s; then deposit what arrived."""
-        ledger = self.ledger
-        ledger.spend("walk", [traced], create_graph, len(ledger.leaves))
-        held = {each: each.t.grad for each in (*ledger.leaves, *ledger.keeping)}
-        for each in held:
-            each.t.grad = None
-        try:
-            traced.t.backward(self.bare(gradient), retain_graph, create_graph, self.bare(inputs))
-            found = {each: each.t.grad for each in held}
-        finally:
-            for each, before in held.items():
-                each.t.grad = before
-        arrived = {each: np.array(bare(g)) for each, g in found.items() if g is not None}
-        self._called(traced, gradient, arrived, NOT_FOLLOWED if create_graph else "")
-        for each, g in arrived.items():
-            ledger.deposit(each, g, traced.term, self.calls[-1].number)
-        if not retain_graph:
-            ledger.keeping = [each for each in ledger.keeping if each not in arrived]
-
     def grad(self, outputs: Any, inputs: Any, grad_outputs: Any = None, **kwargs: Any) -> Any:
-        """`grad(outputs, inputs)`: an event that leaves the ledger alone."""
-        starts = outputs if type(outputs) in (list, tuple) else [outputs]
-        again = bool(kwargs.get("create_graph"))
-        self.ledger.spend("walk", starts, again, len(self.ledger.leaves))
-        found = engine_grad(
-            self.bare(outputs), self.bare(inputs), self.bare(grad_outputs), **kwargs
-        )
+        """`grad(outputs, inputs)`: a backward call that leaves the ledger alone."""
         wrt = list(inputs) if type(inputs) in (list, tuple) else [inputs]
-        pairs = [(x, g) for x, g in zip(wrt, found, strict=True) if g is not None]
-        arrived = {x: np.array(bare(g)) for x, g in pairs}
-        several = type(outputs) in (list, tuple)
-        top = self._together(outputs, grad_outputs) if several else outputs
-        self._called(top, None if several else grad_outputs, arrived, "")
-        cotangent = None if several or grad_outputs is None else self.terms(grad_outputs)
-        made = [self._slope(top, x, g, cotangent) for x, g in zip(wrt, found, strict=True)]
-        self.taken += [(g, self.calls[-1], x) for x, g in zip(wrt, made, strict=True)]
-        return tuple(made)
-
-    def _slope(self, y: Traced, x: Traced, g: Tensor | None, cotangent: Any) -> Traced | None:
-        """A gradient that `grad` gave; of one that can be differentiated, how it came about."""
-        if g is None:
-            return None
-        if not g.requires_grad or y.term is None or x.term is None:
-            return Traced(self, g, self.untold(g))
-        return Traced(
-            self, g, GradForm(_by_slope, (y.term, x.term, cotangent), {}, executing(), "grad")
-        )
-
-    def _together(self, outputs: Any, gradients: Any) -> Any:
-        """Several outputs as one number: the sum of all, each contracted with its gradient."""
-        listed = type(gradients) in (list, tuple)
-        given = gradients if listed else [gradients] * len(outputs)
-        with enable_grad():
-            pairs = zip(outputs, given, strict=True)
-            pieces = [y if g is None else self.function("sum")(y * g) for y, g in pairs]
-            return reduce(operator.add, pieces)
-
-    def _called(
-        self, traced: Traced, gradient: Any, arrived: Mapping[Holder, Array], why: str
-    ) -> None:
-        term = traced.term if traced.term is not None else Lost("not tracked")
-        value = array(traced)
-        given = None if gradient is None else np.array(bare(self.bare(gradient)), dtype=np.float64)
-        if given is not None:
-            given = given.reshape(value.shape)
-        leaves = {each: g for each, g in arrived.items() if self.ledger.is_leaf(each)}
-        within = tuple(
-            AtIntermediate(Root(each, array(each)), each.term, g)
-            for each, g in arrived.items()
-            if each not in leaves and each.term is not None
-        )
-        number = len(self.calls)
-        call = BackwardCall(number, term, value, given, leaves, executing(), why, within)
-        self.calls.append(call)
+        for x in wrt:
+            if isinstance(x, Tensor):
+                self.ledger.enter(x)
+        found = engine_grad(outputs, inputs, grad_outputs, **kwargs)
+        self.taken += [(g, self.calls[-1], x) for x, g in zip(wrt, found, strict=True)]
+        return found
 
     def record(self, **values: Any) -> None:
         """`record(norm=...)`: one entry of a trace a call."""
-        self.ledger.spend("record", tuple(values.values()))
         for name, value in values.items():
+            self.ledger.spend(1 + np.size(bare(value)) // CHUNK)
             self.recorded.setdefault(name, []).append(snapshot(value))
 
+    # -- what the engine says --------------------------------------------------------------------
 
-def _by_slope(kind: Any) -> Any:
-    raise GradcheckError("a slope is taken by the kind itself")
+    def _observe(self, node: Any, out: Any, operands: Sequence[Any]) -> None:
+        self.ledger.spend(1 + sum(map(np.size, map(bare, operands))) // CHUNK)
+        for each in operands:
+            if isinstance(each, Tensor) and each._tracked and each._node is None:
+                self.ledger.enter(each)
+        self.observer.observe(node, out, operands)
+
+    def _walked(self, roots: Sequence[tuple[Step, Any]], landed: Mapping[Step, Any]) -> None:
+        """A pass back is over, and nothing has been added to a `.grad` of a leaf."""
+        self.ledger.spend(len(reachable([step for step, _ in roots])))
+        pieces = tuple((self.observer.record(step), np.array(bare(g))) for step, g in roots)
+        number, (top, _) = len(self.calls), pieces[0]
+        self.calls.append(
+            BackwardCall(
+                executing(),
+                pieces,
+                self.ledger.arrivals(landed),
+                {},
+                number,
+                _value(pieces),
+                _divisor(top) if len(pieces) == 1 else 1.0,
+                top.given[top.root].place if top.root in top.given else None,
+            )
+        )
+
+
+def _value(pieces: Sequence[tuple[Record, Array]]) -> Array:
+    """The value that a pass began from; of several the sum, each contracted with its cotangent."""
+    values = [np.array(_value_at(record)) for record, _ in pieces]
+    if len(values) == 1:
+        return values[0]
+    return np.asarray(sum(np.sum(v * g) for v, (_, g) in zip(values, pieces, strict=True)))
+
+
+def _value_at(record: Record) -> Any:
+    root = record.root
+    return bare(root.variable) if isinstance(root, Leaf) else record.given[root].value
+
+
+def _divisor(record: Record) -> float:
+    """The k of `loss / k`, or of `loss * (1 / k)`; 1 where the loss is not divided."""
+    root = record.root
+    if isinstance(root, Leaf) or len(root.edges) != 2 or root not in record.given:
+        return 1.0
+    pairs = zip(root.edges, record.given[root].operands, strict=True)
+    first, second = [_number(value) if edge is None else None for edge, value in pairs]
+    if root.op.name == "divide" and second:
+        return second
+    factor = first or second
+    return 1.0 / factor if root.op.name == "multiply" and factor else 1.0
+
+
+def _number(value: Any) -> float | None:
+    plain = isinstance(value, int | float | np.ndarray | np.number) and np.ndim(value) == 0
+    return float(value) if plain else None
 
 
 def snapshot(value: Any) -> Any:
     """A value as it is now."""
-    if isinstance(value, Traced | Tensor):
-        return np.array(bare(value.t if isinstance(value, Traced) else value))
+    if isinstance(value, Tensor):
+        return np.array(bare(value))
     if type(value) is tuple:
         return tuple(snapshot(each) for each in value)
     if type(value) is list:

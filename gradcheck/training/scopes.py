@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from gradcheck.documents.passage import where_is
 from gradcheck.language import Program
-from gradcheck.training.forms import Span
-from gradcheck.training.ledger import Entry
+from gradcheck.training.ledger import Entry, Span
 
 MOST = 12
 ENTERED = {"deposit": "add", "clear": "clear", "write": "step"}

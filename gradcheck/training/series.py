@@ -12,7 +12,7 @@ from gradcheck.language.kinds import VOCABULARY
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem.record import Part, Point, Problem
-from gradcheck.training.ledger import RIGHT, Verbs
+from gradcheck.training.ledger import RIGHT, LedgerVerbs
 from gradcheck.training.outputs import Value, departs, same
 from gradcheck.training.trace import trace
 
@@ -67,7 +67,7 @@ def _series(name: str, variable: str, right: Mapping[str, Value]) -> Series:
     return Series(name, right[name], variable, tuple(steps.tolist()))
 
 
-def _mistaken() -> Iterator[tuple[Mistake, Verbs]]:
+def _mistaken() -> Iterator[tuple[Mistake, LedgerVerbs]]:
     """Each way of saying one verb of the ledger wrong every time, in the catalogue's order."""
     for row in TRAINING:
         if hasattr(RIGHT, row.verb):
@@ -84,7 +84,7 @@ def _reached(problem: Problem, point: Point, name: str, together: int) -> bool:
 
 
 def _run(
-    problem: Problem, point: Point, names: Sequence[str], verbs: Verbs, together: int
+    problem: Problem, point: Point, names: Sequence[str], verbs: LedgerVerbs, together: int
 ) -> Mapping[str, Value]:
     """What one run records under these names."""
     words = replace(VOCABULARY, attributes=VOCABULARY.attributes | set(names))

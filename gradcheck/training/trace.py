@@ -2,28 +2,30 @@
 
 import ast
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from gradcheck.engine.autograd import tensor
+from gradcheck.engine.modules import Module
 from gradcheck.engine.recording import watched
+from gradcheck.engine.tensor import Tensor
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.language import Budget, RunOutcome
+from gradcheck.language.kinds import KINDS
 from gradcheck.language.run import run
 from gradcheck.ops.row import Op
 from gradcheck.problem.asked import ERROR
 from gradcheck.problem.draw import SCALES, decimals
 from gradcheck.problem.record import Part, Point, Problem
-from gradcheck.training.layers import Held, context
-from gradcheck.training.ledger import RIGHT, Entry, Ledger, Verbs
+from gradcheck.training.ledger import RIGHT, BackwardCall, Entry, Holder, Ledger, LedgerVerbs
 from gradcheck.training.outputs import Value, as_value
-from gradcheck.training.recorder import BackwardCall, Recorder
-from gradcheck.training.scripts import Chain
-from gradcheck.training.traced import Traced
+from gradcheck.training.recorder import Recorder
+from gradcheck.training.words import context
 
 ROOMY = Budget()
 TRIES = 8
@@ -72,7 +74,9 @@ def point_of(problem: Problem) -> Point:
     raise GradcheckError(f"{problem.id}: no point was found at which everything asked is finite")
 
 
-def trace(problem: Problem, point: Point, verbs: Verbs = RIGHT, *, together: int = 1) -> Trace:
+def trace(
+    problem: Problem, point: Point, verbs: LedgerVerbs = RIGHT, *, together: int = 1
+) -> Trace:
     """Run the program on the engine; raises TextError or OutOfBudget, as any program does."""
     recorder = Recorder(Ledger(verbs, together))
     with warnings.catch_warnings(record=True) as caught:
@@ -80,18 +84,23 @@ def trace(problem: Problem, point: Point, verbs: Verbs = RIGHT, *, together: int
         names, error = names_after(problem, point, recorder)
         values = {p.name: read_part(p, names, recorder, failed=error) for p in problem.parts}
     notes = tuple(dict.fromkeys(str(w.message) for w in caught))
-    ledger, calls = recorder.ledger, tuple(recorder.calls)
-    fullest = max(ledger.fullest, 1)
+    ledger = recorder.ledger
     return Trace(
-        calls,
+        calls_named(recorder),
         tuple(ledger.entries),
         values,
-        fullest,
+        max(ledger.fullest, 1),
         notes,
         ledger.idle_clears,
         error,
         recorder.generator.used,
     )
+
+
+def calls_named(recorder: Recorder) -> tuple[BackwardCall, ...]:
+    """The backward calls with the names of what they are differentiated by."""
+    name = recorder.ledger.name_of
+    return tuple(replace(c, names={step: name(step) for step in c.landed}) for c in recorder.calls)
 
 
 def names_after(
@@ -103,13 +112,16 @@ def names_after(
     written = [entry for entry in problem.inputs.values() if entry.written is not None]
     recorder.moved = {entry.written: point[entry.name] for entry in written}
     words, ends = context(recorder), asks_error(problem)
-    outcome = run(problem.program, inputs, recorder, budget, context=words, keep_error=ends)
+    with recorder.watching():
+        outcome = run(
+            problem.program, inputs, KINDS["tensor"], budget, context=words, keep_error=ends
+        )
+    holders = {id(holder.tensor): holder for holder in recorder.ledger.holders}
     for name, value in outcome.names.items():
-        _name_leaves(name, value)
-    for k, leaf in enumerate(recorder.ledger.leaves):
-        leaf.name = leaf.name or f"leaf {k + 1}"
-    for entry in recorder.ledger.entries:
-        entry.leaf.name = entry.leaf.name or "an intermediate value"
+        _name_holders(holders, name, value)
+    for k, holder in enumerate(recorder.ledger.holders):
+        nameless = f"leaf {k + 1}" if holder.tensor.is_leaf else "an intermediate value"
+        holder.name = holder.name or nameless
     return readable(outcome, recorder.recorded), outcome.error
 
 
@@ -119,22 +131,23 @@ def readable(outcome: RunOutcome, recorded: Mapping[str, Any]) -> dict[str, Any]
     return {ERROR: error, **outcome.names, "recorded": SimpleNamespace(**recorded)}
 
 
-def _input(problem: Problem, name: str, value: Any, recorder: Recorder) -> Traced:
+def _input(problem: Problem, name: str, value: Any, recorder: Recorder) -> Tensor:
     if problem.inputs[name].requires_grad:
         return recorder.leaf(value, name)
-    return Traced(recorder, tensor(problem.in_numpy(name, value)))
+    return tensor(problem.in_numpy(name, value))
 
 
-def _name_leaves(name: str, value: Any, depth: int = 2) -> None:
-    """Name leaves after the variables that hold them, or the lists; those may hold themselves."""
-    if isinstance(value, Traced) and not value.name:
-        value.name = name
-    elif isinstance(value, Held | Chain):
+def _name_holders(holders: Mapping[int, Holder], name: str, value: Any, depth: int = 2) -> None:
+    """Name them after the variables that hold them, or the lists; those may hold themselves."""
+    if isinstance(value, Tensor) and id(value) in holders:
+        holder = holders[id(value)]
+        holder.name = holder.name or name
+    elif isinstance(value, Module):
         for path, parameter in value.named_parameters():
-            parameter.name = parameter.name or f"{name}.{path}"
+            _name_holders(holders, f"{name}.{path}", parameter)
     elif isinstance(value, list | tuple) and depth:
         for k, each in enumerate(value):
-            _name_leaves(f"{name}[{k}]", each, depth - 1)
+            _name_holders(holders, f"{name}[{k}]", each, depth - 1)
 
 
 def read_part(
@@ -152,7 +165,8 @@ def read_part(
     if part.ask is None:
         return as_value(names[part.name].grad)
     try:
-        found = run(part.ask, names, recorder, budget, context=context(recorder))
+        with recorder.watching():
+            found = run(part.ask, names, KINDS["tensor"], budget, context=context(recorder))
     except TextError:
         if failed is None:
             raise
@@ -170,19 +184,24 @@ def finite(value: Value) -> bool:
 # -- how exact the answers are ---------------------------------------------------------------------
 
 
-def noise(problem: Problem, point: Point, right: Trace) -> dict[str, Any]:
-    """What float64 loses on each number asked: the run is repeated, slightly disturbed."""
+def disturbed(problem: Problem, point: Point, units: float) -> Iterator[Mapping[str, Value]]:
+    """What is asked of runs of which every operation is off by a few units of its last digit."""
     rng = np.random.default_rng(problem.seed)
 
     def disturb(row: Op, y: Any) -> Any:
         if not row.rounds or np.asarray(y).dtype.kind != "f":
             return y
-        return y * (1 + UNITS * EPSILON * rng.uniform(-1, 1, np.shape(y)))
+        return y * (1 + units * EPSILON * rng.uniform(-1, 1, np.shape(y)))
 
-    runs: list[Mapping[str, Value]] = []
-    for _ in range(SAMPLES):
+    while True:
         with watched(disturb=disturb):
-            runs.append(trace(problem, point).values)
+            found = trace(problem, point).values
+        yield found
+
+
+def noise(problem: Problem, point: Point, right: Trace) -> dict[str, Any]:
+    """What float64 loses on each number asked: the run is repeated, slightly disturbed."""
+    runs = [*islice(disturbed(problem, point, UNITS), SAMPLES)]
     return {name: _spread(value, [r[name] for r in runs]) for name, value in right.values.items()}
 
 

@@ -33,7 +33,7 @@ Curve = list[tuple[float, float | None]]
 def drawn(key: Key) -> Drawn:
     """Everything that is the same for every answer; None where there is nothing to draw."""
     point = key.points[0]
-    graph, solved, remarks = _graphs(key)
+    graph, solved, remarks = graphs(key)
     return {
         "given": [[name, _entries(value)] for name, value in point.items()],
         "shapes": {name: list(entry.shape) for name, entry in key.problem.inputs.items()},
@@ -70,7 +70,7 @@ def _entries(value: Any) -> Any:
 # -- the graph and the chain rule ------------------------------------------------------------------
 
 
-def _graphs(key: Key) -> tuple[str | None, str | None, list[str]]:
+def graphs(key: Key) -> tuple[str | None, str | None, list[str]]:
     """The tape with values alone, with the gradients that came back, and how that is to be read."""
     case = _case(key)
     if case is None:
@@ -89,10 +89,7 @@ def _case(key: Key) -> Case | None:
         return replace(key.problem, order=1).case(key.points[0])
     if key.run is None:
         return key.case(0)
-    for judged, called in zip(key.run.events, key.run.trace.calls, strict=True):
-        if judged.event.case is not None:
-            return replace(judged.event.case, cotangent=called.cotangent)
-    return None
+    return next((event.case for event in key.run.events if event.case is not None), None)
 
 
 def _steps(problem: Problem, point: Point) -> Drawn:

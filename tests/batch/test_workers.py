@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcheck.batch.workers import NOTHING, Limits, Worker, WorkerLost, item
+from gradcheck.batch.workers import NOTHING, Limits, Nursery, Worker, WorkerLost, item
 
 SHORT = Limits(seconds=0.3, memory=1 << 27)
 
@@ -203,6 +203,30 @@ def test_a_worker_is_an_executor():
         time.sleep(0.01)
     worker.close()
     assert isinstance(stuck.exception(), WorkerLost)
+
+
+KNOWN: list[int] = []
+
+
+def learned(number: int) -> list[int]:
+    """What a process knows from now on."""
+    KNOWN.append(number)
+    return KNOWN
+
+
+def test_workers_of_a_nursery_know_what_it_has_prepared():
+    """Each for itself from then on, and another one in the place of one that was killed."""
+    with closing(Nursery(2)) as nursery:
+        assert nursery.ask(learned, 1) == [1]
+        with closing(Worker(SHORT, nursery, 0)) as one, closing(Worker(SHORT, nursery, 1)) as two:
+            assert (one.ask(learned, 2), two.ask(learned, 3)) == ([1, 2], [1, 3])
+            for task, at in ((endless, 1), (dying, 0), (dying, NOTHING)):
+                with pytest.raises(WorkerLost) as found:
+                    one.ask(task, at)
+                assert found.value.at == at
+            assert (one.ask(learned, 4), two.ask(learned, 5)) == ([1, 4], [1, 3, 5])
+            os.kill(nursery.process.pid, 9)
+            assert two.ask(learned, 6) == [1, 3, 5, 6], "it goes on without the nursery"
 
 
 def test_a_worker_is_ended_while_it_starts():

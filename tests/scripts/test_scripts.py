@@ -272,8 +272,8 @@ net = nn.Sequential(nn.Linear(40, 50), nn.Tanh(), nn.Linear(50, 1))
     assert (code, call["verdict"]) == (0, "agree")
 
 
-def test_a_leaf_stepped_between_two_uses_is_not_judged(tmp_path: Path) -> None:
-    """There is no one value of it at which the sum could be differentiated."""
+def test_a_leaf_stepped_between_two_uses_is_judged_by_version(tmp_path: Path) -> None:
+    """d(2u + 3w) is 2 by the value before the step and 3 by the one after it."""
     text = f"""{HEAD}
 w = torch.tensor(1.0, requires_grad=True)
 a = w * 2
@@ -284,8 +284,9 @@ print(w.grad)
 """
     _, out, _ = ran(written(tmp_path, text), "--json")
     (call,) = json.loads(out)["calls"]
-    assert call["verdict"] == "undecided"
-    assert "w was written between two of its uses" in call["notes"][0]
+    assert call["verdict"] == "agree"
+    found = {name: part["symbolic"]["value"] for name, part in call["parts"].items()}
+    assert found == {"w (version 0)": 2.0, "w": 3.0}
 
 
 def test_a_notebook_runs_cell_by_cell(tmp_path: Path) -> None:

@@ -1,10 +1,15 @@
 """Layers and losses as they are written in courses and code bases, each with its backward pass.
 
 `LAYERS` has for each name (forward, backward, how its arguments are drawn at a scale). They are
-plain functions, so that `slips` can put a mistake into the text of a backward.
+plain functions, so that `slips` can put a mistake into the text of a backward. `STEPS` has the
+same for single steps.
 """
 
+import math
+
 import numpy as np
+
+from gradcheck.ops import TABLE
 
 LAYERS = {}
 
@@ -35,8 +40,17 @@ def first_scaled(*shapes):
 
 
 def sigmoid(z):
-    """Without overflow."""
-    return 0.5 * (1 + np.tanh(0.5 * z))
+    return 1 / (1 + np.exp(-z))
+
+
+def softmax(x):
+    e = np.exp(x - np.max(x, axis=-1, keepdims=True))
+    return e / np.sum(e, axis=-1, keepdims=True)
+
+
+def log_softmax(x):
+    z = x - np.max(x, axis=-1, keepdims=True)
+    return z - np.log(np.sum(np.exp(z), axis=-1, keepdims=True))
 
 
 # -- affine ----------------------------------------------------------------------------------------
@@ -145,45 +159,6 @@ def im2col_back(g, x, w, b):
 layer("conv, im2col", first_scaled((2, 2, 4, 3), (3, 2, 3, 3), 3))((im2col, im2col_back))
 
 
-def strided(x, w):
-    out = 0
-    for i in range(2):
-        for j in range(2):
-            out = out + np.einsum("nchw,fc->nfhw", x[:, :, i::2, j::2], w[:, :, i, j])
-    return out
-
-
-def strided_back(g, x, w):
-    dx = np.zeros_like(x)
-    dw = np.zeros_like(w)
-    for i in range(2):
-        for j in range(2):
-            dx[:, :, i::2, j::2] += np.einsum("nfhw,fc->nchw", g, w[:, :, i, j])
-            dw[:, :, i, j] = np.einsum("nfhw,nchw->fc", g, x[:, :, i::2, j::2])
-    return dx, dw
-
-
-layer("conv, stride 2", first_scaled((2, 2, 4, 4), (3, 2, 2, 2)))((strided, strided_back))
-
-
-def causal(x, w):
-    xp = np.concatenate([np.zeros(2), x])
-    return np.stack([xp[t : t + 3] @ w for t in range(len(x))])
-
-
-def causal_back(g, x, w):
-    xp = np.concatenate([np.zeros(2), x])
-    dxp = np.zeros(len(xp))
-    dw = np.zeros(3)
-    for t in range(len(x)):
-        dxp[t : t + 3] += g[t] * w
-        dw += g[t] * xp[t : t + 3]
-    return dxp[2:], dw
-
-
-layer("causal conv", first_scaled(6, 3))((causal, causal_back))
-
-
 def max_pool(x):
     n, c, height, width = x.shape
     return x.reshape(n, c, height // 2, 2, width // 2, 2).max(axis=(3, 5))
@@ -213,20 +188,6 @@ def avg_pool_back(g, x):
 
 
 layer("average pool", normal((2, 1, 4, 2)))((avg_pool, avg_pool_back))
-
-
-def head(x, w):
-    return x.mean(axis=(2, 3)) @ w
-
-
-def head_back(g, x, w):
-    pooled = x.mean(axis=(2, 3))
-    dpooled = g @ w.T
-    dx = np.broadcast_to(dpooled[:, :, None, None], x.shape) / (x.shape[2] * x.shape[3])
-    return dx, pooled.T @ g
-
-
-layer("pooled head", first_scaled((2, 3, 2, 3), (3, 2)))((head, head_back))
 
 
 # -- norms -----------------------------------------------------------------------------------------
@@ -279,28 +240,6 @@ def layer_norm_back(g, x, gamma, beta):
 layer("layer norm", first_scaled((4, 5), 5, 5))((layer_norm, layer_norm_back))
 
 
-def group_norm(x, gamma):
-    n, c, length = x.shape
-    r = x.reshape(n, 2, c // 2 * length)
-    hat = (r - r.mean(2, keepdims=True)) / np.sqrt(r.var(2, keepdims=True) + EPS)
-    return hat.reshape(x.shape) * gamma[:, None]
-
-
-def group_norm_back(g, x, gamma):
-    n, c, length = x.shape
-    r = x.reshape(n, 2, c // 2 * length)
-    sigma = np.sqrt(r.var(2, keepdims=True) + EPS)
-    hat = (r - r.mean(2, keepdims=True)) / sigma
-    dgamma = (g * hat.reshape(x.shape)).sum(axis=(0, 2))
-    dh = (g * gamma[:, None]).reshape(r.shape)
-    m = r.shape[2]
-    dr = (m * dh - dh.sum(2, keepdims=True) - hat * (dh * hat).sum(2, keepdims=True)) / (m * sigma)
-    return dr.reshape(x.shape), dgamma
-
-
-layer("group norm", first_scaled((2, 4, 3), 4))((group_norm, group_norm_back))
-
-
 def rms_norm(x, gamma):
     return gamma * x / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + EPS)
 
@@ -317,39 +256,7 @@ def rms_norm_back(g, x, gamma):
 layer("rms norm", first_scaled((3, 4), 4))((rms_norm, rms_norm_back))
 
 
-def standardise(x):
-    return (x - x.mean(0)) / x.std(0, ddof=1)
-
-
-def standardise_back(g, x):
-    n = len(x)
-    s = x.std(0, ddof=1)
-    z = (x - x.mean(0)) / s
-    return (g - g.mean(0) - z * (g * z).sum(0) / (n - 1)) / s
-
-
-layer("standardise", normal((6, 3)))((standardise, standardise_back))
-
-
-def unit_rows(x):
-    return x / np.sqrt((x**2).sum(1, keepdims=True) + 1e-12)
-
-
-def unit_rows_back(g, x):
-    length = np.sqrt((x**2).sum(1, keepdims=True) + 1e-12)
-    u = x / length
-    return (g - u * (g * u).sum(1, keepdims=True)) / length
-
-
-layer("unit rows", normal((4, 3)))((unit_rows, unit_rows_back))
-
-
 # -- attention -------------------------------------------------------------------------------------
-
-
-def softmax(s):
-    e = np.exp(s - s.max(-1, keepdims=True))
-    return e / e.sum(-1, keepdims=True)
 
 
 def attention(q, k, v):
@@ -454,30 +361,6 @@ def lstm_back(g, x, h, c, w, u, b):  # noqa: PLR0917 - a layer's weights
 layer("lstm", first_scaled((2, 2), (2, 2), (2, 2), (2, 8), (2, 8), 8))((lstm, lstm_back))
 
 
-def gru(x, h, w, u):
-    xr, xz, xn = np.split(x @ w, 3, axis=1)
-    hr, hz, hn = np.split(h @ u, 3, axis=1)
-    r, z = sigmoid(xr + hr), sigmoid(xz + hz)
-    n = np.tanh(xn + r * hn)
-    return (1 - z) * n + z * h
-
-
-def gru_back(g, x, h, w, u):
-    xr, xz, xn = np.split(x @ w, 3, axis=1)
-    hr, hz, hn = np.split(h @ u, 3, axis=1)
-    r, z = sigmoid(xr + hr), sigmoid(xz + hz)
-    n = np.tanh(xn + r * hn)
-    dn = g * (1 - z) * (1 - n**2)
-    dz = g * (h - n) * z * (1 - z)
-    dr = dn * hn * r * (1 - r)
-    dx = np.concatenate([dr, dz, dn], axis=1)
-    dh = np.concatenate([dr, dz, dn * r], axis=1)
-    return dx @ w.T, dh @ u.T + g * z, x.T @ dx, h.T @ dh
-
-
-layer("gru", first_scaled((2, 3), (2, 2), (3, 6), (2, 6)))((gru, gru_back))
-
-
 # -- picking ---------------------------------------------------------------------------------------
 
 IDS = np.array([[0, 2, 2], [3, 0, 1]])
@@ -519,25 +402,6 @@ def upsample_back(g, x):
 
 
 layer("upsample", normal((2, 3)))((upsample, upsample_back))
-
-
-def returns(r):
-    out, total = [], 0.0
-    for value in r[::-1]:
-        total = value + 0.9 * total
-        out.append(total)
-    return np.array(out[::-1])
-
-
-def returns_back(g, r):
-    d, total = np.zeros_like(r), 0.0
-    for t in range(len(r)):
-        total = g[t] + 0.9 * total
-        d[t] = total
-    return d
-
-
-layer("discounted returns", normal(6))((returns, returns_back))
 
 
 # -- activations and losses ------------------------------------------------------------------------
@@ -632,31 +496,6 @@ def gelu_back(g, x):
 layer("gelu", normal(7))((gelu, gelu_back))
 
 
-def distances(x, y):
-    return (x**2).sum(1)[:, None] - 2 * x @ y.T + (y**2).sum(1)
-
-
-def distances_back(g, x, y):
-    dx = 2 * x * g.sum(1)[:, None] - 2 * g @ y
-    dy = 2 * y * g.sum(0)[:, None] - 2 * g.T @ x
-    return dx, dy
-
-
-layer("squared distances", normal((4, 3), (5, 3)))((distances, distances_back))
-
-
-def factorised(u, v):
-    return np.sum(KEEP * (u @ v.T - 1.5) ** 2) / KEEP.sum()
-
-
-def factorised_back(g, u, v):
-    e = 2 * KEEP * (u @ v.T - 1.5) / KEEP.sum()
-    return g * e @ v, g * e.T @ u
-
-
-layer("matrix factorisation", normal((3, 2), (4, 2)))((factorised, factorised_back))
-
-
 def info_nce(a, b):
     s = a @ b.T / 0.5
     top = s.max(1)
@@ -686,3 +525,81 @@ def residual_back(g, x, w):
 
 
 layer("residual", first_scaled((3, 3), (3, 3)))((residual, residual_back))
+
+
+# -- single steps ----------------------------------------------------------------------------------
+
+PICKED, ORDER = [0, 3, 3, 1], [3, 0, 5, 1, 4, 2]
+ERF = np.vectorize(math.erf)
+
+
+def softmax_back(g, x):
+    y = softmax(x)
+    return y * (g - np.sum(g * y, axis=-1, keepdims=True))
+
+
+def exact_gelu_back(g, x):
+    density = np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)
+    return g * (0.5 * (1 + ERF(x / np.sqrt(2))) + x * density)
+
+
+def gather_back(g, x):
+    d = np.zeros(x.shape)
+    np.add.at(d, PICKED, g)
+    return d
+
+
+def sort_back(g, x):
+    return np.take_along_axis(g, np.argsort(np.argsort(x, axis=-1), axis=-1), axis=-1)
+
+
+def inverse_back(g, a):
+    y = np.linalg.inv(a)
+    return -y.T @ g @ y.T
+
+
+STEPS = {
+    "softmax": (softmax, softmax_back, normal((3, 4))),
+    "log-softmax": (
+        log_softmax, lambda g, x: g - softmax(x) * np.sum(g, axis=-1, keepdims=True),
+        normal((3, 4)),
+    ),
+    "sigmoid": (sigmoid, lambda g, x: g * sigmoid(x) * (1 - sigmoid(x)), normal(5)),
+    "silu": (
+        lambda x: x * sigmoid(x), lambda g, x: g * sigmoid(x) * (1 + x * (1 - sigmoid(x))),
+        normal(5),
+    ),
+    "softplus": (
+        lambda x: np.log1p(np.exp(-np.abs(x))) + np.maximum(x, 0), lambda g, x: g * sigmoid(x),
+        normal(5),
+    ),
+    "gelu, exact": (
+        lambda x: 0.5 * x * (1 + TABLE["erf"](x / np.sqrt(2))), exact_gelu_back, normal(5)
+    ),
+    "norm": (
+        lambda x: np.sqrt(np.sum(x**2)), lambda g, x: g * x / np.sqrt(np.sum(x**2)), normal(5)
+    ),
+    "variance": (
+        lambda x: np.var(x, axis=0, ddof=1), lambda g, x: 2 * g * (x - x.mean(0)) / (len(x) - 1),
+        normal((4, 3)),
+    ),
+    "cumsum": (
+        lambda x: np.cumsum(x, axis=1), lambda g, x: np.cumsum(g[:, ::-1], axis=1)[:, ::-1],
+        normal((3, 4)),
+    ),
+    "sort": (lambda x: np.sort(x, axis=-1), sort_back, normal((2, 5))),
+    "gather": (lambda x: x[PICKED], gather_back, normal((5, 2))),
+    "permutation": (lambda x: x[ORDER], lambda g, x: g[np.argsort(ORDER)], normal(6)),
+    "transpose": (lambda x: x.T, lambda g, x: g.T, normal((3, 4))),
+    "outer": (np.outer, lambda g, a, b: (g @ b, a @ g), normal(3, 4)),
+    "division": (
+        lambda a, b: a / b, lambda g, a, b: (g / b, -np.sum(g * a / b**2, axis=0)),
+        normal((3, 4), 4),
+    ),
+    "product": (np.prod, lambda g, x: g * np.prod(x) / x, normal(4)),
+    "inverse": (
+        np.linalg.inv, inverse_back,
+        lambda rng, scale: [(rng.normal(size=(3, 3)) + 4 * np.eye(3)) * scale],
+    ),
+}  # fmt: skip
+"""A forward, its backward and its arguments for single steps: most layers are made of these."""

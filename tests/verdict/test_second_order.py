@@ -86,21 +86,18 @@ def test_pytorch_gives_the_same(name: str) -> None:
         np.testing.assert_allclose(gradient.gradient.value, block.numpy(), rtol=1e-12, atol=1e-13)
 
 
-OPINIONS = {"tensor": "reverse", "symbolic": "symbolic", "ball": "differences"}
-
-
-@pytest.mark.parametrize("kind", ["symbolic", "ball"])
+@pytest.mark.parametrize(("way", "opinion"), [("by_line", "symbolic"), ("by_steps", "differences")])
 @pytest.mark.parametrize("name", ["quadratic form", "two variables"])
 def test_each_way_to_differentiate_first_is_its_own(
-    name: str, kind: str, monkeypatch: pytest.MonkeyPatch
+    name: str, way: str, opinion: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A first derivative that is off for one kind of number is that opinion's dissent."""
-    right = again.WAYS[kind]
-    monkeypatch.setitem(again.WAYS, kind, lambda *a: right(*a) * (1 + 2.0**-10))  # type: ignore[index]
+    right = getattr(again, way)
+    monkeypatch.setattr(again, way, lambda *a: right(*a) * (1 + 2.0**-10))
     asked = problem(name, 1)
     found = consult(asked.case(given_point(asked)))
     assert found.verdict == "dissent"
-    assert {entry.lonely for entry in found.entries if entry.part} == {OPINIONS[kind]}
+    assert {entry.lonely for entry in found.entries if entry.part} == {opinion}
 
 
 def test_a_wrong_rule_of_reverse_mode_is_its_dissent(monkeypatch: pytest.MonkeyPatch) -> None:

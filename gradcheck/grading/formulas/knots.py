@@ -96,7 +96,7 @@ def unseen(ready: Readings, spots: Sequence[Spot]) -> str:
 def _candidates(key: Key, lines: Sequence[Line]) -> Iterator[Spot]:
     """The problem's reserve, then points close to the numbers that the answer mentions."""
     yield from key.reserve
-    typed = {n for line in lines for n in line.numbers if isinstance(n, Fraction)}
+    typed = {number for line in lines for number in line.numbers}
     numbers = sorted({s for n in typed for s in (n, -n) if 2 < abs(n) < LARGEST})
     yield from key.near(numbers[:MOST])
     for number, step in product(numbers[:MOST], (BESIDE, -BESIDE)):

@@ -4,57 +4,75 @@ Quick, because nothing but arbs is touched; each equal piece is computed once; n
 typed stay exact fractions. It knows where it has no value, and where its pieces change their rule.
 """
 
+import ast
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from flint import arb
 
 from gradcheck.grading.equivalence import Array, NoValue
-from gradcheck.language.kinds import CONSTANTS
-from gradcheck.numbers.ball import exact
+from gradcheck.language.kinds import CONSTANTS, FORMULAS
+from gradcheck.numbers.ball import Ball, exact
+from gradcheck.numbers.exponents import FORMULA
+from gradcheck.numbers.run import Undecided
 from gradcheck.ops import TABLE
 from gradcheck.ops.domains import difference, knots
+from gradcheck.ops.row import Composed
 
-Leaf = tuple[str, tuple[int, ...]]
+Shapes = Mapping[str, tuple[int, ...]]
 Rule = Callable[..., Any]
-CHOICE = "where"
-TEST = "test"
+CHOICE, TEST, BOTH = "where", "test", "both"  # `both`: two tests that hold together
+LONGEST = 2_000  # bits of a folded fraction
 
 
-Knot = tuple[Rule, tuple[int, ...]]
-Step = tuple[Rule, tuple[int, ...], str, tuple[int, int]]
-"""One operation: its rule, the earlier slots that it is on, its name, its place in the text."""
+class Leaf(NamedTuple):
+    """An entry of an input."""
+
+    name: str
+    at: tuple[int, ...]
 
 
-@cache
-def _knots(name: str) -> tuple[Rule, ...]:
-    """What is zero where an operation changes its rule."""
-    if name == TEST:
-        return (difference,)
-    row = TABLE.get(name)
-    return tuple(knots(row.kinks)) if row else ()
+class Step(NamedTuple):
+    """An operation: its rule, the earlier slots that it is on, its name, its place in the text."""
+
+    rule: Rule
+    args: tuple[int, ...]
+    name: str
+    place: tuple[int, int]
 
 
-@cache
-def _unseen(name: str) -> Rule | None:
-    """Where an operation's result has no influence to be seen, if there is such a place."""
-    row = TABLE.get(name)
-    return row.unseen if row else None
+Number = Fraction | str  # typed, or the name of a constant
+Slot = Leaf | Step | Number
+Knot = tuple[Rule, tuple[int, ...]]  # what is zero where a step changes its rule, of which slots
 
 
 @dataclass(eq=False)
 class Line:
-    """Slots: the leaves, then the numbers, then one for each step; the value is in slot `end`."""
+    """Slots in an order in which they can be computed; the value is in slot `end`."""
 
     text: str
-    leaves: tuple[Leaf, ...]
-    numbers: tuple[Fraction | str, ...]
-    steps: Sequence[Step]
+    slots: Sequence[Slot]
     end: int
-    known: dict[int, list[arb]] = field(default_factory=dict)
+    known: dict[int, list[Any]] = field(default_factory=dict)
+
+    @cached_property
+    def leaves(self) -> list[tuple[int, Leaf]]:
+        """The entries of inputs, with their slots."""
+        return [(k, slot) for k, slot in enumerate(self.slots) if isinstance(slot, Leaf)]
+
+    @cached_property
+    def steps(self) -> list[tuple[int, Step]]:
+        """The operations, with the slots that they fill."""
+        return [(k, slot) for k, slot in enumerate(self.slots) if isinstance(slot, Step)]
+
+    @property
+    def numbers(self) -> Iterator[Fraction]:
+        """The numbers that are typed."""
+        return (slot for slot in self.slots if isinstance(slot, Fraction))
 
     def value(self, point: Mapping[str, Array], bits: int) -> arb:
         """The value at a point of arbs, at the precision set; NoValue where there is none."""
@@ -71,44 +89,41 @@ class Line:
 
     def hidden(self, point: Mapping[str, Array], bits: int) -> set[str]:
         """The pieces, as they were typed, that have no influence to be seen at a point."""
-        rules = [(_unseen(name), args, place) for _, args, name, place in self.steps]
-        asked = [each for each in rules if each[0] is not None]
+        asked = [(rule, s) for _, s in self.steps if (rule := _unseen(s.name)) is not None]
         values = self._all(point, bits) if asked else []
         return {
-            self.text[slice(*place)]
-            for rule, args, place in asked
-            if rule and rule(*[values[i] for i in args])
+            self.text[slice(*step.place)]
+            for rule, step in asked
+            if rule(*[values[i] for i in step.args])
         }
 
     def _all(self, point: Mapping[str, Array], bits: int) -> list[Any]:
         """What is in every slot at a point."""
         if bits not in self.known:
-            self.known[bits] = [_number(number) for number in self.numbers]
-        values: list[Any] = [point[name][index] for name, index in self.leaves]
-        values += self.known[bits]
-        for rule, args, _, _ in self.steps:
+            self.known[bits] = [_constant(slot) for slot in self.slots]
+        values = self.known[bits].copy()
+        for k, (name, index) in self.leaves:
+            values[k] = point[name][index]
+        for k, (rule, args, _, _) in self.steps:
             if len(args) == 2:
                 i, j = args
-                values.append(rule(values[i], values[j]))
+                values[k] = rule(values[i], values[j])
             else:
-                values.append(rule(*[values[i] for i in args]))
+                values[k] = rule(*[values[i] for i in args])
         return values
 
-    def _refuse(self, values: list[Any], slot: int) -> None:
+    def _refuse(self, values: list[Any], at: int) -> None:
         """Raise NoValue if the innermost piece that failed lies beyond doubt outside its domain."""
-        first = len(self.leaves) + len(self.numbers)
-        if slot < first:
+        step = self.slots[at]
+        if not isinstance(step, Step):
             return
-        step = self.steps[slot - first]
-        _, _, name, place = step
-        args = _taken(step, values)
-        for i in args:
+        for i in _chosen(step, values):
             if not values[i].is_finite():
                 self._refuse(values, i)
                 return
-        row = TABLE.get(name)
-        if row and row.undefined and row.undefined(*[values[i] for i in args]):
-            raise NoValue(f"`{self.text[slice(*place)]}` has no value")
+        row = TABLE.get(step.name)
+        if row and row.undefined and row.undefined(*[values[i] for i in step.args]):
+            raise NoValue(f"`{self.text[slice(*step.place)]}` has no value")
 
     @cached_property
     def knotted(self) -> Sequence[Knot]:
@@ -116,31 +131,263 @@ class Line:
         return list(self._knotted())
 
     def _knotted(self) -> Iterator[Knot]:
-        first = len(self.leaves) + len(self.numbers)
-        for _, args, name, _ in self.steps:
-            for knot in _knots(name):
-                yield knot, args
-            if name in ("sqrt", "power") and args[0] >= first:
-                yield from self._rooted(self.steps[args[0] - first], first)
+        for _, step in self.steps:
+            for knot in _knots(step.name):
+                yield knot, step.args
+            if step.name in ("sqrt", "power") and self._is_square(step.args[0]):
+                inner = self.slots[step.args[0]]
+                assert isinstance(inner, Step)
+                yield (lambda x: x), inner.args[:1]
 
-    def _rooted(self, inner: Step, first: int) -> Iterator[Knot]:
-        """The root of a square is an absolute value."""
-        _, args, name, _ = inner
-        squared = name == "square" or (name == "multiply" and args[0] == args[1])
-        if name == "power" and len(self.leaves) <= args[1] < first:
-            exponent = self.numbers[args[1] - len(self.leaves)]
-            squared = isinstance(exponent, Fraction) and exponent.numerator % 2 == 0
-        if squared:
-            yield (lambda x: x), args[:1]
+    def _is_square(self, at: int) -> bool:
+        """Whether a slot has a square: the root of that is an absolute value."""
+        match self.slots[at]:
+            case Step(name="square"):
+                return True
+            case Step(name="multiply", args=(a, b)):
+                return a == b
+            case Step(name="power", args=(_, b)):
+                exponent = self.slots[b]
+                return isinstance(exponent, Fraction) and exponent.numerator % 2 == 0
+        return False
 
 
-def _taken(step: Step, values: list[Any]) -> tuple[int, ...]:
+@cache
+def _knots(name: str) -> tuple[Rule, ...]:
+    """What is zero where an operation changes its rule."""
+    if name == TEST:
+        return (difference,)
+    row = TABLE.get(name)
+    return tuple(knots(row.kinks)) if row else ()
+
+
+def _unseen(name: str) -> Rule | None:
+    """Where an operation's result has no influence to be seen, if there is such a place."""
+    row = TABLE.get(name)
+    return row.unseen if row else None
+
+
+def _chosen(step: Step, values: list[Any]) -> tuple[int, ...]:
     """The slots that a step's value came from: of a choice, only the one that was chosen."""
-    _, args, name, _ = step
-    if name == CHOICE:
-        return (args[1] if values[args[0]] else args[2],)
-    return tuple(i for i in args if isinstance(values[i], arb))
+    if step.name == CHOICE:
+        return (step.args[1] if values[step.args[0]] else step.args[2],)
+    return tuple(i for i in step.args if isinstance(values[i], arb))
 
 
-def _number(number: Fraction | str) -> arb:
-    return CONSTANTS[number][2]() if isinstance(number, str) else exact(number)
+def _constant(slot: Slot) -> arb | None:
+    """A number at the precision that is set."""
+    if isinstance(slot, Fraction):
+        return exact(slot)
+    return CONSTANTS[slot][2]() if isinstance(slot, str) else None
+
+
+# -- from a tree -----------------------------------------------------------------------------------
+
+BINARY: dict[type[ast.AST], str] = {
+    ast.Add: "add",
+    ast.Sub: "subtract",
+    ast.Mult: "multiply",
+    ast.Div: "divide",
+    ast.Pow: "power",
+}
+FOLDED: dict[str, Callable[[Fraction, Fraction], Any]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "power": operator.pow,
+}
+# Enclosures need no decision where the ops' own cells ask which side it is.
+ENCLOSED: dict[str, Rule] = {
+    "absolute": abs,
+    "sign": lambda x: x.sgn(),
+    "maximum": arb.max,
+    "minimum": arb.min,
+    "fmax": arb.max,
+    "fmin": arb.min,
+    "relu": lambda x: arb.max(x, arb(0)),
+}
+
+
+def _decided(holds: Callable[[arb, arb], bool], fails: Callable[[arb, arb], bool]) -> Rule:
+    """A comparison of balls: true, false, or asking for more precision."""
+
+    def rule(a: arb, b: arb) -> bool:
+        if holds(a, b):
+            return True
+        if fails(a, b):
+            return False
+        raise Undecided
+
+    return rule
+
+
+COMPARISONS: dict[type[ast.AST], Rule] = {
+    ast.Lt: _decided(operator.lt, operator.ge),
+    ast.LtE: _decided(operator.le, operator.gt),
+    ast.Gt: _decided(operator.gt, operator.le),
+    ast.GtE: _decided(operator.ge, operator.lt),
+    ast.Eq: _decided(operator.eq, operator.ne),
+    ast.NotEq: _decided(operator.ne, operator.eq),
+}
+
+
+def line_from_tree(tree: ast.Expression, text: str, shapes: Shapes) -> Line | None:
+    """The formula as a line of operations; None where it is more than single numbers."""
+    builder = _LineBuilder(shapes)
+    try:
+        end = builder.add(tree.body)
+    except _Beyond:
+        return None
+    return None if builder.is_test(end) else Line(text, builder.slots, end)
+
+
+class _Beyond(LookupError):
+    """Not a formula of single numbers."""
+
+
+class _LineBuilder:
+    """A line of operations in the making; what is equal has one slot."""
+
+    def __init__(self, shapes: Shapes) -> None:
+        self.shapes = shapes
+        self.slots: list[Slot] = []
+        self.found: dict[Any, int] = {}
+
+    def add(self, node: ast.expr) -> int:
+        """The slot of a node's number."""
+        match node:
+            case ast.Constant(value):
+                return self._number(value)
+            case ast.BinOp(left, op, right) if type(op) in BINARY:
+                args = (self.add(left), self.add(right))
+                if isinstance(op, ast.Mult) and self.is_test(args[0]) and self.is_test(args[1]):
+                    return self._step(operator.and_, BOTH, args, node)
+                return self._applied(BINARY[type(op)], args, node)
+            case ast.Name(name):
+                if name in CONSTANTS and name not in self.shapes:
+                    return self._slot(name, name)
+                return self._leaf(name, ())
+            case ast.UnaryOp(ast.USub(), inner):
+                return self._applied("negative", (self.add(inner),), node)
+            case ast.UnaryOp(_, inner):
+                return self.add(inner)
+            case ast.Call(ast.Name(name), args, []):
+                return self._called(FORMULAS.function(name) or "", args, node)
+            case ast.Compare(left, [op], [right]):
+                sides = (self.add(left), self.add(right))
+                return self._step(COMPARISONS[type(op)], TEST, self._plain(sides), node)
+            case ast.Subscript(ast.Name(name), ast.Tuple(parts)):
+                return self._leaf(name, tuple(map(_index, parts)))
+            case ast.Subscript(ast.Name(name), part):
+                return self._leaf(name, (_index(part),))
+        raise _Beyond
+
+    def is_test(self, slot: int) -> bool:
+        """Whether a comparison is there, which may only stand where a choice asks for one."""
+        found = self.slots[slot]
+        return isinstance(found, Step) and found.name in (TEST, BOTH)
+
+    def _plain(self, args: tuple[int, ...]) -> tuple[int, ...]:
+        if any(map(self.is_test, args)):
+            raise _Beyond
+        return args
+
+    def _slot(self, key: Any, slot: Slot) -> int:
+        at = self.found.setdefault(key, len(self.slots))
+        if at == len(self.slots):
+            self.slots.append(slot)
+        return at
+
+    def _leaf(self, name: str, index: tuple[int, ...]) -> int:
+        shape = self.shapes.get(name, ())
+        inside = all(-size <= i < size for i, size in zip(index, shape, strict=False))
+        if name not in self.shapes or len(index) != len(shape) or not inside:
+            raise _Beyond
+        return self._slot((name, index), Leaf(name, index))
+
+    def _number(self, value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, int | Fraction):
+            raise _Beyond
+        key = (value.numerator, value.denominator)  # the hash of a Fraction takes long
+        at = self.found.get(key)
+        return self._slot(key, Fraction(value)) if at is None else at
+
+    def _step(self, rule: Rule, name: str, args: tuple[int, ...], node: ast.expr) -> int:
+        """An operation; the same operation on the same slots is made once."""
+        place = (getattr(node, "col_offset", 0), getattr(node, "end_col_offset", 0))
+        key = (name, rule if name == TEST else None, *args)
+        return self._slot(key, Step(rule, args, name, place))
+
+    def _applied(self, name: str, args: tuple[int, ...], node: ast.expr) -> int:
+        """An op of the table on numbers; of typed numbers the exact result, while it is short."""
+        given = [self.slots[i] for i in self._plain(args)]
+        folded = _folded(name, *given)
+        return (
+            self._step(rule_of(name), name, args, node) if folded is None else self._number(folded)
+        )
+
+    def _called(self, name: str, args: Sequence[ast.expr], node: ast.expr) -> int:
+        row = TABLE.get(name)
+        if row is None or row.params or row.arrange or len(args) != row.operands:
+            raise _Beyond
+        slots = tuple([self.add(arg) for arg in args])
+        if name != CHOICE:
+            return self._applied(name, slots, node)
+        if [self.is_test(slot) for slot in slots] != [True, False, False]:
+            raise _Beyond
+        return self._step(lambda test, a, b: a if test else b, name, slots, node)
+
+
+def _index(node: ast.expr) -> int:
+    match node:
+        case ast.UnaryOp(ast.USub(), inner):
+            return -_index(inner)
+        case ast.Constant(int() as value) if not isinstance(value, bool):
+            return value
+    raise _Beyond
+
+
+def _folded(name: str, a: Slot, b: Slot = "") -> Fraction | None:
+    """The exact result of an operation on typed numbers, while it stays short; else None."""
+    if not isinstance(a, Fraction):
+        return None
+    if name == "negative":
+        return -a
+    if name not in FOLDED or not isinstance(b, Fraction) or (b == 0 and name == "divide"):
+        return None
+    if name == "power" and (
+        b.denominator != 1 or abs(b) > FORMULA or (a == 0 and b < 0) or _is_long(a, abs(b))
+    ):
+        return None
+    result = Fraction(FOLDED[name](a, b))
+    return None if _is_long(result, Fraction(1)) else result
+
+
+def _is_long(value: Fraction, times: Fraction) -> bool:
+    bits = value.numerator.bit_length() + value.denominator.bit_length()
+    return bits * times > LONGEST
+
+
+@cache
+def rule_of(name: str) -> Rule:
+    """An op's rule on arbs; what the row says in terms of Balls is wrapped."""
+    if name in ENCLOSED:
+        return ENCLOSED[name]
+    row = TABLE.get(name)
+    if row is None or not row.elementwise or row.ball is None:
+        raise _Beyond
+    return _on_arbs(row.ball.function) if isinstance(row.ball, Composed) else row.ball
+
+
+def _on_arbs(function: Rule) -> Rule:
+    """A rule on Balls as a rule on arbs; where a ball holds no number, neither does the result."""
+
+    def rule(*args: arb) -> arb:
+        try:
+            result = function(*map(Ball, args))
+        except ValueError:
+            return arb("nan")
+        return result.x if type(result) is Ball else exact(result)
+
+    return rule

@@ -14,8 +14,7 @@ from flint import arb
 from gradcheck.answers import Entries, Formula, NumberList
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import Array, At, NoValue, Values
-from gradcheck.grading.formulas.from_tree import line_from_tree
-from gradcheck.grading.formulas.line import Line
+from gradcheck.grading.formulas.line import Line, line_from_tree
 from gradcheck.grading.key import Spot
 from gradcheck.language import Budget, Program, check_expression
 from gradcheck.language.kinds import FORMULAS, KINDS
@@ -114,7 +113,7 @@ def exact_number(value: Fraction) -> Callable[[], arb]:
 def names(piece: Piece) -> frozenset[str]:
     """All the names in a piece: of inputs, and perhaps of functions."""
     if isinstance(piece, Line):
-        return frozenset(name for name, _ in piece.leaves)
+        return frozenset(leaf.name for _, leaf in piece.leaves)
     return frozenset(n.id for n in ast.walk(piece.tree) if isinstance(n, ast.Name))
 
 

@@ -113,27 +113,27 @@ class Looked:
     moved: Array
 
 
-def looked_at(case: Case, name: str, index: tuple[int, ...], turn: int = 0) -> Looked:
+def looked_at(case: Case, name: str, index: tuple[int, ...]) -> Looked:
     """The slope at one entry: by a quick look where there are many and it is sure, else by a scan.
 
     Only the entries of the value that it moves count: what the others carry cancels bit by bit.
     """
     f, x = of_entry(case, name, index)
     length = max(1.0, abs(x))
-    quick = glance(f, x, length) if case.size() > SCANNED and not turn else None
+    quick = glance(f, x, length) if case.size() > SCANNED else None
     if quick is not None and quick.error <= SURE * abs(quick.value):
         return Looked(Scanned("smooth", *quick, steps=(0.0, length)), np.zeros((), bool))
     if case.cotangent is None or case.cotangent.size > APART:
-        return Looked(scan(f, x, turn=turn), np.ones((), bool))
+        return Looked(scan(f, x), np.ones((), bool))
     part = _Moved(case, name, index)
     for far in PROBES:
         finite(part, x + far * length)
     while True:
         part.moved, asked = part.met.copy(), part.met.sum()
-        seen = scan(part, x, turn=turn)
+        seen = scan(part, x)
         if part.met.sum() == asked:
             # beside more it may be small
-            whole = scan(f, x, turn=turn) if seen.kind == "unresolved" else seen
+            whole = scan(f, x) if seen.kind == "unresolved" else seen
             return Looked(seen if whole.kind == "unresolved" else whole, part.moved)
 
 

@@ -8,12 +8,13 @@ from typing import Any
 
 from gradcheck.errors import Complaint, GradcheckError, OutOfBudget, TextError
 from gradcheck.language import Budget, Program, check_program
+from gradcheck.language.budget import over
 from gradcheck.language.kinds import VOCABULARY
+from gradcheck.numbers.exponents import STUDENT_PROGRAM
 from gradcheck.problem.record import Part, Point, Problem
-from gradcheck.programs.allowance import OPERATIONS, Meter, allowance
-from gradcheck.training.ledger import RIGHT, Entry, Ledger, Verbs
+from gradcheck.training.ledger import RIGHT, BackwardCall, Entry, Ledger, LedgerVerbs
 from gradcheck.training.outputs import Value
-from gradcheck.training.recorder import BackwardCall, Recorder
+from gradcheck.training.recorder import Recorder
 from gradcheck.training.trace import names_after, read_part
 
 LONGEST = 5_000
@@ -24,6 +25,49 @@ SPACES = " \n\r\t"
 STUDENTS = replace(VOCABULARY, methods=VOCABULARY.methods | {"append"})
 UNREADABLE = (GradcheckError, ArithmeticError, LookupError, TypeError, ValueError)
 TOO_MUCH = (RecursionError, MemoryError)
+
+
+# -- what it may use: turns, calls, elements and operations are counted, and no clock ------------
+
+OPERATIONS = 8_000
+WORK = 80_000  # turns and calls, times the expressions that the text holds
+STEPS = 4_000
+
+
+def allowance(program: Program, share: int = 1) -> Budget:
+    """The budget of an answer, or a share of it; the longer a text, the less it may loop."""
+    expressions = sum(isinstance(node, ast.expr) for node in ast.walk(program.tree))
+    return Budget(
+        steps=min(STEPS, WORK // max(expressions, 1)) // share,
+        depth=20,
+        elements=10_000,
+        entries=5_000,
+        total=3_000_000 // share,
+        products=20_000_000 // share,
+        bits=512,
+        exponent=STUDENT_PROGRAM,
+    )
+
+
+@dataclass(eq=False)
+class OperationMeter:
+    """Counts the operations on tensors of a recorded run; raises OutOfBudget at its limit."""
+
+    limit: int = OPERATIONS
+    spent: int = 0
+
+    def __call__(self, count: int) -> None:
+        """So many more."""
+        self.spent += count
+        if self.spent > self.limit:
+            raise over(
+                "operations on tensors, there and back",
+                self.limit,
+                "use fewer turns or smaller arrays",
+            )
+
+
+# -- what it leaves --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,14 +148,14 @@ def ran(
     part: Part,
     point: Point,
     *,
-    verbs: Verbs = RIGHT,
+    verbs: LedgerVerbs = RIGHT,
     share: int = 1,
 ) -> Run:
     """Run a program in the place of the reference, and read the part; never raises.
 
     With `share` 8 it gets an eighth of the allowance.
     """
-    recorder = Recorder(Ledger(verbs, spend=Meter(OPERATIONS // share)))
+    recorder = Recorder(Ledger(verbs, spend=OperationMeter(OPERATIONS // share)))
     answering, budget = replace(problem, program=program), allowance(program, share)
     value: Value = None
     failed, stopped, ended = "", False, False

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-from gradcheck.programs.repairs import by_leaf, repeated
-from gradcheck.programs.student import Run
-from gradcheck.training.ledger import Entry
-from gradcheck.training.recorder import BackwardCall
+from gradcheck.training.ledger import BackwardCall, Entry
+from gradcheck.training.repairs import by_leaf, repeated
+from gradcheck.training.student import Run
 
 Line = Callable[[tuple[int, int] | None], str]
 TIMES = {1: "once", 2: "twice"}
@@ -89,8 +88,8 @@ def _again(calls: Sequence[BackwardCall], line: Line) -> Iterator[str]:
     """Several backward calls on one value."""
     first = next(repeated(calls), None)
     if first is not None:
-        count = sum(call.term is first.term for call in calls)
-        yield f"backward is called {_times(count)} on the same loss{line(first.span)}"
+        count = sum(call.start is first.start for call in calls)
+        yield f"backward is called {_times(count)} on the same loss{line(first.place)}"
 
 
 def _counted(run: Run, due: Sequence[Entry], due_calls: Sequence[BackwardCall]) -> Iterator[str]:

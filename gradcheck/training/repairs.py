@@ -5,19 +5,20 @@ right numbers, that mistake is what was wrong with it. Each row also finds in a 
 which the mistake was made.
 """
 
+import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from typing import Any
 
+from gradcheck.documents.passage import where_is
+from gradcheck.engine.tape import Step
 from gradcheck.language import Program
 from gradcheck.mistakes import Mistake, training
 from gradcheck.mistakes.training import Deposit, Write
-from gradcheck.programs.reordering import step_after_backward
-from gradcheck.programs.student import Run
-from gradcheck.training.ledger import RIGHT, Entry, Verbs
-from gradcheck.training.recorder import BackwardCall
+from gradcheck.training.ledger import RIGHT, BackwardCall, Entry, LedgerVerbs
+from gradcheck.training.student import Run
 
 Lines = Sequence[Entry]  # of one leaf, in the order of the run
 
@@ -32,7 +33,7 @@ class Repair:
     """
 
     mistake: Mistake
-    ways: Callable[[Run, int], Sequence[Verbs]]
+    ways: Callable[[Run, int], Sequence[LedgerVerbs]]
     scope: Callable[[Lines, Run], Entry | None]
     texts: Callable[[Program], Iterator[tuple[str, tuple[int, int]]]] = lambda program: iter(())
     shown: bool = False
@@ -68,9 +69,9 @@ class _Past:
 def _remembering(
     deposit: Callable[[str, Deposit], Any] = lambda before, d: RIGHT.deposit(d),
     clear: Callable[[str], bool] = lambda before: True,
-) -> Verbs:
+) -> LedgerVerbs:
     past = _Past({})
-    return Verbs(partial(past.deposit, deposit), partial(past.clear, clear), past.write)
+    return LedgerVerbs(partial(past.deposit, deposit), partial(past.clear, clear), past.write)
 
 
 def _afresh_after(verb: str) -> Callable[[str, Deposit], Any]:
@@ -78,12 +79,12 @@ def _afresh_after(verb: str) -> Callable[[str, Deposit], Any]:
     return lambda before, d: d.g if before == verb else RIGHT.deposit(d)
 
 
-def _scaled(factor: float) -> Verbs:
+def _scaled(factor: float) -> LedgerVerbs:
     """Every gradient times a factor."""
     return replace(RIGHT, deposit=lambda d: RIGHT.deposit(replace(d, g=d.g * factor)))
 
 
-def _weighed(factors: Mapping[int, float]) -> Verbs:
+def _weighed(factors: Mapping[int, float]) -> LedgerVerbs:
     """The deposits of some numbers, counted from 0, times a factor each."""
     counter = count()
 
@@ -107,7 +108,7 @@ def _short_windows(run: Run, full: int) -> Mapping[int, int]:
     return found
 
 
-def _without(numbers: frozenset[int]) -> Verbs:
+def _without(numbers: frozenset[int]) -> LedgerVerbs:
     """The deposits of those numbers, counted from 0, are not made."""
     counter = count()
 
@@ -170,11 +171,11 @@ def _before_backward(lines: Lines, run: Run) -> Entry | None:
 
 def repeated(calls: Sequence[BackwardCall]) -> Iterator[BackwardCall]:
     """Backward calls on a value that has gone back before."""
-    seen: set[int] = set()
+    seen: set[Step] = set()
     for call in calls:
-        if id(call.term) in seen:
+        if call.start in seen:
             yield call
-        seen.add(id(call.term))
+        seen.add(call.start)
 
 
 def _again(lines: Lines, run: Run) -> Entry | None:
@@ -187,6 +188,59 @@ def _repeated_deposits(run: Run) -> frozenset[int]:
     numbers = {call.number for call in repeated(run.calls)}
     added = [entry for entry in run.entries if entry.verb == "add"]
     return frozenset(k for k, entry in enumerate(added) if entry.event in numbers)
+
+
+# -- a step in the wrong place: lines in another order ---------------------------------------------
+
+
+def step_after_backward(program: Program) -> Iterator[tuple[str, tuple[int, int]]]:
+    """The program with a step moved behind the backward call that follows it, and that step."""
+    lines = program.source.split("\n")
+    for body in _bodies(program.tree):
+        for k, step in enumerate(body):
+            later = [each for each in body[k + 1 :] if _goes_back(each)]
+            if later and _is_a_step(step) and not _goes_back(step) and _alone(step, body):
+                yield _swapped(lines, step, later[0]), program.passage.span(where_is(step))
+
+
+def _bodies(tree: ast.AST) -> Iterator[Sequence[ast.stmt]]:
+    for node in ast.walk(tree):
+        for name in ("body", "orelse"):
+            body = getattr(node, name, None)
+            if isinstance(body, list):
+                yield body
+
+
+def _is_a_step(node: ast.stmt) -> bool:
+    """`optimizer.step()`, or a block in which variables are changed in place."""
+    inside = isinstance(node, ast.With) and any(isinstance(n, ast.AugAssign) for n in node.body)
+    return inside or _calls(node, "step")
+
+
+def _goes_back(node: ast.stmt) -> bool:
+    return _calls(node, "backward")
+
+
+def _calls(node: ast.stmt, method: str) -> bool:
+    """Whether a statement calls a method of that name."""
+    calls = (each.func for each in ast.walk(node) if isinstance(each, ast.Call))
+    return any(isinstance(func, ast.Attribute) and func.attr == method for func in calls)
+
+
+def _alone(node: ast.stmt, body: Sequence[ast.stmt]) -> bool:
+    """Whether nothing else of a block stands on the lines of a statement."""
+    others = (each for each in body if each is not node)
+    return all(_last_line(each) < node.lineno or each.lineno > _last_line(node) for each in others)
+
+
+def _swapped(lines: Sequence[str], step: ast.stmt, back: ast.stmt) -> str:
+    first, last, behind = step.lineno - 1, _last_line(step), _last_line(back)
+    order = [*lines[:first], *lines[last:behind], *lines[first:last], *lines[behind:]]
+    return "\n".join(order)
+
+
+def _last_line(node: ast.stmt) -> int:
+    return node.end_lineno or node.lineno
 
 
 REPAIRS: tuple[Repair, ...] = (

@@ -20,16 +20,15 @@ from gradcheck.language import Program
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem.record import Part
-from gradcheck.programs.ledger_matching import in_the_ledger
-from gradcheck.programs.remarks import seen
-from gradcheck.programs.repairs import BY_MISTAKE, Repair, line_of
-from gradcheck.programs.student import Run, ran, written
 from gradcheck.training import Reference, Value
 from gradcheck.training.comparison import FACTOR, Comparison, Span, compared
-from gradcheck.training.ledger import Verbs
-from gradcheck.training.making import replays
+from gradcheck.training.ledger import Array, Entry, LedgerVerbs
+from gradcheck.training.making import Replays, replays
 from gradcheck.training.outputs import same
+from gradcheck.training.remarks import seen
+from gradcheck.training.repairs import BY_MISTAKE, Repair, line_of
 from gradcheck.training.scopes import scopes, statement
+from gradcheck.training.student import Run, ran, written
 
 SHARE = 8  # a repair has this part of the allowance: a mistake does not make a program slow
 LENIENT = 1e-9  # programs differ in the order of their operations
@@ -41,6 +40,7 @@ NOTES = 2
 # A verdict stands whatever happens to its explanation.
 FAILURES = (GradcheckError, ArithmeticError, LookupError, TypeError, ValueError)
 
+Moves = dict[str, list[tuple[str, Array]]]  # what was added and stepped, by leaf
 Named = Mapping[Mistake, Span | None]  # a mistake that was made, and where
 
 
@@ -183,7 +183,7 @@ def _repaired(
         if line_of(row.mistake, here) is not None and _mended(reply, reference, row, here):
             yield mistake, _place(reply, here, mistake)
         for moved, place in _in_other_orders(reply, reference, row):
-            if _right_everywhere(moved, reference, Verbs):
+            if _right_everywhere(moved, reference, LedgerVerbs):
                 yield mistake, place
                 break
 
@@ -206,12 +206,14 @@ def _mended(reply: _Reply, reference: Reference, row: Repair, here: Run) -> bool
     )
 
 
-def _way(row: Repair, here: Run, together: int, n: int) -> Verbs:
+def _way(row: Repair, here: Run, together: int, n: int) -> LedgerVerbs:
     """The n-th way anew: verbs remember one run."""
     return row.ways(here, together)[n]
 
 
-def _right_everywhere(reply: _Reply, reference: Reference, verbs: Callable[[], Verbs]) -> bool:
+def _right_everywhere(
+    reply: _Reply, reference: Reference, verbs: Callable[[], LedgerVerbs]
+) -> bool:
     """Whether a program gives the right numbers at every point, within its share."""
     for each in (reference, *reply.elsewhere()):
         run = reply.run(each, verbs=verbs(), share=SHARE)
@@ -249,8 +251,41 @@ def _gives(mistake: Mistake, reply: _Reply, reference: Reference, run: Run) -> b
 
 def _in_the_ledger(reply: _Reply, reference: Reference, here: Run) -> Named:
     """The mistakes that add and step the same, made in the reference."""
-    found = in_the_ledger(reference.mistaken, here.entries) if here.ended else []
+    found = _same_ledger(reference.mistaken, here.entries) if here.ended else []
     return {m: _place(reply, here, m) for m in found if _possible(m, here)}
+
+
+def _same_ledger(mistaken: Replays, entries: Sequence[Entry]) -> list[Mistake]:
+    """The mistakes whose ledger this is, made at the fewest places."""
+    mine, right = _moves(entries), _moves(mistaken.right.entries)
+    if not mine or _move_alike(mine, right):
+        return []
+    fits = [replay for replay in mistaken.replays if _move_alike(mine, _moves(replay.entries))]
+    cheapest = min((replay.scope.cost for replay in fits), default=0)
+    return list(dict.fromkeys(r.mistake for r in fits if r.scope.cost == cheapest))
+
+
+def _moves(entries: Sequence[Entry]) -> Moves:
+    """What was added to each leaf and by what it was stepped, in order, up to the last step."""
+    found: Moves = {}
+    for entry in entries:
+        if entry.amount is not None and np.any(entry.amount):
+            found.setdefault(entry.leaf.name, []).append((entry.verb, entry.amount))
+    return {name: _up_to_the_last_step(moves) for name, moves in found.items()}
+
+
+def _up_to_the_last_step(moves: list[tuple[str, Array]]) -> list[tuple[str, Array]]:
+    """Without the gradients that nobody steps; all of them where nobody ever steps."""
+    last = max((k + 1 for k, (verb, _) in enumerate(moves) if verb == "step"), default=len(moves))
+    return moves[:last]
+
+
+def _move_alike(a: Moves, b: Moves) -> bool:
+    return a.keys() == b.keys() and all(
+        len(a[name]) == len(b[name])
+        and all(v == w and same(x, y) for (v, x), (w, y) in zip(a[name], b[name], strict=True))
+        for name in a
+    )
 
 
 def _possible(mistake: Mistake, here: Run) -> bool:

@@ -1,1 +1,0 @@
-"""Answers that are programs: read, run within an allowance, judged and explained."""

@@ -1,0 +1,196 @@
+"""A pass back over the tape as a question to the three opinions.
+
+What the engine brought to the leaves must be the gradient that the opinions find of what the tape
+recorded. A value in the middle that a gradient was asked for is a variable of its own.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engine.tape import Leaf, Node, Step
+from gradcheck.engine.tensor import bare
+from gradcheck.errors import GradcheckError
+from gradcheck.opinions.differences import differences
+from gradcheck.opinions.limits import CONFIRMING, DIRECTIONS
+from gradcheck.opinions.opinion import Case, Opinion
+from gradcheck.opinions.replay import Record, replay
+from gradcheck.opinions.reverse import reverse
+from gradcheck.verdict.consult import VERDICTS, Verdict, consult, read
+
+Array = np.ndarray[Any, Any]
+Piece = tuple[Record, Any]
+EXACT = 4_000  # operations: with more, floats alone are asked
+LARGE = 100_000  # operations: with more, two directions are enough
+MOST = 10_000_000  # operations of one evaluation, of all passes that are judged together
+RELATIVE = 1e-9
+_ZERO: Array = np.zeros(())
+TOO_LONG = "more than {:,} operations: exact numbers would take long, floats judge it"
+UNDECIDABLE = (GradcheckError, ArithmeticError, TypeError, ValueError, RuntimeError)
+
+
+@dataclass(frozen=True, eq=False)
+class BackwardPass:
+    """One pass back: where it was called (a line, or a stretch of the text), and its number.
+
+    `roots` are what it began from, with their cotangents; `landed` is what came to which step.
+    """
+
+    place: Any
+    roots: tuple[tuple[Record, Any], ...]
+    landed: Mapping[Step, Array]
+    names: Mapping[Step, str]
+    number: int = 0
+
+    @property
+    def work(self) -> int:
+        """About how many operations on numbers one evaluation takes."""
+        return sum(record.work for record, _ in self.roots)
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedPass:
+    """A pass back and what the opinions come to; `case` is the question, None where there is none.
+
+    Of several questions in it, the one with the gravest end.
+    """
+
+    call: BackwardPass
+    case: Case | None
+    verdict: Verdict
+
+    @property
+    def gravity(self) -> int:
+        """How grave the verdict is, in the order of verdicts."""
+        return VERDICTS.index(self.verdict.verdict)
+
+
+def judge_pass(call: BackwardPass, *, write: bool = True) -> JudgedPass:
+    """The three opinions on one pass; closed forms are written out where `write` says so."""
+    with np.errstate(all="ignore"):
+        judged = [_judge(call, targets, write) for targets in _questions(call)]
+    return max(judged, key=lambda each: each.gravity)
+
+
+def _questions(call: BackwardPass) -> Iterator[Sequence[Step]]:
+    """The leaves together; each intermediate value as a variable of its own."""
+    leaves = [step for step in call.landed if isinstance(step, Leaf)]
+    others = [step for step in call.landed if not isinstance(step, Leaf)]
+    if leaves or not others:
+        yield leaves
+    yield from ([step] for step in others)
+
+
+def _judge(call: BackwardPass, targets: Sequence[Step], write: bool) -> JudgedPass:
+    case = None
+    try:
+        case, work = question(call, targets)
+        verdict = _consult(case, work, write)
+    except UNDECIDABLE as error:
+        return JudgedPass(call, case, Verdict("undecided", None, {}, {}, notes=(str(error),)))
+    off = _off(call, targets, verdict)
+    if off and VERDICTS.index(verdict.verdict) < VERDICTS.index("dissent"):
+        verdict = replace(verdict, verdict="dissent", notes=(*verdict.notes, off))
+    return JudgedPass(call, case, verdict)
+
+
+def _consult(case: Case, work: int, write: bool) -> Verdict:
+    if work <= EXACT:
+        return consult(case, write=write)
+    few = CONFIRMING if work > LARGE else DIRECTIONS
+    closed = Opinion("symbolic", abstains=TOO_LONG.format(EXACT))
+    return read(case, [reverse(case), closed, differences(case, directions=few)])
+
+
+def question(call: BackwardPass, targets: Sequence[Step]) -> tuple[Case, int]:
+    """The function whose gradient this pass takes, where the leaves were; how long it takes."""
+    pieces = [(record.above(targets), g) for record, g in call.roots]
+    work = sum(record.work for record, _ in pieces)
+    if work > MOST:
+        raise GradcheckError(f"more than {MOST:,} operations: not judged")
+    pieces, inputs, steps = _versioned(call, targets, pieces)
+    alone, place = len(pieces) == 1, list[Any]([None])
+    cotangent = np.asarray(pieces[0][1], dtype=np.float64) if alone else None
+    plain = cotangent is not None and not cotangent.shape and cotangent == 1.0
+
+    def at(found: Any) -> None:
+        place[0] = found
+
+    def function(kind: str, given: Mapping[str, Any]) -> Any:
+        if work > EXACT and kind in ("ball", "symbolic"):
+            raise GradcheckError(TOO_LONG.format(EXACT))
+        leaves = {steps[name]: value for name, value in given.items()}
+        values = [replay(record, leaves, kind, at) for record, _ in pieces]
+        if alone:
+            return values[0]
+        return sum((np.sum(v * g) for v, (_, g) in zip(values, pieces, strict=True)), 0.0)
+
+    contracted = None if plain else cotangent
+    case = Case(function, inputs, tuple(inputs), contracted, call.number, lambda: place[0])
+    return case, work
+
+
+def value_of(target: Step, pieces: Sequence[Piece], name: str) -> Array:
+    """What a leaf held when it was used; GradcheckError where it was stepped between two uses."""
+    versions = _held(target, pieces)
+    if len(versions) > 1:
+        raise GradcheckError(f"{name} was written between two of its uses")
+    return versions[0][0]
+
+
+def _held(target: Step, pieces: Sequence[Piece]) -> list[tuple[Array, list[tuple[Node, int]]]]:
+    """The values of a leaf at its uses, in their order, and the uses of each."""
+    found: list[tuple[Array, list[tuple[Node, int]]]] = []
+    for node in dict.fromkeys(node for record, _ in pieces for node in record.nodes):
+        for slot, edge in enumerate(node.edges):
+            if edge is not target:
+                continue
+            record = next(record for record, _ in pieces if node in record.given)
+            value = np.array(record.given[node].operands[slot], dtype=np.float64)
+            if not found or not np.array_equal(found[-1][0], value, equal_nan=True):
+                found.append((value, []))
+            found[-1][1].append((node, slot))
+    if found:
+        return found
+    alone = np.array(bare(target.variable), np.float64) if isinstance(target, Leaf) else _ZERO
+    return [(alone, [])]
+
+
+def _versioned(
+    call: BackwardPass, targets: Sequence[Step], pieces: list[Piece]
+) -> tuple[list[Piece], dict[str, Array], dict[str, Step]]:
+    """The variables by name; a leaf that was written between two uses is one a version."""
+    inputs: dict[str, Array] = {}
+    steps: dict[str, Step] = {}
+    versions: dict[tuple[Node, int], Step] = {}
+    for target in targets:
+        *older, (latest, _) = _held(target, pieces)
+        for number, (value, uses) in enumerate(older):
+            name = f"{call.names[target]} (version {number})"
+            inputs[name], steps[name] = value, Leaf()
+            versions |= dict.fromkeys(uses, steps[name])
+        inputs[call.names[target]], steps[call.names[target]] = latest, target
+    return [(replace(record, versions=versions), g) for record, g in pieces], inputs, steps
+
+
+def _off(call: BackwardPass, targets: Sequence[Step], found: Verdict) -> str:
+    """What came to a leaf and is not its gradient; "" where all is well."""
+    for target in targets:
+        name, g = call.names[target], call.landed[target]
+        parts = [part for each, part in found.parts.items() if _is_of(each, name)]
+        gradients = [p.gradient for p in parts if p.gradient is not None and p.verdict == "agree"]
+        if not parts or len(gradients) < len(parts):
+            continue
+        due = sum((g.value for g in gradients[1:]), gradients[0].value)
+        error = sum(g.error for g in gradients)
+        room = RELATIVE * np.max(np.abs(due), initial=0.0) + 1e-12 + error
+        if due.shape != g.shape or np.any(np.abs(due - g) > room):
+            return f"what came to {name} is not this gradient"
+    return ""
+
+
+def _is_of(part: str, name: str) -> bool:
+    """Whether a variable is a leaf of a name, or an older version of it."""
+    return part == name or part.startswith(f"{name} (version ")
