@@ -42,8 +42,9 @@ class Other(NamedTuple):
 def bracketed_otherwise(formula: Formula) -> Iterator[Other]:
     """The formula with brackets put in where they may be missing, the likeliest first."""
     tokens, words = formula.tokens, formula.words
-    assert words is not None
-    if not any(token.text in SIGNS or _is_function(token, words) for token in tokens):
+    if words is None or not any(
+        token.text in SIGNS or _is_function(token, words) for token in tokens
+    ):
         return
     singles = list(dict.fromkeys(pairs_missing(tokens, words)))[:SINGLE]
     doubles = [pair for pair in combinations(singles, 2) if _apart(*pair)][:PAIRED]

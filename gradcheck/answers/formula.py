@@ -71,7 +71,8 @@ def read_formula(
 
 def other_readings(formula: Formula) -> Iterator[Formula]:
     """The formula as another reader might have read it: one doubt turned, then all of them."""
-    assert formula.words is not None
+    if formula.words is None or not formula.doubts:  # of a piece nothing is in doubt
+        return
     asked = formula.words, formula.single, formula.by
     each = [frozenset([at]) for at in formula.doubts[:TURNS]]
     seen = {formula.understood}

@@ -185,6 +185,8 @@ class Operands(Cursor):
             return self.list_()
         start = self.tokens[self.at].start
         sign = self.step().text if self.sees("-", "+") else ""
+        if self.tokens[self.at].kind != "number":
+            raise self.unexpected("a number")
         found = self.number()
         if not sign:
             return found
