@@ -36,7 +36,7 @@ def grad(func: Function, argnums: Places = 0) -> Function:
                 "Expected f(*args) to return a scalar tensor, got tensor with "
                 f"{y.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
             )
-        return _single(tuple(_settled(g, own) for g in together((y,), own, (None,))), argnums)
+        return _like(argnums, _settled(_pulled((y,), own, (None,)), own))
 
     return gradient
 
@@ -46,8 +46,8 @@ def jacrev(func: Function, argnums: Places = 0) -> Function:
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         own, made = _called(func, argnums, args, kwargs)
-        rows = (tuple(_settled(g, own) for g in _matrix(y, own)) for y in tuple_of(made))
-        return _single(tuple(_single(row, argnums) for row in rows), made)
+        rows = (_like(argnums, _settled(_rows(y, own), own)) for y in tuple_of(made))
+        return _like(made, tuple(rows))
 
     return jacobian
 
@@ -68,9 +68,9 @@ def vjp(func: Function, *primals: Any) -> tuple[Any, Function]:
 
     def back(*cotangents: Any) -> Tensors:
         given = cotangents[0] if isinstance(cotangents[0], tuple) else cotangents
-        return tuple(_settled(g, own) for g in together(ys, own, given))
+        return _settled(_pulled(ys, own, given), own)
 
-    return _single(tuple(_settled(y, own) for y in ys), made), back
+    return _like(made, _settled(ys, own)), back
 
 
 def jvp(func: Function, primals: Tensors, tangents: Tensors) -> tuple[Any, Any]:
@@ -81,12 +81,8 @@ def jvp(func: Function, primals: Tensors, tangents: Tensors) -> tuple[Any, Any]:
     own, made = _called(func, tuple(range(len(primals))), primals, {})
     ys = tuple_of(made)
     us = tuple(tensor(np.zeros(y.shape), requires_grad=True) for y in ys)
-    found = together(together(ys, own, us), us, tangents)
-    value, slope = (tuple(_settled(t, (*own, *us)) for t in each) for each in (ys, found))
-    return _single(value, made), _single(slope, made)
-
-
-# -- what all of them are made of ----------------------------------------------------------------
+    slopes = _pulled(_pulled(ys, own, us), us, tangents)
+    return _like(made, _settled(ys, own)), _like(made, _settled(slopes, (*own, *us)))
 
 
 def tuple_of(values: Any) -> Tensors:
@@ -94,50 +90,48 @@ def tuple_of(values: Any) -> Tensors:
     return tuple(values) if isinstance(values, tuple | list) else (values,)
 
 
-def _single(values: Tensors, like: Any) -> Any:
-    """The tuple where its like is one, else the one in it."""
-    return values if isinstance(like, tuple) else values[0]
+def _like(given: Any, values: Tensors) -> Any:
+    """The tuple where one was given, else the one value in it."""
+    return values if isinstance(given, tuple) else values[0]
 
 
 def _called(func: Function, argnums: Places, args: Any, kwargs: Any) -> tuple[Tensors, Any]:
     """The arguments to differentiate by, as tensors of their own, and what the function gives."""
-    given = list(args)
-    places = argnums if isinstance(argnums, tuple) else (argnums,)
+    given, places = list(args), tuple_of(argnums)
     for k in places:
         x = args[k]
         given[k] = x.reshape(x.shape) if x.requires_grad else x.detach().requires_grad_()
     return tuple(given[k] for k in places), func(*given, **kwargs)
 
 
-def together(ys: Tensors, xs: Tensors, gs: Tensors) -> Tensors:
+def _pulled(ys: Tensors, xs: Tensors, gs: Tensors) -> Tensors:
     """The cotangents of several outputs taken back to the inputs; zeros where none arrives."""
     live = [(y, g) for y, g in zip(ys, gs, strict=True) if y.requires_grad]
     if not live:
         return tuple(tensor(np.zeros(x.shape)) for x in xs)
     outputs, seeds = zip(*live, strict=True)
     return _grad(
-        outputs, xs, list(seeds), retain_graph=True, create_graph=True, allow_unused=True,
-        materialize_grads=True,
-    )  # fmt: skip
+        outputs, xs, list(seeds), retain_graph=True, create_graph=True, materialize_grads=True
+    )
 
 
-def _matrix(y: Any, xs: Tensors) -> list[Any]:
+def _rows(y: Any, xs: Tensors) -> Tensors:
     """d(y)/d(x) for each x, of y's shape and then x's."""
     line = y.reshape(-1)
-    rows = [together((line[k],), xs, (None,)) for k in range(y.size)]
+    rows = [_pulled((line[k],), xs, (None,)) for k in range(y.size)]
+    shapes = [(*y.shape, *x.shape) for x in xs]
+    if not rows:
+        return tuple(tensor(np.zeros(shape)) for shape in shapes)
     with Recording(True):
-        return [
-            TABLE["reshape"](TABLE["stack"]([row[i] for row in rows]), (*y.shape, *x.shape))
-            if rows
-            else tensor(np.zeros((*y.shape, *x.shape)))
-            for i, x in enumerate(xs)
-        ]
+        stacks = [TABLE["stack"](each) for each in zip(*rows, strict=True)]
+        return tuple(map(TABLE["reshape"], stacks, shapes))
 
 
-def _settled(g: Any, own: Tensors) -> Any:
-    """A derivative, off the tape where it hangs on leaves alone that nobody else has."""
-    if not isinstance(g, Tensor) or not g.requires_grad:
-        return g
+def _settled(found: Tensors, own: Tensors) -> Tensors:
+    """Derivatives, off the tape where they hang on leaves alone that nobody else has."""
     mine = {x._step() for x in own}
-    ends = {step for step in reachable([g._step()]) if isinstance(step, Leaf)}
-    return g.detach() if ends <= mine else g
+
+    def ends(t: Tensor) -> set[Any]:
+        return {step for step in reachable([t._step()]) if isinstance(step, Leaf)}
+
+    return tuple(t.detach() if t.requires_grad and ends(t) <= mine else t for t in found)

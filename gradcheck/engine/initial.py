@@ -4,7 +4,8 @@ The bounds are those of Glorot and Bengio 2010 (`xavier`) and He et al. 2015 (`k
 numbers that are drawn are NumPy's, and not PyTorch's.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import partial
 from math import prod, sqrt
 from typing import Any
 
@@ -15,7 +16,6 @@ from gradcheck.engine.recording import no_grad
 from gradcheck.engine.tensor import Tensor
 
 Shape = tuple[int, ...]
-Filler = Callable[..., Array]
 
 
 def fans(shape: Shape) -> tuple[int, int]:
@@ -40,18 +40,20 @@ def gain_of(nonlinearity: str, a: float) -> float:
     return gains[nonlinearity]
 
 
-def glorot(shape: Shape, gain: float) -> float:
+def _glorot(shape: Shape, gain: float = 1.0) -> float:
     """The standard deviation by Glorot and Bengio (2010): equal variance both ways."""
     return gain * sqrt(2 / sum(fans(shape)))
 
 
-def he(shape: Shape, a: float, mode: str, nonlinearity: str) -> float:
+def _he(
+    shape: Shape, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
+) -> float:
     """The standard deviation by He and others (2015): equal variance forward, or "fan_out" back."""
     return gain_of(nonlinearity, a) / sqrt(fans(shape)[mode == "fan_out"])
 
 
-def fillers(generator: Generator) -> Mapping[str, Filler]:
-    """The entries for a shape, by PyTorch's name of the function that fills with them."""
+def filling(generator: Generator) -> dict[str, Callable[..., Any]]:
+    """PyTorch's functions: each writes into the parameter that it is given, and returns it."""
 
     def uniform(shape: Shape, a: float = 0.0, b: float = 1.0) -> Array:
         return np.asarray(a + (b - a) * generator.rand(shape))
@@ -59,44 +61,28 @@ def fillers(generator: Generator) -> Mapping[str, Filler]:
     def normal(shape: Shape, mean: float = 0.0, std: float = 1.0) -> Array:
         return np.asarray(mean + std * generator.randn(shape))
 
-    def evenly(shape: Shape, std: float) -> Array:
-        return uniform(shape, -sqrt(3) * std, sqrt(3) * std)
+    def evenly(deviation: Callable[..., float], shape: Shape, *args: Any, **named: Any) -> Array:
+        bound = sqrt(3) * deviation(shape, *args, **named)
+        return uniform(shape, -bound, bound)
 
-    def by_he(draw: Callable[[Shape, float], Array]) -> Filler:
-        def fill(
-            shape: Shape, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
-        ) -> Array:
-            return draw(shape, he(shape, a, mode, nonlinearity))
+    def normally(deviation: Callable[..., float], shape: Shape, *args: Any, **named: Any) -> Array:
+        return normal(shape, 0.0, deviation(shape, *args, **named))
 
-        return fill
-
-    def around_zero(shape: Shape, std: float) -> Array:
-        return normal(shape, 0.0, std)
-
-    return {
+    fillers: dict[str, Callable[..., Array]] = {
         "constant_": lambda shape, val: np.full(shape, float(val)),
         "zeros_": np.zeros,
         "ones_": np.ones,
         "eye_": lambda shape: np.eye(*shape),
         "uniform_": uniform,
         "normal_": normal,
-        "xavier_uniform_": lambda shape, gain=1.0: evenly(shape, glorot(shape, gain)),
-        "xavier_normal_": lambda shape, gain=1.0: around_zero(shape, glorot(shape, gain)),
-        "kaiming_uniform_": by_he(evenly),
-        "kaiming_normal_": by_he(around_zero),
+        "xavier_uniform_": partial(evenly, _glorot),
+        "xavier_normal_": partial(normally, _glorot),
+        "kaiming_uniform_": partial(evenly, _he),
+        "kaiming_normal_": partial(normally, _he),
     }
+    return {name: partial(_fill, fill) for name, fill in fillers.items()}
 
 
-def written(t: Any, values: Array) -> Any:
-    """The tensor with these entries in its own memory."""
+def _fill(fill: Callable[..., Array], t: Any, *args: Any, **kwargs: Any) -> Any:
     with no_grad():
-        return t.copy_(Tensor(values))
-
-
-def filling(generator: Generator) -> dict[str, Callable[..., Any]]:
-    """The functions themselves: each writes into the parameter that it is given, and returns it."""
-
-    def made(fill: Filler) -> Callable[..., Any]:
-        return lambda t, *args, **kwargs: written(t, fill(tuple(t.shape), *args, **kwargs))
-
-    return {name: made(fill) for name, fill in fillers(generator).items()}
+        return t.copy_(Tensor(fill(tuple(t.shape), *args, **kwargs)))

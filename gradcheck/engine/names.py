@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.ops.reductions import of_matrix
 from gradcheck.ops.row import Op
 from gradcheck.ops.shapes import is_basic
 
@@ -19,10 +18,11 @@ ALIKE = {
     "Neg": "negative", "Pow": "square", "Gather": "take_along_axis", "IndexPut": "scatter",
     "LinalgDet": "det", "LinalgSlogdet": "logabsdet signdet", "LinalgInvEx": "inv",
     "LinalgSolveEx": "solve", "LinalgCholeskyEx": "cholesky", "View": "tensordot inner repeat "
-    "reshape ravel atleast_1d", "LinalgCross": "cross", "LinalgEigh": "eigvalsh eigenvectors",
-    "LinalgSvd": "svdvals left_singular_vectors right_singular_vectors", "Abs": "absolute",
-    "LinalgPinv": "pinv", "Asinh": "arcsinh", "Acosh": "arccosh", "Atanh": "arctanh",
-    "Cat": "concatenate", "Repeat": "tile", "Round": "rint", "Sub": "diff",
+    "einsum reshape ravel atleast_1d", "LinalgCross": "cross", "LinalgEigh": "eigvalsh "
+    "eigenvectors", "LinalgSvd": "svdvals left_singular_vectors right_singular_vectors",
+    "Abs": "absolute", "LinalgPinv": "pinv", "LinalgVectorNorm": "norm", "Asinh": "arcsinh",
+    "Acosh": "arccosh", "Atanh": "arctanh", "Cat": "concatenate", "Repeat": "tile",
+    "Round": "rint", "Sub": "diff", "ConstantPadNd": "pad", "IndexSelect": "take",
     "Permute": "transpose moveaxis", "Transpose": "swapaxes matrix_transpose",
     "Unsqueeze": "expand_dims atleast_2d atleast_3d", "Expand": "broadcast_to", "Clone": "copy",
     "Flip": "flipud fliplr", "Asin": "arcsin", "Acos": "arccos", "Atan": "arctan",
@@ -38,9 +38,12 @@ def _is_number(operand: Any) -> bool:
     return operand is None or type(operand) in (int, float)
 
 
-def _numbered(name: str) -> Name:
-    """The second of two nodes where an axis is said."""
+def _numbered_by_axis(name: str) -> Name:
     return lambda operands, params: f"{name}Backward{int(params.get('axis') is not None)}"
+
+
+def _numbered_by_divisor(name: str) -> Name:
+    return lambda operands, params: f"{name}Backward{int(not _is_number(operands[1]))}"
 
 
 def _extreme(name: str) -> Name:
@@ -52,10 +55,6 @@ def _extreme(name: str) -> Name:
 def _power(operands: Operands, params: Params) -> str:
     number = 0 if _is_number(operands[1]) else 2 if _is_number(operands[0]) else 1
     return f"PowBackward{number}"
-
-
-def _of_remainder(name: str) -> Name:
-    return lambda operands, params: f"{name}Backward{int(not _is_number(operands[1]))}"
 
 
 def _picked(operands: Operands, params: Params) -> str:
@@ -73,11 +72,10 @@ def _picked(operands: Operands, params: Params) -> str:
 
 
 def _product(operands: Operands, params: Params) -> str:
+    names: dict[tuple[int, ...], str]
+    names = {(1, 2): "Squeeze", (1, 1): "Dot", (2, 1): "Mv", (2, 2): "Mm", (3, 3): "Bmm"}
     ranks = tuple(map(np.ndim, operands))
-    if ranks == (1, 2):
-        return "SqueezeBackward4"
-    names: dict[tuple[int, ...], str] = {(1, 1): "Dot", (2, 1): "Mv", (2, 2): "Mm", (3, 3): "Bmm"}
-    return f"{names.get(ranks, 'UnsafeView')}Backward0"
+    return f"{names.get(ranks, 'UnsafeView')}Backward{4 if ranks == (1, 2) else 0}"
 
 
 def _of_classes(operands: Operands, params: Params) -> str:
@@ -86,47 +84,31 @@ def _of_classes(operands: Operands, params: Params) -> str:
     return f"NllLoss{'2D' if params['labels'] > 1 else ''}Backward0"
 
 
-def _norm(operands: Operands, params: Params) -> str:
-    whole = of_matrix(operands[0].shape, params["ord"], params["axis"])
-    return f"{'Amax' if whole else 'LinalgVectorNorm'}Backward0"
-
-
 VARYING: dict[str, Name] = {
-    "sum": _numbered("Sum"),
-    "mean": _numbered("Mean"),
-    "prod": _numbered("Prod"),
+    "sum": _numbered_by_axis("Sum"),
+    "mean": _numbered_by_axis("Mean"),
+    "prod": _numbered_by_axis("Prod"),
     "max": _extreme("max"),
     "min": _extreme("min"),
+    "remainder": _numbered_by_divisor("Remainder"),
+    "fmod": _numbered_by_divisor("Fmod"),
     "subtract": lambda operands, params: (
         "RsubBackward1" if _is_number(operands[0]) else "SubBackward0"
     ),
     "power": _power,
     "float_power": _power,
-    "remainder": _of_remainder("Remainder"),
-    "fmod": _of_remainder("Fmod"),
     "getitem": _picked,
     "setitem": lambda operands, params: (
         "CopySlices" if is_basic(params["index"]) else "IndexPutBackward0"
-    ),
-    "take": lambda operands, params: (
-        f"{'Take' if params['axis'] is None else 'IndexSelect'}Backward0"
     ),
     "diag": lambda operands, params: (
         "DiagonalBackward0_copy" if np.ndim(operands[0]) == 2 else "DiagEmbedBackward0"
     ),
     "matmul": _product,
     "dot": _product,
-    "einsum": lambda operands, params: (
-        "PermuteBackward0" if len(operands) == 1 else "ViewBackward0"
-    ),
     "clip": lambda operands, params: f"ClampBackward{int(not params['sides'])}",
-    "pad": lambda operands, params: (
-        "IndexBackward0" if "mode" in params else "ConstantPadNdBackward0"
-    ),
     "nll_loss": _of_classes,
     "cross_entropy": _of_classes,
-    "norm": _norm,
-    "round": lambda operands, params: f"RoundBackward{int(bool(params.get('decimals')))}",
     "squeeze": lambda operands, params: (
         "SqueezeBackward" + {int: "1", tuple: "2"}.get(type(params.get("axis")), "0")
     ),

@@ -1,4 +1,4 @@
-"""`SGD` and `Adam`, with PyTorch's update formulas."""
+"""`SGD` and `Adam`, with PyTorch's update formulas, and gradients clipped before a step."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -7,8 +7,12 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engine import advice
+from gradcheck.engine.recording import no_grad
 from gradcheck.engine.state import moved
 from gradcheck.engine.tensor import Tensor, clear, descend
+from gradcheck.ops import TABLE
+
+SAFE = 1e-6  # PyTorch's, added to the norm that is divided by
 
 
 class Optimizer:
@@ -126,3 +130,35 @@ class Adam(Optimizer):
 def _expect(condition: bool, complaint: str) -> None:
     if not condition:
         raise ValueError(complaint)
+
+
+# -- clipping: `torch.nn.utils` --------------------------------------------------------------------
+
+
+def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0) -> Any:
+    """Scale all gradients by max_norm / (norm + 1e-6) where that is below 1; the norm before.
+
+    The norm is that of all entries together.
+    """
+    with no_grad():
+        grads = _grads(parameters)
+        lines = [TABLE["reshape"](g, -1) for g in grads]
+        entries = TABLE["concatenate"](lines) if lines else np.zeros(1)
+        total = TABLE["norm"](entries, float(norm_type))
+        scale = TABLE["minimum"](max_norm / (total + SAFE), 1.0)
+        for g in grads:
+            g.mul_(scale)
+    return total
+
+
+def clip_grad_value_(parameters: Any, clip_value: float) -> None:
+    """Bring each entry of the gradients into [-clip_value, clip_value]."""
+    with no_grad():
+        for g in _grads(parameters):
+            g.copy_(TABLE["clip"](g, -clip_value, clip_value))
+
+
+def _grads(parameters: Any) -> list[Any]:
+    """The gradients that are there; of one parameter its own."""
+    given: Iterable[Any] = [parameters] if hasattr(parameters, "grad") else parameters
+    return [p.grad for p in given if p.grad is not None]

@@ -216,8 +216,8 @@ BOUNDS: Mapping[str, Callable[[Args, Named], int]] = {
         ("repeat", _repeated),
         ("pad pad_last", _padded),
         ("diag", _diagonal),
-        ("outer kron convolve correlate meshgrid masked_select", _each_with_each),
-        ("take take_along_axis index_select", _taken),
+        ("outer kron convolve correlate meshgrid", _each_with_each),
+        ("take take_along_axis", _taken),
     )
     for name in words(names)
 }

@@ -1,80 +1,23 @@
 """PyTorch's `torch.nn`, as much of it as there is here."""
 
-from gradcheck.engine.layers import (
-    ELU,
-    GELU,
-    AvgPool1d,
-    AvgPool2d,
-    BatchNorm1d,
-    BatchNorm2d,
-    BCELoss,
-    BCEWithLogitsLoss,
-    Conv1d,
-    Conv2d,
-    CrossEntropyLoss,
-    Dropout,
-    Embedding,
-    Flatten,
-    GRUCell,
-    L1Loss,
-    LayerNorm,
-    LeakyReLU,
-    Linear,
-    LogSoftmax,
-    LSTMCell,
-    MaxPool1d,
-    MaxPool2d,
-    MSELoss,
-    ReLU,
-    RNNCell,
-    Sigmoid,
-    SiLU,
-    SmoothL1Loss,
-    Softmax,
-    Softplus,
-    Tanh,
-)
+from typing import Any
+
+from gradcheck.engine.layers import APPLIED, LAYERS, LOSSES, Dropout
 from gradcheck.engine.modules import Module, ModuleList, Parameter, Sequential
 from gradcheck.nn import functional, init, utils
 
-__all__ = [
-    "ELU",
-    "GELU",
-    "AvgPool1d",
-    "AvgPool2d",
-    "BCELoss",
-    "BCEWithLogitsLoss",
-    "BatchNorm1d",
-    "BatchNorm2d",
-    "Conv1d",
-    "Conv2d",
-    "CrossEntropyLoss",
-    "Dropout",
-    "Embedding",
-    "Flatten",
-    "GRUCell",
-    "L1Loss",
-    "LSTMCell",
-    "LayerNorm",
-    "LeakyReLU",
-    "Linear",
-    "LogSoftmax",
-    "MSELoss",
-    "MaxPool1d",
-    "MaxPool2d",
-    "Module",
-    "ModuleList",
-    "Parameter",
-    "RNNCell",
-    "ReLU",
-    "Sequential",
-    "SiLU",
-    "Sigmoid",
-    "SmoothL1Loss",
-    "Softmax",
-    "Softplus",
-    "Tanh",
-    "functional",
-    "init",
-    "utils",
-]
+__all__ = ["Dropout", "Module", "ModuleList", "Parameter", "Sequential"]
+__all__ += ["functional", "init", "utils", *LAYERS, *APPLIED, *LOSSES]  # noqa: PLE0604 - names
+
+
+def __getattr__(name: str) -> Any:
+    """A layer or a loss, by PyTorch's name."""
+    for table in (LAYERS, APPLIED, LOSSES):
+        if name in table:
+            return table[name]
+    raise AttributeError(f"module 'gradcheck.nn' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)

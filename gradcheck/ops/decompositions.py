@@ -1,10 +1,10 @@
 """What NumPy leaves to LAPACK: determinants, inverses, systems, factors, eigenvalues.
 
-The exact kinds have no LAPACK. Of determinants, inverses, systems and Cholesky's factor the closed
-form expands by minors or eliminates entry by entry, and the balls are flint's own matrices: ways
-that share no code. Of the other factors both abstain, and differences of floats judge: PyTorch's
-gradients (J. Townsend, "Differentiating the singular value decomposition", 2016), where vectors
-are known up to their sign, and by distinct values only.
+The exact kinds have no LAPACK. Of determinants, inverses and systems the closed form expands by
+minors or eliminates entry by entry, and the balls are flint's own matrices: ways that share no
+code. Cholesky's factor both find row by row. Of the other factors both abstain, and differences
+of floats judge: PyTorch's gradients (J. Townsend, "Differentiating the singular value
+decomposition", 2016), where vectors are known up to their sign, and by distinct values only.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from flint import arb_mat
 from gradcheck.errors import OutOfBudget
 from gradcheck.ops.formula import composed, compound
 from gradcheck.ops.matrices import STEPS, of_matrices
-from gradcheck.ops.reductions import one_replaced
+from gradcheck.ops.reductions import others
 from gradcheck.ops.row import ABSTAINS, Composed, Op, op
 from gradcheck.ops.shapes import seen
 
@@ -44,8 +44,7 @@ def _cofactors(a: Any) -> Any:
     n = a.shape[-1]
     if n > MINORS and isinstance(a, np.ndarray):  # of A = U S V^T: det(U V^T) U S' V^T
         u, s, v = np.linalg.svd(a)
-        others = np.prod(one_replaced(s), axis=-1)
-        return np.linalg.det(u @ v)[..., None, None] * ((u * others[..., None, :]) @ v)
+        return np.linalg.det(u @ v)[..., None, None] * ((u * others(s)[..., None, :]) @ v)
     rows = [
         np.stack([(-1) ** (i + j) * np.linalg.det(_minor(a, i, j)) for j in range(n)], axis=-1)
         for i in range(n)
@@ -231,17 +230,6 @@ def _cholesky_by_rows(a: Matrix) -> Matrix:
     return low
 
 
-def _cholesky_by_columns(a: Matrix) -> Matrix:
-    """The LDL factors, column by column, and then the roots of D."""
-    rest, low = a.copy(), np.zeros(a.shape, dtype=object)
-    for k in range(len(a)):
-        pivot = rest[k, k]
-        column = rest[:, k] / pivot
-        low[k:, k] = column[k:] * np.sqrt(pivot)
-        rest = rest - pivot * np.multiply.outer(column, column)
-    return low
-
-
 def _half(low: Any, upper: bool) -> Any:
     return _turned(low) if upper else low
 
@@ -250,12 +238,7 @@ cholesky = _whole(
     np.linalg.cholesky,
     (lambda y, a, upper=False: lambda g: _cholesky_rule(_half(g, upper), _half(y, upper)),),
     forward=lambda a, upper=False: _half(np.linalg.cholesky(_symmetric(a)), upper),
-    symbolic=Composed(
-        lambda a, upper=False: _half(_stacked(_cholesky_by_rows)(_symmetric(a)), upper)
-    ),
-    ball=Composed(
-        lambda a, upper=False: _half(_stacked(_cholesky_by_columns)(_symmetric(a)), upper)
-    ),
+    exact=Composed(lambda a, upper=False: _half(_stacked(_cholesky_by_rows)(_symmetric(a)), upper)),
     params=("upper",),
 )
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from gradcheck.ops.activations import sigmoid
-from gradcheck.ops.arithmetic import xlogy
 from gradcheck.ops.formula import composed
 from gradcheck.ops.reductions import logsumexp, plain_logsumexp, shifted_logsumexp
 from gradcheck.ops.row import REAL_LINE, Composed, Interval, op
@@ -183,24 +182,6 @@ binary_cross_entropy_with_logits = _pair(
     arrange=_alike,
     operands=2,
 )
-
-
-@composed()
-def kl_div(
-    x: Any,
-    target: Any,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
-    log_target: bool = False,
-) -> Any:
-    """Target (log target - x), x being logarithms; "batchmean" divides by the first axis."""
-    refuse_old(size_average, reduce)
-    entropy = np.exp(target) * target if log_target else xlogy(target, target)
-    losses = entropy - (np.exp(target) if log_target else target) * x
-    if reduction == "batchmean":
-        return np.sum(losses) / (np.shape(x)[0] if np.ndim(x) else 1)
-    return reduced(losses, reduction)
 
 
 # -- losses of classes: minus the logarithms, weighted by the probabilities of the classes ---------

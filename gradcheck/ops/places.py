@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcheck.ops.arithmetic import maximum, minimum
-from gradcheck.ops.formula import composed
+from gradcheck.ops.formula import composed, compound
 from gradcheck.ops.row import handler_of
-from gradcheck.ops.shapes import along, scatter, seen
+from gradcheck.ops.shapes import along, seen
 
 
 def _lined(x: Any) -> Any:
@@ -21,7 +21,7 @@ def _like(y: Any, x: Any) -> Any:
 
 
 def _each_along(axis: int, index: Any) -> tuple[Any, ...]:
-    """The index of `gather` and `scatter_add`: on one axis as given, on the others one's own."""
+    """The index of `gather`: on one axis as given, on the others one's own."""
     grid = list(np.indices(index.shape, sparse=True))
     grid[axis] = index
     return tuple(grid)
@@ -36,34 +36,9 @@ def gather(x: Any, axis: int, index: Any, *, sparse_grad: bool = False) -> Any:
 
 
 @composed()
-def index_select(x: Any, axis: int, index: Any) -> Any:
-    """`index_select(x, dim, index)`: slices, by their places."""
-    return _like(np.take(_lined(x), np.reshape(seen(index), (-1,)), axis=axis), x)
-
-
-@composed()
 def masked_fill(x: Any, mask: Any, value: Any) -> Any:
     """`masked_fill(x, mask, value)`: the value where the mask holds."""
     return np.where(seen(mask).astype(bool), value, x)
-
-
-@composed()
-def masked_select(x: Any, mask: Any) -> Any:
-    """`masked_select(x, mask)`: the entries where the mask holds, in a row."""
-    shape = np.broadcast_shapes(np.shape(x), np.shape(mask)) or (1,)
-    full = _lined(np.broadcast_to(x, shape))
-    return full[np.broadcast_to(seen(mask).astype(bool), shape)]
-
-
-@composed()
-def scatter_add(x: Any, axis: int, index: Any, src: Any) -> Any:
-    """`scatter_add(x, dim, index, src)`: each entry of src added where the index sends it."""
-    index = _lined(seen(index))
-    part = src * np.ones(index.shape)
-    if np.ndim(src):
-        part = src[tuple(slice(n) for n in index.shape)]
-    sent = scatter(part, shape=np.shape(_lined(x)), index=_each_along(axis, index))
-    return x + _like(sent, x)
 
 
 @composed(function=None, name="select", also=(np.select,))
@@ -103,22 +78,18 @@ def _at(x: Any, places: Any, axis: int, keepdims: bool) -> Picked:
     return Picked(np.squeeze(values, axis), np.squeeze(places, axis))
 
 
-@composed()
-def max_along(x: Any, axis: Any, keepdims: bool = False) -> Any:
-    """PyTorch's `max(x, dim)`: the first largest of each line, and its place; `max(x, other)`."""
-    if handler_of((axis,)) or np.ndim(axis):
-        return maximum(x, axis)
-    places = np.expand_dims(np.argmax(seen(_lined(x)), axis=axis), axis)
-    return _at(x, places, axis, keepdims)
+def _extreme(name: str, of_two: Any, place: Any) -> None:
+    def first(x: Any, axis: Any, keepdims: bool = False) -> Any:
+        if handler_of((axis,)) or np.ndim(axis):
+            return of_two(x, axis)
+        places = np.expand_dims(place(seen(_lined(x)), axis=axis), axis)
+        return _at(x, places, axis, keepdims)
+
+    compound(None, first, name)
 
 
-@composed()
-def min_along(x: Any, axis: Any, keepdims: bool = False) -> Any:
-    """PyTorch's `min(x, dim)`: the first smallest of each line, and its place; `min(x, other)`."""
-    if handler_of((axis,)) or np.ndim(axis):
-        return minimum(x, axis)
-    places = np.expand_dims(np.argmin(seen(_lined(x)), axis=axis), axis)
-    return _at(x, places, axis, keepdims)
+_extreme("max_along", maximum, np.argmax)
+_extreme("min_along", minimum, np.argmin)
 
 
 @composed()
@@ -139,7 +110,9 @@ def median_along(x: Any, axis: int | None = None, keepdims: bool = False) -> Any
         bare = np.ravel(seen(x))
         same = bare == np.sort(bare)[(len(bare) - 1) // 2]
         return np.sum(np.where(same, np.ravel(x), 0.0)) / np.sum(same)
-    return kthvalue(x, (np.shape(_lined(x))[axis] + 1) // 2, axis, keepdims)
+    full = _lined(x)
+    order, middle = np.argsort(full, axis=axis, kind="stable"), (np.shape(full)[axis] - 1) // 2
+    return _at(x, order[along(full, axis, slice(middle, middle + 1))], axis, keepdims)
 
 
 @composed()
@@ -150,14 +123,6 @@ def topk(x: Any, k: int, axis: int = -1, largest: bool = True, sorted: bool = Tr
     places = (np.flip(order, axis) if largest else order)[along(full, axis, slice(k))]
     values = np.take_along_axis(full, places, axis) if k else full[..., :0]
     return Picked(_like(values, x), _like(places, x))
-
-
-@composed()
-def kthvalue(x: Any, k: int, axis: int = -1, keepdims: bool = False) -> Picked:
-    """`kthvalue(x, k, dim)`: the k-th smallest along an axis, and its place."""
-    full = _lined(x)
-    order = np.argsort(full, axis=axis, kind="stable")
-    return _at(x, order[along(full, axis, slice(k - 1, k))], axis, keepdims)
 
 
 @composed(function=np.partition)

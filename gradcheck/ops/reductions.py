@@ -15,11 +15,10 @@ from gradcheck.ops.formula import composed
 from gradcheck.ops.row import Composed, Op, op
 from gradcheck.ops.shapes import seen
 
-SMALL = 1_000_000
-"""The most entries of an array that is n times as large as the gradient it is made for."""
 FLOAT = np.dtype(np.float64)
 Axis = int | tuple[int, ...] | None
 Shape = tuple[int, ...]
+Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 # -- axes that are gone, and cotangents spread over them again ------------------------------------
 
@@ -84,16 +83,6 @@ def scattered(v: Any, shape: Shape, axis: Axis) -> Any:
     return np.moveaxis(np.reshape(v, (*kept, *(shape[k] for k in lost))), last, lost)
 
 
-def one_replaced(x: Any) -> Any:
-    """For each entry of the last axis, all of them with that one replaced by 1."""
-    return np.where(np.eye(x.shape[-1], dtype=bool), 1.0, np.expand_dims(x, -2))
-
-
-def _squared_fits(x: Any) -> bool:
-    """Whether every entry of the last axis may be laid beside all of them."""
-    return bool(x.size * x.shape[-1] <= SMALL)
-
-
 def _before_each(x: Any) -> Any:
     """For each entry of the last axis, the product of those before it."""
     first = np.ones((*x.shape[:-1], 1))
@@ -148,13 +137,11 @@ def _without_each(y: Any, x: Any, axis: Axis, keepdims: bool) -> Any:
     """The product of all the others, for each entry; entry by entry where one of them is zero."""
     if np.all(np.not_equal(x, 0)):
         return spread(y, x.shape, axis, keepdims) / x
-    return scattered(_others(gathered(x, axis)), x.shape, axis)
+    return scattered(others(gathered(x, axis)), x.shape, axis)
 
 
-def _others(x: Any) -> Any:
-    """The product of all others on the last axis: at once, or of those before and those after."""
-    if _squared_fits(x):
-        return np.prod(one_replaced(x), axis=-1)
+def others(x: Any) -> Any:
+    """For each entry of the last axis the product of all others: of those before and behind it."""
     return _before_each(x) * np.flip(_before_each(np.flip(x, axis=-1)), axis=-1)
 
 
@@ -302,10 +289,7 @@ def _product_rule(g: Any, y: Any, x: Any, axis: int | None) -> Any:
         return _from_the_end(g * y, axis) / x
     axis = 0 if axis is None else axis
     x, g = np.moveaxis(x, axis, -1), np.moveaxis(g, axis, -1)
-    if not _squared_fits(x):
-        return np.moveaxis(_before_each(x) * _later_products(g, x), -1, axis)
-    others = np.triu(np.cumprod(one_replaced(x), axis=-1))
-    return np.moveaxis(np.sum(others * np.expand_dims(g, -2), -1), -1, axis)
+    return np.moveaxis(_before_each(x) * _later_products(g, x), -1, axis)
 
 
 def _later_products(g: Any, x: Any) -> Any:
@@ -322,7 +306,7 @@ def _cumprod_rule(y: Any, x: Any, axis: int | None = None) -> Any:
 
 def _differences(
     x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
+) -> Call:
     """With what stands before and behind, joined to x."""
     around = [None if v is None or v is np._NoValue else v for v in (prepend, append)]
     if n and any(v is not None for v in around):
@@ -367,12 +351,17 @@ sort = _running(np.sort, (_sort_rule,), kinks="ties", rounds=False)
 
 # -- norms ---------------------------------------------------------------------------------------
 
-SPECTRAL = (2, -2, "nuc")
+OF_MATRIX: dict[Any, tuple[float, int]] = {
+    1: (np.inf, 0), -1: (-np.inf, 0), np.inf: (np.inf, 1), -np.inf: (-np.inf, 1),
+}  # fmt: skip
+"""A norm of matrices: the norm of a vector, of the sums along the first or the second axis."""
+SPECTRAL: dict[Any, float] = {2: np.inf, -2: -np.inf, "nuc": 1}
+"""A norm of matrices: the norm of a vector, of the singular values."""
 
 
 def _lengths(
     x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False, *, p: Any = None
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
+) -> Call:
     """The call with its defaults: over one axis a vector's norm, over two a matrix's.
 
     With `p=` the entries of all axes are one vector's. Raises TypeError for what is no norm of a
@@ -380,13 +369,29 @@ def _lengths(
     """
     if p is not None:
         x, ord = _as_vector(x, p, axis, keepdims)
-    flat = axis is None and ord is None
-    many = np.ndim(x) if axis is None else np.size(axis)
-    if not flat and many == 2 and ord not in (None, "fro", 1, -1, np.inf, -np.inf, *SPECTRAL):
-        raise TypeError(f"norm(..., ord={ord!r}) is no norm of a matrix")
+    lost = gone(np.shape(x), axis)
     if ord == 0:
         raise TypeError("norm(..., ord=0) counts the entries that are not zero: no derivative")
+    if ord not in (None, "fro") and len(lost) == 2:
+        return _of_matrix(x, ord, lost, keepdims)
     return (x,), {"ord": ord, "axis": axis, "keepdims": keepdims}
+
+
+def _of_matrix(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Call:
+    """A norm of matrices as one of a vector that is found first."""
+    if ord in SPECTRAL:
+        x, ord = np.linalg.svd(np.moveaxis(x, axes, (-2, -1)), compute_uv=False), SPECTRAL[ord]
+        across = -1
+        if keepdims:
+            x, across = np.moveaxis(np.expand_dims(x, -1), (-2, -1), axes), axes[0]
+    elif ord in OF_MATRIX:
+        ord, first = OF_MATRIX[ord]
+        along, across = axes[first], axes[1 - first]
+        x = np.sum(np.absolute(x), axis=along, keepdims=keepdims)
+        across -= across > along and not keepdims
+    else:
+        raise TypeError(f"norm(..., ord={ord!r}) is no norm of a matrix")
+    return (x,), {"ord": ord, "axis": across, "keepdims": keepdims}
 
 
 def _as_vector(x: Any, p: Any, axis: Axis, keepdims: bool) -> tuple[Any, Any]:
@@ -403,11 +408,6 @@ def _as_vector(x: Any, p: Any, axis: Axis, keepdims: bool) -> tuple[Any, Any]:
     )
 
 
-def of_matrix(shape: Shape, ord: Any, axis: Axis) -> bool:
-    """Whether the norm is the largest (or smallest) column or row sum of a matrix."""
-    return ord not in (None, "fro") and len(gone(shape, axis)) == 2
-
-
 def _slope(y: Any, x: Any, ord: Any, axis: Axis) -> Any:
     """dy/dx of a vector norm; y has its axes. PyTorch's conventions: 0 at 0, ties share."""
     if ord in (None, "fro", 2):
@@ -421,43 +421,15 @@ def _slope(y: Any, x: Any, ord: Any, axis: Axis) -> Any:
     return np.where(flat, 0.0, np.sign(x) * size ** (ord - 1))
 
 
-def _matrix_slope(x: Any, ord: Any, axis: Axis) -> Any:
-    """The slope of a norm of matrices: by singular vectors, or by the signs of a column or row."""
-    lost = gone(x.shape, axis)
-    if ord in SPECTRAL:
-        u, s, v = np.linalg.svd(np.moveaxis(x, lost, (-2, -1)), full_matrices=False)
-        chosen = np.ones(s.shape[-1])
-        if ord != "nuc":
-            chosen = (np.arange(s.shape[-1]) == (0 if ord == 2 else s.shape[-1] - 1)) * 1.0
-        return np.moveaxis((u * chosen) @ v, (-2, -1), lost)
-    along, across = lost if abs(ord) == 1 else lost[::-1]
-    sums = np.sum(np.absolute(x), axis=along, keepdims=True)
-    best = (np.max if ord > 0 else np.min)(sums, axis=across, keepdims=True)
-    return np.sign(x) * shares(best, sums, across, keepdims=True)
-
-
 def _norm_rule(y: Any, x: Any, *, ord: Any, axis: Axis, keepdims: bool) -> Any:
-    def back(g: Any) -> Any:
-        if of_matrix(x.shape, ord, axis):
-            return spread(g, x.shape, axis, keepdims) * _matrix_slope(x, ord, axis)
-        length = spread(y, x.shape, axis, keepdims)
-        return spread(g, x.shape, axis, keepdims) * _slope(length, x, ord, axis)
-
-    return back
+    return lambda g: (
+        spread(g, x.shape, axis, keepdims)
+        * _slope(spread(y, x.shape, axis, keepdims), x, ord, axis)
+    )
 
 
 def _norm_defined(x: Any, ord: Any, axis: Axis, keepdims: bool) -> Any:
     """Root of the sum of squares; largest absolute value; p-th root of the sum of p-th powers."""
-    if of_matrix(x.shape, ord, axis):
-        lost = gone(x.shape, axis)
-        if ord in SPECTRAL:
-            s = np.linalg.svd(np.moveaxis(x, lost, (-2, -1)), compute_uv=False)
-            y = np.sum(s, axis=-1) if ord == "nuc" else s[..., 0 if ord == 2 else -1]
-            return spread(y, x.shape, axis, keepdims=False) if keepdims else y
-        along, across = lost if abs(ord) == 1 else lost[::-1]
-        sums = np.sum(np.absolute(x), axis=along, keepdims=True)
-        y = (np.max if ord > 0 else np.min)(sums, axis=across, keepdims=True)
-        return y if keepdims else np.squeeze(y, axis=lost)
     if ord in (None, "fro", 2):
         return np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))
     if abs(ord) == np.inf:

@@ -230,7 +230,7 @@ ASKED: Mapping[str, Callable[..., Any]] = {
 }
 """What NumPy answers; methods of tensors too."""
 
-PICKING = {name: _picking(name) for name in ("max", "min", "sort", "topk", "median", "kthvalue")}
+PICKING = {name: _picking(name) for name in ("max", "min", "sort", "topk", "median")}
 
 TORCH: dict[str, Any] = {
     **DTYPES,

@@ -1,5 +1,6 @@
 """Assertions for test suites: `assert_gradient` and `assert_vjp` on unmodified NumPy functions."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -98,6 +99,7 @@ def check(
     Result
         True where nothing is wrong; the opinions, what was judged, and a message.
     """
+    began = time.thread_time()
     _checked(rtol, at, explain)
     theirs = foreign_of(f, args) if gradient is None else None
     if theirs is not None:
@@ -125,7 +127,7 @@ def check(
         asked = [(each, each.case(seed + k)) for k, each in enumerate(calls)]
         several = gradient is not None and calls[0].shape() != ()
         notes = (*_remarks(program, calls[0]), *((OF_AN_ARRAY,) if several else ()))
-        return found(Check(program, asked, claims, rtol, faults, notes, explain))
+        return found(Check(program, asked, claims, rtol, faults, notes, explain, began))
     finally:
         program.kept.put_back()
 
@@ -240,7 +242,6 @@ def _checked(rtol: float, at: Any, explain: float) -> None:
 
 
 def _judged_theirs(theirs: Foreign, wrt: Any, **options: Any) -> Result:
-    """Their own gradient, judged as any backward pass."""
     places = theirs.wrt if wrt is None else wrt
     result = _vjp(theirs.forward, theirs.backward, theirs.args, places, **options)
     return replace(result, notes=(*result.notes, theirs.note))
@@ -262,7 +263,7 @@ def _vjp(
     weights: tuple[Any, Any] | None = None,
     pure: bool = False,
 ) -> Result:
-    """A backward pass judged, and nothing raised."""
+    began = time.thread_time()
     args = arguments_of(forward, args, wrt)
     program = program_of(
         forward, backward, args, kwargs, scalar=False, cache=cache, weights=weights
@@ -275,7 +276,8 @@ def _vjp(
             all_of.ask(each, all_that_comes=False)
         once = tuple(dict.fromkeys(all_of.faults))
         notes = (*_remarks(program, calls[0]), *dict.fromkeys(all_of.notes))
-        return found(Check(program, all_of.asked, all_of.claims, rtol, once, notes, explain))
+        found_out = Check(program, all_of.asked, all_of.claims, rtol, once, notes, explain, began)
+        return found(found_out)
     finally:
         program.kept.put_back()
 

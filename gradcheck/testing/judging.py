@@ -2,15 +2,15 @@
 
 1. Within the bars of the reference, of reverse mode's own rounding, and `rtol`: right. No bar grows
    with the number of entries.
-2. Else finer arithmetic decides where the claim runs on it: balls for float64, float64 for coarser
-   floats. Equal there: right, and the formula loses digits here. Apart: wrong.
+2. Else balls decide where the claim runs on them. Equal there: right, and the formula loses digits
+   here. Apart: wrong.
 3. Else inputs are moved by a few units of rounding: what is farther off than that moves the claim
    is wrong, what is within is right. A backward of plain floats that is off by so little that
    only rounding is so small is neither, unless a tolerance was given.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,14 +19,12 @@ from flint import arb
 
 from gradcheck.numbers.ball import arbs, balls, middle, radius
 from gradcheck.numbers.run import precision
-from gradcheck.opinions.floats.blackbox import looked_at
-from gradcheck.opinions.limits import LIKE, PRODUCT, SAMPLES
-from gradcheck.opinions.opinion import Array, Case, Direction, Estimate, estimate
+from gradcheck.opinions.limits import LIKE, SAMPLES
+from gradcheck.opinions.opinion import Array, Case, Estimate
 from gradcheck.opinions.rounding import noise, spread
 from gradcheck.testing.buffers import Makers, makers_of
 from gradcheck.testing.call import Call, is_symmetric
 from gradcheck.testing.limits import (
-    AGAIN,
     COARSE,
     EPSILON,
     FAINT,
@@ -43,19 +41,16 @@ from gradcheck.testing.limits import (
 from gradcheck.testing.program import Program
 from gradcheck.testing.single import Coarse, Look, coarse_inside
 from gradcheck.verdict.consult import Entry, Verdict
-from gradcheck.verdict.directions import dot, locate
+from gradcheck.verdict.directions import locate, slope_claimed
 from gradcheck.verdict.neighbours import neighbours
 
 Index = tuple[int, ...]
+Gradients = Mapping[str, Any]
 Arrays = Mapping[str, Array]
-LOST = "right as far as {floats} can show: the formula loses digits here"
+ALL = "every input along a direction"
 TRIANGLES = (
     "of a symmetric matrix: right with both triangles added up, as it may stand in one or be "
     "spread over both"
-)
-OPEN = (
-    "its values as plain floats say no more; give rtol= if that is rounding, or write it in "
-    "NumPy alone, that exact numbers can pass through it"
 )
 
 
@@ -77,33 +72,39 @@ class Off:
         distance = abs(self.claimed - self.expected)
         return distance if distance >= 0 else float("inf")
 
+    def exceeds(self, bar: float) -> bool:
+        """Whether it is farther off than a bar, and no kink's."""
+        return self.interval is not None or not self.distance <= self.error + bar
+
 
 @dataclass(frozen=True)
 class Judged:
     """One part of a claim: the entries that are out, and words on shape where that is wrong.
 
-    `reach` works the sensitivity out when it is asked for; `lossy` names the floats that lose
-    digits of a formula that is right; `undecided` says that what is out may be rounding;
-    `remark` is what a reader should know of what is right.
+    `sensitivity` is the widest tolerance of any entry; `lossy` names the floats that lose digits of
+    a formula that is right; `undecided` says that what is out may be rounding; `remark` is what a
+    reader should know of what is right.
     """
 
     part: str
     off: tuple[Off, ...] = ()
     shape: str = ""
-    reach: Callable[[], float] = field(default=float, repr=False, compare=False)
+    sensitivity: float = 0.0
     lossy: str = ""
     undecided: bool = False
     remark: str = ""
-
-    @cached_property
-    def sensitivity(self) -> float:
-        """The widest tolerance of any entry."""
-        return self.reach()
 
     @property
     def right(self) -> bool:
         """Nothing is out."""
         return not (self.off or self.shape)
+
+    def without(self, excused: Callable[[Off], bool]) -> "Judged":
+        """The part without the entries that something excuses."""
+        return replace(self, off=tuple(off for off in self.off if not excused(off)))
+
+
+Parts = tuple[Judged, ...]
 
 
 @dataclass(frozen=True)
@@ -111,15 +112,18 @@ class Claim:
     """Gradients given at one point, or how to make them there and on other numbers, or both."""
 
     call: Call
-    given: Mapping[str, Any] | None = None
+    given: Gradients | None = None
     cotangent: Array | None = None
 
     @cached_property
-    def gradients(self) -> Mapping[str, Any]:
+    def gradients(self) -> Gradients:
         """What is claimed, made when it is first asked for."""
-        if self.given is not None:
-            return self.given
-        return self.by_name(self.call, self.call.fresh())
+        return self.by_name(self.call.fresh()) if self.given is None else self.given
+
+    @property
+    def floats(self) -> str:
+        """What the floats are called in which it comes."""
+        return np.result_type(*(g for g in self.gradients.values() if g is not None)).name
 
     @property
     def runs(self) -> bool:
@@ -133,9 +137,9 @@ class Claim:
         cotangent = self.cotangent.copy()
         return program.pull(args, cotangent if change is None else change(cotangent))
 
-    def by_name(self, call: Call, args: list[Any]) -> dict[str, Any]:
+    def by_name(self, args: list[Any]) -> dict[str, Any]:
         """What is claimed at some arguments."""
-        return call.by_name(self.made(call.program, args))
+        return self.call.by_name(self.made(self.call.program, args))
 
     @cached_property
     def coarse(self) -> Coarse:
@@ -151,105 +155,99 @@ class Claim:
         return coarse_inside(run)
 
 
-def judged_claim(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> tuple[Judged, ...]:
+def judged_claim(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> Parts:
     """A claim by the three rules."""
     unit = claim.call.grain(*claim.gradients.values())
-    first = within_bars(case, verdict, claim.gradients, rtol, unit)
-    first = tuple(_over_triangles(part, claim, verdict) for part in first)
-    if not claim.runs or not any(part.off for part in first):
-        return first
-    if unit > EPSILON:
-        if finer := _in_doubles(case, verdict, claim, rtol, first):
-            return finer
-    elif claim.coarse.unit > unit:
-        unit = claim.coarse.unit
-        first = within_bars(case, verdict, claim.gradients, rtol, unit)
-    elif (exact := _in_balls(verdict, claim, first)) is not None:
-        return exact
-    if any(part.off for part in first):
-        return _by_moved_inputs(verdict, claim, first, rtol, unit)
-    return first
+    parts = _located(case, claim, within_bars(case, verdict, claim.gradients, rtol, unit))
+    parts = tuple(_over_triangles(part, claim, verdict) for part in parts)
+    if parts[0].part == ALL:
+        return parts
+    if claim.runs and any(part.off for part in parts):
+        if unit == EPSILON < claim.coarse.unit:
+            unit = claim.coarse.unit
+            parts = within_bars(case, verdict, claim.gradients, rtol, unit)
+            parts = _located(case, claim, parts)
+        elif (exact := _by_balls(verdict, claim, parts)) is not None:
+            return exact
+    if claim.runs and any(part.off for part in parts):
+        parts = _by_moved_inputs(verdict, claim, parts, rtol, unit)
+    return parts
 
 
 # -- the first rule: bars ------------------------------------------------------------------------
 
 
-def within_bars(
-    case: Case, verdict: Verdict, claims: Mapping[str, Any], rtol: float, unit: float
-) -> tuple[Judged, ...]:
-    """Every claimed gradient against the best reference the verdict has.
-
-    A disagreement along directions is located by masked probes.
-    """
-    shaped = [_shape(name, claims[name], verdict) for name in claims]
+def within_bars(case: Case, verdict: Verdict, claims: Gradients, rtol: float, unit: float) -> Parts:
+    """Every claimed gradient against the best reference the verdict has."""
+    shaped = {name: _shape(verdict, name, claims[name]) for name in claims}
     if any(verdict.parts[name].gradient is None for name in claims):
-        wrong = tuple(part for part in shaped if part is not None)
-        return wrong or _by_directions(verdict, claims, rtol * unit / EPSILON, case)
+        parts = tuple(Judged(name, shape=words) for name, words in shaped.items())
+        if any(shaped.values()):
+            return tuple(part for part in parts if part.shape)
+        off = _along_directions(verdict, claims, rtol * unit / EPSILON)
+        return (Judged(ALL, off), *parts) if off else parts
     parts = tuple(
-        part or _part(verdict, name, np.asarray(claims[name]), rtol, unit)
-        for name, part in zip(claims, shaped, strict=True)
+        Judged(name, shape=shaped[name])
+        if shaped[name]
+        else _compared(verdict, name, np.asarray(claims[name]), rtol, unit)
+        for name in claims
     )
-    return _at_kinks(parts, case)
+    if not any(off.interval is not None for part in parts for off in part.off):
+        return parts
+    near = tuple(neighbours(case))  # what is outside its interval may follow a branch beside
+    return tuple(part.without(lambda off: _follows(off, near)) for part in parts)
 
 
-def _shape(name: str, claim: Any, verdict: Verdict) -> Judged | None:
-    """Words on a shape that is not the argument's."""
+def _shape(verdict: Verdict, name: str, claim: Any) -> str:
     reference = verdict.parts[name].gradient
     along = (d.along[name] for o in verdict.opinions.values() for d in o.directions)
     expected = next(map(np.shape, along), None) if reference is None else reference.shape
     if claim is None:
-        words = f"None came, no gradient of shape {expected}; a constant is left out by wrt="
-        return Judged(name, shape=words)
+        return f"None came, no gradient of shape {expected}; a constant is left out by wrt="
     if expected is not None and np.shape(claim) != expected:
-        return Judged(name, shape=f"has the shape {np.shape(claim)}; its argument has {expected}")
-    return None
+        return f"has the shape {np.shape(claim)}; its argument has {expected}"
+    return ""
 
 
-def _part(verdict: Verdict, name: str, claim: Array, rtol: float, unit: float) -> Judged:
+def _compared(verdict: Verdict, name: str, claim: Array, rtol: float, unit: float) -> Judged:
     reference = verdict.parts[name].gradient
     assert reference is not None
     kinks = {e.index: e for e in verdict.parts[name].entries if e.interval is not None}
-
-    def reach() -> float:
-        alone = verdict.verdict == "undecided"
-        bars = _bars(verdict, name, reference, rtol, unit)
-        return float(np.max(bars + (_finite(reference.error) if alone else 0.0), initial=0.0))
-
     relative = max(rtol, UNITS * unit)
+    bars = _bars(verdict, name, reference, relative, unit / EPSILON)
+    alone = verdict.verdict == "undecided"
+    wide = np.where(np.isfinite(reference.error), reference.error, 0.0) if alone else 0.0
+    seen = float(np.max(bars + wide, initial=0.0))
+    for index, kink in kinks.items():
+        bars[index] = _slack(kink, float(bars[index]), relative)
     with np.errstate(invalid="ignore"):
-        away: Array = np.abs(np.subtract(claim, reference.value))
-        if not kinks and bool((away <= relative * np.abs(reference.value)).all()):
-            return Judged(name, reach=reach)
-        bars = _bars(verdict, name, reference, rtol, unit)
-        for index, kink in kinks.items():
-            bars[index] = _slack(kink, float(bars[index]), relative)
-        outside = [tuple(map(int, i)) for i in np.argwhere(~(away <= reference.error + bars))]
+        within = np.abs(np.subtract(claim, reference.value)) <= reference.error + bars
     found = []
-    for index in sorted({*outside, *kinks}):
+    for index in sorted({*map(tuple, np.argwhere(~within).tolist()), *kinks}):
         sides = float(claim[index]), float(reference.value[index])
-        bar = float(reference.error[index]), float(bars[index])
-        found.append(_entry(Off(name, index, *sides, *bar), kinks.get(index)))
-    return Judged(name, tuple(off for off in found if off is not None), reach=reach)
+        off = Off(name, index, *sides, float(reference.error[index]), float(bars[index]))
+        if index in kinks:
+            low, high = kinks[index].interval or (0.0, 0.0)
+            if not low - off.tolerance <= off.claimed <= high + off.tolerance:
+                found.append(replace(off, expected=np.nan, error=0.0, interval=(low, high)))
+        elif np.isfinite(off.expected):
+            found.append(off)
+    return Judged(name, tuple(found), sensitivity=seen)
 
 
-def _bars(verdict: Verdict, name: str, reference: Estimate, rtol: float, unit: float) -> Array:
+def _bars(
+    verdict: Verdict, name: str, reference: Estimate, relative: float, coarse: float
+) -> Array:
     """The tolerance of every entry: relative, or reverse mode's own rounding, or of the largest."""
-    values = _finite(np.abs(reference.value), np.finfo(np.float64).max)
-    largest = np.max(values, initial=0.0)
+    values = np.where(np.isfinite(reference.value), np.abs(reference.value), 0.0)
+    largest = values.max(initial=0.0)
+    bars: Array = np.maximum(relative * values, FLOOR * coarse * largest)
     opinion = verdict.opinions.get("reverse")
-    mine = None if opinion is None or opinion.abstains else opinion.gradients.get(name)
-    lost = np.zeros(reference.shape) if mine is None else _finite(mine.error)
-    coarse = unit / EPSILON
-    rounding = np.minimum(NOISE * coarse * lost, LOOSE * largest)
-    relative = max(rtol, UNITS * unit) * values
-    return np.array(np.maximum(np.maximum(relative, rounding), FLOOR * coarse * largest))
-
-
-def _finite(values: Array, infinite: float = 0.0) -> Array:
-    """Numbers of which nan counts as 0, and infinite ones as something finite."""
-    if np.all(np.isfinite(values)):
-        return values
-    return np.asarray(np.nan_to_num(values, posinf=infinite))
+    if opinion is not None and name in opinion.gradients:
+        lost = opinion.gradients[name].error
+        lost = np.where(np.isfinite(lost), NOISE * coarse * lost, 0.0)
+        bars = np.maximum(bars, np.minimum(lost, LOOSE * largest))
+    return np.array(bars)
 
 
 def _slack(kink: Entry, bar: float, relative: float) -> float:
@@ -262,36 +260,11 @@ def _slack(kink: Entry, bar: float, relative: float) -> float:
     return max(bar if kink.tie else min(bar, (high - low) / 1000), relative * size)
 
 
-def _entry(off: Off, kink: Entry | None) -> Off | None:
-    """The entry if it is out: of its tolerance, or of a kink's interval."""
-    interval = None if kink is None else kink.interval
-    if interval is not None:
-        low, high = interval
-        inside = low - off.tolerance <= off.claimed <= high + off.tolerance
-        return None if inside else replace(off, expected=np.nan, error=0.0, interval=interval)
-    if not np.isfinite(off.expected):
-        return None
-    return None if off.distance <= off.error + off.tolerance else off
-
-
-def _at_kinks(parts: tuple[Judged, ...], case: Case) -> tuple[Judged, ...]:
-    """Entries outside their interval may still follow a branch beside the point."""
-    if not any(off.interval is not None for part in parts for off in part.off):
-        return parts
-    near = tuple(neighbours(case))
-    return tuple(
-        replace(part, off=tuple(off for off in part.off if not _follows(off, near)))
-        for part in parts
-    )
-
-
-def _follows(off: Off, near: Iterable[Arrays]) -> bool:
+def _follows(off: Off, near: tuple[Arrays, ...]) -> bool:
     """Whether the entry at a kink is that of some gradient beside the point."""
-    if off.interval is None:
-        return False
-    beside = (g[off.part] for g in near)
-    return any(
-        abs(off.claimed - g[off.index]) <= LIKE * np.max(np.abs(g), initial=0.0) for g in beside
+    return off.interval is not None and any(
+        abs(off.claimed - g[off.part][off.index]) <= LIKE * np.max(np.abs(g[off.part]), initial=0.0)
+        for g in near
     )
 
 
@@ -301,105 +274,73 @@ def _over_triangles(part: Judged, claim: Claim, verdict: Verdict) -> Judged:
     `np.linalg.eigvalsh` reads one triangle, its textbook gradient is symmetric: both triangles
     added up are the same.
     """
-    if not part.off or not is_symmetric(claim.call.args[claim.call.names.index(part.part)]):
+    reference = verdict.parts[part.part].gradient if part.part in verdict.parts else None
+    if reference is None or not part.off or any(off.interval is not None for off in part.off):
         return part
-    reference, given = verdict.parts[part.part].gradient, claim.gradients[part.part]
-    if reference is None or any(off.interval is not None for off in part.off):
+    if not is_symmetric(claim.call.args[claim.call.names.index(part.part)]):
         return part
     bars = reference.error + max(off.tolerance for off in part.off)
-    both = [m + np.swapaxes(m, -1, -2) for m in (np.asarray(given), reference.value, bars)]
+    given = np.asarray(claim.gradients[part.part])
+    both = [m + np.swapaxes(m, -1, -2) for m in (given, reference.value, bars)]
     with np.errstate(invalid="ignore"):
-        if not np.all(np.abs(both[0] - both[1]) <= both[2]):
-            return part
-    return replace(part, off=(), remark=TRIANGLES)
+        right = bool(np.all(np.abs(both[0] - both[1]) <= both[2]))
+    return replace(part, off=(), remark=TRIANGLES) if right else part
 
 
-def _by_directions(
-    verdict: Verdict, claims: Mapping[str, Any], rtol: float, case: Case
-) -> tuple[Judged, ...]:
-    """A large claim: its slope along each random direction against the differences' slope."""
-    found = [
-        off
-        for k, direction in enumerate(verdict.opinions["differences"].directions)
-        if (off := _along(k, direction, claims, rtol)) is not None
-    ]
-    parts = tuple(Judged(name) for name in claims)
-    if not found:
-        return parts
-    where = locate(case, claims)
+def _along_directions(verdict: Verdict, claims: Gradients, rtol: float) -> tuple[Off, ...]:
+    """The slopes of a large claim along random directions against the differences' own."""
+    found = []
+    for k, direction in enumerate(verdict.opinions["differences"].directions):
+        slope, total, bar = direction.slope, *slope_claimed(claims, direction.along, rtol)
+        off = Off("", (k,), total, middle(slope), radius(slope), bar)
+        if slope.is_finite() and off.exceeds(bar):
+            found.append(off)
+    return tuple(found)
+
+
+def _located(case: Case, claim: Claim, parts: Parts) -> Parts:
+    where = locate(case, claim.gradients) if parts[0].part == ALL else None
     if where is None:
-        return (Judged("every input along a direction", tuple(found)), *parts)
+        return parts
     error = radius(where.slope)
     off = Off(where.part, where.index, where.given, middle(where.slope), error, error)
-    return tuple(Judged(n, (off,) if n == where.part else ()) for n in claims)
+    return tuple(Judged(p.part, (off,) if p.part == where.part else ()) for p in parts[1:])
 
 
-def _along(k: int, direction: Direction, claims: Mapping[str, Any], rtol: float) -> Off | None:
-    total, bar = 0.0, 0.0
-    for name, u in direction.along.items():
-        part, length = dot(np.asarray(claims[name], dtype=np.float64), u)
-        total += part
-        bar = max(bar, rtol * length) + PRODUCT * length
-    slope = direction.slope
-    if not slope.is_finite():
-        return None
-    if np.isfinite(total) and abs(total - middle(slope)) <= radius(slope) + bar:
-        return None
-    return Off("", (k,), total, middle(slope), radius(slope), bar)
+# -- the second rule: balls ------------------------------------------------------------------------
 
 
-# -- the second rule: finer arithmetic -------------------------------------------------------------
-
-
-def _in_balls(
-    verdict: Verdict, claim: Claim, first: tuple[Judged, ...]
-) -> tuple[Judged, ...] | None:
+def _by_balls(verdict: Verdict, claim: Claim, parts: Parts) -> Parts | None:
     """What balls say of the entries that are out; None where they say nothing of some."""
     for bits in PRECISIONS:
         exact = in_balls(claim, bits)
         if exact is None:
             return None
-        left = tuple(_without_proven(part, exact, verdict) for part in first)
-        offs = [off for part in left for off in part.off]
-        if not offs or any(_is_refuted(off, exact, verdict) for off in offs):
-            return left
+        found = {(p.part, off.index): _decided(off, exact, verdict) for p in parts for off in p.off}
+        if None not in found.values() or False in found.values():
+            return tuple(_without_proven(part, found, claim.floats) for part in parts)
     return None
 
 
-def _without_proven(part: Judged, exact: Arrays, verdict: Verdict) -> Judged:
-    """A part without the entries at which its formula gives the reference in balls."""
-    left = tuple(off for off in part.off if not _is_proven(off, exact, verdict))
-    return replace(part, off=left, lossy="float64" if part.off and not left else "")
+def _without_proven(part: Judged, found: Mapping[Any, bool | None], floats: str) -> Judged:
+    left = part.without(lambda off: found[off.part, off.index] is True)
+    return replace(left, lossy=floats if part.off and not left.off else "")
 
 
-def _pair(off: Off, exact: Arrays, verdict: Verdict) -> tuple[arb, arb] | None:
-    """The formula's ball and the reference's at an entry; None where there are no two."""
+def _decided(off: Off, exact: Arrays, verdict: Verdict) -> bool | None:
+    """Whether the formula, in balls, gives the reference at an entry; None where it is open."""
     reference = verdict.parts[off.part].gradient if off.part in verdict.parts else None
-    known = reference is not None and exact[off.part].shape == reference.shape
-    if not known or reference is None or off.interval is not None:
+    if off.interval is not None:
+        return False
+    if reference is None or exact[off.part].shape != reference.shape:
         return None
     ball, right = exact[off.part][off.index], reference.balls[off.index]
-    return (ball, right) if ball.is_finite() and right.is_finite() else None
-
-
-def _is_proven(off: Off, exact: Arrays, verdict: Verdict) -> bool:
-    """Whether the formula itself, in balls, gives the reference at this entry."""
-    pair = _pair(off, exact, verdict)
-    if pair is None:
-        return False
-    ball, right = pair
-    near = arb(right.mid(), right.rad() + PROVEN * abs(right.mid()))
-    return bool(ball.overlaps(near) and ball.rad() <= NARROW * abs(right.mid()))
-
-
-def _is_refuted(off: Off, exact: Arrays, verdict: Verdict) -> bool:
-    """Whether it surely gives something else there."""
-    pair = _pair(off, exact, verdict)
-    if pair is None:
-        return off.interval is not None
-    ball, right = pair
-    near = arb(right.mid(), right.rad() + RTOL * abs(right.mid()))
-    return not ball.overlaps(near)
+    if not (ball.is_finite() and right.is_finite()):
+        return None
+    size = abs(right.mid())
+    if ball.overlaps(arb(right.mid(), right.rad() + PROVEN * size)) and ball.rad() <= NARROW * size:
+        return True
+    return False if not ball.overlaps(arb(right.mid(), right.rad() + RTOL * size)) else None
 
 
 def in_balls(claim: Claim, bits: int) -> dict[str, Array] | None:
@@ -422,61 +363,30 @@ def in_balls(claim: Claim, bits: int) -> dict[str, Array] | None:
     return None
 
 
-def _in_doubles(
-    case: Case, verdict: Verdict, claim: Claim, rtol: float, first: tuple[Judged, ...]
-) -> tuple[Judged, ...]:
-    """The judgement where the formula is right in float64 and coarser floats lose its digits.
-
-    Nothing where it is wrong there too, takes no float64, or is not finite as it is.
-    """
-    fine = claim.call.in_doubles()
-    if not all(np.isfinite(off.claimed) for part in first for off in part.off):
-        return ()
-    try:
-        gradients = claim.by_name(fine, fine.fresh())
-    except Exception:  # noqa: BLE001 - a second chance only: a user's code may raise anything
-        return ()
-    if fine.grain(*gradients.values()) > EPSILON:
-        return ()
-    found = judged_claim(case, verdict, Claim(fine, gradients, claim.cotangent), rtol)
-    if not all(part.right for part in found):
-        return ()
-    coarse = np.result_type(*(g for g in claim.gradients.values() if g is not None)).name
-    return tuple(
-        replace(now, lossy=coarse) if was.off else was
-        for was, now in zip(first, found, strict=True)
-    )
-
-
 # -- the third rule: moved inputs ----------------------------------------------------------------
 
 
 def _by_moved_inputs(
-    verdict: Verdict, claim: Claim, first: tuple[Judged, ...], rtol: float, unit: float
-) -> tuple[Judged, ...]:
+    verdict: Verdict, claim: Claim, parts: Parts, rtol: float, unit: float
+) -> Parts:
     """Entries that are off by more than inputs moved by a few units of rounding move them."""
     moves, size = shaken(claim, unit), verdict.value.largest if verdict.value is not None else 0.0
-    coarse: dict[str, Array] | None = None
+    coarse: Arrays | None = None
     found = []
-    for part in first:
-        bars = moves.get(part.part)
-        left = tuple(
-            off
-            for off in part.off
-            if off.interval is not None
-            or not off.distance <= off.error + max(off.tolerance, MOVED * _at(bars, off.index))
-        )
-        if left and coarse is None:
-            coarse = shaken(claim, COARSE)
-        open_ = bool(left) and all(
-            _may_be_rounding(off, claim, size)
-            or off.distance <= off.error + MOVED * _at((coarse or {}).get(part.part), off.index)
-            for off in left
-        )
+    for part in parts:
+        left = part.without(lambda off: not off.exceeds(max(off.tolerance, _moved(moves, off))))
+        open_ = False
+        if left.off:
+            coarse = shaken(claim, COARSE) if coarse is None else coarse
+            far = coarse
+            open_ = all(
+                _may_be_rounding(off, claim, size) or not off.exceeds(_moved(far, off))
+                for off in left.off
+            )
         if open_ and rtol > RTOL:
-            left, open_ = (), False
-        lossy = "float64" if part.off and not left and unit == EPSILON else ""
-        found.append(replace(part, off=left, lossy=lossy, undecided=open_))
+            left, open_ = replace(left, off=()), False
+        lossy = "float64" if part.off and not left.off and unit == EPSILON else ""
+        found.append(replace(left, lossy=lossy, undecided=open_))
     return tuple(found)
 
 
@@ -487,21 +397,24 @@ def shaken(claim: Claim, unit: float) -> dict[str, Array]:
     here; a wrong formula that is stable does not move.
     """
     call, rng = claim.call, np.random.default_rng(0)
-    still = {n: g for n, g in claim.gradients.items() if g is not None}
-    runs: list[dict[str, Any]] = []
-    for _ in range(SAMPLES):
-        factors = {i: noise(rng, np.shape(call.args[i]), unit) for i in call.wrt}
-        runs.append(claim.by_name(call, call.moved(factors)))
+    runs = [
+        claim.by_name(call.moved({i: noise(rng, np.shape(call.args[i]), unit) for i in call.wrt}))
+        for _ in range(SAMPLES)
+    ]
     return {
         name: np.nan_to_num(spread(np.asarray(g), [run[name] for run in runs]))
-        for name, g in still.items()
-        if all(run[name] is not None and np.shape(run[name]) == np.shape(g) for run in runs)
+        for name, g in claim.gradients.items()
+        if g is not None
+        and all(run[name] is not None and np.shape(run[name]) == np.shape(g) for run in runs)
     }
 
 
-def _at(bars: Array | None, index: Index) -> float:
-    """A bar at a place; 0 where none is known there."""
-    return float(bars[index]) if bars is not None and bars.ndim == len(index) else 0.0
+def _moved(moves: Arrays, off: Off) -> float:
+    """How far rounding may move an entry; 0 where that is not known."""
+    bars = moves.get(off.part)
+    return (
+        MOVED * float(bars[off.index]) if bars is not None and bars.ndim == len(off.index) else 0.0
+    )
 
 
 def _may_be_rounding(off: Off, claim: Claim, size: float) -> bool:
@@ -515,9 +428,6 @@ def _may_be_rounding(off: Off, claim: Claim, size: float) -> bool:
     return off.distance <= max(LOOSE * largest, FAINT * size)
 
 
-# -- a black box is scanned again ------------------------------------------------------------------
-
-
 def is_lone(verdict: Verdict) -> bool:
     """Whether only differences speak, entry by entry, and nothing is unusual but that."""
     given = [opinion for opinion in verdict.opinions.values() if not opinion.abstains]
@@ -526,28 +436,6 @@ def is_lone(verdict: Verdict) -> bool:
         and verdict.verdict == "undecided"
         and not (verdict.entries or given[0].directions)
     )
-
-
-def rescanned(case: Case, verdict: Verdict, judged: Sequence[Judged]) -> Verdict:
-    """The verdict with the entries that a claim misses as two scans know them.
-
-    The bar of one fails once in a thousand (`tests/opinions/test_coverage.py`).
-    """
-    parts = dict(verdict.parts)
-    offs = [off for part in judged if not part.shape for off in part.off if off.interval is None]
-    for off in sorted(offs, key=lambda off: -off.distance)[:AGAIN]:
-        known, seen = parts[off.part].gradient, looked_at(case, off.part, off.index, 1).seen
-        if known is None or seen.kind != "smooth":
-            continue
-        values, errors = np.array(known.value), np.array(known.error)
-        low = min(values[off.index] - errors[off.index], seen.value - seen.error)
-        high = max(values[off.index] + errors[off.index], seen.value + seen.error)
-        values[off.index], errors[off.index] = (low + high) / 2, (high - low) / 2
-        parts[off.part] = replace(parts[off.part], gradient=estimate(values, errors))
-    mine = verdict.opinions["differences"]
-    gradients = {name: part.gradient for name, part in parts.items() if part.gradient is not None}
-    opinions = {**verdict.opinions, "differences": replace(mine, gradients=gradients)}
-    return replace(verdict, parts=parts, opinions=opinions)
 
 
 def level(verdict: Verdict) -> float:

@@ -24,4 +24,3 @@ FAINT = EPSILON * 1e3
 WIDE = 1 / 16
 """Of the largest slope: no bar that is wider settles anything. A factor of two or a sign lost is at
 least a half of an entry, which is seen in all that are an eighth of the largest or more."""
-AGAIN = 32  # entries of a black box that are scanned again: each costs a thousand samples

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcheck.report.findings import underlined
 from gradcheck.testing.foreign import PLAIN
-from gradcheck.testing.judging import OPEN, Judged, is_lone, level
+from gradcheck.testing.judging import Judged, is_lone, level
 from gradcheck.testing.limits import EPSILON, WIDE
 from gradcheck.testing.repair import Repair
 from gradcheck.verdict.consult import Verdict
@@ -31,6 +31,10 @@ PASSED = {
 CURE = (
     "its values as plain floats say no more of its slope here: pass arguments at which fewer "
     "digits cancel, or write it in NumPy alone, that exact numbers can pass through it"
+)
+OPEN = (
+    "its values as plain floats say no more; give rtol= if that is rounding, or write it in "
+    "NumPy alone, that exact numbers can pass through it"
 )
 STEPS = (
     "note: the function does not change with {name} here (it takes steps?): a straight-through "
@@ -122,7 +126,6 @@ def _short(found: Sequence[str], ends: Sequence[str]) -> str:
 
 
 def _first(part: Judged, name: str) -> str:
-    """Argument, entry, numbers, mistake."""
     said = f": {name}" if name else ""
     if part.shape or not part.off:
         return f"d/d{part.part} is not right{said}{part.shape and f' ({part.shape})'}"
@@ -258,7 +261,6 @@ def _unsound(verdict: Verdict) -> Iterator[str]:
 
 
 def _unseen(verdict: Verdict, judged: Sequence[Judged]) -> Iterator[str]:
-    """What this check could not have seen."""
     for part in judged:
         if part.sensitivity and part.right:
             least = f"{part.sensitivity:.1g}"

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.engine import optimizers
 from gradcheck.engine.autograd import tensor
-from gradcheck.engine.clipping import clip_grad_norm_, clip_grad_value_
 from gradcheck.engine.factories import MAKERS, Maker
 from gradcheck.engine.initial import filling
 from gradcheck.engine.layers import APPLIED, LAYERS, LOSSES
 from gradcheck.engine.modules import Sequential, marked
+from gradcheck.engine.optimizers import SGD, Adam, clip_grad_norm_, clip_grad_value_
 from gradcheck.engine.recording import enable_grad, no_grad
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language.kinds import KINDS
@@ -32,8 +31,8 @@ def context(recorder: Recorder) -> Mapping[str, Word]:
         **LOSSES,
         **{name: partial(_layer, recorder, make) for name, make in LAYERS.items()},
         "Sequential": Sequential,
-        "SGD": partial(_called, optimizers.SGD),
-        "Adam": partial(_called, optimizers.Adam),
+        "SGD": partial(_called, SGD),
+        "Adam": partial(_called, Adam),
         "clip_grad_norm_": clip_grad_norm_,
         "clip_grad_value_": clip_grad_value_,
         "manual_seed": recorder.generator.manual_seed,

@@ -66,13 +66,20 @@ def along_directions(
 
 
 def _dot(gradients: Mapping[str, Estimate], along: Mapping[str, Array]) -> arb:
-    """The slope that a gradient claims along a direction, the product's own rounding included."""
-    total, bar = 0.0, 0.0
-    for name, u in along.items():
-        part, length = dot(gradients[name].value, u)
-        total += part
-        bar += float(np.vdot(gradients[name].error, np.abs(u))) + PRODUCT * length
+    """The slope that a gradient claims along a direction, and the bar of that."""
+    total, bar = slope_claimed({name: g.value for name, g in gradients.items()}, along)
+    bar += sum(float(np.vdot(gradients[name].error, np.abs(u))) for name, u in along.items())
     return arb(total, bar) if np.isfinite(total + bar) else arb.nan()
+
+
+def slope_claimed(
+    gradients: Mapping[str, Any], along: Mapping[str, Array], relative: float = 0.0
+) -> tuple[float, float]:
+    """The same of plain arrays: its bar is the product's own rounding, and a relative tolerance."""
+    found = [dot(np.asarray(gradients[name], np.float64), u) for name, u in along.items()]
+    lengths = [length for _, length in found]
+    bar = PRODUCT * sum(lengths) + relative * max(lengths)
+    return sum(part for part, _ in found), bar
 
 
 def slopes_of(gradients: Array, errors: Array, chosen: Array) -> list[tuple[float, float]]:

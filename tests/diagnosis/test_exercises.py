@@ -56,5 +56,6 @@ def test_right_answers_are_not_accused(said: Tally) -> None:
 
 
 def test_stories_do_not_hang_on_the_id() -> None:
-    """The same answers have the same stories in another section."""
-    assert tally("another").missed == tally().missed
+    """The same answers have the same stories in another section: of every eighth exercise."""
+    here, there = ([h.ids for _, h in tally(id, every=8).told] for id in ("one", "another"))
+    assert here == there

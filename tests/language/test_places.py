@@ -18,7 +18,6 @@ W = np.array([[1.0, 2.0], [3.0, 4.5], [0.5, 0.25]])
 
 # A program, and the same in PyTorch where `t` stands for its tensors of places.
 PICKED = [
-    ("index_select(x, 0, array([0, 2]))", lambda x, w, t: torch.index_select(x, 0, t([0, 2]))),
     ("x[np.array([0, 2])]", lambda x, w, t: x[t([0, 2])]),
     ("x[torch.tensor([[0], [2]])]", lambda x, w, t: x[t([[0], [2]])]),
     ("gather(W, 1, tensor([[0], [1], [0]]))", lambda x, w, t: w.gather(1, t([[0], [1], [0]]))),

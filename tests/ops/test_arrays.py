@@ -5,15 +5,13 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tests.support import array_programs, shape_programs
+from tests.support.array_programs import PROGRAMS
 from tests.support.torch_ops import (
     drawn,
     same_gradients,
     same_in_exact_numbers,
     same_second_derivatives,
 )
-
-PROGRAMS = array_programs.PROGRAMS | shape_programs.PROGRAMS
 
 
 def case(name):

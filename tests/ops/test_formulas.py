@@ -18,9 +18,7 @@ OTHERS = frozenset({"select", "dropout"})
 """PyTorch's own of that name means something else, or draws."""
 
 
-CALLS = """kl_div(a, b, reduction='batchmean')
-kl_div(a, b, reduction='sum', log_target=True)
-conv2d(c[:, None], a[:1, None, None, :3], stride=(1, 2), padding=1)
+CALLS = """conv2d(c[:, None], a[:1, None, None, :3], stride=(1, 2), padding=1)
 conv1d(c, c[:1, :, :2], padding='same')
 max_pool2d(c, 3, stride=1, padding=1, ceil_mode=True)
 avg_pool1d(c, 3, stride=2, padding=1)
@@ -76,4 +74,4 @@ def test_every_word_means_what_pytorch_means(text):
 
 def test_most_are_compared():
     """So many there are since what nobody called has gone."""
-    assert len(NAMES) >= 30
+    assert len(NAMES) >= 25

@@ -1,219 +1,30 @@
-"""A call that shows each op at work: its text, and the names in it.
+"""A call that shows each op at work: the lines of `examples.txt`."""
 
-A tuple is a shape to draw numbers for; a list is a constant. Rows without an example are
-functions of their operands alone.
-"""
-
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 
 class Example(NamedTuple):
-    """A call of an op."""
+    """A call of an op, and the names in it: a tuple is a shape to draw, a list a constant."""
 
     text: str
     inputs: Mapping[str, Any]
 
 
-EXAMPLES = {
-    "angle": Example("angle(a) * b", {"a": (4,), "b": (4,)}),
-    "append": Example("append(a, b) * 2", {"a": (4,), "b": (4,)}),
-    "array_split": Example("array_split(a, 2)[1] * b", {"a": (3,), "b": (1,)}),
-    "atleast_1d": Example("atleast_1d(a) * b", {"a": (), "b": (1,)}),
-    "atleast_2d": Example("atleast_2d(a) * b", {"a": (3,), "b": (1, 3)}),
-    "atleast_3d": Example("atleast_3d(a) * b", {"a": (3,), "b": (1, 3, 1)}),
-    "average": Example(
-        "average(a, axis=0, weights=w) * b", {"a": (3, 2), "b": (2,), "w": [1.0, 2.0, 3.0]}
-    ),
-    "avg_pool1d": Example("avg_pool1d(a, 2)", {"a": (1, 1, 4)}),
-    "avg_pool2d": Example("avg_pool2d(a, 2)", {"a": (1, 1, 4, 4)}),
-    "batch_norm": Example(
-        "batch_norm(a, None, None, w, b, True) * a", {"a": (2, 4, 3), "w": (4,), "b": (4,)}
-    ),
-    "binary_cross_entropy": Example("binary_cross_entropy(a, b)", {"a": (2, 3), "b": (2, 3)}),
-    "binary_cross_entropy_with_logits": Example(
-        "binary_cross_entropy_with_logits(a, b)", {"a": (2, 3), "b": (2, 3)}
-    ),
-    "broadcast_arrays": Example("broadcast_arrays(a, b)[0] * b", {"a": (3,), "b": (2, 3)}),
-    "broadcast_to": Example("broadcast_to(a, (3, 2)) * b", {"a": (2,), "b": (3, 2)}),
-    "ceil": Example("a * ceil(3 * a)", {"a": (3,)}),
-    "cholesky": Example(
-        "cholesky(a @ transpose(a) + unit) * b",
-        {"a": (2, 2), "b": (2, 2), "unit": [[1.0, 0.0], [0.0, 1.0]]},
-    ),
-    "chunk": Example("chunk(a, 2)[0] * b", {"a": (3,), "b": (2,)}),
-    "clip": Example("clip(a, -0.5, 0.5) * b", {"a": (4,), "b": (4,)}),
-    "column_stack": Example("column_stack([a, b]) * c", {"a": (2,), "b": (2, 2), "c": (2, 3)}),
-    "concatenate": Example("concatenate([a, b]) * c", {"a": (2,), "b": (3,), "c": (5,)}),
-    "conv1d": Example(
-        "conv1d(a, w, b, padding=1, stride=2)", {"a": (1, 2, 3), "w": (1, 2, 2), "b": (1,)}
-    ),
-    "conv2d": Example(
-        "conv2d(a, w, b, padding=1, stride=2)", {"a": (1, 2, 3, 3), "w": (1, 2, 2, 2), "b": (1,)}
-    ),
-    "convolve": Example("convolve(a, b, 'same') * a", {"a": (4,), "b": (4,)}),
-    "copy": Example("copy(a) * b", {"a": (3,), "b": (3,)}),
-    "corrcoef": Example("corrcoef(a) * b", {"a": (2, 3), "b": (2, 2)}),
-    "correlate": Example("correlate(a, b, 'full')[1:5] * a", {"a": (4,), "b": (4,)}),
-    "cov": Example("cov(a) * b", {"a": (2, 3), "b": (2, 2)}),
-    "cross": Example("cross(a, b) * c", {"a": (3,), "b": (3,), "c": (3,)}),
-    "cross_entropy": Example("cross_entropy(a, [0, 2])", {"a": (2, 3)}),
-    "cumprod": Example("cumprod(a, axis=0) * b", {"a": (3, 2), "b": (3, 2)}),
-    "cumsum": Example("cumsum(a, axis=0) * b", {"a": (3, 2), "b": (3, 2)}),
-    "delete": Example("delete(a, 1) * b", {"a": (3,), "b": (2,)}),
-    "det": Example("det(a) * b", {"a": (3, 3), "b": ()}),
-    "diag": Example("diag(a) * b", {"a": (2,), "b": (2, 2)}),
-    "diagonal": Example("diagonal(a) * b", {"a": (2, 3), "b": (2,)}),
-    "diff": Example("diff(a) * b", {"a": (4,), "b": (3,)}),
-    "dot": Example("dot(a, b) * c", {"a": (3,), "b": (3,), "c": ()}),
-    "dropout": Example("dropout(a, 0.5, mask=m) * a", {"a": (4,), "m": [1, 0, 1, 1]}),
-    "dsplit": Example("dsplit(a, 2)[0] * b", {"a": (1, 2, 2), "b": (1, 2, 1)}),
-    "dstack": Example("dstack([a, b]) * c", {"a": (2,), "b": (2,), "c": (1, 2, 2)}),
-    "eigenvectors": Example("eigenvectors(a) * b", {"a": (3, 3), "b": (3, 3)}),
-    "eigh": Example("eigh(a)[0] * b", {"a": (2, 2), "b": (2,)}),
-    "eigvalsh": Example("eigvalsh(a) * b", {"a": (3, 3), "b": (3,)}),
-    "einsum": Example("einsum('ij,jk->ik', a, b) * c", {"a": (2, 3), "b": (3, 2), "c": (2, 2)}),
-    "embedding": Example("embedding(i, w) * b", {"w": (3, 2), "b": (2, 2), "i": [2, 0]}),
-    "expand": Example("expand(a, 2, -1) * b", {"a": (3,), "b": (2, 3)}),
-    "expand_as": Example("expand_as(a, b) * b", {"a": (3,), "b": (2, 3)}),
-    "expand_dims": Example("expand_dims(a, 0) * b", {"a": (3,), "b": (2, 3)}),
-    "flatten": Example("flatten(a) * b", {"a": (2, 2), "b": (4,)}),
-    "flip": Example("flip(a, axis=1) * b", {"a": (2, 3), "b": (2, 3)}),
-    "fliplr": Example("fliplr(a) * b", {"a": (2, 3), "b": (2, 3)}),
-    "flipud": Example("flipud(a) * b", {"a": (3,), "b": (3,)}),
-    "floor": Example("a * floor(3 * a)", {"a": (3,)}),
-    "floor_divide": Example("a * floor_divide(3 * a, b)", {"a": (3,), "b": (3,)}),
-    "gather": Example("gather(a, 1, i) * b", {"a": (2, 3), "b": (2, 1), "i": [[1], [0]]}),
-    "getitem": Example("a[[0, 2, 2]] * b", {"a": (3,), "b": (3,)}),
-    "gradient": Example("gradient(a * b) * a", {"a": (4,), "b": (4,)}),
-    "gru_cell": Example(
-        "gru_cell(a, h, u, w) * b",
-        {"a": (2, 3), "h": (2, 2), "b": (2, 2), "u": (6, 3), "w": (6, 2)},
-    ),
-    "hsplit": Example("hsplit(a, 2)[0] * b", {"a": (2, 2), "b": (2, 1)}),
-    "hstack": Example("hstack([a, b]) * c", {"a": (2,), "b": (), "c": (3,)}),
-    "huber_loss": Example("huber_loss(a, b)", {"a": (2, 3), "b": (2, 3)}),
-    "imag": Example("imag(a) + b", {"a": (4,), "b": (4,)}),
-    "index_select": Example("index_select(a, 1, i) * b", {"a": (2, 3), "b": (2, 2), "i": [2, 0]}),
-    "inner": Example("inner(a, b) * c", {"a": (2, 3), "b": (3,), "c": (2,)}),
-    "interp": Example("interp(a, g, b) * a", {"a": (4,), "b": (4,), "g": [-1.5, -0.5, 0.5, 1.5]}),
-    "inv": Example("inv(a) * b", {"a": (3, 3), "b": (3, 3)}),
-    "kl_div": Example("kl_div(a, b * b)", {"a": (2, 3), "b": (2, 3)}),
-    "kron": Example("kron(a, b) * c", {"a": (2, 2), "b": (1, 2), "c": (2, 4)}),
-    "kthvalue": Example("kthvalue(a, 2)[0] * b", {"a": (3,), "b": ()}),
-    "l1_loss": Example("l1_loss(a, b)", {"a": (2, 3), "b": (2, 3)}),
-    "layer_norm": Example(
-        "layer_norm(a, (3,), b, c) * d", {"a": (2, 3), "b": (3,), "c": (3,), "d": (2, 3)}
-    ),
-    "left_singular_vectors": Example("left_singular_vectors(a) * b", {"a": (3, 2), "b": (3, 2)}),
-    "linear": Example("linear(a, w, b) * c", {"a": (2, 3), "w": (4, 3), "b": (4,), "c": (2, 4)}),
-    "linspace": Example("linspace(a, b, 3) * 2", {"a": (), "b": ()}),
-    "log_softmax": Example("log_softmax(a, axis=-1) * b", {"a": (2, 3), "b": (2, 3)}),
-    "logabsdet": Example("logabsdet(a) * b", {"a": (3, 3), "b": ()}),
-    "logdet": Example("logdet(a @ transpose(a)) * b", {"a": (2, 2), "b": ()}),
-    "logit": Example("logit(sigmoid(a)) * b", {"a": (3,), "b": (3,)}),
-    "logsumexp": Example("logsumexp(a, axis=1) * b", {"a": (2, 3), "b": (2,)}),
-    "lstm_cell": Example(
-        "lstm_cell(a, [h, b], u, w)[0] * b",
-        {"a": (2, 3), "h": (2, 2), "b": (2, 2), "u": (8, 3), "w": (8, 2)},
-    ),
-    "masked_fill": Example("masked_fill(a, a > 0, 0.5) * b", {"a": (4,), "b": (4,)}),
-    "masked_select": Example(
-        "masked_select(a, m) * b", {"a": (3,), "b": (2,), "m": [True, False, True]}
-    ),
-    "matmul": Example("matmul(a, b) * c", {"a": (2, 3), "b": (3, 4), "c": (2, 4)}),
-    "matrix_power": Example("matrix_power(a, 3) * b", {"a": (2, 2), "b": (2, 2)}),
-    "matrix_transpose": Example("matrix_transpose(a) * b", {"a": (2, 3), "b": (3, 2)}),
-    "max": Example("max(a, axis=0) * b", {"a": (3, 2), "b": (2,)}),
-    "max_along": Example("max_along(a, 0)[0] * b[0]", {"a": (3,), "b": (3,)}),
-    "max_pool1d": Example("max_pool1d(a, 2)", {"a": (1, 1, 4)}),
-    "max_pool2d": Example("max_pool2d(a, 2)", {"a": (1, 1, 4, 4)}),
-    "mean": Example("mean(a, axis=0) * b", {"a": (3, 2), "b": (2,)}),
-    "median": Example("median(a, axis=0) * b", {"a": (4, 2), "b": (2,)}),
-    "median_along": Example("median_along(a, 0)[0] * b[0]", {"a": (3,), "b": (3,)}),
-    "meshgrid": Example("meshgrid(a, b)[0] * c", {"a": (2,), "b": (3,), "c": (3, 2)}),
-    "min": Example("min(a, axis=0) * b", {"a": (3, 2), "b": (2,)}),
-    "min_along": Example("min_along(a, 0)[0] * b[0]", {"a": (3,), "b": (3,)}),
-    "moveaxis": Example("moveaxis(a, 0, 1) * b", {"a": (2, 3), "b": (3, 2)}),
-    "mse_loss": Example("mse_loss(a, b)", {"a": (2, 3), "b": (2, 3)}),
-    "multi_dot": Example("multi_dot([a, b, c])", {"a": (2, 2), "b": (2, 2), "c": (2, 2)}),
-    "nanmean": Example("nanmean(a) * b", {"a": (4,), "b": (4,)}),
-    "nansum": Example("nansum(a, axis=0) * b", {"a": (3, 2), "b": (2,)}),
-    "nll_loss": Example("nll_loss(a, [0, 2])", {"a": (2, 3)}),
-    "norm": Example("norm(a, axis=1) * b", {"a": (2, 3), "b": (2,)}),
-    "normalize": Example("normalize(a) * b", {"a": (2, 3), "b": (2, 3)}),
-    "outer": Example("outer(a, b) * c", {"a": (2,), "b": (3,), "c": (2, 3)}),
-    "pad": Example("pad(a, 1) * b", {"a": (2,), "b": (4,)}),
-    "pad_last": Example("pad_last(a, (1, 0)) * b", {"a": (3,), "b": (4,)}),
-    "partition": Example("partition(a, 1) * b", {"a": (4,), "b": (4,)}),
-    "percentile": Example("percentile(a, 30) * b", {"a": (4,), "b": (4,)}),
-    "pinv": Example("pinv(a) * b", {"a": (3, 2), "b": (2, 3)}),
-    "polygamma": Example("polygamma(1, a) * b", {"a": (3,), "b": (3,)}),
-    "polyval": Example("polyval(a, b) * b", {"a": (4,), "b": (4,)}),
-    "prod": Example("prod(a, axis=0) * b", {"a": (3, 2), "b": (2,)}),
-    "ptp": Example("ptp(a, axis=0) * b", {"a": (3, 2), "b": (2,)}),
-    "quantile": Example("quantile(a, 0.3) * b", {"a": (4,), "b": (4,)}),
-    "ravel": Example("ravel(a) * b", {"a": (2, 2), "b": (4,)}),
-    "repeat": Example("repeat(a, 2, axis=0) * b", {"a": (2,), "b": (4,)}),
-    "reshape": Example("reshape(a, (3, 2)) * b", {"a": (2, 3), "b": (3, 2)}),
-    "reshape_as": Example("reshape_as(a, b) * b", {"a": (4,), "b": (2, 2)}),
-    "right_singular_vectors": Example("right_singular_vectors(a) * b", {"a": (2, 3), "b": (2, 3)}),
-    "rint": Example("a * rint(3 * a)", {"a": (3,)}),
-    "rnn_tanh_cell": Example(
-        "rnn_tanh_cell(a, h, u, w) * b",
-        {"a": (2, 3), "h": (2, 2), "b": (2, 2), "u": (2, 3), "w": (2, 2)},
-    ),
-    "roll": Example("roll(a, 1) * b", {"a": (4,), "b": (4,)}),
-    "rollaxis": Example("rollaxis(a, 1) * b", {"a": (2, 3), "b": (3, 2)}),
-    "rot90": Example("rot90(a) * b", {"a": (2, 3), "b": (3, 2)}),
-    "round": Example("a * round(3 * a)", {"a": (3,)}),
-    "scaled_dot_product_attention": Example(
-        "scaled_dot_product_attention(q, k, v)", {"q": (2, 3), "k": (2, 3), "v": (2, 3)}
-    ),
-    "scatter": Example("scatter(a, (2, 2), (1,)) * b", {"a": (2,), "b": (2, 2)}),
-    "scatter_add": Example(
-        "scatter_add(a, 1, i, b) * c",
-        {"a": (2, 3), "b": (2, 2), "c": (2, 3), "i": [[0, 0], [1, 2]]},
-    ),
-    "select": Example("select([a > 0, b > 0], [a, b], 0.5) * c", {"a": (3,), "b": (3,), "c": (3,)}),
-    "setitem": Example("setitem(a, 2 * b, 1) * c", {"a": (2, 3), "b": (3,), "c": (2, 3)}),
-    "sign": Example("x * sign(x)", {"x": (3,)}),
-    "signdet": Example("signdet(a) * b", {"a": (3, 3), "b": ()}),
-    "sliding_window_view": Example("sliding_window_view(a, 2) * b", {"a": (3,), "b": (2, 2)}),
-    "slogdet": Example("slogdet(a)[1] * b", {"a": (2, 2), "b": ()}),
-    "smooth_l1_loss": Example("smooth_l1_loss(a, b)", {"a": (2, 3), "b": (2, 3)}),
-    "softmax": Example("softmax(a, axis=-1) * b", {"a": (2, 3), "b": (2, 3)}),
-    "solve": Example("solve(a, b) * c", {"a": (3, 3), "b": (3,), "c": (3,)}),
-    "sort": Example("sort(a, axis=-1) * b", {"a": (4,), "b": (4,)}),
-    "sort_along": Example("sort_along(a)[0] * b", {"a": (3,), "b": (3,)}),
-    "split": Example("split(a, 2)[0] * b", {"a": (4,), "b": (2,)}),
-    "split_along": Example("split_along(a, 2)[0] * b", {"a": (3,), "b": (2,)}),
-    "squeeze": Example("squeeze(a) * b", {"a": (3, 1), "b": (3,)}),
-    "stack": Example("stack([a, b]) * c", {"a": (2,), "b": (2,), "c": (2, 2)}),
-    "std": Example("std(a, axis=0) * b", {"a": (3, 2), "b": (2,)}),
-    "sum": Example("sum(a, axis=0) * b", {"a": (3, 2), "b": (2,)}),
-    "svd": Example("svd(a)[1] * b", {"a": (2, 2), "b": (2,)}),
-    "svdvals": Example("svdvals(a) * b", {"a": (2, 3), "b": (2,)}),
-    "swapaxes": Example("swapaxes(a, 0, 1) * b", {"a": (2, 3), "b": (3, 2)}),
-    "take": Example("take(a, [0, 2, 2]) * b", {"a": (3,), "b": (3,)}),
-    "take_along_axis": Example(
-        "take_along_axis(a, i, 1) * b", {"a": (2, 3), "b": (2, 1), "i": [[1], [0]]}
-    ),
-    "tensordot": Example("tensordot(a, b, axes=1) * c", {"a": (2, 3), "b": (3, 2), "c": (2, 2)}),
-    "tile": Example("tile(a, 2) * b", {"a": (2,), "b": (4,)}),
-    "topk": Example("topk(a, 2)[0] * b", {"a": (3,), "b": (2,)}),
-    "trace": Example("trace(a) * b", {"a": (2, 3), "b": ()}),
-    "transpose": Example("transpose(a) * b", {"a": (2, 3), "b": (3, 2)}),
-    "trapezoid": Example("trapezoid(a, b * b) * 2", {"a": (4,), "b": (4,)}),
-    "tril": Example("tril(a) * b", {"a": (3, 3), "b": (3, 3)}),
-    "triu": Example("triu(a) * b", {"a": (3, 3), "b": (3, 3)}),
-    "trunc": Example("a * trunc(3 * a)", {"a": (3,)}),
-    "unbind": Example("unbind(a)[0] * unbind(a, 1)[1]", {"a": (2, 2)}),
-    "vander": Example("vander(a, 3) * b", {"a": (2,), "b": (2, 3)}),
-    "var": Example("var(a, axis=0) * b", {"a": (3, 2), "b": (2,)}),
-    "vdot": Example("vdot(a, b) * c", {"a": (3,), "b": (3,), "c": ()}),
-    "vecdot": Example("vecdot(a, b) * c", {"a": (2, 3), "b": (3,), "c": (2,)}),
-    "vsplit": Example("vsplit(a, 2)[0] * b", {"a": (2, 2), "b": (1, 2)}),
-    "vstack": Example("vstack([a, b]) * c", {"a": (2,), "b": (2, 2), "c": (3, 2)}),
-    "where": Example("where(a > 0, a * b, b)", {"a": (4,), "b": (4,)}),
-}
+def _read(line: str) -> tuple[str, Example]:
+    name, _, rest = line.partition(": ")
+    text, *inputs = rest.split(" ; ")[0], *rest.split(" ; ")[1].split("; ")
+    return name, Example(text, dict(map(_input, inputs)))
+
+
+def _input(words: str) -> tuple[str, Any]:
+    name, _, value = words.partition(" ")
+    if value.startswith("= "):
+        return name, json.loads(value.removeprefix("= "))
+    return name, tuple(map(int, value.split()))
+
+
+LINES = Path(__file__).with_suffix(".txt").read_text().splitlines()
+EXAMPLES = dict(_read(line) for line in LINES if not line.startswith("#"))

@@ -422,13 +422,3 @@ def random_arrays(name: str, count: int) -> Iterator[bool]:
         for _ in range(count):
             answer = np.abs(right).max() * rng.normal(size=right.shape)
             yield bool(explain(prepared, part, [answer]).hypotheses)
-
-
-def summary() -> str:
-    """A line for the faults and one for random arrays."""
-    named = sum(not unnamed(*fault) for fault in FAULTS)
-    arrays = [told for name in NETS for told in random_arrays(name, 20)]
-    return (
-        f"{'faults of networks':28}{len(FAULTS):7}{named / len(FAULTS):8.1%}\n"
-        f"{'random arrays':28}{len(arrays):7}{sum(arrays) / len(arrays):8.1%}"
-    )

@@ -81,8 +81,8 @@ def test_the_stated_power_is_there(n, tries, dtype):
 
 @cache
 def by_balls():
-    """Of 400 random programs those that balls answer, and their answers."""
-    asked = [random_case(seed)[1] for seed in range(400)]
+    """Of 200 random programs those that balls answer, and their answers."""
+    asked = [random_case(seed)[1] for seed in range(200)]
     with np.errstate(all="ignore"):
         found = [(each, differences(each)) for each in asked]
     whole = [pair for pair in found if not (pair[1].directions or pair[1].ties)]
@@ -101,7 +101,7 @@ def test_few_disturbed_runs_cover_rounding(runs, covered):
                 known = np.isfinite(mine.value) & np.isfinite(truth.error)
                 off = np.abs(mine.value - truth.value) > mine.error + truth.error
                 strayed, total = strayed + np.sum(off & known), total + np.sum(known)
-    assert total > 2_000
+    assert total > 1_300
     assert strayed <= (1 - covered) * total
 
 

@@ -31,17 +31,13 @@ INF, NAN = math.inf, math.nan
 
 @dataclass(frozen=True)
 class Samples:
-    """What is known of f near x: its values so far, how far to look, the length x is rounded on.
-
-    Every `turn` has steps of its own.
-    """
+    """What is known of f near x: its values so far, how far to look, the length x is rounded on."""
 
     f: Function
     x: float
     reach: float
     length: float
     seen: dict[float, float]
-    turn: int = 0
 
     def __call__(self, t: float) -> float:
         """f(t), asked once; nan wherever f has no finite real value."""
@@ -114,8 +110,7 @@ def ladder(samples: Samples) -> Rungs:
     exponents = np.arange(low, high + 1.0)
     if len(exponents) > 128:
         exponents = np.concatenate((exponents[:64], [NAN], exponents[-60:]))
-    places = np.arange(len(exponents)) + len(exponents) * samples.turn
-    return 2.0**exponents * (1 + places * GOLDEN % 1 / 4)
+    return 2.0**exponents * (1 + np.arange(len(exponents)) * GOLDEN % 1 / 4)
 
 
 def sampled(samples: Samples, sign: int, steps: Rungs) -> Side:

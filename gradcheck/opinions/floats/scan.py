@@ -76,17 +76,16 @@ class Finding:
     jump: float = 0.0
 
 
-def scan(f: Function, x: float, *, scale: float | None = None, turn: int = 0) -> Scanned:
+def scan(f: Function, x: float, *, scale: float | None = None) -> Scanned:
     """The derivative of f at x, or why there is none.
 
     Steps run from max(1, |x|) down to 8 ulp of x (2^-60 where x is 0). With `scale`, the length on
     which f is known to vary, they run from there down to 8 ulp of the larger of |x| and `scale`:
     the finest that f(t) = g(x0 + t u) can feel at t = 0 where `scale` moves x0 by about itself.
-    A kink or a jump nearer to x than about a hundred ulp may count as one at x. Scans of different
-    turns have no step in common: rounding misleads each by itself.
+    A kink or a jump nearer to x than about a hundred ulp may count as one at x.
     """
     x = float(x)
-    samples = Samples(f, x, scale or max(1.0, abs(x)), max(abs(x), scale or 0.0), {}, turn)
+    samples = Samples(f, x, scale or max(1.0, abs(x)), max(abs(x), scale or 0.0), {})
     with np.errstate(all="ignore"):
         slope = look(samples, ladder(samples))
     return replace(slope, evaluations=len(samples.seen))
