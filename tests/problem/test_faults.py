@@ -74,7 +74,7 @@ CASES = {
         "give the result a name of its own",
     ),
     "nothing of an input": (
-        "id: p\ninputs: {x: {requires_grad: false}}\nprogram: 1\n",
+        "id: p\ninputs: {x: {}}\nprogram: x\n",
         "2:13",
         "one of `shape`, `value`, `choose`",
     ),
