@@ -307,7 +307,7 @@ def _show(
 
 
 def _show_class(facts: ClassFacts, out: Console) -> None:
-    """How the class did: the problems, the mistakes, and the answers that nobody could name."""
+    """How the class did: the problems, the mistakes, and wrong answers without a known mistake."""
     out.print()
     out.print(_tabulate_problems({id: each.verdicts for id, each in facts.problems.items()}))
     if facts.mistakes:
